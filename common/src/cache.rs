@@ -1,0 +1,53 @@
+//! A small cache of what rarely changes, so that a warm request does not read it again.
+
+use std::collections::HashMap;
+use std::hash::Hash;
+use std::sync::{Arc, Mutex, PoisonError};
+use std::time::Duration;
+
+use crate::domain::moment::Moment;
+
+/// No cached value is older than this, so pausing a campaign or revoking a key takes effect within it.
+pub const MAX_AGE: Duration = Duration::from_secs(5);
+
+/// Values by key, each with the time it was read. Only values that exist are kept, so that it never
+/// grows beyond what operators made.
+#[derive(Debug)]
+pub struct Cache<K, V>(Mutex<HashMap<K, (Moment, Arc<V>)>>);
+
+impl<K, V> Default for Cache<K, V> {
+    fn default() -> Self {
+        Self(Mutex::new(HashMap::new()))
+    }
+}
+
+impl<K: Eq + Hash + Clone, V> Cache<K, V> {
+    /// The value, if one younger than `max_age` is here; else what `read` finds.
+    ///
+    /// # Errors
+    /// Those of `read`.
+    pub async fn get<E>(
+        &self,
+        key: &K,
+        now: Moment,
+        max_age: Duration,
+        read: impl Future<Output = Result<Option<V>, E>>,
+    ) -> Result<Option<Arc<V>>, E> {
+        if let Some((read_at, value)) = self.lock().get(key)
+            && now.since(*read_at) < max_age
+        {
+            return Ok(Some(Arc::clone(value)));
+        }
+        let value = read.await?.map(Arc::new);
+        match &value {
+            Some(value) => self.lock().insert(key.clone(), (now, Arc::clone(value))),
+            None => self.lock().remove(key),
+        };
+        Ok(value)
+    }
+
+    fn lock(&self) -> std::sync::MutexGuard<'_, HashMap<K, (Moment, Arc<V>)>> {
+        // Nothing panics while it is held; should it ever, the map is still whole.
+        self.0.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}

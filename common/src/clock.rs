@@ -1,0 +1,49 @@
+//! The clock: the one place that reads the time. Everything else is handed it.
+
+use std::sync::Arc;
+use std::sync::atomic::{AtomicI64, Ordering};
+use std::time::{Duration, SystemTime, UNIX_EPOCH};
+
+use crate::domain::moment::Moment;
+
+/// Tells the time; a clone tells the same.
+#[derive(Clone, Debug)]
+pub struct Clock(Source);
+
+#[derive(Clone, Debug)]
+enum Source {
+    System,
+    Manual(Arc<AtomicI64>),
+}
+
+impl Clock {
+    /// The machine's clock.
+    pub fn system() -> Self {
+        Self(Source::System)
+    }
+
+    /// A clock that stands still until it is moved.
+    pub fn manual(start: Moment) -> Self {
+        Self(Source::Manual(Arc::new(AtomicI64::new(start.as_millis()))))
+    }
+
+    /// The time now.
+    pub fn now(&self) -> Moment {
+        match &self.0 {
+            Source::System => {
+                #[expect(clippy::disallowed_methods, reason = "this is the clock")]
+                let since_epoch = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default();
+                Moment::from_millis(0).after(since_epoch)
+            }
+            Source::Manual(millis) => Moment::from_millis(millis.load(Ordering::SeqCst)),
+        }
+    }
+
+    /// Moves a manual clock forward; the machine's clock goes its own way.
+    pub fn advance(&self, span: Duration) {
+        if let Source::Manual(millis) = &self.0 {
+            let step = i64::try_from(span.as_millis()).unwrap_or(i64::MAX);
+            millis.fetch_add(step, Ordering::SeqCst);
+        }
+    }
+}

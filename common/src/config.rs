@@ -1,0 +1,72 @@
+//! Configuration from environment variables. Every error names its variable.
+
+use std::collections::HashMap;
+
+/// The variables a process was started with, or those of a local stack.
+#[derive(Clone, Default)]
+pub struct Env(HashMap<String, String>);
+
+/// A variable is missing or cannot be read.
+#[derive(Debug, PartialEq, Eq, thiserror::Error)]
+pub enum ConfigError {
+    /// It is not set.
+    #[error("the environment variable {0} is not set")]
+    Missing(&'static str),
+    /// Its value is not one of those it can have.
+    #[error("the environment variable {variable} must be {expected}")]
+    Malformed {
+        /// Which one.
+        variable: &'static str,
+        /// What it can be.
+        expected: &'static str,
+    },
+}
+
+impl Env {
+    /// The variables of this process.
+    pub fn of_process() -> Self {
+        std::env::vars().collect()
+    }
+
+    /// A variable's value; empty is the same as not set.
+    pub fn optional(&self, name: &str) -> Option<String> {
+        self.0.get(name).filter(|value| !value.is_empty()).cloned()
+    }
+
+    /// A variable that has to be set.
+    ///
+    /// # Errors
+    /// [`ConfigError::Missing`].
+    pub fn required(&self, name: &'static str) -> Result<String, ConfigError> {
+        self.optional(name).ok_or(ConfigError::Missing(name))
+    }
+}
+
+impl FromIterator<(String, String)> for Env {
+    fn from_iter<I: IntoIterator<Item = (String, String)>>(pairs: I) -> Self {
+        Self(pairs.into_iter().collect())
+    }
+}
+
+/// What kind of deployment this is.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Stage {
+    /// Takes live and test keys.
+    Production,
+    /// Takes test keys alone.
+    Staging,
+}
+
+impl Stage {
+    /// From `STAGE`: `production` or `staging`.
+    ///
+    /// # Errors
+    /// Names the variable.
+    pub fn from_env(env: &Env) -> Result<Self, ConfigError> {
+        match env.required("STAGE")?.as_str() {
+            "production" => Ok(Self::Production),
+            "staging" => Ok(Self::Staging),
+            _ => Err(ConfigError::Malformed { variable: "STAGE", expected: "`production` or `staging`" }),
+        }
+    }
+}

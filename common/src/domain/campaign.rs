@@ -1,0 +1,205 @@
+//! A campaign's configuration, and what follows from it and the time alone.
+
+use std::fmt;
+
+use jiff::tz::TimeZone;
+use serde::{Deserialize, Serialize};
+
+use super::message::MessageOverrides;
+use super::moment::Moment;
+use super::scope::CampaignSlug;
+
+/// A campaign as its operator configured it.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Campaign {
+    /// Its name in keys and URLs.
+    pub slug: CampaignSlug,
+    /// Its name for people.
+    pub name: String,
+    /// The brand it belongs to.
+    pub brand: String,
+    /// Where its days begin.
+    pub timezone: Zone,
+    /// The pause switch: no entries are taken while it is on.
+    pub paused: bool,
+    /// When entries are taken.
+    pub window: Window,
+    /// Who checks codes, or that there are none.
+    pub code: CodePolicy,
+    /// Submissions of one phone.
+    pub limits: PhoneLimits,
+    /// Entries that an accepted submission earns, unless a receipt or a partner says otherwise.
+    pub entries_per_submission: u32,
+    /// When a phone that guesses is refused.
+    pub wrong_codes: WrongCodeLimit,
+    /// The campaign's own copy.
+    pub messages: MessageOverrides,
+}
+
+/// When entries are taken. The start belongs to the window, the end does not.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Window {
+    /// From when on; always, when absent.
+    pub start: Option<Moment>,
+    /// Until when; for ever, when absent.
+    pub end: Option<Moment>,
+}
+
+/// Who checks a campaign's codes.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum CodePolicy {
+    /// The service: minted and imported codes.
+    Service,
+    /// There are no codes.
+    None,
+}
+
+/// How many submissions of one phone count; `None` is no limit.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct PhoneLimits {
+    /// In one day of the campaign's time zone.
+    pub phone_daily: Option<u32>,
+    /// In the whole campaign.
+    pub phone_total: Option<u32>,
+}
+
+/// How many wrong codes a phone may send before it is refused unheard.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct WrongCodeLimit {
+    /// Wrong codes.
+    pub count: u32,
+    /// Within this many minutes.
+    pub minutes: u32,
+}
+
+impl Default for WrongCodeLimit {
+    /// Enough for honest typing, hopeless for guessing.
+    fn default() -> Self {
+        Self { count: 10, minutes: 60 }
+    }
+}
+
+/// Whether entries are taken at one moment.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "snake_case")]
+pub enum CampaignStatus {
+    /// They are.
+    Live,
+    /// The pause switch is on.
+    Paused,
+    /// The window is still to come.
+    NotStarted,
+    /// The window is over.
+    Ended,
+}
+
+impl Campaign {
+    /// The pause switch first, then the window.
+    pub fn status(&self, now: Moment) -> CampaignStatus {
+        if self.paused {
+            CampaignStatus::Paused
+        } else if self.window.start.is_some_and(|start| now < start) {
+            CampaignStatus::NotStarted
+        } else if self.window.end.is_some_and(|end| now >= end) {
+            CampaignStatus::Ended
+        } else {
+            CampaignStatus::Live
+        }
+    }
+
+    /// Whether every submission must carry a code.
+    pub fn needs_code(&self) -> bool {
+        match self.code {
+            CodePolicy::Service => true,
+            CodePolicy::None => false,
+        }
+    }
+}
+
+/// An IANA time zone, by name; the rules come with the program.
+#[derive(Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(try_from = "String", into = "String")]
+pub struct Zone(TimeZone);
+
+impl Zone {
+    /// The zone's rules.
+    pub fn rules(&self) -> &TimeZone {
+        &self.0
+    }
+
+    /// Its IANA name.
+    pub fn name(&self) -> &str {
+        self.0.iana_name().unwrap_or("UTC")
+    }
+}
+
+impl TryFrom<String> for Zone {
+    type Error = String;
+
+    fn try_from(name: String) -> Result<Self, Self::Error> {
+        match TimeZone::get(&name) {
+            Ok(zone) if zone.iana_name().is_some() => Ok(Self(zone)),
+            Ok(_) | Err(_) => {
+                Err(format!("`{name}` is not an IANA time zone, such as `Africa/Dar_es_Salaam`"))
+            }
+        }
+    }
+}
+
+impl From<Zone> for String {
+    fn from(zone: Zone) -> Self {
+        zone.name().to_owned()
+    }
+}
+
+impl fmt::Debug for Zone {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(self.name())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn campaign(paused: bool, start: Option<i64>, end: Option<i64>) -> Campaign {
+        Campaign {
+            slug: "demo".parse().expect("a slug"),
+            name: "Demo".to_owned(),
+            brand: "Demo".to_owned(),
+            timezone: "Africa/Dar_es_Salaam".to_owned().try_into().expect("a zone"),
+            paused,
+            window: Window { start: start.map(Moment::from_millis), end: end.map(Moment::from_millis) },
+            code: CodePolicy::Service,
+            limits: PhoneLimits::default(),
+            entries_per_submission: 1,
+            wrong_codes: WrongCodeLimit::default(),
+            messages: MessageOverrides::default(),
+        }
+    }
+
+    #[test]
+    fn the_start_belongs_to_the_window_and_the_end_does_not() {
+        let campaign = campaign(false, Some(10), Some(20));
+        let status = |millis| campaign.status(Moment::from_millis(millis));
+        assert_eq!(status(9), CampaignStatus::NotStarted);
+        assert_eq!(status(10), CampaignStatus::Live);
+        assert_eq!(status(19), CampaignStatus::Live);
+        assert_eq!(status(20), CampaignStatus::Ended);
+    }
+
+    #[test]
+    fn a_pause_comes_before_the_window() {
+        let status = campaign(true, Some(10), None).status(Moment::from_millis(0));
+        assert_eq!(status, CampaignStatus::Paused);
+    }
+
+    #[test]
+    fn a_zone_has_an_iana_name() {
+        assert!(Zone::try_from("Mars/Olympus".to_owned()).is_err());
+        assert!(Zone::try_from("+03:00".to_owned()).is_err());
+        let zone = Zone::try_from("Africa/Nairobi".to_owned()).expect("a zone");
+        assert_eq!(zone.name(), "Africa/Nairobi");
+    }
+}

@@ -1,0 +1,237 @@
+//! Message keys and their copy in English and Swahili.
+//!
+//! Callers branch on the key and may show the copy, so every text fits one SMS of 160 GSM-7
+//! characters and says what to do next.
+
+use std::collections::BTreeMap;
+use std::fmt;
+use std::str::FromStr;
+
+use serde::{Deserialize, Serialize};
+
+/// The two languages of copy.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Language {
+    /// English: what anything else than Swahili gets.
+    En,
+    /// Swahili.
+    Sw,
+}
+
+/// A campaign's own copy, in place of the service's.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields, default)]
+pub struct MessageOverrides {
+    /// English copy by key.
+    pub en: BTreeMap<MessageKey, String>,
+    /// Swahili copy by key.
+    pub sw: BTreeMap<MessageKey, String>,
+}
+
+impl MessageOverrides {
+    /// The copy for a key: the campaign's own where it has one, else the service's.
+    pub fn copy(&self, key: MessageKey, language: Language) -> &str {
+        let own = match language {
+            Language::En => &self.en,
+            Language::Sw => &self.sw,
+        };
+        own.get(&key).map_or_else(|| key.copy(language), String::as_str)
+    }
+}
+
+macro_rules! messages {
+    ($($(#[$doc:meta])* $variant:ident $name:literal $en:literal $sw:literal)*) => {
+        /// Which message applies. The set grows; it never shrinks.
+        #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, Deserialize)]
+        pub enum MessageKey { $($(#[$doc])* #[serde(rename = $name)] $variant,)* }
+
+        impl MessageKey {
+            /// Every key.
+            pub const ALL: &[Self] = &[$(Self::$variant,)*];
+
+            /// The key as callers see it.
+            pub fn as_str(self) -> &'static str {
+                match self { $(Self::$variant => $name,)* }
+            }
+
+            /// The service's own copy.
+            pub fn copy(self, language: Language) -> &'static str {
+                match (self, language) {
+                    $((Self::$variant, Language::En) => $en, (Self::$variant, Language::Sw) => $sw,)*
+                }
+            }
+        }
+
+        impl FromStr for MessageKey {
+            type Err = String;
+
+            fn from_str(text: &str) -> Result<Self, Self::Err> {
+                match text {
+                    $($name => Ok(Self::$variant),)*
+                    other => Err(format!("`{other}` is not a message key")),
+                }
+            }
+        }
+    };
+}
+
+messages! {
+    /// The consumer is in.
+    Entered "entered"
+        "You are in! Keep your code until the campaign ends."
+        "Umeingia kwenye shindano! Tunza namba yako hadi kampeni itakapoisha."
+    /// The consumer is in and won an instant prize.
+    InstantWin "instant_win"
+        "Congratulations, you have won an instant prize! We will contact you on this number."
+        "Hongera, umeshinda zawadi ya papo hapo! Tutawasiliana nawe kwa namba hii ya simu."
+    /// The code is not genuine, or was withdrawn.
+    Invalid "invalid"
+        "This code is not valid. Check it and try again."
+        "Namba hii si sahihi. Iangalie vizuri kisha ujaribu tena."
+    /// A code is needed.
+    CodeRequired "code_required"
+        "Enter the code printed on the pack."
+        "Weka namba iliyochapishwa kwenye pakiti."
+    /// Another phone redeemed the code.
+    AlreadyUsed "already_used"
+        "This code has already been used. Try another code."
+        "Namba hii imeshatumika. Jaribu namba nyingine."
+    /// The phone's submissions of today are used up.
+    DailyLimit "daily_limit"
+        "You have reached today's limit. Try again tomorrow."
+        "Umefikia kikomo cha leo. Jaribu tena kesho."
+    /// The phone may not take part.
+    Blocked "blocked"
+        "This phone number cannot take part. Contact customer care for help."
+        "Namba hii ya simu haiwezi kushiriki. Wasiliana na huduma kwa wateja."
+    /// The submission is being checked.
+    Checking "checking"
+        "We are checking your entry. You will see the result soon."
+        "Tunahakiki ushiriki wako. Utapata matokeo hivi karibuni."
+    /// The receipt arrived and will be read.
+    ReceiptReceived "receipt_received"
+        "We have received your receipt and are checking it."
+        "Tumepokea risiti yako na tunaihakiki."
+    /// The photo shows no readable receipt.
+    ReceiptUnreadable "receipt_unreadable"
+        "We could not read your receipt. Take a clear photo of the whole receipt and try again."
+        "Hatukuweza kusoma risiti yako. Piga picha inayoonyesha risiti yote vizuri kisha ujaribu tena."
+    /// The photo did not arrive.
+    ReceiptNotUploaded "receipt_not_uploaded"
+        "The photo of your receipt did not arrive. Send it again."
+        "Picha ya risiti yako haikufika. Itume tena."
+    /// The receipt is from a shop that does not take part.
+    ReceiptWrongStore "receipt_wrong_store"
+        "This receipt is from a shop that does not take part."
+        "Risiti hii inatoka kwenye duka ambalo halishiriki."
+    /// The receipt's date is outside the campaign.
+    ReceiptOutsideWindow "receipt_outside_window"
+        "The date of this receipt is outside the campaign."
+        "Tarehe ya risiti hii iko nje ya muda wa kampeni."
+    /// The receipt names no participating product.
+    ReceiptNoQualifyingProduct "receipt_no_qualifying_product"
+        "This receipt has no product that takes part."
+        "Risiti hii haina bidhaa inayoshiriki."
+    /// The receipt was entered before.
+    ReceiptAlreadyUsed "receipt_already_used"
+        "This receipt has already been used."
+        "Risiti hii imeshatumika."
+    /// The tax authority does not know the receipt.
+    ReceiptNotFound "receipt_not_found"
+        "We could not find this receipt with the tax authority."
+        "Hatukuipata risiti hii kwenye mfumo wa mamlaka ya mapato."
+    /// The time does not belong to the receipt.
+    ReceiptTimeMismatch "receipt_time_mismatch"
+        "The time does not match this receipt. Check the time printed on it."
+        "Muda ulioweka haulingani na risiti hii. Angalia muda uliochapishwa."
+    /// The phone's submissions of the campaign are used up.
+    EntryLimit "entry_limit"
+        "You have reached the limit of entries for this campaign."
+        "Umefikia kikomo cha ushiriki kwenye kampeni hii."
+    /// Another phone's submission holds the code.
+    CodeHeld "code_held"
+        "This code is being checked for another entry. Try again later."
+        "Namba hii inahakikiwa kwa ushiriki mwingine. Jaribu tena baadaye."
+    /// Entries are not taken yet.
+    CampaignNotStarted "campaign_not_started"
+        "The campaign has not started yet."
+        "Kampeni bado haijaanza."
+    /// Entries are not taken any more.
+    CampaignEnded "campaign_ended"
+        "The campaign has ended. Thank you for taking part."
+        "Kampeni imekwisha. Asante kwa kushiriki."
+    /// Entries are not taken for now.
+    CampaignPaused "campaign_paused"
+        "The campaign is paused. Try again later."
+        "Kampeni imesimamishwa kwa muda. Jaribu tena baadaye."
+    /// Too many wrong codes from this phone.
+    RateLimited "rate_limited"
+        "Too many tries. Wait a while and try again."
+        "Umejaribu mara nyingi mno. Subiri kidogo kisha ujaribu tena."
+    /// The service cannot answer now.
+    ServiceUnavailable "service_unavailable"
+        "The service is not available right now. Try again later."
+        "Huduma haipatikani kwa sasa. Jaribu tena baadaye."
+    /// The photo is too large.
+    FileTooLarge "file_too_large"
+        "The photo is too large. Send a photo of at most 5 MB."
+        "Picha ni kubwa mno. Tuma picha isiyozidi MB 5."
+    /// The file is no photo we take.
+    FileWrongType "file_wrong_type"
+        "This file is not a photo we can read. Send a JPEG, PNG or WebP photo."
+        "Faili hili si picha tunayoweza kusoma. Tuma picha ya JPEG, PNG au WebP."
+}
+
+impl MessageKey {
+    /// Whether a submission with this key is refused for good.
+    pub fn refuses(self) -> bool {
+        !matches!(self, Self::Entered | Self::InstantWin | Self::Checking | Self::ReceiptReceived)
+    }
+}
+
+impl fmt::Display for MessageKey {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(self.as_str())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// The letters of the GSM 7-bit default alphabet that copy may use.
+    fn is_gsm7(c: char) -> bool {
+        c.is_ascii_alphanumeric() || " .,:;!?'()/-+&%\"".contains(c)
+    }
+
+    #[test]
+    fn every_message_fits_one_sms_in_both_languages() {
+        assert_eq!(MessageKey::ALL.len(), 26);
+        for key in MessageKey::ALL {
+            for language in [Language::En, Language::Sw] {
+                let copy = key.copy(language);
+                assert!(!copy.is_empty() && copy.len() <= 160 && copy.chars().all(is_gsm7), "{key}: {copy}");
+            }
+            assert_ne!(key.copy(Language::En), key.copy(Language::Sw), "{key} is not translated");
+        }
+    }
+
+    #[test]
+    fn a_key_reads_back_from_its_name() {
+        for key in MessageKey::ALL {
+            assert_eq!(key.as_str().parse(), Ok(*key));
+        }
+        assert!("Entered".parse::<MessageKey>().is_err());
+    }
+
+    #[test]
+    fn a_campaigns_copy_wins_in_its_language_alone() {
+        let overrides = MessageOverrides {
+            en: BTreeMap::from([(MessageKey::Entered, "Chai for you!".to_owned())]),
+            sw: BTreeMap::new(),
+        };
+        assert_eq!(overrides.copy(MessageKey::Entered, Language::En), "Chai for you!");
+        assert_eq!(overrides.copy(MessageKey::Entered, Language::Sw), MessageKey::Entered.copy(Language::Sw));
+    }
+}

@@ -1,0 +1,14 @@
+//! The rules: no I/O, no clock, no randomness. Time and ids come in as arguments.
+
+pub mod campaign;
+pub mod code;
+pub mod codebook;
+pub mod entrant;
+pub mod entry;
+pub mod ids;
+pub mod message;
+pub mod moment;
+pub mod phone;
+pub mod scope;
+pub mod sliding_window;
+pub mod submission;

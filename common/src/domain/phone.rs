@@ -1,0 +1,134 @@
+//! Tanzanian mobile numbers.
+
+use std::fmt;
+use std::str::FromStr;
+
+use serde::{Deserialize, Serialize};
+
+/// A Tanzanian mobile number in E.164, such as `+255712345678`.
+///
+/// The rule is wide on purpose: the public numbering data changes several times a year, and numbers
+/// are portable between operators, so a stricter list would refuse real people.
+#[derive(Clone, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, Deserialize)]
+#[serde(try_from = "String", into = "String")]
+pub struct Phone(String);
+
+impl Phone {
+    /// The shortest and longest number as typed, in characters.
+    pub const TYPED_CHARS: std::ops::RangeInclusive<usize> = 9..=16;
+
+    /// The number in E.164. Reading it is a visible act: it goes into records, never into logs or URLs.
+    pub fn expose_e164(&self) -> &str {
+        &self.0
+    }
+}
+
+/// The text is not a Tanzanian mobile number.
+#[derive(Debug, PartialEq, Eq, thiserror::Error)]
+#[error("not a Tanzanian mobile number")]
+pub struct NotAMobileNumber;
+
+impl FromStr for Phone {
+    type Err = NotAMobileNumber;
+
+    /// Takes `+255…`, `255…` or `0…` with spaces, dots, dashes and brackets anywhere, then nine
+    /// digits that begin with 61–69 or 71–79.
+    fn from_str(typed: &str) -> Result<Self, Self::Err> {
+        let bare: String =
+            typed.chars().filter(|c| !matches!(c, ' ' | '.' | '-' | '(' | ')' | '[' | ']')).collect();
+        let national = bare
+            .strip_prefix("+255")
+            .or_else(|| bare.strip_prefix("255"))
+            .or_else(|| bare.strip_prefix('0'))
+            .ok_or(NotAMobileNumber)?;
+        match national.as_bytes() {
+            [b'6' | b'7', b'1'..=b'9', rest @ ..]
+                if rest.len() == 7 && rest.iter().all(u8::is_ascii_digit) =>
+            {
+                Ok(Self(format!("+255{national}")))
+            }
+            _ => Err(NotAMobileNumber),
+        }
+    }
+}
+
+impl TryFrom<String> for Phone {
+    type Error = NotAMobileNumber;
+
+    fn try_from(text: String) -> Result<Self, Self::Error> {
+        text.parse()
+    }
+}
+
+impl From<Phone> for String {
+    fn from(phone: Phone) -> Self {
+        phone.0
+    }
+}
+
+impl fmt::Debug for Phone {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("***")
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use proptest::prelude::*;
+
+    use super::*;
+
+    #[test]
+    fn every_usual_way_of_typing_is_one_number() {
+        for typed in [
+            "+255712345678",
+            "255712345678",
+            "0712345678",
+            "0712 345 678",
+            "(0712) 345-678",
+            "+255 71 234.5678",
+        ] {
+            assert_eq!(typed.parse::<Phone>().expect(typed).expose_e164(), "+255712345678", "{typed}");
+        }
+    }
+
+    #[test]
+    fn other_numbers_are_refused() {
+        for typed in [
+            "712345678",
+            "+254712345678",
+            "0812345678",
+            "0702345678",
+            "0602345678",
+            "07123456789",
+            "071234567",
+            "+2550712345678",
+            "0712E45678",
+            "٠٧١٢٣٤٥٦٧٨",
+            "",
+        ] {
+            assert_eq!(typed.parse::<Phone>(), Err(NotAMobileNumber), "{typed}");
+        }
+    }
+
+    #[test]
+    fn a_phone_does_not_print() {
+        assert_eq!(format!("{:?}", "0712345678".parse::<Phone>()), "Ok(***)");
+    }
+
+    proptest! {
+        #[test]
+        fn parsing_never_panics_and_is_stable(typed in ".{0,24}") {
+            if let Ok(phone) = typed.parse::<Phone>() {
+                prop_assert_eq!(phone.expose_e164().parse::<Phone>(), Ok(phone.clone()));
+                prop_assert_eq!(phone.expose_e164().len(), 13);
+            }
+        }
+
+        #[test]
+        fn every_mobile_prefix_is_taken(first in 6u8..=7, second in 1u8..=9, rest in 0u32..10_000_000) {
+            let typed = format!("0{first}{second}{rest:07}");
+            prop_assert!(typed.parse::<Phone>().is_ok());
+        }
+    }
+}

@@ -1,0 +1,143 @@
+//! What a record belongs to: one campaign in one environment.
+
+use std::fmt;
+use std::str::FromStr;
+
+use serde::{Deserialize, Serialize};
+
+/// The two environments a key can be issued for. Their records never meet.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Environment {
+    /// For integrating: sentinels work, partners and the tax authority are never asked.
+    Test,
+    /// For consumers.
+    Live,
+}
+
+impl Environment {
+    /// Both environments, for what an operator does to a whole campaign.
+    pub const ALL: [Self; 2] = [Self::Test, Self::Live];
+
+    /// `test` or `live`, as in keys, records and the command line.
+    pub fn as_str(self) -> &'static str {
+        match self {
+            Self::Test => "test",
+            Self::Live => "live",
+        }
+    }
+
+    /// The API's `livemode`.
+    pub fn is_live(self) -> bool {
+        self == Self::Live
+    }
+}
+
+impl fmt::Display for Environment {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(self.as_str())
+    }
+}
+
+impl FromStr for Environment {
+    type Err = String;
+
+    fn from_str(text: &str) -> Result<Self, Self::Err> {
+        match text {
+            "test" => Ok(Self::Test),
+            "live" => Ok(Self::Live),
+            other => Err(format!("`{other}` is not an environment; use `test` or `live`")),
+        }
+    }
+}
+
+/// A campaign's name in keys and URLs: 1 to 64 of `a-z`, `0-9` and inner `-`.
+#[derive(Clone, Debug, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, Deserialize)]
+#[serde(try_from = "String", into = "String")]
+pub struct CampaignSlug(String);
+
+impl CampaignSlug {
+    /// The longest slug, in characters: it is part of every record's key.
+    pub const MAX_CHARS: usize = 64;
+
+    /// The slug as text.
+    pub fn as_str(&self) -> &str {
+        &self.0
+    }
+}
+
+impl FromStr for CampaignSlug {
+    type Err = String;
+
+    fn from_str(text: &str) -> Result<Self, Self::Err> {
+        let allowed = |c: char| c.is_ascii_lowercase() || c.is_ascii_digit() || c == '-';
+        let well_formed = (1..=Self::MAX_CHARS).contains(&text.len())
+            && text.chars().all(allowed)
+            && !text.starts_with('-')
+            && !text.ends_with('-');
+        if well_formed {
+            Ok(Self(text.to_owned()))
+        } else {
+            Err("a slug is 1 to 64 of a-z, 0-9 and inner dashes, such as `chai-bora-2026`".to_owned())
+        }
+    }
+}
+
+impl TryFrom<String> for CampaignSlug {
+    type Error = String;
+
+    fn try_from(text: String) -> Result<Self, Self::Error> {
+        text.parse()
+    }
+}
+
+impl From<CampaignSlug> for String {
+    fn from(slug: CampaignSlug) -> Self {
+        slug.0
+    }
+}
+
+impl fmt::Display for CampaignSlug {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(&self.0)
+    }
+}
+
+/// One campaign in one environment: the first part of the key of every record below it, so that a
+/// record of another scope cannot even be named.
+#[derive(Clone, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
+pub struct Scope {
+    /// The campaign.
+    pub campaign: CampaignSlug,
+    /// Test or live.
+    pub environment: Environment,
+}
+
+impl Scope {
+    /// A record's key inside this scope: `campaign#environment#rest`. Neither of the first two parts
+    /// can hold a `#`, so two scopes never share a key.
+    pub fn key(&self, rest: impl fmt::Display) -> String {
+        format!("{self}#{rest}")
+    }
+}
+
+impl fmt::Display for Scope {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{}#{}", self.campaign, self.environment)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_slug_cannot_smuggle_a_separator_into_a_key() {
+        for bad in ["", "-a", "a-", "A", "a#live", "a b", "a_b", "é", &"a".repeat(65)] {
+            assert!(bad.parse::<CampaignSlug>().is_err(), "{bad:?} passed");
+        }
+        let slug: CampaignSlug = "chai-bora-2026".parse().expect("well formed");
+        let scope = Scope { campaign: slug, environment: Environment::Test };
+        assert_eq!(scope.key("x"), "chai-bora-2026#test#x");
+    }
+}

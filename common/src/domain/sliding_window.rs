@@ -1,0 +1,116 @@
+//! A limit that holds over any span of its length: a log of the hits that still count.
+
+use std::time::Duration;
+
+use super::moment::Moment;
+
+/// At most `limit` hits in any `span`.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct SlidingWindow {
+    /// Hits admitted in any one span.
+    pub limit: u32,
+    /// The span.
+    pub span: Duration,
+}
+
+/// What a hit at a given moment comes to.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Admission {
+    /// It counts; the log to keep, oldest hit first, this one included.
+    Admitted(Vec<Moment>),
+    /// It does not; a hit is admitted again after this long, never less than a millisecond.
+    Refused {
+        /// How long to wait.
+        retry_after: Duration,
+    },
+}
+
+impl SlidingWindow {
+    /// Judges a hit against the log of the admitted ones, in any order.
+    pub fn admit(self, log: &[Moment], now: Moment) -> Admission {
+        let mut counting = self.counting(log, now);
+        let limit = usize::try_from(self.limit).unwrap_or(usize::MAX);
+        // The hit whose end of span makes room: with a lowered limit, more than one must go first.
+        let excess = counting.len().saturating_sub(limit.saturating_sub(1));
+        match excess.checked_sub(1).and_then(|index| counting.get(index)) {
+            Some(blocking) => Admission::Refused { retry_after: blocking.after(self.span).since(now) },
+            None => {
+                counting.push(now);
+                counting.sort_unstable();
+                Admission::Admitted(counting)
+            }
+        }
+    }
+
+    /// The hits that still count, oldest first. Those from a clock that runs ahead count as well.
+    fn counting(self, log: &[Moment], now: Moment) -> Vec<Moment> {
+        let mut counting: Vec<_> = log.iter().copied().filter(|hit| hit.after(self.span) > now).collect();
+        counting.sort_unstable();
+        counting
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use proptest::prelude::*;
+
+    use super::*;
+
+    const WINDOW: SlidingWindow = SlidingWindow { limit: 3, span: Duration::from_millis(100) };
+
+    fn log(hits: &[i64]) -> Vec<Moment> {
+        hits.iter().copied().map(Moment::from_millis).collect()
+    }
+
+    #[test]
+    fn a_full_window_says_how_long_to_wait() {
+        assert_eq!(
+            WINDOW.admit(&log(&[10, 50, 60]), Moment::from_millis(70)),
+            Admission::Refused { retry_after: Duration::from_millis(40) }
+        );
+        assert_eq!(
+            WINDOW.admit(&log(&[10, 50, 60]), Moment::from_millis(110)),
+            Admission::Admitted(log(&[50, 60, 110]))
+        );
+    }
+
+    #[test]
+    fn a_lowered_limit_waits_for_more_than_one_hit_to_pass() {
+        let lowered = SlidingWindow { limit: 1, ..WINDOW };
+        assert_eq!(
+            lowered.admit(&log(&[10, 50, 60]), Moment::from_millis(70)),
+            Admission::Refused { retry_after: Duration::from_millis(90) }
+        );
+    }
+
+    proptest! {
+        #[test]
+        fn no_span_ever_holds_more_than_the_limit(steps in prop::collection::vec(0i64..60, 1..80), limit in 1u32..6) {
+            let window = SlidingWindow { limit, ..WINDOW };
+            let (mut now, mut kept, mut admitted) = (0, Vec::new(), Vec::new());
+            for step in steps {
+                now += step;
+                match window.admit(&kept, Moment::from_millis(now)) {
+                    Admission::Admitted(log) => {
+                        kept = log;
+                        admitted.push(now);
+                    }
+                    Admission::Refused { retry_after } => {
+                        let wait = i64::try_from(retry_after.as_millis()).expect("short");
+                        prop_assert!(wait > 0);
+                        let opens = Moment::from_millis(now + wait);
+                        prop_assert!(matches!(window.admit(&kept, opens), Admission::Admitted(_)));
+                        let shut = Moment::from_millis(now + wait - 1);
+                        let still_shut = matches!(window.admit(&kept, shut), Admission::Refused { .. });
+                        prop_assert!(still_shut);
+                    }
+                }
+                prop_assert!(kept.len() <= usize::try_from(limit).expect("small"));
+            }
+            for (index, start) in admitted.iter().enumerate() {
+                let within = admitted[index..].iter().filter(|hit| **hit - start < 100).count();
+                prop_assert!(within <= usize::try_from(limit).expect("small"));
+            }
+        }
+    }
+}

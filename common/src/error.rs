@@ -1,0 +1,240 @@
+//! What can be wrong with a caller's request, and what failed on our side. No HTTP here: one place,
+//! [`crate::http::reply`], turns an error into a reply.
+
+use std::error::Error as StdError;
+use std::time::Duration;
+
+use crate::store::StoreError;
+
+/// Why a call is refused. What a caller may see is in the variants; a private cause is only in
+/// [`Error::Internal`], and only the log sees it.
+#[derive(Debug, thiserror::Error)]
+pub enum Error {
+    /// The caller's request is at fault.
+    #[error("{}", .0.code.as_str())]
+    Refused(Refusal),
+    /// Something failed here. Callers see an opaque error.
+    #[error("internal error")]
+    Internal(#[source] Box<dyn StdError + Send + Sync>),
+}
+
+/// A request refused because of the request.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Refusal {
+    /// The stable code that callers branch on.
+    pub code: ErrorCode,
+    /// The field at fault, such as `claimed.items[0].qty`.
+    pub field: Option<String>,
+    /// What exactly is wrong, when there is more to say than the code's own message. Never a value
+    /// from the request.
+    pub detail: Option<String>,
+    /// When the same request can succeed.
+    pub retry_after: Option<Duration>,
+    /// The methods that the path takes, when the method is at fault.
+    pub allowed: Vec<&'static str>,
+}
+
+impl Error {
+    /// A validation failure of one field.
+    pub fn field(field: impl Into<String>, detail: impl Into<String>) -> Self {
+        Self::from(ErrorCode::ValidationFailed).with_field(field).with_detail(detail)
+    }
+
+    /// A validation failure of the body as a whole.
+    pub fn body(detail: impl Into<String>) -> Self {
+        Self::from(ErrorCode::ValidationFailed).with_detail(detail)
+    }
+
+    /// The path exists, but takes only these methods.
+    pub fn method_not_allowed(allowed: Vec<&'static str>) -> Self {
+        let code = ErrorCode::MethodNotAllowed;
+        Self::Refused(Refusal { code, field: None, detail: None, retry_after: None, allowed })
+    }
+
+    /// Something failed here.
+    pub fn internal(cause: impl Into<Box<dyn StdError + Send + Sync>>) -> Self {
+        Self::Internal(cause.into())
+    }
+
+    /// Names the field at fault.
+    #[must_use]
+    pub fn with_field(mut self, field: impl Into<String>) -> Self {
+        if let Self::Refused(refusal) = &mut self {
+            refusal.field = Some(field.into());
+        }
+        self
+    }
+
+    /// Says what exactly is wrong.
+    #[must_use]
+    pub fn with_detail(mut self, detail: impl Into<String>) -> Self {
+        if let Self::Refused(refusal) = &mut self {
+            refusal.detail = Some(detail.into());
+        }
+        self
+    }
+
+    /// Says when the same request can succeed.
+    #[must_use]
+    pub fn with_retry_after(mut self, wait: Duration) -> Self {
+        if let Self::Refused(refusal) = &mut self {
+            refusal.retry_after = Some(wait);
+        }
+        self
+    }
+
+    /// The code that callers see.
+    pub fn code(&self) -> ErrorCode {
+        match self {
+            Self::Refused(refusal) => refusal.code,
+            Self::Internal(_) => ErrorCode::InternalError,
+        }
+    }
+}
+
+impl From<ErrorCode> for Error {
+    fn from(code: ErrorCode) -> Self {
+        Self::Refused(Refusal { code, field: None, detail: None, retry_after: None, allowed: Vec::new() })
+    }
+}
+
+impl From<StoreError> for Error {
+    fn from(error: StoreError) -> Self {
+        Self::internal(error)
+    }
+}
+
+macro_rules! error_codes {
+    ($($(#[$doc:meta])* $variant:ident $name:literal $message:literal $fix:literal)*) => {
+        /// The stable codes of errors.
+        #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+        pub enum ErrorCode { $($(#[$doc])* $variant,)* }
+
+        impl ErrorCode {
+            /// Every code, in the order of the reference page.
+            pub const ALL: &[Self] = &[$(Self::$variant,)*];
+
+            /// The code as callers see it.
+            pub fn as_str(self) -> &'static str {
+                match self { $(Self::$variant => $name,)* }
+            }
+
+            /// What happened, for a developer.
+            pub fn message(self) -> &'static str {
+                match self { $(Self::$variant => $message,)* }
+            }
+
+            /// How to fix it, for a developer.
+            pub fn fix(self) -> &'static str {
+                match self { $(Self::$variant => $fix,)* }
+            }
+        }
+    };
+}
+
+error_codes! {
+    /// No Authorization header.
+    KeyMissing "key_missing"
+        "The request has no Authorization header."
+        "Send `Authorization: Bearer <API_KEY>` with the key of your campaign, from your server only."
+    /// The Authorization header holds no key.
+    KeyMalformed "key_malformed"
+        "The Authorization header does not hold an API key."
+        "Send `Authorization: Bearer <API_KEY>`; a key begins with `svc_test_` or `svc_live_`. Check that it was pasted whole."
+    /// Nobody has this key.
+    KeyUnknown "key_unknown"
+        "This API key is not known."
+        "Check that the key belongs to this deployment, and ask operations for a new one if it was lost."
+    /// A live key where only test keys work.
+    KeyWrongEnvironment "key_wrong_environment"
+        "A live key does not work on this deployment."
+        "Use a test key here; live keys work on production only."
+    /// Reserved for agent sessions.
+    SessionExpired "session_expired"
+        "The agent session has expired."
+        "Sign in again and repeat the request."
+    /// Reserved for agent sessions.
+    CampaignNotAssigned "campaign_not_assigned"
+        "This campaign is not assigned to the agent."
+        "List the campaigns assigned to the agent and name one of them."
+    /// The key was revoked.
+    KeyRevoked "key_revoked"
+        "This API key was revoked."
+        "Switch to the campaign's other key, or ask operations for a new one."
+    /// Nothing of that name in this key's campaign and environment.
+    NotFound "not_found"
+        "There is nothing here under this key."
+        "Check the path and the id, and that the record was made with a key of the same campaign and environment."
+    /// The path exists, but not with this method.
+    MethodNotAllowed "method_not_allowed"
+        "This path does not take this method."
+        "Use one of the methods named in the Allow header."
+    /// The same Idempotency-Key is being worked on.
+    IdempotencyInProgress "idempotency_in_progress"
+        "A request with this Idempotency-Key is still being worked on."
+        "Wait as long as Retry-After says, then send the same request with the same key again."
+    /// The photo is too large.
+    FileTooLarge "file_too_large"
+        "The receipt photo is over 5 MB."
+        "Downsize the photo, for example to 2,000 pixels on its longest side as JPEG, and start a new receipt."
+    /// The file is no photo we take.
+    FileWrongType "file_wrong_type"
+        "The uploaded file is not a JPEG, PNG or WebP image."
+        "Upload a JPEG, PNG or WebP image to a new receipt."
+    /// SVC-Campaign names another campaign.
+    CampaignMismatch "campaign_mismatch"
+        "The SVC-Campaign header names another campaign than the API key."
+        "Leave SVC-Campaign out, or use a key of the campaign that it names."
+    /// No consent.
+    ConsentRequired "consent_required"
+        "The consumer's consent is missing."
+        "Send `\"consent\": true`, as a boolean, once the consumer has agreed."
+    /// The Idempotency-Key cannot be one.
+    IdempotencyKeyInvalid "idempotency_key_invalid"
+        "The Idempotency-Key is not 16 to 128 printable ASCII characters."
+        "Send a fresh UUID as the Idempotency-Key of each attempt, the same one on every retry of it."
+    /// No Idempotency-Key where one is needed.
+    IdempotencyKeyRequired "idempotency_key_required"
+        "The request has no Idempotency-Key."
+        "Send a fresh UUID as the Idempotency-Key of each attempt, the same one on every retry of it."
+    /// The Idempotency-Key came with another body before.
+    IdempotencyKeyReused "idempotency_key_reused"
+        "This Idempotency-Key was used before with a different body."
+        "Use a new Idempotency-Key for a new attempt; send the unchanged body when retrying."
+    /// Not a Tanzanian mobile number.
+    PhoneInvalid "phone_invalid"
+        "The phone is not a Tanzanian mobile number."
+        "Ask for a mobile number such as 0712 345 678 or +255 712 345 678. Nothing was recorded."
+    /// The receipt belongs to a submission.
+    ReceiptAlreadyAttached "receipt_already_attached"
+        "This receipt already belongs to a submission."
+        "Start a new receipt for a new submission."
+    /// The photo is not there.
+    ReceiptNotUploaded "receipt_not_uploaded"
+        "The receipt's photo has not been uploaded."
+        "PUT the photo to the receipt's upload URL, then send the same request with the same Idempotency-Key again."
+    /// The campaign needs a receipt.
+    ReceiptRequired "receipt_required"
+        "This campaign needs a receipt with every submission."
+        "Create a receipt first and send its id as `receipt_id`."
+    /// A sentinel with a live key.
+    SentinelWithLiveKey "sentinel_with_live_key"
+        "A test code or test receipt was sent with a live key."
+        "Use a test key (`svc_test_…`) for test codes and receipts."
+    /// The campaign takes no typed receipts.
+    TypedReceiptUnsupported "typed_receipt_unsupported"
+        "This campaign does not take typed receipts."
+        "Send a photo; `capabilities.typed_receipt` of the campaign says whether typing is possible."
+    /// The request has the wrong shape.
+    ValidationFailed "validation_failed"
+        "The request is not in the expected shape."
+        "Correct the request; `field` names the first field at fault, when one is."
+    /// Too many requests.
+    RateLimited "rate_limited"
+        "Too many requests."
+        "Wait as long as Retry-After says, then send the request again."
+    /// Our fault.
+    InternalError "internal_error"
+        "Something failed on our side."
+        "Send the same request again, with the same Idempotency-Key if it had one. If it keeps failing, quote the request_id to operations."
+}

@@ -1,0 +1,219 @@
+//! A function behind the API: reads the event, passes the gate, runs its operation, answers in the
+//! contract's shape whatever happens, and writes one line about it.
+
+use std::panic::AssertUnwindSafe;
+use std::pin::Pin;
+use std::sync::Arc;
+
+use aws_sdk_dynamodb::Client;
+use futures_util::FutureExt;
+
+use super::event::{HttpEvent, HttpReply};
+use super::reply::Reply;
+use super::request::Request;
+use crate::clock::Clock;
+use crate::config::{ConfigError, Env};
+use crate::domain::campaign::Campaign;
+use crate::domain::ids::IdempotencyKey;
+use crate::domain::message::Language;
+use crate::domain::moment::Moment;
+use crate::domain::scope::Scope;
+use crate::error::{Error, ErrorCode};
+use crate::gate::{Admitted, Gate};
+use crate::http::body::JsonBody;
+use crate::http::routes::Route;
+use crate::store::connection;
+use crate::telemetry::{self, RequestLine, Telemetry};
+
+/// What stands around every reply, whoever makes it.
+#[derive(Clone, Debug)]
+pub struct Frame {
+    clock: Clock,
+    telemetry: Telemetry,
+    docs_base: Arc<str>,
+}
+
+impl Frame {
+    /// `DOCS_URL` is where the reference pages are, without a slash at the end.
+    ///
+    /// # Errors
+    /// Names the variable when it is missing.
+    pub fn from_env(env: &Env, clock: Clock, telemetry: Telemetry) -> Result<Self, ConfigError> {
+        Ok(Self { clock, telemetry, docs_base: env.required("DOCS_URL")?.into() })
+    }
+}
+
+/// What the operations of one process share.
+#[derive(Clone)]
+pub struct Setup {
+    /// The variables.
+    pub env: Env,
+    /// The connection to DynamoDB.
+    pub dynamodb: Client,
+    /// The gate, with its caches.
+    pub gate: Arc<Gate>,
+    frame: Frame,
+}
+
+impl Setup {
+    /// Connects to what the environment names.
+    ///
+    /// # Errors
+    /// Names the variable that is missing or malformed.
+    pub fn new(env: Env, frame: Frame) -> Result<Self, ConfigError> {
+        let dynamodb = connection::dynamodb(&env)?;
+        let gate = Arc::new(Gate::from_env(&env, &dynamodb)?);
+        Ok(Self { env, dynamodb, gate, frame })
+    }
+}
+
+/// A call that passed the gate.
+#[derive(Clone)]
+pub struct Call {
+    /// When it came.
+    pub now: Moment,
+    /// The campaign and environment that the key selects.
+    pub scope: Scope,
+    /// The campaign's configuration.
+    pub campaign: Arc<Campaign>,
+    /// The request.
+    pub request: Request,
+}
+
+impl Call {
+    /// The language of the copy.
+    pub fn language(&self) -> Language {
+        self.request.language
+    }
+
+    /// The Idempotency-Key, which has to be there.
+    ///
+    /// # Errors
+    /// `idempotency_key_required`, `idempotency_key_invalid`.
+    pub fn required_idempotency_key(&self) -> Result<IdempotencyKey, Error> {
+        let value = self.request.header("idempotency-key").ok_or(ErrorCode::IdempotencyKeyRequired)?;
+        value.parse().map_err(|_| ErrorCode::IdempotencyKeyInvalid.into())
+    }
+
+    /// The JSON object of the body.
+    ///
+    /// # Errors
+    /// `validation_failed` without a field.
+    pub fn json(&self) -> Result<JsonBody, Error> {
+        JsonBody::of(&self.request)
+    }
+}
+
+/// One operation of the API: parse, one call into the domain, render.
+pub trait Operation: Send + Sync + Sized + 'static {
+    /// Its place in the API.
+    const ROUTE: Route;
+
+    /// Connects to the tables it uses.
+    ///
+    /// # Errors
+    /// Names the variable that is missing or malformed.
+    fn connect(setup: &Setup) -> Result<Self, ConfigError>;
+
+    /// Answers a call that passed the gate.
+    fn handle(&self, call: Call) -> impl Future<Output = Result<Reply, Error>> + Send;
+}
+
+/// A future that can be kept in a table of functions.
+pub type BoxFuture<'a, T> = Pin<Box<dyn Future<Output = T> + Send + 'a>>;
+
+/// Anything that answers API Gateway's events.
+pub trait HttpFunction: Send + Sync {
+    /// Answers one event; never fails.
+    fn answer(&self, event: HttpEvent) -> BoxFuture<'_, HttpReply>;
+}
+
+/// An operation with all that stands around it.
+pub struct Function<O> {
+    setup: Setup,
+    operation: O,
+}
+
+impl<O: Operation> Function<O> {
+    /// Connects an operation to its tables.
+    ///
+    /// # Errors
+    /// Names the variable that is missing or malformed.
+    pub fn new(setup: Setup) -> Result<Self, ConfigError> {
+        Ok(Self { operation: O::connect(&setup)?, setup })
+    }
+
+    async fn run(
+        &self,
+        request: Request,
+        now: Moment,
+        admitted: &mut Option<Admitted>,
+    ) -> Result<Reply, Error> {
+        let authorization = request.header("authorization");
+        let named_campaign = request.header("svc-campaign");
+        let Admitted { scope, campaign, .. } =
+            admitted.insert(self.setup.gate.admit(authorization, named_campaign, now).await?).clone();
+        self.operation.handle(Call { now, scope, campaign, request }).await
+    }
+}
+
+impl<O: Operation> HttpFunction for Function<O> {
+    fn answer(&self, event: HttpEvent) -> BoxFuture<'_, HttpReply> {
+        Box::pin(async move {
+            let mut admitted = None;
+            let request = Request::from_event(event);
+            let id = request.request_id.clone();
+            let frame = &self.setup.frame;
+            let now = frame.now();
+            let result = contain_panic(self.run(request, now, &mut admitted)).await;
+            frame.reply(O::ROUTE.function, &id, now, admitted.as_ref(), result)
+        })
+    }
+}
+
+/// Runs the work of a request; a panic in it becomes an internal error like any other.
+async fn contain_panic(work: impl Future<Output = Result<Reply, Error>>) -> Result<Reply, Error> {
+    let result = AssertUnwindSafe(work).catch_unwind().await;
+    result.unwrap_or_else(|_| Err(Error::internal("the operation panicked")))
+}
+
+impl Frame {
+    /// The time now.
+    pub fn now(&self) -> Moment {
+        self.clock.now()
+    }
+
+    /// Renders the result of a request, and writes the line about it.
+    pub fn reply(
+        &self,
+        operation: &str,
+        request_id: &str,
+        started: Moment,
+        admitted: Option<&Admitted>,
+        result: Result<Reply, Error>,
+    ) -> HttpReply {
+        let (reply, causes) = match result {
+            Ok(reply) => (reply, Vec::new()),
+            Err(error) => {
+                let causes = match &error {
+                    Error::Refused(_) => Vec::new(),
+                    Error::Internal(cause) => telemetry::causes(cause.as_ref()),
+                };
+                let code = error.code().as_str();
+                (Reply::error(&error, &self.docs_base, request_id).with_outcome(code), causes)
+            }
+        };
+        self.telemetry.request(&RequestLine {
+            at: started,
+            duration_ms: self.now().since(started).as_millis(),
+            request_id,
+            operation,
+            scope: admitted.map(|admitted| &admitted.scope),
+            key_id: admitted.map(|admitted| admitted.key_id.as_str()),
+            status: reply.status.as_u16(),
+            outcome: reply.outcome,
+            causes: &causes,
+        });
+        reply.into_event(request_id)
+    }
+}

@@ -1,0 +1,71 @@
+//! Which language a request wants its copy in.
+
+use crate::domain::message::Language;
+
+/// The `locale` query parameter when it names a language we have, else Accept-Language.
+pub fn wanted(query: &str, accept_language: Option<&str>) -> Language {
+    let mut parameters = form_urlencoded::parse(query.as_bytes());
+    let locale = parameters.find_map(|(name, value)| (name == "locale").then_some(value));
+    match locale.as_deref() {
+        Some("en") => Language::En,
+        Some("sw") => Language::Sw,
+        Some(_) | None => accept_language.map_or(Language::En, preferred),
+    }
+}
+
+/// Swahili when it is preferred over English by q-value.
+fn preferred(accept_language: &str) -> Language {
+    if quality(accept_language, "sw") > quality(accept_language, "en") { Language::Sw } else { Language::En }
+}
+
+/// The highest q-value, in thousandths, of a language or one of its regions; 0 when it is not listed.
+fn quality(accept_language: &str, language: &str) -> u16 {
+    let of_range = |range: &str| {
+        let mut parts = range.split(';').map(str::trim);
+        let tag = parts.next()?;
+        let primary = tag.split_once('-').map_or(tag, |(primary, _region)| primary);
+        if !primary.eq_ignore_ascii_case(language) {
+            return None;
+        }
+        Some(
+            parts
+                .find_map(|part| part.strip_prefix("q=").or_else(|| part.strip_prefix("Q=")))
+                .map_or(1000, thousandths),
+        )
+    };
+    accept_language.split(',').filter_map(of_range).max().unwrap_or(0)
+}
+
+/// A q-value from 0 to 1 with up to three decimals; anything else counts as not wanted.
+fn thousandths(q: &str) -> u16 {
+    let (whole, decimals) = q.split_once('.').unwrap_or((q, ""));
+    let digits = decimals.len() <= 3 && decimals.bytes().all(|byte| byte.is_ascii_digit());
+    match (whole, digits) {
+        ("1", true) => 1000,
+        ("0", true) => format!("{decimals:0<3}").parse().unwrap_or(0),
+        _ => 0,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn swahili_has_to_be_preferred() {
+        for header in ["sw", "sw-TZ", "SW", "sw-TZ,en;q=0.9", "en;q=0.5, sw;q=0.6", "fr, sw;q=0.001"] {
+            assert_eq!(wanted("", Some(header)), Language::Sw, "{header}");
+        }
+        for header in ["", "en", "en,sw;q=0.9", "sw;q=0", "sw,en", "fr", "swz", "sw;q=2", "*", "sw;q=x"] {
+            assert_eq!(wanted("", Some(header)), Language::En, "{header}");
+        }
+    }
+
+    #[test]
+    fn the_locale_parameter_wins_when_it_names_a_language() {
+        assert_eq!(wanted("locale=sw", Some("en")), Language::Sw);
+        assert_eq!(wanted("a=b&locale=en", Some("sw")), Language::En);
+        assert_eq!(wanted("locale=fr", Some("sw")), Language::Sw);
+        assert_eq!(wanted("locale=SW", None), Language::En);
+    }
+}

@@ -1,0 +1,185 @@
+//! Replies: the one place where an error becomes a status, and every body gets its headers.
+
+use std::collections::BTreeMap;
+use std::time::Duration;
+
+use http::StatusCode;
+use serde::Serialize;
+
+use super::event::HttpReply;
+use crate::error::{Error, ErrorCode};
+
+/// What an operation answers with.
+#[derive(Clone, Debug)]
+pub struct Reply {
+    /// The status.
+    pub status: StatusCode,
+    /// The headers, without those that every reply gets.
+    pub headers: BTreeMap<&'static str, String>,
+    /// The body.
+    pub body: String,
+    /// The message key of what happened to a consumer, for the log.
+    pub outcome: Option<&'static str>,
+}
+
+/// Set on a reply that is the stored result of an earlier request with the same key and body.
+const IDEMPOTENT_REPLAYED: &str = "idempotent-replayed";
+/// Names the request, on every reply.
+pub const X_REQUEST_ID: &str = "x-request-id";
+
+impl Reply {
+    /// 200 with a JSON body.
+    ///
+    /// # Errors
+    /// An internal error when the body cannot be written as JSON.
+    pub fn ok(body: &impl Serialize) -> Result<Self, Error> {
+        let body = serde_json::to_string(body).map_err(Error::internal)?;
+        Ok(Self::json(StatusCode::OK, body))
+    }
+
+    /// 200 with a page.
+    pub fn html(body: String) -> Self {
+        let mut reply = Self::json(StatusCode::OK, body);
+        reply.headers.insert("content-type", "text/html; charset=utf-8".to_owned());
+        reply
+    }
+
+    fn json(status: StatusCode, body: String) -> Self {
+        let headers = BTreeMap::from([("content-type", "application/json".to_owned())]);
+        Self { status, headers, body, outcome: None }
+    }
+
+    /// Says that this is the stored result of an earlier request.
+    #[must_use]
+    pub fn idempotent_replayed(mut self) -> Self {
+        self.headers.insert(IDEMPOTENT_REPLAYED, "true".to_owned());
+        self
+    }
+
+    /// Notes what happened to the consumer.
+    #[must_use]
+    pub fn with_outcome(mut self, outcome: &'static str) -> Self {
+        self.outcome = Some(outcome);
+        self
+    }
+
+    /// The Error object of an error.
+    pub fn error(error: &Error, docs_base: &str, request_id: &str) -> Self {
+        let code = error.code();
+        let refusal = match error {
+            Error::Refused(refusal) => Some(refusal),
+            Error::Internal(_) => None,
+        };
+        let message = match refusal.and_then(|refusal| refusal.detail.as_deref()) {
+            Some(detail) => format!("{} {detail}", code.message()),
+            None => code.message().to_owned(),
+        };
+        let body = ErrorBody {
+            error: ErrorObject {
+                code: code.as_str(),
+                message,
+                field: refusal.and_then(|refusal| refusal.field.as_deref()),
+                fix: code.fix(),
+                docs_url: format!("{docs_base}/errors#{}", code.as_str()),
+                request_id,
+            },
+        };
+        // A struct of strings always becomes JSON.
+        let mut reply = Self::json(status(code), serde_json::to_string(&body).unwrap_or_default());
+        if let Some(wait) = refusal.and_then(|refusal| refusal.retry_after) {
+            reply.headers.insert("retry-after", whole_seconds(wait).to_string());
+        }
+        if let Some(methods) = refusal.map(|refusal| &refusal.allowed).filter(|methods| !methods.is_empty()) {
+            reply.headers.insert("allow", methods.join(", "));
+        }
+        if reply.status == StatusCode::UNAUTHORIZED {
+            reply.headers.insert("www-authenticate", "Bearer".to_owned());
+        }
+        reply
+    }
+
+    /// The reply as API Gateway takes it, with the headers that every reply has.
+    pub fn into_event(mut self, request_id: &str) -> HttpReply {
+        self.headers.insert("cache-control", "no-store".to_owned());
+        self.headers.insert(X_REQUEST_ID, request_id.to_owned());
+        HttpReply {
+            status_code: self.status.as_u16(),
+            headers: self.headers.into_iter().map(|(name, value)| (name.to_owned(), value)).collect(),
+            body: self.body,
+            is_base64_encoded: false,
+        }
+    }
+}
+
+#[derive(Serialize)]
+struct ErrorBody<'a> {
+    error: ErrorObject<'a>,
+}
+
+#[derive(Serialize)]
+struct ErrorObject<'a> {
+    code: &'static str,
+    message: String,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    field: Option<&'a str>,
+    fix: &'static str,
+    docs_url: String,
+    request_id: &'a str,
+}
+
+/// Retry-After counts whole seconds: rounded up, and never 0.
+fn whole_seconds(wait: Duration) -> u64 {
+    let up = u64::from(wait.subsec_nanos() > 0);
+    wait.as_secs().saturating_add(up).max(1)
+}
+
+/// The HTTP status of an error code.
+pub fn status(code: ErrorCode) -> StatusCode {
+    match code {
+        ErrorCode::KeyMissing
+        | ErrorCode::KeyMalformed
+        | ErrorCode::KeyUnknown
+        | ErrorCode::KeyWrongEnvironment
+        | ErrorCode::SessionExpired => StatusCode::UNAUTHORIZED,
+        ErrorCode::CampaignNotAssigned | ErrorCode::KeyRevoked => StatusCode::FORBIDDEN,
+        ErrorCode::NotFound => StatusCode::NOT_FOUND,
+        ErrorCode::MethodNotAllowed => StatusCode::METHOD_NOT_ALLOWED,
+        ErrorCode::IdempotencyInProgress => StatusCode::CONFLICT,
+        ErrorCode::FileTooLarge => StatusCode::PAYLOAD_TOO_LARGE,
+        ErrorCode::FileWrongType => StatusCode::UNSUPPORTED_MEDIA_TYPE,
+        ErrorCode::CampaignMismatch
+        | ErrorCode::ConsentRequired
+        | ErrorCode::IdempotencyKeyInvalid
+        | ErrorCode::IdempotencyKeyRequired
+        | ErrorCode::IdempotencyKeyReused
+        | ErrorCode::PhoneInvalid
+        | ErrorCode::ReceiptAlreadyAttached
+        | ErrorCode::ReceiptNotUploaded
+        | ErrorCode::ReceiptRequired
+        | ErrorCode::SentinelWithLiveKey
+        | ErrorCode::TypedReceiptUnsupported
+        | ErrorCode::ValidationFailed => StatusCode::UNPROCESSABLE_ENTITY,
+        ErrorCode::RateLimited => StatusCode::TOO_MANY_REQUESTS,
+        ErrorCode::InternalError => StatusCode::INTERNAL_SERVER_ERROR,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn retry_after_is_rounded_up_and_never_zero() {
+        assert_eq!(whole_seconds(Duration::from_millis(1)), 1);
+        assert_eq!(whole_seconds(Duration::ZERO), 1);
+        assert_eq!(whole_seconds(Duration::from_millis(1001)), 2);
+        assert_eq!(whole_seconds(Duration::from_secs(60)), 60);
+    }
+
+    #[test]
+    fn the_cause_of_an_internal_error_stays_inside() {
+        let reply = Reply::error(&Error::internal("a secret cause"), "https://docs.example", "r-1");
+        assert_eq!(reply.status, StatusCode::INTERNAL_SERVER_ERROR);
+        assert!(!reply.body.contains("secret"), "{}", reply.body);
+    }
+}

@@ -1,0 +1,119 @@
+//! A request as API Gateway hands it over.
+
+use std::collections::BTreeMap;
+use std::net::IpAddr;
+
+use base64::Engine;
+use base64::engine::general_purpose::STANDARD;
+
+use super::event::HttpEvent;
+use super::language;
+use super::reply::X_REQUEST_ID;
+use crate::domain::codebook::hex;
+use crate::domain::message::Language;
+use crate::entropy;
+
+/// A request, read from its event.
+#[derive(Clone)]
+pub struct Request {
+    /// The method, as sent.
+    pub method: String,
+    /// The path, without the query.
+    pub path: String,
+    /// The decoded `{id}` of the path.
+    pub path_id: Option<String>,
+    /// The headers by lower-case name. One that came several times has its values joined by commas.
+    pub headers: BTreeMap<String, String>,
+    /// The language of the copy.
+    pub language: Language,
+    /// The body's bytes; `None` when the event's encoding of them is broken.
+    pub body: Option<Vec<u8>>,
+    /// Names the request in the reply, the log and the error.
+    pub request_id: String,
+    /// The address of the calling server.
+    caller: Option<IpAddr>,
+}
+
+impl Request {
+    /// Reads an event. Whatever it holds, it is a request; what is wrong with it comes out later, in
+    /// the order of the checks.
+    pub fn from_event(event: HttpEvent) -> Self {
+        let http = event.request_context.http;
+        let headers: BTreeMap<_, _> =
+            event.headers.into_iter().map(|(name, value)| (name.to_ascii_lowercase(), value)).collect();
+        let body = event.body.unwrap_or_default();
+        let accept_language = headers.get("accept-language").map(String::as_str);
+        Self {
+            method: http.method,
+            path: event.raw_path,
+            path_id: event.path_parameters.and_then(|mut parameters| parameters.remove("id")),
+            language: language::wanted(&event.raw_query_string, accept_language),
+            body: if event.is_base64_encoded { STANDARD.decode(body).ok() } else { Some(body.into_bytes()) },
+            request_id: request_id(&headers),
+            caller: http.source_ip.parse().ok(),
+            headers,
+        }
+    }
+
+    /// The value of a header, named in lower case.
+    pub fn header(&self, name: &str) -> Option<&str> {
+        self.headers.get(name).map(String::as_str)
+    }
+
+    /// Whose calls the limits count together: the consumer's address range when the caller says it, else
+    /// the calling server alone.
+    pub fn consumer_range(&self) -> String {
+        let stated = self.header("svc-client-ip").and_then(|value| value.trim().parse().ok());
+        match (stated, self.caller) {
+            (Some(consumer), _) => range(consumer),
+            (None, Some(caller)) => caller.to_canonical().to_string(),
+            (None, None) => "unknown".to_owned(),
+        }
+    }
+}
+
+/// The range that one consumer's addresses come from: a /24 of IPv4, a /48 of IPv6.
+fn range(address: IpAddr) -> String {
+    match address.to_canonical() {
+        IpAddr::V4(address) => {
+            let [a, b, c, _] = address.octets();
+            format!("{a}.{b}.{c}.0/24")
+        }
+        IpAddr::V6(address) => {
+            let [a, b, c, ..] = address.segments();
+            format!("{a:x}:{b:x}:{c:x}::/48")
+        }
+    }
+}
+
+/// The caller's own id for the request when it is fit for a log, else one made here.
+fn request_id(headers: &BTreeMap<String, String>) -> String {
+    const CHARS: std::ops::RangeInclusive<usize> = 1..=128;
+    let allowed = |byte: u8| byte.is_ascii_alphanumeric() || b"._+/=-".contains(&byte);
+    headers
+        .get(X_REQUEST_ID)
+        .filter(|id| CHARS.contains(&id.len()) && id.bytes().all(allowed))
+        .map_or_else(|| format!("req_{}", hex(&entropy::bytes::<12>())), String::clone)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_consumers_range_is_a_24_or_a_48() {
+        let of = |address: &str| range(address.parse().expect("an address"));
+        assert_eq!(of("41.59.13.200"), "41.59.13.0/24");
+        assert_eq!(of("::ffff:41.59.13.7"), "41.59.13.0/24");
+        assert_eq!(of("2c0f:fe38:1:2::9"), "2c0f:fe38:1::/48");
+    }
+
+    #[test]
+    fn a_request_id_fit_for_a_log_is_echoed() {
+        let id = |value: &str| request_id(&BTreeMap::from([(X_REQUEST_ID.to_owned(), value.to_owned())]));
+        assert_eq!(id("a.b_c+d/e=f-9"), "a.b_c+d/e=f-9");
+        for bad in ["", "a b", "a,b", "\u{e9}", &"x".repeat(129)] {
+            assert!(id(bad).starts_with("req_"), "{bad}");
+        }
+    }
+}

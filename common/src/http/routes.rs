@@ -1,0 +1,74 @@
+//! The API's routes: which function serves which method and path.
+
+/// An operation's place in the API.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Route {
+    /// The function that serves it, which is also its name in logs.
+    pub function: &'static str,
+    /// The method.
+    pub method: &'static str,
+    /// The path; `{id}` stands for one segment.
+    pub path: &'static str,
+}
+
+/// Every route of the API.
+pub const ROUTES: &[Route] =
+    &[GET_CAMPAIGN, CHECK_CODE, CREATE_SUBMISSION, GET_SUBMISSION, LOOKUP_SUBMISSIONS];
+
+/// Reads the campaign.
+pub const GET_CAMPAIGN: Route = Route { function: "get-campaign", method: "GET", path: "/api/v1/campaign" };
+/// Pre-checks a code.
+pub const CHECK_CODE: Route = Route { function: "check-code", method: "POST", path: "/api/v1/codes/check" };
+/// Enters a consumer.
+pub const CREATE_SUBMISSION: Route =
+    Route { function: "create-submission", method: "POST", path: "/api/v1/submissions" };
+/// Reads a submission.
+pub const GET_SUBMISSION: Route =
+    Route { function: "get-submission", method: "GET", path: "/api/v1/submissions/{id}" };
+/// Looks a phone's submissions up.
+pub const LOOKUP_SUBMISSIONS: Route =
+    Route { function: "lookup-submissions", method: "POST", path: "/api/v1/submissions/lookup" };
+
+impl Route {
+    /// Whether a path is this route's, and what stands for `{id}` in it, still encoded. A path with one
+    /// slash more or less is another path.
+    pub fn matches<'a>(&self, path: &'a str) -> Option<Option<&'a str>> {
+        let mut id = None;
+        let mut segments = path.split('/');
+        for expected in self.path.split('/') {
+            let segment = segments.next()?;
+            if expected == "{id}" && !segment.is_empty() {
+                id = Some(segment);
+            } else if expected != segment {
+                return None;
+            }
+        }
+        segments.next().is_none().then_some(id)
+    }
+}
+
+/// The methods that a path takes, in the order of the routes; empty when there is no such path.
+///
+/// A fixed path wins over one with `{id}`, as in API Gateway.
+pub fn methods_of(path: &str) -> Vec<&'static str> {
+    let fixed: Vec<_> = ROUTES.iter().filter(|route| route.path == path).map(|route| route.method).collect();
+    let matching = ROUTES.iter().filter(|route| route.matches(path).is_some()).map(|route| route.method);
+    if fixed.is_empty() { matching.collect() } else { fixed }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_path_belongs_to_one_route() {
+        assert_eq!(GET_SUBMISSION.matches("/api/v1/submissions/x"), Some(Some("x")));
+        assert_eq!(GET_SUBMISSION.matches("/api/v1/submissions/"), None);
+        assert_eq!(GET_SUBMISSION.matches("/api/v1/submissions/x/"), None);
+        assert_eq!(GET_CAMPAIGN.matches("/api/v1/campaign"), Some(None));
+        assert_eq!(GET_CAMPAIGN.matches("/api/v1/campaign/"), None);
+        assert_eq!(methods_of("/api/v1/submissions/lookup"), ["POST"]);
+        assert_eq!(methods_of("/api/v1/submissions/other"), ["GET"]);
+        assert_eq!(methods_of("/api/v2/campaign"), [""; 0]);
+    }
+}

@@ -1,0 +1,70 @@
+//! The Submission object of replies.
+
+use serde::Serialize;
+
+use crate::domain::campaign::Campaign;
+use crate::domain::ids::SubmissionId;
+use crate::domain::message::{Language, MessageKey};
+use crate::domain::moment::Moment;
+use crate::domain::submission::{DisplayStatus, ReviewStatus, State, Submission};
+
+/// A submission as callers see it.
+#[derive(Clone, Debug, Serialize)]
+pub struct SubmissionObject<'a> {
+    id: String,
+    #[serde(rename = "ref")]
+    reference: String,
+    campaign: &'a str,
+    livemode: bool,
+    state: State,
+    review_status: Option<ReviewStatus>,
+    display_status: DisplayStatus,
+    message_key: MessageKey,
+    message: &'a str,
+    reasons: &'a [String],
+    entries: u32,
+    instant_win: Option<&'a str>,
+    terminal: bool,
+    poll_after_seconds: Option<u64>,
+    replayed: bool,
+    receipt: Option<()>,
+    upstream: Option<()>,
+    created_at: String,
+    updated_at: String,
+}
+
+impl<'a> SubmissionObject<'a> {
+    /// Renders a submission of a campaign in a language. `replayed` says that it is an earlier one,
+    /// returned for the same campaign, code and phone.
+    pub fn new(
+        submission: &'a Submission,
+        campaign: &'a Campaign,
+        language: Language,
+        replayed: bool,
+        now: Moment,
+    ) -> Self {
+        let standing = &submission.standing;
+        let id: SubmissionId = submission.submission_id;
+        Self {
+            id: id.to_string(),
+            reference: submission.reference.to_string(),
+            campaign: submission.scope.campaign.as_str(),
+            livemode: submission.scope.environment.is_live(),
+            state: standing.state(),
+            review_status: standing.review_status(),
+            display_status: standing.display_status(),
+            message_key: standing.message_key(),
+            message: campaign.messages.copy(standing.message_key(), language),
+            reasons: &submission.reasons,
+            entries: standing.entries(),
+            instant_win: standing.instant_win(),
+            terminal: standing.is_terminal(),
+            poll_after_seconds: submission.poll_after_seconds(now),
+            replayed,
+            receipt: None,
+            upstream: None,
+            created_at: submission.created_at.to_string(),
+            updated_at: submission.updated_at.to_string(),
+        }
+    }
+}

@@ -1,0 +1,50 @@
+//! Running a function on AWS Lambda.
+
+use std::sync::Arc;
+
+use lambda_runtime::{LambdaEvent, service_fn};
+
+use crate::clock::Clock;
+use crate::config::{ConfigError, Env};
+use crate::http::event::HttpEvent;
+use crate::http::function::{Frame, Function, HttpFunction, Operation, Setup};
+use crate::telemetry::Telemetry;
+
+pub use lambda_runtime::Error;
+
+/// Serves an operation of the API until Lambda ends the environment.
+///
+/// The connection to DynamoDB is opened before the first event, when it costs nobody anything.
+///
+/// # Errors
+/// When the environment is not set up for it, or Lambda's runtime interface fails.
+pub async fn serve<O: Operation>() -> Result<(), Error> {
+    let env = Env::of_process();
+    let setup = Setup::new(env.clone(), frame(&env)?)?;
+    let gate = Arc::clone(&setup.gate);
+    let function = Function::<O>::new(setup)?;
+    // Should it fail, the first request will say so.
+    let _ = gate.warm_up().await;
+    serve_function(function).await
+}
+
+/// What stands around every reply of a function on Lambda.
+///
+/// # Errors
+/// Names the variable that is missing.
+pub fn frame(env: &Env) -> Result<Frame, ConfigError> {
+    Frame::from_env(env, Clock::system(), Telemetry::CloudWatch)
+}
+
+/// Serves anything that answers API Gateway's events until Lambda ends the environment.
+///
+/// # Errors
+/// When Lambda's runtime interface fails.
+pub async fn serve_function(function: impl HttpFunction + 'static) -> Result<(), Error> {
+    let function = Arc::new(function);
+    lambda_runtime::run(service_fn(move |event: LambdaEvent<HttpEvent>| {
+        let function = Arc::clone(&function);
+        async move { Ok::<_, Error>(function.answer(event.payload).await) }
+    }))
+    .await
+}

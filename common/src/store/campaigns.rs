@@ -1,0 +1,109 @@
+//! The `campaigns` table: a campaign's configuration, by slug.
+
+use aws_sdk_dynamodb::Client;
+use aws_sdk_dynamodb::types::AttributeValue;
+use serde_dynamo::aws_sdk_dynamodb_1::{from_item, to_item};
+
+use super::{StoreError, text};
+use crate::config::{ConfigError, Env};
+use crate::domain::campaign::Campaign;
+use crate::domain::scope::CampaignSlug;
+
+/// The partition key.
+pub const KEY: &str = "slug";
+/// The environment variable that names the table.
+pub const VARIABLE: &str = "CAMPAIGNS_TABLE";
+
+/// The table.
+#[derive(Clone, Debug)]
+pub struct Campaigns {
+    client: Client,
+    table: String,
+}
+
+impl Campaigns {
+    /// The table that the environment names.
+    ///
+    /// # Errors
+    /// Names the missing variable.
+    pub fn from_env(env: &Env, client: &Client) -> Result<Self, ConfigError> {
+        Ok(Self { client: client.clone(), table: env.required(VARIABLE)? })
+    }
+
+    /// A campaign, or `None` when there is none of that name.
+    ///
+    /// # Errors
+    /// When the table does not answer, or the record cannot be read.
+    pub async fn get(&self, slug: &CampaignSlug) -> Result<Option<Campaign>, StoreError> {
+        const ACTION: &str = "reading a campaign";
+        let reply = self
+            .client
+            .get_item()
+            .table_name(&self.table)
+            .key(KEY, text(slug.as_str()))
+            .consistent_read(true)
+            .send()
+            .await
+            .map_err(StoreError::during(ACTION))?;
+        reply.item.map(from_item).transpose().map_err(StoreError::during(ACTION))
+    }
+
+    /// Every campaign, by slug. For operators: it reads the whole table.
+    ///
+    /// # Errors
+    /// When the table does not answer, or a record cannot be read.
+    pub async fn list(&self) -> Result<Vec<Campaign>, StoreError> {
+        const ACTION: &str = "listing campaigns";
+        let mut pages = self.client.scan().table_name(&self.table).into_paginator().items().send();
+        let mut campaigns: Vec<Campaign> = Vec::new();
+        while let Some(item) = pages.next().await {
+            let item = item.map_err(StoreError::during(ACTION))?;
+            campaigns.push(from_item(item).map_err(StoreError::during(ACTION))?);
+        }
+        campaigns.sort_by(|a, b| a.slug.cmp(&b.slug));
+        Ok(campaigns)
+    }
+
+    /// Writes a campaign, in place of what was there.
+    ///
+    /// # Errors
+    /// When the table does not answer.
+    pub async fn put(&self, campaign: &Campaign) -> Result<(), StoreError> {
+        const ACTION: &str = "writing a campaign";
+        let item = to_item(campaign).map_err(StoreError::during(ACTION))?;
+        self.client
+            .put_item()
+            .table_name(&self.table)
+            .set_item(Some(item))
+            .send()
+            .await
+            .map_err(StoreError::during(ACTION))?;
+        Ok(())
+    }
+
+    /// Turns the pause switch. False when there is no such campaign.
+    ///
+    /// # Errors
+    /// When the table does not answer.
+    pub async fn set_paused(&self, slug: &CampaignSlug, paused: bool) -> Result<bool, StoreError> {
+        let sent = self
+            .client
+            .update_item()
+            .table_name(&self.table)
+            .key(KEY, text(slug.as_str()))
+            .update_expression("SET paused = :paused")
+            .condition_expression("attribute_exists(slug)")
+            .expression_attribute_values(":paused", AttributeValue::Bool(paused))
+            .send()
+            .await;
+        match sent {
+            Ok(_) => Ok(true),
+            Err(error)
+                if error.as_service_error().is_some_and(|e| e.is_conditional_check_failed_exception()) =>
+            {
+                Ok(false)
+            }
+            Err(error) => Err(StoreError::new("turning the pause switch", error)),
+        }
+    }
+}

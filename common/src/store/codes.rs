@@ -1,0 +1,366 @@
+//! The `codes` table: who holds or redeemed a code, the imported codes, and each scope's code book.
+//!
+//! No code stands here in the open: a minted one is named by its serial number, an imported one by
+//! its keyed digest, a sentinel by its digest together with the phone.
+
+use std::collections::HashMap;
+
+use aws_sdk_dynamodb::Client;
+use aws_sdk_dynamodb::primitives::Blob;
+use aws_sdk_dynamodb::types::{
+    AttributeValue, KeysAndAttributes, ReturnValuesOnConditionCheckFailure, Update,
+};
+use serde_dynamo::aws_sdk_dynamodb_1::{from_attribute_value, to_attribute_value};
+use sha2::{Digest, Sha256};
+
+use super::{Item, StoreError, number, read_number, read_text, required, text};
+use crate::config::{ConfigError, Env};
+use crate::domain::codebook::{CodeBook, SecretKey, hex};
+use crate::domain::ids::SubmissionId;
+use crate::domain::moment::Moment;
+use crate::domain::phone::Phone;
+use crate::domain::scope::Scope;
+
+/// The partition key: scope and what names the code in it.
+pub const KEY: &str = "code";
+/// The environment variable that names the table.
+pub const VARIABLE: &str = "CODES_TABLE";
+
+/// A minted code or a sentinel can be taken while nobody has it and it is not voided.
+///
+/// A timeline of two phones with one code: the first writes its submission's id; the second's
+/// condition fails and brings back who was first.
+const FREE: &str = "attribute_not_exists(submission_id) AND attribute_not_exists(voided_at)";
+
+/// An imported code can be taken while, besides, it is there and of the batch that was expected. The
+/// batch carries the prize, so a wrong expectation must not pass.
+const IMPORTED_AND_FREE: &str =
+    "batch = :batch AND attribute_not_exists(submission_id) AND attribute_not_exists(voided_at)";
+
+/// Names a code's record inside its scope.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum CodeName {
+    /// A minted code, by serial number.
+    Minted(u64),
+    /// An imported code, by digest, in the batch that it is expected to be of.
+    Imported {
+        /// From [`CodeBook::digest`].
+        digest: String,
+        /// The batch whose prize the submission was given.
+        batch: String,
+    },
+    /// A sentinel of one phone: a sentinel gives its outcome to every phone, so phones do not compete.
+    Sentinel(String),
+}
+
+impl CodeName {
+    /// The name of a sentinel sent by a phone.
+    pub fn sentinel(identity: &str, phone: &Phone) -> Self {
+        let digest = Sha256::new().chain_update(phone.expose_e164()).chain_update(identity).finalize();
+        Self::Sentinel(hex(&digest))
+    }
+
+    /// The record's key.
+    pub fn key(&self, scope: &Scope) -> String {
+        match self {
+            Self::Minted(serial) => scope.key(format_args!("minted#{serial}")),
+            Self::Imported { digest, .. } => scope.key(format_args!("imported#{digest}")),
+            Self::Sentinel(digest) => scope.key(format_args!("sentinel#{digest}")),
+        }
+    }
+}
+
+/// What the table says of a code.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct CodeRecord {
+    /// Who has it.
+    pub claim: Option<Claim>,
+    /// An imported code's batch.
+    pub batch: Option<String>,
+    /// Withdrawn one by one.
+    pub voided: bool,
+}
+
+/// Who has a code.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Claim {
+    /// Whose it is.
+    pub phone: Phone,
+    /// The submission that has it.
+    pub submission_id: SubmissionId,
+    /// Redeemed by an accepted submission; held while the submission is not settled.
+    pub redeemed: bool,
+}
+
+/// A code book with the number of the change that made it, for writing it back.
+#[derive(Clone, Debug)]
+pub struct StoredBook {
+    /// The book.
+    pub book: CodeBook,
+    revision: u64,
+}
+
+/// Somebody else changed the code book in between.
+#[derive(Debug, PartialEq, Eq)]
+pub struct BookChanged;
+
+/// The table.
+#[derive(Clone, Debug)]
+pub struct Codes {
+    client: Client,
+    table: String,
+}
+
+impl Codes {
+    /// The table that the environment names.
+    ///
+    /// # Errors
+    /// Names the missing variable.
+    pub fn from_env(env: &Env, client: &Client) -> Result<Self, ConfigError> {
+        Ok(Self { client: client.clone(), table: env.required(VARIABLE)? })
+    }
+
+    /// The table's name, for finding its items in a batch.
+    pub(crate) fn table(&self) -> &str {
+        &self.table
+    }
+
+    /// The piece of a transaction that gives a code to a submission, unless somebody has it.
+    pub(crate) fn claim(
+        &self,
+        scope: &Scope,
+        name: &CodeName,
+        claim: &Claim,
+        now: Moment,
+    ) -> Result<Update, StoreError> {
+        let mut update = self
+            .update(name.key(scope))
+            .update_expression(
+                "SET phone = :phone, submission_id = :id, redeemed = :redeemed, claimed_at = :now",
+            )
+            .expression_attribute_values(":phone", text(claim.phone.expose_e164()))
+            .expression_attribute_values(":id", text(claim.submission_id.to_string()))
+            .expression_attribute_values(":redeemed", AttributeValue::Bool(claim.redeemed))
+            .expression_attribute_values(":now", number(now.as_millis()));
+        update = match name {
+            CodeName::Minted(_) | CodeName::Sentinel(_) => update.condition_expression(FREE),
+            CodeName::Imported { batch, .. } => update
+                .condition_expression(IMPORTED_AND_FREE)
+                .expression_attribute_values(":batch", text(batch)),
+        };
+        update.build().map_err(StoreError::during("claiming a code"))
+    }
+
+    /// The piece of a transaction that makes a held code a redeemed one.
+    pub(crate) fn redeem(&self, code_key: &str, holder: SubmissionId) -> Result<Update, StoreError> {
+        self.update(code_key)
+            .update_expression("SET redeemed = :yes")
+            .condition_expression("submission_id = :id")
+            .expression_attribute_values(":yes", AttributeValue::Bool(true))
+            .expression_attribute_values(":id", text(holder.to_string()))
+            .build()
+            .map_err(StoreError::during("redeeming a code"))
+    }
+
+    /// The piece of a transaction that frees the code of a rejected submission.
+    pub(crate) fn free(&self, code_key: &str, holder: SubmissionId) -> Result<Update, StoreError> {
+        self.update(code_key)
+            .update_expression("REMOVE phone, submission_id, redeemed, claimed_at")
+            .condition_expression("submission_id = :id")
+            .expression_attribute_values(":id", text(holder.to_string()))
+            .build()
+            .map_err(StoreError::during("freeing a code"))
+    }
+
+    fn update(&self, key: impl Into<String>) -> aws_sdk_dynamodb::types::builders::UpdateBuilder {
+        Update::builder()
+            .table_name(&self.table)
+            .key(KEY, text(key))
+            .return_values_on_condition_check_failure(ReturnValuesOnConditionCheckFailure::AllOld)
+    }
+
+    /// The piece of a batch that reads a code's record.
+    pub(crate) fn look(&self, scope: &Scope, name: &CodeName) -> Result<KeysAndAttributes, StoreError> {
+        KeysAndAttributes::builder()
+            .keys(HashMap::from([(KEY.to_owned(), text(name.key(scope)))]))
+            .consistent_read(true)
+            .build()
+            .map_err(StoreError::during("reading a code"))
+    }
+
+    /// A code's record; an imported code that was never imported has none.
+    ///
+    /// # Errors
+    /// When the table does not answer, or the record cannot be read.
+    pub async fn get(&self, scope: &Scope, name: &CodeName) -> Result<Option<CodeRecord>, StoreError> {
+        self.get_item(name.key(scope), "reading a code").await?.as_ref().map(read).transpose()
+    }
+
+    /// A scope's code book, or `None` before the campaign was applied.
+    ///
+    /// # Errors
+    /// When the table does not answer, or the record cannot be read.
+    pub async fn book(&self, scope: &Scope) -> Result<Option<StoredBook>, StoreError> {
+        self.get_item(book_key(scope), "reading a code book").await?.as_ref().map(read_book).transpose()
+    }
+
+    async fn get_item(&self, key: String, action: &'static str) -> Result<Option<Item>, StoreError> {
+        let reply = self
+            .client
+            .get_item()
+            .table_name(&self.table)
+            .key(KEY, text(key))
+            .consistent_read(true)
+            .send()
+            .await
+            .map_err(StoreError::during(action))?;
+        Ok(reply.item)
+    }
+
+    /// Starts a scope's code book, unless it has one: its keys are made once and for good.
+    ///
+    /// # Errors
+    /// When the table does not answer.
+    pub async fn start_book(&self, scope: &Scope, book: CodeBook) -> Result<(), StoreError> {
+        // Refused means that it is there already.
+        self.put_book(scope, &StoredBook { book, revision: 0 }, "attribute_not_exists(revision)", None)
+            .await?;
+        Ok(())
+    }
+
+    /// Writes a changed book back, unless somebody else changed it since it was read.
+    ///
+    /// # Errors
+    /// When the table does not answer.
+    pub async fn save_book(
+        &self,
+        scope: &Scope,
+        stored: &StoredBook,
+    ) -> Result<Result<(), BookChanged>, StoreError> {
+        let next = StoredBook { book: stored.book.clone(), revision: stored.revision + 1 };
+        let expected = Some(number(stored.revision));
+        let written = self.put_book(scope, &next, "revision = :expected", expected).await?;
+        Ok(if written { Ok(()) } else { Err(BookChanged) })
+    }
+
+    async fn put_book(
+        &self,
+        scope: &Scope,
+        stored: &StoredBook,
+        condition: &str,
+        expected: Option<AttributeValue>,
+    ) -> Result<bool, StoreError> {
+        const ACTION: &str = "writing a code book";
+        let StoredBook { book, revision } = stored;
+        let key = |key: &SecretKey| AttributeValue::B(Blob::new(key.expose().as_slice()));
+        let sent = self
+            .client
+            .put_item()
+            .table_name(&self.table)
+            .item(KEY, text(book_key(scope)))
+            .item("minting_key", key(&book.minting_key))
+            .item("digest_key", key(&book.digest_key))
+            .item("symbols", number(book.symbols))
+            .item("minted", number(book.minted))
+            .item("batches", to_attribute_value(&book.batches).map_err(StoreError::during(ACTION))?)
+            .item("revision", number(revision))
+            .condition_expression(condition)
+            .set_expression_attribute_values(
+                expected.map(|value| HashMap::from([(":expected".to_owned(), value)])),
+            )
+            .send()
+            .await;
+        match sent {
+            Ok(_) => Ok(true),
+            Err(error)
+                if error.as_service_error().is_some_and(|e| e.is_conditional_check_failed_exception()) =>
+            {
+                Ok(false)
+            }
+            Err(error) => Err(StoreError::new(ACTION, error)),
+        }
+    }
+
+    /// Stores an imported code. False when it was imported before: it then keeps its batch, and whoever
+    /// has it.
+    ///
+    /// # Errors
+    /// When the table does not answer.
+    pub async fn import(&self, scope: &Scope, name: &CodeName, batch: &str) -> Result<bool, StoreError> {
+        let update = self
+            .client
+            .update_item()
+            .table_name(&self.table)
+            .key(KEY, text(name.key(scope)))
+            .update_expression("SET batch = :batch")
+            .condition_expression("attribute_not_exists(batch)")
+            .expression_attribute_values(":batch", text(batch));
+        match update.send().await {
+            Ok(_) => Ok(true),
+            Err(error)
+                if error.as_service_error().is_some_and(|e| e.is_conditional_check_failed_exception()) =>
+            {
+                Ok(false)
+            }
+            Err(error) => Err(StoreError::new("importing a code", error)),
+        }
+    }
+
+    /// Withdraws one code, minted or imported. Whoever has it keeps it.
+    ///
+    /// # Errors
+    /// When the table does not answer.
+    pub async fn void(&self, scope: &Scope, name: &CodeName, now: Moment) -> Result<(), StoreError> {
+        self.client
+            .update_item()
+            .table_name(&self.table)
+            .key(KEY, text(name.key(scope)))
+            .update_expression("SET voided_at = if_not_exists(voided_at, :now)")
+            .expression_attribute_values(":now", number(now.as_millis()))
+            .send()
+            .await
+            .map_err(StoreError::during("voiding a code"))?;
+        Ok(())
+    }
+}
+
+/// Reads a code's record.
+pub(crate) fn read(item: &Item) -> Result<CodeRecord, StoreError> {
+    const ACTION: &str = "reading a code";
+    let claim = match read_text(item, "submission_id") {
+        None => None,
+        Some(id) => Some(Claim {
+            submission_id: id.parse().map_err(StoreError::during(ACTION))?,
+            phone: required(read_text(item, "phone"), ACTION)?.parse().map_err(StoreError::during(ACTION))?,
+            redeemed: item.get("redeemed").and_then(|value| value.as_bool().ok()).copied().unwrap_or(false),
+        }),
+    };
+    Ok(CodeRecord {
+        claim,
+        batch: read_text(item, "batch").map(str::to_owned),
+        voided: item.contains_key("voided_at"),
+    })
+}
+
+fn read_book(item: &Item) -> Result<StoredBook, StoreError> {
+    const ACTION: &str = "reading a code book";
+    let key = |name| {
+        let bytes = item.get(name).and_then(|value| value.as_b().ok()).map(|blob| blob.as_ref().try_into());
+        required(bytes.and_then(Result::ok), ACTION).map(SecretKey::from_random)
+    };
+    let batches = required(item.get("batches"), ACTION)?.clone();
+    Ok(StoredBook {
+        book: CodeBook {
+            minting_key: key("minting_key")?,
+            digest_key: key("digest_key")?,
+            symbols: required(read_number(item, "symbols"), ACTION)?,
+            minted: required(read_number(item, "minted"), ACTION)?,
+            batches: from_attribute_value(batches).map_err(StoreError::during(ACTION))?,
+        },
+        revision: required(read_number(item, "revision"), ACTION)?,
+    })
+}
+
+fn book_key(scope: &Scope) -> String {
+    scope.key("book")
+}

@@ -1,0 +1,55 @@
+//! The DynamoDB client of a function: region, credentials and endpoint from the environment, and
+//! nothing else. Walking the whole provider chain would cost more than the rest of a start-up.
+
+use std::time::Duration;
+
+use aws_credential_types::Credentials;
+use aws_sdk_dynamodb::Client;
+use aws_sdk_dynamodb::config::retry::RetryConfig;
+use aws_sdk_dynamodb::config::timeout::TimeoutConfig;
+use aws_sdk_dynamodb::config::{BehaviorVersion, Region, StalledStreamProtectionConfig};
+use aws_smithy_http_client::tls;
+
+use crate::config::{ConfigError, Env};
+
+/// Long enough for a TCP and TLS handshake inside one region.
+const CONNECT_TIMEOUT: Duration = Duration::from_secs(2);
+/// DynamoDB answers in milliseconds; after this the connection is taken for dead.
+const ATTEMPT_TIMEOUT: Duration = Duration::from_secs(3);
+/// All tries of one call, so that a function answers before its caller gives up.
+const CALL_TIMEOUT: Duration = Duration::from_secs(9);
+
+/// A client that sends the same token on every try of a transaction, so that a try whose answer was
+/// lost is not applied twice.
+///
+/// # Errors
+/// Names the variable that is missing.
+pub fn dynamodb(env: &Env) -> Result<Client, ConfigError> {
+    let credentials = Credentials::new(
+        env.required("AWS_ACCESS_KEY_ID")?,
+        env.required("AWS_SECRET_ACCESS_KEY")?,
+        env.optional("AWS_SESSION_TOKEN"),
+        None,
+        "environment",
+    );
+    let https = aws_smithy_http_client::Builder::new()
+        .tls_provider(tls::Provider::Rustls(tls::rustls_provider::CryptoMode::Ring))
+        .build_https();
+    let timeouts = TimeoutConfig::builder()
+        .connect_timeout(CONNECT_TIMEOUT)
+        .operation_attempt_timeout(ATTEMPT_TIMEOUT)
+        .operation_timeout(CALL_TIMEOUT)
+        .build();
+    let mut config = aws_sdk_dynamodb::Config::builder()
+        .behavior_version(BehaviorVersion::latest())
+        .region(Region::new(env.required("AWS_REGION")?))
+        .credentials_provider(credentials)
+        .http_client(https)
+        .retry_config(RetryConfig::standard())
+        .timeout_config(timeouts)
+        .stalled_stream_protection(StalledStreamProtectionConfig::disabled());
+    config.set_endpoint_url(
+        env.optional("AWS_ENDPOINT_URL_DYNAMODB").or_else(|| env.optional("AWS_ENDPOINT_URL")),
+    );
+    Ok(Client::from_conf(config.build()))
+}

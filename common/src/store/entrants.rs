@@ -1,0 +1,208 @@
+//! The `entrants` table: one phone in one scope. Counts, entries earned, wrong codes, the blocklist.
+
+use std::collections::HashMap;
+
+use aws_sdk_dynamodb::Client;
+use aws_sdk_dynamodb::types::{
+    AttributeValue, KeysAndAttributes, ReturnValuesOnConditionCheckFailure, Update,
+};
+
+use super::{Item, StoreError, number, read_number, text};
+use crate::config::{ConfigError, Env};
+use crate::domain::campaign::PhoneLimits;
+use crate::domain::entrant::{Entrant, WrongCodes};
+use crate::domain::moment::Moment;
+use crate::domain::phone::Phone;
+use crate::domain::scope::Scope;
+
+/// The partition key: scope and phone.
+pub const KEY: &str = "entrant";
+/// The environment variable that names the table.
+pub const VARIABLE: &str = "ENTRANTS_TABLE";
+
+/// A phone may enter while it is neither blocked nor throttled and has room in both limits.
+///
+/// A timeline of two submissions with room for one: both see room; the first to be written takes it;
+/// the second's condition fails and brings back the counts as they are now.
+const MAY_ENTER: &str = "attribute_not_exists(blocked) \
+    AND (attribute_not_exists(throttled_until) OR throttled_until <= :now) \
+    AND (attribute_not_exists(#day) OR #day < :daily_limit) \
+    AND (attribute_not_exists(total) OR total < :total_limit)";
+
+/// The table.
+#[derive(Clone, Debug)]
+pub struct Entrants {
+    client: Client,
+    table: String,
+}
+
+impl Entrants {
+    /// The table that the environment names.
+    ///
+    /// # Errors
+    /// Names the missing variable.
+    pub fn from_env(env: &Env, client: &Client) -> Result<Self, ConfigError> {
+        Ok(Self { client: client.clone(), table: env.required(VARIABLE)? })
+    }
+
+    /// The table's name, for finding its items in a batch.
+    pub(crate) fn table(&self) -> &str {
+        &self.table
+    }
+
+    /// The piece of a transaction that counts one more submission, if the phone may enter.
+    pub(crate) fn count(
+        &self,
+        scope: &Scope,
+        phone: &Phone,
+        day: &str,
+        entries: u32,
+        limits: PhoneLimits,
+        now: Moment,
+    ) -> Result<Update, StoreError> {
+        let limit = |limit: Option<u32>| number(limit.unwrap_or(u32::MAX));
+        self.update(scope, phone)
+            .update_expression("ADD total :one, #day :one, entries :entries")
+            .condition_expression(MAY_ENTER)
+            .expression_attribute_names("#day", day_attribute(day))
+            .expression_attribute_values(":one", number(1))
+            .expression_attribute_values(":entries", number(entries))
+            .expression_attribute_values(":now", number(now.as_millis()))
+            .expression_attribute_values(":daily_limit", limit(limits.phone_daily))
+            .expression_attribute_values(":total_limit", limit(limits.phone_total))
+            .build()
+            .map_err(StoreError::during("counting a submission"))
+    }
+
+    /// The piece of a transaction that adds the entries of a submission just accepted.
+    pub(crate) fn earn(&self, scope: &Scope, phone: &Phone, entries: u32) -> Result<Update, StoreError> {
+        self.update(scope, phone)
+            .update_expression("ADD entries :entries")
+            .expression_attribute_values(":entries", number(entries))
+            .build()
+            .map_err(StoreError::during("adding entries"))
+    }
+
+    /// The piece of a transaction that gives the place of a submission just rejected back.
+    pub(crate) fn give_back(&self, scope: &Scope, phone: &Phone, day: &str) -> Result<Update, StoreError> {
+        self.update(scope, phone)
+            .update_expression("ADD total :minus_one, #day :minus_one")
+            .expression_attribute_names("#day", day_attribute(day))
+            .expression_attribute_values(":minus_one", number(-1))
+            .build()
+            .map_err(StoreError::during("giving a place back"))
+    }
+
+    /// The piece of a transaction that records one more wrong code, if no other came since `seen`.
+    pub(crate) fn record_wrong_code(
+        &self,
+        scope: &Scope,
+        phone: &Phone,
+        seen: &Entrant,
+        wrong: &WrongCodes,
+    ) -> Result<Update, StoreError> {
+        let log = |log: &[Moment]| AttributeValue::L(log.iter().map(|at| number(at.as_millis())).collect());
+        let mut update =
+            self.update(scope, phone).expression_attribute_values(":wrong_codes", log(&wrong.log));
+        update = match wrong.throttled_until {
+            None => update.update_expression("SET wrong_codes = :wrong_codes"),
+            Some(until) => update
+                .update_expression("SET wrong_codes = :wrong_codes, throttled_until = :until")
+                .expression_attribute_values(":until", number(until.as_millis())),
+        };
+        update = if seen.wrong_codes.is_empty() {
+            update.condition_expression("attribute_not_exists(wrong_codes)")
+        } else {
+            update
+                .condition_expression("wrong_codes = :seen")
+                .expression_attribute_values(":seen", log(&seen.wrong_codes))
+        };
+        update.build().map_err(StoreError::during("recording a wrong code"))
+    }
+
+    fn update(&self, scope: &Scope, phone: &Phone) -> aws_sdk_dynamodb::types::builders::UpdateBuilder {
+        Update::builder()
+            .table_name(&self.table)
+            .key(KEY, text(item_key(scope, phone)))
+            .return_values_on_condition_check_failure(ReturnValuesOnConditionCheckFailure::AllOld)
+    }
+
+    /// The piece of a batch that reads an entrant.
+    pub(crate) fn look(&self, scope: &Scope, phone: &Phone) -> Result<KeysAndAttributes, StoreError> {
+        KeysAndAttributes::builder()
+            .keys(HashMap::from([(KEY.to_owned(), text(item_key(scope, phone)))]))
+            .consistent_read(true)
+            .build()
+            .map_err(StoreError::during("reading an entrant"))
+    }
+
+    /// A phone's standing as of a day; a phone never seen has the default one.
+    ///
+    /// # Errors
+    /// When the table does not answer.
+    pub async fn get(&self, scope: &Scope, phone: &Phone, day: &str) -> Result<Entrant, StoreError> {
+        let reply = self
+            .client
+            .get_item()
+            .table_name(&self.table)
+            .key(KEY, text(item_key(scope, phone)))
+            .consistent_read(true)
+            .send()
+            .await
+            .map_err(StoreError::during("reading an entrant"))?;
+        Ok(reply.item.as_ref().map(|item| read(item, day)).unwrap_or_default())
+    }
+
+    /// Puts a phone on the blocklist, or takes it off.
+    ///
+    /// # Errors
+    /// When the table does not answer.
+    pub async fn set_blocked(
+        &self,
+        scope: &Scope,
+        phone: &Phone,
+        blocked: bool,
+        now: Moment,
+    ) -> Result<(), StoreError> {
+        let update = self.client.update_item().table_name(&self.table).key(KEY, text(item_key(scope, phone)));
+        let update = if blocked {
+            update
+                .update_expression("SET blocked = :since")
+                .expression_attribute_values(":since", number(now.as_millis()))
+        } else {
+            update.update_expression("REMOVE blocked")
+        };
+        update.send().await.map_err(StoreError::during("changing the blocklist"))?;
+        Ok(())
+    }
+}
+
+/// Reads an entrant as of a day.
+pub(crate) fn read(item: &Item, day: &str) -> Entrant {
+    let count =
+        |name: &str| read_number::<i64>(item, name).and_then(|count| u32::try_from(count).ok()).unwrap_or(0);
+    let moments =
+        item.get("wrong_codes").and_then(|value| value.as_l().ok()).map(Vec::as_slice).unwrap_or_default();
+    Entrant {
+        blocked: item.contains_key("blocked"),
+        total: count("total"),
+        today: count(&day_attribute(day)),
+        entries: read_number(item, "entries").unwrap_or(0),
+        wrong_codes: moments
+            .iter()
+            .filter_map(|value| value.as_n().ok()?.parse().ok())
+            .map(Moment::from_millis)
+            .collect(),
+        throttled_until: read_number(item, "throttled_until").map(Moment::from_millis),
+    }
+}
+
+/// Each day the phone took part has a count of its own, so that counting never needs to know which
+/// day was counted last; there are no more of them than the campaign has days.
+fn day_attribute(day: &str) -> String {
+    format!("day:{day}")
+}
+
+fn item_key(scope: &Scope, phone: &Phone) -> String {
+    scope.key(phone.expose_e164())
+}

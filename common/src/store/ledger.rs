@@ -1,0 +1,308 @@
+//! What a submission is made of, across tables, in one write: the request, the code, the entrant's
+//! counts and the submission itself. All of it is written, or nothing is.
+
+use std::collections::HashMap;
+
+use aws_sdk_dynamodb::Client;
+use aws_sdk_dynamodb::types::KeysAndAttributes;
+
+use super::codes::{Claim, CodeName, CodeRecord, Codes};
+use super::entrants::{self, Entrants};
+use super::requests::{self, RequestRecord, Requests};
+use super::submissions::Submissions;
+use super::transaction::{self, Outcome, Reason};
+use super::{Item, StoreError, codes};
+use crate::config::{ConfigError, Env};
+use crate::domain::campaign::PhoneLimits;
+use crate::domain::entrant::{Entrant, WrongCodes};
+use crate::domain::ids::{IdempotencyKey, SubmissionId};
+use crate::domain::moment::Moment;
+use crate::domain::submission::{State, Submission};
+
+/// The tables of a submission.
+#[derive(Clone, Debug)]
+pub struct Ledger {
+    client: Client,
+    requests: Requests,
+    codes: Codes,
+    entrants: Entrants,
+    submissions: Submissions,
+}
+
+/// A submission to be written, with the request that led to it.
+#[derive(Clone, Copy, Debug)]
+pub struct Entry<'a> {
+    /// The request's Idempotency-Key.
+    pub key: &'a IdempotencyKey,
+    /// The digest of the request's body.
+    pub body_hash: &'a str,
+    /// The code, when it has a record of its own.
+    pub code: Option<&'a CodeName>,
+    /// The submission as it is to be.
+    pub submission: &'a Submission,
+}
+
+/// What the tables say about a submission that is being made. What is not said was found harmless.
+#[derive(Clone, Debug, Default)]
+pub struct Known {
+    /// The Idempotency-Key was used before.
+    pub request: Option<RequestRecord>,
+    /// The code's record.
+    pub code: CodeStanding,
+    /// The phone's standing.
+    pub entrant: Entrant,
+}
+
+/// What the table says of a code.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub enum CodeStanding {
+    /// Nothing that stands in the way.
+    #[default]
+    Free,
+    /// It would have to have a record and has none.
+    NotThere,
+    /// This.
+    There(CodeRecord),
+}
+
+impl CodeStanding {
+    /// What a code's record, or its absence, says.
+    pub fn of(name: &CodeName, record: Option<CodeRecord>) -> Self {
+        match (name, record) {
+            (_, Some(record)) => Self::There(record),
+            (CodeName::Imported { .. }, None) => Self::NotThere,
+            (CodeName::Minted(_) | CodeName::Sentinel(_), None) => Self::Free,
+        }
+    }
+}
+
+/// How a write ended.
+#[derive(Debug)]
+pub enum Written {
+    /// Everything was written.
+    Done,
+    /// Nothing was, because of this.
+    Refused(Known),
+    /// Nothing was, because others kept touching the same records.
+    Contended {
+        /// Also the record of this Idempotency-Key: the same request is on its way elsewhere.
+        same_request: bool,
+    },
+}
+
+/// How settling ended.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Settled {
+    /// It was written.
+    Done,
+    /// The submission had moved on in the meantime; nothing was written.
+    Moved,
+}
+
+impl Ledger {
+    /// The tables that the environment names.
+    ///
+    /// # Errors
+    /// Names the missing variable.
+    pub fn from_env(env: &Env, client: &Client) -> Result<Self, ConfigError> {
+        Ok(Self {
+            client: client.clone(),
+            requests: Requests::from_env(env, client)?,
+            codes: Codes::from_env(env, client)?,
+            entrants: Entrants::from_env(env, client)?,
+            submissions: Submissions::from_env(env, client)?,
+        })
+    }
+
+    /// The codes.
+    pub fn codes(&self) -> &Codes {
+        &self.codes
+    }
+
+    /// The submissions.
+    pub fn submissions(&self) -> &Submissions {
+        &self.submissions
+    }
+
+    /// Reads everything there is to know before a submission is made, in one call.
+    ///
+    /// # Errors
+    /// When a table does not answer, or a record cannot be read.
+    pub async fn look(&self, entry: Entry<'_>, now: Moment) -> Result<Known, StoreError> {
+        let Entry { key, code, submission, .. } = entry;
+        let scope = &submission.scope;
+        let mut wanted = HashMap::from([
+            (self.requests.table().to_owned(), self.requests.look(scope, key)?),
+            (self.entrants.table().to_owned(), self.entrants.look(scope, &submission.phone)?),
+        ]);
+        if let Some(code) = code {
+            wanted.insert(self.codes.table().to_owned(), self.codes.look(scope, code)?);
+        }
+        let found = self.read_all(wanted).await?;
+        let request = found.get(self.requests.table()).map(|item| requests::read_remembered(item, now));
+        let entrant = found.get(self.entrants.table()).map(|item| entrants::read(item, &submission.day));
+        Ok(Known {
+            request: request.transpose()?.flatten(),
+            code: code_standing(code, found.get(self.codes.table()))?,
+            entrant: entrant.unwrap_or_default(),
+        })
+    }
+
+    /// Reads at most one item of each table; DynamoDB may hand a batch over in parts.
+    async fn read_all(
+        &self,
+        mut wanted: HashMap<String, KeysAndAttributes>,
+    ) -> Result<HashMap<String, Item>, StoreError> {
+        let mut found = HashMap::new();
+        let mut tries = 0;
+        loop {
+            let sent = self.client.batch_get_item().set_request_items(Some(wanted)).send().await;
+            let reply = sent.map_err(StoreError::during("reading what is known"))?;
+            for (table, items) in reply.responses.unwrap_or_default() {
+                found.extend(items.into_iter().next().map(|item| (table, item)));
+            }
+            wanted = reply.unprocessed_keys.unwrap_or_default();
+            if wanted.is_empty() {
+                return Ok(found);
+            }
+            tries += 1;
+            transaction::wait_after(tries).await;
+        }
+    }
+
+    /// Enters a submission: remembers the request, takes the code, counts the phone, writes the
+    /// submission, if every one of them is free to be.
+    ///
+    /// # Errors
+    /// When the tables do not answer.
+    pub async fn enter(
+        &self,
+        entry: Entry<'_>,
+        limits: PhoneLimits,
+        now: Moment,
+    ) -> Result<Written, StoreError> {
+        let Entry { code, submission, .. } = entry;
+        let Submission { scope, phone, standing, day, .. } = submission;
+        let mut items = vec![transaction::put(self.remember(entry, now)?)];
+        if let Some(code) = code {
+            let claim = Claim {
+                phone: phone.clone(),
+                submission_id: submission.submission_id,
+                redeemed: standing.state() == State::Accepted,
+            };
+            items.push(transaction::update(self.codes.claim(scope, code, &claim, now)?));
+        }
+        let count = self.entrants.count(scope, phone, day, standing.entries(), limits, now)?;
+        items.push(transaction::update(count));
+        items.push(transaction::put(self.submissions.create(submission)?));
+        let written = transaction::write(&self.client, items).await?;
+        outcome(written, code, day)
+    }
+
+    /// Records a refused submission: remembers the request, writes the submission and, after a wrong
+    /// code, the phone's log of them. It takes no code and counts towards no limit.
+    ///
+    /// # Errors
+    /// When the tables do not answer.
+    pub async fn refuse(
+        &self,
+        entry: Entry<'_>,
+        wrong_code: Option<(&Entrant, &WrongCodes)>,
+        now: Moment,
+    ) -> Result<Written, StoreError> {
+        let submission = entry.submission;
+        let mut items = vec![transaction::put(self.remember(entry, now)?)];
+        if let Some((seen, wrong)) = wrong_code {
+            let update =
+                self.entrants.record_wrong_code(&submission.scope, &submission.phone, seen, wrong)?;
+            items.push(transaction::update(update));
+        }
+        items.push(transaction::put(self.submissions.create(submission)?));
+        let written = transaction::write(&self.client, items).await?;
+        outcome(written, None, &submission.day)
+    }
+
+    fn remember(&self, entry: Entry<'_>, now: Moment) -> Result<aws_sdk_dynamodb::types::Put, StoreError> {
+        let record = RequestRecord {
+            body_hash: entry.body_hash.to_owned(),
+            submission_id: entry.submission.submission_id,
+            replayed: false,
+        };
+        self.requests.remember(&entry.submission.scope, entry.key, &record, now)
+    }
+
+    /// Remembers a request that was answered with the earlier submission of the same code and phone.
+    /// What the key led to before comes back instead, if it was used.
+    ///
+    /// # Errors
+    /// When the table does not answer.
+    pub async fn remember_replay(
+        &self,
+        entry: Entry<'_>,
+        earlier: SubmissionId,
+        now: Moment,
+    ) -> Result<Option<RequestRecord>, StoreError> {
+        let record =
+            RequestRecord { body_hash: entry.body_hash.to_owned(), submission_id: earlier, replayed: true };
+        self.requests.remember_now(&entry.submission.scope, entry.key, &record, now).await
+    }
+
+    /// Settles a submission, if it still stands as in `before`: an accepted one redeems its code and
+    /// earns its entries, a rejected one frees its code and gives its place back.
+    ///
+    /// # Errors
+    /// When the tables do not answer.
+    pub async fn settle(&self, before: &Submission, after: &Submission) -> Result<Settled, StoreError> {
+        let Submission { scope, phone, day, submission_id, code_key, standing, .. } = after;
+        let mut items = vec![transaction::update(self.submissions.change(before, after)?)];
+        let accepted = standing.state() == State::Accepted;
+        if let Some(code_key) = code_key {
+            items.push(transaction::update(if accepted {
+                self.codes.redeem(code_key, *submission_id)?
+            } else {
+                self.codes.free(code_key, *submission_id)?
+            }));
+        }
+        items.push(transaction::update(if accepted {
+            self.entrants.earn(scope, phone, standing.entries())?
+        } else {
+            self.entrants.give_back(scope, phone, day)?
+        }));
+        match transaction::write(&self.client, items).await? {
+            Outcome::Written => Ok(Settled::Done),
+            Outcome::Refused(_) => Ok(Settled::Moved),
+        }
+    }
+}
+
+/// Reads the reasons of a refusal. The request is always the first item; then the code, if there is
+/// one; then the entrant; last the submission, whose id is new.
+fn outcome(outcome: Outcome, code: Option<&CodeName>, day: &str) -> Result<Written, StoreError> {
+    let reasons = match outcome {
+        Outcome::Written => return Ok(Written::Done),
+        Outcome::Refused(reasons) => reasons,
+    };
+    if !reasons.iter().any(|reason| matches!(reason, Reason::ConditionFailed(_))) {
+        let same_request = matches!(reasons.first(), Some(Reason::Conflict));
+        return Ok(Written::Contended { same_request });
+    }
+    let mut known = Known::default();
+    let mut reasons = reasons.iter();
+    if let Some(Reason::ConditionFailed(Some(item))) = reasons.next() {
+        known.request = Some(requests::read(item)?);
+    }
+    if code.is_some()
+        && let Some(Reason::ConditionFailed(item)) = reasons.next()
+    {
+        known.code = code_standing(code, item.as_ref())?;
+    }
+    if let Some(Reason::ConditionFailed(Some(item))) = reasons.next() {
+        known.entrant = entrants::read(item, day);
+    }
+    Ok(Written::Refused(known))
+}
+
+fn code_standing(code: Option<&CodeName>, item: Option<&Item>) -> Result<CodeStanding, StoreError> {
+    let record = item.map(codes::read).transpose()?;
+    Ok(code.map_or(CodeStanding::Free, |name| CodeStanding::of(name, record)))
+}

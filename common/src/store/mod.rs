@@ -1,0 +1,70 @@
+//! The tables: one file for each, holding every expression that touches it, and the ledger, which
+//! joins their pieces into the transactions that a submission is made of.
+
+pub mod api_keys;
+pub mod campaigns;
+pub mod codes;
+pub mod connection;
+pub mod entrants;
+pub mod ledger;
+pub mod rate_limits;
+pub mod requests;
+pub mod submissions;
+pub mod transaction;
+
+use std::collections::HashMap;
+use std::error::Error as StdError;
+
+use aws_sdk_dynamodb::types::AttributeValue;
+
+/// A DynamoDB item.
+pub type Item = HashMap<String, AttributeValue>;
+
+/// A call to DynamoDB failed, or what it returned cannot be read. For the log; callers see an
+/// opaque error.
+#[derive(Debug, thiserror::Error)]
+#[error("{action} failed")]
+pub struct StoreError {
+    action: &'static str,
+    #[source]
+    cause: Box<dyn StdError + Send + Sync>,
+}
+
+impl StoreError {
+    /// `action` says what was being done, such as "reading an API key".
+    pub fn new(action: &'static str, cause: impl Into<Box<dyn StdError + Send + Sync>>) -> Self {
+        Self { action, cause: cause.into() }
+    }
+
+    /// For `map_err`: what was being done, with the cause to come.
+    pub(crate) fn during<E: Into<Box<dyn StdError + Send + Sync>>>(
+        action: &'static str,
+    ) -> impl FnOnce(E) -> Self {
+        move |cause| Self::new(action, cause)
+    }
+}
+
+/// A string attribute.
+pub(crate) fn text(value: impl Into<String>) -> AttributeValue {
+    AttributeValue::S(value.into())
+}
+
+/// A number attribute.
+pub(crate) fn number(value: impl std::fmt::Display) -> AttributeValue {
+    AttributeValue::N(value.to_string())
+}
+
+/// The attribute as a number; absent and unreadable are both `None`.
+pub(crate) fn read_number<T: std::str::FromStr>(item: &Item, name: &str) -> Option<T> {
+    item.get(name)?.as_n().ok()?.parse().ok()
+}
+
+/// The attribute as text; absent and unreadable are both `None`.
+pub(crate) fn read_text<'a>(item: &'a Item, name: &str) -> Option<&'a str> {
+    item.get(name)?.as_s().ok().map(String::as_str)
+}
+
+/// An attribute that has to be there.
+pub(crate) fn required<T>(value: Option<T>, action: &'static str) -> Result<T, StoreError> {
+    value.ok_or_else(|| StoreError::new(action, "an attribute is missing or has another type"))
+}

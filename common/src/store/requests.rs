@@ -1,0 +1,172 @@
+//! The `requests` table: which record an Idempotency-Key led to. 30 days, then forgotten.
+
+use std::collections::HashMap;
+use std::time::Duration;
+
+use aws_sdk_dynamodb::Client;
+use aws_sdk_dynamodb::types::{AttributeValue, KeysAndAttributes, Put, ReturnValuesOnConditionCheckFailure};
+use serde::{Deserialize, Serialize};
+use serde_dynamo::aws_sdk_dynamodb_1::{from_item, to_item};
+
+use super::{Item, StoreError, number, text};
+use crate::config::{ConfigError, Env};
+use crate::domain::ids::{IdempotencyKey, SubmissionId};
+use crate::domain::moment::Moment;
+use crate::domain::scope::Scope;
+
+/// The partition key: scope, operation and Idempotency-Key.
+pub const KEY: &str = "request";
+/// The attribute of the table's expiry: seconds since the epoch.
+pub const EXPIRY: &str = "expires_at";
+/// The environment variable that names the table.
+pub const VARIABLE: &str = "REQUESTS_TABLE";
+
+/// How long an Idempotency-Key is remembered.
+const MEMORY: Duration = Duration::from_secs(30 * 24 * 60 * 60);
+
+/// A remembered key is free again once it has expired, deleted or not.
+///
+/// A timeline of two tries with one key: the first finds nothing and writes; the second's condition
+/// fails and brings the record back; 30 days later the condition holds again.
+const FREE: &str = "attribute_not_exists(#request) OR expires_at <= :now_seconds";
+
+/// The operation whose requests are remembered, as it stands in the key.
+const SUBMISSIONS: &str = "submissions";
+
+/// What a request led to.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct RequestRecord {
+    /// The digest of the body that came with the key.
+    pub body_hash: String,
+    /// The submission it was answered with.
+    pub submission_id: SubmissionId,
+    /// Whether that was an earlier submission of the same code and phone.
+    pub replayed: bool,
+}
+
+#[derive(Serialize, Deserialize)]
+struct Stored {
+    request: String,
+    expires_at: i64,
+    #[serde(flatten)]
+    record: RequestRecord,
+}
+
+/// The table.
+#[derive(Clone, Debug)]
+pub struct Requests {
+    client: Client,
+    table: String,
+}
+
+impl Requests {
+    /// The table that the environment names.
+    ///
+    /// # Errors
+    /// Names the missing variable.
+    pub fn from_env(env: &Env, client: &Client) -> Result<Self, ConfigError> {
+        Ok(Self { client: client.clone(), table: env.required(VARIABLE)? })
+    }
+
+    /// The table's name, for finding its items in a batch.
+    pub(crate) fn table(&self) -> &str {
+        &self.table
+    }
+
+    /// The piece of a transaction that remembers a request, unless it is remembered already.
+    pub(crate) fn remember(
+        &self,
+        scope: &Scope,
+        key: &IdempotencyKey,
+        record: &RequestRecord,
+        now: Moment,
+    ) -> Result<Put, StoreError> {
+        const ACTION: &str = "remembering a request";
+        Put::builder()
+            .table_name(&self.table)
+            .set_item(Some(stored(scope, key, record, now)?))
+            .condition_expression(FREE)
+            .expression_attribute_names("#request", KEY)
+            .expression_attribute_values(":now_seconds", number(now.as_seconds()))
+            .return_values_on_condition_check_failure(ReturnValuesOnConditionCheckFailure::AllOld)
+            .build()
+            .map_err(StoreError::during(ACTION))
+    }
+
+    /// Remembers a request by itself. What was remembered before comes back instead, if anything was.
+    ///
+    /// # Errors
+    /// When the table does not answer, or the earlier record cannot be read.
+    pub(crate) async fn remember_now(
+        &self,
+        scope: &Scope,
+        key: &IdempotencyKey,
+        record: &RequestRecord,
+        now: Moment,
+    ) -> Result<Option<RequestRecord>, StoreError> {
+        const ACTION: &str = "remembering a replay";
+        let sent = self
+            .client
+            .put_item()
+            .table_name(&self.table)
+            .set_item(Some(stored(scope, key, record, now)?))
+            .condition_expression(FREE)
+            .expression_attribute_names("#request", KEY)
+            .expression_attribute_values(":now_seconds", number(now.as_seconds()))
+            .return_values_on_condition_check_failure(ReturnValuesOnConditionCheckFailure::AllOld)
+            .send()
+            .await;
+        let error = match sent {
+            Ok(_) => return Ok(None),
+            Err(error) => error,
+        };
+        match error.as_service_error() {
+            Some(aws_sdk_dynamodb::operation::put_item::PutItemError::ConditionalCheckFailedException(
+                failed,
+            )) => match &failed.item {
+                Some(item) => read(item).map(Some),
+                None => Err(StoreError::new(ACTION, "the earlier record did not come back")),
+            },
+            Some(_) | None => Err(StoreError::new(ACTION, error)),
+        }
+    }
+
+    /// The piece of a batch that reads a request.
+    pub(crate) fn look(&self, scope: &Scope, key: &IdempotencyKey) -> Result<KeysAndAttributes, StoreError> {
+        KeysAndAttributes::builder()
+            .keys(HashMap::from([(KEY.to_owned(), text(item_key(scope, key)))]))
+            .consistent_read(true)
+            .build()
+            .map_err(StoreError::during("reading a request"))
+    }
+}
+
+/// Reads an item back, expired or not.
+pub(crate) fn read(item: &Item) -> Result<RequestRecord, StoreError> {
+    let stored: Stored = from_item(item.clone()).map_err(StoreError::during("reading a request"))?;
+    Ok(stored.record)
+}
+
+/// Reads an item back; an expired one is forgotten even where it has not been deleted.
+pub(crate) fn read_remembered(item: &Item, now: Moment) -> Result<Option<RequestRecord>, StoreError> {
+    let stored: Stored = from_item(item.clone()).map_err(StoreError::during("reading a request"))?;
+    Ok((stored.expires_at > now.as_seconds()).then_some(stored.record))
+}
+
+fn stored(
+    scope: &Scope,
+    key: &IdempotencyKey,
+    record: &RequestRecord,
+    now: Moment,
+) -> Result<HashMap<String, AttributeValue>, StoreError> {
+    let stored = Stored {
+        request: item_key(scope, key),
+        expires_at: now.after(MEMORY).as_seconds(),
+        record: record.clone(),
+    };
+    to_item(stored).map_err(StoreError::during("writing a request"))
+}
+
+fn item_key(scope: &Scope, key: &IdempotencyKey) -> String {
+    scope.key(format_args!("{SUBMISSIONS}#{}", key.as_str()))
+}

@@ -1,0 +1,236 @@
+//! The `submissions` table: every submission by id, with an index by entrant and one by reference.
+
+use aws_sdk_dynamodb::Client;
+use aws_sdk_dynamodb::types::{AttributeValue, Put, ReturnValuesOnConditionCheckFailure};
+use serde::{Deserialize, Serialize};
+use serde_dynamo::aws_sdk_dynamodb_1::{from_item, to_attribute_value, to_item};
+
+use super::{Item, StoreError, number, text};
+use crate::config::{ConfigError, Env};
+use crate::domain::ids::{Reference, SubmissionId};
+use crate::domain::phone::Phone;
+use crate::domain::scope::Scope;
+use crate::domain::submission::{Standing, Submission};
+
+/// The partition key: scope and submission id.
+pub const KEY: &str = "id";
+/// The environment variable that names the table.
+pub const VARIABLE: &str = "SUBMISSIONS_TABLE";
+/// The index by entrant, newest first: partition `entrant`, sort `created_at`.
+pub const BY_ENTRANT: &str = "by-entrant";
+/// What the index by entrant carries, besides its keys.
+pub const BY_ENTRANT_CARRIES: [&str; 4] = ["submission_id", "reference", "standing", "day"];
+/// The index by reference, for operators: partition `reference`; it carries keys alone.
+pub const BY_REFERENCE: &str = "by-reference";
+
+/// A submission in the table.
+#[derive(Serialize, Deserialize)]
+struct Stored {
+    id: String,
+    entrant: String,
+    #[serde(flatten)]
+    submission: Submission,
+}
+
+/// A submission as the index by entrant carries it.
+#[derive(Clone, Debug, Deserialize)]
+pub struct Recent {
+    /// Its id.
+    pub submission_id: SubmissionId,
+    /// Its reference.
+    pub reference: Reference,
+    /// How it stands.
+    pub standing: Standing,
+    /// The campaign's day it was made on.
+    pub day: String,
+}
+
+/// The table.
+#[derive(Clone, Debug)]
+pub struct Submissions {
+    client: Client,
+    table: String,
+}
+
+impl Submissions {
+    /// The table that the environment names.
+    ///
+    /// # Errors
+    /// Names the missing variable.
+    pub fn from_env(env: &Env, client: &Client) -> Result<Self, ConfigError> {
+        Ok(Self { client: client.clone(), table: env.required(VARIABLE)? })
+    }
+
+    /// The piece of a transaction that writes a new submission.
+    pub(crate) fn create(&self, submission: &Submission) -> Result<Put, StoreError> {
+        const ACTION: &str = "writing a submission";
+        let stored = Stored {
+            id: item_key(&submission.scope, submission.submission_id),
+            entrant: entrant_key(&submission.scope, &submission.phone),
+            submission: submission.clone(),
+        };
+        Put::builder()
+            .table_name(&self.table)
+            .set_item(Some(to_item(stored).map_err(StoreError::during(ACTION))?))
+            // An id is random; should one ever come twice, the first submission stays.
+            .condition_expression("attribute_not_exists(id)")
+            .build()
+            .map_err(StoreError::during(ACTION))
+    }
+
+    /// The piece of a transaction that changes how a submission stands, if it still stands as it did
+    /// in `before`.
+    pub(crate) fn change(
+        &self,
+        before: &Submission,
+        after: &Submission,
+    ) -> Result<aws_sdk_dynamodb::types::Update, StoreError> {
+        const ACTION: &str = "changing a submission";
+        let attribute = |standing: &Standing| -> Result<AttributeValue, StoreError> {
+            to_attribute_value(standing).map_err(StoreError::during(ACTION))
+        };
+        aws_sdk_dynamodb::types::Update::builder()
+            .table_name(&self.table)
+            .key(KEY, text(item_key(&before.scope, before.submission_id)))
+            .update_expression(
+                "SET standing = :after, reasons = :reasons, decision = :decision, updated_at = :now",
+            )
+            .condition_expression("standing = :before")
+            .expression_attribute_values(":before", attribute(&before.standing)?)
+            .expression_attribute_values(":after", attribute(&after.standing)?)
+            .expression_attribute_values(
+                ":reasons",
+                to_attribute_value(&after.reasons).map_err(StoreError::during(ACTION))?,
+            )
+            .expression_attribute_values(
+                ":decision",
+                to_attribute_value(&after.decision).map_err(StoreError::during(ACTION))?,
+            )
+            .expression_attribute_values(":now", number(after.updated_at.as_millis()))
+            .return_values_on_condition_check_failure(ReturnValuesOnConditionCheckFailure::AllOld)
+            .build()
+            .map_err(StoreError::during(ACTION))
+    }
+
+    /// A submission of a scope, or `None`.
+    ///
+    /// # Errors
+    /// When the table does not answer, or the record cannot be read.
+    pub async fn get(&self, scope: &Scope, id: SubmissionId) -> Result<Option<Submission>, StoreError> {
+        self.get_by_key(item_key(scope, id)).await
+    }
+
+    async fn get_by_key(&self, key: String) -> Result<Option<Submission>, StoreError> {
+        let reply = self
+            .client
+            .get_item()
+            .table_name(&self.table)
+            .key(KEY, text(key))
+            .consistent_read(true)
+            .send()
+            .await
+            .map_err(StoreError::during("reading a submission"))?;
+        reply.item.map(read).transpose()
+    }
+
+    /// A phone's latest submissions, newest first, at most `most`.
+    ///
+    /// # Errors
+    /// When the index does not answer, or a record cannot be read.
+    pub async fn recent(&self, scope: &Scope, phone: &Phone, most: u8) -> Result<Vec<Recent>, StoreError> {
+        const ACTION: &str = "looking a phone's submissions up";
+        let reply = self
+            .client
+            .query()
+            .table_name(&self.table)
+            .index_name(BY_ENTRANT)
+            .key_condition_expression("entrant = :entrant")
+            .expression_attribute_values(":entrant", text(entrant_key(scope, phone)))
+            .scan_index_forward(false)
+            .limit(i32::from(most))
+            .send()
+            .await
+            .map_err(StoreError::during(ACTION))?;
+        let items = reply.items.unwrap_or_default();
+        items.into_iter().map(|item| from_item(item).map_err(StoreError::during(ACTION))).collect()
+    }
+
+    /// The submissions with this reference, of any scope: rarely more than one.
+    ///
+    /// # Errors
+    /// When the index does not answer, or a record cannot be read.
+    pub async fn by_reference(&self, reference: &Reference) -> Result<Vec<Submission>, StoreError> {
+        const ACTION: &str = "looking a reference up";
+        let reply = self
+            .client
+            .query()
+            .table_name(&self.table)
+            .index_name(BY_REFERENCE)
+            .key_condition_expression("reference = :reference")
+            .expression_attribute_values(":reference", text(reference.clone()))
+            .send()
+            .await
+            .map_err(StoreError::during(ACTION))?;
+        let mut found = Vec::new();
+        for item in reply.items.unwrap_or_default() {
+            if let Some(key) = super::read_text(&item, KEY) {
+                found.extend(self.get_by_key(key.to_owned()).await?);
+            }
+        }
+        Ok(found)
+    }
+
+    /// Every submission of a scope that `wanted` picks, newest first, at most `most`. For operators:
+    /// it reads the whole table.
+    ///
+    /// # Errors
+    /// When the table does not answer, or a record cannot be read.
+    pub async fn list(
+        &self,
+        scope: &Scope,
+        most: usize,
+        wanted: impl Fn(&Submission) -> bool,
+    ) -> Result<Vec<Submission>, StoreError> {
+        let mut pages = self
+            .client
+            .scan()
+            .table_name(&self.table)
+            .filter_expression("begins_with(id, :scope)")
+            .expression_attribute_values(":scope", text(scope.key("")))
+            .into_paginator()
+            .items()
+            .send();
+        let mut newest: Vec<Submission> = Vec::new();
+        while let Some(item) = pages.next().await {
+            let submission = read(item.map_err(StoreError::during("listing submissions"))?)?;
+            if wanted(&submission) {
+                newest.push(submission);
+                // Cut back now and then, so that memory does not grow with the table.
+                if newest.len() >= most.saturating_mul(2) {
+                    keep_newest(&mut newest, most);
+                }
+            }
+        }
+        keep_newest(&mut newest, most);
+        Ok(newest)
+    }
+}
+
+fn keep_newest(submissions: &mut Vec<Submission>, most: usize) {
+    submissions.sort_by_key(|submission| std::cmp::Reverse(submission.created_at));
+    submissions.truncate(most);
+}
+
+/// Reads a submission.
+pub(crate) fn read(item: Item) -> Result<Submission, StoreError> {
+    let stored: Stored = from_item(item).map_err(StoreError::during("reading a submission"))?;
+    Ok(stored.submission)
+}
+
+fn item_key(scope: &Scope, id: SubmissionId) -> String {
+    scope.key(id)
+}
+
+fn entrant_key(scope: &Scope, phone: &Phone) -> String {
+    scope.key(phone.expose_e164())
+}

@@ -1,0 +1,181 @@
+//! Logs and counters: one line for each request.
+//!
+//! A line is JSON, and in CloudWatch's embedded metric format, so that the counters come out of the
+//! log without a call. It names the request, the campaign and what came of it; nothing personal, no
+//! code, no key.
+
+use std::io::Write;
+
+use serde::Serialize;
+use serde_json::json;
+
+use crate::domain::moment::Moment;
+use crate::domain::scope::Scope;
+
+/// The namespace of the counters.
+const NAMESPACE: &str = "CampaignEntryService";
+
+/// Where lines go.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Telemetry {
+    /// JSON with counters on standard output, which Lambda sends to CloudWatch.
+    CloudWatch,
+    /// A short line for a person, on standard error.
+    Terminal,
+    /// Nowhere.
+    Off,
+}
+
+/// What a request came to.
+#[derive(Clone, Debug)]
+pub struct RequestLine<'a> {
+    /// When it came.
+    pub at: Moment,
+    /// Milliseconds from then to its reply.
+    pub duration_ms: u128,
+    /// Its id.
+    pub request_id: &'a str,
+    /// The function that served it.
+    pub operation: &'a str,
+    /// Whose key it came with, once that is known.
+    pub scope: Option<&'a Scope>,
+    /// The public id of that key.
+    pub key_id: Option<&'a str>,
+    /// The reply's status.
+    pub status: u16,
+    /// The error's code, or the message key of what happened to a consumer.
+    pub outcome: Option<&'a str>,
+    /// The causes of an internal error, outermost first.
+    pub causes: &'a [String],
+}
+
+#[derive(Serialize)]
+struct Line<'a> {
+    timestamp: String,
+    level: &'static str,
+    message: &'static str,
+    request_id: &'a str,
+    operation: &'a str,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    campaign: Option<&'a str>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    environment: Option<&'static str>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    key_id: Option<&'a str>,
+    status: u16,
+    outcome: &'a str,
+    #[serde(skip_serializing_if = "<[String]>::is_empty")]
+    causes: &'a [String],
+    #[serde(rename = "Requests")]
+    requests: u8,
+    #[serde(rename = "Duration")]
+    duration_ms: u128,
+    #[serde(rename = "_aws")]
+    metrics: serde_json::Value,
+}
+
+impl Telemetry {
+    /// Writes the line of a request. A log that cannot be written stops nothing.
+    pub fn request(self, line: &RequestLine<'_>) {
+        match self {
+            Self::CloudWatch => {
+                if let Ok(text) = serde_json::to_string(&embedded_metrics(line)) {
+                    let _ = writeln!(std::io::stdout().lock(), "{text}");
+                }
+            }
+            Self::Terminal => {
+                let _ = writeln!(std::io::stderr().lock(), "{}", for_a_person(line));
+            }
+            Self::Off => {}
+        }
+    }
+}
+
+fn embedded_metrics<'a>(line: &RequestLine<'a>) -> Line<'a> {
+    // The outcome is counted for each campaign; what came before a campaign was known, for the whole.
+    let by_outcome =
+        if line.scope.is_some() { json!(["campaign", "environment", "outcome"]) } else { json!(["outcome"]) };
+    Line {
+        timestamp: line.at.to_string(),
+        level: if line.causes.is_empty() { "INFO" } else { "ERROR" },
+        message: "request",
+        request_id: line.request_id,
+        operation: line.operation,
+        campaign: line.scope.map(|scope| scope.campaign.as_str()),
+        environment: line.scope.map(|scope| scope.environment.as_str()),
+        key_id: line.key_id,
+        status: line.status,
+        outcome: line.outcome.unwrap_or("ok"),
+        causes: line.causes,
+        requests: 1,
+        duration_ms: line.duration_ms,
+        metrics: json!({
+            "Timestamp": line.at.as_millis(),
+            "CloudWatchMetrics": [{
+                "Namespace": NAMESPACE,
+                "Dimensions": [["operation"], by_outcome],
+                "Metrics": [
+                    { "Name": "Requests", "Unit": "Count" },
+                    { "Name": "Duration", "Unit": "Milliseconds" },
+                ],
+            }],
+        }),
+    }
+}
+
+fn for_a_person(line: &RequestLine<'_>) -> String {
+    let RequestLine { operation, status, duration_ms, request_id, .. } = line;
+    let scope =
+        line.scope.map(|scope| format!(" {} {}", scope.campaign, scope.environment)).unwrap_or_default();
+    let outcome = line.outcome.map(|outcome| format!(" {outcome}")).unwrap_or_default();
+    let causes: String = line.causes.iter().map(|cause| format!("\n    {cause}")).collect();
+    format!("{status} {operation}{scope}{outcome} {duration_ms} ms {request_id}{causes}")
+}
+
+/// An error's causes as lines, outermost first.
+pub fn causes(error: &(dyn std::error::Error + 'static)) -> Vec<String> {
+    std::iter::successors(Some(error), |error| error.source()).map(ToString::to_string).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::domain::scope::Environment;
+
+    #[test]
+    fn a_line_is_a_log_and_a_counter_in_one() {
+        let scope = Scope { campaign: "demo".parse().expect("a slug"), environment: Environment::Live };
+        let line = RequestLine {
+            at: Moment::from_millis(1_767_214_800_007),
+            duration_ms: 4,
+            request_id: "r-1",
+            operation: "create-submission",
+            scope: Some(&scope),
+            key_id: Some("abc"),
+            status: 200,
+            outcome: Some("entered"),
+            causes: &[],
+        };
+        let text = serde_json::to_value(embedded_metrics(&line)).expect("JSON");
+        assert_eq!(
+            text,
+            json!({
+                "timestamp": "2025-12-31T21:00:00.007Z", "level": "INFO", "message": "request",
+                "request_id": "r-1", "operation": "create-submission", "campaign": "demo",
+                "environment": "live", "key_id": "abc", "status": 200, "outcome": "entered",
+                "Requests": 1, "Duration": 4,
+                "_aws": {
+                    "Timestamp": 1_767_214_800_007_i64,
+                    "CloudWatchMetrics": [{
+                        "Namespace": "CampaignEntryService",
+                        "Dimensions": [["operation"], ["campaign", "environment", "outcome"]],
+                        "Metrics": [
+                            { "Name": "Requests", "Unit": "Count" },
+                            { "Name": "Duration", "Unit": "Milliseconds" },
+                        ],
+                    }],
+                },
+            })
+        );
+    }
+}

@@ -1,0 +1,114 @@
+//! `POST /api/v1/codes/check`: whether a code could be used, without using it.
+
+use std::time::Duration;
+
+use common::config::ConfigError;
+use common::domain::campaign::CodePolicy;
+use common::domain::code::Code;
+use common::domain::entry::CodeFinding;
+use common::domain::message::MessageKey;
+use common::domain::phone::Phone;
+use common::domain::sliding_window::SlidingWindow;
+use common::error::{Error, ErrorCode};
+use common::http::function::{Call, Operation, Setup};
+use common::http::reply::Reply;
+use common::http::routes::{self, Route};
+use common::judge::{Candidate, CodeJudge};
+use common::store::codes::Codes;
+use common::store::ledger::CodeStanding;
+use common::store::rate_limits::{Hit, RateLimits};
+use serde::Serialize;
+
+/// Pre-checks from one address range: enough for a family's packs, useless for guessing.
+const PER_RANGE: SlidingWindow = SlidingWindow { limit: 30, span: Duration::from_secs(10 * 60) };
+
+/// The operation.
+pub struct CheckCode {
+    limits: RateLimits,
+    judge: CodeJudge,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "snake_case")]
+enum Precheck {
+    Valid,
+    Invalid,
+    AlreadyUsed,
+    Unsupported,
+}
+
+#[derive(Serialize)]
+struct PrecheckObject<'a> {
+    precheck: Precheck,
+    message_key: Option<MessageKey>,
+    message: Option<&'a str>,
+}
+
+impl Operation for CheckCode {
+    const ROUTE: Route = routes::CHECK_CODE;
+
+    fn connect(setup: &Setup) -> Result<Self, ConfigError> {
+        let (env, client) = (&setup.env, &setup.dynamodb);
+        let judge = CodeJudge::new(Codes::from_env(env, client)?);
+        Ok(Self { limits: RateLimits::from_env(env, client)?, judge })
+    }
+
+    async fn handle(&self, call: Call) -> Result<Reply, Error> {
+        let (code, phone) = read(&call)?;
+        let window =
+            (call.scope.key(format_args!("check-range#{}", call.request.consumer_range())), PER_RANGE);
+        if let Hit::Refused { retry_after } = self.limits.hit(&[window], call.now).await? {
+            return Err(Error::from(ErrorCode::RateLimited).with_retry_after(retry_after));
+        }
+        let (precheck, message_key) = match call.campaign.code {
+            CodePolicy::Service => verdict(&self.find(&call, &code, phone.as_ref()).await?),
+            CodePolicy::None => (Precheck::Unsupported, None),
+        };
+        let message = message_key.map(|key| call.campaign.messages.copy(key, call.language()));
+        let reply = Reply::ok(&PrecheckObject { precheck, message_key, message })?;
+        Ok(reply.with_outcome(message_key.map_or("usable", MessageKey::as_str)))
+    }
+}
+
+fn read(call: &Call) -> Result<(Code, Option<Phone>), Error> {
+    let body = call.json()?;
+    let fields = body.fields();
+    let code = fields.required("code", fields.text("code", Code::CHARS)?)?;
+    let typed = fields.text("phone", Phone::TYPED_CHARS)?;
+    let phone = typed.map(str::parse::<Phone>).transpose();
+    let phone = phone.map_err(|_| Error::field("phone", "`phone` must be a Tanzanian mobile number."))?;
+    let code: Code = code.parse().map_err(Error::internal)?;
+    if code.sentinel().is_some() && call.scope.environment.is_live() {
+        return Err(Error::from(ErrorCode::SentinelWithLiveKey).with_field("code"));
+    }
+    Ok((code, phone))
+}
+
+impl CheckCode {
+    async fn find(&self, call: &Call, code: &Code, phone: Option<&Phone>) -> Result<CodeFinding, Error> {
+        let book = self.judge.book_for(&call.scope, code, call.now).await?;
+        let candidate = Candidate::of(code, phone, book.as_deref(), None);
+        let standing = self.standing(call, &candidate).await?;
+        // An imported code's own record says which batch it is of, and so whether it counts.
+        let batch = match &standing {
+            CodeStanding::There(record) => record.batch.as_deref(),
+            CodeStanding::Free | CodeStanding::NotThere => None,
+        };
+        Ok(Candidate::of(code, phone, book.as_deref(), batch).finding(&standing, phone))
+    }
+
+    async fn standing(&self, call: &Call, candidate: &Candidate) -> Result<CodeStanding, Error> {
+        let Some(name) = candidate.name() else { return Ok(CodeStanding::Free) };
+        let record = self.judge.codes().get(&call.scope, name).await?;
+        Ok(CodeStanding::of(name, record))
+    }
+}
+
+fn verdict(finding: &CodeFinding) -> (Precheck, Option<MessageKey>) {
+    match finding.refusal() {
+        Some(MessageKey::Invalid) => (Precheck::Invalid, Some(MessageKey::Invalid)),
+        Some(key @ (MessageKey::AlreadyUsed | MessageKey::CodeHeld)) => (Precheck::AlreadyUsed, Some(key)),
+        // What else a sentinel asks for is not about the code.
+        Some(_) | None => (Precheck::Valid, None),
+    }
+}

@@ -1,0 +1,6 @@
+//! Pre-checks a code, on AWS Lambda.
+
+#[tokio::main(flavor = "current_thread")]
+async fn main() -> Result<(), common::lambda::Error> {
+    common::lambda::serve::<check_code::CheckCode>().await
+}

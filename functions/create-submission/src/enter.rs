@@ -1,0 +1,184 @@
+//! Entering a consumer: decide from what is known, write on the condition that it is still so, and
+//! when it is not, decide again from what the failed condition brought back.
+
+use std::time::Duration;
+
+use common::domain::codebook::CodeBook;
+use common::domain::entry::{CodeFinding, Decision, decide};
+use common::domain::ids::SubmissionId;
+use common::domain::message::MessageKey;
+use common::domain::scope::Scope;
+use common::domain::submission::{Standing, Submission};
+use common::entropy;
+use common::error::{Error, ErrorCode};
+use common::http::function::Call;
+use common::judge::{Candidate, CodeJudge};
+use common::store::ledger::{CodeStanding, Entry, Known, Ledger, Written};
+use common::store::requests::RequestRecord;
+use common::store::transaction::wait_after;
+
+use crate::wish::Wish;
+
+/// Decisions for one request. Each further one is taken because somebody else changed what it rested
+/// on; ten wrong codes at once from one phone, the worst honest case, need no more than these.
+const MOST_ROUNDS: u32 = 24;
+/// What a caller is told to wait when the same request is being worked on elsewhere.
+const IN_PROGRESS_WAIT: Duration = Duration::from_secs(1);
+
+/// Where consumers are entered.
+pub(crate) struct Desk {
+    ledger: Ledger,
+    judge: CodeJudge,
+}
+
+/// What a request is answered with.
+pub(crate) struct Answer {
+    /// The submission.
+    pub(crate) submission: Submission,
+    /// It is an earlier one of the same code and phone.
+    pub(crate) replayed: bool,
+    /// The request's Idempotency-Key led to it before.
+    pub(crate) idempotent_replay: bool,
+}
+
+/// How far the tables have been asked.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Source {
+    /// Not at all: everything is taken for harmless.
+    Nothing,
+    /// By the conditions of a write: what failed came back, what did not was harmless.
+    Conditions,
+    /// By reading everything.
+    Read,
+}
+
+impl Desk {
+    pub(crate) fn new(ledger: Ledger) -> Self {
+        let judge = CodeJudge::new(ledger.codes().clone());
+        Self { ledger, judge }
+    }
+
+    /// Enters the consumer, or records why not, or answers with what was decided before.
+    pub(crate) async fn enter(&self, call: &Call, wish: &Wish) -> Result<Answer, Error> {
+        let book = match &wish.code {
+            Some(code) => self.judge.book_for(&call.scope, code, call.now).await?,
+            None => None,
+        };
+        let draft = draft(call, wish);
+        let mut known = Known::default();
+        let mut source = Source::Nothing;
+        for round in 1..=MOST_ROUNDS {
+            let candidate = candidate(wish, book.as_deref(), &known);
+            let finding = candidate.finding(&known.code, Some(&wish.phone));
+            let mut submission = draft.clone();
+            let mut entry = Entry {
+                key: &wish.key,
+                body_hash: &wish.body_hash,
+                code: candidate.name(),
+                submission: &draft,
+            };
+            if let Some(request) = known.request.take() {
+                return self.answer_again(call, wish, request).await;
+            }
+
+            let written = match decide(&call.campaign, &known.entrant, &finding, call.now) {
+                Decision::Replay(earlier) => {
+                    match self.ledger.remember_replay(entry, earlier, call.now).await? {
+                        None => {
+                            let submission = self.submission(&call.scope, earlier).await?;
+                            return Ok(Answer { submission, replayed: true, idempotent_replay: false });
+                        }
+                        Some(request) => return self.answer_again(call, wish, request).await,
+                    }
+                }
+                Decision::Enter => {
+                    let prize = candidate.prize().map(str::to_owned);
+                    submission.standing = Standing::accepted(call.campaign.entries_per_submission, prize);
+                    submission.code_key = candidate.name().map(|name| name.key(&call.scope));
+                    entry.submission = &submission;
+                    source = Source::Conditions;
+                    self.ledger.enter(entry, call.campaign.limits, call.now).await?
+                }
+                Decision::Refuse(key) => {
+                    let guessed = finding == CodeFinding::Wrong && key == MessageKey::Invalid;
+                    if source == Source::Nothing || (guessed && source == Source::Conditions) {
+                        known = self.ledger.look(entry, call.now).await?;
+                        source = Source::Read;
+                        continue;
+                    }
+                    submission.standing = Standing::rejected(key);
+                    submission.reasons = vec![key.as_str().to_owned()];
+                    entry.submission = &submission;
+                    source = Source::Nothing;
+                    let wrong = guessed.then(|| known.entrant.with_wrong_code(&call.campaign, call.now));
+                    let wrong = wrong.as_ref().map(|wrong| (&known.entrant, wrong));
+                    self.ledger.refuse(entry, wrong, call.now).await?
+                }
+            };
+            match written {
+                Written::Done => return Ok(Answer { submission, replayed: false, idempotent_replay: false }),
+                Written::Refused(now_known) => known = now_known,
+                Written::Contended { same_request } => return Err(contended(same_request)),
+            }
+            if round > 1 {
+                wait_after(round).await;
+            }
+        }
+        Err(contended(false))
+    }
+
+    /// Answers with what the Idempotency-Key led to before.
+    async fn answer_again(&self, call: &Call, wish: &Wish, request: RequestRecord) -> Result<Answer, Error> {
+        if request.body_hash != wish.body_hash {
+            return Err(ErrorCode::IdempotencyKeyReused.into());
+        }
+        let submission = self.submission(&call.scope, request.submission_id).await?;
+        Ok(Answer { submission, replayed: request.replayed, idempotent_replay: true })
+    }
+
+    /// A submission that another record speaks of; they are written together, so it is there.
+    async fn submission(&self, scope: &Scope, id: SubmissionId) -> Result<Submission, Error> {
+        let found = self.ledger.submissions().get(scope, id).await?;
+        found.ok_or_else(|| Error::internal("a record names a submission that is not there"))
+    }
+}
+
+/// What the code is, given what is known; an imported code's own record says which batch it is of.
+fn candidate(wish: &Wish, book: Option<&CodeBook>, known: &Known) -> Candidate {
+    let batch = match &known.code {
+        CodeStanding::There(record) => record.batch.as_deref(),
+        CodeStanding::Free | CodeStanding::NotThere => None,
+    };
+    match &wish.code {
+        Some(code) => Candidate::of(code, Some(&wish.phone), book, batch),
+        None => Candidate::NotNeeded,
+    }
+}
+
+/// The submission before anything is decided.
+fn draft(call: &Call, wish: &Wish) -> Submission {
+    Submission {
+        submission_id: entropy::submission_id(),
+        reference: entropy::reference(),
+        scope: call.scope.clone(),
+        phone: wish.phone.clone(),
+        code_key: None,
+        standing: Standing::rejected(MessageKey::ServiceUnavailable),
+        reasons: Vec::new(),
+        day: call.now.day_in(call.campaign.timezone.rules()),
+        region: wish.region.clone(),
+        claimed: wish.claimed.clone(),
+        decision: None,
+        created_at: call.now,
+        updated_at: call.now,
+    }
+}
+
+/// Nothing was written, so the same request can be sent again.
+fn contended(same_request: bool) -> Error {
+    if same_request {
+        Error::from(ErrorCode::IdempotencyInProgress).with_retry_after(IN_PROGRESS_WAIT)
+    } else {
+        Error::internal("others kept changing the same records")
+    }
+}

@@ -1,0 +1,38 @@
+//! `POST /api/v1/submissions`: the single call that enters a consumer.
+//!
+//! [`wish`] reads the request; [`enter`] decides and writes, once and for good.
+
+mod enter;
+mod wish;
+
+use common::config::ConfigError;
+use common::error::Error;
+use common::http::function::{Call, Operation, Setup};
+use common::http::reply::Reply;
+use common::http::routes::{self, Route};
+use common::http::submission::SubmissionObject;
+use common::store::ledger::Ledger;
+
+use crate::enter::{Answer, Desk};
+use crate::wish::Wish;
+
+/// The operation.
+pub struct CreateSubmission {
+    desk: Desk,
+}
+
+impl Operation for CreateSubmission {
+    const ROUTE: Route = routes::CREATE_SUBMISSION;
+
+    fn connect(setup: &Setup) -> Result<Self, ConfigError> {
+        Ok(Self { desk: Desk::new(Ledger::from_env(&setup.env, &setup.dynamodb)?) })
+    }
+
+    async fn handle(&self, call: Call) -> Result<Reply, Error> {
+        let wish = Wish::of(&call)?;
+        let Answer { submission, replayed, idempotent_replay } = self.desk.enter(&call, &wish).await?;
+        let object = SubmissionObject::new(&submission, &call.campaign, call.language(), replayed, call.now);
+        let reply = Reply::ok(&object)?.with_outcome(submission.standing.message_key().as_str());
+        Ok(if idempotent_replay { reply.idempotent_replayed() } else { reply })
+    }
+}

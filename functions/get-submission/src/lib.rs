@@ -1,0 +1,30 @@
+//! `GET /api/v1/submissions/{id}`: how a submission stands now.
+
+use common::config::ConfigError;
+use common::domain::ids::SubmissionId;
+use common::error::{Error, ErrorCode};
+use common::http::function::{Call, Operation, Setup};
+use common::http::reply::Reply;
+use common::http::routes::{self, Route};
+use common::http::submission::SubmissionObject;
+use common::store::submissions::Submissions;
+
+/// The operation.
+pub struct GetSubmission {
+    submissions: Submissions,
+}
+
+impl Operation for GetSubmission {
+    const ROUTE: Route = routes::GET_SUBMISSION;
+
+    fn connect(setup: &Setup) -> Result<Self, ConfigError> {
+        Ok(Self { submissions: Submissions::from_env(&setup.env, &setup.dynamodb)? })
+    }
+
+    async fn handle(&self, call: Call) -> Result<Reply, Error> {
+        let id = call.request.path_id.as_deref().and_then(|id| id.parse::<SubmissionId>().ok());
+        let id = id.ok_or(ErrorCode::NotFound)?;
+        let submission = self.submissions.get(&call.scope, id).await?.ok_or(ErrorCode::NotFound)?;
+        Reply::ok(&SubmissionObject::new(&submission, &call.campaign, call.language(), false, call.now))
+    }
+}

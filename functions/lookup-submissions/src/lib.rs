@@ -1,0 +1,97 @@
+//! `POST /api/v1/submissions/lookup`: a phone's latest submissions.
+
+use std::time::Duration;
+
+use common::config::ConfigError;
+use common::domain::sliding_window::SlidingWindow;
+use common::domain::submission::DisplayStatus;
+use common::error::{Error, ErrorCode};
+use common::http::function::{Call, Operation, Setup};
+use common::http::reply::Reply;
+use common::http::routes::{self, Route};
+use common::store::entrants::Entrants;
+use common::store::rate_limits::{Hit, RateLimits};
+use common::store::submissions::{Recent, Submissions};
+use serde::Serialize;
+
+/// Submissions in a reply.
+const MOST: u8 = 50;
+/// Look-ups are counted over this span.
+const SPAN: Duration = Duration::from_secs(10 * 60);
+/// Look-ups of one phone: enough for its owner, useless for watching somebody.
+const PER_PHONE: SlidingWindow = SlidingWindow { limit: 5, span: SPAN };
+/// Look-ups from one address range: going through phone numbers must not pay.
+const PER_RANGE: SlidingWindow = SlidingWindow { limit: 30, span: SPAN };
+
+/// The operation.
+pub struct LookupSubmissions {
+    limits: RateLimits,
+    submissions: Submissions,
+    entrants: Entrants,
+}
+
+#[derive(Serialize)]
+struct LookupObject<'a> {
+    submissions: Vec<LookupEntry<'a>>,
+    total_entries: u64,
+    timezone: &'a str,
+}
+
+#[derive(Serialize)]
+struct LookupEntry<'a> {
+    id: String,
+    #[serde(rename = "ref")]
+    reference: String,
+    date: String,
+    display_status: DisplayStatus,
+    message: &'a str,
+    entries: u32,
+}
+
+impl Operation for LookupSubmissions {
+    const ROUTE: Route = routes::LOOKUP_SUBMISSIONS;
+
+    fn connect(setup: &Setup) -> Result<Self, ConfigError> {
+        let (env, client) = (&setup.env, &setup.dynamodb);
+        Ok(Self {
+            limits: RateLimits::from_env(env, client)?,
+            submissions: Submissions::from_env(env, client)?,
+            entrants: Entrants::from_env(env, client)?,
+        })
+    }
+
+    async fn handle(&self, call: Call) -> Result<Reply, Error> {
+        let body = call.json()?;
+        let fields = body.fields();
+        let phone = fields.required("phone", fields.phone()?)?;
+        let Call { scope, campaign, now, .. } = &call;
+
+        let range = call.request.consumer_range();
+        let windows = [
+            (scope.key(format_args!("lookup-phone#{}", phone.expose_e164())), PER_PHONE),
+            (scope.key(format_args!("lookup-range#{range}")), PER_RANGE),
+        ];
+        if let Hit::Refused { retry_after } = self.limits.hit(&windows, *now).await? {
+            return Err(Error::from(ErrorCode::RateLimited).with_retry_after(retry_after));
+        }
+
+        let today = now.day_in(campaign.timezone.rules());
+        let (recent, entrant) = tokio::try_join!(
+            self.submissions.recent(scope, &phone, MOST),
+            self.entrants.get(scope, &phone, &today)
+        )?;
+        let entry = |recent: Recent| LookupEntry {
+            id: recent.submission_id.to_string(),
+            reference: recent.reference.to_string(),
+            date: recent.day,
+            display_status: recent.standing.display_status(),
+            message: campaign.messages.copy(recent.standing.message_key(), call.language()),
+            entries: recent.standing.entries(),
+        };
+        Reply::ok(&LookupObject {
+            submissions: recent.into_iter().map(entry).collect(),
+            total_entries: entrant.entries,
+            timezone: campaign.timezone.name(),
+        })
+    }
+}
