@@ -1,0 +1,13 @@
+//! The whole service on one machine, for developers, testers and the tests.
+//!
+//! - [`stack`] starts everything on free loopback ports and stops it again;
+//! - [`gateway`] is API Gateway: it turns each HTTP request into an event and each reply back;
+//! - [`dynamodb`] is the embedded database, with [`tables`] as the deployed service has them;
+//! - [`demo`] loads the demo campaigns and prints how to try them.
+//!
+//! What runs behind the gateway is the functions themselves, the same code that Lambda runs.
+
+pub mod dynamodb;
+pub mod gateway;
+pub mod stack;
+pub mod tables;

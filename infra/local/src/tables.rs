@@ -1,0 +1,153 @@
+//! The tables of the service: names, keys, indexes and expiry.
+
+use aws_sdk_dynamodb::Client;
+use aws_sdk_dynamodb::error::BuildError;
+use aws_sdk_dynamodb::types::{
+    AttributeDefinition, BillingMode, GlobalSecondaryIndex, KeySchemaElement, KeyType, Projection,
+    ProjectionType, ScalarAttributeType, TimeToLiveSpecification,
+};
+use common::store::{StoreError, api_keys, campaigns, codes, entrants, rate_limits, requests, submissions};
+
+/// One table.
+#[derive(Clone, Copy, Debug)]
+pub struct Table {
+    /// The environment variable that names it.
+    pub variable: &'static str,
+    /// Its name on the local stack.
+    pub name: &'static str,
+    /// Its partition key, a string.
+    pub key: &'static str,
+    /// The attribute of its expiry, when its items expire.
+    pub expiry: Option<&'static str>,
+    /// Its indexes.
+    pub indexes: &'static [Index],
+}
+
+/// One index of a table.
+#[derive(Clone, Copy, Debug)]
+pub struct Index {
+    /// Its name.
+    pub name: &'static str,
+    /// Its partition key, a string.
+    pub key: &'static str,
+    /// Its sort key, a number.
+    pub sort: Option<&'static str>,
+    /// What it carries besides keys.
+    pub carries: &'static [&'static str],
+}
+
+/// Every table.
+pub const TABLES: &[Table] = &[
+    Table {
+        variable: campaigns::VARIABLE,
+        name: "campaigns",
+        key: campaigns::KEY,
+        expiry: None,
+        indexes: &[],
+    },
+    Table { variable: api_keys::VARIABLE, name: "api_keys", key: api_keys::KEY, expiry: None, indexes: &[] },
+    Table { variable: codes::VARIABLE, name: "codes", key: codes::KEY, expiry: None, indexes: &[] },
+    Table {
+        variable: submissions::VARIABLE,
+        name: "submissions",
+        key: submissions::KEY,
+        expiry: None,
+        indexes: &[
+            Index {
+                name: submissions::BY_ENTRANT,
+                key: "entrant",
+                sort: Some("created_at"),
+                carries: &submissions::BY_ENTRANT_CARRIES,
+            },
+            Index { name: submissions::BY_REFERENCE, key: "reference", sort: None, carries: &[] },
+        ],
+    },
+    Table { variable: entrants::VARIABLE, name: "entrants", key: entrants::KEY, expiry: None, indexes: &[] },
+    Table {
+        variable: requests::VARIABLE,
+        name: "requests",
+        key: requests::KEY,
+        expiry: Some(requests::EXPIRY),
+        indexes: &[],
+    },
+    Table {
+        variable: rate_limits::VARIABLE,
+        name: "rate_limits",
+        key: rate_limits::KEY,
+        expiry: Some(rate_limits::EXPIRY),
+        indexes: &[],
+    },
+];
+
+/// Creates the tables that are not there yet.
+///
+/// # Errors
+/// When the database refuses one.
+pub async fn create_missing(client: &Client) -> Result<(), StoreError> {
+    const ACTION: &str = "creating the tables";
+    let listed = client.list_tables().send().await.map_err(|error| StoreError::new(ACTION, error))?;
+    for table in TABLES.iter().filter(|table| !listed.table_names().iter().any(|name| name == table.name)) {
+        table.create(client).await.map_err(|error| StoreError::new(ACTION, error))?;
+    }
+    Ok(())
+}
+
+impl Table {
+    async fn create(&self, client: &Client) -> Result<(), Box<dyn std::error::Error + Send + Sync>> {
+        let mut create = client
+            .create_table()
+            .table_name(self.name)
+            .billing_mode(BillingMode::PayPerRequest)
+            .key_schema(key(self.key, KeyType::Hash)?)
+            .attribute_definitions(attribute(self.key, ScalarAttributeType::S)?);
+        for index in self.indexes {
+            create = create
+                .global_secondary_indexes(index.definition()?)
+                .attribute_definitions(attribute(index.key, ScalarAttributeType::S)?);
+            if let Some(sort) = index.sort {
+                create = create.attribute_definitions(attribute(sort, ScalarAttributeType::N)?);
+            }
+        }
+        create.send().await?;
+        if let Some(expiry) = self.expiry {
+            let specification =
+                TimeToLiveSpecification::builder().attribute_name(expiry).enabled(true).build()?;
+            client
+                .update_time_to_live()
+                .table_name(self.name)
+                .time_to_live_specification(specification)
+                .send()
+                .await?;
+        }
+        Ok(())
+    }
+}
+
+impl Index {
+    fn definition(&self) -> Result<GlobalSecondaryIndex, BuildError> {
+        let projection = if self.carries.is_empty() {
+            Projection::builder().projection_type(ProjectionType::KeysOnly)
+        } else {
+            let carried = self.carries.iter().map(ToString::to_string).collect();
+            Projection::builder()
+                .projection_type(ProjectionType::Include)
+                .set_non_key_attributes(Some(carried))
+        };
+        let mut index = GlobalSecondaryIndex::builder()
+            .index_name(self.name)
+            .key_schema(key(self.key, KeyType::Hash)?)
+            .projection(projection.build());
+        if let Some(sort) = self.sort {
+            index = index.key_schema(key(sort, KeyType::Range)?);
+        }
+        index.build()
+    }
+}
+
+fn key(name: &str, kind: KeyType) -> Result<KeySchemaElement, BuildError> {
+    KeySchemaElement::builder().attribute_name(name).key_type(kind).build()
+}
+
+fn attribute(name: &str, kind: ScalarAttributeType) -> Result<AttributeDefinition, BuildError> {
+    AttributeDefinition::builder().attribute_name(name).attribute_type(kind).build()
+}

@@ -1,0 +1,226 @@
+//! A campaign of a test's own: configured, with keys and codes, as an operator would make it.
+
+use std::sync::atomic::{AtomicU32, Ordering};
+
+use common::domain::campaign::{Campaign, CodePolicy, PhoneLimits, Window, WrongCodeLimit};
+use common::domain::codebook::{
+    Batch, BatchStatus, CodeBook, DEFAULT_CODE_SYMBOLS, Origin, SecretKey, hex, printed,
+};
+use common::domain::message::MessageOverrides;
+use common::domain::scope::{Environment, Scope};
+use common::entropy;
+use common::gate::{DEFAULT_PER_MINUTE, key_prefix};
+use common::store::api_keys::{ApiKeyRecord, KeyHash};
+use common::store::codes::CodeName;
+use serde_json::{Value, json};
+
+use crate::http::{Reply, Sending, request};
+use crate::service::Service;
+
+/// Codes minted for each environment of a test's campaign.
+const MINTED: u64 = 100;
+
+/// A campaign with two keys and codes of its own.
+#[derive(Clone)]
+pub struct TestCampaign {
+    pub service: Service,
+    pub config: Campaign,
+    pub test_key: String,
+    pub live_key: String,
+}
+
+/// A campaign with service codes and no limits; a test changes what it needs.
+pub fn plain() -> Campaign {
+    static NEXT: AtomicU32 = AtomicU32::new(1);
+    let number = NEXT.fetch_add(1, Ordering::Relaxed);
+    Campaign {
+        slug: format!("campaign-{number}").parse().expect("a slug"),
+        name: "Chai Bora Shinda".to_owned(),
+        brand: "Chai Bora".to_owned(),
+        timezone: "Africa/Dar_es_Salaam".to_owned().try_into().expect("a zone"),
+        paused: false,
+        window: Window::default(),
+        code: CodePolicy::Service,
+        limits: PhoneLimits::default(),
+        entries_per_submission: 1,
+        wrong_codes: WrongCodeLimit::default(),
+        messages: MessageOverrides::default(),
+    }
+}
+
+impl TestCampaign {
+    /// A plain campaign on the shared stack.
+    pub async fn plain() -> Self {
+        Self::on(&Service::shared(), plain()).await
+    }
+
+    /// A plain campaign with some things changed, on the shared stack.
+    pub async fn with(change: impl FnOnce(&mut Campaign)) -> Self {
+        let mut config = plain();
+        change(&mut config);
+        Self::on(&Service::shared(), config).await
+    }
+
+    /// A campaign on a stack.
+    pub async fn on(service: &Service, config: Campaign) -> Self {
+        service.tables.campaigns.put(&config).await.expect("the campaign is written");
+        let mut campaign =
+            Self { service: service.clone(), config, test_key: String::new(), live_key: String::new() };
+        for environment in Environment::ALL {
+            let book = book(vec![minted("first", 0, BatchStatus::Active, None)]);
+            service.tables.codes.start_book(&campaign.scope(environment), book).await.expect("a book");
+        }
+        campaign.test_key = campaign.issue(Environment::Test, DEFAULT_PER_MINUTE * 100).await;
+        campaign.live_key = campaign.issue(Environment::Live, DEFAULT_PER_MINUTE * 100).await;
+        campaign
+    }
+
+    /// Writes a changed configuration. Functions may go on with the old one for five seconds.
+    pub async fn apply(&self) {
+        self.service.tables.campaigns.put(&self.config).await.expect("the campaign is written");
+    }
+
+    /// The campaign in an environment.
+    pub fn scope(&self, environment: Environment) -> Scope {
+        Scope { campaign: self.config.slug.clone(), environment }
+    }
+
+    /// Issues a key.
+    pub async fn issue(&self, environment: Environment, per_minute: u32) -> String {
+        let key = format!("{}{}", key_prefix(environment), hex(&entropy::bytes::<16>()));
+        let hash = KeyHash::of(&key);
+        let record = ApiKeyRecord {
+            key_id: hash.key_id().to_owned(),
+            scope: self.scope(environment),
+            label: None,
+            per_minute,
+            created_at: self.service.clock.now(),
+            revoked_at: None,
+        };
+        self.service.tables.keys.put(hash, record).await.expect("the key is written");
+        key
+    }
+
+    /// Revokes a key.
+    pub async fn revoke(&self, key: &str) {
+        let id = KeyHash::of(key).key_id().to_owned();
+        let now = self.service.clock.now();
+        self.service.tables.keys.revoke(&id, now).await.expect("the key is revoked").expect("there is one");
+    }
+
+    /// Mints another batch in both environments, with or without a prize.
+    pub async fn mint(&self, name: &str, status: BatchStatus, prize: Option<&str>) -> u64 {
+        let mut first = 0;
+        for environment in Environment::ALL {
+            let scope = self.scope(environment);
+            let mut stored = self.service.tables.codes.book(&scope).await.expect("a book").expect("a book");
+            first = stored.book.minted;
+            stored.book.batches.push(minted(name, first, status, prize));
+            stored.book.minted += MINTED;
+            self.service.tables.codes.save_book(&scope, &stored).await.expect("saved").expect("nobody else");
+        }
+        first
+    }
+
+    /// Imports codes into a batch of their own, in both environments.
+    pub async fn import(&self, name: &str, status: BatchStatus, prize: Option<&str>, codes: &[&str]) {
+        for environment in Environment::ALL {
+            let scope = self.scope(environment);
+            let mut stored = self.service.tables.codes.book(&scope).await.expect("a book").expect("a book");
+            let batch = Batch {
+                name: name.to_owned(),
+                origin: Origin::Imported,
+                prize: prize.map(str::to_owned),
+                status,
+            };
+            stored.book.batches.push(batch);
+            self.service.tables.codes.save_book(&scope, &stored).await.expect("saved").expect("nobody else");
+            for code in codes {
+                let digest = stored.book.digest(code);
+                let name = CodeName::Imported { digest, batch: name.to_owned() };
+                assert!(
+                    self.service.tables.codes.import(&scope, &name, name_of(&name)).await.expect("imported")
+                );
+            }
+        }
+    }
+
+    /// The printed code of a serial number. Both environments have the same book.
+    pub fn code(&self, serial: u64) -> String {
+        printed(&book(Vec::new()).cipher().expect("a length").encipher(serial).expect("in range"))
+    }
+
+    /// A request to a path of the API with the test key.
+    pub fn test(&self, method: &str, path: &str) -> Sending {
+        self.with_key(&self.test_key, method, path)
+    }
+
+    /// A request to a path of the API with the live key.
+    pub fn live(&self, method: &str, path: &str) -> Sending {
+        self.with_key(&self.live_key, method, path)
+    }
+
+    /// A request to a path of the API with a key.
+    pub fn with_key(&self, key: &str, method: &str, path: &str) -> Sending {
+        request(method, format!("{}{path}", self.service.base_url))
+            .header("authorization", format!("Bearer {key}"))
+    }
+
+    /// A submission with a fresh Idempotency-Key, ready to be sent with the test key.
+    pub fn submission(&self, phone: &str, code: &str) -> Sending {
+        self.test("POST", "/api/v1/submissions")
+            .header("idempotency-key", fresh_key())
+            .json(&body(phone, code))
+    }
+
+    /// Submits with the test key.
+    pub async fn submit(&self, phone: &str, code: &str) -> Reply {
+        self.submission(phone, code).send().await
+    }
+
+    /// Submits with the test key and gives back the message key of the outcome.
+    pub async fn outcome(&self, phone: &str, code: &str) -> String {
+        let reply = self.submit(phone, code).await;
+        assert_eq!(reply.status, 200, "{}", reply.text);
+        reply.field("message_key").as_str().expect("a key").to_owned()
+    }
+}
+
+/// The body of a submission.
+pub fn body(phone: &str, code: &str) -> Value {
+    json!({ "phone": phone, "code": code, "consent": true })
+}
+
+/// An Idempotency-Key never used before.
+pub fn fresh_key() -> String {
+    hex(&entropy::bytes::<16>())
+}
+
+/// A phone of this number: the first, the second, …
+pub fn phone(number: u32) -> String {
+    format!("+2557{}", 10_000_000 + number)
+}
+
+fn name_of(name: &CodeName) -> &str {
+    match name {
+        CodeName::Imported { batch, .. } => batch,
+        CodeName::Minted(_) | CodeName::Sentinel(_) => "",
+    }
+}
+
+/// The keys are the same for every campaign of the tests: a code of one is a code of another, so that
+/// only the scope keeps them apart.
+fn book(batches: Vec<Batch>) -> CodeBook {
+    CodeBook {
+        minting_key: SecretKey::from_random([1; 32]),
+        digest_key: SecretKey::from_random([2; 32]),
+        symbols: DEFAULT_CODE_SYMBOLS,
+        minted: MINTED,
+        batches,
+    }
+}
+
+fn minted(name: &str, first: u64, status: BatchStatus, prize: Option<&str>) -> Batch {
+    let origin = Origin::Minted { first, count: MINTED };
+    Batch { name: name.to_owned(), origin, prize: prize.map(str::to_owned), status }
+}

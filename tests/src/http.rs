@@ -1,0 +1,134 @@
+//! Sending requests and showing replies.
+
+use bytes::Bytes;
+use http::{HeaderMap, Method, Request, StatusCode};
+use http_body_util::{BodyExt, Full};
+use hyper_util::client::legacy::Client;
+use hyper_util::rt::TokioExecutor;
+use serde_json::{Value, json};
+
+/// A request being put together.
+#[derive(Clone, Debug)]
+pub struct Sending {
+    url: String,
+    method: Method,
+    headers: Vec<(String, Vec<u8>)>,
+    body: Bytes,
+}
+
+/// A reply.
+#[derive(Clone, Debug)]
+pub struct Reply {
+    pub status: StatusCode,
+    pub headers: HeaderMap,
+    pub text: String,
+}
+
+/// A request to a whole URL.
+pub fn request(method: &str, url: String) -> Sending {
+    let method = Method::from_bytes(method.as_bytes()).expect("a method");
+    Sending { url, method, headers: Vec::new(), body: Bytes::new() }
+}
+
+impl Sending {
+    /// Adds a header; adding it twice sends it twice.
+    pub fn header(mut self, name: &str, value: impl AsRef<[u8]>) -> Self {
+        self.headers.push((name.to_owned(), value.as_ref().to_vec()));
+        self
+    }
+
+    /// Takes a header away again.
+    pub fn without(mut self, name: &str) -> Self {
+        self.headers.retain(|(header, _)| !header.eq_ignore_ascii_case(name));
+        self
+    }
+
+    /// Sends JSON.
+    pub fn json(self, body: &Value) -> Self {
+        self.raw(body.to_string()).without("content-type").header("content-type", "application/json")
+    }
+
+    /// Sends these bytes.
+    pub fn raw(mut self, body: impl Into<Bytes>) -> Self {
+        self.body = body.into();
+        self
+    }
+
+    /// Sends the request.
+    pub async fn send(self) -> Reply {
+        let mut request = Request::builder().method(self.method).uri(&self.url);
+        for (name, value) in &self.headers {
+            request = request.header(name, value.as_slice());
+        }
+        let request = request.body(Full::new(self.body)).expect("a request");
+        let client = Client::builder(TokioExecutor::new()).build_http();
+        let response = client.request(request).await.expect("the service answers");
+        let (parts, body) = response.into_parts();
+        let bytes = body.collect().await.expect("the whole body").to_bytes();
+        let text = String::from_utf8(bytes.to_vec()).expect("text");
+        Reply { status: parts.status, headers: parts.headers, text }
+    }
+}
+
+impl Reply {
+    /// The body as JSON.
+    pub fn json(&self) -> Value {
+        serde_json::from_str(&self.text).unwrap_or_else(|error| panic!("{error} in {}", self.text))
+    }
+
+    /// A header's value.
+    pub fn header(&self, name: &str) -> Option<&str> {
+        self.headers.get(name).map(|value| value.to_str().expect("text"))
+    }
+
+    /// A field of the body.
+    pub fn field(&self, name: &str) -> Value {
+        self.json()[name].clone()
+    }
+
+    /// The code of an error.
+    pub fn error_code(&self) -> String {
+        self.json()["error"]["code"]
+            .as_str()
+            .unwrap_or_else(|| panic!("no error in {}", self.text))
+            .to_owned()
+    }
+
+    /// Status and body, with ids, references, times and addresses replaced by what they are.
+    pub fn shown(&self) -> Value {
+        let mut body = self.json();
+        replace(&mut body);
+        json!([self.status.as_u16(), body])
+    }
+
+    /// What an error says: status, code and field.
+    pub fn refusal(&self) -> (u16, String, Option<String>) {
+        let field = self.json()["error"]["field"].as_str().map(str::to_owned);
+        (self.status.as_u16(), self.error_code(), field)
+    }
+}
+
+fn replace(value: &mut Value) {
+    match value {
+        Value::Object(fields) => {
+            for (name, value) in fields {
+                let kind = match name.as_str() {
+                    "id" => "[uuid]",
+                    "ref" => "[ref]",
+                    "created_at" | "updated_at" => "[time]",
+                    "date" => "[date]",
+                    "request_id" => "[request id]",
+                    "docs_url" => "[docs]",
+                    "campaign" | "slug" => "[slug]",
+                    _ => {
+                        replace(value);
+                        continue;
+                    }
+                };
+                *value = json!(kind);
+            }
+        }
+        Value::Array(values) => values.iter_mut().for_each(replace),
+        Value::Null | Value::Bool(_) | Value::Number(_) | Value::String(_) => {}
+    }
+}

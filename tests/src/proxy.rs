@@ -1,0 +1,151 @@
+//! A proxy in front of DynamoDB: counts calls and the capacity they consume, and plays the faults that
+//! the embedded database never shows.
+
+use std::collections::VecDeque;
+use std::net::Ipv4Addr;
+use std::sync::{Arc, Mutex};
+
+use axum::Router;
+use axum::body::{Body, to_bytes};
+use axum::extract::{Request, State};
+use axum::http::{Response, StatusCode};
+use bytes::Bytes;
+use http_body_util::Full;
+use hyper_util::client::legacy::Client;
+use hyper_util::client::legacy::connect::HttpConnector;
+use hyper_util::rt::TokioExecutor;
+use serde_json::{Value, json};
+use tokio::net::TcpListener;
+
+/// More than any request of ours.
+const MOST_BYTES: usize = 16 * 1024 * 1024;
+
+/// A proxy that serves.
+#[derive(Clone)]
+pub struct Proxy {
+    /// Where it serves.
+    pub url: String,
+    inner: Arc<Inner>,
+}
+
+struct Inner {
+    upstream: String,
+    client: Client<HttpConnector, Full<Bytes>>,
+    seen: Mutex<Seen>,
+    faults: Mutex<VecDeque<Fault>>,
+}
+
+/// What went through since it was last asked.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct Seen {
+    /// The operations, in order.
+    pub calls: Vec<String>,
+    /// Capacity units consumed by all of them.
+    pub capacity: f64,
+}
+
+/// What happens to a transaction instead of being written.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Fault {
+    /// Refused: another transaction touched this item, by position, at the same moment.
+    Conflict(usize),
+    /// Written, but the answer is lost: the caller hears of a failure on the other side.
+    AnswerLost,
+}
+
+impl Proxy {
+    /// Starts a proxy in front of a DynamoDB.
+    pub async fn start(upstream: String) -> Self {
+        let listener = TcpListener::bind((Ipv4Addr::LOCALHOST, 0)).await.expect("a free port");
+        let url = format!("http://{}", listener.local_addr().expect("an address"));
+        let client = Client::builder(TokioExecutor::new()).build_http();
+        let inner = Arc::new(Inner { upstream, client, seen: Mutex::default(), faults: Mutex::default() });
+        let router = Router::new().fallback(forward).with_state(Arc::clone(&inner));
+        tokio::spawn(async move { axum::serve(listener, router).await });
+        Self { url, inner }
+    }
+
+    /// What went through since it was last asked.
+    pub fn take_seen(&self) -> Seen {
+        std::mem::take(&mut *self.inner.seen.lock().expect("not poisoned"))
+    }
+
+    /// Plays these faults on the next transactions, one each.
+    pub fn play(&self, faults: impl IntoIterator<Item = Fault>) {
+        self.inner.faults.lock().expect("not poisoned").extend(faults);
+    }
+
+    /// How many faults have not been played yet.
+    pub fn faults_left(&self) -> usize {
+        self.inner.faults.lock().expect("not poisoned").len()
+    }
+}
+
+async fn forward(State(inner): State<Arc<Inner>>, request: Request) -> Response<Body> {
+    let (parts, body) = request.into_parts();
+    let body = to_bytes(body, MOST_BYTES).await.expect("the whole request");
+    let target =
+        parts.headers.get("x-amz-target").and_then(|target| target.to_str().ok()).unwrap_or_default();
+    let operation = target.rsplit('.').next().unwrap_or_default().to_owned();
+    let mut json: Value = serde_json::from_slice(&body).expect("the SDK sends JSON");
+    inner.seen.lock().expect("not poisoned").calls.push(operation.clone());
+
+    let fault = match operation.as_str() {
+        "TransactWriteItems" => inner.faults.lock().expect("not poisoned").pop_front(),
+        _ => None,
+    };
+    if let Some(Fault::Conflict(position)) = fault {
+        let items = json["TransactItems"].as_array().map_or(0, Vec::len);
+        return conflict(position, items);
+    }
+    json["ReturnConsumedCapacity"] = json!("TOTAL");
+    let mut forwarded = http::Request::builder().method(parts.method).uri(&inner.upstream);
+    for (name, value) in parts.headers.iter().filter(|(name, _)| *name != "content-length" && *name != "host")
+    {
+        forwarded = forwarded.header(name, value);
+    }
+    let forwarded = forwarded.body(Full::new(Bytes::from(json.to_string()))).expect("a request");
+    let answer = inner.client.request(forwarded).await.expect("DynamoDB answers");
+    let (parts, body) = answer.into_parts();
+    let body = to_bytes(Body::new(body), MOST_BYTES).await.expect("the whole answer");
+    inner.seen.lock().expect("not poisoned").capacity += capacity(&body);
+    if fault == Some(Fault::AnswerLost) {
+        return answer_with(StatusCode::INTERNAL_SERVER_ERROR, &json!({ "__type": "InternalServerError" }));
+    }
+    // The checksum header that comes along is of the same bytes; only the length is counted anew.
+    let mut response = Response::new(Body::from(body));
+    *response.status_mut() = parts.status;
+    *response.headers_mut() = parts.headers;
+    response.headers_mut().remove("content-length");
+    response
+}
+
+fn conflict(position: usize, items: usize) -> Response<Body> {
+    let reasons: Vec<_> = (0..items)
+        .map(|item| json!({ "Code": if item == position { "TransactionConflict" } else { "None" } }))
+        .collect();
+    answer_with(
+        StatusCode::BAD_REQUEST,
+        &json!({
+            "__type": "com.amazonaws.dynamodb.v20120810#TransactionCanceledException",
+            "Message": "Transaction cancelled",
+            "CancellationReasons": reasons,
+        }),
+    )
+}
+
+fn answer_with(status: StatusCode, body: &Value) -> Response<Body> {
+    let mut response = Response::new(Body::from(body.to_string()));
+    *response.status_mut() = status;
+    response
+}
+
+/// The capacity in an answer: one figure, or one for each table.
+fn capacity(body: &[u8]) -> f64 {
+    let answer: Value = serde_json::from_slice(body).unwrap_or_default();
+    let units = |consumed: &Value| consumed["CapacityUnits"].as_f64().unwrap_or(0.0);
+    match &answer["ConsumedCapacity"] {
+        Value::Array(tables) => tables.iter().map(units).sum(),
+        consumed => units(consumed),
+    }
+}

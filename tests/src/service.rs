@@ -1,0 +1,101 @@
+//! Stacks for tests: one that all tests of a program share, and stacks of their own for those that move
+//! the clock or disturb the database.
+
+use std::sync::OnceLock;
+use std::sync::mpsc::channel;
+
+use common::clock::Clock;
+use common::config::Env;
+use common::store::api_keys::ApiKeys;
+use common::store::campaigns::Campaigns;
+use common::store::codes::Codes;
+use common::store::connection;
+use common::store::entrants::Entrants;
+use local::stack::{Options, Stack};
+
+/// A running service, and the tables behind it.
+#[derive(Clone)]
+pub struct Service {
+    /// Where the API is served.
+    pub base_url: String,
+    /// The variables of the stack.
+    pub env: Env,
+    /// The clock of the functions.
+    pub clock: Clock,
+    /// The tables, for setting campaigns up and for looking behind the API.
+    pub tables: Tables,
+}
+
+/// The tables that tests set up or look into.
+#[derive(Clone)]
+pub struct Tables {
+    pub campaigns: Campaigns,
+    pub keys: ApiKeys,
+    pub codes: Codes,
+    pub entrants: Entrants,
+}
+
+impl Service {
+    /// The stack that all tests of this program share. It lives on a thread of its own, because each
+    /// test's runtime ends with the test.
+    pub fn shared() -> Self {
+        static SHARED: OnceLock<Started> = OnceLock::new();
+        SHARED.get_or_init(|| start_on_a_thread(Options::default())).service()
+    }
+
+    /// A stack of its own, started with these options.
+    pub fn of_its_own(options: Options) -> Self {
+        start_on_a_thread(options).service()
+    }
+
+    /// A stack of its own whose clock stands still until it is moved.
+    pub fn with_clock(clock: Clock) -> Self {
+        Self::of_its_own(Options { clock, ..Options::default() })
+    }
+}
+
+struct Started {
+    base_url: String,
+    env: Env,
+    clock: Clock,
+}
+
+impl Started {
+    /// Clients are made anew for each test: a connection belongs to the runtime that opened it.
+    fn service(&self) -> Service {
+        let client = connection::dynamodb(&self.env).expect("the stack sets every variable");
+        let env = &self.env;
+        Service {
+            base_url: self.base_url.clone(),
+            env: env.clone(),
+            clock: self.clock.clone(),
+            tables: Tables {
+                campaigns: Campaigns::from_env(env, &client).expect("the stack sets every variable"),
+                keys: ApiKeys::from_env(env, &client).expect("the stack sets every variable"),
+                codes: Codes::from_env(env, &client).expect("the stack sets every variable"),
+                entrants: Entrants::from_env(env, &client).expect("the stack sets every variable"),
+            },
+        }
+    }
+}
+
+fn start_on_a_thread(options: Options) -> Started {
+    let (started, starting) = channel();
+    let clock = options.clock.clone();
+    std::thread::spawn(move || {
+        let runtime = tokio::runtime::Builder::new_multi_thread()
+            .worker_threads(2)
+            .enable_all()
+            .build()
+            .expect("a runtime");
+        runtime.block_on(async {
+            let stack = Stack::start(options).await.expect("the stack starts");
+            let env = stack.env().clone().into_iter().collect();
+            started
+                .send(Started { base_url: stack.base_url().to_owned(), env, clock })
+                .expect("a test waits");
+            std::future::pending::<()>().await;
+        });
+    });
+    starting.recv().expect("the stack starts")
+}
