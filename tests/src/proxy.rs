@@ -17,6 +17,8 @@ use hyper_util::rt::TokioExecutor;
 use serde_json::{Value, json};
 use tokio::net::TcpListener;
 
+use crate::service;
+
 /// More than any request of ours.
 const MOST_BYTES: usize = 16 * 1024 * 1024;
 
@@ -56,13 +58,18 @@ pub enum Fault {
 impl Proxy {
     /// Starts a proxy in front of a DynamoDB.
     pub async fn start(upstream: String) -> Self {
-        let listener = TcpListener::bind((Ipv4Addr::LOCALHOST, 0)).await.expect("a free port");
-        let url = format!("http://{}", listener.local_addr().expect("an address"));
         let client = Client::builder(TokioExecutor::new()).build_http();
         let inner = Arc::new(Inner { upstream, client, seen: Mutex::default(), faults: Mutex::default() });
         let router = Router::new().fallback(forward).with_state(Arc::clone(&inner));
-        tokio::spawn(async move { axum::serve(listener, router).await });
-        Self { url, inner }
+        let (started, starting) = tokio::sync::oneshot::channel();
+        service::on_a_thread(async move {
+            let listener = TcpListener::bind((Ipv4Addr::LOCALHOST, 0)).await.expect("a free port");
+            started
+                .send(format!("http://{}", listener.local_addr().expect("an address")))
+                .expect("a test waits");
+            axum::serve(listener, router).await.expect("the proxy serves");
+        });
+        Self { url: starting.await.expect("the proxy starts"), inner }
     }
 
     /// What went through since it was last asked.

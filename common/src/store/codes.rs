@@ -35,7 +35,7 @@ const FREE: &str = "attribute_not_exists(submission_id) AND attribute_not_exists
 /// An imported code can be taken while, besides, it is there and of the batch that was expected. The
 /// batch carries the prize, so a wrong expectation must not pass.
 const IMPORTED_AND_FREE: &str =
-    "batch = :batch AND attribute_not_exists(submission_id) AND attribute_not_exists(voided_at)";
+    "batch_name = :batch AND attribute_not_exists(submission_id) AND attribute_not_exists(voided_at)";
 
 /// Names a code's record inside its scope.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -292,8 +292,8 @@ impl Codes {
             .update_item()
             .table_name(&self.table)
             .key(KEY, text(name.key(scope)))
-            .update_expression("SET batch = :batch")
-            .condition_expression("attribute_not_exists(batch)")
+            .update_expression("SET batch_name = :batch")
+            .condition_expression("attribute_not_exists(batch_name)")
             .expression_attribute_values(":batch", text(batch));
         match update.send().await {
             Ok(_) => Ok(true),
@@ -337,7 +337,7 @@ pub(crate) fn read(item: &Item) -> Result<CodeRecord, StoreError> {
     };
     Ok(CodeRecord {
         claim,
-        batch: read_text(item, "batch").map(str::to_owned),
+        batch: read_text(item, "batch_name").map(str::to_owned),
         voided: item.contains_key("voided_at"),
     })
 }

@@ -27,7 +27,7 @@ pub const VARIABLE: &str = "ENTRANTS_TABLE";
 const MAY_ENTER: &str = "attribute_not_exists(blocked) \
     AND (attribute_not_exists(throttled_until) OR throttled_until <= :now) \
     AND (attribute_not_exists(#day) OR #day < :daily_limit) \
-    AND (attribute_not_exists(total) OR total < :total_limit)";
+    AND (attribute_not_exists(submissions) OR submissions < :total_limit)";
 
 /// The table.
 #[derive(Clone, Debug)]
@@ -62,7 +62,7 @@ impl Entrants {
     ) -> Result<Update, StoreError> {
         let limit = |limit: Option<u32>| number(limit.unwrap_or(u32::MAX));
         self.update(scope, phone)
-            .update_expression("ADD total :one, #day :one, entries :entries")
+            .update_expression("ADD submissions :one, #day :one, entries :entries")
             .condition_expression(MAY_ENTER)
             .expression_attribute_names("#day", day_attribute(day))
             .expression_attribute_values(":one", number(1))
@@ -86,7 +86,7 @@ impl Entrants {
     /// The piece of a transaction that gives the place of a submission just rejected back.
     pub(crate) fn give_back(&self, scope: &Scope, phone: &Phone, day: &str) -> Result<Update, StoreError> {
         self.update(scope, phone)
-            .update_expression("ADD total :minus_one, #day :minus_one")
+            .update_expression("ADD submissions :minus_one, #day :minus_one")
             .expression_attribute_names("#day", day_attribute(day))
             .expression_attribute_values(":minus_one", number(-1))
             .build()
@@ -185,7 +185,7 @@ pub(crate) fn read(item: &Item, day: &str) -> Entrant {
         item.get("wrong_codes").and_then(|value| value.as_l().ok()).map(Vec::as_slice).unwrap_or_default();
     Entrant {
         blocked: item.contains_key("blocked"),
-        total: count("total"),
+        total: count("submissions"),
         today: count(&day_attribute(day)),
         entries: read_number(item, "entries").unwrap_or(0),
         wrong_codes: moments

@@ -166,7 +166,8 @@ impl Submissions {
             .query()
             .table_name(&self.table)
             .index_name(BY_REFERENCE)
-            .key_condition_expression("reference = :reference")
+            .key_condition_expression("#reference = :reference")
+            .expression_attribute_names("#reference", "reference")
             .expression_attribute_values(":reference", text(reference.clone()))
             .send()
             .await

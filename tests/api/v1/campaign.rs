@@ -1,6 +1,6 @@
 //! `GET /api/v1/campaign`.
 
-use common::domain::campaign::{CodePolicy, PhoneLimits, Window};
+use common::domain::campaign::PhoneLimits;
 use common::domain::message::{Language, MessageKey};
 use common::domain::moment::Moment;
 use serde_json::json;

@@ -1,0 +1,121 @@
+//! `POST /api/v1/submissions`: many at once. Whatever the order, the sums are right.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use common::domain::moment::Moment;
+use common::domain::scope::Environment;
+use futures_util::future::join_all;
+use serde_json::Value;
+use service_tests::campaign::{TestCampaign, phone};
+use service_tests::http::Reply;
+
+fn count(replies: &[Reply]) -> BTreeMap<String, usize> {
+    let mut counts = BTreeMap::new();
+    for reply in replies {
+        assert_eq!(reply.status, 200, "{}", reply.text);
+        *counts.entry(reply.field("message_key").as_str().expect("a key").to_owned()).or_default() += 1;
+    }
+    counts
+}
+
+fn counts(expected: &[(&str, usize)]) -> BTreeMap<String, usize> {
+    expected.iter().map(|(key, count)| ((*key).to_owned(), *count)).collect()
+}
+
+#[tokio::test]
+async fn two_hundred_phones_with_one_code_are_one_winner() {
+    let campaign = TestCampaign::plain().await;
+    let code = campaign.code(0);
+    let replies = join_all((0..200).map(|number| {
+        let (campaign, code) = (campaign.clone(), code.clone());
+        async move { campaign.submit(&phone(number), &code).await }
+    }))
+    .await;
+    assert_eq!(count(&replies), counts(&[("entered", 1), ("already_used", 199)]));
+}
+
+#[tokio::test]
+async fn fifty_codes_of_one_phone_pass_a_limit_of_three_three_times() {
+    let campaign = TestCampaign::with(|config| config.limits.phone_total = Some(3)).await;
+    let replies = join_all((0..50).map(|serial| {
+        let campaign = campaign.clone();
+        async move { campaign.submit(&phone(1), &campaign.code(serial)).await }
+    }))
+    .await;
+    assert_eq!(count(&replies), counts(&[("entered", 3), ("entry_limit", 47)]));
+    let scope = campaign.scope(Environment::Test);
+    let phone = phone(1).parse().expect("a phone");
+    let today = Moment::day_in(campaign.service.clock.now(), campaign.config.timezone.rules());
+    let entrant = campaign.service.tables.entrants.get(&scope, &phone, &today).await.expect("read");
+    assert_eq!((entrant.total, entrant.entries), (3, 3));
+}
+
+#[tokio::test]
+async fn fifty_requests_with_one_key_are_one_submission() {
+    let campaign = TestCampaign::with(|config| config.limits.phone_total = Some(1)).await;
+    let sending = campaign.submission(&phone(1), &campaign.code(0));
+    let replies = join_all((0..50).map(|_| sending.clone().send())).await;
+    assert_eq!(count(&replies), counts(&[("entered", 50)]));
+    let ids: BTreeSet<String> = replies.iter().map(|reply| reply.field("id").to_string()).collect();
+    assert_eq!(ids.len(), 1);
+    let first = replies.iter().filter(|reply| reply.header("idempotent-replayed").is_none()).count();
+    assert_eq!(first, 1, "one made it, all others were answered with it");
+}
+
+#[tokio::test]
+async fn fifty_new_keys_for_one_code_and_phone_are_one_submission() {
+    let campaign = TestCampaign::with(|config| config.limits.phone_total = Some(1)).await;
+    let code = campaign.code(0);
+    let phone = phone(1);
+    let replies = join_all((0..50).map(|_| campaign.submit(&phone, &code))).await;
+    assert_eq!(count(&replies), counts(&[("entered", 50)]));
+    let fresh = replies.iter().filter(|reply| reply.field("replayed") == Value::Bool(false)).count();
+    assert_eq!(fresh, 1);
+}
+
+#[tokio::test]
+async fn forty_guesses_at_once_are_ten_heard_and_thirty_not() {
+    let campaign = TestCampaign::plain().await;
+    let replies = join_all((0..40).map(|number| {
+        let campaign = campaign.clone();
+        async move { campaign.submit(&phone(1), &format!("WRONG{number}")).await }
+    }))
+    .await;
+    assert_eq!(count(&replies), counts(&[("invalid", 10), ("rate_limited", 30)]));
+}
+
+#[tokio::test]
+async fn everything_at_once_adds_up() {
+    let campaign = TestCampaign::with(|config| config.limits.phone_total = Some(4)).await;
+    // Six phones fight over twelve codes, each pair sent twice: once with a key of its own, once with a
+    // key that a retry shares.
+    let mut sendings = Vec::new();
+    for number in 0..6 {
+        for serial in 0..12 {
+            let sending = campaign.submission(&phone(number), &campaign.code(serial));
+            sendings.push(sending.clone());
+            sendings.push(sending);
+        }
+    }
+    let replies = join_all(sendings.into_iter().map(|sending| sending.send())).await;
+    let mut winners: BTreeMap<String, usize> = BTreeMap::new();
+    for reply in &replies {
+        assert_eq!(reply.status, 200, "{}", reply.text);
+        if reply.field("state") == "accepted" {
+            *winners.entry(reply.field("id").to_string()).or_default() += 1;
+        }
+    }
+    assert_eq!(winners.len(), 12, "every code was redeemed, by one phone each");
+    assert!(winners.values().all(|answers| *answers == 2), "and both tries of a key saw the same");
+
+    let scope = campaign.scope(Environment::Test);
+    let mut total = 0;
+    for number in 0..6 {
+        let phone = phone(number).parse().expect("a phone");
+        let entrant = campaign.service.tables.entrants.get(&scope, &phone, "2000-01-01").await.expect("read");
+        assert!(entrant.total <= 4, "a phone passed its limit");
+        assert_eq!(u64::from(entrant.total), entrant.entries);
+        total += entrant.total;
+    }
+    assert_eq!(total, 12, "counts equal what is recorded");
+}

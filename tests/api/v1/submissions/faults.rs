@@ -1,0 +1,78 @@
+//! `POST /api/v1/submissions` on a database that conflicts and loses answers.
+
+use std::collections::BTreeSet;
+
+use futures_util::future::join_all;
+use local::stack::Options;
+use serde_json::json;
+use service_tests::campaign::{TestCampaign, phone, plain};
+use service_tests::proxy::{Fault, Proxy};
+use service_tests::service::Service;
+
+/// A service whose database is behind a proxy that plays faults.
+async fn service() -> (Service, Proxy) {
+    let database = Service::shared().env.required("AWS_ENDPOINT_URL_DYNAMODB").expect("the stack sets it");
+    let proxy = Proxy::start(database).await;
+    let options = Options { dynamodb_url: Some(proxy.url.clone()), ..Options::default() };
+    (Service::of_its_own(options), proxy)
+}
+
+#[tokio::test]
+async fn conflicts_are_tried_again_until_they_pass() {
+    let (service, proxy) = service().await;
+    let campaign = TestCampaign::on(&service, plain()).await;
+    proxy.play([Fault::Conflict(1), Fault::Conflict(2), Fault::Conflict(0)]);
+    assert_eq!(campaign.outcome(&phone(1), &campaign.code(0)).await, "entered");
+    proxy.play([Fault::Conflict(0), Fault::Conflict(1)]);
+    assert_eq!(campaign.outcome(&phone(1), "WRONG").await, "invalid");
+    assert_eq!(proxy.faults_left(), 0, "every fault was played");
+}
+
+#[tokio::test]
+async fn a_lost_answer_does_not_enter_twice() {
+    let (service, proxy) = service().await;
+    let mut config = plain();
+    config.limits.phone_total = Some(1);
+    let campaign = TestCampaign::on(&service, config).await;
+    proxy.play([Fault::AnswerLost]);
+    let sending = campaign.submission(&phone(1), &campaign.code(0));
+    let first = sending.clone().send().await;
+    assert_eq!(first.field("message_key"), "entered");
+    assert_eq!(proxy.faults_left(), 0, "the answer was lost");
+    let again = sending.send().await;
+    assert_eq!(again.field("id"), first.field("id"));
+}
+
+#[tokio::test]
+async fn the_same_request_in_flight_elsewhere_is_told_to_wait() {
+    let (service, proxy) = service().await;
+    let campaign = TestCampaign::on(&service, plain()).await;
+    let sending = campaign.submission(&phone(1), &campaign.code(0));
+    proxy.play([Fault::Conflict(0); 14]);
+    let busy = sending.clone().send().await;
+    assert_eq!(busy.refusal(), (409, "idempotency_in_progress".to_owned(), None));
+    assert_eq!(busy.header("retry-after"), Some("1"));
+    let later = sending.send().await;
+    assert_eq!((later.field("message_key"), later.header("idempotent-replayed")), (json!("entered"), None));
+}
+
+#[tokio::test]
+async fn conflicts_amid_a_crowd_change_no_sum() {
+    let (service, proxy) = service().await;
+    let campaign = TestCampaign::on(&service, plain()).await;
+    let code = campaign.code(0);
+    proxy.play((0..60).map(|number| Fault::Conflict(number % 4)));
+    let replies = join_all((0..40).map(|number| {
+        let (campaign, code) = (campaign.clone(), code.clone());
+        async move { campaign.submit(&phone(number), &code).await }
+    }))
+    .await;
+    let winners: BTreeSet<String> = replies
+        .iter()
+        .filter(|reply| reply.field("message_key") == "entered")
+        .map(|reply| reply.field("id").to_string())
+        .collect();
+    assert_eq!(winners.len(), 1);
+    assert!(replies.iter().all(|reply| reply.status == 200));
+    assert_eq!(proxy.faults_left(), 0, "every fault was played");
+}

@@ -1,0 +1,4 @@
+mod create;
+mod crowds;
+mod faults;
+mod outcomes;
