@@ -82,20 +82,20 @@ impl Started {
 fn start_on_a_thread(options: Options) -> Started {
     let (started, starting) = channel();
     let clock = options.clock.clone();
-    std::thread::spawn(move || {
-        let runtime = tokio::runtime::Builder::new_multi_thread()
-            .worker_threads(2)
-            .enable_all()
-            .build()
-            .expect("a runtime");
-        runtime.block_on(async {
-            let stack = Stack::start(options).await.expect("the stack starts");
-            let env = stack.env().clone().into_iter().collect();
-            started
-                .send(Started { base_url: stack.base_url().to_owned(), env, clock })
-                .expect("a test waits");
-            std::future::pending::<()>().await;
-        });
+    on_a_thread(async move {
+        let stack = Stack::start(options).await.expect("the stack starts");
+        let env = stack.env().clone().into_iter().collect();
+        started.send(Started { base_url: stack.base_url().to_owned(), env, clock }).expect("a test waits");
+        std::future::pending::<()>().await;
     });
     starting.recv().expect("the stack starts")
+}
+
+/// Runs something that serves on a thread and a runtime of its own, until the program ends: a test's own
+/// runtime ends with the test, and stands still while the test waits.
+pub(crate) fn on_a_thread(serving: impl Future<Output = ()> + Send + 'static) {
+    std::thread::spawn(move || {
+        let runtime = tokio::runtime::Builder::new_multi_thread().worker_threads(2).enable_all().build();
+        runtime.expect("a runtime").block_on(serving);
+    });
 }
