@@ -28,6 +28,13 @@ impl Env {
         std::env::vars().collect()
     }
 
+    /// These variables, with those of `other` in place of their own where it has them.
+    #[must_use]
+    pub fn overridden_by(mut self, other: Self) -> Self {
+        self.0.extend(other.0);
+        self
+    }
+
     /// A variable's value; empty is the same as not set.
     pub fn optional(&self, name: &str) -> Option<String> {
         self.0.get(name).filter(|value| !value.is_empty()).cloned()

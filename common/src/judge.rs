@@ -5,7 +5,7 @@ use std::time::Duration;
 
 use crate::cache::{self, Cache};
 use crate::domain::code::{Code, SentinelOutcome};
-use crate::domain::codebook::{BatchStatus, CodeBook, Judgement, Origin};
+use crate::domain::codebook::{BatchStatus, CodeBook, Judgement};
 use crate::domain::entry::CodeFinding;
 use crate::domain::message::MessageKey;
 use crate::domain::moment::Moment;
@@ -130,7 +130,7 @@ impl Candidate {
 
     fn imported(book: &CodeBook, normal: &str, known_batch: Option<&str>) -> Self {
         let batch = match known_batch {
-            Some(name) => book.batch(name).filter(|batch| batch.origin == Origin::Imported),
+            Some(name) => book.batch(name).filter(|batch| batch.origin.is_imported()),
             None => book.likely_imported_batch(),
         };
         let Some(batch) = batch else { return Self::Unknown };

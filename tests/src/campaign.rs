@@ -129,7 +129,7 @@ impl TestCampaign {
             let mut stored = self.service.tables.codes.book(&scope).await.expect("a book").expect("a book");
             let batch = Batch {
                 name: name.to_owned(),
-                origin: Origin::Imported,
+                origin: Origin::Imported { count: 0 },
                 prize: prize.map(str::to_owned),
                 status,
             };

@@ -93,7 +93,10 @@ pub enum Origin {
         count: u64,
     },
     /// Codes printed elsewhere, stored one by one as keyed digests.
-    Imported,
+    Imported {
+        /// How many; an import that was cut short may have stored a few more than it counted.
+        count: u64,
+    },
 }
 
 /// Whether a batch's codes count.
@@ -132,27 +135,31 @@ pub enum Judgement {
 impl CodeBook {
     /// Judges a code in its normal spelling, by arithmetic alone.
     pub fn judge(&self, normal: &str) -> Judgement {
-        if let Some(serial) = self.cipher().and_then(|cipher| cipher.decipher(normal)) {
-            let batch = self.batches.iter().find(|batch| batch.origin.contains(serial));
-            if let Some(batch) = batch {
-                return match batch.status {
-                    BatchStatus::Active => Judgement::Minted { serial, prize: batch.prize.clone() },
-                    BatchStatus::Reserved | BatchStatus::Void => Judgement::Withdrawn { serial },
-                };
-            }
+        if let Some(serial) = self.cipher().and_then(|cipher| cipher.decipher(normal))
+            && let Some(batch) = self.batch_of(serial)
+        {
+            return match batch.status {
+                BatchStatus::Active => Judgement::Minted { serial, prize: batch.prize.clone() },
+                BatchStatus::Reserved | BatchStatus::Void => Judgement::Withdrawn { serial },
+            };
         }
         if self.likely_imported_batch().is_some() { Judgement::PerhapsImported } else { Judgement::Unknown }
     }
 
     /// The batch that an imported code is most likely of: the first that counts, else the first.
     pub fn likely_imported_batch(&self) -> Option<&Batch> {
-        let imported = || self.batches.iter().filter(|batch| batch.origin == Origin::Imported);
+        let imported = || self.batches.iter().filter(|batch| batch.origin.is_imported());
         imported().find(|batch| batch.status == BatchStatus::Active).or_else(|| imported().next())
     }
 
     /// The batch of this name.
     pub fn batch(&self, name: &str) -> Option<&Batch> {
         self.batches.iter().find(|batch| batch.name == name)
+    }
+
+    /// The batch of a minted serial number; none when it is not minted yet.
+    pub fn batch_of(&self, serial: u64) -> Option<&Batch> {
+        self.batches.iter().find(|batch| batch.origin.contains(serial))
     }
 
     /// The permutation of this book's codes. `None` when the stored length is no length of a code.
@@ -177,11 +184,13 @@ impl CodeBook {
 }
 
 impl Origin {
+    /// Whether the codes were printed elsewhere.
+    pub fn is_imported(self) -> bool {
+        matches!(self, Self::Imported { .. })
+    }
+
     fn contains(self, serial: u64) -> bool {
-        match self {
-            Self::Minted { first, count } => serial >= first && serial - first < count,
-            Self::Imported => false,
-        }
+        matches!(self, Self::Minted { first, count } if serial >= first && serial - first < count)
     }
 }
 
@@ -418,7 +427,12 @@ mod tests {
 
     #[test]
     fn only_a_book_with_imported_codes_sends_a_stranger_to_the_table() {
-        let imported = |status| Batch { name: "i".to_owned(), origin: Origin::Imported, prize: None, status };
+        let imported = |status| Batch {
+            name: "i".to_owned(),
+            origin: Origin::Imported { count: 1 },
+            prize: None,
+            status,
+        };
         assert_eq!(book(vec![imported(BatchStatus::Active)]).judge("X"), Judgement::PerhapsImported);
         assert_eq!(book(vec![imported(BatchStatus::Void)]).judge("X"), Judgement::PerhapsImported);
         assert_eq!(book(vec![]).judge("X"), Judgement::Unknown);

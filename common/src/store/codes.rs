@@ -68,6 +68,11 @@ impl CodeName {
             Self::Sentinel(digest) => scope.key(format_args!("sentinel#{digest}")),
         }
     }
+
+    /// The serial number in the key of a minted code's record.
+    pub fn serial_in(scope: &Scope, key: &str) -> Option<u64> {
+        key.strip_prefix(&scope.key("minted#"))?.parse().ok()
+    }
 }
 
 /// What the table says of a code.

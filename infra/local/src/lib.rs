@@ -7,6 +7,7 @@
 //!
 //! What runs behind the gateway is the functions themselves, the same code that Lambda runs.
 
+pub mod demo;
 pub mod dynamodb;
 pub mod gateway;
 pub mod stack;

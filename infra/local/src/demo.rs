@@ -1,0 +1,214 @@
+//! The demo campaigns: loaded as an operator would load them, and printed with lines to paste.
+
+use std::fmt::{self, Write};
+use std::io;
+use std::path::Path;
+
+use common::clock::Clock;
+use common::config::{ConfigError, Env};
+use common::domain::scope::{CampaignSlug, Environment, Scope};
+use common::gate::DEFAULT_PER_MINUTE;
+use common::store::connection;
+use ops::codes::mint::{Order, mint};
+use ops::failure::Failure;
+use ops::tables::Tables;
+use ops::{campaign_file, campaigns, keys};
+use serde::{Deserialize, Serialize};
+
+/// The campaign files, with the prize of a batch of their own when there is one.
+const FILES: [(&str, &str, Option<&str>); 3] = [
+    ("chai-bora-2026.yaml", include_str!("../demo/chai-bora-2026.yaml"), None),
+    ("soda-rush-2026.yaml", include_str!("../demo/soda-rush-2026.yaml"), Some("A crate of soda")),
+    ("mango-2025.yaml", include_str!("../demo/mango-2025.yaml"), None),
+];
+
+/// Codes of each batch: enough to play with.
+const CODES: u64 = 8;
+
+/// Where keys and codes are kept beside the data, because nobody could read them from the tables.
+const KEPT: &str = "demo.json";
+
+/// A demo campaign with what is needed to try it.
+#[derive(Clone, Debug, Serialize, Deserialize)]
+pub struct Demo {
+    slug: CampaignSlug,
+    name: String,
+    test: Access,
+    live: Access,
+}
+
+#[derive(Clone, Debug, Serialize, Deserialize)]
+struct Access {
+    key: String,
+    codes: Vec<String>,
+    prize_codes: Vec<String>,
+}
+
+/// The demo campaigns cannot be loaded.
+#[derive(Debug, thiserror::Error)]
+pub enum DemoError {
+    /// A file of theirs is wrong, or a table does not answer.
+    #[error("the demo campaigns cannot be loaded: {0}")]
+    Refused(String),
+    /// A variable is missing.
+    #[error("the demo campaigns cannot be loaded")]
+    Config(#[from] ConfigError),
+    /// The file beside the data cannot be used.
+    #[error("the demo's keys cannot be kept beside the data")]
+    Kept(#[from] io::Error),
+}
+
+impl From<Failure> for DemoError {
+    fn from(failure: Failure) -> Self {
+        Self::Refused(failure.message)
+    }
+}
+
+/// Loads the demo campaigns. With a data folder, keys and codes of the first time are used again.
+///
+/// # Errors
+/// When they cannot be loaded or kept.
+pub async fn load(env: &Env, data: Option<&Path>, clock: &Clock) -> Result<Vec<Demo>, DemoError> {
+    let tables = Tables::from_env(env, &connection::dynamodb(env)?)?;
+    let mut files = Vec::new();
+    for (name, text, _) in FILES {
+        let file = campaign_file::read(name, text).map_err(|problems| {
+            DemoError::Refused(problems.iter().map(ToString::to_string).collect::<Vec<_>>().join("; "))
+        })?;
+        files.push(file);
+    }
+    campaigns::apply(&tables, &files).await?;
+
+    let kept = data.map(|folder| folder.join(KEPT));
+    if let Some(kept) = kept.as_deref().filter(|kept| kept.exists()) {
+        return serde_json::from_slice(&std::fs::read(kept)?).map_err(|error| io::Error::from(error).into());
+    }
+    let mut demos = Vec::new();
+    for (file, (_, _, prize)) in files.iter().zip(FILES) {
+        let slug = file.campaign.slug.clone();
+        let name = file.campaign.name.clone();
+        let test = access(&tables, &slug, Environment::Test, prize, clock).await?;
+        let live = access(&tables, &slug, Environment::Live, prize, clock).await?;
+        demos.push(Demo { slug, name, test, live });
+    }
+    if let Some(kept) = kept {
+        std::fs::write(kept, serde_json::to_vec_pretty(&demos).map_err(io::Error::from)?)?;
+    }
+    Ok(demos)
+}
+
+async fn access(
+    tables: &Tables,
+    slug: &CampaignSlug,
+    environment: Environment,
+    prize: Option<&str>,
+    clock: &Clock,
+) -> Result<Access, Failure> {
+    let scope = Scope { campaign: slug.clone(), environment };
+    let key = keys::issue(tables, &scope, Some("demo"), DEFAULT_PER_MINUTE, clock.now()).await?.key;
+    let codes = minted(tables, &scope, None).await?;
+    let prize_codes = if prize.is_some() { minted(tables, &scope, prize).await? } else { Vec::new() };
+    Ok(Access { key, codes, prize_codes })
+}
+
+async fn minted(tables: &Tables, scope: &Scope, prize: Option<&str>) -> Result<Vec<String>, Failure> {
+    let order = Order { count: CODES, prize: prize.map(str::to_owned), ..Order::default() };
+    let mut file = Vec::new();
+    mint(tables.codes(), scope, &order, &mut file, &mut |_| {}).await?;
+    Ok(String::from_utf8_lossy(&file).lines().map(str::to_owned).collect())
+}
+
+/// The demo campaigns as they are printed: keys, codes, and lines to paste.
+pub fn describe(demos: &[Demo], base_url: &str, stage: &str) -> String {
+    let mut text = String::new();
+    for demo in demos {
+        // Writing to a String cannot fail.
+        let _ = demo.describe(&mut text, base_url, stage);
+    }
+    text
+}
+
+impl Demo {
+    fn describe(&self, text: &mut String, base_url: &str, stage: &str) -> fmt::Result {
+        let (word, access) = if stage == "production" { ("live", &self.live) } else { ("test", &self.test) };
+        writeln!(text, "\n{} ({})", self.name, self.slug)?;
+        if stage == "production" {
+            writeln!(text, "  live key   {}", self.live.key)?;
+        }
+        writeln!(text, "  test key   {}", self.test.key)?;
+        writeln!(text, "  {word} codes {}", access.codes.join(" "))?;
+        if !access.prize_codes.is_empty() {
+            writeln!(text, "  with prize {}", access.prize_codes.join(" "))?;
+        }
+        for (title, line) in self.lines(access, base_url) {
+            writeln!(text, "  # {title}\n  {line}")?;
+        }
+        Ok(())
+    }
+
+    fn lines(&self, access: &Access, base_url: &str) -> Vec<(&'static str, String)> {
+        let code = |index: usize| access.codes.get(index).map(String::as_str).unwrap_or_default();
+        let submit = |key: &str, attempt: &str, phone: &str, code: &str| {
+            let body = format!(r#"{{"phone":"{phone}","code":"{code}","consent":true}}"#);
+            let slug = &self.slug;
+            format!(
+                "{} -H 'Idempotency-Key: {slug}-{attempt}' -d '{body}'",
+                post(base_url, "submissions", key)
+            )
+        };
+        let campaign =
+            format!("curl -sS '{base_url}/api/v1/campaign' -H 'Authorization: Bearer {}'", access.key);
+        match self.slug.as_str() {
+            "chai-bora-2026" => vec![
+                ("the campaign", campaign),
+                (
+                    "enter a consumer; paste it twice to see the replay",
+                    submit(&access.key, "attempt-1", "0712345678", code(0)),
+                ),
+                (
+                    "the same code from another phone: already used",
+                    submit(&access.key, "attempt-2", "0754000111", code(0)),
+                ),
+                ("a code that is none", submit(&access.key, "attempt-3", "0754000111", "AAAA-BBBB-CCCC")),
+                (
+                    "three more codes of the first phone: the last is over the daily limit",
+                    [1, 2, 3]
+                        .map(|index| {
+                            submit(&access.key, &format!("attempt-{}", index + 3), "0712345678", code(index))
+                        })
+                        .join("\n  "),
+                ),
+                (
+                    "the first phone's submissions",
+                    format!(
+                        "{} -d '{{\"phone\":\"0712345678\"}}'",
+                        post(base_url, "submissions/lookup", &access.key)
+                    ),
+                ),
+                (
+                    "pre-check a code that is free",
+                    format!(
+                        "{} -d '{{\"code\":\"{}\"}}'",
+                        post(base_url, "codes/check", &access.key),
+                        code(4)
+                    ),
+                ),
+                (
+                    "any outcome, with the test key: TEST-0- and its message key",
+                    submit(&self.test.key, "sentinel-1", "0712345678", "TEST-0-CODE-HELD"),
+                ),
+            ],
+            "soda-rush-2026" => {
+                let prize = access.prize_codes.first().map(String::as_str).unwrap_or_default();
+                vec![("win an instant prize", submit(&access.key, "attempt-1", "0712345678", prize))]
+            }
+            _ => vec![("it has ended", submit(&access.key, "attempt-1", "0712345678", code(0)))],
+        }
+    }
+}
+
+fn post(base_url: &str, path: &str, key: &str) -> String {
+    format!(
+        "curl -sSi '{base_url}/api/v1/{path}' -H 'Authorization: Bearer {key}' -H 'Content-Type: application/json'"
+    )
+}

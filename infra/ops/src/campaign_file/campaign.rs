@@ -1,0 +1,144 @@
+//! What a campaign file's fields mean, and what each may be.
+
+use common::domain::campaign::{Campaign, CodePolicy, PhoneLimits, Window, WrongCodeLimit, Zone};
+use common::domain::message::{MessageKey, MessageOverrides};
+use common::domain::moment::Moment;
+use common::domain::scope::CampaignSlug;
+
+use super::CampaignFile;
+use super::fields::{Field, Fields};
+use super::tree::Node;
+use crate::problem::Problems;
+
+/// Fields of the whole file.
+const FIELDS: [&str; 13] = [
+    "slug",
+    "name",
+    "brand",
+    "timezone",
+    "paused",
+    "window",
+    "code",
+    "limits",
+    "entries_per_submission",
+    "wrong_codes",
+    "messages",
+    "receipt",
+    "partner",
+];
+
+/// Characters of a campaign's and a brand's name.
+const NAME_CHARS: std::ops::RangeInclusive<usize> = 1..=120;
+/// Characters of a message: two SMS at most.
+const COPY_CHARS: std::ops::RangeInclusive<usize> = 1..=320;
+/// More than any campaign means; it keeps sums far from overflow.
+const MOST_SUBMISSIONS: u32 = 1_000_000;
+/// More entries than this for one submission are a slip of the pen.
+const MOST_ENTRIES: u32 = 10_000;
+/// Each wrong code that counts is kept with its phone, so there must not be many.
+const MOST_WRONG_CODES: u32 = 100;
+/// A day.
+const MOST_MINUTES: u32 = 24 * 60;
+
+/// Reads a campaign; `None` when something was noted.
+pub(super) fn read(root: &Node, problems: &Problems) -> Option<CampaignFile> {
+    let file = Fields::of_file(root, &FIELDS, problems)?;
+    for later in ["receipt", "partner"] {
+        if let Some(field) = file.get(later) {
+            field.problem(
+                "is not supported yet: codes are checked by the service, without receipts; remove it",
+            );
+        }
+    }
+    let slug = file.required("slug", "chai-bora-2026");
+    let slug = slug.and_then(|field| field.parsed(slug_of));
+    let name = file.required("name", "Chai Bora Shinda").and_then(|field| field.text(NAME_CHARS));
+    let brand = file.required("brand", "Chai Bora").and_then(|field| field.text(NAME_CHARS));
+    let timezone = file.required("timezone", "Africa/Dar_es_Salaam");
+    let timezone = timezone.and_then(|field| field.parsed(zone));
+    let paused = file.get("paused").and_then(|field| field.switch());
+    let window = file.get("window").and_then(|field| window(&field)).unwrap_or_default();
+    let code = file.required("code", "{ checked_by: service }").and_then(|field| code(&field));
+    let limits = file.get("limits").and_then(|field| limits(&field)).unwrap_or_default();
+    let entries = file.get("entries_per_submission").and_then(|field| field.count(MOST_ENTRIES));
+    let wrong_codes = file.get("wrong_codes").and_then(|field| wrong_codes(&field)).unwrap_or_default();
+    let messages = file.get("messages").and_then(|field| messages(&field)).unwrap_or_default();
+    let campaign = Campaign {
+        slug: slug?,
+        name: name?.to_owned(),
+        brand: brand?.to_owned(),
+        timezone: timezone?,
+        paused: paused.unwrap_or(false),
+        window,
+        code: code?,
+        limits,
+        entries_per_submission: entries.unwrap_or(1),
+        wrong_codes,
+        messages,
+    };
+    Some(CampaignFile { campaign, says_paused: paused.is_some() })
+}
+
+fn slug_of(text: &str) -> Result<CampaignSlug, String> {
+    let wanted = "must be 1 to 64 of a-z, 0-9 and inner dashes, such as `chai-bora-2026`";
+    text.parse().map_err(|_| wanted.to_owned())
+}
+
+fn zone(name: &str) -> Result<Zone, String> {
+    let wanted = "must be an IANA time zone, such as `Africa/Dar_es_Salaam`";
+    Zone::try_from(name.to_owned()).map_err(|_| wanted.to_owned())
+}
+
+fn window(field: &Field<'_>) -> Option<Window> {
+    let fields = field.block(&["start", "end"])?;
+    let moment = |name| fields.get(name).and_then(|field| field.parsed(moment));
+    let window = Window { start: moment("start"), end: moment("end") };
+    if let (Some(start), Some(end)) = (window.start, window.end)
+        && start >= end
+    {
+        fields.get("end").inspect(|field| field.problem("must be later than window.start"));
+    }
+    Some(window)
+}
+
+fn moment(text: &str) -> Result<Moment, String> {
+    let wanted = "must be a date and time with its offset, such as `2026-01-01T00:00:00+03:00`, or null";
+    text.parse::<jiff::Timestamp>().map(Moment::from).map_err(|_| wanted.to_owned())
+}
+
+fn code(field: &Field<'_>) -> Option<CodePolicy> {
+    let fields = field.block(&["checked_by"])?;
+    fields.required("checked_by", "service")?.parsed(|text| match text {
+        "service" => Ok(CodePolicy::Service),
+        "none" => Ok(CodePolicy::None),
+        "partner" => Err("cannot be `partner` yet; use `service` or `none`".to_owned()),
+        _ => Err("must be `service` or `none`".to_owned()),
+    })
+}
+
+fn limits(field: &Field<'_>) -> Option<PhoneLimits> {
+    let fields = field.block(&["phone_daily", "phone_total"])?;
+    let limit = |name| fields.get(name).and_then(|field| field.count(MOST_SUBMISSIONS));
+    Some(PhoneLimits { phone_daily: limit("phone_daily"), phone_total: limit("phone_total") })
+}
+
+fn wrong_codes(field: &Field<'_>) -> Option<WrongCodeLimit> {
+    let fields = field.block(&["count", "minutes"])?;
+    let usual = WrongCodeLimit::default();
+    let limit = |name, most, usual| fields.get(name).and_then(|field| field.count(most)).unwrap_or(usual);
+    Some(WrongCodeLimit {
+        count: limit("count", MOST_WRONG_CODES, usual.count),
+        minutes: limit("minutes", MOST_MINUTES, usual.minutes),
+    })
+}
+
+fn messages(field: &Field<'_>) -> Option<MessageOverrides> {
+    let languages = field.block(&["en", "sw"])?;
+    let keys: Vec<&str> = MessageKey::ALL.iter().map(|key| key.as_str()).collect();
+    let copy = |language| {
+        let fields = languages.get(language)?.block(&keys)?;
+        let copy = |key: &MessageKey| Some((*key, fields.get(key.as_str())?.text(COPY_CHARS)?.to_owned()));
+        Some(MessageKey::ALL.iter().filter_map(copy).collect())
+    };
+    Some(MessageOverrides { en: copy("en").unwrap_or_default(), sw: copy("sw").unwrap_or_default() })
+}

@@ -1,0 +1,181 @@
+//! Reading a tree field by field, noting every problem with its line and path instead of stopping at
+//! the first.
+
+use std::ops::RangeInclusive;
+
+use super::tree::{Content, Entry, Node};
+use crate::problem::Problems;
+
+/// Names further apart than this are no slip of the pen.
+const LEAST_LIKENESS: f64 = 0.75;
+
+/// The fields of one block.
+pub(super) struct Fields<'a> {
+    path: String,
+    line: usize,
+    entries: &'a [Entry],
+    problems: &'a Problems,
+}
+
+/// One field that has a value.
+pub(super) struct Field<'a> {
+    path: String,
+    node: &'a Node,
+    problems: &'a Problems,
+}
+
+impl<'a> Fields<'a> {
+    /// The fields of the whole file, of which these are known.
+    pub(super) fn of_file(root: &'a Node, known: &[&str], problems: &'a Problems) -> Option<Self> {
+        match &root.content {
+            Content::Block(entries) => {
+                Some(Self::checked(String::new(), root.line, entries, known, problems))
+            }
+            Content::Scalar { .. } | Content::List(_) => {
+                problems.add_line(
+                    root.line,
+                    "the file must hold fields such as `slug: chai-bora-2026`, one a line",
+                );
+                None
+            }
+        }
+    }
+
+    fn checked(
+        path: String,
+        line: usize,
+        entries: &'a [Entry],
+        known: &[&str],
+        problems: &'a Problems,
+    ) -> Self {
+        let fields = Self { path, line, entries, problems };
+        for (index, entry) in entries.iter().enumerate() {
+            if !known.contains(&entry.name.as_str()) {
+                problems.add(entry.line, &fields.path_of(&entry.name), unknown(&entry.name, known));
+            } else if entries.iter().take(index).any(|earlier| earlier.name == entry.name) {
+                problems.add(entry.line, &fields.path_of(&entry.name), "is there twice; keep one of them");
+            }
+        }
+        fields
+    }
+
+    /// A field's value; `null` is as good as none.
+    pub(super) fn get(&self, name: &str) -> Option<Field<'a>> {
+        let entry = self.entries.iter().find(|entry| entry.name == name)?;
+        let path = self.path_of(name);
+        (!entry.value.is_null()).then_some(Field { path, node: &entry.value, problems: self.problems })
+    }
+
+    /// A field that has to be there; `such_as` shows one.
+    pub(super) fn required(&self, name: &str, such_as: &str) -> Option<Field<'a>> {
+        let field = self.get(name);
+        if field.is_none() {
+            let line = self.entries.iter().find(|entry| entry.name == name).map(|entry| entry.line);
+            let message = format!("is missing; add it, such as `{name}: {such_as}`");
+            self.problems.add(line.unwrap_or(self.line), &self.path_of(name), message);
+        }
+        field
+    }
+
+    fn path_of(&self, name: &str) -> String {
+        if self.path.is_empty() { name.to_owned() } else { format!("{}.{name}", self.path) }
+    }
+}
+
+impl<'a> Field<'a> {
+    /// Notes that something is wrong with the value.
+    pub(super) fn problem(&self, message: impl Into<String>) {
+        self.problems.add(self.node.line, &self.path, message);
+    }
+
+    /// The value as text of this many characters, without the space around it.
+    pub(super) fn text(&self, chars: RangeInclusive<usize>) -> Option<&'a str> {
+        let Some(text) = self.node.as_text() else {
+            self.problem("must be text; put it in quotes when it looks like something else");
+            return None;
+        };
+        let text = text.trim();
+        if !chars.contains(&text.chars().count()) {
+            self.problem(format!("must be {} to {} characters", chars.start(), chars.end()));
+            return None;
+        }
+        if text.chars().any(|c| c.is_control() && c != '\n') {
+            self.problem("must not hold control characters; remove them");
+            return None;
+        }
+        Some(text)
+    }
+
+    /// The value as text that reads as a `T`; what cannot be read says why itself.
+    pub(super) fn parsed<T>(&self, read: impl FnOnce(&str) -> Result<T, String>) -> Option<T> {
+        /// Longer than anything that is read in this way.
+        const CHARS: RangeInclusive<usize> = 1..=100;
+        match read(self.text(CHARS)?) {
+            Ok(value) => Some(value),
+            Err(why) => {
+                self.problem(why);
+                None
+            }
+        }
+    }
+
+    /// The value as a switch.
+    pub(super) fn switch(&self) -> Option<bool> {
+        let switch = self.node.as_switch();
+        if switch.is_none() {
+            self.problem("must be true or false");
+        }
+        switch
+    }
+
+    /// The value as a whole number, at least 1.
+    pub(super) fn count(&self, most: u32) -> Option<u32> {
+        let number = self.node.as_whole_number().filter(|number| *number >= 1);
+        let Some(number) = number else {
+            self.problem("must be a whole number of at least 1");
+            return None;
+        };
+        let count = u32::try_from(number).ok().filter(|count| *count <= most);
+        if count.is_none() {
+            self.problem(format!("must be a whole number of at most {most}"));
+        }
+        count
+    }
+
+    /// The value as a block, of whose fields these are known.
+    pub(super) fn block(&self, known: &[&str]) -> Option<Fields<'a>> {
+        match &self.node.content {
+            Content::Block(entries) => {
+                Some(Fields::checked(self.path.clone(), self.node.line, entries, known, self.problems))
+            }
+            Content::List(items) => {
+                self.problem(format!(
+                    "must hold the fields {}, not a list of {}",
+                    listed(known),
+                    items.len()
+                ));
+                None
+            }
+            Content::Scalar { .. } => {
+                self.problem(format!("must hold the fields {}", listed(known)));
+                None
+            }
+        }
+    }
+}
+
+fn unknown(name: &str, known: &[&str]) -> String {
+    let likeness = |known: &&&str| strsim::jaro_winkler(name, known);
+    let closest = known.iter().max_by(|a, b| likeness(a).total_cmp(&likeness(b)));
+    match closest {
+        Some(closest) if likeness(&closest) >= LEAST_LIKENESS => {
+            format!("is not a field of a campaign file; did you mean `{closest}`?")
+        }
+        Some(_) | None => format!("is not a field of a campaign file; here go {}", listed(known)),
+    }
+}
+
+fn listed(names: &[&str]) -> String {
+    let quoted: Vec<_> = names.iter().map(|name| format!("`{name}`")).collect();
+    quoted.join(", ")
+}

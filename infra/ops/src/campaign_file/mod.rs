@@ -1,0 +1,71 @@
+//! Campaign files: YAML with the API's own field names.
+//!
+//! [`tree`] turns the text into nodes that know their lines, [`fields`] reads them and notes every
+//! problem, [`campaign`] says what the fields mean.
+
+mod campaign;
+mod fields;
+mod tree;
+
+use common::domain::campaign::Campaign;
+
+pub use crate::problem::Problem;
+use crate::problem::Problems;
+
+/// The largest file, in bytes: many times what a campaign with every message needs.
+pub const MOST_BYTES: usize = 1024 * 1024;
+
+/// What a campaign file says.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct CampaignFile {
+    /// The campaign.
+    pub campaign: Campaign,
+    /// Whether the file has a word on `paused`; if not, applying it leaves the pause switch alone.
+    pub says_paused: bool,
+}
+
+/// Reads a campaign file's text; `name` is what problems call the file.
+///
+/// # Errors
+/// Everything that is wrong with it, by line.
+pub fn read(name: &str, text: &str) -> Result<CampaignFile, Vec<Problem>> {
+    let problems = Problems::of_file(name);
+    let file = if text.len() > MOST_BYTES {
+        problems.add_line(1, format!("the file is larger than {MOST_BYTES} bytes; is it a campaign file?"));
+        None
+    } else {
+        match tree::parse(text) {
+            Ok(Some(root)) => campaign::read(&root, &problems),
+            Ok(None) => {
+                problems
+                    .add_line(1, "the file is empty; write at least slug, name, brand, timezone and code");
+                None
+            }
+            Err(tree::NotATree { line, message }) => {
+                problems.add_line(line, message);
+                None
+            }
+        }
+    };
+    match file {
+        Some(file) if problems.count() == 0 => Ok(file),
+        Some(_) | None => Err(problems.into_sorted()),
+    }
+}
+
+/// Reads a campaign file's bytes.
+///
+/// # Errors
+/// Everything that is wrong with it, by line.
+pub fn read_bytes(name: &str, bytes: &[u8]) -> Result<CampaignFile, Vec<Problem>> {
+    match std::str::from_utf8(bytes) {
+        Ok(text) => read(name, text.strip_prefix('\u{feff}').unwrap_or(text)),
+        Err(error) => {
+            let good = bytes.get(..error.valid_up_to()).unwrap_or_default();
+            let line = good.iter().filter(|byte| **byte == b'\n').count() + 1;
+            let problems = Problems::of_file(name);
+            problems.add_line(line, "the line holds bytes that are not UTF-8; save the file as UTF-8");
+            Err(problems.into_sorted())
+        }
+    }
+}

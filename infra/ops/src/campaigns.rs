@@ -1,0 +1,92 @@
+//! Campaigns: applying files, and the pause switch.
+
+use common::domain::codebook::{CodeBook, DEFAULT_CODE_SYMBOLS, SecretKey};
+use common::domain::scope::{CampaignSlug, Environment, Scope};
+use common::entropy;
+use serde::Serialize;
+
+use crate::campaign_file::CampaignFile;
+use crate::failure::Failure;
+use crate::tables::{Tables, unknown_campaign};
+
+/// What applying a file did.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+pub struct Applied {
+    /// The campaign.
+    pub slug: CampaignSlug,
+    /// What became of it.
+    pub change: Change,
+}
+
+/// What became of a campaign.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Change {
+    /// It is new.
+    Created,
+    /// It is different now.
+    Updated,
+    /// It was like this before.
+    Unchanged,
+}
+
+impl Change {
+    /// In words.
+    pub fn as_str(self) -> &'static str {
+        match self {
+            Self::Created => "created",
+            Self::Updated => "updated",
+            Self::Unchanged => "unchanged",
+        }
+    }
+}
+
+/// Creates or updates campaigns, each with a code book for both environments.
+///
+/// # Errors
+/// When a table does not answer. What was written before stays; running it again finishes the rest.
+pub async fn apply(tables: &Tables, files: &[CampaignFile]) -> Result<Vec<Applied>, Failure> {
+    let mut applied = Vec::new();
+    for file in files {
+        let slug = file.campaign.slug.clone();
+        let before = tables.campaigns.get(&slug).await?;
+        let mut campaign = file.campaign.clone();
+        if let (Some(before), false) = (&before, file.says_paused) {
+            campaign.paused = before.paused;
+        }
+        // The books come first, so that there is no campaign without them.
+        for environment in Environment::ALL {
+            let scope = Scope { campaign: slug.clone(), environment };
+            tables.codes().start_book(&scope, new_book()).await?;
+        }
+        let change = match before {
+            None => Change::Created,
+            Some(before) if before == campaign => Change::Unchanged,
+            Some(_) => Change::Updated,
+        };
+        if change != Change::Unchanged {
+            tables.campaigns.put(&campaign).await?;
+        }
+        applied.push(Applied { slug, change });
+    }
+    Ok(applied)
+}
+
+/// A code book with keys of its own and no codes.
+fn new_book() -> CodeBook {
+    CodeBook {
+        minting_key: SecretKey::from_random(entropy::bytes()),
+        digest_key: SecretKey::from_random(entropy::bytes()),
+        symbols: DEFAULT_CODE_SYMBOLS,
+        minted: 0,
+        batches: Vec::new(),
+    }
+}
+
+/// Turns the pause switch; functions follow within seconds.
+///
+/// # Errors
+/// When there is no such campaign, or the table does not answer.
+pub async fn set_paused(tables: &Tables, slug: &CampaignSlug, paused: bool) -> Result<(), Failure> {
+    if tables.campaigns.set_paused(slug, paused).await? { Ok(()) } else { Err(unknown_campaign(slug)) }
+}

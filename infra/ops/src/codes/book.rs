@@ -1,0 +1,119 @@
+//! Changing a scope's code book: read, change, write back unless somebody else did in between.
+
+use common::domain::codebook::{Batch, BatchStatus, CodeBook, Origin};
+use common::domain::scope::Scope;
+use common::store::codes::Codes;
+use common::store::transaction::wait_after;
+
+use crate::failure::Failure;
+
+/// Tries of one change before giving up on others who keep changing the book.
+const MOST_TRIES: u32 = 10;
+
+/// A judged code may look at every batch, and they all fit into one record.
+const MOST_BATCHES: usize = 500;
+
+/// Characters of a batch's name.
+const NAME_CHARS: std::ops::RangeInclusive<usize> = 1..=64;
+
+/// Characters of a prize.
+const PRIZE_CHARS: std::ops::RangeInclusive<usize> = 1..=120;
+
+/// A scope's code book.
+///
+/// # Errors
+/// When the scope has none, or the table does not answer.
+pub async fn read(codes: &Codes, scope: &Scope) -> Result<CodeBook, Failure> {
+    Ok(codes.book(scope).await?.ok_or_else(|| no_book(scope))?.book)
+}
+
+/// Changes a scope's code book as `change` says; when that refuses, the book stays as it is.
+pub(super) async fn change<T>(
+    codes: &Codes,
+    scope: &Scope,
+    change: impl Fn(&mut CodeBook) -> Result<T, Failure>,
+) -> Result<T, Failure> {
+    for tries in 1..=MOST_TRIES {
+        let mut stored = codes.book(scope).await?.ok_or_else(|| no_book(scope))?;
+        let changed = change(&mut stored.book)?;
+        if codes.save_book(scope, &stored).await?.is_ok() {
+            return Ok(changed);
+        }
+        wait_after(tries).await;
+    }
+    let message = "others keep minting or importing codes of this campaign; run this again in a moment";
+    Err(Failure::new("code_book_busy", message))
+}
+
+fn no_book(scope: &Scope) -> Failure {
+    let message =
+        format!("`{}` has no code book; run `ops campaign apply` with its file first", scope.campaign);
+    Failure::new("campaign_unknown", message)
+}
+
+/// Adds a batch under a name of its own, or under one that is still free.
+pub(super) fn add_batch(
+    book: &mut CodeBook,
+    name: Option<&str>,
+    origin: Origin,
+    prize: Option<&str>,
+    status: BatchStatus,
+) -> Result<Batch, Failure> {
+    if book.batches.len() >= MOST_BATCHES {
+        let message =
+            format!("this campaign has {MOST_BATCHES} batches already; mint or import more codes at a time");
+        return Err(Failure::new("too_many_batches", message));
+    }
+    let name = match name {
+        Some(name) if book.batch(name).is_some() => {
+            let message = format!(
+                "there is a batch `{name}` already; choose another name, or leave --batch out to be given one"
+            );
+            return Err(Failure::new("batch_exists", message));
+        }
+        Some(name) => batch_name(name)?,
+        None => free_name(book),
+    };
+    let batch = Batch { name, origin, prize: prize.map(prize_words).transpose()?, status };
+    book.batches.push(batch.clone());
+    Ok(batch)
+}
+
+fn free_name(book: &CodeBook) -> String {
+    let mut number = book.batches.len() + 1;
+    loop {
+        let name = format!("batch-{number}");
+        if book.batch(&name).is_none() {
+            return name;
+        }
+        number += 1;
+    }
+}
+
+fn batch_name(name: &str) -> Result<String, Failure> {
+    let allowed = |c: char| c.is_ascii_alphanumeric() || matches!(c, '-' | '_' | '.');
+    if NAME_CHARS.contains(&name.len()) && name.chars().all(allowed) {
+        Ok(name.to_owned())
+    } else {
+        let message =
+            "a batch's name is 1 to 64 letters, digits, dots, dashes and underscores; choose such a --batch";
+        Err(Failure::new("batch_name_invalid", message))
+    }
+}
+
+fn prize_words(prize: &str) -> Result<String, Failure> {
+    let prize = prize.trim();
+    if PRIZE_CHARS.contains(&prize.chars().count()) && !prize.chars().any(char::is_control) {
+        Ok(prize.to_owned())
+    } else {
+        Err(Failure::new("prize_invalid", "a prize is 1 to 120 characters on one line; shorten --prize"))
+    }
+}
+
+/// A batch that has to be there.
+pub(super) fn batch_mut<'a>(book: &'a mut CodeBook, name: &str) -> Result<&'a mut Batch, Failure> {
+    book.batches.iter_mut().find(|batch| batch.name == name).ok_or_else(|| {
+        let message = "there is no batch of this name; `ops code batches` shows those there are";
+        Failure::new("batch_unknown", message)
+    })
+}

@@ -1,0 +1,289 @@
+//! Minting: a range of serial numbers is taken first, then enciphered and written, and counts last.
+//! A crash anywhere in between leaves a batch that does not count, never a code printed twice.
+
+use std::io::{self, Write};
+use std::num::NonZero;
+use std::sync::mpsc;
+use std::thread;
+
+use common::domain::codebook::{
+    ACCEPTABLE_ODDS, Batch, BatchStatus, CODE_SYMBOLS, CodeBook, CodeCipher, Origin, printed,
+};
+use common::domain::scope::Scope;
+use common::store::codes::Codes;
+
+use super::book;
+use crate::failure::Failure;
+use crate::words::{grouped, odds};
+
+/// The most codes of one batch.
+pub const MOST_CODES: u64 = 1_000_000_000;
+
+/// Codes that one thread enciphers at a time: about 60 KB of text.
+const CHUNK: u64 = 4 * 1024;
+/// Chunks of one thread that wait to be written; together with the threads' number it bounds memory.
+const WAITING_CHUNKS: usize = 8;
+/// More threads than this wait for the disk.
+const MOST_THREADS: usize = 8;
+
+/// What to mint.
+#[derive(Clone, Debug, Default)]
+pub struct Order {
+    /// How many codes, 1 to [`MOST_CODES`].
+    pub count: u64,
+    /// The instant prize of each.
+    pub prize: Option<String>,
+    /// The batch's name; one is given when there is none.
+    pub batch: Option<String>,
+    /// Symbols in a code; only before a scope's first code is minted.
+    pub symbols: Option<u8>,
+    /// Mint even when guessing becomes too easy.
+    pub allow_weak: bool,
+}
+
+/// Serial numbers taken for a batch whose codes are not written yet and do not count.
+#[derive(Clone, Debug)]
+pub struct Reservation {
+    /// The scope.
+    pub scope: Scope,
+    /// The batch.
+    pub batch: Batch,
+    /// The book as it is with the batch.
+    book: CodeBook,
+    first: u64,
+    count: u64,
+}
+
+/// Mints codes and writes them as printed, one a line; `progress` is told how many are written.
+///
+/// # Errors
+/// When the order is refused, `out` cannot be written, or the table does not answer.
+pub async fn mint(
+    codes: &Codes,
+    scope: &Scope,
+    order: &Order,
+    out: &mut impl Write,
+    progress: &mut dyn FnMut(u64),
+) -> Result<Batch, Failure> {
+    let reservation = reserve(codes, scope, order).await?;
+    if let Err(error) = reservation.write(out, progress) {
+        withdraw(codes, &reservation).await?;
+        return Err(not_written(&error));
+    }
+    activate(codes, reservation).await
+}
+
+/// Takes the serial numbers of a batch.
+///
+/// # Errors
+/// When the order is refused, or the table does not answer.
+pub async fn reserve(codes: &Codes, scope: &Scope, order: &Order) -> Result<Reservation, Failure> {
+    let Order { count, prize, batch: name, symbols, allow_weak } = order;
+    if !(1..=MOST_CODES).contains(count) {
+        let message = format!("--count must be 1 to {}", grouped(MOST_CODES));
+        return Err(Failure::new("count_invalid", message));
+    }
+    book::change(codes, scope, |book| {
+        if let Some(symbols) = symbols {
+            set_length(book, *symbols)?;
+        }
+        if !allow_weak && book.odds_of_a_guess(*count) > ACCEPTABLE_ODDS {
+            return Err(too_weak(book, *count));
+        }
+        let first = book.minted;
+        let last = first.checked_add(count - 1);
+        if last.zip(book.cipher()).and_then(|(last, cipher)| cipher.encipher(last)).is_none() {
+            let message = "there are not that many codes of this length; mint fewer";
+            return Err(Failure::new("codes_exhausted", message));
+        }
+        book.minted = first.saturating_add(*count);
+        let origin = Origin::Minted { first, count: *count };
+        let batch = book::add_batch(book, name.as_deref(), origin, prize.as_deref(), BatchStatus::Reserved)?;
+        Ok(Reservation { scope: scope.clone(), batch, book: book.clone(), first, count: *count })
+    })
+    .await
+}
+
+fn set_length(book: &mut CodeBook, symbols: u8) -> Result<(), Failure> {
+    if !CODE_SYMBOLS.contains(&symbols) {
+        let message = format!("--length must be {} to {}", CODE_SYMBOLS.start(), CODE_SYMBOLS.end());
+        return Err(Failure::new("length_invalid", message));
+    }
+    if book.minted > 0 && book.symbols != symbols {
+        let message = format!(
+            "codes of {} symbols are minted already, and all have one length; leave --length out",
+            book.symbols
+        );
+        return Err(Failure::new("length_fixed", message));
+    }
+    book.symbols = symbols;
+    Ok(())
+}
+
+fn too_weak(book: &CodeBook, count: u64) -> Failure {
+    let message = format!(
+        "with these codes a guess would be right with odds of {}, above the accepted {}; mint fewer, start the \
+         campaign with a longer --length, or say --allow-weak",
+        odds(book.odds_of_a_guess(count)),
+        odds(ACCEPTABLE_ODDS)
+    );
+    Failure::new("codes_too_weak", message)
+}
+
+fn not_written(error: &io::Error) -> Failure {
+    let message = format!("writing the codes failed: {error}; the batch is void, so mint again elsewhere");
+    Failure::new("file_failed", message)
+}
+
+/// Makes a batch count whose codes are written.
+///
+/// # Errors
+/// When it was voided in the meantime, or the table does not answer.
+pub async fn activate(codes: &Codes, reservation: Reservation) -> Result<Batch, Failure> {
+    let name = &reservation.batch.name;
+    book::change(codes, &reservation.scope, |book| {
+        let batch = book::batch_mut(book, name)?;
+        match batch.status {
+            BatchStatus::Reserved | BatchStatus::Active => batch.status = BatchStatus::Active,
+            BatchStatus::Void => {
+                let message = "the batch was voided while it was written; destroy the file and mint again";
+                return Err(Failure::new("batch_void", message));
+            }
+        }
+        Ok(batch.clone())
+    })
+    .await
+}
+
+/// Voids a batch whose codes could not be written.
+///
+/// # Errors
+/// When the table does not answer.
+pub async fn withdraw(codes: &Codes, reservation: &Reservation) -> Result<(), Failure> {
+    book::change(codes, &reservation.scope, |book| {
+        book::batch_mut(book, &reservation.batch.name)?.status = BatchStatus::Void;
+        Ok(())
+    })
+    .await
+}
+
+impl Reservation {
+    /// The book as it is with the batch.
+    pub fn book(&self) -> &CodeBook {
+        &self.book
+    }
+
+    /// Writes the codes as printed, one a line, in constant memory and on several threads.
+    ///
+    /// # Errors
+    /// Those of `out`.
+    pub fn write(&self, out: &mut impl Write, progress: &mut dyn FnMut(u64)) -> io::Result<()> {
+        let cipher = self.book.cipher().ok_or_else(|| io::Error::other("the code book has no cipher"))?;
+        let end = self.first.saturating_add(self.count);
+        let threads = thread::available_parallelism().map_or(1, NonZero::get).min(MOST_THREADS);
+        let stride = CHUNK.saturating_mul(u64::try_from(threads).unwrap_or(1));
+        thread::scope(|scope| {
+            // Thread n does every n-th chunk, and chunks are written in turn, so that order is kept.
+            let mut starts = self.first;
+            let mut queues = Vec::new();
+            for _ in 0..threads {
+                let (sender, receiver) = mpsc::sync_channel(WAITING_CHUNKS);
+                let (cipher, start) = (&cipher, starts);
+                scope.spawn(move || encipher(cipher, start, stride, end, &sender));
+                queues.push(receiver);
+                starts = starts.saturating_add(CHUNK);
+            }
+            let mut written = 0;
+            for queue in queues.iter().cycle() {
+                // A queue that has ended says that the chunk after the last one is due.
+                let Ok(chunk) = queue.recv() else { break };
+                out.write_all(&chunk?)?;
+                written = self.count.min(written + CHUNK);
+                progress(written);
+            }
+            Ok(())
+        })
+    }
+}
+
+/// Enciphers every `stride`-th chunk from `start` on, until `end` or until nobody listens.
+fn encipher(
+    cipher: &CodeCipher,
+    start: u64,
+    stride: u64,
+    end: u64,
+    queue: &mpsc::SyncSender<io::Result<Vec<u8>>>,
+) {
+    let mut start = start;
+    while start < end {
+        let chunk = chunk(cipher, start, end.min(start.saturating_add(CHUNK)));
+        if queue.send(chunk).is_err() {
+            return;
+        }
+        start = start.saturating_add(stride);
+    }
+}
+
+fn chunk(cipher: &CodeCipher, start: u64, end: u64) -> io::Result<Vec<u8>> {
+    let mut text = Vec::new();
+    for serial in start..end {
+        let code =
+            cipher.encipher(serial).ok_or_else(|| io::Error::other("a serial number is out of range"))?;
+        text.extend_from_slice(printed(&code).as_bytes());
+        text.push(b'\n');
+    }
+    Ok(text)
+}
+
+#[cfg(test)]
+mod tests {
+    use common::domain::codebook::SecretKey;
+    use common::domain::scope::Environment;
+
+    use super::*;
+
+    fn reservation(first: u64, count: u64) -> Reservation {
+        let book = CodeBook {
+            minting_key: SecretKey::from_random([7; 32]),
+            digest_key: SecretKey::from_random([9; 32]),
+            symbols: 12,
+            minted: first + count,
+            batches: Vec::new(),
+        };
+        let origin = Origin::Minted { first, count };
+        let batch = Batch { name: "a".to_owned(), origin, prize: None, status: BatchStatus::Reserved };
+        let scope = Scope { campaign: "demo".parse().expect("a slug"), environment: Environment::Test };
+        Reservation { scope, batch, book, first, count }
+    }
+
+    #[test]
+    fn every_serial_number_is_written_once_in_order() {
+        let cipher = reservation(0, 1).book.cipher().expect("a length");
+        let code = |serial| printed(&cipher.encipher(serial).expect("in range")) + "\n";
+        let expected: Vec<String> = (40..40 + 3 * CHUNK + 5).map(code).collect();
+        for count in [1, CHUNK, 3 * CHUNK + 5] {
+            let mut out = Vec::new();
+            let mut told = Vec::new();
+            reservation(40, count).write(&mut out, &mut |n| told.push(n)).expect("memory takes it");
+            let written: String =
+                expected.iter().take(usize::try_from(count).expect("few")).cloned().collect();
+            assert_eq!(String::from_utf8(out).expect("ASCII"), written);
+            assert_eq!(told.last(), Some(&count));
+        }
+    }
+
+    #[test]
+    fn a_full_disk_ends_minting() {
+        struct Full;
+        impl Write for Full {
+            fn write(&mut self, _: &[u8]) -> io::Result<usize> {
+                Err(io::ErrorKind::StorageFull.into())
+            }
+            fn flush(&mut self) -> io::Result<()> {
+                Ok(())
+            }
+        }
+        let error = reservation(0, 20 * CHUNK).write(&mut Full, &mut |_| ()).expect_err("it is full");
+        assert_eq!(error.kind(), io::ErrorKind::StorageFull);
+    }
+}

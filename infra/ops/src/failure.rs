@@ -1,0 +1,76 @@
+//! Why a command did not do what it was asked to.
+
+use std::error::Error as StdError;
+use std::io;
+use std::path::Path;
+
+use common::config::ConfigError;
+use common::store::StoreError;
+use serde::Serialize;
+
+use crate::problem::Problem;
+
+/// A command that was refused or failed. Every message says what to do next; none holds a phone, a
+/// code or a key.
+#[derive(Debug, Serialize, thiserror::Error)]
+#[error("{message}")]
+pub struct Failure {
+    /// A stable name for scripts, such as `campaign_unknown`.
+    pub code: &'static str,
+    /// What happened and what to do.
+    pub message: String,
+    /// What is wrong in files, by file and line.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub problems: Vec<Problem>,
+}
+
+impl Failure {
+    /// A refusal.
+    pub fn new(code: &'static str, message: impl Into<String>) -> Self {
+        Self { code, message: message.into(), problems: Vec::new() }
+    }
+
+    /// Files that have problems.
+    pub fn of_problems(code: &'static str, problems: Vec<Problem>) -> Self {
+        let things = if problems.len() == 1 { "problem" } else { "problems" };
+        let message =
+            format!("nothing was changed: correct the {} {things} and run this again", problems.len());
+        Self { code, message, problems }
+    }
+
+    /// A file that cannot be read or written.
+    pub fn of_file(path: &Path, doing: &str, error: &io::Error) -> Self {
+        let message =
+            format!("{doing} {} failed: {error}; check the path and its permissions", path.display());
+        Self::new("file_failed", message)
+    }
+}
+
+impl From<ConfigError> for Failure {
+    fn from(error: ConfigError) -> Self {
+        let message = format!(
+            "{error}; set it from the outputs of the deployed stack, or name the file that the local stack \
+             wrote (its --ready-file) with --env-file"
+        );
+        Self::new("not_configured", message)
+    }
+}
+
+impl From<StoreError> for Failure {
+    fn from(error: StoreError) -> Self {
+        let mut message = error.to_string();
+        let mut cause = error.source();
+        while let Some(inner) = cause {
+            let text = inner.to_string();
+            // An error of the SDK repeats its cause; once is enough.
+            if !message.contains(&text) {
+                message.push_str(": ");
+                message.push_str(&text);
+            }
+            cause = inner.source();
+        }
+        message
+            .push_str("; check the AWS credentials, the region and the tables' names, then run this again");
+        Self::new("aws_failed", message)
+    }
+}

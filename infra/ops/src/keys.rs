@@ -1,0 +1,109 @@
+//! API keys: issuing, listing and revoking them.
+
+use common::domain::moment::Moment;
+use common::domain::scope::{Environment, Scope};
+use common::entropy;
+use common::gate::key_prefix;
+use common::store::api_keys::{ApiKeyRecord, KeyHash};
+
+use crate::failure::Failure;
+use crate::tables::Tables;
+
+/// Random characters after a key's prefix: about 190 bits.
+const RANDOM_CHARS: usize = 32;
+
+/// What a key's random part is made of.
+const ALPHABET: &[u8; 62] = b"ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789";
+
+/// A key just issued: the only time that it can be read.
+pub struct IssuedKey {
+    /// The key itself.
+    pub key: String,
+    /// What is kept of it.
+    pub record: ApiKeyRecord,
+}
+
+/// Issues a key for a campaign's environment.
+///
+/// # Errors
+/// When there is no such campaign, or a table does not answer.
+pub async fn issue(
+    tables: &Tables,
+    scope: &Scope,
+    label: Option<&str>,
+    per_minute: u32,
+    now: Moment,
+) -> Result<IssuedKey, Failure> {
+    tables.campaign(&scope.campaign).await?;
+    let key = new_key(scope.environment);
+    let hash = KeyHash::of(&key);
+    let record = ApiKeyRecord {
+        key_id: hash.key_id().to_owned(),
+        scope: scope.clone(),
+        label: label.map(str::to_owned),
+        per_minute,
+        created_at: now,
+        revoked_at: None,
+    };
+    tables.api_keys.put(hash, record.clone()).await?;
+    Ok(IssuedKey { key, record })
+}
+
+/// Revokes a key; functions follow within seconds.
+///
+/// # Errors
+/// When there is no such key, or the table does not answer.
+pub async fn revoke(tables: &Tables, key_id: &str, now: Moment) -> Result<ApiKeyRecord, Failure> {
+    tables.api_keys.revoke(key_id, now).await?.ok_or_else(|| {
+        let message = "there is no key with this id; `ops key list --campaign SLUG` shows the ids, which are not \
+                       the keys themselves";
+        Failure::new("key_unknown", message)
+    })
+}
+
+fn new_key(environment: Environment) -> String {
+    let mut key = key_prefix(environment).to_owned();
+    let whole = key.len() + RANDOM_CHARS;
+    while key.len() < whole {
+        let symbols = entropy::bytes::<RANDOM_CHARS>().into_iter().filter_map(symbol);
+        key.extend(symbols.take(whole - key.len()));
+    }
+    key
+}
+
+/// The symbol that a random byte picks. Of its 256 values only the first 248, four for each symbol,
+/// pick one, so that all symbols are equally likely.
+fn symbol(byte: u8) -> Option<char> {
+    const EVEN: usize = 256 - 256 % ALPHABET.len();
+    let byte = usize::from(byte);
+    if byte >= EVEN {
+        return None;
+    }
+    ALPHABET.get(byte % ALPHABET.len()).copied().map(char::from)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_key_has_its_environments_prefix_and_32_letters_and_digits() {
+        for environment in Environment::ALL {
+            let key = new_key(environment);
+            let random = key.strip_prefix(key_prefix(environment)).expect("the prefix");
+            assert_eq!(random.len(), 32);
+            assert!(random.chars().all(|c| c.is_ascii_alphanumeric()), "{random}");
+        }
+        assert_ne!(new_key(Environment::Test), new_key(Environment::Test));
+    }
+
+    #[test]
+    fn every_symbol_is_equally_likely() {
+        let mut picked = std::collections::BTreeMap::new();
+        for symbol in (0..=255).filter_map(symbol) {
+            *picked.entry(symbol).or_insert(0) += 1;
+        }
+        assert_eq!(picked.len(), 62);
+        assert!(picked.values().all(|times| *times == 4), "{picked:?}");
+    }
+}

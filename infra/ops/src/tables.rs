@@ -1,0 +1,62 @@
+//! The tables of the stack that the environment points at.
+
+use aws_sdk_dynamodb::Client;
+use common::config::{ConfigError, Env};
+use common::domain::campaign::Campaign;
+use common::domain::scope::CampaignSlug;
+use common::store::api_keys::ApiKeys;
+use common::store::campaigns::Campaigns;
+use common::store::codes::Codes;
+use common::store::entrants::Entrants;
+use common::store::ledger::Ledger;
+
+use crate::failure::Failure;
+
+/// Every table that an operator's command touches.
+#[derive(Clone, Debug)]
+pub struct Tables {
+    /// Campaigns.
+    pub campaigns: Campaigns,
+    /// API keys.
+    pub api_keys: ApiKeys,
+    /// Phones: the blocklist.
+    pub entrants: Entrants,
+    /// Codes, submissions and what settles them.
+    pub ledger: Ledger,
+}
+
+impl Tables {
+    /// The tables that the environment names.
+    ///
+    /// # Errors
+    /// Names the missing variable.
+    pub fn from_env(env: &Env, client: &Client) -> Result<Self, ConfigError> {
+        Ok(Self {
+            campaigns: Campaigns::from_env(env, client)?,
+            api_keys: ApiKeys::from_env(env, client)?,
+            entrants: Entrants::from_env(env, client)?,
+            ledger: Ledger::from_env(env, client)?,
+        })
+    }
+
+    /// The codes.
+    pub fn codes(&self) -> &Codes {
+        self.ledger.codes()
+    }
+
+    /// A campaign that has to be there.
+    ///
+    /// # Errors
+    /// When it is not, or the table does not answer.
+    pub async fn campaign(&self, slug: &CampaignSlug) -> Result<Campaign, Failure> {
+        self.campaigns.get(slug).await?.ok_or_else(|| unknown_campaign(slug))
+    }
+}
+
+/// There is no campaign of this name.
+pub(crate) fn unknown_campaign(slug: &CampaignSlug) -> Failure {
+    let message = format!(
+        "there is no campaign `{slug}`; `ops campaign list` shows those there are, `ops campaign apply` adds one"
+    );
+    Failure::new("campaign_unknown", message)
+}
