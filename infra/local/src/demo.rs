@@ -157,7 +157,7 @@ impl Demo {
             )
         };
         let campaign =
-            format!("curl -sS '{base_url}/api/v1/campaign' -H 'Authorization: Bearer {}'", access.key);
+            format!("curl -sSw '\\n' '{base_url}/api/v1/campaign' -H 'Authorization: Bearer {}'", access.key);
         match self.slug.as_str() {
             "chai-bora-2026" => vec![
                 ("the campaign", campaign),
@@ -209,6 +209,6 @@ impl Demo {
 
 fn post(base_url: &str, path: &str, key: &str) -> String {
     format!(
-        "curl -sSi '{base_url}/api/v1/{path}' -H 'Authorization: Bearer {key}' -H 'Content-Type: application/json'"
+        "curl -sSiw '\\n' '{base_url}/api/v1/{path}' -H 'Authorization: Bearer {key}' -H 'Content-Type: application/json'"
     )
 }
