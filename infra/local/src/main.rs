@@ -78,14 +78,14 @@ async fn run(arguments: &Arguments) -> Result<(), Box<dyn std::error::Error>> {
         demo::load(&env, arguments.data.as_deref(), &clock).await?
     };
     print!("{}", demo::describe(&demos, stack.base_url(), stage));
+    if let Some(path) = &arguments.ready_file {
+        write_ready_file(path, &stack)?;
+    }
     let kept = arguments
         .data
         .as_deref()
         .map_or_else(|| "in memory".to_owned(), |data| format!("in {}", data.display()));
     println!("\nServing {} ({stage}, data {kept}). Ctrl-C stops it.", stack.base_url());
-    if let Some(path) = &arguments.ready_file {
-        write_ready_file(path, &stack)?;
-    }
     told_to_stop().await?;
     println!("Stopping.");
     stack.stop().await;

@@ -1,0 +1,152 @@
+//! The program itself: started, used, stopped, started again.
+
+use std::io::{BufRead, BufReader, Read, Write};
+use std::net::{TcpListener, TcpStream};
+use std::path::Path;
+use std::process::{Child, Command, ExitStatus, Stdio};
+
+use serde_json::Value;
+
+/// A running program with what it printed until it served.
+struct Running {
+    child: Child,
+    stdout: BufReader<std::process::ChildStdout>,
+    printed: String,
+}
+
+impl Running {
+    fn start(arguments: &[&str]) -> Self {
+        let mut child = Command::new(env!("CARGO_BIN_EXE_local"))
+            .args(["--port", "0"])
+            .args(arguments)
+            .stdout(Stdio::piped())
+            .stderr(Stdio::piped())
+            .spawn()
+            .expect("the program starts");
+        let mut stdout = BufReader::new(child.stdout.take().expect("piped"));
+        let mut printed = String::new();
+        while !printed.contains("\nServing ") {
+            let read = stdout.read_line(&mut printed).expect("text");
+            assert!(read > 0, "the program ended early: {printed}");
+        }
+        Self { child, stdout, printed }
+    }
+
+    fn base_url(&self) -> &str {
+        let serving = self.printed.split("\nServing ").nth(1).expect("it serves");
+        serving.split(' ').next().expect("an address")
+    }
+
+    /// What stands behind a word in what was printed.
+    fn after(&self, word: &str) -> &str {
+        let rest = self.printed.split(word).nth(1).unwrap_or_else(|| panic!("no {word} in {}", self.printed));
+        rest.split_whitespace().next().expect("something follows")
+    }
+
+    fn submit(&self, key: &str, attempt: &str, phone: &str, code: &str) -> String {
+        let body = format!(r#"{{"phone":"{phone}","code":"{code}","consent":true}}"#);
+        let address = self.base_url().strip_prefix("http://").expect("a URL").to_owned();
+        let mut stream = TcpStream::connect(&address).expect("it listens");
+        write!(
+            stream,
+            "POST /api/v1/submissions HTTP/1.1\r\nHost: {address}\r\nAuthorization: Bearer {key}\r\n\
+             Idempotency-Key: {attempt}\r\nContent-Type: application/json\r\nContent-Length: {}\r\n\
+             Connection: close\r\n\r\n{body}",
+            body.len()
+        )
+        .expect("sent");
+        let mut reply = String::new();
+        stream.read_to_string(&mut reply).expect("a reply");
+        reply
+    }
+
+    /// Sends the signal of Ctrl-C; gives back the end, what was printed after serving, and the log.
+    fn interrupt(mut self) -> (ExitStatus, String, String) {
+        let sent =
+            Command::new("kill").args(["-INT", &self.child.id().to_string()]).status().expect("kill runs");
+        assert!(sent.success());
+        let mut printed = String::new();
+        self.stdout.read_to_string(&mut printed).expect("text");
+        let mut log = String::new();
+        self.child.stderr.take().expect("piped").read_to_string(&mut log).expect("text");
+        (self.child.wait().expect("it ends"), printed, log)
+    }
+}
+
+#[test]
+fn the_printed_keys_and_codes_enter_a_consumer_and_nothing_personal_is_logged() {
+    let running = Running::start(&[]);
+    let (key, code) = (running.after("live key").to_owned(), running.after("live codes").to_owned());
+    let reply = running.submit(&key, "attempt-0000000001", "0712345678", &code);
+    assert!(reply.starts_with("HTTP/1.1 200 ") && reply.contains(r#""message_key":"entered""#), "{reply}");
+    let again = running.submit(&key, "attempt-0000000001", "0712345678", &code);
+    assert!(again.contains("idempotent-replayed: true"), "{again}");
+    let wrong = running.submit(&key, "attempt-0000000002", "0712345678", "AAAA-BBBB-CCCC");
+    assert!(wrong.contains(r#""message_key":"invalid""#), "{wrong}");
+
+    let (status, printed, log) = running.interrupt();
+    assert!(status.success());
+    assert_eq!(printed, "Stopping.\n");
+    assert_eq!(log.lines().count(), 3, "one line for each request: {log}");
+    let bare = code.replace('-', "");
+    for secret in ["712345678", "AAAA", &code, &bare, &key, "attempt-0000000001"] {
+        assert!(!log.contains(secret), "{secret} is in the log: {log}");
+    }
+}
+
+#[test]
+fn data_kept_in_a_folder_is_there_again_with_the_same_keys() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let data = folder.path().to_str().expect("text");
+    let first = Running::start(&["--data", data]);
+    let (key, code) = (first.after("live key").to_owned(), first.after("live codes").to_owned());
+    let entered = first.submit(&key, "attempt-0000000001", "0712345678", &code);
+    assert!(first.interrupt().0.success());
+
+    let second = Running::start(&["--data", data]);
+    assert_eq!(second.after("live key"), key);
+    let again = second.submit(&key, "attempt-0000000001", "0712345678", &code);
+    let body = |reply: &str| reply.split("\r\n\r\n").nth(1).expect("a body").to_owned();
+    assert_eq!(body(&again), body(&entered));
+    assert!(again.contains("idempotent-replayed: true"), "{again}");
+    assert!(second.interrupt().0.success());
+}
+
+#[test]
+fn the_ready_file_says_all_that_a_program_needs() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let path = folder.path().join("ready.json");
+    let running =
+        Running::start(&["--no-demo", "--stage", "staging", "--ready-file", path.to_str().expect("text")]);
+    // The line is printed last, so the file is there by now.
+    let ready: Value = serde_json::from_slice(&std::fs::read(&path).expect("the file")).expect("JSON");
+    assert_eq!(ready["base_url"], running.base_url());
+    for variable in
+        ["AWS_REGION", "AWS_ACCESS_KEY_ID", "AWS_ENDPOINT_URL_DYNAMODB", "SUBMISSIONS_TABLE", "DOCS_URL"]
+    {
+        assert!(ready["env"][variable].is_string(), "{variable}");
+    }
+    assert_eq!(ready["env"]["STAGE"], "staging");
+    assert!(!running.printed.contains("svc_"), "no demo, no keys");
+    assert!(running.interrupt().0.success());
+}
+
+#[test]
+fn what_keeps_it_from_starting_is_said_with_what_to_do() {
+    let taken = TcpListener::bind("127.0.0.1:0").expect("a port");
+    let port = taken.local_addr().expect("an address").port().to_string();
+    let refused = |arguments: &[&str]| {
+        let output = Command::new(env!("CARGO_BIN_EXE_local")).args(arguments).output().expect("it runs");
+        assert!(!output.status.success());
+        String::from_utf8(output.stderr).expect("text")
+    };
+    let message = refused(&["--port", &port]);
+    assert!(
+        message.contains(&format!("cannot listen on port {port}")) && message.contains("--port"),
+        "{message}"
+    );
+    let file = tempfile::NamedTempFile::new().expect("a file");
+    let path: &Path = file.path();
+    let message = refused(&["--port", "0", "--data", path.to_str().expect("text")]);
+    assert!(message.contains("cannot keep data in") && message.contains("--data"), "{message}");
+}
