@@ -59,7 +59,7 @@ async fn one_bad_file_changes_nothing_and_every_problem_of_every_file_is_listed(
     ] {
         assert!(shown.contains(&format!("{line}\n")), "{line}\n{shown}");
     }
-    assert!(shown.contains("\nworse.yaml:2: this is not YAML that can be read"), "{shown}");
+    assert!(shown.contains("\nworse.yaml:1: this is not YAML that can be read"), "{shown}");
     assert_eq!(stack.json(&["campaign", "list"]).await, json!({ "campaigns": [] }));
 }
 

@@ -1,20 +1,16 @@
-//! A stack of its own for each test: an embedded DynamoDB with the tables, and commands run on it.
+//! A stack of its own for each test, and commands run on it.
 
 use std::ffi::OsString;
 use std::path::{Path, PathBuf};
 
-use aws_sdk_dynamodb::Client;
-use aws_sdk_dynamodb::types::{
-    AttributeDefinition, BillingMode, GlobalSecondaryIndex, KeySchemaElement, KeyType, Projection,
-    ProjectionType, ScalarAttributeType,
-};
 use common::clock::Clock;
 use common::config::Env;
 use common::domain::moment::Moment;
 use common::domain::scope::{Environment, Scope};
-use common::store::{api_keys, campaigns, codes, connection, entrants, requests, submissions};
+use local::stack::Options;
+use ops::connection::tables;
 use ops::tables::Tables;
-use ops::{Console, FINE, connection::tables};
+use ops::{Console, FINE};
 use serde_json::Value;
 use tempfile::TempDir;
 
@@ -39,6 +35,7 @@ pub(crate) struct Stack {
     pub(crate) env: Env,
     pub(crate) folder: TempDir,
     pub(crate) clock: Clock,
+    local: local::stack::Stack,
 }
 
 /// How a command ended.
@@ -51,14 +48,11 @@ pub(crate) struct Ended {
 impl Stack {
     /// A stack without campaigns.
     pub(crate) async fn empty() -> Self {
-        let listener = tokio::net::TcpListener::bind("127.0.0.1:0").await.expect("a port");
-        let address = listener.local_addr().expect("an address");
-        let database = dynoxide::Database::memory().expect("memory");
-        tokio::spawn(dynoxide::server::serve_on(listener, database));
-        let env: Env = variables(&format!("http://{address}")).into_iter().collect();
-        create_tables(&connection::dynamodb(&env).expect("all variables")).await;
+        let local = local::stack::Stack::start(Options::default()).await.expect("it starts");
+        let operator = [("USER".to_owned(), "asha".to_owned())];
+        let env = local.env().clone().into_iter().chain(operator).collect();
         let folder = tempfile::tempdir().expect("a folder");
-        Self { env, folder, clock: Clock::manual(NOW) }
+        Self { env, folder, clock: Clock::manual(NOW), local }
     }
 
     /// A stack with the campaign of [`CHAI`].
@@ -112,6 +106,11 @@ impl Stack {
         document.get("error").expect("an error").clone()
     }
 
+    /// What the local stack writes into its ready file.
+    pub(crate) fn ready_file(&self) -> Value {
+        serde_json::json!({ "base_url": self.local.base_url(), "env": self.local.env() })
+    }
+
     /// The tables, for what no command does.
     pub(crate) async fn tables(&self) -> Tables {
         tables(&self.env).await.expect("all variables")
@@ -140,79 +139,4 @@ pub(crate) fn files_in(folder: &Path) -> Vec<String> {
         entries.map(|entry| entry.expect("an entry").file_name().to_string_lossy().into_owned()).collect();
     names.sort();
     names
-}
-
-/// Every variable that a command needs.
-pub(crate) fn variables(endpoint: &str) -> Vec<(String, String)> {
-    let tables = [
-        campaigns::VARIABLE,
-        api_keys::VARIABLE,
-        codes::VARIABLE,
-        submissions::VARIABLE,
-        entrants::VARIABLE,
-        requests::VARIABLE,
-    ];
-    let names = tables.into_iter().map(|variable| (variable, variable.to_lowercase()));
-    let aws = [
-        ("AWS_ENDPOINT_URL_DYNAMODB", endpoint.to_owned()),
-        ("AWS_REGION", "eu-west-1".to_owned()),
-        ("AWS_ACCESS_KEY_ID", "test".to_owned()),
-        ("AWS_SECRET_ACCESS_KEY", "test".to_owned()),
-        ("USER", "asha".to_owned()),
-    ];
-    names.chain(aws).map(|(name, value)| (name.to_owned(), value)).collect()
-}
-
-async fn create_tables(client: &Client) {
-    for (variable, key) in [
-        (campaigns::VARIABLE, campaigns::KEY),
-        (api_keys::VARIABLE, api_keys::KEY),
-        (codes::VARIABLE, codes::KEY),
-        (entrants::VARIABLE, entrants::KEY),
-        (requests::VARIABLE, requests::KEY),
-    ] {
-        let table = client.create_table().table_name(variable.to_lowercase());
-        table
-            .attribute_definitions(attribute(key, ScalarAttributeType::S))
-            .key_schema(element(key, KeyType::Hash))
-            .billing_mode(BillingMode::PayPerRequest)
-            .send()
-            .await
-            .expect("a table");
-    }
-    let carried = Projection::builder()
-        .projection_type(ProjectionType::Include)
-        .set_non_key_attributes(Some(submissions::BY_ENTRANT_CARRIES.map(str::to_owned).to_vec()))
-        .build();
-    let by_entrant = GlobalSecondaryIndex::builder()
-        .index_name(submissions::BY_ENTRANT)
-        .key_schema(element("entrant", KeyType::Hash))
-        .key_schema(element("created_at", KeyType::Range))
-        .projection(carried);
-    let by_reference = GlobalSecondaryIndex::builder()
-        .index_name(submissions::BY_REFERENCE)
-        .key_schema(element("reference", KeyType::Hash))
-        .projection(Projection::builder().projection_type(ProjectionType::KeysOnly).build());
-    client
-        .create_table()
-        .table_name(submissions::VARIABLE.to_lowercase())
-        .attribute_definitions(attribute(submissions::KEY, ScalarAttributeType::S))
-        .attribute_definitions(attribute("entrant", ScalarAttributeType::S))
-        .attribute_definitions(attribute("created_at", ScalarAttributeType::N))
-        .attribute_definitions(attribute("reference", ScalarAttributeType::S))
-        .key_schema(element(submissions::KEY, KeyType::Hash))
-        .global_secondary_indexes(by_entrant.build().expect("an index"))
-        .global_secondary_indexes(by_reference.build().expect("an index"))
-        .billing_mode(BillingMode::PayPerRequest)
-        .send()
-        .await
-        .expect("a table");
-}
-
-fn attribute(name: &str, kind: ScalarAttributeType) -> AttributeDefinition {
-    AttributeDefinition::builder().attribute_name(name).attribute_type(kind).build().expect("an attribute")
-}
-
-fn element(name: &str, kind: KeyType) -> KeySchemaElement {
-    KeySchemaElement::builder().attribute_name(name).key_type(kind).build().expect("an element")
 }

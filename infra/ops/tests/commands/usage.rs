@@ -20,13 +20,7 @@ async fn without_variables_the_missing_one_is_named_with_where_it_comes_from() {
 #[tokio::test]
 async fn variables_can_come_from_the_local_stacks_ready_file() {
     let stack = Stack::with_chai().await;
-    let variables: serde_json::Map<String, Value> =
-        crate::support::variables(&stack.env.optional("AWS_ENDPOINT_URL_DYNAMODB").expect("it is set"))
-            .into_iter()
-            .map(|(name, value)| (name, Value::String(value)))
-            .collect();
-    let ready = json!({ "base_url": "http://127.0.0.1:8080", "env": variables });
-    let file = stack.file("ready.json", ready.to_string());
+    let file = stack.file("ready.json", stack.ready_file().to_string());
     let ended = run(&["--env-file", &file, "campaign", "list", "--json"], Env::default(), &stack.clock).await;
     assert!(ended.code == 0 && ended.out.contains("chai-bora-2026"), "{}", ended.err);
     let file = stack.file("wrong.json", "{}");
