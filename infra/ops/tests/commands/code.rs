@@ -257,3 +257,32 @@ async fn a_campaign_without_codes_is_given_none() {
     let other = ["code", "batches", "--campaign", "nobody", "--environment", "test"];
     assert_eq!(stack.refused(&other).await["code"], "campaign_unknown");
 }
+
+#[cfg(unix)]
+#[tokio::test]
+async fn ctrl_c_leaves_no_file_and_a_batch_that_does_not_count() {
+    let stack = Stack::with_chai().await;
+    let ready = stack.file("ready.json", stack.ready_file().to_string());
+    let output = stack.arg("codes.csv");
+    let minting = std::process::Command::new(env!("CARGO_BIN_EXE_ops"))
+        .args(mint_args("1000000000", &output, &["--env-file", &ready]))
+        .stderr(std::process::Stdio::piped())
+        .spawn()
+        .expect("it starts");
+    let partial = stack.path("codes.csv.partial");
+    let begun = async {
+        while std::fs::metadata(&partial).map_or(0, |file| file.len()) < 500_000 {
+            tokio::task::yield_now().await;
+        }
+    };
+    let in_time = tokio::time::timeout(std::time::Duration::from_secs(60), begun).await;
+    let stop = std::process::Command::new("kill").args(["-INT", &minting.id().to_string()]).status();
+    assert!(in_time.is_ok() && stop.expect("it can be told").success());
+    let ended = tokio::task::spawn_blocking(|| minting.wait_with_output()).await.expect("it is waited for");
+    let ended = ended.expect("it ends");
+    let said = String::from_utf8_lossy(&ended.stderr);
+    assert_eq!(ended.status.code(), Some(1), "{said}");
+    assert!(said.contains("minting was stopped: nothing is left of it, and batch batch-1 is void"), "{said}");
+    assert_eq!(files_in(stack.folder.path()), ["chai.yaml", "ready.json"]);
+    assert_eq!(book(&stack).await.batches[0].status, BatchStatus::Void);
+}
