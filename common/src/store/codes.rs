@@ -69,9 +69,15 @@ impl CodeName {
         }
     }
 
-    /// The serial number in the key of a minted code's record.
-    pub fn serial_in(scope: &Scope, key: &str) -> Option<u64> {
-        key.strip_prefix(&scope.key("minted#"))?.parse().ok()
+    /// The name that a record's key was made from; an imported code's batch is in its record alone.
+    pub fn of_key(scope: &Scope, key: &str) -> Option<Self> {
+        let (kind, rest) = key.strip_prefix(&scope.key(""))?.split_once('#')?;
+        match kind {
+            "minted" => rest.parse().ok().map(Self::Minted),
+            "imported" => Some(Self::Imported { digest: rest.to_owned(), batch: String::new() }),
+            "sentinel" => Some(Self::Sentinel(rest.to_owned())),
+            _ => None,
+        }
     }
 }
 
@@ -368,4 +374,22 @@ fn read_book(item: &Item) -> Result<StoredBook, StoreError> {
 
 fn book_key(scope: &Scope) -> String {
     scope.key("book")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::domain::scope::Environment;
+
+    #[test]
+    fn a_records_key_gives_its_name_back() {
+        let scope = |environment| Scope { campaign: "demo".parse().expect("a slug"), environment };
+        let (test, live) = (scope(Environment::Test), scope(Environment::Live));
+        let imported = CodeName::Imported { digest: "d1".to_owned(), batch: String::new() };
+        for name in [CodeName::Minted(7), imported, CodeName::Sentinel("d2".to_owned())] {
+            assert_eq!(CodeName::of_key(&test, &name.key(&test)), Some(name.clone()));
+            assert_eq!(CodeName::of_key(&live, &name.key(&test)), None);
+        }
+        assert_eq!(CodeName::of_key(&test, &book_key(&test)), None);
+    }
 }

@@ -4,10 +4,11 @@
 use std::time::Duration;
 
 use aws_credential_types::Credentials;
+use aws_credential_types::provider::SharedCredentialsProvider;
 use aws_sdk_dynamodb::Client;
 use aws_sdk_dynamodb::config::retry::RetryConfig;
 use aws_sdk_dynamodb::config::timeout::TimeoutConfig;
-use aws_sdk_dynamodb::config::{BehaviorVersion, Region, StalledStreamProtectionConfig};
+use aws_sdk_dynamodb::config::{BehaviorVersion, Region, SharedHttpClient, StalledStreamProtectionConfig};
 use aws_smithy_http_client::tls;
 
 use crate::config::{ConfigError, Env};
@@ -19,8 +20,7 @@ const ATTEMPT_TIMEOUT: Duration = Duration::from_secs(3);
 /// All tries of one call, so that a function answers before its caller gives up.
 const CALL_TIMEOUT: Duration = Duration::from_secs(9);
 
-/// A client that sends the same token on every try of a transaction, so that a try whose answer was
-/// lost is not applied twice.
+/// The client of a function.
 ///
 /// # Errors
 /// Names the variable that is missing.
@@ -32,9 +32,13 @@ pub fn dynamodb(env: &Env) -> Result<Client, ConfigError> {
         None,
         "environment",
     );
-    let https = aws_smithy_http_client::Builder::new()
-        .tls_provider(tls::Provider::Rustls(tls::rustls_provider::CryptoMode::Ring))
-        .build_https();
+    let region = Region::new(env.required("AWS_REGION")?);
+    Ok(client(env, region, SharedCredentialsProvider::new(credentials)))
+}
+
+/// A client that sends the same token on every try of a transaction, so that a try whose answer was
+/// lost is not applied twice. The endpoint is the environment's, where it names one.
+pub fn client(env: &Env, region: Region, credentials: SharedCredentialsProvider) -> Client {
     let timeouts = TimeoutConfig::builder()
         .connect_timeout(CONNECT_TIMEOUT)
         .operation_attempt_timeout(ATTEMPT_TIMEOUT)
@@ -42,14 +46,21 @@ pub fn dynamodb(env: &Env) -> Result<Client, ConfigError> {
         .build();
     let mut config = aws_sdk_dynamodb::Config::builder()
         .behavior_version(BehaviorVersion::latest())
-        .region(Region::new(env.required("AWS_REGION")?))
+        .region(region)
         .credentials_provider(credentials)
-        .http_client(https)
+        .http_client(https())
         .retry_config(RetryConfig::standard())
         .timeout_config(timeouts)
         .stalled_stream_protection(StalledStreamProtectionConfig::disabled());
     config.set_endpoint_url(
         env.optional("AWS_ENDPOINT_URL_DYNAMODB").or_else(|| env.optional("AWS_ENDPOINT_URL")),
     );
-    Ok(Client::from_conf(config.build()))
+    Client::from_conf(config.build())
+}
+
+/// The one way to reach AWS: TLS by rustls over ring.
+pub fn https() -> SharedHttpClient {
+    aws_smithy_http_client::Builder::new()
+        .tls_provider(tls::Provider::Rustls(tls::rustls_provider::CryptoMode::Ring))
+        .build_https()
 }

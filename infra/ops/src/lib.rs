@@ -1,11 +1,28 @@
-//! The operator's command line, and what it does as a library.
+//! The operator's command line: what it does, for its own binary, the local stack and tests.
+//!
+//! [`run`] takes arguments and returns an exit code. Below it:
+//!
+//! - `cli` says what can be asked for; `commands` does it and reports; `console` shows the report;
+//! - [`campaign_file`] reads campaigns from YAML and names every problem by its line;
+//! - [`campaigns`], [`keys`], [`codes`], [`submissions`] and [`phones`] do the work on the stack's
+//!   [`tables`], which [`connection`] reaches;
+//! - [`failure`] is why a command did not do what it was asked to.
 
 pub mod campaign_file;
 pub mod campaigns;
+mod cli;
 pub mod codes;
+mod commands;
+pub mod connection;
+mod console;
 pub mod failure;
 pub mod keys;
+pub mod phones;
 mod problem;
+mod run;
+pub mod submissions;
 pub mod tables;
-#[cfg_attr(not(test), expect(dead_code))]
 mod words;
+
+pub use console::{Console, FINE, REFUSED, USAGE};
+pub use run::run;

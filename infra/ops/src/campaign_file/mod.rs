@@ -5,6 +5,8 @@
 
 mod campaign;
 mod fields;
+#[cfg(test)]
+mod tests;
 mod tree;
 
 use common::domain::campaign::Campaign;

@@ -54,7 +54,7 @@ pub struct Reservation {
     count: u64,
 }
 
-/// Mints codes and writes them as printed, one a line; `progress` is told how many are written.
+/// Mints codes at once and writes them as printed, one a line.
 ///
 /// # Errors
 /// When the order is refused, `out` cannot be written, or the table does not answer.
@@ -63,10 +63,9 @@ pub async fn mint(
     scope: &Scope,
     order: &Order,
     out: &mut impl Write,
-    progress: &mut dyn FnMut(u64),
 ) -> Result<Batch, Failure> {
     let reservation = reserve(codes, scope, order).await?;
-    if let Err(error) = reservation.write(out, progress) {
+    if let Err(error) = reservation.write(out, &mut |_| Ok(())) {
         withdraw(codes, &reservation).await?;
         return Err(not_written(&error));
     }
@@ -176,8 +175,12 @@ impl Reservation {
     /// Writes the codes as printed, one a line, in constant memory and on several threads.
     ///
     /// # Errors
-    /// Those of `out`.
-    pub fn write(&self, out: &mut impl Write, progress: &mut dyn FnMut(u64)) -> io::Result<()> {
+    /// Those of `out` and of `progress`, which is told how many are written.
+    pub fn write(
+        &self,
+        out: &mut impl Write,
+        progress: &mut dyn FnMut(u64) -> io::Result<()>,
+    ) -> io::Result<()> {
         let cipher = self.book.cipher().ok_or_else(|| io::Error::other("the code book has no cipher"))?;
         let end = self.first.saturating_add(self.count);
         let threads = thread::available_parallelism().map_or(1, NonZero::get).min(MOST_THREADS);
@@ -199,7 +202,7 @@ impl Reservation {
                 let Ok(chunk) = queue.recv() else { break };
                 out.write_all(&chunk?)?;
                 written = self.count.min(written + CHUNK);
-                progress(written);
+                progress(written)?;
             }
             Ok(())
         })
@@ -264,7 +267,11 @@ mod tests {
         for count in [1, CHUNK, 3 * CHUNK + 5] {
             let mut out = Vec::new();
             let mut told = Vec::new();
-            reservation(40, count).write(&mut out, &mut |n| told.push(n)).expect("memory takes it");
+            let mut progress = |done| {
+                told.push(done);
+                Ok(())
+            };
+            reservation(40, count).write(&mut out, &mut progress).expect("memory takes it");
             let written: String =
                 expected.iter().take(usize::try_from(count).expect("few")).cloned().collect();
             assert_eq!(String::from_utf8(out).expect("ASCII"), written);
@@ -283,7 +290,7 @@ mod tests {
                 Ok(())
             }
         }
-        let error = reservation(0, 20 * CHUNK).write(&mut Full, &mut |_| ()).expect_err("it is full");
+        let error = reservation(0, 20 * CHUNK).write(&mut Full, &mut |_| Ok(())).expect_err("it is full");
         assert_eq!(error.kind(), io::ErrorKind::StorageFull);
     }
 }

@@ -1,4 +1,14 @@
 //! Codes: minting, importing, voiding, and the batches they come in.
 
 pub mod book;
+pub mod import;
+mod lines;
 pub mod mint;
+pub mod new_file;
+pub mod void;
+
+/// Calls to the table at once when a file is imported or voided.
+const AT_ONCE: usize = 32;
+
+/// Lines of a file that are worked on together.
+const PART: usize = 10_000;

@@ -1,0 +1,275 @@
+//! The command line: what can be asked for, and in which words.
+
+use std::path::PathBuf;
+
+use clap::{Args, Parser, Subcommand};
+use common::domain::codebook::CODE_SYMBOLS;
+use common::domain::ids::SubmissionId;
+use common::domain::message::MessageKey;
+use common::domain::scope::{CampaignSlug, Environment, Scope};
+use common::gate::DEFAULT_PER_MINUTE;
+
+use crate::codes::mint::MOST_CODES;
+
+/// Operates the Campaign Entry Service: campaigns, API keys, codes, submissions, phones.
+///
+/// It works on the stack that the environment points at: the tables' names from the stack's outputs
+/// (CAMPAIGNS_TABLE and the others), and the AWS credentials that every AWS tool takes.
+#[derive(Parser)]
+#[command(name = "ops", version, arg_required_else_help = true)]
+pub(crate) struct Cli {
+    /// Print one JSON document instead of text; errors as JSON on standard error
+    #[arg(long, global = true)]
+    pub(crate) json: bool,
+    /// Take variables from this JSON file, such as the local stack's --ready-file
+    #[arg(long, global = true, value_name = "PATH")]
+    pub(crate) env_file: Option<PathBuf>,
+    #[command(subcommand)]
+    pub(crate) command: Command,
+}
+
+#[derive(Subcommand)]
+pub(crate) enum Command {
+    /// Campaigns: apply their files, look at them, pause and resume them
+    #[command(subcommand)]
+    Campaign(CampaignCommand),
+    /// API keys: issue, list and revoke them
+    #[command(subcommand)]
+    Key(KeyCommand),
+    /// Codes: mint, import and void them
+    #[command(subcommand)]
+    Code(CodeCommand),
+    /// Submissions: look at them, settle by hand what waits for a person
+    #[command(subcommand)]
+    Submission(SubmissionCommand),
+    /// Phones: a campaign's blocklist
+    #[command(subcommand)]
+    Phone(PhoneCommand),
+}
+
+#[derive(Subcommand)]
+pub(crate) enum CampaignCommand {
+    /// Create or update campaigns; a bad file changes nothing
+    Apply {
+        /// Campaign files, in YAML
+        #[arg(required = true, value_name = "FILE")]
+        files: Vec<PathBuf>,
+    },
+    /// List the campaigns
+    List,
+    /// Show a campaign
+    Show {
+        /// The campaign
+        slug: CampaignSlug,
+    },
+    /// Take no entries for now
+    Pause {
+        /// The campaign
+        slug: CampaignSlug,
+    },
+    /// Take entries again
+    Resume {
+        /// The campaign
+        slug: CampaignSlug,
+    },
+}
+
+#[derive(Subcommand)]
+pub(crate) enum KeyCommand {
+    /// Issue a key and print it, this once
+    Issue {
+        #[command(flatten)]
+        scope: ScopeArgs,
+        /// Who gets it
+        #[arg(long)]
+        label: Option<String>,
+        /// Requests that it may make each minute
+        #[arg(long, value_name = "N", default_value_t = DEFAULT_PER_MINUTE,
+              value_parser = clap::value_parser!(u32).range(1..=1_000_000))]
+        per_minute: u32,
+    },
+    /// List a campaign's keys
+    List {
+        /// The campaign
+        #[arg(long, value_name = "SLUG")]
+        campaign: CampaignSlug,
+    },
+    /// Revoke a key
+    Revoke {
+        /// The key's id, as `key list` shows it; not the key itself
+        #[arg(value_name = "KEY-ID")]
+        key_id: String,
+    },
+}
+
+#[derive(Subcommand)]
+pub(crate) enum CodeCommand {
+    /// Mint codes into a new file
+    Mint {
+        #[command(flatten)]
+        scope: ScopeArgs,
+        /// How many
+        #[arg(long, value_name = "N", value_parser = clap::value_parser!(u64).range(1..=MOST_CODES))]
+        count: u64,
+        /// Where to write them; must not exist yet
+        #[arg(long, value_name = "FILE")]
+        output: PathBuf,
+        /// The instant prize of every one of them, in words
+        #[arg(long, value_name = "TEXT")]
+        prize: Option<String>,
+        /// The batch's name
+        #[arg(long, value_name = "NAME")]
+        batch: Option<String>,
+        /// Symbols in a code; only before the first minting of the environment
+        #[arg(long, value_name = "N",
+              value_parser = clap::value_parser!(u8).range(i64::from(*CODE_SYMBOLS.start())..=i64::from(*CODE_SYMBOLS.end())))]
+        length: Option<u8>,
+        /// Mint even when a guess is right more often than once in a million times
+        #[arg(long)]
+        allow_weak: bool,
+    },
+    /// Import codes that were printed elsewhere
+    Import {
+        #[command(flatten)]
+        scope: ScopeArgs,
+        /// One code a line, in the first column
+        #[arg(value_name = "FILE")]
+        file: PathBuf,
+        /// The instant prize of every one of them, in words
+        #[arg(long, value_name = "TEXT")]
+        prize: Option<String>,
+        /// The batch's name; an imported batch of this name is added to
+        #[arg(long, value_name = "NAME")]
+        batch: Option<String>,
+    },
+    /// Withdraw codes; who entered with one stays in
+    Void {
+        #[command(flatten)]
+        scope: ScopeArgs,
+        #[command(flatten)]
+        what: VoidArgs,
+    },
+    /// List the batches
+    Batches {
+        #[command(flatten)]
+        scope: ScopeArgs,
+    },
+}
+
+#[derive(Args)]
+#[group(required = true, multiple = false)]
+pub(crate) struct VoidArgs {
+    /// A whole batch
+    #[arg(long, value_name = "NAME")]
+    pub(crate) batch: Option<String>,
+    /// The codes of a file, one a line
+    #[arg(long, value_name = "FILE")]
+    pub(crate) file: Option<PathBuf>,
+}
+
+#[derive(Subcommand)]
+pub(crate) enum SubmissionCommand {
+    /// Show a submission by its id, or those with a reference
+    Show {
+        /// The id, or the reference that a consumer quotes
+        #[arg(value_name = "ID-OR-REF")]
+        name: String,
+        /// Show the phone in full
+        #[arg(long)]
+        show_phone: bool,
+    },
+    /// List a campaign's submissions, newest first
+    List {
+        /// The campaign
+        #[arg(long, value_name = "SLUG")]
+        campaign: CampaignSlug,
+        /// test or live
+        #[arg(long, default_value = "live", value_name = "ENVIRONMENT")]
+        environment: Environment,
+        /// Only those that are not settled
+        #[arg(long)]
+        unsettled: bool,
+        /// At most so many
+        #[arg(long, value_name = "N", default_value_t = 50, value_parser = clap::value_parser!(u16).range(1..=1000))]
+        limit: u16,
+    },
+    /// Settle a submission by hand
+    Settle {
+        /// The submission's id
+        id: SubmissionId,
+        #[command(flatten)]
+        verdict: VerdictArgs,
+        /// Why, in your words
+        #[arg(long, value_name = "TEXT")]
+        why: Option<String>,
+        /// Who decided [default: $USER]
+        #[arg(long, value_name = "NAME")]
+        by: Option<String>,
+    },
+}
+
+#[derive(Args)]
+#[group(required = true, multiple = false)]
+pub(crate) struct VerdictArgs {
+    /// The consumer is in
+    #[arg(long)]
+    pub(crate) accept: bool,
+    /// The consumer is not in, for the reason that this message key names
+    #[arg(long, value_name = "KEY", value_parser = refusing_key)]
+    pub(crate) reject: Option<MessageKey>,
+}
+
+fn refusing_key(text: &str) -> Result<MessageKey, String> {
+    let refusing: Vec<_> = MessageKey::ALL.iter().filter(|key| key.refuses()).collect();
+    refusing.iter().find(|key| key.as_str() == text).map(|key| **key).ok_or_else(|| {
+        let names: Vec<_> = refusing.iter().map(|key| key.as_str()).collect();
+        format!("it must be a message key that refuses: {}", names.join(", "))
+    })
+}
+
+#[derive(Subcommand)]
+pub(crate) enum PhoneCommand {
+    /// Refuse every submission of a phone
+    Block(PhoneArgs),
+    /// Take a phone's submissions again
+    Unblock(PhoneArgs),
+}
+
+#[derive(Args)]
+pub(crate) struct PhoneArgs {
+    /// The campaign; both its environments
+    #[arg(long, value_name = "SLUG")]
+    pub(crate) campaign: CampaignSlug,
+    /// A Tanzanian mobile number
+    // Taken as any text, also with spaces, so that no message about the command line repeats it.
+    #[arg(required = true, num_args = 1.., value_name = "PHONE")]
+    pub(crate) phone: Vec<String>,
+}
+
+#[derive(Args)]
+pub(crate) struct ScopeArgs {
+    /// The campaign
+    #[arg(long, value_name = "SLUG")]
+    campaign: CampaignSlug,
+    /// test or live
+    #[arg(long, value_name = "ENVIRONMENT")]
+    environment: Environment,
+}
+
+impl From<ScopeArgs> for Scope {
+    fn from(args: ScopeArgs) -> Self {
+        Self { campaign: args.campaign, environment: args.environment }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use clap::CommandFactory;
+
+    use super::*;
+
+    #[test]
+    fn the_command_line_is_consistent() {
+        Cli::command().debug_assert();
+    }
+}

@@ -1,0 +1,138 @@
+//! Withdrawing codes: a whole batch, or those of a file. Whoever entered with one stays in.
+
+use std::path::Path;
+
+use common::domain::codebook::{Batch, BatchStatus, CodeBook, Judgement};
+use common::domain::moment::Moment;
+use common::domain::scope::Scope;
+use common::store::codes::{CodeName, CodeRecord, Codes};
+use futures_util::{StreamExt, TryStreamExt, stream};
+
+use super::{AT_ONCE, PART, book, lines};
+use crate::failure::Failure;
+
+/// What became of a file's codes.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Voided {
+    /// Codes that count no more.
+    pub voided: u64,
+    /// Codes that did not count before either.
+    pub already_void: u64,
+    /// Of all of them, those that a submission has; it keeps them.
+    pub in_use: u64,
+}
+
+/// Withdraws a batch; one that is void already stays so.
+///
+/// # Errors
+/// When there is no such batch, or the table does not answer.
+pub async fn void_batch(codes: &Codes, scope: &Scope, name: &str) -> Result<Batch, Failure> {
+    book::change(codes, scope, |book| {
+        let batch = book::batch_mut(book, name)?;
+        batch.status = BatchStatus::Void;
+        Ok(batch.clone())
+    })
+    .await
+}
+
+/// Withdraws the codes of a file that was checked; `progress` is told how many are done.
+///
+/// # Errors
+/// When the file changed, or the table does not answer.
+pub async fn void_file(
+    codes: &Codes,
+    scope: &Scope,
+    file: &Path,
+    now: Moment,
+    mut progress: impl FnMut(u64),
+) -> Result<Voided, Failure> {
+    let book = book::read(codes, scope).await?;
+    let mut done = Voided::default();
+    let mut lines = lines::CodeLines::open(file)?;
+    loop {
+        let part = lines.next_lines(PART)?;
+        if part.is_empty() {
+            return Ok(done);
+        }
+        let normals = part.into_iter().filter_map(|(_, code)| code.ok());
+        let voids = normals.map(|code| void_one(codes, scope, &book, code, now));
+        let voids = stream::iter(voids).buffer_unordered(AT_ONCE);
+        done = voids.try_fold(done, async |sum, one| Ok(sum.and(one))).await?;
+        progress(done.voided + done.already_void);
+    }
+}
+
+/// Checks a file of codes to be withdrawn; how many there are.
+///
+/// # Errors
+/// Every line that is no code of the scope, or when the table does not answer.
+pub async fn check(codes: &Codes, scope: &Scope, file: &Path) -> Result<u64, Failure> {
+    let book = &book::read(codes, scope).await?;
+    lines::check_all(file, PART, async |part, problem| {
+        let looks = part.into_iter().map(|(line, code)| async move {
+            Ok::<_, Failure>((line, find(codes, scope, book, &code).await?.is_some()))
+        });
+        let mut found = stream::iter(looks).buffer_unordered(AT_ONCE);
+        while let Some((line, known)) = found.try_next().await? {
+            if !known {
+                problem(line, "this is no code of the campaign's environment; remove it");
+            }
+        }
+        Ok(())
+    })
+    .await
+}
+
+/// A code's name and record; `None` when the scope has no such code.
+async fn find(
+    codes: &Codes,
+    scope: &Scope,
+    book: &CodeBook,
+    normal: &str,
+) -> Result<Option<(CodeName, CodeRecord, bool)>, Failure> {
+    match book.judge(normal) {
+        Judgement::Minted { serial, .. } | Judgement::Withdrawn { serial } => {
+            let counts = book.batch_of(serial).is_some_and(|batch| batch.status == BatchStatus::Active);
+            let name = CodeName::Minted(serial);
+            let record = codes.get(scope, &name).await?.unwrap_or_default();
+            Ok(Some((name, record, counts)))
+        }
+        Judgement::PerhapsImported => {
+            // The batch does not matter for finding it.
+            let name = CodeName::Imported { digest: book.digest(normal), batch: String::new() };
+            let Some(record) = codes.get(scope, &name).await? else { return Ok(None) };
+            let batch = record.batch.as_deref().and_then(|name| book.batch(name));
+            let counts = batch.is_some_and(|batch| batch.status == BatchStatus::Active);
+            Ok(record.batch.is_some().then_some((name, record, counts)))
+        }
+        Judgement::Unknown => Ok(None),
+    }
+}
+
+async fn void_one(
+    codes: &Codes,
+    scope: &Scope,
+    book: &CodeBook,
+    normal: String,
+    now: Moment,
+) -> Result<Voided, Failure> {
+    let Some((name, record, counts)) = find(codes, scope, book, &normal).await? else {
+        return Ok(Voided::default());
+    };
+    let already = record.voided || !counts;
+    if !record.voided {
+        codes.void(scope, &name, now).await?;
+    }
+    let in_use = u64::from(record.claim.is_some());
+    Ok(Voided { voided: u64::from(!already), already_void: u64::from(already), in_use })
+}
+
+impl Voided {
+    fn and(self, other: Self) -> Self {
+        Self {
+            voided: self.voided + other.voided,
+            already_void: self.already_void + other.already_void,
+            in_use: self.in_use + other.in_use,
+        }
+    }
+}

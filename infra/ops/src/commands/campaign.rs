@@ -1,0 +1,161 @@
+//! `ops campaign`.
+
+use std::fs::File;
+use std::io::Read;
+use std::path::{Path, PathBuf};
+
+use common::config::Env;
+use common::domain::campaign::{Campaign, CampaignStatus};
+use common::domain::moment::Moment;
+use common::domain::scope::{CampaignSlug, Environment, Scope};
+use serde_json::{Value, json};
+
+use super::{lines, or_nothing};
+use crate::campaign_file::{self, CampaignFile, Problem};
+use crate::cli::CampaignCommand;
+use crate::console::Report;
+use crate::failure::Failure;
+use crate::tables::Tables;
+use crate::words::{grouped, table};
+use crate::{campaigns, connection};
+
+pub(crate) async fn run(command: CampaignCommand, env: &Env, now: Moment) -> Result<Report, Failure> {
+    match command {
+        CampaignCommand::Apply { files } => {
+            // Read before anything is asked of the stack: a bad file is bad everywhere.
+            let files = read_all(&files)?;
+            apply(&connection::tables(env).await?, &files).await
+        }
+        CampaignCommand::List => list(&connection::tables(env).await?, now).await,
+        CampaignCommand::Show { slug } => show(&connection::tables(env).await?, &slug, now).await,
+        CampaignCommand::Pause { slug } => switch(&connection::tables(env).await?, &slug, true).await,
+        CampaignCommand::Resume { slug } => switch(&connection::tables(env).await?, &slug, false).await,
+    }
+}
+
+fn read_all(paths: &[PathBuf]) -> Result<Vec<CampaignFile>, Failure> {
+    let mut files: Vec<CampaignFile> = Vec::new();
+    let mut problems = Vec::new();
+    for path in paths {
+        let name = path.display().to_string();
+        match campaign_file::read_bytes(&name, &read(path)?) {
+            Err(found) => problems.extend(found),
+            Ok(file) if files.iter().any(|other| other.campaign.slug == file.campaign.slug) => {
+                let message = "is that of another file too; give each campaign one file".to_owned();
+                problems.push(Problem { file: name, line: 1, field: Some("slug".to_owned()), message });
+            }
+            Ok(file) => files.push(file),
+        }
+    }
+    if problems.is_empty() { Ok(files) } else { Err(Failure::of_problems("campaign_file_invalid", problems)) }
+}
+
+/// The file's bytes; of a file that is too large only so many that the reader notices.
+fn read(path: &Path) -> Result<Vec<u8>, Failure> {
+    let mut bytes = Vec::new();
+    let most = u64::try_from(campaign_file::MOST_BYTES).unwrap_or(u64::MAX).saturating_add(1);
+    let read = File::open(path).and_then(|file| file.take(most).read_to_end(&mut bytes));
+    read.map_err(|error| Failure::of_file(path, "reading", &error))?;
+    Ok(bytes)
+}
+
+async fn apply(tables: &Tables, files: &[CampaignFile]) -> Result<Report, Failure> {
+    let applied = campaigns::apply(tables, files).await?;
+    let text: String =
+        applied.iter().map(|campaign| format!("{} {}\n", campaign.slug, campaign.change.as_str())).collect();
+    Ok(Report::new(json!({ "campaigns": applied }), text))
+}
+
+async fn list(tables: &Tables, now: Moment) -> Result<Report, Failure> {
+    let campaigns = tables.campaigns.list().await?;
+    let rows: Vec<Vec<String>> = campaigns
+        .iter()
+        .map(|campaign| {
+            vec![
+                campaign.slug.to_string(),
+                status_word(campaign.status(now)).to_owned(),
+                or_nothing(campaign.window.start),
+                or_nothing(campaign.window.end),
+                campaign.brand.clone(),
+                campaign.name.clone(),
+            ]
+        })
+        .collect();
+    let text = if rows.is_empty() {
+        "There are no campaigns yet; `ops campaign apply FILE.yaml` adds one.".to_owned()
+    } else {
+        table(&["SLUG", "STATUS", "START", "END", "BRAND", "NAME"], &rows)
+    };
+    let json: Result<Vec<Value>, Failure> = campaigns.iter().map(|campaign| as_json(campaign, now)).collect();
+    Ok(Report::new(json!({ "campaigns": json? }), text))
+}
+
+/// The campaign in the words of its file, and its status.
+fn as_json(campaign: &Campaign, now: Moment) -> Result<Value, Failure> {
+    let mut json = serde_json::to_value(campaign).map_err(|error| {
+        Failure::new("not_shown", format!("showing the campaign failed: {error}; report this"))
+    })?;
+    if let Some(fields) = json.as_object_mut() {
+        let moment = |moment: Option<Moment>| moment.map(|moment| moment.to_string());
+        let window = json!({ "start": moment(campaign.window.start), "end": moment(campaign.window.end) });
+        fields.insert("window".to_owned(), window);
+        fields.insert("code".to_owned(), json!({ "checked_by": campaign.code }));
+        fields.insert("status".to_owned(), json!(campaign.status(now)));
+    }
+    Ok(json)
+}
+
+fn status_word(status: CampaignStatus) -> &'static str {
+    match status {
+        CampaignStatus::Live => "live",
+        CampaignStatus::Paused => "paused",
+        CampaignStatus::NotStarted => "not_started",
+        CampaignStatus::Ended => "ended",
+    }
+}
+
+async fn show(tables: &Tables, slug: &CampaignSlug, now: Moment) -> Result<Report, Failure> {
+    let campaign = tables.campaign(slug).await?;
+    let limit = |limit: Option<u32>| limit.map_or_else(|| "no limit".to_owned(), |limit| limit.to_string());
+    let mut pairs = vec![
+        ("slug", slug.to_string()),
+        ("name", campaign.name.clone()),
+        ("brand", campaign.brand.clone()),
+        ("status", status_word(campaign.status(now)).to_owned()),
+        ("paused", campaign.paused.to_string()),
+        ("window.start", or_nothing(campaign.window.start)),
+        ("window.end", or_nothing(campaign.window.end)),
+        ("timezone", campaign.timezone.name().to_owned()),
+        ("code.checked_by", if campaign.needs_code() { "service" } else { "none" }.to_owned()),
+        ("limits.phone_daily", limit(campaign.limits.phone_daily)),
+        ("limits.phone_total", limit(campaign.limits.phone_total)),
+        ("entries_per_submission", campaign.entries_per_submission.to_string()),
+        ("wrong_codes.count", campaign.wrong_codes.count.to_string()),
+        ("wrong_codes.minutes", campaign.wrong_codes.minutes.to_string()),
+        ("messages.en", format!("{} of its own", campaign.messages.en.len())),
+        ("messages.sw", format!("{} of its own", campaign.messages.sw.len())),
+    ];
+    let mut json = as_json(&campaign, now)?;
+    let mut codes = serde_json::Map::new();
+    for environment in Environment::ALL {
+        let scope = Scope { campaign: slug.clone(), environment };
+        let book = crate::codes::book::read(tables.codes(), &scope).await?;
+        let minted = book.minted;
+        let imported: u64 =
+            book.batches.iter().filter(|b| b.origin.is_imported()).map(super::code::count_of).sum();
+        let name = if environment.is_live() { "codes, live" } else { "codes, test" };
+        pairs.push((name, format!("{} minted, {} imported", grouped(minted), grouped(imported))));
+        codes.insert(environment.to_string(), json!({ "minted": minted, "imported": imported }));
+    }
+    if let Some(fields) = json.as_object_mut() {
+        fields.insert("codes".to_owned(), Value::Object(codes));
+    }
+    Ok(Report::new(json, lines(&pairs)))
+}
+
+async fn switch(tables: &Tables, slug: &CampaignSlug, paused: bool) -> Result<Report, Failure> {
+    campaigns::set_paused(tables, slug, paused).await?;
+    let word = if paused { "paused" } else { "resumed" };
+    let text = format!("{slug} {word}; callers see it within 5 seconds");
+    Ok(Report::new(json!({ "slug": slug, "paused": paused }), text))
+}

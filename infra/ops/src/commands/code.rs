@@ -1,0 +1,291 @@
+//! `ops code`.
+
+use std::future;
+use std::io::{self, Write};
+use std::path::Path;
+use std::pin::pin;
+
+use common::clock::Clock;
+use common::domain::codebook::{Batch, BatchStatus, CodeBook, Origin};
+use common::domain::scope::Scope;
+use serde_json::{Value, json};
+use tokio::sync::watch;
+use tokio::task;
+
+use super::or_nothing;
+use crate::cli::{CodeCommand, VoidArgs};
+use crate::codes::mint::{self, Reservation};
+use crate::codes::new_file::NewFile;
+use crate::codes::{book, import, void};
+use crate::console::{Console, Progress, Report};
+use crate::failure::Failure;
+use crate::tables::Tables;
+use crate::words::{grouped, odds, table};
+
+pub(crate) async fn run(
+    command: CodeCommand,
+    tables: &Tables,
+    clock: &Clock,
+    console: &mut Console<'_>,
+) -> Result<Report, Failure> {
+    match command {
+        CodeCommand::Mint { scope, count, output, prize, batch, length, allow_weak } => {
+            let scope = code_scope(tables, scope.into()).await?;
+            let order = mint::Order { count, prize, batch, symbols: length, allow_weak };
+            mint(tables, &scope, &order, &output, clock, console).await
+        }
+        CodeCommand::Import { scope, file, prize, batch } => {
+            let scope = code_scope(tables, scope.into()).await?;
+            let order = import::Order { file: &file, prize: prize.as_deref(), batch: batch.as_deref() };
+            import(tables, &scope, order, clock, console).await
+        }
+        CodeCommand::Void { scope, what: VoidArgs { batch, file } } => {
+            let scope = code_scope(tables, scope.into()).await?;
+            match (batch, file) {
+                (Some(name), _) => void_batch(tables, &scope, &name).await,
+                (None, Some(file)) => void_file(tables, &scope, &file, clock, console).await,
+                (None, None) => Err(Failure::new("usage", "say which codes with --batch or --file")),
+            }
+        }
+        CodeCommand::Batches { scope } => {
+            let scope = code_scope(tables, scope.into()).await?;
+            Ok(report_batches(&scope, &book::read(tables.codes(), &scope).await?))
+        }
+    }
+}
+
+/// A scope whose campaign is there and has codes.
+async fn code_scope(tables: &Tables, scope: Scope) -> Result<Scope, Failure> {
+    if tables.campaign(&scope.campaign).await?.needs_code() {
+        return Ok(scope);
+    }
+    let message = format!(
+        "`{}` takes no codes; set code.checked_by to `service` in its file and apply it first",
+        scope.campaign
+    );
+    Err(Failure::new("campaign_without_codes", message))
+}
+
+async fn mint(
+    tables: &Tables,
+    scope: &Scope,
+    order: &mint::Order,
+    output: &Path,
+    clock: &Clock,
+    console: &mut Console<'_>,
+) -> Result<Report, Failure> {
+    let file = NewFile::begin(output)?;
+    let reservation = mint::reserve(tables.codes(), scope, order).await?;
+    let book = reservation.book().clone();
+    let mut progress = Progress::new(clock, "minted", order.count);
+    let written = write(file, reservation.clone(), &mut progress, console).await;
+    progress.end(console);
+    if let Err(error) = written {
+        mint::withdraw(tables.codes(), &reservation).await?;
+        return Err(not_written(output, &reservation.batch, &error));
+    }
+    let batch = match mint::activate(tables.codes(), reservation).await {
+        Ok(batch) => batch,
+        Err(mut failure) => {
+            // Codes that do not count must not be printed.
+            let _ = std::fs::remove_file(output);
+            failure.message.push_str("; the file was removed, for its codes do not count");
+            return Err(failure);
+        }
+    };
+    let json = json!({
+        "campaign": scope.campaign,
+        "environment": scope.environment,
+        "batch": batch.name,
+        "count": order.count,
+        "prize": batch.prize,
+        "output": output.display().to_string(),
+        "symbols": book.symbols,
+        "minted": book.minted,
+        "odds_of_a_guess": book.odds_of_a_guess(0),
+    });
+    let text = format!(
+        "Minted {} codes as batch {} into {}.\n{}",
+        grouped(order.count),
+        batch.name,
+        output.display(),
+        odds_line(&book)
+    );
+    Ok(Report::new(json, text))
+}
+
+/// Writes the codes on threads of their own, while progress is shown here; Ctrl-C stops it.
+async fn write(
+    mut file: NewFile,
+    reservation: Reservation,
+    progress: &mut Progress<'_>,
+    console: &mut Console<'_>,
+) -> io::Result<()> {
+    let (told, mut heard) = watch::channel(0);
+    let writing = task::spawn_blocking(move || {
+        file.write_all(b"code\n")?;
+        // Nobody hears it any more: stop.
+        reservation
+            .write(&mut file, &mut |done| told.send(done).map_err(|_| io::ErrorKind::Interrupted.into()))?;
+        file.finish()
+    });
+    let mut stopped = pin!(async {
+        if tokio::signal::ctrl_c().await.is_err() {
+            // Ctrl-C cannot be heard here; it then ends the program at once.
+            future::pending::<()>().await;
+        }
+    });
+    loop {
+        tokio::select! {
+            changed = heard.changed() => match changed {
+                Ok(()) => progress.show(console, *heard.borrow_and_update()),
+                Err(_) => break,
+            },
+            () = &mut stopped => break,
+        }
+    }
+    drop(heard);
+    writing.await.map_err(io::Error::other)?
+}
+
+fn not_written(output: &Path, batch: &Batch, error: &io::Error) -> Failure {
+    let rest = format!("nothing is left of it, and batch {} is void; run it again when you like", batch.name);
+    if error.kind() == io::ErrorKind::Interrupted {
+        return Failure::new("interrupted", format!("minting was stopped: {rest}"));
+    }
+    Failure::new("file_failed", format!("writing {} failed: {error}; {rest}", output.display()))
+}
+
+fn odds_line(book: &CodeBook) -> String {
+    format!(
+        "The odds of a guess are {}: {} minted codes of {} symbols.",
+        odds(book.odds_of_a_guess(0)),
+        grouped(book.minted),
+        book.symbols
+    )
+}
+
+async fn import(
+    tables: &Tables,
+    scope: &Scope,
+    order: import::Order<'_>,
+    clock: &Clock,
+    console: &mut Console<'_>,
+) -> Result<Report, Failure> {
+    let count = import::check(tables.codes(), scope, order.file).await?;
+    let mut progress = Progress::new(clock, "imported", count);
+    let imported = import::import(tables.codes(), scope, order, |done| progress.show(console, done)).await;
+    progress.end(console);
+    let import::Imported { batch, imported, duplicates } = imported?;
+    let json = json!({
+        "campaign": scope.campaign,
+        "environment": scope.environment,
+        "batch": batch,
+        "imported": imported,
+        "duplicates": duplicates,
+    });
+    let text = format!(
+        "Imported {} codes as batch {batch}; {} were there before.",
+        grouped(imported),
+        grouped(duplicates)
+    );
+    Ok(Report::new(json, text))
+}
+
+async fn void_batch(tables: &Tables, scope: &Scope, name: &str) -> Result<Report, Failure> {
+    let batch = void::void_batch(tables.codes(), scope, name).await?;
+    let text = format!(
+        "Batch {} is void: its {} codes count no more. Who entered with one stays in.",
+        batch.name,
+        grouped(count_of(&batch))
+    );
+    Ok(Report::new(batch_json(&batch), text))
+}
+
+async fn void_file(
+    tables: &Tables,
+    scope: &Scope,
+    file: &Path,
+    clock: &Clock,
+    console: &mut Console<'_>,
+) -> Result<Report, Failure> {
+    let count = void::check(tables.codes(), scope, file).await?;
+    let mut progress = Progress::new(clock, "voided", count);
+    let voided =
+        void::void_file(tables.codes(), scope, file, clock.now(), |done| progress.show(console, done)).await;
+    progress.end(console);
+    let void::Voided { voided, already_void, in_use } = voided?;
+    let json = json!({ "voided": voided, "already_void": already_void, "in_use": in_use });
+    let text = format!(
+        "Voided {} codes; {} were void before. {} of them are held or redeemed by a submission, which keeps its code.",
+        grouped(voided),
+        grouped(already_void),
+        grouped(in_use)
+    );
+    Ok(Report::new(json, text))
+}
+
+fn report_batches(scope: &Scope, book: &CodeBook) -> Report {
+    let row = |batch: &Batch| {
+        vec![
+            batch.name.clone(),
+            kind_of(batch).to_owned(),
+            grouped(count_of(batch)),
+            status_of(batch).to_owned(),
+            or_nothing(batch.prize.as_ref()),
+        ]
+    };
+    let rows: Vec<_> = book.batches.iter().map(row).collect();
+    let mut text = if rows.is_empty() {
+        "There are no codes yet; `ops code mint` and `ops code import` add some.\n".to_owned()
+    } else {
+        table(&["BATCH", "ORIGIN", "CODES", "STATUS", "PRIZE"], &rows)
+    };
+    text.push_str(&odds_line(book));
+    for batch in book.batches.iter().filter(|batch| batch.status == BatchStatus::Reserved) {
+        text.push_str(&format!(
+            "\nBatch {} is being minted, or its minting was cut short and its codes do not count; in that case \
+             void it: ops code void --campaign {} --environment {} --batch {}",
+            batch.name, scope.campaign, scope.environment, batch.name
+        ));
+    }
+    let batches: Vec<Value> = book.batches.iter().map(batch_json).collect();
+    let json = json!({
+        "campaign": scope.campaign,
+        "environment": scope.environment,
+        "batches": batches,
+        "symbols": book.symbols,
+        "minted": book.minted,
+        "odds_of_a_guess": book.odds_of_a_guess(0),
+    });
+    Report::new(json, text)
+}
+
+fn batch_json(batch: &Batch) -> Value {
+    json!({
+        "batch": batch.name,
+        "origin": kind_of(batch),
+        "count": count_of(batch),
+        "prize": batch.prize,
+        "status": batch.status,
+    })
+}
+
+/// How many codes a batch has.
+pub(super) fn count_of(batch: &Batch) -> u64 {
+    match batch.origin {
+        Origin::Minted { count, .. } | Origin::Imported { count } => count,
+    }
+}
+
+fn kind_of(batch: &Batch) -> &'static str {
+    if batch.origin.is_imported() { "imported" } else { "minted" }
+}
+
+fn status_of(batch: &Batch) -> &'static str {
+    match batch.status {
+        BatchStatus::Reserved => "reserved",
+        BatchStatus::Active => "active",
+        BatchStatus::Void => "void",
+    }
+}

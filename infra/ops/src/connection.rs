@@ -1,0 +1,71 @@
+//! Reaching the stack: which variables name it, and who the operator is to AWS.
+
+use std::collections::HashMap;
+use std::path::Path;
+
+use aws_config::BehaviorVersion;
+use aws_sdk_dynamodb::Client;
+use aws_sdk_dynamodb::config::Region;
+use common::config::Env;
+use common::store::{campaigns, connection};
+use serde::Deserialize;
+
+use crate::failure::Failure;
+use crate::tables::Tables;
+
+/// The file that the local stack writes once it is serving.
+#[derive(Deserialize)]
+struct ReadyFile {
+    env: HashMap<String, String>,
+}
+
+/// The environment, with the variables of an env file in place of its own.
+///
+/// # Errors
+/// When the file cannot be read.
+pub fn with_env_file(env: Env, path: &Path) -> Result<Env, Failure> {
+    let bytes = std::fs::read(path).map_err(|error| Failure::of_file(path, "reading", &error))?;
+    let file: ReadyFile = serde_json::from_slice(&bytes).map_err(|error| {
+        let message = format!(
+            "{} is not an env file: {error}; name the file that the local stack wrote (its --ready-file), or \
+             JSON such as {{\"env\": {{\"CAMPAIGNS_TABLE\": \"...\"}}}}",
+            path.display()
+        );
+        Failure::new("env_file_invalid", message)
+    })?;
+    Ok(env.overridden_by(file.env.into_iter().collect()))
+}
+
+/// The tables of the stack that the environment points at.
+///
+/// # Errors
+/// Names the variable that is missing.
+pub async fn tables(env: &Env) -> Result<Tables, Failure> {
+    // Asked for before AWS is, so that a missing variable is reported at once.
+    env.required(campaigns::VARIABLE)?;
+    Ok(Tables::from_env(env, &client(env).await?)?)
+}
+
+async fn client(env: &Env) -> Result<Client, Failure> {
+    // Whole in the environment: an env file, or a session's own variables.
+    if let Ok(client) = connection::dynamodb(env) {
+        return Ok(client);
+    }
+    let mut chain = aws_config::defaults(BehaviorVersion::latest()).http_client(connection::https());
+    if let Some(profile) = env.optional("AWS_PROFILE") {
+        chain = chain.profile_name(profile);
+    }
+    if let Some(region) = env.optional("AWS_REGION").or_else(|| env.optional("AWS_DEFAULT_REGION")) {
+        chain = chain.region(Region::new(region));
+    }
+    let found = chain.load().await;
+    let region = found.region().cloned().ok_or_else(|| {
+        Failure::new("not_configured", "no AWS region is set; set AWS_REGION to the region of the stack")
+    })?;
+    let credentials = found.credentials_provider().ok_or_else(|| {
+        let message =
+            "no AWS credentials were found; sign in, for example with `aws sso login`, or set AWS_PROFILE";
+        Failure::new("not_configured", message)
+    })?;
+    Ok(connection::client(env, region, credentials))
+}

@@ -1,0 +1,16 @@
+//! The operator's command line. What it does is in the library.
+
+use std::io::{self, IsTerminal};
+use std::process::ExitCode;
+
+use common::clock::Clock;
+use common::config::Env;
+use ops::Console;
+
+#[tokio::main(flavor = "current_thread")]
+async fn main() -> ExitCode {
+    let (mut out, mut err) = (io::stdout(), io::stderr());
+    let err_is_terminal = err.is_terminal();
+    let mut console = Console { out: &mut out, err: &mut err, err_is_terminal };
+    ops::run(std::env::args_os(), Env::of_process(), &Clock::system(), &mut console).await.into()
+}

@@ -1,0 +1,51 @@
+//! Phones: a campaign's blocklist, and how a phone is shown.
+
+use common::domain::moment::Moment;
+use common::domain::phone::Phone;
+use common::domain::scope::{CampaignSlug, Environment, Scope};
+
+use crate::failure::Failure;
+use crate::tables::Tables;
+
+/// Puts a phone on a campaign's blocklist, or takes it off, in both environments.
+///
+/// # Errors
+/// When there is no such campaign, or a table does not answer.
+pub async fn set_blocked(
+    tables: &Tables,
+    slug: &CampaignSlug,
+    phone: &Phone,
+    blocked: bool,
+    now: Moment,
+) -> Result<(), Failure> {
+    tables.campaign(slug).await?;
+    for environment in Environment::ALL {
+        let scope = Scope { campaign: slug.clone(), environment };
+        tables.entrants.set_blocked(&scope, phone, blocked, now).await?;
+    }
+    Ok(())
+}
+
+/// A phone that an operator can recognise and nobody can call: `+2557•••••678`.
+pub fn masked(phone: &Phone) -> String {
+    /// Country and first digit.
+    const SHOWN_FIRST: usize = 5;
+    /// What a consumer reads out to prove that it is theirs.
+    const SHOWN_LAST: usize = 3;
+    let number = phone.expose_e164();
+    let hidden = number.len().saturating_sub(SHOWN_FIRST + SHOWN_LAST);
+    let first = number.chars().take(SHOWN_FIRST);
+    let last = number.chars().skip(SHOWN_FIRST + hidden);
+    first.chain(std::iter::repeat_n('•', hidden)).chain(last).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_masked_phone_shows_its_ends() {
+        let phone: Phone = "0712345678".parse().expect("a phone");
+        assert_eq!(masked(&phone), "+2557•••••678");
+    }
+}

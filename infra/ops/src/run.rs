@@ -1,0 +1,47 @@
+//! From arguments to an exit code.
+
+use std::ffi::OsString;
+
+use clap::Parser;
+use common::clock::Clock;
+use common::config::Env;
+
+use crate::cli::{Cli, Command};
+use crate::commands::{campaign, code, key, phone, submission};
+use crate::connection;
+use crate::console::{Console, Report};
+use crate::failure::Failure;
+
+/// Runs one command; `args` begins with the program's name. 0: done. 1: refused or failed, and why is
+/// on standard error. 2: the command line was not understood.
+pub async fn run(
+    args: impl IntoIterator<Item = OsString>,
+    env: Env,
+    clock: &Clock,
+    console: &mut Console<'_>,
+) -> u8 {
+    let args: Vec<OsString> = args.into_iter().collect();
+    let json_wanted = args.iter().any(|arg| arg == "--json");
+    match Cli::try_parse_from(args) {
+        Ok(cli) => {
+            let as_json = cli.json;
+            let ended = execute(cli, env, clock, console).await;
+            console.show(ended, as_json)
+        }
+        Err(error) => console.usage(&error, json_wanted),
+    }
+}
+
+async fn execute(cli: Cli, env: Env, clock: &Clock, console: &mut Console<'_>) -> Result<Report, Failure> {
+    let env = match &cli.env_file {
+        Some(path) => connection::with_env_file(env, path)?,
+        None => env,
+    };
+    match cli.command {
+        Command::Campaign(command) => campaign::run(command, &env, clock.now()).await,
+        Command::Key(command) => key::run(command, &connection::tables(&env).await?, clock.now()).await,
+        Command::Code(command) => code::run(command, &connection::tables(&env).await?, clock, console).await,
+        Command::Submission(command) => submission::run(command, &env, clock.now()).await,
+        Command::Phone(command) => phone::run(command, &env, clock.now()).await,
+    }
+}

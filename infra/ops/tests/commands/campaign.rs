@@ -1,0 +1,117 @@
+//! `ops campaign`.
+
+use common::domain::scope::Environment;
+use serde_json::json;
+
+use crate::support::{CHAI, Stack, chai};
+
+#[tokio::test]
+async fn applying_a_file_creates_then_leaves_then_updates() {
+    let stack = Stack::empty().await;
+    let file = stack.file("chai.yaml", CHAI);
+    let change = |document: serde_json::Value| document["campaigns"][0]["change"].clone();
+    assert_eq!(change(stack.json(&["campaign", "apply", &file]).await), "created");
+    assert_eq!(change(stack.json(&["campaign", "apply", &file]).await), "unchanged");
+    let file = stack.file("chai.yaml", CHAI.replace("Shinda", "Pata"));
+    assert_eq!(stack.fine(&["campaign", "apply", &file]).await, "chai-bora-2026 updated\n");
+}
+
+#[tokio::test]
+async fn a_campaign_is_shown_in_the_words_of_its_file() {
+    let stack = Stack::with_chai().await;
+    let shown = stack.json(&["campaign", "show", "chai-bora-2026"]).await;
+    assert_eq!(
+        shown,
+        json!({
+            "slug": "chai-bora-2026",
+            "name": "Chai Bora Shinda",
+            "brand": "Chai Bora",
+            "timezone": "Africa/Dar_es_Salaam",
+            "paused": false,
+            "window": { "start": "2025-12-31T21:00:00.000Z", "end": null },
+            "code": { "checked_by": "service" },
+            "limits": { "phone_daily": 3, "phone_total": 20 },
+            "entries_per_submission": 2,
+            "wrong_codes": { "count": 10, "minutes": 60 },
+            "messages": { "en": { "entered": "You are in!" }, "sw": {} },
+            "status": "live",
+            "codes": { "test": { "minted": 0, "imported": 0 }, "live": { "minted": 0, "imported": 0 } },
+        })
+    );
+    let text = stack.fine(&["campaign", "show", "chai-bora-2026"]).await;
+    assert!(text.contains("limits.phone_daily      3\n"), "{text}");
+}
+
+#[tokio::test]
+async fn one_bad_file_changes_nothing_and_every_problem_of_every_file_is_listed() {
+    let stack = Stack::empty().await;
+    let good = stack.file("good.yaml", CHAI);
+    let bad = stack.file("bad.yaml", "slug: Bad\nname: B\nlimits: { phone_dayly: 3 }\n");
+    let worse = stack.file("worse.yaml", "slug: [\n");
+    let ended = stack.run(&["campaign", "apply", &good, &bad, &worse]).await;
+    assert_eq!((ended.code, ended.out.as_str()), (1, ""));
+    let shown = ended.err.replace(&format!("{}/", stack.folder.path().display()), "");
+    for line in [
+        "bad.yaml:1: slug must be 1 to 64 of a-z, 0-9 and inner dashes, such as `chai-bora-2026`",
+        "bad.yaml:1: brand is missing; add it, such as `brand: Chai Bora`",
+        "bad.yaml:3: limits.phone_dayly is not a field of a campaign file; did you mean `phone_daily`?",
+        "error: nothing was changed: correct the 6 problems and run this again",
+    ] {
+        assert!(shown.contains(&format!("{line}\n")), "{line}\n{shown}");
+    }
+    assert!(shown.contains("\nworse.yaml:1: this is not YAML that can be read"), "{shown}");
+    assert_eq!(stack.json(&["campaign", "list"]).await, json!({ "campaigns": [] }));
+}
+
+#[tokio::test]
+async fn two_files_of_one_campaign_are_refused() {
+    let stack = Stack::empty().await;
+    let (a, b) = (stack.file("a.yaml", CHAI), stack.file("b.yaml", CHAI));
+    let error = stack.refused(&["campaign", "apply", &a, &b]).await;
+    assert_eq!(error["problems"][0]["field"], "slug");
+}
+
+#[tokio::test]
+async fn a_file_that_is_not_there_is_named() {
+    let stack = Stack::empty().await;
+    let error = stack.refused(&["campaign", "apply", "nowhere.yaml"]).await;
+    assert_eq!(error["code"], "file_failed");
+}
+
+#[tokio::test]
+async fn a_pause_outlives_a_file_that_does_not_speak_of_it() {
+    let stack = Stack::with_chai().await;
+    stack.fine(&["campaign", "pause", "chai-bora-2026"]).await;
+    let silent = stack.file("chai.yaml", CHAI.replace("Shinda", "Pata"));
+    stack.fine(&["campaign", "apply", &silent]).await;
+    let listed = stack.json(&["campaign", "list"]).await;
+    assert_eq!(listed["campaigns"][0]["status"], "paused");
+    let outspoken = stack.file("chai.yaml", format!("{CHAI}paused: false\n"));
+    stack.fine(&["campaign", "apply", &outspoken]).await;
+    assert_eq!(stack.json(&["campaign", "list"]).await["campaigns"][0]["status"], "live");
+}
+
+#[tokio::test]
+async fn pausing_and_resuming_turn_the_switch() {
+    let stack = Stack::with_chai().await;
+    stack.fine(&["campaign", "pause", "chai-bora-2026"]).await;
+    assert!(stack.fine(&["campaign", "list"]).await.contains("paused"));
+    stack.fine(&["campaign", "resume", "chai-bora-2026"]).await;
+    assert!(stack.fine(&["campaign", "list"]).await.contains("live"));
+    for command in ["pause", "resume", "show"] {
+        assert_eq!(stack.refused(&["campaign", command, "nobody"]).await["code"], "campaign_unknown");
+    }
+}
+
+#[tokio::test]
+async fn applying_starts_the_code_books_once() {
+    let stack = Stack::with_chai().await;
+    let tables = stack.tables().await;
+    let book = async |environment| {
+        tables.codes().book(&chai(environment)).await.expect("it answers").expect("a book").book
+    };
+    let (test, live) = (book(Environment::Test).await, book(Environment::Live).await);
+    assert_ne!(test.minting_key, live.minting_key);
+    stack.fine(&["campaign", "apply", &stack.file("chai.yaml", CHAI.replace("Shinda", "Pata"))]).await;
+    assert_eq!(book(Environment::Live).await.minting_key, live.minting_key);
+}

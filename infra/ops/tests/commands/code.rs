@@ -1,0 +1,288 @@
+//! `ops code`.
+
+use std::collections::HashSet;
+
+use common::domain::code::Code;
+use common::domain::codebook::{BatchStatus, CodeBook, Judgement};
+use common::domain::phone::Phone;
+use common::domain::scope::Environment;
+use common::entropy;
+use common::store::codes::{CodeName, CodeRecord};
+use ops::codes::mint;
+use serde_json::json;
+
+use crate::support::{CHAI, Stack, chai, files_in};
+
+const LIVE: [&str; 4] = ["--campaign", "chai-bora-2026", "--environment", "live"];
+
+async fn book(stack: &Stack) -> CodeBook {
+    ops::codes::book::read(stack.tables().await.codes(), &chai(Environment::Live)).await.expect("a book")
+}
+
+fn mint_args<'a>(count: &'a str, output: &'a str, more: &[&'a str]) -> Vec<&'a str> {
+    [&["code", "mint"], &LIVE[..], &["--count", count, "--output", output], more].concat()
+}
+
+fn codes_in(stack: &Stack, name: &str) -> Vec<String> {
+    let text = std::fs::read_to_string(stack.path(name)).expect("a file");
+    let mut lines = text.lines().map(str::to_owned);
+    assert_eq!(lines.next().as_deref(), Some("code"));
+    lines.collect()
+}
+
+fn normal(code: &str) -> String {
+    code.parse::<Code>().expect("a code").normal()
+}
+
+async fn record(stack: &Stack, code: &str) -> Option<CodeRecord> {
+    let book = book(stack).await;
+    let name = match book.judge(&normal(code)) {
+        Judgement::Minted { serial, .. } | Judgement::Withdrawn { serial } => CodeName::Minted(serial),
+        Judgement::PerhapsImported | Judgement::Unknown => {
+            CodeName::Imported { digest: book.digest(&normal(code)), batch: String::new() }
+        }
+    };
+    stack.tables().await.codes().get(&chai(Environment::Live), &name).await.expect("it answers")
+}
+
+#[tokio::test]
+async fn minted_codes_are_genuine_distinct_and_carry_the_prize() {
+    let stack = Stack::with_chai().await;
+    let output = stack.arg("codes.csv");
+    let minted = stack.json(&mint_args("9000", &output, &["--prize", "A kettle"])).await;
+    assert_eq!(minted["batch"], "batch-1");
+    assert_eq!(minted["count"], 9000);
+    assert!(minted["odds_of_a_guess"].as_f64().expect("odds") < 1e-13);
+    let codes = codes_in(&stack, "codes.csv");
+    assert_eq!(codes.iter().collect::<HashSet<_>>().len(), 9000);
+    let book = book(&stack).await;
+    for (serial, code) in (0..).zip(&codes) {
+        assert_eq!(code.len(), "XXXX-XXXX-XXXX".len());
+        let prize = Some("A kettle".to_owned());
+        assert_eq!(book.judge(&normal(code)), Judgement::Minted { serial, prize });
+    }
+}
+
+#[tokio::test]
+async fn a_second_minting_goes_on_where_the_first_ended() {
+    let stack = Stack::with_chai().await;
+    let (first, second) = (stack.arg("a.csv"), stack.arg("b.csv"));
+    stack.fine(&mint_args("10", &first, &[])).await;
+    let text = stack.fine(&mint_args("5", &second, &["--batch", "april"])).await;
+    assert!(text.contains("15 minted codes of 12 symbols"), "{text}");
+    let all: HashSet<_> = codes_in(&stack, "a.csv").into_iter().chain(codes_in(&stack, "b.csv")).collect();
+    assert_eq!(all.len(), 15);
+    let listed = stack.json(&[&["code", "batches"], &LIVE[..]].concat()).await;
+    let expected = json!([
+        { "batch": "batch-1", "origin": "minted", "count": 10, "prize": null, "status": "active" },
+        { "batch": "april", "origin": "minted", "count": 5, "prize": null, "status": "active" },
+    ]);
+    assert_eq!(listed["batches"], expected);
+    let error = stack.refused(&mint_args("5", &stack.arg("c.csv"), &["--batch", "april"])).await;
+    assert_eq!(error["code"], "batch_exists");
+    assert_eq!(files_in(stack.folder.path()), ["a.csv", "b.csv", "chai.yaml"]);
+}
+
+#[tokio::test]
+async fn minting_at_once_never_gives_a_code_twice() {
+    let stack = Stack::with_chai().await;
+    let tables = stack.tables().await;
+    let mut mintings = Vec::new();
+    for _ in 0..8 {
+        let codes = tables.codes().clone();
+        mintings.push(tokio::spawn(async move {
+            let order = mint::Order { count: 50, ..mint::Order::default() };
+            let mut out = Vec::new();
+            let scope = chai(Environment::Live);
+            mint::mint(&codes, &scope, &order, &mut out).await.expect("it mints");
+            String::from_utf8(out).expect("ASCII")
+        }));
+    }
+    let mut all = HashSet::new();
+    for minting in mintings {
+        all.extend(minting.await.expect("it ends").lines().map(str::to_owned));
+    }
+    assert_eq!(all.len(), 400);
+    assert!(book(&stack).await.batches.iter().all(|batch| batch.status == BatchStatus::Active));
+}
+
+#[tokio::test]
+async fn codes_that_can_be_guessed_are_refused_unless_asked_for() {
+    let stack = Stack::with_chai().await;
+    let output = stack.arg("weak.csv");
+    let weak = ["--length", "8"];
+    // 31^8 is 852,891,037,441: above 852,891 codes a guess is right more than once in a million times.
+    let error = stack.refused(&mint_args("852892", &output, &weak)).await;
+    assert_eq!(error["code"], "codes_too_weak");
+    assert!(error["message"].as_str().expect("a message").contains("--allow-weak"), "{error}");
+    assert!(book(&stack).await.batches.is_empty());
+    assert_eq!(files_in(stack.folder.path()), ["chai.yaml"]);
+    stack.fine(&mint_args("3", &output, &[&weak[..], &["--allow-weak"]].concat())).await;
+    assert!(codes_in(&stack, "weak.csv").iter().all(|code| code.len() == "XXXX-XXXX".len()));
+    let error = stack.refused(&mint_args("3", &stack.arg("b.csv"), &["--length", "12"])).await;
+    assert_eq!(error["code"], "length_fixed");
+}
+
+#[tokio::test]
+async fn a_file_that_is_there_is_not_overwritten_and_nothing_is_minted() {
+    let stack = Stack::with_chai().await;
+    let output = stack.file("codes.csv", "precious");
+    assert_eq!(stack.refused(&mint_args("3", &output, &[])).await["code"], "file_exists");
+    assert_eq!(std::fs::read_to_string(&output).expect("it is there"), "precious");
+    let nowhere = stack.arg("no/such/folder.csv");
+    assert_eq!(stack.refused(&mint_args("3", &nowhere, &[])).await["code"], "file_failed");
+    assert_eq!(book(&stack).await.minted, 0);
+}
+
+#[tokio::test]
+async fn a_minting_that_was_cut_short_is_shown_and_can_be_voided() {
+    let stack = Stack::with_chai().await;
+    let order = mint::Order { count: 5, ..mint::Order::default() };
+    let codes = stack.tables().await.codes().clone();
+    let reservation = mint::reserve(&codes, &chai(Environment::Live), &order).await.expect("it reserves");
+    let listed = stack.fine(&[&["code", "batches"], &LIVE[..]].concat()).await;
+    assert!(listed.contains("reserved"), "{listed}");
+    assert!(listed.contains("void it: ops code void --campaign chai-bora-2026"), "{listed}");
+    stack.fine(&[&["code", "void"], &LIVE[..], &["--batch", "batch-1"]].concat()).await;
+    let late = mint::activate(&codes, reservation).await.expect_err("it is void");
+    assert_eq!(late.code, "batch_void");
+}
+
+#[tokio::test]
+async fn imported_codes_are_found_however_they_are_written_and_duplicates_are_counted() {
+    let stack = Stack::with_chai().await;
+    let file = stack.file("brand.csv", "code\nkettle-01\nKETTLE 02\nkettle01\nKETTLE-03\n");
+    let import = [&["code", "import"], &LIVE[..], &[&file, "--batch", "spring", "--prize", "A mug"]].concat();
+    let done = stack.json(&import).await;
+    assert_eq!((&done["imported"], &done["duplicates"]), (&json!(3), &json!(1)));
+    let found = record(&stack, "Kettle_0-2").await.expect("it was imported");
+    assert_eq!(found.batch.as_deref(), Some("spring"));
+    assert_eq!(stack.json(&import).await["imported"], 0, "a second time changes nothing");
+
+    let more = stack.file("more.csv", "KETTLE-03\nKETTLE-04\n");
+    stack.fine(&[&["code", "import"], &LIVE[..], &[&more, "--batch", "spring"]].concat()).await;
+    let listed = stack.json(&[&["code", "batches"], &LIVE[..]].concat()).await;
+    let expected =
+        json!({ "batch": "spring", "origin": "imported", "count": 4, "prize": "A mug", "status": "active" });
+    assert_eq!(listed["batches"], json!([expected]));
+    let other = [&["code", "import"], &LIVE[..], &[&more, "--batch", "spring", "--prize", "A car"]].concat();
+    assert_eq!(stack.refused(&other).await["code"], "prize_differs");
+}
+
+#[tokio::test]
+async fn one_bad_line_and_nothing_is_imported_and_no_code_is_repeated() {
+    let stack = Stack::with_chai().await;
+    let output = stack.arg("minted.csv");
+    stack.fine(&mint_args("1", &output, &[])).await;
+    let minted = codes_in(&stack, "minted.csv").concat();
+    let file = stack.file("bad.csv", format!("GOOD-1\nTEST-0-VALID\n{minted}\nA;SECRET\n"));
+    let ended = stack.run(&[&["code", "import"], &LIVE[..], &[&file]].concat()).await;
+    assert_eq!(ended.code, 1);
+    for line in ["bad.csv:2: ", "bad.csv:3: ", "bad.csv:4: "] {
+        assert!(ended.err.contains(line), "{line} {}", ended.err);
+    }
+    assert!(!ended.err.contains(&minted) && !ended.err.contains("SECRET"), "{}", ended.err);
+    assert_eq!(book(&stack).await.batches.len(), 1);
+    assert_eq!(record(&stack, "GOOD-1").await, None);
+    let empty = stack.file("empty.csv", "code\n\n");
+    let error = stack.refused(&[&["code", "import"], &LIVE[..], &[&empty]].concat()).await;
+    assert_eq!(error["code"], "code_file_invalid");
+}
+
+#[tokio::test]
+async fn a_file_of_minted_and_imported_codes_is_voided_and_redeemed_ones_stay() {
+    let stack = Stack::with_chai().await;
+    let output = stack.arg("minted.csv");
+    stack.fine(&mint_args("3", &output, &[])).await;
+    let brand = stack.file("brand.csv", "KETTLE-01\nKETTLE-02\n");
+    stack.fine(&[&["code", "import"], &LIVE[..], &[&brand]].concat()).await;
+    let minted = codes_in(&stack, "minted.csv");
+    enter(&stack, 0).await;
+
+    let list = stack.file("stolen.csv", format!("{}\n{}\nkettle01\n", minted[0], minted[1]));
+    let void = [&["code", "void"], &LIVE[..], &["--file", &list]].concat();
+    let done = stack.json(&void).await;
+    assert_eq!(done, json!({ "voided": 3, "already_void": 0, "in_use": 1 }));
+    for (code, voided) in [
+        (minted[0].as_str(), true),
+        (&minted[1], true),
+        (&minted[2], false),
+        ("KETTLE-01", true),
+        ("KETTLE-02", false),
+    ] {
+        assert_eq!(record(&stack, code).await.unwrap_or_default().voided, voided);
+    }
+    assert_eq!(stack.json(&void).await["already_void"], 3);
+    let strange = stack.file("strange.csv", format!("{}\nKETTLE-99\n", minted[2]));
+    let error = stack.refused(&[&["code", "void"], &LIVE[..], &["--file", &strange]].concat()).await;
+    assert_eq!(error["problems"][0]["line"], 2);
+    assert!(!record(&stack, &minted[2]).await.unwrap_or_default().voided, "nothing was voided");
+}
+
+/// Enters a phone with a minted code, as the service does.
+async fn enter(stack: &Stack, serial: u64) {
+    let name = CodeName::Minted(serial);
+    let submission = crate::submission::submission(
+        entropy::submission_id(),
+        common::domain::submission::Standing::accepted(1, None),
+        Some(name.key(&chai(Environment::Live))),
+    );
+    crate::submission::write(stack, &submission, Some(&name)).await;
+    let phone: Phone = "0712345678".parse().expect("a phone");
+    let record = stack.tables().await.codes().get(&chai(Environment::Live), &name).await.expect("it answers");
+    assert_eq!(record.expect("a record").claim.expect("a claim").phone, phone);
+}
+
+#[tokio::test]
+async fn a_batch_is_voided_as_a_whole() {
+    let stack = Stack::with_chai().await;
+    stack.fine(&mint_args("3", &stack.arg("a.csv"), &[])).await;
+    let void = [&["code", "void"], &LIVE[..], &["--batch", "batch-1"]].concat();
+    assert_eq!(stack.json(&void).await["status"], "void");
+    let book = book(&stack).await;
+    for code in codes_in(&stack, "a.csv") {
+        assert!(matches!(book.judge(&normal(&code)), Judgement::Withdrawn { .. }));
+    }
+    let unknown = [&["code", "void"], &LIVE[..], &["--batch", "batch-7"]].concat();
+    assert_eq!(stack.refused(&unknown).await["code"], "batch_unknown");
+}
+
+#[tokio::test]
+async fn a_campaign_without_codes_is_given_none() {
+    let stack = Stack::with_chai().await;
+    let file = stack.file("chai.yaml", CHAI.replace("checked_by: service", "checked_by: none"));
+    stack.fine(&["campaign", "apply", &file]).await;
+    let error = stack.refused(&mint_args("3", &stack.arg("a.csv"), &[])).await;
+    assert_eq!(error["code"], "campaign_without_codes");
+    let other = ["code", "batches", "--campaign", "nobody", "--environment", "test"];
+    assert_eq!(stack.refused(&other).await["code"], "campaign_unknown");
+}
+
+#[cfg(unix)]
+#[tokio::test]
+async fn ctrl_c_leaves_no_file_and_a_batch_that_does_not_count() {
+    let stack = Stack::with_chai().await;
+    let ready = stack.file("ready.json", stack.ready_file().to_string());
+    let output = stack.arg("codes.csv");
+    let minting = std::process::Command::new(env!("CARGO_BIN_EXE_ops"))
+        .args(mint_args("1000000000", &output, &["--env-file", &ready]))
+        .stderr(std::process::Stdio::piped())
+        .spawn()
+        .expect("it starts");
+    let partial = stack.path("codes.csv.partial");
+    let begun = async {
+        while std::fs::metadata(&partial).map_or(0, |file| file.len()) < 500_000 {
+            tokio::task::yield_now().await;
+        }
+    };
+    let in_time = tokio::time::timeout(std::time::Duration::from_secs(60), begun).await;
+    let stop = std::process::Command::new("kill").args(["-INT", &minting.id().to_string()]).status();
+    assert!(in_time.is_ok() && stop.expect("it can be told").success());
+    let ended = tokio::task::spawn_blocking(|| minting.wait_with_output()).await.expect("it is waited for");
+    let ended = ended.expect("it ends");
+    let said = String::from_utf8_lossy(&ended.stderr);
+    assert_eq!(ended.status.code(), Some(1), "{said}");
+    assert!(said.contains("minting was stopped: nothing is left of it, and batch batch-1 is void"), "{said}");
+    assert_eq!(files_in(stack.folder.path()), ["chai.yaml", "ready.json"]);
+    assert_eq!(book(&stack).await.batches[0].status, BatchStatus::Void);
+}

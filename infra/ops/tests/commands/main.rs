@@ -1,0 +1,11 @@
+//! Commands against an embedded DynamoDB, one module for each.
+
+#![expect(clippy::expect_used, reason = "a test that cannot go on has failed")]
+
+mod campaign;
+mod code;
+mod key;
+mod phone;
+mod submission;
+mod support;
+mod usage;

@@ -1,0 +1,37 @@
+//! `ops phone`.
+
+use common::domain::phone::Phone;
+use common::domain::scope::Environment;
+
+use crate::support::{Stack, chai};
+
+async fn is_blocked(stack: &Stack) -> [bool; 2] {
+    let tables = stack.tables().await;
+    let phone: Phone = "0712345678".parse().expect("a phone");
+    let blocked = async |environment| {
+        let entrant = tables.entrants.get(&chai(environment), &phone, "2026-03-01").await;
+        entrant.expect("it answers").blocked
+    };
+    [blocked(Environment::Test).await, blocked(Environment::Live).await]
+}
+
+#[tokio::test]
+async fn a_phone_is_blocked_and_unblocked_in_both_environments_and_shown_masked() {
+    let stack = Stack::with_chai().await;
+    let campaign = ["--campaign", "chai-bora-2026"];
+    let ended = stack.run(&[&["phone", "block"], &campaign[..], &["0712", "345", "678"]].concat()).await;
+    assert_eq!(ended.out, "+2557•••••678 blocked in chai-bora-2026, test and live\n");
+    assert_eq!(is_blocked(&stack).await, [true, true]);
+    stack.fine(&[&["phone", "unblock"], &campaign[..], &["+255712345678"]].concat()).await;
+    assert_eq!(is_blocked(&stack).await, [false, false]);
+}
+
+#[tokio::test]
+async fn what_is_no_phone_is_refused_without_repeating_it() {
+    let stack = Stack::with_chai().await;
+    let ended = stack.run(&["phone", "block", "--campaign", "chai-bora-2026", "+254712345678"]).await;
+    assert_eq!(ended.code, 1);
+    assert!(!ended.err.contains("254712"), "{}", ended.err);
+    let ended = stack.run(&["phone", "block", "--campaign", "nobody", "0712345678"]).await;
+    assert!(ended.code == 1 && !ended.err.contains("712345"), "{}", ended.err);
+}

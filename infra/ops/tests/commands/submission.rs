@@ -1,0 +1,185 @@
+//! `ops submission`.
+
+use common::domain::campaign::PhoneLimits;
+use common::domain::codebook::{Batch, BatchStatus};
+use common::domain::ids::SubmissionId;
+use common::domain::message::MessageKey;
+use common::domain::scope::Environment;
+use common::domain::submission::{Standing, Submission};
+use common::entropy;
+use common::store::codes::CodeName;
+use common::store::ledger::{Entry, Written};
+use serde_json::json;
+
+use crate::support::{NOW, Stack, chai};
+
+/// A submission of 0712 345 678 in the live environment.
+pub(crate) fn submission(id: SubmissionId, standing: Standing, code_key: Option<String>) -> Submission {
+    Submission {
+        submission_id: id,
+        reference: entropy::reference(),
+        scope: chai(Environment::Live),
+        phone: "0712345678".parse().expect("a phone"),
+        code_key,
+        standing,
+        reasons: Vec::new(),
+        day: "2026-03-01".to_owned(),
+        region: Some("Mwanza".to_owned()),
+        claimed: None,
+        decision: None,
+        created_at: NOW,
+        updated_at: NOW,
+    }
+}
+
+/// Writes a submission as the service does.
+pub(crate) async fn write(stack: &Stack, submission: &Submission, code: Option<&CodeName>) {
+    let key = format!("key-of-{}", submission.submission_id).parse().expect("a key");
+    let entry = Entry { key: &key, body_hash: "", code, submission };
+    let ledger = stack.tables().await.ledger;
+    let written = ledger.enter(entry, PhoneLimits::default(), NOW).await.expect("it answers");
+    assert!(matches!(written, Written::Done), "{written:?}");
+}
+
+/// A submission that waits for a person.
+fn waiting() -> Standing {
+    let waiting = json!({
+        "state": "pending",
+        "review_status": "under_review",
+        "message_key": "receipt_received",
+        "entries": 0,
+        "instant_win": null,
+    });
+    serde_json::from_value(waiting).expect("a standing")
+}
+
+/// A stack with one submission that waits for a person and holds the first code of a batch.
+async fn with_one_waiting() -> (Stack, Submission) {
+    let stack = Stack::with_chai().await;
+    let mint = ["code", "mint", "--campaign", "chai-bora-2026", "--environment", "live", "--count", "2"];
+    let output = stack.arg("codes.csv");
+    stack.fine(&[&mint[..], &["--output", &output, "--prize", "A kettle"]].concat()).await;
+    let name = CodeName::Minted(0);
+    let code_key = Some(name.key(&chai(Environment::Live)));
+    let submission = submission(entropy::submission_id(), waiting(), code_key);
+    write(&stack, &submission, Some(&name)).await;
+    (stack, submission)
+}
+
+#[tokio::test]
+async fn a_submission_is_shown_by_id_and_by_reference_with_its_phone_masked() {
+    let (stack, submission) = with_one_waiting().await;
+    let id = submission.submission_id.to_string();
+    let by_id = stack.json(&["submission", "show", &id]).await;
+    assert_eq!(by_id["submissions"][0]["phone"], "+2557•••••678");
+    assert_eq!(by_id["submissions"][0]["display_status"], "receipt_in_review");
+    let reference = submission.reference.to_string().to_lowercase();
+    assert_eq!(stack.json(&["submission", "show", &reference]).await, by_id);
+    let text = stack.fine(&["submission", "show", &id]).await;
+    assert!(text.contains("region          Mwanza\n") && !text.contains("712345"), "{text}");
+    let text = stack.fine(&["submission", "show", &id, "--show-phone"]).await;
+    assert!(text.contains("+255712345678"), "{text}");
+}
+
+#[tokio::test]
+async fn every_submission_of_a_reference_is_shown() {
+    let (stack, first) = with_one_waiting().await;
+    let twin = Submission {
+        reference: first.reference.clone(),
+        scope: chai(Environment::Test),
+        ..submission(entropy::submission_id(), Standing::accepted(1, None), None)
+    };
+    write(&stack, &twin, None).await;
+    let shown = stack.json(&["submission", "show", &first.reference.to_string()]).await;
+    assert_eq!(shown["submissions"].as_array().map(Vec::len), Some(2));
+}
+
+#[tokio::test]
+async fn what_names_no_submission_is_refused() {
+    let stack = Stack::with_chai().await;
+    let id = entropy::submission_id().to_string();
+    assert_eq!(stack.refused(&["submission", "show", &id]).await["code"], "submission_unknown");
+    assert_eq!(stack.refused(&["submission", "show", "K7M2-Q9XD"]).await["code"], "submission_unknown");
+    assert_eq!(stack.refused(&["submission", "show", "0712345678"]).await["code"], "name_invalid");
+    assert_eq!(stack.refused(&["submission", "settle", &id, "--accept"]).await["code"], "submission_unknown");
+    let list = ["submission", "list", "--campaign", "nobody"];
+    assert_eq!(stack.refused(&list).await["code"], "campaign_unknown");
+}
+
+#[tokio::test]
+async fn a_list_can_be_of_those_that_are_not_settled() {
+    let (stack, first) = with_one_waiting().await;
+    write(&stack, &submission(entropy::submission_id(), Standing::accepted(1, None), None), None).await;
+    let list = ["submission", "list", "--campaign", "chai-bora-2026"];
+    let count = |document: serde_json::Value| document["submissions"].as_array().map(Vec::len);
+    assert_eq!(count(stack.json(&list).await), Some(2));
+    assert_eq!(count(stack.json(&[&list[..], &["--limit", "1"]].concat()).await), Some(1));
+    assert_eq!(count(stack.json(&[&list[..], &["--environment", "test"]].concat()).await), Some(0));
+    let unsettled = stack.json(&[&list[..], &["--unsettled"]].concat()).await;
+    assert_eq!(unsettled["submissions"][0]["id"], json!(first.submission_id));
+    assert_eq!(count(unsettled), Some(1));
+    assert!(stack.fine(&list).await.contains("under_review"));
+}
+
+#[tokio::test]
+async fn accepting_redeems_the_code_and_gives_entries_and_prize() {
+    let (stack, submission) = with_one_waiting().await;
+    let id = submission.submission_id.to_string();
+    let settled = stack.json(&["submission", "settle", &id, "--accept", "--why", "Receipt seen"]).await;
+    assert_eq!(settled["state"], "accepted");
+    assert_eq!((&settled["entries"], &settled["instant_win"]), (&json!(2), &json!("A kettle")));
+    assert_eq!(settled["reasons"], json!(["instant_win", "operator_decision"]));
+    let decision = json!({ "by": "asha", "at": "2026-03-01T00:00:00.000Z", "why": "Receipt seen" });
+    assert_eq!(settled["decision"], decision);
+    assert_eq!(stack.json(&["submission", "show", &id]).await["submissions"][0], settled);
+    let tables = stack.tables().await;
+    let record = tables.codes().get(&submission.scope, &CodeName::Minted(0)).await.expect("it answers");
+    assert!(record.and_then(|record| record.claim).is_some_and(|claim| claim.redeemed));
+    let entrant = tables.entrants.get(&submission.scope, &submission.phone, &submission.day).await;
+    assert_eq!(entrant.expect("it answers").entries, 2);
+}
+
+#[tokio::test]
+async fn rejecting_frees_the_code_and_gives_the_place_back() {
+    let (stack, submission) = with_one_waiting().await;
+    let id = submission.submission_id.to_string();
+    let reject = ["submission", "settle", &id, "--reject", "receipt_wrong_store", "--by", "juma"];
+    let settled = stack.json(&reject).await;
+    assert_eq!(settled["display_status"], "needs_attention");
+    assert_eq!((&settled["message_key"], &settled["entries"]), (&json!("receipt_wrong_store"), &json!(0)));
+    let tables = stack.tables().await;
+    let record = tables.codes().get(&submission.scope, &CodeName::Minted(0)).await.expect("it answers");
+    assert_eq!(record.and_then(|record| record.claim), None);
+    let entrant = tables.entrants.get(&submission.scope, &submission.phone, &submission.day).await;
+    assert_eq!(entrant.expect("it answers").total, 0);
+}
+
+#[tokio::test]
+async fn a_settled_submission_is_not_settled_again() {
+    let (stack, submission) = with_one_waiting().await;
+    let id = submission.submission_id.to_string();
+    stack.fine(&["submission", "settle", &id, "--accept"]).await;
+    let error = stack.refused(&["submission", "settle", &id, "--reject", "invalid"]).await;
+    assert_eq!(error["code"], "already_settled");
+    assert!(error["message"].as_str().expect("a message").contains("`instant_win` by asha"), "{error}");
+    let shown = stack.json(&["submission", "show", &id]).await;
+    assert_eq!(shown["submissions"][0]["state"], "accepted");
+    assert_eq!(shown["submissions"][0]["message_key"], json!(MessageKey::InstantWin));
+}
+
+#[tokio::test]
+async fn an_imported_code_keeps_its_prize_until_its_submission_is_settled() {
+    let stack = Stack::with_chai().await;
+    let file = stack.file("brand.csv", "KETTLE-01\n");
+    let import = ["code", "import", "--campaign", "chai-bora-2026", "--environment", "live", &file];
+    stack.fine(&[&import[..], &["--prize", "A mug"]].concat()).await;
+    let scope = chai(Environment::Live);
+    let book = ops::codes::book::read(stack.tables().await.codes(), &scope).await.expect("a book");
+    let Batch { name, status, .. } = book.batches[0].clone();
+    assert_eq!(status, BatchStatus::Active);
+    let code = CodeName::Imported { digest: book.digest("KETTLE01"), batch: name };
+    let submission = submission(entropy::submission_id(), waiting(), Some(code.key(&scope)));
+    write(&stack, &submission, Some(&code)).await;
+    let id = submission.submission_id.to_string();
+    assert_eq!(stack.json(&["submission", "settle", &id, "--accept"]).await["instant_win"], "A mug");
+}

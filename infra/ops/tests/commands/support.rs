@@ -1,0 +1,142 @@
+//! A stack of its own for each test, and commands run on it.
+
+use std::ffi::OsString;
+use std::path::{Path, PathBuf};
+
+use common::clock::Clock;
+use common::config::Env;
+use common::domain::moment::Moment;
+use common::domain::scope::{Environment, Scope};
+use local::stack::Options;
+use ops::connection::tables;
+use ops::tables::Tables;
+use ops::{Console, FINE};
+use serde_json::Value;
+use tempfile::TempDir;
+
+/// 2026-03-01T00:00:00Z.
+pub(crate) const NOW: Moment = Moment::from_millis(1_772_323_200_000);
+
+/// A campaign file that is good.
+pub(crate) const CHAI: &str = "\
+slug: chai-bora-2026
+name: Chai Bora Shinda
+brand: Chai Bora
+timezone: Africa/Dar_es_Salaam
+window: { start: 2026-01-01T00:00:00+03:00, end: null }
+code: { checked_by: service }
+limits: { phone_daily: 3, phone_total: 20 }
+entries_per_submission: 2
+messages: { en: { entered: \"You are in!\" }, sw: {} }
+";
+
+/// A stack, and a folder for files.
+pub(crate) struct Stack {
+    pub(crate) env: Env,
+    pub(crate) folder: TempDir,
+    pub(crate) clock: Clock,
+    local: local::stack::Stack,
+}
+
+/// How a command ended.
+pub(crate) struct Ended {
+    pub(crate) code: u8,
+    pub(crate) out: String,
+    pub(crate) err: String,
+}
+
+impl Stack {
+    /// A stack without campaigns.
+    pub(crate) async fn empty() -> Self {
+        let local = local::stack::Stack::start(Options::default()).await.expect("it starts");
+        let operator = [("USER".to_owned(), "asha".to_owned())];
+        let env = local.env().clone().into_iter().chain(operator).collect();
+        let folder = tempfile::tempdir().expect("a folder");
+        Self { env, folder, clock: Clock::manual(NOW), local }
+    }
+
+    /// A stack with the campaign of [`CHAI`].
+    pub(crate) async fn with_chai() -> Self {
+        let stack = Self::empty().await;
+        let file = stack.file("chai.yaml", CHAI);
+        stack.fine(&["campaign", "apply", &file]).await;
+        stack
+    }
+
+    /// Writes a file into the folder; its path.
+    pub(crate) fn file(&self, name: &str, text: impl AsRef<[u8]>) -> String {
+        let path = self.path(name);
+        std::fs::write(&path, text).expect("a disk");
+        path.display().to_string()
+    }
+
+    /// A path in the folder.
+    pub(crate) fn path(&self, name: &str) -> PathBuf {
+        self.folder.path().join(name)
+    }
+
+    /// The path as an argument.
+    pub(crate) fn arg(&self, name: &str) -> String {
+        self.path(name).display().to_string()
+    }
+
+    /// Runs a command.
+    pub(crate) async fn run(&self, args: &[&str]) -> Ended {
+        run(args, self.env.clone(), &self.clock).await
+    }
+
+    /// Runs a command that has to succeed; what it prints.
+    pub(crate) async fn fine(&self, args: &[&str]) -> String {
+        let ended = self.run(args).await;
+        assert_eq!(ended.code, FINE, "{args:?}: {}{}", ended.out, ended.err);
+        ended.out
+    }
+
+    /// Runs a command that has to succeed, with `--json`.
+    pub(crate) async fn json(&self, args: &[&str]) -> Value {
+        let out = self.fine(&[args, &["--json"]].concat()).await;
+        serde_json::from_str(&out).expect("one JSON document")
+    }
+
+    /// Runs a command that has to be refused, with `--json`; the error.
+    pub(crate) async fn refused(&self, args: &[&str]) -> Value {
+        let ended = self.run(&[args, &["--json"]].concat()).await;
+        assert_eq!((ended.code, ended.out.as_str()), (ops::REFUSED, ""), "{args:?}: {}", ended.err);
+        let document: Value = serde_json::from_str(&ended.err).expect("one JSON document");
+        document.get("error").expect("an error").clone()
+    }
+
+    /// What the local stack writes into its ready file.
+    pub(crate) fn ready_file(&self) -> Value {
+        serde_json::json!({ "base_url": self.local.base_url(), "env": self.local.env() })
+    }
+
+    /// The tables, for what no command does.
+    pub(crate) async fn tables(&self) -> Tables {
+        tables(&self.env).await.expect("all variables")
+    }
+}
+
+/// The campaign's scope.
+pub(crate) fn chai(environment: Environment) -> Scope {
+    Scope { campaign: "chai-bora-2026".parse().expect("a slug"), environment }
+}
+
+/// Runs a command with these variables.
+pub(crate) async fn run(args: &[&str], env: Env, clock: &Clock) -> Ended {
+    let args = std::iter::once("ops").chain(args.iter().copied()).map(OsString::from);
+    let (mut out, mut err) = (Vec::new(), Vec::new());
+    let mut console = Console { out: &mut out, err: &mut err, err_is_terminal: false };
+    let code = ops::run(args, env, clock, &mut console).await;
+    let text = |bytes| String::from_utf8(bytes).expect("text");
+    Ended { code, out: text(out), err: text(err) }
+}
+
+/// Names of files in a folder.
+pub(crate) fn files_in(folder: &Path) -> Vec<String> {
+    let entries = std::fs::read_dir(folder).expect("a folder");
+    let mut names: Vec<_> =
+        entries.map(|entry| entry.expect("an entry").file_name().to_string_lossy().into_owned()).collect();
+    names.sort();
+    names
+}

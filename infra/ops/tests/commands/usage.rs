@@ -1,0 +1,56 @@
+//! The command line itself: variables, help, what is not understood.
+
+use common::clock::Clock;
+use common::config::Env;
+use serde_json::{Value, json};
+
+use crate::support::{NOW, Stack, run};
+
+#[tokio::test]
+async fn without_variables_the_missing_one_is_named_with_where_it_comes_from() {
+    let ended = run(&["campaign", "list"], Env::default(), &Clock::manual(NOW)).await;
+    assert_eq!((ended.code, ended.out.as_str()), (1, ""));
+    assert_eq!(
+        ended.err,
+        "error: the environment variable CAMPAIGNS_TABLE is not set; set it from the outputs of the deployed \
+         stack, or name the file that the local stack wrote (its --ready-file) with --env-file\n"
+    );
+}
+
+#[tokio::test]
+async fn variables_can_come_from_the_local_stacks_ready_file() {
+    let stack = Stack::with_chai().await;
+    let file = stack.file("ready.json", stack.ready_file().to_string());
+    let ended = run(&["--env-file", &file, "campaign", "list", "--json"], Env::default(), &stack.clock).await;
+    assert!(ended.code == 0 && ended.out.contains("chai-bora-2026"), "{}", ended.err);
+    let file = stack.file("wrong.json", "{}");
+    let ended = run(&["campaign", "list", "--env-file", &file], Env::default(), &stack.clock).await;
+    assert!(ended.code == 1 && ended.err.contains("is not an env file"), "{}", ended.err);
+}
+
+#[tokio::test]
+async fn what_is_not_understood_exits_with_2_also_as_json() {
+    for args in [
+        &["campaign"][..],
+        &["campaign", "show", "Not A Slug"],
+        &["key", "issue", "--campaign", "chai-bora-2026"],
+        &["key", "issue", "--campaign", "a", "--environment", "prod"],
+        &["code", "mint", "--campaign", "a", "--environment", "test", "--count", "0", "--output", "x"],
+        &["code", "void", "--campaign", "a", "--environment", "test"],
+        &["submission", "settle", "not-an-id", "--accept"],
+        &["submission", "settle", "6f6a1a55-0000-4000-8000-000000000000"],
+        &["submission", "settle", "6f6a1a55-0000-4000-8000-000000000000", "--reject", "entered"],
+    ] {
+        let ended = run(args, Env::default(), &Clock::manual(NOW)).await;
+        assert_eq!((ended.code, ended.out.as_str()), (2, ""), "{args:?}");
+        let ended = run(&[args, &["--json"]].concat(), Env::default(), &Clock::manual(NOW)).await;
+        let document: Value = serde_json::from_str(&ended.err).expect("one JSON document");
+        assert_eq!((ended.code, &document["error"]["code"]), (2, &json!("usage")), "{args:?}");
+    }
+}
+
+#[tokio::test]
+async fn help_is_an_answer() {
+    let ended = run(&["code", "mint", "--help"], Env::default(), &Clock::manual(NOW)).await;
+    assert!(ended.code == 0 && ended.out.contains("--allow-weak"), "{}{}", ended.out, ended.err);
+}
