@@ -1,3 +1,8 @@
-//! The API from outside, over HTTP: a module for each path.
+//! The API from outside, over HTTP: a module for each path, and for what all of them share.
 
+mod authentication;
+mod conventions;
+mod internal_errors;
+mod key_ceiling;
+mod unknown_paths;
 mod v1;

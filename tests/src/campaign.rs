@@ -178,6 +178,16 @@ impl TestCampaign {
         self.submission(phone, code).send().await
     }
 
+    /// A pre-check, ready to be sent with the test key.
+    pub fn check(&self, code: &str) -> Sending {
+        self.test("POST", "/api/v1/codes/check").json(&json!({ "code": code }))
+    }
+
+    /// A look-up, ready to be sent with the test key.
+    pub fn lookup(&self, phone: &str) -> Sending {
+        self.test("POST", "/api/v1/submissions/lookup").json(&json!({ "phone": phone }))
+    }
+
     /// Submits with the test key and gives back the message key of the outcome.
     pub async fn outcome(&self, phone: &str, code: &str) -> String {
         let reply = self.submit(phone, code).await;

@@ -1,11 +1,12 @@
 //! What the black-box tests stand on: one stack for all of them, campaigns of their own, and an HTTP
 //! client that hides nothing.
 //!
+//! - [`attempt`] is a request to enter that can be spoilt, and shows that a spoilt one left nothing;
 //! - [`campaign`] makes a campaign with keys and codes, as an operator would;
 //! - [`http`] sends requests and shows replies, with what differs from run to run replaced.
 
+pub mod attempt;
 pub mod campaign;
-
 pub mod http;
 pub mod proxy;
 pub mod service;

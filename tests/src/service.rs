@@ -6,12 +6,17 @@ use std::sync::mpsc::channel;
 
 use common::clock::Clock;
 use common::config::Env;
+use common::domain::moment::Moment;
 use common::store::api_keys::ApiKeys;
 use common::store::campaigns::Campaigns;
 use common::store::codes::Codes;
 use common::store::connection;
 use common::store::entrants::Entrants;
 use local::stack::{Options, Stack};
+
+/// Where manual clocks start: noon (UTC) of 15 June 2050. Later than any machine's clock, by which the
+/// embedded database deletes what has expired, so that nothing is deleted while a test counts on it.
+pub const NOON: Moment = Moment::from_millis(2_538_907_200_000);
 
 /// A running service, and the tables behind it.
 #[derive(Clone)]
@@ -51,6 +56,11 @@ impl Service {
     /// A stack of its own whose clock stands still until it is moved.
     pub fn with_clock(clock: Clock) -> Self {
         Self::of_its_own(Options { clock, ..Options::default() })
+    }
+
+    /// A stack of its own whose clock stands still at [`NOON`] until it is moved.
+    pub fn at_noon() -> Self {
+        Self::with_clock(Clock::manual(NOON))
     }
 }
 

@@ -39,10 +39,14 @@ fn quality(accept_language: &str, language: &str) -> u16 {
 /// A q-value from 0 to 1 with up to three decimals; anything else counts as not wanted.
 fn thousandths(q: &str) -> u16 {
     let (whole, decimals) = q.split_once('.').unwrap_or((q, ""));
-    let digits = decimals.len() <= 3 && decimals.bytes().all(|byte| byte.is_ascii_digit());
-    match (whole, digits) {
-        ("1", true) => 1000,
-        ("0", true) => format!("{decimals:0<3}").parse().unwrap_or(0),
+    if decimals.len() > 3 {
+        return 0;
+    }
+    match whole {
+        "1" if decimals.bytes().all(|byte| byte == b'0') => 1000,
+        "0" if decimals.bytes().all(|byte| byte.is_ascii_digit()) => {
+            format!("{decimals:0<3}").parse().unwrap_or(0)
+        }
         _ => 0,
     }
 }
@@ -53,10 +57,20 @@ mod tests {
 
     #[test]
     fn swahili_has_to_be_preferred() {
-        for header in ["sw", "sw-TZ", "SW", "sw-TZ,en;q=0.9", "en;q=0.5, sw;q=0.6", "fr, sw;q=0.001"] {
+        for header in [
+            "sw",
+            "sw-TZ",
+            "SW",
+            "sw-TZ,en;q=0.9",
+            "sw;q=1.000, en;q=0.999",
+            "en;q=0.5, sw;q=0.6",
+            "fr, sw;q=0.001",
+        ] {
             assert_eq!(wanted("", Some(header)), Language::Sw, "{header}");
         }
-        for header in ["", "en", "en,sw;q=0.9", "sw;q=0", "sw,en", "fr", "swz", "sw;q=2", "*", "sw;q=x"] {
+        for header in
+            ["", "en", "en,sw;q=0.9", "sw;q=0", "sw,en", "fr", "swz", "sw;q=2", "sw;q=1.5", "*", "sw;q=x"]
+        {
             assert_eq!(wanted("", Some(header)), Language::En, "{header}");
         }
     }

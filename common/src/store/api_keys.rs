@@ -47,7 +47,7 @@ pub struct ApiKeyRecord {
     pub per_minute: u32,
     /// When it was issued.
     pub created_at: Moment,
-    /// When it was revoked; absent while it works, so that revoking can tell.
+    /// When it was revoked; absent while it works, so that revoking finds no null in its place.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub revoked_at: Option<Moment>,
 }

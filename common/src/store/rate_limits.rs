@@ -65,13 +65,18 @@ impl RateLimits {
         let mut tries = 0;
         loop {
             let mut items = Vec::with_capacity(windows.len());
+            let mut refused = None;
             for ((limited, window), seen) in windows.iter().zip(&seen) {
                 match window.admit(seen, now) {
-                    Admission::Refused { retry_after } => return Ok(Hit::Refused { retry_after }),
+                    // Of several that are full, the one that takes longest decides when there is room.
+                    Admission::Refused { retry_after } => refused = refused.max(Some(retry_after)),
                     Admission::Admitted(log) => {
                         items.push(transaction::update(self.count_hit(limited, *window, seen, &log, now)?));
                     }
                 }
+            }
+            if let Some(retry_after) = refused {
+                return Ok(Hit::Refused { retry_after });
             }
             let reasons = match transaction::write(&self.client, items).await? {
                 Outcome::Written => return Ok(Hit::Admitted),

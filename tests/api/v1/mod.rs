@@ -1,2 +1,4 @@
 mod campaign;
+mod codes;
+mod scope_isolation;
 mod submissions;

@@ -1,4 +1,10 @@
+mod bad_bodies;
+mod bad_idempotency_keys;
+mod bad_input;
 mod create;
 mod crowds;
 mod faults;
+mod id;
+mod lookup;
+mod lookup_limits;
 mod outcomes;

@@ -1,0 +1,42 @@
+//! Failures on the service's own side.
+
+use local::stack::Options;
+use serde_json::json;
+use service_tests::campaign::{TestCampaign, phone, plain};
+use service_tests::proxy::{Fault, Proxy};
+use service_tests::service::Service;
+
+/// How often a call to the database is tried.
+const TRIES: usize = 3;
+
+#[tokio::test]
+async fn a_failure_says_nothing_of_its_cause_and_the_same_request_goes_on_from_there() {
+    let database = Service::shared().env.required("AWS_ENDPOINT_URL_DYNAMODB").expect("the stack sets it");
+    let proxy = Proxy::start(database).await;
+    let service =
+        Service::of_its_own(Options { dynamodb_url: Some(proxy.url.clone()), ..Options::default() });
+    let campaign = TestCampaign::on(&service, plain()).await;
+    let sending = campaign.submission(&phone(1), &campaign.code(1));
+
+    proxy.play([Fault::AnswerLost; TRIES]);
+    let failed = sending.clone().send().await;
+    assert_eq!(proxy.faults_left(), 0, "every try failed");
+    assert_eq!(
+        failed.shown(),
+        json!([500, { "error": {
+            "code": "internal_error",
+            "message": "Something failed on our side.",
+            "fix": "Send the same request again, with the same Idempotency-Key if it had one. If it keeps \
+                    failing, quote the request_id to operations.",
+            "docs_url": "[docs]", "request_id": "[request id]",
+        } }])
+    );
+    assert_eq!(failed.header("cache-control"), Some("no-store"));
+    assert_eq!(failed.header("x-request-id"), failed.field("error")["request_id"].as_str());
+
+    let again = sending.send().await;
+    assert_eq!(again.field("message_key"), "entered");
+    let listed = campaign.lookup(&phone(1)).send().await;
+    assert_eq!(listed.field("submissions").as_array().map(Vec::len), Some(1), "entered once");
+    assert_eq!(listed.field("total_entries"), 1);
+}

@@ -1,0 +1,116 @@
+//! Paths and methods that the API does not have: answered before anything else is looked at.
+
+use serde_json::json;
+use service_tests::campaign::TestCampaign;
+use service_tests::http::{Reply, request};
+use service_tests::service::Service;
+
+/// Without a key: where there is nothing, none is asked for.
+async fn send(method: &str, path: &str) -> Reply {
+    request(method, format!("{}{path}", Service::shared().base_url)).send().await
+}
+
+#[tokio::test]
+async fn an_unknown_path_is_not_found() {
+    assert_eq!(
+        send("GET", "/api/v1/none").await.shown(),
+        json!([404, { "error": {
+            "code": "not_found",
+            "message": "There is nothing here under this key. There is no such path.",
+            "fix": "Check the path and the id, and that the record was made with a key of the same campaign \
+                    and environment.",
+            "docs_url": "[docs]", "request_id": "[request id]",
+        } }])
+    );
+}
+
+#[tokio::test]
+async fn a_path_has_one_spelling() {
+    for path in [
+        "/",
+        "/api",
+        "/api/v1",
+        "/api/v1/",
+        "/api/v2/campaign",
+        "/api/v1/campaign/",
+        "//api/v1/campaign",
+        "/api//v1/campaign",
+        "/api/v1/Campaign",
+        "/API/V1/CAMPAIGN",
+        "/api/v1/campaign.json",
+        "/api/v1/%63ampaign",
+        "/api/v1/./campaign",
+        "/api/v1/none/../campaign",
+        "/api/v1/campaign%2F",
+        "/api/v1/campaign;a=b",
+        "/api/v1/submissions/",
+        "/api/v1/submissions/lookup/",
+        "/api/v1/submissions/one/two",
+        "/api/v1/codes",
+        "/api/v1/codes/check/",
+        "/docs",
+        "/docs/errors/",
+    ] {
+        for method in ["GET", "POST"] {
+            let reply = send(method, path).await;
+            assert_eq!(reply.refusal(), (404, "not_found".to_owned(), None), "{method} {path}");
+        }
+    }
+}
+
+#[tokio::test]
+async fn a_known_path_says_which_methods_it_takes() {
+    let reply = send("POST", "/api/v1/campaign").await;
+    assert_eq!(
+        reply.shown(),
+        json!([405, { "error": {
+            "code": "method_not_allowed",
+            "message": "This path does not take this method.",
+            "fix": "Use one of the methods named in the Allow header.",
+            "docs_url": "[docs]", "request_id": "[request id]",
+        } }])
+    );
+    for (path, allowed) in [
+        ("/api/v1/campaign", "GET"),
+        ("/api/v1/codes/check", "POST"),
+        ("/api/v1/submissions", "POST"),
+        ("/api/v1/submissions/lookup", "POST"),
+        ("/api/v1/submissions/0b0a6f6e-6a53-4a0e-8f0e-0d6f4f1f2a3b", "GET"),
+        ("/api/v1/submissions/anything", "GET"),
+    ] {
+        for method in ["DELETE", "PUT", "PATCH", "OPTIONS", "TRACE", "FOO", "get", "post"] {
+            let reply = send(method, path).await;
+            assert_eq!(reply.refusal(), (405, "method_not_allowed".to_owned(), None), "{method} {path}");
+            assert_eq!(reply.header("allow"), Some(allowed), "{method} {path}");
+        }
+    }
+}
+
+#[tokio::test]
+async fn the_methods_body_and_key_do_not_matter_where_there_is_nothing() {
+    let campaign = TestCampaign::plain().await;
+    let reply = campaign.test("DELETE", "/api/v1/none").raw("not JSON").send().await;
+    assert_eq!(reply.refusal(), (404, "not_found".to_owned(), None));
+    let reply = campaign.with_key("nonsense", "PUT", "/api/v1/submissions").raw("not JSON").send().await;
+    assert_eq!(reply.refusal(), (405, "method_not_allowed".to_owned(), None));
+}
+
+#[tokio::test]
+async fn a_head_request_is_answered_without_a_body() {
+    let reply = send("HEAD", "/api/v1/campaign").await;
+    assert_eq!((reply.status.as_u16(), reply.text.as_str()), (405, ""));
+    assert_eq!(reply.header("allow"), Some("GET"));
+    assert_eq!(reply.header("cache-control"), Some("no-store"));
+    let reply = send("HEAD", "/api/v1/none").await;
+    assert_eq!((reply.status.as_u16(), reply.text.as_str()), (404, ""));
+}
+
+#[tokio::test]
+async fn a_query_that_nobody_asked_for_changes_nothing() {
+    let campaign = TestCampaign::plain().await;
+    for query in ["?", "?a=b", "?locale", "?locale=&locale=sw", "?%ff=%zz&&=", "?locale=%FF"] {
+        let reply = campaign.test("GET", &format!("/api/v1/campaign{query}")).send().await;
+        assert_eq!(reply.status, 200, "{query}");
+        assert_eq!(reply.field("messages")["campaign_paused"], "The campaign is paused. Try again later.");
+    }
+}

@@ -1,0 +1,261 @@
+//! `POST /api/v1/codes/check`: what it says of each kind of code.
+
+use std::time::Duration;
+
+use common::domain::campaign::CodePolicy;
+use common::domain::codebook::BatchStatus;
+use common::domain::message::MessageKey;
+use common::domain::scope::Environment;
+use common::store::codes::CodeName;
+use serde_json::{Value, json};
+use service_tests::campaign::{TestCampaign, phone, plain};
+use service_tests::http::Reply;
+use service_tests::service::Service;
+
+const PATH: &str = "/api/v1/codes/check";
+
+/// Checks a code for a phone.
+async fn check_for(campaign: &TestCampaign, code: &str, phone: &str) -> Reply {
+    campaign.test("POST", PATH).json(&json!({ "code": code, "phone": phone })).send().await
+}
+
+/// What is said of a code: the precheck and the message key.
+async fn said_of(campaign: &TestCampaign, code: &str) -> (Value, Value) {
+    let reply = campaign.check(code).send().await;
+    (reply.field("precheck"), reply.field("message_key"))
+}
+
+fn valid() -> (Value, Value) {
+    (json!("valid"), Value::Null)
+}
+
+fn invalid() -> (Value, Value) {
+    (json!("invalid"), json!("invalid"))
+}
+
+#[tokio::test]
+async fn a_genuine_code_is_valid_and_stays_free() {
+    let campaign = TestCampaign::plain().await;
+    let code = campaign.code(1);
+    for _ in 0..2 {
+        let reply = campaign.check(&code).send().await;
+        assert_eq!(
+            reply.shown(),
+            json!([200, { "precheck": "valid", "message_key": null, "message": null }])
+        );
+    }
+    assert_eq!(campaign.outcome(&phone(1), &code).await, "entered", "checking it took nothing");
+}
+
+#[tokio::test]
+async fn a_code_that_nobody_printed_is_invalid() {
+    let campaign = TestCampaign::plain().await;
+    let reply = campaign.check("2345-6789-ABCD").send().await;
+    assert_eq!(
+        reply.shown(),
+        json!([200, {
+            "precheck": "invalid", "message_key": "invalid",
+            "message": "This code is not valid. Check it and try again.",
+        }])
+    );
+    let one_too_far = campaign.code(100);
+    for code in ["x", " ", "-", "0", "é", &"Z".repeat(64), &one_too_far, "TEST-1-VALID"] {
+        assert_eq!(said_of(&campaign, code).await, invalid(), "{code:?}");
+    }
+}
+
+#[tokio::test]
+async fn a_code_may_be_typed_in_any_way() {
+    let campaign = TestCampaign::plain().await;
+    let printed = campaign.code(7);
+    let bare = printed.replace('-', "");
+    let spaced: String = bare.chars().flat_map(|symbol| [symbol, ' ']).collect();
+    for typed in [&bare, &bare.to_lowercase(), &spaced, &format!("  {printed} "), &printed.replace('-', "–")]
+    {
+        assert_eq!(said_of(&campaign, typed).await, valid(), "{typed}");
+    }
+}
+
+#[tokio::test]
+async fn a_used_code_is_already_used_to_everybody_but_its_owner() {
+    let campaign = TestCampaign::plain().await;
+    let code = campaign.code(1);
+    assert_eq!(campaign.outcome(&phone(1), &code).await, "entered");
+    let reply = campaign.check(&code).send().await;
+    assert_eq!(
+        reply.shown(),
+        json!([200, {
+            "precheck": "already_used", "message_key": "already_used",
+            "message": "This code has already been used. Try another code.",
+        }])
+    );
+    assert_eq!(check_for(&campaign, &code, &phone(2)).await.shown(), reply.shown());
+    let own = check_for(&campaign, &code, &phone(1)).await;
+    assert_eq!(own.shown(), json!([200, { "precheck": "valid", "message_key": null, "message": null }]));
+    let own_national = format!("0{}", &phone(1)[4..]);
+    assert_eq!(check_for(&campaign, &code, &own_national).await.field("precheck"), "valid");
+}
+
+#[tokio::test]
+async fn the_message_is_in_the_requests_language_and_the_campaigns_words() {
+    let campaign = TestCampaign::with(|config| {
+        config.messages.sw.insert(MessageKey::Invalid, "Hapana.".to_owned());
+    })
+    .await;
+    let english = campaign.check("x").send().await;
+    assert_eq!(english.field("message"), "This code is not valid. Check it and try again.");
+    let swahili = campaign.check("x").header("accept-language", "sw").send().await;
+    assert_eq!(swahili.field("message"), "Hapana.");
+    let used = campaign.test("POST", &format!("{PATH}?locale=sw"));
+    let used = used.json(&json!({ "code": "TEST-0-ALREADY-USED" })).send().await;
+    assert_eq!(used.field("message"), "Namba hii imeshatumika. Jaribu namba nyingine.");
+}
+
+#[tokio::test]
+async fn a_code_counts_while_its_batch_is_active() {
+    let campaign = TestCampaign::plain().await;
+    let void = campaign.mint("void", BatchStatus::Void, None).await;
+    let reserved = campaign.mint("reserved", BatchStatus::Reserved, None).await;
+    let active = campaign.mint("active", BatchStatus::Active, Some("A kettle")).await;
+    assert_eq!(said_of(&campaign, &campaign.code(void)).await, invalid());
+    assert_eq!(said_of(&campaign, &campaign.code(void + 99)).await, invalid());
+    assert_eq!(said_of(&campaign, &campaign.code(reserved)).await, invalid());
+    assert_eq!(said_of(&campaign, &campaign.code(active)).await, valid());
+    assert_eq!(
+        said_of(&campaign, &campaign.code(active - 1)).await,
+        invalid(),
+        "the last of the batch before"
+    );
+}
+
+#[tokio::test]
+async fn voiding_a_batch_takes_effect_within_five_seconds_except_to_whoever_has_a_code_of_it() {
+    let service = Service::at_noon();
+    let campaign = TestCampaign::on(&service, plain()).await;
+    let (used, free) = (campaign.code(1), campaign.code(2));
+    assert_eq!(campaign.outcome(&phone(1), &used).await, "entered");
+    assert_eq!(said_of(&campaign, &free).await, valid());
+
+    let scope = campaign.scope(Environment::Test);
+    let codes = &service.tables.codes;
+    let mut stored = codes.book(&scope).await.expect("a book").expect("a book");
+    stored.book.batches[0].status = BatchStatus::Void;
+    codes.save_book(&scope, &stored).await.expect("saved").expect("nobody else");
+    service.clock.advance(Duration::from_secs(5));
+    assert_eq!(said_of(&campaign, &free).await, invalid());
+    assert_eq!(said_of(&campaign, &used).await, invalid());
+    assert_eq!(check_for(&campaign, &used, &phone(1)).await.field("precheck"), "valid");
+    let live = campaign.live("POST", PATH).json(&json!({ "code": free })).send().await;
+    assert_eq!(live.field("precheck"), "valid", "the other environment has a book of its own");
+}
+
+#[tokio::test]
+async fn a_single_voided_code_is_invalid_except_to_whoever_has_it() {
+    let campaign = TestCampaign::plain().await;
+    let scope = campaign.scope(Environment::Test);
+    let void = async |serial| {
+        let codes = &campaign.service.tables.codes;
+        codes.void(&scope, &CodeName::Minted(serial), campaign.service.clock.now()).await.expect("voided");
+    };
+    void(1).await;
+    assert_eq!(said_of(&campaign, &campaign.code(1)).await, invalid());
+    assert_eq!(said_of(&campaign, &campaign.code(2)).await, valid(), "the others go on");
+
+    let used = campaign.code(3);
+    assert_eq!(campaign.outcome(&phone(1), &used).await, "entered");
+    void(3).await;
+    assert_eq!(said_of(&campaign, &used).await, invalid());
+    assert_eq!(check_for(&campaign, &used, &phone(1)).await.field("precheck"), "valid");
+}
+
+#[tokio::test]
+async fn imported_codes_count_like_minted_ones() {
+    let campaign = TestCampaign::plain().await;
+    campaign.import("printed", BatchStatus::Active, None, &["CHAI2026", "KARIBU", "ASANTE"]).await;
+    assert_eq!(said_of(&campaign, "chai-2026").await, valid());
+    assert_eq!(said_of(&campaign, "CHAI2027").await, invalid());
+    assert_eq!(said_of(&campaign, &campaign.code(1)).await, valid(), "both kinds live side by side");
+
+    assert_eq!(campaign.outcome(&phone(1), "Karibu").await, "entered");
+    assert_eq!(said_of(&campaign, "KARIBU").await, (json!("already_used"), json!("already_used")));
+    assert_eq!(check_for(&campaign, "KARIBU", &phone(1)).await.field("precheck"), "valid");
+}
+
+#[tokio::test]
+async fn an_imported_code_counts_while_its_own_batch_does() {
+    let campaign = TestCampaign::plain().await;
+    campaign.import("withdrawn", BatchStatus::Void, None, &["OLDCODE"]).await;
+    campaign.import("printed", BatchStatus::Active, None, &["NEWCODE", "LOSTCODE"]).await;
+    campaign.import("later", BatchStatus::Active, Some("A kettle"), &["LATECODE"]).await;
+    assert_eq!(said_of(&campaign, "OLDCODE").await, invalid());
+    assert_eq!(said_of(&campaign, "NEWCODE").await, valid());
+    assert_eq!(said_of(&campaign, "LATECODE").await, valid(), "also when it is not of the first batch");
+
+    let scope = campaign.scope(Environment::Test);
+    let codes = &campaign.service.tables.codes;
+    let book = codes.book(&scope).await.expect("a book").expect("a book").book;
+    let lost = CodeName::Imported { digest: book.digest("LOSTCODE"), batch: "printed".to_owned() };
+    codes.void(&scope, &lost, campaign.service.clock.now()).await.expect("voided");
+    assert_eq!(said_of(&campaign, "LOSTCODE").await, invalid());
+}
+
+#[tokio::test]
+async fn a_campaign_without_codes_cannot_tell() {
+    let campaign = TestCampaign::with(|config| config.code = CodePolicy::None).await;
+    for code in [campaign.code(1), "x".to_owned(), "TEST-0-ALREADY-USED".to_owned()] {
+        let reply = campaign.check(&code).send().await;
+        assert_eq!(
+            reply.shown(),
+            json!([200, { "precheck": "unsupported", "message_key": null, "message": null }])
+        );
+    }
+}
+
+#[tokio::test]
+async fn a_sentinel_gives_the_outcome_it_names() {
+    let campaign = TestCampaign::plain().await;
+    let used = |key: &str| (json!("already_used"), json!(key));
+    for (code, said) in [
+        ("TEST-0-VALID", valid()),
+        ("TEST-0-ENTERED", valid()),
+        ("TEST-0-INSTANT-WIN", valid()),
+        ("TEST-0-INVALID", invalid()),
+        ("TEST-0-ALREADY-USED", used("already_used")),
+        ("TEST-0-CODE-HELD", used("code_held")),
+        ("test-0-already-used.7", used("already_used")),
+        ("  Test-0-Code-Held.x ", used("code_held")),
+        ("TEST-0-", invalid()),
+        ("TEST-0-NO-SUCH-KEY", invalid()),
+        // What is not about the code only a submission can tell.
+        ("TEST-0-DAILY-LIMIT", valid()),
+        ("TEST-0-ENTRY-LIMIT", valid()),
+        ("TEST-0-BLOCKED", valid()),
+        ("TEST-0-CAMPAIGN-ENDED", valid()),
+        ("TEST-0-SERVICE-UNAVAILABLE", valid()),
+    ] {
+        assert_eq!(said_of(&campaign, code).await, said, "{code}");
+    }
+}
+
+#[tokio::test]
+async fn a_sentinel_that_entered_is_used_by_its_own_phone_alone() {
+    let campaign = TestCampaign::plain().await;
+    assert_eq!(campaign.outcome(&phone(1), "TEST-0-VALID").await, "entered");
+    for phone in [phone(1), phone(2)] {
+        assert_eq!(check_for(&campaign, "TEST-0-VALID", &phone).await.field("precheck"), "valid");
+    }
+    assert_eq!(said_of(&campaign, "TEST-0-VALID").await, valid());
+}
+
+#[tokio::test]
+async fn a_held_code_says_that_another_entry_is_being_checked() {
+    let campaign = TestCampaign::plain().await;
+    let reply = campaign.check("TEST-0-CODE-HELD").send().await;
+    assert_eq!(
+        reply.shown(),
+        json!([200, {
+            "precheck": "already_used", "message_key": "code_held",
+            "message": "This code is being checked for another entry. Try again later.",
+        }])
+    );
+}

@@ -1,0 +1,157 @@
+//! `POST /api/v1/codes/check`: 30 for one address range in any 10 minutes.
+
+use std::time::Duration;
+
+use futures_util::future::join_all;
+use serde_json::json;
+use service_tests::campaign::{TestCampaign, plain};
+use service_tests::http::{Reply, Sending};
+use service_tests::service::Service;
+
+const LIMIT: usize = 30;
+
+/// A pre-check of a consumer at this address.
+fn from(campaign: &TestCampaign, address: &str) -> Sending {
+    campaign.check("x").header("svc-client-ip", address)
+}
+
+/// Sends the same pre-check so many times and counts those that were answered.
+async fn answered(sending: &Sending, times: usize) -> usize {
+    let mut answered = 0;
+    for _ in 0..times {
+        answered += usize::from(sending.clone().send().await.status == 200);
+    }
+    answered
+}
+
+fn is_refused(reply: &Reply, retry_after: &str) -> bool {
+    reply.status == 429 && reply.header("retry-after") == Some(retry_after)
+}
+
+#[tokio::test]
+async fn the_thirty_first_in_ten_minutes_is_told_when_there_is_room_again() {
+    let service = Service::at_noon();
+    let campaign = TestCampaign::on(&service, plain()).await;
+    let check = from(&campaign, "41.59.13.7");
+    assert_eq!(answered(&check, LIMIT).await, LIMIT);
+    let refused = check.clone().send().await;
+    assert_eq!(
+        refused.shown(),
+        json!([429, { "error": {
+            "code": "rate_limited",
+            "message": "Too many requests.",
+            "fix": "Wait as long as Retry-After says, then send the request again.",
+            "docs_url": "[docs]", "request_id": "[request id]",
+        } }])
+    );
+    assert_eq!(refused.header("retry-after"), Some("600"));
+
+    service.clock.advance(Duration::from_secs(599));
+    assert!(is_refused(&check.clone().send().await, "1"), "a second early");
+    service.clock.advance(Duration::from_secs(1));
+    assert_eq!(answered(&check, LIMIT + 1).await, LIMIT, "it opens exactly then, for as many as before");
+}
+
+#[tokio::test]
+async fn no_burst_over_an_edge_passes_more() {
+    let service = Service::at_noon();
+    let campaign = TestCampaign::on(&service, plain()).await;
+    let check = from(&campaign, "41.59.13.7");
+    // One at the beginning and 29 at the end of one span: at its edge, room for exactly one.
+    assert_eq!(answered(&check, 1).await, 1);
+    service.clock.advance(Duration::from_secs(590));
+    assert_eq!(answered(&check, LIMIT).await, LIMIT - 1);
+    assert!(is_refused(&check.clone().send().await, "10"));
+    service.clock.advance(Duration::from_secs(10));
+    assert_eq!(answered(&check, LIMIT).await, 1);
+    assert!(is_refused(&check.clone().send().await, "590"), "until the 29 are ten minutes old");
+    service.clock.advance(Duration::from_millis(589_500));
+    assert!(is_refused(&check.clone().send().await, "1"), "half a second is rounded up");
+    service.clock.advance(Duration::from_millis(500));
+    assert_eq!(answered(&check, LIMIT).await, LIMIT - 1);
+}
+
+#[tokio::test]
+async fn refused_ones_do_not_prolong_the_wait() {
+    let service = Service::at_noon();
+    let campaign = TestCampaign::on(&service, plain()).await;
+    let check = from(&campaign, "41.59.13.7");
+    assert_eq!(answered(&check, LIMIT).await, LIMIT);
+    service.clock.advance(Duration::from_secs(300));
+    assert_eq!(answered(&check, 10).await, 0);
+    service.clock.advance(Duration::from_secs(300));
+    assert_eq!(answered(&check, LIMIT).await, LIMIT);
+}
+
+#[tokio::test]
+async fn consumers_of_one_range_are_counted_together() {
+    let service = Service::at_noon();
+    let campaign = TestCampaign::on(&service, plain()).await;
+    assert_eq!(answered(&from(&campaign, "41.59.13.0"), LIMIT - 1).await, LIMIT - 1);
+    assert_eq!(answered(&from(&campaign, " 41.59.13.255 "), 1).await, 1);
+    for same in ["41.59.13.0", "41.59.13.128", "::ffff:41.59.13.9"] {
+        assert_eq!(from(&campaign, same).send().await.status, 429, "{same}");
+    }
+    for other in ["41.59.12.255", "41.59.14.0", "13.59.41.7", "2c0f:fe38:1::1"] {
+        assert_eq!(from(&campaign, other).send().await.status, 200, "{other}");
+    }
+}
+
+#[tokio::test]
+async fn a_range_of_the_newer_addresses_is_a_48() {
+    let service = Service::at_noon();
+    let campaign = TestCampaign::on(&service, plain()).await;
+    assert_eq!(answered(&from(&campaign, "2c0f:fe38:1:2::9"), LIMIT).await, LIMIT);
+    assert_eq!(from(&campaign, "2C0F:FE38:0001:ffff::1").send().await.status, 429);
+    assert_eq!(from(&campaign, "2c0f:fe38:2:2::9").send().await.status, 200);
+}
+
+#[tokio::test]
+async fn without_a_consumers_address_the_calling_server_is_counted() {
+    let service = Service::at_noon();
+    let campaign = TestCampaign::on(&service, plain()).await;
+    let bare = campaign.check("x");
+    assert_eq!(answered(&bare, LIMIT - 2).await, LIMIT - 2);
+    // What is no address, or two of them, says nothing about the consumer.
+    assert_eq!(answered(&from(&campaign, "41.59.13"), 1).await, 1);
+    assert_eq!(answered(&from(&campaign, "41.59.13.7, 10.0.0.1"), 1).await, 1);
+    for unstated in ["", "unknown", "41.59.13.7:443", "[2c0f:fe38::1]"] {
+        assert_eq!(from(&campaign, unstated).send().await.status, 429, "{unstated}");
+    }
+    assert_eq!(bare.send().await.status, 429);
+    // Its own address is a range of one, and not that of the consumers next to it.
+    assert_eq!(from(&campaign, "127.0.0.1").send().await.status, 200);
+}
+
+#[tokio::test]
+async fn sixty_at_once_are_thirty() {
+    let service = Service::at_noon();
+    let campaign = TestCampaign::on(&service, plain()).await;
+    let replies = join_all((0..60).map(|_| from(&campaign, "41.59.13.7").send())).await;
+    let with = |status: u16| replies.iter().filter(|reply| reply.status == status).count();
+    assert_eq!((with(200), with(429)), (LIMIT, 60 - LIMIT));
+}
+
+#[tokio::test]
+async fn each_environment_and_campaign_has_a_count_of_its_own() {
+    let service = Service::at_noon();
+    let campaign = TestCampaign::on(&service, plain()).await;
+    let another = TestCampaign::on(&service, plain()).await;
+    assert_eq!(answered(&from(&campaign, "41.59.13.7"), LIMIT + 1).await, LIMIT);
+    assert_eq!(from(&another, "41.59.13.7").send().await.status, 200);
+    let live = campaign.live("POST", "/api/v1/codes/check").json(&json!({ "code": "x" }));
+    assert_eq!(live.header("svc-client-ip", "41.59.13.7").send().await.status, 200);
+}
+
+#[tokio::test]
+async fn a_request_at_fault_does_not_count() {
+    let service = Service::at_noon();
+    let campaign = TestCampaign::on(&service, plain()).await;
+    for _ in 0..LIMIT {
+        let bad = campaign.check("").header("svc-client-ip", "41.59.13.7");
+        assert_eq!(bad.send().await.error_code(), "validation_failed");
+    }
+    assert_eq!(answered(&from(&campaign, "41.59.13.7"), LIMIT + 1).await, LIMIT);
+    let bad = campaign.check("").header("svc-client-ip", "41.59.13.7").send().await;
+    assert_eq!(bad.error_code(), "validation_failed", "what is wrong with a request is said first");
+}

@@ -1,0 +1,3 @@
+mod check;
+mod check_bad_input;
+mod check_limit;

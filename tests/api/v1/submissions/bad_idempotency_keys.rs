@@ -1,0 +1,111 @@
+//! `POST /api/v1/submissions`: Idempotency-Keys that are none, and what is one.
+
+use serde_json::json;
+use service_tests::attempt::Attempt;
+use service_tests::campaign::{TestCampaign, phone};
+
+#[tokio::test]
+async fn a_request_without_a_key_is_told_to_send_one() {
+    let campaign = TestCampaign::plain().await;
+    let attempt = Attempt::new(&campaign, 1);
+    let reply = attempt.spoilt(attempt.good().without("idempotency-key")).await;
+    assert_eq!(
+        reply.shown(),
+        json!([422, { "error": {
+            "code": "idempotency_key_required",
+            "message": "The request has no Idempotency-Key.",
+            "fix": "Send a fresh UUID as the Idempotency-Key of each attempt, the same one on every retry of it.",
+            "docs_url": "[docs]", "request_id": "[request id]",
+        } }])
+    );
+}
+
+#[tokio::test]
+async fn a_key_of_another_length_or_alphabet_is_refused_and_leaves_nothing() {
+    let campaign = TestCampaign::plain().await;
+    let keys: [Vec<u8>; 9] = [
+        b"".into(),
+        b"x".into(),
+        b"fifteen symbols".into(),
+        b"\"fifteen symbols\"".into(),
+        "x".repeat(129).into(),
+        format!("\"{}\"", "x".repeat(129)).into(),
+        "é".repeat(16).into(),
+        b"sixteen symbols \xff".into(),
+        b"sixteen\tsymbols\tand\ttabs".into(),
+    ];
+    for (key, number) in keys.into_iter().zip(1..) {
+        let attempt = Attempt::new(&campaign, number);
+        let bad = attempt.good().without("idempotency-key").header("idempotency-key", &key);
+        let reply = attempt.spoilt(bad).await;
+        assert_eq!(
+            reply.shown(),
+            json!([422, { "error": {
+                "code": "idempotency_key_invalid",
+                "message": "The Idempotency-Key is not 16 to 128 printable ASCII characters.",
+                "fix": "Send a fresh UUID as the Idempotency-Key of each attempt, the same one on every retry of it.",
+                "docs_url": "[docs]", "request_id": "[request id]",
+            } }]),
+            "{}",
+            String::from_utf8_lossy(&key)
+        );
+    }
+}
+
+#[tokio::test]
+async fn any_printable_key_of_16_to_128_characters_is_one() {
+    let campaign = TestCampaign::plain().await;
+    let keys = [
+        "sixteen symbols!",
+        &"x".repeat(128),
+        "a#b|c;d,e\\f{g}'h\"i",
+        "0b0a6f6e-6a53-4a0e-8f0e-0d6f4f1f2a3b",
+    ];
+    for (key, number) in keys.into_iter().zip(1..) {
+        let attempt = Attempt::new(&campaign, number);
+        let sending = attempt.good().without("idempotency-key").header("idempotency-key", key);
+        assert_eq!(sending.clone().send().await.header("idempotent-replayed"), None, "{key}");
+        let again = sending.send().await;
+        assert_eq!(again.header("idempotent-replayed"), Some("true"), "{key}");
+        assert_eq!(again.field("message_key"), "entered", "{key}");
+    }
+}
+
+#[tokio::test]
+async fn a_quoted_key_is_the_bare_one() {
+    let campaign = TestCampaign::plain().await;
+    let attempt = Attempt::new(&campaign, 1);
+    let bare = attempt.good().send().await;
+    let quoted = format!("\"{}\"", attempt.key);
+    let quoted = attempt.good().without("idempotency-key").header("idempotency-key", quoted);
+    let again = quoted.clone().send().await;
+    assert_eq!(again.header("idempotent-replayed"), Some("true"));
+    assert_eq!(again.json(), bare.json());
+    let other = attempt.body_with("region", json!("Kigoma"));
+    assert_eq!(quoted.json(&other).send().await.error_code(), "idempotency_key_reused");
+}
+
+#[tokio::test]
+async fn a_key_is_told_apart_by_case() {
+    let campaign = TestCampaign::plain().await;
+    let send = |key: &str, number: u32| {
+        let sending = campaign.submission(&phone(number), &campaign.code(u64::from(number)));
+        sending.without("idempotency-key").header("idempotency-key", key).send()
+    };
+    assert_eq!(send("Sixteen-Symbols-1", 1).await.field("message_key"), "entered");
+    let other = send("sixteen-symbols-1", 2).await;
+    assert_eq!((other.field("message_key"), other.header("idempotent-replayed")), (json!("entered"), None));
+}
+
+#[tokio::test]
+async fn a_header_that_comes_twice_is_one_key_of_both_values() {
+    let campaign = TestCampaign::plain().await;
+    let attempt = Attempt::new(&campaign, 1);
+    let twice = attempt.good().header("idempotency-key", &attempt.key);
+    let first = twice.clone().send().await;
+    assert_eq!((first.field("message_key"), first.header("idempotent-replayed")), (json!("entered"), None));
+    assert_eq!(twice.send().await.header("idempotent-replayed"), Some("true"));
+    let once = attempt.good().send().await;
+    assert_eq!(once.header("idempotent-replayed"), None, "the one value alone was never sent");
+    assert_eq!((once.field("replayed"), once.field("id")), (json!(true), first.field("id")));
+}

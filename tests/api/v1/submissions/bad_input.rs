@@ -1,0 +1,320 @@
+//! `POST /api/v1/submissions`: fields at fault, one by one and in the order of the checks.
+
+use common::domain::campaign::CodePolicy;
+use serde_json::{Value, json};
+use service_tests::attempt::Attempt;
+use service_tests::campaign::{TestCampaign, body, fresh_key, phone};
+use service_tests::http::Sending;
+
+type Refusal = (u16, String, Option<String>);
+
+fn at_fault(field: &str) -> Refusal {
+    (422, "validation_failed".to_owned(), Some(field.to_owned()))
+}
+
+fn refused(code: &str, field: &str) -> Refusal {
+    (422, code.to_owned(), Some(field.to_owned()))
+}
+
+/// Sends the good request with each of these values in one field; each has to be refused so, and to
+/// leave nothing behind.
+async fn spoil(field: &str, values: &[Value], expected: Refusal) {
+    let campaign = TestCampaign::plain().await;
+    for (value, number) in values.iter().zip(1..) {
+        let attempt = Attempt::new(&campaign, number);
+        let body = attempt.body_with(field, value.clone());
+        let reply = attempt.spoilt(attempt.good().json(&body)).await;
+        assert_eq!(reply.refusal(), expected, "{field} = {value}");
+    }
+}
+
+/// Sends the good request with each of these values in one field; each has to enter.
+async fn accept(field: &str, values: &[Value]) {
+    let campaign = TestCampaign::plain().await;
+    for (value, number) in values.iter().zip(1..) {
+        let attempt = Attempt::new(&campaign, number);
+        let reply = attempt.good().json(&attempt.body_with(field, value.clone())).send().await;
+        assert_eq!(reply.status, 200, "{field} = {value}: {}", reply.text);
+        assert_eq!(reply.field("message_key"), "entered", "{field} = {value}");
+    }
+}
+
+#[tokio::test]
+async fn a_phone_of_the_wrong_shape_is_named() {
+    let wrong = [
+        json!(null),
+        json!(712_345_678),
+        json!(1e300),
+        json!(true),
+        json!(["0712345678"]),
+        json!({ "number": "0712345678" }),
+        json!(""),
+        json!("07123456"),
+        json!("+255 712 345 6789"),
+        json!("é".repeat(17)),
+        json!("0712345678\u{0}"),
+        json!("0712\n345678"),
+        json!("071234567\u{85}"),
+    ];
+    spoil("phone", &wrong, at_fault("phone")).await;
+}
+
+#[tokio::test]
+async fn a_phone_of_the_right_length_has_to_be_a_tanzanian_mobile_number() {
+    let wrong = [
+        json!("712345678"),
+        json!("+254712345678"),
+        json!("0812345678"),
+        json!("0602345678"),
+        json!("07123456789"),
+        json!("+2550712345678"),
+        json!("00255712345678"),
+        json!("0712E45678"),
+        json!("٠٧١٢٣٤٥٦٧٨"),
+        json!("é".repeat(9)),
+        json!("é".repeat(16)),
+        json!("0712\u{a0}345678"),
+    ];
+    spoil("phone", &wrong, refused("phone_invalid", "phone")).await;
+}
+
+#[tokio::test]
+async fn a_code_is_1_to_64_characters() {
+    let wrong = [
+        json!(7),
+        json!(10_u64.pow(18)),
+        json!(false),
+        json!(["x"]),
+        json!({}),
+        json!(""),
+        json!("x".repeat(65)),
+        json!("é".repeat(65)),
+        json!("🫖".repeat(65)),
+        json!("a\u{0}b"),
+        json!("a\tb"),
+        json!("a\u{1b}[31m"),
+    ];
+    spoil("code", &wrong, at_fault("code")).await;
+    // As many characters, but more bytes: codes nobody printed, not requests at fault.
+    let campaign = TestCampaign::plain().await;
+    for (code, number) in ["x".repeat(64), "é".repeat(64), "🫖".repeat(64)].iter().zip(1..) {
+        assert_eq!(campaign.outcome(&phone(number), code).await, "invalid");
+    }
+}
+
+#[tokio::test]
+async fn consent_is_true_and_nothing_else() {
+    let wrong = [
+        json!(null),
+        json!(false),
+        json!("true"),
+        json!(1),
+        json!(1.0),
+        json!("yes"),
+        json!([true]),
+        json!({ "consent": true }),
+    ];
+    spoil("consent", &wrong, refused("consent_required", "consent")).await;
+
+    let campaign = TestCampaign::plain().await;
+    let attempt = Attempt::new(&campaign, 1);
+    let absent = json!({ "phone": phone(1), "code": campaign.code(1), "Consent": true });
+    let reply = attempt.spoilt(attempt.good().json(&absent)).await;
+    assert_eq!(
+        reply.shown(),
+        json!([422, { "error": {
+            "code": "consent_required",
+            "message": "The consumer's consent is missing.",
+            "field": "consent",
+            "fix": "Send `\"consent\": true`, as a boolean, once the consumer has agreed.",
+            "docs_url": "[docs]", "request_id": "[request id]",
+        } }])
+    );
+}
+
+#[tokio::test]
+async fn a_region_is_at_most_80_characters() {
+    let wrong = [json!("é".repeat(81)), json!(7), json!([]), json!({}), json!("a\u{0}"), json!("a\r\nb")];
+    spoil("region", &wrong, at_fault("region")).await;
+    accept(
+        "region",
+        &[json!(null), json!(""), json!("Kigoma"), json!("é".repeat(80)), json!("🫖".repeat(80))],
+    )
+    .await;
+}
+
+#[tokio::test]
+async fn a_receipt_id_is_a_uuid_and_this_campaign_takes_none() {
+    let uuid = "0b0a6f6e-6a53-4a0e-8f0e-0d6f4f1f2a3b";
+    let wrong = [
+        json!(7),
+        json!(""),
+        json!("x"),
+        json!(uuid.replace('-', "")),
+        json!(format!("{{{uuid}}}")),
+        json!("é".repeat(36)),
+        json!("x".repeat(36)),
+        json!([uuid]),
+        json!(uuid),
+        json!(uuid.to_uppercase()),
+    ];
+    spoil("receipt_id", &wrong, at_fault("receipt_id")).await;
+    accept("receipt_id", &[json!(null)]).await;
+}
+
+#[tokio::test]
+async fn what_is_claimed_is_named_by_its_path() {
+    let item = json!({ "key": "chai", "qty": 1 });
+    spoil("claimed", &[json!("x"), json!(7), json!([]), json!(true)], at_fault("claimed")).await;
+    let items = |items: Value| json!({ "items": items });
+    let wrong = [items(json!("x")), items(json!({})), items(json!(vec![item.clone(); 41]))];
+    spoil("claimed", &wrong, at_fault("claimed.items")).await;
+    let wrong = [items(json!([null])), items(json!(["chai"])), items(json!([[]]))];
+    spoil("claimed", &wrong, at_fault("claimed.items[0]")).await;
+    let keys = [json!(null), json!(7), json!(""), json!("x".repeat(65)), json!("a\u{0}"), json!({})];
+    let wrong = keys.map(|key| items(json!([{ "key": key, "qty": 1 }])));
+    spoil("claimed", &wrong, at_fault("claimed.items[0].key")).await;
+    let numbers = [
+        json!(null),
+        json!(0),
+        json!(100),
+        json!(-1),
+        json!(1.5),
+        json!("1"),
+        json!(true),
+        json!(1e30),
+        json!(u64::MAX),
+        json!(i64::MIN),
+        json!([1]),
+    ];
+    let wrong = numbers.map(|qty| items(json!([item, { "key": "chai", "qty": qty }])));
+    spoil("claimed", &wrong, at_fault("claimed.items[1].qty")).await;
+    let branches = [json!(7), json!("é".repeat(121)), json!("a\u{0}"), json!({})];
+    let wrong = branches.map(|branch| json!({ "items": [item], "branch": branch }));
+    spoil("claimed", &wrong, at_fault("claimed.branch")).await;
+}
+
+#[tokio::test]
+async fn what_is_claimed_may_be_as_much_as_it_may_be() {
+    let item = |qty: u32| json!({ "key": "é".repeat(64), "qty": qty, "colour": null });
+    let claims = [
+        json!(null),
+        json!({}),
+        json!({ "items": null, "branch": null }),
+        json!({ "items": [], "branch": "" }),
+        json!({ "items": [item(1), item(99)], "branch": "é".repeat(120), "till": 7 }),
+        json!({ "items": vec![item(7); 40] }),
+    ];
+    accept("claimed", &claims).await;
+}
+
+#[tokio::test]
+async fn huge_numbers_are_numbers_of_the_wrong_size() {
+    let campaign = TestCampaign::plain().await;
+    let thirty_digits = "1".repeat(31);
+    for (qty, number) in
+        [&thirty_digits, "1e30", "-1", "1.5", "1e-7", "99999999999999999999"].into_iter().zip(1..)
+    {
+        let attempt = Attempt::new(&campaign, number);
+        let text = attempt.body_with("claimed", json!({ "items": [{ "key": "chai", "qty": "QTY" }] }));
+        let text = text.to_string().replace("\"QTY\"", qty);
+        let reply = attempt.spoilt(attempt.good().raw(text)).await;
+        assert_eq!(reply.refusal(), at_fault("claimed.items[0].qty"), "{qty}");
+    }
+}
+
+#[tokio::test]
+async fn fields_that_nobody_asked_for_are_ignored() {
+    let campaign = TestCampaign::plain().await;
+    let attempt = Attempt::new(&campaign, 1);
+    let mut body = attempt.body();
+    for (name, value) in [("", json!({})), ("\u{0}", json!([1e300])), ("state", json!("rejected"))] {
+        body[name] = value;
+    }
+    let reply = attempt.good().json(&body).send().await;
+    assert_eq!(reply.field("message_key"), "entered", "{}", reply.text);
+}
+
+#[tokio::test]
+async fn a_field_that_comes_twice_is_read_once() {
+    let campaign = TestCampaign::plain().await;
+    let twice = |first: &str, last: &str| {
+        let code = campaign.code(1);
+        let text = format!(
+            "{{\"phone\":\"{}\",\"code\":\"{code}\",\"consent\":{first},\"consent\":{last}}}",
+            phone(1)
+        );
+        campaign.submission("", "").raw(text)
+    };
+    assert_eq!(twice("true", "false").send().await.error_code(), "consent_required", "the last one counts");
+    assert_eq!(twice("false", "true").send().await.field("message_key"), "entered");
+}
+
+#[tokio::test]
+async fn a_sentinel_with_a_live_key_is_refused_and_leaves_nothing() {
+    let campaign = TestCampaign::plain().await;
+    for (code, number) in ["TEST-0-VALID", " test-0-anything", "TEST-0-"].into_iter().zip(1..) {
+        let attempt = Attempt::new(&campaign, number);
+        let bad = attempt.with_key(&campaign.live_key).json(&attempt.body_with("code", json!(code)));
+        let reply = bad.send().await;
+        assert_eq!(reply.refusal(), refused("sentinel_with_live_key", "code"), "{code}");
+        let good = attempt.with_key(&campaign.live_key).send().await;
+        assert_eq!(good.field("message_key"), "entered", "{code}");
+        assert_eq!(good.header("idempotent-replayed"), None, "{code}");
+    }
+}
+
+#[tokio::test]
+async fn each_check_comes_after_the_one_before() {
+    let campaign = TestCampaign::plain().await;
+    let uuid = "0b0a6f6e-6a53-4a0e-8f0e-0d6f4f1f2a3b";
+    let mut sending = campaign.live("POST", "/api/v1/submissions").header("content-type", "text/plain");
+    sending = sending.raw("not JSON");
+    assert_eq!(sending.clone().send().await.error_code(), "idempotency_key_required");
+    let short = sending.clone().header("idempotency-key", "short");
+    assert_eq!(short.send().await.error_code(), "idempotency_key_invalid");
+    let key = fresh_key();
+    sending = sending.header("idempotency-key", &key);
+    let message = async |sending: &Sending| {
+        sending.clone().send().await.field("error")["message"].as_str().expect("a message").to_owned()
+    };
+    assert!(message(&sending).await.contains("Content-Type"));
+    sending = sending.without("content-type").header("content-type", "application/json");
+    assert!(message(&sending).await.contains("not valid JSON"));
+
+    let mut body = json!({
+        "phone": "short", "code": "", "consent": "yes", "region": 7, "receipt_id": "x",
+        "claimed": { "items": [{ "key": "", "qty": 0 }, { "key": "chai", "qty": 100 }], "branch": 7 },
+    });
+    let steps: [(Refusal, &str, Value); 12] = [
+        (at_fault("phone"), "/phone", json!("0812345678")),
+        (refused("phone_invalid", "phone"), "/phone", json!(phone(1))),
+        (at_fault("code"), "/code", json!("TEST-0-VALID")),
+        (refused("consent_required", "consent"), "/consent", json!(true)),
+        (at_fault("region"), "/region", json!("Kigoma")),
+        (at_fault("receipt_id"), "/receipt_id", json!(uuid)),
+        (at_fault("claimed.items[0].key"), "/claimed/items/0/key", json!("chai")),
+        (at_fault("claimed.items[0].qty"), "/claimed/items/0/qty", json!(1)),
+        (at_fault("claimed.items[1].qty"), "/claimed/items/1/qty", json!(1)),
+        (at_fault("claimed.branch"), "/claimed/branch", json!("Posta")),
+        (refused("sentinel_with_live_key", "code"), "/code", json!(null)),
+        (at_fault("code"), "/code", json!(campaign.code(1))),
+    ];
+    for (expected, field, better) in steps {
+        assert_eq!(sending.clone().json(&body).send().await.refusal(), expected);
+        *body.pointer_mut(field).expect("a field") = better;
+    }
+    assert_eq!(sending.clone().json(&body).send().await.refusal(), at_fault("receipt_id"));
+    body["receipt_id"] = json!(null);
+    let entered = sending.json(&body).send().await;
+    assert_eq!(entered.field("message_key"), "entered", "the same Idempotency-Key all along");
+    assert_eq!(entered.header("idempotent-replayed"), None);
+}
+
+#[tokio::test]
+async fn a_campaign_without_codes_ignores_one_but_not_one_of_the_wrong_shape() {
+    let campaign = TestCampaign::with(|config| config.code = CodePolicy::None).await;
+    let send = async |body: Value| campaign.submission("", "").json(&body).send().await;
+    assert_eq!(send(body(&phone(1), "")).await.refusal(), at_fault("code"));
+    assert_eq!(send(body(&phone(1), "no such code")).await.field("message_key"), "entered");
+}

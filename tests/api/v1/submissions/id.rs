@@ -1,0 +1,150 @@
+//! `GET /api/v1/submissions/{id}`.
+
+use std::time::Duration;
+
+use serde_json::{Value, json};
+use service_tests::campaign::{TestCampaign, phone, plain};
+use service_tests::http::Reply;
+use service_tests::service::Service;
+
+/// Reads a submission with the test key.
+async fn read(campaign: &TestCampaign, id: &str) -> Reply {
+    campaign.test("GET", &format!("/api/v1/submissions/{id}")).send().await
+}
+
+/// Submits and gives back the whole submission.
+async fn submitted(campaign: &TestCampaign, phone: &str, code: &str) -> Value {
+    let reply = campaign.submit(phone, code).await;
+    assert_eq!(reply.status, 200, "{}", reply.text);
+    reply.json()
+}
+
+fn id_of(submission: &Value) -> &str {
+    submission["id"].as_str().expect("an id")
+}
+
+#[tokio::test]
+async fn an_entered_consumer_is_read_as_created() {
+    let campaign = TestCampaign::plain().await;
+    let created = submitted(&campaign, &phone(1), &campaign.code(1)).await;
+    let reply = read(&campaign, id_of(&created)).await;
+    assert_eq!(reply.json(), created);
+    assert_eq!(
+        reply.shown(),
+        json!([200, {
+            "id": "[uuid]", "ref": "[ref]", "campaign": "[slug]", "livemode": false,
+            "state": "accepted", "review_status": null, "display_status": "entered",
+            "message_key": "entered",
+            "message": "You are in! Keep your code until the campaign ends.",
+            "reasons": [], "entries": 1, "instant_win": null, "terminal": true,
+            "poll_after_seconds": null, "replayed": false, "receipt": null, "upstream": null,
+            "created_at": "[time]", "updated_at": "[time]",
+        }])
+    );
+}
+
+#[tokio::test]
+async fn a_refused_consumer_is_read_as_created() {
+    let campaign = TestCampaign::plain().await;
+    let created = submitted(&campaign, &phone(1), "no such code").await;
+    let reply = read(&campaign, id_of(&created)).await;
+    assert_eq!(reply.json(), created);
+    assert_eq!(
+        reply.shown(),
+        json!([200, {
+            "id": "[uuid]", "ref": "[ref]", "campaign": "[slug]", "livemode": false,
+            "state": "rejected", "review_status": null, "display_status": "not_accepted",
+            "message_key": "invalid",
+            "message": "This code is not valid. Check it and try again.",
+            "reasons": ["invalid"], "entries": 0, "instant_win": null, "terminal": true,
+            "poll_after_seconds": null, "replayed": false, "receipt": null, "upstream": null,
+            "created_at": "[time]", "updated_at": "[time]",
+        }])
+    );
+}
+
+#[tokio::test]
+async fn times_are_the_moment_of_creation_in_utc() {
+    let service = Service::at_noon();
+    let campaign = TestCampaign::on(&service, plain()).await;
+    service.clock.advance(Duration::from_millis(7));
+    let created = submitted(&campaign, &phone(1), &campaign.code(1)).await;
+    service.clock.advance(Duration::from_secs(3600));
+    let read = read(&campaign, id_of(&created)).await.json();
+    assert_eq!(read["created_at"], "2050-06-15T12:00:00.007Z");
+    assert_eq!(read["updated_at"], "2050-06-15T12:00:00.007Z");
+}
+
+#[tokio::test]
+async fn the_message_is_in_the_language_of_the_request_that_reads() {
+    let campaign = TestCampaign::plain().await;
+    let created = submitted(&campaign, &phone(1), &campaign.code(1)).await;
+    let path = format!("/api/v1/submissions/{}", id_of(&created));
+    let swahili = "Umeingia kwenye shindano! Tunza namba yako hadi kampeni itakapoisha.";
+    let reply = campaign.test("GET", &path).header("accept-language", "sw-TZ").send().await;
+    assert_eq!(reply.field("message"), swahili);
+    let reply = campaign.test("GET", &format!("{path}?locale=sw")).send().await;
+    assert_eq!(reply.field("message"), swahili);
+}
+
+#[tokio::test]
+async fn an_id_is_read_in_upper_case_and_percent_encoded_as_well() {
+    let campaign = TestCampaign::plain().await;
+    let created = submitted(&campaign, &phone(1), &campaign.code(1)).await;
+    let id = id_of(&created);
+    let encoded: String = id.bytes().map(|byte| format!("%{byte:02X}")).collect();
+    for spelling in [id.to_uppercase(), id.replace('-', "%2D"), id.replace('-', "%2d"), encoded] {
+        let reply = read(&campaign, &spelling).await;
+        assert_eq!((reply.status.as_u16(), reply.json()), (200, created.clone()), "{spelling}");
+    }
+}
+
+#[tokio::test]
+async fn what_is_not_a_uuid_is_not_found() {
+    let campaign = TestCampaign::plain().await;
+    let created = submitted(&campaign, &phone(1), &campaign.code(1)).await;
+    let id = id_of(&created);
+    for other in [
+        "none",
+        "lookup",
+        "0",
+        "%00",
+        "%ff%fe",
+        "%zz",
+        "%",
+        "..%2Fcampaign",
+        "%F0%9F%AB%96",
+        &id.replace('-', ""),
+        &format!("%7B{id}%7D"),
+        &format!("urn:uuid:{id}"),
+        &format!("{id}%00"),
+        &format!("%20{id}"),
+        &format!("{id}%2F"),
+        &id[..35],
+        &format!("{id}0"),
+        &"x".repeat(2000),
+        "00000000-0000-0000-0000-000000000000",
+    ] {
+        let reply = read(&campaign, other).await;
+        assert_eq!(
+            reply.shown(),
+            json!([404, { "error": {
+                "code": "not_found",
+                "message": "There is nothing here under this key.",
+                "fix": "Check the path and the id, and that the record was made with a key of the same \
+                        campaign and environment.",
+                "docs_url": "[docs]", "request_id": "[request id]",
+            } }]),
+            "{other}"
+        );
+    }
+}
+
+#[tokio::test]
+async fn the_phone_and_the_code_are_in_no_reply() {
+    let campaign = TestCampaign::plain().await;
+    let code = campaign.code(1);
+    let created = submitted(&campaign, &phone(1), &code).await;
+    let text = read(&campaign, id_of(&created)).await.text;
+    assert!(!text.contains(&phone(1)[4..]) && !text.contains(&code), "{text}");
+}

@@ -1,0 +1,220 @@
+//! `POST /api/v1/submissions/lookup`: what a phone sees of itself.
+
+use std::time::Duration;
+
+use common::domain::campaign::{CodePolicy, PhoneLimits};
+use common::domain::message::MessageKey;
+use common::domain::scope::Environment;
+use serde_json::{Value, json};
+use service_tests::campaign::{TestCampaign, body, fresh_key, phone, plain};
+use service_tests::service::Service;
+
+const PATH: &str = "/api/v1/submissions/lookup";
+
+/// A field of each submission listed, in the order of the list.
+fn each(reply: &Value, field: &str) -> Vec<Value> {
+    let list = reply["submissions"].as_array().expect("a list");
+    list.iter().map(|submission| submission[field].clone()).collect()
+}
+
+#[tokio::test]
+async fn a_phone_never_seen_has_an_empty_list() {
+    let campaign = TestCampaign::plain().await;
+    let reply = campaign.lookup(&phone(1)).send().await;
+    assert_eq!(
+        reply.shown(),
+        json!([200, { "submissions": [], "total_entries": 0, "timezone": "Africa/Dar_es_Salaam" }])
+    );
+}
+
+#[tokio::test]
+async fn submissions_are_listed_newest_first_refused_ones_among_them() {
+    let service = Service::at_noon();
+    let mut config = plain();
+    config.entries_per_submission = 3;
+    config.limits = PhoneLimits { phone_daily: Some(2), phone_total: None };
+    let campaign = TestCampaign::on(&service, config).await;
+    let mut created = Vec::new();
+    for code in [&campaign.code(1), "no such code", "TEST-0-INSTANT-WIN", &campaign.code(2)] {
+        created.insert(0, campaign.submit(&phone(1), code).await.json());
+        service.clock.advance(Duration::from_millis(1));
+    }
+    campaign.submit(&phone(2), &campaign.code(3)).await;
+
+    let reply = campaign.lookup(&phone(1)).send().await;
+    let json = reply.json();
+    for field in ["id", "ref", "display_status", "message", "entries"] {
+        let expected: Vec<_> = created.iter().map(|submission| submission[field].clone()).collect();
+        assert_eq!(each(&json, field), expected, "{field}");
+    }
+    let entry = |status: &str, message: &str, entries: u32| {
+        json!({
+            "id": "[uuid]", "ref": "[ref]", "date": "[date]",
+            "display_status": status, "message": message, "entries": entries,
+        })
+    };
+    assert_eq!(
+        reply.shown(),
+        json!([200, {
+            "submissions": [
+                entry("not_accepted", "You have reached today's limit. Try again tomorrow.", 0),
+                entry(
+                    "entered",
+                    "Congratulations, you have won an instant prize! We will contact you on this number.",
+                    3,
+                ),
+                entry("not_accepted", "This code is not valid. Check it and try again.", 0),
+                entry("entered", "You are in! Keep your code until the campaign ends.", 3),
+            ],
+            "total_entries": 6,
+            "timezone": "Africa/Dar_es_Salaam",
+        }])
+    );
+}
+
+#[tokio::test]
+async fn a_replay_is_listed_once() {
+    let campaign = TestCampaign::plain().await;
+    for _ in 0..3 {
+        assert_eq!(campaign.outcome(&phone(1), &campaign.code(1)).await, "entered");
+    }
+    let reply = campaign.lookup(&phone(1)).send().await.json();
+    assert_eq!((each(&reply, "entries"), &reply["total_entries"]), (vec![json!(1)], &json!(1)));
+}
+
+#[tokio::test]
+async fn the_latest_fifty_are_listed_and_the_entries_of_all_are_counted() {
+    let service = Service::at_noon();
+    let mut config = plain();
+    config.code = CodePolicy::None;
+    let campaign = TestCampaign::on(&service, config).await;
+    let mut ids = Vec::new();
+    for _ in 0..53 {
+        let sending = campaign.test("POST", "/api/v1/submissions").header("idempotency-key", fresh_key());
+        let reply = sending.json(&json!({ "phone": phone(1), "consent": true })).send().await;
+        ids.insert(0, reply.field("id"));
+        service.clock.advance(Duration::from_millis(1));
+    }
+    let reply = campaign.lookup(&phone(1)).send().await.json();
+    assert_eq!(each(&reply, "id"), ids[..50]);
+    assert_eq!(reply["total_entries"], 53);
+}
+
+#[tokio::test]
+async fn the_date_is_the_campaigns_own_day() {
+    let service = Service::at_noon();
+    let mut in_auckland = plain();
+    in_auckland.timezone = "Pacific/Auckland".to_owned().try_into().expect("a zone");
+    let here = TestCampaign::on(&service, plain()).await;
+    let in_auckland = TestCampaign::on(&service, in_auckland).await;
+
+    // The last millisecond before midnight in Dar es Salaam, and midnight.
+    service.clock.advance(Duration::from_secs(9 * 60 * 60) - Duration::from_millis(1));
+    for serial in [1, 2] {
+        for campaign in [&here, &in_auckland] {
+            assert_eq!(campaign.outcome(&phone(1), &campaign.code(serial)).await, "entered");
+        }
+        service.clock.advance(Duration::from_millis(1));
+    }
+
+    let listed = here.lookup(&phone(1)).send().await.json();
+    assert_eq!(each(&listed, "date"), ["2050-06-16", "2050-06-15"]);
+    assert_eq!(listed["timezone"], "Africa/Dar_es_Salaam");
+    let listed = in_auckland.lookup(&phone(1)).send().await.json();
+    assert_eq!(each(&listed, "date"), ["2050-06-16", "2050-06-16"], "it is nine in the morning there");
+    assert_eq!(listed["timezone"], "Pacific/Auckland");
+}
+
+#[tokio::test]
+async fn a_phone_may_be_typed_in_any_way() {
+    let campaign = TestCampaign::plain().await;
+    let created = campaign.submit("0712 345 678", &campaign.code(1)).await;
+    for typed in ["0712345678", "+255712345678", "255712345678", "(0712) 345-678"] {
+        let reply = campaign.lookup(typed).send().await.json();
+        assert_eq!(each(&reply, "id"), [created.field("id")], "{typed}");
+    }
+}
+
+#[tokio::test]
+async fn messages_are_in_the_language_of_the_request_and_the_campaigns_words() {
+    let campaign = TestCampaign::with(|config| {
+        config.messages.sw.insert(MessageKey::Entered, "Karibu chai!".to_owned());
+    })
+    .await;
+    campaign.submit(&phone(1), &campaign.code(1)).await;
+    campaign.submit(&phone(2), "no such code").await;
+    let swahili = campaign.lookup(&phone(1)).header("accept-language", "sw").send().await.json();
+    assert_eq!(each(&swahili, "message"), ["Karibu chai!"]);
+    let english = campaign.lookup(&phone(1)).send().await.json();
+    assert_eq!(each(&english, "message"), ["You are in! Keep your code until the campaign ends."]);
+    let by_locale = campaign.test("POST", &format!("{PATH}?locale=sw")).json(&json!({ "phone": phone(2) }));
+    let by_locale = by_locale.send().await.json();
+    assert_eq!(each(&by_locale, "message"), ["Namba hii si sahihi. Iangalie vizuri kisha ujaribu tena."]);
+}
+
+#[tokio::test]
+async fn a_phone_that_is_no_tanzanian_mobile_number_is_said_to_be_none() {
+    let campaign = TestCampaign::plain().await;
+    let reply = campaign.lookup("+254712345678").send().await;
+    assert_eq!(
+        reply.shown(),
+        json!([422, { "error": {
+            "code": "phone_invalid",
+            "message": "The phone is not a Tanzanian mobile number.",
+            "field": "phone",
+            "fix": "Ask for a mobile number such as 0712 345 678 or +255 712 345 678. Nothing was recorded.",
+            "docs_url": "[docs]", "request_id": "[request id]",
+        } }])
+    );
+    for other in ["0812345678", "071234567", "712345678", "07123456789", "nonsense!", "éééééééééééééééé"]
+    {
+        let refusal = campaign.lookup(other).send().await.refusal();
+        assert_eq!(refusal, (422, "phone_invalid".to_owned(), Some("phone".to_owned())), "{other}");
+    }
+}
+
+#[tokio::test]
+async fn a_phone_of_the_wrong_shape_is_named() {
+    let campaign = TestCampaign::plain().await;
+    for wrong in [
+        json!({}),
+        json!({ "phone": null }),
+        json!({ "phone": 255_712_345_678_u64 }),
+        json!({ "phone": ["0712345678"] }),
+        json!({ "phone": "" }),
+        json!({ "phone": "07123456" }),
+        json!({ "phone": "+255 712 345 6789" }),
+        json!({ "phone": "0712345678\u{0}" }),
+        json!({ "Phone": "0712345678" }),
+    ] {
+        let refusal = campaign.test("POST", PATH).json(&wrong).send().await.refusal();
+        let expected = (422, "validation_failed".to_owned(), Some("phone".to_owned()));
+        assert_eq!(refusal, expected, "{wrong}");
+    }
+    let reply = campaign.lookup("07123456").send().await;
+    assert_eq!(
+        reply.shown(),
+        json!([422, { "error": {
+            "code": "validation_failed",
+            "message": "The request is not in the expected shape. `phone` must be a string of 9 to 16 characters.",
+            "field": "phone",
+            "fix": "Correct the request; `field` names the first field at fault, when one is.",
+            "docs_url": "[docs]", "request_id": "[request id]",
+        } }])
+    );
+}
+
+#[tokio::test]
+async fn a_blocked_phone_sees_its_submissions_as_well() {
+    let campaign = TestCampaign::plain().await;
+    let scope = campaign.scope(Environment::Test);
+    let blocked = phone(1).parse().expect("a phone");
+    let now = campaign.service.clock.now();
+    campaign.service.tables.entrants.set_blocked(&scope, &blocked, true, now).await.expect("blocked");
+    let sending = campaign.test("POST", "/api/v1/submissions").header("idempotency-key", fresh_key());
+    let refused = sending.json(&body(&phone(1), &campaign.code(1))).send().await;
+    assert_eq!(refused.field("message_key"), "blocked");
+    let reply = campaign.lookup(&phone(1)).send().await.json();
+    assert_eq!(each(&reply, "id"), [refused.field("id")]);
+    assert_eq!(reply["total_entries"], 0);
+}

@@ -1,0 +1,158 @@
+//! `POST /api/v1/submissions/lookup`: 5 for one phone and 30 for one address range in any 10 minutes.
+
+use std::time::Duration;
+
+use futures_util::future::join_all;
+use serde_json::json;
+use service_tests::campaign::{TestCampaign, phone, plain};
+use service_tests::http::{Reply, Sending};
+use service_tests::service::Service;
+
+const PER_PHONE: usize = 5;
+const PER_RANGE: u32 = 30;
+
+/// A look-up of a phone by a consumer at this address.
+fn from(campaign: &TestCampaign, address: &str, number: u32) -> Sending {
+    campaign.lookup(&phone(number)).header("svc-client-ip", address)
+}
+
+/// Sends the same look-up so many times and counts those that were answered.
+async fn answered(sending: &Sending, times: usize) -> usize {
+    let mut answered = 0;
+    for _ in 0..times {
+        answered += usize::from(sending.clone().send().await.status == 200);
+    }
+    answered
+}
+
+fn is_refused(reply: &Reply, retry_after: &str) -> bool {
+    reply.status == 429 && reply.header("retry-after") == Some(retry_after)
+}
+
+#[tokio::test]
+async fn the_sixth_of_a_phone_is_told_when_there_is_room_again() {
+    let service = Service::at_noon();
+    let campaign = TestCampaign::on(&service, plain()).await;
+    assert_eq!(answered(&campaign.lookup(&phone(1)), PER_PHONE).await, PER_PHONE);
+    let refused = campaign.lookup(&phone(1)).send().await;
+    assert_eq!(
+        refused.shown(),
+        json!([429, { "error": {
+            "code": "rate_limited",
+            "message": "Too many requests.",
+            "fix": "Wait as long as Retry-After says, then send the request again.",
+            "docs_url": "[docs]", "request_id": "[request id]",
+        } }])
+    );
+    assert_eq!(refused.header("retry-after"), Some("600"));
+    service.clock.advance(Duration::from_secs(599));
+    assert!(is_refused(&campaign.lookup(&phone(1)).send().await, "1"), "a second early");
+    service.clock.advance(Duration::from_secs(1));
+    assert_eq!(answered(&campaign.lookup(&phone(1)), PER_PHONE + 1).await, PER_PHONE);
+}
+
+#[tokio::test]
+async fn a_phone_is_counted_however_it_is_typed_and_from_wherever() {
+    let service = Service::at_noon();
+    let campaign = TestCampaign::on(&service, plain()).await;
+    let spellings = ["0712345678", "255712345678", "+255712345678", "0712 345 678", "(0712) 345-678"];
+    for (typed, host) in spellings.into_iter().zip(1..) {
+        let lookup = campaign.lookup(typed).header("svc-client-ip", format!("41.59.{host}.7"));
+        assert_eq!(lookup.send().await.status, 200, "{typed}");
+    }
+    let elsewhere = campaign.lookup("0712.345.678").header("svc-client-ip", "41.60.1.7").send().await;
+    assert!(is_refused(&elsewhere, "600"));
+    assert_eq!(campaign.lookup("0712345679").send().await.status, 200, "another phone");
+}
+
+#[tokio::test]
+async fn a_phones_look_ups_do_not_burst_over_an_edge() {
+    let service = Service::at_noon();
+    let campaign = TestCampaign::on(&service, plain()).await;
+    let lookup = campaign.lookup(&phone(1));
+    assert_eq!(answered(&lookup, 1).await, 1);
+    service.clock.advance(Duration::from_secs(599));
+    assert_eq!(answered(&lookup, PER_PHONE).await, PER_PHONE - 1);
+    service.clock.advance(Duration::from_secs(1));
+    assert_eq!(answered(&lookup, PER_PHONE).await, 1, "the first one's place alone");
+    assert!(is_refused(&lookup.clone().send().await, "599"));
+}
+
+#[tokio::test]
+async fn the_thirty_first_of_a_range_is_refused_whatever_its_phone() {
+    let service = Service::at_noon();
+    let campaign = TestCampaign::on(&service, plain()).await;
+    for number in 0..PER_RANGE {
+        let address = format!("41.59.13.{number}");
+        assert_eq!(from(&campaign, &address, number).send().await.status, 200, "{number}");
+    }
+    assert!(is_refused(&from(&campaign, "41.59.13.255", 99).send().await, "600"));
+    assert_eq!(from(&campaign, "41.59.14.0", 99).send().await.status, 200, "another range");
+    assert_eq!(campaign.lookup(&phone(99)).send().await.status, 200, "the calling server's own count");
+    let another = TestCampaign::on(&service, plain()).await;
+    assert_eq!(from(&another, "41.59.13.1", 1).send().await.status, 200, "another campaign");
+    let live = campaign.live("POST", "/api/v1/submissions/lookup").json(&json!({ "phone": phone(1) }));
+    let live = live.header("svc-client-ip", "41.59.13.1");
+    assert_eq!(live.send().await.status, 200, "another environment");
+    let check = campaign.check("x").header("svc-client-ip", "41.59.13.1");
+    assert_eq!(check.send().await.status, 200, "another operation");
+}
+
+#[tokio::test]
+async fn a_look_up_that_its_phone_refuses_does_not_count_for_its_range() {
+    let service = Service::at_noon();
+    let campaign = TestCampaign::on(&service, plain()).await;
+    assert_eq!(answered(&from(&campaign, "41.59.13.7", 1), 40).await, PER_PHONE);
+    for number in 2..=26 {
+        assert_eq!(from(&campaign, "41.59.13.7", number).send().await.status, 200, "{number}");
+    }
+    assert_eq!(from(&campaign, "41.59.13.7", 27).send().await.status, 429, "5 and 25 are 30");
+}
+
+#[tokio::test]
+async fn a_look_up_that_its_range_refuses_does_not_count_for_its_phone() {
+    let service = Service::at_noon();
+    let campaign = TestCampaign::on(&service, plain()).await;
+    for number in 0..PER_RANGE {
+        assert_eq!(from(&campaign, "41.59.13.7", number).send().await.status, 200);
+    }
+    assert_eq!(answered(&from(&campaign, "41.59.13.7", 99), 10).await, 0);
+    assert_eq!(answered(&from(&campaign, "41.60.1.1", 99), PER_PHONE + 1).await, PER_PHONE);
+}
+
+#[tokio::test]
+async fn of_two_full_limits_the_longer_wait_is_told() {
+    let service = Service::at_noon();
+    let campaign = TestCampaign::on(&service, plain()).await;
+    assert_eq!(answered(&from(&campaign, "41.60.1.1", 1), PER_PHONE).await, PER_PHONE);
+    service.clock.advance(Duration::from_secs(100));
+    for number in 2..2 + PER_RANGE {
+        assert_eq!(from(&campaign, "41.59.13.7", number).send().await.status, 200);
+    }
+    let refused = from(&campaign, "41.59.13.7", 1).send().await;
+    assert!(is_refused(&refused, "600"), "the phone has room in 500 s, the range in 600: {refused:?}");
+    service.clock.advance(Duration::from_secs(600));
+    assert_eq!(from(&campaign, "41.59.13.7", 1).send().await.status, 200);
+}
+
+#[tokio::test]
+async fn many_at_once_are_no_more_than_the_limits() {
+    let service = Service::at_noon();
+    let campaign = TestCampaign::on(&service, plain()).await;
+    let replies = join_all((0..20).map(|_| from(&campaign, "41.59.13.7", 1).send())).await;
+    assert_eq!(replies.iter().filter(|reply| reply.status == 200).count(), PER_PHONE);
+    let replies = join_all((2..62).map(|number| from(&campaign, "41.59.14.7", number).send())).await;
+    let with = |status: u16| replies.iter().filter(|reply| reply.status == status).count();
+    assert_eq!((with(200), with(429)), (30, 30));
+}
+
+#[tokio::test]
+async fn a_request_at_fault_does_not_count() {
+    let service = Service::at_noon();
+    let campaign = TestCampaign::on(&service, plain()).await;
+    for _ in 0..=PER_RANGE {
+        let bad = campaign.lookup("0812345678").header("svc-client-ip", "41.59.13.7").send().await;
+        assert_eq!(bad.error_code(), "phone_invalid");
+    }
+    assert_eq!(answered(&from(&campaign, "41.59.13.7", 1), PER_PHONE + 1).await, PER_PHONE);
+}
