@@ -181,3 +181,141 @@ fn found(record: &CodeRecord, counts: bool, phone: Option<&Phone>) -> CodeFindin
         None => CodeFinding::Free,
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use proptest::prelude::*;
+
+    use super::*;
+    use crate::domain::codebook::{Batch, DEFAULT_CODE_SYMBOLS, Origin, SecretKey, printed};
+    use crate::domain::ids::SubmissionId;
+    use crate::store::codes::Claim;
+
+    /// Serial numbers 0 to 9 count, 10 to 19 are withdrawn; two batches are imported.
+    fn book() -> CodeBook {
+        let batch = |name: &str, origin, status, prize: Option<&str>| Batch {
+            name: name.to_owned(),
+            origin,
+            prize: prize.map(str::to_owned),
+            status,
+        };
+        let imported = Origin::Imported { count: 1 };
+        CodeBook {
+            minting_key: SecretKey::from_random([7; 32]),
+            digest_key: SecretKey::from_random([9; 32]),
+            symbols: DEFAULT_CODE_SYMBOLS,
+            minted: 20,
+            batches: vec![
+                batch("first", Origin::Minted { first: 0, count: 10 }, BatchStatus::Active, Some("A kettle")),
+                batch("void", Origin::Minted { first: 10, count: 10 }, BatchStatus::Void, Some("A kettle")),
+                batch("lost", imported, BatchStatus::Void, None),
+                batch("printed", imported, BatchStatus::Active, Some("A cup")),
+            ],
+        }
+    }
+
+    fn phone(last: u8) -> Phone {
+        format!("+25571234567{last}").parse().expect("a phone")
+    }
+
+    fn code(typed: &str) -> Code {
+        typed.parse().expect("a code")
+    }
+
+    fn minted(serial: u64) -> Code {
+        code(&printed(&book().cipher().expect("a length").encipher(serial).expect("in range")))
+    }
+
+    fn of(code: &Code, batch: Option<&str>) -> Candidate {
+        Candidate::of(code, Some(&phone(1)), Some(&book()), batch)
+    }
+
+    #[test]
+    fn a_withdrawn_code_has_a_name_but_no_prize() {
+        let named = |serial, prize: Option<&str>, counts| Candidate::Named {
+            name: CodeName::Minted(serial),
+            prize: prize.map(str::to_owned),
+            counts,
+        };
+        assert_eq!(of(&minted(9), None), named(9, Some("A kettle"), true));
+        assert_eq!(of(&minted(10), None), named(10, None, false));
+        assert_eq!(Candidate::of(&minted(9), None, None, None), Candidate::Unknown, "without a book");
+    }
+
+    #[test]
+    fn an_imported_code_is_taken_for_one_of_the_likely_batch_until_its_own_is_known() {
+        let imported = code("CHAI-2026");
+        let batch_of = |known| match of(&imported, known) {
+            Candidate::Named { name: CodeName::Imported { batch, .. }, prize, counts } => {
+                Some((batch, prize, counts))
+            }
+            _ => None,
+        };
+        let printed = Some(("printed".to_owned(), Some("A cup".to_owned()), true));
+        assert_eq!(batch_of(None), printed);
+        assert_eq!(batch_of(Some("printed")), printed);
+        assert_eq!(batch_of(Some("lost")), Some(("lost".to_owned(), None, false)));
+        assert_eq!(batch_of(Some("first")), None, "a batch of minted codes");
+        assert_eq!(batch_of(Some("none")), None);
+    }
+
+    #[test]
+    fn a_sentinel_is_each_phones_own() {
+        let name = |typed: &str, phone: &Phone| {
+            Candidate::of(&code(typed), Some(phone), None, None).name().cloned().expect("a name")
+        };
+        assert_eq!(name("TEST-0-VALID", &phone(1)), name("test-0-valid", &phone(1)));
+        assert_ne!(name("TEST-0-VALID", &phone(1)), name("TEST-0-VALID", &phone(2)));
+        assert_ne!(name("TEST-0-VALID.1", &phone(1)), name("TEST-0-VALID.2", &phone(1)));
+        let win = Candidate::of(&code("TEST-0-INSTANT-WIN"), Some(&phone(1)), None, None);
+        assert_eq!(win.prize(), Some(SENTINEL_PRIZE));
+        let nobodys = Candidate::of(&code("TEST-0-VALID"), None, Some(&book()), None);
+        assert_eq!(nobodys.finding(&CodeStanding::Free, None), CodeFinding::Free);
+        let refused = Candidate::of(&code("TEST-0-BLOCKED"), None, None, None);
+        assert_eq!(refused, Candidate::Asked(MessageKey::Blocked));
+    }
+
+    #[test]
+    fn a_code_that_would_have_to_have_a_record_and_has_none_is_wrong() {
+        let imported = of(&code("CHAI-2026"), None);
+        assert_eq!(imported.finding(&CodeStanding::NotThere, None), CodeFinding::Wrong);
+        assert_eq!(of(&minted(9), None).finding(&CodeStanding::Free, None), CodeFinding::Free);
+        assert_eq!(of(&minted(10), None).finding(&CodeStanding::Free, None), CodeFinding::Wrong);
+    }
+
+    proptest! {
+        #[test]
+        fn only_the_owner_hears_of_a_code_that_does_not_count(
+            serial in 0u64..20, owner in prop::option::of(1u8..=2), redeemed in any::<bool>(), voided in any::<bool>()
+        ) {
+            let submission_id = SubmissionId::from_random([3; 16]);
+            let claim = owner.map(|owner| Claim { phone: phone(owner), submission_id, redeemed });
+            let record = CodeRecord { claim, batch: None, voided };
+            let finding = of(&minted(serial), None).finding(&CodeStanding::There(record), Some(&phone(1)));
+            let expected = match owner {
+                Some(1) => CodeFinding::Yours(submission_id),
+                _ if voided || serial >= 10 => CodeFinding::Wrong,
+                Some(_) if redeemed => CodeFinding::Redeemed,
+                Some(_) => CodeFinding::Held,
+                None => CodeFinding::Free,
+            };
+            prop_assert_eq!(finding, expected);
+        }
+
+        #[test]
+        fn nothing_typed_is_taken_for_a_minted_code_but_one(typed in "[2-9A-Za-z -]{1,16}") {
+            let candidate = of(&code(&typed), None);
+            if let Some(CodeName::Minted(serial)) = candidate.name() {
+                prop_assert_eq!(minted(*serial).normal(), code(&typed).normal());
+            }
+        }
+
+        #[test]
+        fn a_minted_code_is_itself_however_it_is_typed(serial in 0u64..20, lower in any::<bool>(), gap in "[ -]{0,3}") {
+            let normal = minted(serial).normal();
+            let spread: String = normal.chars().flat_map(|symbol| [symbol.to_string(), gap.clone()]).collect();
+            let typed = if lower { spread.to_lowercase() } else { spread };
+            prop_assert_eq!(of(&code(&typed), None), of(&minted(serial), None));
+        }
+    }
+}

@@ -160,23 +160,32 @@ impl fmt::Debug for Zone {
 }
 
 #[cfg(test)]
-mod tests {
-    use super::*;
-
-    fn campaign(paused: bool, start: Option<i64>, end: Option<i64>) -> Campaign {
-        Campaign {
+impl Campaign {
+    /// A live campaign with service codes and no limits, for tests to change.
+    pub(crate) fn example() -> Self {
+        Self {
             slug: "demo".parse().expect("a slug"),
             name: "Demo".to_owned(),
             brand: "Demo".to_owned(),
             timezone: "Africa/Dar_es_Salaam".to_owned().try_into().expect("a zone"),
-            paused,
-            window: Window { start: start.map(Moment::from_millis), end: end.map(Moment::from_millis) },
+            paused: false,
+            window: Window::default(),
             code: CodePolicy::Service,
             limits: PhoneLimits::default(),
             entries_per_submission: 1,
             wrong_codes: WrongCodeLimit::default(),
             messages: MessageOverrides::default(),
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn campaign(paused: bool, start: Option<i64>, end: Option<i64>) -> Campaign {
+        let window = Window { start: start.map(Moment::from_millis), end: end.map(Moment::from_millis) };
+        Campaign { paused, window, ..Campaign::example() }
     }
 
     #[test]

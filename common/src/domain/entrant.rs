@@ -73,3 +73,99 @@ pub struct WrongCodes {
     /// Until when codes are refused unheard; `None` while there is room for another.
     pub throttled_until: Option<Moment>,
 }
+
+#[cfg(test)]
+mod tests {
+    use proptest::prelude::*;
+
+    use super::*;
+
+    const MINUTE: i64 = 60_000;
+
+    fn campaign(count: u32, minutes: u32) -> Campaign {
+        Campaign { wrong_codes: WrongCodeLimit { count, minutes }, ..Campaign::example() }
+    }
+
+    fn at(millis: i64) -> Moment {
+        Moment::from_millis(millis)
+    }
+
+    /// A phone that sends one more wrong code.
+    fn guess(entrant: &mut Entrant, campaign: &Campaign, now: Moment) {
+        let WrongCodes { log, throttled_until } = entrant.with_wrong_code(campaign, now);
+        entrant.wrong_codes = log;
+        entrant.throttled_until = throttled_until.or(entrant.throttled_until);
+    }
+
+    #[test]
+    fn the_blocklist_comes_before_the_throttle() {
+        let throttled = Entrant { throttled_until: Some(at(10)), ..Entrant::default() };
+        assert_eq!(throttled.barred(at(9)), Some(MessageKey::RateLimited));
+        assert_eq!(throttled.barred(at(10)), None, "the end of the wait is not part of it");
+        let blocked = Entrant { blocked: true, ..throttled };
+        assert_eq!(blocked.barred(at(9)), Some(MessageKey::Blocked));
+        assert_eq!(blocked.barred(at(10)), Some(MessageKey::Blocked));
+    }
+
+    #[test]
+    fn the_last_wrong_code_of_the_limit_throttles_until_the_first_is_old_enough() {
+        let campaign = campaign(3, 1);
+        let mut entrant = Entrant::default();
+        guess(&mut entrant, &campaign, at(0));
+        guess(&mut entrant, &campaign, at(10));
+        assert_eq!(entrant.throttled_until, None);
+        guess(&mut entrant, &campaign, at(20));
+        assert_eq!(entrant.throttled_until, Some(at(MINUTE)));
+        guess(&mut entrant, &campaign, at(MINUTE));
+        assert_eq!(entrant.wrong_codes, [at(10), at(20), at(MINUTE)]);
+        assert_eq!(entrant.throttled_until, Some(at(MINUTE + 10)));
+    }
+
+    proptest! {
+        #[test]
+        fn no_span_ever_hears_more_wrong_codes_than_the_limit(
+            steps in prop::collection::vec(0..MINUTE, 1..60), count in 1u32..6
+        ) {
+            let campaign = campaign(count, 1);
+            let limit = usize::try_from(count).expect("small");
+            let (mut entrant, mut now, mut heard) = (Entrant::default(), 0, Vec::new());
+            for step in steps {
+                now += step;
+                if entrant.barred(at(now)).is_none() {
+                    guess(&mut entrant, &campaign, at(now));
+                    heard.push(now);
+                }
+                let recent = heard.iter().filter(|then| now - **then < MINUTE).count();
+                prop_assert!(recent <= limit);
+                prop_assert_eq!(entrant.barred(at(now)).is_some(), recent == limit, "throttled when full, not before");
+                prop_assert!(entrant.wrong_codes.len() <= limit, "the log does not grow");
+            }
+        }
+
+        #[test]
+        fn a_limit_just_lowered_throttles_at_once_and_forgets_nothing(
+            log in prop::collection::vec(0..MINUTE, 2..12), count in 1u32..3
+        ) {
+            let mut log: Vec<_> = log.into_iter().map(at).collect();
+            log.sort_unstable();
+            let entrant = Entrant { wrong_codes: log.clone(), ..Entrant::default() };
+            let wrong = entrant.with_wrong_code(&campaign(count, 1), at(MINUTE - 1));
+            prop_assert!(wrong.throttled_until.is_some_and(|until| until > at(MINUTE - 1)));
+            prop_assert!(log.iter().all(|hit| wrong.log.contains(hit)));
+        }
+
+        #[test]
+        fn a_limit_refuses_from_its_number_on_and_the_days_comes_first(
+            today in 0u32..4, earlier in 0u32..4, daily in prop::option::of(0u32..4), whole in prop::option::of(0u32..8)
+        ) {
+            let entrant = Entrant { today, total: today + earlier, ..Entrant::default() };
+            let limits = PhoneLimits { phone_daily: daily, phone_total: whole };
+            let expected = if daily.is_some_and(|daily| today >= daily) {
+                Some(MessageKey::DailyLimit)
+            } else {
+                whole.filter(|whole| today + earlier >= *whole).map(|_| MessageKey::EntryLimit)
+            };
+            prop_assert_eq!(entrant.over_limit(limits), expected);
+        }
+    }
+}

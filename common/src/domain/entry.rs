@@ -70,3 +70,121 @@ impl CodeFinding {
         }
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use proptest::prelude::*;
+
+    use super::*;
+    use crate::domain::campaign::{PhoneLimits, Window};
+
+    const NOW: Moment = Moment::from_millis(1_000);
+
+    /// Everything a decision rests on, by whether it stands in the way.
+    #[derive(Clone, Debug)]
+    struct Facts {
+        paused: bool,
+        not_started: bool,
+        ended: bool,
+        blocked: bool,
+        throttled: bool,
+        code: CodeFinding,
+        daily: bool,
+        total: bool,
+    }
+
+    impl Facts {
+        fn decide(&self) -> Decision {
+            let campaign = Campaign {
+                paused: self.paused,
+                window: Window {
+                    start: Some(Moment::from_millis(if self.not_started { 1_001 } else { 1_000 })),
+                    end: Some(Moment::from_millis(if self.ended { 1_000 } else { 1_001 })),
+                },
+                limits: PhoneLimits { phone_daily: Some(2), phone_total: Some(5) },
+                ..Campaign::example()
+            };
+            let entrant = Entrant {
+                blocked: self.blocked,
+                today: if self.daily { 2 } else { 1 },
+                total: if self.total { 5 } else { 4 },
+                throttled_until: Some(Moment::from_millis(if self.throttled { 1_001 } else { 1_000 })),
+                ..Entrant::default()
+            };
+            decide(&campaign, &entrant, &self.code, NOW)
+        }
+
+        /// What stands in the way, in the order in which it is told.
+        fn refusals(&self) -> Vec<MessageKey> {
+            let of_the_code = match &self.code {
+                CodeFinding::NotNeeded | CodeFinding::Free | CodeFinding::Yours(_) => None,
+                CodeFinding::Redeemed => Some(MessageKey::AlreadyUsed),
+                CodeFinding::Held => Some(MessageKey::CodeHeld),
+                CodeFinding::Wrong => Some(MessageKey::Invalid),
+                CodeFinding::Asked(key) => Some(*key),
+            };
+            [
+                self.paused.then_some(MessageKey::CampaignPaused),
+                self.not_started.then_some(MessageKey::CampaignNotStarted),
+                self.ended.then_some(MessageKey::CampaignEnded),
+                self.blocked.then_some(MessageKey::Blocked),
+                self.throttled.then_some(MessageKey::RateLimited),
+                of_the_code,
+                self.daily.then_some(MessageKey::DailyLimit),
+                self.total.then_some(MessageKey::EntryLimit),
+            ]
+            .into_iter()
+            .flatten()
+            .collect()
+        }
+    }
+
+    fn any_code() -> impl Strategy<Value = CodeFinding> {
+        prop_oneof![
+            Just(CodeFinding::NotNeeded),
+            Just(CodeFinding::Free),
+            any::<[u8; 16]>().prop_map(|bytes| CodeFinding::Yours(SubmissionId::from_random(bytes))),
+            Just(CodeFinding::Redeemed),
+            Just(CodeFinding::Held),
+            Just(CodeFinding::Wrong),
+            prop::sample::select(MessageKey::ALL).prop_map(CodeFinding::Asked),
+        ]
+    }
+
+    prop_compose! {
+        fn any_facts()(
+            flags in any::<[bool; 7]>(), code in any_code()
+        ) -> Facts {
+            let [paused, not_started, ended, blocked, throttled, daily, total] = flags;
+            Facts { paused, not_started, ended, blocked, throttled, code, daily, total }
+        }
+    }
+
+    proptest! {
+        #[test]
+        fn the_first_thing_in_the_way_refuses_and_without_any_the_consumer_is_in(facts in any_facts()) {
+            let expected = match (&facts.code, facts.refusals().first()) {
+                (CodeFinding::Yours(earlier), _) => Decision::Replay(*earlier),
+                (_, Some(first)) => Decision::Refuse(*first),
+                (_, None) => Decision::Enter,
+            };
+            prop_assert_eq!(facts.decide(), expected);
+        }
+
+        #[test]
+        fn one_thing_more_in_the_way_never_lets_anybody_in(facts in any_facts(), which in 0usize..7) {
+            let mut worse = facts.clone();
+            let flags = [
+                &mut worse.paused, &mut worse.not_started, &mut worse.ended, &mut worse.blocked,
+                &mut worse.throttled, &mut worse.daily, &mut worse.total,
+            ];
+            *flags.into_iter().nth(which).expect("one of seven") = true;
+            match (facts.decide(), worse.decide()) {
+                (Decision::Replay(earlier), after) => prop_assert_eq!(after, Decision::Replay(earlier)),
+                (Decision::Enter | Decision::Refuse(_), after) => {
+                    prop_assert!(matches!(after, Decision::Refuse(_)), "{:?}", after);
+                }
+            }
+        }
+    }
+}
