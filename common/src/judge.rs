@@ -187,7 +187,8 @@ mod tests {
     use proptest::prelude::*;
 
     use super::*;
-    use crate::domain::codebook::{Batch, DEFAULT_CODE_SYMBOLS, Origin, SecretKey, printed};
+    use crate::domain::cipher::{SecretKey, printed};
+    use crate::domain::codebook::{Batch, DEFAULT_CODE_SYMBOLS, Origin};
     use crate::domain::ids::SubmissionId;
     use crate::store::codes::Claim;
 

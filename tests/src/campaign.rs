@@ -3,9 +3,9 @@
 use std::sync::atomic::{AtomicU32, Ordering};
 
 use common::domain::campaign::{Campaign, CodePolicy, PhoneLimits, Window, WrongCodeLimit};
-use common::domain::codebook::{
-    Batch, BatchStatus, CodeBook, DEFAULT_CODE_SYMBOLS, Origin, SecretKey, hex, printed,
-};
+use common::domain::cipher::{SecretKey, printed};
+use common::domain::codebook::{Batch, BatchStatus, CodeBook, DEFAULT_CODE_SYMBOLS, Origin};
+use common::domain::hex::hex;
 use common::domain::message::MessageOverrides;
 use common::domain::scope::{Environment, Scope};
 use common::entropy;

@@ -4,7 +4,7 @@ use serde_json::{Map, Value};
 use sha2::{Digest, Sha256};
 
 use super::request::Request;
-use crate::domain::codebook::hex;
+use crate::domain::hex::hex;
 use crate::domain::phone::Phone;
 use crate::error::{Error, ErrorCode};
 

@@ -9,7 +9,7 @@ use base64::engine::general_purpose::STANDARD;
 use super::event::HttpEvent;
 use super::language;
 use super::reply::X_REQUEST_ID;
-use crate::domain::codebook::hex;
+use crate::domain::hex::hex;
 use crate::domain::message::Language;
 use crate::entropy;
 

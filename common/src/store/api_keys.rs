@@ -7,7 +7,7 @@ use sha2::{Digest, Sha256};
 
 use super::{StoreError, number, text};
 use crate::config::{ConfigError, Env};
-use crate::domain::codebook::hex;
+use crate::domain::hex::hex;
 use crate::domain::moment::Moment;
 use crate::domain::scope::{CampaignSlug, Scope};
 

@@ -4,7 +4,7 @@ use aws_sdk_dynamodb::Client;
 use aws_sdk_dynamodb::types::AttributeValue;
 use serde_dynamo::aws_sdk_dynamodb_1::{from_item, to_item};
 
-use super::{StoreError, text};
+use super::{StoreError, made, text};
 use crate::config::{ConfigError, Env};
 use crate::domain::campaign::Campaign;
 use crate::domain::scope::CampaignSlug;
@@ -96,14 +96,6 @@ impl Campaigns {
             .expression_attribute_values(":paused", AttributeValue::Bool(paused))
             .send()
             .await;
-        match sent {
-            Ok(_) => Ok(true),
-            Err(error)
-                if error.as_service_error().is_some_and(|e| e.is_conditional_check_failed_exception()) =>
-            {
-                Ok(false)
-            }
-            Err(error) => Err(StoreError::new("turning the pause switch", error)),
-        }
+        made(sent, "turning the pause switch")
     }
 }

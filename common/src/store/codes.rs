@@ -13,9 +13,11 @@ use aws_sdk_dynamodb::types::{
 use serde_dynamo::aws_sdk_dynamodb_1::{from_attribute_value, to_attribute_value};
 use sha2::{Digest, Sha256};
 
-use super::{Item, StoreError, number, read_number, read_text, required, text};
+use super::{Item, StoreError, made, number, read_number, read_text, required, text};
 use crate::config::{ConfigError, Env};
-use crate::domain::codebook::{CodeBook, SecretKey, hex};
+use crate::domain::cipher::SecretKey;
+use crate::domain::codebook::CodeBook;
+use crate::domain::hex::hex;
 use crate::domain::ids::SubmissionId;
 use crate::domain::moment::Moment;
 use crate::domain::phone::Phone;
@@ -281,15 +283,7 @@ impl Codes {
             )
             .send()
             .await;
-        match sent {
-            Ok(_) => Ok(true),
-            Err(error)
-                if error.as_service_error().is_some_and(|e| e.is_conditional_check_failed_exception()) =>
-            {
-                Ok(false)
-            }
-            Err(error) => Err(StoreError::new(ACTION, error)),
-        }
+        made(sent, ACTION)
     }
 
     /// Stores an imported code. False when it was imported before: it then keeps its batch, and whoever
@@ -306,15 +300,7 @@ impl Codes {
             .update_expression("SET batch_name = :batch")
             .condition_expression("attribute_not_exists(batch_name)")
             .expression_attribute_values(":batch", text(batch));
-        match update.send().await {
-            Ok(_) => Ok(true),
-            Err(error)
-                if error.as_service_error().is_some_and(|e| e.is_conditional_check_failed_exception()) =>
-            {
-                Ok(false)
-            }
-            Err(error) => Err(StoreError::new("importing a code", error)),
-        }
+        made(update.send().await, "importing a code")
     }
 
     /// Withdraws one code, minted or imported. Whoever has it keeps it.

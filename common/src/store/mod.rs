@@ -15,6 +15,7 @@ pub mod transaction;
 use std::collections::HashMap;
 use std::error::Error as StdError;
 
+use aws_sdk_dynamodb::error::{ProvideErrorMetadata, SdkError};
 use aws_sdk_dynamodb::types::AttributeValue;
 
 /// A DynamoDB item.
@@ -41,6 +42,18 @@ impl StoreError {
         action: &'static str,
     ) -> impl FnOnce(E) -> Self {
         move |cause| Self::new(action, cause)
+    }
+}
+
+/// Whether a conditional write was made. A condition that failed is an answer, not an error.
+pub(crate) fn made<T, E>(sent: Result<T, SdkError<E>>, action: &'static str) -> Result<bool, StoreError>
+where
+    E: ProvideErrorMetadata + StdError + Send + Sync + 'static,
+{
+    match sent {
+        Ok(_) => Ok(true),
+        Err(error) if error.code() == Some("ConditionalCheckFailedException") => Ok(false),
+        Err(error) => Err(StoreError::new(action, error)),
     }
 }
 

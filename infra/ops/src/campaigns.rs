@@ -1,6 +1,7 @@
 //! Campaigns: applying files, and the pause switch.
 
-use common::domain::codebook::{CodeBook, DEFAULT_CODE_SYMBOLS, SecretKey};
+use common::domain::cipher::SecretKey;
+use common::domain::codebook::{CodeBook, DEFAULT_CODE_SYMBOLS};
 use common::domain::scope::{CampaignSlug, Environment, Scope};
 use common::entropy;
 use serde::Serialize;

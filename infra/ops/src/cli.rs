@@ -3,7 +3,7 @@
 use std::path::PathBuf;
 
 use clap::{Args, Parser, Subcommand};
-use common::domain::codebook::CODE_SYMBOLS;
+use common::domain::cipher::CODE_SYMBOLS;
 use common::domain::ids::SubmissionId;
 use common::domain::message::MessageKey;
 use common::domain::scope::{CampaignSlug, Environment, Scope};

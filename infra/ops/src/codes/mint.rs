@@ -6,9 +6,8 @@ use std::num::NonZero;
 use std::sync::mpsc;
 use std::thread;
 
-use common::domain::codebook::{
-    ACCEPTABLE_ODDS, Batch, BatchStatus, CODE_SYMBOLS, CodeBook, CodeCipher, Origin, printed,
-};
+use common::domain::cipher::{CODE_SYMBOLS, CodeCipher, printed};
+use common::domain::codebook::{ACCEPTABLE_ODDS, Batch, BatchStatus, CodeBook, Origin};
 use common::domain::scope::Scope;
 use common::store::codes::Codes;
 
@@ -240,7 +239,7 @@ fn chunk(cipher: &CodeCipher, start: u64, end: u64) -> io::Result<Vec<u8>> {
 
 #[cfg(test)]
 mod tests {
-    use common::domain::codebook::SecretKey;
+    use common::domain::cipher::SecretKey;
     use common::domain::scope::Environment;
 
     use super::*;
