@@ -41,7 +41,8 @@ impl CodeJudge {
     }
 
     /// The scope's book, fresh enough to judge this code; none when the code needs none, or the scope
-    /// has none.
+    /// has none. `imported_batch` is the batch that the code's record names, once it has been read: a
+    /// book from before that batch is not fresh enough.
     ///
     /// # Errors
     /// When the table does not answer.
@@ -49,18 +50,23 @@ impl CodeJudge {
         &self,
         scope: &Scope,
         code: &Code,
+        imported_batch: Option<&str>,
         now: Moment,
     ) -> Result<Option<Arc<CodeBook>>, StoreError> {
         if code.sentinel().is_some() {
             return Ok(None);
         }
         let book = self.book(scope, now, cache::MAX_AGE).await?;
-        match book.as_ref().map(|book| book.judge(&code.normal())) {
-            None | Some(Judgement::Unknown) => self.book(scope, now, MAX_AGE_OF_A_NO).await,
-            Some(Judgement::Minted { .. } | Judgement::Withdrawn { .. } | Judgement::PerhapsImported) => {
-                Ok(book)
-            }
-        }
+        let says_enough = book.as_ref().is_some_and(|book| {
+            imported_batch.is_none_or(|name| book.batch(name).is_some())
+                && match book.judge(&code.normal()) {
+                    Judgement::Unknown => false,
+                    Judgement::Minted { .. } | Judgement::Withdrawn { .. } | Judgement::PerhapsImported => {
+                        true
+                    }
+                }
+        });
+        if says_enough { Ok(book) } else { self.book(scope, now, MAX_AGE_OF_A_NO).await }
     }
 
     async fn book(

@@ -66,6 +66,14 @@ pub enum CodeStanding {
 }
 
 impl CodeStanding {
+    /// The batch of an imported code, as its own record names it.
+    pub fn imported_batch(&self) -> Option<&str> {
+        match self {
+            Self::There(record) => record.batch.as_deref(),
+            Self::Free | Self::NotThere => None,
+        }
+    }
+
     /// What a code's record, or its absence, says.
     pub fn of(name: &CodeName, record: Option<CodeRecord>) -> Self {
         match (name, record) {

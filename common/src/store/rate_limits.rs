@@ -20,6 +20,10 @@ pub const EXPIRY: &str = "expires_at";
 /// The environment variable that names the table.
 pub const VARIABLE: &str = "RATE_LIMITS_TABLE";
 
+/// Tries to count one hit. Each further one is made because others were counted in between, and a limit
+/// is full after fewer of them than these.
+const MOST_TRIES: u32 = 40;
+
 /// A leased counter is of no use after its minute; this leaves room for clocks that differ.
 const LEASE_MEMORY: Duration = Duration::from_secs(5 * 60);
 
@@ -62,8 +66,7 @@ impl RateLimits {
     /// When the table does not answer.
     pub async fn hit(&self, windows: &[(String, SlidingWindow)], now: Moment) -> Result<Hit, StoreError> {
         let mut seen: Vec<Vec<Moment>> = vec![Vec::new(); windows.len()];
-        let mut tries = 0;
-        loop {
+        for tries in 1..=MOST_TRIES {
             let mut items = Vec::with_capacity(windows.len());
             let mut refused = None;
             for ((limited, window), seen) in windows.iter().zip(&seen) {
@@ -87,9 +90,9 @@ impl RateLimits {
                     *seen = item.as_ref().map(read_log).unwrap_or_default();
                 }
             }
-            tries += 1;
             wait_after(tries).await;
         }
+        Err(StoreError::new("counting a hit", "others kept hitting the same limits"))
     }
 
     fn count_hit(

@@ -86,15 +86,13 @@ fn read(call: &Call) -> Result<(Code, Option<Phone>), Error> {
 
 impl CheckCode {
     async fn find(&self, call: &Call, code: &Code, phone: Option<&Phone>) -> Result<CodeFinding, Error> {
-        let book = self.judge.book_for(&call.scope, code, call.now).await?;
+        let book = self.judge.book_for(&call.scope, code, None, call.now).await?;
         let candidate = Candidate::of(code, phone, book.as_deref(), None);
         let standing = self.standing(call, &candidate).await?;
+        let Some(batch) = standing.imported_batch() else { return Ok(candidate.finding(&standing, phone)) };
         // An imported code's own record says which batch it is of, and so whether it counts.
-        let batch = match &standing {
-            CodeStanding::There(record) => record.batch.as_deref(),
-            CodeStanding::Free | CodeStanding::NotThere => None,
-        };
-        Ok(Candidate::of(code, phone, book.as_deref(), batch).finding(&standing, phone))
+        let book = self.judge.book_for(&call.scope, code, Some(batch), call.now).await?;
+        Ok(Candidate::of(code, phone, book.as_deref(), Some(batch)).finding(&standing, phone))
     }
 
     async fn standing(&self, call: &Call, candidate: &Candidate) -> Result<CodeStanding, Error> {

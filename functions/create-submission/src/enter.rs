@@ -3,7 +3,6 @@
 
 use std::time::Duration;
 
-use common::domain::codebook::CodeBook;
 use common::domain::entry::{CodeFinding, Decision, decide};
 use common::domain::ids::SubmissionId;
 use common::domain::message::MessageKey;
@@ -13,7 +12,7 @@ use common::entropy;
 use common::error::{Error, ErrorCode};
 use common::http::function::Call;
 use common::judge::{Candidate, CodeJudge};
-use common::store::ledger::{CodeStanding, Entry, Known, Ledger, Written};
+use common::store::ledger::{Entry, Known, Ledger, Written};
 use common::store::requests::RequestRecord;
 use common::store::transaction::wait_after;
 
@@ -60,15 +59,11 @@ impl Desk {
 
     /// Enters the consumer, or records why not, or answers with what was decided before.
     pub(crate) async fn enter(&self, call: &Call, wish: &Wish) -> Result<Answer, Error> {
-        let book = match &wish.code {
-            Some(code) => self.judge.book_for(&call.scope, code, call.now).await?,
-            None => None,
-        };
         let draft = draft(call, wish);
         let mut known = Known::default();
         let mut source = Source::Nothing;
         for round in 1..=MOST_ROUNDS {
-            let candidate = candidate(wish, book.as_deref(), &known);
+            let candidate = self.candidate(call, wish, &known).await?;
             let finding = candidate.finding(&known.code, Some(&wish.phone));
             let mut submission = draft.clone();
             let mut entry = Entry {
@@ -127,6 +122,14 @@ impl Desk {
         Err(contended(false))
     }
 
+    /// What the code is, given what is known; an imported code's own record says which batch it is of.
+    async fn candidate(&self, call: &Call, wish: &Wish, known: &Known) -> Result<Candidate, Error> {
+        let Some(code) = &wish.code else { return Ok(Candidate::NotNeeded) };
+        let batch = known.code.imported_batch();
+        let book = self.judge.book_for(&call.scope, code, batch, call.now).await?;
+        Ok(Candidate::of(code, Some(&wish.phone), book.as_deref(), batch))
+    }
+
     /// Answers with what the Idempotency-Key led to before.
     async fn answer_again(&self, call: &Call, wish: &Wish, request: RequestRecord) -> Result<Answer, Error> {
         if request.body_hash != wish.body_hash {
@@ -140,18 +143,6 @@ impl Desk {
     async fn submission(&self, scope: &Scope, id: SubmissionId) -> Result<Submission, Error> {
         let found = self.ledger.submissions().get(scope, id).await?;
         found.ok_or_else(|| Error::internal("a record names a submission that is not there"))
-    }
-}
-
-/// What the code is, given what is known; an imported code's own record says which batch it is of.
-fn candidate(wish: &Wish, book: Option<&CodeBook>, known: &Known) -> Candidate {
-    let batch = match &known.code {
-        CodeStanding::There(record) => record.batch.as_deref(),
-        CodeStanding::Free | CodeStanding::NotThere => None,
-    };
-    match &wish.code {
-        Some(code) => Candidate::of(code, Some(&wish.phone), book, batch),
-        None => Candidate::NotNeeded,
     }
 }
 

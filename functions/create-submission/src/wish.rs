@@ -51,7 +51,7 @@ impl Wish {
             return Err(Error::from(ErrorCode::ConsentRequired).with_field("consent"));
         }
         let region = fields.text("region", REGION_CHARS)?;
-        let receipt_id = fields.text("receipt_id", 36..=36)?;
+        let receipt_id = fields.text("receipt_id", 1..=64)?;
         if receipt_id.is_some_and(|id| parse_hyphenated(id).is_err()) {
             return Err(Error::field("receipt_id", "`receipt_id` must be a UUID."));
         }

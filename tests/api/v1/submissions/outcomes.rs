@@ -117,6 +117,17 @@ async fn imported_codes_live_beside_minted_ones() {
 }
 
 #[tokio::test]
+async fn codes_of_a_batch_imported_just_now_work_within_a_second() {
+    let service = Service::with_clock(Clock::manual(Moment::from_millis(1_800_000_000_000)));
+    let campaign = TestCampaign::on(&service, plain()).await;
+    campaign.import("first", BatchStatus::Active, None, &["CHAI11111"]).await;
+    assert_eq!(campaign.outcome(&phone(1), "CHAI11111").await, "entered");
+    campaign.import("second", BatchStatus::Active, Some("A radio"), &["CHAI22222"]).await;
+    service.clock.advance(Duration::from_secs(1));
+    assert_eq!(campaign.outcome(&phone(1), "CHAI22222").await, "instant_win");
+}
+
+#[tokio::test]
 async fn the_daily_limit_starts_anew_at_the_campaigns_own_midnight() {
     // 23:59:59 in Dar es Salaam is 20:59:59 in UTC.
     let service = Service::with_clock(Clock::manual(Moment::from_millis(1_767_214_799_000)));
