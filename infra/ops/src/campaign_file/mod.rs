@@ -1,7 +1,7 @@
 //! Campaign files: YAML with the API's own field names.
 //!
-//! [`tree`] turns the text into nodes that know their lines, [`fields`] reads them and notes every
-//! problem, [`campaign`] says what the fields mean.
+//! `tree` turns the text into nodes that know their lines, `fields` reads them and notes every
+//! problem, `campaign` says what the fields mean.
 
 mod campaign;
 mod fields;
