@@ -34,6 +34,8 @@ impl<K: Eq + Hash + Clone, V> Cache<K, V> {
         read: impl Future<Output = Result<Option<V>, E>>,
     ) -> Result<Option<Arc<V>>, E> {
         if let Some((read_at, value)) = self.lock().get(key)
+            // One read at a later time than now is from before the clock was set back.
+            && *read_at <= now
             && now.since(*read_at) < max_age
         {
             return Ok(Some(Arc::clone(value)));

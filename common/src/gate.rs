@@ -135,18 +135,15 @@ impl Gate {
                 tickets.held = held;
                 Ok(())
             }
-            None => Err(Error::from(ErrorCode::RateLimited).with_retry_after(until_next_minute(now))),
+            None => Err(Error::from(ErrorCode::RateLimited)
+                .with_detail(format!("The key has used up its {} requests of this minute.", key.per_minute))
+                .with_retry_after(until_next_minute(now))),
         }
     }
 
     fn tickets(&self, key_id: &str) -> Arc<tokio::sync::Mutex<Tickets>> {
         let mut leases = self.leases.lock().unwrap_or_else(PoisonError::into_inner);
         Arc::clone(leases.entry(key_id.to_owned()).or_default())
-    }
-
-    /// The campaigns' table.
-    pub fn campaigns(&self) -> &Campaigns {
-        &self.campaigns
     }
 
     /// Opens the connection to DynamoDB, so that the first request does not pay for it.

@@ -18,9 +18,24 @@ use crate::store::ledger::CodeStanding;
 /// The prize of the sentinel that wins one.
 const SENTINEL_PRIZE: &str = "Test prize";
 
-/// A code that the book does not know is judged again by a book no older than this, so that codes just
-/// minted work at once, and guesses cost at most a read a second.
-const MAX_AGE_OF_A_NO: Duration = Duration::from_secs(1);
+/// How fresh a book has to be.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Freshness {
+    /// As fresh as anything in the cache: enough to find a code good.
+    Usual,
+    /// Fresh enough to find a code wrong: no older than a second. So codes minted or imported just now
+    /// are good within a second, and guesses cost at most one read of the book a second.
+    ForANo,
+}
+
+impl Freshness {
+    fn max_age(self) -> Duration {
+        match self {
+            Self::Usual => cache::MAX_AGE,
+            Self::ForANo => Duration::from_secs(1),
+        }
+    }
+}
 
 /// Judges codes by their scope's book, which is cached.
 #[derive(Debug)]
@@ -40,33 +55,29 @@ impl CodeJudge {
         &self.codes
     }
 
-    /// The scope's book, fresh enough to judge this code; none when the code needs none, or the scope
-    /// has none. `imported_batch` is the batch that the code's record names, once it has been read: a
-    /// book from before that batch is not fresh enough.
+    /// What a code is by its scope's book alone. `imported_batch` is the batch that the code's own record
+    /// names, once it has been read; a book from before that batch is read anew.
     ///
     /// # Errors
     /// When the table does not answer.
-    pub async fn book_for(
+    pub async fn candidate(
         &self,
         scope: &Scope,
         code: &Code,
+        phone: Option<&Phone>,
         imported_batch: Option<&str>,
+        freshness: Freshness,
         now: Moment,
-    ) -> Result<Option<Arc<CodeBook>>, StoreError> {
+    ) -> Result<Candidate, StoreError> {
         if code.sentinel().is_some() {
-            return Ok(None);
+            return Ok(Candidate::of(code, phone, None, None));
         }
-        let book = self.book(scope, now, cache::MAX_AGE).await?;
-        let says_enough = book.as_ref().is_some_and(|book| {
-            imported_batch.is_none_or(|name| book.batch(name).is_some())
-                && match book.judge(&code.normal()) {
-                    Judgement::Unknown => false,
-                    Judgement::Minted { .. } | Judgement::Withdrawn { .. } | Judgement::PerhapsImported => {
-                        true
-                    }
-                }
-        });
-        if says_enough { Ok(book) } else { self.book(scope, now, MAX_AGE_OF_A_NO).await }
+        let mut book = self.book(scope, now, freshness.max_age()).await?;
+        let knows = |book: &CodeBook| imported_batch.is_none_or(|name| book.batch(name).is_some());
+        if !book.as_deref().is_some_and(knows) {
+            book = self.book(scope, now, Duration::ZERO).await?;
+        }
+        Ok(Candidate::of(code, phone, book.as_deref(), imported_batch))
     }
 
     async fn book(
@@ -135,13 +146,14 @@ impl Candidate {
     }
 
     fn imported(book: &CodeBook, normal: &str, known_batch: Option<&str>) -> Self {
-        let batch = match known_batch {
-            Some(name) => book.batch(name).filter(|batch| batch.origin.is_imported()),
-            None => book.likely_imported_batch(),
-        };
-        let Some(batch) = batch else { return Self::Unknown };
-        let name = CodeName::Imported { digest: book.digest(normal), batch: batch.name.clone() };
-        Self::Named { name, prize: batch.prize.clone(), counts: batch.status == BatchStatus::Active }
+        let likely = || book.likely_imported_batch().map(|batch| batch.name.as_str());
+        let Some(name) = known_batch.or_else(likely) else { return Self::Unknown };
+        let batch = book.batch(name).filter(|batch| batch.origin.is_imported());
+        Self::Named {
+            name: CodeName::Imported { digest: book.digest(normal), batch: name.to_owned() },
+            prize: batch.and_then(|batch| batch.prize.clone()),
+            counts: batch.is_some_and(|batch| batch.status == BatchStatus::Active),
+        }
     }
 
     /// What names the code's record.
@@ -262,8 +274,13 @@ mod tests {
         assert_eq!(batch_of(None), printed);
         assert_eq!(batch_of(Some("printed")), printed);
         assert_eq!(batch_of(Some("lost")), Some(("lost".to_owned(), None, false)));
-        assert_eq!(batch_of(Some("first")), None, "a batch of minted codes");
-        assert_eq!(batch_of(Some("none")), None);
+        let withdrawn = |batch: &str| Some((batch.to_owned(), None, false));
+        assert_eq!(batch_of(Some("first")), withdrawn("first"), "a batch of minted codes");
+        assert_eq!(
+            batch_of(Some("none")),
+            withdrawn("none"),
+            "the record is found again, and counts for nothing"
+        );
     }
 
     #[test]

@@ -4,6 +4,7 @@ use std::time::Duration;
 
 use common::domain::scope::Environment;
 use futures_util::future::join_all;
+use local::stack::Options;
 use serde_json::json;
 use service_tests::campaign::{TestCampaign, plain};
 use service_tests::service::Service;
@@ -30,7 +31,7 @@ async fn a_key_over_its_ceiling_is_told_when_the_next_minute_begins() {
         refused.shown(),
         json!([429, { "error": {
             "code": "rate_limited",
-            "message": "Too many requests.",
+            "message": "Too many requests. The key has used up its 2 requests of this minute.",
             "fix": "Wait as long as Retry-After says, then send the request again.",
             "docs_url": "[docs]", "request_id": "[request id]",
         } }])
@@ -72,4 +73,24 @@ async fn a_ceiling_admits_exactly_its_number_also_when_all_come_at_once() {
         let refused = replies.iter().filter(|reply| reply.status == 429).count();
         assert_eq!((u32::try_from(admitted), admitted + refused), (Ok(ceiling), 40));
     }
+}
+
+#[tokio::test]
+async fn two_processes_together_admit_no_more_than_the_ceiling() {
+    const CEILING: usize = 40;
+    let first = Service::at_noon();
+    let database = first.env.required("AWS_ENDPOINT_URL_DYNAMODB").expect("the stack sets it");
+    let clock = first.clock.clone();
+    let second = Service::of_its_own(Options { dynamodb_url: Some(database), clock, ..Options::default() });
+    let campaign = TestCampaign::on(&first, plain()).await;
+    let elsewhere = TestCampaign { service: second, ..campaign.clone() };
+    let key = campaign.issue(Environment::Test, 40).await;
+    let sendings = (0..100).map(|number| {
+        let campaign = if number % 2 == 0 { &campaign } else { &elsewhere };
+        campaign.with_key(&key, "GET", CAMPAIGN).send()
+    });
+    let replies = join_all(sendings).await;
+    let admitted = replies.iter().filter(|reply| reply.status == 200).count();
+    assert!((1..=CEILING).contains(&admitted), "{admitted} were let in");
+    assert!(replies.iter().all(|reply| reply.status == 200 || reply.status == 429));
 }

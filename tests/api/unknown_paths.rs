@@ -114,3 +114,10 @@ async fn a_query_that_nobody_asked_for_changes_nothing() {
         assert_eq!(reply.field("messages")["campaign_paused"], "The campaign is paused. Try again later.");
     }
 }
+
+#[tokio::test]
+async fn a_fixed_path_is_not_taken_for_an_id() {
+    let reply = send("GET", "/api/v1/submissions/lookup").await;
+    assert_eq!(reply.refusal(), (405, "method_not_allowed".to_owned(), None));
+    assert_eq!(reply.header("allow"), Some("POST"));
+}

@@ -63,7 +63,7 @@ impl TestCampaign {
 
     /// A campaign on a stack.
     pub async fn on(service: &Service, config: Campaign) -> Self {
-        service.tables.campaigns.put(&config).await.expect("the campaign is written");
+        assert!(service.tables.campaigns.replace(None, &config).await.expect("the campaign is written"));
         let mut campaign =
             Self { service: service.clone(), config, test_key: String::new(), live_key: String::new() };
         for environment in Environment::ALL {
@@ -77,7 +77,9 @@ impl TestCampaign {
 
     /// Writes a changed configuration. Functions may go on with the old one for five seconds.
     pub async fn apply(&self) {
-        self.service.tables.campaigns.put(&self.config).await.expect("the campaign is written");
+        let campaigns = &self.service.tables.campaigns;
+        let before = campaigns.get(&self.config.slug).await.expect("read");
+        assert!(campaigns.replace(before.as_ref(), &self.config).await.expect("the campaign is written"));
     }
 
     /// The campaign in an environment.
@@ -120,6 +122,18 @@ impl TestCampaign {
             self.service.tables.codes.save_book(&scope, &stored).await.expect("saved").expect("nobody else");
         }
         first
+    }
+
+    /// Lets the codes of a batch count, in both environments.
+    pub async fn activate(&self, name: &str) {
+        for environment in Environment::ALL {
+            let scope = self.scope(environment);
+            let mut stored = self.service.tables.codes.book(&scope).await.expect("a book").expect("a book");
+            for batch in stored.book.batches.iter_mut().filter(|batch| batch.name == name) {
+                batch.status = BatchStatus::Active;
+            }
+            self.service.tables.codes.save_book(&scope, &stored).await.expect("saved").expect("nobody else");
+        }
     }
 
     /// Imports codes into a batch of their own, in both environments.

@@ -140,9 +140,20 @@ impl CodeBook {
         hex(&mac.finalize().into_bytes())
     }
 
-    /// The odds of guessing a code in one try once `more` codes are minted.
+    /// The odds of guessing a code in one try once `more` codes are minted. Codes that were withdrawn
+    /// count for nothing.
     pub fn odds_of_a_guess(&self, more: u64) -> f64 {
-        odds(self.minted.saturating_add(more), self.symbols)
+        odds(self.good_codes().saturating_add(more), self.symbols)
+    }
+
+    /// Minted codes that count, or will once their file is written.
+    pub fn good_codes(&self) -> u64 {
+        let good = self.batches.iter().filter(|batch| batch.status != BatchStatus::Void);
+        good.map(|batch| match batch.origin {
+            Origin::Minted { count, .. } => count,
+            Origin::Imported { .. } => 0,
+        })
+        .sum()
     }
 }
 
@@ -216,7 +227,11 @@ mod tests {
 
     #[test]
     fn odds_are_minted_over_the_space() {
-        let odds = book(vec![]).odds_of_a_guess(900);
+        let batches = vec![
+            minted("a", 0, 100, BatchStatus::Active, None),
+            minted("b", 100, 5_000, BatchStatus::Void, None),
+        ];
+        let odds = book(batches).odds_of_a_guess(900);
         assert!((odds - 1000.0 / 31f64.powi(12)).abs() < 1e-18, "{odds}");
     }
 }

@@ -38,11 +38,6 @@ impl Moment {
         Self(self.0.saturating_add(millis(span)))
     }
 
-    /// This much earlier.
-    pub fn before(self, span: Duration) -> Self {
-        Self(self.0.saturating_sub(millis(span)))
-    }
-
     /// How long ago `earlier` was; zero when it is not earlier.
     pub fn since(self, earlier: Self) -> Duration {
         Duration::from_millis(u64::try_from(self.0.saturating_sub(earlier.0)).unwrap_or(0))
@@ -88,6 +83,6 @@ mod tests {
         let zone = TimeZone::get("Africa/Dar_es_Salaam").expect("a zone");
         let midnight = Moment::from_millis(1_767_214_800_000);
         assert_eq!(midnight.day_in(&zone), "2026-01-01");
-        assert_eq!(midnight.before(Duration::from_millis(1)).day_in(&zone), "2025-12-31");
+        assert_eq!(Moment::from_millis(midnight.as_millis() - 1).day_in(&zone), "2025-12-31");
     }
 }

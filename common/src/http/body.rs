@@ -11,8 +11,8 @@ use crate::error::{Error, ErrorCode};
 /// The largest body, in bytes. The largest valid one is under 20 KB.
 const MAX_BYTES: usize = 64 * 1024;
 
-/// A JSON object of a request.
-#[derive(Clone, Debug)]
+/// A JSON object of a request. It holds personal data, so it does not print.
+#[derive(Clone)]
 pub struct JsonBody(Map<String, Value>);
 
 impl JsonBody {
@@ -57,7 +57,7 @@ impl JsonBody {
 /// The fields of one object. Each reader answers `None` for a field that is absent or null, and names
 /// the field when it has the wrong shape. Read them in the order of the reference: the first error is
 /// the one that is answered.
-#[derive(Clone, Debug)]
+#[derive(Clone)]
 pub struct Fields<'a> {
     object: &'a Map<String, Value>,
     path: String,
@@ -97,6 +97,9 @@ impl<'a> Fields<'a> {
                 Err(self.wrong(name, "a string without control characters"))
             }
             Some(text) if chars.contains(&text.chars().count()) => Ok(Some(text)),
+            Some(_) | None if *least == 0 => {
+                Err(self.wrong(name, &format!("a string of at most {most} characters")))
+            }
             Some(_) | None => Err(self.wrong(name, &format!("a string of {least} to {most} characters"))),
         }
     }

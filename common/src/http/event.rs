@@ -7,8 +7,8 @@ use std::collections::BTreeMap;
 
 use serde::{Deserialize, Serialize};
 
-/// A request as API Gateway sends it.
-#[derive(Clone, Debug, Default, Deserialize, Serialize)]
+/// A request as API Gateway sends it. It holds a key and personal data, so it does not print.
+#[derive(Clone, Default, Deserialize, Serialize)]
 #[serde(rename_all = "camelCase", default)]
 pub struct HttpEvent {
     /// The payload format, `2.0`.

@@ -21,7 +21,7 @@ use crate::domain::scope::Scope;
 use crate::error::{Error, ErrorCode};
 use crate::gate::{Admitted, Gate};
 use crate::http::body::JsonBody;
-use crate::http::routes::Route;
+use crate::http::routes::{self, Route};
 use crate::store::connection;
 use crate::telemetry::{self, RequestLine, Telemetry};
 
@@ -149,6 +149,11 @@ impl<O: Operation> Function<O> {
         now: Moment,
         admitted: &mut Option<Admitted>,
     ) -> Result<Reply, Error> {
+        // API Gateway takes a fixed path sent with another method for one with an id in it.
+        let methods = routes::methods_of(&request.path);
+        if !methods.is_empty() && !methods.contains(&request.method.as_str()) {
+            return Err(Error::method_not_allowed(methods));
+        }
         let authorization = request.header("authorization");
         let named_campaign = request.header("svc-campaign");
         let Admitted { scope, campaign, .. } =

@@ -49,7 +49,7 @@ impl Route {
 
 /// The methods that a path takes, in the order of the routes; empty when there is no such path.
 ///
-/// A fixed path wins over one with `{id}`, as in API Gateway.
+/// A fixed path wins over one with `{id}`.
 pub fn methods_of(path: &str) -> Vec<&'static str> {
     let fixed: Vec<_> = ROUTES.iter().filter(|route| route.path == path).map(|route| route.method).collect();
     let matching = ROUTES.iter().filter(|route| route.matches(path).is_some()).map(|route| route.method);

@@ -64,21 +64,22 @@ impl Campaigns {
         Ok(campaigns)
     }
 
-    /// Writes a campaign, in place of what was there.
+    /// Writes a campaign in place of `before`, unless the pause switch was turned, or a campaign of that
+    /// name was made, in the meantime: false then.
     ///
     /// # Errors
     /// When the table does not answer.
-    pub async fn put(&self, campaign: &Campaign) -> Result<(), StoreError> {
+    pub async fn replace(&self, before: Option<&Campaign>, campaign: &Campaign) -> Result<bool, StoreError> {
         const ACTION: &str = "writing a campaign";
         let item = to_item(campaign).map_err(StoreError::during(ACTION))?;
-        self.client
-            .put_item()
-            .table_name(&self.table)
-            .set_item(Some(item))
-            .send()
-            .await
-            .map_err(StoreError::during(ACTION))?;
-        Ok(())
+        let put = self.client.put_item().table_name(&self.table).set_item(Some(item));
+        let put = match before {
+            None => put.condition_expression("attribute_not_exists(slug)"),
+            Some(before) => put
+                .condition_expression("paused = :paused")
+                .expression_attribute_values(":paused", AttributeValue::Bool(before.paused)),
+        };
+        made(put.send().await, ACTION)
     }
 
     /// Turns the pause switch. False when there is no such campaign.

@@ -13,7 +13,7 @@ use aws_sdk_dynamodb::types::{
 use serde_dynamo::aws_sdk_dynamodb_1::{from_attribute_value, to_attribute_value};
 use sha2::{Digest, Sha256};
 
-use super::{Item, StoreError, made, number, read_number, read_text, required, text};
+use super::{Item, StoreError, made, number, read_number, read_text, required, text, transaction};
 use crate::config::{ConfigError, Env};
 use crate::domain::cipher::SecretKey;
 use crate::domain::codebook::CodeBook;
@@ -292,15 +292,14 @@ impl Codes {
     /// # Errors
     /// When the table does not answer.
     pub async fn import(&self, scope: &Scope, name: &CodeName, batch: &str) -> Result<bool, StoreError> {
+        const ACTION: &str = "importing a code";
         let update = self
-            .client
-            .update_item()
-            .table_name(&self.table)
-            .key(KEY, text(name.key(scope)))
+            .update(name.key(scope))
             .update_expression("SET batch_name = :batch")
             .condition_expression("attribute_not_exists(batch_name)")
             .expression_attribute_values(":batch", text(batch));
-        made(update.send().await, "importing a code")
+        let update = update.build().map_err(StoreError::during(ACTION))?;
+        transaction::write_one(&self.client, transaction::update(update), ACTION).await
     }
 
     /// Withdraws one code, minted or imported. Whoever has it keeps it.
@@ -308,16 +307,13 @@ impl Codes {
     /// # Errors
     /// When the table does not answer.
     pub async fn void(&self, scope: &Scope, name: &CodeName, now: Moment) -> Result<(), StoreError> {
-        self.client
-            .update_item()
-            .table_name(&self.table)
-            .key(KEY, text(name.key(scope)))
+        const ACTION: &str = "voiding a code";
+        let update = self
+            .update(name.key(scope))
             .update_expression("SET voided_at = if_not_exists(voided_at, :now)")
-            .expression_attribute_values(":now", number(now.as_millis()))
-            .send()
-            .await
-            .map_err(StoreError::during("voiding a code"))?;
-        Ok(())
+            .expression_attribute_values(":now", number(now.as_millis()));
+        let update = update.build().map_err(StoreError::during(ACTION))?;
+        transaction::write_one(&self.client, transaction::update(update), ACTION).await.map(drop)
     }
 }
 

@@ -7,7 +7,7 @@ use aws_sdk_dynamodb::types::{
     AttributeValue, KeysAndAttributes, ReturnValuesOnConditionCheckFailure, Update,
 };
 
-use super::{Item, StoreError, number, read_number, text};
+use super::{Item, StoreError, number, read_number, text, transaction};
 use crate::config::{ConfigError, Env};
 use crate::domain::campaign::PhoneLimits;
 use crate::domain::entrant::{Entrant, WrongCodes};
@@ -164,7 +164,8 @@ impl Entrants {
         blocked: bool,
         now: Moment,
     ) -> Result<(), StoreError> {
-        let update = self.client.update_item().table_name(&self.table).key(KEY, text(item_key(scope, phone)));
+        const ACTION: &str = "changing the blocklist";
+        let update = self.update(scope, phone);
         let update = if blocked {
             update
                 .update_expression("SET blocked = :since")
@@ -172,8 +173,8 @@ impl Entrants {
         } else {
             update.update_expression("REMOVE blocked")
         };
-        update.send().await.map_err(StoreError::during("changing the blocklist"))?;
-        Ok(())
+        let update = update.build().map_err(StoreError::during(ACTION))?;
+        transaction::write_one(&self.client, transaction::update(update), ACTION).await.map(drop)
     }
 }
 

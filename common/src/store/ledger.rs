@@ -115,7 +115,7 @@ impl Ledger {
     pub fn from_env(env: &Env, client: &Client) -> Result<Self, ConfigError> {
         Ok(Self {
             client: client.clone(),
-            requests: Requests::from_env(env, client)?,
+            requests: Requests::from_env(env)?,
             codes: Codes::from_env(env, client)?,
             entrants: Entrants::from_env(env, client)?,
             submissions: Submissions::from_env(env, client)?,
@@ -252,7 +252,16 @@ impl Ledger {
     ) -> Result<Option<RequestRecord>, StoreError> {
         let record =
             RequestRecord { body_hash: entry.body_hash.to_owned(), submission_id: earlier, replayed: true };
-        self.requests.remember_now(&entry.submission.scope, entry.key, &record, now).await
+        let remember = self.requests.remember(&entry.submission.scope, entry.key, &record, now)?;
+        match transaction::write(&self.client, vec![transaction::put(remember)]).await? {
+            Outcome::Written => Ok(None),
+            Outcome::Refused(reasons) => match reasons.first() {
+                Some(Reason::ConditionFailed(Some(item))) => requests::read(item).map(Some),
+                Some(Reason::ConditionFailed(None) | Reason::Conflict | Reason::Harmless) | None => {
+                    Err(StoreError::new("remembering a replay", "others kept changing the same record"))
+                }
+            },
+        }
     }
 
     /// Settles a submission, if it still stands as in `before`: an accepted one redeems its code and

@@ -3,7 +3,6 @@
 use std::collections::HashMap;
 use std::time::Duration;
 
-use aws_sdk_dynamodb::Client;
 use aws_sdk_dynamodb::types::{AttributeValue, KeysAndAttributes, Put, ReturnValuesOnConditionCheckFailure};
 use serde::{Deserialize, Serialize};
 use serde_dynamo::aws_sdk_dynamodb_1::{from_item, to_item};
@@ -55,7 +54,6 @@ struct Stored {
 /// The table.
 #[derive(Clone, Debug)]
 pub struct Requests {
-    client: Client,
     table: String,
 }
 
@@ -64,8 +62,8 @@ impl Requests {
     ///
     /// # Errors
     /// Names the missing variable.
-    pub fn from_env(env: &Env, client: &Client) -> Result<Self, ConfigError> {
-        Ok(Self { client: client.clone(), table: env.required(VARIABLE)? })
+    pub fn from_env(env: &Env) -> Result<Self, ConfigError> {
+        Ok(Self { table: env.required(VARIABLE)? })
     }
 
     /// The table's name, for finding its items in a batch.
@@ -91,44 +89,6 @@ impl Requests {
             .return_values_on_condition_check_failure(ReturnValuesOnConditionCheckFailure::AllOld)
             .build()
             .map_err(StoreError::during(ACTION))
-    }
-
-    /// Remembers a request by itself. What was remembered before comes back instead, if anything was.
-    ///
-    /// # Errors
-    /// When the table does not answer, or the earlier record cannot be read.
-    pub(crate) async fn remember_now(
-        &self,
-        scope: &Scope,
-        key: &IdempotencyKey,
-        record: &RequestRecord,
-        now: Moment,
-    ) -> Result<Option<RequestRecord>, StoreError> {
-        const ACTION: &str = "remembering a replay";
-        let sent = self
-            .client
-            .put_item()
-            .table_name(&self.table)
-            .set_item(Some(stored(scope, key, record, now)?))
-            .condition_expression(FREE)
-            .expression_attribute_names("#request", KEY)
-            .expression_attribute_values(":now_seconds", number(now.as_seconds()))
-            .return_values_on_condition_check_failure(ReturnValuesOnConditionCheckFailure::AllOld)
-            .send()
-            .await;
-        let error = match sent {
-            Ok(_) => return Ok(None),
-            Err(error) => error,
-        };
-        match error.as_service_error() {
-            Some(aws_sdk_dynamodb::operation::put_item::PutItemError::ConditionalCheckFailedException(
-                failed,
-            )) => match &failed.item {
-                Some(item) => read(item).map(Some),
-                None => Err(StoreError::new(ACTION, "the earlier record did not come back")),
-            },
-            Some(_) | None => Err(StoreError::new(ACTION, error)),
-        }
     }
 
     /// The piece of a batch that reads a request.

@@ -61,6 +61,24 @@ pub async fn write(client: &Client, items: Vec<TransactWriteItem>) -> Result<Out
     }
 }
 
+/// Writes one item that transactions touch as well; false when its condition failed. By itself it would
+/// be refused, and not tried again, whenever one of them is under way.
+pub(crate) async fn write_one(
+    client: &Client,
+    item: TransactWriteItem,
+    action: &'static str,
+) -> Result<bool, StoreError> {
+    match write(client, vec![item]).await? {
+        Outcome::Written => Ok(true),
+        Outcome::Refused(reasons) => match reasons.first() {
+            Some(Reason::ConditionFailed(_)) => Ok(false),
+            Some(Reason::Conflict | Reason::Harmless) | None => {
+                Err(StoreError::new(action, "others kept changing the same record"))
+            }
+        },
+    }
+}
+
 /// Waits a random while that grows with the number of tries made, so that rivals spread out.
 pub async fn wait_after(tries: u32) {
     let longest = FIRST_WAIT.saturating_mul(2u32.saturating_pow(tries)).min(LONGEST_WAIT);

@@ -13,7 +13,7 @@ use common::error::{Error, ErrorCode};
 use common::http::function::{Call, Operation, Setup};
 use common::http::reply::Reply;
 use common::http::routes::{self, Route};
-use common::judge::{Candidate, CodeJudge};
+use common::judge::{Candidate, CodeJudge, Freshness};
 use common::store::codes::Codes;
 use common::store::ledger::CodeStanding;
 use common::store::rate_limits::{Hit, RateLimits};
@@ -58,7 +58,11 @@ impl Operation for CheckCode {
         let window =
             (call.scope.key(format_args!("check-range#{}", call.request.consumer_range())), PER_RANGE);
         if let Hit::Refused { retry_after } = self.limits.hit(&[window], call.now).await? {
-            return Err(Error::from(ErrorCode::RateLimited).with_retry_after(retry_after));
+            let detail = "This address range has used up its 30 pre-checks of 10 minutes. Without SVC-Client-IP, \
+                          all calls of your server count together.";
+            return Err(Error::from(ErrorCode::RateLimited)
+                .with_detail(detail)
+                .with_retry_after(retry_after));
         }
         let (precheck, message_key) = match call.campaign.code {
             CodePolicy::Service => verdict(&self.find(&call, &code, phone.as_ref()).await?),
@@ -86,13 +90,27 @@ fn read(call: &Call) -> Result<(Code, Option<Phone>), Error> {
 
 impl CheckCode {
     async fn find(&self, call: &Call, code: &Code, phone: Option<&Phone>) -> Result<CodeFinding, Error> {
-        let book = self.judge.book_for(&call.scope, code, None, call.now).await?;
-        let candidate = Candidate::of(code, phone, book.as_deref(), None);
+        match self.find_by(call, code, phone, Freshness::Usual).await? {
+            CodeFinding::Wrong => self.find_by(call, code, phone, Freshness::ForANo).await,
+            finding => Ok(finding),
+        }
+    }
+
+    async fn find_by(
+        &self,
+        call: &Call,
+        code: &Code,
+        phone: Option<&Phone>,
+        freshness: Freshness,
+    ) -> Result<CodeFinding, Error> {
+        let Call { scope, now, .. } = call;
+        let mut candidate = self.judge.candidate(scope, code, phone, None, freshness, *now).await?;
         let standing = self.standing(call, &candidate).await?;
-        let Some(batch) = standing.imported_batch() else { return Ok(candidate.finding(&standing, phone)) };
-        // An imported code's own record says which batch it is of, and so whether it counts.
-        let book = self.judge.book_for(&call.scope, code, Some(batch), call.now).await?;
-        Ok(Candidate::of(code, phone, book.as_deref(), Some(batch)).finding(&standing, phone))
+        if let Some(batch) = standing.imported_batch() {
+            // An imported code's own record says which batch it is of, and so whether it counts.
+            candidate = self.judge.candidate(scope, code, phone, Some(batch), freshness, *now).await?;
+        }
+        Ok(candidate.finding(&standing, phone))
     }
 
     async fn standing(&self, call: &Call, candidate: &Candidate) -> Result<CodeStanding, Error> {

@@ -11,8 +11,8 @@ use common::domain::submission::{Standing, Submission};
 use common::entropy;
 use common::error::{Error, ErrorCode};
 use common::http::function::Call;
-use common::judge::{Candidate, CodeJudge};
-use common::store::ledger::{Entry, Known, Ledger, Written};
+use common::judge::{Candidate, CodeJudge, Freshness};
+use common::store::ledger::{CodeStanding, Entry, Known, Ledger, Written};
 use common::store::requests::RequestRecord;
 use common::store::transaction::wait_after;
 
@@ -21,6 +21,8 @@ use crate::wish::Wish;
 /// Decisions for one request. Each further one is taken because somebody else changed what it rested
 /// on; ten wrong codes at once from one phone, the worst honest case, need no more than these.
 const MOST_ROUNDS: u32 = 24;
+/// All that one request may take: well before API Gateway gives up on it.
+const BUDGET: Duration = Duration::from_secs(10);
 /// What a caller is told to wait when the same request is being worked on elsewhere.
 const IN_PROGRESS_WAIT: Duration = Duration::from_secs(1);
 
@@ -58,13 +60,32 @@ impl Desk {
     }
 
     /// Enters the consumer, or records why not, or answers with what was decided before.
+    ///
+    /// Whatever was written when time is up stays, and the same request finds it.
     pub(crate) async fn enter(&self, call: &Call, wish: &Wish) -> Result<Answer, Error> {
+        let in_time = tokio::time::timeout(BUDGET, self.decide_and_write(call, wish)).await;
+        in_time.unwrap_or_else(|_| Err(contended(true)))
+    }
+
+    async fn decide_and_write(&self, call: &Call, wish: &Wish) -> Result<Answer, Error> {
         let draft = draft(call, wish);
         let mut known = Known::default();
         let mut source = Source::Nothing;
+        let mut freshness = Freshness::Usual;
         for round in 1..=MOST_ROUNDS {
-            let candidate = self.candidate(call, wish, &known).await?;
-            let finding = candidate.finding(&known.code, Some(&wish.phone));
+            let mut candidate = self.candidate(call, wish, &known, freshness).await?;
+            let mut finding = candidate.finding(&known.code, Some(&wish.phone));
+            if finding == CodeFinding::Wrong && freshness == Freshness::Usual {
+                freshness = Freshness::ForANo;
+                let fresh = self.candidate(call, wish, &known, freshness).await?;
+                if fresh.name() != candidate.name() {
+                    // What is known is of another record.
+                    known.code = CodeStanding::Free;
+                    source = Source::Nothing;
+                }
+                candidate = fresh;
+                finding = candidate.finding(&known.code, Some(&wish.phone));
+            }
             let mut submission = draft.clone();
             let mut entry = Entry {
                 key: &wish.key,
@@ -123,11 +144,16 @@ impl Desk {
     }
 
     /// What the code is, given what is known; an imported code's own record says which batch it is of.
-    async fn candidate(&self, call: &Call, wish: &Wish, known: &Known) -> Result<Candidate, Error> {
+    async fn candidate(
+        &self,
+        call: &Call,
+        wish: &Wish,
+        known: &Known,
+        freshness: Freshness,
+    ) -> Result<Candidate, Error> {
         let Some(code) = &wish.code else { return Ok(Candidate::NotNeeded) };
         let batch = known.code.imported_batch();
-        let book = self.judge.book_for(&call.scope, code, batch, call.now).await?;
-        Ok(Candidate::of(code, Some(&wish.phone), book.as_deref(), batch))
+        Ok(self.judge.candidate(&call.scope, code, Some(&wish.phone), batch, freshness, call.now).await?)
     }
 
     /// Answers with what the Idempotency-Key led to before.

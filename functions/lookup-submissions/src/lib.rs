@@ -72,7 +72,11 @@ impl Operation for LookupSubmissions {
             (scope.key(format_args!("lookup-range#{range}")), PER_RANGE),
         ];
         if let Hit::Refused { retry_after } = self.limits.hit(&windows, *now).await? {
-            return Err(Error::from(ErrorCode::RateLimited).with_retry_after(retry_after));
+            let detail = "This phone has used up its 5 look-ups of 10 minutes, or its address range its 30. Without \
+                          SVC-Client-IP, all calls of your server count together.";
+            return Err(Error::from(ErrorCode::RateLimited)
+                .with_detail(detail)
+                .with_retry_after(retry_after));
         }
 
         let today = now.day_in(campaign.timezone.rules());

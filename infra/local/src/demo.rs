@@ -1,8 +1,10 @@
 //! The demo campaigns: loaded as an operator would load them, and printed with lines to paste.
 
-use std::fmt::{self, Write};
-use std::io;
-use std::path::Path;
+use std::fmt::{self, Write as _};
+use std::fs::OpenOptions;
+use std::io::{self, Write as _};
+use std::os::unix::fs::OpenOptionsExt;
+use std::path::{Path, PathBuf};
 
 use common::clock::Clock;
 use common::config::{ConfigError, Env};
@@ -28,8 +30,8 @@ const CODES: u64 = 8;
 /// Where keys and codes are kept beside the data, because nobody could read them from the tables.
 const KEPT: &str = "demo.json";
 
-/// A demo campaign with what is needed to try it.
-#[derive(Clone, Debug, Serialize, Deserialize)]
+/// A demo campaign with what is needed to try it. It holds keys and codes, so it does not print.
+#[derive(Clone, Serialize, Deserialize)]
 pub struct Demo {
     slug: CampaignSlug,
     name: String,
@@ -37,7 +39,7 @@ pub struct Demo {
     live: Access,
 }
 
-#[derive(Clone, Debug, Serialize, Deserialize)]
+#[derive(Clone, Serialize, Deserialize)]
 struct Access {
     key: String,
     codes: Vec<String>,
@@ -54,8 +56,14 @@ pub enum DemoError {
     #[error("the demo campaigns cannot be loaded")]
     Config(#[from] ConfigError),
     /// The file beside the data cannot be used.
-    #[error("the demo's keys cannot be kept beside the data")]
-    Kept(#[from] io::Error),
+    #[error("{} cannot be used; remove it to get new demo keys, or choose another folder with --data", .path.display())]
+    Kept {
+        /// The file.
+        path: PathBuf,
+        /// Why.
+        #[source]
+        cause: io::Error,
+    },
 }
 
 impl From<Failure> for DemoError {
@@ -64,11 +72,27 @@ impl From<Failure> for DemoError {
     }
 }
 
-/// Loads the demo campaigns. With a data folder, keys and codes of the first time are used again.
+/// Loads the demo campaigns. With a data folder, only once: what an operator changed stays changed, and
+/// the keys and codes of the first time are shown again.
 ///
 /// # Errors
 /// When they cannot be loaded or kept.
 pub async fn load(env: &Env, data: Option<&Path>, clock: &Clock) -> Result<Vec<Demo>, DemoError> {
+    let Some(path) = data.map(|folder| folder.join(KEPT)) else { return make(env, clock).await };
+    let kept = |cause| DemoError::Kept { path: path.clone(), cause };
+    if path.exists() {
+        let text = std::fs::read(&path).map_err(kept)?;
+        return serde_json::from_slice(&text).map_err(|cause| kept(cause.into()));
+    }
+    let demos = make(env, clock).await?;
+    let text = serde_json::to_vec_pretty(&demos).map_err(|cause| kept(cause.into()))?;
+    // It holds keys, so it is for its owner alone.
+    let mut file = OpenOptions::new().write(true).create_new(true).mode(0o600).open(&path).map_err(kept)?;
+    file.write_all(&text).map_err(kept)?;
+    Ok(demos)
+}
+
+async fn make(env: &Env, clock: &Clock) -> Result<Vec<Demo>, DemoError> {
     let tables = Tables::from_env(env, &connection::dynamodb(env)?)?;
     let mut files = Vec::new();
     for (name, text, _) in FILES {
@@ -78,11 +102,6 @@ pub async fn load(env: &Env, data: Option<&Path>, clock: &Clock) -> Result<Vec<D
         files.push(file);
     }
     campaigns::apply(&tables, &files).await?;
-
-    let kept = data.map(|folder| folder.join(KEPT));
-    if let Some(kept) = kept.as_deref().filter(|kept| kept.exists()) {
-        return serde_json::from_slice(&std::fs::read(kept)?).map_err(|error| io::Error::from(error).into());
-    }
     let mut demos = Vec::new();
     for (file, (_, _, prize)) in files.iter().zip(FILES) {
         let slug = file.campaign.slug.clone();
@@ -90,9 +109,6 @@ pub async fn load(env: &Env, data: Option<&Path>, clock: &Clock) -> Result<Vec<D
         let test = access(&tables, &slug, Environment::Test, prize, clock).await?;
         let live = access(&tables, &slug, Environment::Live, prize, clock).await?;
         demos.push(Demo { slug, name, test, live });
-    }
-    if let Some(kept) = kept {
-        std::fs::write(kept, serde_json::to_vec_pretty(&demos).map_err(io::Error::from)?)?;
     }
     Ok(demos)
 }

@@ -3,6 +3,7 @@
 use std::io::{self, Write};
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
+use std::time::Duration;
 
 use clap::{Parser, ValueEnum};
 use common::clock::Clock;
@@ -11,6 +12,7 @@ use common::telemetry::{Telemetry, causes};
 use local::demo;
 use local::stack::{Options, Stack};
 use serde_json::json;
+use tokio::signal::unix::{Signal, SignalKind, signal};
 
 /// Runs the whole Campaign Entry Service on this machine, with everything embedded.
 #[derive(Debug, Parser)]
@@ -62,6 +64,9 @@ async fn main() -> ExitCode {
 async fn run(arguments: &Arguments) -> Result<(), Box<dyn std::error::Error>> {
     let clock = Clock::system();
     let stage = arguments.stage.as_str();
+    if let Some(path) = &arguments.ready_file {
+        remove_old(path).map_err(|cause| ReadyFileError { path: path.clone(), cause })?;
+    }
     let stack = Stack::start(Options {
         port: arguments.port,
         stage,
@@ -72,24 +77,51 @@ async fn run(arguments: &Arguments) -> Result<(), Box<dyn std::error::Error>> {
     })
     .await?;
     let env: Env = stack.env().clone().into_iter().collect();
-    let demos = if arguments.no_demo {
-        Vec::new()
-    } else {
-        demo::load(&env, arguments.data.as_deref(), &clock).await?
-    };
-    print!("{}", demo::describe(&demos, stack.base_url(), stage));
+    let data = arguments.data.as_deref();
+    let demos = if arguments.no_demo { Vec::new() } else { demo::load(&env, data, &clock).await? };
     if let Some(path) = &arguments.ready_file {
-        write_ready_file(path, &stack)?;
+        write_ready_file(path, &stack).map_err(|cause| ReadyFileError { path: path.clone(), cause })?;
     }
-    let kept = arguments
-        .data
-        .as_deref()
-        .map_or_else(|| "in memory".to_owned(), |data| format!("in {}", data.display()));
-    println!("\nServing {} ({stage}, data {kept}). Ctrl-C stops it.", stack.base_url());
-    told_to_stop().await?;
-    println!("Stopping.");
-    stack.stop().await;
+    let kept = data.map_or_else(|| "in memory".to_owned(), |data| format!("in {}", data.display()));
+    say(&demo::describe(&demos, stack.base_url(), stage));
+    say(&format!("\nServing {} ({stage}, data {kept}). Ctrl-C stops it.\n", stack.base_url()));
+
+    let mut signals = Signals::new()?;
+    signals.next().await;
+    say("Stopping.\n");
+    tokio::select! {
+        () = stack.stop() => {}
+        // Requests that never end must not keep it, and whoever asks twice means it.
+        () = tokio::time::sleep(LONGEST_STOP) => {}
+        () = signals.next() => {}
+    }
     Ok(())
+}
+
+/// For requests under way to finish.
+const LONGEST_STOP: Duration = Duration::from_secs(3);
+
+/// Says something to whoever started the stack, who may have stopped listening.
+fn say(text: &str) {
+    let mut out = io::stdout().lock();
+    let _ = out.write_all(text.as_bytes()).and_then(|()| out.flush());
+}
+
+/// The ready file cannot be written.
+#[derive(Debug, thiserror::Error)]
+#[error("cannot write {}; choose another path with --ready-file", .path.display())]
+struct ReadyFileError {
+    path: PathBuf,
+    #[source]
+    cause: io::Error,
+}
+
+/// Whoever waits for the file must not find that of an earlier run.
+fn remove_old(path: &Path) -> io::Result<()> {
+    match std::fs::remove_file(path) {
+        Err(error) if error.kind() != io::ErrorKind::NotFound => Err(error),
+        Ok(()) | Err(_) => Ok(()),
+    }
 }
 
 /// Whoever waits for the file finds it whole or not at all.
@@ -100,12 +132,21 @@ fn write_ready_file(path: &Path, stack: &Stack) -> io::Result<()> {
     std::fs::rename(&partial, path)
 }
 
-/// Waits for Ctrl-C, or for the signal that ends a service.
-async fn told_to_stop() -> io::Result<()> {
-    use tokio::signal::unix::{SignalKind, signal};
-    let mut terminate = signal(SignalKind::terminate())?;
-    tokio::select! {
-        interrupted = tokio::signal::ctrl_c() => interrupted,
-        _ = terminate.recv() => Ok(()),
+/// Ctrl-C, and the signal that ends a service.
+struct Signals {
+    interrupt: Signal,
+    terminate: Signal,
+}
+
+impl Signals {
+    fn new() -> io::Result<Self> {
+        Ok(Self { interrupt: signal(SignalKind::interrupt())?, terminate: signal(SignalKind::terminate())? })
+    }
+
+    async fn next(&mut self) {
+        tokio::select! {
+            _ = self.interrupt.recv() => {}
+            _ = self.terminate.recv() => {}
+        }
     }
 }

@@ -1,9 +1,10 @@
 //! The stack: everything started on loopback ports, and stopped again.
 
 use std::collections::BTreeMap;
+use std::fs::{File, TryLockError};
 use std::io;
 use std::net::{Ipv4Addr, SocketAddr};
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
 use check_code::CheckCode;
 use common::clock::Clock;
@@ -61,6 +62,8 @@ pub struct Stack {
     env: BTreeMap<String, String>,
     stop: watch::Sender<bool>,
     parts: Vec<JoinHandle<()>>,
+    /// Keeps other stacks out of the data folder while this one uses it.
+    _lock: Option<File>,
 }
 
 /// The stack cannot start.
@@ -75,6 +78,9 @@ pub enum StartError {
         #[source]
         cause: io::Error,
     },
+    /// Another stack uses the folder.
+    #[error("{} is in use by another local stack; stop it, or choose another folder with --data", .0.display())]
+    InUse(PathBuf),
     /// A variable is missing; the stack sets them all, so this is a fault in it.
     #[error("the stack's own configuration is incomplete")]
     Config(#[from] ConfigError),
@@ -91,9 +97,7 @@ impl Stack {
     pub async fn start(options: Options) -> Result<Self, StartError> {
         let api = bind(options.port).await?;
         let base_url = format!("http://{}", address(&api)?);
-        if let Some(folder) = &options.data {
-            std::fs::create_dir_all(folder).map_err(|cause| data_folder(&options, cause))?;
-        }
+        let lock = options.data.as_deref().map(lock).transpose()?;
         let (stop, stopping) = watch::channel(false);
 
         let mut parts = Vec::new();
@@ -103,7 +107,8 @@ impl Stack {
                 let listener = bind(0).await?;
                 let url = format!("http://{}", address(&listener)?);
                 let serving = dynamodb::serve(listener, options.data.as_deref(), stopping.clone());
-                parts.push(serving.map_err(|cause| data_folder(&options, cause))?);
+                let folder = options.data.as_deref().unwrap_or_else(|| Path::new("memory"));
+                parts.push(serving.map_err(|cause| data_folder(folder, cause))?);
                 url
             }
         };
@@ -118,7 +123,7 @@ impl Stack {
             // It ends when told to; accepting never fails for good.
             let _ = axum::serve(api, service).with_graceful_shutdown(stopped(stopping)).await;
         }));
-        Ok(Self { base_url, env, stop, parts })
+        Ok(Self { base_url, env, stop, parts, _lock: lock })
     }
 
     /// Where the API is served, without a slash at the end.
@@ -186,7 +191,18 @@ fn address(listener: &TcpListener) -> Result<SocketAddr, StartError> {
         .map_err(|cause| StartError::Io { what: "cannot listen on loopback".to_owned(), cause })
 }
 
-fn data_folder(options: &Options, cause: io::Error) -> StartError {
-    let folder = options.data.as_deref().unwrap_or_else(|| std::path::Path::new("memory")).display();
+fn data_folder(folder: &Path, cause: io::Error) -> StartError {
+    let folder = folder.display();
     StartError::Io { what: format!("cannot keep data in {folder}; choose another folder with --data"), cause }
+}
+
+/// Makes the data folder, and takes it for this stack alone: two databases over one file spoil it.
+fn lock(folder: &Path) -> Result<File, StartError> {
+    std::fs::create_dir_all(folder).map_err(|cause| data_folder(folder, cause))?;
+    let file = File::create(folder.join("in-use.lock")).map_err(|cause| data_folder(folder, cause))?;
+    match file.try_lock() {
+        Ok(()) => Ok(file),
+        Err(TryLockError::WouldBlock) => Err(StartError::InUse(folder.to_owned())),
+        Err(TryLockError::Error(cause)) => Err(data_folder(folder, cause)),
+    }
 }

@@ -50,27 +50,35 @@ pub async fn apply(tables: &Tables, files: &[CampaignFile]) -> Result<Vec<Applie
     let mut applied = Vec::new();
     for file in files {
         let slug = file.campaign.slug.clone();
-        let before = tables.campaigns.get(&slug).await?;
-        let mut campaign = file.campaign.clone();
-        if let (Some(before), false) = (&before, file.says_paused) {
-            campaign.paused = before.paused;
-        }
         // The books come first, so that there is no campaign without them.
         for environment in Environment::ALL {
             let scope = Scope { campaign: slug.clone(), environment };
             tables.codes().start_book(&scope, new_book()).await?;
         }
-        let change = match before {
-            None => Change::Created,
-            Some(before) if before == campaign => Change::Unchanged,
-            Some(_) => Change::Updated,
+        let change = loop {
+            if let Some(change) = try_to_apply(tables, file).await? {
+                break change;
+            }
         };
-        if change != Change::Unchanged {
-            tables.campaigns.put(&campaign).await?;
-        }
         applied.push(Applied { slug, change });
     }
     Ok(applied)
+}
+
+/// Writes one campaign; `None` when somebody else wrote or paused it in between.
+async fn try_to_apply(tables: &Tables, file: &CampaignFile) -> Result<Option<Change>, Failure> {
+    let before = tables.campaigns.get(&file.campaign.slug).await?;
+    let mut campaign = file.campaign.clone();
+    if let (Some(before), false) = (&before, file.says_paused) {
+        campaign.paused = before.paused;
+    }
+    let change = match &before {
+        None => Change::Created,
+        Some(before) if *before == campaign => return Ok(Some(Change::Unchanged)),
+        Some(_) => Change::Updated,
+    };
+    let written = tables.campaigns.replace(before.as_ref(), &campaign).await?;
+    Ok(written.then_some(change))
 }
 
 /// A code book with keys of its own and no codes.

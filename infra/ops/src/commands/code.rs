@@ -158,9 +158,9 @@ fn not_written(output: &Path, batch: &Batch, error: &io::Error) -> Failure {
 
 fn odds_line(book: &CodeBook) -> String {
     format!(
-        "The odds of a guess are {}: {} minted codes of {} symbols.",
+        "The odds of a guess are {}: {} good codes of {} symbols.",
         odds(book.odds_of_a_guess(0)),
-        grouped(book.minted),
+        grouped(book.good_codes()),
         book.symbols
     )
 }

@@ -69,7 +69,7 @@ async fn a_second_minting_goes_on_where_the_first_ended() {
     let (first, second) = (stack.arg("a.csv"), stack.arg("b.csv"));
     stack.fine(&mint_args("10", &first, &[])).await;
     let text = stack.fine(&mint_args("5", &second, &["--batch", "april"])).await;
-    assert!(text.contains("15 minted codes of 12 symbols"), "{text}");
+    assert!(text.contains("15 good codes of 12 symbols"), "{text}");
     let all: HashSet<_> = codes_in(&stack, "a.csv").into_iter().chain(codes_in(&stack, "b.csv")).collect();
     assert_eq!(all.len(), 15);
     let listed = stack.json(&[&["code", "batches"], &LIVE[..]].concat()).await;

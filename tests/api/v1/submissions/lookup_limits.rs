@@ -39,7 +39,7 @@ async fn the_sixth_of_a_phone_is_told_when_there_is_room_again() {
         refused.shown(),
         json!([429, { "error": {
             "code": "rate_limited",
-            "message": "Too many requests.",
+            "message": "Too many requests. This phone has used up its 5 look-ups of 10 minutes, or its address range its 30. Without SVC-Client-IP, all calls of your server count together.",
             "fix": "Wait as long as Retry-After says, then send the request again.",
             "docs_url": "[docs]", "request_id": "[request id]",
         } }])

@@ -117,14 +117,35 @@ async fn imported_codes_live_beside_minted_ones() {
 }
 
 #[tokio::test]
-async fn codes_of_a_batch_imported_just_now_work_within_a_second() {
+async fn codes_of_a_batch_imported_just_now_work_at_once() {
     let service = Service::with_clock(Clock::manual(Moment::from_millis(1_800_000_000_000)));
     let campaign = TestCampaign::on(&service, plain()).await;
-    campaign.import("first", BatchStatus::Active, None, &["CHAI11111"]).await;
+    campaign.import("printed", BatchStatus::Active, None, &["CHAI11111"]).await;
     assert_eq!(campaign.outcome(&phone(1), "CHAI11111").await, "entered");
     campaign.import("second", BatchStatus::Active, Some("A radio"), &["CHAI22222"]).await;
-    service.clock.advance(Duration::from_secs(1));
     assert_eq!(campaign.outcome(&phone(1), "CHAI22222").await, "instant_win");
+}
+
+#[tokio::test]
+async fn codes_minted_beside_imported_ones_work_within_a_second() {
+    let service = Service::with_clock(Clock::manual(Moment::from_millis(1_800_000_000_000)));
+    let campaign = TestCampaign::on(&service, plain()).await;
+    campaign.import("printed", BatchStatus::Active, None, &["CHAI11111"]).await;
+    assert_eq!(campaign.outcome(&phone(1), "CHAI11111").await, "entered");
+    campaign.mint("more", BatchStatus::Active, None).await;
+    service.clock.advance(Duration::from_secs(1));
+    assert_eq!(campaign.outcome(&phone(1), &campaign.code(100)).await, "entered");
+}
+
+#[tokio::test]
+async fn codes_of_a_batch_that_was_being_written_work_within_a_second_of_its_end() {
+    let service = Service::with_clock(Clock::manual(Moment::from_millis(1_800_000_000_000)));
+    let campaign = TestCampaign::on(&service, plain()).await;
+    campaign.mint("more", BatchStatus::Reserved, None).await;
+    assert_eq!(campaign.outcome(&phone(1), &campaign.code(100)).await, "invalid");
+    campaign.activate("more").await;
+    service.clock.advance(Duration::from_secs(1));
+    assert_eq!(campaign.outcome(&phone(1), &campaign.code(101)).await, "entered");
 }
 
 #[tokio::test]
