@@ -9,7 +9,8 @@ use aws_sdk_dynamodb::Client;
 use aws_sdk_dynamodb::config::retry::RetryConfig;
 use aws_sdk_dynamodb::config::timeout::TimeoutConfig;
 use aws_sdk_dynamodb::config::{BehaviorVersion, Region, SharedHttpClient, StalledStreamProtectionConfig};
-use aws_smithy_http_client::tls;
+use aws_smithy_http_client::tls::rustls_provider::CryptoMode;
+use aws_smithy_http_client::tls::{Provider, TlsContext, TrustStore};
 
 use crate::config::{ConfigError, Env};
 
@@ -19,6 +20,11 @@ const CONNECT_TIMEOUT: Duration = Duration::from_secs(2);
 const ATTEMPT_TIMEOUT: Duration = Duration::from_secs(3);
 /// All tries of one call, so that a function answers before its caller gives up.
 const CALL_TIMEOUT: Duration = Duration::from_secs(9);
+
+/// Every root that AWS's endpoints lead to, as <https://www.amazontrust.com/repository/> lists them.
+/// Reading and parsing the hundred and more that a machine trusts takes longer than all the rest of a
+/// start-up.
+const AMAZON_ROOTS: &[u8] = include_bytes!("amazon-roots.pem");
 
 /// The client of a function.
 ///
@@ -48,7 +54,7 @@ pub fn client(env: &Env, region: Region, credentials: SharedCredentialsProvider)
         .behavior_version(BehaviorVersion::latest())
         .region(region)
         .credentials_provider(credentials)
-        .http_client(https())
+        .http_client(https(env))
         .retry_config(RetryConfig::standard())
         .timeout_config(timeouts)
         .stalled_stream_protection(StalledStreamProtectionConfig::disabled());
@@ -58,9 +64,21 @@ pub fn client(env: &Env, region: Region, credentials: SharedCredentialsProvider)
     Client::from_conf(config.build())
 }
 
-/// The one way to reach AWS: TLS by rustls over ring.
-pub fn https() -> SharedHttpClient {
+/// The one way to reach AWS: TLS by rustls over ring, trusting Amazon's own roots.
+pub fn https(env: &Env) -> SharedHttpClient {
     aws_smithy_http_client::Builder::new()
-        .tls_provider(tls::Provider::Rustls(tls::rustls_provider::CryptoMode::Ring))
+        .tls_provider(Provider::Rustls(CryptoMode::Ring))
+        .tls_context(trust(env))
         .build_https()
+}
+
+/// Whom to take for AWS: those that Amazon's roots speak for, or, when `SSL_CERT_FILE` names others,
+/// those in it, as behind a proxy that opens TLS.
+fn trust(env: &Env) -> TlsContext {
+    let roots = match env.optional("SSL_CERT_FILE") {
+        Some(_) => TrustStore::default(),
+        None => TrustStore::empty().with_pem_certificate(AMAZON_ROOTS),
+    };
+    // Building it checks nothing; the default is the machine's own roots.
+    TlsContext::builder().with_trust_store(roots).build().unwrap_or_default()
 }

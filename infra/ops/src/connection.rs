@@ -51,7 +51,7 @@ async fn client(env: &Env) -> Result<Client, Failure> {
     if let Ok(client) = connection::dynamodb(env) {
         return Ok(client);
     }
-    let mut chain = aws_config::defaults(BehaviorVersion::latest()).http_client(connection::https());
+    let mut chain = aws_config::defaults(BehaviorVersion::latest()).http_client(connection::https(env));
     if let Some(profile) = env.optional("AWS_PROFILE") {
         chain = chain.profile_name(profile);
     }

@@ -1,0 +1,72 @@
+//! A caller of the API whose connections stay open, as those of a brand's server do.
+
+use bytes::Bytes;
+use http::{Method, Request};
+use http_body_util::{BodyExt, Full};
+use hyper_util::client::legacy::Client;
+use hyper_util::client::legacy::connect::HttpConnector;
+use hyper_util::rt::TokioExecutor;
+use serde_json::Value;
+
+/// A request to the API, whichever stack it is sent to.
+#[derive(Clone, Debug)]
+pub(crate) struct Ask {
+    pub(crate) method: Method,
+    pub(crate) path: String,
+    pub(crate) headers: Vec<(&'static str, String)>,
+    pub(crate) body: Option<Value>,
+}
+
+impl Ask {
+    pub(crate) fn get(path: impl Into<String>) -> Self {
+        Self { method: Method::GET, path: path.into(), headers: Vec::new(), body: None }
+    }
+
+    pub(crate) fn post(path: &str, body: Value) -> Self {
+        let headers = vec![("content-type", "application/json".to_owned())];
+        Self { method: Method::POST, path: path.to_owned(), headers, body: Some(body) }
+    }
+
+    pub(crate) fn header(mut self, name: &'static str, value: String) -> Self {
+        self.headers.push((name, value));
+        self
+    }
+}
+
+/// Sends requests to one stack.
+#[derive(Clone)]
+pub(crate) struct Caller {
+    client: Client<HttpConnector, Full<Bytes>>,
+    base_url: String,
+}
+
+impl Caller {
+    pub(crate) fn of(base_url: &str) -> Self {
+        Self { client: Client::builder(TokioExecutor::new()).build_http(), base_url: base_url.to_owned() }
+    }
+
+    /// Sends a request with an API key and gives back the body of the reply, which has to be a 200:
+    /// anything else would be measured for nothing.
+    pub(crate) async fn send(&self, key: &str, ask: &Ask) -> Value {
+        let mut request = Request::builder()
+            .method(&ask.method)
+            .uri(format!("{}{}", self.base_url, ask.path))
+            .header("authorization", format!("Bearer {key}"));
+        for (name, value) in &ask.headers {
+            request = request.header(*name, value);
+        }
+        let body = ask.body.as_ref().map(ToString::to_string).unwrap_or_default();
+        let request = request.body(Full::new(Bytes::from(body))).expect("a request");
+        let (parts, body) = self.client.request(request).await.expect("the service answers").into_parts();
+        let body = body.collect().await.expect("the whole body").to_bytes();
+        assert!(
+            parts.status.is_success(),
+            "{} {} was answered with {}: {}",
+            ask.method,
+            ask.path,
+            parts.status,
+            String::from_utf8_lossy(&body)
+        );
+        serde_json::from_slice(&body).expect("JSON")
+    }
+}

@@ -1,0 +1,113 @@
+//! DynamoDB calls and capacity units of each operation, counted on the wire.
+
+use common::gate::DEFAULT_PER_MINUTE;
+
+use crate::caller::{Ask, Caller};
+use crate::operations::Operation;
+use crate::report::{Table, Verdicts};
+use crate::world::World;
+
+/// The most that leasing a key's ceiling may add to a request, in calls.
+const CEILING_SHARE: f64 = 0.1;
+
+/// Requests sent before any is counted, so that key, campaign and code book are in the caches.
+pub(crate) const WARM_UP: usize = 2;
+
+/// What one request of an operation costs.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub(crate) struct Cost {
+    /// Calls, without those for the ceiling.
+    pub(crate) calls: f64,
+    /// Calls for the ceiling.
+    pub(crate) ceiling: f64,
+    /// Capacity units of all of them.
+    pub(crate) capacity: f64,
+}
+
+/// Measures and prints every operation.
+pub(crate) async fn run(requests: usize, verdicts: &mut Verdicts) {
+    println!("## DynamoDB calls and capacity of a warm request\n");
+    println!("Counted on the wire, {requests} requests each; key, campaign and code book are cached.");
+    println!("`ceiling` is what leasing the key's requests per minute adds (below {CEILING_SHARE}), with a");
+    println!(
+        "key of {DEFAULT_PER_MINUTE} a minute. Writes that a condition refused consume capacity too, but"
+    );
+    println!("DynamoDB does not report it: for refused and replayed submissions it is not in the units.\n");
+    let world = World::start().await;
+    let mut table = Table::new(["operation", "calls", "budget", "ceiling", "capacity units", "kept"]);
+    for operation in Operation::ALL {
+        let cost = measure(&world, operation, requests).await;
+        report(&mut table, verdicts, operation.name(), operation.budget(), cost);
+    }
+    let whole_minute = usize::try_from(DEFAULT_PER_MINUTE).expect("a few hundred") - WARM_UP;
+    let cost = measure(&world, Operation::GetCampaign, whole_minute).await;
+    report(
+        &mut table,
+        verdicts,
+        "GET campaign, a whole ceiling used up",
+        Operation::GetCampaign.budget(),
+        cost,
+    );
+    table.print();
+}
+
+fn report(table: &mut Table, verdicts: &mut Verdicts, name: &str, budget: f64, cost: Cost) {
+    let kept = verdicts.check(cost.calls <= budget && cost.ceiling < CEILING_SHARE, || {
+        format!(
+            "{name}: {:.2} DynamoDB calls and {:.3} for the ceiling; the budget is {budget:.0} and \
+             {CEILING_SHARE}",
+            cost.calls, cost.ceiling
+        )
+    });
+    table.row([
+        name.to_owned(),
+        format!("{:.2}", cost.calls),
+        format!("{budget:.0}"),
+        format!("{:.3}", cost.ceiling),
+        format!("{:.2}", cost.capacity),
+        kept,
+    ]);
+}
+
+/// Counts what an operation's requests cost on the average, from a minute's beginning.
+pub(crate) async fn measure(world: &World, operation: Operation, requests: usize) -> Cost {
+    world.begin_minute();
+    let caller = world.counted_caller();
+    let asks = prepare(world, operation, &caller, requests + WARM_UP).await;
+    let key = &operation.shop(world).usual_key;
+    let (warm_up, counted) = asks.split_at(WARM_UP);
+    for ask in warm_up {
+        caller.send(key, ask).await;
+    }
+    world.proxy.take_seen();
+    for ask in counted {
+        operation.confirm(&caller.send(key, ask).await);
+    }
+    let seen = world.proxy.take_seen();
+    // A lease is the only single update that a request makes; hits are counted in transactions.
+    let leases = seen.calls.iter().filter(|call| *call == "UpdateItem").count();
+    Cost {
+        calls: share(seen.calls.len() - leases, requests),
+        ceiling: share(leases, requests),
+        capacity: seen.capacity / share(requests, 1),
+    }
+}
+
+/// Requests of an operation, with everything in place for them.
+pub(crate) async fn prepare(
+    world: &World,
+    operation: Operation,
+    caller: &Caller,
+    requests: usize,
+) -> Vec<Ask> {
+    let mut asks = Vec::with_capacity(requests);
+    for _ in 0..requests {
+        asks.push(operation.prepare(world, caller).await);
+    }
+    asks
+}
+
+#[expect(clippy::cast_precision_loss, reason = "counts of a few thousand")]
+fn share(part: usize, whole: usize) -> f64 {
+    part as f64 / whole as f64
+}

@@ -1,0 +1,91 @@
+//! Codes: how many are enciphered and judged in a second.
+
+use std::hint::black_box;
+use std::ops::Range;
+use std::thread;
+use std::time::Duration;
+
+use common::domain::cipher::{CodeCipher, SecretKey};
+use common::domain::codebook::{Batch, BatchStatus, CodeBook, DEFAULT_CODE_SYMBOLS, Judgement, Origin};
+
+use crate::report::{Table, Verdicts};
+use crate::stopwatch::{self, per_second};
+
+/// Ten million codes in under a minute on two cores.
+const ENCIPHERED_A_SECOND_ON_TWO_THREADS: f64 = 10_000_000.0 / 60.0;
+
+const THREADS: [u64; 2] = [1, 2];
+
+/// Measures and prints both, with this many codes each.
+pub(crate) fn run(codes: u64, verdicts: &mut Verdicts) {
+    println!("## Codes a second\n");
+    println!(
+        "{codes} codes each. Minting a code is enciphering its serial number and writing it down; judging"
+    );
+    println!("one is deciphering it and looking for its batch, without a table.\n");
+    let book = book(codes);
+    let cipher = book.cipher().expect("a length");
+    let mut table = Table::new(["work", "threads", "codes a second", "budget", "kept"]);
+    for threads in THREADS {
+        let rate = per_second(codes, timed(threads, codes, |serials| encipher(&cipher, serials)));
+        let (budget, kept) = if threads == 2 {
+            let kept = verdicts.check(rate > ENCIPHERED_A_SECOND_ON_TWO_THREADS, || {
+                format!(
+                    "enciphering on two threads: {rate:.0} codes a second, too slow for ten million a minute"
+                )
+            });
+            (format!("{ENCIPHERED_A_SECOND_ON_TWO_THREADS:.0}"), kept)
+        } else {
+            (String::new(), String::new())
+        };
+        table.row(["encipher".to_owned(), threads.to_string(), format!("{rate:.0}"), budget, kept]);
+    }
+    let minted: Vec<String> = (0..codes).filter_map(|serial| cipher.encipher(serial)).collect();
+    for threads in THREADS {
+        let rate = per_second(codes, timed(threads, codes, |serials| judge(&book, &minted, serials)));
+        let none = String::new;
+        table.row(["judge".to_owned(), threads.to_string(), format!("{rate:.0}"), none(), none()]);
+    }
+    table.print();
+}
+
+fn book(minted: u64) -> CodeBook {
+    CodeBook {
+        minting_key: SecretKey::from_random([1; 32]),
+        digest_key: SecretKey::from_random([2; 32]),
+        symbols: DEFAULT_CODE_SYMBOLS,
+        minted,
+        batches: vec![Batch {
+            name: "all".to_owned(),
+            origin: Origin::Minted { first: 0, count: minted },
+            prize: None,
+            status: BatchStatus::Active,
+        }],
+    }
+}
+
+/// How long the work on all serial numbers takes when threads share it evenly.
+fn timed(threads: u64, codes: u64, work: impl Fn(Range<u64>) + Sync) -> Duration {
+    let share = codes / threads;
+    let started = stopwatch::now();
+    thread::scope(|scope| {
+        for thread in 0..threads {
+            let work = &work;
+            scope.spawn(move || work(thread * share..(thread + 1) * share));
+        }
+    });
+    started.elapsed()
+}
+
+fn encipher(cipher: &CodeCipher, serials: Range<u64>) {
+    for serial in serials {
+        black_box(cipher.encipher(serial).expect("in range"));
+    }
+}
+
+fn judge(book: &CodeBook, codes: &[String], serials: Range<u64>) {
+    let range = usize::try_from(serials.start).expect("fits")..usize::try_from(serials.end).expect("fits");
+    for (code, serial) in codes[range].iter().zip(serials) {
+        assert_eq!(book.judge(code), Judgement::Minted { serial, prize: None });
+    }
+}

@@ -1,0 +1,182 @@
+//! The operations that are measured, their budgets, and the requests that each is made of.
+
+use serde_json::{Value, json};
+use service_tests::campaign::{body, fresh_key, phone};
+
+use crate::caller::{Ask, Caller};
+use crate::world::{Shop, World};
+
+const SUBMISSIONS: &str = "/api/v1/submissions";
+
+/// Serial numbers from here on belong to no batch: their codes are well formed and wrong.
+const NEVER_MINTED: u64 = 1_000_000_000_000;
+
+/// Something a caller does that has a price of its own.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Operation {
+    GetCampaign,
+    GetSubmission,
+    SubmitMinted,
+    SubmitImported,
+    SubmitWrongCode,
+    SubmitWrongCodeBesideImported,
+    SubmitUsedCode,
+    SubmitOverLimit,
+    ReplayByKey,
+    ReplayByCodeAndPhone,
+    CheckCode,
+    LookUp,
+}
+
+impl Operation {
+    pub(crate) const ALL: [Self; 12] = [
+        Self::GetCampaign,
+        Self::GetSubmission,
+        Self::SubmitMinted,
+        Self::SubmitImported,
+        Self::SubmitWrongCode,
+        Self::SubmitWrongCodeBesideImported,
+        Self::SubmitUsedCode,
+        Self::SubmitOverLimit,
+        Self::ReplayByKey,
+        Self::ReplayByCodeAndPhone,
+        Self::CheckCode,
+        Self::LookUp,
+    ];
+
+    pub(crate) fn name(self) -> &'static str {
+        match self {
+            Self::GetCampaign => "GET campaign",
+            Self::GetSubmission => "GET submission",
+            Self::SubmitMinted => "POST submissions: accepted, minted code",
+            Self::SubmitImported => "POST submissions: accepted, imported code",
+            Self::SubmitWrongCode => "POST submissions: refused, wrong code",
+            Self::SubmitWrongCodeBesideImported => {
+                "POST submissions: refused, wrong code, imported ones exist"
+            }
+            Self::SubmitUsedCode => "POST submissions: refused, used code",
+            Self::SubmitOverLimit => "POST submissions: refused, daily limit",
+            Self::ReplayByKey => "POST submissions: replayed by Idempotency-Key",
+            Self::ReplayByCodeAndPhone => "POST submissions: replayed by code and phone",
+            Self::CheckCode => "POST codes/check",
+            Self::LookUp => "POST submissions/lookup",
+        }
+    }
+
+    /// The most DynamoDB calls that one warm request may cost, besides the share of the ceiling.
+    pub(crate) fn budget(self) -> f64 {
+        match self {
+            // Key and campaign come from a cache.
+            Self::GetCampaign => 0.0,
+            Self::GetSubmission => 1.0,
+            // One transaction.
+            Self::SubmitMinted | Self::SubmitImported => 1.0,
+            // What stands in the way comes back from the transaction, or is read; the refusal is
+            // recorded by a write.
+            Self::SubmitWrongCode | Self::SubmitUsedCode | Self::SubmitOverLimit => 2.0,
+            // Only the transaction finds out that it was not imported; the phone's wrong codes are read.
+            Self::SubmitWrongCodeBesideImported => 3.0,
+            // The transaction brings the request back; the submission is read.
+            Self::ReplayByKey => 2.0,
+            // Besides, the new key is remembered.
+            Self::ReplayByCodeAndPhone => 3.0,
+            // The hit is counted, the code is read.
+            Self::CheckCode => 2.0,
+            // The hits are counted; submissions and entrant are read at once.
+            Self::LookUp => 3.0,
+        }
+    }
+
+    /// The campaign in which it is done.
+    pub(crate) fn shop(self, world: &World) -> &Shop {
+        match self {
+            Self::SubmitImported | Self::SubmitWrongCodeBesideImported => &world.importing,
+            Self::SubmitOverLimit => &world.limited,
+            Self::GetCampaign
+            | Self::GetSubmission
+            | Self::SubmitMinted
+            | Self::SubmitWrongCode
+            | Self::SubmitUsedCode
+            | Self::ReplayByKey
+            | Self::ReplayByCodeAndPhone
+            | Self::CheckCode
+            | Self::LookUp => &world.plain,
+        }
+    }
+
+    /// Puts everything in place for one request, and gives that request back.
+    pub(crate) async fn prepare(self, world: &World, caller: &Caller) -> Ask {
+        let shop = self.shop(world);
+        let number = world.fresh();
+        let code = |number: u32| shop.campaign.code(u64::from(number));
+        let submit = |number: u32| submission(&phone(number), &code(number));
+        match self {
+            Self::GetCampaign => Ask::get("/api/v1/campaign"),
+            Self::GetSubmission => {
+                let reply = caller.send(&shop.free_key, &submit(number)).await;
+                Ask::get(format!("{SUBMISSIONS}/{}", reply["id"].as_str().expect("an id")))
+            }
+            Self::SubmitMinted => submit(number),
+            Self::SubmitImported => submission(&phone(number), &shop.fresh_imported_code()),
+            Self::SubmitWrongCode | Self::SubmitWrongCodeBesideImported => {
+                let wrong = shop.campaign.code(NEVER_MINTED + u64::from(number));
+                submission(&phone(number), &wrong)
+            }
+            Self::SubmitUsedCode => {
+                caller.send(&shop.free_key, &submit(number)).await;
+                submission(&phone(world.fresh()), &code(number))
+            }
+            Self::SubmitOverLimit => {
+                caller.send(&shop.free_key, &submit(number)).await;
+                submission(&phone(number), &code(world.fresh()))
+            }
+            Self::ReplayByKey => {
+                let ask = submit(number);
+                caller.send(&shop.free_key, &ask).await;
+                ask
+            }
+            Self::ReplayByCodeAndPhone => {
+                caller.send(&shop.free_key, &submit(number)).await;
+                submit(number)
+            }
+            Self::CheckCode => {
+                let body = json!({ "code": code(number), "phone": phone(number) });
+                from_somewhere_else(Ask::post("/api/v1/codes/check", body), number)
+            }
+            Self::LookUp => {
+                caller.send(&shop.free_key, &submit(number)).await;
+                let body = json!({ "phone": phone(number) });
+                from_somewhere_else(Ask::post("/api/v1/submissions/lookup", body), number)
+            }
+        }
+    }
+
+    /// Stops the benchmark when a reply is not what this operation should be answered with: it would
+    /// have measured something else.
+    pub(crate) fn confirm(self, reply: &Value) {
+        let (field, expected) = match self {
+            Self::GetCampaign => ("/status", json!("live")),
+            Self::GetSubmission | Self::SubmitMinted | Self::SubmitImported | Self::ReplayByKey => {
+                ("/message_key", json!("entered"))
+            }
+            Self::SubmitWrongCode | Self::SubmitWrongCodeBesideImported => ("/message_key", json!("invalid")),
+            Self::SubmitUsedCode => ("/message_key", json!("already_used")),
+            Self::SubmitOverLimit => ("/message_key", json!("daily_limit")),
+            Self::ReplayByCodeAndPhone => ("/replayed", json!(true)),
+            Self::CheckCode => ("/precheck", json!("valid")),
+            Self::LookUp => ("/total_entries", json!(1)),
+        };
+        assert_eq!(reply.pointer(field), Some(&expected), "{}: {reply}", self.name());
+    }
+}
+
+/// A submission with an Idempotency-Key of its own.
+pub(crate) fn submission(phone: &str, code: &str) -> Ask {
+    Ask::post(SUBMISSIONS, body(phone, code)).header("idempotency-key", fresh_key())
+}
+
+/// Look-ups and pre-checks are limited by the consumer's address range: each comes from another one.
+fn from_somewhere_else(ask: Ask, number: u32) -> Ask {
+    let [_, high, middle, low] = number.to_be_bytes();
+    ask.header("svc-client-ip", format!("{}.{middle}.{low}.1", 11 + high))
+}

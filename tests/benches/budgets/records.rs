@@ -1,0 +1,126 @@
+//! Fills the tables: one real submission, taken through the API, is copied with everything that was
+//! written for it, under other names.
+
+use std::collections::HashMap;
+use std::ops::Range;
+
+use aws_sdk_dynamodb::Client;
+use aws_sdk_dynamodb::types::{AttributeValue, PutRequest, WriteRequest};
+use common::entropy;
+use common::store::{codes, connection, entrants, requests, submissions};
+use futures_util::{StreamExt, stream};
+use service_tests::campaign::{fresh_key, phone};
+
+use crate::operations::submission;
+use crate::world::World;
+
+/// The numbers of copied phones and codes begin here, far from those that are measured.
+const FIRST: u32 = 5_000_000;
+/// Items in one BatchWriteItem, DynamoDB's own limit.
+const BATCH: u32 = 25;
+/// Batches under way at once.
+const AT_ONCE: usize = 4;
+
+type Item = HashMap<String, AttributeValue>;
+
+/// One submission's records, and how many copies of them are in the tables.
+pub(crate) struct Records {
+    client: Client,
+    /// Each with the table it is from.
+    originals: Vec<(String, Item)>,
+    names: [String; 5],
+    filled: u32,
+}
+
+impl Records {
+    /// Makes the submission that is copied.
+    pub(crate) async fn of(world: &World) -> Self {
+        let client = connection::dynamodb(&world.direct.env).expect("the stack sets every variable");
+        let shop = &world.plain;
+        let ask = submission(&phone(FIRST), &shop.campaign.code(u64::from(FIRST)));
+        let reply = world.direct_caller().send(&shop.free_key, &ask).await;
+        let idempotency_key = ask.headers.iter().find(|(name, _)| *name == "idempotency-key");
+        let names = [
+            phone(FIRST),
+            format!("minted#{FIRST}"),
+            reply["id"].as_str().expect("an id").to_owned(),
+            reply["ref"].as_str().expect("a reference").replace('-', ""),
+            idempotency_key.expect("it has one").1.clone(),
+        ];
+        let mut originals = Vec::new();
+        for variable in [codes::VARIABLE, submissions::VARIABLE, entrants::VARIABLE, requests::VARIABLE] {
+            let table = world.direct.env.required(variable).expect("the stack sets every variable");
+            let item = find(&client, &table, &names).await;
+            originals.push((table, item));
+        }
+        Self { client, originals, names, filled: 1 }
+    }
+
+    /// Copies until there are this many submissions.
+    pub(crate) async fn fill_up_to(&mut self, submissions: u32) {
+        let firsts = (self.filled..submissions).step_by(usize::try_from(BATCH).expect("fits"));
+        let copies = firsts.map(|first| first..submissions.min(first + BATCH));
+        stream::iter(copies).for_each_concurrent(AT_ONCE, |copies| self.copy(copies)).await;
+        self.filled = submissions;
+    }
+
+    /// Writes some copies, a batch for each table.
+    async fn copy(&self, copies: Range<u32>) {
+        let names: Vec<[String; 5]> = copies.map(|copy| names(FIRST + copy)).collect();
+        for (table, original) in &self.originals {
+            let puts = names.iter().map(|names| self.put(original, names)).collect();
+            let sent = self.client.batch_write_item().request_items(table, puts).send().await;
+            let left = sent.expect("the batch is written").unprocessed_items.unwrap_or_default();
+            assert!(left.is_empty(), "the embedded database takes whole batches");
+        }
+    }
+
+    fn put(&self, original: &Item, names: &[String; 5]) -> WriteRequest {
+        let mut copy = original.clone();
+        copy.values_mut().for_each(|value| rename(value, &self.names, names));
+        let put = PutRequest::builder().set_item(Some(copy)).build().expect("an item");
+        WriteRequest::builder().put_request(put).build()
+    }
+}
+
+/// The names under which a copy is stored: phone, code, id, reference and Idempotency-Key.
+fn names(number: u32) -> [String; 5] {
+    [
+        phone(number),
+        format!("minted#{number}"),
+        entropy::submission_id().to_string(),
+        entropy::reference().to_string().replace('-', ""),
+        fresh_key(),
+    ]
+}
+
+/// The item of a table in which one of the names stands.
+async fn find(client: &Client, table: &str, names: &[String; 5]) -> Item {
+    let mut items = client.scan().table_name(table).into_paginator().items().send();
+    while let Some(item) = items.next().await {
+        let item = item.expect("the table answers");
+        let named = |value: &AttributeValue| {
+            value.as_s().is_ok_and(|text| names.iter().any(|name| text.contains(name.as_str())))
+        };
+        if item.values().any(named) {
+            return item;
+        }
+    }
+    panic!("the submission left nothing in {table}")
+}
+
+fn rename(value: &mut AttributeValue, from: &[String; 5], to: &[String; 5]) {
+    match value {
+        AttributeValue::S(text) => {
+            for (from, to) in from.iter().zip(to) {
+                if text.contains(from.as_str()) {
+                    *text = text.replace(from.as_str(), to);
+                }
+            }
+        }
+        AttributeValue::L(values) => values.iter_mut().for_each(|value| rename(value, from, to)),
+        AttributeValue::M(values) => values.values_mut().for_each(|value| rename(value, from, to)),
+        // Nothing else names anything.
+        _ => {}
+    }
+}

@@ -1,0 +1,73 @@
+//! Independence of size: the same requests with few and with many records in the tables.
+
+use crate::calls::{self, Cost, WARM_UP};
+use crate::operations::Operation;
+use crate::records::Records;
+use crate::report::{Table, Verdicts};
+use crate::stopwatch::{self, Durations, millis};
+use crate::world::World;
+
+/// What a request does does not depend on what others left behind, so neither may its cost.
+const MEASURED: [Operation; 4] =
+    [Operation::SubmitMinted, Operation::GetSubmission, Operation::LookUp, Operation::CheckCode];
+
+/// Rounding of averages; a difference of one call in a thousand requests would be more.
+const TOLERANCE: f64 = 0.001;
+
+/// Measures with `few` and with `many` submissions, each with its code, entrant and request.
+pub(crate) async fn run(requests: usize, few: u32, many: u32, verdicts: &mut Verdicts) {
+    println!("## Independence of size\n");
+    println!("With few records and with many: {few} and {many} submissions, each with its code, its entrant");
+    println!(
+        "and its request, {} and {} records in all. Calls and capacity units have to be",
+        few * 4,
+        many * 4
+    );
+    println!("equal; the median latency, over HTTP on the embedded database, is for orientation.\n");
+    let world = World::start().await;
+    let mut records = Records::of(&world).await;
+    records.fill_up_to(few).await;
+    let mut with_few = Vec::new();
+    for operation in MEASURED {
+        with_few.push(measure(&world, operation, requests).await);
+    }
+    records.fill_up_to(many).await;
+
+    let mut table =
+        Table::new(["operation", "calls: few", "many", "units: few", "many", "p50 ms: few", "many", "equal"]);
+    for (operation, (few_cost, few_latency)) in MEASURED.into_iter().zip(with_few) {
+        let (many_cost, many_latency) = measure(&world, operation, requests).await;
+        let equal = (few_cost.calls - many_cost.calls).abs() < TOLERANCE
+            && (few_cost.capacity - many_cost.capacity).abs() < TOLERANCE;
+        let equal = verdicts.check(equal, || {
+            format!("{}: {few_cost:?} with few records became {many_cost:?}", operation.name())
+        });
+        table.row([
+            operation.name().to_owned(),
+            format!("{:.2}", few_cost.calls),
+            format!("{:.2}", many_cost.calls),
+            format!("{:.2}", few_cost.capacity),
+            format!("{:.2}", many_cost.capacity),
+            millis(few_latency.median()),
+            millis(many_latency.median()),
+            equal,
+        ]);
+    }
+    table.print();
+}
+
+async fn measure(world: &World, operation: Operation, requests: usize) -> (Cost, Durations) {
+    let cost = calls::measure(world, operation, requests).await;
+    let caller = world.direct_caller();
+    let asks = calls::prepare(world, operation, &caller, requests + WARM_UP).await;
+    let key = &operation.shop(world).free_key;
+    let mut latency = Durations::default();
+    for (index, ask) in asks.iter().enumerate() {
+        let started = stopwatch::now();
+        caller.send(key, ask).await;
+        if index >= WARM_UP {
+            latency.push(started.elapsed());
+        }
+    }
+    (cost, latency)
+}

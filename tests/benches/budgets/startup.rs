@@ -1,0 +1,155 @@
+//! Start-up, memory and size of each function, beside those of one that does nothing.
+
+use std::collections::BTreeMap;
+use std::path::PathBuf;
+
+use common::http::routes;
+use local::stack::{Options, Stack};
+
+use crate::caller::Ask;
+use crate::operations::Operation;
+use crate::report::{Table, Verdicts};
+use crate::stopwatch::{Durations, millis};
+use crate::world::World;
+use crate::{binaries, event, process};
+
+/// The most that a function may take to its first poll, compared with the empty one.
+const TIMES_EMPTY: f64 = 1.5;
+/// The most memory that a function may ever have in use.
+const PEAK_MEMORY_MB: f64 = 40.0;
+/// The most that a function's program may take on disk.
+const BINARY_MB: f64 = 12.0;
+
+const EMPTY: &str = "empty-function";
+/// The function behind the default route, and a path that leads to it.
+const FALLBACK: (&str, &str) = ("fallback", "/docs/errors");
+
+/// One function and all that was measured of it.
+struct Measured {
+    name: &'static str,
+    program: PathBuf,
+    to_first_poll: Durations,
+    to_first_answer: Durations,
+    peak_memory: Option<u64>,
+}
+
+/// Starts every function this many times in turns, and prints what was measured.
+pub(crate) async fn run(starts: usize, verdicts: &mut Verdicts) {
+    println!("## Start-up of the functions\n");
+    println!("{starts} starts of each release build, in turns, against the local stack. `first poll` is the");
+    println!("time from the start of the process to its first poll of Lambda's runtime API, by when its");
+    println!("connection to DynamoDB is open; `first answer` that to its answer to the first event.");
+    println!("`times empty` compares the medians of the first poll with an empty `lambda_http` function");
+    println!(
+        "(at most {TIMES_EMPTY}). Memory is the peak (below {PEAK_MEMORY_MB} MB), binaries are stripped (below {BINARY_MB} MB).\n"
+    );
+    let world = World::start().await;
+    let options = Options {
+        dynamodb_url: world.direct.env.optional("AWS_ENDPOINT_URL_DYNAMODB"),
+        ..Options::default()
+    };
+    let stack = Stack::start(options).await.expect("a stack on the same database");
+    let mut functions = functions();
+    for _ in 0..starts {
+        for function in &mut functions {
+            function.start(&world, stack.env()).await;
+        }
+    }
+    stack.stop().await;
+    print(&functions, verdicts);
+}
+
+/// Every function, the empty one first.
+fn functions() -> Vec<Measured> {
+    let names: Vec<&'static str> =
+        routes::ROUTES.iter().map(|route| route.function).chain([FALLBACK.0]).collect();
+    // Built apart from the others, so that neither gets features that only the other asked for.
+    let mut programs = binaries::build(&[EMPTY]);
+    programs.extend(binaries::build(&names));
+    let measured = |name| Measured {
+        name,
+        program: programs.remove(name).expect("each function has a program of its name"),
+        to_first_poll: Durations::default(),
+        to_first_answer: Durations::default(),
+        peak_memory: None,
+    };
+    [EMPTY].into_iter().chain(names).map(measured).collect()
+}
+
+impl Measured {
+    async fn start(&mut self, world: &World, variables: &BTreeMap<String, String>) {
+        let ask = match operation(self.name) {
+            Some(operation) => operation.prepare(world, &world.direct_caller()).await,
+            None => Ask::get(FALLBACK.1),
+        };
+        let event = event::of(&ask, &world.plain.free_key);
+        let start = process::start(&self.program, variables, &event).await;
+        self.to_first_poll.push(start.to_first_poll);
+        self.to_first_answer.push(start.to_first_answer);
+        self.peak_memory = self.peak_memory.max(start.peak_memory);
+    }
+}
+
+/// What a function is asked first.
+fn operation(function: &str) -> Option<Operation> {
+    match function {
+        "get-campaign" => Some(Operation::GetCampaign),
+        "check-code" => Some(Operation::CheckCode),
+        "create-submission" => Some(Operation::SubmitMinted),
+        "get-submission" => Some(Operation::GetSubmission),
+        "lookup-submissions" => Some(Operation::LookUp),
+        EMPTY => None,
+        name if name == FALLBACK.0 => None,
+        other => panic!("say here what {other} is asked first"),
+    }
+}
+
+fn print(functions: &[Measured], verdicts: &mut Verdicts) {
+    let mut table = Table::new([
+        "function",
+        "first poll ms: min",
+        "median",
+        "max",
+        "times empty",
+        "first answer ms: median",
+        "memory MB",
+        "binary MB",
+        "kept",
+    ]);
+    let empty = functions[0].to_first_poll.median();
+    for function in functions {
+        let times_empty = function.to_first_poll.median().as_secs_f64() / empty.as_secs_f64();
+        let memory = function.peak_memory.map(megabytes);
+        let binary = megabytes(std::fs::metadata(&function.program).expect("the program is there").len());
+        let kept = times_empty <= TIMES_EMPTY
+            && memory.is_none_or(|memory| memory < PEAK_MEMORY_MB)
+            && binary < BINARY_MB;
+        let memory = memory.map_or("unknown".to_owned(), |memory| format!("{memory:.1}"));
+        let kept = verdicts.check(kept, || {
+            format!(
+                "{}: {times_empty:.2} times the empty function's start-up (budget {TIMES_EMPTY}), {memory} MB \
+                 of memory (budget {PEAK_MEMORY_MB}), {binary:.1} MB on disk (budget {BINARY_MB})",
+                function.name
+            )
+        });
+        table.row([
+            function.name.to_owned(),
+            millis(function.to_first_poll.shortest()),
+            millis(function.to_first_poll.median()),
+            millis(function.to_first_poll.longest()),
+            format!("{times_empty:.2}"),
+            millis(function.to_first_answer.median()),
+            memory,
+            format!("{binary:.1}"),
+            kept,
+        ]);
+    }
+    table.print();
+}
+
+/// Millions of bytes.
+fn megabytes(bytes: u64) -> f64 {
+    #[expect(clippy::cast_precision_loss, reason = "a size for people: the last digits do not matter")]
+    let bytes = bytes as f64;
+    bytes / 1_000_000.0
+}

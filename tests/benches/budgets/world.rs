@@ -1,0 +1,117 @@
+//! What the benchmark measures on: one embedded database behind two stacks, and campaigns in it.
+//!
+//! The calls of the `counted` stack go through a proxy, and its clock stands still, so that nothing in
+//! its caches ages while calls are counted. The `direct` stack is what times are measured on.
+
+use std::sync::atomic::{AtomicU32, Ordering};
+use std::time::Duration;
+
+use common::clock::Clock;
+use common::domain::campaign::PhoneLimits;
+use common::domain::codebook::{Batch, BatchStatus, Origin};
+use common::domain::scope::Environment;
+use common::gate::DEFAULT_PER_MINUTE;
+use local::stack::Options;
+use service_tests::campaign::{self, TestCampaign};
+use service_tests::proxy::Proxy;
+use service_tests::service::Service;
+
+use crate::caller::Caller;
+
+/// Codes minted for each campaign: more than any measurement uses up.
+const MINTED: u64 = 10_000_000;
+/// Codes imported into the campaign that has some: more than are measured.
+const IMPORTED: u32 = 500;
+/// Requests a minute of the keys that no measurement should bring to their ceiling.
+const UNBOUNDED_PER_MINUTE: u32 = 100_000_000;
+
+/// The stacks and their campaigns.
+pub(crate) struct World {
+    pub(crate) direct: Service,
+    pub(crate) counted: Service,
+    pub(crate) proxy: Proxy,
+    pub(crate) plain: Shop,
+    pub(crate) importing: Shop,
+    pub(crate) limited: Shop,
+    next: AtomicU32,
+}
+
+/// A campaign, as its callers know it.
+pub(crate) struct Shop {
+    pub(crate) campaign: TestCampaign,
+    /// A key with the ceiling that keys have unless they are issued with another.
+    pub(crate) usual_key: String,
+    /// A key that never comes near its ceiling.
+    pub(crate) free_key: String,
+    imported: AtomicU32,
+}
+
+impl World {
+    pub(crate) async fn start() -> Self {
+        let direct = Service::of_its_own(Options::default());
+        let database = direct.env.required("AWS_ENDPOINT_URL_DYNAMODB").expect("the stack sets it");
+        let proxy = Proxy::start(database).await;
+        let counted = Service::of_its_own(Options {
+            dynamodb_url: Some(proxy.url.clone()),
+            clock: Clock::manual(Clock::system().now()),
+            ..Options::default()
+        });
+        let plain = Shop::open(&direct, PhoneLimits::default()).await;
+        let importing = Shop::open(&direct, PhoneLimits::default()).await;
+        let codes: Vec<String> = (0..IMPORTED).map(imported_code).collect();
+        let codes: Vec<&str> = codes.iter().map(String::as_str).collect();
+        importing.campaign.import("printed", BatchStatus::Active, None, &codes).await;
+        let limited = Shop::open(&direct, PhoneLimits { phone_daily: Some(1), phone_total: None }).await;
+        Self { direct, counted, proxy, plain, importing, limited, next: AtomicU32::new(0) }
+    }
+
+    pub(crate) fn direct_caller(&self) -> Caller {
+        Caller::of(&self.direct.base_url)
+    }
+
+    pub(crate) fn counted_caller(&self) -> Caller {
+        Caller::of(&self.counted.base_url)
+    }
+
+    /// Begins another minute on the counted stack: ceilings start anew.
+    pub(crate) fn begin_minute(&self) {
+        self.counted.clock.advance(Duration::from_secs(60));
+    }
+
+    /// A number that was never given out before: whatever is made from it is new.
+    pub(crate) fn fresh(&self) -> u32 {
+        self.next.fetch_add(1, Ordering::Relaxed)
+    }
+}
+
+impl Shop {
+    async fn open(service: &Service, limits: PhoneLimits) -> Self {
+        let mut config = campaign::plain();
+        config.limits = limits;
+        let campaign = TestCampaign::on(service, config).await;
+        let scope = campaign.scope(Environment::Test);
+        let mut stored = service.tables.codes.book(&scope).await.expect("a book").expect("a book");
+        stored.book.batches.push(Batch {
+            name: "stock".to_owned(),
+            origin: Origin::Minted { first: stored.book.minted, count: MINTED },
+            prize: None,
+            status: BatchStatus::Active,
+        });
+        stored.book.minted += MINTED;
+        service.tables.codes.save_book(&scope, &stored).await.expect("saved").expect("nobody else");
+        let usual_key = campaign.issue(Environment::Test, DEFAULT_PER_MINUTE).await;
+        let free_key = campaign.issue(Environment::Test, UNBOUNDED_PER_MINUTE).await;
+        Self { campaign, usual_key, free_key, imported: AtomicU32::new(0) }
+    }
+
+    /// An imported code that was never given out before.
+    pub(crate) fn fresh_imported_code(&self) -> String {
+        let number = self.imported.fetch_add(1, Ordering::Relaxed);
+        assert!(number < IMPORTED, "no imported codes are left");
+        imported_code(number)
+    }
+}
+
+fn imported_code(number: u32) -> String {
+    format!("PRINTED{number:05}")
+}

@@ -1,0 +1,8 @@
+//! A function that does nothing: what the start-up of the others is compared with.
+
+use lambda_http::{Body, Error, Request, Response, run, service_fn};
+
+#[tokio::main(flavor = "current_thread")]
+async fn main() -> Result<(), Error> {
+    run(service_fn(async |_: Request| Ok::<_, Error>(Response::new(Body::Empty)))).await
+}
