@@ -82,11 +82,12 @@ async fn run(arguments: &Arguments) -> Result<(), Box<dyn std::error::Error>> {
     if let Some(path) = &arguments.ready_file {
         write_ready_file(path, &stack).map_err(|cause| ReadyFileError { path: path.clone(), cause })?;
     }
+    // From here on whoever was told that it serves can stop it.
+    let mut signals = Signals::new()?;
     let kept = data.map_or_else(|| "in memory".to_owned(), |data| format!("in {}", data.display()));
     say(&demo::describe(&demos, stack.base_url(), stage));
     say(&format!("\nServing {} ({stage}, data {kept}). Ctrl-C stops it.\n", stack.base_url()));
 
-    let mut signals = Signals::new()?;
     signals.next().await;
     say("Stopping.\n");
     tokio::select! {

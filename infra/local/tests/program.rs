@@ -115,6 +115,31 @@ fn data_kept_in_a_folder_is_there_again_with_the_same_keys() {
 }
 
 #[test]
+fn a_data_folder_is_for_one_stack_at_a_time() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let data = folder.path().to_str().expect("text");
+    let first = Running::start(&["--no-demo", "--data", data]);
+    let second = Command::new(env!("CARGO_BIN_EXE_local")).args(["--port", "0", "--data", data]).output();
+    let second = second.expect("it runs");
+    let message = String::from_utf8(second.stderr).expect("text");
+    assert!(!second.status.success() && message.contains("is in use by another local stack"), "{message}");
+    assert!(first.interrupt().0.success());
+    let third = Running::start(&["--no-demo", "--data", data]);
+    assert!(third.interrupt().0.success(), "the folder is free again");
+}
+
+#[test]
+fn a_request_that_never_ends_does_not_keep_it_running() {
+    let running = Running::start(&["--no-demo"]);
+    let address = running.base_url().strip_prefix("http://").expect("a URL").to_owned();
+    let mut stream = TcpStream::connect(&address).expect("it listens");
+    write!(stream, "POST / HTTP/1.1\r\nHost: {address}\r\nContent-Length: 100\r\n\r\nx").expect("sent");
+    let (status, printed, _) = running.interrupt();
+    assert!(status.success());
+    assert_eq!(printed, "Stopping.\n");
+}
+
+#[test]
 fn the_ready_file_says_all_that_a_program_needs() {
     let folder = tempfile::tempdir().expect("a folder");
     let path = folder.path().join("ready.json");

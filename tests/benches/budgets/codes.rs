@@ -6,7 +6,7 @@ use std::thread;
 use std::time::Duration;
 
 use common::domain::cipher::{CodeCipher, SecretKey};
-use common::domain::codebook::{Batch, BatchStatus, CodeBook, Judgement, Origin, DEFAULT_CODE_SYMBOLS};
+use common::domain::codebook::{Batch, BatchStatus, CodeBook, DEFAULT_CODE_SYMBOLS, Judgement, Origin};
 
 use crate::report::{Table, Verdicts};
 use crate::stopwatch::{self, per_second};
