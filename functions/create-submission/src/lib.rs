@@ -1,6 +1,6 @@
 //! `POST /api/v1/submissions`: the single call that enters a consumer.
 //!
-//! [`wish`] reads the request; [`enter`] decides and writes, once and for good.
+//! `wish` reads the request; `enter` decides and writes, once and for good.
 
 mod enter;
 mod wish;
