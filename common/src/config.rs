@@ -2,6 +2,8 @@
 
 use std::collections::HashMap;
 
+use crate::domain::settling::Hasten;
+
 /// The variables a process was started with, or those of a local stack.
 #[derive(Clone, Default)]
 pub struct Env(HashMap<String, String>);
@@ -54,6 +56,25 @@ impl FromIterator<(String, String)> for Env {
         Self(pairs.into_iter().collect())
     }
 }
+
+/// What every planned wait between settling steps is divided by: `HASTEN`, a whole number from 1 on; 1
+/// when it is not set.
+///
+/// # Errors
+/// Names the variable.
+pub fn hasten(env: &Env) -> Result<Hasten, ConfigError> {
+    let malformed = ConfigError::Malformed { variable: HASTEN, expected: "a whole number from 1 to 1000000" };
+    match env.optional(HASTEN) {
+        None => Ok(Hasten::default()),
+        Some(times) => match times.parse() {
+            Ok(times @ 1..=1_000_000) => Ok(Hasten::by(times)),
+            Ok(_) | Err(_) => Err(malformed),
+        },
+    }
+}
+
+/// The variable of [`hasten`].
+pub const HASTEN: &str = "HASTEN";
 
 /// What kind of deployment this is.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

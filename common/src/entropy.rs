@@ -1,6 +1,6 @@
 //! Randomness: the one place that asks the operating system for it.
 
-use crate::domain::ids::{Reference, SubmissionId};
+use crate::domain::ids::{ReceiptId, Reference, SubmissionId};
 
 /// Random bytes, fit for keys.
 ///
@@ -17,6 +17,11 @@ pub fn bytes<const N: usize>() -> [u8; N] {
 /// A random submission id.
 pub fn submission_id() -> SubmissionId {
     SubmissionId::from_random(bytes())
+}
+
+/// A random receipt id.
+pub fn receipt_id() -> ReceiptId {
+    ReceiptId::from_random(bytes())
 }
 
 /// A random reference.

@@ -16,7 +16,7 @@ use crate::store::codes::{CodeName, CodeRecord, Codes};
 use crate::store::ledger::CodeStanding;
 
 /// The prize of the sentinel that wins one.
-const SENTINEL_PRIZE: &str = "Test prize";
+pub const SENTINEL_PRIZE: &str = "Test prize";
 
 /// How fresh a book has to be.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -106,11 +106,24 @@ pub enum Candidate {
         prize: Option<String>,
         /// Whether it counts; one that was withdrawn only speaks for a submission made before.
         counts: bool,
+        /// How soon it says yes.
+        says_yes: SaysYes,
     },
     /// A sentinel that asks to be refused.
     Asked(MessageKey),
     /// No code of this campaign.
     Unknown,
+}
+
+/// How soon a good code says so: any but a sentinel's at once.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum SaysYes {
+    /// At once.
+    AtOnce,
+    /// Some seconds later.
+    Later,
+    /// Never: the submission stays open, with this key.
+    Never(MessageKey),
 }
 
 impl Candidate {
@@ -123,22 +136,26 @@ impl Candidate {
         imported_batch: Option<&str>,
     ) -> Self {
         if let Some(sentinel) = code.sentinel() {
-            let prize = match sentinel.outcome {
-                SentinelOutcome::Enters => None,
-                SentinelOutcome::Wins => Some(SENTINEL_PRIZE.to_owned()),
+            let (prize, says_yes) = match sentinel.outcome {
+                SentinelOutcome::Enters => (None, SaysYes::AtOnce),
+                SentinelOutcome::Wins => (Some(SENTINEL_PRIZE.to_owned()), SaysYes::AtOnce),
+                SentinelOutcome::Slow => (None, SaysYes::Later),
+                SentinelOutcome::Stays(key) => (None, SaysYes::Never(key)),
                 SentinelOutcome::Refused(key) => return Self::Asked(key),
             };
             let Some(phone) = phone else { return Self::Unclaimed };
-            return Self::Named { name: CodeName::sentinel(&sentinel.identity, phone), prize, counts: true };
+            let name = CodeName::sentinel(&sentinel.identity, phone);
+            return Self::Named { name, prize, counts: true, says_yes };
         }
         let Some(book) = book else { return Self::Unknown };
         let normal = code.normal();
         match book.judge(&normal) {
             Judgement::Minted { serial, prize } => {
-                Self::Named { name: CodeName::Minted(serial), prize, counts: true }
+                Self::Named { name: CodeName::Minted(serial), prize, counts: true, says_yes: SaysYes::AtOnce }
             }
             Judgement::Withdrawn { serial } => {
-                Self::Named { name: CodeName::Minted(serial), prize: None, counts: false }
+                let (name, says_yes) = (CodeName::Minted(serial), SaysYes::AtOnce);
+                Self::Named { name, prize: None, counts: false, says_yes }
             }
             Judgement::PerhapsImported => Self::imported(book, &normal, imported_batch),
             Judgement::Unknown => Self::Unknown,
@@ -153,6 +170,7 @@ impl Candidate {
             name: CodeName::Imported { digest: book.digest(normal), batch: name.to_owned() },
             prize: batch.and_then(|batch| batch.prize.clone()),
             counts: batch.is_some_and(|batch| batch.status == BatchStatus::Active),
+            says_yes: SaysYes::AtOnce,
         }
     }
 
@@ -169,6 +187,14 @@ impl Candidate {
         match self {
             Self::Named { prize, .. } => prize.as_deref(),
             Self::NotNeeded | Self::Unclaimed | Self::Asked(_) | Self::Unknown => None,
+        }
+    }
+
+    /// How soon it says yes.
+    pub fn says_yes(&self) -> SaysYes {
+        match self {
+            Self::Named { says_yes, .. } => *says_yes,
+            Self::NotNeeded | Self::Unclaimed | Self::Asked(_) | Self::Unknown => SaysYes::AtOnce,
         }
     }
 
@@ -255,6 +281,7 @@ mod tests {
             name: CodeName::Minted(serial),
             prize: prize.map(str::to_owned),
             counts,
+            says_yes: SaysYes::AtOnce,
         };
         assert_eq!(of(&minted(9), None), named(9, Some("A kettle"), true));
         assert_eq!(of(&minted(10), None), named(10, None, false));
@@ -265,7 +292,7 @@ mod tests {
     fn an_imported_code_is_taken_for_one_of_the_likely_batch_until_its_own_is_known() {
         let imported = code("CHAI-2026");
         let batch_of = |known| match of(&imported, known) {
-            Candidate::Named { name: CodeName::Imported { batch, .. }, prize, counts } => {
+            Candidate::Named { name: CodeName::Imported { batch, .. }, prize, counts, .. } => {
                 Some((batch, prize, counts))
             }
             _ => None,

@@ -4,10 +4,11 @@ use std::sync::Arc;
 
 use lambda_runtime::{LambdaEvent, service_fn};
 
+use crate::background::{Background, EventFunction};
 use crate::clock::Clock;
 use crate::config::{ConfigError, Env};
 use crate::http::event::HttpEvent;
-use crate::http::function::{Frame, Function, HttpFunction, Operation, Setup};
+use crate::http::function::{BoxFuture, Frame, Function, HttpFunction, Operation, Setup};
 use crate::telemetry::Telemetry;
 
 pub use lambda_runtime::Error;
@@ -45,6 +46,23 @@ pub async fn serve_function(function: impl HttpFunction + 'static) -> Result<(),
     lambda_runtime::run(service_fn(move |event: LambdaEvent<HttpEvent>| {
         let function = Arc::clone(&function);
         async move { Ok::<_, Error>(function.answer(event.payload).await) }
+    }))
+    .await
+}
+
+/// Serves a function that takes events until Lambda ends the environment.
+///
+/// # Errors
+/// When the environment is not set up for it, or Lambda's runtime interface fails.
+pub async fn serve_events<F: EventFunction>() -> Result<(), Error> {
+    let background = Background::new(Env::of_process(), Clock::system(), Telemetry::CloudWatch)?;
+    let function = Arc::new(F::connect(&background)?);
+    lambda_runtime::run(service_fn(move |event: LambdaEvent<F::Event>| {
+        let function = Arc::clone(&function);
+        // An error makes Lambda send the event again. Boxed, because what a function does can be deep.
+        let handled: BoxFuture<'_, _> =
+            Box::pin(async move { function.handle(event.payload).await.map_err(Error::from) });
+        handled
     }))
     .await
 }

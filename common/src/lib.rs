@@ -7,14 +7,21 @@
 //!   operation, and renders what it answers, errors included;
 //! - [`domain`] holds the rules: no I/O, no clock, no randomness;
 //! - [`judge`] finds out what a code is, by arithmetic and by the table;
-//! - [`store`] holds the tables, one file for each, and the transactions across them.
+//! - [`store`] holds the tables, one file for each, and the transactions across them;
+//! - [`photos`] is the storage of receipt photos, [`settle_queue`] the queue of hints to settle;
+//! - [`upstream`] holds those outside who are asked: the tax authority.
 //!
-//! Beside them: [`error`], the one list of what can go wrong; [`config`], variables; [`clock`] and
-//! [`entropy`], the only places that read the time and ask for randomness; [`cache`]; [`telemetry`].
+//! What nobody waits for runs in [`background`]: events of storage, queue and schedule.
+//!
+//! Beside them: [`error`], the one list of what can go wrong; [`config`], variables; [`connection`], the
+//! way to AWS; [`clock`] and [`entropy`], the only places that read the time and ask for randomness;
+//! [`cache`]; [`telemetry`].
 
+pub mod background;
 pub mod cache;
 pub mod clock;
 pub mod config;
+pub mod connection;
 pub mod domain;
 pub mod entropy;
 pub mod error;
@@ -22,5 +29,9 @@ pub mod gate;
 pub mod http;
 pub mod judge;
 pub mod lambda;
+pub mod photos;
+pub mod settle_queue;
 pub mod store;
 pub mod telemetry;
+pub mod uploads;
+pub mod upstream;

@@ -1,4 +1,4 @@
-//! Logs and counters: one line for each request.
+//! Logs and counters: one line for each request, and for each piece of work in the background.
 //!
 //! A line is JSON, and in CloudWatch's embedded metric format, so that the counters come out of the
 //! log without a call. It names the request, the campaign and what came of it; nothing personal, no
@@ -49,6 +49,27 @@ pub struct RequestLine<'a> {
     pub causes: &'a [String],
 }
 
+/// What a piece of work in the background came to.
+#[derive(Clone, Debug)]
+pub struct WorkLine<'a> {
+    /// When it began.
+    pub at: Moment,
+    /// Milliseconds it took.
+    pub duration_ms: u128,
+    /// The function that did it.
+    pub function: &'a str,
+    /// What it belongs to, where it is of one campaign.
+    pub scope: Option<&'a Scope>,
+    /// The public id of what was worked on.
+    pub subject: Option<&'a str>,
+    /// What became of it, in one word.
+    pub outcome: &'a str,
+    /// What else there is to count.
+    pub figures: &'a [(&'static str, u64)],
+    /// The causes of a failure, outermost first.
+    pub causes: &'a [String],
+}
+
 #[derive(Serialize)]
 struct Line<'a> {
     timestamp: String,
@@ -89,6 +110,63 @@ impl Telemetry {
             Self::Off => {}
         }
     }
+
+    /// Writes the line of a piece of work.
+    pub fn work(self, line: &WorkLine<'_>) {
+        match self {
+            Self::CloudWatch => {
+                let _ = writeln!(std::io::stdout().lock(), "{}", work_metrics(line));
+            }
+            Self::Terminal => {
+                let _ = writeln!(std::io::stderr().lock(), "{}", work_for_a_person(line));
+            }
+            Self::Off => {}
+        }
+    }
+}
+
+fn work_metrics(line: &WorkLine<'_>) -> serde_json::Value {
+    let mut metrics = vec![
+        json!({ "Name": "Steps", "Unit": "Count" }),
+        json!({ "Name": "Duration", "Unit": "Milliseconds" }),
+    ];
+    metrics.extend(line.figures.iter().map(|(name, _)| json!({ "Name": name })));
+    let mut text = json!({
+        "timestamp": line.at.to_string(),
+        "level": if line.causes.is_empty() { "INFO" } else { "ERROR" },
+        "message": "work",
+        "operation": line.function,
+        "campaign": line.scope.map(|scope| scope.campaign.as_str()),
+        "environment": line.scope.map(|scope| scope.environment.as_str()),
+        "subject": line.subject,
+        "outcome": line.outcome,
+        "causes": line.causes,
+        "Steps": 1,
+        "Duration": u64::try_from(line.duration_ms).unwrap_or(u64::MAX),
+        "_aws": {
+            "Timestamp": line.at.as_millis(),
+            "CloudWatchMetrics": [{
+                "Namespace": NAMESPACE,
+                "Dimensions": [["operation"], ["operation", "outcome"]],
+                "Metrics": metrics,
+            }],
+        },
+    });
+    if let Some(fields) = text.as_object_mut() {
+        fields.extend(line.figures.iter().map(|(name, value)| ((*name).to_owned(), json!(value))));
+        fields.retain(|_, value| !value.is_null());
+    }
+    text
+}
+
+fn work_for_a_person(line: &WorkLine<'_>) -> String {
+    let WorkLine { function, outcome, duration_ms, .. } = line;
+    let scope =
+        line.scope.map(|scope| format!(" {} {}", scope.campaign, scope.environment)).unwrap_or_default();
+    let subject = line.subject.map(|subject| format!(" {subject}")).unwrap_or_default();
+    let figures: String = line.figures.iter().map(|(name, value)| format!(" {name}={value}")).collect();
+    let causes: String = line.causes.iter().map(|cause| format!("\n    {cause}")).collect();
+    format!("--- {function}{scope} {outcome}{figures} {duration_ms} ms{subject}{causes}")
 }
 
 fn embedded_metrics<'a>(line: &RequestLine<'a>) -> Line<'a> {
@@ -141,6 +219,26 @@ pub fn causes(error: &(dyn std::error::Error + 'static)) -> Vec<String> {
 mod tests {
     use super::*;
     use crate::domain::scope::Environment;
+
+    #[test]
+    fn the_line_of_a_piece_of_work_counts_what_it_names() {
+        let line = WorkLine {
+            at: Moment::from_millis(1_767_214_800_007),
+            duration_ms: 4,
+            function: "sweep-unsettled",
+            scope: None,
+            subject: None,
+            outcome: "swept",
+            figures: &[("Due", 3)],
+            causes: &[],
+        };
+        let text = work_metrics(&line);
+        assert_eq!((&text["Due"], &text["Steps"], &text["outcome"]), (&json!(3), &json!(1), &json!("swept")));
+        let metrics = &text["_aws"]["CloudWatchMetrics"][0];
+        assert_eq!(metrics["Metrics"][2], json!({ "Name": "Due" }));
+        assert_eq!(text.get("campaign"), None);
+        assert_eq!(work_for_a_person(&line), "--- sweep-unsettled swept Due=3 4 ms");
+    }
 
     #[test]
     fn a_line_is_a_log_and_a_counter_in_one() {

@@ -45,6 +45,7 @@ pub fn plain() -> Campaign {
         entries_per_submission: 1,
         wrong_codes: WrongCodeLimit::default(),
         messages: MessageOverrides::default(),
+        receipt: None,
     }
 }
 

@@ -6,11 +6,11 @@ use std::sync::mpsc::channel;
 
 use common::clock::Clock;
 use common::config::Env;
+use common::connection::Aws;
 use common::domain::moment::Moment;
 use common::store::api_keys::ApiKeys;
 use common::store::campaigns::Campaigns;
 use common::store::codes::Codes;
-use common::store::connection;
 use common::store::entrants::Entrants;
 use local::stack::{Options, Stack};
 
@@ -73,7 +73,7 @@ struct Started {
 impl Started {
     /// Clients are made anew for each test: a connection belongs to the runtime that opened it.
     fn service(&self) -> Service {
-        let client = connection::dynamodb(&self.env).expect("the stack sets every variable");
+        let client = Aws::of_function(&self.env).expect("the stack sets every variable").dynamodb();
         let env = &self.env;
         Service {
             base_url: self.base_url.clone(),

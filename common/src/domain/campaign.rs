@@ -7,6 +7,7 @@ use serde::{Deserialize, Serialize};
 
 use super::message::MessageOverrides;
 use super::moment::Moment;
+use super::receipt::rules::ReceiptRules;
 use super::scope::CampaignSlug;
 
 /// A campaign as its operator configured it.
@@ -34,6 +35,8 @@ pub struct Campaign {
     pub wrong_codes: WrongCodeLimit,
     /// The campaign's own copy.
     pub messages: MessageOverrides,
+    /// What it asks of receipts; it takes none when absent.
+    pub receipt: Option<ReceiptRules>,
 }
 
 /// When entries are taken. The start belongs to the window, the end does not.
@@ -115,6 +118,16 @@ impl Campaign {
             CodePolicy::None => false,
         }
     }
+
+    /// Whether every submission must carry a receipt.
+    pub fn needs_receipt(&self) -> bool {
+        self.receipt.as_ref().is_some_and(|rules| rules.required)
+    }
+
+    /// Whether code and time of a receipt may be typed in.
+    pub fn takes_typed_receipts(&self) -> bool {
+        self.receipt.as_ref().is_some_and(|rules| rules.typed)
+    }
 }
 
 /// An IANA time zone, by name; the rules come with the program.
@@ -175,6 +188,7 @@ impl Campaign {
             entries_per_submission: 1,
             wrong_codes: WrongCodeLimit::default(),
             messages: MessageOverrides::default(),
+            receipt: None,
         }
     }
 }

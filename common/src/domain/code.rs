@@ -75,6 +75,10 @@ pub enum SentinelOutcome {
     Enters,
     /// Enters and wins an instant prize.
     Wins,
+    /// Is `unknown` first, and enters some seconds later.
+    Slow,
+    /// Stays unsettled, with this key.
+    Stays(MessageKey),
     /// Is refused with this key.
     Refused(MessageKey),
 }
@@ -88,11 +92,13 @@ impl Sentinel {
         let name = asked.split_once('.').map_or(asked, |(name, _suffix)| name);
         let outcome = match name {
             "VALID" => SentinelOutcome::Enters,
+            "SLOW" => SentinelOutcome::Slow,
             _ => match name.replace('-', "_").to_lowercase().parse() {
                 Ok(MessageKey::Entered) => SentinelOutcome::Enters,
                 Ok(MessageKey::InstantWin) => SentinelOutcome::Wins,
                 Ok(key) if key.refuses() => SentinelOutcome::Refused(key),
-                Ok(_) | Err(_) => SentinelOutcome::Refused(MessageKey::Invalid),
+                Ok(key) => SentinelOutcome::Stays(key),
+                Err(_) => SentinelOutcome::Refused(MessageKey::Invalid),
             },
         };
         Some(Self { identity, outcome })
@@ -132,6 +138,8 @@ mod tests {
             Some(SentinelOutcome::Refused(MessageKey::AlreadyUsed))
         );
         assert_eq!(sentinel("TEST-0-NONSENSE"), Some(SentinelOutcome::Refused(MessageKey::Invalid)));
+        assert_eq!(sentinel("TEST-0-SLOW"), Some(SentinelOutcome::Slow));
+        assert_eq!(sentinel("TEST-0-CHECKING"), Some(SentinelOutcome::Stays(MessageKey::Checking)));
         assert_eq!(sentinel("TEST-1-VALID"), None);
     }
 

@@ -1,4 +1,4 @@
-//! Identifiers: what names a submission to machines and to people, and what names a request.
+//! Identifiers: what names submissions and receipts to machines and to people, and what names a request.
 
 use std::fmt;
 use std::str::FromStr;
@@ -8,39 +8,50 @@ use uuid::Uuid;
 
 use super::code::SYMBOLS;
 
-/// A submission's id: a random (version 4) UUID in its hyphenated form.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, Deserialize)]
-pub struct SubmissionId(Uuid);
-
-impl SubmissionId {
-    /// An id from 16 random bytes.
-    pub fn from_random(bytes: [u8; 16]) -> Self {
-        Self(uuid::Builder::from_random_bytes(bytes).into_uuid())
-    }
-}
-
-impl fmt::Display for SubmissionId {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        self.0.hyphenated().fmt(f)
-    }
-}
-
 /// The text is not a hyphenated UUID.
 #[derive(Debug, PartialEq, Eq, thiserror::Error)]
 #[error("not a UUID")]
 pub struct NotAUuid;
 
-impl FromStr for SubmissionId {
-    type Err = NotAUuid;
+macro_rules! uuid_ids {
+    ($($(#[$doc:meta])* $name:ident)*) => {$(
+        $(#[$doc])*
+        #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, Deserialize)]
+        pub struct $name(Uuid);
 
-    /// Takes the hyphenated form alone, in either case: an id has one spelling.
-    fn from_str(text: &str) -> Result<Self, Self::Err> {
-        parse_hyphenated(text).map(Self)
-    }
+        impl $name {
+            /// An id from 16 random bytes.
+            pub fn from_random(bytes: [u8; 16]) -> Self {
+                Self(uuid::Builder::from_random_bytes(bytes).into_uuid())
+            }
+        }
+
+        impl fmt::Display for $name {
+            fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+                self.0.hyphenated().fmt(f)
+            }
+        }
+
+        impl FromStr for $name {
+            type Err = NotAUuid;
+
+            /// Takes the hyphenated form alone, in either case: an id has one spelling.
+            fn from_str(text: &str) -> Result<Self, Self::Err> {
+                parse_hyphenated(text).map(Self)
+            }
+        }
+    )*};
+}
+
+uuid_ids! {
+    /// A submission's id: a random (version 4) UUID in its hyphenated form.
+    SubmissionId
+    /// A receipt's id: a random (version 4) UUID in its hyphenated form.
+    ReceiptId
 }
 
 /// A UUID in its 36-character form; braces, `urn:` and the form without hyphens are not ids here.
-pub fn parse_hyphenated(text: &str) -> Result<Uuid, NotAUuid> {
+fn parse_hyphenated(text: &str) -> Result<Uuid, NotAUuid> {
     const HYPHENATED_CHARS: usize = 36;
     if text.len() != HYPHENATED_CHARS {
         return Err(NotAUuid);

@@ -188,6 +188,23 @@ impl MessageKey {
     pub fn refuses(self) -> bool {
         !matches!(self, Self::Entered | Self::InstantWin | Self::Checking | Self::ReceiptReceived)
     }
+
+    /// Whether it finds fault with the receipt: another receipt can make it good.
+    pub fn blames_receipt(self) -> bool {
+        matches!(
+            self,
+            Self::ReceiptUnreadable
+                | Self::ReceiptNotUploaded
+                | Self::ReceiptWrongStore
+                | Self::ReceiptOutsideWindow
+                | Self::ReceiptNoQualifyingProduct
+                | Self::ReceiptAlreadyUsed
+                | Self::ReceiptNotFound
+                | Self::ReceiptTimeMismatch
+                | Self::FileTooLarge
+                | Self::FileWrongType
+        )
+    }
 }
 
 impl fmt::Display for MessageKey {

@@ -11,6 +11,8 @@ pub mod ids;
 pub mod message;
 pub mod moment;
 pub mod phone;
+pub mod receipt;
 pub mod scope;
+pub mod settling;
 pub mod sliding_window;
 pub mod submission;

@@ -119,6 +119,13 @@ impl Scope {
     pub fn key(&self, rest: impl fmt::Display) -> String {
         format!("{self}#{rest}")
     }
+
+    /// The scope and the rest of a record's key.
+    pub fn split_key(key: &str) -> Option<(Self, &str)> {
+        let (campaign, rest) = key.split_once('#')?;
+        let (environment, rest) = rest.split_once('#')?;
+        Some((Self { campaign: campaign.parse().ok()?, environment: environment.parse().ok()? }, rest))
+    }
 }
 
 impl fmt::Display for Scope {
@@ -139,5 +146,7 @@ mod tests {
         let slug: CampaignSlug = "chai-bora-2026".parse().expect("well formed");
         let scope = Scope { campaign: slug, environment: Environment::Test };
         assert_eq!(scope.key("x"), "chai-bora-2026#test#x");
+        assert_eq!(Scope::split_key("chai-bora-2026#test#x"), Some((scope, "x")));
+        assert_eq!(Scope::split_key("chai-bora-2026#staging#x"), None);
     }
 }

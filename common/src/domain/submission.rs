@@ -4,11 +4,14 @@ use std::time::Duration;
 
 use serde::{Deserialize, Serialize};
 
-use super::ids::{Reference, SubmissionId};
+use super::ids::{ReceiptId, Reference, SubmissionId};
 use super::message::MessageKey;
 use super::moment::Moment;
 use super::phone::Phone;
+use super::receipt::judgement::ReceiptSummary;
+use super::receipt::payload::VerificationCode;
 use super::scope::Scope;
+use super::settling::Settling;
 
 /// One attempt of a consumer to enter, refused ones included.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
@@ -23,6 +26,12 @@ pub struct Submission {
     pub phone: Phone,
     /// The key of the code it holds or redeemed; none for a refused one.
     pub code_key: Option<String>,
+    /// The receipt that is attached to it; none for a refused one.
+    pub receipt_id: Option<ReceiptId>,
+    /// What the tax authority knows of the receipt, as far as callers see it.
+    pub receipt: Option<ReceiptSummary>,
+    /// The purchase that the receipt proves: accepting the submission takes it.
+    pub purchase: Option<VerificationCode>,
     /// How it stands.
     pub standing: Standing,
     /// Why, for logs: message keys, or reasons for operators.
@@ -35,6 +44,10 @@ pub struct Submission {
     pub claimed: Option<Claimed>,
     /// The operator's decision, when a person settled it.
     pub decision: Option<OperatorDecision>,
+    /// How it is to be settled; none once it is.
+    pub settling: Option<Settling>,
+    /// Counts its changes: a change is written only over the one it was made from.
+    pub revision: u32,
     /// When it was made.
     pub created_at: Moment,
     /// When it last changed.
@@ -134,6 +147,10 @@ pub enum Event {
     },
     /// Something was found that refuses it.
     Reject(MessageKey),
+    /// A person has to look at the receipt.
+    Review,
+    /// Whoever had to be asked does not answer.
+    Unanswered,
 }
 
 /// The submission is settled: nothing moves it any more.
@@ -153,23 +170,50 @@ impl Standing {
         Self { state: State::Rejected, review_status: None, message_key, entries: 0, instant_win: None }
     }
 
+    /// Still to be checked, with a receipt that has come.
+    pub fn receipt_received() -> Self {
+        Self::open(State::Pending, None, MessageKey::ReceiptReceived)
+    }
+
+    /// Still to be checked, by somebody who has to be asked.
+    pub fn checking() -> Self {
+        Self::open(State::Pending, None, MessageKey::Checking)
+    }
+
+    /// Not decided yet, because whoever had to be asked has not answered.
+    pub fn unanswered() -> Self {
+        Self::open(State::Unknown, None, MessageKey::Checking)
+    }
+
+    fn open(state: State, review_status: Option<ReviewStatus>, message_key: MessageKey) -> Self {
+        Self { state, review_status, message_key, entries: 0, instant_win: None }
+    }
+
     /// Where it stands after an event. A settled one stays as it is: an event twice is an event once.
     ///
     /// # Errors
     /// [`AlreadySettled`] when nothing can happen any more.
-    pub fn after(&self, event: Event) -> Result<Self, AlreadySettled> {
+    fn after(&self, event: Event, has_receipt: bool) -> Result<Self, AlreadySettled> {
         if self.is_terminal() {
             return Err(AlreadySettled);
         }
+        let reviewed = |status| has_receipt.then_some(status);
         Ok(match event {
-            Event::Accept { entries, instant_win } => {
-                let review_status = self.review_status.map(|_| ReviewStatus::Verified);
-                Self { review_status, ..Self::accepted(entries, instant_win) }
+            Event::Accept { entries, instant_win } => Self {
+                review_status: reviewed(ReviewStatus::Verified),
+                ..Self::accepted(entries, instant_win)
+            },
+            Event::Reject(key) if key.blames_receipt() => {
+                Self { review_status: reviewed(ReviewStatus::Declined), ..Self::rejected(key) }
             }
             Event::Reject(key) => {
-                let review_status = self.review_status.map(|_| ReviewStatus::Declined);
-                Self { review_status, ..Self::rejected(key) }
+                let verified = self.review_status.filter(|status| *status == ReviewStatus::Verified);
+                Self { review_status: verified, ..Self::rejected(key) }
             }
+            Event::Review => {
+                Self::open(State::Pending, reviewed(ReviewStatus::UnderReview), MessageKey::ReceiptReceived)
+            }
+            Event::Unanswered => Self::unanswered(),
         })
     }
 
@@ -230,8 +274,24 @@ impl Standing {
 }
 
 impl Submission {
+    /// The submission after an event.
+    ///
+    /// # Errors
+    /// [`AlreadySettled`] when nothing can happen any more.
+    pub fn after(&self, event: Event, now: Moment) -> Result<Self, AlreadySettled> {
+        let standing = self.standing.after(event, self.receipt_id.is_some())?;
+        let settling = if standing.is_terminal() { None } else { self.settling.clone() };
+        Ok(Self { standing, settling, ..self.changed(now) })
+    }
+
+    /// The submission as it is to be written next.
+    #[must_use]
+    pub fn changed(&self, now: Moment) -> Self {
+        Self { revision: self.revision.saturating_add(1), updated_at: now, ..self.clone() }
+    }
+
     /// Seconds to wait before asking again; `None` when settled. Short while fresh, growing with age,
-    /// long while a person looks.
+    /// not before the next planned step, long while a person looks.
     pub fn poll_after_seconds(&self, now: Moment) -> Option<u64> {
         /// Soon enough to feel immediate.
         const SHORTEST: u64 = 2;
@@ -248,7 +308,10 @@ impl Submission {
             return Some(WHILE_REVIEWED);
         }
         let age: Duration = now.since(self.created_at);
-        Some((age.as_secs() / SHARE_OF_AGE).clamp(SHORTEST, LONGEST))
+        let by_age = (age.as_secs() / SHARE_OF_AGE).clamp(SHORTEST, LONGEST);
+        let planned = self.settling.as_ref().and_then(Settling::planned_for);
+        let until_planned = planned.map_or(Duration::ZERO, |planned| planned.since(now));
+        Some(by_age.max(until_planned.as_millis().div_ceil(1_000).try_into().unwrap_or(u64::MAX)))
     }
 }
 
@@ -285,6 +348,8 @@ mod tests {
             (0u32..9, prop::option::of("[a-z]{1,8}"))
                 .prop_map(|(entries, instant_win)| Event::Accept { entries, instant_win }),
             prop::sample::select(MessageKey::ALL).prop_map(Event::Reject),
+            Just(Event::Review),
+            Just(Event::Unanswered),
         ]
     }
 
@@ -295,18 +360,38 @@ mod tests {
     proptest! {
         #[test]
         fn a_settled_submission_never_moves_and_an_open_one_settles_once(
-            state in any_state(), first in any_event(), second in any_event()
+            state in any_state(), events in prop::collection::vec(any_event(), 1..6), has_receipt in any::<bool>()
         ) {
-            let start = standing(state, None);
-            match start.after(first.clone()) {
-                Err(AlreadySettled) => prop_assert!(start.is_terminal()),
-                Ok(settled) => {
-                    prop_assert!(!start.is_terminal() && settled.is_terminal());
-                    prop_assert_eq!(settled.after(second), Err(AlreadySettled));
-                    prop_assert_eq!(settled.counts(), matches!(first, Event::Accept { .. }));
-                    prop_assert!(settled.counts() || settled.entries() == 0);
+            let mut now = standing(state, None);
+            for event in events {
+                let settles = matches!(event, Event::Accept { .. } | Event::Reject(_));
+                match now.after(event.clone(), has_receipt) {
+                    Err(AlreadySettled) => prop_assert!(now.is_terminal()),
+                    Ok(next) => {
+                        prop_assert!(!now.is_terminal());
+                        prop_assert_eq!(next.is_terminal(), settles);
+                        prop_assert_eq!(next.counts(), !matches!(event, Event::Reject(_)));
+                        prop_assert!(next.state() == State::Accepted || next.entries() == 0);
+                        prop_assert!(has_receipt || next.review_status().is_none());
+                        now = next;
+                    }
                 }
             }
+        }
+
+        #[test]
+        fn only_a_fault_of_the_receipt_asks_for_the_consumers_attention(
+            key in prop::sample::select(MessageKey::ALL), reviewed_first in any::<bool>()
+        ) {
+            let mut open = Standing::receipt_received();
+            if reviewed_first {
+                open = open.after(Event::Review, true).expect("open");
+                prop_assert_eq!(open.display_status(), DisplayStatus::ReceiptInReview);
+            }
+            let shown = open.after(Event::Reject(key), true).expect("open").display_status();
+            let expected =
+                if key.blames_receipt() { DisplayStatus::NeedsAttention } else { DisplayStatus::NotAccepted };
+            prop_assert_eq!(shown, expected);
         }
     }
 }

@@ -118,6 +118,18 @@ impl<'a> Fields<'a> {
         }
     }
 
+    /// A whole number from 1 on.
+    ///
+    /// # Errors
+    /// `validation_failed` with the field.
+    pub fn positive(&self, name: &str) -> Result<Option<u64>, Error> {
+        let Some(value) = self.value(name) else { return Ok(None) };
+        match value.as_u64() {
+            Some(number) if number > 0 => Ok(Some(number)),
+            Some(_) | None => Err(self.wrong(name, "a whole number greater than 0")),
+        }
+    }
+
     /// Whether the field is exactly `true`.
     pub fn is_true(&self, name: &str) -> bool {
         self.object.get(name) == Some(&Value::Bool(true))

@@ -3,6 +3,7 @@
 
 use std::panic::AssertUnwindSafe;
 use std::pin::Pin;
+use std::str::FromStr;
 use std::sync::Arc;
 
 use aws_sdk_dynamodb::Client;
@@ -13,6 +14,7 @@ use super::reply::Reply;
 use super::request::Request;
 use crate::clock::Clock;
 use crate::config::{ConfigError, Env};
+use crate::connection::Aws;
 use crate::domain::campaign::Campaign;
 use crate::domain::ids::IdempotencyKey;
 use crate::domain::message::Language;
@@ -22,7 +24,6 @@ use crate::error::{Error, ErrorCode};
 use crate::gate::{Admitted, Gate};
 use crate::http::body::JsonBody;
 use crate::http::routes::{self, Route};
-use crate::store::connection;
 use crate::telemetry::{self, RequestLine, Telemetry};
 
 /// What stands around every reply, whoever makes it.
@@ -48,7 +49,9 @@ impl Frame {
 pub struct Setup {
     /// The variables.
     pub env: Env,
-    /// The connection to DynamoDB.
+    /// The connection to AWS.
+    pub aws: Aws,
+    /// The client of DynamoDB, which every operation uses.
     pub dynamodb: Client,
     /// The gate, with its caches.
     pub gate: Arc<Gate>,
@@ -61,9 +64,10 @@ impl Setup {
     /// # Errors
     /// Names the variable that is missing or malformed.
     pub fn new(env: Env, frame: Frame) -> Result<Self, ConfigError> {
-        let dynamodb = connection::dynamodb(&env)?;
+        let aws = Aws::of_function(&env)?;
+        let dynamodb = aws.dynamodb();
         let gate = Arc::new(Gate::from_env(&env, &dynamodb)?);
-        Ok(Self { env, dynamodb, gate, frame })
+        Ok(Self { env, aws, dynamodb, gate, frame })
     }
 }
 
@@ -91,8 +95,25 @@ impl Call {
     /// # Errors
     /// `idempotency_key_required`, `idempotency_key_invalid`.
     pub fn required_idempotency_key(&self) -> Result<IdempotencyKey, Error> {
-        let value = self.request.header("idempotency-key").ok_or(ErrorCode::IdempotencyKeyRequired)?;
-        value.parse().map_err(|_| ErrorCode::IdempotencyKeyInvalid.into())
+        self.idempotency_key()?.ok_or_else(|| ErrorCode::IdempotencyKeyRequired.into())
+    }
+
+    /// The Idempotency-Key, where there is one.
+    ///
+    /// # Errors
+    /// `idempotency_key_invalid`.
+    pub fn idempotency_key(&self) -> Result<Option<IdempotencyKey>, Error> {
+        let value = self.request.header("idempotency-key");
+        value.map(str::parse).transpose().map_err(|_| ErrorCode::IdempotencyKeyInvalid.into())
+    }
+
+    /// The id in the path, of a record that may be there.
+    ///
+    /// # Errors
+    /// `not_found` when it is no id.
+    pub fn path_id<Id: FromStr>(&self) -> Result<Id, Error> {
+        let id = self.request.path_id.as_deref().and_then(|id| id.parse().ok());
+        id.ok_or_else(|| ErrorCode::NotFound.into())
     }
 
     /// The JSON object of the body.

@@ -4,6 +4,7 @@ pub mod body;
 pub mod event;
 pub mod function;
 pub mod language;
+pub mod receipt;
 pub mod reply;
 pub mod request;
 pub mod routes;

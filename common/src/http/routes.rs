@@ -12,8 +12,16 @@ pub struct Route {
 }
 
 /// Every route of the API.
-pub const ROUTES: &[Route] =
-    &[GET_CAMPAIGN, CHECK_CODE, CREATE_SUBMISSION, GET_SUBMISSION, LOOKUP_SUBMISSIONS];
+pub const ROUTES: &[Route] = &[
+    GET_CAMPAIGN,
+    CHECK_CODE,
+    CREATE_SUBMISSION,
+    GET_SUBMISSION,
+    LOOKUP_SUBMISSIONS,
+    CREATE_RECEIPT,
+    REFRESH_UPLOAD_URL,
+    GET_RECEIPT,
+];
 
 /// Reads the campaign.
 pub const GET_CAMPAIGN: Route = Route { function: "get-campaign", method: "GET", path: "/api/v1/campaign" };
@@ -28,6 +36,15 @@ pub const GET_SUBMISSION: Route =
 /// Looks a phone's submissions up.
 pub const LOOKUP_SUBMISSIONS: Route =
     Route { function: "lookup-submissions", method: "POST", path: "/api/v1/submissions/lookup" };
+/// Starts a receipt.
+pub const CREATE_RECEIPT: Route =
+    Route { function: "create-receipt", method: "POST", path: "/api/v1/receipts" };
+/// Gives a receipt's upload a fresh URL.
+pub const REFRESH_UPLOAD_URL: Route =
+    Route { function: "refresh-upload-url", method: "POST", path: "/api/v1/receipts/{id}/upload-url" };
+/// Reads a receipt.
+pub const GET_RECEIPT: Route =
+    Route { function: "get-receipt", method: "GET", path: "/api/v1/receipts/{id}" };
 
 impl Route {
     /// Whether a path is this route's, and what stands for `{id}` in it, still encoded. A path with one

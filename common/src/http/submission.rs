@@ -6,6 +6,7 @@ use crate::domain::campaign::Campaign;
 use crate::domain::ids::SubmissionId;
 use crate::domain::message::{Language, MessageKey};
 use crate::domain::moment::Moment;
+use crate::domain::receipt::judgement::ReceiptSummary;
 use crate::domain::submission::{DisplayStatus, ReviewStatus, State, Submission};
 
 /// A submission as callers see it.
@@ -27,10 +28,30 @@ pub struct SubmissionObject<'a> {
     terminal: bool,
     poll_after_seconds: Option<u64>,
     replayed: bool,
-    receipt: Option<()>,
+    receipt: Option<ReceiptRecordObject<'a>>,
     upstream: Option<()>,
     created_at: String,
     updated_at: String,
+}
+
+/// What the tax authority's record says, as callers see it.
+#[derive(Clone, Debug, Serialize)]
+struct ReceiptRecordObject<'a> {
+    date: Option<&'a str>,
+    branch: Option<&'a str>,
+    items_summary: Option<&'a str>,
+    tra_verified: bool,
+}
+
+impl<'a> ReceiptRecordObject<'a> {
+    fn new(summary: &'a ReceiptSummary) -> Self {
+        Self {
+            date: summary.date.as_deref(),
+            branch: summary.branch.as_deref(),
+            items_summary: summary.items_summary.as_deref(),
+            tra_verified: true,
+        }
+    }
 }
 
 impl<'a> SubmissionObject<'a> {
@@ -61,7 +82,7 @@ impl<'a> SubmissionObject<'a> {
             terminal: standing.is_terminal(),
             poll_after_seconds: submission.poll_after_seconds(now),
             replayed,
-            receipt: None,
+            receipt: submission.receipt.as_ref().map(ReceiptRecordObject::new),
             upstream: None,
             created_at: submission.created_at.to_string(),
             updated_at: submission.updated_at.to_string(),

@@ -93,23 +93,31 @@ impl Entrants {
             .map_err(StoreError::during("giving a place back"))
     }
 
-    /// The piece of a transaction that records one more wrong code, if no other came since `seen`.
+    /// The piece of a transaction that records one more wrong code, if no other came since `seen`. With
+    /// `give_back`, it also gives the place of a submission just rejected back, by its day.
     pub(crate) fn record_wrong_code(
         &self,
         scope: &Scope,
         phone: &Phone,
         seen: &Entrant,
         wrong: &WrongCodes,
+        give_back: Option<&str>,
     ) -> Result<Update, StoreError> {
         let log = |log: &[Moment]| AttributeValue::L(log.iter().map(|at| number(at.as_millis())).collect());
+        let mut expression = "SET wrong_codes = :wrong_codes".to_owned();
         let mut update =
             self.update(scope, phone).expression_attribute_values(":wrong_codes", log(&wrong.log));
-        update = match wrong.throttled_until {
-            None => update.update_expression("SET wrong_codes = :wrong_codes"),
-            Some(until) => update
-                .update_expression("SET wrong_codes = :wrong_codes, throttled_until = :until")
-                .expression_attribute_values(":until", number(until.as_millis())),
-        };
+        if let Some(until) = wrong.throttled_until {
+            expression.push_str(", throttled_until = :until");
+            update = update.expression_attribute_values(":until", number(until.as_millis()));
+        }
+        if let Some(day) = give_back {
+            expression.push_str(" ADD submissions :minus_one, #day :minus_one");
+            update = update
+                .expression_attribute_names("#day", day_attribute(day))
+                .expression_attribute_values(":minus_one", number(-1));
+        }
+        update = update.update_expression(expression);
         update = if seen.wrong_codes.is_empty() {
             update.condition_expression("attribute_not_exists(wrong_codes)")
         } else {

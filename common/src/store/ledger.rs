@@ -4,10 +4,11 @@
 use std::collections::HashMap;
 
 use aws_sdk_dynamodb::Client;
-use aws_sdk_dynamodb::types::KeysAndAttributes;
+use aws_sdk_dynamodb::types::{KeysAndAttributes, TransactWriteItem};
 
 use super::codes::{Claim, CodeName, CodeRecord, Codes};
 use super::entrants::{self, Entrants};
+use super::receipts::{self, Receipts};
 use super::requests::{self, RequestRecord, Requests};
 use super::submissions::Submissions;
 use super::transaction::{self, Outcome, Reason};
@@ -15,8 +16,9 @@ use super::{Item, StoreError, codes};
 use crate::config::{ConfigError, Env};
 use crate::domain::campaign::PhoneLimits;
 use crate::domain::entrant::{Entrant, WrongCodes};
-use crate::domain::ids::{IdempotencyKey, SubmissionId};
+use crate::domain::ids::{IdempotencyKey, ReceiptId, SubmissionId};
 use crate::domain::moment::Moment;
+use crate::domain::receipt::Receipt;
 use crate::domain::submission::{State, Submission};
 
 /// The tables of a submission.
@@ -27,6 +29,7 @@ pub struct Ledger {
     codes: Codes,
     entrants: Entrants,
     submissions: Submissions,
+    receipts: Receipts,
 }
 
 /// A submission to be written, with the request that led to it.
@@ -38,6 +41,8 @@ pub struct Entry<'a> {
     pub body_hash: &'a str,
     /// The code, when it has a record of its own.
     pub code: Option<&'a CodeName>,
+    /// The receipt that came with it.
+    pub receipt: Option<ReceiptId>,
     /// The submission as it is to be.
     pub submission: &'a Submission,
 }
@@ -46,11 +51,13 @@ pub struct Entry<'a> {
 #[derive(Clone, Debug, Default)]
 pub struct Known {
     /// The Idempotency-Key was used before.
-    pub request: Option<RequestRecord>,
+    pub request: Option<RequestRecord<SubmissionId>>,
     /// The code's record.
     pub code: CodeStanding,
     /// The phone's standing.
     pub entrant: Entrant,
+    /// The receipt, where it was looked at.
+    pub receipt: Option<Receipt>,
 }
 
 /// What the table says of a code.
@@ -105,7 +112,14 @@ pub enum Settled {
     Done,
     /// The submission had moved on in the meantime; nothing was written.
     Moved,
+    /// Another submission was accepted with the same purchase; nothing was written.
+    PurchaseTaken,
+    /// The phone sent another wrong code in the meantime; nothing was written.
+    EntrantMoved,
 }
+
+/// A wrong code to be recorded: the phone as it was seen, and its wrong codes with this one.
+pub type WrongCode<'a> = (&'a Entrant, &'a WrongCodes);
 
 impl Ledger {
     /// The tables that the environment names.
@@ -119,12 +133,23 @@ impl Ledger {
             codes: Codes::from_env(env, client)?,
             entrants: Entrants::from_env(env, client)?,
             submissions: Submissions::from_env(env, client)?,
+            receipts: Receipts::from_env(env, client)?,
         })
     }
 
     /// The codes.
     pub fn codes(&self) -> &Codes {
         &self.codes
+    }
+
+    /// The entrants.
+    pub fn entrants(&self) -> &Entrants {
+        &self.entrants
+    }
+
+    /// The receipts.
+    pub fn receipts(&self) -> &Receipts {
+        &self.receipts
     }
 
     /// The submissions.
@@ -137,14 +162,17 @@ impl Ledger {
     /// # Errors
     /// When a table does not answer, or a record cannot be read.
     pub async fn look(&self, entry: Entry<'_>, now: Moment) -> Result<Known, StoreError> {
-        let Entry { key, code, submission, .. } = entry;
+        let Entry { key, code, receipt, submission, .. } = entry;
         let scope = &submission.scope;
         let mut wanted = HashMap::from([
-            (self.requests.table().to_owned(), self.requests.look(scope, key)?),
+            (self.requests.table().to_owned(), self.requests.look::<SubmissionId>(scope, key)?),
             (self.entrants.table().to_owned(), self.entrants.look(scope, &submission.phone)?),
         ]);
         if let Some(code) = code {
             wanted.insert(self.codes.table().to_owned(), self.codes.look(scope, code)?);
+        }
+        if let Some(receipt) = receipt {
+            wanted.insert(self.receipts.table().to_owned(), self.receipts.look(scope, receipt)?);
         }
         let found = self.read_all(wanted).await?;
         let request = found.get(self.requests.table()).map(|item| requests::read_remembered(item, now));
@@ -153,6 +181,7 @@ impl Ledger {
             request: request.transpose()?.flatten(),
             code: code_standing(code, found.get(self.codes.table()))?,
             entrant: entrant.unwrap_or_default(),
+            receipt: found.get(self.receipts.table()).map(receipts::read).transpose()?,
         })
     }
 
@@ -179,7 +208,7 @@ impl Ledger {
     }
 
     /// Enters a submission: remembers the request, takes the code, counts the phone, writes the
-    /// submission, if every one of them is free to be.
+    /// submission, attaches the receipt, if every one of them is free to be.
     ///
     /// # Errors
     /// When the tables do not answer.
@@ -203,6 +232,10 @@ impl Ledger {
         let count = self.entrants.count(scope, phone, day, standing.entries(), limits, now)?;
         items.push(transaction::update(count));
         items.push(transaction::put(self.submissions.create(submission)?));
+        if let Some(receipt) = submission.receipt_id {
+            let attach = self.receipts.attach(scope, receipt, submission.submission_id)?;
+            items.push(transaction::update(attach));
+        }
         let written = transaction::write(&self.client, items).await?;
         outcome(written, code, day)
     }
@@ -215,14 +248,14 @@ impl Ledger {
     pub async fn refuse(
         &self,
         entry: Entry<'_>,
-        wrong_code: Option<(&Entrant, &WrongCodes)>,
+        wrong_code: Option<WrongCode<'_>>,
         now: Moment,
     ) -> Result<Written, StoreError> {
         let submission = entry.submission;
         let mut items = vec![transaction::put(self.remember(entry, now)?)];
         if let Some((seen, wrong)) = wrong_code {
             let update =
-                self.entrants.record_wrong_code(&submission.scope, &submission.phone, seen, wrong)?;
+                self.entrants.record_wrong_code(&submission.scope, &submission.phone, seen, wrong, None)?;
             items.push(transaction::update(update));
         }
         items.push(transaction::put(self.submissions.create(submission)?));
@@ -233,7 +266,7 @@ impl Ledger {
     fn remember(&self, entry: Entry<'_>, now: Moment) -> Result<aws_sdk_dynamodb::types::Put, StoreError> {
         let record = RequestRecord {
             body_hash: entry.body_hash.to_owned(),
-            submission_id: entry.submission.submission_id,
+            record_id: entry.submission.submission_id,
             replayed: false,
         };
         self.requests.remember(&entry.submission.scope, entry.key, &record, now)
@@ -249,9 +282,9 @@ impl Ledger {
         entry: Entry<'_>,
         earlier: SubmissionId,
         now: Moment,
-    ) -> Result<Option<RequestRecord>, StoreError> {
+    ) -> Result<Option<RequestRecord<SubmissionId>>, StoreError> {
         let record =
-            RequestRecord { body_hash: entry.body_hash.to_owned(), submission_id: earlier, replayed: true };
+            RequestRecord { body_hash: entry.body_hash.to_owned(), record_id: earlier, replayed: true };
         let remember = self.requests.remember(&entry.submission.scope, entry.key, &record, now)?;
         match transaction::write(&self.client, vec![transaction::put(remember)]).await? {
             Outcome::Written => Ok(None),
@@ -264,36 +297,80 @@ impl Ledger {
         }
     }
 
-    /// Settles a submission, if it still stands as in `before`: an accepted one redeems its code and
-    /// earns its entries, a rejected one frees its code and gives its place back.
+    /// Writes a submission that has moved on, if it is still as in `before`. An accepted one redeems its
+    /// code, earns its entries and takes its purchase; a rejected one frees its code, gives its place back
+    /// and, where code and time of its receipt were wrong, counts as a wrong code.
     ///
     /// # Errors
     /// When the tables do not answer.
-    pub async fn settle(&self, before: &Submission, after: &Submission) -> Result<Settled, StoreError> {
-        let Submission { scope, phone, day, submission_id, code_key, standing, .. } = after;
-        let mut items = vec![transaction::update(self.submissions.change(before, after)?)];
-        let accepted = standing.state() == State::Accepted;
+    pub async fn settle(
+        &self,
+        before: &Submission,
+        after: &Submission,
+        wrong: Option<WrongCode<'_>>,
+    ) -> Result<Settled, StoreError> {
+        const ACTION: &str = "settling a submission";
+        let mut items = vec![(Settled::Moved, transaction::put(self.submissions.change(before, after)?))];
+        match after.standing.state() {
+            State::Accepted => self.accept(after, &mut items)?,
+            State::Rejected => self.reject(after, wrong, &mut items)?,
+            State::Pending | State::Unknown => {}
+        }
+        let (meanings, items): (Vec<_>, Vec<_>) = items.into_iter().unzip();
+        let reasons = match transaction::write(&self.client, items).await? {
+            Outcome::Written => return Ok(Settled::Done),
+            Outcome::Refused(reasons) => reasons,
+        };
+        let failed = reasons.iter().position(|reason| matches!(reason, Reason::ConditionFailed(_)));
+        let meaning = failed.and_then(|failed| meanings.get(failed)).copied();
+        meaning.ok_or_else(|| StoreError::new(ACTION, "others kept changing the same records"))
+    }
+
+    /// What accepting writes besides the submission, with what it means when it is refused.
+    fn accept(
+        &self,
+        after: &Submission,
+        items: &mut Vec<(Settled, TransactWriteItem)>,
+    ) -> Result<(), StoreError> {
+        let Submission { scope, phone, submission_id, code_key, standing, .. } = after;
         if let Some(code_key) = code_key {
-            items.push(transaction::update(if accepted {
-                self.codes.redeem(code_key, *submission_id)?
-            } else {
-                self.codes.free(code_key, *submission_id)?
-            }));
+            let redeem = self.codes.redeem(code_key, *submission_id)?;
+            items.push((Settled::Moved, transaction::update(redeem)));
         }
-        items.push(transaction::update(if accepted {
-            self.entrants.earn(scope, phone, standing.entries())?
-        } else {
-            self.entrants.give_back(scope, phone, day)?
-        }));
-        match transaction::write(&self.client, items).await? {
-            Outcome::Written => Ok(Settled::Done),
-            Outcome::Refused(_) => Ok(Settled::Moved),
+        let earn = self.entrants.earn(scope, phone, standing.entries())?;
+        items.push((Settled::EntrantMoved, transaction::update(earn)));
+        if let Some(purchase) = &after.purchase {
+            let claim = self.receipts.claim_purchase(scope, purchase, *submission_id, after.updated_at)?;
+            items.push((Settled::PurchaseTaken, transaction::put(claim)));
         }
+        Ok(())
+    }
+
+    /// What rejecting writes besides the submission, with what it means when it is refused.
+    fn reject(
+        &self,
+        after: &Submission,
+        wrong: Option<WrongCode<'_>>,
+        items: &mut Vec<(Settled, TransactWriteItem)>,
+    ) -> Result<(), StoreError> {
+        let Submission { scope, phone, day, submission_id, code_key, .. } = after;
+        if let Some(code_key) = code_key {
+            let free = self.codes.free(code_key, *submission_id)?;
+            items.push((Settled::Moved, transaction::update(free)));
+        }
+        let entrant = match wrong {
+            Some((seen, wrong)) => {
+                self.entrants.record_wrong_code(scope, phone, seen, wrong, Some(day.as_str()))?
+            }
+            None => self.entrants.give_back(scope, phone, day)?,
+        };
+        items.push((Settled::EntrantMoved, transaction::update(entrant)));
+        Ok(())
     }
 }
 
 /// Reads the reasons of a refusal. The request is always the first item; then the code, if there is
-/// one; then the entrant; last the submission, whose id is new.
+/// one; then the entrant; then the submission, whose id is new; last the receipt, if there is one.
 fn outcome(outcome: Outcome, code: Option<&CodeName>, day: &str) -> Result<Written, StoreError> {
     let reasons = match outcome {
         Outcome::Written => return Ok(Written::Done),
@@ -315,6 +392,10 @@ fn outcome(outcome: Outcome, code: Option<&CodeName>, day: &str) -> Result<Writt
     }
     if let Some(Reason::ConditionFailed(Some(item))) = reasons.next() {
         known.entrant = entrants::read(item, day);
+    }
+    // The submission's own reason tells nothing.
+    if let Some(Reason::ConditionFailed(Some(item))) = reasons.nth(1) {
+        known.receipt = Some(receipts::read(item)?);
     }
     Ok(Written::Refused(known))
 }

@@ -4,10 +4,10 @@
 pub mod api_keys;
 pub mod campaigns;
 pub mod codes;
-pub mod connection;
 pub mod entrants;
 pub mod ledger;
 pub mod rate_limits;
+pub mod receipts;
 pub mod requests;
 pub mod submissions;
 pub mod transaction;

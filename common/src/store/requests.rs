@@ -1,15 +1,17 @@
 //! The `requests` table: which record an Idempotency-Key led to. 30 days, then forgotten.
 
 use std::collections::HashMap;
+use std::fmt::Display;
 use std::time::Duration;
 
 use aws_sdk_dynamodb::types::{AttributeValue, KeysAndAttributes, Put, ReturnValuesOnConditionCheckFailure};
+use serde::de::DeserializeOwned;
 use serde::{Deserialize, Serialize};
 use serde_dynamo::aws_sdk_dynamodb_1::{from_item, to_item};
 
 use super::{Item, StoreError, number, text};
 use crate::config::{ConfigError, Env};
-use crate::domain::ids::{IdempotencyKey, SubmissionId};
+use crate::domain::ids::{IdempotencyKey, ReceiptId, SubmissionId};
 use crate::domain::moment::Moment;
 use crate::domain::scope::Scope;
 
@@ -29,26 +31,38 @@ const MEMORY: Duration = Duration::from_secs(30 * 24 * 60 * 60);
 /// fails and brings the record back; 30 days later the condition holds again.
 const FREE: &str = "attribute_not_exists(#request) OR expires_at <= :now_seconds";
 
-/// The operation whose requests are remembered, as it stands in the key.
-const SUBMISSIONS: &str = "submissions";
+/// What a request can lead to. Each kind has keys of its own: one Idempotency-Key may be used for a
+/// receipt and for the submission after it.
+pub trait Remembered: Copy + Display + Serialize + DeserializeOwned {
+    /// The operation, as it stands in the key.
+    const OPERATION: &str;
+}
+
+impl Remembered for SubmissionId {
+    const OPERATION: &str = "submissions";
+}
+
+impl Remembered for ReceiptId {
+    const OPERATION: &str = "receipts";
+}
 
 /// What a request led to.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
-pub struct RequestRecord {
+pub struct RequestRecord<Id> {
     /// The digest of the body that came with the key.
     pub body_hash: String,
-    /// The submission it was answered with.
-    pub submission_id: SubmissionId,
+    /// The record it was answered with.
+    pub record_id: Id,
     /// Whether that was an earlier submission of the same code and phone.
     pub replayed: bool,
 }
 
 #[derive(Serialize, Deserialize)]
-struct Stored {
+struct Stored<Id> {
     request: String,
     expires_at: i64,
     #[serde(flatten)]
-    record: RequestRecord,
+    record: RequestRecord<Id>,
 }
 
 /// The table.
@@ -72,11 +86,11 @@ impl Requests {
     }
 
     /// The piece of a transaction that remembers a request, unless it is remembered already.
-    pub(crate) fn remember(
+    pub(crate) fn remember<Id: Remembered>(
         &self,
         scope: &Scope,
         key: &IdempotencyKey,
-        record: &RequestRecord,
+        record: &RequestRecord<Id>,
         now: Moment,
     ) -> Result<Put, StoreError> {
         const ACTION: &str = "remembering a request";
@@ -92,9 +106,13 @@ impl Requests {
     }
 
     /// The piece of a batch that reads a request.
-    pub(crate) fn look(&self, scope: &Scope, key: &IdempotencyKey) -> Result<KeysAndAttributes, StoreError> {
+    pub(crate) fn look<Id: Remembered>(
+        &self,
+        scope: &Scope,
+        key: &IdempotencyKey,
+    ) -> Result<KeysAndAttributes, StoreError> {
         KeysAndAttributes::builder()
-            .keys(HashMap::from([(KEY.to_owned(), text(item_key(scope, key)))]))
+            .keys(HashMap::from([(KEY.to_owned(), text(item_key::<Id>(scope, key)))]))
             .consistent_read(true)
             .build()
             .map_err(StoreError::during("reading a request"))
@@ -102,31 +120,34 @@ impl Requests {
 }
 
 /// Reads an item back, expired or not.
-pub(crate) fn read(item: &Item) -> Result<RequestRecord, StoreError> {
-    let stored: Stored = from_item(item.clone()).map_err(StoreError::during("reading a request"))?;
+pub(crate) fn read<Id: Remembered>(item: &Item) -> Result<RequestRecord<Id>, StoreError> {
+    let stored: Stored<Id> = from_item(item.clone()).map_err(StoreError::during("reading a request"))?;
     Ok(stored.record)
 }
 
 /// Reads an item back; an expired one is forgotten even where it has not been deleted.
-pub(crate) fn read_remembered(item: &Item, now: Moment) -> Result<Option<RequestRecord>, StoreError> {
-    let stored: Stored = from_item(item.clone()).map_err(StoreError::during("reading a request"))?;
+pub(crate) fn read_remembered<Id: Remembered>(
+    item: &Item,
+    now: Moment,
+) -> Result<Option<RequestRecord<Id>>, StoreError> {
+    let stored: Stored<Id> = from_item(item.clone()).map_err(StoreError::during("reading a request"))?;
     Ok((stored.expires_at > now.as_seconds()).then_some(stored.record))
 }
 
-fn stored(
+fn stored<Id: Remembered>(
     scope: &Scope,
     key: &IdempotencyKey,
-    record: &RequestRecord,
+    record: &RequestRecord<Id>,
     now: Moment,
 ) -> Result<HashMap<String, AttributeValue>, StoreError> {
     let stored = Stored {
-        request: item_key(scope, key),
+        request: item_key::<Id>(scope, key),
         expires_at: now.after(MEMORY).as_seconds(),
         record: record.clone(),
     };
     to_item(stored).map_err(StoreError::during("writing a request"))
 }
 
-fn item_key(scope: &Scope, key: &IdempotencyKey) -> String {
-    scope.key(format_args!("{SUBMISSIONS}#{}", key.as_str()))
+fn item_key<Id: Remembered>(scope: &Scope, key: &IdempotencyKey) -> String {
+    scope.key(format_args!("{}#{}", Id::OPERATION, key.as_str()))
 }

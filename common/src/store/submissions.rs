@@ -1,15 +1,20 @@
-//! The `submissions` table: every submission by id, with an index by entrant and one by reference.
+//! The `submissions` table: every submission by id, with indexes by entrant, by reference, and of what
+//! is not settled by its next step.
 
 use aws_sdk_dynamodb::Client;
-use aws_sdk_dynamodb::types::{AttributeValue, Put, ReturnValuesOnConditionCheckFailure};
+use aws_sdk_dynamodb::types::builders::PutBuilder;
+use aws_sdk_dynamodb::types::{Put, ReturnValuesOnConditionCheckFailure};
+use futures_util::future::try_join_all;
 use serde::{Deserialize, Serialize};
-use serde_dynamo::aws_sdk_dynamodb_1::{from_item, to_attribute_value, to_item};
+use serde_dynamo::aws_sdk_dynamodb_1::{from_item, to_item};
 
-use super::{Item, StoreError, number, text};
+use super::{Item, StoreError, number, read_number, read_text, required, text};
 use crate::config::{ConfigError, Env};
 use crate::domain::ids::{Reference, SubmissionId};
+use crate::domain::moment::Moment;
 use crate::domain::phone::Phone;
 use crate::domain::scope::Scope;
+use crate::domain::settling::{Settling, Turn};
 use crate::domain::submission::{Standing, Submission};
 
 /// The partition key: scope and submission id.
@@ -23,13 +28,37 @@ pub const BY_ENTRANT_CARRIES: [&str; 4] = ["submission_id", "reference", "standi
 /// The index by reference, for operators: partition `reference`; it carries keys alone.
 pub const BY_REFERENCE: &str = "by-reference";
 
+/// The sparse index of what is not settled: partition `unsettled`, sort `next_step_at`; it carries keys
+/// alone.
+pub const BY_NEXT_STEP: &str = "by-next-step";
+/// The partition of submissions that wait for a person.
+const FOR_A_PERSON: &str = "person";
+/// The partitions of submissions that the service settles by itself: the first digit of the id, so that a
+/// crowd of them is spread.
+const SHARDS: &str = "0123456789abcdef";
+
 /// A submission in the table.
 #[derive(Serialize, Deserialize)]
 struct Stored {
     id: String,
     entrant: String,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    unsettled: Option<String>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    next_step_at: Option<Moment>,
     #[serde(flatten)]
     submission: Submission,
+}
+
+/// An unsettled submission, as its index carries it.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Due {
+    /// What it belongs to.
+    pub scope: Scope,
+    /// Its id.
+    pub submission_id: SubmissionId,
+    /// When its next step is due, or since when a person has to look.
+    pub next_step_at: Moment,
 }
 
 /// A submission as the index by entrant carries it.
@@ -63,53 +92,39 @@ impl Submissions {
 
     /// The piece of a transaction that writes a new submission.
     pub(crate) fn create(&self, submission: &Submission) -> Result<Put, StoreError> {
-        const ACTION: &str = "writing a submission";
-        let stored = Stored {
-            id: item_key(&submission.scope, submission.submission_id),
-            entrant: entrant_key(&submission.scope, &submission.phone),
-            submission: submission.clone(),
-        };
-        Put::builder()
-            .table_name(&self.table)
-            .set_item(Some(to_item(stored).map_err(StoreError::during(ACTION))?))
+        self.put(submission)?
             // An id is random; should one ever come twice, the first submission stays.
             .condition_expression("attribute_not_exists(id)")
             .build()
-            .map_err(StoreError::during(ACTION))
+            .map_err(StoreError::during("writing a submission"))
     }
 
-    /// The piece of a transaction that changes how a submission stands, if it still stands as it did
-    /// in `before`.
-    pub(crate) fn change(
-        &self,
-        before: &Submission,
-        after: &Submission,
-    ) -> Result<aws_sdk_dynamodb::types::Update, StoreError> {
-        const ACTION: &str = "changing a submission";
-        let attribute = |standing: &Standing| -> Result<AttributeValue, StoreError> {
-            to_attribute_value(standing).map_err(StoreError::during(ACTION))
+    fn put(&self, submission: &Submission) -> Result<PutBuilder, StoreError> {
+        let settling = submission.settling.as_ref();
+        let stored = Stored {
+            id: item_key(&submission.scope, submission.submission_id),
+            entrant: entrant_key(&submission.scope, &submission.phone),
+            unsettled: settling.map(|settling| partition(settling, submission.submission_id)),
+            next_step_at: settling.map(|settling| settling.next_step_at),
+            submission: submission.clone(),
         };
-        aws_sdk_dynamodb::types::Update::builder()
+        let item = to_item(stored).map_err(StoreError::during("writing a submission"))?;
+        Ok(Put::builder()
             .table_name(&self.table)
-            .key(KEY, text(item_key(&before.scope, before.submission_id)))
-            .update_expression(
-                "SET standing = :after, reasons = :reasons, decision = :decision, updated_at = :now",
-            )
-            .condition_expression("standing = :before")
-            .expression_attribute_values(":before", attribute(&before.standing)?)
-            .expression_attribute_values(":after", attribute(&after.standing)?)
-            .expression_attribute_values(
-                ":reasons",
-                to_attribute_value(&after.reasons).map_err(StoreError::during(ACTION))?,
-            )
-            .expression_attribute_values(
-                ":decision",
-                to_attribute_value(&after.decision).map_err(StoreError::during(ACTION))?,
-            )
-            .expression_attribute_values(":now", number(after.updated_at.as_millis()))
-            .return_values_on_condition_check_failure(ReturnValuesOnConditionCheckFailure::AllOld)
+            .set_item(Some(item))
+            .return_values_on_condition_check_failure(ReturnValuesOnConditionCheckFailure::AllOld))
+    }
+
+    /// The piece of a transaction that writes a changed submission over the one it was made from.
+    ///
+    /// A timeline of two workers with one submission: both read revision 3; the first writes revision 4;
+    /// the second's condition fails, so what it did counts for nothing.
+    pub(crate) fn change(&self, before: &Submission, after: &Submission) -> Result<Put, StoreError> {
+        self.put(after)?
+            .condition_expression("revision = :before")
+            .expression_attribute_values(":before", number(before.revision))
             .build()
-            .map_err(StoreError::during(ACTION))
+            .map_err(StoreError::during("changing a submission"))
     }
 
     /// A submission of a scope, or `None`.
@@ -155,6 +170,71 @@ impl Submissions {
         items.into_iter().map(|item| from_item(item).map_err(StoreError::during(ACTION))).collect()
     }
 
+    /// What the service has to settle and is due by now, the longest due of each partition first, at most
+    /// `most` of each.
+    ///
+    /// # Errors
+    /// When the index does not answer.
+    pub async fn due(&self, now: Moment, most: u8) -> Result<Vec<Due>, StoreError> {
+        let shards = SHARDS.chars().map(|shard| self.unsettled(shard.to_string(), Some(now), Some(most)));
+        let mut due = try_join_all(shards).await?.concat();
+        due.sort_by_key(|due| due.next_step_at);
+        Ok(due)
+    }
+
+    /// What waits for a person, the longest waiting first, at most `most`.
+    ///
+    /// # Errors
+    /// When the index does not answer.
+    pub async fn for_a_person(&self, most: Option<u8>) -> Result<Vec<Due>, StoreError> {
+        self.unsettled(FOR_A_PERSON.to_owned(), None, most).await
+    }
+
+    /// Everything of a scope that is not settled, the longest due first. For operators: it reads the whole
+    /// index.
+    ///
+    /// # Errors
+    /// When the table does not answer, or a record cannot be read.
+    pub async fn list_unsettled(&self, scope: &Scope) -> Result<Vec<Submission>, StoreError> {
+        let shards = SHARDS.chars().map(|shard| self.unsettled(shard.to_string(), None, None));
+        let mut all = try_join_all(shards).await?.concat();
+        all.extend(self.for_a_person(None).await?);
+        all.retain(|due| due.scope == *scope);
+        all.sort_by_key(|due| due.next_step_at);
+        let mut found = Vec::new();
+        for due in all {
+            // The index may lag behind the table.
+            found.extend(self.get(scope, due.submission_id).await?.filter(|found| found.settling.is_some()));
+        }
+        Ok(found)
+    }
+
+    async fn unsettled(
+        &self,
+        partition: String,
+        until: Option<Moment>,
+        most: Option<u8>,
+    ) -> Result<Vec<Due>, StoreError> {
+        const ACTION: &str = "listing what is not settled";
+        let until = until.map_or(i64::MAX, Moment::as_millis);
+        let query = self
+            .client
+            .query()
+            .table_name(&self.table)
+            .index_name(BY_NEXT_STEP)
+            .key_condition_expression("unsettled = :partition AND next_step_at <= :until")
+            .expression_attribute_values(":partition", text(partition))
+            .expression_attribute_values(":until", number(until))
+            .set_limit(most.map(i32::from));
+        let mut pages = query.into_paginator().items().send();
+        let mut found = Vec::new();
+        while most.is_none_or(|most| found.len() < usize::from(most)) {
+            let Some(item) = pages.next().await else { break };
+            found.push(read_due(&item.map_err(StoreError::during(ACTION))?)?);
+        }
+        Ok(found)
+    }
+
     /// The submissions with this reference, of any scope: rarely more than one.
     ///
     /// # Errors
@@ -174,7 +254,7 @@ impl Submissions {
             .map_err(StoreError::during(ACTION))?;
         let mut found = Vec::new();
         for item in reply.items.unwrap_or_default() {
-            if let Some(key) = super::read_text(&item, KEY) {
+            if let Some(key) = read_text(&item, KEY) {
                 found.extend(self.get_by_key(key.to_owned()).await?);
             }
         }
@@ -226,6 +306,24 @@ fn keep_newest(submissions: &mut Vec<Submission>, most: usize) {
 pub(crate) fn read(item: Item) -> Result<Submission, StoreError> {
     let stored: Stored = from_item(item).map_err(StoreError::during("reading a submission"))?;
     Ok(stored.submission)
+}
+
+fn read_due(item: &Item) -> Result<Due, StoreError> {
+    const ACTION: &str = "reading what is not settled";
+    let (scope, id) = required(read_text(item, KEY).and_then(Scope::split_key), ACTION)?;
+    let next_step_at = required(read_number(item, "next_step_at"), ACTION)?;
+    Ok(Due {
+        scope,
+        submission_id: id.parse().map_err(StoreError::during(ACTION))?,
+        next_step_at: Moment::from_millis(next_step_at),
+    })
+}
+
+fn partition(settling: &Settling, id: SubmissionId) -> String {
+    match settling.turn {
+        Turn::Service => id.to_string().chars().take(1).collect(),
+        Turn::Person => FOR_A_PERSON.to_owned(),
+    }
 }
 
 fn item_key(scope: &Scope, id: SubmissionId) -> String {

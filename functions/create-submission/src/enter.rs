@@ -6,15 +6,21 @@ use std::time::Duration;
 use common::domain::entry::{CodeFinding, Decision, decide};
 use common::domain::ids::SubmissionId;
 use common::domain::message::MessageKey;
+use common::domain::receipt::Receipt;
+use common::domain::receipt::photo::MAX_BYTES;
+use common::domain::receipt::{ReceiptState, Source as ReceiptSource};
 use common::domain::scope::Scope;
+use common::domain::settling::{Hasten, Settling, Turn};
 use common::domain::submission::{Standing, Submission};
 use common::entropy;
 use common::error::{Error, ErrorCode};
 use common::http::function::Call;
-use common::judge::{Candidate, CodeJudge, Freshness};
+use common::judge::{Candidate, CodeJudge, Freshness, SaysYes};
+use common::settle_queue::{Hint, SettleQueue};
 use common::store::ledger::{CodeStanding, Entry, Known, Ledger, Written};
 use common::store::requests::RequestRecord;
 use common::store::transaction::wait_after;
+use common::uploads::Uploads;
 
 use crate::wish::Wish;
 
@@ -25,11 +31,18 @@ const MOST_ROUNDS: u32 = 24;
 const BUDGET: Duration = Duration::from_secs(10);
 /// What a caller is told to wait when the same request is being worked on elsewhere.
 const IN_PROGRESS_WAIT: Duration = Duration::from_secs(1);
+/// How long a slow sentinel takes to say yes.
+const SLOW: Duration = Duration::from_secs(4);
+/// Longer than this a caller does not wait for a hint to be sent: it is only a hint.
+const LONGEST_HINT: Duration = Duration::from_secs(1);
 
 /// Where consumers are entered.
 pub(crate) struct Desk {
     ledger: Ledger,
     judge: CodeJudge,
+    uploads: Uploads,
+    queue: SettleQueue,
+    hasten: Hasten,
 }
 
 /// What a request is answered with.
@@ -54,9 +67,9 @@ enum Source {
 }
 
 impl Desk {
-    pub(crate) fn new(ledger: Ledger) -> Self {
+    pub(crate) fn new(ledger: Ledger, uploads: Uploads, queue: SettleQueue, hasten: Hasten) -> Self {
         let judge = CodeJudge::new(ledger.codes().clone());
-        Self { ledger, judge }
+        Self { ledger, judge, uploads, queue, hasten }
     }
 
     /// Enters the consumer, or records why not, or answers with what was decided before.
@@ -64,7 +77,24 @@ impl Desk {
     /// Whatever was written when time is up stays, and the same request finds it.
     pub(crate) async fn enter(&self, call: &Call, wish: &Wish) -> Result<Answer, Error> {
         let in_time = tokio::time::timeout(BUDGET, self.decide_and_write(call, wish)).await;
-        in_time.unwrap_or_else(|_| Err(contended(true)))
+        let answer = in_time.unwrap_or_else(|_| Err(contended(true)))?;
+        if !answer.idempotent_replay && !answer.replayed {
+            self.hint(&answer.submission, call).await;
+        }
+        Ok(answer)
+    }
+
+    /// Hints that a submission can be settled. Should that fail, the sweep finds it in the table.
+    async fn hint(&self, submission: &Submission, call: &Call) {
+        let Some(settling) = submission.settling.as_ref().filter(|settling| settling.turn == Turn::Service)
+        else {
+            return;
+        };
+        let hint = Hint { scope: submission.scope.clone(), submission_id: submission.submission_id };
+        let delay = settling.next_step_at.since(call.now);
+        // Rounded up: a hint that comes too early is passed over.
+        let delay = Duration::from_secs(delay.as_millis().div_ceil(1_000).try_into().unwrap_or(u64::MAX));
+        let _ = tokio::time::timeout(LONGEST_HINT, self.queue.send(&hint, delay)).await;
     }
 
     async fn decide_and_write(&self, call: &Call, wish: &Wish) -> Result<Answer, Error> {
@@ -72,8 +102,16 @@ impl Desk {
         let mut known = Known::default();
         let mut source = Source::Nothing;
         let mut freshness = Freshness::Usual;
+        let mut receipt = None;
         for round in 1..=MOST_ROUNDS {
             let mut candidate = self.candidate(call, wish, &known, freshness).await?;
+            if wish.receipt_id.is_some() && source == Source::Nothing {
+                // What is wrong with a receipt is told before anything is decided.
+                known = self.ledger.look(entry(wish, &candidate, &draft), call.now).await?;
+                source = Source::Read;
+                receipt = known.receipt.take();
+                candidate = self.candidate(call, wish, &known, freshness).await?;
+            }
             let mut finding = candidate.finding(&known.code, Some(&wish.phone));
             if finding == CodeFinding::Wrong && freshness == Freshness::Usual {
                 freshness = Freshness::ForANo;
@@ -87,14 +125,12 @@ impl Desk {
                 finding = candidate.finding(&known.code, Some(&wish.phone));
             }
             let mut submission = draft.clone();
-            let mut entry = Entry {
-                key: &wish.key,
-                body_hash: &wish.body_hash,
-                code: candidate.name(),
-                submission: &draft,
-            };
+            let mut entry = entry(wish, &candidate, &draft);
             if let Some(request) = known.request.take() {
                 return self.answer_again(call, wish, request).await;
+            }
+            if wish.receipt_id.is_some() {
+                receipt = Some(self.usable(receipt, call).await?);
             }
 
             let written = match decide(&call.campaign, &known.entrant, &finding, call.now) {
@@ -108,9 +144,9 @@ impl Desk {
                     }
                 }
                 Decision::Enter => {
-                    let prize = candidate.prize().map(str::to_owned);
-                    submission.standing = Standing::accepted(call.campaign.entries_per_submission, prize);
                     submission.code_key = candidate.name().map(|name| name.key(&call.scope));
+                    submission.receipt_id = wish.receipt_id;
+                    self.stand(&mut submission, &candidate, call);
                     entry.submission = &submission;
                     source = Source::Conditions;
                     self.ledger.enter(entry, call.campaign.limits, call.now).await?
@@ -133,7 +169,10 @@ impl Desk {
             };
             match written {
                 Written::Done => return Ok(Answer { submission, replayed: false, idempotent_replay: false }),
-                Written::Refused(now_known) => known = now_known,
+                Written::Refused(now_known) => {
+                    known = now_known;
+                    receipt = known.receipt.take().or(receipt);
+                }
                 Written::Contended { same_request } => return Err(contended(same_request)),
             }
             if round > 1 {
@@ -141,6 +180,53 @@ impl Desk {
             }
         }
         Err(contended(false))
+    }
+
+    /// How a submission that nothing speaks against stands at first: in, or open with its next step planned.
+    fn stand(&self, submission: &mut Submission, candidate: &Candidate, call: &Call) {
+        let prize = candidate.prize().map(str::to_owned);
+        let now = call.now;
+        let (standing, settling) = match (submission.receipt_id, candidate.says_yes()) {
+            (Some(_), SaysYes::AtOnce | SaysYes::Later) => {
+                (Standing::receipt_received(), Some(Settling::at_once(now, prize)))
+            }
+            (None, SaysYes::AtOnce) => {
+                (Standing::accepted(call.campaign.entries_per_submission, prize), None)
+            }
+            (None, SaysYes::Later) => {
+                let plan = Settling::at_once(now, prize);
+                (Standing::unanswered(), Some(plan.again_after(SLOW, plan.tally, now, self.hasten)))
+            }
+            (_, SaysYes::Never(MessageKey::ReceiptReceived)) => {
+                (Standing::receipt_received(), Some(Settling::at_once(now, prize).for_a_person(now)))
+            }
+            (_, SaysYes::Never(_)) => {
+                (Standing::checking(), Some(Settling::at_once(now, prize).for_a_person(now)))
+            }
+        };
+        submission.standing = standing;
+        submission.settling = settling;
+    }
+
+    /// The receipt, when a submission can use it.
+    async fn usable(&self, receipt: Option<Receipt>, call: &Call) -> Result<Receipt, Error> {
+        let at_fault = |code: ErrorCode| Error::from(code).with_field("receipt_id");
+        let receipt = receipt.ok_or_else(|| at_fault(ErrorCode::NotFound))?;
+        if receipt.state() == ReceiptState::Attached {
+            return Err(at_fault(ErrorCode::ReceiptAlreadyAttached));
+        }
+        let receipt = self.uploads.seen(receipt, call.now).await?;
+        match (&receipt.source, receipt.arrived) {
+            (ReceiptSource::Typed { .. }, _) => Ok(receipt),
+            (ReceiptSource::Photo { .. }, None) => Err(at_fault(ErrorCode::ReceiptNotUploaded)),
+            (ReceiptSource::Photo { .. }, Some(arrived)) if arrived.bytes > MAX_BYTES => {
+                Err(at_fault(ErrorCode::FileTooLarge))
+            }
+            (ReceiptSource::Photo { .. }, Some(arrived)) if arrived.photo_type.is_none() => {
+                Err(at_fault(ErrorCode::FileWrongType))
+            }
+            (ReceiptSource::Photo { .. }, Some(_)) => Ok(receipt),
+        }
     }
 
     /// What the code is, given what is known; an imported code's own record says which batch it is of.
@@ -157,11 +243,16 @@ impl Desk {
     }
 
     /// Answers with what the Idempotency-Key led to before.
-    async fn answer_again(&self, call: &Call, wish: &Wish, request: RequestRecord) -> Result<Answer, Error> {
+    async fn answer_again(
+        &self,
+        call: &Call,
+        wish: &Wish,
+        request: RequestRecord<SubmissionId>,
+    ) -> Result<Answer, Error> {
         if request.body_hash != wish.body_hash {
             return Err(ErrorCode::IdempotencyKeyReused.into());
         }
-        let submission = self.submission(&call.scope, request.submission_id).await?;
+        let submission = self.submission(&call.scope, request.record_id).await?;
         Ok(Answer { submission, replayed: request.replayed, idempotent_replay: true })
     }
 
@@ -172,6 +263,12 @@ impl Desk {
     }
 }
 
+/// What is to be written, or looked at, for a request.
+fn entry<'a>(wish: &'a Wish, candidate: &'a Candidate, submission: &'a Submission) -> Entry<'a> {
+    let Wish { key, body_hash, receipt_id, .. } = wish;
+    Entry { key, body_hash, code: candidate.name(), receipt: *receipt_id, submission }
+}
+
 /// The submission before anything is decided.
 fn draft(call: &Call, wish: &Wish) -> Submission {
     Submission {
@@ -180,12 +277,17 @@ fn draft(call: &Call, wish: &Wish) -> Submission {
         scope: call.scope.clone(),
         phone: wish.phone.clone(),
         code_key: None,
+        receipt_id: None,
+        receipt: None,
+        purchase: None,
         standing: Standing::rejected(MessageKey::ServiceUnavailable),
         reasons: Vec::new(),
         day: call.now.day_in(call.campaign.timezone.rules()),
         region: wish.region.clone(),
         claimed: wish.claimed.clone(),
         decision: None,
+        settling: None,
+        revision: 0,
         created_at: call.now,
         updated_at: call.now,
     }

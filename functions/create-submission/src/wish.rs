@@ -1,7 +1,7 @@
 //! What a request asks for, read and checked in the order of the reference.
 
 use common::domain::code::Code;
-use common::domain::ids::{IdempotencyKey, parse_hyphenated};
+use common::domain::ids::{IdempotencyKey, ReceiptId};
 use common::domain::phone::Phone;
 use common::domain::submission::{Claimed, ClaimedItem};
 use common::error::{Error, ErrorCode};
@@ -10,6 +10,8 @@ use common::http::function::Call;
 
 /// Characters of a region.
 const REGION_CHARS: std::ops::RangeInclusive<usize> = 0..=80;
+/// Characters of a receipt's id; a UUID has 36.
+const RECEIPT_ID_CHARS: std::ops::RangeInclusive<usize> = 1..=64;
 /// Claimed products in one submission.
 const MOST_ITEMS: usize = 40;
 /// Characters of a claimed product's key; a campaign's own keys are shorter.
@@ -30,6 +32,8 @@ pub(crate) struct Wish {
     pub(crate) phone: Phone,
     /// With which code; none when the campaign takes none.
     pub(crate) code: Option<Code>,
+    /// With which receipt.
+    pub(crate) receipt_id: Option<ReceiptId>,
     /// From where.
     pub(crate) region: Option<String>,
     /// With what.
@@ -51,10 +55,9 @@ impl Wish {
             return Err(Error::from(ErrorCode::ConsentRequired).with_field("consent"));
         }
         let region = fields.text("region", REGION_CHARS)?;
-        let receipt_id = fields.text("receipt_id", 1..=64)?;
-        if receipt_id.is_some_and(|id| parse_hyphenated(id).is_err()) {
-            return Err(Error::field("receipt_id", "`receipt_id` must be a UUID."));
-        }
+        let receipt_id = fields.text("receipt_id", RECEIPT_ID_CHARS)?.map(str::parse::<ReceiptId>);
+        let receipt_id =
+            receipt_id.transpose().map_err(|_| Error::field("receipt_id", "`receipt_id` must be a UUID."))?;
         let claimed = claimed(&fields)?;
 
         let code = code.map(str::parse::<Code>).transpose().map_err(Error::internal)?;
@@ -63,11 +66,14 @@ impl Wish {
             return Err(Error::from(ErrorCode::SentinelWithLiveKey).with_field("code"));
         }
         let code = if call.campaign.needs_code() { Some(fields.required("code", code)?) } else { None };
-        if receipt_id.is_some() {
+        if receipt_id.is_none() && call.campaign.needs_receipt() {
+            return Err(Error::from(ErrorCode::ReceiptRequired).with_field("receipt_id"));
+        }
+        if receipt_id.is_some() && call.campaign.receipt.is_none() {
             return Err(Error::field("receipt_id", "This campaign takes no receipts."));
         }
         let region = region.map(str::to_owned);
-        Ok(Self { key, body_hash: body.digest(), phone, code, region, claimed })
+        Ok(Self { key, body_hash: body.digest(), phone, code, receipt_id, region, claimed })
     }
 }
 

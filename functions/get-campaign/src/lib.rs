@@ -6,6 +6,8 @@ use common::config::ConfigError;
 use common::domain::campaign::{Campaign, CampaignStatus, CodePolicy, PhoneLimits};
 use common::domain::message::{Language, MessageKey};
 use common::domain::moment::Moment;
+use common::domain::receipt::photo::{MAX_BYTES, PhotoType};
+use common::domain::receipt::rules::{Branch, Product, ProductRange, ReceiptRules};
 use common::error::Error;
 use common::http::function::{Call, Operation, Setup};
 use common::http::reply::Reply;
@@ -40,7 +42,7 @@ struct CampaignObject<'a> {
     timezone: &'a str,
     capabilities: Capabilities,
     limits: PhoneLimits,
-    receipt: Option<()>,
+    receipt: Option<ReceiptBlock<'a>>,
     messages: BTreeMap<MessageKey, &'a str>,
 }
 
@@ -56,6 +58,62 @@ struct Capabilities {
     code_required: bool,
     receipt_required: bool,
     typed_receipt: bool,
+}
+
+/// What a campaign asks of receipts, as callers see it: not how a branch or a product is recognised.
+#[derive(Serialize)]
+struct ReceiptBlock<'a> {
+    max_bytes: u64,
+    accepted_types: [&'static str; 3],
+    ranges: &'a [ProductRange],
+    products: Vec<ProductObject<'a>>,
+    branches: Vec<BranchObject<'a>>,
+    draw_period: Option<&'a str>,
+}
+
+#[derive(Serialize)]
+struct ProductObject<'a> {
+    key: &'a str,
+    range: &'a str,
+    label: &'a str,
+    name: &'a str,
+    color: Option<&'a str>,
+    image: Option<&'a str>,
+}
+
+#[derive(Serialize)]
+struct BranchObject<'a> {
+    key: &'a str,
+    name: &'a str,
+    city: &'a str,
+    merchant: &'a str,
+}
+
+impl<'a> ReceiptBlock<'a> {
+    fn new(rules: &'a ReceiptRules) -> Self {
+        let product = |product: &'a Product| ProductObject {
+            key: &product.key,
+            range: &product.range,
+            label: &product.label,
+            name: &product.name,
+            color: product.color.as_deref(),
+            image: product.image.as_deref(),
+        };
+        let branch = |branch: &'a Branch| BranchObject {
+            key: &branch.key,
+            name: &branch.name,
+            city: &branch.city,
+            merchant: &branch.merchant,
+        };
+        Self {
+            max_bytes: MAX_BYTES,
+            accepted_types: PhotoType::ALL.map(PhotoType::media_type),
+            ranges: &rules.ranges,
+            products: rules.products.iter().map(product).collect(),
+            branches: rules.branches.iter().map(branch).collect(),
+            draw_period: rules.draw_period.as_deref(),
+        }
+    }
 }
 
 impl<'a> CampaignObject<'a> {
@@ -78,11 +136,11 @@ impl<'a> CampaignObject<'a> {
                     CodePolicy::None => false,
                 },
                 code_required: campaign.needs_code(),
-                receipt_required: false,
-                typed_receipt: false,
+                receipt_required: campaign.needs_receipt(),
+                typed_receipt: campaign.takes_typed_receipts(),
             },
             limits: campaign.limits,
-            receipt: None,
+            receipt: campaign.receipt.as_ref().map(ReceiptBlock::new),
             messages: MessageKey::ALL.iter().map(copy).collect(),
         }
     }

@@ -22,8 +22,7 @@ impl Operation for GetSubmission {
     }
 
     async fn handle(&self, call: Call) -> Result<Reply, Error> {
-        let id = call.request.path_id.as_deref().and_then(|id| id.parse::<SubmissionId>().ok());
-        let id = id.ok_or(ErrorCode::NotFound)?;
+        let id = call.path_id::<SubmissionId>()?;
         let submission = self.submissions.get(&call.scope, id).await?.ok_or(ErrorCode::NotFound)?;
         Reply::ok(&SubmissionObject::new(&submission, &call.campaign, call.language(), false, call.now))
     }

@@ -8,9 +8,9 @@ use std::path::{Path, PathBuf};
 
 use common::clock::Clock;
 use common::config::{ConfigError, Env};
+use common::connection::Aws;
 use common::domain::scope::{CampaignSlug, Environment, Scope};
 use common::gate::DEFAULT_PER_MINUTE;
-use common::store::connection;
 use ops::codes::mint::{Order, mint};
 use ops::failure::Failure;
 use ops::tables::Tables;
@@ -93,7 +93,7 @@ pub async fn load(env: &Env, data: Option<&Path>, clock: &Clock) -> Result<Vec<D
 }
 
 async fn make(env: &Env, clock: &Clock) -> Result<Vec<Demo>, DemoError> {
-    let tables = Tables::from_env(env, &connection::dynamodb(env)?)?;
+    let tables = Tables::from_env(env, &Aws::of_function(env)?.dynamodb())?;
     let mut files = Vec::new();
     for (name, text, _) in FILES {
         let file = campaign_file::read(name, text).map_err(|problems| {

@@ -2,7 +2,10 @@
 //!
 //! - [`stack`] starts everything on free loopback ports and stops it again;
 //! - [`gateway`] is API Gateway: it turns each HTTP request into an event and each reply back;
-//! - [`dynamodb`] is the embedded database, with [`tables`] as the deployed service has them;
+//! - [`dynamodb`] is the embedded database, with [`tables`] as the deployed service has them; [`s3`] and
+//!   [`sqs`] are embedded as well;
+//! - [`workers`] hand the events of storage, queue and schedule to their functions;
+//! - [`tax_portal`] simulates the tax authority, which has the receipts of some [`shops`];
 //! - [`demo`] loads the demo campaigns and prints how to try them.
 //!
 //! What runs behind the gateway is the functions themselves, the same code that Lambda runs.
@@ -10,5 +13,11 @@
 pub mod demo;
 pub mod dynamodb;
 pub mod gateway;
+pub mod loopback;
+pub mod s3;
+pub mod shops;
+pub mod sqs;
 pub mod stack;
 pub mod tables;
+pub mod tax_portal;
+pub mod workers;

@@ -27,6 +27,12 @@ struct Arguments {
     /// Keep everything in this folder; otherwise it is gone at the end.
     #[arg(long, value_name = "DIR")]
     data: Option<PathBuf>,
+    /// Ask this tax authority instead of the simulated one.
+    #[arg(long, value_name = "URL")]
+    tax_authority_url: Option<String>,
+    /// Divide every planned wait between settling steps by this, to watch retries.
+    #[arg(long, value_name = "N", default_value_t = 1, value_parser = clap::value_parser!(u32).range(1..=1_000_000))]
+    hasten: u32,
     /// Once serving, write the base URL and the variables that the functions and `ops` need, as JSON.
     #[arg(long, value_name = "PATH")]
     ready_file: Option<PathBuf>,
@@ -50,9 +56,13 @@ impl StageName {
     }
 }
 
-#[tokio::main]
-async fn main() -> ExitCode {
-    match run(&Arguments::parse()).await {
+fn main() -> ExitCode {
+    // Photos are read in a process of their own, which is this program again.
+    settle_submission::read_photo_if_asked();
+    let arguments = Arguments::parse();
+    let runtime = tokio::runtime::Builder::new_multi_thread().enable_all().build();
+    let ran = runtime.map_err(Into::into).and_then(|runtime| runtime.block_on(run(&arguments)));
+    match ran {
         Ok(()) => ExitCode::SUCCESS,
         Err(error) => {
             let _ = writeln!(io::stderr(), "error: {}", causes(error.as_ref()).join(": "));
@@ -71,9 +81,11 @@ async fn run(arguments: &Arguments) -> Result<(), Box<dyn std::error::Error>> {
         port: arguments.port,
         stage,
         data: arguments.data.clone(),
-        dynamodb_url: None,
+        tax_authority_url: arguments.tax_authority_url.clone(),
+        hasten: arguments.hasten,
         clock: clock.clone(),
         telemetry: Telemetry::Terminal,
+        ..Options::default()
     })
     .await?;
     let env: Env = stack.env().clone().into_iter().collect();

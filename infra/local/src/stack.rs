@@ -5,25 +5,53 @@ use std::fs::{File, TryLockError};
 use std::io;
 use std::net::{Ipv4Addr, SocketAddr};
 use std::path::{Path, PathBuf};
+use std::sync::Arc;
+use std::time::Duration;
 
 use check_code::CheckCode;
+use common::background::Background;
 use common::clock::Clock;
-use common::config::{ConfigError, Env};
+use common::config::{self, ConfigError, Env};
+use common::connection::Aws;
 use common::http::function::{Frame, Function, Operation, Setup};
-use common::store::{StoreError, connection};
+use common::store::StoreError;
 use common::telemetry::Telemetry;
+use common::{photos, settle_queue};
+use create_receipt::CreateReceipt;
 use create_submission::CreateSubmission;
 use fallback::Fallback;
 use get_campaign::GetCampaign;
+use get_receipt::GetReceipt;
 use get_submission::GetSubmission;
+use jiff::Timestamp;
+use jiff::tz::TimeZone;
 use lookup_submissions::LookupSubmissions;
+use refresh_upload_url::RefreshUploadUrl;
 use tokio::net::TcpListener;
-use tokio::sync::watch;
+use tokio::sync::{mpsc, watch};
 use tokio::task::JoinHandle;
 
 use crate::dynamodb::{self, stopped};
 use crate::gateway::Gateway;
+use crate::loopback::WallClock;
+use crate::s3::{self, ObjectCreated, S3};
+use crate::shops::shops;
+use crate::sqs::{self, QueueOptions, Sqs};
 use crate::tables::{self, TABLES};
+use crate::tax_portal::{self, TaxPortal};
+use crate::workers;
+
+/// The bucket of the photos.
+const BUCKET: &str = "receipt-photos";
+/// The queue of work for the tax authority.
+const TAX_QUEUE: &str = "tax-work";
+/// How long a message is hidden from others while one works on it, as in the cloud.
+const VISIBILITY: Duration = Duration::from_secs(6 * 60);
+/// How often a message is tried before it is put aside.
+const MOST_RECEIVES: u32 = 5;
+/// The only credentials that the embedded parts know.
+const ACCESS_KEY: &str = "local";
+const SECRET_KEY: &str = "local";
 
 /// How a stack is started.
 #[derive(Clone, Debug)]
@@ -36,6 +64,15 @@ pub struct Options {
     pub data: Option<PathBuf>,
     /// A DynamoDB to use instead of the embedded one; its tables are created if they are missing.
     pub dynamodb_url: Option<String>,
+    /// A tax authority to ask instead of the simulated one.
+    pub tax_authority_url: Option<String>,
+    /// What every planned wait between settling steps is divided by.
+    pub hasten: u32,
+    /// The program that reads photos, when it is not this one.
+    pub photo_reader: Option<PathBuf>,
+    /// Whether events, queue and schedule run by themselves; otherwise somebody else has to call their
+    /// functions.
+    pub background: bool,
     /// The clock of the functions.
     pub clock: Clock,
     /// Where the functions' log lines go.
@@ -50,6 +87,10 @@ impl Default for Options {
             stage: "production",
             data: None,
             dynamodb_url: None,
+            tax_authority_url: None,
+            hasten: 1,
+            photo_reader: None,
+            background: true,
             clock: Clock::system(),
             telemetry: Telemetry::Off,
         }
@@ -59,6 +100,8 @@ impl Default for Options {
 /// A stack that serves.
 pub struct Stack {
     base_url: String,
+    tax_portal: Option<TaxPortal>,
+    emulators: (S3, Sqs),
     env: BTreeMap<String, String>,
     stop: watch::Sender<bool>,
     parts: Vec<JoinHandle<()>>,
@@ -112,18 +155,41 @@ impl Stack {
                 url
             }
         };
-        let env = variables(&options, &base_url, &database_url);
+        let (created, announced) = mpsc::unbounded_channel();
+        let s3 = storage(&options, created).await?;
+        let sqs = queues(&options).await?;
+        let tax_portal = match &options.tax_authority_url {
+            Some(_) => None,
+            None => Some(tax_portal(&options).await?),
+        };
+        let endpoints = Endpoints {
+            api: &base_url,
+            database: &database_url,
+            storage: s3.endpoint(),
+            queues: &sqs,
+            tax_authority: tax_portal.as_ref().map(|portal| portal.base_url.as_str()),
+        };
+        let env = variables(&options, &endpoints);
         let settings: Env = env.clone().into_iter().collect();
-        tables::create_missing(&connection::dynamodb(&settings)?).await?;
+        tables::create_missing(&Aws::of_function(&settings)?.dynamodb()).await?;
 
-        let frame = Frame::from_env(&settings, options.clock, options.telemetry)?;
+        let frame = Frame::from_env(&settings, options.clock.clone(), options.telemetry)?;
+        if options.background {
+            let background = Background::new(settings.clone(), options.clock, options.telemetry)?;
+            parts.extend(workers::start(&background, announced, &stopping)?);
+        }
         let router = functions(settings, frame)?.into_router();
         let service = router.into_make_service_with_connect_info::<SocketAddr>();
         parts.push(tokio::spawn(async move {
             // It ends when told to; accepting never fails for good.
             let _ = axum::serve(api, service).with_graceful_shutdown(stopped(stopping)).await;
         }));
-        Ok(Self { base_url, env, stop, parts, _lock: lock })
+        Ok(Self { base_url, tax_portal, emulators: (s3, sqs), env, stop, parts, _lock: lock })
+    }
+
+    /// How often the simulated tax authority was asked for a receipt; 0 when another one is used.
+    pub fn asked_for(&self, code: &str) -> u32 {
+        self.tax_portal.as_ref().map_or(0, |portal| portal.asked(code))
     }
 
     /// Where the API is served, without a slash at the end.
@@ -143,6 +209,8 @@ impl Stack {
         for part in self.parts {
             let _ = part.await;
         }
+        let (s3, sqs) = self.emulators;
+        tokio::join!(s3.stop(), sqs.stop());
     }
 }
 
@@ -155,6 +223,9 @@ fn functions(settings: Env, frame: Frame) -> Result<Gateway, ConfigError> {
     add::<CreateSubmission>(&mut gateway, &setup)?;
     add::<LookupSubmissions>(&mut gateway, &setup)?;
     add::<GetSubmission>(&mut gateway, &setup)?;
+    add::<CreateReceipt>(&mut gateway, &setup)?;
+    add::<RefreshUploadUrl>(&mut gateway, &setup)?;
+    add::<GetReceipt>(&mut gateway, &setup)?;
     Ok(gateway)
 }
 
@@ -163,19 +234,87 @@ fn add<O: Operation>(gateway: &mut Gateway, setup: &Setup) -> Result<(), ConfigE
     Ok(())
 }
 
-fn variables(options: &Options, base_url: &str, database_url: &str) -> BTreeMap<String, String> {
-    let fixed = [
-        ("AWS_REGION", "af-south-1"),
-        ("AWS_ACCESS_KEY_ID", "local"),
-        ("AWS_SECRET_ACCESS_KEY", "local"),
-        ("AWS_ENDPOINT_URL_DYNAMODB", database_url),
-        ("STAGE", options.stage),
-    ];
-    let tables = TABLES.iter().map(|table| (table.variable, table.name));
-    let mut variables: BTreeMap<_, _> =
-        fixed.into_iter().chain(tables).map(|(name, value)| (name.to_owned(), value.to_owned())).collect();
-    variables.insert("DOCS_URL".to_owned(), format!("{base_url}/docs"));
+/// Where the parts of a stack are.
+struct Endpoints<'a> {
+    api: &'a str,
+    database: &'a str,
+    storage: &'a str,
+    queues: &'a Sqs,
+    tax_authority: Option<&'a str>,
+}
+
+fn variables(options: &Options, endpoints: &Endpoints<'_>) -> BTreeMap<String, String> {
+    let tax_authority = options.tax_authority_url.as_deref().or(endpoints.tax_authority).unwrap_or_default();
+    let mut variables: BTreeMap<String, String> = [
+        ("AWS_REGION", "af-south-1".to_owned()),
+        ("AWS_ACCESS_KEY_ID", ACCESS_KEY.to_owned()),
+        ("AWS_SECRET_ACCESS_KEY", SECRET_KEY.to_owned()),
+        ("AWS_ENDPOINT_URL_DYNAMODB", endpoints.database.to_owned()),
+        ("AWS_ENDPOINT_URL_S3", endpoints.storage.to_owned()),
+        ("AWS_ENDPOINT_URL_SQS", endpoints.queues.endpoint().to_owned()),
+        ("STAGE", options.stage.to_owned()),
+        ("DOCS_URL", format!("{}/docs", endpoints.api)),
+        (photos::VARIABLE, BUCKET.to_owned()),
+        (settle_queue::TAX_VARIABLE, endpoints.queues.queue_url(TAX_QUEUE)),
+        (settle_submission::TAX_AUTHORITY, tax_authority.to_owned()),
+        (config::HASTEN, options.hasten.to_string()),
+    ]
+    .map(|(name, value)| (name.to_owned(), value))
+    .into();
+    variables.extend(TABLES.iter().map(|table| (table.variable.to_owned(), table.name.to_owned())));
+    if let Some(program) = &options.photo_reader {
+        variables.insert(settle_submission::PHOTO_READER.to_owned(), program.display().to_string());
+    }
     variables
+}
+
+async fn storage(options: &Options, created: mpsc::UnboundedSender<ObjectCreated>) -> Result<S3, StartError> {
+    let started = S3::serve(s3::Options {
+        buckets: vec![BUCKET.to_owned()],
+        folder: options.data.as_deref().map(|data| data.join("s3")),
+        access_key: ACCESS_KEY.to_owned(),
+        secret_key: SECRET_KEY.to_owned(),
+        created,
+        now: wall_clock(&options.clock),
+        port: 0,
+    });
+    let folder = options.data.as_deref().unwrap_or_else(|| Path::new("memory"));
+    started.await.map_err(|cause| data_folder(folder, cause))
+}
+
+async fn queues(options: &Options) -> Result<Sqs, StartError> {
+    let dead_letters = format!("{TAX_QUEUE}-dead-letters");
+    let tax = QueueOptions {
+        name: TAX_QUEUE.to_owned(),
+        visibility: VISIBILITY,
+        dead_letter: Some((dead_letters.clone(), MOST_RECEIVES)),
+    };
+    let dead_letters = QueueOptions { name: dead_letters, visibility: VISIBILITY, dead_letter: None };
+    let queues = vec![tax, dead_letters];
+    let started = Sqs::serve(sqs::Options { queues, now: wall_clock(&options.clock), port: 0 });
+    started.await.map_err(|cause| StartError::Io { what: "the queues cannot be served".to_owned(), cause })
+}
+
+async fn tax_portal(options: &Options) -> Result<TaxPortal, StartError> {
+    let clock = options.clock.clone();
+    let today = move || timestamp(&clock).to_zoned(TimeZone::fixed(jiff::tz::offset(3))).date();
+    let mut portal = tax_portal::Options::new(shops(), today);
+    if options.hasten > 1 {
+        // Hasty look-ups are meant to be quick.
+        portal.throttle = None;
+    }
+    let started = TaxPortal::serve(portal).await;
+    started
+        .map_err(|cause| StartError::Io { what: "the tax authority cannot be simulated".to_owned(), cause })
+}
+
+fn wall_clock(clock: &Clock) -> WallClock {
+    let clock = clock.clone();
+    Arc::new(move || timestamp(&clock))
+}
+
+fn timestamp(clock: &Clock) -> Timestamp {
+    Timestamp::from_millisecond(clock.now().as_millis()).unwrap_or_default()
 }
 
 async fn bind(port: u16) -> Result<TcpListener, StartError> {

@@ -6,7 +6,9 @@ use aws_sdk_dynamodb::types::{
     AttributeDefinition, BillingMode, GlobalSecondaryIndex, KeySchemaElement, KeyType, Projection,
     ProjectionType, ScalarAttributeType, TimeToLiveSpecification,
 };
-use common::store::{StoreError, api_keys, campaigns, codes, entrants, rate_limits, requests, submissions};
+use common::store::{
+    StoreError, api_keys, campaigns, codes, entrants, rate_limits, receipts, requests, submissions,
+};
 
 /// One table.
 #[derive(Clone, Copy, Debug)]
@@ -60,8 +62,15 @@ pub const TABLES: &[Table] = &[
                 carries: &submissions::BY_ENTRANT_CARRIES,
             },
             Index { name: submissions::BY_REFERENCE, key: "reference", sort: None, carries: &[] },
+            Index {
+                name: submissions::BY_NEXT_STEP,
+                key: "unsettled",
+                sort: Some("next_step_at"),
+                carries: &[],
+            },
         ],
     },
+    Table { variable: receipts::VARIABLE, name: "receipts", key: receipts::KEY, expiry: None, indexes: &[] },
     Table { variable: entrants::VARIABLE, name: "entrants", key: entrants::KEY, expiry: None, indexes: &[] },
     Table {
         variable: requests::VARIABLE,

@@ -4,10 +4,10 @@ use std::collections::HashMap;
 use std::path::Path;
 
 use aws_config::BehaviorVersion;
-use aws_sdk_dynamodb::Client;
 use aws_sdk_dynamodb::config::Region;
 use common::config::Env;
-use common::store::{campaigns, connection};
+use common::connection::{self, Aws};
+use common::store::campaigns;
 use serde::Deserialize;
 
 use crate::failure::Failure;
@@ -43,13 +43,18 @@ pub fn with_env_file(env: Env, path: &Path) -> Result<Env, Failure> {
 pub async fn tables(env: &Env) -> Result<Tables, Failure> {
     // Asked for before AWS is, so that a missing variable is reported at once.
     env.required(campaigns::VARIABLE)?;
-    Ok(Tables::from_env(env, &client(env).await?)?)
+    Ok(Tables::from_env(env, &aws(env).await?.dynamodb())?)
 }
 
-async fn client(env: &Env) -> Result<Client, Failure> {
+/// The connection to AWS: by credentials that stand in the environment, or those that AWS's own command
+/// line would find.
+///
+/// # Errors
+/// Says what is missing.
+pub async fn aws(env: &Env) -> Result<Aws, Failure> {
     // Whole in the environment: an env file, or a session's own variables.
-    if let Ok(client) = connection::dynamodb(env) {
-        return Ok(client);
+    if let Ok(aws) = Aws::of_function(env) {
+        return Ok(aws);
     }
     let mut chain = aws_config::defaults(BehaviorVersion::latest()).http_client(connection::https(env));
     if let Some(profile) = env.optional("AWS_PROFILE") {
@@ -67,5 +72,5 @@ async fn client(env: &Env) -> Result<Client, Failure> {
             "no AWS credentials were found; sign in, for example with `aws sso login`, or set AWS_PROFILE";
         Failure::new("not_configured", message)
     })?;
-    Ok(connection::client(env, region, credentials))
+    Ok(Aws::new(env, region, credentials))
 }

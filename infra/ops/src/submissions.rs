@@ -100,12 +100,17 @@ pub async fn settle(
             instant_win: prize(tables, &before).await?,
         },
     };
-    let standing = before.standing.after(event).map_err(|_| settled_already(&before))?;
-    let reasons = vec![standing.message_key().as_str().to_owned(), DECIDED_BY_A_PERSON.to_owned()];
-    let after = Submission { standing, reasons, decision: Some(decision), updated_at: now, ..before.clone() };
-    match tables.ledger.settle(&before, &after).await? {
+    let mut after = before.after(event, now).map_err(|_| settled_already(&before))?;
+    after.reasons = vec![after.standing.message_key().as_str().to_owned(), DECIDED_BY_A_PERSON.to_owned()];
+    after.decision = Some(decision);
+    match tables.ledger.settle(&before, &after, None).await? {
         Settled::Done => Ok(after),
-        Settled::Moved => {
+        Settled::PurchaseTaken => {
+            let message = "another submission was accepted with the same receipt; reject this one with \
+                           `--reject receipt_already_used`";
+            Err(Failure::new("purchase_taken", message))
+        }
+        Settled::Moved | Settled::EntrantMoved => {
             let message = "the submission changed in the meantime; look at it with `ops submission show` and settle \
                            it again if it still waits";
             Err(Failure::new("submission_moved", message))

@@ -6,8 +6,9 @@ use std::ops::Range;
 
 use aws_sdk_dynamodb::Client;
 use aws_sdk_dynamodb::types::{AttributeValue, PutRequest, WriteRequest};
+use common::connection::Aws;
 use common::entropy;
-use common::store::{codes, connection, entrants, requests, submissions};
+use common::store::{codes, entrants, requests, submissions};
 use futures_util::{StreamExt, stream};
 use service_tests::campaign::{fresh_key, phone};
 
@@ -35,7 +36,7 @@ pub(crate) struct Records {
 impl Records {
     /// Makes the submission that is copied.
     pub(crate) async fn of(world: &World) -> Self {
-        let client = connection::dynamodb(&world.direct.env).expect("the stack sets every variable");
+        let client = Aws::of_function(&world.direct.env).expect("the stack sets every variable").dynamodb();
         let shop = &world.plain;
         let ask = submission(&phone(FIRST), &shop.campaign.code(u64::from(FIRST)));
         let reply = world.direct_caller().send(&shop.free_key, &ask).await;

@@ -75,6 +75,7 @@ pub(super) fn read(root: &Node, problems: &Problems) -> Option<CampaignFile> {
         entries_per_submission: entries.unwrap_or(1),
         wrong_codes,
         messages,
+        receipt: None,
     };
     Some(CampaignFile { campaign, says_paused: paused.is_some() })
 }

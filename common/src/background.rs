@@ -1,0 +1,127 @@
+//! Functions that nobody waits for: they take events of storage, of a queue or of the schedule, and
+//! write a line about each piece of work.
+
+use std::panic::AssertUnwindSafe;
+
+use aws_sdk_dynamodb::Client;
+use futures_util::FutureExt;
+use serde::Serialize;
+use serde::de::DeserializeOwned;
+
+use crate::clock::Clock;
+use crate::config::{ConfigError, Env};
+use crate::connection::Aws;
+use crate::domain::moment::Moment;
+use crate::domain::scope::Scope;
+use crate::error::Error;
+use crate::telemetry::{self, Telemetry, WorkLine};
+
+/// What the background functions of one process share.
+#[derive(Clone)]
+pub struct Background {
+    /// The variables.
+    pub env: Env,
+    /// The connection to AWS.
+    pub aws: Aws,
+    /// The client of DynamoDB.
+    pub dynamodb: Client,
+    clock: Clock,
+    telemetry: Telemetry,
+}
+
+/// A piece of work, for the line about it.
+#[derive(Clone, Copy, Debug)]
+pub struct Work<'a> {
+    /// The function that did it.
+    pub function: &'static str,
+    /// When it began.
+    pub started: Moment,
+    /// What it belongs to, where it is of one campaign.
+    pub scope: Option<&'a Scope>,
+    /// The public id of what was worked on.
+    pub subject: Option<&'a str>,
+}
+
+/// What became of a piece of work.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Finding {
+    /// In one word, for the counters.
+    pub outcome: &'static str,
+    /// What there is to count besides: names and numbers.
+    pub figures: Vec<(&'static str, u64)>,
+}
+
+impl From<&'static str> for Finding {
+    fn from(outcome: &'static str) -> Self {
+        Self { outcome, figures: Vec::new() }
+    }
+}
+
+/// A function that takes events.
+pub trait EventFunction: Send + Sync + Sized + 'static {
+    /// The event.
+    type Event: DeserializeOwned + Send;
+    /// What the event's source is told.
+    type Reply: Serialize + Send;
+
+    /// Connects to what it uses.
+    ///
+    /// # Errors
+    /// Names the variable that is missing or malformed.
+    fn connect(background: &Background) -> Result<Self, ConfigError>;
+
+    /// Takes an event.
+    ///
+    /// # Errors
+    /// When the event has to be sent again.
+    fn handle(&self, event: Self::Event) -> impl Future<Output = Result<Self::Reply, Error>> + Send;
+}
+
+impl Background {
+    /// Connects to what the environment names.
+    ///
+    /// # Errors
+    /// Names the variable that is missing.
+    pub fn new(env: Env, clock: Clock, telemetry: Telemetry) -> Result<Self, ConfigError> {
+        let aws = Aws::of_function(&env)?;
+        let dynamodb = aws.dynamodb();
+        Ok(Self { env, aws, dynamodb, clock, telemetry })
+    }
+
+    /// The time now.
+    pub fn now(&self) -> Moment {
+        self.clock.now()
+    }
+
+    /// Does a piece of work and writes the line about it; a panic in it becomes an error like any other.
+    ///
+    /// # Errors
+    /// Those of the work.
+    pub async fn watch(
+        &self,
+        work: Work<'_>,
+        doing: impl Future<Output = Result<Finding, Error>>,
+    ) -> Result<Finding, Error> {
+        let result = AssertUnwindSafe(doing).catch_unwind().await;
+        let result = result.unwrap_or_else(|_| Err(Error::internal("the work panicked")));
+        let causes = match &result {
+            Ok(_) | Err(Error::Refused(_)) => Vec::new(),
+            Err(Error::Internal(cause)) => telemetry::causes(cause.as_ref()),
+        };
+        let (outcome, figures) = match &result {
+            Ok(finding) => (finding.outcome, finding.figures.as_slice()),
+            Err(_) => ("failed", &[][..]),
+        };
+        self.telemetry.work(&WorkLine {
+            at: work.started,
+            duration_ms: self.now().since(work.started).as_millis(),
+            function: work.function,
+            scope: work.scope,
+            subject: work.subject,
+            outcome,
+            figures,
+            causes: &causes,
+        });
+        result
+    }
+}

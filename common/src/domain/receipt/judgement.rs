@@ -1,0 +1,486 @@
+//! The one decision about a receipt: what the tax authority's record is worth in a campaign. A pure
+//! function of record and campaign; what the consumer claimed to have bought decides nothing.
+
+use jiff::civil::{Date, DateTime, Time};
+use jiff::tz::TimeZone;
+use serde::{Deserialize, Serialize};
+
+use super::record::{FiscalItem, FiscalRecord, VoidMark, same_identifier};
+use super::rules::{Branch, OnNoMatch, Product, ReceiptRules};
+use crate::domain::campaign::{Campaign, Window};
+use crate::domain::message::MessageKey;
+use crate::domain::moment::Moment;
+
+/// What callers see of a record.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct ReceiptSummary {
+    /// The day of the purchase, `YYYY-MM-DD`, as the authority has it.
+    pub date: Option<String>,
+    /// The key of the participating branch.
+    pub branch: Option<String>,
+    /// The qualifying items, in words.
+    pub items_summary: Option<String>,
+}
+
+/// What a record is worth.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Judgement {
+    /// Whether it counts.
+    pub verdict: Verdict,
+    /// What callers see of the record.
+    pub summary: ReceiptSummary,
+}
+
+/// Whether a record counts.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Verdict {
+    /// It does, and earns this many entries.
+    Verified {
+        /// At least 1, unless the campaign gives none for what was bought.
+        entries: u32,
+    },
+    /// It does not.
+    Declined(MessageKey, Reason),
+    /// A person has to say.
+    Review(Reason),
+}
+
+/// Why, for logs and operators.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Reason {
+    /// The shop took the receipt back.
+    Cancelled,
+    /// The device was in training.
+    TrainingReceipt,
+    /// It was bought before the campaign's window, or after.
+    OutsideWindow,
+    /// The trader takes no part.
+    UnknownTrader,
+    /// The trader takes part, but not with this fiscal device.
+    UnknownDevice,
+    /// No item is a participating product.
+    NoProductMatched,
+}
+
+impl Reason {
+    /// The reason as it stands in `reasons`.
+    pub fn as_str(self) -> &'static str {
+        match self {
+            Self::Cancelled => "receipt_cancelled",
+            Self::TrainingReceipt => "receipt_from_training",
+            Self::OutsideWindow => "receipt_outside_window",
+            Self::UnknownTrader => "trader_unknown",
+            Self::UnknownDevice => "fiscal_device_unknown",
+            Self::NoProductMatched => "no_product_matched",
+        }
+    }
+}
+
+/// Judges a record. First that applies: void, outside the window, another shop, no product.
+pub fn judge(record: &FiscalRecord, campaign: &Campaign, rules: &ReceiptRules) -> Judgement {
+    let branch = branch_of(record, &rules.branches);
+    let bought = bought(&record.items, &rules.products);
+    let summary = ReceiptSummary {
+        date: Some(record.date.to_string()),
+        branch: branch.ok().flatten().map(|branch| branch.key.clone()),
+        items_summary: in_words(&bought),
+    };
+    let refusal = void(record)
+        .or_else(|| outside(record, campaign))
+        .or_else(|| branch.err().map(|reason| (MessageKey::ReceiptWrongStore, reason)));
+    let verdict = match refusal {
+        Some((key, reason)) => Verdict::Declined(key, reason),
+        None if rules.products.is_empty() => Verdict::Verified { entries: campaign.entries_per_submission },
+        None if bought.is_empty() => match rules.on_no_match {
+            OnNoMatch::Review => Verdict::Review(Reason::NoProductMatched),
+            OnNoMatch::Decline => {
+                Verdict::Declined(MessageKey::ReceiptNoQualifyingProduct, Reason::NoProductMatched)
+            }
+        },
+        None => Verdict::Verified {
+            entries: bought.iter().fold(0, |sum: u32, line| sum.saturating_add(line.entries())),
+        },
+    };
+    Judgement { verdict, summary }
+}
+
+fn void(record: &FiscalRecord) -> Option<(MessageKey, Reason)> {
+    let reason = match record.void? {
+        VoidMark::Cancelled => Reason::Cancelled,
+        VoidMark::Test => Reason::TrainingReceipt,
+    };
+    Some((MessageKey::ReceiptNotFound, reason))
+}
+
+/// The purchase has to lie in the campaign's window, by the campaign's own clock; without a time on the
+/// record, some moment of its day has to.
+fn outside(record: &FiscalRecord, campaign: &Campaign) -> Option<(MessageKey, Reason)> {
+    let Window { start, end } = campaign.window;
+    let zone = campaign.timezone.rules();
+    let (earliest, latest) = match record.time {
+        Some(time) => {
+            let bought = moment(record.date, time.civil(), zone);
+            (bought, bought)
+        }
+        None => (moment(record.date, Time::midnight(), zone), moment(record.date, Time::MAX, zone)),
+    };
+    let too_early = start.is_some_and(|start| latest.is_none_or(|latest| latest < start));
+    let too_late = end.is_some_and(|end| earliest.is_none_or(|earliest| earliest >= end));
+    (too_early || too_late).then_some((MessageKey::ReceiptOutsideWindow, Reason::OutsideWindow))
+}
+
+/// `None` for a moment so far off that it has no number.
+fn moment(date: Date, time: Time, zone: &TimeZone) -> Option<Moment> {
+    let timestamp = zone.to_timestamp(DateTime::from_parts(date, time)).ok()?;
+    Some(timestamp.into())
+}
+
+/// The branch a record is from: none where every shop counts.
+fn branch_of<'a>(record: &FiscalRecord, branches: &'a [Branch]) -> Result<Option<&'a Branch>, Reason> {
+    if branches.is_empty() {
+        return Ok(None);
+    }
+    let of_trader = |branch: &&Branch| same_identifier(&branch.tin, &record.tin);
+    let device =
+        |branch: &&Branch| branch.serials.iter().any(|serial| same_identifier(serial, &record.serial));
+    let by_device = branches.iter().filter(of_trader).find(device);
+    let any_device = || branches.iter().filter(of_trader).find(|branch| branch.serials.is_empty());
+    match by_device.or_else(any_device) {
+        Some(branch) => Ok(Some(branch)),
+        None if branches.iter().any(|branch| of_trader(&branch)) => Err(Reason::UnknownDevice),
+        None => Err(Reason::UnknownTrader),
+    }
+}
+
+/// How much of a participating product was bought.
+#[derive(Clone, Debug)]
+struct Bought<'a> {
+    product: &'a Product,
+    thousandths: i64,
+}
+
+impl Bought<'_> {
+    /// Whole pieces; something bought by weight is one piece at least.
+    fn pieces(&self) -> u32 {
+        u32::try_from(self.thousandths / 1_000).unwrap_or(u32::MAX).max(1)
+    }
+
+    fn entries(&self) -> u32 {
+        self.product.entries.saturating_mul(self.pieces())
+    }
+}
+
+/// The participating products on a receipt, each once, in the campaign's order. What was given back is
+/// taken off.
+fn bought<'a>(items: &[FiscalItem], products: &'a [Product]) -> Vec<Bought<'a>> {
+    let one_piece = 1_000;
+    let mut bought: Vec<Bought<'a>> =
+        products.iter().map(|product| Bought { product, thousandths: 0 }).collect();
+    for item in items {
+        let Some(index) = product_of(item, products) else { continue };
+        let quantity = item.quantity.map_or(one_piece, |quantity| quantity.as_thousandths());
+        let given_back = item.amount_cents < 0 && quantity > 0;
+        let quantity = if given_back { quantity.saturating_neg() } else { quantity };
+        if let Some(line) = bought.get_mut(index) {
+            line.thousandths = line.thousandths.saturating_add(quantity);
+        }
+    }
+    bought.retain(|line| line.thousandths > 0);
+    bought
+}
+
+/// The product an item is, by the longest text of a product that its description holds.
+fn product_of(item: &FiscalItem, products: &[Product]) -> Option<usize> {
+    let description = bare(&item.description);
+    let longest = |product: &Product| {
+        let held = product.matches.iter().map(|text| bare(text));
+        held.filter(|text| !text.is_empty() && holds(&description, text)).map(|text| text.len()).max()
+    };
+    let matches = products.iter().enumerate().filter_map(|(index, product)| Some((longest(product)?, index)));
+    // Of two as long, the first in the campaign's order.
+    matches.max_by_key(|(length, index)| (*length, std::cmp::Reverse(*index))).map(|(_, index)| index)
+}
+
+/// Whether a description holds a text by itself: `CHAI 25` is not in `CHAI 250`, but in `CHAI 25G`.
+fn holds(description: &str, text: &str) -> bool {
+    let goes_on = |one: Option<char>, other: Option<char>| match (one, other) {
+        (Some(one), Some(other)) => {
+            (one.is_numeric() && other.is_numeric()) || (one.is_alphabetic() && other.is_alphabetic())
+        }
+        (Some(_) | None, Some(_) | None) => false,
+    };
+    description.match_indices(text).any(|(start, _)| {
+        let before = description.get(..start).and_then(|before| before.chars().next_back());
+        let after = description.get(start + text.len()..).and_then(|after| after.chars().next());
+        !goes_on(before, text.chars().next()) && !goes_on(text.chars().next_back(), after)
+    })
+}
+
+/// Words in upper case with one space between them; whatever is neither letter nor digit separates.
+fn bare(text: &str) -> String {
+    let upper = text.to_uppercase();
+    let words = upper.split(|c: char| !c.is_alphanumeric()).filter(|word| !word.is_empty());
+    words.collect::<Vec<_>>().join(" ")
+}
+
+fn in_words(bought: &[Bought<'_>]) -> Option<String> {
+    let words: Vec<_> =
+        bought.iter().map(|line| format!("{} x {}", line.pieces(), line.product.name)).collect();
+    (!words.is_empty()).then(|| words.join(", "))
+}
+
+#[cfg(test)]
+mod tests {
+    use proptest::prelude::*;
+
+    use super::super::payload::ReceiptTime;
+    use super::super::record::Quantity;
+    use super::*;
+
+    fn product(key: &str, matches: &[&str], entries: u32) -> Product {
+        Product {
+            key: key.to_owned(),
+            range: "Classic".to_owned(),
+            label: key.to_owned(),
+            name: key.to_owned(),
+            color: None,
+            image: None,
+            matches: matches.iter().map(ToString::to_string).collect(),
+            entries,
+        }
+    }
+
+    fn branch(key: &str, tin: &str, serials: &[&str]) -> Branch {
+        Branch {
+            key: key.to_owned(),
+            name: key.to_owned(),
+            city: "Dar es Salaam".to_owned(),
+            merchant: "Duka Kuu".to_owned(),
+            tin: tin.to_owned(),
+            serials: serials.iter().map(ToString::to_string).collect(),
+        }
+    }
+
+    fn rules() -> ReceiptRules {
+        ReceiptRules {
+            required: true,
+            products: vec![
+                product("chai-250", &["CHAI BORA 250"], 1),
+                product("chai-500", &["CHAI BORA 500", "CB500"], 3),
+            ],
+            branches: vec![branch("kko", "100147181", &["03TZ1"]), branch("ub", "100147181", &["03TZ2"])],
+            ..ReceiptRules::default()
+        }
+    }
+
+    fn item(description: &str, thousandths: Option<i64>, amount_cents: i64) -> FiscalItem {
+        let quantity = thousandths.map(Quantity::from_thousandths);
+        FiscalItem { description: description.to_owned(), quantity, amount_cents }
+    }
+
+    fn record(items: Vec<FiscalItem>) -> FiscalRecord {
+        FiscalRecord {
+            code: "AB12CD3456".parse().expect("a code"),
+            trader: None,
+            tin: "100-147-181".to_owned(),
+            vrn: None,
+            serial: "03TZ1".to_owned(),
+            uin: None,
+            tax_office: None,
+            receipt_number: "3456".to_owned(),
+            z_number: None,
+            date: Date::constant(2026, 3, 1),
+            time: Some(ReceiptTime::from_typed("00:30").expect("a time")),
+            items,
+            total_excl_cents: None,
+            total_tax_cents: None,
+            total_incl_cents: None,
+            void: None,
+        }
+    }
+
+    fn chai() -> FiscalRecord {
+        record(vec![item("Chai Bora 250 g", Some(2_000), 400_000)])
+    }
+
+    fn verdict(record: &FiscalRecord) -> Verdict {
+        judge(record, &Campaign::example(), &rules()).verdict
+    }
+
+    fn declined(record: &FiscalRecord) -> Option<(MessageKey, Reason)> {
+        match verdict(record) {
+            Verdict::Declined(key, reason) => Some((key, reason)),
+            Verdict::Verified { .. } | Verdict::Review(_) => None,
+        }
+    }
+
+    #[test]
+    fn what_was_bought_earns_by_piece() {
+        let judged = judge(
+            &record(vec![
+                item("CHAI BORA 250G", Some(1_000), 1),
+                item("CHAI BORA 2500", Some(1_000), 1),
+                item("chai-bora  500 g", Some(2_500), 1),
+                item("CB500", None, 1),
+                item("SUGAR 1KG", Some(9_000), 1),
+            ]),
+            &Campaign::example(),
+            &rules(),
+        );
+        assert_eq!(judged.verdict, Verdict::Verified { entries: 1 + 3 * 3 }, "2500 is not 250");
+        assert_eq!(judged.summary.items_summary.as_deref(), Some("1 x chai-250, 3 x chai-500"));
+        assert_eq!(judged.summary.branch.as_deref(), Some("kko"));
+        assert_eq!(judged.summary.date.as_deref(), Some("2026-03-01"));
+    }
+
+    #[test]
+    fn what_was_given_back_is_taken_off() {
+        let line = |thousandths, cents| item("CHAI BORA 250", Some(thousandths), cents);
+        let two_and_one_back = record(vec![line(2_000, 2), line(1_000, -1)]);
+        assert_eq!(verdict(&two_and_one_back), Verdict::Verified { entries: 1 });
+        let all_back = record(vec![line(2_000, 2), line(-2_000, -2)]);
+        assert_eq!(verdict(&all_back), Verdict::Review(Reason::NoProductMatched));
+    }
+
+    #[test]
+    fn something_weighed_is_one_piece() {
+        assert_eq!(
+            verdict(&record(vec![item("CHAI BORA 250", Some(300), 1)])),
+            Verdict::Verified { entries: 1 }
+        );
+    }
+
+    #[test]
+    fn a_void_receipt_is_none() {
+        let void = |mark| FiscalRecord { void: Some(mark), ..chai() };
+        assert_eq!(
+            declined(&void(VoidMark::Cancelled)),
+            Some((MessageKey::ReceiptNotFound, Reason::Cancelled))
+        );
+        assert_eq!(
+            declined(&void(VoidMark::Test)),
+            Some((MessageKey::ReceiptNotFound, Reason::TrainingReceipt))
+        );
+    }
+
+    #[test]
+    fn a_branch_is_trader_and_device() {
+        let from = |tin: &str, serial: &str| FiscalRecord {
+            tin: tin.to_owned(),
+            serial: serial.to_owned(),
+            ..chai()
+        };
+        let branch_in = |record: &FiscalRecord, rules: &ReceiptRules| {
+            judge(record, &Campaign::example(), rules).summary.branch
+        };
+        assert_eq!(branch_in(&from("100147181", "03tz2"), &rules()).as_deref(), Some("ub"));
+        let wrong = |reason| Some((MessageKey::ReceiptWrongStore, reason));
+        assert_eq!(declined(&from("100147181", "03TZ9")), wrong(Reason::UnknownDevice));
+        assert_eq!(declined(&from("999999999", "03TZ1")), wrong(Reason::UnknownTrader));
+        let any_device = ReceiptRules { branches: vec![branch("all", "100147181", &[])], ..rules() };
+        assert_eq!(branch_in(&from("100147181", "03TZ9"), &any_device).as_deref(), Some("all"));
+        let any_shop = ReceiptRules { branches: Vec::new(), ..rules() };
+        let judged = judge(&from("999999999", "03TZ9"), &Campaign::example(), &any_shop);
+        assert_eq!(judged.verdict, Verdict::Verified { entries: 2 });
+    }
+
+    #[test]
+    fn the_window_is_the_campaigns_own_to_the_second() {
+        // 00:30 of 1 March in Dar es Salaam is 21:30 of 28 February in UTC.
+        let bought = moment(Date::constant(2026, 2, 28), Time::constant(21, 30, 0, 0), &TimeZone::UTC)
+            .expect("a moment");
+        let later = Moment::from_millis(bought.as_millis() + 1);
+        let within = |start, end, record: &FiscalRecord| {
+            let campaign = Campaign { window: Window { start, end }, ..Campaign::example() };
+            let outside = Verdict::Declined(MessageKey::ReceiptOutsideWindow, Reason::OutsideWindow);
+            judge(record, &campaign, &rules()).verdict != outside
+        };
+        assert!(within(Some(bought), Some(later), &chai()));
+        assert!(!within(Some(later), None, &chai()), "too early");
+        assert!(!within(None, Some(bought), &chai()), "too late");
+        let timeless = FiscalRecord { time: None, ..chai() };
+        assert!(within(Some(later), None, &timeless), "some of its day is in the window");
+    }
+
+    #[test]
+    fn without_products_any_purchase_counts_as_the_campaign_says() {
+        let rules = ReceiptRules { products: Vec::new(), ..rules() };
+        let campaign = Campaign { entries_per_submission: 7, ..Campaign::example() };
+        assert_eq!(judge(&record(Vec::new()), &campaign, &rules).verdict, Verdict::Verified { entries: 7 });
+    }
+
+    fn any_item() -> impl Strategy<Value = FiscalItem> {
+        let description = prop::sample::select(vec![
+            "CHAI BORA 250",
+            "CHAI BORA 500 G",
+            "CB500",
+            "SUMMARIZED SALE - E",
+            "CHAI BORA 2500",
+            "",
+        ]);
+        (description, prop::option::of(-5_000i64..50_000), -9i64..9_999)
+            .prop_map(|(description, quantity, cents)| item(description, quantity, cents))
+    }
+
+    prop_compose! {
+        fn any_record()(
+            items in prop::collection::vec(any_item(), 0..8),
+            void in prop::option::of(prop::sample::select(vec![VoidMark::Cancelled, VoidMark::Test])),
+            tin in prop::sample::select(vec!["100147181", "999999999"]),
+            serial in prop::sample::select(vec!["03TZ1", "03TZ2", "03TZ9"]),
+            day in 1i8..=28,
+        ) -> FiscalRecord {
+            FiscalRecord {
+                void, tin: tin.to_owned(), serial: serial.to_owned(),
+                date: Date::constant(2026, 3, day), ..record(items)
+            }
+        }
+    }
+
+    proptest! {
+        #[test]
+        fn a_receipt_counts_only_where_nothing_speaks_against_it(
+            record in any_record(), decline in any::<bool>(), first_day in 1i8..=28, days in 1i8..20
+        ) {
+            let at = |day: i8| moment(Date::constant(2026, 3, 1), Time::midnight(), &TimeZone::UTC)
+                .map(|start| start.after(std::time::Duration::from_secs(86_400 * u64::try_from(day - 1).unwrap_or(0))));
+            let campaign = Campaign {
+                timezone: "UTC".to_owned().try_into().expect("a zone"),
+                window: Window { start: at(first_day), end: at(first_day + days) },
+                ..Campaign::example()
+            };
+            let on_no_match = if decline { OnNoMatch::Decline } else { OnNoMatch::Review };
+            let rules = ReceiptRules { on_no_match, ..rules() };
+            let expected = if record.void.is_some() {
+                Some(MessageKey::ReceiptNotFound)
+            } else if !(first_day..first_day + days).contains(&record.date.day()) {
+                Some(MessageKey::ReceiptOutsideWindow)
+            } else if record.tin != "100147181" || record.serial == "03TZ9" {
+                Some(MessageKey::ReceiptWrongStore)
+            } else {
+                None
+            };
+            match (judge(&record, &campaign, &rules).verdict, expected) {
+                (Verdict::Declined(key, _), Some(expected)) => prop_assert_eq!(key, expected),
+                (Verdict::Declined(key, _), None) => {
+                    prop_assert!(decline);
+                    prop_assert_eq!(key, MessageKey::ReceiptNoQualifyingProduct);
+                }
+                (Verdict::Verified { entries }, None) => prop_assert!(entries > 0),
+                (Verdict::Review(_), None) => prop_assert!(!decline),
+                (verdict, Some(expected)) => prop_assert!(false, "{:?} instead of {}", verdict, expected),
+            }
+        }
+
+        #[test]
+        fn one_item_more_never_earns_less(record in any_record(), more in 1i64..9_000) {
+            let entries = |record: &FiscalRecord| match verdict(record) {
+                Verdict::Verified { entries } => entries,
+                Verdict::Declined(..) | Verdict::Review(_) => 0,
+            };
+            let mut richer = record.clone();
+            richer.items.push(item("CHAI BORA 250", Some(more), 1));
+            prop_assert!(entries(&richer) >= entries(&record));
+        }
+    }
+}

@@ -1,0 +1,190 @@
+//! Receipts: what a consumer sends to show a purchase, and what is made of it.
+//!
+//! - [`photo`] knows the files that are taken; [`payload`] reads codes and times off receipts;
+//! - [`sentinel`] is a test receipt that says its outcome;
+//! - [`record`] is what the tax authority knows of a purchase, [`rules`] what a campaign asks of it, and
+//!   [`judgement`] the one decision between them;
+//! - [`schedule`] says when to ask again for a record that cannot be had yet.
+
+pub mod judgement;
+pub mod payload;
+pub mod photo;
+pub mod record;
+pub mod rules;
+pub mod schedule;
+pub mod sentinel;
+
+use std::fmt;
+
+use serde::{Deserialize, Serialize};
+
+use self::payload::{ReceiptClaim, ReceiptTime, VerificationCode};
+use self::photo::{Arrived, PhotoType};
+use self::sentinel::ReceiptSentinel;
+use super::ids::{ReceiptId, SubmissionId};
+use super::moment::Moment;
+use super::scope::Scope;
+
+/// A receipt as a caller announced it, and how far it has come.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Receipt {
+    /// Its id.
+    pub receipt_id: ReceiptId,
+    /// What it belongs to.
+    pub scope: Scope,
+    /// What the caller announced.
+    pub source: Source,
+    /// The file, once it is in storage.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub arrived: Option<Arrived>,
+    /// The submission that uses it.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub attached_to: Option<SubmissionId>,
+    /// When it was made.
+    pub created_at: Moment,
+}
+
+/// What a receipt is made of. Code and time are the look-up's only secret, so they do not print.
+#[derive(Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(tag = "kind", rename_all = "snake_case")]
+pub enum Source {
+    /// A photo, to be put into storage by the consumer's browser.
+    Photo {
+        /// The type that the upload has to have.
+        content_type: PhotoType,
+        /// The size that the upload has to have, in bytes.
+        size_bytes: u64,
+        /// The text of the QR code, where the browser has read it.
+        #[serde(skip_serializing_if = "Option::is_none")]
+        qr_payload: Option<String>,
+    },
+    /// Code and time, typed in.
+    Typed {
+        /// The verification code, as typed.
+        code: String,
+        /// The time printed on the receipt.
+        time: ReceiptTime,
+    },
+}
+
+/// How far a receipt has come.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "snake_case")]
+pub enum ReceiptState {
+    /// The photo is not there yet.
+    AwaitingUpload,
+    /// Ready to be used.
+    Uploaded,
+    /// A submission uses it.
+    Attached,
+}
+
+/// Where the look-up's code and time come from.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Evidence {
+    /// A test receipt says its outcome.
+    Sentinel(ReceiptSentinel),
+    /// They came with the receipt.
+    Claim(ReceiptClaim),
+    /// They have to be read out of the photo.
+    Photo,
+    /// What was typed cannot be on any receipt.
+    Impossible,
+}
+
+impl Receipt {
+    /// How far it has come.
+    pub fn state(&self) -> ReceiptState {
+        match (&self.source, &self.arrived, self.attached_to) {
+            (_, _, Some(_)) => ReceiptState::Attached,
+            (Source::Photo { .. }, None, None) => ReceiptState::AwaitingUpload,
+            (Source::Photo { .. }, Some(_), None) | (Source::Typed { .. }, _, None) => ReceiptState::Uploaded,
+        }
+    }
+}
+
+impl Source {
+    /// The test receipt that this is.
+    pub fn sentinel(&self) -> Option<ReceiptSentinel> {
+        match self {
+            Self::Photo { qr_payload, .. } => qr_payload.as_deref().and_then(ReceiptSentinel::parse),
+            Self::Typed { code, .. } => ReceiptSentinel::parse(code),
+        }
+    }
+
+    /// Where the look-up's code and time come from. A QR code without a time is not enough to ask with,
+    /// so the photo is read as well.
+    pub fn evidence(&self) -> Evidence {
+        if let Some(sentinel) = self.sentinel() {
+            return Evidence::Sentinel(sentinel);
+        }
+        match self {
+            Self::Photo { qr_payload, .. } => {
+                match qr_payload.as_deref().and_then(ReceiptClaim::from_payload) {
+                    Some(claim) if claim.time.is_some() => Evidence::Claim(claim),
+                    Some(_) | None => Evidence::Photo,
+                }
+            }
+            Self::Typed { code, time } => match VerificationCode::typed(code) {
+                Some(code) => Evidence::Claim(ReceiptClaim { code, time: Some(*time) }),
+                None => Evidence::Impossible,
+            },
+        }
+    }
+}
+
+impl fmt::Debug for Source {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Photo { content_type, size_bytes, .. } => f
+                .debug_struct("Photo")
+                .field("content_type", content_type)
+                .field("size_bytes", size_bytes)
+                .finish_non_exhaustive(),
+            Self::Typed { .. } => f.write_str("Typed(***)"),
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn photo(qr_payload: Option<&str>) -> Source {
+        let qr_payload = qr_payload.map(str::to_owned);
+        Source::Photo { content_type: PhotoType::Jpeg, size_bytes: 7, qr_payload }
+    }
+
+    fn typed(code: &str) -> Source {
+        Source::Typed { code: code.to_owned(), time: ReceiptTime::from_typed("9:05").expect("a time") }
+    }
+
+    #[test]
+    fn a_qr_code_without_a_time_sends_us_to_the_photo() {
+        assert!(matches!(
+            photo(Some("https://verify.tra.go.tz/AB12CD3456_101530")).evidence(),
+            Evidence::Claim(_)
+        ));
+        for payload in [Some("https://verify.tra.go.tz/AB12CD3456"), Some("https://evil.example/x"), None] {
+            assert_eq!(photo(payload).evidence(), Evidence::Photo, "{payload:?}");
+        }
+    }
+
+    #[test]
+    fn what_no_receipt_can_say_is_impossible_and_not_asked() {
+        assert!(matches!(typed("ab12 cd3456").evidence(), Evidence::Claim(_)));
+        assert_eq!(typed("********").evidence(), Evidence::Impossible);
+    }
+
+    #[test]
+    fn a_receipt_is_a_sentinel_by_its_code_or_its_payload() {
+        assert!(matches!(typed("test0verified").evidence(), Evidence::Sentinel(_)));
+        assert!(matches!(photo(Some("TEST0REVIEW")).evidence(), Evidence::Sentinel(_)));
+    }
+
+    #[test]
+    fn neither_code_nor_time_prints() {
+        let shown = format!("{:?} {:?}", typed("AB12CD3456"), photo(Some("AB12CD3456_101530")));
+        assert!(!shown.contains("AB12") && !shown.contains("09"), "{shown}");
+    }
+}

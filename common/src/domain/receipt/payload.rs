@@ -1,0 +1,340 @@
+//! The code and the time of a receipt: from the payload of its QR code, or as typed.
+//! A payload is never fetched; it only says which receipt to ask for.
+
+use std::fmt;
+use std::str::FromStr;
+
+use jiff::civil::Time;
+use serde::{Deserialize, Serialize};
+
+/// The only host whose links are receipts.
+const HOST: &str = "verify.tra.go.tz";
+/// The parameter of the links that carry the code in their query.
+const CODE_PARAMETER: &str = "rctvcode";
+/// A longer payload is no receipt's; the longest link with the longest code has about 90.
+const MOST_PAYLOAD_BYTES: usize = 200;
+
+/// The code that identifies a receipt world-wide: upper-case letters and digits, 6 to 40 of them. The
+/// first six are the fiscal device's, the rest is the receipt's number.
+#[derive(Clone, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, Deserialize)]
+#[serde(try_from = "String", into = "String")]
+pub struct VerificationCode(String);
+
+impl VerificationCode {
+    /// The shortest and the longest code, in characters.
+    pub const CHARS: std::ops::RangeInclusive<usize> = 6..=40;
+    /// Characters of the device's part.
+    const DEVICE_CHARS: usize = 6;
+
+    /// As people type it: spaces and dashes do not matter. `None` when no receipt can have it.
+    pub fn typed(typed: &str) -> Option<Self> {
+        let bare: String = typed.chars().filter(|c| !c.is_whitespace() && *c != '-').collect();
+        bare.parse().ok()
+    }
+
+    /// The code. Reading it is a visible act: it goes into records and requests, never into logs.
+    pub fn as_str(&self) -> &str {
+        &self.0
+    }
+
+    /// The receipt's number on its device: what follows the device's six characters.
+    pub fn receipt_number(&self) -> &str {
+        self.0.get(Self::DEVICE_CHARS..).unwrap_or_default()
+    }
+}
+
+/// The text is not a receipt's verification code.
+#[derive(Debug, PartialEq, Eq, thiserror::Error)]
+#[error("not a receipt verification code")]
+pub struct NotACode;
+
+impl FromStr for VerificationCode {
+    type Err = NotACode;
+
+    /// Takes either case, and spaces around the code.
+    fn from_str(text: &str) -> Result<Self, Self::Err> {
+        let bare = text.trim();
+        if !Self::CHARS.contains(&bare.len()) || !bare.bytes().all(|byte| byte.is_ascii_alphanumeric()) {
+            return Err(NotACode);
+        }
+        Ok(Self(bare.to_ascii_uppercase()))
+    }
+}
+
+impl TryFrom<String> for VerificationCode {
+    type Error = NotACode;
+
+    fn try_from(text: String) -> Result<Self, Self::Error> {
+        text.parse()
+    }
+}
+
+impl From<VerificationCode> for String {
+    fn from(code: VerificationCode) -> Self {
+        code.0
+    }
+}
+
+impl fmt::Debug for VerificationCode {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("***")
+    }
+}
+
+/// The time of day printed on a receipt: the only secret of a look-up.
+#[derive(Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, Deserialize)]
+#[serde(try_from = "String", into = "String")]
+pub struct ReceiptTime {
+    hour: u8,
+    minute: u8,
+    second: u8,
+}
+
+/// The text is not a time of day.
+#[derive(Debug, PartialEq, Eq, thiserror::Error)]
+#[error("not a time of day")]
+pub struct NotATime;
+
+impl ReceiptTime {
+    /// A time of day, when there is such a one.
+    pub fn new(hour: u8, minute: u8, second: u8) -> Option<Self> {
+        (hour < 24 && minute < 60 && second < 60).then_some(Self { hour, minute, second })
+    }
+
+    /// As people type it: `h:mm`, `hh:mm` or either with `:ss`. Seconds that are not printed are 00.
+    ///
+    /// # Errors
+    /// When it is no time of day.
+    pub fn from_typed(typed: &str) -> Result<Self, NotATime> {
+        let mut parts = typed.trim().split(':');
+        let hour = parts.next().and_then(|text| number(text, 1..=2));
+        let minute = parts.next().and_then(|text| number(text, 2..=2));
+        let second = parts.next().map_or(Some(0), |text| number(text, 2..=2));
+        match (hour, minute, second, parts.next()) {
+            (Some(hour), Some(minute), Some(second), None) => Self::new(hour, minute, second).ok_or(NotATime),
+            _ => Err(NotATime),
+        }
+    }
+
+    /// `HHMMSS`, as in the path of a receipt's link.
+    fn from_link(text: &str) -> Option<Self> {
+        if text.len() != 6 {
+            return None;
+        }
+        let part = |range| text.get(range).and_then(|text| number(text, 2..=2));
+        Self::new(part(0..2)?, part(2..4)?, part(4..6)?)
+    }
+
+    /// The time of day.
+    pub fn civil(self) -> Time {
+        let part = |part: u8| i8::try_from(part).unwrap_or(0);
+        Time::new(part(self.hour), part(self.minute), part(self.second), 0).unwrap_or_default()
+    }
+
+    /// `HHMMSS`. Reading it is a visible act, as with the code.
+    pub fn expose_compact(self) -> String {
+        format!("{:02}{:02}{:02}", self.hour, self.minute, self.second)
+    }
+
+    /// `HH:MM:SS`. Reading it is a visible act, as with the code.
+    pub fn expose(self) -> String {
+        format!("{:02}:{:02}:{:02}", self.hour, self.minute, self.second)
+    }
+}
+
+fn number(text: &str, digits: std::ops::RangeInclusive<usize>) -> Option<u8> {
+    let plain = digits.contains(&text.len()) && text.bytes().all(|byte| byte.is_ascii_digit());
+    if plain { text.parse().ok() } else { None }
+}
+
+impl TryFrom<String> for ReceiptTime {
+    type Error = NotATime;
+
+    fn try_from(text: String) -> Result<Self, Self::Error> {
+        Self::from_typed(&text)
+    }
+}
+
+impl From<ReceiptTime> for String {
+    fn from(time: ReceiptTime) -> Self {
+        time.expose()
+    }
+}
+
+impl fmt::Debug for ReceiptTime {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("***")
+    }
+}
+
+/// Which receipt somebody says they have. Without a time it cannot be looked up yet.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct ReceiptClaim {
+    /// The receipt's code.
+    pub code: VerificationCode,
+    /// The time printed on it, when the payload says so.
+    pub time: Option<ReceiptTime>,
+}
+
+impl ReceiptClaim {
+    /// Reads the payload of a QR code: `https://verify.tra.go.tz/<CODE>_<HHMMSS>`, also with `http` or
+    /// no scheme, with a `/` at its end, in lower case, without the time, with the code as the query's
+    /// `rctvcode`, or nothing but the code. Anything else is not a receipt's.
+    pub fn from_payload(payload: &str) -> Option<Self> {
+        let payload = payload.trim();
+        if payload.len() > MOST_PAYLOAD_BYTES {
+            return None;
+        }
+        let (bare, has_scheme) = match payload.split_once("://") {
+            Some((scheme, rest)) if is_http(scheme) => (rest, true),
+            Some(_) => return None,
+            None => (payload, false),
+        };
+        let host_end = bare.find(['/', '?']).unwrap_or(bare.len());
+        let (host, rest) = bare.split_at_checked(host_end)?;
+        if host.eq_ignore_ascii_case(HOST) {
+            return Self::from_link(rest);
+        }
+        if has_scheme {
+            return None;
+        }
+        Self::from_token(payload.strip_suffix('/').unwrap_or(payload))
+    }
+
+    fn from_link(path_and_query: &str) -> Option<Self> {
+        let Some((_, query)) = path_and_query.split_once('?') else {
+            let token = path_and_query.strip_prefix('/')?;
+            return Self::from_token(token.strip_suffix('/').unwrap_or(token));
+        };
+        let mut codes = query.split('&').filter_map(|pair| {
+            let (name, value) = pair.split_once('=')?;
+            name.eq_ignore_ascii_case(CODE_PARAMETER).then_some(value)
+        });
+        match (codes.next(), codes.next()) {
+            (Some(token), None) => Self::from_token(token.strip_suffix('/').unwrap_or(token)),
+            _ => None,
+        }
+    }
+
+    /// `<CODE>` or `<CODE>_<HHMMSS>`.
+    pub(crate) fn from_token(token: &str) -> Option<Self> {
+        // A code forgives spaces around it; a link has none.
+        if token.contains(char::is_whitespace) {
+            return None;
+        }
+        let (code, time) = match token.split_once('_') {
+            Some((code, time)) => (code, Some(ReceiptTime::from_link(time)?)),
+            None => (token, None),
+        };
+        Some(Self { code: code.parse().ok()?, time })
+    }
+}
+
+fn is_http(scheme: &str) -> bool {
+    scheme.eq_ignore_ascii_case("https") || scheme.eq_ignore_ascii_case("http")
+}
+
+#[cfg(test)]
+mod tests {
+    use proptest::prelude::*;
+
+    use super::*;
+
+    fn claim(payload: &str) -> Option<(String, Option<String>)> {
+        ReceiptClaim::from_payload(payload)
+            .map(|claim| (claim.code.as_str().to_owned(), claim.time.map(ReceiptTime::expose)))
+    }
+
+    #[test]
+    fn every_known_form_of_a_payload_is_read() {
+        let with_time = Some(("AB12CD3456".to_owned(), Some("09:08:07".to_owned())));
+        let without = Some(("AB12CD3456".to_owned(), None));
+        for (payload, expected) in [
+            ("https://verify.tra.go.tz/AB12CD3456_090807", &with_time),
+            ("HTTPS://VERIFY.TRA.GO.TZ/ab12cd3456_090807", &with_time),
+            ("http://verify.tra.go.tz/AB12CD3456_090807/", &with_time),
+            ("verify.tra.go.tz/AB12CD3456_090807", &with_time),
+            ("AB12CD3456_090807", &with_time),
+            ("https://verify.tra.go.tz/?rctvcode=AB12CD3456_090807", &with_time),
+            ("https://verify.tra.go.tz/AB12CD3456", &without),
+            ("https://verify.tra.go.tz/?rctvcode=AB12CD3456", &without),
+            ("https://verify.tra.go.tz?x=1&RCTVCODE=ab12cd3456/", &without),
+            (" ab12cd3456\n", &without),
+        ] {
+            assert_eq!(&claim(payload), expected, "{payload}");
+        }
+    }
+
+    #[test]
+    fn anything_else_is_no_receipt() {
+        for payload in [
+            "",
+            "AB12C",
+            "AB12CD3456_",
+            "AB12CD3456_0908",
+            "AB12CD3456_246000",
+            "AB12CD3456_090807_1",
+            "AB12-CD3456",
+            "AB12CD 3456",
+            "https://AB12CD3456_090807",
+            "https://www.verify.tra.go.tz/AB12CD3456_090807",
+            "https://verify.tra.go.tz.example.com/AB12CD3456_090807",
+            "https://verify.tra.go.tz@example.com/AB12CD3456_090807",
+            "https://example.com/verify.tra.go.tz/AB12CD3456_090807",
+            "https://example.com/?rctvcode=AB12CD3456",
+            "https://verify.tra.go.tz:8443/AB12CD3456_090807",
+            "https://verify.tra.go.tz/",
+            "https://verify.tra.go.tz",
+            "https://verify.tra.go.tz/Home/AB12CD3456",
+            "https://verify.tra.go.tz/AB12CD3456_090807?x=1",
+            "https://verify.tra.go.tz/AB12CD3456_090807#x",
+            "https://verify.tra.go.tz/?rctvcode=AB12CD3456&rctvcode=ZZ12CD3456",
+            "ftp://verify.tra.go.tz/AB12CD3456",
+            "?rctvcode=AB12CD3456",
+            "АB12CD3456",
+        ] {
+            assert_eq!(claim(payload), None, "{payload}");
+        }
+    }
+
+    #[test]
+    fn typed_times_may_leave_out_a_zero_and_the_seconds() {
+        for (typed, expected) in
+            [("9:05", "09:05:00"), ("09:05", "09:05:00"), ("23:59:59", "23:59:59"), (" 0:00:01 ", "00:00:01")]
+        {
+            assert_eq!(ReceiptTime::from_typed(typed).expect(typed).expose(), expected);
+        }
+        for typed in ["", "9", "24:00", "9:60", "9:5", "9:05:60", "9:05:1", "+9:05", "9:05:00:00", "109:05"] {
+            assert_eq!(ReceiptTime::from_typed(typed), Err(NotATime), "{typed}");
+        }
+    }
+
+    #[test]
+    fn a_claim_does_not_print() {
+        let claim = ReceiptClaim::from_payload("AB12CD3456_090807").expect("a claim");
+        assert_eq!(format!("{claim:?}"), "ReceiptClaim { code: ***, time: Some(***) }");
+    }
+
+    proptest! {
+        #[test]
+        fn reading_never_panics_and_yields_only_codes(payload in ".{0,120}") {
+            if let Some(claim) = ReceiptClaim::from_payload(&payload) {
+                prop_assert_eq!(claim.code.as_str().parse::<VerificationCode>(), Ok(claim.code.clone()));
+            }
+            let _ = ReceiptTime::from_typed(&payload);
+        }
+
+        #[test]
+        fn every_code_and_time_survives_its_link(
+            code in "[A-Za-z0-9]{6,40}", hour in 0u8..24, minute in 0u8..60, second in 0u8..60,
+            scheme in prop::sample::select(vec!["https://verify.tra.go.tz/", "verify.tra.go.tz/", ""]),
+        ) {
+            let time = ReceiptTime::new(hour, minute, second).expect("a time");
+            let payload = format!("{scheme}{code}_{}", time.expose_compact());
+            let claim = ReceiptClaim::from_payload(&payload).expect("a claim");
+            prop_assert_eq!(claim.code.as_str(), code.to_ascii_uppercase());
+            prop_assert_eq!(claim.time, Some(time));
+            prop_assert_eq!(ReceiptTime::from_typed(&time.expose()), Ok(time));
+        }
+    }
+}

@@ -1,0 +1,256 @@
+//! What a found receipt says. The shopper's own data on it are not kept.
+
+use std::fmt;
+
+use jiff::civil::Date;
+use serde::{Deserialize, Serialize};
+
+use super::payload::{ReceiptTime, VerificationCode};
+
+/// Characters of a text that are kept; what is beyond is cut off.
+pub const MOST_TEXT_CHARS: usize = 200;
+/// Lines of a receipt that are taken. A page with more is not read at all: a part would be a guess.
+pub const MOST_ITEMS: usize = 500;
+
+/// A receipt as the tax authority has it. Values that it leaves blank are `None`.
+#[derive(Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct FiscalRecord {
+    /// The code, equal to the one asked for.
+    pub code: VerificationCode,
+    /// The trader's name at the head of the receipt.
+    pub trader: Option<String>,
+    /// The trader's taxpayer number, as printed; compare it with [`same_identifier`].
+    pub tin: String,
+    /// The trader's VAT number.
+    pub vrn: Option<String>,
+    /// The fiscal device, as printed: with the TIN it tells the branch.
+    pub serial: String,
+    /// The device's registration: ends with TIN and serial number.
+    pub uin: Option<String>,
+    /// The trader's tax office.
+    pub tax_office: Option<String>,
+    /// The receipt's number on its device.
+    pub receipt_number: String,
+    /// The day's closing report that the receipt belongs to.
+    pub z_number: Option<String>,
+    /// The day of the purchase, in Tanzania.
+    pub date: Date,
+    /// The time of the purchase, in Tanzania.
+    pub time: Option<ReceiptTime>,
+    /// The lines, in the receipt's order.
+    pub items: Vec<FiscalItem>,
+    /// The total without tax, in cents of a shilling.
+    pub total_excl_cents: Option<i64>,
+    /// The tax, in cents of a shilling.
+    pub total_tax_cents: Option<i64>,
+    /// The total with tax, in cents of a shilling.
+    pub total_incl_cents: Option<i64>,
+    /// Why the receipt does not count, when it does not.
+    pub void: Option<VoidMark>,
+}
+
+impl fmt::Debug for FiscalRecord {
+    /// Leaves out the code, the number and the time, which together let anybody look the receipt up.
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("FiscalRecord")
+            .field("tin", &self.tin)
+            .field("serial", &self.serial)
+            .field("date", &self.date)
+            .field("items", &self.items)
+            .field("total_incl_cents", &self.total_incl_cents)
+            .field("void", &self.void)
+            .finish_non_exhaustive()
+    }
+}
+
+/// One line of a receipt.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct FiscalItem {
+    /// What was bought, in the shop's words; often generic.
+    pub description: String,
+    /// How much of it, when the line says so.
+    pub quantity: Option<Quantity>,
+    /// The line's total with tax, in cents of a shilling.
+    pub amount_cents: i64,
+}
+
+/// Why a receipt does not count.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum VoidMark {
+    /// The shop took it back.
+    Cancelled,
+    /// The device was in training.
+    Test,
+}
+
+/// A quantity in thousandths, such as 1,500 for one and a half litres.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
+#[serde(transparent)]
+pub struct Quantity(i64);
+
+impl Quantity {
+    /// From thousandths.
+    pub const fn from_thousandths(thousandths: i64) -> Self {
+        Self(thousandths)
+    }
+
+    /// In thousandths.
+    pub const fn as_thousandths(self) -> i64 {
+        self.0
+    }
+
+    /// Reads `1,234.5`. What is finer than thousandths is cut off, so that never more is counted than
+    /// was bought.
+    pub fn parse(text: &str) -> Option<Self> {
+        let number = Number::split(text)?;
+        let (kept, _) = number.decimals.split_at_checked(3).unwrap_or((number.decimals, ""));
+        number.scaled(kept, 3).map(Self)
+    }
+}
+
+/// Reads an amount such as `1,234.56` into cents. No more than two decimals.
+pub fn parse_cents(text: &str) -> Option<i64> {
+    let number = Number::split(text)?;
+    if number.decimals.len() > 2 {
+        return None;
+    }
+    number.scaled(number.decimals, 2)
+}
+
+/// A decimal number in text form: its digits are checked, its size is not.
+struct Number<'a> {
+    negative: bool,
+    whole: String,
+    decimals: &'a str,
+}
+
+impl<'a> Number<'a> {
+    fn split(text: &'a str) -> Option<Self> {
+        let text = text.trim();
+        let (negative, text) = match text.strip_prefix('-') {
+            Some(rest) => (true, rest),
+            None => (false, text),
+        };
+        let (whole, decimals) = match text.split_once('.') {
+            Some((_, "")) => return None,
+            Some((whole, decimals)) => (whole, decimals),
+            None => (text, ""),
+        };
+        if !is_grouped(whole) || !decimals.bytes().all(|byte| byte.is_ascii_digit()) {
+            return None;
+        }
+        Some(Self { negative, whole: whole.replace(',', ""), decimals })
+    }
+
+    /// The number times ten to the power of `places`; `decimals` has at most that many digits.
+    fn scaled(&self, decimals: &str, places: usize) -> Option<i64> {
+        let digits = format!("{}{decimals:0<places$}", self.whole);
+        let value: i64 = digits.parse().ok()?;
+        Some(if self.negative { value.checked_neg()? } else { value })
+    }
+}
+
+/// Digits, with commas only where thousands end.
+fn is_grouped(whole: &str) -> bool {
+    let mut groups = whole.split(',');
+    let first = groups.next().unwrap_or_default();
+    let digits = |group: &str| group.bytes().all(|byte| byte.is_ascii_digit());
+    let is_alone = first.len() == whole.len();
+    !first.is_empty()
+        && digits(first)
+        && (is_alone || first.len() <= 3)
+        && groups.all(|group| group.len() == 3 && digits(group))
+}
+
+/// Whether two TINs or serial numbers are the same: letters and digits count, case and what stands
+/// between them does not. Nothing is the same as a blank.
+pub fn same_identifier(one: &str, other: &str) -> bool {
+    let (one, other) = (bare_identifier(one), bare_identifier(other));
+    !one.is_empty() && one == other
+}
+
+/// The letters and digits of an identifier, in upper case.
+pub(crate) fn bare_identifier(text: &str) -> String {
+    text.chars().filter(char::is_ascii_alphanumeric).map(|c| c.to_ascii_uppercase()).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use proptest::prelude::*;
+
+    use super::*;
+
+    #[test]
+    fn amounts_are_read_without_floats() {
+        for (text, cents) in [
+            ("1,234.56", 123_456),
+            ("0.10", 10),
+            ("7", 700),
+            ("7.5", 750),
+            ("1234567.00", 123_456_700),
+            ("12,345,678.90", 1_234_567_890),
+            ("-50.00", -5_000),
+        ] {
+            assert_eq!(parse_cents(text), Some(cents), "{text}");
+        }
+        for text in [
+            "",
+            "-",
+            "n/a",
+            ".",
+            ".5",
+            "5.",
+            "1,23.45",
+            "1234,567.00",
+            ",100",
+            "1.234",
+            "1,234.567",
+            "1 000",
+            "TZS 5",
+            "1e3",
+            "٣",
+            "--1",
+            "99999999999999999999",
+            "1.2.3",
+            "+1",
+        ] {
+            assert_eq!(parse_cents(text), None, "{text}");
+        }
+    }
+
+    #[test]
+    fn quantities_are_never_rounded_up() {
+        for (text, thousandths) in
+            [("1", 1_000), ("0.750", 750), ("2.5", 2_500), ("1.99999", 1_999), ("1,000", 1_000_000)]
+        {
+            assert_eq!(Quantity::parse(text).map(Quantity::as_thousandths), Some(thousandths), "{text}");
+        }
+        assert_eq!(Quantity::parse("two"), None);
+    }
+
+    #[test]
+    fn identifiers_are_compared_by_letters_and_digits() {
+        assert!(same_identifier("100-200-300", "100200300"));
+        assert!(same_identifier("03tz 1", "03TZ1"));
+        assert!(!same_identifier("100200300", "100200301"));
+        assert!(!same_identifier("-", ""));
+    }
+
+    proptest! {
+        #[test]
+        fn parsing_never_panics(text in ".{0,40}") {
+            let _ = (parse_cents(&text), Quantity::parse(&text), same_identifier(&text, "1"));
+        }
+
+        #[test]
+        fn every_amount_survives_its_text(cents in 0i64..=99_999_999_999) {
+            let plain = format!("{}.{:02}", cents / 100, cents % 100);
+            prop_assert_eq!(parse_cents(&plain), Some(cents));
+            let digits = (cents / 100).to_string();
+            let grouped: Vec<_> = digits.as_bytes().rchunks(3).rev()
+                .map(|group| String::from_utf8_lossy(group).into_owned()).collect();
+            prop_assert_eq!(parse_cents(&format!("{}.{:02}", grouped.join(","), cents % 100)), Some(cents));
+        }
+    }
+}

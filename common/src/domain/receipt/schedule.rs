@@ -1,0 +1,150 @@
+//! When to ask the tax authority again for a record that it did not give.
+
+use std::time::Duration;
+
+use serde::{Deserialize, Serialize};
+
+use crate::domain::moment::Moment;
+use crate::domain::settling::Hasten;
+
+/// Why there is no record yet.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Obstacle {
+    /// The authority does not know the receipt, or not yet: shops send theirs hours later.
+    Missing,
+    /// We asked too often.
+    Throttled,
+    /// Something is wrong there, or on the way.
+    Trouble,
+}
+
+/// What was met so far.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Tally {
+    /// How often the authority did not know the receipt.
+    pub missing: u32,
+    /// How often it was too busy for us, in a row.
+    pub throttled: u32,
+    /// How often something was wrong, in a row.
+    pub trouble: u32,
+    /// Since when it has given no answer at all.
+    pub silent_since: Option<Moment>,
+}
+
+/// What to do after an obstacle.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Plan {
+    /// Ask again after this wait.
+    AskAgain(Duration),
+    /// The receipt does not exist: a shop that sends it at all has done so by now.
+    NotThere,
+    /// There has been no answer for so long that a person has to know.
+    Unanswered,
+}
+
+/// Waits before asking again for a receipt that is not there yet, in minutes.
+const WHILE_MISSING: [u64; 6] = [15, 60, 180, 360, 720, 1440];
+/// Waits before asking again after having been too quick, in minutes; the last one repeats.
+const WHILE_THROTTLED: [u64; 5] = [2, 5, 15, 45, 120];
+/// Waits before asking again after trouble, in minutes; the last one repeats.
+const WHILE_IN_TROUBLE: [u64; 5] = [1, 5, 15, 45, 120];
+/// How long no answer is borne before a person is told.
+const LONGEST_SILENCE: Duration = Duration::from_secs(24 * 60 * 60);
+
+impl Tally {
+    /// What to do after one more obstacle, and the tally with it.
+    pub fn after(self, obstacle: Obstacle, now: Moment, hasten: Hasten) -> (Self, Plan) {
+        let silent_since = self.silent_since.unwrap_or(now);
+        let tally = match obstacle {
+            Obstacle::Missing => Self { missing: self.missing + 1, ..Self::default() },
+            Obstacle::Throttled => {
+                Self { throttled: self.throttled + 1, silent_since: Some(silent_since), ..self }
+            }
+            Obstacle::Trouble => Self { trouble: self.trouble + 1, silent_since: Some(silent_since), ..self },
+        };
+        let plan = match obstacle {
+            Obstacle::Missing => nth(&WHILE_MISSING, self.missing).map_or(Plan::NotThere, Plan::AskAgain),
+            Obstacle::Throttled | Obstacle::Trouble
+                if now.since(silent_since) >= hasten.apply(LONGEST_SILENCE) =>
+            {
+                Plan::Unanswered
+            }
+            Obstacle::Throttled => Plan::AskAgain(nth_or_last(&WHILE_THROTTLED, self.throttled)),
+            Obstacle::Trouble => Plan::AskAgain(nth_or_last(&WHILE_IN_TROUBLE, self.trouble)),
+        };
+        (tally, plan)
+    }
+}
+
+fn nth(minutes: &[u64], index: u32) -> Option<Duration> {
+    let minutes = minutes.get(usize::try_from(index).ok()?)?;
+    Some(Duration::from_secs(minutes * 60))
+}
+
+fn nth_or_last(minutes: &[u64], index: u32) -> Duration {
+    let last = minutes.last().copied().unwrap_or_default();
+    nth(minutes, index).unwrap_or(Duration::from_secs(last * 60))
+}
+
+#[cfg(test)]
+mod tests {
+    use proptest::prelude::*;
+
+    use super::*;
+
+    const START: Moment = Moment::from_millis(0);
+
+    /// The waits in minutes when every answer is this obstacle, and how it ends.
+    fn course(obstacle: Obstacle, hasten: Hasten) -> (Vec<u64>, Plan) {
+        let (mut tally, mut now, mut waits) = (Tally::default(), START, Vec::new());
+        loop {
+            let (next, plan) = tally.after(obstacle, now, hasten);
+            let Plan::AskAgain(wait) = plan else { return (waits, plan) };
+            tally = next;
+            now = now.after(hasten.apply(wait));
+            waits.push(wait.as_secs() / 60);
+            assert!(waits.len() < 100, "it never ends");
+        }
+    }
+
+    #[test]
+    fn a_receipt_that_never_comes_is_asked_for_six_more_times() {
+        let expected = (vec![15, 60, 180, 360, 720, 1440], Plan::NotThere);
+        assert_eq!(course(Obstacle::Missing, Hasten::default()), expected);
+    }
+
+    #[test]
+    fn a_day_of_silence_is_told_to_a_person() {
+        let (waits, end) = course(Obstacle::Trouble, Hasten::default());
+        assert_eq!((waits.get(..6), end), (Some(&[1, 5, 15, 45, 120, 120][..]), Plan::Unanswered));
+        assert!((1_440..1_440 + 120).contains(&waits.iter().sum::<u64>()), "{waits:?}");
+        let (waits, end) = course(Obstacle::Throttled, Hasten::default());
+        assert_eq!((waits.get(..6), end), (Some(&[2, 5, 15, 45, 120, 120][..]), Plan::Unanswered));
+        assert_eq!(course(Obstacle::Throttled, Hasten::by(100)).0, waits, "haste changes no number of tries");
+    }
+
+    #[test]
+    fn an_answer_ends_the_silence() {
+        let (tally, _) = Tally::default().after(Obstacle::Trouble, START, Hasten::default());
+        let (tally, _) = tally.after(Obstacle::Missing, START, Hasten::default());
+        assert_eq!(tally, Tally { missing: 1, ..Tally::default() });
+    }
+
+    fn any_obstacle() -> impl Strategy<Value = Obstacle> {
+        prop::sample::select(vec![Obstacle::Missing, Obstacle::Throttled, Obstacle::Trouble])
+    }
+
+    proptest! {
+        #[test]
+        fn whatever_is_met_it_ends(obstacles in prop::collection::vec(any_obstacle(), 400)) {
+            let (mut tally, mut now) = (Tally::default(), START);
+            let ended = obstacles.into_iter().any(|obstacle| {
+                let (next, plan) = tally.after(obstacle, now, Hasten::default());
+                tally = next;
+                if let Plan::AskAgain(wait) = plan { now = now.after(wait) }
+                !matches!(plan, Plan::AskAgain(_))
+            });
+            prop_assert!(ended);
+        }
+    }
+}

@@ -1,0 +1,86 @@
+//! Test receipts: a receipt code, or the text of a QR code, that says which outcome it wants.
+
+use crate::domain::message::MessageKey;
+
+/// What a test receipt asks for: `TEST0` and an outcome without underscores, in any case, with an
+/// optional `.suffix` that makes another receipt of the same outcome.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum ReceiptSentinel {
+    /// Is verified and enters.
+    Verified,
+    /// Is verified, enters and wins an instant prize.
+    Wins,
+    /// Is `unknown` first, and verified some seconds later.
+    Slow,
+    /// Waits for a person.
+    Review,
+    /// Stays as it is: received, or being checked.
+    Stays(MessageKey),
+    /// Is declined.
+    Declined(MessageKey),
+}
+
+impl ReceiptSentinel {
+    const PREFIX: &str = "TEST0";
+
+    /// Reads a code or a QR code's text; `None` when it does not begin like a test receipt.
+    pub fn parse(text: &str) -> Option<Self> {
+        let upper = text.trim().to_uppercase();
+        let asked = upper.strip_prefix(Self::PREFIX)?;
+        let name = asked.split_once('.').map_or(asked, |(name, _suffix)| name);
+        Some(match name {
+            "VERIFIED" | "VALID" => Self::Verified,
+            "REVIEW" => Self::Review,
+            "SLOW" => Self::Slow,
+            _ => match key_named(name) {
+                Some(MessageKey::Entered) => Self::Verified,
+                Some(MessageKey::InstantWin) => Self::Wins,
+                Some(key) if key.refuses() => Self::Declined(key),
+                Some(key) => Self::Stays(key),
+                None => Self::Declined(MessageKey::ReceiptNotFound),
+            },
+        })
+    }
+}
+
+/// The key of this name without underscores. A receipt's own keys come first, with or without
+/// `RECEIPT`: `ALREADYUSED` is the receipt that was used, not the code.
+fn key_named(name: &str) -> Option<MessageKey> {
+    let bare = |key: &MessageKey| key.as_str().replace('_', "").to_uppercase();
+    let of_receipts = MessageKey::ALL.iter().find(|key| bare(key).strip_prefix("RECEIPT") == Some(name));
+    of_receipts.or_else(|| MessageKey::ALL.iter().find(|key| bare(key) == name)).copied()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn every_message_key_has_a_test_receipt() {
+        for key in MessageKey::ALL {
+            let text = format!("test0{}.7", key.as_str().replace('_', ""));
+            let expected = match key {
+                MessageKey::Entered => ReceiptSentinel::Verified,
+                MessageKey::InstantWin => ReceiptSentinel::Wins,
+                MessageKey::AlreadyUsed => ReceiptSentinel::Declined(MessageKey::ReceiptAlreadyUsed),
+                key if key.refuses() => ReceiptSentinel::Declined(*key),
+                key => ReceiptSentinel::Stays(*key),
+            };
+            assert_eq!(ReceiptSentinel::parse(&text), Some(expected), "{text}");
+        }
+    }
+
+    #[test]
+    fn the_word_receipt_may_be_left_out() {
+        let asked = |text| ReceiptSentinel::parse(text);
+        assert_eq!(
+            asked(" TEST0WRONGSTORE "),
+            Some(ReceiptSentinel::Declined(MessageKey::ReceiptWrongStore))
+        );
+        assert_eq!(asked("Test0Verified"), Some(ReceiptSentinel::Verified));
+        assert_eq!(asked("TEST0REVIEW.a"), Some(ReceiptSentinel::Review));
+        assert_eq!(asked("TEST0NONSENSE"), Some(ReceiptSentinel::Declined(MessageKey::ReceiptNotFound)));
+        assert_eq!(asked("TEST-0-VALID"), None);
+        assert_eq!(asked("ATEST0VALID"), None);
+    }
+}

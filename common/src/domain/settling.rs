@@ -1,0 +1,153 @@
+//! Settling: whose turn an unsettled submission is, when its next step is due, and what was learnt so
+//! far. The table lists what is due by it, so that no message has to arrive for a submission to settle.
+
+use std::time::Duration;
+
+use serde::{Deserialize, Serialize};
+
+use super::moment::Moment;
+use super::receipt::schedule::Tally;
+
+/// How an unsettled submission is to be settled.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Settling {
+    /// Whose turn it is.
+    pub turn: Turn,
+    /// When the next step is due; a step that was begun and never finished is due again then.
+    pub next_step_at: Moment,
+    /// Steps begun in a row and not finished.
+    pub unfinished: u32,
+    /// What the tax authority has said so far instead of giving the record.
+    pub tally: Tally,
+    /// The instant prize of the code that the submission holds.
+    pub prize: Option<String>,
+    /// The latest thing that was not as expected, for the operator.
+    pub surprise: Option<String>,
+}
+
+/// Whose turn it is.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Turn {
+    /// The service's own.
+    Service,
+    /// A person's: the service does nothing more by itself.
+    Person,
+}
+
+/// Longer than a step can take; after it, a step that was begun is taken for lost.
+pub const LONGEST_STEP: Duration = Duration::from_secs(90);
+
+/// A step that was begun this often and never finished kills whoever works on it.
+const MOST_UNFINISHED: u32 = 5;
+
+/// How a step begins.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Begin {
+    /// It is not due: somebody works on it, it is planned for later, or it is a person's turn.
+    NotDue,
+    /// Write this down first, so that nobody else begins it too.
+    Go(Settling),
+    /// It was begun too often.
+    GiveUp,
+}
+
+impl Settling {
+    /// The first step, at once.
+    pub fn at_once(now: Moment, prize: Option<String>) -> Self {
+        let (turn, tally) = (Turn::Service, Tally::default());
+        Self { turn, next_step_at: now, unfinished: 0, tally, prize, surprise: None }
+    }
+
+    /// Whether and how to begin a step now.
+    pub fn begin(&self, now: Moment) -> Begin {
+        if self.turn == Turn::Person || now < self.next_step_at {
+            return Begin::NotDue;
+        }
+        if self.unfinished >= MOST_UNFINISHED {
+            return Begin::GiveUp;
+        }
+        let unfinished = self.unfinished + 1;
+        Begin::Go(Self { unfinished, next_step_at: now.after(LONGEST_STEP), ..self.clone() })
+    }
+
+    /// The plan for one more step, this much later.
+    #[must_use]
+    pub fn again_after(&self, wait: Duration, tally: Tally, now: Moment, hasten: Hasten) -> Self {
+        Self { unfinished: 0, tally, next_step_at: now.after(hasten.apply(wait)), ..self.clone() }
+    }
+
+    /// Handed to a person.
+    #[must_use]
+    pub fn for_a_person(&self, now: Moment) -> Self {
+        Self { turn: Turn::Person, unfinished: 0, next_step_at: now, ..self.clone() }
+    }
+
+    /// When the service plans its next step; `None` while a step is under way, or for a person.
+    pub fn planned_for(&self) -> Option<Moment> {
+        (self.turn == Turn::Service && self.unfinished == 0).then_some(self.next_step_at)
+    }
+}
+
+/// What every planned wait is divided by: 1, or more where retries are to be watched.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Hasten(u32);
+
+impl Default for Hasten {
+    fn default() -> Self {
+        Self(1)
+    }
+}
+
+impl Hasten {
+    /// Divides by this; 0 is 1.
+    pub fn by(times: u32) -> Self {
+        Self(times.max(1))
+    }
+
+    /// The wait as it is to be waited.
+    pub fn apply(self, wait: Duration) -> Duration {
+        wait / self.0
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn at(seconds: i64) -> Moment {
+        Moment::from_millis(seconds * 1_000)
+    }
+
+    #[test]
+    fn a_step_that_was_begun_is_nobody_elses_until_it_is_lost() {
+        let fresh = Settling::at_once(at(0), None);
+        let Begin::Go(begun) = fresh.begin(at(0)) else { panic!("due at once") };
+        assert_eq!(begun.begin(at(89)), Begin::NotDue);
+        assert_eq!(begun.planned_for(), None, "a caller does not wait for it to be lost");
+        assert!(matches!(begun.begin(at(90)), Begin::Go(_)));
+    }
+
+    #[test]
+    fn a_step_that_kills_is_given_up_and_one_that_ends_is_not() {
+        let mut settling = Settling::at_once(at(0), None);
+        for round in 0..5 {
+            let Begin::Go(begun) = settling.begin(at(round * 100)) else { panic!("due") };
+            settling = begun;
+        }
+        assert_eq!(settling.begin(at(1_000)), Begin::GiveUp);
+        let ended =
+            settling.again_after(Duration::from_secs(60), Tally::default(), at(400), Hasten::default());
+        assert_eq!(ended.planned_for(), Some(at(460)));
+        let sooner = settling.again_after(Duration::from_secs(60), Tally::default(), at(400), Hasten::by(10));
+        assert_eq!(sooner.planned_for(), Some(at(406)));
+        assert!(matches!(ended.begin(at(460)), Begin::Go(_)));
+    }
+
+    #[test]
+    fn a_persons_turn_is_never_due() {
+        let waiting = Settling::at_once(at(0), None).for_a_person(at(5));
+        assert_eq!(waiting.begin(at(1_000_000)), Begin::NotDue);
+        assert_eq!(waiting.planned_for(), None);
+    }
+}

@@ -1,0 +1,79 @@
+//! The queue of hints that a submission can be settled. Losing one, or getting it twice, changes
+//! nothing: what is due stands in the table.
+
+use std::time::Duration;
+
+use aws_sdk_sqs::Client;
+use aws_sdk_sqs::types::SendMessageBatchRequestEntry;
+use serde::{Deserialize, Serialize};
+
+use crate::config::{ConfigError, Env};
+use crate::connection::Aws;
+use crate::domain::ids::SubmissionId;
+use crate::domain::scope::Scope;
+use crate::store::StoreError;
+
+/// The environment variable that names the queue of work for the tax authority.
+pub const TAX_VARIABLE: &str = "TAX_QUEUE_URL";
+
+/// SQS takes no more messages at once.
+const MOST_AT_ONCE: usize = 10;
+
+/// Which submission to look at.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Hint {
+    /// What it belongs to.
+    #[serde(flatten)]
+    pub scope: Scope,
+    /// Its id.
+    pub submission_id: SubmissionId,
+}
+
+/// A queue.
+#[derive(Clone, Debug)]
+pub struct SettleQueue {
+    client: Client,
+    url: String,
+}
+
+impl SettleQueue {
+    /// The queue of work for the tax authority.
+    ///
+    /// # Errors
+    /// Names the missing variable.
+    pub fn of_the_tax_authority(env: &Env, aws: &Aws) -> Result<Self, ConfigError> {
+        Ok(Self { client: aws.sqs(), url: env.required(TAX_VARIABLE)? })
+    }
+
+    /// Sends one hint, to be delivered after a delay of whole seconds.
+    ///
+    /// # Errors
+    /// When the queue does not answer.
+    pub async fn send(&self, hint: &Hint, delay: Duration) -> Result<(), StoreError> {
+        const ACTION: &str = "sending a hint";
+        let body = serde_json::to_string(hint).map_err(StoreError::during(ACTION))?;
+        let delay = i32::try_from(delay.as_secs()).unwrap_or(i32::MAX);
+        let send = self.client.send_message().queue_url(&self.url).message_body(body).delay_seconds(delay);
+        send.send().await.map(drop).map_err(StoreError::during(ACTION))
+    }
+
+    /// Sends hints, and says how many were taken.
+    ///
+    /// # Errors
+    /// When the queue does not answer.
+    pub async fn send_all(&self, hints: &[Hint]) -> Result<usize, StoreError> {
+        const ACTION: &str = "sending hints";
+        let mut taken = 0;
+        for batch in hints.chunks(MOST_AT_ONCE) {
+            let mut send = self.client.send_message_batch().queue_url(&self.url);
+            for (index, hint) in batch.iter().enumerate() {
+                let body = serde_json::to_string(hint).map_err(StoreError::during(ACTION))?;
+                let entry = SendMessageBatchRequestEntry::builder().id(index.to_string()).message_body(body);
+                send = send.entries(entry.build().map_err(StoreError::during(ACTION))?);
+            }
+            let reply = send.send().await.map_err(StoreError::during(ACTION))?;
+            taken += reply.successful().len();
+        }
+        Ok(taken)
+    }
+}

@@ -1,0 +1,228 @@
+//! The `receipts` table: every receipt by id and, by verification code, which submission a purchase
+//! belongs to.
+
+use std::collections::HashMap;
+
+use aws_sdk_dynamodb::Client;
+use aws_sdk_dynamodb::types::{KeysAndAttributes, Put, ReturnValuesOnConditionCheckFailure, Update};
+use serde::{Deserialize, Serialize};
+use serde_dynamo::aws_sdk_dynamodb_1::{from_item, to_attribute_value, to_item};
+
+use super::transaction::{self, Outcome, Reason};
+use super::{Item, StoreError, number, read_text, required, text};
+use crate::config::{ConfigError, Env};
+use crate::domain::ids::{IdempotencyKey, ReceiptId, SubmissionId};
+use crate::domain::moment::Moment;
+use crate::domain::receipt::Receipt;
+use crate::domain::receipt::payload::VerificationCode;
+use crate::domain::receipt::photo::Arrived;
+use crate::domain::scope::Scope;
+use crate::store::requests::{self, RequestRecord, Requests};
+
+/// The partition key: scope and receipt id, or scope and purchase.
+pub const KEY: &str = "id";
+/// The environment variable that names the table.
+pub const VARIABLE: &str = "RECEIPTS_TABLE";
+
+/// A receipt can be attached while no submission has it.
+///
+/// A timeline of two submissions with one receipt: the first writes its id; the second's condition fails
+/// and brings the receipt back as it is now.
+const FREE: &str = "attribute_exists(id) AND attribute_not_exists(attached_to)";
+
+/// What storage holds for a receipt never changes, so it is written down once.
+const NOT_SEEN_YET: &str = "attribute_exists(id) AND attribute_not_exists(arrived)";
+
+/// A purchase belongs to the first submission that is accepted with it, for good.
+const NOBODYS_OR_MINE: &str = "attribute_not_exists(id) OR submission_id = :submission";
+
+#[derive(Serialize, Deserialize)]
+struct Stored {
+    id: String,
+    #[serde(flatten)]
+    receipt: Receipt,
+}
+
+/// The table.
+#[derive(Clone, Debug)]
+pub struct Receipts {
+    client: Client,
+    table: String,
+}
+
+impl Receipts {
+    /// The table that the environment names.
+    ///
+    /// # Errors
+    /// Names the missing variable.
+    pub fn from_env(env: &Env, client: &Client) -> Result<Self, ConfigError> {
+        Ok(Self { client: client.clone(), table: env.required(VARIABLE)? })
+    }
+
+    /// The table's name, for finding its items in a batch.
+    pub(crate) fn table(&self) -> &str {
+        &self.table
+    }
+
+    /// Writes a new receipt and, with an Idempotency-Key, remembers the request. What the key led to
+    /// before comes back instead, if it was used.
+    ///
+    /// # Errors
+    /// When the table does not answer.
+    pub async fn announce(
+        &self,
+        receipt: &Receipt,
+        request: Option<(&Requests, &IdempotencyKey, &str)>,
+    ) -> Result<Option<RequestRecord<ReceiptId>>, StoreError> {
+        const ACTION: &str = "writing a receipt";
+        let stored = Stored { id: item_key(&receipt.scope, receipt.receipt_id), receipt: receipt.clone() };
+        let item = to_item(stored).map_err(StoreError::during(ACTION))?;
+        let put = Put::builder().table_name(&self.table).set_item(Some(item));
+        // An id is random; should one ever come twice, the first receipt stays.
+        let put = put.condition_expression("attribute_not_exists(id)");
+        let mut items = vec![transaction::put(put.build().map_err(StoreError::during(ACTION))?)];
+        if let Some((requests, key, body_hash)) = request {
+            let (body_hash, record_id) = (body_hash.to_owned(), receipt.receipt_id);
+            let record = RequestRecord { body_hash, record_id, replayed: false };
+            items.push(transaction::put(requests.remember(
+                &receipt.scope,
+                key,
+                &record,
+                receipt.created_at,
+            )?));
+        }
+        match transaction::write(&self.client, items).await? {
+            Outcome::Written => Ok(None),
+            Outcome::Refused(reasons) => match reasons.last() {
+                Some(Reason::ConditionFailed(Some(item))) => requests::read(item).map(Some),
+                Some(Reason::ConditionFailed(None) | Reason::Conflict | Reason::Harmless) | None => {
+                    Err(StoreError::new(ACTION, "others kept changing the same record"))
+                }
+            },
+        }
+    }
+
+    /// A receipt of a scope, or `None`.
+    ///
+    /// # Errors
+    /// When the table does not answer, or the record cannot be read.
+    pub async fn get(&self, scope: &Scope, id: ReceiptId) -> Result<Option<Receipt>, StoreError> {
+        self.get_item(item_key(scope, id)).await?.as_ref().map(read).transpose()
+    }
+
+    /// Which submission was accepted with a purchase.
+    ///
+    /// # Errors
+    /// When the table does not answer, or the record cannot be read.
+    pub async fn purchase(
+        &self,
+        scope: &Scope,
+        code: &VerificationCode,
+    ) -> Result<Option<SubmissionId>, StoreError> {
+        const ACTION: &str = "reading a purchase";
+        let Some(item) = self.get_item(purchase_key(scope, code)).await? else { return Ok(None) };
+        let id = required(read_text(&item, "submission_id"), ACTION)?;
+        id.parse().map(Some).map_err(StoreError::during(ACTION))
+    }
+
+    async fn get_item(&self, key: String) -> Result<Option<Item>, StoreError> {
+        let reply = self
+            .client
+            .get_item()
+            .table_name(&self.table)
+            .key(KEY, text(key))
+            .consistent_read(true)
+            .send()
+            .await
+            .map_err(StoreError::during("reading a receipt"))?;
+        Ok(reply.item)
+    }
+
+    /// The piece of a batch that reads a receipt.
+    pub(crate) fn look(&self, scope: &Scope, id: ReceiptId) -> Result<KeysAndAttributes, StoreError> {
+        KeysAndAttributes::builder()
+            .keys(HashMap::from([(KEY.to_owned(), text(item_key(scope, id)))]))
+            .consistent_read(true)
+            .build()
+            .map_err(StoreError::during("reading a receipt"))
+    }
+
+    /// Writes down what arrived in storage. False when there is no such receipt, or it was written down
+    /// before.
+    ///
+    /// # Errors
+    /// When the table does not answer.
+    pub async fn mark_arrived(
+        &self,
+        scope: &Scope,
+        id: ReceiptId,
+        arrived: &Arrived,
+    ) -> Result<bool, StoreError> {
+        const ACTION: &str = "marking a receipt as uploaded";
+        let update = self
+            .update(scope, id)
+            .update_expression("SET arrived = :arrived")
+            .condition_expression(NOT_SEEN_YET)
+            .expression_attribute_values(
+                ":arrived",
+                to_attribute_value(arrived).map_err(StoreError::during(ACTION))?,
+            );
+        let update = update.build().map_err(StoreError::during(ACTION))?;
+        transaction::write_one(&self.client, transaction::update(update), ACTION).await
+    }
+
+    /// The piece of a transaction that attaches a receipt to a submission, unless one has it.
+    pub(crate) fn attach(
+        &self,
+        scope: &Scope,
+        id: ReceiptId,
+        submission: SubmissionId,
+    ) -> Result<Update, StoreError> {
+        self.update(scope, id)
+            .update_expression("SET attached_to = :submission")
+            .condition_expression(FREE)
+            .expression_attribute_values(":submission", text(submission.to_string()))
+            .build()
+            .map_err(StoreError::during("attaching a receipt"))
+    }
+
+    fn update(&self, scope: &Scope, id: ReceiptId) -> aws_sdk_dynamodb::types::builders::UpdateBuilder {
+        Update::builder()
+            .table_name(&self.table)
+            .key(KEY, text(item_key(scope, id)))
+            .return_values_on_condition_check_failure(ReturnValuesOnConditionCheckFailure::AllOld)
+    }
+
+    /// The piece of a transaction that gives a purchase to a submission, unless another has it.
+    pub(crate) fn claim_purchase(
+        &self,
+        scope: &Scope,
+        code: &VerificationCode,
+        submission: SubmissionId,
+        now: Moment,
+    ) -> Result<Put, StoreError> {
+        Put::builder()
+            .table_name(&self.table)
+            .item(KEY, text(purchase_key(scope, code)))
+            .item("submission_id", text(submission.to_string()))
+            .item("claimed_at", number(now.as_millis()))
+            .condition_expression(NOBODYS_OR_MINE)
+            .expression_attribute_values(":submission", text(submission.to_string()))
+            .build()
+            .map_err(StoreError::during("claiming a purchase"))
+    }
+}
+
+/// Reads a receipt.
+pub(crate) fn read(item: &Item) -> Result<Receipt, StoreError> {
+    let stored: Stored = from_item(item.clone()).map_err(StoreError::during("reading a receipt"))?;
+    Ok(stored.receipt)
+}
+
+fn item_key(scope: &Scope, id: ReceiptId) -> String {
+    scope.key(id)
+}
+
+fn purchase_key(scope: &Scope, code: &VerificationCode) -> String {
+    scope.key(format_args!("purchase#{}", code.as_str()))
+}

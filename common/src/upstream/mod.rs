@@ -1,0 +1,3 @@
+//! Those outside who are asked.
+
+pub mod tax_authority;

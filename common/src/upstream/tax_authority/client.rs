@@ -1,0 +1,279 @@
+//! The look-up of one receipt: the request as the portal's own page makes it, the redirects it answers
+//! with, and limits on all of it. It logs nothing: code and time stay between caller and portal.
+
+use std::fmt;
+use std::time::Duration;
+
+use http::header::{ACCEPT, HOST, HeaderValue, LOCATION, REFERER, USER_AGENT};
+use http::uri::{Authority, Scheme};
+use http::{HeaderMap, Uri};
+use tokio_rustls::rustls;
+use tokio_rustls::rustls::pki_types::ServerName;
+
+use super::answer::{Answer, Trouble, UnexpectedPage};
+use super::connection::{self, Connection, Host};
+use super::page;
+use crate::domain::receipt::payload::{ReceiptTime, VerificationCode};
+
+/// Where a look-up begins, and where a found receipt's page is.
+const LOOK_UP_PATH: &str = "/Verify/Verified";
+/// The portal takes requests of browsers.
+const BROWSER: HeaderValue = HeaderValue::from_static(
+    "Mozilla/5.0 (Windows NT 10.0; Win64; x64) AppleWebKit/537.36 (KHTML, like Gecko) Chrome/138.0.0.0 Safari/537.36",
+);
+const PAGES: HeaderValue = HeaderValue::from_static("text/html,application/xhtml+xml");
+/// A receipt takes one or two; more are a loop.
+const MOST_REDIRECTS: usize = 5;
+/// A receipt's page has some tens of kilobytes.
+const MOST_BODY_BYTES: usize = 1024 * 1024;
+
+/// How long a look-up may take.
+#[derive(Clone, Copy, Debug)]
+pub struct Limits {
+    /// Connecting, TLS included.
+    pub connect: Duration,
+    /// Waiting for the head of a reply, or for the next part of its body.
+    pub read: Duration,
+    /// The look-up as a whole, with all its redirects.
+    pub whole: Duration,
+}
+
+impl Default for Limits {
+    /// The portal is slow at times; what takes longer than this does not come.
+    fn default() -> Self {
+        Self {
+            connect: Duration::from_secs(8),
+            read: Duration::from_secs(20),
+            whole: Duration::from_secs(60),
+        }
+    }
+}
+
+/// The tax authority's receipt portal.
+pub struct TaxAuthority {
+    /// `https://verify.tra.go.tz`, without a slash at its end.
+    base: String,
+    authority: Authority,
+    host: Host,
+    limits: Limits,
+}
+
+impl fmt::Debug for TaxAuthority {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("TaxAuthority")
+            .field("base", &self.base)
+            .field("limits", &self.limits)
+            .finish_non_exhaustive()
+    }
+}
+
+/// The portal's base URL cannot be one.
+#[derive(Debug, thiserror::Error)]
+pub enum BaseUrlError {
+    /// It is no URL.
+    #[error("the tax authority's base URL is not a URL; write it like https://verify.tra.go.tz")]
+    NotAUrl,
+    /// It is neither `https` nor `http`.
+    #[error("the tax authority's base URL has to begin with https:// or, locally, http://")]
+    Scheme,
+    /// It is more than scheme, host and port.
+    #[error("the tax authority's base URL has to end after its host and port")]
+    Path,
+    /// TLS could not be set up.
+    #[error("TLS could not be set up")]
+    Tls(#[source] rustls::Error),
+}
+
+impl TaxAuthority {
+    /// The portal at a base URL such as `https://verify.tra.go.tz`; `http` is for a portal on this
+    /// machine. Opens no connection.
+    ///
+    /// # Errors
+    /// When the base is not of that form.
+    pub fn new(base: &str, limits: Limits) -> Result<Self, BaseUrlError> {
+        let uri: Uri = base.parse().map_err(|_| BaseUrlError::NotAUrl)?;
+        let (Some(scheme), Some(authority)) = (uri.scheme(), uri.authority()) else {
+            return Err(BaseUrlError::NotAUrl);
+        };
+        if uri.path() != "/" || uri.query().is_some() || authority.as_str().contains('@') {
+            return Err(BaseUrlError::Path);
+        }
+        let name = authority.host().trim_matches(['[', ']']).to_owned();
+        let (default_port, tls) = if *scheme == Scheme::HTTPS {
+            let server = ServerName::try_from(name.clone()).map_err(|_| BaseUrlError::NotAUrl)?;
+            (443, Some((connection::tls().map_err(BaseUrlError::Tls)?, server)))
+        } else if *scheme == Scheme::HTTP {
+            (80, None)
+        } else {
+            return Err(BaseUrlError::Scheme);
+        };
+        let port = authority.port_u16().unwrap_or(default_port);
+        Ok(Self {
+            base: format!("{scheme}://{authority}"),
+            authority: authority.clone(),
+            host: Host { name, port, tls },
+            limits,
+        })
+    }
+
+    /// Asks for a receipt, once. Whatever happens is an answer; when to ask again is
+    /// [the schedule](crate::domain::receipt::schedule)'s.
+    pub async fn look_up(&self, code: &VerificationCode, time: ReceiptTime) -> Answer {
+        match tokio::time::timeout(self.limits.whole, self.follow(code, time)).await {
+            Ok(Ok(answer)) => answer,
+            Ok(Err(trouble)) => Answer::Trouble(trouble),
+            Err(_) => Answer::Trouble(Trouble::Deadline),
+        }
+    }
+
+    async fn follow(&self, code: &VerificationCode, time: ReceiptTime) -> Result<Answer, Trouble> {
+        let headers = self.headers(code, time).ok_or(Trouble::Broken)?;
+        let mut target: Uri = format!("{LOOK_UP_PATH}?Secret={}", time.expose().replace(':', "%3A"))
+            .parse()
+            .map_err(|_| Trouble::Broken)?;
+        for _ in 0..=MOST_REDIRECTS {
+            let path = target.path().to_owned();
+            let connection = Connection::open(&self.host, self.limits.connect).await?;
+            let reply = connection.get(target, headers.clone(), self.limits.read).await?;
+            let status = reply.status;
+            if !matches!(status, 301 | 302 | 303 | 307 | 308) {
+                if status >= 500 {
+                    return Ok(Answer::Trouble(Trouble::Status(status)));
+                }
+                let body = reply.read(MOST_BODY_BYTES, self.limits.read).await?;
+                return Ok(page::read(&path, status, &body, code));
+            }
+            target = match self.next(reply.headers.get(LOCATION)).ok_or(Trouble::BadRedirect)? {
+                Redirect::Here(target) => target,
+                Redirect::Elsewhere(host) => return Ok(led_away(&path, status, &host)),
+            };
+        }
+        Err(Trouble::TooManyRedirects)
+    }
+
+    /// The headers of every request of a look-up. No cookies, and nothing that says who is asking.
+    fn headers(&self, code: &VerificationCode, time: ReceiptTime) -> Option<HeaderMap> {
+        let page = format!("{}/{}_{}", self.base, code.as_str(), time.expose_compact());
+        let mut page = HeaderValue::try_from(page).ok()?;
+        page.set_sensitive(true);
+        let host = HeaderValue::try_from(self.authority.as_str()).ok()?;
+        Some(HeaderMap::from_iter([(HOST, host), (USER_AGENT, BROWSER), (ACCEPT, PAGES), (REFERER, page)]))
+    }
+
+    /// Where a redirect leads. Only path and query are taken from it: scheme, host and port stay the
+    /// base's, which also turns the portal's `http://` back into `https://`.
+    fn next(&self, location: Option<&HeaderValue>) -> Option<Redirect> {
+        let location = location?.to_str().ok()?.trim();
+        let absolute = match (location.starts_with("//"), location.starts_with('/')) {
+            (true, _) => format!("http:{location}"),
+            (false, true) => format!("{}{location}", self.base),
+            (false, false) => location.to_owned(),
+        };
+        let uri: Uri = absolute.parse().ok()?;
+        let scheme = uri.scheme_str()?;
+        let authority = uri.authority()?;
+        let is_web = scheme == "http" || scheme == "https";
+        let is_same_host = authority.host().eq_ignore_ascii_case(self.authority.host());
+        let is_same_port = authority.port_u16().is_none_or(|port| port == self.host.port || port == 80);
+        if !is_web || !is_same_host || !is_same_port {
+            return Some(Redirect::Elsewhere(format!("{scheme}://{authority}")));
+        }
+        let path_and_query = uri.path_and_query()?.clone();
+        Some(Redirect::Here(path_and_query.into()))
+    }
+}
+
+enum Redirect {
+    Here(Uri),
+    Elsewhere(String),
+}
+
+fn led_away(path: &str, status: u16, host: &str) -> Answer {
+    Answer::Unexpected(Box::new(UnexpectedPage {
+        final_path: page::shown_path(path),
+        status,
+        excerpt: format!("redirect to {host}").chars().take(UnexpectedPage::MOST_EXCERPT_CHARS).collect(),
+        why: "a redirect to another host",
+    }))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn portal(base: &str) -> TaxAuthority {
+        TaxAuthority::new(base, Limits::default()).expect(base)
+    }
+
+    fn next(base: &str, location: &str) -> Option<String> {
+        let location = HeaderValue::from_str(location).expect(location);
+        portal(base).next(Some(&location)).map(|redirect| match redirect {
+            Redirect::Here(target) => target.to_string(),
+            Redirect::Elsewhere(host) => host,
+        })
+    }
+
+    #[test]
+    fn a_redirect_keeps_the_host_and_the_scheme_of_the_base() {
+        let base = "https://verify.tra.go.tz";
+        for (location, expected) in [
+            ("http://verify.tra.go.tz/Home/Missing", "/Home/Missing"),
+            ("https://VERIFY.TRA.GO.TZ:443/Home/Missing", "/Home/Missing"),
+            ("http://verify.tra.go.tz:80/", "/"),
+            ("//verify.tra.go.tz/Home/Missing", "/Home/Missing"),
+            ("/Verify/Verified?Secret=10:15:30", "/Verify/Verified?Secret=10:15:30"),
+            ("http://verify.tra.go.tz", "/"),
+        ] {
+            assert_eq!(next(base, location).as_deref(), Some(expected), "{location}");
+        }
+    }
+
+    #[test]
+    fn a_redirect_to_anywhere_else_is_not_followed() {
+        for (location, expected) in [
+            ("http://example.com/Home/Missing", Some("http://example.com")),
+            ("//example.com/Home/Missing", Some("http://example.com")),
+            ("https://verify.tra.go.tz:8443/", Some("https://verify.tra.go.tz:8443")),
+            ("https://verify.tra.go.tz.example.com/", Some("https://verify.tra.go.tz.example.com")),
+            ("https://verify.tra.go.tz@example.com/", Some("https://verify.tra.go.tz@example.com")),
+            ("ftp://verify.tra.go.tz/x", Some("ftp://verify.tra.go.tz")),
+            ("Home/Missing", None),
+            ("", None),
+        ] {
+            assert_eq!(next("https://verify.tra.go.tz", location).as_deref(), expected, "{location}");
+        }
+        assert!(portal("https://verify.tra.go.tz").next(None).is_none());
+    }
+
+    #[test]
+    fn a_base_is_scheme_host_and_port() {
+        for base in [
+            "https://verify.tra.go.tz",
+            "https://verify.tra.go.tz/",
+            "http://127.0.0.1:4000",
+            "http://[::1]:4",
+        ] {
+            assert_eq!(portal(base).base, base.trim_end_matches('/'));
+        }
+        for (base, expected) in [
+            ("verify.tra.go.tz", "is not a URL"),
+            ("", "is not a URL"),
+            ("ftp://verify.tra.go.tz", "begin with https://"),
+            ("https://verify.tra.go.tz/x", "end after its host"),
+            ("https://verify.tra.go.tz/?x", "end after its host"),
+            ("https://me@verify.tra.go.tz", "end after its host"),
+        ] {
+            let error = TaxAuthority::new(base, Limits::default()).expect_err(base);
+            assert!(error.to_string().contains(expected), "{base}: {error}");
+        }
+    }
+
+    #[test]
+    fn the_secrets_do_not_print() {
+        let time = ReceiptTime::new(10, 15, 30).expect("a time");
+        let code: VerificationCode = "AB12CD3456".parse().expect("a code");
+        let headers = portal("https://verify.tra.go.tz").headers(&code, time).expect("headers");
+        let printed = format!("{headers:?}");
+        assert!(!printed.contains("AB12CD") && !printed.contains("101530"), "{printed}");
+    }
+}

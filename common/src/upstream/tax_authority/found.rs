@@ -1,0 +1,230 @@
+//! A found page as a record, with the checks that held on every page seen so far. What does not hold
+//! is a reason to show the page to somebody.
+
+use jiff::civil::Date;
+
+use super::markup::{Sheet, Table, collapsed};
+use crate::domain::receipt::payload::{ReceiptTime, VerificationCode};
+use crate::domain::receipt::record::{
+    FiscalItem, FiscalRecord, MOST_ITEMS, MOST_TEXT_CHARS, Quantity, VoidMark, bare_identifier, parse_cents,
+};
+
+/// What stands before the code on every found page, and on no other page.
+pub const FOUND_MARKER: &str = "RECEIPT VERIFICATION CODE";
+
+const NO_CODE: Why = "no code after RECEIPT VERIFICATION CODE";
+
+/// What about a page is not as on every found page seen so far.
+pub type Why = &'static str;
+
+/// Reads a found page's record.
+///
+/// # Errors
+/// Says what about the page is not as expected.
+pub fn read(sheet: &Sheet) -> Result<FiscalRecord, Why> {
+    let code = code(sheet)?;
+    let optional = |label| value(sheet, label).map(|text| text.map(cut));
+    let mandatory = |label, why| optional(label)?.ok_or(why);
+    let totals = |label| total(sheet, label);
+    let record = FiscalRecord {
+        trader: sheet.trader.as_deref().and_then(unless_blank).map(cut),
+        tin: mandatory("TIN", "no TIN")?,
+        vrn: optional("VRN")?,
+        serial: mandatory("SERIAL NO", "no SERIAL NO")?,
+        uin: optional("UIN")?,
+        tax_office: optional("TAX OFFICE")?,
+        receipt_number: mandatory("RECEIPT NO", "no RECEIPT NO")?,
+        z_number: optional("Z NUMBER")?,
+        date: date(&mandatory("RECEIPT DATE", "no RECEIPT DATE")?)?,
+        time: optional("RECEIPT TIME")?.map(|text| time(&text)).transpose()?,
+        items: items(sheet)?,
+        total_excl_cents: totals("TOTAL EXCL OF TAX")?,
+        total_tax_cents: totals("TOTAL TAX")?,
+        total_incl_cents: totals("TOTAL INCL OF TAX")?,
+        void: void(&sheet.marks),
+        code,
+    };
+    check(&record)?;
+    Ok(record)
+}
+
+/// The code that the page says it is about.
+///
+/// # Errors
+/// When it names none, or more than one.
+pub fn code(sheet: &Sheet) -> Result<VerificationCode, Why> {
+    let mut found: Option<VerificationCode> = None;
+    let mut is_awaited = false;
+    for line in &sheet.lines {
+        let text = match line.text.split_once(FOUND_MARKER) {
+            Some((_, rest)) => {
+                is_awaited = true;
+                rest.trim_start_matches(':').trim()
+            }
+            None if is_awaited && line.in_heading => line.text.as_str(),
+            None => continue,
+        };
+        if text.is_empty() {
+            continue;
+        }
+        is_awaited = false;
+        let code: VerificationCode = text.parse().map_err(|_| NO_CODE)?;
+        if found.as_ref().is_some_and(|found| *found != code) {
+            return Err("more than one code");
+        }
+        found = Some(code);
+    }
+    found.ok_or(NO_CODE)
+}
+
+/// The value of a label; `None` when the label is not there or its value is blank.
+fn value<'a>(sheet: &'a Sheet, label: &str) -> Result<Option<&'a str>, Why> {
+    let fields = sheet.lines.iter().flat_map(|line| &line.fields);
+    let mut values =
+        fields.filter(|field| field.label == label).filter_map(|field| unless_blank(&field.value));
+    let first = values.next();
+    if values.any(|other| Some(other) != first) {
+        return Err("a label with two values");
+    }
+    Ok(first)
+}
+
+fn unless_blank(text: &str) -> Option<&str> {
+    let text = text.trim();
+    let is_blank = ["", "-", "n/a", "nil"].iter().any(|blank| text.eq_ignore_ascii_case(blank));
+    (!is_blank).then_some(text)
+}
+
+fn cut(text: &str) -> String {
+    text.chars().take(MOST_TEXT_CHARS).collect()
+}
+
+/// `DD/MM/YYYY`, or `YYYY-MM-DD` on older pages.
+fn date(text: &str) -> Result<Date, Why> {
+    let parts = |separator| -> Vec<&str> { text.split(separator).collect() };
+    let (year, month, day) = match (parts('/').as_slice(), parts('-').as_slice()) {
+        ([day, month, year], _) | (_, [year, month, day]) => (*year, *month, *day),
+        _ => return Err("RECEIPT DATE in another format"),
+    };
+    let is_plain =
+        |part: &str, digits| part.len() == digits && part.bytes().all(|byte| byte.is_ascii_digit());
+    if !is_plain(year, 4) || !is_plain(month, 2) || !is_plain(day, 2) {
+        return Err("RECEIPT DATE in another format");
+    }
+    let date = match (year.parse(), month.parse(), day.parse()) {
+        (Ok(year), Ok(month), Ok(day)) => Date::new(year, month, day).ok(),
+        _ => None,
+    };
+    date.ok_or("RECEIPT DATE is no day")
+}
+
+fn time(text: &str) -> Result<ReceiptTime, Why> {
+    ReceiptTime::from_typed(text).map_err(|_| "RECEIPT TIME is no time")
+}
+
+fn void(marks: &[VoidMark]) -> Option<VoidMark> {
+    // A cancelled receipt of a device in training is cancelled.
+    let cancelled = marks.iter().find(|mark| **mark == VoidMark::Cancelled);
+    cancelled.or(marks.first()).copied()
+}
+
+/// The columns of the table of items that are read.
+struct Columns {
+    description: usize,
+    quantity: usize,
+    amount: usize,
+}
+
+impl Columns {
+    fn of(row: &[String]) -> Option<Self> {
+        let column =
+            |heading: &str| row.iter().position(|cell| collapsed(cell).eq_ignore_ascii_case(heading));
+        Some(Self {
+            description: column("Description")?,
+            quantity: column("Qty")?,
+            amount: column("Amount")?,
+        })
+    }
+}
+
+fn items(sheet: &Sheet) -> Result<Vec<FiscalItem>, Why> {
+    let mut tables = sheet.tables.iter().filter_map(|table| {
+        table.rows.iter().enumerate().find_map(|(index, row)| Some((table, index, Columns::of(row)?)))
+    });
+    let Some((table, headings, columns)) = tables.next() else { return Err("no table of items") };
+    if tables.next().is_some() {
+        return Err("more than one table of items");
+    }
+    let rows = table.rows.iter().skip(headings + 1);
+    // Where the totals stand in the same table, they end the items.
+    let rows = rows.take_while(|row| !row.iter().any(|cell| is_total(cell)));
+    let mut items = Vec::new();
+    for row in rows.filter(|row| row.iter().any(|cell| unless_blank(cell).is_some())) {
+        if items.len() == MOST_ITEMS {
+            return Err("more items than a receipt has");
+        }
+        items.push(item(row, &columns)?);
+    }
+    if items.is_empty() { Err("no items") } else { Ok(items) }
+}
+
+fn item(row: &[String], columns: &Columns) -> Result<FiscalItem, Why> {
+    let cell = |column: usize| row.get(column).ok_or("an item with fewer cells than headings");
+    let description = cut(&collapsed(cell(columns.description)?));
+    let quantity = match unless_blank(cell(columns.quantity)?) {
+        Some(text) => Some(Quantity::parse(text).ok_or("a Qty that is no number")?),
+        None => None,
+    };
+    let amount_cents = parse_cents(cell(columns.amount)?).ok_or("an Amount that is no amount")?;
+    Ok(FiscalItem { description, quantity, amount_cents })
+}
+
+const TOTALS: [&str; 3] = ["TOTAL EXCL OF TAX", "TOTAL TAX", "TOTAL INCL OF TAX"];
+
+fn is_total(cell: &str) -> bool {
+    let label = total_label(cell);
+    TOTALS.contains(&label.as_str())
+}
+
+fn total_label(cell: &str) -> String {
+    collapsed(cell).trim_end_matches(':').trim_end().to_ascii_uppercase()
+}
+
+/// The amount in the row of a total; `None` when there is no such row or it is blank.
+fn total(sheet: &Sheet, label: &str) -> Result<Option<i64>, Why> {
+    let rows = sheet.tables.iter().flat_map(|table: &Table| &table.rows);
+    let mut found: Option<i64> = None;
+    for row in rows {
+        let mut cells = row.iter();
+        if !cells.any(|cell| total_label(cell) == label) {
+            continue;
+        }
+        let Some(text) = cells.find_map(|cell| unless_blank(cell)) else { continue };
+        let cents = parse_cents(text).ok_or("a total that is no amount")?;
+        if found.is_some_and(|found| found != cents) {
+            return Err("a total with two values");
+        }
+        found = Some(cents);
+    }
+    Ok(found)
+}
+
+/// What held on every page seen so far; blank values are let through.
+fn check(record: &FiscalRecord) -> Result<(), Why> {
+    if record.code.receipt_number() != record.receipt_number {
+        return Err("the code does not end with RECEIPT NO");
+    }
+    if let Some(uin) = &record.uin {
+        let device = format!("{}{}", bare_identifier(&record.tin), bare_identifier(&record.serial));
+        if !bare_identifier(uin).ends_with(&device) {
+            return Err("UIN does not end with TIN and SERIAL NO");
+        }
+    }
+    if let (Some(excl), Some(tax), Some(incl)) =
+        (record.total_excl_cents, record.total_tax_cents, record.total_incl_cents)
+        && excl.checked_add(tax) != Some(incl)
+    {
+        return Err("the totals do not add up");
+    }
+    Ok(())
+}

@@ -1,0 +1,326 @@
+//! From HTML to what a page shows: its lines, its `<b>LABEL:</b> value` fields, its tables and its
+//! watermarks. It knows the shapes, not their meaning, and takes any bytes.
+
+use html5gum::emitters::default::DefaultEmitter;
+use html5gum::{StartTag, Token, Tokenizer};
+
+use crate::domain::receipt::record::VoidMark;
+
+/// What a page shows.
+#[derive(Debug, Default)]
+pub struct Sheet {
+    /// Its lines, in order, none of them blank.
+    pub lines: Vec<Line>,
+    /// Its tables, in the order in which they begin.
+    pub tables: Vec<Table>,
+    /// The marks on it that make a receipt void.
+    pub marks: Vec<VoidMark>,
+    /// The text of the first `.invoice-header h4 b`.
+    pub trader: Option<String>,
+}
+
+/// The text between two places where a line ends.
+#[derive(Debug, Default)]
+pub struct Line {
+    /// All of it, with single spaces.
+    pub text: String,
+    /// The labels in it and what follows each of them.
+    pub fields: Vec<Field>,
+    /// Whether it stands in a heading.
+    pub in_heading: bool,
+}
+
+/// A label in bold and what follows it.
+#[derive(Debug)]
+pub struct Field {
+    /// What stands before the colon, in upper case.
+    pub label: String,
+    /// What stands after it; empty when nothing does.
+    pub value: String,
+}
+
+/// A table: the texts of its cells.
+#[derive(Debug, Default)]
+pub struct Table {
+    /// Rows of cells, `th` and `td` alike.
+    pub rows: Vec<Vec<String>>,
+    in_cell: bool,
+}
+
+/// Deeper elements are read, but not as what they stand in; a page of nothing but opened elements
+/// must not make reading slow.
+const MOST_OPEN_ELEMENTS: usize = 256;
+
+/// Reads a page.
+pub fn read(html: &str) -> Sheet {
+    let mut emitter = DefaultEmitter::default();
+    emitter.naively_switch_states(true);
+    let mut reader = Reader::default();
+    for Ok(token) in Tokenizer::new_with_emitter(html, emitter) {
+        match token {
+            Token::StartTag(tag) => reader.start(&tag),
+            Token::EndTag(tag) => reader.end(&String::from_utf8_lossy(&tag.name)),
+            Token::String(text) => reader.text(&String::from_utf8_lossy(&text)),
+            Token::Comment(_) | Token::Doctype(_) | Token::Error(_) => {}
+        }
+    }
+    reader.end_line();
+    reader.sheet
+}
+
+#[derive(Default)]
+struct Reader {
+    sheet: Sheet,
+    open: Vec<Element>,
+    /// The element whose content is not shown, while inside one.
+    hidden: Option<String>,
+    /// The line so far: what stands before the first bold text, then from each bold text to the next.
+    parts: Vec<String>,
+    in_heading: bool,
+    bold: u32,
+    /// Indices of the tables that are open, the innermost last.
+    tables: Vec<usize>,
+    trader: String,
+}
+
+struct Element {
+    name: String,
+    is_invoice_header: bool,
+}
+
+impl Reader {
+    fn start(&mut self, tag: &StartTag<()>) {
+        if self.hidden.is_some() {
+            return;
+        }
+        let name = String::from_utf8_lossy(&tag.name).into_owned();
+        if is_hidden(&name) {
+            self.hidden = Some(name);
+            return;
+        }
+        let classes = tag.attributes.get(b"class".as_slice());
+        let classes = classes.map(|value| String::from_utf8_lossy(value).into_owned()).unwrap_or_default();
+        let has_class = |class: &str| classes.split_ascii_whitespace().any(|one| one == class);
+        for (class, mark) in
+            [("cancelled-watermark", VoidMark::Cancelled), ("test-watermark", VoidMark::Test)]
+        {
+            if has_class(class) {
+                self.sheet.marks.push(mark);
+            }
+        }
+        if ends_line(&name) {
+            self.end_line();
+        }
+        match name.as_str() {
+            "b" => self.start_bold(),
+            "table" => {
+                self.tables.push(self.sheet.tables.len());
+                self.sheet.tables.push(Table::default());
+            }
+            "tr" => {
+                if let Some(table) = self.table() {
+                    table.start_row();
+                }
+            }
+            "td" | "th" => {
+                if let Some(table) = self.table() {
+                    table.start_cell();
+                }
+            }
+            _ => {}
+        }
+        if !is_void(&name) && self.open.len() < MOST_OPEN_ELEMENTS {
+            self.open.push(Element { name, is_invoice_header: has_class("invoice-header") });
+        }
+    }
+
+    fn end(&mut self, name: &str) {
+        if let Some(hidden) = &self.hidden {
+            if hidden == name {
+                self.hidden = None;
+            }
+            return;
+        }
+        if ends_line(name) {
+            self.end_line();
+        }
+        match name {
+            "b" => self.end_bold(),
+            "table" => {
+                self.tables.pop();
+            }
+            "tr" | "td" | "th" => {
+                if let Some(table) = self.table() {
+                    table.in_cell = false;
+                }
+            }
+            _ => {}
+        }
+        if let Some(index) = self.open.iter().rposition(|element| element.name == name) {
+            self.open.truncate(index);
+        }
+    }
+
+    fn text(&mut self, text: &str) {
+        if self.hidden.is_some() {
+            return;
+        }
+        if let Some(table) = self.table() {
+            table.add(text);
+        }
+        match self.parts.last_mut() {
+            Some(part) => part.push_str(text),
+            None => self.parts.push(text.to_owned()),
+        }
+        if text.trim().is_empty() {
+            return;
+        }
+        self.in_heading |= self.open.iter().any(|element| is_heading(&element.name));
+        if self.sheet.trader.is_none() && self.is_in_trader() {
+            self.trader.push_str(text);
+        }
+    }
+
+    /// Whether the open elements are those of `.invoice-header h4 b`.
+    fn is_in_trader(&self) -> bool {
+        let mut open = self.open.iter();
+        open.any(|element| element.is_invoice_header)
+            && open.any(|element| element.name == "h4")
+            && open.any(|element| element.name == "b")
+    }
+
+    fn start_bold(&mut self) {
+        // Bold in bold is not the next label.
+        if self.bold == 0 {
+            if self.parts.is_empty() {
+                self.parts.push(String::new());
+            }
+            self.parts.push(String::new());
+        }
+        self.bold = self.bold.saturating_add(1);
+    }
+
+    fn end_bold(&mut self) {
+        self.bold = self.bold.saturating_sub(1);
+        let trader = collapsed(&std::mem::take(&mut self.trader));
+        if self.sheet.trader.is_none() && !trader.is_empty() {
+            self.sheet.trader = Some(trader);
+        }
+    }
+
+    fn end_line(&mut self) {
+        let parts = std::mem::take(&mut self.parts);
+        let in_heading = std::mem::take(&mut self.in_heading);
+        self.bold = 0;
+        if let Some(table) = self.table() {
+            table.add(" ");
+        }
+        let text = collapsed(&parts.concat());
+        if text.is_empty() {
+            return;
+        }
+        let fields = parts.iter().skip(1).filter_map(|part| Field::split(part)).collect();
+        self.sheet.lines.push(Line { text, fields, in_heading });
+    }
+
+    fn table(&mut self) -> Option<&mut Table> {
+        let index = self.tables.last()?;
+        self.sheet.tables.get_mut(*index)
+    }
+}
+
+impl Field {
+    fn split(part: &str) -> Option<Self> {
+        let (label, value) = part.split_once(':')?;
+        Some(Self { label: collapsed(label).to_uppercase(), value: collapsed(value) })
+    }
+}
+
+impl Table {
+    fn start_row(&mut self) {
+        self.in_cell = false;
+        self.rows.push(Vec::new());
+    }
+
+    fn start_cell(&mut self) {
+        if self.rows.is_empty() {
+            self.start_row();
+        }
+        if let Some(row) = self.rows.last_mut() {
+            row.push(String::new());
+            self.in_cell = true;
+        }
+    }
+
+    fn add(&mut self, text: &str) {
+        if self.in_cell
+            && let Some(cell) = self.rows.last_mut().and_then(|row| row.last_mut())
+        {
+            cell.push_str(text);
+        }
+    }
+}
+
+/// The text with single spaces, and none around it.
+pub(super) fn collapsed(text: &str) -> String {
+    text.split_whitespace().collect::<Vec<_>>().join(" ")
+}
+
+fn is_hidden(name: &str) -> bool {
+    matches!(name, "script" | "style" | "template" | "noscript" | "title")
+}
+
+fn is_heading(name: &str) -> bool {
+    matches!(name, "h1" | "h2" | "h3" | "h4" | "h5" | "h6")
+}
+
+fn is_void(name: &str) -> bool {
+    matches!(
+        name,
+        "area"
+            | "base"
+            | "br"
+            | "col"
+            | "embed"
+            | "hr"
+            | "img"
+            | "input"
+            | "link"
+            | "meta"
+            | "source"
+            | "wbr"
+    )
+}
+
+fn ends_line(name: &str) -> bool {
+    is_heading(name)
+        || matches!(
+            name,
+            "address"
+                | "article"
+                | "body"
+                | "br"
+                | "center"
+                | "dd"
+                | "div"
+                | "dl"
+                | "dt"
+                | "footer"
+                | "form"
+                | "header"
+                | "hr"
+                | "li"
+                | "main"
+                | "ol"
+                | "p"
+                | "section"
+                | "table"
+                | "tbody"
+                | "td"
+                | "tfoot"
+                | "th"
+                | "thead"
+                | "tr"
+                | "ul"
+        )
+}

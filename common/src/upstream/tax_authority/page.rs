@@ -1,0 +1,160 @@
+//! Which answer a page is: by where the redirects ended, and by what it shows.
+
+use super::answer::{Answer, Trouble, UnexpectedPage};
+use super::found::{self, FOUND_MARKER, Why};
+use super::markup::{self, Sheet, collapsed};
+use crate::domain::receipt::payload::{ReceiptClaim, VerificationCode};
+
+/// What the portal asks for when the time is not the receipt's, in lower case.
+const TIME_PROMPT: &str = "please provide your receipt time";
+/// How the labels of the shopper's own data begin.
+const CUSTOMER: &str = "CUSTOMER";
+/// Labels that are not the shopper's: where one begins, the shopper's data have ended.
+const OWN_LABELS: [&str; 13] = [
+    "TIN",
+    "VRN",
+    "SERIAL NO",
+    "UIN",
+    "TAX OFFICE",
+    "RECEIPT NO",
+    "Z NUMBER",
+    "RECEIPT DATE",
+    "RECEIPT TIME",
+    "RECEIPT VERIFICATION CODE",
+    "DESCRIPTION",
+    "TOTAL ",
+    "PURCHASED ITEMS",
+];
+
+/// The places of the portal where a look-up can end.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Place {
+    Verified,
+    /// The page that a receipt's QR code leads to, of the receipt asked for or of another one.
+    Receipt {
+        is_asked: bool,
+    },
+    Missing,
+    Warning,
+    Start,
+    Elsewhere,
+}
+
+impl Place {
+    fn of(path: &str, asked: &VerificationCode) -> Self {
+        match path.trim_end_matches('/').to_ascii_lowercase().as_str() {
+            "/verify/verified" => return Self::Verified,
+            "/home/missing" => return Self::Missing,
+            "/home/warning" => return Self::Warning,
+            "/home/index" | "" => return Self::Start,
+            _ => {}
+        }
+        // Only a link with the time counts as a receipt's: any other word could be a code.
+        let claim = path.trim_matches('/');
+        match ReceiptClaim::from_token(claim).filter(|claim| claim.time.is_some()) {
+            Some(claim) => Self::Receipt { is_asked: claim.code == *asked },
+            None => Self::Elsewhere,
+        }
+    }
+}
+
+/// Which answer a page is: where the redirects ended, its status and its body, for the receipt asked
+/// for. Takes any bytes.
+pub fn read(path: &str, status: u16, body: &[u8], asked: &VerificationCode) -> Answer {
+    if status >= 500 {
+        return Answer::Trouble(Trouble::Status(status));
+    }
+    let place = Place::of(path, asked);
+    match place {
+        Place::Missing => return Answer::NotFoundYet,
+        Place::Warning => return Answer::Throttled,
+        Place::Start => return Answer::RefererRefused,
+        Place::Verified | Place::Receipt { .. } | Place::Elsewhere if status != 200 => {
+            return Answer::Trouble(Trouble::Status(status));
+        }
+        Place::Verified | Place::Receipt { .. } | Place::Elsewhere => {}
+    }
+    let html = String::from_utf8_lossy(body);
+    let sheet = markup::read(&html);
+    let unexpected = |why: Why| unexpected(path, status, &sheet, why);
+    let text = collapsed(&html);
+    let is_verified = place == Place::Verified;
+    if text.contains(FOUND_MARKER) {
+        if !is_verified {
+            return unexpected("a found page at another path");
+        }
+        return found_page(&sheet, asked).unwrap_or_else(unexpected);
+    }
+    if place == (Place::Receipt { is_asked: false }) {
+        return Answer::Trouble(Trouble::OtherReceipt);
+    }
+    if place != Place::Elsewhere && text.to_ascii_lowercase().contains(TIME_PROMPT) {
+        return Answer::WrongTime;
+    }
+    if is_verified {
+        return unexpected("neither a receipt nor a question for its time");
+    }
+    Answer::Trouble(Trouble::UnknownPage)
+}
+
+fn found_page(sheet: &Sheet, asked: &VerificationCode) -> Result<Answer, Why> {
+    // Whose page it is comes before whether it can be read: the next one may be ours.
+    if found::code(sheet)? != *asked {
+        return Ok(Answer::Trouble(Trouble::OtherReceipt));
+    }
+    found::read(sheet).map(|record| Answer::Found(Box::new(record)))
+}
+
+fn unexpected(path: &str, status: u16, sheet: &Sheet, why: Why) -> Answer {
+    Answer::Unexpected(Box::new(UnexpectedPage {
+        final_path: shown_path(path),
+        status,
+        excerpt: excerpt(sheet),
+        why,
+    }))
+}
+
+/// A path with whatever could be a receipt's code and time replaced.
+pub(super) fn shown_path(path: &str) -> String {
+    let is_known = |part: &str| {
+        ["", "verify", "verified", "home", "missing", "warning", "index"]
+            .iter()
+            .any(|known| part.eq_ignore_ascii_case(known))
+    };
+    let shown = |part: &str| {
+        // Codes have digits; words do not.
+        let is_secret = !is_known(part) && part.bytes().any(|byte| byte.is_ascii_digit() || byte == b'%');
+        if is_secret { "***".to_owned() } else { part.to_owned() }
+    };
+    let path: Vec<String> = path.split('/').map(shown).collect();
+    path.join("/").chars().take(MOST_PATH_CHARS).collect()
+}
+
+/// Characters of a path that an operator needs to see.
+const MOST_PATH_CHARS: usize = 200;
+
+/// What the page shows, without the shopper's own data: from a line that names the customer up to the
+/// next line that begins with a label of somebody else's.
+fn excerpt(sheet: &Sheet) -> String {
+    let mut excerpt = String::new();
+    let mut is_customers = false;
+    for line in &sheet.lines {
+        let upper = line.text.to_ascii_uppercase();
+        is_customers &= !OWN_LABELS.iter().any(|label| upper.starts_with(label));
+        let kept = match upper.find(CUSTOMER) {
+            Some(at) => line.text.get(..at).unwrap_or_default(),
+            None if is_customers => continue,
+            None => &line.text,
+        };
+        excerpt.push_str(kept);
+        if kept.len() < line.text.len() {
+            is_customers = true;
+            excerpt.push_str("CUSTOMER ***");
+        }
+        excerpt.push('\n');
+        if excerpt.len() > 4 * UnexpectedPage::MOST_EXCERPT_CHARS {
+            break;
+        }
+    }
+    excerpt.trim_end().chars().take(UnexpectedPage::MOST_EXCERPT_CHARS).collect()
+}

@@ -1,0 +1,66 @@
+//! `POST /api/v1/receipts`: starts a receipt, a photo to be uploaded or one typed in.
+//!
+//! `announcement` reads the request.
+
+mod announcement;
+
+use common::config::ConfigError;
+use common::domain::receipt::Receipt;
+use common::entropy;
+use common::error::{Error, ErrorCode};
+use common::http::function::{Call, Operation, Setup};
+use common::http::receipt::ReceiptObject;
+use common::http::reply::Reply;
+use common::http::routes::{self, Route};
+use common::store::receipts::Receipts;
+use common::store::requests::Requests;
+use common::uploads::Uploads;
+
+use crate::announcement::Announcement;
+
+/// The operation.
+pub struct CreateReceipt {
+    receipts: Receipts,
+    requests: Requests,
+    uploads: Uploads,
+}
+
+impl Operation for CreateReceipt {
+    const ROUTE: Route = routes::CREATE_RECEIPT;
+
+    fn connect(setup: &Setup) -> Result<Self, ConfigError> {
+        let receipts = Receipts::from_env(&setup.env, &setup.dynamodb)?;
+        Ok(Self {
+            requests: Requests::from_env(&setup.env)?,
+            uploads: Uploads::from_env(&setup.env, &setup.aws, receipts.clone())?,
+            receipts,
+        })
+    }
+
+    async fn handle(&self, call: Call) -> Result<Reply, Error> {
+        let Announcement { key, body_hash, source } = Announcement::of(&call)?;
+        let receipt = Receipt {
+            receipt_id: entropy::receipt_id(),
+            scope: call.scope.clone(),
+            source,
+            arrived: None,
+            attached_to: None,
+            created_at: call.now,
+        };
+        let request = key.as_ref().map(|key| (&self.requests, key, body_hash.as_str()));
+        match self.receipts.announce(&receipt, request).await? {
+            None => {
+                let target = self.uploads.target(&receipt, call.now).await?;
+                Reply::ok(&ReceiptObject::new(&receipt, target))
+            }
+            Some(earlier) if earlier.body_hash != body_hash => Err(ErrorCode::IdempotencyKeyReused.into()),
+            Some(earlier) => {
+                let found = self.receipts.get(&call.scope, earlier.record_id).await?;
+                let receipt =
+                    found.ok_or_else(|| Error::internal("a request names a receipt that is not there"))?;
+                let (receipt, target) = self.uploads.expect(receipt, call.now).await?;
+                Ok(Reply::ok(&ReceiptObject::new(&receipt, target))?.idempotent_replayed())
+            }
+        }
+    }
+}

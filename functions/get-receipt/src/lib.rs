@@ -1,0 +1,29 @@
+//! `GET /api/v1/receipts/{id}`: how far a receipt has come.
+
+use common::config::ConfigError;
+use common::domain::ids::ReceiptId;
+use common::error::{Error, ErrorCode};
+use common::http::function::{Call, Operation, Setup};
+use common::http::receipt::ReceiptObject;
+use common::http::reply::Reply;
+use common::http::routes::{self, Route};
+use common::store::receipts::Receipts;
+
+/// The operation.
+pub struct GetReceipt {
+    receipts: Receipts,
+}
+
+impl Operation for GetReceipt {
+    const ROUTE: Route = routes::GET_RECEIPT;
+
+    fn connect(setup: &Setup) -> Result<Self, ConfigError> {
+        Ok(Self { receipts: Receipts::from_env(&setup.env, &setup.dynamodb)? })
+    }
+
+    async fn handle(&self, call: Call) -> Result<Reply, Error> {
+        let id = call.path_id::<ReceiptId>()?;
+        let receipt = self.receipts.get(&call.scope, id).await?.ok_or(ErrorCode::NotFound)?;
+        Reply::ok(&ReceiptObject::new(&receipt, None))
+    }
+}

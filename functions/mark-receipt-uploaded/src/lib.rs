@@ -1,0 +1,121 @@
+//! An event of storage: a receipt's photo has arrived. Size and first bytes are written down, so that a
+//! submission need not look again.
+//!
+//! Events come at least once, late and in any order. What is in storage never changes, so each of them
+//! says the same; those of unknown keys, or of objects that are gone, say nothing.
+
+use common::background::{Background, EventFunction, Finding, Work};
+use common::config::ConfigError;
+use common::error::Error;
+use common::photos::{Photos, receipt_of};
+use common::store::receipts::Receipts;
+use serde::Deserialize;
+
+/// The name in logs.
+const FUNCTION: &str = "mark-receipt-uploaded";
+
+/// The function.
+pub struct MarkReceiptUploaded {
+    background: Background,
+    photos: Photos,
+    receipts: Receipts,
+}
+
+/// What storage sends; the parts that are used.
+#[derive(Debug, Default, Deserialize)]
+#[serde(default)]
+pub struct StorageEvent {
+    /// What happened, to one object each.
+    #[serde(rename = "Records")]
+    pub records: Vec<StorageRecord>,
+}
+
+/// Something that happened to an object. Reading is lenient: one odd record must not lose the others.
+#[derive(Debug, Default, Deserialize)]
+#[serde(default)]
+pub struct StorageRecord {
+    s3: Option<Place>,
+}
+
+#[derive(Debug, Deserialize)]
+struct Place {
+    object: Named,
+}
+
+#[derive(Debug, Deserialize)]
+struct Named {
+    key: String,
+}
+
+impl StorageRecord {
+    /// The object's key, decoded: storage writes it as a form does.
+    fn key(&self) -> Option<String> {
+        let written = &self.s3.as_ref()?.object.key;
+        form_urlencoded::parse(written.as_bytes()).next().map(|(key, _)| key.into_owned())
+    }
+}
+
+impl EventFunction for MarkReceiptUploaded {
+    type Event = StorageEvent;
+    type Reply = ();
+
+    fn connect(background: &Background) -> Result<Self, ConfigError> {
+        let env = &background.env;
+        Ok(Self {
+            photos: Photos::from_env(env, &background.aws)?,
+            receipts: Receipts::from_env(env, &background.dynamodb)?,
+            background: background.clone(),
+        })
+    }
+
+    /// Marks every receipt it can; should one have failed, the whole event is sent again, which does the
+    /// others no harm.
+    async fn handle(&self, event: StorageEvent) -> Result<(), Error> {
+        let mut failed = None;
+        for record in event.records {
+            if let Err(error) = self.mark(&record).await {
+                failed = Some(error);
+            }
+        }
+        failed.map_or(Ok(()), Err)
+    }
+}
+
+impl MarkReceiptUploaded {
+    async fn mark(&self, record: &StorageRecord) -> Result<Finding, Error> {
+        let place = record.key().as_deref().and_then(receipt_of);
+        let subject = place.as_ref().map(|(_, id)| id.to_string());
+        let work = Work {
+            function: FUNCTION,
+            started: self.background.now(),
+            scope: place.as_ref().map(|(scope, _)| scope),
+            subject: subject.as_deref(),
+        };
+        let marking = async {
+            let Some((scope, id)) = &place else { return Ok("unknown_key".into()) };
+            let Some(arrived) = self.photos.look(scope, *id, work.started).await? else {
+                return Ok("gone".into());
+            };
+            let marked = self.receipts.mark_arrived(scope, *id, &arrived).await?;
+            Ok(if marked { "marked" } else { "known_or_without_receipt" }.into())
+        };
+        self.background.watch(work, marking).await
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn keys(json: &str) -> Vec<Option<String>> {
+        let event: StorageEvent = serde_json::from_str(json).expect("an event");
+        event.records.iter().map(StorageRecord::key).collect()
+    }
+
+    #[test]
+    fn keys_are_decoded_and_odd_records_have_none() {
+        let json = r#"{"Records":[{"s3":{"object":{"key":"a%2Fb+c"}}},{},{"s3":null}]}"#;
+        assert_eq!(keys(json), [Some("a/b c".to_owned()), None, None]);
+        assert_eq!(keys(r#"{"Service":"Amazon S3","Event":"s3:TestEvent"}"#), []);
+    }
+}

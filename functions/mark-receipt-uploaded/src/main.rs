@@ -1,0 +1,6 @@
+//! Marks receipts whose photo has arrived, on AWS Lambda.
+
+#[tokio::main(flavor = "current_thread")]
+async fn main() -> Result<(), common::lambda::Error> {
+    common::lambda::serve_events::<mark_receipt_uploaded::MarkReceiptUploaded>().await
+}

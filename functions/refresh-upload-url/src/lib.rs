@@ -1,0 +1,40 @@
+//! `POST /api/v1/receipts/{id}/upload-url`: a fresh target for a photo that has not arrived.
+
+use common::config::ConfigError;
+use common::domain::ids::ReceiptId;
+use common::domain::receipt::{ReceiptState, Source};
+use common::error::{Error, ErrorCode};
+use common::http::function::{Call, Operation, Setup};
+use common::http::receipt::ReceiptObject;
+use common::http::reply::Reply;
+use common::http::routes::{self, Route};
+use common::store::receipts::Receipts;
+use common::uploads::Uploads;
+
+/// The operation.
+pub struct RefreshUploadUrl {
+    receipts: Receipts,
+    uploads: Uploads,
+}
+
+impl Operation for RefreshUploadUrl {
+    const ROUTE: Route = routes::REFRESH_UPLOAD_URL;
+
+    fn connect(setup: &Setup) -> Result<Self, ConfigError> {
+        let receipts = Receipts::from_env(&setup.env, &setup.dynamodb)?;
+        Ok(Self { uploads: Uploads::from_env(&setup.env, &setup.aws, receipts.clone())?, receipts })
+    }
+
+    async fn handle(&self, call: Call) -> Result<Reply, Error> {
+        let id = call.path_id::<ReceiptId>()?;
+        let receipt = self.receipts.get(&call.scope, id).await?.ok_or(ErrorCode::NotFound)?;
+        if receipt.state() == ReceiptState::Attached {
+            return Err(ErrorCode::ReceiptAlreadyAttached.into());
+        }
+        if matches!(receipt.source, Source::Typed { .. }) {
+            return Err(Error::body("This receipt is typed in; there is nothing to upload."));
+        }
+        let (receipt, target) = self.uploads.expect(receipt, call.now).await?;
+        Reply::ok(&ReceiptObject::new(&receipt, target))
+    }
+}

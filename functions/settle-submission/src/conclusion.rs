@@ -1,0 +1,220 @@
+//! What follows from what was learnt of a receipt: a pure function from answers to the next state.
+
+use std::time::Duration;
+
+use common::domain::campaign::Campaign;
+use common::domain::message::MessageKey;
+use common::domain::moment::Moment;
+use common::domain::receipt::judgement::{Judgement, ReceiptSummary, Verdict, judge};
+use common::domain::receipt::payload::VerificationCode;
+use common::domain::receipt::record::FiscalRecord;
+use common::domain::receipt::rules::ReceiptRules;
+use common::domain::receipt::schedule::{Obstacle, Plan, Tally};
+use common::domain::receipt::sentinel::ReceiptSentinel;
+use common::domain::settling::{Hasten, Settling};
+use common::domain::submission::{AlreadySettled, Event, Submission};
+use common::judge::SENTINEL_PRIZE;
+use common::upstream::tax_authority::answer::Answer;
+
+/// How long a slow sentinel stays unanswered.
+const SLOW: Duration = Duration::from_secs(4);
+
+/// What a step came to.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) struct Conclusion {
+    /// What becomes of the submission.
+    pub(crate) next: Next,
+    /// Why, besides the message key.
+    pub(crate) reason: Option<&'static str>,
+    /// What callers see of the authority's record, once there is one.
+    pub(crate) receipt: Option<ReceiptSummary>,
+    /// The purchase that the record proves.
+    pub(crate) purchase: Option<VerificationCode>,
+    /// Something that was not as expected, for the operator.
+    pub(crate) surprise: Option<String>,
+    /// Code and time did not belong together.
+    pub(crate) wrong_pair: bool,
+}
+
+/// What becomes of a submission.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) enum Next {
+    /// It is accepted, with these entries and perhaps another prize than its code's.
+    Accept { entries: u32, prize: Option<String> },
+    /// It is rejected.
+    Reject(MessageKey),
+    /// A person has to look at the receipt.
+    Review,
+    /// Nobody answers; a person has to know.
+    Unanswered,
+    /// One more step follows after this wait.
+    Again(Duration, Tally),
+    /// It is unanswered for some seconds: what a test asked for.
+    SayYesLater,
+    /// It stays as it is, for a person to settle: what a test asked for.
+    Stay(MessageKey),
+}
+
+impl From<Next> for Conclusion {
+    fn from(next: Next) -> Self {
+        Self { next, reason: None, receipt: None, purchase: None, surprise: None, wrong_pair: false }
+    }
+}
+
+impl Conclusion {
+    /// Rejected for a reason that the key alone does not tell.
+    pub(crate) fn reject(key: MessageKey, reason: &'static str) -> Self {
+        Self { reason: Some(reason), ..Next::Reject(key).into() }
+    }
+
+    /// For a person to look at, for this reason.
+    pub(crate) fn review(reason: &'static str) -> Self {
+        Self { reason: Some(reason), ..Next::Review.into() }
+    }
+
+    /// What a test receipt asks for.
+    pub(crate) fn of_sentinel(sentinel: ReceiptSentinel, campaign: &Campaign, settling: &Settling) -> Self {
+        let entries = campaign.entries_per_submission;
+        let first_try = settling.tally == Tally::default();
+        match sentinel {
+            ReceiptSentinel::Slow if first_try => Next::SayYesLater.into(),
+            ReceiptSentinel::Verified | ReceiptSentinel::Slow => Next::Accept { entries, prize: None }.into(),
+            ReceiptSentinel::Wins => Next::Accept { entries, prize: Some(SENTINEL_PRIZE.to_owned()) }.into(),
+            ReceiptSentinel::Review => Self::review("asked_for_by_test"),
+            ReceiptSentinel::Stays(key) => Next::Stay(key).into(),
+            ReceiptSentinel::Declined(key) => Next::Reject(key).into(),
+        }
+    }
+
+    /// What the authority's answer means.
+    pub(crate) fn of_answer(
+        answer: Answer,
+        campaign: &Campaign,
+        rules: &ReceiptRules,
+        settling: &Settling,
+        now: Moment,
+        hasten: Hasten,
+    ) -> Self {
+        let kind = answer.as_str();
+        let surprise = surprise(&answer);
+        let obstacle = match answer {
+            Answer::Found(record) => return Self::of_record(&record, campaign, rules),
+            Answer::WrongTime => {
+                let wrong = Self::from(Next::Reject(MessageKey::ReceiptTimeMismatch));
+                return Self { wrong_pair: true, ..wrong };
+            }
+            Answer::RefererRefused => {
+                return Self { reason: Some(kind), surprise, ..Next::Unanswered.into() };
+            }
+            Answer::NotFoundYet => Obstacle::Missing,
+            Answer::Throttled => Obstacle::Throttled,
+            Answer::Trouble(_) | Answer::Unexpected(_) => Obstacle::Trouble,
+        };
+        let (tally, plan) = settling.tally.after(obstacle, now, hasten);
+        let next = match plan {
+            Plan::AskAgain(wait) => Next::Again(wait, tally),
+            Plan::NotThere => Next::Reject(MessageKey::ReceiptNotFound),
+            Plan::Unanswered => Next::Unanswered,
+        };
+        let reason = matches!(next, Next::Unanswered).then_some(kind);
+        Self { reason, surprise, ..next.into() }
+    }
+
+    fn of_record(record: &FiscalRecord, campaign: &Campaign, rules: &ReceiptRules) -> Self {
+        let Judgement { verdict, summary } = judge(record, campaign, rules);
+        let (next, reason) = match verdict {
+            Verdict::Verified { entries } => (Next::Accept { entries, prize: None }, None),
+            Verdict::Declined(key, reason) => (Next::Reject(key), Some(reason.as_str())),
+            Verdict::Review(reason) => (Next::Review, Some(reason.as_str())),
+        };
+        let declined = matches!(next, Next::Reject(_));
+        let purchase = (!declined).then(|| record.code.clone());
+        Self { reason, receipt: Some(summary), purchase, ..next.into() }
+    }
+
+    /// In one word, for the counters.
+    pub(crate) fn outcome(&self) -> &'static str {
+        match &self.next {
+            Next::Accept { .. } => "accepted",
+            Next::Reject(key) => key.as_str(),
+            Next::Review => "under_review",
+            Next::Unanswered => "unanswered",
+            Next::Again(..) | Next::SayYesLater => "again_later",
+            Next::Stay(_) => "stays",
+        }
+    }
+
+    /// The submission after this.
+    ///
+    /// # Errors
+    /// [`AlreadySettled`] when nothing can happen any more.
+    pub(crate) fn applied_to(
+        &self,
+        before: &Submission,
+        settling: &Settling,
+        now: Moment,
+        hasten: Hasten,
+    ) -> Result<Submission, AlreadySettled> {
+        let settling =
+            Settling { surprise: self.surprise.clone().or(settling.surprise.clone()), ..settling.clone() };
+        let mut after = match &self.next {
+            Next::Accept { entries, prize } => {
+                let instant_win = prize.clone().or(settling.prize);
+                before.after(Event::Accept { entries: *entries, instant_win }, now)?
+            }
+            Next::Reject(key) => before.after(Event::Reject(*key), now)?,
+            Next::Review => {
+                let settling = Some(settling.for_a_person(now));
+                Submission { settling, ..before.after(Event::Review, now)? }
+            }
+            Next::Unanswered | Next::Stay(MessageKey::Checking) => {
+                let settling = Some(settling.for_a_person(now));
+                Submission { settling, ..before.after(Event::Unanswered, now)? }
+            }
+            Next::Stay(_) => Submission { settling: Some(settling.for_a_person(now)), ..before.changed(now) },
+            Next::Again(wait, tally) => {
+                let settling = Some(settling.again_after(*wait, *tally, now, hasten));
+                Submission { settling, ..before.changed(now) }
+            }
+            Next::SayYesLater => {
+                let told = Tally { trouble: 1, ..settling.tally };
+                let settling = Some(settling.again_after(SLOW, told, now, hasten));
+                Submission { settling, ..before.after(Event::Unanswered, now)? }
+            }
+        };
+        if self.receipt.is_some() {
+            after.receipt.clone_from(&self.receipt);
+        }
+        if self.purchase.is_some() {
+            after.purchase.clone_from(&self.purchase);
+        }
+        after.reasons = match &self.next {
+            Next::Reject(key) => {
+                let mut reasons = vec![key.as_str().to_owned()];
+                reasons.extend(self.reason.filter(|reason| *reason != key.as_str()).map(str::to_owned));
+                reasons
+            }
+            Next::Accept { .. }
+            | Next::Review
+            | Next::Unanswered
+            | Next::Again(..)
+            | Next::SayYesLater
+            | Next::Stay(_) => self.reason.map(str::to_owned).into_iter().collect(),
+        };
+        Ok(after)
+    }
+}
+
+/// What an operator should know of an answer that was not as expected.
+fn surprise(answer: &Answer) -> Option<String> {
+    match answer {
+        Answer::Unexpected(page) => {
+            Some(format!("{} at {} (status {}): {}", page.why, page.final_path, page.status, page.excerpt))
+        }
+        Answer::Trouble(trouble) => Some(trouble.as_str().to_owned()),
+        Answer::RefererRefused => {
+            Some("the authority took our request for none of a receipt's page".to_owned())
+        }
+        Answer::Found(_) | Answer::WrongTime | Answer::NotFoundYet | Answer::Throttled => None,
+    }
+}

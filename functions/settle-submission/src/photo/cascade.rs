@@ -1,0 +1,159 @@
+//! The order in which views of a photo are given to the readers: cheap and likely first.
+
+use std::ops::ControlFlow;
+use std::sync::Arc;
+use std::time::Duration;
+
+use super::luma::Luma;
+use super::readers::{Reader, Turn};
+
+/// Which readers have a turn.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, serde::Serialize, serde::Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Effort {
+    /// Both, on every view, until a text is accepted.
+    #[default]
+    Cascade,
+    /// `rqrr` alone on the photo as it is: for comparison.
+    LightOnly,
+    /// `rxing` alone on the photo as it is: for comparison.
+    StrongOnly,
+}
+
+/// How many pixels the longer side of a view has, about: a photo is shrunk by whole factors.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Detail {
+    /// Around 800: codes that fill the photo, and noise that is better averaged away.
+    Coarse,
+    /// Around 1,600: most codes.
+    Normal,
+    /// Around 3,200: small codes on large photos.
+    Fine,
+    /// Twice the pixels of [`Detail::Normal`], interpolated: codes with few pixels for each module.
+    Doubled,
+}
+
+/// What is done to a view.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Filter {
+    /// Nothing.
+    Plain,
+    /// An unsharp mask: blur from focus or motion.
+    Sharpened,
+    /// A wider and stronger one.
+    SharpenedMore,
+    /// Black and white by the surroundings: shadows, faded ink.
+    Thresholded,
+    /// Means of neighbours: noise.
+    Smoothed,
+    /// Means of neighbours, then black and white by the surroundings: noise in faded ink.
+    SmoothedAndThresholded,
+}
+
+/// One turn of a reader.
+type Pass = (Detail, Filter, Reader);
+
+const CASCADE: &[Pass] = &[
+    (Detail::Normal, Filter::Plain, Reader::Light),
+    (Detail::Normal, Filter::Plain, Reader::Strong),
+    (Detail::Normal, Filter::Sharpened, Reader::Light),
+    (Detail::Normal, Filter::Sharpened, Reader::Strong),
+    (Detail::Coarse, Filter::Plain, Reader::Strong),
+    (Detail::Normal, Filter::Thresholded, Reader::Strong),
+    (Detail::Normal, Filter::Smoothed, Reader::Strong),
+    (Detail::Coarse, Filter::Sharpened, Reader::Strong),
+    (Detail::Normal, Filter::SharpenedMore, Reader::Strong),
+    (Detail::Normal, Filter::SmoothedAndThresholded, Reader::Strong),
+    (Detail::Fine, Filter::Plain, Reader::Strong),
+    (Detail::Fine, Filter::Sharpened, Reader::Strong),
+    (Detail::Doubled, Filter::Plain, Reader::Strong),
+    (Detail::Doubled, Filter::SharpenedMore, Reader::Strong),
+    (Detail::Normal, Filter::Thresholded, Reader::Light),
+    (Detail::Coarse, Filter::Thresholded, Reader::Light),
+    (Detail::Doubled, Filter::Sharpened, Reader::Light),
+];
+
+const LIGHT_ONLY: &[Pass] = &[(Detail::Normal, Filter::Plain, Reader::Light)];
+
+const STRONG_ONLY: &[Pass] = &[(Detail::Normal, Filter::Plain, Reader::Strong)];
+
+/// Gives the photo to the readers until `found` has had enough. It gets every text of every pass,
+/// the same one many times. A reader that was once busy for longer than `patience` is not asked
+/// again.
+pub(super) fn read(
+    photo: Luma,
+    effort: Effort,
+    patience: Duration,
+    mut found: impl FnMut(Vec<String>) -> ControlFlow<()>,
+) {
+    let photo = Arc::new(photo);
+    let mut given_up = Vec::new();
+    for &(detail, filter, reader) in passes(effort) {
+        if given_up.contains(&reader) || detail.repeats(&photo) {
+            continue;
+        }
+        let view = move |photo: &Luma| filter.apply(&detail.of(photo));
+        match reader.read_with_patience(&photo, view, patience) {
+            Turn::Read(texts) => {
+                if found(texts).is_break() {
+                    return;
+                }
+            }
+            Turn::GaveUp => given_up.push(reader),
+        }
+    }
+}
+
+fn passes(effort: Effort) -> &'static [Pass] {
+    match effort {
+        Effort::Cascade => CASCADE,
+        Effort::LightOnly => LIGHT_ONLY,
+        Effort::StrongOnly => STRONG_ONLY,
+    }
+}
+
+impl Detail {
+    fn of(self, photo: &Luma) -> Luma {
+        match self {
+            Self::Coarse | Self::Normal | Self::Fine => photo.shrunk(self.factor(photo)),
+            Self::Doubled => photo.shrunk(self.factor(photo)).doubled(),
+        }
+    }
+
+    /// Whether a photo is so small that this is what [`Detail::Normal`] is already.
+    fn repeats(self, photo: &Luma) -> bool {
+        match self {
+            Self::Normal | Self::Doubled => false,
+            Self::Coarse | Self::Fine => self.factor(photo) == Self::Normal.factor(photo),
+        }
+    }
+
+    /// By how much a photo is shrunk.
+    fn factor(self, photo: &Luma) -> usize {
+        let side = match self {
+            Self::Coarse => 800,
+            Self::Normal | Self::Doubled => 1_600,
+            Self::Fine => 3_200,
+        };
+        // A photo that is a third too large is still close enough.
+        (photo.longer_side() * 3).div_ceil(side * 4).max(1)
+    }
+}
+
+impl Filter {
+    fn apply(self, view: &Luma) -> Luma {
+        match self {
+            Self::Plain => view.clone(),
+            Self::Sharpened => view.sharpened(2, 2),
+            Self::SharpenedMore => view.sharpened(4, 4),
+            Self::Thresholded => view.thresholded(Self::surroundings(view), 6),
+            Self::Smoothed => view.smoothed(1),
+            Self::SmoothedAndThresholded => view.smoothed(1).thresholded(Self::surroundings(view), 4),
+        }
+    }
+
+    /// The radius, in pixels, of the surroundings that decide what is dark: a few modules of a code.
+    fn surroundings(view: &Luma) -> usize {
+        (view.longer_side() / 64).max(4)
+    }
+}

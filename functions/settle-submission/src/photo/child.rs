@@ -1,0 +1,75 @@
+//! The child process: limits itself, reads one photo from its standard input, and tells what it
+//! finds. Nothing it does, however badly it ends, reaches further than its own exit.
+
+use std::env;
+use std::io::{self, Read, Write};
+use std::ops::ControlFlow;
+use std::process;
+
+use rustix::process::{Resource, Rlimit, setrlimit};
+
+use super::cascade;
+use super::decode::{MAX_BYTES, decode};
+use super::protocol::{JOB_VARIABLE, Job, Line, MAX_TEXT_CHARS, MAX_TEXTS};
+
+/// Reads a photo and ends the process, if it was started to do so by a
+/// [`PhotoReader`](super::PhotoReader); returns at once otherwise. To be called first in `main`,
+/// before any thread. `accepts` says which texts are worth stopping for.
+pub fn serve_if_asked(accepts: fn(&str) -> bool) {
+    let Some(job) = env::var_os(JOB_VARIABLE) else {
+        return;
+    };
+    let served = job
+        .to_str()
+        .ok_or_else(|| io::Error::other("the job is not text"))
+        .and_then(|job| Ok(serde_json::from_str(job)?))
+        .and_then(|job| serve(job, accepts));
+    // The parent sees a lost line as a crash, which is what a failure here is.
+    process::exit(i32::from(served.is_err()));
+}
+
+fn serve(job: Job, accepts: fn(&str) -> bool) -> io::Result<()> {
+    limit(job)?;
+    let mut photo = Vec::new();
+    io::stdin().take(u64::try_from(MAX_BYTES + 1).unwrap_or(u64::MAX)).read_to_end(&mut photo)?;
+    let luma = match decode(&photo) {
+        Ok(luma) => luma,
+        Err(fault) => return tell(&Line::NotDecoded(fault)),
+    };
+    drop(photo);
+    let mut told = Vec::new();
+    cascade::read(luma, job.effort, job.patience, |texts| {
+        for text in texts {
+            if told.contains(&text) || text.chars().count() > MAX_TEXT_CHARS {
+                continue;
+            }
+            // A parent that does not listen any more kills this process anyway.
+            if tell(&Line::Found(text.clone())).is_err() {
+                return ControlFlow::Break(());
+            }
+            told.push(text);
+            if told.len() >= MAX_TEXTS {
+                return ControlFlow::Break(());
+            }
+        }
+        if told.iter().any(|text| accepts(text)) { ControlFlow::Break(()) } else { ControlFlow::Continue(()) }
+    });
+    tell(&Line::Finished)
+}
+
+/// Memory that is written to (not address space, of which every thread reserves much), processor
+/// time, and no core dump: it would hold the photo.
+fn limit(job: Job) -> io::Result<()> {
+    let most = |value| Rlimit { current: Some(value), maximum: Some(value) };
+    setrlimit(Resource::Data, most(job.memory_bytes))?;
+    setrlimit(Resource::Cpu, most(job.cpu_seconds))?;
+    setrlimit(Resource::Core, most(0))?;
+    Ok(())
+}
+
+fn tell(line: &Line) -> io::Result<()> {
+    let mut out = io::stdout().lock();
+    serde_json::to_writer(&mut out, line)?;
+    out.write_all(b"\n")?;
+    out.flush()
+}

@@ -1,0 +1,48 @@
+//! JPEG photos.
+
+use zune_core::bytestream::ZCursor;
+use zune_core::colorspace::ColorSpace;
+use zune_core::options::DecoderOptions;
+use zune_jpeg::JpegDecoder;
+
+use super::super::luma::Luma;
+use super::super::orientation::Orientation;
+use super::{MAX_SIDE, NotDecoded, Samples, Size};
+
+/// Scans of a progressive photo, at most: cameras make about ten, and each costs a pass over all
+/// pixels.
+const MAX_SCANS: usize = 40;
+
+pub(super) fn decode(photo: &[u8]) -> Result<(Luma, Orientation), NotDecoded> {
+    let side = usize::try_from(MAX_SIDE).unwrap_or(usize::MAX);
+    // One more than the limit, so that the refusal is ours and says the size.
+    let options = DecoderOptions::new_safe()
+        .set_max_width(side.max(usize::from(u16::MAX)))
+        .set_max_height(side.max(usize::from(u16::MAX)))
+        .set_strict_mode(false)
+        .jpeg_set_max_scans(MAX_SCANS)
+        .jpeg_set_out_colorspace(ColorSpace::Luma);
+    let mut decoder = JpegDecoder::new_with_options(ZCursor::new(photo), options);
+    decoder.decode_headers().map_err(|_| NotDecoded::Damaged)?;
+    let info = decoder.info().ok_or(NotDecoded::Damaged)?;
+    let size = Size::bounded(u32::from(info.width), u32::from(info.height))?;
+    let samples = match decoder.input_colorspace() {
+        Some(ColorSpace::YCbCr | ColorSpace::Luma) => Samples::Gray,
+        // Four inks, or plain RGB: rare, and only known to the decoder as colours.
+        Some(_) | None => {
+            decoder.set_options(options.jpeg_set_out_colorspace(ColorSpace::RGB));
+            Samples::Rgb
+        }
+    };
+    let decoded = decoder.decode().map_err(|_| NotDecoded::Damaged)?;
+    let orientation = decoder.exif().map_or_else(Orientation::default, |exif| Orientation::from_exif(exif));
+    let mut gray = Vec::new();
+    let gray = match samples {
+        Samples::Gray => decoded,
+        Samples::GrayAlpha | Samples::Rgb | Samples::Rgba => {
+            samples.push_gray(&decoded, &mut gray);
+            gray
+        }
+    };
+    Ok((size.luma(gray)?, orientation))
+}

@@ -1,0 +1,124 @@
+//! From the bytes of a photo to gray pixels. Sizes are read from the headers and bounded before any
+//! pixel is decoded; the file's own first bytes say what it is.
+
+mod jpeg;
+mod png;
+mod webp;
+
+use super::kind::PhotoKind;
+use super::luma::Luma;
+
+/// Bytes of a photo, at most: what the upload accepts.
+pub const MAX_BYTES: usize = 5 * 1024 * 1024;
+
+/// Pixels of a photo, at most: phones make 12 million, some 40. Decoding that many stays well
+/// inside the child's memory.
+pub const MAX_PIXELS: u64 = 40_000_000;
+
+/// Pixels of one side, at most: longer ones are no photo.
+pub const MAX_SIDE: u32 = 16_384;
+
+/// Why a photo could not be decoded.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error, serde::Serialize, serde::Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum NotDecoded {
+    /// More than [`MAX_BYTES`].
+    #[error("the photo is larger than {MAX_BYTES} bytes")]
+    TooManyBytes,
+    /// Neither JPEG nor PNG nor WebP.
+    #[error("the file is no JPEG, PNG or WebP image")]
+    NotAnImage,
+    /// It begins like one, but cannot be decoded.
+    #[error("the photo is damaged")]
+    Damaged,
+    /// More pixels than are decoded.
+    #[error("the photo has {width} x {height} pixels, too many")]
+    TooManyPixels {
+        /// Pixels in a row.
+        width: u32,
+        /// Rows.
+        height: u32,
+    },
+    /// Several pictures.
+    #[error("the photo is an animation")]
+    Animated,
+}
+
+/// The gray pixels of a photo, the right way up, transparent parts as white paper. A JPEG that ends
+/// early gives what is there, the rest gray.
+///
+/// # Errors
+/// As [`NotDecoded`] says; all of them last.
+pub fn decode(photo: &[u8]) -> Result<Luma, NotDecoded> {
+    if photo.len() > MAX_BYTES {
+        return Err(NotDecoded::TooManyBytes);
+    }
+    let (luma, orientation) = match PhotoKind::of(photo) {
+        Some(PhotoKind::Jpeg) => jpeg::decode(photo),
+        Some(PhotoKind::Png) => png::decode(photo),
+        Some(PhotoKind::Webp) => webp::decode(photo),
+        None => Err(NotDecoded::NotAnImage),
+    }?;
+    Ok(luma.turned(orientation))
+}
+
+/// The sides of an image, when it may be decoded.
+#[derive(Clone, Copy)]
+struct Size {
+    width: usize,
+    height: usize,
+}
+
+impl Size {
+    fn bounded(width: u32, height: u32) -> Result<Self, NotDecoded> {
+        if width == 0 || height == 0 {
+            return Err(NotDecoded::Damaged);
+        }
+        if width > MAX_SIDE || height > MAX_SIDE || u64::from(width) * u64::from(height) > MAX_PIXELS {
+            return Err(NotDecoded::TooManyPixels { width, height });
+        }
+        let side = |side: u32| usize::try_from(side).map_err(|_| NotDecoded::Damaged);
+        Ok(Self { width: side(width)?, height: side(height)? })
+    }
+
+    fn luma(self, pixels: Vec<u8>) -> Result<Luma, NotDecoded> {
+        Luma::new(self.width, self.height, pixels).ok_or(NotDecoded::Damaged)
+    }
+}
+
+/// What the samples of one pixel are.
+#[derive(Clone, Copy)]
+enum Samples {
+    Gray,
+    GrayAlpha,
+    Rgb,
+    Rgba,
+}
+
+impl Samples {
+    /// Appends the gray of each pixel; transparent ones lie on white paper.
+    fn push_gray(self, samples: &[u8], gray: &mut Vec<u8>) {
+        match self {
+            Self::Gray => gray.extend_from_slice(samples),
+            Self::GrayAlpha => gray.extend(samples.as_chunks().0.iter().map(|&[g, a]| on_white(g, a))),
+            Self::Rgb => gray.extend(samples.as_chunks().0.iter().map(|&[r, g, b]| brightness(r, g, b))),
+            Self::Rgba => gray
+                .extend(samples.as_chunks().0.iter().map(|&[r, g, b, a]| on_white(brightness(r, g, b), a))),
+        }
+    }
+}
+
+/// Luma of ITU-R BT.601, in 1/256.
+fn brightness(red: u8, green: u8, blue: u8) -> u8 {
+    let sum = 77 * u32::from(red) + 150 * u32::from(green) + 29 * u32::from(blue);
+    u8::try_from(sum / 256).unwrap_or(u8::MAX)
+}
+
+fn on_white(gray: u8, alpha: u8) -> u8 {
+    let (gray, alpha) = (u32::from(gray), u32::from(alpha));
+    u8::try_from((gray * alpha + 255 * (255 - alpha)) / 255).unwrap_or(u8::MAX)
+}
+
+#[cfg(test)]
+#[path = "tests.rs"]
+mod tests;

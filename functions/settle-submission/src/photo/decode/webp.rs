@@ -1,0 +1,86 @@
+//! WebP images. The library allocates by sizes it has not compared yet, so every size in the file is
+//! read and bounded here first.
+
+use std::io::Cursor;
+
+use image_webp::WebPDecoder;
+
+use super::super::luma::Luma;
+use super::super::orientation::Orientation;
+use super::{NotDecoded, Samples, Size};
+
+/// Bytes of `RIFF`, the file's length and `WEBP`.
+const FILE_HEADER_BYTES: usize = 12;
+
+/// The bit of a canvas' flags that says "animation".
+const ANIMATION_FLAG: u8 = 0x02;
+
+/// Bytes of metadata that are read.
+const METADATA_BYTES: usize = 256 * 1024;
+
+pub(super) fn decode(photo: &[u8]) -> Result<(Luma, Orientation), NotDecoded> {
+    for chunk in Chunks(photo.get(FILE_HEADER_BYTES..).unwrap_or_default()) {
+        chunk.check()?;
+    }
+    let mut decoder = WebPDecoder::new(Cursor::new(photo)).map_err(|_| NotDecoded::Damaged)?;
+    if decoder.is_animated() {
+        return Err(NotDecoded::Animated);
+    }
+    let (width, height) = decoder.dimensions();
+    let size = Size::bounded(width, height)?;
+    let samples = if decoder.has_alpha() { Samples::Rgba } else { Samples::Rgb };
+    let mut pixels = vec![0; decoder.output_buffer_size().ok_or(NotDecoded::Damaged)?];
+    decoder.read_image(&mut pixels).map_err(|_| NotDecoded::Damaged)?;
+    let mut gray = Vec::with_capacity(size.width * size.height);
+    samples.push_gray(&pixels, &mut gray);
+    decoder.set_memory_limit(METADATA_BYTES);
+    let exif = decoder.exif_metadata().ok().flatten();
+    let orientation = exif.map_or_else(Orientation::default, |exif| Orientation::from_exif(&exif));
+    Ok((size.luma(gray)?, orientation))
+}
+
+/// The chunks of a RIFF file, as far as it goes.
+struct Chunks<'a>(&'a [u8]);
+
+struct Chunk<'a> {
+    name: &'a [u8],
+    content: &'a [u8],
+}
+
+impl<'a> Iterator for Chunks<'a> {
+    type Item = Chunk<'a>;
+
+    fn next(&mut self) -> Option<Chunk<'a>> {
+        let (name, rest) = self.0.split_at_checked(4)?;
+        let (length, rest) = rest.split_at_checked(4)?;
+        let length = usize::try_from(u32::from_le_bytes(length.try_into().ok()?)).ok()?;
+        let content = rest.get(..length).unwrap_or(rest);
+        // A chunk of odd length is followed by a byte that fills up.
+        self.0 = rest.get(length.checked_add(length % 2)?..).unwrap_or_default();
+        Some(Chunk { name, content })
+    }
+}
+
+impl Chunk<'_> {
+    /// Refuses sizes that are not to be decoded, and animations.
+    fn check(&self) -> Result<(), NotDecoded> {
+        let size = match self.name {
+            b"VP8X" if self.content.first().is_some_and(|flags| flags & ANIMATION_FLAG != 0) => {
+                return Err(NotDecoded::Animated);
+            }
+            b"ANIM" | b"ANMF" => return Err(NotDecoded::Animated),
+            b"VP8X" => self.number(4).zip(self.number(6)).map(|(w, h)| ((w & 0xff_ffff) + 1, (h >> 8) + 1)),
+            b"VP8 " => self.number(6).map(|sides| (sides & 0x3fff, (sides >> 16) & 0x3fff)),
+            b"VP8L" => self.number(1).map(|sides| ((sides & 0x3fff) + 1, ((sides >> 14) & 0x3fff) + 1)),
+            _ => return Ok(()),
+        };
+        let (width, height) = size.ok_or(NotDecoded::Damaged)?;
+        Size::bounded(width, height).map(|_| ())
+    }
+
+    /// Four bytes as a little-endian number.
+    fn number(&self, start: usize) -> Option<u32> {
+        let bytes = self.content.get(start..start + 4)?;
+        Some(u32::from_le_bytes(bytes.try_into().ok()?))
+    }
+}

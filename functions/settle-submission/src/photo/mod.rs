@@ -1,0 +1,55 @@
+//! Reads the QR codes out of a photo of a receipt.
+//!
+//! Photos come from anyone and the readers are not to be trusted with them: either may take for
+//! ever, panic or ask for all memory. So every photo is read by a child process of the same program
+//! ([`PhotoReader`] starts it, [`serve_if_asked`] is the child), with limits of its own.
+//!
+//! In the child: [`kind`] says what the bytes are, [`decode`] bounds their size and makes gray
+//! pixels ([`luma`]) of them, the right way up ([`orientation`]); [`cascade`] gives views of these
+//! to two [`readers`], until a text is accepted.
+
+pub mod cascade;
+mod child;
+pub mod decode;
+pub mod kind;
+pub mod luma;
+pub mod orientation;
+mod parent;
+mod protocol;
+pub mod readers;
+
+use std::io;
+
+pub use child::serve_if_asked;
+pub use decode::NotDecoded;
+pub use parent::{Limits, PhotoReader};
+
+/// Why a photo gave no text.
+#[derive(Debug, thiserror::Error)]
+pub enum Unreadable {
+    /// Its bytes are no image that is read.
+    #[error("the photo cannot be decoded")]
+    NotDecoded(#[from] NotDecoded),
+    /// No code was found, by any means.
+    #[error("there is no readable QR code in the photo")]
+    NoQrCode,
+    /// Time ran out before anything was found.
+    #[error("the photo took too long to read")]
+    TooSlow,
+    /// The child ended without a word: a crash, or memory ran out.
+    #[error("reading the photo crashed")]
+    Crashed,
+    /// No child could be started.
+    #[error("no process could be started to read the photo")]
+    Io(#[from] io::Error),
+}
+
+impl Unreadable {
+    /// Whether reading the same photo again would end in the same way.
+    pub fn is_lasting(&self) -> bool {
+        match self {
+            Self::NotDecoded(_) | Self::NoQrCode | Self::TooSlow | Self::Crashed => true,
+            Self::Io(_) => false,
+        }
+    }
+}

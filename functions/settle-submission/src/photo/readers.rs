@@ -1,0 +1,182 @@
+//! The two QR readers. Either may take for ever or panic on some image, so they are run with
+//! patience and on a thread of their own, in a process that can be killed.
+
+use std::sync::Arc;
+use std::sync::mpsc::{RecvTimeoutError, sync_channel};
+use std::thread;
+use std::time::Duration;
+
+use rqrr::{Grid, PreparedImage, SimpleGrid};
+use rxing::common::{BitMatrix, DetectorRXingResult, HybridBinarizer};
+use rxing::multi::qrcode::detector::MultiDetector;
+use rxing::qrcode::cpp_port::detector::{FindFinderPatterns, GenerateFinderPatternSets, SampleQR};
+use rxing::{Binarizer, DecodeHints, Luma8Source};
+
+use super::luma::Luma;
+
+/// Which reader.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Reader {
+    /// `rqrr`: quick, reads flat codes in even light.
+    Light,
+    /// `rxing`, which finds and straightens what `rqrr` does not. Only its detectors are used: its
+    /// own text decoding needs character tables that are not built in.
+    Strong,
+}
+
+/// How a reader's turn ended.
+#[derive(Debug, PartialEq, Eq)]
+pub enum Turn {
+    /// With these texts; none when it found nothing.
+    Read(Vec<String>),
+    /// It panicked, or was still busy when patience ended: it is not to be asked again.
+    GaveUp,
+}
+
+/// Groups of three finder patterns that are tried in one image: a photo of ten codes has some
+/// dozens, a page of checkered cloth thousands.
+const MAX_PATTERN_GROUPS: usize = 300;
+
+impl Reader {
+    /// Reads `view` of an image, for so long at most. A reader that is still busy then stays so on
+    /// its thread until the process ends.
+    pub fn read_with_patience<V>(self, photo: &Arc<Luma>, view: V, patience: Duration) -> Turn
+    where
+        V: FnOnce(&Luma) -> Luma + Send + 'static,
+    {
+        let (answer, turn) = sync_channel(1);
+        let photo = Arc::clone(photo);
+        let started = thread::Builder::new().spawn(move || {
+            // Nobody waits any more when sending fails.
+            drop(answer.send(self.read(&view(&photo))));
+        });
+        match started.map(|_thread| turn.recv_timeout(patience)) {
+            Ok(Ok(texts)) => Turn::Read(texts),
+            Ok(Err(RecvTimeoutError::Timeout | RecvTimeoutError::Disconnected)) | Err(_) => Turn::GaveUp,
+        }
+    }
+
+    /// The texts of all codes that this reader finds, each as often as it finds it. May panic, and
+    /// may not return.
+    fn read(self, image: &Luma) -> Vec<String> {
+        match self {
+            Self::Light => light(image),
+            Self::Strong => strong(image),
+        }
+    }
+}
+
+fn light(image: &Luma) -> Vec<String> {
+    let pixel = |x, y| image.pixel(x, y);
+    let mut prepared = PreparedImage::prepare_from_greyscale(image.width(), image.height(), pixel);
+    prepared.detect_grids().iter().filter_map(|grid| text_of(|out| grid.decode_to(out).is_ok())).collect()
+}
+
+fn strong(image: &Luma) -> Vec<String> {
+    let sides = u32::try_from(image.width()).ok().zip(u32::try_from(image.height()).ok());
+    let Some(source) =
+        sides.and_then(|(width, height)| Luma8Source::new_with_slice(image.pixels(), width, height).ok())
+    else {
+        return Vec::new();
+    };
+    let binarizer = HybridBinarizer::new(source);
+    let Ok(bits) = binarizer.get_black_matrix() else {
+        return Vec::new();
+    };
+    let mut texts = by_concentric_patterns(bits);
+    if texts.is_empty() {
+        texts = by_finder_patterns(bits);
+    }
+    texts
+}
+
+/// The detector that traces the edges of the patterns.
+fn by_concentric_patterns(bits: &BitMatrix) -> Vec<String> {
+    let try_harder = true;
+    let no_least_module_size = 0;
+    let mut patterns = FindFinderPatterns(bits, try_harder, no_least_module_size);
+    let mut used = Vec::new();
+    let mut texts = Vec::new();
+    for group in GenerateFinderPatternSets(&mut patterns).iter().take(MAX_PATTERN_GROUPS) {
+        let corners = [group.bl, group.tl, group.tr];
+        if corners.iter().any(|corner| used.contains(corner)) {
+            continue;
+        }
+        if let Some(text) = SampleQR(bits, group).ok().and_then(|code| text_of_modules(code.getBits())) {
+            used.extend(corners);
+            texts.push(text);
+        }
+    }
+    texts
+}
+
+/// The older detector, which finds some codes that the other one does not.
+fn by_finder_patterns(bits: &BitMatrix) -> Vec<String> {
+    let hints = DecodeHints { TryHarder: Some(true), ..DecodeHints::default() };
+    let codes = MultiDetector::new(bits).detectMulti(&hints).unwrap_or_default();
+    codes.iter().filter_map(|code| text_of_modules(code.getBits())).collect()
+}
+
+/// Decodes the modules of a code that one reader straightened with the other, which gives bytes.
+fn text_of_modules(modules: &BitMatrix) -> Option<String> {
+    if modules.width() != modules.height() {
+        return None;
+    }
+    let is_black = |x, y| match (u32::try_from(x), u32::try_from(y)) {
+        (Ok(x), Ok(y)) => modules.get(x, y),
+        (Err(_), _) | (_, Err(_)) => false,
+    };
+    let side = usize::try_from(modules.width()).ok()?;
+    let grid = Grid::new(SimpleGrid::from_func(side, is_black));
+    text_of(|out| grid.decode_to(out).is_ok())
+}
+
+/// The text that `decode` writes, when it succeeds and the text is UTF-8.
+fn text_of(decode: impl FnOnce(&mut Vec<u8>) -> bool) -> Option<String> {
+    let mut bytes = Vec::new();
+    if decode(&mut bytes) { String::from_utf8(bytes).ok() } else { None }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn blank() -> Arc<Luma> {
+        Arc::new(Luma::new(64, 64, vec![255; 64 * 64]).expect("an image"))
+    }
+
+    #[test]
+    fn blank_paper_holds_no_code() {
+        for reader in [Reader::Light, Reader::Strong] {
+            let turn = reader.read_with_patience(&blank(), Luma::clone, Duration::from_secs(20));
+            assert_eq!(turn, Turn::Read(Vec::new()), "{reader:?}");
+        }
+    }
+
+    #[test]
+    fn the_smallest_images_hold_no_code() {
+        for reader in [Reader::Light, Reader::Strong] {
+            for (width, height) in [(1, 1), (1, 40), (40, 1), (2, 3)] {
+                let image = Arc::new(Luma::new(width, height, vec![0; width * height]).expect("an image"));
+                let turn = reader.read_with_patience(&image, Luma::clone, Duration::from_secs(20));
+                assert!(matches!(turn, Turn::GaveUp) || turn == Turn::Read(Vec::new()));
+            }
+        }
+    }
+
+    #[test]
+    fn a_reader_that_panics_gave_up() {
+        let turn =
+            Reader::Light.read_with_patience(&blank(), |_| panic!("as rqrr may"), Duration::from_secs(20));
+        assert_eq!(turn, Turn::GaveUp);
+    }
+
+    #[test]
+    fn a_reader_that_hangs_gave_up() {
+        let forever = |_: &Luma| loop {
+            thread::park();
+        };
+        let turn = Reader::Light.read_with_patience(&blank(), forever, Duration::from_millis(10));
+        assert_eq!(turn, Turn::GaveUp);
+    }
+}

@@ -1,0 +1,93 @@
+//! A bucket in a folder: one file for each object. Its first line is what is known of the object, in
+//! JSON; its bytes follow. The name is a digest of the key, so that no key leads out of the folder or is
+//! too long for a file name.
+
+use std::fmt::Write as _;
+use std::fs::{self, File};
+use std::io::{self, BufRead, BufReader, Write};
+use std::path::{Path, PathBuf};
+
+use bytes::Bytes;
+use s3s::crypto::{Checksum, Sha256};
+
+use crate::s3::store::Object;
+
+/// What the names of whole objects end with.
+const WHOLE: &str = "object";
+/// The name of the one being written; there is never more than one.
+const UNFINISHED: &str = "unfinished";
+
+/// The folder of one bucket.
+pub(super) struct Folder(PathBuf);
+
+impl Folder {
+    /// Makes the folder if it is missing, and removes what a write that never ended left in it.
+    pub(super) fn open(path: PathBuf) -> io::Result<Self> {
+        fs::create_dir_all(&path)?;
+        match fs::remove_file(path.join(UNFINISHED)) {
+            Err(error) if error.kind() != io::ErrorKind::NotFound => Err(error),
+            Ok(()) | Err(_) => Ok(Self(path)),
+        }
+    }
+
+    /// All objects.
+    pub(super) fn objects(&self) -> io::Result<Vec<Object>> {
+        let mut objects = Vec::new();
+        for entry in fs::read_dir(&self.0)? {
+            let path = entry?.path();
+            if path.extension().is_some_and(|extension| extension == WHOLE) {
+                objects.push(read_first_line(&path)?);
+            }
+        }
+        Ok(objects)
+    }
+
+    /// Writes an object, in place of the one under its key. Whoever reads sees the one or the other.
+    pub(super) fn write(&self, object: &Object, bytes: &[u8]) -> io::Result<()> {
+        let unfinished = self.0.join(UNFINISHED);
+        let mut file = File::create(&unfinished)?;
+        file.write_all(&serde_json::to_vec(object)?)?;
+        file.write_all(b"\n")?;
+        file.write_all(bytes)?;
+        fs::rename(unfinished, self.path(&object.key))
+    }
+
+    /// The bytes of an object.
+    pub(super) fn read(&self, key: &str) -> io::Result<Bytes> {
+        let path = self.path(key);
+        let mut bytes = Bytes::from(fs::read(&path)?);
+        match bytes.iter().position(|byte| *byte == b'\n') {
+            Some(end) => Ok(bytes.split_off(end.saturating_add(1))),
+            None => Err(not_ours(&path)),
+        }
+    }
+
+    pub(super) fn delete(&self, key: &str) -> io::Result<()> {
+        fs::remove_file(self.path(key))
+    }
+
+    fn path(&self, key: &str) -> PathBuf {
+        let digest = hexadecimal(Sha256::checksum(key.as_bytes()).as_ref());
+        self.0.join(digest).with_extension(WHOLE)
+    }
+}
+
+fn read_first_line(path: &Path) -> io::Result<Object> {
+    let mut line = Vec::new();
+    BufReader::new(File::open(path)?).read_until(b'\n', &mut line)?;
+    serde_json::from_slice(&line).map_err(|_| not_ours(path))
+}
+
+fn not_ours(path: &Path) -> io::Error {
+    let message = format!("{} is not an object of the local stack; move it away", path.display());
+    io::Error::new(io::ErrorKind::InvalidData, message)
+}
+
+/// Bytes as lower case hexadecimal digits.
+pub(super) fn hexadecimal(bytes: &[u8]) -> String {
+    bytes.iter().fold(String::new(), |mut digits, byte| {
+        // Writing to a string never fails.
+        let _ = write!(digits, "{byte:02x}");
+        digits
+    })
+}

@@ -1,0 +1,226 @@
+//! The operations of S3 that the service uses; all others are answered with `NotImplemented`.
+
+use std::collections::BTreeMap;
+use std::sync::Arc;
+use std::time::SystemTime;
+
+use bytes::Bytes;
+use s3s::dto::{
+    DeleteObjectInput, DeleteObjectOutput, ETag, ETagCondition, GetObjectInput, GetObjectOutput,
+    HeadObjectInput, HeadObjectOutput, ListObjectsV2Input, ListObjectsV2Output, Metadata, Object as Entry,
+    PutObjectInput, PutObjectOutput, StreamingBlob, Timestamp,
+};
+use s3s::{Body, S3Error, S3Request, S3Response, S3Result, s3_error};
+use tokio::sync::mpsc;
+
+use crate::loopback::WallClock;
+use crate::s3::store::{self, Object, Refusal, Store, Write};
+use crate::s3::{ObjectCreated, body};
+
+/// What S3 takes a content without a type for.
+const NO_TYPE: &str = "binary/octet-stream";
+/// Keys of a page when the caller doesn't say, and at most.
+const PAGE: usize = 1000;
+
+/// The objects, behind the operations.
+pub(super) struct Objects {
+    pub(super) store: Arc<Store>,
+    pub(super) created: mpsc::UnboundedSender<ObjectCreated>,
+    pub(super) now: WallClock,
+}
+
+impl Objects {
+    /// Does something with the store, where waiting for the disk holds nobody up. Once begun it is done
+    /// to its end, also when the caller has gone.
+    async fn store<T: Send + 'static>(
+        &self,
+        work: impl FnOnce(&Store) -> Result<T, Refusal> + Send + 'static,
+    ) -> S3Result<T> {
+        let store = Arc::clone(&self.store);
+        let done = tokio::task::spawn_blocking(move || work(&store)).await;
+        done.map_err(S3Error::internal_error)?.map_err(refused)
+    }
+}
+
+#[async_trait::async_trait]
+impl s3s::S3 for Objects {
+    async fn put_object(
+        &self,
+        mut request: S3Request<PutObjectInput>,
+    ) -> S3Result<S3Response<PutObjectOutput>> {
+        let write = write(&request.input)?;
+        let bytes = body::read(&mut request).await?;
+        let PutObjectInput { bucket, key, content_type, metadata, .. } = request.input;
+        let object = Object {
+            key,
+            content_type: content_type.unwrap_or_else(|| NO_TYPE.to_owned()),
+            metadata: metadata.unwrap_or_default().into_iter().collect(),
+            etag: store::etag(&bytes),
+            size: u64::try_from(bytes.len()).map_err(S3Error::internal_error)?,
+            last_modified: (self.now)(),
+        };
+        let created = self.created.clone();
+        let etag = ETag::Strong(object.etag.clone());
+        self.store(move |store| {
+            let event = event(&bucket, &object);
+            store.put(&bucket, object, bytes, write)?;
+            // An error means that nobody listens.
+            let _ = created.send(event);
+            Ok(())
+        })
+        .await?;
+        Ok(S3Response::new(PutObjectOutput { e_tag: Some(etag), ..Default::default() }))
+    }
+
+    async fn get_object(&self, request: S3Request<GetObjectInput>) -> S3Result<S3Response<GetObjectOutput>> {
+        let GetObjectInput { bucket, key, range, .. } = request.input;
+        let (object, bytes) = self.store(move |store| store.get(&bucket, &key)).await?;
+        let (bytes, content_range) = match range {
+            Some(range) => {
+                let (part, place) = part(&bytes, range)?;
+                (part, Some(place))
+            }
+            None => (bytes, None),
+        };
+        Ok(S3Response::new(GetObjectOutput {
+            accept_ranges: Some("bytes".to_owned()),
+            content_length: Some(length(bytes.len())?),
+            content_range,
+            content_type: Some(object.content_type.clone()),
+            e_tag: Some(ETag::Strong(object.etag.clone())),
+            last_modified: Some(last_modified(&object)),
+            metadata: metadata(&object.metadata),
+            body: Some(StreamingBlob::from(Body::from(bytes))),
+            ..Default::default()
+        }))
+    }
+
+    async fn head_object(
+        &self,
+        request: S3Request<HeadObjectInput>,
+    ) -> S3Result<S3Response<HeadObjectOutput>> {
+        let HeadObjectInput { bucket, key, .. } = request.input;
+        let object = self.store(move |store| store.head(&bucket, &key)).await?;
+        Ok(S3Response::new(HeadObjectOutput {
+            accept_ranges: Some("bytes".to_owned()),
+            content_length: Some(length(object.size)?),
+            content_type: Some(object.content_type.clone()),
+            e_tag: Some(ETag::Strong(object.etag.clone())),
+            last_modified: Some(last_modified(&object)),
+            metadata: metadata(&object.metadata),
+            ..Default::default()
+        }))
+    }
+
+    async fn delete_object(
+        &self,
+        request: S3Request<DeleteObjectInput>,
+    ) -> S3Result<S3Response<DeleteObjectOutput>> {
+        let DeleteObjectInput { bucket, key, .. } = request.input;
+        self.store(move |store| store.delete(&bucket, &key)).await?;
+        Ok(S3Response::new(DeleteObjectOutput::default()))
+    }
+
+    /// The key that a page ends with is the token of the next one.
+    async fn list_objects_v2(
+        &self,
+        request: S3Request<ListObjectsV2Input>,
+    ) -> S3Result<S3Response<ListObjectsV2Output>> {
+        let input = request.input;
+        if input.delimiter.is_some() {
+            return Err(s3_error!(NotImplemented, "The local S3 lists by prefix, without a delimiter"));
+        }
+        let most = match input.max_keys {
+            Some(most) => usize::try_from(most).map_err(|_| s3_error!(InvalidArgument))?.min(PAGE),
+            None => PAGE,
+        };
+        let after =
+            input.continuation_token.clone().or_else(|| input.start_after.clone()).unwrap_or_default();
+        let (bucket, prefix) = (input.bucket.clone(), input.prefix.clone().unwrap_or_default());
+        let (objects, more) = self.store(move |store| store.list(&bucket, &prefix, &after, most)).await?;
+        let next = objects.last().filter(|_| more).map(|object| object.key.clone());
+        Ok(S3Response::new(ListObjectsV2Output {
+            name: Some(input.bucket),
+            prefix: input.prefix,
+            start_after: input.start_after,
+            continuation_token: input.continuation_token,
+            max_keys: Some(i32::try_from(most).map_err(S3Error::internal_error)?),
+            key_count: Some(i32::try_from(objects.len()).map_err(S3Error::internal_error)?),
+            is_truncated: Some(next.is_some()),
+            next_continuation_token: next,
+            contents: Some(objects.iter().map(|object| entry(object)).collect::<S3Result<_>>()?),
+            ..Default::default()
+        }))
+    }
+}
+
+/// What the conditions of a PUT ask for. S3 knows more of them than this one does.
+fn write(input: &PutObjectInput) -> S3Result<Write> {
+    match (&input.if_none_match, &input.if_match) {
+        (None, None) => Ok(Write::Always),
+        (Some(ETagCondition::Any), None) => Ok(Write::First),
+        (Some(ETagCondition::ETag(_)), None) | (_, Some(_)) => {
+            Err(s3_error!(NotImplemented, "The only condition of a PUT is If-None-Match: *"))
+        }
+    }
+}
+
+/// A part of some bytes, and where in them it is. No part of nothing can be had.
+fn part(bytes: &Bytes, range: s3s::dto::Range) -> S3Result<(Bytes, String)> {
+    let whole = u64::try_from(bytes.len()).map_err(S3Error::internal_error)?;
+    let place = range.check(whole)?;
+    if place.is_empty() {
+        return Err(s3_error!(InvalidRange));
+    }
+    let start = usize::try_from(place.start).map_err(S3Error::internal_error)?;
+    let end = usize::try_from(place.end).map_err(S3Error::internal_error)?;
+    let last = place.end.saturating_sub(1);
+    Ok((bytes.slice(start..end), format!("bytes {}-{last}/{whole}", place.start)))
+}
+
+fn event(bucket: &str, object: &Object) -> ObjectCreated {
+    ObjectCreated {
+        bucket: bucket.to_owned(),
+        key: object.key.clone(),
+        size: object.size,
+        etag: object.etag.clone(),
+        time: object.last_modified,
+    }
+}
+
+fn entry(object: &Object) -> S3Result<Entry> {
+    Ok(Entry {
+        key: Some(object.key.clone()),
+        size: Some(length(object.size)?),
+        e_tag: Some(ETag::Strong(object.etag.clone())),
+        last_modified: Some(last_modified(object)),
+        ..Default::default()
+    })
+}
+
+fn length<L>(length: L) -> S3Result<i64>
+where
+    i64: TryFrom<L, Error: std::error::Error + Send + Sync + 'static>,
+{
+    i64::try_from(length).map_err(S3Error::internal_error)
+}
+
+fn last_modified(object: &Object) -> Timestamp {
+    Timestamp::from(SystemTime::from(object.last_modified))
+}
+
+fn metadata(metadata: &BTreeMap<String, String>) -> Option<Metadata> {
+    let metadata: Metadata = metadata.clone().into_iter().collect();
+    Some(metadata).filter(|metadata| !metadata.is_empty())
+}
+
+fn refused(refusal: Refusal) -> S3Error {
+    match refusal {
+        Refusal::NoSuchBucket => s3_error!(NoSuchBucket, "The specified bucket does not exist"),
+        Refusal::NoSuchKey => s3_error!(NoSuchKey, "The specified key does not exist."),
+        Refusal::Exists => {
+            s3_error!(PreconditionFailed, "At least one of the pre-conditions you specified did not hold")
+        }
+        Refusal::Io(error) => S3Error::internal_error(error),
+    }
+}

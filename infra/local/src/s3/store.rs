@@ -1,0 +1,188 @@
+//! The objects. Everything happens under one lock, so that of many writers who all want to be first,
+//! exactly one is.
+
+use std::collections::BTreeMap;
+use std::io;
+use std::path::PathBuf;
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+
+use bytes::Bytes;
+use jiff::Timestamp;
+use serde::{Deserialize, Serialize};
+
+use crate::s3::files::{self, Folder};
+
+/// What is known of an object besides its bytes.
+#[derive(Clone, Debug, Deserialize, Serialize)]
+pub(super) struct Object {
+    pub(super) key: String,
+    pub(super) content_type: String,
+    /// What `x-amz-meta-` headers said, by their names without it.
+    pub(super) metadata: BTreeMap<String, String>,
+    pub(super) etag: String,
+    pub(super) size: u64,
+    pub(super) last_modified: Timestamp,
+}
+
+/// When a write is done.
+#[derive(Clone, Copy, Debug)]
+pub(super) enum Write {
+    Always,
+    /// Only if there is no object under the key.
+    First,
+}
+
+/// Why the store does not do it.
+#[derive(Debug)]
+pub(super) enum Refusal {
+    NoSuchBucket,
+    NoSuchKey,
+    /// A first write, and there is an object.
+    Exists,
+    Io(io::Error),
+}
+
+impl From<io::Error> for Refusal {
+    fn from(error: io::Error) -> Self {
+        Self::Io(error)
+    }
+}
+
+/// Where the bytes of an object are.
+enum Content {
+    Memory(Bytes),
+    File,
+}
+
+struct Stored {
+    object: Arc<Object>,
+    content: Content,
+}
+
+#[derive(Default)]
+struct Bucket {
+    folder: Option<Folder>,
+    /// By key, in the order in which they are listed.
+    stored: BTreeMap<String, Stored>,
+}
+
+/// All buckets.
+pub(super) struct Store {
+    buckets: Mutex<BTreeMap<String, Bucket>>,
+}
+
+impl Store {
+    /// Opens the buckets, with what a folder holds of them.
+    pub(super) fn open(names: Vec<String>, folder: Option<PathBuf>) -> io::Result<Self> {
+        let mut buckets = BTreeMap::new();
+        for name in names {
+            if !s3s::path::check_bucket_name(&name) {
+                let message = format!("{name:?} is not a bucket name");
+                return Err(io::Error::new(io::ErrorKind::InvalidInput, message));
+            }
+            let bucket = match &folder {
+                Some(folder) => Bucket::open(Folder::open(folder.join(&name))?)?,
+                None => Bucket::default(),
+            };
+            buckets.insert(name, bucket);
+        }
+        Ok(Self { buckets: Mutex::new(buckets) })
+    }
+
+    pub(super) fn put(
+        &self,
+        bucket: &str,
+        object: Object,
+        bytes: Bytes,
+        write: Write,
+    ) -> Result<(), Refusal> {
+        let mut buckets = self.lock();
+        let bucket = buckets.get_mut(bucket).ok_or(Refusal::NoSuchBucket)?;
+        match write {
+            Write::First if bucket.stored.contains_key(&object.key) => return Err(Refusal::Exists),
+            Write::First | Write::Always => {}
+        }
+        let content = match &bucket.folder {
+            Some(folder) => {
+                folder.write(&object, &bytes)?;
+                Content::File
+            }
+            None => Content::Memory(bytes),
+        };
+        bucket.stored.insert(object.key.clone(), Stored { object: Arc::new(object), content });
+        Ok(())
+    }
+
+    pub(super) fn head(&self, bucket: &str, key: &str) -> Result<Arc<Object>, Refusal> {
+        let buckets = self.lock();
+        let bucket = buckets.get(bucket).ok_or(Refusal::NoSuchBucket)?;
+        bucket.stored.get(key).map(|stored| Arc::clone(&stored.object)).ok_or(Refusal::NoSuchKey)
+    }
+
+    pub(super) fn get(&self, bucket: &str, key: &str) -> Result<(Arc<Object>, Bytes), Refusal> {
+        let buckets = self.lock();
+        let bucket = buckets.get(bucket).ok_or(Refusal::NoSuchBucket)?;
+        let stored = bucket.stored.get(key).ok_or(Refusal::NoSuchKey)?;
+        let bytes = match (&stored.content, &bucket.folder) {
+            (Content::Memory(bytes), _) => bytes.clone(),
+            (Content::File, Some(folder)) => folder.read(key)?,
+            (Content::File, None) => return Err(Refusal::NoSuchKey),
+        };
+        Ok((Arc::clone(&stored.object), bytes))
+    }
+
+    /// Deletes an object, if there is one.
+    pub(super) fn delete(&self, bucket: &str, key: &str) -> Result<(), Refusal> {
+        let mut buckets = self.lock();
+        let bucket = buckets.get_mut(bucket).ok_or(Refusal::NoSuchBucket)?;
+        if !bucket.stored.contains_key(key) {
+            return Ok(());
+        }
+        if let Some(folder) = &bucket.folder {
+            folder.delete(key)?;
+        }
+        bucket.stored.remove(key);
+        Ok(())
+    }
+
+    /// The objects whose keys start with a prefix and come after a key, in order of their keys, and
+    /// whether there are more than this many.
+    pub(super) fn list(
+        &self,
+        bucket: &str,
+        prefix: &str,
+        after: &str,
+        most: usize,
+    ) -> Result<(Vec<Arc<Object>>, bool), Refusal> {
+        let buckets = self.lock();
+        let bucket = buckets.get(bucket).ok_or(Refusal::NoSuchBucket)?;
+        let mut matching = bucket
+            .stored
+            .values()
+            .map(|stored| &stored.object)
+            .filter(|object| object.key.starts_with(prefix) && object.key.as_str() > after);
+        let page = matching.by_ref().take(most).cloned().collect();
+        Ok((page, matching.next().is_some()))
+    }
+
+    /// A writer that panicked leaves whole objects behind: each is written by one insertion.
+    fn lock(&self) -> MutexGuard<'_, BTreeMap<String, Bucket>> {
+        self.buckets.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+impl Bucket {
+    fn open(folder: Folder) -> io::Result<Self> {
+        let objects = folder.objects()?;
+        let stored = objects
+            .into_iter()
+            .map(|object| (object.key.clone(), Stored { object: Arc::new(object), content: Content::File }));
+        Ok(Self { stored: stored.collect(), folder: Some(folder) })
+    }
+}
+
+/// The ETag of some bytes, as S3 has it for an object written at once.
+pub(super) fn etag(bytes: &[u8]) -> String {
+    use s3s::crypto::{Checksum, Md5};
+    files::hexadecimal(Md5::checksum(bytes).as_ref())
+}

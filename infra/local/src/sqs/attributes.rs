@@ -1,0 +1,53 @@
+//! The attributes of queues and messages: text by name, and only those that were asked for.
+
+use std::collections::BTreeMap;
+use std::time::Duration;
+
+use crate::sqs::queues::{Counts, Message};
+use crate::sqs::refusal::{Kind, Refusal};
+
+/// Attributes by name.
+pub(super) type Attributes = BTreeMap<&'static str, String>;
+
+/// Asks for all attributes.
+const ALL: &str = "All";
+
+/// The attributes of a queue.
+pub(super) fn of_queue(
+    asked: &[String],
+    counts: Counts,
+    visibility: Duration,
+) -> Result<Attributes, Refusal> {
+    let mut attributes = Attributes::from([
+        ("ApproximateNumberOfMessages", counts.visible.to_string()),
+        ("ApproximateNumberOfMessagesDelayed", counts.delayed.to_string()),
+        ("ApproximateNumberOfMessagesNotVisible", counts.in_flight.to_string()),
+        ("VisibilityTimeout", visibility.as_secs().to_string()),
+    ]);
+    let known = |name: &String| name == ALL || attributes.contains_key(name.as_str());
+    if let Some(unknown) = asked.iter().find(|name| !known(name)) {
+        return Err(Refusal::new(Kind::InvalidAttributeName, format!("Unknown Attribute {unknown}.")));
+    }
+    keep(&mut attributes, asked);
+    Ok(attributes)
+}
+
+/// The attributes of a received message. Names that no message here has are passed over, as SQS passes
+/// over those that a message lacks.
+pub(super) fn of_message(asked: &[String], message: &Message) -> Attributes {
+    let first_received = message.first_received.unwrap_or(message.sent);
+    let mut attributes = Attributes::from([
+        ("ApproximateFirstReceiveTimestamp", first_received.as_millisecond().to_string()),
+        ("ApproximateReceiveCount", message.receives.to_string()),
+        ("SenderId", "local".to_owned()),
+        ("SentTimestamp", message.sent.as_millisecond().to_string()),
+    ]);
+    keep(&mut attributes, asked);
+    attributes
+}
+
+fn keep(attributes: &mut Attributes, asked: &[String]) {
+    if !asked.iter().any(|name| name == ALL) {
+        attributes.retain(|name, _| asked.iter().any(|asked| asked == name));
+    }
+}

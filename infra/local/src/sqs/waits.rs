@@ -1,0 +1,162 @@
+//! Tests of receivers that wait: what wakes them, and when. Time stands still but for what is waited
+//! for.
+
+use std::sync::Arc;
+use std::time::Duration;
+
+use axum::body::{Bytes, to_bytes};
+use axum::extract::State;
+use axum::http::HeaderMap;
+use jiff::Timestamp;
+use serde_json::{Value, json};
+use tokio::task::JoinHandle;
+use tokio::time::Instant;
+
+use crate::sqs::{Options, QueueOptions, Shared, Sqs, actions};
+
+async fn queues() -> Sqs {
+    let queue = |name: &str, dead_letter| QueueOptions {
+        name: name.to_owned(),
+        visibility: Duration::from_secs(30),
+        dead_letter,
+    };
+    let queues = vec![queue("work", Some(("dead".to_owned(), 1))), queue("dead", None)];
+    let now = Arc::new(|| Timestamp::UNIX_EPOCH);
+    Sqs::serve(Options { queues, now, port: 0 }).await.unwrap()
+}
+
+async fn ask(shared: Arc<Shared>, action: &str, request: Value) -> Value {
+    let target = format!("AmazonSQS.{action}").parse().unwrap();
+    let headers = HeaderMap::from_iter([("x-amz-target".parse().unwrap(), target)]);
+    let response = actions::serve(State(shared), headers, Bytes::from(request.to_string())).await;
+    let body = to_bytes(response.into_body(), usize::MAX).await.unwrap();
+    if body.is_empty() { Value::Null } else { serde_json::from_slice(&body).unwrap() }
+}
+
+async fn send(sqs: &Sqs, delay_seconds: u64) {
+    let request = json!({ "QueueUrl": "work", "MessageBody": "one", "DelaySeconds": delay_seconds });
+    ask(Arc::clone(&sqs.shared), "SendMessage", request).await;
+}
+
+/// Receives from a queue for up to 20 seconds: the receipt handle, and after how long it came.
+fn receive(sqs: &Sqs, queue: &'static str) -> JoinHandle<(Option<String>, Duration)> {
+    let shared = Arc::clone(&sqs.shared);
+    tokio::spawn(async move {
+        let start = Instant::now();
+        let reply = ask(shared, "ReceiveMessage", json!({ "QueueUrl": queue, "WaitTimeSeconds": 20 })).await;
+        let handle = reply["Messages"][0]["ReceiptHandle"].as_str().map(str::to_owned);
+        (handle, start.elapsed())
+    })
+}
+
+/// Returns once this many receivers wait.
+async fn waiting(sqs: &Sqs, receivers: usize) {
+    while sqs.shared.changed.receiver_count() < receivers {
+        tokio::task::yield_now().await;
+    }
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_sent_message_wakes_one_of_two_receivers() {
+    let sqs = queues().await;
+    let receivers = (receive(&sqs, "work"), receive(&sqs, "work"));
+    waiting(&sqs, 2).await;
+    send(&sqs, 0).await;
+    let (first, second) = (receivers.0.await.unwrap(), receivers.1.await.unwrap());
+    let (got, missed) = if first.0.is_some() { (first, second) } else { (second, first) };
+    assert!(got.0.is_some());
+    assert_eq!(got.1, Duration::ZERO);
+    assert_eq!(missed.0, None);
+    assert_eq!(missed.1.as_secs(), 20);
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_delayed_message_comes_in_the_middle_of_a_wait() {
+    let sqs = queues().await;
+    send(&sqs, 5).await;
+    let (handle, after) = receive(&sqs, "work").await.unwrap();
+    assert!(handle.is_some());
+    assert_eq!(after.as_secs(), 5);
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_message_that_was_given_up_comes_in_the_middle_of_a_wait() {
+    let sqs = queues().await;
+    send(&sqs, 0).await;
+    let handle = receive(&sqs, "work").await.unwrap().0.unwrap();
+    let receiver = receive(&sqs, "dead");
+    waiting(&sqs, 1).await;
+    let request = json!({ "QueueUrl": "work", "ReceiptHandle": handle, "VisibilityTimeout": 0 });
+    assert_eq!(ask(Arc::clone(&sqs.shared), "ChangeMessageVisibility", request).await, Value::Null);
+    let (handle, after) = receiver.await.unwrap();
+    assert!(handle.is_some(), "it was received as often as it may be, so it is dead");
+    assert_eq!(after, Duration::ZERO);
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_message_that_dies_in_the_middle_of_a_wait_comes_to_the_dead_letter_queue() {
+    let sqs = queues().await;
+    send(&sqs, 0).await;
+    assert!(receive(&sqs, "work").await.unwrap().0.is_some());
+    tokio::time::advance(Duration::from_secs(15)).await;
+    let (handle, after) = receive(&sqs, "dead").await.unwrap();
+    assert!(handle.is_some());
+    assert_eq!(after.as_secs(), 15);
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_message_that_is_sent_and_dies_in_the_middle_of_a_wait_comes_to_the_dead_letter_queue() {
+    let sqs = queues().await;
+    let receiver = receive(&sqs, "dead");
+    waiting(&sqs, 1).await;
+    send(&sqs, 0).await;
+    // The clock goes on once the receiver has looked, found nothing and waits again.
+    tokio::time::sleep(Duration::from_secs(1)).await;
+    let request = json!({ "QueueUrl": "work", "VisibilityTimeout": 5 });
+    let reply = ask(Arc::clone(&sqs.shared), "ReceiveMessage", request).await;
+    assert_eq!(reply["Messages"][0]["Body"], "one");
+    let (handle, after) = receiver.await.unwrap();
+    assert!(handle.is_some());
+    assert_eq!(after.as_secs(), 6);
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_wait_ends_when_the_clock_is_moved_to_its_end() {
+    let sqs = queues().await;
+    let receiver = receive(&sqs, "work");
+    waiting(&sqs, 1).await;
+    sqs.advance(Duration::from_secs(20));
+    assert_eq!(receiver.await.unwrap(), (None, Duration::ZERO));
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_wait_ends_when_the_queues_stop() {
+    let sqs = queues().await;
+    let receiver = receive(&sqs, "work");
+    waiting(&sqs, 1).await;
+    sqs.stop().await;
+    assert_eq!(receiver.await.unwrap(), (None, Duration::ZERO));
+}
+
+#[tokio::test]
+async fn queues_that_cannot_be_are_refused() {
+    let queue = |name: &str, seconds, dead_letter: Option<(&str, u32)>| QueueOptions {
+        name: name.to_owned(),
+        visibility: Duration::from_secs(seconds),
+        dead_letter: dead_letter.map(|(name, most)| (name.to_owned(), most)),
+    };
+    let wrong = [
+        vec![queue("a/b", 30, None)],
+        vec![queue("a", 43_201, None)],
+        vec![queue("a", 30, None), queue("a", 30, None)],
+        vec![queue("a", 30, Some(("missing", 3)))],
+        vec![queue("a", 30, Some(("a", 3)))],
+        vec![queue("a", 30, Some(("b", 0))), queue("b", 30, None)],
+    ];
+    for queues in wrong {
+        let named = format!("{queues:?}");
+        let served = Sqs::serve(Options { queues, now: Arc::new(|| Timestamp::UNIX_EPOCH), port: 0 }).await;
+        let error = served.err().unwrap_or_else(|| panic!("taken: {named}"));
+        assert_eq!(error.kind(), std::io::ErrorKind::InvalidInput, "{named}");
+    }
+}

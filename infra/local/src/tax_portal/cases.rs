@@ -1,0 +1,105 @@
+//! What each code leads to.
+
+/// What the codes with one prefix lead to. A code is the prefix, the shop's two digits, then any
+/// running number: `GOOD010001` is a receipt of the first shop.
+#[derive(Clone, Copy, Debug)]
+pub struct Case {
+    /// The first four letters of the codes.
+    pub prefix: &'static str,
+    /// What happens, for people.
+    pub what: &'static str,
+    pub(super) behaviour: Behaviour,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Behaviour {
+    /// There is such a receipt.
+    Found(Paper),
+    /// Found, but something else happens the first [`FIRST`] times.
+    Late,
+    Busy,
+    Down,
+    Swapped,
+    /// Never found.
+    Missing,
+    Dead,
+    Hanging,
+    AlwaysSwapped,
+    OtherLayout,
+    Empty,
+    Huge,
+    Loop,
+    Away,
+    Refused,
+}
+
+/// What is on a receipt.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Paper {
+    /// One product that a campaign wants, and others.
+    Wanted,
+    /// Several of them, with quantities.
+    Many,
+    /// Nothing that names a product.
+    Generic,
+    /// Products, none of them wanted.
+    Unwanted,
+    Cancelled,
+    Training,
+    LongAgo,
+    Tomorrow,
+    OtherShop,
+    OtherDevice,
+    /// As the portal showed receipts before.
+    OlderPage,
+}
+
+/// How often something else happens first, where it does.
+pub(super) const FIRST: u32 = 2;
+/// How often the page of another receipt comes first, where it does.
+pub(super) const SWAPPED_FIRST: u32 = 1;
+/// How long ago a receipt of long ago is.
+pub(super) const LONG_AGO_DAYS: i32 = 400;
+/// The time on every receipt, as the look-up sends it.
+pub const TIME: &str = "10:15:30";
+
+/// Every case. Any other prefix, and any shop that there is not, is never found.
+pub const CASES: &[Case] = &[
+    case("GOOD", "found, with a product that takes part", Behaviour::Found(Paper::Wanted)),
+    case("MANY", "found, with several of them; one quantity is decimal", Behaviour::Found(Paper::Many)),
+    case("GENR", "found, but it names no product", Behaviour::Found(Paper::Generic)),
+    case("NOIT", "found, but none of its products takes part", Behaviour::Found(Paper::Unwanted)),
+    case("VOID", "found, but cancelled", Behaviour::Found(Paper::Cancelled)),
+    case("TEST", "found, but of a device in training", Behaviour::Found(Paper::Training)),
+    case("OLDD", "found, dated 400 days ago", Behaviour::Found(Paper::LongAgo)),
+    case("FUTR", "found, dated tomorrow", Behaviour::Found(Paper::Tomorrow)),
+    case("SHOP", "found, of a trader that does not take part", Behaviour::Found(Paper::OtherShop)),
+    case("SERI", "found, of the trader's, but of an unknown device", Behaviour::Found(Paper::OtherDevice)),
+    case("OLDP", "found, on a page of the older layout", Behaviour::Found(Paper::OlderPage)),
+    case("TIME", "found; another time is answered in place", Behaviour::Found(Paper::Wanted)),
+    case("LATE", "missing for the first 2 look-ups, then found", Behaviour::Late),
+    case("NONE", "always missing", Behaviour::Missing),
+    case("BUSY", "throttled for the first 2 look-ups, then found", Behaviour::Busy),
+    case("DOWN", "503 for the first 2 look-ups, then found", Behaviour::Down),
+    case("DEAD", "always 503", Behaviour::Dead),
+    case("HANG", "answers nothing for long", Behaviour::Hanging),
+    case("SWAP", "the page of another receipt at first, then found", Behaviour::Swapped),
+    case("SWAX", "always the page of another receipt", Behaviour::AlwaysSwapped),
+    case("HTML", "a page of another layout", Behaviour::OtherLayout),
+    case("EMPT", "an empty page", Behaviour::Empty),
+    case("HUGE", "a page of 100 MB", Behaviour::Huge),
+    case("LOOP", "redirects without end", Behaviour::Loop),
+    case("AWAY", "a redirect to another host", Behaviour::Away),
+    case("INDX", "the Referer is refused", Behaviour::Refused),
+];
+
+const fn case(prefix: &'static str, what: &'static str, behaviour: Behaviour) -> Case {
+    Case { prefix, what, behaviour }
+}
+
+/// What a code leads to, and the index of its shop.
+pub(super) fn of(code: &str) -> Option<(&'static Case, usize)> {
+    let case = CASES.iter().find(|case| code.starts_with(case.prefix))?;
+    let shop: usize = code.get(4..6)?.parse().ok()?;
+    Some((case, shop.checked_sub(1)?))
+}

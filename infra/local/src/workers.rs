@@ -1,0 +1,151 @@
+//! What runs by itself: storage's events, the queue and the schedule, each handed to its function as
+//! Lambda would.
+
+use std::sync::Arc;
+use std::time::Duration;
+
+use aws_sdk_sqs::Client;
+use aws_sdk_sqs::types::Message;
+use common::background::{Background, EventFunction};
+use common::config::ConfigError;
+use common::settle_queue;
+use form_urlencoded::byte_serialize;
+use mark_receipt_uploaded::{MarkReceiptUploaded, StorageEvent};
+use serde_json::json;
+use settle_submission::{BatchReply, QueueEvent, QueueMessage, SettleSubmission};
+use sweep_unsettled::{SweepUnsettled, Tick};
+use tokio::sync::{mpsc, watch};
+use tokio::task::JoinHandle;
+
+use crate::dynamodb::stopped;
+use crate::s3::ObjectCreated;
+
+/// How many work on the tax authority's queue at once, as in the cloud.
+const SETTLERS: usize = 2;
+/// How long a poll waits for a message; SQS lets no one wait longer.
+const POLL_SECONDS: i32 = 20;
+/// Between two sweeps.
+const SWEEP_EVERY: Duration = Duration::from_secs(60);
+/// However hasty: a sweep costs some calls.
+const SHORTEST_SWEEP: Duration = Duration::from_millis(250);
+/// Tries of one event of storage; Lambda makes as many.
+const TRIES: u32 = 3;
+/// Between two tries, and after a queue that did not answer.
+const WAIT_AFTER_FAILURE: Duration = Duration::from_secs(1);
+
+/// Starts all of them; they end when `stop` changes.
+///
+/// # Errors
+/// Names the variable that is missing.
+pub fn start(
+    background: &Background,
+    created: mpsc::UnboundedReceiver<ObjectCreated>,
+    stop: &watch::Receiver<bool>,
+) -> Result<Vec<JoinHandle<()>>, ConfigError> {
+    let hasten = common::config::hasten(&background.env)?;
+    let marker = MarkReceiptUploaded::connect(background)?;
+    let settler = Arc::new(SettleSubmission::connect(background)?);
+    let sweeper = SweepUnsettled::connect(background)?;
+    let queue_url = background.env.required(settle_queue::TAX_VARIABLE)?;
+    let mut workers = vec![
+        until_stopped(stop, announce(created, marker)),
+        until_stopped(stop, sweep(hasten.apply(SWEEP_EVERY).max(SHORTEST_SWEEP), sweeper)),
+    ];
+    for _ in 0..SETTLERS {
+        let consuming = consume(background.aws.sqs(), queue_url.clone(), Arc::clone(&settler));
+        workers.push(until_stopped(stop, consuming));
+    }
+    Ok(workers)
+}
+
+fn until_stopped(
+    stop: &watch::Receiver<bool>,
+    work: impl Future<Output = ()> + Send + 'static,
+) -> JoinHandle<()> {
+    let stop = stop.clone();
+    tokio::spawn(async move {
+        tokio::select! {
+            () = work => {}
+            () = stopped(stop) => {}
+        }
+    })
+}
+
+async fn announce(mut created: mpsc::UnboundedReceiver<ObjectCreated>, marker: MarkReceiptUploaded) {
+    while let Some(object) = created.recv().await {
+        for _ in 0..TRIES {
+            // What the event cannot say is said by its own absence: reading is lenient.
+            let event =
+                serde_json::from_value(storage_event(&object)).unwrap_or_else(|_| StorageEvent::default());
+            if marker.handle(event).await.is_ok() {
+                break;
+            }
+            tokio::time::sleep(WAIT_AFTER_FAILURE).await;
+        }
+    }
+}
+
+/// The event as S3 sends it; keys are written as a form writes them.
+fn storage_event(object: &ObjectCreated) -> serde_json::Value {
+    let key: String = byte_serialize(object.key.as_bytes()).collect();
+    json!({ "Records": [{
+        "eventVersion": "2.1",
+        "eventSource": "aws:s3",
+        "eventTime": object.time.to_string(),
+        "eventName": "ObjectCreated:Put",
+        "s3": {
+            "bucket": { "name": object.bucket },
+            "object": { "key": key, "size": object.size, "eTag": object.etag },
+        },
+    }] })
+}
+
+async fn consume(client: Client, queue_url: String, settler: Arc<SettleSubmission>) {
+    loop {
+        let poll = client.receive_message().queue_url(&queue_url).wait_time_seconds(POLL_SECONDS);
+        let Ok(received) = poll.max_number_of_messages(1).customize().config_override(patient()).send().await
+        else {
+            tokio::time::sleep(WAIT_AFTER_FAILURE).await;
+            continue;
+        };
+        for message in received.messages() {
+            settle(&client, &queue_url, &settler, message).await;
+        }
+    }
+}
+
+/// A poll takes as long as it waits.
+fn patient() -> aws_sdk_sqs::config::Builder {
+    let longest = Duration::from_secs(30);
+    let timeouts = aws_sdk_sqs::config::timeout::TimeoutConfig::builder()
+        .operation_attempt_timeout(longest)
+        .operation_timeout(longest)
+        .build();
+    aws_sdk_sqs::Config::builder().timeout_config(timeouts)
+}
+
+/// Hands one message over; it is deleted unless it failed, and comes again then.
+async fn settle(client: &Client, queue_url: &str, settler: &SettleSubmission, message: &Message) {
+    let event = QueueEvent {
+        records: vec![QueueMessage {
+            message_id: message.message_id().unwrap_or_default().to_owned(),
+            body: message.body().unwrap_or_default().to_owned(),
+        }],
+    };
+    let reply = settler.handle(event).await;
+    if reply.is_ok_and(|reply| reply == BatchReply::default()) {
+        let handle = message.receipt_handle().unwrap_or_default();
+        // A message that is not deleted comes again, which does no harm.
+        let _ = client.delete_message().queue_url(queue_url).receipt_handle(handle).send().await;
+    }
+}
+
+async fn sweep(every: Duration, sweeper: SweepUnsettled) {
+    let mut ticks = tokio::time::interval(every);
+    ticks.set_missed_tick_behavior(tokio::time::MissedTickBehavior::Delay);
+    loop {
+        ticks.tick().await;
+        // What one sweep missed is found by the next.
+        let _ = sweeper.handle(Tick::default()).await;
+    }
+}

@@ -1,0 +1,110 @@
+//! What the tests start with: an emulator, the SDK's client of it, and a plain HTTP client.
+
+use std::path::Path;
+use std::sync::Arc;
+use std::time::Duration;
+
+use aws_credential_types::Credentials;
+use aws_sdk_s3::config::{BehaviorVersion, Region, RequestChecksumCalculation, retry::RetryConfig};
+use axum::body::Bytes;
+use axum::http::{Request, Response};
+use http_body_util::{BodyExt, Full};
+use hyper_util::client::legacy::Client;
+use hyper_util::rt::TokioExecutor;
+use jiff::Timestamp;
+use local::loopback::WallClock;
+use local::s3::{self, ObjectCreated, S3};
+use local::sqs::{self, QueueOptions, Sqs};
+use tokio::sync::mpsc;
+
+pub(crate) const BUCKET: &str = "receipts";
+pub(crate) const SECRET: &str = "a secret of the tests";
+/// 2026-01-02T03:04:05Z
+pub(crate) const NOW: i64 = 1_767_323_045;
+
+pub(crate) fn wall_clock() -> WallClock {
+    Arc::new(|| Timestamp::from_second(NOW).unwrap())
+}
+
+fn credentials(secret: &str) -> Credentials {
+    Credentials::new("local", secret, None, None, "tests")
+}
+
+pub(crate) struct Storage {
+    pub(crate) s3: S3,
+    pub(crate) client: aws_sdk_s3::Client,
+    pub(crate) created: mpsc::UnboundedReceiver<ObjectCreated>,
+}
+
+pub(crate) async fn storage() -> Storage {
+    storage_in(None).await
+}
+
+pub(crate) async fn storage_in(folder: Option<&Path>) -> Storage {
+    let (sender, created) = mpsc::unbounded_channel();
+    let s3 = S3::serve(s3::Options {
+        buckets: vec![BUCKET.to_owned()],
+        folder: folder.map(Path::to_owned),
+        access_key: "local".to_owned(),
+        secret_key: SECRET.to_owned(),
+        created: sender,
+        now: wall_clock(),
+        port: 0,
+    })
+    .await
+    .unwrap();
+    let client = s3_client(&s3, SECRET, RequestChecksumCalculation::WhenRequired);
+    Storage { s3, client, created }
+}
+
+pub(crate) fn s3_client(s3: &S3, secret: &str, checksums: RequestChecksumCalculation) -> aws_sdk_s3::Client {
+    let config = aws_sdk_s3::Config::builder()
+        .behavior_version(BehaviorVersion::latest())
+        .region(Region::new("af-south-1"))
+        .credentials_provider(credentials(secret))
+        .http_client(aws_smithy_http_client::Builder::new().build_http())
+        .retry_config(RetryConfig::disabled())
+        .request_checksum_calculation(checksums)
+        .force_path_style(true)
+        .endpoint_url(s3.endpoint())
+        .build();
+    aws_sdk_s3::Client::from_conf(config)
+}
+
+/// A queue `work` that gives up on a message after three receives, and `dead` for those.
+pub(crate) async fn queues() -> (Sqs, aws_sdk_sqs::Client) {
+    let queue = |name: &str, dead_letter| QueueOptions {
+        name: name.to_owned(),
+        visibility: Duration::from_secs(30),
+        dead_letter,
+    };
+    let sqs = Sqs::serve(sqs::Options {
+        queues: vec![queue("work", Some(("dead".to_owned(), 3))), queue("dead", None)],
+        now: wall_clock(),
+        port: 0,
+    })
+    .await
+    .unwrap();
+    let config = aws_sdk_sqs::Config::builder()
+        .behavior_version(BehaviorVersion::latest())
+        .region(Region::new("af-south-1"))
+        .credentials_provider(credentials(SECRET))
+        .http_client(aws_smithy_http_client::Builder::new().build_http())
+        .retry_config(RetryConfig::disabled())
+        .endpoint_url(sqs.endpoint())
+        .build();
+    (sqs, aws_sdk_sqs::Client::from_conf(config))
+}
+
+/// Sends a request as it is.
+pub(crate) async fn send(request: Request<Full<Bytes>>) -> Response<String> {
+    let client = Client::builder(TokioExecutor::new()).build_http();
+    let (parts, body) = client.request(request).await.unwrap().into_parts();
+    let body = body.collect().await.unwrap().to_bytes();
+    Response::from_parts(parts, String::from_utf8_lossy(&body).into_owned())
+}
+
+/// Waits for what has to happen soon.
+pub(crate) async fn soon<T>(what: impl Future<Output = T>) -> T {
+    tokio::time::timeout(Duration::from_secs(10), what).await.expect("it takes too long")
+}
