@@ -118,7 +118,11 @@ impl Telemetry {
                 let _ = writeln!(std::io::stdout().lock(), "{}", work_metrics(line));
             }
             Self::Terminal => {
-                let _ = writeln!(std::io::stderr().lock(), "{}", work_for_a_person(line));
+                // Figures that are all zero tell a person nothing.
+                let idle = !line.figures.is_empty() && line.figures.iter().all(|(_, value)| *value == 0);
+                if !idle || !line.causes.is_empty() {
+                    let _ = writeln!(std::io::stderr().lock(), "{}", work_for_a_person(line));
+                }
             }
             Self::Off => {}
         }

@@ -1,4 +1,5 @@
 mod campaign;
 mod codes;
+mod receipts;
 mod scope_isolation;
 mod submissions;

@@ -1,0 +1,116 @@
+//! `POST /api/v1/receipts` with anything else than what the reference says.
+
+use serde_json::{Value, json};
+use service_tests::campaign::TestCampaign;
+use service_tests::receipts::{receipts_alone, rules, without_typing};
+
+fn photo(change: impl FnOnce(&mut Value)) -> Value {
+    let mut body = json!({ "type": "photo", "content_type": "image/png", "size_bytes": 1000 });
+    change(&mut body);
+    body
+}
+
+fn typed(change: impl FnOnce(&mut Value)) -> Value {
+    let mut body = json!({ "type": "typed", "code": "AB12CD3456", "time": "10:15:30" });
+    change(&mut body);
+    body
+}
+
+#[tokio::test]
+async fn the_field_at_fault_is_named() {
+    let campaign = TestCampaign::with(receipts_alone).await;
+    let cases = [
+        (json!({}), "type"),
+        (json!({ "type": "video" }), "type"),
+        (json!({ "type": 7 }), "type"),
+        (photo(|body| body["content_type"] = json!("image/gif")), "content_type"),
+        (photo(|body| body["content_type"] = json!("IMAGE/PNG")), "content_type"),
+        (photo(|body| body["content_type"] = json!(null)), "content_type"),
+        (photo(|body| body["size_bytes"] = json!(0)), "size_bytes"),
+        (photo(|body| body["size_bytes"] = json!(-1)), "size_bytes"),
+        (photo(|body| body["size_bytes"] = json!("1000")), "size_bytes"),
+        (photo(|body| body["size_bytes"] = json!(10.5)), "size_bytes"),
+        (photo(|body| body["size_bytes"] = json!(null)), "size_bytes"),
+        (photo(|body| body["qr_payload"] = json!("x".repeat(401))), "qr_payload"),
+        (photo(|body| body["qr_payload"] = json!(7)), "qr_payload"),
+        (typed(|body| body["code"] = json!("AB12C")), "code"),
+        (typed(|body| body["code"] = json!("A".repeat(41))), "code"),
+        (typed(|body| body["code"] = json!(null)), "code"),
+        (typed(|body| body["time"] = json!("10h15")), "time"),
+        (typed(|body| body["time"] = json!("10:1")), "time"),
+        (typed(|body| body["time"] = json!("25:00")), "time"),
+        (typed(|body| body["time"] = json!("10:15:3")), "time"),
+        (typed(|body| body["time"] = json!(null)), "time"),
+    ];
+    for (body, field) in cases {
+        let reply = campaign.receipt(&campaign.test_key, &body).send().await;
+        assert_eq!(reply.refusal(), (422, "validation_failed".to_owned(), Some(field.to_owned())), "{body}");
+    }
+}
+
+#[tokio::test]
+async fn lengths_and_forms_at_the_edge_are_taken() {
+    let campaign = TestCampaign::with(receipts_alone).await;
+    let cases = [
+        photo(|body| body["size_bytes"] = json!(5_242_880)),
+        photo(|body| body["qr_payload"] = json!("é".repeat(400))),
+        photo(|body| body["more"] = json!({ "unknown": true })),
+        typed(|body| body["code"] = json!("AB12CD")),
+        typed(|body| body["code"] = json!("A".repeat(40))),
+        typed(|body| body["time"] = json!("9:05")),
+    ];
+    for body in cases {
+        let reply = campaign.receipt(&campaign.test_key, &body).send().await;
+        assert_eq!(reply.status, 200, "{body}: {}", reply.text);
+    }
+}
+
+#[tokio::test]
+async fn a_photo_over_5_mb_is_too_large_however_large() {
+    let campaign = TestCampaign::with(receipts_alone).await;
+    for size in [5_242_881u64, 4_294_967_296, u64::MAX] {
+        let body = photo(|body| body["size_bytes"] = json!(size));
+        let reply = campaign.receipt(&campaign.test_key, &body).send().await;
+        assert_eq!(reply.refusal(), (413, "file_too_large".to_owned(), Some("size_bytes".to_owned())));
+    }
+}
+
+#[tokio::test]
+async fn a_sentinel_is_for_test_keys_alone() {
+    let campaign = TestCampaign::with(receipts_alone).await;
+    let cases = [
+        (typed(|body| body["code"] = json!("test0review.7")), "code"),
+        (photo(|body| body["qr_payload"] = json!(" TEST0VERIFIED")), "qr_payload"),
+    ];
+    for (body, field) in cases {
+        let live = campaign.receipt(&campaign.live_key, &body).send().await;
+        assert_eq!(live.refusal(), (422, "sentinel_with_live_key".to_owned(), Some(field.to_owned())));
+        assert_eq!(campaign.receipt(&campaign.test_key, &body).send().await.status, 200);
+    }
+}
+
+#[tokio::test]
+async fn a_campaign_takes_what_its_rules_say() {
+    let photos_alone = TestCampaign::with(|campaign| {
+        receipts_alone(campaign);
+        campaign.receipt = Some(without_typing(rules()));
+    })
+    .await;
+    let refused = photos_alone.receipt(&photos_alone.test_key, &typed(|_| {})).send().await;
+    assert_eq!(refused.refusal(), (422, "typed_receipt_unsupported".to_owned(), Some("type".to_owned())));
+    assert_eq!(photos_alone.receipt(&photos_alone.test_key, &photo(|_| {})).send().await.status, 200);
+
+    let none = TestCampaign::plain().await;
+    let refused = none.receipt(&none.test_key, &photo(|_| {})).send().await;
+    assert_eq!(refused.refusal(), (422, "validation_failed".to_owned(), None));
+    let refused = none.receipt(&none.test_key, &typed(|_| {})).send().await;
+    assert_eq!(refused.refusal(), (422, "typed_receipt_unsupported".to_owned(), Some("type".to_owned())));
+}
+
+#[tokio::test]
+async fn a_key_that_is_none_is_refused_before_the_body_is_read() {
+    let campaign = TestCampaign::with(receipts_alone).await;
+    let reply =
+        campaign.receipt(&campaign.test_key, &json!({})).header("idempotency-key", "short").send().await;
+    assert_eq!(reply.refusal(), (422, "idempotency_key_invalid".to_owned(), None));
+}

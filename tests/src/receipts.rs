@@ -1,0 +1,178 @@
+//! Receipts of a test's own: rules for a campaign that takes them, announcing and uploading them, and
+//! settling step by step, as the queue and the schedule would.
+
+use std::time::Duration;
+
+use common::background::{Background, EventFunction};
+use common::domain::campaign::{Campaign, CodePolicy};
+use common::domain::receipt::rules::{Branch, OnNoMatch, Product, ProductRange, ReceiptRules};
+use common::settle_queue::Hint;
+use common::store::submissions::Submissions;
+use common::telemetry::Telemetry;
+use serde_json::{Value, json};
+use settle_submission::{BatchReply, QueueEvent, QueueMessage, SettleSubmission};
+
+use crate::campaign::{TestCampaign, fresh_key};
+use crate::http::{Reply, Sending, request};
+use crate::service::Service;
+
+/// The time on every receipt that the simulated authority has.
+pub const TIME: &str = "10:15:30";
+
+/// Rules by which the receipts of the simulated shops 01 and 02 count: two products, two branches.
+pub fn rules() -> ReceiptRules {
+    let product = |key: &str, text: &str, entries| Product {
+        key: key.to_owned(),
+        range: "Classic".to_owned(),
+        label: key.to_owned(),
+        name: text.to_owned(),
+        color: None,
+        image: None,
+        matches: vec![text.to_owned()],
+        entries,
+    };
+    let branch = |key: &str, serial: &str| Branch {
+        key: key.to_owned(),
+        name: key.to_owned(),
+        city: "Dar es Salaam".to_owned(),
+        merchant: "Duka Kuu".to_owned(),
+        tin: "100147181".to_owned(),
+        serials: vec![serial.to_owned()],
+    };
+    ReceiptRules {
+        required: true,
+        typed: true,
+        on_no_match: OnNoMatch::Review,
+        ranges: vec![ProductRange { name: "Classic".to_owned(), tag: None }],
+        products: vec![product("chai-250", "CHAI BORA 250", 1), product("chai-500", "CHAI BORA 500", 2)],
+        branches: vec![branch("kko", "03TZ343001520"), branch("mwz", "03TZ343001521")],
+        draw_period: None,
+    }
+}
+
+/// Makes a campaign one of receipts alone.
+pub fn receipts_alone(campaign: &mut Campaign) {
+    campaign.code = CodePolicy::None;
+    campaign.receipt = Some(rules());
+}
+
+/// Makes a campaign one of codes and receipts together.
+pub fn code_and_receipt(campaign: &mut Campaign) {
+    campaign.receipt = Some(rules());
+}
+
+impl TestCampaign {
+    /// An announcement of a receipt, ready to be sent with a key.
+    pub fn receipt(&self, key: &str, body: &Value) -> Sending {
+        self.with_key(key, "POST", "/api/v1/receipts").json(body)
+    }
+
+    /// Announces a typed receipt and gives back its id.
+    pub async fn typed(&self, key: &str, code: &str, time: &str) -> String {
+        let reply = self.receipt(key, &json!({ "type": "typed", "code": code, "time": time })).send().await;
+        assert_eq!((reply.status.as_u16(), reply.field("state")), (200, json!("uploaded")), "{}", reply.text);
+        id_of(&reply)
+    }
+
+    /// Announces a photo, uploads it and gives back the receipt's id.
+    pub async fn photo(&self, key: &str, photo: &[u8], qr_payload: Option<&str>) -> String {
+        let reply = self.receipt(key, &announced(photo, qr_payload)).send().await;
+        let uploaded = upload(&reply, photo.to_vec()).send().await;
+        assert_eq!(uploaded.status, 200, "{}", uploaded.text);
+        id_of(&reply)
+    }
+
+    /// A submission with a receipt, ready to be sent with a key; an empty code is none.
+    pub fn with_receipt(&self, key: &str, phone: &str, code: &str, receipt_id: &str) -> Sending {
+        let mut body = json!({ "phone": phone, "consent": true, "receipt_id": receipt_id });
+        if !code.is_empty() {
+            body["code"] = json!(code);
+        }
+        let sending = self.with_key(key, "POST", "/api/v1/submissions");
+        sending.header("idempotency-key", fresh_key()).json(&body)
+    }
+
+    /// Reads a submission.
+    pub async fn read(&self, key: &str, id: &str) -> Reply {
+        self.with_key(key, "GET", &format!("/api/v1/submissions/{id}")).send().await
+    }
+}
+
+/// The announcement of a photo.
+pub fn announced(photo: &[u8], qr_payload: Option<&str>) -> Value {
+    let mut body = json!({ "type": "photo", "content_type": "image/jpeg", "size_bytes": photo.len() });
+    if let Some(payload) = qr_payload {
+        body["qr_payload"] = json!(payload);
+    }
+    body
+}
+
+/// The upload that a reply asks for, exactly.
+pub fn upload(reply: &Reply, photo: Vec<u8>) -> Sending {
+    let target = reply.field("upload");
+    let mut put = request("PUT", target["url"].as_str().expect("a URL").to_owned());
+    for (name, value) in target["headers"].as_object().expect("headers") {
+        put = put.header(name, value.as_str().expect("text"));
+    }
+    put.raw(photo)
+}
+
+/// The id of what a reply shows.
+pub fn id_of(reply: &Reply) -> String {
+    reply.field("id").as_str().unwrap_or_else(|| panic!("no id in {}", reply.text)).to_owned()
+}
+
+/// Something that is a JPEG by its first bytes, and nothing more.
+pub fn hardly_a_photo() -> Vec<u8> {
+    b"\xff\xd8\xff\xe0 not much of a photo".to_vec()
+}
+
+/// Settles by hand what is due, on a stack that does not do it by itself.
+pub struct Settler {
+    service: Service,
+    function: SettleSubmission,
+    submissions: Submissions,
+}
+
+impl Settler {
+    /// A settler of a stack.
+    pub fn of(service: &Service) -> Self {
+        let background = Background::new(service.env.clone(), service.clock.clone(), Telemetry::Off)
+            .expect("the stack sets every variable");
+        let function = SettleSubmission::connect(&background).expect("the stack sets every variable");
+        let submissions = Submissions::from_env(&service.env, &background.dynamodb).expect("the table");
+        Self { service: service.clone(), function, submissions }
+    }
+
+    /// Does every step that is due now, and says how many there were.
+    pub async fn settle_due(&self) -> usize {
+        let due = self.submissions.due(self.service.clock.now(), 100).await.expect("the index");
+        for due in &due {
+            let hint = Hint { scope: due.scope.clone(), submission_id: due.submission_id };
+            assert_eq!(self.deliver(&hint).await, BatchReply::default(), "no message fails");
+        }
+        due.len()
+    }
+
+    /// Delivers one hint.
+    pub async fn deliver(&self, hint: &Hint) -> BatchReply {
+        self.function.handle(message(hint)).await.expect("a reply")
+    }
+
+    /// Moves the clock on and does what is due then.
+    pub async fn settle_after(&self, span: Duration) -> usize {
+        self.service.clock.advance(span);
+        self.settle_due().await
+    }
+}
+
+/// A batch of one hint, as the queue delivers it.
+pub fn message(hint: &Hint) -> QueueEvent {
+    let body = serde_json::to_string(hint).expect("JSON");
+    QueueEvent { records: vec![QueueMessage { message_id: "1".to_owned(), body }] }
+}
+
+/// The rules of a campaign that takes photos alone.
+pub fn without_typing(rules: ReceiptRules) -> ReceiptRules {
+    ReceiptRules { typed: false, ..rules }
+}
