@@ -5,5 +5,6 @@ mod conventions;
 mod events;
 mod internal_errors;
 mod key_ceiling;
+mod settling;
 mod unknown_paths;
 mod v1;

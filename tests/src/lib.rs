@@ -4,10 +4,12 @@
 //! - [`attempt`] is a request to enter that can be spoilt, and shows that a spoilt one left nothing;
 //! - [`campaign`] makes a campaign with keys and codes, as an operator would;
 //! - [`receipts`] makes it one of receipts, and settles step by step;
+//! - [`cuts`] cuts the calls of a process, [`proxy`] plays faults of the database;
 //! - [`http`] sends requests and shows replies, with what differs from run to run replaced.
 
 pub mod attempt;
 pub mod campaign;
+pub mod cuts;
 pub mod http;
 pub mod proxy;
 pub mod receipts;

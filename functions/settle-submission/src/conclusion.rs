@@ -91,14 +91,14 @@ impl Conclusion {
         answer: Answer,
         campaign: &Campaign,
         rules: &ReceiptRules,
-        settling: &Settling,
+        submission: &Submission,
         now: Moment,
         hasten: Hasten,
     ) -> Self {
         let kind = answer.as_str();
         let surprise = surprise(&answer);
         let obstacle = match answer {
-            Answer::Found(record) => return Self::of_record(&record, campaign, rules),
+            Answer::Found(record) => return Self::of_record(&record, campaign, rules, submission.created_at),
             Answer::WrongTime => {
                 let wrong = Self::from(Next::Reject(MessageKey::ReceiptTimeMismatch));
                 return Self { wrong_pair: true, ..wrong };
@@ -110,7 +110,8 @@ impl Conclusion {
             Answer::Throttled => Obstacle::Throttled,
             Answer::Trouble(_) | Answer::Unexpected(_) => Obstacle::Trouble,
         };
-        let (tally, plan) = settling.tally.after(obstacle, now, hasten);
+        let tally = submission.settling.as_ref().map(|settling| settling.tally).unwrap_or_default();
+        let (tally, plan) = tally.after(obstacle, now, hasten);
         let next = match plan {
             Plan::AskAgain(wait) => Next::Again(wait, tally),
             Plan::NotThere => Next::Reject(MessageKey::ReceiptNotFound),
@@ -120,8 +121,13 @@ impl Conclusion {
         Self { reason, surprise, ..next.into() }
     }
 
-    fn of_record(record: &FiscalRecord, campaign: &Campaign, rules: &ReceiptRules) -> Self {
-        let Judgement { verdict, summary } = judge(record, campaign, rules);
+    fn of_record(
+        record: &FiscalRecord,
+        campaign: &Campaign,
+        rules: &ReceiptRules,
+        submitted_at: Moment,
+    ) -> Self {
+        let Judgement { verdict, summary } = judge(record, campaign, rules, submitted_at);
         let (next, reason) = match verdict {
             Verdict::Verified { entries } => (Next::Accept { entries, prize: None }, None),
             Verdict::Declined(key, reason) => (Next::Reject(key), Some(reason.as_str())),

@@ -127,7 +127,7 @@ impl Desk {
                 Err(conclusion) => return Ok(conclusion),
             },
         };
-        self.look_up(submission, settling, &campaign, claim, clock).await
+        self.look_up(submission, &campaign, claim, clock).await
     }
 
     /// Reads code and time out of a photo, or says what follows when they cannot be.
@@ -162,7 +162,6 @@ impl Desk {
     async fn look_up(
         &self,
         submission: &Submission,
-        settling: &Settling,
         campaign: &Campaign,
         claim: ReceiptClaim,
         clock: &impl Fn() -> Moment,
@@ -178,7 +177,7 @@ impl Desk {
         let rules = campaign.receipt.as_ref().unwrap_or(&no_rules);
         self.pace.turn().await;
         let answer = self.authority.look_up(&claim.code, time).await;
-        Ok(Conclusion::of_answer(answer, campaign, rules, settling, clock(), self.hasten))
+        Ok(Conclusion::of_answer(answer, campaign, rules, submission, clock(), self.hasten))
     }
 
     /// Whether a purchase belongs to another submission: then nobody has to be asked.

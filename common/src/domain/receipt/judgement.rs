@@ -1,6 +1,8 @@
 //! The one decision about a receipt: what the tax authority's record is worth in a campaign. A pure
 //! function of record and campaign; what the consumer claimed to have bought decides nothing.
 
+use std::time::Duration;
+
 use jiff::civil::{Date, DateTime, Time};
 use jiff::tz::TimeZone;
 use serde::{Deserialize, Serialize};
@@ -60,7 +62,12 @@ pub enum Reason {
     UnknownDevice,
     /// No item is a participating product.
     NoProductMatched,
+    /// It was bought after it was submitted.
+    FromTheFuture,
 }
+
+/// How far a fiscal device's clock may be ahead of ours.
+const CLOCK_ERROR: Duration = Duration::from_secs(60 * 60);
 
 impl Reason {
     /// The reason as it stands in `reasons`.
@@ -72,12 +79,19 @@ impl Reason {
             Self::UnknownTrader => "trader_unknown",
             Self::UnknownDevice => "fiscal_device_unknown",
             Self::NoProductMatched => "no_product_matched",
+            Self::FromTheFuture => "receipt_from_the_future",
         }
     }
 }
 
-/// Judges a record. First that applies: void, outside the window, another shop, no product.
-pub fn judge(record: &FiscalRecord, campaign: &Campaign, rules: &ReceiptRules) -> Judgement {
+/// Judges the record of a receipt submitted at a moment. First that applies: void, outside the window,
+/// another shop, bought only later, no product.
+pub fn judge(
+    record: &FiscalRecord,
+    campaign: &Campaign,
+    rules: &ReceiptRules,
+    submitted_at: Moment,
+) -> Judgement {
     let branch = branch_of(record, &rules.branches);
     let bought = bought(&record.items, &rules.products);
     let summary = ReceiptSummary {
@@ -90,6 +104,7 @@ pub fn judge(record: &FiscalRecord, campaign: &Campaign, rules: &ReceiptRules) -
         .or_else(|| branch.err().map(|reason| (MessageKey::ReceiptWrongStore, reason)));
     let verdict = match refusal {
         Some((key, reason)) => Verdict::Declined(key, reason),
+        None if later(record, campaign, submitted_at) => Verdict::Review(Reason::FromTheFuture),
         None if rules.products.is_empty() => Verdict::Verified { entries: campaign.entries_per_submission },
         None if bought.is_empty() => match rules.on_no_match {
             OnNoMatch::Review => Verdict::Review(Reason::NoProductMatched),
@@ -116,17 +131,25 @@ fn void(record: &FiscalRecord) -> Option<(MessageKey, Reason)> {
 /// record, some moment of its day has to.
 fn outside(record: &FiscalRecord, campaign: &Campaign) -> Option<(MessageKey, Reason)> {
     let Window { start, end } = campaign.window;
-    let zone = campaign.timezone.rules();
-    let (earliest, latest) = match record.time {
-        Some(time) => {
-            let bought = moment(record.date, time.civil(), zone);
-            (bought, bought)
-        }
-        None => (moment(record.date, Time::midnight(), zone), moment(record.date, Time::MAX, zone)),
-    };
+    let (earliest, latest) = bought_at(record, campaign);
     let too_early = start.is_some_and(|start| latest.is_none_or(|latest| latest < start));
     let too_late = end.is_some_and(|end| earliest.is_none_or(|earliest| earliest >= end));
     (too_early || too_late).then_some((MessageKey::ReceiptOutsideWindow, Reason::OutsideWindow))
+}
+
+/// Nobody can submit a receipt before it is printed.
+fn later(record: &FiscalRecord, campaign: &Campaign, submitted_at: Moment) -> bool {
+    let (earliest, _) = bought_at(record, campaign);
+    earliest.is_none_or(|earliest| earliest > submitted_at.after(CLOCK_ERROR))
+}
+
+/// The earliest and the latest moment at which the purchase can have been.
+fn bought_at(record: &FiscalRecord, campaign: &Campaign) -> (Option<Moment>, Option<Moment>) {
+    let at = |time| moment(record.date, time, campaign.timezone.rules());
+    match record.time {
+        Some(time) => (at(time.civil()), at(time.civil())),
+        None => (at(Time::midnight()), at(Time::MAX)),
+    }
 }
 
 /// `None` for a moment so far off that it has no number.
@@ -237,6 +260,9 @@ mod tests {
     use super::super::record::Quantity;
     use super::*;
 
+    /// After every record of these tests.
+    const LATER: Moment = Moment::from_millis(4_000_000_000_000);
+
     fn product(key: &str, matches: &[&str], entries: u32) -> Product {
         Product {
             key: key.to_owned(),
@@ -304,7 +330,7 @@ mod tests {
     }
 
     fn verdict(record: &FiscalRecord) -> Verdict {
-        judge(record, &Campaign::example(), &rules()).verdict
+        judge(record, &Campaign::example(), &rules(), LATER).verdict
     }
 
     fn declined(record: &FiscalRecord) -> Option<(MessageKey, Reason)> {
@@ -326,6 +352,7 @@ mod tests {
             ]),
             &Campaign::example(),
             &rules(),
+            LATER,
         );
         assert_eq!(judged.verdict, Verdict::Verified { entries: 1 + 3 * 3 }, "2500 is not 250");
         assert_eq!(judged.summary.items_summary.as_deref(), Some("1 x chai-250, 3 x chai-500"));
@@ -371,7 +398,7 @@ mod tests {
             ..chai()
         };
         let branch_in = |record: &FiscalRecord, rules: &ReceiptRules| {
-            judge(record, &Campaign::example(), rules).summary.branch
+            judge(record, &Campaign::example(), rules, LATER).summary.branch
         };
         assert_eq!(branch_in(&from("100147181", "03tz2"), &rules()).as_deref(), Some("ub"));
         let wrong = |reason| Some((MessageKey::ReceiptWrongStore, reason));
@@ -380,7 +407,7 @@ mod tests {
         let any_device = ReceiptRules { branches: vec![branch("all", "100147181", &[])], ..rules() };
         assert_eq!(branch_in(&from("100147181", "03TZ9"), &any_device).as_deref(), Some("all"));
         let any_shop = ReceiptRules { branches: Vec::new(), ..rules() };
-        let judged = judge(&from("999999999", "03TZ9"), &Campaign::example(), &any_shop);
+        let judged = judge(&from("999999999", "03TZ9"), &Campaign::example(), &any_shop, LATER);
         assert_eq!(judged.verdict, Verdict::Verified { entries: 2 });
     }
 
@@ -393,7 +420,7 @@ mod tests {
         let within = |start, end, record: &FiscalRecord| {
             let campaign = Campaign { window: Window { start, end }, ..Campaign::example() };
             let outside = Verdict::Declined(MessageKey::ReceiptOutsideWindow, Reason::OutsideWindow);
-            judge(record, &campaign, &rules()).verdict != outside
+            judge(record, &campaign, &rules(), LATER).verdict != outside
         };
         assert!(within(Some(bought), Some(later), &chai()));
         assert!(!within(Some(later), None, &chai()), "too early");
@@ -403,10 +430,24 @@ mod tests {
     }
 
     #[test]
+    fn a_receipt_of_the_future_is_for_a_person() {
+        let bought = moment(Date::constant(2026, 2, 28), Time::constant(21, 30, 0, 0), &TimeZone::UTC);
+        let submitted = |seconds_before: i64| {
+            let at = Moment::from_millis(bought.expect("a moment").as_millis() - seconds_before * 1_000);
+            judge(&chai(), &Campaign::example(), &rules(), at).verdict
+        };
+        assert_eq!(submitted(3_600), Verdict::Verified { entries: 2 });
+        assert_eq!(submitted(3_601), Verdict::Review(Reason::FromTheFuture));
+    }
+
+    #[test]
     fn without_products_any_purchase_counts_as_the_campaign_says() {
         let rules = ReceiptRules { products: Vec::new(), ..rules() };
         let campaign = Campaign { entries_per_submission: 7, ..Campaign::example() };
-        assert_eq!(judge(&record(Vec::new()), &campaign, &rules).verdict, Verdict::Verified { entries: 7 });
+        assert_eq!(
+            judge(&record(Vec::new()), &campaign, &rules, LATER).verdict,
+            Verdict::Verified { entries: 7 }
+        );
     }
 
     fn any_item() -> impl Strategy<Value = FiscalItem> {
@@ -460,7 +501,7 @@ mod tests {
             } else {
                 None
             };
-            match (judge(&record, &campaign, &rules).verdict, expected) {
+            match (judge(&record, &campaign, &rules, LATER).verdict, expected) {
                 (Verdict::Declined(key, _), Some(expected)) => prop_assert_eq!(key, expected),
                 (Verdict::Declined(key, _), None) => {
                     prop_assert!(decline);

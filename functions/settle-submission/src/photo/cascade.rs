@@ -1,4 +1,4 @@
-//! The order in which views of a photo are given to the readers: cheap and likely first.
+//! The order in which views of a photo are given to the readers: the likely ones first.
 
 use std::ops::ControlFlow;
 use std::sync::Arc;
@@ -46,6 +46,8 @@ enum Filter {
     Thresholded,
     /// Means of neighbours: noise.
     Smoothed,
+    /// Means of neighbours, then the wider mask: blur in noise.
+    SmoothedAndSharpened,
     /// Means of neighbours, then black and white by the surroundings: noise in faded ink.
     SmoothedAndThresholded,
 }
@@ -53,22 +55,25 @@ enum Filter {
 /// One turn of a reader.
 type Pass = (Detail, Filter, Reader);
 
+/// What helps most often first, measured on generated photos. The light reader is last: it finds
+/// little that the strong one does not, and it is the one that hangs, on noise.
 const CASCADE: &[Pass] = &[
-    (Detail::Normal, Filter::Plain, Reader::Light),
     (Detail::Normal, Filter::Plain, Reader::Strong),
-    (Detail::Normal, Filter::Sharpened, Reader::Light),
+    (Detail::Normal, Filter::SmoothedAndSharpened, Reader::Strong),
     (Detail::Normal, Filter::Sharpened, Reader::Strong),
     (Detail::Coarse, Filter::Plain, Reader::Strong),
-    (Detail::Normal, Filter::Thresholded, Reader::Strong),
     (Detail::Normal, Filter::Smoothed, Reader::Strong),
+    (Detail::Normal, Filter::Thresholded, Reader::Strong),
     (Detail::Coarse, Filter::Sharpened, Reader::Strong),
+    (Detail::Fine, Filter::Plain, Reader::Strong),
+    (Detail::Fine, Filter::SmoothedAndSharpened, Reader::Strong),
     (Detail::Normal, Filter::SharpenedMore, Reader::Strong),
     (Detail::Normal, Filter::SmoothedAndThresholded, Reader::Strong),
-    (Detail::Fine, Filter::Plain, Reader::Strong),
-    (Detail::Fine, Filter::Sharpened, Reader::Strong),
     (Detail::Doubled, Filter::Plain, Reader::Strong),
+    (Detail::Doubled, Filter::SmoothedAndSharpened, Reader::Strong),
     (Detail::Doubled, Filter::SharpenedMore, Reader::Strong),
-    (Detail::Normal, Filter::Thresholded, Reader::Light),
+    (Detail::Normal, Filter::Plain, Reader::Light),
+    (Detail::Normal, Filter::Sharpened, Reader::Light),
     (Detail::Coarse, Filter::Thresholded, Reader::Light),
     (Detail::Doubled, Filter::Sharpened, Reader::Light),
 ];
@@ -148,6 +153,7 @@ impl Filter {
             Self::SharpenedMore => view.sharpened(4, 4),
             Self::Thresholded => view.thresholded(Self::surroundings(view), 6),
             Self::Smoothed => view.smoothed(1),
+            Self::SmoothedAndSharpened => view.smoothed(1).sharpened(4, 4),
             Self::SmoothedAndThresholded => view.smoothed(1).thresholded(Self::surroundings(view), 4),
         }
     }

@@ -4,14 +4,12 @@
 //! ever, panic or ask for all memory. So every photo is read by a child process of the same program
 //! ([`PhotoReader`] starts it, [`serve_if_asked`] is the child), with limits of its own.
 //!
-//! In the child: [`kind`] says what the bytes are, [`decode`] bounds their size and makes gray
-//! pixels ([`luma`]) of them, the right way up ([`orientation`]); [`cascade`] gives views of these
-//! to two [`readers`], until a text is accepted.
+//! In the child: [`decode`] bounds the photo's size and makes gray pixels ([`luma`]) of it, the right way
+//! up ([`orientation`]); [`cascade`] gives views of these to two [`readers`], until a text is accepted.
 
 pub mod cascade;
 mod child;
 pub mod decode;
-pub mod kind;
 pub mod luma;
 pub mod orientation;
 mod parent;

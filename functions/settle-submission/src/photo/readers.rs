@@ -17,7 +17,7 @@ use super::luma::Luma;
 /// Which reader.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Reader {
-    /// `rqrr`: quick, reads flat codes in even light.
+    /// `rqrr`, which reads flat codes in even light.
     Light,
     /// `rxing`, which finds and straightens what `rqrr` does not. Only its detectors are used: its
     /// own text decoding needs character tables that are not built in.

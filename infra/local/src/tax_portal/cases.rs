@@ -70,7 +70,7 @@ pub const CASES: &[Case] = &[
     case("GENR", "found, but it names no product", Behaviour::Found(Paper::Generic)),
     case("NOIT", "found, but none of its products takes part", Behaviour::Found(Paper::Unwanted)),
     case("VOID", "found, but cancelled", Behaviour::Found(Paper::Cancelled)),
-    case("TEST", "found, but of a device in training", Behaviour::Found(Paper::Training)),
+    case("TRAI", "found, but of a device in training", Behaviour::Found(Paper::Training)),
     case("OLDD", "found, dated 400 days ago", Behaviour::Found(Paper::LongAgo)),
     case("FUTR", "found, dated tomorrow", Behaviour::Found(Paper::Tomorrow)),
     case("SHOP", "found, of a trader that does not take part", Behaviour::Found(Paper::OtherShop)),

@@ -134,7 +134,7 @@ async fn several_products_come_with_their_quantities() {
 async fn found_receipts_differ_in_what_is_on_them() {
     let scene = Scene::new().await;
     assert_eq!(scene.found("VOID010001").await.void, Some(VoidMark::Cancelled));
-    assert_eq!(scene.found("TEST010001").await.void, Some(VoidMark::Test));
+    assert_eq!(scene.found("TRAI010001").await.void, Some(VoidMark::Test));
     assert_eq!(scene.found("OLDD010001").await.date, date(2025, 2, 2));
     assert_eq!(scene.found("FUTR010001").await.date, date(2026, 3, 10));
     let shop = scene.found("SHOP010001").await;

@@ -7,18 +7,18 @@ use zune_jpeg::JpegDecoder;
 
 use super::super::luma::Luma;
 use super::super::orientation::Orientation;
-use super::{MAX_SIDE, NotDecoded, Samples, Size};
+use super::{NotDecoded, Samples, Size};
 
 /// Scans of a progressive photo, at most: cameras make about ten, and each costs a pass over all
 /// pixels.
 const MAX_SCANS: usize = 40;
 
 pub(super) fn decode(photo: &[u8]) -> Result<(Luma, Orientation), NotDecoded> {
-    let side = usize::try_from(MAX_SIDE).unwrap_or(usize::MAX);
-    // One more than the limit, so that the refusal is ours and says the size.
+    // The format's own longest side: the refusal is ours, and says the size.
+    let longest = usize::from(u16::MAX);
     let options = DecoderOptions::new_safe()
-        .set_max_width(side.max(usize::from(u16::MAX)))
-        .set_max_height(side.max(usize::from(u16::MAX)))
+        .set_max_width(longest)
+        .set_max_height(longest)
         .set_strict_mode(false)
         .jpeg_set_max_scans(MAX_SCANS)
         .jpeg_set_out_colorspace(ColorSpace::Luma);
@@ -36,10 +36,10 @@ pub(super) fn decode(photo: &[u8]) -> Result<(Luma, Orientation), NotDecoded> {
     };
     let decoded = decoder.decode().map_err(|_| NotDecoded::Damaged)?;
     let orientation = decoder.exif().map_or_else(Orientation::default, |exif| Orientation::from_exif(exif));
-    let mut gray = Vec::new();
     let gray = match samples {
         Samples::Gray => decoded,
         Samples::GrayAlpha | Samples::Rgb | Samples::Rgba => {
+            let mut gray = Vec::with_capacity(size.width * size.height);
             samples.push_gray(&decoded, &mut gray);
             gray
         }

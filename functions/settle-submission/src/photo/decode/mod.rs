@@ -5,7 +5,8 @@ mod jpeg;
 mod png;
 mod webp;
 
-use super::kind::PhotoKind;
+use common::domain::receipt::photo::PhotoType;
+
 use super::luma::Luma;
 
 /// Bytes of a photo, at most: what the upload accepts.
@@ -53,10 +54,10 @@ pub fn decode(photo: &[u8]) -> Result<Luma, NotDecoded> {
     if photo.len() > MAX_BYTES {
         return Err(NotDecoded::TooManyBytes);
     }
-    let (luma, orientation) = match PhotoKind::of(photo) {
-        Some(PhotoKind::Jpeg) => jpeg::decode(photo),
-        Some(PhotoKind::Png) => png::decode(photo),
-        Some(PhotoKind::Webp) => webp::decode(photo),
+    let (luma, orientation) = match PhotoType::of_bytes(photo) {
+        Some(PhotoType::Jpeg) => jpeg::decode(photo),
+        Some(PhotoType::Png) => png::decode(photo),
+        Some(PhotoType::Webp) => webp::decode(photo),
         None => Err(NotDecoded::NotAnImage),
     }?;
     Ok(luma.turned(orientation))
@@ -120,5 +121,4 @@ fn on_white(gray: u8, alpha: u8) -> u8 {
 }
 
 #[cfg(test)]
-#[path = "tests.rs"]
 mod tests;

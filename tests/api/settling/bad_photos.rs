@@ -1,0 +1,110 @@
+//! Photos, good and bad: each ends in an outcome.
+
+use receipt_photo::{Look, jpeg, png, qr_photo, webp};
+use serde_json::json;
+use service_tests::campaign::phone;
+use service_tests::receipts::receipts_alone;
+
+use super::{scene, standing};
+
+const PAYLOAD: &str = "https://verify.tra.go.tz/GOOD010001_101530";
+
+fn photo(payloads: &[&str]) -> image::GrayImage {
+    qr_photo(payloads, &Look::default(), 1).expect("a photo")
+}
+
+fn hopeless() -> image::GrayImage {
+    qr_photo(&[PAYLOAD], &Look { blur: 15.0, shake: 40.0, ..Look::default() }, 1).expect("a photo")
+}
+
+#[tokio::test]
+async fn a_photo_is_read_whatever_its_format_and_whatever_it_is_called() {
+    let (campaign, settler) = scene(receipts_alone).await;
+    let files = [
+        ("GOOD010001", jpeg as fn(&image::GrayImage, u8) -> _),
+        ("GOOD010002", |photo: &image::GrayImage, _| png(photo)),
+        ("GOOD010003", |photo: &image::GrayImage, _| webp(photo)),
+    ];
+    for (number, (code, encode)) in (1..).zip(files) {
+        let photo = photo(&[&format!("https://verify.tra.go.tz/{code}_101530")]);
+        // All of them are announced as JPEG.
+        let receipt = campaign.photo(&campaign.live_key, &encode(&photo, 85).expect("a file"), None).await;
+        let submitted = campaign.with_receipt(&campaign.live_key, &phone(number), "", &receipt).send().await;
+        settler.settle_due().await;
+        assert_eq!(
+            standing(&campaign, &submitted).await,
+            json!(["accepted", "verified", "entered", 1]),
+            "{code}"
+        );
+    }
+}
+
+#[tokio::test]
+async fn a_payload_that_came_along_needs_no_reading() {
+    let (campaign, settler) = scene(receipts_alone).await;
+    let blank = jpeg(&hopeless(), 50).expect("a file");
+    let receipt = campaign.photo(&campaign.live_key, &blank, Some(PAYLOAD)).await;
+    let submitted = campaign.with_receipt(&campaign.live_key, &phone(1), "", &receipt).send().await;
+    settler.settle_due().await;
+    assert_eq!(standing(&campaign, &submitted).await, json!(["accepted", "verified", "entered", 1]));
+}
+
+#[tokio::test]
+async fn what_no_machine_can_read_is_for_a_person_and_what_is_no_picture_is_declined() {
+    let (campaign, settler) = scene(receipts_alone).await;
+    let good = jpeg(&photo(&[PAYLOAD]), 85).expect("a file");
+    let review = |reason: &str| (json!(["pending", "under_review", "receipt_received", 0]), json!([reason]));
+    let declined = (
+        json!(["rejected", "declined", "receipt_unreadable", 0]),
+        json!(["receipt_unreadable", "photo_not_decoded"]),
+    );
+    let elsewhere = jpeg(&photo(&["https://example.com/GOOD010001_101530"]), 85).expect("a file");
+    let no_time = jpeg(&photo(&["https://verify.tra.go.tz/GOOD010001"]), 85).expect("a file");
+    let two = ["https://verify.tra.go.tz/GOOD010001_101530", "https://verify.tra.go.tz/GOOD010002_101530"];
+    let two = jpeg(&photo(&two), 85).expect("a file");
+    let huge_png = [
+        b"\x89PNG\r\n\x1a\n\0\0\0\rIHDR".as_slice(),
+        &20_000u32.to_be_bytes(),
+        &20_000u32.to_be_bytes(),
+        b"\x08\0\0\0\0\0\0\0\0",
+    ]
+    .concat();
+    let huge_webp = b"RIFF\x1e\0\0\0WEBPVP8X\x0a\0\0\0\0\0\0\0\xff\xff\xff\xff\xff\xff".to_vec();
+    let cases = [
+        ("hopeless", jpeg(&hopeless(), 50).expect("a file"), review("no_qr_code")),
+        ("elsewhere", elsewhere, review("no_receipt_in_qr_codes")),
+        ("no time", no_time, review("no_time_in_qr_code")),
+        ("two receipts", two, review("several_receipts_in_photo")),
+        ("no picture", b"\xff\xd8\xff\xe0 and nothing more".to_vec(), declined.clone()),
+        ("truncated", good[..600].to_vec(), declined.clone()),
+        ("20,000 x 20,000", huge_png, declined.clone()),
+        ("a huge canvas", huge_webp, declined),
+    ];
+    for (number, (what, file, (expected, reasons))) in (1..).zip(cases) {
+        let receipt = campaign.photo(&campaign.live_key, &file, None).await;
+        let submitted = campaign.with_receipt(&campaign.live_key, &phone(number), "", &receipt).send().await;
+        assert_eq!(submitted.field("message_key"), "receipt_received", "{what}: {}", submitted.text);
+        assert_eq!(settler.settle_due().await, 1, "{what}");
+        assert_eq!(standing(&campaign, &submitted).await, expected, "{what}");
+        let now = campaign.read(&campaign.live_key, submitted.field("id").as_str().expect("an id")).await;
+        assert_eq!(now.field("reasons"), reasons, "{what}");
+    }
+}
+
+#[tokio::test]
+async fn more_behind_the_picture_does_no_harm_and_ten_codes_of_one_receipt_are_one() {
+    let (campaign, settler) = scene(receipts_alone).await;
+    let polyglot =
+        [jpeg(&photo(&[PAYLOAD]), 85).expect("a file"), b"PK\x03\x04<html><script>".to_vec()].concat();
+    let ten = jpeg(&photo(&["https://verify.tra.go.tz/GOOD010002_101530"; 10]), 85).expect("a file");
+    for (number, file) in [(1, polyglot), (2, ten)] {
+        let receipt = campaign.photo(&campaign.live_key, &file, None).await;
+        let submitted = campaign.with_receipt(&campaign.live_key, &phone(number), "", &receipt).send().await;
+        settler.settle_due().await;
+        assert_eq!(
+            standing(&campaign, &submitted).await,
+            json!(["accepted", "verified", "entered", 1]),
+            "{number}"
+        );
+    }
+}

@@ -1,0 +1,175 @@
+//! Settling cut at every call that it makes, in every way: the receipt ends in the same state, once.
+
+use std::time::Duration;
+
+use common::config::Env;
+use common::domain::campaign::Campaign;
+use common::domain::scope::Environment;
+use common::domain::settling::LONGEST_STEP;
+use common::settle_queue::Hint;
+use common::store::codes::CodeName;
+use receipt_photo::{Look, jpeg, qr_photo};
+use serde_json::json;
+use service_tests::campaign::{TestCampaign, phone};
+use service_tests::cuts::{Cuts, How};
+use service_tests::http::Reply;
+use service_tests::receipts::{Settler, TIME, code_and_receipt, id_of, receipts_alone};
+use service_tests::service::Service;
+
+use super::{scene, standing, submit_typed};
+
+/// What is submitted.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Kind {
+    Typed,
+    Photo,
+    CodeAndReceipt,
+}
+
+impl Kind {
+    fn campaign(self, campaign: &mut Campaign) {
+        match self {
+            Self::Typed | Self::Photo => receipts_alone(campaign),
+            Self::CodeAndReceipt => code_and_receipt(campaign),
+        }
+    }
+
+    /// The submission of this number, each with a phone, a code and a receipt of its own.
+    async fn submit(self, campaign: &TestCampaign, number: u32, case: &str) -> Reply {
+        let receipt = format!("{case}01{number:04}");
+        match self {
+            Self::Typed => submit_typed(campaign, &phone(number), "", &receipt, TIME).await,
+            Self::CodeAndReceipt => {
+                let code = campaign.code(u64::from(number));
+                submit_typed(campaign, &phone(number), &code, &receipt, TIME).await
+            }
+            Self::Photo => {
+                let payload = format!("https://verify.tra.go.tz/{receipt}_101530");
+                let photo = qr_photo(&[&payload], &Look::default(), 1).expect("a photo");
+                let photo = jpeg(&photo, 80).expect("a file");
+                let receipt = campaign.photo(&campaign.live_key, &photo, None).await;
+                campaign.with_receipt(&campaign.live_key, &phone(number), "", &receipt).send().await
+            }
+        }
+    }
+}
+
+/// A settler whose every call can be cut.
+async fn cut_settler(service: &Service, cuts: &Cuts) -> Settler {
+    let mut env: Vec<(String, String)> = Vec::new();
+    for variable in ["AWS_ENDPOINT_URL_DYNAMODB", "AWS_ENDPOINT_URL_S3", "TAX_AUTHORITY_URL"] {
+        let upstream = service.env.required(variable).expect("the stack sets it");
+        env.push((variable.to_owned(), cuts.in_front_of(&upstream).await));
+    }
+    let env = service.env.clone().overridden_by(env.into_iter().collect::<Env>());
+    Settler::of(&Service { env, ..service.clone() })
+}
+
+fn hint(campaign: &TestCampaign, submitted: &Reply) -> Hint {
+    let submission_id = id_of(submitted).parse().expect("an id");
+    Hint { scope: campaign.scope(Environment::Live), submission_id }
+}
+
+/// Cuts every call of settling a submission, and shows that it ends as expected all the same. Gives back
+/// how many calls there were.
+async fn cut_everywhere(kind: Kind, case: &str, expected: serde_json::Value) -> usize {
+    let (campaign, settler) = scene(|campaign| kind.campaign(campaign)).await;
+    let mut number = 0;
+    for how in How::ALL {
+        for call in 0.. {
+            number += 1;
+            let submitted = kind.submit(&campaign, number, case).await;
+            let hint = hint(&campaign, &submitted);
+            let cuts = Cuts::at(call, how);
+            let victim = cut_settler(&campaign.service, &cuts).await;
+            tokio::select! {
+                _ = victim.deliver(&hint) => {}
+                () = cuts.death() => {}
+            }
+            drop(victim);
+            // The message comes again, twice at once; then what was begun is taken for lost.
+            for wait in [Duration::ZERO, LONGEST_STEP, Duration::from_secs(1), Duration::from_secs(5)] {
+                campaign.service.clock.advance(wait);
+                let (one, other) = tokio::join!(settler.deliver(&hint), settler.deliver(&hint));
+                assert_eq!((one.batch_item_failures, other.batch_item_failures), (vec![], vec![]));
+            }
+            let context = format!("{kind:?} {case}, call {call} {how:?}");
+            assert_eq!(standing(&campaign, &submitted).await, expected, "{context}");
+            check_counts(&campaign, kind, number, &expected, &context).await;
+            if !cuts.was_made() {
+                break;
+            }
+        }
+    }
+    usize::try_from(number).expect("small") - How::ALL.len()
+}
+
+/// The counts of the phone, and who has the code, are those of one settled submission.
+async fn check_counts(
+    campaign: &TestCampaign,
+    kind: Kind,
+    number: u32,
+    expected: &serde_json::Value,
+    context: &str,
+) {
+    let accepted = expected[0] == "accepted";
+    let scope = campaign.scope(Environment::Live);
+    let phone = phone(number).parse().expect("a phone");
+    let entrant = campaign.service.tables.entrants.get(&scope, &phone, "").await.expect("an entrant");
+    let entries = expected[3].as_u64().expect("a number");
+    assert_eq!((entrant.total, entrant.entries), (u32::from(accepted), entries), "{context}");
+    if kind == Kind::CodeAndReceipt {
+        let name = CodeName::Minted(u64::from(number));
+        let record = campaign.service.tables.codes.get(&scope, &name).await.expect("a record");
+        let claim = record.and_then(|record| record.claim);
+        assert_eq!(claim.map(|claim| claim.redeemed), accepted.then_some(true), "{context}");
+    }
+}
+
+#[tokio::test]
+async fn a_typed_receipt_is_accepted_once_wherever_settling_is_cut() {
+    let calls = cut_everywhere(Kind::Typed, "GOOD", json!(["accepted", "verified", "entered", 1])).await;
+    println!("{calls} cuts");
+    assert!(calls >= 3 * 6, "{calls}");
+}
+
+#[tokio::test]
+async fn a_photo_is_accepted_once_wherever_settling_is_cut() {
+    let calls = cut_everywhere(Kind::Photo, "GOOD", json!(["accepted", "verified", "entered", 1])).await;
+    println!("{calls} cuts");
+    assert!(calls >= 3 * 7, "{calls}");
+}
+
+#[tokio::test]
+async fn code_and_receipt_are_accepted_once_wherever_settling_is_cut() {
+    let expected = json!(["accepted", "verified", "entered", 1]);
+    let calls = cut_everywhere(Kind::CodeAndReceipt, "GOOD", expected).await;
+    println!("{calls} cuts");
+    assert!(calls >= 3 * 6, "{calls}");
+}
+
+#[tokio::test]
+async fn a_declined_receipt_gives_code_and_place_back_once_wherever_settling_is_cut() {
+    let expected = json!(["rejected", "declined", "receipt_wrong_store", 0]);
+    let calls = cut_everywhere(Kind::CodeAndReceipt, "SHOP", expected).await;
+    println!("{calls} cuts");
+    assert!(calls >= 3 * 6, "{calls}");
+}
+
+#[tokio::test]
+async fn a_step_that_always_dies_is_left_to_a_person_in_the_end() {
+    let (campaign, _) = scene(receipts_alone).await;
+    let submitted = Kind::Typed.submit(&campaign, 1, "GOOD").await;
+    let hint = hint(&campaign, &submitted);
+    for _ in 0..6 {
+        // The third call asks for the campaign: the step has begun.
+        let cuts = Cuts::at(2, How::DiesBefore);
+        let victim = cut_settler(&campaign.service, &cuts).await;
+        tokio::select! {
+            _ = victim.deliver(&hint) => {}
+            () = cuts.death() => {}
+        }
+        campaign.service.clock.advance(LONGEST_STEP);
+    }
+    assert_eq!(standing(&campaign, &submitted).await, json!(["unknown", null, "checking", 0]));
+}

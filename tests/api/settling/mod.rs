@@ -1,0 +1,60 @@
+//! Settling: what becomes of submissions that are not decided at once.
+
+mod bad_photos;
+mod by_itself;
+mod crashes;
+mod outcomes;
+mod purchases;
+mod schedule;
+mod sentinels;
+
+use common::clock::Clock;
+use local::stack::Options;
+use serde_json::{Value, json};
+use service_tests::campaign::{TestCampaign, plain};
+use service_tests::http::Reply;
+use service_tests::receipts::{Settler, id_of};
+use service_tests::service::{NOON, Service};
+
+/// Waits are divided by this: minutes become seconds.
+const HASTEN: u32 = 60;
+
+/// A stack that settles nothing by itself, whose clock stands still.
+fn service() -> Service {
+    Service::of_its_own(Options {
+        clock: Clock::manual(NOON),
+        background: false,
+        hasten: HASTEN,
+        photo_reader: Some(env!("CARGO_BIN_EXE_photo-reader").into()),
+        ..Options::default()
+    })
+}
+
+/// A campaign on such a stack, and its settler.
+async fn scene(change: impl FnOnce(&mut common::domain::campaign::Campaign)) -> (TestCampaign, Settler) {
+    let service = service();
+    let mut config = plain();
+    change(&mut config);
+    let settler = Settler::of(&service);
+    (TestCampaign::on(&service, config).await, settler)
+}
+
+/// Submits a typed live receipt and gives back the reply.
+async fn submit_typed(campaign: &TestCampaign, phone: &str, code: &str, receipt: &str, time: &str) -> Reply {
+    let key = &campaign.live_key;
+    let receipt = campaign.typed(key, receipt, time).await;
+    let reply = campaign.with_receipt(key, phone, code, &receipt).send().await;
+    assert_eq!(reply.status, 200, "{}", reply.text);
+    reply
+}
+
+/// How a live submission stands now: state, review status, message key and entries.
+async fn standing(campaign: &TestCampaign, submitted: &Reply) -> Value {
+    standing_with(campaign, &campaign.live_key, submitted).await
+}
+
+/// How a submission stands now, read with a key.
+async fn standing_with(campaign: &TestCampaign, key: &str, submitted: &Reply) -> Value {
+    let now = campaign.read(key, &id_of(submitted)).await;
+    json!([now.field("state"), now.field("review_status"), now.field("message_key"), now.field("entries")])
+}

@@ -1,0 +1,193 @@
+//! Every case of the tax authority, by the simulated portal's codes.
+
+use serde_json::json;
+use service_tests::campaign::phone;
+use service_tests::receipts::{TIME, code_and_receipt, receipts_alone, rules};
+
+use super::{scene, standing, submit_typed};
+
+#[tokio::test]
+async fn a_receipt_is_received_first_and_judged_then() {
+    let (campaign, settler) = scene(receipts_alone).await;
+    let submitted = submit_typed(&campaign, &phone(1), "", "GOOD010001", TIME).await;
+    assert_eq!(
+        (submitted.field("state"), submitted.field("message_key"), submitted.field("display_status")),
+        (json!("pending"), json!("receipt_received"), json!("checking"))
+    );
+    assert_eq!(
+        (submitted.field("terminal"), submitted.field("poll_after_seconds")),
+        (json!(false), json!(2))
+    );
+    assert_eq!(settler.settle_due().await, 1);
+    let settled = campaign.read(&campaign.live_key, submitted.field("id").as_str().expect("an id")).await;
+    assert_eq!(
+        settled.shown(),
+        json!([200, {
+            "id": "[uuid]", "ref": "[ref]", "campaign": "[slug]", "livemode": true,
+            "state": "accepted", "review_status": "verified", "display_status": "entered",
+            "message_key": "entered", "message": settled.field("message"), "reasons": [],
+            "entries": 1, "instant_win": null, "terminal": true, "poll_after_seconds": null, "replayed": false,
+            "receipt": {
+                "date": "[date]", "branch": "kko", "items_summary": "1 x CHAI BORA 250", "tra_verified": true,
+            },
+            "upstream": null, "created_at": "[time]", "updated_at": "[time]",
+        }])
+    );
+    assert_eq!(settled.field("receipt")["date"], "2050-06-15");
+    assert_eq!(settler.settle_due().await, 0, "what is settled is not due any more");
+}
+
+#[tokio::test]
+async fn every_answer_that_settles_has_its_outcome() {
+    let (campaign, settler) = scene(|campaign| {
+        receipts_alone(campaign);
+        campaign.window.start = Some(common::domain::moment::Moment::from_millis(2_535_000_000_000));
+    })
+    .await;
+    let cases = [
+        ("GOOD020001", json!(["accepted", "verified", "entered", 1]), json!([])),
+        ("OLDP010001", json!(["accepted", "verified", "entered", 1]), json!([])),
+        (
+            "VOID010001",
+            json!(["rejected", "declined", "receipt_not_found", 0]),
+            json!(["receipt_not_found", "receipt_cancelled"]),
+        ),
+        (
+            "TRAI010001",
+            json!(["rejected", "declined", "receipt_not_found", 0]),
+            json!(["receipt_not_found", "receipt_from_training"]),
+        ),
+        (
+            "OLDD010001",
+            json!(["rejected", "declined", "receipt_outside_window", 0]),
+            json!(["receipt_outside_window"]),
+        ),
+        (
+            "SHOP010001",
+            json!(["rejected", "declined", "receipt_wrong_store", 0]),
+            json!(["receipt_wrong_store", "trader_unknown"]),
+        ),
+        (
+            "SERI010001",
+            json!(["rejected", "declined", "receipt_wrong_store", 0]),
+            json!(["receipt_wrong_store", "fiscal_device_unknown"]),
+        ),
+        (
+            "FUTR010001",
+            json!(["pending", "under_review", "receipt_received", 0]),
+            json!(["receipt_from_the_future"]),
+        ),
+        (
+            "GENR010001",
+            json!(["pending", "under_review", "receipt_received", 0]),
+            json!(["no_product_matched"]),
+        ),
+        (
+            "NOIT010001",
+            json!(["pending", "under_review", "receipt_received", 0]),
+            json!(["no_product_matched"]),
+        ),
+        ("INDX010001", json!(["unknown", null, "checking", 0]), json!(["referer_refused"])),
+    ];
+    for (number, (code, expected, reasons)) in (1..).zip(cases) {
+        let submitted = submit_typed(&campaign, &phone(number), "", code, TIME).await;
+        settler.settle_due().await;
+        assert_eq!(standing(&campaign, &submitted).await, expected, "{code}");
+        let now = campaign.read(&campaign.live_key, submitted.field("id").as_str().expect("an id")).await;
+        assert_eq!(now.field("reasons"), reasons, "{code}");
+    }
+}
+
+#[tokio::test]
+async fn what_was_bought_earns_entries_by_product_and_quantity() {
+    let (campaign, settler) = scene(receipts_alone).await;
+    let submitted = submit_typed(&campaign, &phone(1), "", "MANY010001", TIME).await;
+    settler.settle_due().await;
+    let now = campaign.read(&campaign.live_key, submitted.field("id").as_str().expect("an id")).await;
+    let summary = now.field("receipt")["items_summary"].as_str().expect("a summary").to_owned();
+    let pieces: Vec<u32> = summary
+        .split(", ")
+        .map(|line| line.split(' ').next().expect("a number").parse().expect("a number"))
+        .collect();
+    assert_eq!(now.field("entries"), json!(pieces[0] + 2 * pieces[1]), "{summary}");
+    assert!(pieces[0] > 1 && pieces[1] > 1, "{summary}");
+    let lookup =
+        campaign.live("POST", "/api/v1/submissions/lookup").json(&json!({ "phone": phone(1) })).send().await;
+    assert_eq!(lookup.field("total_entries"), now.field("entries"));
+}
+
+#[tokio::test]
+async fn a_wrong_time_is_told_and_counts_as_a_wrong_code() {
+    let (campaign, settler) = scene(|campaign| {
+        receipts_alone(campaign);
+        campaign.wrong_codes.count = 2;
+    })
+    .await;
+    for code in ["GOOD010001", "TIME010001"] {
+        let submitted = submit_typed(&campaign, &phone(1), "", code, "10:15").await;
+        settler.settle_due().await;
+        assert_eq!(
+            standing(&campaign, &submitted).await,
+            json!(["rejected", "declined", "receipt_time_mismatch", 0])
+        );
+    }
+    let third = submit_typed(&campaign, &phone(1), "", "GOOD010001", TIME).await;
+    assert_eq!(third.field("message_key"), "rate_limited");
+    let receipt = campaign.typed(&campaign.live_key, "GOOD010001", TIME).await;
+    let other = campaign.with_receipt(&campaign.live_key, &phone(2), "", &receipt).send().await;
+    assert_eq!(other.field("message_key"), "receipt_received", "another phone is not throttled");
+}
+
+#[tokio::test]
+async fn without_a_person_to_look_a_receipt_without_product_is_declined() {
+    let (campaign, settler) = scene(|campaign| {
+        receipts_alone(campaign);
+        let on_no_match = common::domain::receipt::rules::OnNoMatch::Decline;
+        campaign.receipt = Some(common::domain::receipt::rules::ReceiptRules { on_no_match, ..rules() });
+    })
+    .await;
+    let submitted = submit_typed(&campaign, &phone(1), "", "GENR010001", TIME).await;
+    settler.settle_due().await;
+    let expected = json!(["rejected", "declined", "receipt_no_qualifying_product", 0]);
+    assert_eq!(standing(&campaign, &submitted).await, expected);
+    let shown = campaign.read(&campaign.live_key, submitted.field("id").as_str().expect("an id")).await;
+    assert_eq!(shown.field("display_status"), "needs_attention");
+}
+
+#[tokio::test]
+async fn a_code_is_held_until_its_receipt_is_judged_and_free_again_after_a_refusal() {
+    let (campaign, settler) = scene(code_and_receipt).await;
+    let code = campaign.code(1);
+    let first = submit_typed(&campaign, &phone(1), &code, "SHOP010001", TIME).await;
+    assert_eq!(first.field("message_key"), "receipt_received");
+    let check = campaign.live("POST", "/api/v1/codes/check").json(&json!({ "code": code })).send().await;
+    assert_eq!(
+        (check.field("precheck"), check.field("message_key")),
+        (json!("already_used"), json!("code_held"))
+    );
+    let held = submit_typed(&campaign, &phone(2), &code, "GOOD010001", TIME).await;
+    assert_eq!(held.field("message_key"), "code_held");
+
+    settler.settle_due().await;
+    assert_eq!(standing(&campaign, &first).await, json!(["rejected", "declined", "receipt_wrong_store", 0]));
+    let again = submit_typed(&campaign, &phone(1), &code, "GOOD010002", TIME).await;
+    assert_eq!(
+        (again.field("message_key"), again.field("replayed")),
+        (json!("receipt_received"), json!(false))
+    );
+    settler.settle_due().await;
+    assert_eq!(standing(&campaign, &again).await, json!(["accepted", "verified", "entered", 1]));
+    let used = submit_typed(&campaign, &phone(2), &code, "GOOD010003", TIME).await;
+    assert_eq!(used.field("message_key"), "already_used");
+}
+
+#[tokio::test]
+async fn a_test_receipt_that_is_no_sentinel_is_not_asked_for() {
+    let (campaign, settler) = scene(receipts_alone).await;
+    let key = &campaign.test_key;
+    let receipt = campaign.typed(key, "GOOD010001", TIME).await;
+    let submitted = campaign.with_receipt(key, &phone(1), "", &receipt).send().await;
+    settler.settle_due().await;
+    let expected = json!(["rejected", "declined", "receipt_not_found", 0]);
+    assert_eq!(super::standing_with(&campaign, key, &submitted).await, expected);
+}

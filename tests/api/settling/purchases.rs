@@ -1,0 +1,70 @@
+//! One real-world receipt is accepted once in a campaign, also under races.
+
+use futures_util::future::join_all;
+use serde_json::json;
+use service_tests::campaign::{TestCampaign, phone, plain};
+use service_tests::receipts::{Settler, TIME, receipts_alone};
+
+use super::{scene, standing, submit_typed};
+
+#[tokio::test]
+async fn a_receipt_submitted_again_is_used_however_it_is_typed() {
+    let (campaign, settler) = scene(receipts_alone).await;
+    let first = submit_typed(&campaign, &phone(1), "", "GOOD010001", TIME).await;
+    settler.settle_due().await;
+    assert_eq!(standing(&campaign, &first).await, json!(["accepted", "verified", "entered", 1]));
+    for (number, typed) in [(1, "GOOD010001"), (2, "good-0100 01")] {
+        let again = submit_typed(&campaign, &phone(number), "", typed, TIME).await;
+        settler.settle_due().await;
+        let expected = json!(["rejected", "declined", "receipt_already_used", 0]);
+        assert_eq!(standing(&campaign, &again).await, expected, "{typed}");
+    }
+}
+
+#[tokio::test]
+async fn of_many_submissions_with_one_receipt_settled_at_once_one_is_accepted() {
+    let (campaign, _) = scene(receipts_alone).await;
+    let mut submitted = Vec::new();
+    for number in 0..8 {
+        submitted.push(submit_typed(&campaign, &phone(number), "", "GOOD010001", TIME).await);
+    }
+    // Eight workers, each of which knows of all eight submissions.
+    let settlers: Vec<_> = (0..8).map(|_| Settler::of(&campaign.service)).collect();
+    join_all(settlers.iter().map(Settler::settle_due)).await;
+    let mut entered = 0;
+    for submitted in &submitted {
+        let now = standing(&campaign, submitted).await;
+        if now == json!(["accepted", "verified", "entered", 1]) {
+            entered += 1;
+        } else {
+            assert_eq!(now, json!(["rejected", "declined", "receipt_already_used", 0]));
+        }
+    }
+    assert_eq!(entered, 1);
+}
+
+#[tokio::test]
+async fn a_receipt_that_was_declined_or_waits_can_still_be_accepted_elsewhere() {
+    let (campaign, settler) = scene(receipts_alone).await;
+    let waiting = submit_typed(&campaign, &phone(1), "", "GENR010001", TIME).await;
+    settler.settle_due().await;
+    let again = submit_typed(&campaign, &phone(2), "", "GENR010001", TIME).await;
+    settler.settle_due().await;
+    for submitted in [&waiting, &again] {
+        let expected = json!(["pending", "under_review", "receipt_received", 0]);
+        assert_eq!(standing(&campaign, submitted).await, expected);
+    }
+}
+
+#[tokio::test]
+async fn another_campaign_takes_the_same_receipt() {
+    let (campaign, settler) = scene(receipts_alone).await;
+    let mut config = plain();
+    receipts_alone(&mut config);
+    let other = TestCampaign::on(&campaign.service, config).await;
+    for campaign in [&campaign, &other] {
+        let submitted = submit_typed(campaign, &phone(1), "", "GOOD010001", TIME).await;
+        settler.settle_due().await;
+        assert_eq!(standing(campaign, &submitted).await, json!(["accepted", "verified", "entered", 1]));
+    }
+}

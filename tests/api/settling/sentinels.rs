@@ -1,0 +1,87 @@
+//! Test receipts and test codes: every message key that a submission can have is reached by one.
+
+use std::time::Duration;
+
+use common::domain::message::MessageKey;
+use serde_json::json;
+use service_tests::campaign::phone;
+use service_tests::receipts::{TIME, hardly_a_photo, receipts_alone};
+
+use super::{scene, standing_with};
+
+#[tokio::test]
+async fn a_test_receipt_gives_every_message_key() {
+    let (campaign, settler) = scene(receipts_alone).await;
+    let key = &campaign.test_key;
+    for (number, asked) in (1..).zip(MessageKey::ALL) {
+        let code = format!("TEST0{}", asked.as_str().replace('_', "").to_uppercase());
+        let receipt = campaign.typed(key, &code, TIME).await;
+        let submitted = campaign.with_receipt(key, &phone(number), "", &receipt).send().await;
+        assert_eq!(submitted.field("message_key"), "receipt_received", "{code}");
+        settler.settle_due().await;
+        let expected = match asked {
+            // The receipt that was used, not the code.
+            MessageKey::AlreadyUsed => "receipt_already_used",
+            asked => asked.as_str(),
+        };
+        let now = standing_with(&campaign, key, &submitted).await;
+        assert_eq!(now[2], expected, "{code}");
+        assert_eq!(settler.settle_due().await, 0, "{code} is settled, or for a person");
+    }
+}
+
+#[tokio::test]
+async fn the_word_receipt_can_be_left_out_and_a_photo_is_a_sentinel_by_its_payload() {
+    let (campaign, settler) = scene(receipts_alone).await;
+    let key = &campaign.test_key;
+    let cases = [
+        ("TEST0WRONGSTORE", json!(["rejected", "declined", "receipt_wrong_store", 0])),
+        ("test0verified.7", json!(["accepted", "verified", "entered", 1])),
+        ("TEST0REVIEW", json!(["pending", "under_review", "receipt_received", 0])),
+    ];
+    for (number, (payload, expected)) in (1..).zip(cases) {
+        let receipt = campaign.photo(key, &hardly_a_photo(), Some(payload)).await;
+        let submitted = campaign.with_receipt(key, &phone(number), "", &receipt).send().await;
+        settler.settle_due().await;
+        assert_eq!(standing_with(&campaign, key, &submitted).await, expected, "{payload}");
+    }
+}
+
+#[tokio::test]
+async fn the_slow_ones_are_unknown_first_and_in_some_seconds_later() {
+    let (campaign, settler) = scene(receipts_alone).await;
+    let key = &campaign.test_key;
+    let receipt = campaign.typed(key, "TEST0SLOW", TIME).await;
+    let submitted = campaign.with_receipt(key, &phone(1), "", &receipt).send().await;
+    settler.settle_due().await;
+    assert_eq!(standing_with(&campaign, key, &submitted).await, json!(["unknown", null, "checking", 0]));
+    assert_eq!(settler.settle_after(Duration::from_secs(4)).await, 1);
+    assert_eq!(
+        standing_with(&campaign, key, &submitted).await,
+        json!(["accepted", "verified", "entered", 1])
+    );
+
+    let (campaign, settler) = scene(|_| {}).await;
+    let key = &campaign.test_key;
+    let slow = campaign.submit(&phone(1), "TEST-0-SLOW").await;
+    assert_eq!((slow.field("state"), slow.field("message_key")), (json!("unknown"), json!("checking")));
+    let again = campaign.submit(&phone(1), "TEST-0-SLOW").await;
+    assert_eq!((again.field("id"), again.field("replayed")), (slow.field("id"), json!(true)));
+    assert_eq!(settler.settle_after(Duration::from_secs(4)).await, 1);
+    assert_eq!(standing_with(&campaign, key, &slow).await, json!(["accepted", null, "entered", 1]));
+}
+
+#[tokio::test]
+async fn a_test_code_can_stay_open() {
+    let (campaign, settler) = scene(|_| {}).await;
+    for (number, code, key) in
+        [(1, "TEST-0-CHECKING", "checking"), (2, "TEST-0-RECEIPT-RECEIVED", "receipt_received")]
+    {
+        let submitted = campaign.submit(&phone(number), code).await;
+        assert_eq!(
+            (submitted.field("state"), submitted.field("message_key")),
+            (json!("pending"), json!(key))
+        );
+    }
+    assert_eq!(settler.settle_after(Duration::from_secs(1_000_000)).await, 0, "a person has to settle them");
+}

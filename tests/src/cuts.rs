@@ -1,0 +1,143 @@
+//! Proxies in front of everything that a process calls, which count its calls and cut one of them.
+
+use std::net::Ipv4Addr;
+use std::sync::{Arc, Mutex};
+
+use axum::Router;
+use axum::body::{Body, to_bytes};
+use axum::extract::{Request, State};
+use axum::http::{Response, StatusCode};
+use bytes::Bytes;
+use http_body_util::Full;
+use hyper_util::client::legacy::Client;
+use hyper_util::client::legacy::connect::HttpConnector;
+use hyper_util::rt::TokioExecutor;
+use tokio::net::TcpListener;
+use tokio::sync::watch;
+
+use crate::service::on_a_thread;
+
+/// More than any request or answer of ours.
+const MOST_BYTES: usize = 16 * 1024 * 1024;
+
+/// How a call is cut.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum How {
+    /// It never arrives: the process dies before it.
+    DiesBefore,
+    /// It arrives, and the process dies before it hears the answer.
+    DiesAfter,
+    /// It arrives, and the answer is lost; the process goes on.
+    AnswerLost,
+}
+
+impl How {
+    /// Every way.
+    pub const ALL: [Self; 3] = [Self::DiesBefore, Self::DiesAfter, Self::AnswerLost];
+}
+
+/// Counts the calls of one process, and cuts one.
+#[derive(Clone)]
+pub struct Cuts(Arc<Inner>);
+
+struct Inner {
+    client: Client<HttpConnector, Full<Bytes>>,
+    plan: Mutex<Plan>,
+    died: watch::Sender<bool>,
+}
+
+#[derive(Default)]
+struct Plan {
+    seen: usize,
+    cut: Option<(usize, How)>,
+}
+
+#[derive(Clone)]
+struct Proxied {
+    inner: Arc<Inner>,
+    upstream: Arc<str>,
+}
+
+impl Cuts {
+    /// Cuts the call of this number, counted from 0 over all proxies.
+    pub fn at(call: usize, how: How) -> Self {
+        let plan = Mutex::new(Plan { seen: 0, cut: Some((call, how)) });
+        let client = Client::builder(TokioExecutor::new()).build_http();
+        Self(Arc::new(Inner { client, plan, died: watch::Sender::new(false) }))
+    }
+
+    /// A proxy in front of a server; the URL to use instead of its own.
+    pub async fn in_front_of(&self, upstream: &str) -> String {
+        let proxied = Proxied { inner: Arc::clone(&self.0), upstream: upstream.into() };
+        let router = Router::new().fallback(forward).with_state(proxied);
+        let (started, starting) = tokio::sync::oneshot::channel();
+        on_a_thread(async move {
+            let listener = TcpListener::bind((Ipv4Addr::LOCALHOST, 0)).await.expect("a free port");
+            let url = format!("http://{}", listener.local_addr().expect("an address"));
+            started.send(url).expect("a test waits");
+            axum::serve(listener, router).await.expect("the proxy serves");
+        });
+        starting.await.expect("the proxy starts")
+    }
+
+    /// Whether the call to be cut has come.
+    pub fn was_made(&self) -> bool {
+        self.0.plan.lock().expect("not poisoned").cut.is_none()
+    }
+
+    /// Waits until the process has to die.
+    pub async fn death(&self) {
+        let mut died = self.0.died.subscribe();
+        died.wait_for(|died| *died).await.expect("the sender is here");
+    }
+}
+
+impl Inner {
+    /// How this call is to be cut.
+    fn next(&self) -> Option<How> {
+        let mut plan = self.plan.lock().expect("not poisoned");
+        let number = plan.seen;
+        plan.seen += 1;
+        let (_, how) = plan.cut.take_if(|(at, _)| *at == number)?;
+        Some(how)
+    }
+
+    async fn die(&self) -> ! {
+        self.died.send_replace(true);
+        std::future::pending().await
+    }
+}
+
+async fn forward(State(Proxied { inner, upstream }): State<Proxied>, request: Request) -> Response<Body> {
+    let how = inner.next();
+    if how == Some(How::DiesBefore) {
+        inner.die().await;
+    }
+    let (parts, body) = request.into_parts();
+    let body = to_bytes(body, MOST_BYTES).await.expect("the whole request");
+    let path = parts.uri.path_and_query().map_or("/", |path| path.as_str());
+    let mut forwarded = http::Request::builder().method(parts.method).uri(format!("{upstream}{path}"));
+    // With the host that it was signed for.
+    for (name, value) in &parts.headers {
+        forwarded = forwarded.header(name, value);
+    }
+    let forwarded = forwarded.body(Full::new(body)).expect("a request");
+    let answer = inner.client.request(forwarded).await.expect("the server answers");
+    let (parts, body) = answer.into_parts();
+    let body = to_bytes(Body::new(body), MOST_BYTES).await.expect("the whole answer");
+    match how {
+        None => {}
+        Some(How::DiesBefore | How::DiesAfter) => inner.die().await,
+        Some(How::AnswerLost) => {
+            let mut lost = Response::new(Body::empty());
+            *lost.status_mut() = StatusCode::INTERNAL_SERVER_ERROR;
+            return lost;
+        }
+    }
+    let mut response = Response::new(Body::from(body));
+    *response.status_mut() = parts.status;
+    *response.headers_mut() = parts.headers;
+    response.headers_mut().remove("content-length");
+    response.headers_mut().remove("transfer-encoding");
+    response
+}
