@@ -5,10 +5,10 @@ use common::domain::message::{MessageKey, MessageOverrides};
 use common::domain::moment::Moment;
 use common::domain::scope::CampaignSlug;
 
-use super::CampaignFile;
 use super::fields::{Field, Fields};
 use super::receipt;
 use super::tree::Node;
+use super::{CampaignFile, MOST_ENTRIES};
 use crate::problem::Problems;
 
 /// Fields of the whole file.
@@ -34,8 +34,6 @@ pub(super) const NAME_CHARS: std::ops::RangeInclusive<usize> = 1..=120;
 const COPY_CHARS: std::ops::RangeInclusive<usize> = 1..=320;
 /// More than any campaign means; it keeps sums far from overflow.
 const MOST_SUBMISSIONS: u32 = 1_000_000;
-/// More entries than this for one submission are a slip of the pen.
-const MOST_ENTRIES: u32 = 10_000;
 /// Each wrong code that counts is kept with its phone, so there must not be many.
 const MOST_WRONG_CODES: u32 = 100;
 /// A DynamoDB item holds 400 KB; as JSON, a campaign is never smaller than as an item.

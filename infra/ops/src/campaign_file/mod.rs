@@ -20,6 +20,9 @@ use crate::problem::Problems;
 /// The largest file, in bytes: many times what a campaign with every message needs.
 pub const MOST_BYTES: usize = 1024 * 1024;
 
+/// More entries than this for one submission are a slip of the pen.
+pub const MOST_ENTRIES: u32 = 10_000;
+
 /// What a campaign file says.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct CampaignFile {
