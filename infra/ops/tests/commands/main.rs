@@ -6,6 +6,7 @@ mod campaign;
 mod code;
 mod key;
 mod phone;
+mod review;
 mod submission;
 mod support;
 mod usage;
