@@ -17,7 +17,7 @@ use ops::connection::aws;
 use serde_json::{Value, json};
 
 use crate::submission::{WHY, submission, waiting, write};
-use crate::support::{Ended, NOW, Stack, chai};
+use crate::support::{Ended, NOW, Stack, chai, run};
 
 /// The code of a receipt.
 const CODE: &str = "AB12CD3456";
@@ -67,7 +67,9 @@ fn settle<'a>(id: &'a str, how: &[&'a str]) -> Vec<&'a str> {
 async fn shown(stack: &Stack, submission: &Submission, options: &[&str]) -> (Value, String) {
     let id = submission.submission_id.to_string();
     let show = [&["submission", "show", &id][..], options].concat();
-    (stack.json(&show).await["submissions"][0].clone(), stack.fine(&show).await)
+    let json = stack.json(&show).await;
+    let json = json.pointer("/submissions/0").expect("a submission").clone();
+    (json, stack.fine(&show).await)
 }
 
 #[tokio::test]
@@ -190,7 +192,22 @@ async fn get(url: &str) -> (String, Vec<u8>) {
     });
     let reply = reply.await.expect("it ends");
     let end = reply.windows(4).position(|four| four == b"\r\n\r\n").expect("a head");
-    (String::from_utf8_lossy(&reply[..end]).into_owned(), reply[end + 4..].to_vec())
+    let (head, body) = reply.split_at(end + 4);
+    (String::from_utf8_lossy(head).into_owned(), body.to_vec())
+}
+
+#[tokio::test]
+async fn the_bucket_is_asked_for_only_where_there_is_a_photo() {
+    let stack = Stack::with_chai().await;
+    let no_bucket = [(photos::VARIABLE.to_owned(), String::new())].into_iter().collect();
+    let env = stack.env.clone().overridden_by(no_bucket);
+    for (source, code) in [(typed(), ops::FINE), (photo(None), ops::REFUSED)] {
+        let waiting = with_receipt(&stack, source, as_it_is).await;
+        let show = ["submission", "show", &waiting.submission_id.to_string()];
+        let ended = run(&show, env.clone(), &stack.clock).await;
+        assert_eq!(ended.code, code, "{}", ended.err);
+        assert_eq!(ended.err.contains(photos::VARIABLE), code == ops::REFUSED, "{}", ended.err);
+    }
 }
 
 #[tokio::test]
