@@ -4,6 +4,7 @@
 
 mod campaign;
 mod code;
+mod decision;
 mod key;
 mod phone;
 mod review;
