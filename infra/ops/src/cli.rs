@@ -9,6 +9,7 @@ use common::domain::message::MessageKey;
 use common::domain::scope::{CampaignSlug, Environment, Scope};
 use common::gate::DEFAULT_PER_MINUTE;
 
+use crate::campaign_file::MOST_ENTRIES;
 use crate::codes::mint::MOST_CODES;
 
 /// Operates the Campaign Entry Service: campaigns, API keys, codes, submissions, phones.
@@ -177,8 +178,11 @@ pub(crate) enum SubmissionCommand {
         /// Show the phone in full
         #[arg(long)]
         show_phone: bool,
+        /// Show the receipt's code and time, or its QR code's text: whoever has them can look it up
+        #[arg(long)]
+        show_receipt: bool,
     },
-    /// List a campaign's submissions, newest first
+    /// List a campaign's submissions, newest first; the unsettled ones longest waiting first
     List {
         /// The campaign
         #[arg(long, value_name = "SLUG")]
@@ -186,7 +190,7 @@ pub(crate) enum SubmissionCommand {
         /// test or live
         #[arg(long, default_value = "live", value_name = "ENVIRONMENT")]
         environment: Environment,
-        /// Only those that are not settled
+        /// Only those that are not settled: whose turn it is, since when or until when, and why
         #[arg(long)]
         unsettled: bool,
         /// At most so many
@@ -199,9 +203,11 @@ pub(crate) enum SubmissionCommand {
         id: SubmissionId,
         #[command(flatten)]
         verdict: VerdictArgs,
-        /// Why, in your words
+        #[command(flatten)]
+        accept: AcceptArgs,
+        /// Why, in your words; it goes into the record
         #[arg(long, value_name = "TEXT")]
-        why: Option<String>,
+        why: String,
         /// Who decided [default: $USER]
         #[arg(long, value_name = "NAME")]
         by: Option<String>,
@@ -217,6 +223,22 @@ pub(crate) struct VerdictArgs {
     /// The consumer is not in, for the reason that this message key names
     #[arg(long, value_name = "KEY", value_parser = refusing_key)]
     pub(crate) reject: Option<MessageKey>,
+}
+
+/// What can be said with `--accept` alone.
+#[derive(Args)]
+pub(crate) struct AcceptArgs {
+    /// Entries that it earns [default: the campaign's entries_per_submission]
+    #[arg(long, value_name = "N", conflicts_with = "reject",
+          value_parser = clap::value_parser!(u32).range(1..=i64::from(MOST_ENTRIES)))]
+    pub(crate) entries: Option<u32>,
+    /// The receipt's verification code, as you read it: nobody else can enter with that receipt then
+    // Taken as any text, so that no message about the command line repeats it.
+    #[arg(long, value_name = "CODE", conflicts_with = "reject")]
+    pub(crate) receipt_code: Option<String>,
+    /// Accept a receipt whose verification code nobody can read; it can be entered again
+    #[arg(long, conflicts_with_all = ["reject", "receipt_code"])]
+    pub(crate) without_receipt_code: bool,
 }
 
 fn refusing_key(text: &str) -> Result<MessageKey, String> {

@@ -7,6 +7,7 @@ use aws_config::BehaviorVersion;
 use aws_sdk_dynamodb::config::Region;
 use common::config::Env;
 use common::connection::{self, Aws};
+use common::photos::{self, Photos};
 use common::store::campaigns;
 use serde::Deserialize;
 
@@ -44,6 +45,15 @@ pub async fn tables(env: &Env) -> Result<Tables, Failure> {
     // Asked for before AWS is, so that a missing variable is reported at once.
     env.required(campaigns::VARIABLE)?;
     Ok(Tables::from_env(env, &aws(env).await?.dynamodb())?)
+}
+
+/// The bucket of the photos that the environment names.
+///
+/// # Errors
+/// Names the variable that is missing.
+pub async fn photos(env: &Env) -> Result<Photos, Failure> {
+    env.required(photos::VARIABLE)?;
+    Ok(Photos::from_env(env, &aws(env).await?)?)
 }
 
 /// The connection to AWS: by credentials that stand in the environment, or those that AWS's own command

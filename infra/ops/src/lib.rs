@@ -4,8 +4,8 @@
 //!
 //! - `cli` says what can be asked for; `commands` does it and reports; `console` shows the report;
 //! - [`campaign_file`] reads campaigns from YAML and names every problem by its line;
-//! - [`campaigns`], [`keys`], [`codes`], [`submissions`] and [`phones`] do the work on the stack's
-//!   [`tables`], which [`connection`] reaches;
+//! - [`campaigns`], [`keys`], [`codes`], [`submissions`], [`settle`], [`receipts`] and [`phones`] do the
+//!   work on the stack's [`tables`], which [`connection`] reaches;
 //! - [`failure`] is why a command did not do what it was asked to.
 
 pub mod campaign_file;
@@ -19,7 +19,9 @@ pub mod failure;
 pub mod keys;
 pub mod phones;
 mod problem;
+pub mod receipts;
 mod run;
+pub mod settle;
 pub mod submissions;
 pub mod tables;
 mod words;

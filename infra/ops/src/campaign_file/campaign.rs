@@ -5,9 +5,10 @@ use common::domain::message::{MessageKey, MessageOverrides};
 use common::domain::moment::Moment;
 use common::domain::scope::CampaignSlug;
 
-use super::CampaignFile;
 use super::fields::{Field, Fields};
+use super::receipt;
 use super::tree::Node;
+use super::{CampaignFile, MOST_ENTRIES};
 use crate::problem::Problems;
 
 /// Fields of the whole file.
@@ -28,27 +29,23 @@ const FIELDS: [&str; 13] = [
 ];
 
 /// Characters of a campaign's and a brand's name.
-const NAME_CHARS: std::ops::RangeInclusive<usize> = 1..=120;
+pub(super) const NAME_CHARS: std::ops::RangeInclusive<usize> = 1..=120;
 /// Characters of a message: two SMS at most.
 const COPY_CHARS: std::ops::RangeInclusive<usize> = 1..=320;
 /// More than any campaign means; it keeps sums far from overflow.
 const MOST_SUBMISSIONS: u32 = 1_000_000;
-/// More entries than this for one submission are a slip of the pen.
-const MOST_ENTRIES: u32 = 10_000;
 /// Each wrong code that counts is kept with its phone, so there must not be many.
 const MOST_WRONG_CODES: u32 = 100;
+/// A DynamoDB item holds 400 KB; as JSON, a campaign is never smaller than as an item.
+const MOST_RECORD_BYTES: usize = 390 * 1024;
 /// A day.
 const MOST_MINUTES: u32 = 24 * 60;
 
 /// Reads a campaign; `None` when something was noted.
 pub(super) fn read(root: &Node, problems: &Problems) -> Option<CampaignFile> {
     let file = Fields::of_file(root, &FIELDS, problems)?;
-    for later in ["receipt", "partner"] {
-        if let Some(field) = file.get(later) {
-            field.problem(
-                "is not supported yet: codes are checked by the service, without receipts; remove it",
-            );
-        }
+    if let Some(field) = file.get("partner") {
+        field.problem("is not supported yet: codes are checked by the service; remove it");
     }
     let slug = file.required("slug", "chai-bora-2026");
     let slug = slug.and_then(|field| field.parsed(slug_of));
@@ -63,6 +60,7 @@ pub(super) fn read(root: &Node, problems: &Problems) -> Option<CampaignFile> {
     let entries = file.get("entries_per_submission").and_then(|field| field.count(MOST_ENTRIES));
     let wrong_codes = file.get("wrong_codes").and_then(|field| wrong_codes(&field)).unwrap_or_default();
     let messages = file.get("messages").and_then(|field| messages(&field)).unwrap_or_default();
+    let receipt = file.get("receipt").and_then(|field| receipt::read(&field));
     let campaign = Campaign {
         slug: slug?,
         name: name?.to_owned(),
@@ -75,9 +73,22 @@ pub(super) fn read(root: &Node, problems: &Problems) -> Option<CampaignFile> {
         entries_per_submission: entries.unwrap_or(1),
         wrong_codes,
         messages,
-        receipt: None,
+        receipt,
     };
+    check_size(&campaign, root.line, problems);
     Some(CampaignFile { campaign, says_paused: paused.is_some() })
+}
+
+/// Notes when the campaign is more than its record can hold.
+fn check_size(campaign: &Campaign, line: usize, problems: &Problems) {
+    let bytes = serde_json::to_string(campaign).map_or(0, |json| json.len());
+    if bytes > MOST_RECORD_BYTES {
+        let message = format!(
+            "the campaign takes {bytes} bytes and its record holds {MOST_RECORD_BYTES}; shorten its names, or list \
+             fewer serials, match texts, branches or products"
+        );
+        problems.add_line(line, message);
+    }
 }
 
 fn slug_of(text: &str) -> Result<CampaignSlug, String> {

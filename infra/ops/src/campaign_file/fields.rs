@@ -83,6 +83,11 @@ impl<'a> Fields<'a> {
 }
 
 impl<'a> Field<'a> {
+    /// Where it stands, such as `receipt.products[1].key`.
+    pub(super) fn path(&self) -> &str {
+        &self.path
+    }
+
     /// Notes that something is wrong with the value.
     pub(super) fn problem(&self, message: impl Into<String>) {
         self.problems.add(self.node.line, &self.path, message);
@@ -142,6 +147,23 @@ impl<'a> Field<'a> {
         count
     }
 
+    /// The value's items, each with its place in its path.
+    pub(super) fn items(&self, most: usize) -> Option<Vec<Field<'a>>> {
+        let Content::List(nodes) = &self.node.content else {
+            self.problem("must be a list, such as `[ ... ]` or one line with `- ` for each");
+            return None;
+        };
+        if nodes.len() > most {
+            self.problem(format!("must be a list of at most {most}, not of {}", nodes.len()));
+            return None;
+        }
+        let item = |(index, node)| {
+            let path = format!("{}[{index}]", self.path);
+            Field { path, node, problems: self.problems }
+        };
+        Some(nodes.iter().enumerate().map(item).collect())
+    }
+
     /// The value as a block, of whose fields these are known.
     pub(super) fn block(&self, known: &[&str]) -> Option<Fields<'a>> {
         match &self.node.content {
@@ -165,17 +187,21 @@ impl<'a> Field<'a> {
 }
 
 fn unknown(name: &str, known: &[&str]) -> String {
-    let likeness = |known: &&&str| strsim::jaro_winkler(name, known);
-    let closest = known.iter().max_by(|a, b| likeness(a).total_cmp(&likeness(b)));
-    match closest {
-        Some(closest) if likeness(&closest) >= LEAST_LIKENESS => {
-            format!("is not a field of a campaign file; did you mean `{closest}`?")
-        }
-        Some(_) | None => format!("is not a field of a campaign file; here go {}", listed(known)),
+    match closest(name, known) {
+        Some(closest) => format!("is not a field of a campaign file; did you mean `{closest}`?"),
+        None => format!("is not a field of a campaign file; here go {}", listed(known)),
     }
 }
 
-fn listed(names: &[&str]) -> String {
+/// The name that was meant, if one of these is close enough.
+pub(super) fn closest<'n>(name: &str, known: &[&'n str]) -> Option<&'n str> {
+    let likeness = |known: &str| strsim::jaro_winkler(name, known);
+    let closest = known.iter().copied().max_by(|a, b| likeness(a).total_cmp(&likeness(b)))?;
+    (likeness(closest) >= LEAST_LIKENESS).then_some(closest)
+}
+
+/// Names as a message lists them.
+pub(super) fn listed(names: &[&str]) -> String {
     let quoted: Vec<_> = names.iter().map(|name| format!("`{name}`")).collect();
     quoted.join(", ")
 }

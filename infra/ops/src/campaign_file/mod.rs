@@ -1,10 +1,13 @@
 //! Campaign files: YAML with the API's own field names.
 //!
 //! `tree` turns the text into nodes that know their lines, `fields` reads them and notes every
-//! problem, `campaign` says what the fields mean.
+//! problem, `campaign` says what the fields mean, `receipt` what those about receipts do.
 
 mod campaign;
 mod fields;
+mod receipt;
+#[cfg(test)]
+mod receipt_tests;
 #[cfg(test)]
 mod tests;
 mod tree;
@@ -16,6 +19,9 @@ use crate::problem::Problems;
 
 /// The largest file, in bytes: many times what a campaign with every message needs.
 pub const MOST_BYTES: usize = 1024 * 1024;
+
+/// More entries than this for one submission are a slip of the pen.
+pub const MOST_ENTRIES: u32 = 10_000;
 
 /// What a campaign file says.
 #[derive(Clone, Debug, PartialEq, Eq)]

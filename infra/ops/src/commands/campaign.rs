@@ -7,6 +7,7 @@ use std::path::{Path, PathBuf};
 use common::config::Env;
 use common::domain::campaign::{Campaign, CampaignStatus};
 use common::domain::moment::Moment;
+use common::domain::receipt::rules::{OnNoMatch, ReceiptRules};
 use common::domain::scope::{CampaignSlug, Environment, Scope};
 use serde_json::{Value, json};
 
@@ -102,7 +103,34 @@ fn as_json(campaign: &Campaign, now: Moment) -> Result<Value, Failure> {
         fields.insert("code".to_owned(), json!({ "checked_by": campaign.code }));
         fields.insert("status".to_owned(), json!(campaign.status(now)));
     }
+    let products = json.pointer_mut("/receipt/products").and_then(Value::as_array_mut);
+    for product in products.into_iter().flatten().filter_map(Value::as_object_mut) {
+        if let Some(matches) = product.remove("matches") {
+            product.insert("match".to_owned(), matches);
+        }
+    }
     Ok(json)
+}
+
+/// What it asks of receipts, in numbers; `--json` has all of it.
+fn receipt_lines(rules: Option<&ReceiptRules>) -> Vec<(&'static str, String)> {
+    let Some(rules) = rules else { return vec![("receipt", "none are taken".to_owned())] };
+    let count = |count: usize, without: &str| {
+        if count == 0 { without.to_owned() } else { count.to_string() }
+    };
+    let on_no_match = match rules.on_no_match {
+        OnNoMatch::Review => "review",
+        OnNoMatch::Decline => "decline",
+    };
+    vec![
+        ("receipt.required", rules.required.to_string()),
+        ("receipt.typed", rules.typed.to_string()),
+        ("receipt.on_no_match", on_no_match.to_owned()),
+        ("receipt.ranges", rules.ranges.len().to_string()),
+        ("receipt.products", count(rules.products.len(), "none: any purchase counts")),
+        ("receipt.branches", count(rules.branches.len(), "none: any shop counts")),
+        ("receipt.draw_period", or_nothing(rules.draw_period.as_ref())),
+    ]
 }
 
 fn status_word(status: CampaignStatus) -> &'static str {
@@ -135,6 +163,7 @@ async fn show(tables: &Tables, slug: &CampaignSlug, now: Moment) -> Result<Repor
         ("messages.en", format!("{} of its own", campaign.messages.en.len())),
         ("messages.sw", format!("{} of its own", campaign.messages.sw.len())),
     ];
+    pairs.extend(receipt_lines(campaign.receipt.as_ref()));
     let mut json = as_json(&campaign, now)?;
     let mut codes = serde_json::Map::new();
     for environment in Environment::ALL {

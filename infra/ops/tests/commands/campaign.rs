@@ -34,12 +34,53 @@ async fn a_campaign_is_shown_in_the_words_of_its_file() {
             "entries_per_submission": 2,
             "wrong_codes": { "count": 10, "minutes": 60 },
             "messages": { "en": { "entered": "You are in!" }, "sw": {} },
+            "receipt": null,
             "status": "live",
             "codes": { "test": { "minted": 0, "imported": 0 }, "live": { "minted": 0, "imported": 0 } },
         })
     );
     let text = stack.fine(&["campaign", "show", "chai-bora-2026"]).await;
     assert!(text.contains("limits.phone_daily      3\n"), "{text}");
+    assert!(text.contains("receipt                 none are taken\n"), "{text}");
+}
+
+#[tokio::test]
+async fn what_a_campaign_asks_of_receipts_is_shown() {
+    let stack = Stack::empty().await;
+    let receipt = "receipt:
+  typed: true
+  ranges: [{ name: Classic }]
+  products: [{ key: chai-250, range: Classic, label: 250 g, name: Chai Bora 250 g, match: [CHAI BORA 250] }]
+";
+    let file = stack.file("chai.yaml", format!("{CHAI}{receipt}"));
+    stack.fine(&["campaign", "apply", &file]).await;
+    assert_eq!(stack.fine(&["campaign", "apply", &file]).await, "chai-bora-2026 unchanged\n");
+    let shown = stack.json(&["campaign", "show", "chai-bora-2026"]).await;
+    assert_eq!(
+        shown["receipt"],
+        json!({
+            "required": true,
+            "typed": true,
+            "on_no_match": "review",
+            "ranges": [{ "name": "Classic", "tag": null }],
+            "products": [{
+                "key": "chai-250",
+                "range": "Classic",
+                "label": "250 g",
+                "name": "Chai Bora 250 g",
+                "color": null,
+                "image": null,
+                "match": ["CHAI BORA 250"],
+                "entries": 1,
+            }],
+            "branches": [],
+            "draw_period": null,
+        })
+    );
+    let text = stack.fine(&["campaign", "show", "chai-bora-2026"]).await;
+    for line in ["receipt.typed           true\n", "receipt.branches        none: any shop counts\n"] {
+        assert!(text.contains(line), "{text}");
+    }
 }
 
 #[tokio::test]

@@ -4,8 +4,10 @@
 
 mod campaign;
 mod code;
+mod decision;
 mod key;
 mod phone;
+mod review;
 mod submission;
 mod support;
 mod usage;

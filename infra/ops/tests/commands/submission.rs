@@ -5,28 +5,40 @@ use common::domain::codebook::{Batch, BatchStatus};
 use common::domain::ids::SubmissionId;
 use common::domain::message::MessageKey;
 use common::domain::scope::Environment;
+use common::domain::settling::Settling;
 use common::domain::submission::{Standing, Submission};
 use common::entropy;
 use common::store::codes::CodeName;
 use common::store::ledger::{Entry, Written};
 use serde_json::json;
 
-use crate::support::{NOW, Stack, chai};
+use crate::support::{NOW, Stack, chai, run};
+
+/// What every decision says.
+pub(crate) const WHY: [&str; 2] = ["--why", "Receipt seen"];
 
 /// A submission of 0712 345 678 in the live environment.
+///
+/// One that is not settled waits for a person.
 pub(crate) fn submission(id: SubmissionId, standing: Standing, code_key: Option<String>) -> Submission {
+    let settling = (!standing.is_terminal()).then(|| Settling::at_once(NOW, None).for_a_person(NOW));
     Submission {
         submission_id: id,
         reference: entropy::reference(),
         scope: chai(Environment::Live),
         phone: "0712345678".parse().expect("a phone"),
         code_key,
+        receipt_id: None,
+        receipt: None,
+        purchase: None,
         standing,
         reasons: Vec::new(),
         day: "2026-03-01".to_owned(),
         region: Some("Mwanza".to_owned()),
         claimed: None,
         decision: None,
+        settling,
+        revision: 0,
         created_at: NOW,
         updated_at: NOW,
     }
@@ -35,14 +47,14 @@ pub(crate) fn submission(id: SubmissionId, standing: Standing, code_key: Option<
 /// Writes a submission as the service does.
 pub(crate) async fn write(stack: &Stack, submission: &Submission, code: Option<&CodeName>) {
     let key = format!("key-of-{}", submission.submission_id).parse().expect("a key");
-    let entry = Entry { key: &key, body_hash: "", code, submission };
+    let entry = Entry { key: &key, body_hash: "", code, receipt: submission.receipt_id, submission };
     let ledger = stack.tables().await.ledger;
     let written = ledger.enter(entry, PhoneLimits::default(), NOW).await.expect("it answers");
     assert!(matches!(written, Written::Done), "{written:?}");
 }
 
-/// A submission that waits for a person.
-fn waiting() -> Standing {
+/// Standing of a submission that waits for a person.
+pub(crate) fn waiting() -> Standing {
     let waiting = json!({
         "state": "pending",
         "review_status": "under_review",
@@ -101,9 +113,11 @@ async fn what_names_no_submission_is_refused() {
     assert_eq!(stack.refused(&["submission", "show", &id]).await["code"], "submission_unknown");
     assert_eq!(stack.refused(&["submission", "show", "K7M2-Q9XD"]).await["code"], "submission_unknown");
     assert_eq!(stack.refused(&["submission", "show", "0712345678"]).await["code"], "name_invalid");
-    assert_eq!(stack.refused(&["submission", "settle", &id, "--accept"]).await["code"], "submission_unknown");
+    let settle = ["submission", "settle", &id, "--accept", "--why", "x"];
+    assert_eq!(stack.refused(&settle).await["code"], "submission_unknown");
     let list = ["submission", "list", "--campaign", "nobody"];
     assert_eq!(stack.refused(&list).await["code"], "campaign_unknown");
+    assert_eq!(stack.refused(&[&list[..], &["--unsettled"]].concat()).await["code"], "campaign_unknown");
 }
 
 #[tokio::test]
@@ -125,13 +139,16 @@ async fn a_list_can_be_of_those_that_are_not_settled() {
 async fn accepting_redeems_the_code_and_gives_entries_and_prize() {
     let (stack, submission) = with_one_waiting().await;
     let id = submission.submission_id.to_string();
-    let settled = stack.json(&["submission", "settle", &id, "--accept", "--why", "Receipt seen"]).await;
+    let settle = ["submission", "settle", &id, "--accept"];
+    let settled = stack.json(&[&settle[..], &WHY].concat()).await;
     assert_eq!(settled["state"], "accepted");
     assert_eq!((&settled["entries"], &settled["instant_win"]), (&json!(2), &json!("A kettle")));
     assert_eq!(settled["reasons"], json!(["instant_win", "operator_decision"]));
     let decision = json!({ "by": "asha", "at": "2026-03-01T00:00:00.000Z", "why": "Receipt seen" });
     assert_eq!(settled["decision"], decision);
-    assert_eq!(stack.json(&["submission", "show", &id]).await["submissions"][0], settled);
+    let mut shown = stack.json(&["submission", "show", &id]).await["submissions"][0].clone();
+    let source = shown.as_object_mut().and_then(|fields| fields.remove("receipt_source"));
+    assert_eq!((source, shown), (Some(json!(null)), settled));
     let tables = stack.tables().await;
     let record = tables.codes().get(&submission.scope, &CodeName::Minted(0)).await.expect("it answers");
     assert!(record.and_then(|record| record.claim).is_some_and(|claim| claim.redeemed));
@@ -144,8 +161,8 @@ async fn rejecting_frees_the_code_and_gives_the_place_back() {
     let (stack, submission) = with_one_waiting().await;
     let id = submission.submission_id.to_string();
     let reject = ["submission", "settle", &id, "--reject", "receipt_wrong_store", "--by", "juma"];
-    let settled = stack.json(&reject).await;
-    assert_eq!(settled["display_status"], "needs_attention");
+    let settled = stack.json(&[&reject[..], &WHY].concat()).await;
+    assert_eq!((&settled["decision"]["by"], &settled["settling"]), (&json!("juma"), &json!(null)));
     assert_eq!((&settled["message_key"], &settled["entries"]), (&json!("receipt_wrong_store"), &json!(0)));
     let tables = stack.tables().await;
     let record = tables.codes().get(&submission.scope, &CodeName::Minted(0)).await.expect("it answers");
@@ -158,8 +175,9 @@ async fn rejecting_frees_the_code_and_gives_the_place_back() {
 async fn a_settled_submission_is_not_settled_again() {
     let (stack, submission) = with_one_waiting().await;
     let id = submission.submission_id.to_string();
-    stack.fine(&["submission", "settle", &id, "--accept"]).await;
-    let error = stack.refused(&["submission", "settle", &id, "--reject", "invalid"]).await;
+    stack.fine(&[&["submission", "settle", &id, "--accept"], &WHY[..]].concat()).await;
+    let error =
+        stack.refused(&[&["submission", "settle", &id, "--reject", "invalid"], &WHY[..]].concat()).await;
     assert_eq!(error["code"], "already_settled");
     assert!(error["message"].as_str().expect("a message").contains("`instant_win` by asha"), "{error}");
     let shown = stack.json(&["submission", "show", &id]).await;
@@ -181,5 +199,26 @@ async fn an_imported_code_keeps_its_prize_until_its_submission_is_settled() {
     let submission = submission(entropy::submission_id(), waiting(), Some(code.key(&scope)));
     write(&stack, &submission, Some(&code)).await;
     let id = submission.submission_id.to_string();
-    assert_eq!(stack.json(&["submission", "settle", &id, "--accept"]).await["instant_win"], "A mug");
+    let accept = [&["submission", "settle", &id, "--accept"], &WHY[..]].concat();
+    assert_eq!(stack.json(&accept).await["instant_win"], "A mug");
+}
+
+#[tokio::test]
+async fn every_decision_says_who_and_why() {
+    let (stack, submission) = with_one_waiting().await;
+    let id = submission.submission_id.to_string();
+    let accept = ["submission", "settle", &id, "--accept"];
+    let ended = stack.run(&accept).await;
+    assert!(ended.code == ops::USAGE && ended.err.contains("--why <TEXT>"), "{}", ended.err);
+    let error = stack.refused(&[&accept[..], &["--why", " "]].concat()).await;
+    assert_eq!(error["code"], "words_invalid");
+    let nobody = stack.env.clone().overridden_by([("USER".to_owned(), String::new())].into_iter().collect());
+    let ended = run(&[&accept[..], &WHY].concat(), nobody, &stack.clock).await;
+    assert!(
+        ended.code == ops::REFUSED && ended.err.contains("say who decides with --by NAME"),
+        "{}",
+        ended.err
+    );
+    let shown = stack.json(&["submission", "show", &id]).await;
+    assert_eq!(shown["submissions"][0]["state"], "pending");
 }

@@ -48,7 +48,9 @@ pub(crate) struct Ended {
 impl Stack {
     /// A stack without campaigns.
     pub(crate) async fn empty() -> Self {
-        let local = local::stack::Stack::start(Options::default()).await.expect("it starts");
+        // Without a background, so that nobody settles what a test settles by hand.
+        let options = Options { background: false, ..Options::default() };
+        let local = local::stack::Stack::start(options).await.expect("it starts");
         let operator = [("USER".to_owned(), "asha".to_owned())];
         let env = local.env().clone().into_iter().chain(operator).collect();
         let folder = tempfile::tempdir().expect("a folder");

@@ -28,6 +28,9 @@ async fn variables_can_come_from_the_local_stacks_ready_file() {
     assert!(ended.code == 1 && ended.err.contains("is not an env file"), "{}", ended.err);
 }
 
+/// A submission's id.
+const ID: &str = "6f6a1a55-0000-4000-8000-000000000000";
+
 #[tokio::test]
 async fn what_is_not_understood_exits_with_2_also_as_json() {
     for args in [
@@ -37,9 +40,19 @@ async fn what_is_not_understood_exits_with_2_also_as_json() {
         &["key", "issue", "--campaign", "a", "--environment", "prod"],
         &["code", "mint", "--campaign", "a", "--environment", "test", "--count", "0", "--output", "x"],
         &["code", "void", "--campaign", "a", "--environment", "test"],
-        &["submission", "settle", "not-an-id", "--accept"],
-        &["submission", "settle", "6f6a1a55-0000-4000-8000-000000000000"],
-        &["submission", "settle", "6f6a1a55-0000-4000-8000-000000000000", "--reject", "entered"],
+        &["submission", "settle", "not-an-id", "--accept", "--why", "x"],
+        &["submission", "settle", ID, "--why", "x"],
+        &["submission", "settle", ID, "--accept"],
+        &["submission", "settle", ID, "--reject", "entered", "--why", "x"],
+        &["submission", "settle", ID, "--accept", "--entries", "0", "--why", "x"],
+        &["submission", "settle", ID, "--reject", "invalid", "--entries", "2", "--why", "x"],
+        &["submission", "settle", ID, "--reject", "invalid", "--receipt-code", "AB12CD", "--why", "x"],
+        &["submission", "settle", ID, "--reject", "invalid", "--without-receipt-code", "--why", "x"],
+        &[
+            &["submission", "settle", ID, "--accept", "--why", "x"][..],
+            &["--receipt-code", "AB12CD", "--without-receipt-code"],
+        ]
+        .concat(),
     ] {
         let ended = run(args, Env::default(), &Clock::manual(NOW)).await;
         assert_eq!((ended.code, ended.out.as_str()), (2, ""), "{args:?}");

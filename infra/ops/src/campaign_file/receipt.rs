@@ -1,0 +1,240 @@
+//! What a campaign file says about receipts: the `receipt` block.
+
+use std::collections::{HashMap, HashSet};
+use std::ops::RangeInclusive;
+
+use common::domain::receipt::rules::{Branch, OnNoMatch, Product, ProductRange, ReceiptRules};
+
+use super::campaign::NAME_CHARS;
+use super::fields::{Field, Fields, closest, listed};
+
+/// Fields of the block.
+const FIELDS: [&str; 7] =
+    ["required", "typed", "on_no_match", "ranges", "products", "branches", "draw_period"];
+/// Fields of one product.
+const PRODUCT_FIELDS: [&str; 8] = ["key", "range", "label", "name", "color", "image", "match", "entries"];
+/// Fields of one branch.
+const BRANCH_FIELDS: [&str; 6] = ["key", "name", "city", "merchant", "tin", "serials"];
+
+/// Characters of a key, which callers send.
+const KEY_CHARS: RangeInclusive<usize> = 1..=64;
+/// Characters of a text that stands on a tile: a label, a colour.
+const LABEL_CHARS: RangeInclusive<usize> = 1..=40;
+/// Characters of an image's path.
+const PATH_CHARS: RangeInclusive<usize> = 1..=500;
+/// Characters of a text that tills print.
+const MATCH_CHARS: RangeInclusive<usize> = 1..=100;
+/// Digits of a taxpayer number.
+const TIN_DIGITS: usize = 9;
+/// Characters of a fiscal device's serial number.
+const SERIAL_CHARS: RangeInclusive<usize> = 1..=40;
+
+/// Judging a receipt goes through all of these lists, so none may be long.
+const MOST_RANGES: usize = 50;
+const MOST_PRODUCTS: usize = 200;
+const MOST_BRANCHES: usize = 500;
+const MOST_SERIALS: usize = 50;
+const MOST_MATCHES: usize = 20;
+/// More entries than this for one piece are a slip of the pen.
+const MOST_ENTRIES: u32 = 1_000;
+
+/// Reads the block; what is wrong is noted, and stands as if it were left out.
+pub(super) fn read(field: &Field<'_>) -> Option<ReceiptRules> {
+    let fields = field.block(&FIELDS)?;
+    let switch = |name| fields.get(name).and_then(|field| field.switch());
+    let ranges = ranges(&fields);
+    let names: Vec<&str> = ranges.iter().map(|range| range.name.as_str()).collect();
+    Some(ReceiptRules {
+        required: switch("required").unwrap_or(true),
+        typed: switch("typed").unwrap_or(false),
+        on_no_match: fields.get("on_no_match").and_then(|field| on_no_match(&field)).unwrap_or_default(),
+        products: products(&fields, &names),
+        branches: branches(&fields),
+        draw_period: text(&fields, "draw_period", NAME_CHARS),
+        ranges,
+    })
+}
+
+fn on_no_match(field: &Field<'_>) -> Option<OnNoMatch> {
+    field.parsed(|text| match text {
+        "review" => Ok(OnNoMatch::Review),
+        "decline" => Ok(OnNoMatch::Decline),
+        _ => Err("must be `review` or `decline`".to_owned()),
+    })
+}
+
+fn ranges(fields: &Fields<'_>) -> Vec<ProductRange> {
+    let mut names = HashSet::new();
+    let range = |item: Field<'_>| {
+        let fields = item.block(&["name", "tag"])?;
+        let tag = text(&fields, "tag", NAME_CHARS);
+        let field = fields.required("name", "Classic")?;
+        let name = field.text(NAME_CHARS)?.to_owned();
+        note_twice(&field, &name, &mut names);
+        Some(ProductRange { name, tag })
+    };
+    items(fields, "ranges", MOST_RANGES).into_iter().filter_map(range).collect()
+}
+
+fn products(fields: &Fields<'_>, ranges: &[&str]) -> Vec<Product> {
+    let mut keys = HashSet::new();
+    let product = |item: Field<'_>| {
+        let fields = item.block(&PRODUCT_FIELDS)?;
+        let key = key(&fields, "chai-250", &mut keys);
+        let range = fields.required("range", "Classic").and_then(|field| range_of(&field, ranges));
+        let label = required_text(&fields, "label", "250 g", LABEL_CHARS);
+        let name = required_text(&fields, "name", "Chai Bora 250 g", NAME_CHARS);
+        let color = text(&fields, "color", LABEL_CHARS);
+        let image = text(&fields, "image", PATH_CHARS);
+        let matches = matches(&fields);
+        let entries = fields.get("entries").and_then(|field| field.count(MOST_ENTRIES)).unwrap_or(1);
+        Some(Product { key: key?, range: range?, label: label?, name: name?, color, image, matches, entries })
+    };
+    items(fields, "products", MOST_PRODUCTS).into_iter().filter_map(product).collect()
+}
+
+fn range_of(field: &Field<'_>, ranges: &[&str]) -> Option<String> {
+    let name = field.text(NAME_CHARS)?;
+    if ranges.contains(&name) {
+        return Some(name.to_owned());
+    }
+    field.problem(match closest(name, ranges) {
+        Some(closest) => format!("is not a range of this file; did you mean `{closest}`?"),
+        None if ranges.is_empty() => {
+            "is not a range of this file; add it, such as `ranges: [{ name: Classic }]`".to_owned()
+        }
+        None => format!("is not a range of this file; here are {}", listed(ranges)),
+    });
+    None
+}
+
+fn matches(fields: &Fields<'_>) -> Vec<String> {
+    let Some(field) = fields.required("match", "[\"CHAI BORA 250\"]") else { return Vec::new() };
+    let Some(items) = field.items(MOST_MATCHES) else { return Vec::new() };
+    if items.is_empty() {
+        field.problem("must hold at least one text that tills print, such as `[\"CHAI BORA 250\"]`");
+    }
+    let text = |item: Field<'_>| {
+        let text = item.text(MATCH_CHARS)?;
+        if !text.chars().any(char::is_alphanumeric) {
+            item.problem("must hold a letter or a digit: nothing else is compared");
+        }
+        Some(text.to_owned())
+    };
+    items.into_iter().filter_map(text).collect()
+}
+
+fn branches(fields: &Fields<'_>) -> Vec<Branch> {
+    let mut keys = HashSet::new();
+    let mut devices = Devices::default();
+    let branch = |item: Field<'_>| {
+        let fields = item.block(&BRANCH_FIELDS)?;
+        let key = key(&fields, "kko", &mut keys);
+        let name = required_text(&fields, "name", "Kariakoo", NAME_CHARS);
+        let city = required_text(&fields, "city", "Dar es Salaam", NAME_CHARS);
+        let merchant = required_text(&fields, "merchant", "Duka Kuu", NAME_CHARS);
+        let tin_field = fields.required("tin", "\"100147181\"");
+        let tin = tin_field.as_ref().and_then(|field| field.parsed(tin_of));
+        let listed = fields.get("serials").map(|field| field.items(MOST_SERIALS));
+        let every_one = listed.as_ref().is_none_or(|items| items.as_ref().is_some_and(Vec::is_empty));
+        if let (Some(field), Some(tin), true) = (&tin_field, &tin, every_one) {
+            devices.take_every_one(field, tin);
+        }
+        let serial = |item: Field<'_>| {
+            let serial = item.parsed(serial_of)?;
+            if let Some(tin) = &tin {
+                devices.take(&item, tin, &serial);
+            }
+            Some(serial)
+        };
+        let serials = listed.flatten().unwrap_or_default().into_iter().filter_map(serial).collect();
+        Some(Branch { key: key?, name: name?, city: city?, merchant: merchant?, tin: tin?, serials })
+    };
+    items(fields, "branches", MOST_BRANCHES).into_iter().filter_map(branch).collect()
+}
+
+fn tin_of(text: &str) -> Result<String, String> {
+    let digits: String = text.chars().filter(|c| *c != '-').collect();
+    if digits.len() == TIN_DIGITS && digits.bytes().all(|byte| byte.is_ascii_digit()) {
+        Ok(digits)
+    } else {
+        Err("must be a taxpayer number of 9 digits, in quotes, such as `\"100147181\"`".to_owned())
+    }
+}
+
+fn serial_of(text: &str) -> Result<String, String> {
+    if SERIAL_CHARS.contains(&text.len()) && text.bytes().all(|byte| byte.is_ascii_alphanumeric()) {
+        Ok(text.to_owned())
+    } else {
+        Err("must be 1 to 40 letters and digits, such as `\"03TZ343001520\"`".to_owned())
+    }
+}
+
+/// Which fiscal devices belong to a branch already: a receipt can be from one branch only.
+#[derive(Default)]
+struct Devices {
+    /// Where each taxpayer number and serial number stands.
+    single: HashMap<(String, String), String>,
+    /// Where a taxpayer number stands without serial numbers.
+    every: HashMap<String, String>,
+}
+
+impl Devices {
+    fn take(&mut self, field: &Field<'_>, tin: &str, serial: &str) {
+        // Receipts are compared without regard to case.
+        let device = (tin.to_owned(), serial.to_ascii_uppercase());
+        if let Some(first) = self.single.get(&device) {
+            field.problem(format!("is {first} already, with the same tin; keep one of them"));
+        } else {
+            self.single.insert(device, field.path().to_owned());
+        }
+    }
+
+    fn take_every_one(&mut self, field: &Field<'_>, tin: &str) {
+        if let Some(first) = self.every.get(tin) {
+            field.problem(format!(
+                "is {first} already, and neither branch has serials; list the serials of one of them"
+            ));
+        } else {
+            self.every.insert(tin.to_owned(), field.path().to_owned());
+        }
+    }
+}
+
+fn key(fields: &Fields<'_>, such_as: &str, taken: &mut HashSet<String>) -> Option<String> {
+    let field = fields.required("key", such_as)?;
+    let key = field.parsed(|text| {
+        let allowed = |byte: u8| byte.is_ascii_alphanumeric() || matches!(byte, b'-' | b'_');
+        if KEY_CHARS.contains(&text.len()) && text.bytes().all(allowed) {
+            Ok(text.to_owned())
+        } else {
+            Err(format!("must be 1 to 64 of letters, digits, `-` and `_`, such as `{such_as}`"))
+        }
+    })?;
+    note_twice(&field, &key, taken);
+    Some(key)
+}
+
+fn note_twice(field: &Field<'_>, name: &str, taken: &mut HashSet<String>) {
+    if !taken.insert(name.to_owned()) {
+        field.problem("is that of an earlier one in this list; give each its own");
+    }
+}
+
+fn text(fields: &Fields<'_>, name: &str, chars: RangeInclusive<usize>) -> Option<String> {
+    Some(fields.get(name)?.text(chars)?.to_owned())
+}
+
+fn required_text(
+    fields: &Fields<'_>,
+    name: &str,
+    such_as: &str,
+    chars: RangeInclusive<usize>,
+) -> Option<String> {
+    Some(fields.required(name, such_as)?.text(chars)?.to_owned())
+}
+
+/// A list's items; none when it is left out.
+fn items<'a>(fields: &Fields<'a>, name: &str, most: usize) -> Vec<Field<'a>> {
+    fields.get(name).and_then(|field| field.items(most)).unwrap_or_default()
+}

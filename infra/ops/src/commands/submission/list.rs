@@ -1,0 +1,79 @@
+//! Lists of submissions: the newest, and those that are not settled.
+
+use common::domain::settling::{Settling, Turn};
+use common::domain::submission::Submission;
+use serde_json::json;
+
+use super::super::or_nothing;
+use super::show::{next_step, tally};
+use super::{all_as_json, one_line, word};
+use crate::console::Report;
+use crate::words::table;
+
+/// What stands where a list would.
+const NONE: &str = "There are no such submissions.";
+
+/// The newest, whatever became of them.
+pub(super) fn newest(found: &[Submission]) -> Report {
+    let row = |submission: &Submission| {
+        vec![
+            submission.reference.to_string(),
+            submission.submission_id.to_string(),
+            word(json!(submission.standing.state())),
+            word(json!(submission.standing.review_status())),
+            submission.standing.message_key().to_string(),
+            submission.created_at.to_string(),
+        ]
+    };
+    let text = if found.is_empty() {
+        NONE.to_owned()
+    } else {
+        let rows: Vec<_> = found.iter().map(row).collect();
+        table(&["REF", "ID", "STATE", "REVIEW", "MESSAGE", "CREATED"], &rows)
+    };
+    Report::new(all_as_json(found), text)
+}
+
+/// Those that are not settled, at most `most` of them, with whose turn it is.
+pub(super) fn unsettled(found: &[Submission], most: usize) -> Report {
+    let shown = found.get(..most).unwrap_or(found);
+    let row = |submission: &Submission| {
+        let settling = submission.settling.as_ref();
+        vec![
+            submission.reference.to_string(),
+            submission.submission_id.to_string(),
+            word(json!(submission.standing.state())),
+            or_nothing(settling.map(|settling| turn(settling.turn))),
+            or_nothing(settling.map(next_step)),
+            why(submission),
+        ]
+    };
+    let text = if shown.is_empty() {
+        NONE.to_owned()
+    } else {
+        let rows: Vec<_> = shown.iter().map(row).collect();
+        table(&["REF", "ID", "STATE", "TURN", "NEXT STEP", "WHY"], &rows)
+    };
+    let more = found.len().saturating_sub(shown.len());
+    let note = (more > 0).then(|| format!("{more} more are not settled; --limit shows more of them"));
+    Report { note, ..Report::new(all_as_json(shown), text) }
+}
+
+pub(super) fn turn(turn: Turn) -> &'static str {
+    match turn {
+        Turn::Service => "service",
+        Turn::Person => "person",
+    }
+}
+
+/// Why it is not settled: reasons and what the tax authority said; else what was not as expected.
+fn why(submission: &Submission) -> String {
+    let mut why = submission.reasons.clone();
+    if let Some(Settling { tally: met, surprise, .. }) = &submission.settling {
+        why.extend(tally(*met));
+        if why.is_empty() {
+            why.extend(surprise.as_deref().map(one_line));
+        }
+    }
+    or_nothing((!why.is_empty()).then(|| why.join(", ")))
+}

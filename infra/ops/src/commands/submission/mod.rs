@@ -1,0 +1,111 @@
+//! `ops submission`.
+
+mod list;
+mod show;
+
+use common::config::Env;
+use common::domain::moment::Moment;
+use common::domain::receipt::payload::VerificationCode;
+use common::domain::scope::Scope;
+use common::domain::submission::{OperatorDecision, Submission};
+use serde_json::{Value, json};
+
+use self::show::Shown;
+use super::or_nothing;
+use crate::cli::{AcceptArgs, SubmissionCommand, VerdictArgs};
+use crate::console::Report;
+use crate::failure::Failure;
+use crate::settle::{Proof, Verdict, settle};
+use crate::{connection, receipts, submissions};
+
+/// Characters of a name or a reason that an operator gives.
+const WORDS_CHARS: std::ops::RangeInclusive<usize> = 1..=500;
+
+pub(crate) async fn run(command: SubmissionCommand, env: &Env, now: Moment) -> Result<Report, Failure> {
+    match command {
+        SubmissionCommand::Show { name, show_phone, show_receipt } => {
+            let tables = connection::tables(env).await?;
+            let found = submissions::find(&tables, &name).await?;
+            let mut seen = Vec::new();
+            for submission in &found {
+                seen.push(receipts::of_submission(&tables, env, submission, now).await?);
+            }
+            let shown = found.iter().zip(&seen).map(|(submission, seen)| Shown {
+                submission,
+                receipt: seen.as_ref(),
+                show_phone,
+                show_receipt,
+            });
+            Ok(show::report(&shown.collect::<Vec<_>>()))
+        }
+        SubmissionCommand::List { campaign, environment, unsettled, limit } => {
+            let scope = Scope { campaign, environment };
+            let tables = connection::tables(env).await?;
+            if unsettled {
+                let found = submissions::list_unsettled(&tables, &scope).await?;
+                Ok(list::unsettled(&found, usize::from(limit)))
+            } else {
+                Ok(list::newest(&submissions::list(&tables, &scope, usize::from(limit)).await?))
+            }
+        }
+        SubmissionCommand::Settle { id, verdict: VerdictArgs { reject, .. }, accept, why, by } => {
+            let decision = OperatorDecision { by: who(by, env)?, at: now, why: Some(words(&why, "--why")?) };
+            let verdict = match reject {
+                Some(key) => Verdict::Reject(key),
+                None => Verdict::Accept { entries: accept.entries, proof: proof(&accept)? },
+            };
+            let settled = settle(&connection::tables(env).await?, id, verdict, decision).await?;
+            let text = format!("{} settled as `{}`", settled.reference, settled.standing.message_key());
+            Ok(Report::new(show::as_json(&settled, false), text))
+        }
+    }
+}
+
+fn proof(args: &AcceptArgs) -> Result<Proof, Failure> {
+    match &args.receipt_code {
+        None if args.without_receipt_code => Ok(Proof::Waived),
+        None => Ok(Proof::Record),
+        Some(text) => VerificationCode::typed(text).map(Proof::Read).ok_or_else(|| {
+            let message = "--receipt-code is not a receipt's verification code, which has 6 to 40 letters and digits; \
+                           read it from the receipt again";
+            Failure::new("receipt_code_invalid", message)
+        }),
+    }
+}
+
+fn who(by: Option<String>, env: &Env) -> Result<String, Failure> {
+    match by.or_else(|| env.optional("USER")) {
+        Some(by) => words(&by, "--by"),
+        None => {
+            let message =
+                "nobody is named as who decides, and $USER is not set; say who decides with --by NAME";
+            Err(Failure::new("by_missing", message))
+        }
+    }
+}
+
+fn words(text: &str, option: &str) -> Result<String, Failure> {
+    let text = text.trim();
+    if WORDS_CHARS.contains(&text.chars().count()) && !text.chars().any(char::is_control) {
+        Ok(text.to_owned())
+    } else {
+        let message = format!("{option} must be 1 to 500 characters on one line; it goes into the record");
+        Err(Failure::new("words_invalid", message))
+    }
+}
+
+/// A name in the API's spelling, or the sign for nothing.
+fn word(value: Value) -> String {
+    or_nothing(value.as_str())
+}
+
+/// Text from outside on one line, so that it cannot draw on an operator's terminal.
+fn one_line(text: &str) -> String {
+    text.chars().map(|c| if c.is_control() { ' ' } else { c }).collect()
+}
+
+/// Submissions for programs.
+fn all_as_json(found: &[Submission]) -> Value {
+    let json: Vec<Value> = found.iter().map(|submission| show::as_json(submission, false)).collect();
+    json!({ "submissions": json })
+}

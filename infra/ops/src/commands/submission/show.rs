@@ -1,0 +1,239 @@
+//! One submission, for people and for programs.
+
+use common::domain::receipt::Source;
+use common::domain::receipt::judgement::ReceiptSummary;
+use common::domain::receipt::payload::VerificationCode;
+use common::domain::receipt::photo::{Arrived, PhotoType};
+use common::domain::receipt::schedule::Tally;
+use common::domain::settling::{Settling, Turn};
+use common::domain::submission::{Claimed, OperatorDecision, Submission};
+use serde_json::{Map, Value, json};
+
+use super::super::{lines, or_nothing};
+use super::list::turn;
+use super::{one_line, word};
+use crate::console::Report;
+use crate::phones::masked;
+use crate::receipts::SeenReceipt;
+
+/// What stands in place of a receipt's secrets.
+const HIDDEN: &str = "hidden; --show-receipt shows it";
+
+/// A submission and how much of it to show.
+pub(super) struct Shown<'a> {
+    pub(super) submission: &'a Submission,
+    pub(super) receipt: Option<&'a SeenReceipt>,
+    pub(super) show_phone: bool,
+    pub(super) show_receipt: bool,
+}
+
+pub(super) fn report(shown: &[Shown<'_>]) -> Report {
+    let texts: Vec<String> = shown.iter().map(Shown::as_text).collect();
+    let json: Vec<Value> = shown.iter().map(Shown::as_json).collect();
+    Report::new(json!({ "submissions": json }), texts.join("\n"))
+}
+
+impl Shown<'_> {
+    fn as_text(&self) -> String {
+        let submission = self.submission;
+        let mut pairs = pairs(submission, self.show_phone);
+        if let Some(settling) = &submission.settling {
+            pairs.push(("turn", turn(settling.turn).to_owned()));
+            pairs.push(("next_step", next_step(settling)));
+            pairs.push(("tally", or_nothing(tally(settling.tally))));
+            pairs.push(("surprise", or_nothing(settling.surprise.as_deref().map(one_line))));
+        }
+        if let Some(seen) = self.receipt {
+            let purchase = submission.purchase.as_ref().map(VerificationCode::as_str);
+            pairs.push(("purchase", or_nothing(purchase.map(|code| self.secret(code)))));
+            pairs.extend(self.receipt_pairs(seen));
+        }
+        lines(&pairs)
+    }
+
+    fn receipt_pairs(&self, seen: &SeenReceipt) -> Vec<(&'static str, String)> {
+        match &seen.receipt.source {
+            Source::Typed { code, time } => vec![
+                ("receipt_type", "typed".to_owned()),
+                ("receipt_code", self.secret(code)),
+                ("receipt_time", self.secret(&time.expose())),
+            ],
+            Source::Photo { qr_payload, .. } => vec![
+                ("receipt_type", "photo".to_owned()),
+                ("qr_payload", or_nothing(qr_payload.as_deref().map(|payload| self.secret(payload)))),
+                ("photo", or_nothing(seen.receipt.arrived.as_ref().map(arrived))),
+                ("photo_link", or_nothing(seen.photo.as_ref().map(|link| &link.url))),
+                ("link_expires_at", or_nothing(seen.photo.as_ref().map(|link| link.expires_at))),
+            ],
+        }
+    }
+
+    fn secret(&self, text: &str) -> String {
+        if self.show_receipt { one_line(text) } else { HIDDEN.to_owned() }
+    }
+
+    fn as_json(&self) -> Value {
+        let mut json = as_json(self.submission, self.show_phone);
+        if let Some(fields) = json.as_object_mut() {
+            if self.show_receipt {
+                let purchase = self.submission.purchase.as_ref().map(VerificationCode::as_str);
+                fields.insert("purchase".to_owned(), json!(purchase));
+            }
+            fields.insert("receipt_source".to_owned(), json!(self.receipt.map(|seen| self.source(seen))));
+        }
+        json
+    }
+
+    fn source(&self, seen: &SeenReceipt) -> Map<String, Value> {
+        let (shown, secrets) = match &seen.receipt.source {
+            Source::Typed { code, time } => {
+                (json!({ "type": "typed" }), json!({ "code": code, "time": time.expose() }))
+            }
+            Source::Photo { content_type, size_bytes, qr_payload } => {
+                let arrived = seen.receipt.arrived.as_ref().map(|arrived| {
+                    json!({
+                        "bytes": arrived.bytes,
+                        "content_type": arrived.photo_type.map(PhotoType::media_type),
+                        "seen_at": arrived.seen_at.to_string(),
+                    })
+                });
+                let link = seen.photo.as_ref();
+                let link =
+                    link.map(|link| json!({ "url": link.url, "expires_at": link.expires_at.to_string() }));
+                let shown = json!({
+                    "type": "photo",
+                    "content_type": content_type.media_type(),
+                    "size_bytes": size_bytes,
+                    "has_qr_payload": qr_payload.is_some(),
+                    "arrived": arrived,
+                    "link": link,
+                });
+                (shown, json!({ "qr_payload": qr_payload }))
+            }
+        };
+        let secrets = if self.show_receipt { secrets } else { Value::Null };
+        [shown, secrets].into_iter().filter_map(|part| part.as_object().cloned()).flatten().collect()
+    }
+}
+
+/// When something happens next, or since when somebody is waited for.
+pub(super) fn next_step(settling: &Settling) -> String {
+    let at = settling.next_step_at;
+    match settling.turn {
+        Turn::Person => format!("waits since {at}"),
+        Turn::Service if settling.unfinished > 0 => format!("under way; due again at {at} if it is lost"),
+        Turn::Service => format!("due at {at}"),
+    }
+}
+
+/// How often the tax authority did not give the record; `None` when it was not asked in vain.
+pub(super) fn tally(tally: Tally) -> Option<String> {
+    let Tally { missing, throttled, trouble, silent_since: _ } = tally;
+    let counts = [("missing", missing), ("throttled", throttled), ("trouble", trouble)];
+    let met: Vec<_> = counts.iter().filter(|(_, count)| *count > 0).collect();
+    let words: Vec<_> = met.iter().map(|(name, count)| format!("{name} x {count}")).collect();
+    (!words.is_empty()).then(|| words.join(", "))
+}
+
+fn arrived(arrived: &Arrived) -> String {
+    let photo_type = arrived.photo_type.map_or("not a photo by its first bytes", PhotoType::media_type);
+    format!("{photo_type}, {} bytes, seen at {}", arrived.bytes, arrived.seen_at)
+}
+
+fn phone(submission: &Submission, show_phone: bool) -> String {
+    if show_phone { submission.phone.expose_e164().to_owned() } else { masked(&submission.phone) }
+}
+
+fn pairs(submission: &Submission, show_phone: bool) -> Vec<(&'static str, String)> {
+    let Submission { scope, standing, .. } = submission;
+    let claimed = |claimed: &Claimed| {
+        let items = claimed.items.iter().map(|item| format!("{} x {}", item.qty, item.key));
+        items.chain(claimed.branch.iter().map(|branch| format!("at {branch}"))).collect::<Vec<_>>().join(", ")
+    };
+    let receipt = |receipt: &ReceiptSummary| {
+        let ReceiptSummary { date, branch, items_summary } = receipt;
+        [date, branch, items_summary].into_iter().flatten().cloned().collect::<Vec<_>>().join(", ")
+    };
+    let decision = |decision: &OperatorDecision| {
+        let why = decision.why.as_ref().map(|why| format!(": {why}")).unwrap_or_default();
+        format!("by {} at {}{why}", decision.by, decision.at)
+    };
+    vec![
+        ("ref", submission.reference.to_string()),
+        ("id", submission.submission_id.to_string()),
+        ("campaign", scope.campaign.to_string()),
+        ("environment", scope.environment.to_string()),
+        ("phone", phone(submission, show_phone)),
+        ("state", word(json!(standing.state()))),
+        ("review_status", word(json!(standing.review_status()))),
+        ("display_status", word(json!(standing.display_status()))),
+        ("message_key", standing.message_key().to_string()),
+        ("reasons", submission.reasons.join(", ")),
+        ("entries", standing.entries().to_string()),
+        ("instant_win", or_nothing(standing.instant_win())),
+        ("region", or_nothing(submission.region.as_deref().map(one_line))),
+        ("claimed", or_nothing(submission.claimed.as_ref().map(claimed).as_deref().map(one_line))),
+        ("receipt_id", or_nothing(submission.receipt_id)),
+        ("receipt", or_nothing(submission.receipt.as_ref().map(receipt))),
+        ("decision", or_nothing(submission.decision.as_ref().map(decision))),
+        ("day", submission.day.clone()),
+        ("created_at", submission.created_at.to_string()),
+        ("updated_at", submission.updated_at.to_string()),
+    ]
+}
+
+/// A submission without its receipt's secrets.
+pub(super) fn as_json(submission: &Submission, show_phone: bool) -> Value {
+    let Submission { scope, standing, .. } = submission;
+    let decision = submission
+        .decision
+        .as_ref()
+        .map(|decision| json!({ "by": decision.by, "at": decision.at.to_string(), "why": decision.why }));
+    json!({
+        "id": submission.submission_id,
+        "ref": submission.reference.to_string(),
+        "campaign": scope.campaign,
+        "environment": scope.environment,
+        "phone": phone(submission, show_phone),
+        "state": standing.state(),
+        "review_status": standing.review_status(),
+        "display_status": standing.display_status(),
+        "message_key": standing.message_key(),
+        "reasons": submission.reasons,
+        "entries": standing.entries(),
+        "instant_win": standing.instant_win(),
+        "region": submission.region,
+        "claimed": submission.claimed,
+        "receipt_id": submission.receipt_id,
+        "receipt": submission.receipt,
+        "purchase_known": submission.purchase.is_some(),
+        "settling": submission.settling.as_ref().map(settling),
+        "decision": decision,
+        "day": submission.day,
+        "created_at": submission.created_at.to_string(),
+        "updated_at": submission.updated_at.to_string(),
+    })
+}
+
+fn settling(settling: &Settling) -> Value {
+    let Tally { missing, throttled, trouble, silent_since } = settling.tally;
+    let at = settling.next_step_at.to_string();
+    let (next_step_at, waiting_since) = match settling.turn {
+        Turn::Service => (Some(at), None),
+        Turn::Person => (None, Some(at)),
+    };
+    json!({
+        "turn": turn(settling.turn),
+        "next_step_at": next_step_at,
+        "waiting_since": waiting_since,
+        "under_way": settling.unfinished > 0,
+        "tally": {
+            "missing": missing,
+            "throttled": throttled,
+            "trouble": trouble,
+            "silent_since": silent_since.map(|moment| moment.to_string()),
+        },
+        "prize": settling.prize,
+        "surprise": settling.surprise,
+    })
+}

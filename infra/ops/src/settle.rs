@@ -1,0 +1,152 @@
+//! Settling by hand what waits for a person, or what a person decides before the service does.
+
+use common::domain::ids::SubmissionId;
+use common::domain::message::MessageKey;
+use common::domain::receipt::payload::VerificationCode;
+use common::domain::submission::{Event, OperatorDecision, Submission};
+use common::store::codes::CodeName;
+use common::store::ledger::Settled;
+
+use crate::failure::Failure;
+use crate::submissions::{by_id, unknown};
+use crate::tables::Tables;
+
+/// The reason that a settled submission carries besides its message key.
+const DECIDED_BY_A_PERSON: &str = "operator_decision";
+/// The reason of one that was accepted while nobody knows which purchase its receipt is of.
+const WITHOUT_RECEIPT_CODE: &str = "without_receipt_code";
+
+/// What an operator decided.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Verdict {
+    /// The consumer is in.
+    Accept {
+        /// With so many entries; with the campaign's, when absent.
+        entries: Option<u32>,
+        /// What shows which purchase the receipt is of.
+        proof: Proof,
+    },
+    /// Not in, for this reason.
+    Reject(MessageKey),
+}
+
+/// What shows which purchase a receipt is of.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Proof {
+    /// The tax authority's record, if it was found before.
+    Record,
+    /// The verification code, as a person read it.
+    Read(VerificationCode),
+    /// Nothing has to.
+    Waived,
+}
+
+/// Settles a submission as an operator decided: an accepted one earns its entries and the prize of its
+/// code, and takes its purchase; a rejected one frees its code and gives its place back. Of an operator
+/// and the service, whoever writes first has decided; the other writes nothing.
+///
+/// # Errors
+/// When there is no such submission, it is settled already, its purchase is unknown or taken, or a table
+/// does not answer.
+pub async fn settle(
+    tables: &Tables,
+    id: SubmissionId,
+    verdict: Verdict,
+    decision: OperatorDecision,
+) -> Result<Submission, Failure> {
+    let before = by_id(tables, id).await?.ok_or_else(unknown)?;
+    if before.standing.is_terminal() {
+        return Err(settled_already(&before));
+    }
+    let (event, purchase) = match verdict {
+        Verdict::Reject(key) => (Event::Reject(key), before.purchase.clone()),
+        Verdict::Accept { entries, proof } => {
+            let purchase = purchase(&before, proof)?;
+            let entries = match entries {
+                Some(entries) => entries,
+                None => tables.campaign(&before.scope.campaign).await?.entries_per_submission,
+            };
+            (Event::Accept { entries, instant_win: prize(tables, &before).await? }, purchase)
+        }
+    };
+    let is_unproved =
+        matches!(event, Event::Accept { .. }) && before.receipt_id.is_some() && purchase.is_none();
+    let mut after = before.after(event, decision.at).map_err(|_| settled_already(&before))?;
+    after.reasons = vec![after.standing.message_key().as_str().to_owned(), DECIDED_BY_A_PERSON.to_owned()];
+    after.reasons.extend(is_unproved.then(|| WITHOUT_RECEIPT_CODE.to_owned()));
+    after.purchase = purchase;
+    after.decision = Some(decision);
+    match tables.ledger.settle(&before, &after, None).await? {
+        Settled::Done => Ok(after),
+        Settled::PurchaseTaken => {
+            let message = "another submission was accepted with the same receipt; reject this one with \
+                           `--reject receipt_already_used`";
+            Err(Failure::new("purchase_taken", message))
+        }
+        Settled::Moved | Settled::EntrantMoved => {
+            let message = "the submission changed in the meantime; look at it with `ops submission show` and settle \
+                           it again if it still waits";
+            Err(Failure::new("submission_moved", message))
+        }
+    }
+}
+
+/// The purchase that accepting takes.
+fn purchase(submission: &Submission, proof: Proof) -> Result<Option<VerificationCode>, Failure> {
+    match (&submission.purchase, proof, submission.receipt_id) {
+        (Some(known), Proof::Read(read), _) if *known != read => {
+            let message = "the tax authority's record has another code than --receipt-code; compare both with \
+                           `ops submission show ID --show-receipt`, and leave --receipt-code out to accept the \
+                           purchase of the record";
+            Err(Failure::new("receipt_code_differs", message))
+        }
+        (Some(known), Proof::Record | Proof::Read(_) | Proof::Waived, _) => Ok(Some(known.clone())),
+        (None, Proof::Read(_), None) => {
+            let message = "the submission came without a receipt; leave --receipt-code out";
+            Err(Failure::new("receipt_absent", message))
+        }
+        (None, Proof::Read(read), Some(_)) => Ok(Some(read)),
+        (None, Proof::Record, Some(_)) => {
+            let message = "nobody knows yet which purchase this receipt is of, so it could be entered again: read its \
+                           verification code (`ops submission show ID` links to the photo, with --show-receipt it \
+                           shows what was typed) and add --receipt-code CODE, or add --without-receipt-code to \
+                           accept it all the same";
+            Err(Failure::new("receipt_code_needed", message))
+        }
+        (None, Proof::Record | Proof::Waived, _) => Ok(None),
+    }
+}
+
+fn settled_already(submission: &Submission) -> Failure {
+    let by_whom = match &submission.decision {
+        Some(decision) => format!(" by {} at {}", decision.by, decision.at),
+        None => format!(" since {}", submission.updated_at),
+    };
+    let message = format!(
+        "the submission is settled already as `{}`{by_whom}; a settled submission never changes",
+        submission.standing.message_key()
+    );
+    Failure::new("already_settled", message)
+}
+
+/// The instant prize of the code that a submission holds.
+async fn prize(tables: &Tables, submission: &Submission) -> Result<Option<String>, Failure> {
+    if let Some(prize) = submission.settling.as_ref().and_then(|settling| settling.prize.clone()) {
+        return Ok(Some(prize));
+    }
+    let (Some(code_key), Some(stored)) =
+        (&submission.code_key, tables.codes().book(&submission.scope).await?)
+    else {
+        return Ok(None);
+    };
+    let book = stored.book;
+    let batch = match CodeName::of_key(&submission.scope, code_key) {
+        Some(CodeName::Minted(serial)) => book.batch_of(serial).cloned(),
+        Some(name @ CodeName::Imported { .. }) => {
+            let record = tables.codes().get(&submission.scope, &name).await?.unwrap_or_default();
+            record.batch.and_then(|name| book.batch(&name).cloned())
+        }
+        Some(CodeName::Sentinel(_)) | None => None,
+    };
+    Ok(batch.and_then(|batch| batch.prize))
+}

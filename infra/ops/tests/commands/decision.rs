@@ -1,0 +1,146 @@
+//! `ops submission settle` where receipts wait for a person.
+
+use common::domain::settling::{Begin, Settling};
+use common::domain::submission::{Event, Standing, Submission};
+use common::entropy;
+use common::store::ledger::Settled;
+use serde_json::json;
+
+use crate::review::{CODE, as_it_is, code, photo, shown, typed, with_receipt};
+use crate::submission::{WHY, submission, write};
+use crate::support::{Ended, NOW, Stack};
+
+/// `submission settle`, with a reason.
+fn settle<'a>(id: &'a str, how: &[&'a str]) -> Vec<&'a str> {
+    [&["submission", "settle", id][..], how, &WHY].concat()
+}
+
+#[tokio::test]
+async fn a_receipt_is_accepted_once_by_the_code_that_a_person_read() {
+    let stack = Stack::with_chai().await;
+    let first = with_receipt(&stack, photo(None), as_it_is).await;
+    let second = with_receipt(&stack, photo(None), as_it_is).await;
+    let (first_id, second_id) = (first.submission_id.to_string(), second.submission_id.to_string());
+    let settled = stack.json(&settle(&first_id, &["--accept", "--receipt-code", "ab12-cd3456"])).await;
+    assert_eq!((&settled["review_status"], &settled["purchase_known"]), (&json!("verified"), &json!(true)));
+    let tables = stack.tables().await;
+    let owner = tables.ledger.receipts().purchase(&first.scope, &code()).await.expect("it answers");
+    assert_eq!(owner, Some(first.submission_id));
+
+    let error = stack.refused(&settle(&second_id, &["--accept", "--receipt-code", CODE])).await;
+    assert_eq!(error["code"], "purchase_taken");
+    let message = error["message"].as_str().expect("a message");
+    assert!(message.contains("`--reject receipt_already_used`") && !message.contains(CODE), "{message}");
+    assert_eq!(shown(&stack, &second, &[]).await.0["review_status"], "under_review");
+    let settled = stack.json(&settle(&second_id, &["--reject", "receipt_already_used"])).await;
+    assert_eq!(
+        (&settled["state"], &settled["display_status"]),
+        (&json!("rejected"), &json!("needs_attention"))
+    );
+    let entrant = tables.entrants.get(&first.scope, &first.phone, &first.day).await.expect("it answers");
+    assert_eq!((entrant.entries, entrant.total), (2, 1), "the second gave its place back");
+}
+
+#[tokio::test]
+async fn the_purchase_of_the_record_is_taken_and_no_other() {
+    let stack = Stack::with_chai().await;
+    let known = |submission| Submission { purchase: Some(code()), ..submission };
+    let waiting = with_receipt(&stack, photo(None), known).await;
+    let id = waiting.submission_id.to_string();
+    let error = stack.refused(&settle(&id, &["--accept", "--receipt-code", "ZZ12CD3456"])).await;
+    assert_eq!(error["code"], "receipt_code_differs");
+    assert!(!error.to_string().contains("CD3456"), "{error}");
+    stack.fine(&settle(&id, &["--accept"])).await;
+    let tables = stack.tables().await;
+    let owner = tables.ledger.receipts().purchase(&waiting.scope, &code()).await.expect("it answers");
+    assert_eq!(owner, Some(waiting.submission_id));
+}
+
+#[tokio::test]
+async fn without_a_purchase_accepting_a_receipt_has_to_be_meant() {
+    let stack = Stack::with_chai().await;
+    let waiting = with_receipt(&stack, typed(), as_it_is).await;
+    let id = waiting.submission_id.to_string();
+    let error = stack.refused(&settle(&id, &["--accept"])).await;
+    assert_eq!(error["code"], "receipt_code_needed");
+    let message = error["message"].as_str().expect("a message");
+    assert!(
+        message.contains("--receipt-code CODE") && message.contains("--without-receipt-code"),
+        "{message}"
+    );
+    let error = stack.refused(&settle(&id, &["--accept", "--receipt-code", "no code!"])).await;
+    assert_eq!(error["code"], "receipt_code_invalid");
+    assert!(!error.to_string().contains("no code!"), "{error}");
+    let settled = stack.json(&settle(&id, &["--accept", "--without-receipt-code"])).await;
+    assert_eq!(settled["reasons"], json!(["entered", "operator_decision", "without_receipt_code"]));
+    assert_eq!(settled["purchase_known"], false);
+
+    let bare = submission(entropy::submission_id(), Standing::unanswered(), None);
+    write(&stack, &bare, None).await;
+    let id = bare.submission_id.to_string();
+    let error = stack.refused(&settle(&id, &["--accept", "--receipt-code", CODE])).await;
+    assert_eq!(error["code"], "receipt_absent");
+    let settled = stack.json(&settle(&id, &["--accept"])).await;
+    assert_eq!(settled["reasons"], json!(["entered", "operator_decision"]));
+}
+
+#[tokio::test]
+async fn entries_can_be_given_and_the_prize_is_the_one_that_was_kept() {
+    let stack = Stack::with_chai().await;
+    let with_prize = |submission| Submission {
+        settling: Some(Settling::at_once(NOW, Some("A kettle".to_owned())).for_a_person(NOW)),
+        ..submission
+    };
+    let waiting = with_receipt(&stack, photo(None), with_prize).await;
+    let id = waiting.submission_id.to_string();
+    let accept = ["--accept", "--receipt-code", CODE, "--entries", "7"];
+    let settled = stack.json(&settle(&id, &accept)).await;
+    assert_eq!((&settled["entries"], &settled["instant_win"]), (&json!(7), &json!("A kettle")));
+    let entrants = stack.tables().await.entrants;
+    let entrant = entrants.get(&waiting.scope, &waiting.phone, &waiting.day).await.expect("it answers");
+    assert_eq!(entrant.entries, 7);
+}
+
+#[tokio::test]
+async fn a_decision_made_while_the_service_works_stands() {
+    let stack = Stack::with_chai().await;
+    let fresh = |submission| Submission {
+        standing: Standing::receipt_received(),
+        settling: Some(Settling::at_once(NOW, None)),
+        ..submission
+    };
+    let due = with_receipt(&stack, typed(), fresh).await;
+    let ledger = stack.tables().await.ledger;
+    let Some(Begin::Go(settling)) = due.settling.as_ref().map(|settling| settling.begin(NOW)) else {
+        panic!("it is due");
+    };
+    let begun = Submission { settling: Some(settling), ..due.changed(NOW) };
+    assert_eq!(ledger.settle(&due, &begun, None).await.expect("it answers"), Settled::Done);
+    assert!(shown(&stack, &due, &[]).await.1.contains("under way; due again at "));
+
+    let id = due.submission_id.to_string();
+    stack.fine(&settle(&id, &["--accept", "--receipt-code", CODE])).await;
+    let concluded = begun.after(Event::Accept { entries: 9, instant_win: None }, NOW).expect("it was open");
+    assert_eq!(ledger.settle(&begun, &concluded, None).await.expect("it answers"), Settled::Moved);
+    let entrants = stack.tables().await.entrants;
+    let entrant = entrants.get(&due.scope, &due.phone, &due.day).await.expect("it answers");
+    assert_eq!(entrant.entries, 2, "it is accepted once");
+}
+
+#[tokio::test]
+async fn of_two_decisions_at_once_one_stands() {
+    let stack = Stack::with_chai().await;
+    for _ in 0..5 {
+        let waiting = with_receipt(&stack, photo(None), as_it_is).await;
+        let id = waiting.submission_id.to_string();
+        let accept = settle(&id, &["--accept", "--without-receipt-code"]);
+        let reject = settle(&id, &["--reject", "receipt_unreadable"]);
+        let (accepted, rejected) = tokio::join!(stack.run(&accept), stack.run(&reject));
+        let state = shown(&stack, &waiting, &[]).await.0["state"].clone();
+        let (winner, loser): (&Ended, &Ended) =
+            if state == "accepted" { (&accepted, &rejected) } else { (&rejected, &accepted) };
+        assert_eq!((winner.code, loser.code), (ops::FINE, ops::REFUSED), "{}{}", winner.err, loser.err);
+        let told = ["changed in the meantime", "settled already"].iter().any(|part| loser.err.contains(part));
+        assert!(told, "{}", loser.err);
+    }
+}

@@ -1,0 +1,234 @@
+//! `ops submission list` and `show` where receipts wait for a person.
+
+use std::io::{Read, Write};
+use std::net::TcpStream;
+use std::time::Duration;
+
+use common::domain::receipt::payload::{ReceiptTime, VerificationCode};
+use common::domain::receipt::photo::{Arrived, PhotoType};
+use common::domain::receipt::schedule::{Obstacle, Tally};
+use common::domain::receipt::{Receipt, Source};
+use common::domain::scope::Environment;
+use common::domain::settling::{Hasten, Settling};
+use common::domain::submission::{Standing, Submission};
+use common::{entropy, photos};
+use ops::connection::aws;
+use serde_json::{Value, json};
+
+use crate::submission::{submission, waiting, write};
+use crate::support::{NOW, Stack, chai, run};
+
+/// The code of a receipt.
+pub(crate) const CODE: &str = "AB12CD3456";
+
+pub(crate) fn photo(qr_payload: Option<&str>) -> Source {
+    let qr_payload = qr_payload.map(str::to_owned);
+    Source::Photo { content_type: PhotoType::Jpeg, size_bytes: 7, qr_payload }
+}
+
+pub(crate) fn typed() -> Source {
+    Source::Typed { code: CODE.to_owned(), time: ReceiptTime::from_typed("10:15:30").expect("a time") }
+}
+
+/// Writes a submission with a receipt, as it was `changed`, that waits for a person.
+pub(crate) async fn with_receipt(
+    stack: &Stack,
+    source: Source,
+    changed: impl FnOnce(Submission) -> Submission,
+) -> Submission {
+    let arrived = match source {
+        Source::Photo { .. } => Some(Arrived { bytes: 7, photo_type: Some(PhotoType::Jpeg), seen_at: NOW }),
+        Source::Typed { .. } => None,
+    };
+    let (receipt_id, scope) = (entropy::receipt_id(), chai(Environment::Live));
+    let receipt = Receipt { receipt_id, scope, source, arrived, attached_to: None, created_at: NOW };
+    let tables = stack.tables().await;
+    assert!(tables.ledger.receipts().announce(&receipt, None).await.expect("it answers").is_none());
+    let waiting = submission(entropy::submission_id(), waiting(), None);
+    let submission = changed(Submission { receipt_id: Some(receipt_id), ..waiting });
+    write(stack, &submission, None).await;
+    submission
+}
+
+pub(crate) fn as_it_is(submission: Submission) -> Submission {
+    submission
+}
+
+pub(crate) fn code() -> VerificationCode {
+    CODE.parse().expect("a code")
+}
+
+/// `submission show`, as JSON and as text.
+pub(crate) async fn shown(stack: &Stack, submission: &Submission, options: &[&str]) -> (Value, String) {
+    let id = submission.submission_id.to_string();
+    let show = [&["submission", "show", &id][..], options].concat();
+    let json = stack.json(&show).await;
+    let json = json.pointer("/submissions/0").expect("a submission").clone();
+    (json, stack.fine(&show).await)
+}
+
+#[tokio::test]
+async fn what_is_not_settled_is_listed_with_whose_turn_it_is_the_longest_waiting_first() {
+    let stack = Stack::with_chai().await;
+    let hours_ago =
+        |hours: i64| common::domain::moment::Moment::from_millis(NOW.as_millis() - hours * 3_600_000);
+    let person = |hours, reason: &'static str| {
+        move |submission: Submission| Submission {
+            settling: Some(Settling::at_once(NOW, None).for_a_person(hours_ago(hours))),
+            reasons: vec![reason.to_owned()],
+            ..submission
+        }
+    };
+    let later = with_receipt(&stack, photo(None), person(1, "no_product_matched")).await;
+    let sooner = with_receipt(&stack, photo(None), person(2, "photo_missing")).await;
+    let (tally, _) = Tally::default().after(Obstacle::Missing, NOW, Hasten::default());
+    let wait = Duration::from_secs(15 * 60);
+    let asking = with_receipt(&stack, typed(), |submission| Submission {
+        standing: Standing::receipt_received(),
+        settling: Some(Settling::at_once(NOW, None).again_after(wait, tally, NOW, Hasten::default())),
+        ..submission
+    });
+    let asking = asking.await;
+    write(&stack, &submission(entropy::submission_id(), Standing::accepted(1, None), None), None).await;
+
+    let list = ["submission", "list", "--campaign", "chai-bora-2026", "--unsettled"];
+    let listed = stack.json(&list).await["submissions"].clone();
+    let ids: Vec<_> = listed.as_array().expect("a list").iter().map(|one| one["id"].clone()).collect();
+    assert_eq!(ids, [&sooner, &later, &asking].map(|one| json!(one.submission_id)));
+    let none = json!({ "missing": 0, "throttled": 0, "trouble": 0, "silent_since": null });
+    assert_eq!(
+        listed[0]["settling"],
+        json!({
+            "turn": "person",
+            "next_step_at": null,
+            "waiting_since": "2026-02-28T22:00:00.000Z",
+            "under_way": false,
+            "tally": none,
+            "prize": null,
+            "surprise": null,
+        })
+    );
+    assert_eq!(listed[2]["settling"]["next_step_at"], "2026-03-01T00:15:00.000Z");
+    assert_eq!(listed[2]["settling"]["tally"]["missing"], 1);
+    let text = stack.fine(&list).await;
+    // A reference, an id and the space around them come first.
+    let rows: Vec<_> = text.lines().filter_map(|line| line.get(49..)).collect();
+    assert_eq!(
+        rows,
+        [
+            "STATE    TURN     NEXT STEP                             WHY",
+            "pending  person   waits since 2026-02-28T22:00:00.000Z  photo_missing",
+            "pending  person   waits since 2026-02-28T23:00:00.000Z  no_product_matched",
+            "pending  service  due at 2026-03-01T00:15:00.000Z       missing x 1",
+        ]
+    );
+    let ended = stack.run(&[&list[..], &["--limit", "1"]].concat()).await;
+    assert_eq!(ended.err, "2 more are not settled; --limit shows more of them\n");
+}
+
+#[tokio::test]
+async fn a_photo_is_shown_by_a_link_that_gives_its_bytes() {
+    let stack = Stack::with_chai().await;
+    let waiting = with_receipt(&stack, photo(None), as_it_is).await;
+    let bytes = b"\xff\xd8\xffjpeg";
+    let key = photos::object_key(&waiting.scope, waiting.receipt_id.expect("a receipt"));
+    let s3 = aws(&stack.env).await.expect("all variables").s3();
+    let bucket = stack.env.required(photos::VARIABLE).expect("a bucket");
+    let put = s3.put_object().bucket(bucket).key(key).content_type("image/jpeg").body(bytes.to_vec().into());
+    put.send().await.expect("it is taken");
+
+    let (json, text) = shown(&stack, &waiting, &[]).await;
+    let source = &json["receipt_source"];
+    assert_eq!(source["link"]["expires_at"], "2026-03-01T00:10:00.000Z");
+    let arrived = json!({ "bytes": 7, "content_type": "image/jpeg", "seen_at": NOW.to_string() });
+    assert_eq!((&source["type"], &source["arrived"]), (&json!("photo"), &arrived));
+    let url = source["link"]["url"].as_str().expect("a link").to_owned();
+    assert!(url.contains("X-Amz-Expires=600&"), "{url}");
+    assert!(text.contains("link_expires_at  2026-03-01T00:10:00.000Z\n"), "{text}");
+    let printed = text.lines().find_map(|line| line.strip_prefix("photo_link")).expect("a link").trim();
+    for url in [url.as_str(), printed] {
+        let (head, body) = get(url).await;
+        assert!(head.starts_with("HTTP/1.1 200"), "{head}");
+        assert_eq!(body, bytes);
+    }
+    let unsigned = url.split('?').next().expect("a path");
+    assert!(get(unsigned).await.0.starts_with("HTTP/1.1 403"), "the signature opens it");
+}
+
+#[tokio::test]
+async fn a_photo_that_has_not_arrived_has_no_link() {
+    let stack = Stack::with_chai().await;
+    let (receipt_id, scope) = (entropy::receipt_id(), chai(Environment::Live));
+    let source = photo(None);
+    let receipt = Receipt { receipt_id, scope, source, arrived: None, attached_to: None, created_at: NOW };
+    let tables = stack.tables().await;
+    tables.ledger.receipts().announce(&receipt, None).await.expect("it answers");
+    let waiting = submission(entropy::submission_id(), waiting(), None);
+    let waiting = Submission { receipt_id: Some(receipt_id), ..waiting };
+    write(&stack, &waiting, None).await;
+    let (json, _) = shown(&stack, &waiting, &[]).await;
+    assert_eq!(
+        (&json["receipt_source"]["arrived"], &json["receipt_source"]["link"]),
+        (&Value::Null, &Value::Null)
+    );
+}
+
+/// The head and the body of a reply.
+async fn get(url: &str) -> (String, Vec<u8>) {
+    let (host, path) = url.strip_prefix("http://").and_then(|url| url.split_once('/')).expect("an address");
+    let (host, path) = (host.to_owned(), path.to_owned());
+    let reply = tokio::task::spawn_blocking(move || {
+        let mut stream = TcpStream::connect(&host).expect("it is there");
+        write!(stream, "GET /{path} HTTP/1.1\r\nHost: {host}\r\nConnection: close\r\n\r\n")
+            .expect("it listens");
+        let mut reply = Vec::new();
+        stream.read_to_end(&mut reply).expect("it answers");
+        reply
+    });
+    let reply = reply.await.expect("it ends");
+    let end = reply.windows(4).position(|four| four == b"\r\n\r\n").expect("a head");
+    let (head, body) = reply.split_at(end + 4);
+    (String::from_utf8_lossy(head).into_owned(), body.to_vec())
+}
+
+#[tokio::test]
+async fn the_bucket_is_asked_for_only_where_there_is_a_photo() {
+    let stack = Stack::with_chai().await;
+    let no_bucket = [(photos::VARIABLE.to_owned(), String::new())].into_iter().collect();
+    let env = stack.env.clone().overridden_by(no_bucket);
+    for (source, code) in [(typed(), ops::FINE), (photo(None), ops::REFUSED)] {
+        let waiting = with_receipt(&stack, source, as_it_is).await;
+        let show = ["submission", "show", &waiting.submission_id.to_string()];
+        let ended = run(&show, env.clone(), &stack.clock).await;
+        assert_eq!(ended.code, code, "{}", ended.err);
+        assert_eq!(ended.err.contains(photos::VARIABLE), code == ops::REFUSED, "{}", ended.err);
+    }
+}
+
+#[tokio::test]
+async fn a_receipts_secrets_are_shown_only_when_asked_for() {
+    let stack = Stack::with_chai().await;
+    let known = |submission| Submission { purchase: Some(code()), ..submission };
+    let payload = format!("https://verify.tra.go.tz/{CODE}_101530");
+    for source in [typed(), photo(Some(&payload))] {
+        let waiting = with_receipt(&stack, source, known).await;
+        let (json, text) = shown(&stack, &waiting, &[]).await;
+        let both = format!("{json}{text}");
+        assert!(!both.contains(CODE) && !both.contains("10:15:30") && !both.contains("101530"), "{both}");
+        assert!(text.contains("hidden; --show-receipt shows it"), "{text}");
+        assert_eq!(json["purchase_known"], true);
+        let (json, text) = shown(&stack, &waiting, &["--show-receipt"]).await;
+        assert_eq!(json["purchase"], CODE);
+        let source = &json["receipt_source"];
+        if source["type"] == "typed" {
+            assert_eq!((&source["code"], &source["time"]), (&json!(CODE), &json!("10:15:30")));
+            assert!(text.contains("receipt_time    10:15:30\n"), "{text}");
+        } else {
+            assert_eq!((&source["qr_payload"], &source["has_qr_payload"]), (&json!(payload), &json!(true)));
+            assert!(text.contains(&payload), "{text}");
+        }
+    }
+    let list = ["submission", "list", "--campaign", "chai-bora-2026", "--unsettled"];
+    let both = format!("{}{}", stack.json(&list).await, stack.fine(&list).await);
+    assert!(!both.contains(CODE), "{both}");
+}
