@@ -97,7 +97,7 @@ pub enum Written {
     /// Everything was written.
     Done,
     /// Nothing was, because of this.
-    Refused(Known),
+    Refused(Box<Known>),
     /// Nothing was, because others kept touching the same records.
     Contended {
         /// Also the record of this Idempotency-Key: the same request is on its way elsewhere.
@@ -397,7 +397,7 @@ fn outcome(outcome: Outcome, code: Option<&CodeName>, day: &str) -> Result<Writt
     if let Some(Reason::ConditionFailed(Some(item))) = reasons.nth(1) {
         known.receipt = Some(receipts::read(item)?);
     }
-    Ok(Written::Refused(known))
+    Ok(Written::Refused(Box::new(known)))
 }
 
 fn code_standing(code: Option<&CodeName>, item: Option<&Item>) -> Result<CodeStanding, StoreError> {

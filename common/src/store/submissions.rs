@@ -5,6 +5,7 @@ use aws_sdk_dynamodb::Client;
 use aws_sdk_dynamodb::types::builders::PutBuilder;
 use aws_sdk_dynamodb::types::{Put, ReturnValuesOnConditionCheckFailure};
 use futures_util::future::try_join_all;
+use futures_util::{StreamExt, TryStreamExt, stream};
 use serde::{Deserialize, Serialize};
 use serde_dynamo::aws_sdk_dynamodb_1::{from_item, to_item};
 
@@ -36,6 +37,9 @@ const FOR_A_PERSON: &str = "person";
 /// The partitions of submissions that the service settles by itself: the first digit of the id, so that a
 /// crowd of them is spread.
 const SHARDS: &str = "0123456789abcdef";
+
+/// Submissions that are read at once where many are.
+const AT_ONCE: usize = 16;
 
 /// A submission in the table.
 #[derive(Serialize, Deserialize)]
@@ -201,12 +205,10 @@ impl Submissions {
         all.extend(self.for_a_person(None).await?);
         all.retain(|due| due.scope == *scope);
         all.sort_by_key(|due| due.next_step_at);
-        let mut found = Vec::new();
-        for due in all {
-            // The index may lag behind the table.
-            found.extend(self.get(scope, due.submission_id).await?.filter(|found| found.settling.is_some()));
-        }
-        Ok(found)
+        let looks = all.into_iter().map(|due| self.get(scope, due.submission_id));
+        let found: Vec<_> = stream::iter(looks).buffered(AT_ONCE).try_collect().await?;
+        // The index may lag behind the table.
+        Ok(found.into_iter().flatten().filter(|found| found.settling.is_some()).collect())
     }
 
     async fn unsettled(

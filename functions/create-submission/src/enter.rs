@@ -170,7 +170,7 @@ impl Desk {
             match written {
                 Written::Done => return Ok(Answer { submission, replayed: false, idempotent_replay: false }),
                 Written::Refused(now_known) => {
-                    known = now_known;
+                    known = *now_known;
                     receipt = known.receipt.take().or(receipt);
                 }
                 Written::Contended { same_request } => return Err(contended(same_request)),

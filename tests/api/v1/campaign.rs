@@ -7,6 +7,7 @@ use common::domain::message::{Language, MessageKey};
 use common::domain::moment::Moment;
 use serde_json::{Value, json};
 use service_tests::campaign::{TestCampaign, plain};
+use service_tests::receipts::receipts_alone;
 use service_tests::service::{NOON, Service};
 
 const PATH: &str = "/api/v1/campaign";
@@ -170,4 +171,29 @@ async fn a_campaign_cannot_be_posted() {
     let reply = campaign.test("POST", PATH).json(&json!({})).send().await;
     assert_eq!(reply.refusal(), (405, "method_not_allowed".to_owned(), None));
     assert_eq!(reply.header("allow"), Some("GET"));
+}
+
+#[tokio::test]
+async fn a_campaign_of_receipts_says_what_takes_part_but_not_how_it_is_recognised() {
+    let campaign = TestCampaign::with(receipts_alone).await;
+    let reply = campaign.test("GET", PATH).send().await;
+    assert_eq!(
+        reply.field("capabilities"),
+        json!({ "precheck": false, "code_required": false, "receipt_required": true, "typed_receipt": true })
+    );
+    let product = |key: &str, name: &str| json!({ "key": key, "range": "Classic", "label": key, "name": name, "color": null, "image": null });
+    let branch =
+        |key: &str| json!({ "key": key, "name": key, "city": "Dar es Salaam", "merchant": "Duka Kuu" });
+    assert_eq!(
+        reply.field("receipt"),
+        json!({
+            "max_bytes": 5_242_880,
+            "accepted_types": ["image/jpeg", "image/png", "image/webp"],
+            "ranges": [{ "name": "Classic", "tag": null }],
+            "products": [product("chai-250", "CHAI BORA 250"), product("chai-500", "CHAI BORA 500")],
+            "branches": [branch("kko"), branch("mwz")],
+            "draw_period": null,
+        })
+    );
+    assert!(!reply.text.contains("100147181") && !reply.text.contains("03TZ"), "{}", reply.text);
 }

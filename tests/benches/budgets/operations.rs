@@ -7,6 +7,7 @@ use crate::caller::{Ask, Caller};
 use crate::world::{Shop, World};
 
 const SUBMISSIONS: &str = "/api/v1/submissions";
+const RECEIPTS: &str = "/api/v1/receipts";
 
 /// Serial numbers from here on belong to no batch: their codes are well formed and wrong.
 const NEVER_MINTED: u64 = 1_000_000_000_000;
@@ -26,10 +27,14 @@ pub(crate) enum Operation {
     ReplayByCodeAndPhone,
     CheckCode,
     LookUp,
+    CreateReceipt,
+    GetReceipt,
+    RefreshUploadUrl,
+    SubmitReceipt,
 }
 
 impl Operation {
-    pub(crate) const ALL: [Self; 12] = [
+    pub(crate) const ALL: [Self; 16] = [
         Self::GetCampaign,
         Self::GetSubmission,
         Self::SubmitMinted,
@@ -42,6 +47,10 @@ impl Operation {
         Self::ReplayByCodeAndPhone,
         Self::CheckCode,
         Self::LookUp,
+        Self::CreateReceipt,
+        Self::GetReceipt,
+        Self::RefreshUploadUrl,
+        Self::SubmitReceipt,
     ];
 
     pub(crate) fn name(self) -> &'static str {
@@ -60,6 +69,10 @@ impl Operation {
             Self::ReplayByCodeAndPhone => "POST submissions: replayed by code and phone",
             Self::CheckCode => "POST codes/check",
             Self::LookUp => "POST submissions/lookup",
+            Self::CreateReceipt => "POST receipts",
+            Self::GetReceipt => "GET receipt",
+            Self::RefreshUploadUrl => "POST receipts/{id}/upload-url",
+            Self::SubmitReceipt => "POST submissions: received, with a receipt",
         }
     }
 
@@ -84,6 +97,11 @@ impl Operation {
             Self::CheckCode => 2.0,
             // The hits are counted; submissions and entrant are read at once.
             Self::LookUp => 3.0,
+            // With the Idempotency-Key too: one transaction.
+            Self::CreateReceipt => 1.0,
+            Self::GetReceipt | Self::RefreshUploadUrl => 1.0,
+            // The receipt is looked at, with all else there is to know; then one transaction.
+            Self::SubmitReceipt => 2.0,
         }
     }
 
@@ -92,6 +110,9 @@ impl Operation {
         match self {
             Self::SubmitImported | Self::SubmitWrongCodeBesideImported => &world.importing,
             Self::SubmitOverLimit => &world.limited,
+            Self::CreateReceipt | Self::GetReceipt | Self::RefreshUploadUrl | Self::SubmitReceipt => {
+                &world.receipts
+            }
             Self::GetCampaign
             | Self::GetSubmission
             | Self::SubmitMinted
@@ -148,6 +169,22 @@ impl Operation {
                 let body = json!({ "phone": phone(number) });
                 from_somewhere_else(Ask::post("/api/v1/submissions/lookup", body), number)
             }
+            Self::CreateReceipt => photo().header("idempotency-key", fresh_key()),
+            Self::GetReceipt => {
+                let reply = caller.send(&shop.free_key, &photo()).await;
+                Ask::get(format!("{RECEIPTS}/{}", reply["id"].as_str().expect("an id")))
+            }
+            Self::RefreshUploadUrl => {
+                let reply = caller.send(&shop.free_key, &photo()).await;
+                let path = format!("{RECEIPTS}/{}/upload-url", reply["id"].as_str().expect("an id"));
+                Ask::post(&path, json!({}))
+            }
+            Self::SubmitReceipt => {
+                let typed = json!({ "type": "typed", "code": "TEST0VERIFIED", "time": "10:15" });
+                let reply = caller.send(&shop.free_key, &Ask::post(RECEIPTS, typed)).await;
+                let body = json!({ "phone": phone(number), "consent": true, "receipt_id": reply["id"] });
+                Ask::post(SUBMISSIONS, body).header("idempotency-key", fresh_key())
+            }
         }
     }
 
@@ -165,6 +202,10 @@ impl Operation {
             Self::ReplayByCodeAndPhone => ("/replayed", json!(true)),
             Self::CheckCode => ("/precheck", json!("valid")),
             Self::LookUp => ("/total_entries", json!(1)),
+            Self::CreateReceipt | Self::GetReceipt | Self::RefreshUploadUrl => {
+                ("/state", json!("awaiting_upload"))
+            }
+            Self::SubmitReceipt => ("/message_key", json!("receipt_received")),
         };
         assert_eq!(reply.pointer(field), Some(&expected), "{}: {reply}", self.name());
     }
@@ -173,6 +214,10 @@ impl Operation {
 /// A submission with an Idempotency-Key of its own.
 pub(crate) fn submission(phone: &str, code: &str) -> Ask {
     Ask::post(SUBMISSIONS, body(phone, code)).header("idempotency-key", fresh_key())
+}
+
+fn photo() -> Ask {
+    Ask::post(RECEIPTS, json!({ "type": "photo", "content_type": "image/jpeg", "size_bytes": 400_000 }))
 }
 
 /// Look-ups and pre-checks are limited by the consumer's address range: each comes from another one.

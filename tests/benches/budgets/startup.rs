@@ -82,7 +82,8 @@ impl Measured {
             Some(operation) => operation.prepare(world, &world.direct_caller()).await,
             None => Ask::get(FALLBACK.1),
         };
-        let event = event::of(&ask, &world.plain.free_key);
+        let shop = operation(self.name).map_or(&world.plain, |operation| operation.shop(world));
+        let event = event::of(&ask, &shop.free_key);
         let start = process::start(&self.program, variables, &event).await;
         self.to_first_poll.push(start.to_first_poll);
         self.to_first_answer.push(start.to_first_answer);
@@ -98,6 +99,9 @@ fn operation(function: &str) -> Option<Operation> {
         "create-submission" => Some(Operation::SubmitMinted),
         "get-submission" => Some(Operation::GetSubmission),
         "lookup-submissions" => Some(Operation::LookUp),
+        "create-receipt" => Some(Operation::CreateReceipt),
+        "get-receipt" => Some(Operation::GetReceipt),
+        "refresh-upload-url" => Some(Operation::RefreshUploadUrl),
         EMPTY => None,
         name if name == FALLBACK.0 => None,
         other => panic!("say here what {other} is asked first"),

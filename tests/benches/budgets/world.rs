@@ -7,13 +7,14 @@ use std::sync::atomic::{AtomicU32, Ordering};
 use std::time::Duration;
 
 use common::clock::Clock;
-use common::domain::campaign::PhoneLimits;
+use common::domain::campaign::Campaign;
 use common::domain::codebook::{Batch, BatchStatus, Origin};
 use common::domain::scope::Environment;
 use common::gate::DEFAULT_PER_MINUTE;
 use local::stack::Options;
 use service_tests::campaign::{self, TestCampaign};
 use service_tests::proxy::Proxy;
+use service_tests::receipts::receipts_alone;
 use service_tests::service::Service;
 
 use crate::caller::Caller;
@@ -33,6 +34,7 @@ pub(crate) struct World {
     pub(crate) plain: Shop,
     pub(crate) importing: Shop,
     pub(crate) limited: Shop,
+    pub(crate) receipts: Shop,
     next: AtomicU32,
 }
 
@@ -48,21 +50,24 @@ pub(crate) struct Shop {
 
 impl World {
     pub(crate) async fn start() -> Self {
-        let direct = Service::of_its_own(Options::default());
+        // What settles by itself would be counted too.
+        let direct = Service::of_its_own(Options { background: false, ..Options::default() });
         let database = direct.env.required("AWS_ENDPOINT_URL_DYNAMODB").expect("the stack sets it");
         let proxy = Proxy::start(database).await;
         let counted = Service::of_its_own(Options {
             dynamodb_url: Some(proxy.url.clone()),
             clock: Clock::manual(Clock::system().now()),
+            background: false,
             ..Options::default()
         });
-        let plain = Shop::open(&direct, PhoneLimits::default()).await;
-        let importing = Shop::open(&direct, PhoneLimits::default()).await;
+        let plain = Shop::open(&direct, |_| {}).await;
+        let importing = Shop::open(&direct, |_| {}).await;
         let codes: Vec<String> = (0..IMPORTED).map(imported_code).collect();
         let codes: Vec<&str> = codes.iter().map(String::as_str).collect();
         importing.campaign.import("printed", BatchStatus::Active, None, &codes).await;
-        let limited = Shop::open(&direct, PhoneLimits { phone_daily: Some(1), phone_total: None }).await;
-        Self { direct, counted, proxy, plain, importing, limited, next: AtomicU32::new(0) }
+        let limited = Shop::open(&direct, |campaign| campaign.limits.phone_daily = Some(1)).await;
+        let receipts = Shop::open(&direct, receipts_alone).await;
+        Self { direct, counted, proxy, plain, importing, limited, receipts, next: AtomicU32::new(0) }
     }
 
     pub(crate) fn direct_caller(&self) -> Caller {
@@ -85,9 +90,9 @@ impl World {
 }
 
 impl Shop {
-    async fn open(service: &Service, limits: PhoneLimits) -> Self {
+    async fn open(service: &Service, change: impl FnOnce(&mut Campaign)) -> Self {
         let mut config = campaign::plain();
-        config.limits = limits;
+        change(&mut config);
         let campaign = TestCampaign::on(service, config).await;
         let scope = campaign.scope(Environment::Test);
         let mut stored = service.tables.codes.book(&scope).await.expect("a book").expect("a book");

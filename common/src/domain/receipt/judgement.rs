@@ -484,7 +484,7 @@ mod tests {
             record in any_record(), decline in any::<bool>(), first_day in 1i8..=28, days in 1i8..20
         ) {
             let at = |day: i8| moment(Date::constant(2026, 3, 1), Time::midnight(), &TimeZone::UTC)
-                .map(|start| start.after(std::time::Duration::from_secs(86_400 * u64::try_from(day - 1).unwrap_or(0))));
+                .map(|start| start.after(Duration::from_secs(86_400 * u64::try_from(day - 1).unwrap_or(0))));
             let campaign = Campaign {
                 timezone: "UTC".to_owned().try_into().expect("a zone"),
                 window: Window { start: at(first_day), end: at(first_day + days) },

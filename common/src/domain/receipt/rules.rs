@@ -58,6 +58,7 @@ pub struct Product {
     /// The path of its image.
     pub image: Option<String>,
     /// Texts that tills print for it; one of them has to be in an item's description.
+    #[serde(rename = "match")]
     pub matches: Vec<String>,
     /// Entries for each one bought.
     pub entries: u32,

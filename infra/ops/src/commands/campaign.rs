@@ -103,12 +103,6 @@ fn as_json(campaign: &Campaign, now: Moment) -> Result<Value, Failure> {
         fields.insert("code".to_owned(), json!({ "checked_by": campaign.code }));
         fields.insert("status".to_owned(), json!(campaign.status(now)));
     }
-    let products = json.pointer_mut("/receipt/products").and_then(Value::as_array_mut);
-    for product in products.into_iter().flatten().filter_map(Value::as_object_mut) {
-        if let Some(matches) = product.remove("matches") {
-            product.insert("match".to_owned(), matches);
-        }
-    }
     Ok(json)
 }
 

@@ -8,3 +8,4 @@ mod id;
 mod lookup;
 mod lookup_limits;
 mod outcomes;
+mod receipts;

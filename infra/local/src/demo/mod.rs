@@ -9,6 +9,7 @@ use std::path::{Path, PathBuf};
 use common::clock::Clock;
 use common::config::{ConfigError, Env};
 use common::connection::Aws;
+use common::domain::campaign::Campaign;
 use common::domain::scope::{CampaignSlug, Environment, Scope};
 use common::gate::DEFAULT_PER_MINUTE;
 use ops::codes::mint::{Order, mint};
@@ -17,11 +18,18 @@ use ops::tables::Tables;
 use ops::{campaign_file, campaigns, keys};
 use serde::{Deserialize, Serialize};
 
+use self::receipts::Caller;
+use crate::tax_portal::cases::CASES;
+
+mod receipts;
+
 /// The campaign files, with the prize of a batch of their own when there is one.
-const FILES: [(&str, &str, Option<&str>); 3] = [
-    ("chai-bora-2026.yaml", include_str!("../demo/chai-bora-2026.yaml"), None),
-    ("soda-rush-2026.yaml", include_str!("../demo/soda-rush-2026.yaml"), Some("A crate of soda")),
-    ("mango-2025.yaml", include_str!("../demo/mango-2025.yaml"), None),
+const FILES: [(&str, &str, Option<&str>); 5] = [
+    ("chai-bora-2026.yaml", include_str!("../../demo/chai-bora-2026.yaml"), None),
+    ("duka-kuu-2026.yaml", include_str!("../../demo/duka-kuu-2026.yaml"), None),
+    ("risiti-na-namba-2026.yaml", include_str!("../../demo/risiti-na-namba-2026.yaml"), None),
+    ("soda-rush-2026.yaml", include_str!("../../demo/soda-rush-2026.yaml"), Some("A crate of soda")),
+    ("mango-2025.yaml", include_str!("../../demo/mango-2025.yaml"), None),
 ];
 
 /// Codes of each batch: enough to play with.
@@ -104,25 +112,24 @@ async fn make(env: &Env, clock: &Clock) -> Result<Vec<Demo>, DemoError> {
     campaigns::apply(&tables, &files).await?;
     let mut demos = Vec::new();
     for (file, (_, _, prize)) in files.iter().zip(FILES) {
-        let slug = file.campaign.slug.clone();
-        let name = file.campaign.name.clone();
-        let test = access(&tables, &slug, Environment::Test, prize, clock).await?;
-        let live = access(&tables, &slug, Environment::Live, prize, clock).await?;
-        demos.push(Demo { slug, name, test, live });
+        let campaign = &file.campaign;
+        let test = access(&tables, campaign, Environment::Test, prize, clock).await?;
+        let live = access(&tables, campaign, Environment::Live, prize, clock).await?;
+        demos.push(Demo { slug: campaign.slug.clone(), name: campaign.name.clone(), test, live });
     }
     Ok(demos)
 }
 
 async fn access(
     tables: &Tables,
-    slug: &CampaignSlug,
+    campaign: &Campaign,
     environment: Environment,
     prize: Option<&str>,
     clock: &Clock,
 ) -> Result<Access, Failure> {
-    let scope = Scope { campaign: slug.clone(), environment };
+    let scope = Scope { campaign: campaign.slug.clone(), environment };
     let key = keys::issue(tables, &scope, Some("demo"), DEFAULT_PER_MINUTE, clock.now()).await?.key;
-    let codes = minted(tables, &scope, None).await?;
+    let codes = if campaign.needs_code() { minted(tables, &scope, None).await? } else { Vec::new() };
     let prize_codes = if prize.is_some() { minted(tables, &scope, prize).await? } else { Vec::new() };
     Ok(Access { key, codes, prize_codes })
 }
@@ -152,12 +159,23 @@ impl Demo {
             writeln!(text, "  live key   {}", self.live.key)?;
         }
         writeln!(text, "  test key   {}", self.test.key)?;
-        writeln!(text, "  {word} codes {}", access.codes.join(" "))?;
+        if !access.codes.is_empty() {
+            writeln!(text, "  {word} codes {}", access.codes.join(" "))?;
+        }
         if !access.prize_codes.is_empty() {
             writeln!(text, "  with prize {}", access.prize_codes.join(" "))?;
         }
         for (title, line) in self.lines(access, base_url) {
             writeln!(text, "  # {title}\n  {line}")?;
+        }
+        if self.slug.as_str() == "duka-kuu-2026" && stage == "production" {
+            writeln!(
+                text,
+                "  # the simulated tax authority's receipts: these letters, 01 or 02 for the shop, any number"
+            )?;
+            for case in CASES {
+                writeln!(text, "  #   {}010001  {}", case.prefix, case.what)?;
+            }
         }
         Ok(())
     }
@@ -214,6 +232,10 @@ impl Demo {
                     submit(&self.test.key, "sentinel-1", "0712345678", "TEST-0-CODE-HELD"),
                 ),
             ],
+            "duka-kuu-2026" => receipts::alone(&Caller { base_url, slug: &self.slug, key: &access.key }),
+            "risiti-na-namba-2026" => {
+                receipts::with_code(&Caller { base_url, slug: &self.slug, key: &access.key }, code(0))
+            }
             "soda-rush-2026" => {
                 let prize = access.prize_codes.first().map(String::as_str).unwrap_or_default();
                 vec![("win an instant prize", submit(&access.key, "attempt-1", "0712345678", prize))]
@@ -223,7 +245,7 @@ impl Demo {
     }
 }
 
-fn post(base_url: &str, path: &str, key: &str) -> String {
+pub(crate) fn post(base_url: &str, path: &str, key: &str) -> String {
     format!(
         "curl -sSiw '\\n' '{base_url}/api/v1/{path}' -H 'Authorization: Bearer {key}' -H 'Content-Type: application/json'"
     )

@@ -1,0 +1,189 @@
+//! `POST /api/v1/submissions` with receipts: attaching one, and what can be wrong with it.
+
+use aws_sdk_s3::primitives::ByteStream;
+use common::connection::Aws;
+use common::domain::scope::Environment;
+use common::photos::object_key;
+use futures_util::future::join_all;
+use serde_json::json;
+use service_tests::campaign::{TestCampaign, fresh_key, phone};
+use service_tests::receipts::{
+    announced, code_and_receipt, hardly_a_photo, id_of, receipts_alone, rules, upload,
+};
+
+const FIELD: Option<&str> = Some("receipt_id");
+
+fn at_fault(status: u16, code: &str) -> (u16, String, Option<String>) {
+    (status, code.to_owned(), FIELD.map(str::to_owned))
+}
+
+#[tokio::test]
+async fn a_campaign_that_needs_a_receipt_says_so_after_what_else_is_wrong() {
+    let campaign = TestCampaign::with(code_and_receipt).await;
+    let sending = campaign.submission(&phone(1), &campaign.code(0));
+    assert_eq!(sending.clone().send().await.refusal(), at_fault(422, "receipt_required"));
+    let without_code = sending.json(&json!({ "phone": phone(1), "consent": true }));
+    let refused = without_code.send().await;
+    assert_eq!(refused.refusal(), (422, "validation_failed".to_owned(), Some("code".to_owned())));
+}
+
+#[tokio::test]
+async fn a_campaign_that_takes_receipts_without_needing_them_enters_without_one() {
+    let campaign = TestCampaign::with(|campaign| {
+        campaign.receipt = Some(common::domain::receipt::rules::ReceiptRules { required: false, ..rules() });
+    })
+    .await;
+    assert_eq!(campaign.outcome(&phone(1), &campaign.code(0)).await, "entered");
+    let receipt = campaign.typed(&campaign.test_key, "TEST0VERIFIED", "10:15").await;
+    let with_one =
+        campaign.with_receipt(&campaign.test_key, &phone(1), &campaign.code(1), &receipt).send().await;
+    assert_eq!(with_one.field("message_key"), "receipt_received");
+}
+
+#[tokio::test]
+async fn the_same_request_succeeds_once_the_photo_is_there() {
+    let campaign = TestCampaign::with(receipts_alone).await;
+    let body = announced(&hardly_a_photo(), Some("TEST0REVIEW"));
+    let made = campaign.receipt(&campaign.test_key, &body).send().await;
+    let sending = campaign.with_receipt(&campaign.test_key, &phone(1), "", &id_of(&made));
+    assert_eq!(sending.clone().send().await.refusal(), at_fault(422, "receipt_not_uploaded"));
+    let lookup = campaign.lookup(&phone(1)).send().await;
+    assert_eq!(lookup.field("submissions"), json!([]), "nothing is left behind");
+    assert_eq!(upload(&made, hardly_a_photo()).send().await.status, 200);
+    let received = sending.clone().send().await;
+    assert_eq!(
+        (received.field("message_key"), received.header("idempotent-replayed")),
+        (json!("receipt_received"), None)
+    );
+    let again = sending.send().await;
+    assert_eq!(
+        (again.field("id"), again.header("idempotent-replayed")),
+        (received.field("id"), Some("true"))
+    );
+}
+
+#[tokio::test]
+async fn a_receipt_belongs_to_one_submission() {
+    let campaign = TestCampaign::with(receipts_alone).await;
+    let receipt = campaign.typed(&campaign.test_key, "TEST0REVIEW", "10:15").await;
+    let replies = join_all((1..=20).map(|number| {
+        let sending = campaign.with_receipt(&campaign.test_key, &phone(number), "", &receipt);
+        async move { sending.send().await }
+    }))
+    .await;
+    let received: Vec<_> = replies.iter().filter(|reply| reply.status == 200).collect();
+    assert_eq!(received.len(), 1);
+    for refused in replies.iter().filter(|reply| reply.status != 200) {
+        assert_eq!(refused.refusal(), at_fault(422, "receipt_already_attached"));
+    }
+    let read = campaign.test("GET", &format!("/api/v1/receipts/{receipt}")).send().await;
+    assert_eq!(read.field("state"), "attached");
+}
+
+#[tokio::test]
+async fn a_refused_consumer_attaches_no_receipt() {
+    let campaign = TestCampaign::with(|campaign| {
+        receipts_alone(campaign);
+        campaign.paused = true;
+    })
+    .await;
+    let receipt = campaign.typed(&campaign.test_key, "TEST0VERIFIED", "10:15").await;
+    let refused = campaign.with_receipt(&campaign.test_key, &phone(1), "", &receipt).send().await;
+    assert_eq!(
+        (refused.field("message_key"), refused.field("receipt")),
+        (json!("campaign_paused"), json!(null))
+    );
+    let read = campaign.test("GET", &format!("/api/v1/receipts/{receipt}")).send().await;
+    assert_eq!(read.field("state"), "uploaded");
+}
+
+#[tokio::test]
+async fn a_receipt_of_a_rejected_submission_stays_its_own() {
+    let campaign = TestCampaign::with(receipts_alone).await;
+    let receipt = campaign.typed(&campaign.test_key, "TEST0WRONGSTORE", "10:15").await;
+    let submitted = campaign.with_receipt(&campaign.test_key, &phone(1), "", &receipt).send().await;
+    while campaign.read(&campaign.test_key, &id_of(&submitted)).await.field("terminal") == false {
+        tokio::task::yield_now().await;
+    }
+    let again = campaign.with_receipt(&campaign.test_key, &phone(1), "", &receipt).send().await;
+    assert_eq!(again.refusal(), at_fault(422, "receipt_already_attached"));
+}
+
+#[tokio::test]
+async fn what_is_no_photo_or_too_large_is_refused_with_a_status_of_its_own() {
+    let campaign = TestCampaign::with(receipts_alone).await;
+    for (number, file) in (1..).zip([b"GIF89a but called a JPEG".to_vec(), b"x".to_vec()]) {
+        let made = campaign.receipt(&campaign.test_key, &announced(&file, None)).send().await;
+        assert_eq!(upload(&made, file).send().await.status, 200);
+        let refused =
+            campaign.with_receipt(&campaign.test_key, &phone(number), "", &id_of(&made)).send().await;
+        assert_eq!(refused.refusal(), at_fault(415, "file_wrong_type"));
+    }
+    // Past the presigned target, which would not have let them through.
+    for (size, status, code) in [(5 * 1024 * 1024 + 1, 413, "file_too_large"), (0, 415, "file_wrong_type")] {
+        let made = campaign.receipt(&campaign.test_key, &announced(&[0; 9], None)).send().await;
+        let id = id_of(&made);
+        let mut file = hardly_a_photo();
+        file.resize(size, 0);
+        let env = &campaign.service.env;
+        let key = object_key(&campaign.scope(Environment::Test), id.parse().expect("an id"));
+        let bucket = env.required("PHOTOS_BUCKET").expect("the stack sets it");
+        let s3 = Aws::of_function(env).expect("the stack sets every variable").s3();
+        s3.put_object().bucket(bucket).key(key).body(ByteStream::from(file)).send().await.expect("stored");
+        let refused = campaign.with_receipt(&campaign.test_key, &phone(9), "", &id).send().await;
+        assert_eq!(refused.refusal(), at_fault(status, code), "{size}");
+    }
+}
+
+#[tokio::test]
+async fn an_unknown_receipt_is_not_found_and_a_replay_never_asks_for_it() {
+    let campaign = TestCampaign::with(receipts_alone).await;
+    let unknown = "00000000-0000-4000-8000-000000000000";
+    let refused = campaign.with_receipt(&campaign.test_key, &phone(1), "", unknown).send().await;
+    assert_eq!(refused.refusal(), at_fault(404, "not_found"));
+
+    let receipt = campaign.typed(&campaign.test_key, "TEST0REVIEW", "10:15").await;
+    let key = fresh_key();
+    let sending = campaign
+        .with_receipt(&campaign.test_key, &phone(1), "", &receipt)
+        .without("idempotency-key")
+        .header("idempotency-key", &key);
+    let first = sending.clone().send().await;
+    let other =
+        sending.json(&json!({ "phone": phone(1), "consent": true, "receipt_id": unknown })).send().await;
+    assert_eq!(other.refusal(), (422, "idempotency_key_reused".to_owned(), None));
+    assert_eq!(first.status, 200);
+}
+
+#[tokio::test]
+async fn limits_count_what_is_not_settled_and_a_rejection_gives_its_place_back() {
+    let campaign = TestCampaign::with(|campaign| {
+        receipts_alone(campaign);
+        campaign.limits.phone_total = Some(1);
+    })
+    .await;
+    let submit = async |code: &str| {
+        let receipt = campaign.typed(&campaign.test_key, code, "10:15").await;
+        campaign.with_receipt(&campaign.test_key, &phone(1), "", &receipt).send().await
+    };
+    let open = submit("TEST0WRONGSTORE").await;
+    assert_eq!(open.field("message_key"), "receipt_received");
+    while campaign.read(&campaign.test_key, &id_of(&open)).await.field("terminal") == false {
+        tokio::task::yield_now().await;
+    }
+    assert_eq!(submit("TEST0REVIEW").await.field("message_key"), "receipt_received");
+    assert_eq!(submit("TEST0VERIFIED").await.field("message_key"), "entry_limit");
+}
+
+#[tokio::test]
+async fn a_code_with_its_phone_is_the_same_submission_while_it_is_open() {
+    let campaign = TestCampaign::with(code_and_receipt).await;
+    let code = campaign.code(1);
+    let submit = async || {
+        let receipt = campaign.typed(&campaign.test_key, "TEST0REVIEW", "10:15").await;
+        campaign.with_receipt(&campaign.test_key, &phone(1), &code, &receipt).send().await
+    };
+    let first = submit().await;
+    let second = submit().await;
+    assert_eq!((second.field("id"), second.field("replayed")), (first.field("id"), json!(true)));
+}
