@@ -79,8 +79,8 @@ macro_rules! messages {
 messages! {
     /// The consumer is in.
     Entered "entered"
-        "You are in! Keep your code until the campaign ends."
-        "Umeingia kwenye shindano! Tunza namba yako hadi kampeni itakapoisha."
+        "You are in! Keep your code or receipt until the campaign ends."
+        "Umeingia kwenye shindano! Tunza namba au risiti yako hadi kampeni itakapoisha."
     /// The consumer is in and won an instant prize.
     InstantWin "instant_win"
         "Congratulations, you have won an instant prize! We will contact you on this number."
