@@ -7,6 +7,7 @@ use aws_sdk_s3::Client;
 use aws_sdk_s3::error::{ProvideErrorMetadata, SdkError};
 use aws_sdk_s3::operation::get_object::{GetObjectError, GetObjectOutput};
 use aws_sdk_s3::presigning::PresigningConfig;
+use aws_sdk_s3::primitives::ByteStream;
 
 use crate::config::{ConfigError, Env};
 use crate::connection::Aws;
@@ -30,8 +31,11 @@ pub struct Photos {
     bucket: String,
 }
 
-/// Where a photo is to be put.
-#[derive(Clone, Debug, PartialEq, Eq)]
+/// How long the bytes of a photo may take to come; the client's own limits end with the head of a reply.
+const LONGEST_READ: Duration = Duration::from_secs(10);
+
+/// Where a photo is to be put. Whoever has it can upload, so it does not print.
+#[derive(Clone, PartialEq, Eq)]
 pub struct UploadTarget {
     /// The presigned URL.
     pub url: String,
@@ -84,7 +88,8 @@ impl Photos {
         })
     }
 
-    /// What is in storage for a receipt, by size and first bytes.
+    /// What is in storage for a receipt, by size and first bytes. Whoever asks needs the permission to list
+    /// the bucket too: without it, S3 says that what is not there is forbidden.
     ///
     /// # Errors
     /// When storage does not answer.
@@ -104,7 +109,7 @@ impl Photos {
         let whole = object.content_range().and_then(|range| range.rsplit_once('/')?.1.parse().ok());
         let given = object.content_length().and_then(|length| u64::try_from(length).ok());
         let bytes = whole.or(given).ok_or_else(|| StoreError::new(ACTION, "the object has no length"))?;
-        let first = object.body.collect().await.map_err(StoreError::during(ACTION))?.into_bytes();
+        let first = collected(object.body, ACTION).await?;
         Ok(Some(Arrived { bytes, photo_type: PhotoType::of_bytes(&first), seen_at: now }))
     }
 
@@ -120,8 +125,7 @@ impl Photos {
         if length.is_none_or(|length| length > MAX_BYTES) {
             return Ok(None);
         }
-        let bytes = object.body.collect().await.map_err(StoreError::during(ACTION))?;
-        Ok(Some(bytes.to_vec()))
+        collected(object.body, ACTION).await.map(Some)
     }
 
     /// A link that shows a photo for a short while.
@@ -163,6 +167,12 @@ fn found(
             Some(_) | None => Err(StoreError::new(action, error)),
         },
     }
+}
+
+async fn collected(body: ByteStream, action: &'static str) -> Result<Vec<u8>, StoreError> {
+    let bytes = tokio::time::timeout(LONGEST_READ, body.collect()).await;
+    let bytes = bytes.map_err(StoreError::during(action))?.map_err(StoreError::during(action))?;
+    Ok(bytes.to_vec())
 }
 
 /// The key of a receipt's photo: `campaign/environment/id`.

@@ -45,14 +45,15 @@ impl SettleQueue {
         Ok(Self { client: aws.sqs(), url: env.required(TAX_VARIABLE)? })
     }
 
-    /// Sends one hint, to be delivered after a delay of whole seconds.
+    /// Sends one hint, to be delivered after a delay, which is rounded up to whole seconds: one that comes
+    /// too early is passed over.
     ///
     /// # Errors
     /// When the queue does not answer.
     pub async fn send(&self, hint: &Hint, delay: Duration) -> Result<(), StoreError> {
         const ACTION: &str = "sending a hint";
         let body = serde_json::to_string(hint).map_err(StoreError::during(ACTION))?;
-        let delay = i32::try_from(delay.as_secs()).unwrap_or(i32::MAX);
+        let delay = i32::try_from(delay.as_millis().div_ceil(1_000)).unwrap_or(i32::MAX);
         let send = self.client.send_message().queue_url(&self.url).message_body(body).delay_seconds(delay);
         send.send().await.map(drop).map_err(StoreError::during(ACTION))
     }

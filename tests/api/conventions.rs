@@ -178,6 +178,6 @@ async fn header_names_are_taken_in_any_case() {
         .await;
     assert_eq!(
         reply.field("message"),
-        "Umeingia kwenye shindano! Tunza namba yako hadi kampeni itakapoisha."
+        "Umeingia kwenye shindano! Tunza namba au risiti yako hadi kampeni itakapoisha."
     );
 }

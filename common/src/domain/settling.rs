@@ -1,6 +1,7 @@
 //! Settling: whose turn an unsettled submission is, when its next step is due, and what was learnt so
 //! far. The table lists what is due by it, so that no message has to arrive for a submission to settle.
 
+use std::fmt;
 use std::time::Duration;
 
 use serde::{Deserialize, Serialize};
@@ -22,7 +23,28 @@ pub struct Settling {
     /// The instant prize of the code that the submission holds.
     pub prize: Option<String>,
     /// The latest thing that was not as expected, for the operator.
-    pub surprise: Option<String>,
+    pub surprise: Option<Surprise>,
+}
+
+/// Something that was not as expected.
+#[derive(Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Surprise {
+    /// What.
+    pub what: String,
+    /// What was said instead, where it was said in words. It may hold the secrets of a receipt.
+    pub excerpt: Option<String>,
+}
+
+impl From<&str> for Surprise {
+    fn from(what: &str) -> Self {
+        Self { what: what.to_owned(), excerpt: None }
+    }
+}
+
+impl fmt::Debug for Surprise {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Surprise").field("what", &self.what).finish_non_exhaustive()
+    }
 }
 
 /// Whose turn it is.
@@ -34,6 +56,9 @@ pub enum Turn {
     /// A person's: the service does nothing more by itself.
     Person,
 }
+
+/// How long a test that asks for it stays unanswered.
+pub const SLOW: Duration = Duration::from_secs(4);
 
 /// Longer than a step can take; after it, a step that was begun is taken for lost.
 pub const LONGEST_STEP: Duration = Duration::from_secs(90);
@@ -75,6 +100,13 @@ impl Settling {
     #[must_use]
     pub fn again_after(&self, wait: Duration, tally: Tally, now: Moment, hasten: Hasten) -> Self {
         Self { unfinished: 0, tally, next_step_at: now.after(hasten.apply(wait)), ..self.clone() }
+    }
+
+    /// Taken from a person again: due at once, as if nothing had been tried.
+    #[must_use]
+    pub fn resumed(&self, now: Moment) -> Self {
+        let (turn, tally) = (Turn::Service, Tally::default());
+        Self { turn, unfinished: 0, tally, next_step_at: now, ..self.clone() }
     }
 
     /// Handed to a person.

@@ -11,7 +11,7 @@ use super::phone::Phone;
 use super::receipt::judgement::ReceiptSummary;
 use super::receipt::payload::VerificationCode;
 use super::scope::Scope;
-use super::settling::Settling;
+use super::settling::{Settling, Turn};
 
 /// One attempt of a consumer to enter, refused ones included.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
@@ -206,10 +206,7 @@ impl Standing {
             Event::Reject(key) if key.blames_receipt() => {
                 Self { review_status: reviewed(ReviewStatus::Declined), ..Self::rejected(key) }
             }
-            Event::Reject(key) => {
-                let verified = self.review_status.filter(|status| *status == ReviewStatus::Verified);
-                Self { review_status: verified, ..Self::rejected(key) }
-            }
+            Event::Reject(key) => Self::rejected(key),
             Event::Review => {
                 Self::open(State::Pending, reviewed(ReviewStatus::UnderReview), MessageKey::ReceiptReceived)
             }
@@ -304,7 +301,7 @@ impl Submission {
         if self.standing.is_terminal() {
             return None;
         }
-        if self.standing.review_status == Some(ReviewStatus::UnderReview) {
+        if self.settling.as_ref().is_some_and(|settling| settling.turn == Turn::Person) {
             return Some(WHILE_REVIEWED);
         }
         let age: Duration = now.since(self.created_at);

@@ -8,8 +8,8 @@ use crate::domain::receipt::photo::{MAX_BYTES, PhotoType};
 use crate::domain::receipt::{Receipt, ReceiptState, Source};
 use crate::photos::UploadTarget;
 
-/// A receipt as callers see it.
-#[derive(Clone, Debug, Serialize)]
+/// A receipt as callers see it. Whoever has its target can upload, so it does not print.
+#[derive(Clone, Serialize)]
 pub struct ReceiptObject {
     id: String,
     #[serde(rename = "type")]
@@ -28,7 +28,7 @@ enum ReceiptType {
 }
 
 /// Where the photo is to be put.
-#[derive(Clone, Debug, Serialize)]
+#[derive(Clone, Serialize)]
 struct UploadObject {
     url: String,
     method: &'static str,

@@ -14,7 +14,7 @@ use crate::config::{ConfigError, Env};
 use crate::domain::ids::{Reference, SubmissionId};
 use crate::domain::moment::Moment;
 use crate::domain::phone::Phone;
-use crate::domain::scope::Scope;
+use crate::domain::scope::{Environment, Scope};
 use crate::domain::settling::{Settling, Turn};
 use crate::domain::submission::{Standing, Submission};
 
@@ -32,7 +32,8 @@ pub const BY_REFERENCE: &str = "by-reference";
 /// The sparse index of what is not settled: partition `unsettled`, sort `next_step_at`; it carries keys
 /// alone.
 pub const BY_NEXT_STEP: &str = "by-next-step";
-/// The partition of submissions that wait for a person.
+/// The partitions of submissions that wait for a person begin with this; live ones and those of tests are
+/// kept apart, since tests are left lying.
 const FOR_A_PERSON: &str = "person";
 /// The partitions of submissions that the service settles by itself: the first digit of the id, so that a
 /// crowd of them is spread.
@@ -108,7 +109,7 @@ impl Submissions {
         let stored = Stored {
             id: item_key(&submission.scope, submission.submission_id),
             entrant: entrant_key(&submission.scope, &submission.phone),
-            unsettled: settling.map(|settling| partition(settling, submission.submission_id)),
+            unsettled: settling.map(|settling| partition(settling, submission)),
             next_step_at: settling.map(|settling| settling.next_step_at),
             submission: submission.clone(),
         };
@@ -190,8 +191,12 @@ impl Submissions {
     ///
     /// # Errors
     /// When the index does not answer.
-    pub async fn for_a_person(&self, most: Option<u8>) -> Result<Vec<Due>, StoreError> {
-        self.unsettled(FOR_A_PERSON.to_owned(), None, most).await
+    pub async fn for_a_person(
+        &self,
+        environment: Environment,
+        most: Option<u8>,
+    ) -> Result<Vec<Due>, StoreError> {
+        self.unsettled(for_a_person(environment), None, most).await
     }
 
     /// Everything of a scope that is not settled, the longest due first. For operators: it reads the whole
@@ -202,7 +207,7 @@ impl Submissions {
     pub async fn list_unsettled(&self, scope: &Scope) -> Result<Vec<Submission>, StoreError> {
         let shards = SHARDS.chars().map(|shard| self.unsettled(shard.to_string(), None, None));
         let mut all = try_join_all(shards).await?.concat();
-        all.extend(self.for_a_person(None).await?);
+        all.extend(self.for_a_person(scope.environment, None).await?);
         all.retain(|due| due.scope == *scope);
         all.sort_by_key(|due| due.next_step_at);
         let looks = all.into_iter().map(|due| self.get(scope, due.submission_id));
@@ -321,11 +326,15 @@ fn read_due(item: &Item) -> Result<Due, StoreError> {
     })
 }
 
-fn partition(settling: &Settling, id: SubmissionId) -> String {
+fn partition(settling: &Settling, submission: &Submission) -> String {
     match settling.turn {
-        Turn::Service => id.to_string().chars().take(1).collect(),
-        Turn::Person => FOR_A_PERSON.to_owned(),
+        Turn::Service => submission.submission_id.to_string().chars().take(1).collect(),
+        Turn::Person => for_a_person(submission.scope.environment),
     }
+}
+
+fn for_a_person(environment: Environment) -> String {
+    format!("{FOR_A_PERSON}#{environment}")
 }
 
 fn item_key(scope: &Scope, id: SubmissionId) -> String {

@@ -10,7 +10,7 @@ use common::domain::receipt::Receipt;
 use common::domain::receipt::photo::MAX_BYTES;
 use common::domain::receipt::{ReceiptState, Source as ReceiptSource};
 use common::domain::scope::Scope;
-use common::domain::settling::{Hasten, Settling, Turn};
+use common::domain::settling::{Hasten, SLOW, Settling, Turn};
 use common::domain::submission::{Standing, Submission};
 use common::entropy;
 use common::error::{Error, ErrorCode};
@@ -31,8 +31,6 @@ const MOST_ROUNDS: u32 = 24;
 const BUDGET: Duration = Duration::from_secs(10);
 /// What a caller is told to wait when the same request is being worked on elsewhere.
 const IN_PROGRESS_WAIT: Duration = Duration::from_secs(1);
-/// How long a slow sentinel takes to say yes.
-const SLOW: Duration = Duration::from_secs(4);
 /// Longer than this a caller does not wait for a hint to be sent: it is only a hint.
 const LONGEST_HINT: Duration = Duration::from_secs(1);
 
@@ -92,13 +90,17 @@ impl Desk {
         };
         let hint = Hint { scope: submission.scope.clone(), submission_id: submission.submission_id };
         let delay = settling.next_step_at.since(call.now);
-        // Rounded up: a hint that comes too early is passed over.
-        let delay = Duration::from_secs(delay.as_millis().div_ceil(1_000).try_into().unwrap_or(u64::MAX));
         let _ = tokio::time::timeout(LONGEST_HINT, self.queue.send(&hint, delay)).await;
     }
 
     async fn decide_and_write(&self, call: &Call, wish: &Wish) -> Result<Answer, Error> {
         let draft = draft(call, wish);
+        if let Some(unmet) = wish.unmet(call) {
+            // A retry gets what the first try led to, whatever the campaign has come to ask for since.
+            let known = self.ledger.look(entry(wish, &Candidate::NotNeeded, &draft), call.now).await?;
+            let Some(request) = known.request else { return Err(unmet) };
+            return self.answer_again(call, wish, request).await;
+        }
         let mut known = Known::default();
         let mut source = Source::Nothing;
         let mut freshness = Freshness::Usual;

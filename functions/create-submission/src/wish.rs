@@ -65,15 +65,23 @@ impl Wish {
         if is_sentinel && call.scope.environment.is_live() {
             return Err(Error::from(ErrorCode::SentinelWithLiveKey).with_field("code"));
         }
-        let code = if call.campaign.needs_code() { Some(fields.required("code", code)?) } else { None };
-        if receipt_id.is_none() && call.campaign.needs_receipt() {
-            return Err(Error::from(ErrorCode::ReceiptRequired).with_field("receipt_id"));
-        }
-        if receipt_id.is_some() && call.campaign.receipt.is_none() {
-            return Err(Error::field("receipt_id", "This campaign takes no receipts."));
-        }
+        let code = code.filter(|_| call.campaign.needs_code());
         let region = region.map(str::to_owned);
         Ok(Self { key, body_hash: body.digest(), phone, code, receipt_id, region, claimed })
+    }
+
+    /// What the campaign needs and does not find here, or finds and does not take.
+    pub(crate) fn unmet(&self, call: &Call) -> Option<Error> {
+        let campaign = &call.campaign;
+        if self.code.is_none() && campaign.needs_code() {
+            Some(Error::field("code", "`code` is missing."))
+        } else if self.receipt_id.is_none() && campaign.needs_receipt() {
+            Some(Error::from(ErrorCode::ReceiptRequired).with_field("receipt_id"))
+        } else if self.receipt_id.is_some() && campaign.receipt.is_none() {
+            Some(Error::field("receipt_id", "This campaign takes no receipts."))
+        } else {
+            None
+        }
     }
 }
 

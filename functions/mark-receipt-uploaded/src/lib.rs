@@ -10,6 +10,7 @@ use common::error::Error;
 use common::photos::{Photos, receipt_of};
 use common::store::receipts::Receipts;
 use serde::Deserialize;
+use serde_json::Value;
 
 /// The name in logs.
 const FUNCTION: &str = "mark-receipt-uploaded";
@@ -22,37 +23,18 @@ pub struct MarkReceiptUploaded {
 }
 
 /// What storage sends; the parts that are used.
-#[derive(Debug, Default, Deserialize)]
+#[derive(Clone, Debug, Default, Deserialize)]
 #[serde(default)]
 pub struct StorageEvent {
-    /// What happened, to one object each.
+    /// What happened, to one object each, as it came: one odd record must not lose the others.
     #[serde(rename = "Records")]
-    pub records: Vec<StorageRecord>,
+    pub records: Vec<Value>,
 }
 
-/// Something that happened to an object. Reading is lenient: one odd record must not lose the others.
-#[derive(Debug, Default, Deserialize)]
-#[serde(default)]
-pub struct StorageRecord {
-    s3: Option<Place>,
-}
-
-#[derive(Debug, Deserialize)]
-struct Place {
-    object: Named,
-}
-
-#[derive(Debug, Deserialize)]
-struct Named {
-    key: String,
-}
-
-impl StorageRecord {
-    /// The object's key, decoded: storage writes it as a form does.
-    fn key(&self) -> Option<String> {
-        let written = &self.s3.as_ref()?.object.key;
-        form_urlencoded::parse(written.as_bytes()).next().map(|(key, _)| key.into_owned())
-    }
+/// The key of a record's object, decoded: storage writes it as a form does.
+fn key(record: &Value) -> Option<String> {
+    let written = record.pointer("/s3/object/key")?.as_str()?;
+    form_urlencoded::parse(written.as_bytes()).next().map(|(key, _)| key.into_owned())
 }
 
 impl EventFunction for MarkReceiptUploaded {
@@ -82,8 +64,8 @@ impl EventFunction for MarkReceiptUploaded {
 }
 
 impl MarkReceiptUploaded {
-    async fn mark(&self, record: &StorageRecord) -> Result<Finding, Error> {
-        let place = record.key().as_deref().and_then(receipt_of);
+    async fn mark(&self, record: &Value) -> Result<Finding, Error> {
+        let place = key(record).as_deref().and_then(receipt_of);
         let subject = place.as_ref().map(|(_, id)| id.to_string());
         let work = Work {
             function: FUNCTION,
@@ -109,13 +91,13 @@ mod tests {
 
     fn keys(json: &str) -> Vec<Option<String>> {
         let event: StorageEvent = serde_json::from_str(json).expect("an event");
-        event.records.iter().map(StorageRecord::key).collect()
+        event.records.iter().map(key).collect()
     }
 
     #[test]
     fn keys_are_decoded_and_odd_records_have_none() {
-        let json = r#"{"Records":[{"s3":{"object":{"key":"a%2Fb+c"}}},{},{"s3":null}]}"#;
-        assert_eq!(keys(json), [Some("a/b c".to_owned()), None, None]);
+        let json = r#"{"Records":[{"s3":{"object":{"key":"a%2Fb+c"}}},{},7,{"s3":{"object":{"key":7}}}]}"#;
+        assert_eq!(keys(json), [Some("a/b c".to_owned()), None, None, None]);
         assert_eq!(keys(r#"{"Service":"Amazon S3","Event":"s3:TestEvent"}"#), []);
     }
 }

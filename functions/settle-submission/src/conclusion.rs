@@ -2,6 +2,7 @@
 
 use std::time::Duration;
 
+use common::background::Finding;
 use common::domain::campaign::Campaign;
 use common::domain::message::MessageKey;
 use common::domain::moment::Moment;
@@ -11,13 +12,10 @@ use common::domain::receipt::record::FiscalRecord;
 use common::domain::receipt::rules::ReceiptRules;
 use common::domain::receipt::schedule::{Obstacle, Plan, Tally};
 use common::domain::receipt::sentinel::ReceiptSentinel;
-use common::domain::settling::{Hasten, Settling};
-use common::domain::submission::{AlreadySettled, Event, Submission};
+use common::domain::settling::{Hasten, SLOW, Settling, Surprise};
+use common::domain::submission::{AlreadySettled, Event, State, Submission};
 use common::judge::SENTINEL_PRIZE;
 use common::upstream::tax_authority::answer::Answer;
-
-/// How long a slow sentinel stays unanswered.
-const SLOW: Duration = Duration::from_secs(4);
 
 /// What a step came to.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -31,7 +29,9 @@ pub(crate) struct Conclusion {
     /// The purchase that the record proves.
     pub(crate) purchase: Option<VerificationCode>,
     /// Something that was not as expected, for the operator.
-    pub(crate) surprise: Option<String>,
+    pub(crate) surprise: Option<Surprise>,
+    /// What kind of answer it was instead of one that decides, for the counters.
+    pub(crate) obstacle: Option<&'static str>,
     /// Code and time did not belong together.
     pub(crate) wrong_pair: bool,
 }
@@ -57,7 +57,15 @@ pub(crate) enum Next {
 
 impl From<Next> for Conclusion {
     fn from(next: Next) -> Self {
-        Self { next, reason: None, receipt: None, purchase: None, surprise: None, wrong_pair: false }
+        Self {
+            next,
+            reason: None,
+            receipt: None,
+            purchase: None,
+            surprise: None,
+            obstacle: None,
+            wrong_pair: false,
+        }
     }
 }
 
@@ -73,9 +81,9 @@ impl Conclusion {
     }
 
     /// What a test receipt asks for.
-    pub(crate) fn of_sentinel(sentinel: ReceiptSentinel, campaign: &Campaign, settling: &Settling) -> Self {
+    pub(crate) fn of_sentinel(sentinel: ReceiptSentinel, campaign: &Campaign, state: State) -> Self {
         let entries = campaign.entries_per_submission;
-        let first_try = settling.tally == Tally::default();
+        let first_try = state == State::Pending;
         match sentinel {
             ReceiptSentinel::Slow if first_try => Next::SayYesLater.into(),
             ReceiptSentinel::Verified | ReceiptSentinel::Slow => Next::Accept { entries, prize: None }.into(),
@@ -104,7 +112,12 @@ impl Conclusion {
                 return Self { wrong_pair: true, ..wrong };
             }
             Answer::RefererRefused => {
-                return Self { reason: Some(kind), surprise, ..Next::Unanswered.into() };
+                return Self {
+                    reason: Some(kind),
+                    surprise,
+                    obstacle: Some(kind),
+                    ..Next::Unanswered.into()
+                };
             }
             Answer::NotFoundYet => Obstacle::Missing,
             Answer::Throttled => Obstacle::Throttled,
@@ -118,7 +131,19 @@ impl Conclusion {
             Plan::Unanswered => Next::Unanswered,
         };
         let reason = matches!(next, Next::Unanswered).then_some(kind);
-        Self { reason, surprise, ..next.into() }
+        Self { reason, surprise, obstacle: Some(kind), ..next.into() }
+    }
+
+    /// What follows when a part of the service itself fails: as when the authority does.
+    pub(crate) fn of_failure(submission: &Submission, now: Moment, hasten: Hasten) -> Self {
+        let tally = submission.settling.as_ref().map(|settling| settling.tally).unwrap_or_default();
+        let (tally, plan) = tally.after(Obstacle::Trouble, now, hasten);
+        let next = match plan {
+            Plan::AskAgain(wait) => Next::Again(wait, tally),
+            Plan::NotThere | Plan::Unanswered => Next::Unanswered,
+        };
+        let surprise = Some("a part of the service failed".into());
+        Self { surprise, obstacle: Some("service_failed"), ..next.into() }
     }
 
     fn of_record(
@@ -138,8 +163,14 @@ impl Conclusion {
         Self { reason, receipt: Some(summary), purchase, ..next.into() }
     }
 
-    /// In one word, for the counters.
-    pub(crate) fn outcome(&self) -> &'static str {
+    /// What there is to count.
+    pub(crate) fn finding(&self) -> Finding {
+        let given_up = matches!(self.next, Next::Unanswered);
+        let figures = if given_up { vec![("LeftToAPerson", 1)] } else { Vec::new() };
+        Finding { outcome: self.obstacle.unwrap_or_else(|| self.outcome()), figures }
+    }
+
+    fn outcome(&self) -> &'static str {
         match &self.next {
             Next::Accept { .. } => "accepted",
             Next::Reject(key) => key.as_str(),
@@ -183,8 +214,7 @@ impl Conclusion {
                 Submission { settling, ..before.changed(now) }
             }
             Next::SayYesLater => {
-                let told = Tally { trouble: 1, ..settling.tally };
-                let settling = Some(settling.again_after(SLOW, told, now, hasten));
+                let settling = Some(settling.again_after(SLOW, settling.tally, now, hasten));
                 Submission { settling, ..before.after(Event::Unanswered, now)? }
             }
         };
@@ -212,15 +242,14 @@ impl Conclusion {
 }
 
 /// What an operator should know of an answer that was not as expected.
-fn surprise(answer: &Answer) -> Option<String> {
+fn surprise(answer: &Answer) -> Option<Surprise> {
     match answer {
-        Answer::Unexpected(page) => {
-            Some(format!("{} at {} (status {}): {}", page.why, page.final_path, page.status, page.excerpt))
-        }
-        Answer::Trouble(trouble) => Some(trouble.as_str().to_owned()),
-        Answer::RefererRefused => {
-            Some("the authority took our request for none of a receipt's page".to_owned())
-        }
+        Answer::Unexpected(page) => Some(Surprise {
+            what: format!("{} at {} (status {})", page.why, page.final_path, page.status),
+            excerpt: Some(page.excerpt.clone()),
+        }),
+        Answer::Trouble(trouble) => Some(trouble.as_str().into()),
+        Answer::RefererRefused => Some("the authority took our request for none of a receipt's page".into()),
         Answer::Found(_) | Answer::WrongTime | Answer::NotFoundYet | Answer::Throttled => None,
     }
 }

@@ -4,6 +4,8 @@
 //! Every write is conditional on the submission's revision. Whoever dies in between leaves a step that is
 //! due again once it is taken for lost; whoever comes second writes nothing.
 
+use std::time::Duration;
+
 use aws_sdk_dynamodb::Client;
 use common::background::Finding;
 use common::config::{self, ConfigError, Env};
@@ -12,14 +14,13 @@ use common::domain::campaign::Campaign;
 use common::domain::message::MessageKey;
 use common::domain::moment::Moment;
 use common::domain::receipt::payload::{ReceiptClaim, VerificationCode};
-use common::domain::receipt::rules::ReceiptRules;
 use common::domain::receipt::{Evidence, Receipt};
 use common::domain::scope::Environment;
-use common::domain::settling::{Begin, Hasten, Settling};
+use common::domain::settling::{Begin, Hasten, LONGEST_STEP, SLOW, Settling, Surprise};
 use common::domain::submission::Submission;
 use common::error::Error;
 use common::photos::Photos;
-use common::settle_queue::Hint;
+use common::settle_queue::{Hint, SettleQueue};
 use common::store::campaigns::Campaigns;
 use common::store::ledger::{Ledger, Settled};
 use common::upstream::tax_authority::client::{Limits, TaxAuthority};
@@ -32,6 +33,8 @@ use crate::photo::{Limits as PhotoLimits, PhotoReader, Unreadable};
 pub const TAX_AUTHORITY: &str = "TAX_AUTHORITY_URL";
 /// The environment variable that names the program that reads photos, when it is not this one.
 pub const PHOTO_READER: &str = "PHOTO_READER";
+/// What is not learnt by then is not learnt: a step has to end before it is taken for lost.
+const LONGEST_LEARNING: Duration = LONGEST_STEP.saturating_sub(Duration::from_secs(15));
 /// Tries to write a conclusion while the phone's wrong codes change.
 const MOST_TRIES: u32 = 10;
 
@@ -43,6 +46,7 @@ pub(crate) struct Desk {
     reader: PhotoReader,
     authority: TaxAuthority,
     pace: Pace,
+    queue: SettleQueue,
     hasten: Hasten,
 }
 
@@ -65,6 +69,7 @@ impl Desk {
             reader: photo_reader(env)?,
             authority,
             pace: Pace::new(hasten.apply(GAP)),
+            queue: SettleQueue::of_the_tax_authority(env, aws)?,
             hasten,
         })
     }
@@ -81,8 +86,21 @@ impl Desk {
         let settling = match settling.begin(now) {
             Begin::NotDue => return Ok("not_due".into()),
             Begin::GiveUp => {
-                let surprise = Some("a step was begun again and again, and never finished".to_owned());
-                let given_up = Conclusion { surprise, ..Next::Unanswered.into() };
+                let before = settling.surprise.as_ref().map(|surprise| surprise.what.as_str());
+                let surprise = Surprise {
+                    what: format!(
+                        "a step was begun again and again, and never finished; {}",
+                        before.unwrap_or("nothing else")
+                    ),
+                    excerpt: settling.surprise.as_ref().and_then(|surprise| surprise.excerpt.clone()),
+                };
+                let unfinished = Some("step_never_finished");
+                let given_up = Conclusion {
+                    reason: unfinished,
+                    surprise: Some(surprise),
+                    obstacle: unfinished,
+                    ..Next::Unanswered.into()
+                };
                 return self.conclude(submission.clone(), settling, given_up, now).await;
             }
             Begin::Go(begun) => begun,
@@ -94,17 +112,20 @@ impl Desk {
                 return Ok("begun_by_another".into());
             }
         }
-        let conclusion = self.learn(&begun, &settling, &clock).await?;
-        self.conclude(begun, &settling, conclusion, clock()).await
+        let learning = tokio::time::timeout(LONGEST_LEARNING, self.learn(&begun, &clock)).await;
+        match learning.unwrap_or_else(|_| Err(Error::internal("a step took too long"))) {
+            Ok(conclusion) => self.conclude(begun, &settling, conclusion, clock()).await,
+            Err(error) => {
+                // The step has ended, though badly; only one that kills goes without a new plan.
+                let failed = Conclusion::of_failure(&begun, clock(), self.hasten);
+                self.conclude(begun, &settling, failed, clock()).await?;
+                Err(error)
+            }
+        }
     }
 
     /// Learns what there is to learn now.
-    async fn learn(
-        &self,
-        submission: &Submission,
-        settling: &Settling,
-        clock: &impl Fn() -> Moment,
-    ) -> Result<Conclusion, Error> {
+    async fn learn(&self, submission: &Submission, clock: &impl Fn() -> Moment) -> Result<Conclusion, Error> {
         let campaign = self.campaigns.get(&submission.scope.campaign).await?;
         let campaign = campaign.ok_or_else(|| Error::internal("the campaign is not there"))?;
         let Some(receipt_id) = submission.receipt_id else {
@@ -113,10 +134,19 @@ impl Desk {
         };
         let receipt = self.ledger.receipts().get(&submission.scope, receipt_id).await?;
         let receipt = receipt.ok_or_else(|| Error::internal("a submission's receipt is not there"))?;
-        let claim = match receipt.source.evidence() {
-            Evidence::Sentinel(sentinel) if submission.scope.environment == Environment::Test => {
-                return Ok(Conclusion::of_sentinel(sentinel, &campaign, settling));
-            }
+        let evidence = receipt.source.evidence();
+        if submission.scope.environment == Environment::Test {
+            // Nothing of a test is read or asked for.
+            return Ok(match evidence {
+                Evidence::Sentinel(sentinel) => {
+                    Conclusion::of_sentinel(sentinel, &campaign, submission.standing.state())
+                }
+                Evidence::Claim(_) | Evidence::Photo | Evidence::Impossible => {
+                    Conclusion::reject(MessageKey::ReceiptNotFound, "no_test_receipt")
+                }
+            });
+        }
+        let claim = match evidence {
             // A live receipt is never a sentinel: it was refused when it was made.
             Evidence::Sentinel(_) | Evidence::Impossible => {
                 return Ok(Conclusion::reject(MessageKey::ReceiptNotFound, "receipt_code_impossible"));
@@ -166,24 +196,43 @@ impl Desk {
         claim: ReceiptClaim,
         clock: &impl Fn() -> Moment,
     ) -> Result<Conclusion, Error> {
-        if submission.scope.environment == Environment::Test {
-            return Ok(Conclusion::reject(MessageKey::ReceiptNotFound, "no_test_receipt"));
-        }
-        if self.is_anothers(submission, &claim.code).await? {
-            return Ok(Next::Reject(MessageKey::ReceiptAlreadyUsed).into());
-        }
         let Some(time) = claim.time else { return Ok(Conclusion::review("no_time_in_qr_code")) };
-        let no_rules = ReceiptRules::default();
-        let rules = campaign.receipt.as_ref().unwrap_or(&no_rules);
+        // The block was taken out of the campaign while this one waited.
+        let Some(rules) = &campaign.receipt else {
+            return Ok(Conclusion::review("campaign_without_receipts"));
+        };
+        let Submission { scope, phone, day, .. } = submission;
+        let entrant = self.ledger.entrants().get(scope, phone, day).await?;
+        if entrant.barred(clock()) == Some(MessageKey::RateLimited) {
+            // Else many submissions made at once would be as many guesses.
+            return Ok(Next::Reject(MessageKey::RateLimited).into());
+        }
         self.pace.turn().await;
         let answer = self.authority.look_up(&claim.code, time).await;
-        Ok(Conclusion::of_answer(answer, campaign, rules, submission, clock(), self.hasten))
+        let conclusion = Conclusion::of_answer(answer, campaign, rules, submission, clock(), self.hasten);
+        if conclusion.purchase.is_some() && self.is_anothers(submission, &claim.code).await? {
+            // Told only to whoever knows the time.
+            let receipt = conclusion.receipt;
+            return Ok(Conclusion { receipt, ..Next::Reject(MessageKey::ReceiptAlreadyUsed).into() });
+        }
+        Ok(conclusion)
     }
 
-    /// Whether a purchase belongs to another submission: then nobody has to be asked.
+    /// Whether a purchase belongs to another submission: then no person has to look at this one.
     async fn is_anothers(&self, submission: &Submission, code: &VerificationCode) -> Result<bool, Error> {
         let owner = self.ledger.receipts().purchase(&submission.scope, code).await?;
         Ok(owner.is_some_and(|owner| owner != submission.submission_id))
+    }
+
+    /// Hints at a next step that is so soon that the sweep would be late.
+    async fn hint_soon(&self, submission: &Submission, now: Moment) {
+        let planned = submission.settling.as_ref().and_then(Settling::planned_for);
+        let Some(wait) = planned.map(|planned| planned.since(now)).filter(|wait| *wait <= SLOW) else {
+            return;
+        };
+        let hint = Hint { scope: submission.scope.clone(), submission_id: submission.submission_id };
+        // Should it be lost, the sweep finds the submission in the table.
+        let _ = self.queue.send(&hint, wait).await;
     }
 
     /// Writes down what follows.
@@ -209,7 +258,10 @@ impl Desk {
                 self.ledger.settle(&before, &after, None).await?
             };
             match settled {
-                Settled::Done => return Ok(conclusion.outcome().into()),
+                Settled::Done => {
+                    self.hint_soon(&after, now).await;
+                    return Ok(conclusion.finding());
+                }
                 Settled::Moved => return Ok("settled_by_another".into()),
                 Settled::PurchaseTaken => {
                     let receipt = conclusion.receipt.take();

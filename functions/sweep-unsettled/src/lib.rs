@@ -6,14 +6,15 @@
 use common::background::{Background, EventFunction, Finding, Work};
 use common::config::ConfigError;
 use common::domain::moment::Moment;
+use common::domain::scope::Environment;
 use common::error::Error;
 use common::settle_queue::{Hint, SettleQueue};
 use common::store::submissions::{Due, Submissions};
 use serde::Deserialize;
 
-/// Hints of one partition in one sweep. The tax authority bears about forty look-ups a minute, so 16
-/// times this is some minutes' worth of them.
-const MOST_OF_A_PARTITION: u8 = 10;
+/// Hints of one partition in one sweep: the tax authority bears about forty look-ups a minute, and there
+/// are 16 partitions.
+const MOST_OF_A_PARTITION: u8 = 3;
 
 /// The function.
 pub struct SweepUnsettled {
@@ -53,7 +54,7 @@ impl SweepUnsettled {
         let hint = |due: &Due| Hint { scope: due.scope.clone(), submission_id: due.submission_id };
         let hints: Vec<_> = due.iter().map(hint).collect();
         let sent = self.queue.send_all(&hints).await?;
-        let waiting = self.submissions.for_a_person(Some(1)).await?;
+        let waiting = self.submissions.for_a_person(Environment::Live, Some(1)).await?;
         let longest = waiting.first().map_or(0, |waiting| now.since(waiting.next_step_at).as_secs());
         Ok(Finding {
             outcome: "swept",

@@ -23,8 +23,8 @@ use fallback::Fallback;
 use get_campaign::GetCampaign;
 use get_receipt::GetReceipt;
 use get_submission::GetSubmission;
-use jiff::Timestamp;
 use jiff::tz::TimeZone;
+use jiff::{SignedDuration, Timestamp};
 use lookup_submissions::LookupSubmissions;
 use refresh_upload_url::RefreshUploadUrl;
 use tokio::net::TcpListener;
@@ -49,6 +49,8 @@ const TAX_QUEUE: &str = "tax-work";
 const VISIBILITY: Duration = Duration::from_secs(6 * 60);
 /// How often a message is tried before it is put aside.
 const MOST_RECEIVES: u32 = 5;
+/// From midnight to 10:15:30, the time on every receipt of the simulated tax authority.
+const SINCE_MIDNIGHT: SignedDuration = SignedDuration::from_secs(10 * 3_600 + 15 * 60 + 30);
 /// The only credentials that the embedded parts know.
 const ACCESS_KEY: &str = "local";
 const SECRET_KEY: &str = "local";
@@ -297,7 +299,11 @@ async fn queues(options: &Options) -> Result<Sqs, StartError> {
 
 async fn tax_portal(options: &Options) -> Result<TaxPortal, StartError> {
     let clock = options.clock.clone();
-    let today = move || timestamp(&clock).to_zoned(TimeZone::fixed(jiff::tz::offset(3))).date();
+    // The latest day on which the time of every receipt is over, so that none is of the future.
+    let today = move || {
+        let since = timestamp(&clock).checked_sub(SINCE_MIDNIGHT).unwrap_or_default();
+        since.to_zoned(TimeZone::fixed(jiff::tz::offset(3))).date()
+    };
     let mut portal = tax_portal::Options::new(shops(), today);
     if options.hasten > 1 {
         // Hasty look-ups are meant to be quick.

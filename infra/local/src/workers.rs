@@ -74,10 +74,7 @@ fn until_stopped(
 async fn announce(mut created: mpsc::UnboundedReceiver<ObjectCreated>, marker: MarkReceiptUploaded) {
     while let Some(object) = created.recv().await {
         for _ in 0..TRIES {
-            // What the event cannot say is said by its own absence: reading is lenient.
-            let event =
-                serde_json::from_value(storage_event(&object)).unwrap_or_else(|_| StorageEvent::default());
-            if marker.handle(event).await.is_ok() {
+            if marker.handle(storage_event(&object)).await.is_ok() {
                 break;
             }
             tokio::time::sleep(WAIT_AFTER_FAILURE).await;
@@ -86,9 +83,9 @@ async fn announce(mut created: mpsc::UnboundedReceiver<ObjectCreated>, marker: M
 }
 
 /// The event as S3 sends it; keys are written as a form writes them.
-fn storage_event(object: &ObjectCreated) -> serde_json::Value {
+fn storage_event(object: &ObjectCreated) -> StorageEvent {
     let key: String = byte_serialize(object.key.as_bytes()).collect();
-    json!({ "Records": [{
+    let record = json!({
         "eventVersion": "2.1",
         "eventSource": "aws:s3",
         "eventTime": object.time.to_string(),
@@ -97,7 +94,8 @@ fn storage_event(object: &ObjectCreated) -> serde_json::Value {
             "bucket": { "name": object.bucket },
             "object": { "key": key, "size": object.size, "eTag": object.etag },
         },
-    }] })
+    });
+    StorageEvent { records: vec![record] }
 }
 
 async fn consume(client: Client, queue_url: String, settler: Arc<SettleSubmission>) {

@@ -197,6 +197,12 @@ pub(crate) enum SubmissionCommand {
         #[arg(long, value_name = "N", default_value_t = 50, value_parser = clap::value_parser!(u16).range(1..=1000))]
         limit: u16,
     },
+    /// Let the service settle submissions by itself again that wait for a person, as after an outage
+    Resume {
+        /// The submissions' ids
+        #[arg(required = true, value_name = "ID")]
+        ids: Vec<SubmissionId>,
+    },
     /// Settle a submission by hand
     Settle {
         /// The submission's id

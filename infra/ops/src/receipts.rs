@@ -11,7 +11,7 @@ use crate::failure::Failure;
 use crate::tables::Tables;
 
 /// A receipt and the way to its photo.
-#[derive(Clone, Debug)]
+#[derive(Clone)]
 pub struct SeenReceipt {
     /// The receipt.
     pub receipt: Receipt,
@@ -19,8 +19,8 @@ pub struct SeenReceipt {
     pub photo: Option<PhotoLink>,
 }
 
-/// A link that shows a photo to whoever has it, for a short while.
-#[derive(Clone, Debug, PartialEq, Eq)]
+/// A link that shows a photo to whoever has it, for a short while; so it does not print.
+#[derive(Clone, PartialEq, Eq)]
 pub struct PhotoLink {
     /// The link.
     pub url: String,

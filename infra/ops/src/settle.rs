@@ -2,7 +2,9 @@
 
 use common::domain::ids::SubmissionId;
 use common::domain::message::MessageKey;
+use common::domain::moment::Moment;
 use common::domain::receipt::payload::VerificationCode;
+use common::domain::settling::Turn;
 use common::domain::submission::{Event, OperatorDecision, Submission};
 use common::store::codes::CodeName;
 use common::store::ledger::Settled;
@@ -83,12 +85,37 @@ pub async fn settle(
                            `--reject receipt_already_used`";
             Err(Failure::new("purchase_taken", message))
         }
-        Settled::Moved | Settled::EntrantMoved => {
-            let message = "the submission changed in the meantime; look at it with `ops submission show` and settle \
-                           it again if it still waits";
-            Err(Failure::new("submission_moved", message))
-        }
+        Settled::Moved | Settled::EntrantMoved => Err(moved()),
     }
+}
+
+/// Takes a submission from the people it waits for: the service settles it by itself again, as if nothing
+/// had been tried.
+///
+/// # Errors
+/// When there is no such submission, it waits for nobody, it changed in between, or a table does not answer.
+pub async fn resume(tables: &Tables, id: SubmissionId, now: Moment) -> Result<Submission, Failure> {
+    let before = by_id(tables, id).await?.ok_or_else(unknown)?;
+    let settling = match &before.settling {
+        None => return Err(settled_already(&before)),
+        Some(settling) if settling.turn == Turn::Service => {
+            let message =
+                "the service works on the submission already; `ops submission show` says what comes next";
+            return Err(Failure::new("not_waiting", message));
+        }
+        Some(settling) => settling.resumed(now),
+    };
+    let after = Submission { settling: Some(settling), reasons: Vec::new(), ..before.changed(now) };
+    match tables.ledger.settle(&before, &after, None).await? {
+        Settled::Done => Ok(after),
+        Settled::Moved | Settled::EntrantMoved | Settled::PurchaseTaken => Err(moved()),
+    }
+}
+
+fn moved() -> Failure {
+    let message = "the submission changed in the meantime; look at it with `ops submission show` and try again if it \
+                   still waits";
+    Failure::new("submission_moved", message)
 }
 
 /// The purchase that accepting takes.

@@ -1,5 +1,7 @@
 //! The stack as a newcomer runs it: events, queue and schedule work by themselves.
 
+use std::time::Duration;
+
 use local::stack::Options;
 use receipt_photo::{Look, jpeg, qr_photo};
 use serde_json::json;
@@ -22,13 +24,16 @@ async fn campaign() -> TestCampaign {
 
 /// Reads a submission until it is settled.
 async fn settled(campaign: &TestCampaign, key: &str, submitted: &Reply) -> Reply {
-    loop {
-        let now = campaign.read(key, &id_of(submitted)).await;
-        if now.field("terminal") == true {
-            return now;
+    let polling = async {
+        loop {
+            let now = campaign.read(key, &id_of(submitted)).await;
+            if now.field("terminal") == true {
+                return now;
+            }
+            tokio::task::yield_now().await;
         }
-        tokio::task::yield_now().await;
-    }
+    };
+    tokio::time::timeout(Duration::from_secs(120), polling).await.expect("it settles")
 }
 
 #[tokio::test]

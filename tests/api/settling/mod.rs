@@ -7,6 +7,7 @@ mod outcomes;
 mod purchases;
 mod schedule;
 mod sentinels;
+mod uploads;
 
 use common::clock::Clock;
 use local::stack::Options;

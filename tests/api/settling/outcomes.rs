@@ -139,6 +139,27 @@ async fn a_wrong_time_is_told_and_counts_as_a_wrong_code() {
 }
 
 #[tokio::test]
+async fn many_guesses_submitted_at_once_are_no_more_than_the_limit() {
+    let (campaign, settler) = scene(|campaign| {
+        receipts_alone(campaign);
+        campaign.wrong_codes.count = 2;
+    })
+    .await;
+    let mut guesses = Vec::new();
+    for second in 10..16 {
+        guesses.push(submit_typed(&campaign, &phone(1), "", "GOOD010001", &format!("11:11:{second}")).await);
+    }
+    settler.settle_due().await;
+    let mut keys = Vec::new();
+    for guess in &guesses {
+        keys.push(standing(&campaign, guess).await[2].as_str().expect("a key").to_owned());
+    }
+    let asked = keys.iter().filter(|key| *key == "receipt_time_mismatch").count();
+    let refused = keys.iter().filter(|key| *key == "rate_limited").count();
+    assert_eq!((asked, refused), (2, 4), "{keys:?}");
+}
+
+#[tokio::test]
 async fn without_a_person_to_look_a_receipt_without_product_is_declined() {
     let (campaign, settler) = scene(|campaign| {
         receipts_alone(campaign);

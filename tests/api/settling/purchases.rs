@@ -44,16 +44,44 @@ async fn of_many_submissions_with_one_receipt_settled_at_once_one_is_accepted() 
 }
 
 #[tokio::test]
-async fn a_receipt_that_was_declined_or_waits_can_still_be_accepted_elsewhere() {
+async fn a_receipt_that_was_declined_can_still_be_accepted_elsewhere() {
     let (campaign, settler) = scene(receipts_alone).await;
+    let declined = submit_typed(&campaign, &phone(1), "", "GOOD010001", "11:11").await;
+    settler.settle_due().await;
+    let expected = json!(["rejected", "declined", "receipt_time_mismatch", 0]);
+    assert_eq!(standing(&campaign, &declined).await, expected);
+    let accepted = submit_typed(&campaign, &phone(2), "", "GOOD010001", TIME).await;
+    settler.settle_due().await;
+    assert_eq!(standing(&campaign, &accepted).await, json!(["accepted", "verified", "entered", 1]));
+}
+
+#[tokio::test]
+async fn a_receipt_that_waits_for_a_person_is_not_taken_yet() {
+    let (mut campaign, settler) = scene(receipts_alone).await;
     let waiting = submit_typed(&campaign, &phone(1), "", "GENR010001", TIME).await;
     settler.settle_due().await;
-    let again = submit_typed(&campaign, &phone(2), "", "GENR010001", TIME).await;
+    let expected = json!(["pending", "under_review", "receipt_received", 0]);
+    assert_eq!(standing(&campaign, &waiting).await, expected);
+    // From now on any purchase counts.
+    campaign.config.receipt.as_mut().expect("rules").products.clear();
+    campaign.apply().await;
+    let accepted = submit_typed(&campaign, &phone(2), "", "GENR010001", TIME).await;
     settler.settle_due().await;
-    for submitted in [&waiting, &again] {
-        let expected = json!(["pending", "under_review", "receipt_received", 0]);
-        assert_eq!(standing(&campaign, submitted).await, expected);
-    }
+    assert_eq!(standing(&campaign, &accepted).await, json!(["accepted", "verified", "entered", 1]));
+    let third = submit_typed(&campaign, &phone(3), "", "GENR010001", TIME).await;
+    settler.settle_due().await;
+    assert_eq!(standing(&campaign, &third).await, json!(["rejected", "declined", "receipt_already_used", 0]));
+}
+
+#[tokio::test]
+async fn a_campaign_that_takes_no_receipts_any_more_leaves_them_to_a_person() {
+    let (mut campaign, settler) = scene(receipts_alone).await;
+    let waiting = submit_typed(&campaign, &phone(1), "", "GOOD010001", TIME).await;
+    campaign.config.receipt = None;
+    campaign.apply().await;
+    settler.settle_due().await;
+    let expected = json!(["pending", "under_review", "receipt_received", 0]);
+    assert_eq!(standing(&campaign, &waiting).await, expected);
 }
 
 #[tokio::test]

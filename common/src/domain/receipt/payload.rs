@@ -106,7 +106,7 @@ impl ReceiptTime {
     /// # Errors
     /// When it is no time of day.
     pub fn from_typed(typed: &str) -> Result<Self, NotATime> {
-        let mut parts = typed.trim().split(':');
+        let mut parts = typed.split(':');
         let hour = parts.next().and_then(|text| number(text, 1..=2));
         let minute = parts.next().and_then(|text| number(text, 2..=2));
         let second = parts.next().map_or(Some(0), |text| number(text, 2..=2));
@@ -300,11 +300,24 @@ mod tests {
     #[test]
     fn typed_times_may_leave_out_a_zero_and_the_seconds() {
         for (typed, expected) in
-            [("9:05", "09:05:00"), ("09:05", "09:05:00"), ("23:59:59", "23:59:59"), (" 0:00:01 ", "00:00:01")]
+            [("9:05", "09:05:00"), ("09:05", "09:05:00"), ("23:59:59", "23:59:59"), ("0:00:01", "00:00:01")]
         {
             assert_eq!(ReceiptTime::from_typed(typed).expect(typed).expose(), expected);
         }
-        for typed in ["", "9", "24:00", "9:60", "9:5", "9:05:60", "9:05:1", "+9:05", "9:05:00:00", "109:05"] {
+        for typed in [
+            "",
+            "9",
+            "24:00",
+            "9:60",
+            "9:5",
+            "9:05:60",
+            "9:05:1",
+            "+9:05",
+            "9:05:00:00",
+            "109:05",
+            " 9:05",
+            "9:05 ",
+        ] {
             assert_eq!(ReceiptTime::from_typed(typed), Err(NotATime), "{typed}");
         }
     }

@@ -6,10 +6,11 @@ use std::io::{self, Read, Write};
 use std::ops::ControlFlow;
 use std::process;
 
+use common::domain::receipt::photo::MAX_BYTES;
 use rustix::process::{Resource, Rlimit, setrlimit};
 
 use super::cascade;
-use super::decode::{MAX_BYTES, decode};
+use super::decode::decode;
 use super::protocol::{JOB_VARIABLE, Job, Line, MAX_TEXT_CHARS, MAX_TEXTS};
 
 /// Reads a photo and ends the process, if it was started to do so by a
@@ -31,7 +32,7 @@ pub fn serve_if_asked(accepts: fn(&str) -> bool) {
 fn serve(job: Job, accepts: fn(&str) -> bool) -> io::Result<()> {
     limit(job)?;
     let mut photo = Vec::new();
-    io::stdin().take(u64::try_from(MAX_BYTES + 1).unwrap_or(u64::MAX)).read_to_end(&mut photo)?;
+    io::stdin().take(MAX_BYTES + 1).read_to_end(&mut photo)?;
     let luma = match decode(&photo) {
         Ok(luma) => luma,
         Err(fault) => return tell(&Line::NotDecoded(fault)),

@@ -41,13 +41,3 @@ pub enum Unreadable {
     #[error("no process could be started to read the photo")]
     Io(#[from] io::Error),
 }
-
-impl Unreadable {
-    /// Whether reading the same photo again would end in the same way.
-    pub fn is_lasting(&self) -> bool {
-        match self {
-            Self::NotDecoded(_) | Self::NoQrCode | Self::TooSlow | Self::Crashed => true,
-            Self::Io(_) => false,
-        }
-    }
-}

@@ -7,6 +7,7 @@ use std::path::PathBuf;
 use std::process::Stdio;
 use std::time::Duration;
 
+use common::domain::receipt::photo::MAX_BYTES;
 use tokio::io::{AsyncBufReadExt, AsyncReadExt, AsyncWriteExt, BufReader};
 use tokio::process::{ChildStdin, ChildStdout, Command};
 use tokio::sync::Semaphore;
@@ -14,7 +15,7 @@ use tokio::time::timeout;
 
 use super::Unreadable;
 use super::cascade::Effort;
-use super::decode::{MAX_BYTES, NotDecoded};
+use super::decode::NotDecoded;
 use super::protocol::{JOB_VARIABLE, Job, Line, MAX_TEXT_CHARS, MAX_TEXTS};
 
 /// What reading one photo may take, and how many are read at once.
@@ -90,7 +91,7 @@ impl PhotoReader {
     /// # Errors
     /// As [`Unreadable`] says.
     pub async fn read(&self, photo: &[u8]) -> Result<Vec<String>, Unreadable> {
-        if photo.len() > MAX_BYTES {
+        if u64::try_from(photo.len()).is_ok_and(|bytes| bytes > MAX_BYTES) {
             return Err(NotDecoded::TooManyBytes.into());
         }
         // The semaphore is never closed; if it were, reading at once would do no harm.

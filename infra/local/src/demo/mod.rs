@@ -192,6 +192,8 @@ impl Demo {
         };
         let campaign =
             format!("curl -sSw '\\n' '{base_url}/api/v1/campaign' -H 'Authorization: Bearer {}'", access.key);
+        let live = access.key == self.live.key;
+        let caller = Caller { base_url, slug: &self.slug, key: &access.key, live };
         match self.slug.as_str() {
             "chai-bora-2026" => vec![
                 ("the campaign", campaign),
@@ -232,10 +234,8 @@ impl Demo {
                     submit(&self.test.key, "sentinel-1", "0712345678", "TEST-0-CODE-HELD"),
                 ),
             ],
-            "duka-kuu-2026" => receipts::alone(&Caller { base_url, slug: &self.slug, key: &access.key }),
-            "risiti-na-namba-2026" => {
-                receipts::with_code(&Caller { base_url, slug: &self.slug, key: &access.key }, code(0))
-            }
+            "duka-kuu-2026" => receipts::alone(&caller),
+            "risiti-na-namba-2026" => receipts::with_code(&caller, code(0)),
             "soda-rush-2026" => {
                 let prize = access.prize_codes.first().map(String::as_str).unwrap_or_default();
                 vec![("win an instant prize", submit(&access.key, "attempt-1", "0712345678", prize))]

@@ -47,7 +47,7 @@ pub(super) enum Paper {
     Cancelled,
     Training,
     LongAgo,
-    Tomorrow,
+    Future,
     OtherShop,
     OtherDevice,
     /// As the portal showed receipts before.
@@ -72,7 +72,7 @@ pub const CASES: &[Case] = &[
     case("VOID", "found, but cancelled", Behaviour::Found(Paper::Cancelled)),
     case("TRAI", "found, but of a device in training", Behaviour::Found(Paper::Training)),
     case("OLDD", "found, dated 400 days ago", Behaviour::Found(Paper::LongAgo)),
-    case("FUTR", "found, dated tomorrow", Behaviour::Found(Paper::Tomorrow)),
+    case("FUTR", "found, dated the day after tomorrow", Behaviour::Found(Paper::Future)),
     case("SHOP", "found, of a trader that does not take part", Behaviour::Found(Paper::OtherShop)),
     case("SERI", "found, of the trader's, but of an unknown device", Behaviour::Found(Paper::OtherDevice)),
     case("OLDP", "found, on a page of the older layout", Behaviour::Found(Paper::OlderPage)),

@@ -44,7 +44,7 @@ impl Receipt {
             Paper::Cancelled => receipt.watermark = Some("cancelled-watermark"),
             Paper::Training => receipt.watermark = Some("test-watermark"),
             Paper::LongAgo => receipt.date = today.saturating_sub(LONG_AGO_DAYS.days()),
-            Paper::Tomorrow => receipt.date = today.saturating_add(1.day()),
+            Paper::Future => receipt.date = today.saturating_add(2.days()),
             Paper::OtherShop => {
                 receipt.trader = "SOME OTHER TRADER LTD".to_owned();
                 receipt.tin = OTHER_TIN.to_owned();
@@ -80,7 +80,7 @@ fn lines(shop: &Shop, paper: Paper) -> Vec<Line> {
         | Paper::Cancelled
         | Paper::Training
         | Paper::LongAgo
-        | Paper::Tomorrow
+        | Paper::Future
         | Paper::OtherShop
         | Paper::OtherDevice
         | Paper::OlderPage => {

@@ -136,7 +136,7 @@ async fn found_receipts_differ_in_what_is_on_them() {
     assert_eq!(scene.found("VOID010001").await.void, Some(VoidMark::Cancelled));
     assert_eq!(scene.found("TRAI010001").await.void, Some(VoidMark::Test));
     assert_eq!(scene.found("OLDD010001").await.date, date(2025, 2, 2));
-    assert_eq!(scene.found("FUTR010001").await.date, date(2026, 3, 10));
+    assert_eq!(scene.found("FUTR010001").await.date, date(2026, 3, 11));
     let shop = scene.found("SHOP010001").await;
     assert_eq!((shop.tin.as_str(), shop.serial.as_str()), ("999000111", "09TZ000999"));
     let device = scene.found("SERI010001").await;

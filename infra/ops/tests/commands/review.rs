@@ -9,7 +9,7 @@ use common::domain::receipt::photo::{Arrived, PhotoType};
 use common::domain::receipt::schedule::{Obstacle, Tally};
 use common::domain::receipt::{Receipt, Source};
 use common::domain::scope::Environment;
-use common::domain::settling::{Hasten, Settling};
+use common::domain::settling::{Hasten, Settling, Surprise};
 use common::domain::submission::{Standing, Submission};
 use common::{entropy, photos};
 use ops::connection::aws;
@@ -231,4 +231,38 @@ async fn a_receipts_secrets_are_shown_only_when_asked_for() {
     let list = ["submission", "list", "--campaign", "chai-bora-2026", "--unsettled"];
     let both = format!("{}{}", stack.json(&list).await, stack.fine(&list).await);
     assert!(!both.contains(CODE), "{both}");
+}
+
+#[tokio::test]
+async fn what_the_authority_said_instead_is_shown_only_when_asked_for() {
+    let stack = Stack::with_chai().await;
+    let surprised = |submission: Submission| {
+        let surprise = Surprise { what: "no TIN".to_owned(), excerpt: Some(format!("Receipt {CODE}")) };
+        let settling =
+            submission.settling.clone().map(|settling| Settling { surprise: Some(surprise), ..settling });
+        Submission { settling, ..submission }
+    };
+    let waiting = with_receipt(&stack, typed(), surprised).await;
+    let (json, text) = shown(&stack, &waiting, &[]).await;
+    assert_eq!(json["settling"]["surprise"], "no TIN");
+    assert!(text.contains("no TIN") && !format!("{json}{text}").contains(CODE), "{json}{text}");
+    let (json, text) = shown(&stack, &waiting, &["--show-receipt"]).await;
+    assert!(json["surprise_said"].to_string().contains(CODE) && text.contains(CODE), "{json}{text}");
+    assert!(!format!("{waiting:?}").contains(CODE), "it does not print");
+}
+
+#[tokio::test]
+async fn what_waits_for_a_person_can_be_given_back_to_the_service() {
+    let stack = Stack::with_chai().await;
+    let for_a_person = |submission: Submission| {
+        let settling = submission.settling.as_ref().map(|settling| settling.for_a_person(stack.clock.now()));
+        Submission { settling, ..submission }
+    };
+    let waiting = with_receipt(&stack, typed(), for_a_person).await;
+    let resume = ["submission", "resume", &waiting.submission_id.to_string()];
+    let resumed = stack.json(&resume).await;
+    assert_eq!(resumed["submissions"][0]["settling"]["turn"], "service");
+    let again = run(&resume, stack.env.clone(), &stack.clock).await;
+    assert_eq!(again.code, ops::REFUSED);
+    assert!(again.err.contains("works on the submission already"), "{}", again.err);
 }

@@ -39,6 +39,7 @@ async fn the_field_at_fault_is_named() {
         (typed(|body| body["time"] = json!("10h15")), "time"),
         (typed(|body| body["time"] = json!("10:1")), "time"),
         (typed(|body| body["time"] = json!("25:00")), "time"),
+        (typed(|body| body["time"] = json!(" 9:05")), "time"),
         (typed(|body| body["time"] = json!("10:15:3")), "time"),
         (typed(|body| body["time"] = json!(null)), "time"),
     ];

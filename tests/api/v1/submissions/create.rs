@@ -19,7 +19,7 @@ async fn a_genuine_code_enters() {
         json!([200, {
             "id": "[uuid]", "ref": "[ref]", "campaign": "[slug]", "livemode": false, "state": "accepted",
             "review_status": null, "display_status": "entered", "message_key": "entered",
-            "message": "You are in! Keep your code until the campaign ends.", "reasons": [], "entries": 1,
+            "message": "You are in! Keep your code or receipt until the campaign ends.", "reasons": [], "entries": 1,
             "instant_win": null, "terminal": true, "poll_after_seconds": null, "replayed": false,
             "receipt": null, "upstream": null, "created_at": "[time]", "updated_at": "[time]",
         }])

@@ -35,7 +35,7 @@ async fn an_entered_consumer_is_read_as_created() {
             "id": "[uuid]", "ref": "[ref]", "campaign": "[slug]", "livemode": false,
             "state": "accepted", "review_status": null, "display_status": "entered",
             "message_key": "entered",
-            "message": "You are in! Keep your code until the campaign ends.",
+            "message": "You are in! Keep your code or receipt until the campaign ends.",
             "reasons": [], "entries": 1, "instant_win": null, "terminal": true,
             "poll_after_seconds": null, "replayed": false, "receipt": null, "upstream": null,
             "created_at": "[time]", "updated_at": "[time]",
@@ -80,7 +80,7 @@ async fn the_message_is_in_the_language_of_the_request_that_reads() {
     let campaign = TestCampaign::plain().await;
     let created = submitted(&campaign, &phone(1), &campaign.code(1)).await;
     let path = format!("/api/v1/submissions/{}", id_of(&created));
-    let swahili = "Umeingia kwenye shindano! Tunza namba yako hadi kampeni itakapoisha.";
+    let swahili = "Umeingia kwenye shindano! Tunza namba au risiti yako hadi kampeni itakapoisha.";
     let reply = campaign.test("GET", &path).header("accept-language", "sw-TZ").send().await;
     assert_eq!(reply.field("message"), swahili);
     let reply = campaign.test("GET", &format!("{path}?locale=sw")).send().await;

@@ -64,7 +64,7 @@ async fn submissions_are_listed_newest_first_refused_ones_among_them() {
                     3,
                 ),
                 entry("not_accepted", "This code is not valid. Check it and try again.", 0),
-                entry("entered", "You are in! Keep your code until the campaign ends.", 3),
+                entry("entered", "You are in! Keep your code or receipt until the campaign ends.", 3),
             ],
             "total_entries": 6,
             "timezone": "Africa/Dar_es_Salaam",
@@ -146,7 +146,7 @@ async fn messages_are_in_the_language_of_the_request_and_the_campaigns_words() {
     let swahili = campaign.lookup(&phone(1)).header("accept-language", "sw").send().await.json();
     assert_eq!(each(&swahili, "message"), ["Karibu chai!"]);
     let english = campaign.lookup(&phone(1)).send().await.json();
-    assert_eq!(each(&english, "message"), ["You are in! Keep your code until the campaign ends."]);
+    assert_eq!(each(&english, "message"), ["You are in! Keep your code or receipt until the campaign ends."]);
     let by_locale = campaign.test("POST", &format!("{PATH}?locale=sw")).json(&json!({ "phone": phone(2) }));
     let by_locale = by_locale.send().await.json();
     assert_eq!(each(&by_locale, "message"), ["Namba hii si sahihi. Iangalie vizuri kisha ujaribu tena."]);

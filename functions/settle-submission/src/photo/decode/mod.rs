@@ -5,12 +5,9 @@ mod jpeg;
 mod png;
 mod webp;
 
-use common::domain::receipt::photo::PhotoType;
+use common::domain::receipt::photo::{MAX_BYTES, PhotoType};
 
 use super::luma::Luma;
-
-/// Bytes of a photo, at most: what the upload accepts.
-pub const MAX_BYTES: usize = 5 * 1024 * 1024;
 
 /// Pixels of a photo, at most: phones make 12 million, some 40. Decoding that many stays well
 /// inside the child's memory.
@@ -51,7 +48,7 @@ pub enum NotDecoded {
 /// # Errors
 /// As [`NotDecoded`] says; all of them last.
 pub fn decode(photo: &[u8]) -> Result<Luma, NotDecoded> {
-    if photo.len() > MAX_BYTES {
+    if u64::try_from(photo.len()).is_ok_and(|bytes| bytes > MAX_BYTES) {
         return Err(NotDecoded::TooManyBytes);
     }
     let (luma, orientation) = match PhotoType::of_bytes(photo) {

@@ -72,7 +72,7 @@ fn why(submission: &Submission) -> String {
     if let Some(Settling { tally: met, surprise, .. }) = &submission.settling {
         why.extend(tally(*met));
         if why.is_empty() {
-            why.extend(surprise.as_deref().map(one_line));
+            why.extend(surprise.as_ref().map(|surprise| one_line(&surprise.what)));
         }
     }
     or_nothing((!why.is_empty()).then(|| why.join(", ")))

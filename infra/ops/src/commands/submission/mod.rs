@@ -15,7 +15,7 @@ use super::or_nothing;
 use crate::cli::{AcceptArgs, SubmissionCommand, VerdictArgs};
 use crate::console::Report;
 use crate::failure::Failure;
-use crate::settle::{Proof, Verdict, settle};
+use crate::settle::{Proof, Verdict, resume, settle};
 use crate::{connection, receipts, submissions};
 
 /// Characters of a name or a reason that an operator gives.
@@ -47,6 +47,16 @@ pub(crate) async fn run(command: SubmissionCommand, env: &Env, now: Moment) -> R
             } else {
                 Ok(list::newest(&submissions::list(&tables, &scope, usize::from(limit)).await?))
             }
+        }
+        SubmissionCommand::Resume { ids } => {
+            let tables = connection::tables(env).await?;
+            let mut resumed = Vec::new();
+            for id in ids {
+                resumed.push(resume(&tables, id, now).await?);
+            }
+            let json: Vec<_> = resumed.iter().map(|submission| show::as_json(submission, false)).collect();
+            let text = format!("{} resumed; the service works on them within a minute", resumed.len());
+            Ok(Report::new(json!({ "submissions": json }), text))
         }
         SubmissionCommand::Settle { id, verdict: VerdictArgs { reject, .. }, accept, why, by } => {
             let decision = OperatorDecision { by: who(by, env)?, at: now, why: Some(words(&why, "--why")?) };

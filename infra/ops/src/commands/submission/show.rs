@@ -41,7 +41,10 @@ impl Shown<'_> {
             pairs.push(("turn", turn(settling.turn).to_owned()));
             pairs.push(("next_step", next_step(settling)));
             pairs.push(("tally", or_nothing(tally(settling.tally))));
-            pairs.push(("surprise", or_nothing(settling.surprise.as_deref().map(one_line))));
+            let surprise = settling.surprise.as_ref();
+            pairs.push(("surprise", or_nothing(surprise.map(|surprise| one_line(&surprise.what)))));
+            let excerpt = surprise.and_then(|surprise| surprise.excerpt.as_deref());
+            pairs.extend(excerpt.map(|excerpt| ("surprise_said", self.secret(&one_line(excerpt)))));
         }
         if let Some(seen) = self.receipt {
             let purchase = submission.purchase.as_ref().map(VerificationCode::as_str);
@@ -78,6 +81,9 @@ impl Shown<'_> {
             if self.show_receipt {
                 let purchase = self.submission.purchase.as_ref().map(VerificationCode::as_str);
                 fields.insert("purchase".to_owned(), json!(purchase));
+                let surprise =
+                    self.submission.settling.as_ref().and_then(|settling| settling.surprise.as_ref());
+                fields.insert("surprise_said".to_owned(), json!(surprise.map(|surprise| &surprise.excerpt)));
             }
             fields.insert("receipt_source".to_owned(), json!(self.receipt.map(|seen| self.source(seen))));
         }
@@ -234,6 +240,6 @@ fn settling(settling: &Settling) -> Value {
             "silent_since": silent_since.map(|moment| moment.to_string()),
         },
         "prize": settling.prize,
-        "surprise": settling.surprise,
+        "surprise": settling.surprise.as_ref().map(|surprise| &surprise.what),
     })
 }
