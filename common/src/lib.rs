@@ -9,7 +9,7 @@
 //! - [`judge`] finds out what a code is, by arithmetic and by the table;
 //! - [`store`] holds the tables, one file for each, and the transactions across them;
 //! - [`photos`] is the storage of receipt photos, [`settle_queue`] the queue of hints to settle;
-//! - [`upstream`] holds those outside who are asked: the tax authority.
+//! - [`upstream`] holds those outside who are asked: the partners and the tax authority.
 //!
 //! What nobody waits for runs in [`background`]: events of storage, queue and schedule.
 //!

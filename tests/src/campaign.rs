@@ -46,6 +46,7 @@ pub fn plain() -> Campaign {
         wrong_codes: WrongCodeLimit::default(),
         messages: MessageOverrides::default(),
         receipt: None,
+        partner: None,
     }
 }
 
