@@ -13,6 +13,7 @@ use serde::{Deserialize, Serialize};
 
 use super::message::MessageKey;
 
+pub mod course;
 pub mod reply;
 pub mod template;
 

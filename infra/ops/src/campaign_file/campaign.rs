@@ -64,6 +64,13 @@ pub(super) fn read(root: &Node, problems: &Problems) -> Option<CampaignFile> {
         // Whether it may be there is not known.
         None => file.get("partner").and_then(|field| partner::read(&field)),
     };
+    if code == Some(CodePolicy::Partner)
+        && let Some(field) = file.get("receipt")
+    {
+        field.problem(
+            "cannot go together with codes that a partner checks; remove it, or let the service check codes",
+        );
+    }
     let campaign = Campaign {
         slug: slug?,
         name: name?.to_owned(),
