@@ -1,7 +1,7 @@
 //! A partner outside that judges a campaign's codes: how it is asked, and how its replies are read.
 //!
 //! - [`template`]: what is sent to it
-//! - [`reply`]: what it says, and what of that counts
+//! - [`reply`]: what it says, and what of that counts; [`pointer`] finds it
 //!
 //! How requests are made is in [`crate::upstream::partner`].
 
@@ -13,10 +13,12 @@ use serde::{Deserialize, Serialize};
 
 use super::message::MessageKey;
 
+pub mod pointer;
 pub mod reply;
 pub mod template;
 
-use reply::{PartnerVerdict, ReplyPointers, Unreadable};
+use pointer::ReplyPointers;
+use reply::{PartnerVerdict, Unreadable};
 use template::Template;
 
 /// A campaign's `partner` block.
