@@ -157,9 +157,16 @@ impl fmt::Debug for Question {
 
 #[cfg(test)]
 mod tests {
+    use std::collections::HashMap;
+
+    use aws_sdk_dynamodb::types::AttributeValue;
+    use serde_dynamo::aws_sdk_dynamodb_1::{from_item, to_item};
     use serde_json::json;
 
+    use super::reply::Upstream;
     use super::*;
+
+    type Item = HashMap<String, AttributeValue>;
 
     fn rules() -> PartnerRules {
         let rules = json!({
@@ -180,9 +187,17 @@ mod tests {
     }
 
     #[test]
-    fn rules_survive_storage() {
-        let stored = serde_json::to_string(&rules()).expect("JSON");
-        assert_eq!(serde_json::from_str::<PartnerRules>(&stored).expect("rules"), rules());
+    fn rules_and_words_survive_storage() {
+        let body = json!({ "a": ["{{code}}", 7, -1.5, true, null, "", {}, [], i64::MIN] });
+        let rules = PartnerRules { body: Some(body.try_into().expect("a template")), ..rules() };
+        let stored: Item = to_item(&rules).expect("an item");
+        assert_eq!(from_item::<PartnerRules>(stored).expect("rules"), rules);
+        for words in [json!({ "code": -3, "message": "x" }), json!({ "code": "3", "message": null })] {
+            let upstream: Upstream = serde_json::from_value(words.clone()).expect("words");
+            let stored: Item = to_item(&upstream).expect("an item");
+            let read: Upstream = from_item(stored).expect("words");
+            assert_eq!((serde_json::to_value(&read).expect("JSON"), read), (words, upstream));
+        }
     }
 
     #[test]
