@@ -1,7 +1,7 @@
 //! A partner outside that judges a campaign's codes: how it is asked, and how its replies are read.
 //!
 //! - [`template`]: what is sent to it
-//! - [`reply`]: what it says, and what of that counts
+//! - [`reply`]: what it says, and what of that counts; [`pointer`] finds it
 //!
 //! How requests are made is in [`crate::upstream::partner`].
 
@@ -14,10 +14,12 @@ use serde::{Deserialize, Serialize};
 use super::message::MessageKey;
 
 pub mod course;
+pub mod pointer;
 pub mod reply;
 pub mod template;
 
-use reply::{PartnerVerdict, ReplyPointers, Unreadable};
+use pointer::ReplyPointers;
+use reply::{PartnerVerdict, Unreadable};
 use template::Template;
 
 /// A campaign's `partner` block.
@@ -156,9 +158,16 @@ impl fmt::Debug for Question {
 
 #[cfg(test)]
 mod tests {
+    use std::collections::HashMap;
+
+    use aws_sdk_dynamodb::types::AttributeValue;
+    use serde_dynamo::aws_sdk_dynamodb_1::{from_item, to_item};
     use serde_json::json;
 
+    use super::reply::Upstream;
     use super::*;
+
+    type Item = HashMap<String, AttributeValue>;
 
     fn rules() -> PartnerRules {
         let rules = json!({
@@ -179,9 +188,17 @@ mod tests {
     }
 
     #[test]
-    fn rules_survive_storage() {
-        let stored = serde_json::to_string(&rules()).expect("JSON");
-        assert_eq!(serde_json::from_str::<PartnerRules>(&stored).expect("rules"), rules());
+    fn rules_and_words_survive_storage() {
+        let body = json!({ "a": ["{{code}}", 7, -1.5, true, null, "", {}, [], i64::MIN] });
+        let rules = PartnerRules { body: Some(body.try_into().expect("a template")), ..rules() };
+        let stored: Item = to_item(&rules).expect("an item");
+        assert_eq!(from_item::<PartnerRules>(stored).expect("rules"), rules);
+        for words in [json!({ "code": -3, "message": "x" }), json!({ "code": "3", "message": null })] {
+            let upstream: Upstream = serde_json::from_value(words.clone()).expect("words");
+            let stored: Item = to_item(&upstream).expect("an item");
+            let read: Upstream = from_item(stored).expect("words");
+            assert_eq!((serde_json::to_value(&read).expect("JSON"), read), (words, upstream));
+        }
     }
 
     #[test]

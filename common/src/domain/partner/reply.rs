@@ -7,6 +7,7 @@ use std::fmt;
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
+use super::pointer::{Pointer, ReplyPointers};
 use crate::domain::message::MessageKey;
 
 /// More entries than this for one submission are a mistake of the partner's.
@@ -17,56 +18,6 @@ pub const MOST_PRIZE_CHARS: usize = 120;
 pub const MOST_MESSAGE_CHARS: usize = 500;
 /// What is kept of a partner's code, in characters; codes that are known are shorter.
 pub const MOST_CODE_CHARS: usize = 64;
-
-/// Where in a reply its parts are.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
-pub struct ReplyPointers {
-    /// The partner's code, which decides.
-    pub code: Pointer,
-    /// Its message.
-    #[serde(default)]
-    pub message: Option<Pointer>,
-    /// Entries earned.
-    #[serde(default)]
-    pub entries: Option<Pointer>,
-    /// An instant prize, in words.
-    #[serde(default)]
-    pub prize: Option<Pointer>,
-}
-
-/// A JSON Pointer (RFC 6901) to a part of a document, such as `/status`.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(try_from = "String", into = "String")]
-pub struct Pointer(String);
-
-/// A text is no JSON Pointer.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
-#[error(
-    "must be a JSON Pointer, such as `/status` or `/result/0/text`; in it, `~` is written `~0` and `/` `~1`"
-)]
-pub struct NotAPointer;
-
-impl TryFrom<String> for Pointer {
-    type Error = NotAPointer;
-
-    fn try_from(text: String) -> Result<Self, Self::Error> {
-        let is_escaped = text.split('~').skip(1).all(|after| after.starts_with(['0', '1']));
-        if text.starts_with('/') && is_escaped { Ok(Self(text)) } else { Err(NotAPointer) }
-    }
-}
-
-impl From<Pointer> for String {
-    fn from(pointer: Pointer) -> Self {
-        pointer.0
-    }
-}
-
-impl Pointer {
-    /// What it points to; `null` is as good as nothing.
-    fn find<'d>(&self, document: &'d Value) -> Option<&'d Value> {
-        document.pointer(&self.0).filter(|found| !found.is_null())
-    }
-}
 
 /// What a partner decided.
 #[derive(Clone, PartialEq, Eq)]
@@ -337,16 +288,6 @@ mod tests {
         assert!(!format!("{verdict:?} {:?}", verdict.upstream).contains(['é', 'h']));
         let code = read_json(&json!({ "status": "x".repeat(900) })).expect_err("unknown");
         assert!(code.upstream().is_some_and(|upstream| upstream.code == UpstreamCode::Text("x".repeat(64))));
-    }
-
-    #[test]
-    fn a_pointer_begins_with_a_slash() {
-        for text in ["/", "/a", "/a/0/b", "/a~0b~1c", "/é b"] {
-            assert!(Pointer::try_from(text.to_owned()).is_ok(), "{text}");
-        }
-        for text in ["", "a", "#/a", "/a~", "/a~2", "$.a"] {
-            assert_eq!(Pointer::try_from(text.to_owned()), Err(NotAPointer), "{text}");
-        }
     }
 
     proptest! {

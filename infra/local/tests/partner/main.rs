@@ -1,11 +1,6 @@
 //! The partner's client over HTTP: against the simulated partner, and against servers that are none.
 
-#![expect(
-    clippy::expect_used,
-    clippy::indexing_slicing,
-    clippy::panic,
-    reason = "a test that cannot go on has failed"
-)]
+#![expect(clippy::expect_used, clippy::panic, reason = "a test that cannot go on has failed")]
 
 mod addresses;
 mod requests;

@@ -1,10 +1,11 @@
 //! What a campaign file says about the partner that judges its codes: the `partner` block.
 
-use std::collections::{BTreeMap, HashSet};
+use std::collections::{BTreeMap, HashMap};
 use std::ops::RangeInclusive;
 
 use common::domain::message::MessageKey;
-use common::domain::partner::reply::{MOST_CODE_CHARS, Pointer, ReplyPointers};
+use common::domain::partner::pointer::{Pointer, ReplyPointers};
+use common::domain::partner::reply::MOST_CODE_CHARS;
 use common::domain::partner::template::{Placeholder, Template};
 use common::domain::partner::{Method, PartnerRules, PartnerSecret};
 use common::upstream::partner::endpoint::{Endpoint, header_name, header_value};
@@ -85,21 +86,24 @@ fn method(field: &Field<'_>) -> Option<Method> {
 }
 
 fn headers(field: &Field<'_>) -> BTreeMap<String, String> {
-    let mut names = HashSet::new();
-    let header = |(name, field): (&str, Field<'_>)| {
-        match header_name(name) {
-            Err(error) => field.problem(error.to_string()),
-            Ok(known) if !names.insert(known.as_str().to_owned()) => {
-                field.problem("is there twice; capital letters make no other header");
-            }
-            Ok(_) => {}
-        }
-        let value = field.text(VALUE_CHARS)?;
-        header_value(value).inspect_err(|error| field.problem(error.to_string())).ok()?;
-        Some((name.to_owned(), value.to_owned()))
-    };
     let entries = field.entries(MOST_HEADERS, "{ X-Client: chai-bora }").unwrap_or_default();
-    entries.into_iter().filter_map(header).collect()
+    let mut spellings = HashMap::new();
+    let mut headers = BTreeMap::new();
+    for (name, field) in entries {
+        if let Err(error) = header_name(name) {
+            field.problem(error.to_string());
+        }
+        let spelling = *spellings.entry(name.to_ascii_lowercase()).or_insert(name);
+        if spelling != name {
+            field.problem(format!("is `{spelling}` again; capital letters make no other header"));
+        }
+        let Some(value) = field.text(VALUE_CHARS) else { continue };
+        if let Err(error) = header_value(value) {
+            field.problem(error.to_string());
+        }
+        headers.insert(name.to_owned(), value.to_owned());
+    }
+    headers
 }
 
 fn secret(field: &Field<'_>, headers: &BTreeMap<String, String>) -> Option<PartnerSecret> {

@@ -183,7 +183,7 @@ fn a_mistake_is_named_by_its_line_and_field() {
         (
             "headers",
             "{ X-A: a, x-a: b }",
-            "11: partner.headers.x-a is there twice; capital letters make no other header",
+            "11: partner.headers.x-a is `X-A` again; capital letters make no other header",
         ),
         ("headers", "{ X-A: a, X-A: b }", "11: partner.headers.X-A is there twice; keep one of them"),
         ("headers", "{ X-A: é }", "11: partner.headers.X-A must be printable ASCII on one line"),
