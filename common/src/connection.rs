@@ -96,6 +96,13 @@ impl Aws {
         aws_sdk_sqs::Client::from_conf(config.build())
     }
 
+    /// A client of Secrets Manager.
+    pub fn secrets(&self) -> aws_sdk_secretsmanager::Client {
+        let mut config = aws_sdk_secretsmanager::config::Builder::from(&self.shared);
+        config.set_endpoint_url(self.endpoint("AWS_ENDPOINT_URL_SECRETS_MANAGER"));
+        aws_sdk_secretsmanager::Client::from_conf(config.build())
+    }
+
     fn endpoint(&self, variable: &str) -> Option<String> {
         self.env.optional(variable).or_else(|| self.env.optional("AWS_ENDPOINT_URL"))
     }

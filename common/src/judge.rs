@@ -80,6 +80,26 @@ impl CodeJudge {
         Ok(Candidate::of(code, phone, book.as_deref(), imported_batch))
     }
 
+    /// A code that only the campaign's partner can judge: named by its digest, so that phones do not compete
+    /// for it unnoticed. A test key never reaches a partner, so to it no such code is good.
+    ///
+    /// # Errors
+    /// When the table does not answer.
+    pub async fn of_partner(
+        &self,
+        scope: &Scope,
+        code: &Code,
+        phone: &Phone,
+        now: Moment,
+    ) -> Result<Candidate, StoreError> {
+        if code.sentinel().is_some() || !scope.environment.is_live() {
+            return Ok(Candidate::of(code, Some(phone), None, None));
+        }
+        let Some(book) = self.book(scope, now, cache::MAX_AGE).await? else { return Ok(Candidate::Unknown) };
+        let name = CodeName::Partner(book.digest(&code.normal()));
+        Ok(Candidate::Named { name, prize: None, counts: true, says_yes: SaysYes::AskPartner })
+    }
+
     async fn book(
         &self,
         scope: &Scope,
@@ -122,6 +142,8 @@ pub enum SaysYes {
     AtOnce,
     /// Some seconds later.
     Later,
+    /// When its partner says so.
+    AskPartner,
     /// Never: the submission stays open, with this key.
     Never(MessageKey),
 }

@@ -9,7 +9,8 @@
 //! - [`judge`] finds out what a code is, by arithmetic and by the table;
 //! - [`store`] holds the tables, one file for each, and the transactions across them;
 //! - [`photos`] is the storage of receipt photos, [`settle_queue`] the queue of hints to settle;
-//! - [`upstream`] holds those outside who are asked: the tax authority.
+//! - [`upstream`] holds those outside who are asked: the partners and the tax authority and, by [`partner_desk`] with its
+//!   [`secrets`], partners.
 //!
 //! What nobody waits for runs in [`background`]: events of storage, queue and schedule.
 //!
@@ -29,7 +30,9 @@ pub mod gate;
 pub mod http;
 pub mod judge;
 pub mod lambda;
+pub mod partner_desk;
 pub mod photos;
+pub mod secrets;
 pub mod settle_queue;
 pub mod store;
 pub mod telemetry;

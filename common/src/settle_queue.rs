@@ -11,10 +11,13 @@ use crate::config::{ConfigError, Env};
 use crate::connection::Aws;
 use crate::domain::ids::SubmissionId;
 use crate::domain::scope::Scope;
+use crate::domain::settling::Counterpart;
 use crate::store::StoreError;
 
 /// The environment variable that names the queue of work for the tax authority.
 pub const TAX_VARIABLE: &str = "TAX_QUEUE_URL";
+/// The environment variable that names the queue of work for partners.
+pub const PARTNER_VARIABLE: &str = "PARTNER_QUEUE_URL";
 
 /// SQS takes no more messages at once.
 const MOST_AT_ONCE: usize = 10;
@@ -37,12 +40,16 @@ pub struct SettleQueue {
 }
 
 impl SettleQueue {
-    /// The queue of work for the tax authority.
+    /// The queue of a kind of work.
     ///
     /// # Errors
     /// Names the missing variable.
-    pub fn of_the_tax_authority(env: &Env, aws: &Aws) -> Result<Self, ConfigError> {
-        Ok(Self { client: aws.sqs(), url: env.required(TAX_VARIABLE)? })
+    pub fn of(counterpart: Counterpart, env: &Env, aws: &Aws) -> Result<Self, ConfigError> {
+        let variable = match counterpart {
+            Counterpart::TaxAuthority => TAX_VARIABLE,
+            Counterpart::Partner => PARTNER_VARIABLE,
+        };
+        Ok(Self { client: aws.sqs(), url: env.required(variable)? })
     }
 
     /// Sends one hint, to be delivered after a delay, which is rounded up to whole seconds: one that comes

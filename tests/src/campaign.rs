@@ -46,6 +46,7 @@ pub fn plain() -> Campaign {
         wrong_codes: WrongCodeLimit::default(),
         messages: MessageOverrides::default(),
         receipt: None,
+        partner: None,
     }
 }
 
@@ -229,7 +230,7 @@ pub fn phone(number: u32) -> String {
 fn name_of(name: &CodeName) -> &str {
     match name {
         CodeName::Imported { batch, .. } => batch,
-        CodeName::Minted(_) | CodeName::Sentinel(_) => "",
+        CodeName::Minted(_) | CodeName::Partner(_) | CodeName::Sentinel(_) => "",
     }
 }
 

@@ -66,6 +66,17 @@ impl Cuts {
         Self(Arc::new(Inner { client, plan, died: watch::Sender::new(false) }))
     }
 
+    /// Cuts the call of this number from now on, counted anew.
+    pub fn arm(&self, call: usize, how: How) {
+        *self.0.plan.lock().expect("not poisoned") = Plan { seen: 0, cut: Some((call, how)) };
+        self.0.died.send_replace(false);
+    }
+
+    /// Cuts nothing from now on.
+    pub fn disarm(&self) {
+        self.0.plan.lock().expect("not poisoned").cut = None;
+    }
+
     /// A proxy in front of a server; the URL to use instead of its own.
     pub async fn in_front_of(&self, upstream: &str) -> String {
         let proxied = Proxied { inner: Arc::clone(&self.0), upstream: upstream.into() };

@@ -3,7 +3,7 @@
 //!
 //! - [`attempt`] is a request to enter that can be spoilt, and shows that a spoilt one left nothing;
 //! - [`campaign`] makes a campaign with keys and codes, as an operator would;
-//! - [`receipts`] makes it one of receipts, and settles step by step;
+//! - [`partners`] lets a partner judge its codes, [`receipts`] makes it one of receipts, and settles step by step;
 //! - [`cuts`] cuts the calls of a process, [`proxy`] plays faults of the database;
 //! - [`http`] sends requests and shows replies, with what differs from run to run replaced.
 
@@ -11,6 +11,7 @@ pub mod attempt;
 pub mod campaign;
 pub mod cuts;
 pub mod http;
+pub mod partners;
 pub mod proxy;
 pub mod receipts;
 pub mod service;

@@ -6,6 +6,7 @@ use std::time::Duration;
 use common::background::{Background, EventFunction};
 use common::domain::campaign::{Campaign, CodePolicy};
 use common::domain::receipt::rules::{Branch, OnNoMatch, Product, ProductRange, ReceiptRules};
+use common::domain::settling::Counterpart;
 use common::settle_queue::Hint;
 use common::store::submissions::Submissions;
 use common::telemetry::Telemetry;
@@ -146,7 +147,11 @@ impl Settler {
 
     /// Does every step that is due now, and says how many there were.
     pub async fn settle_due(&self) -> usize {
-        let due = self.submissions.due(self.service.clock.now(), 100).await.expect("the index");
+        let now = self.service.clock.now();
+        let mut due = Vec::new();
+        for counterpart in Counterpart::ALL {
+            due.extend(self.submissions.due(counterpart, now, 100).await.expect("the index"));
+        }
         for due in &due {
             let hint = Hint { scope: due.scope.clone(), submission_id: due.submission_id };
             assert_eq!(self.deliver(&hint).await, BatchReply::default(), "no message fails");

@@ -7,6 +7,7 @@ use serde::{Deserialize, Serialize};
 
 use super::message::MessageOverrides;
 use super::moment::Moment;
+use super::partner::PartnerRules;
 use super::receipt::rules::ReceiptRules;
 use super::scope::CampaignSlug;
 
@@ -37,6 +38,9 @@ pub struct Campaign {
     pub messages: MessageOverrides,
     /// What it asks of receipts; it takes none when absent.
     pub receipt: Option<ReceiptRules>,
+    /// How the partner is asked, where it is the one who checks codes.
+    #[serde(default)]
+    pub partner: Option<PartnerRules>,
 }
 
 /// When entries are taken. The start belongs to the window, the end does not.
@@ -54,6 +58,8 @@ pub struct Window {
 pub enum CodePolicy {
     /// The service: minted and imported codes.
     Service,
+    /// A partner outside: see [`Campaign::partner`].
+    Partner,
     /// There are no codes.
     None,
 }
@@ -114,7 +120,7 @@ impl Campaign {
     /// Whether every submission must carry a code.
     pub fn needs_code(&self) -> bool {
         match self.code {
-            CodePolicy::Service => true,
+            CodePolicy::Service | CodePolicy::Partner => true,
             CodePolicy::None => false,
         }
     }
@@ -189,6 +195,7 @@ impl Campaign {
             wrong_codes: WrongCodeLimit::default(),
             messages: MessageOverrides::default(),
             receipt: None,
+            partner: None,
         }
     }
 }

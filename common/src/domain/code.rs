@@ -3,13 +3,16 @@
 use std::fmt;
 use std::str::FromStr;
 
+use serde::{Deserialize, Serialize};
+
 use super::message::MessageKey;
 
 /// The symbols of minted codes and references, in the order of their values: no 0, 1, I, L or O.
 pub const SYMBOLS: &[u8; 31] = b"23456789ABCDEFGHJKMNPQRSTUVWXYZ";
 
 /// A code as it came in. It prints as `***`.
-#[derive(Clone, PartialEq, Eq)]
+#[derive(Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(transparent)]
 pub struct Code {
     typed: String,
 }
@@ -22,6 +25,11 @@ pub struct NotACode;
 impl Code {
     /// The shortest and longest code, in characters.
     pub const CHARS: std::ops::RangeInclusive<usize> = 1..=64;
+
+    /// The code as it was typed, without the space around it: what a partner is asked about.
+    pub fn expose(&self) -> &str {
+        self.typed.trim()
+    }
 
     /// The one spelling under which a code is looked up: upper case, without spaces and dashes.
     /// Empty when nothing else was typed.

@@ -10,6 +10,7 @@ pub mod hex;
 pub mod ids;
 pub mod message;
 pub mod moment;
+pub mod partner;
 pub mod phone;
 pub mod receipt;
 pub mod scope;

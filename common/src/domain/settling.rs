@@ -18,6 +18,10 @@ pub struct Settling {
     pub next_step_at: Moment,
     /// Steps begun in a row and not finished.
     pub unfinished: u32,
+    /// Whom the next step has to do with.
+    pub counterpart: Counterpart,
+    /// How often a partner was asked and gave no answer.
+    pub asked: u32,
     /// What the tax authority has said so far instead of giving the record.
     pub tally: Tally,
     /// The instant prize of the code that the submission holds.
@@ -44,6 +48,29 @@ impl From<&str> for Surprise {
 impl fmt::Debug for Surprise {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.debug_struct("Surprise").field("what", &self.what).finish_non_exhaustive()
+    }
+}
+
+/// Whom a step has to do with: each has a queue of its own.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Counterpart {
+    /// The tax authority, or nobody: test codes.
+    TaxAuthority,
+    /// A partner.
+    Partner,
+}
+
+impl Counterpart {
+    /// Both.
+    pub const ALL: [Self; 2] = [Self::TaxAuthority, Self::Partner];
+
+    /// As it stands in the index.
+    pub fn as_str(self) -> &'static str {
+        match self {
+            Self::TaxAuthority => "tax",
+            Self::Partner => "partner",
+        }
     }
 }
 
@@ -81,7 +108,27 @@ impl Settling {
     /// The first step, at once.
     pub fn at_once(now: Moment, prize: Option<String>) -> Self {
         let (turn, tally) = (Turn::Service, Tally::default());
-        Self { turn, next_step_at: now, unfinished: 0, tally, prize, surprise: None }
+        Self {
+            turn,
+            next_step_at: now,
+            unfinished: 0,
+            counterpart: Counterpart::TaxAuthority,
+            asked: 0,
+            tally,
+            prize,
+            surprise: None,
+        }
+    }
+
+    /// The first step, which is begun already: whoever writes this asks the partner at once.
+    pub fn asking(now: Moment) -> Self {
+        let fresh = Self { counterpart: Counterpart::Partner, ..Self::at_once(now, None) };
+        Self { unfinished: 1, next_step_at: now.after(LONGEST_STEP), ..fresh }
+    }
+
+    /// Whether somebody is at it.
+    pub fn is_under_way(&self, now: Moment) -> bool {
+        self.unfinished > 0 && now < self.next_step_at
     }
 
     /// Whether and how to begin a step now.

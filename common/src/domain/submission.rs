@@ -4,9 +4,11 @@ use std::time::Duration;
 
 use serde::{Deserialize, Serialize};
 
+use super::code::Code;
 use super::ids::{ReceiptId, Reference, SubmissionId};
 use super::message::MessageKey;
 use super::moment::Moment;
+use super::partner::reply::Upstream;
 use super::phone::Phone;
 use super::receipt::judgement::ReceiptSummary;
 use super::receipt::payload::VerificationCode;
@@ -42,6 +44,10 @@ pub struct Submission {
     pub region: Option<String>,
     /// What the consumer says they bought.
     pub claimed: Option<Claimed>,
+    /// The code that a partner has to be asked about; forgotten once it is settled.
+    pub partner_code: Option<Code>,
+    /// What the partner said.
+    pub upstream: Option<Upstream>,
     /// The operator's decision, when a person settled it.
     pub decision: Option<OperatorDecision>,
     /// How it is to be settled; none once it is.
@@ -277,8 +283,11 @@ impl Submission {
     /// [`AlreadySettled`] when nothing can happen any more.
     pub fn after(&self, event: Event, now: Moment) -> Result<Self, AlreadySettled> {
         let standing = self.standing.after(event, self.receipt_id.is_some())?;
-        let settling = if standing.is_terminal() { None } else { self.settling.clone() };
-        Ok(Self { standing, settling, ..self.changed(now) })
+        let (settling, partner_code) = match standing.is_terminal() {
+            true => (None, None),
+            false => (self.settling.clone(), self.partner_code.clone()),
+        };
+        Ok(Self { standing, settling, partner_code, ..self.changed(now) })
     }
 
     /// The submission as it is to be written next.

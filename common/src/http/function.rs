@@ -82,9 +82,15 @@ pub struct Call {
     pub campaign: Arc<Campaign>,
     /// The request.
     pub request: Request,
+    clock: Clock,
 }
 
 impl Call {
+    /// The time by now, for what is written after a long wait.
+    pub fn later(&self) -> Moment {
+        self.clock.now()
+    }
+
     /// The language of the copy.
     pub fn language(&self) -> Language {
         self.request.language
@@ -179,7 +185,8 @@ impl<O: Operation> Function<O> {
         let named_campaign = request.header("svc-campaign");
         let Admitted { scope, campaign, .. } =
             admitted.insert(self.setup.gate.admit(authorization, named_campaign, now).await?).clone();
-        self.operation.handle(Call { now, scope, campaign, request }).await
+        let clock = self.setup.frame.clock.clone();
+        self.operation.handle(Call { now, scope, campaign, request, clock }).await
     }
 }
 

@@ -6,6 +6,7 @@ use crate::domain::campaign::Campaign;
 use crate::domain::ids::SubmissionId;
 use crate::domain::message::{Language, MessageKey};
 use crate::domain::moment::Moment;
+use crate::domain::partner::reply::Upstream;
 use crate::domain::receipt::judgement::ReceiptSummary;
 use crate::domain::submission::{DisplayStatus, ReviewStatus, State, Submission};
 
@@ -29,7 +30,7 @@ pub struct SubmissionObject<'a> {
     poll_after_seconds: Option<u64>,
     replayed: bool,
     receipt: Option<ReceiptRecordObject<'a>>,
-    upstream: Option<()>,
+    upstream: Option<&'a Upstream>,
     created_at: String,
     updated_at: String,
 }
@@ -83,7 +84,7 @@ impl<'a> SubmissionObject<'a> {
             poll_after_seconds: submission.poll_after_seconds(now),
             replayed,
             receipt: submission.receipt.as_ref().map(ReceiptRecordObject::new),
-            upstream: None,
+            upstream: submission.upstream.as_ref(),
             created_at: submission.created_at.to_string(),
             updated_at: submission.updated_at.to_string(),
         }

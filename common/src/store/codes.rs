@@ -51,6 +51,8 @@ pub enum CodeName {
         /// The batch whose prize the submission was given.
         batch: String,
     },
+    /// A code that a partner judges, by digest.
+    Partner(String),
     /// A sentinel of one phone: a sentinel gives its outcome to every phone, so phones do not compete.
     Sentinel(String),
 }
@@ -67,6 +69,7 @@ impl CodeName {
         match self {
             Self::Minted(serial) => scope.key(format_args!("minted#{serial}")),
             Self::Imported { digest, .. } => scope.key(format_args!("imported#{digest}")),
+            Self::Partner(digest) => scope.key(format_args!("partner#{digest}")),
             Self::Sentinel(digest) => scope.key(format_args!("sentinel#{digest}")),
         }
     }
@@ -77,6 +80,7 @@ impl CodeName {
         match kind {
             "minted" => rest.parse().ok().map(Self::Minted),
             "imported" => Some(Self::Imported { digest: rest.to_owned(), batch: String::new() }),
+            "partner" => Some(Self::Partner(rest.to_owned())),
             "sentinel" => Some(Self::Sentinel(rest.to_owned())),
             _ => None,
         }
@@ -156,7 +160,9 @@ impl Codes {
             .expression_attribute_values(":redeemed", AttributeValue::Bool(claim.redeemed))
             .expression_attribute_values(":now", number(now.as_millis()));
         update = match name {
-            CodeName::Minted(_) | CodeName::Sentinel(_) => update.condition_expression(FREE),
+            CodeName::Minted(_) | CodeName::Partner(_) | CodeName::Sentinel(_) => {
+                update.condition_expression(FREE)
+            }
             CodeName::Imported { batch, .. } => update
                 .condition_expression(IMPORTED_AND_FREE)
                 .expression_attribute_values(":batch", text(batch)),
@@ -368,7 +374,12 @@ mod tests {
         let scope = |environment| Scope { campaign: "demo".parse().expect("a slug"), environment };
         let (test, live) = (scope(Environment::Test), scope(Environment::Live));
         let imported = CodeName::Imported { digest: "d1".to_owned(), batch: String::new() };
-        for name in [CodeName::Minted(7), imported, CodeName::Sentinel("d2".to_owned())] {
+        for name in [
+            CodeName::Minted(7),
+            imported,
+            CodeName::Partner("d3".to_owned()),
+            CodeName::Sentinel("d2".to_owned()),
+        ] {
             assert_eq!(CodeName::of_key(&test, &name.key(&test)), Some(name.clone()));
             assert_eq!(CodeName::of_key(&live, &name.key(&test)), None);
         }

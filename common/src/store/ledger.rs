@@ -14,6 +14,7 @@ use super::submissions::Submissions;
 use super::transaction::{self, Outcome, Reason};
 use super::{Item, StoreError, codes};
 use crate::config::{ConfigError, Env};
+use crate::domain::campaign::Campaign;
 use crate::domain::campaign::PhoneLimits;
 use crate::domain::entrant::{Entrant, WrongCodes};
 use crate::domain::ids::{IdempotencyKey, ReceiptId, SubmissionId};
@@ -86,7 +87,7 @@ impl CodeStanding {
         match (name, record) {
             (_, Some(record)) => Self::There(record),
             (CodeName::Imported { .. }, None) => Self::NotThere,
-            (CodeName::Minted(_) | CodeName::Sentinel(_), None) => Self::Free,
+            (CodeName::Minted(_) | CodeName::Partner(_) | CodeName::Sentinel(_), None) => Self::Free,
         }
     }
 }
@@ -324,6 +325,35 @@ impl Ledger {
         let failed = reasons.iter().position(|reason| matches!(reason, Reason::ConditionFailed(_)));
         let meaning = failed.and_then(|failed| meanings.get(failed)).copied();
         meaning.ok_or_else(|| StoreError::new(ACTION, "others kept changing the same records"))
+    }
+
+    /// As [`Ledger::settle`]; with `wrong_code`, the phone's wrong codes are counted, however many others of
+    /// them come at the same time.
+    ///
+    /// # Errors
+    /// When the tables do not answer.
+    pub async fn settle_counting(
+        &self,
+        before: &Submission,
+        after: &Submission,
+        wrong_code: bool,
+        campaign: &Campaign,
+    ) -> Result<Settled, StoreError> {
+        /// More than come from one phone at once.
+        const MOST_TRIES: u32 = 10;
+        if !wrong_code {
+            return self.settle(before, after, None).await;
+        }
+        let Submission { scope, phone, day, updated_at, .. } = after;
+        for tries in 1..=MOST_TRIES {
+            let entrant = self.entrants.get(scope, phone, day).await?;
+            let wrong = entrant.with_wrong_code(campaign, *updated_at);
+            match self.settle(before, after, Some((&entrant, &wrong))).await? {
+                Settled::EntrantMoved => transaction::wait_after(tries).await,
+                settled => return Ok(settled),
+            }
+        }
+        Err(StoreError::new("settling a submission", "others kept changing the same records"))
     }
 
     /// What accepting writes besides the submission, with what it means when it is refused.

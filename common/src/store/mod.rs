@@ -2,6 +2,7 @@
 //! joins their pieces into the transactions that a submission is made of.
 
 pub mod api_keys;
+pub mod breakers;
 pub mod campaigns;
 pub mod codes;
 pub mod entrants;

@@ -15,7 +15,7 @@ use crate::domain::ids::{Reference, SubmissionId};
 use crate::domain::moment::Moment;
 use crate::domain::phone::Phone;
 use crate::domain::scope::{Environment, Scope};
-use crate::domain::settling::{Settling, Turn};
+use crate::domain::settling::{Counterpart, Settling, Turn};
 use crate::domain::submission::{Standing, Submission};
 
 /// The partition key: scope and submission id.
@@ -35,8 +35,8 @@ pub const BY_NEXT_STEP: &str = "by-next-step";
 /// The partitions of submissions that wait for a person begin with this; live ones and those of tests are
 /// kept apart, since tests are left lying.
 const FOR_A_PERSON: &str = "person";
-/// The partitions of submissions that the service settles by itself: the first digit of the id, so that a
-/// crowd of them is spread.
+/// The partitions of submissions that the service settles by itself: whom the step has to do with, and the
+/// first digit of the id, so that a crowd of them is spread.
 const SHARDS: &str = "0123456789abcdef";
 
 /// Submissions that are read at once where many are.
@@ -180,8 +180,9 @@ impl Submissions {
     ///
     /// # Errors
     /// When the index does not answer.
-    pub async fn due(&self, now: Moment, most: u8) -> Result<Vec<Due>, StoreError> {
-        let shards = SHARDS.chars().map(|shard| self.unsettled(shard.to_string(), Some(now), Some(most)));
+    pub async fn due(&self, counterpart: Counterpart, now: Moment, most: u8) -> Result<Vec<Due>, StoreError> {
+        let shards =
+            partitions(counterpart).map(|partition| self.unsettled(partition, Some(now), Some(most)));
         let mut due = try_join_all(shards).await?.concat();
         due.sort_by_key(|due| due.next_step_at);
         Ok(due)
@@ -205,7 +206,8 @@ impl Submissions {
     /// # Errors
     /// When the table does not answer, or a record cannot be read.
     pub async fn list_unsettled(&self, scope: &Scope) -> Result<Vec<Submission>, StoreError> {
-        let shards = SHARDS.chars().map(|shard| self.unsettled(shard.to_string(), None, None));
+        let shards = Counterpart::ALL.into_iter().flat_map(partitions);
+        let shards = shards.map(|partition| self.unsettled(partition, None, None));
         let mut all = try_join_all(shards).await?.concat();
         all.extend(self.for_a_person(scope.environment, None).await?);
         all.retain(|due| due.scope == *scope);
@@ -328,9 +330,16 @@ fn read_due(item: &Item) -> Result<Due, StoreError> {
 
 fn partition(settling: &Settling, submission: &Submission) -> String {
     match settling.turn {
-        Turn::Service => submission.submission_id.to_string().chars().take(1).collect(),
+        Turn::Service => {
+            let id = submission.submission_id.to_string();
+            format!("{}#{}", settling.counterpart.as_str(), id.chars().take(1).collect::<String>())
+        }
         Turn::Person => for_a_person(submission.scope.environment),
     }
+}
+
+fn partitions(counterpart: Counterpart) -> impl Iterator<Item = String> {
+    SHARDS.chars().map(move |shard| format!("{}#{shard}", counterpart.as_str()))
 }
 
 fn for_a_person(environment: Environment) -> String {

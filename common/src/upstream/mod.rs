@@ -1,3 +1,5 @@
 //! Those outside who are asked.
 
+mod connection;
+pub mod partner;
 pub mod tax_authority;

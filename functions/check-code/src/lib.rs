@@ -66,7 +66,8 @@ impl Operation for CheckCode {
         }
         let (precheck, message_key) = match call.campaign.code {
             CodePolicy::Service => verdict(&self.find(&call, &code, phone.as_ref()).await?),
-            CodePolicy::None => (Precheck::Unsupported, None),
+            // Only a submission can tell.
+            CodePolicy::Partner | CodePolicy::None => (Precheck::Unsupported, None),
         };
         let message = message_key.map(|key| call.campaign.messages.copy(key, call.language()));
         let reply = Reply::ok(&PrecheckObject { precheck, message_key, message })?;

@@ -3,21 +3,25 @@
 
 use std::time::Duration;
 
+use common::config::{self, ConfigError};
+use common::domain::campaign::CodePolicy;
 use common::domain::entry::{CodeFinding, Decision, decide};
 use common::domain::ids::SubmissionId;
 use common::domain::message::MessageKey;
+use common::domain::partner::course::Pacing;
 use common::domain::receipt::Receipt;
 use common::domain::receipt::photo::MAX_BYTES;
 use common::domain::receipt::{ReceiptState, Source as ReceiptSource};
 use common::domain::scope::Scope;
-use common::domain::settling::{Hasten, SLOW, Settling, Turn};
+use common::domain::settling::{Counterpart, Hasten, SLOW, Settling, Turn};
 use common::domain::submission::{Standing, Submission};
 use common::entropy;
 use common::error::{Error, ErrorCode};
-use common::http::function::Call;
+use common::http::function::{Call, Setup};
 use common::judge::{Candidate, CodeJudge, Freshness, SaysYes};
+use common::partner_desk::PartnerDesk;
 use common::settle_queue::{Hint, SettleQueue};
-use common::store::ledger::{CodeStanding, Entry, Known, Ledger, Written};
+use common::store::ledger::{CodeStanding, Entry, Known, Ledger, Settled, Written};
 use common::store::requests::RequestRecord;
 use common::store::transaction::wait_after;
 use common::uploads::Uploads;
@@ -31,6 +35,10 @@ const MOST_ROUNDS: u32 = 24;
 const BUDGET: Duration = Duration::from_secs(10);
 /// What a caller is told to wait when the same request is being worked on elsewhere.
 const IN_PROGRESS_WAIT: Duration = Duration::from_secs(1);
+/// All that asking a partner may take; what is left of the ten seconds is for writing.
+const PARTNER_BUDGET: Duration = Duration::from_secs(8);
+/// No message can be delayed for longer; the sweep finds what is due later.
+const LONGEST_DELAY: Duration = Duration::from_secs(15 * 60);
 /// Longer than this a caller does not wait for a hint to be sent: it is only a hint.
 const LONGEST_HINT: Duration = Duration::from_secs(1);
 
@@ -39,7 +47,9 @@ pub(crate) struct Desk {
     ledger: Ledger,
     judge: CodeJudge,
     uploads: Uploads,
-    queue: SettleQueue,
+    partners: PartnerDesk,
+    tax_queue: SettleQueue,
+    partner_queue: SettleQueue,
     hasten: Hasten,
 }
 
@@ -65,9 +75,22 @@ enum Source {
 }
 
 impl Desk {
-    pub(crate) fn new(ledger: Ledger, uploads: Uploads, queue: SettleQueue, hasten: Hasten) -> Self {
-        let judge = CodeJudge::new(ledger.codes().clone());
-        Self { ledger, judge, uploads, queue, hasten }
+    /// Connects to what the environment names.
+    ///
+    /// # Errors
+    /// Names the variable that is missing or malformed.
+    pub(crate) fn of(setup: &Setup) -> Result<Self, ConfigError> {
+        let Setup { env, aws, dynamodb, .. } = setup;
+        let ledger = Ledger::from_env(env, dynamodb)?;
+        Ok(Self {
+            judge: CodeJudge::new(ledger.codes().clone()),
+            uploads: Uploads::from_env(env, aws, ledger.receipts().clone())?,
+            partners: PartnerDesk::from_env(env, aws, dynamodb)?,
+            tax_queue: SettleQueue::of(Counterpart::TaxAuthority, env, aws)?,
+            partner_queue: SettleQueue::of(Counterpart::Partner, env, aws)?,
+            hasten: config::hasten(env)?,
+            ledger,
+        })
     }
 
     /// Enters the consumer, or records why not, or answers with what was decided before.
@@ -75,11 +98,33 @@ impl Desk {
     /// Whatever was written when time is up stays, and the same request finds it.
     pub(crate) async fn enter(&self, call: &Call, wish: &Wish) -> Result<Answer, Error> {
         let in_time = tokio::time::timeout(BUDGET, self.decide_and_write(call, wish)).await;
-        let answer = in_time.unwrap_or_else(|_| Err(contended(true)))?;
-        if !answer.idempotent_replay && !answer.replayed {
-            self.hint(&answer.submission, call).await;
+        let mut answer = in_time.unwrap_or_else(|_| Err(contended(true)))?;
+        if answer.idempotent_replay || answer.replayed {
+            return Ok(answer);
         }
+        let asks =
+            answer.submission.settling.as_ref().is_some_and(|settling| settling.is_under_way(call.now));
+        if asks {
+            answer.submission = self.ask_partner(call, answer.submission).await?;
+        }
+        self.hint(&answer.submission, call).await;
         Ok(answer)
+    }
+
+    /// Asks the partner about a submission just written, and writes down what follows. Whatever goes wrong
+    /// here, the submission stands and is settled later.
+    async fn ask_partner(&self, call: &Call, before: Submission) -> Result<Submission, Error> {
+        let asked = self.partners.ask(&before, &call.campaign, PARTNER_BUDGET, call.now).await?;
+        let pacing = Pacing { now: call.later(), hasten: self.hasten, chance: entropy::fraction() };
+        let Ok((after, wrong_code)) = asked.applied_to(&before, &call.campaign, pacing) else {
+            return Ok(before);
+        };
+        let settled = self.ledger.settle_counting(&before, &after, wrong_code, &call.campaign).await?;
+        if settled == Settled::Done {
+            return Ok(after);
+        }
+        // Somebody else was first: an operator.
+        self.submission(&call.scope, before.submission_id).await
     }
 
     /// Hints that a submission can be settled. Should that fail, the sweep finds it in the table.
@@ -90,7 +135,12 @@ impl Desk {
         };
         let hint = Hint { scope: submission.scope.clone(), submission_id: submission.submission_id };
         let delay = settling.next_step_at.since(call.now);
-        let _ = tokio::time::timeout(LONGEST_HINT, self.queue.send(&hint, delay)).await;
+        let queue = match settling.counterpart {
+            Counterpart::TaxAuthority => &self.tax_queue,
+            Counterpart::Partner => &self.partner_queue,
+        };
+        let delay = delay.min(LONGEST_DELAY);
+        let _ = tokio::time::timeout(LONGEST_HINT, queue.send(&hint, delay)).await;
     }
 
     async fn decide_and_write(&self, call: &Call, wish: &Wish) -> Result<Answer, Error> {
@@ -148,7 +198,7 @@ impl Desk {
                 Decision::Enter => {
                     submission.code_key = candidate.name().map(|name| name.key(&call.scope));
                     submission.receipt_id = wish.receipt_id;
-                    self.stand(&mut submission, &candidate, call);
+                    self.stand(&mut submission, &candidate, wish, call);
                     entry.submission = &submission;
                     source = Source::Conditions;
                     self.ledger.enter(entry, call.campaign.limits, call.now).await?
@@ -185,12 +235,16 @@ impl Desk {
     }
 
     /// How a submission that nothing speaks against stands at first: in, or open with its next step planned.
-    fn stand(&self, submission: &mut Submission, candidate: &Candidate, call: &Call) {
+    fn stand(&self, submission: &mut Submission, candidate: &Candidate, wish: &Wish, call: &Call) {
         let prize = candidate.prize().map(str::to_owned);
         let now = call.now;
         let (standing, settling) = match (submission.receipt_id, candidate.says_yes()) {
             (Some(_), SaysYes::AtOnce | SaysYes::Later) => {
                 (Standing::receipt_received(), Some(Settling::at_once(now, prize)))
+            }
+            (_, SaysYes::AskPartner) => {
+                submission.partner_code = wish.code.clone();
+                (Standing::checking(), Some(Settling::asking(now)))
             }
             (None, SaysYes::AtOnce) => {
                 (Standing::accepted(call.campaign.entries_per_submission, prize), None)
@@ -240,6 +294,9 @@ impl Desk {
         freshness: Freshness,
     ) -> Result<Candidate, Error> {
         let Some(code) = &wish.code else { return Ok(Candidate::NotNeeded) };
+        if call.campaign.code == CodePolicy::Partner {
+            return Ok(self.judge.of_partner(&call.scope, code, &wish.phone, call.now).await?);
+        }
         let batch = known.code.imported_batch();
         Ok(self.judge.candidate(&call.scope, code, Some(&wish.phone), batch, freshness, call.now).await?)
     }
@@ -255,6 +312,13 @@ impl Desk {
             return Err(ErrorCode::IdempotencyKeyReused.into());
         }
         let submission = self.submission(&call.scope, request.record_id).await?;
+        let age = call.now.since(submission.created_at);
+        let first_asks = submission.revision == 0
+            && submission.settling.as_ref().is_some_and(|settling| settling.is_under_way(call.now));
+        if first_asks && age < BUDGET {
+            // The first try is with the partner; once its time is up, the submission is given as it stands.
+            return Err(Error::from(ErrorCode::IdempotencyInProgress).with_retry_after(BUDGET - age));
+        }
         Ok(Answer { submission, replayed: request.replayed, idempotent_replay: true })
     }
 
@@ -282,6 +346,8 @@ fn draft(call: &Call, wish: &Wish) -> Submission {
         receipt_id: None,
         receipt: None,
         purchase: None,
+        partner_code: None,
+        upstream: None,
         standing: Standing::rejected(MessageKey::ServiceUnavailable),
         reasons: Vec::new(),
         day: call.now.day_in(call.campaign.timezone.rules()),

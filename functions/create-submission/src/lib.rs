@@ -5,15 +5,12 @@
 mod enter;
 mod wish;
 
-use common::config::{self, ConfigError};
+use common::config::ConfigError;
 use common::error::Error;
 use common::http::function::{Call, Operation, Setup};
 use common::http::reply::Reply;
 use common::http::routes::{self, Route};
 use common::http::submission::SubmissionObject;
-use common::settle_queue::SettleQueue;
-use common::store::ledger::Ledger;
-use common::uploads::Uploads;
 
 use crate::enter::{Answer, Desk};
 use crate::wish::Wish;
@@ -27,10 +24,7 @@ impl Operation for CreateSubmission {
     const ROUTE: Route = routes::CREATE_SUBMISSION;
 
     fn connect(setup: &Setup) -> Result<Self, ConfigError> {
-        let ledger = Ledger::from_env(&setup.env, &setup.dynamodb)?;
-        let uploads = Uploads::from_env(&setup.env, &setup.aws, ledger.receipts().clone())?;
-        let queue = SettleQueue::of_the_tax_authority(&setup.env, &setup.aws)?;
-        Ok(Self { desk: Desk::new(ledger, uploads, queue, config::hasten(&setup.env)?) })
+        Ok(Self { desk: Desk::of(setup)? })
     }
 
     async fn handle(&self, call: Call) -> Result<Reply, Error> {

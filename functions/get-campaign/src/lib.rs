@@ -133,7 +133,7 @@ impl<'a> CampaignObject<'a> {
             capabilities: Capabilities {
                 precheck: match campaign.code {
                     CodePolicy::Service => true,
-                    CodePolicy::None => false,
+                    CodePolicy::Partner | CodePolicy::None => false,
                 },
                 code_required: campaign.needs_code(),
                 receipt_required: campaign.needs_receipt(),

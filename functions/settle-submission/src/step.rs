@@ -13,12 +13,15 @@ use common::connection::Aws;
 use common::domain::campaign::Campaign;
 use common::domain::message::MessageKey;
 use common::domain::moment::Moment;
+use common::domain::partner::course::{Asked, Pacing};
 use common::domain::receipt::payload::{ReceiptClaim, VerificationCode};
 use common::domain::receipt::{Evidence, Receipt};
 use common::domain::scope::Environment;
-use common::domain::settling::{Begin, Hasten, LONGEST_STEP, SLOW, Settling, Surprise};
+use common::domain::settling::{Begin, Counterpart, Hasten, LONGEST_STEP, SLOW, Settling, Surprise, Turn};
 use common::domain::submission::Submission;
+use common::entropy;
 use common::error::Error;
+use common::partner_desk::PartnerDesk;
 use common::photos::Photos;
 use common::settle_queue::{Hint, SettleQueue};
 use common::store::campaigns::Campaigns;
@@ -35,6 +38,8 @@ pub const TAX_AUTHORITY: &str = "TAX_AUTHORITY_URL";
 pub const PHOTO_READER: &str = "PHOTO_READER";
 /// What is not learnt by then is not learnt: a step has to end before it is taken for lost.
 const LONGEST_LEARNING: Duration = LONGEST_STEP.saturating_sub(Duration::from_secs(15));
+/// All that asking a partner may take.
+const LONGEST_QUESTION: Duration = Duration::from_secs(8);
 /// Tries to write a conclusion while the phone's wrong codes change.
 const MOST_TRIES: u32 = 10;
 
@@ -45,6 +50,7 @@ pub(crate) struct Desk {
     photos: Photos,
     reader: PhotoReader,
     authority: TaxAuthority,
+    partners: PartnerDesk,
     pace: Pace,
     queue: SettleQueue,
     hasten: Hasten,
@@ -68,8 +74,9 @@ impl Desk {
             photos: Photos::from_env(env, aws)?,
             reader: photo_reader(env)?,
             authority,
+            partners: PartnerDesk::from_env(env, aws, dynamodb)?,
             pace: Pace::new(hasten.apply(GAP)),
-            queue: SettleQueue::of_the_tax_authority(env, aws)?,
+            queue: SettleQueue::of(Counterpart::TaxAuthority, env, aws)?,
             hasten,
         })
     }
@@ -112,6 +119,9 @@ impl Desk {
                 return Ok("begun_by_another".into());
             }
         }
+        if begun.partner_code.is_some() {
+            return self.ask_partner(&begun, &clock).await;
+        }
         let learning = tokio::time::timeout(LONGEST_LEARNING, self.learn(&begun, &clock)).await;
         match learning.unwrap_or_else(|_| Err(Error::internal("a step took too long"))) {
             Ok(conclusion) => self.conclude(begun, &settling, conclusion, clock()).await,
@@ -124,10 +134,30 @@ impl Desk {
         }
     }
 
+    async fn campaign(&self, submission: &Submission) -> Result<Campaign, Error> {
+        let campaign = self.campaigns.get(&submission.scope.campaign).await?;
+        campaign.ok_or_else(|| Error::internal("the campaign is not there"))
+    }
+
+    /// Asks the partner again, and writes down what follows.
+    async fn ask_partner(&self, before: &Submission, clock: &impl Fn() -> Moment) -> Result<Finding, Error> {
+        let campaign = self.campaign(before).await?;
+        let asked = self.partners.ask(before, &campaign, LONGEST_QUESTION, clock()).await?;
+        let pacing = Pacing { now: clock(), hasten: self.hasten, chance: entropy::fraction() };
+        let Ok((after, wrong_code)) = asked.applied_to(before, &campaign, pacing) else {
+            return Ok("settled_before".into());
+        };
+        match self.ledger.settle_counting(before, &after, wrong_code, &campaign).await? {
+            Settled::Done => Ok(finding(&asked, &after)),
+            Settled::Moved | Settled::PurchaseTaken | Settled::EntrantMoved => {
+                Ok("settled_by_another".into())
+            }
+        }
+    }
+
     /// Learns what there is to learn now.
     async fn learn(&self, submission: &Submission, clock: &impl Fn() -> Moment) -> Result<Conclusion, Error> {
-        let campaign = self.campaigns.get(&submission.scope.campaign).await?;
-        let campaign = campaign.ok_or_else(|| Error::internal("the campaign is not there"))?;
+        let campaign = self.campaign(submission).await?;
         let Some(receipt_id) = submission.receipt_id else {
             // Without a receipt, only a slow sentinel is settled later.
             return Ok(Next::Accept { entries: campaign.entries_per_submission, prize: None }.into());
@@ -248,12 +278,8 @@ impl Desk {
                 return Ok("settled_before".into());
             };
             let settled = if conclusion.wrong_pair {
-                let Submission { scope, phone, day, .. } = &before;
-                let entrant = self.ledger.entrants().get(scope, phone, day).await?;
-                let campaign = self.campaigns.get(&scope.campaign).await?;
-                let campaign = campaign.ok_or_else(|| Error::internal("the campaign is not there"))?;
-                let wrong = entrant.with_wrong_code(&campaign, now);
-                self.ledger.settle(&before, &after, Some((&entrant, &wrong))).await?
+                let campaign = self.campaign(&before).await?;
+                self.ledger.settle_counting(&before, &after, true, &campaign).await?
             } else {
                 self.ledger.settle(&before, &after, None).await?
             };
@@ -273,6 +299,18 @@ impl Desk {
         }
         Err(Error::internal("others kept changing the same records"))
     }
+}
+
+/// What there is to count of an answer of a partner.
+fn finding(asked: &Asked, after: &Submission) -> Finding {
+    let given_up = after.settling.as_ref().is_some_and(|settling| settling.turn == Turn::Person);
+    let figures = if given_up { vec![("LeftToAPerson", 1)] } else { Vec::new() };
+    let outcome = match asked {
+        Asked::Decided(verdict) => verdict.outcome.as_str(),
+        Asked::Silent { .. } => "partner_silent",
+        Asked::Spared(_) => "partner_circuit_open",
+    };
+    Finding { outcome, figures }
 }
 
 /// The reader of photos: another program where the environment names one, else this one.

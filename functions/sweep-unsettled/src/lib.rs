@@ -7,20 +7,26 @@ use common::background::{Background, EventFunction, Finding, Work};
 use common::config::ConfigError;
 use common::domain::moment::Moment;
 use common::domain::scope::Environment;
+use common::domain::settling::Counterpart;
 use common::error::Error;
 use common::settle_queue::{Hint, SettleQueue};
 use common::store::submissions::{Due, Submissions};
 use serde::Deserialize;
 
-/// Hints of one partition in one sweep: the tax authority bears about forty look-ups a minute, and there
-/// are 16 partitions.
-const MOST_OF_A_PARTITION: u8 = 3;
+/// Hints of one of the 16 partitions in one sweep: the tax authority bears about forty look-ups a minute,
+/// partners hundreds.
+fn most_of_a_partition(work: Counterpart) -> u8 {
+    match work {
+        Counterpart::TaxAuthority => 3,
+        Counterpart::Partner => 40,
+    }
+}
 
 /// The function.
 pub struct SweepUnsettled {
     background: Background,
     submissions: Submissions,
-    queue: SettleQueue,
+    queues: [(Counterpart, SettleQueue); 2],
 }
 
 /// What the schedule sends; nothing of it is used.
@@ -35,7 +41,13 @@ impl EventFunction for SweepUnsettled {
         let env = &background.env;
         Ok(Self {
             submissions: Submissions::from_env(env, &background.dynamodb)?,
-            queue: SettleQueue::of_the_tax_authority(env, &background.aws)?,
+            queues: [
+                (
+                    Counterpart::TaxAuthority,
+                    SettleQueue::of(Counterpart::TaxAuthority, env, &background.aws)?,
+                ),
+                (Counterpart::Partner, SettleQueue::of(Counterpart::Partner, env, &background.aws)?),
+            ],
             background: background.clone(),
         })
     }
@@ -49,17 +61,20 @@ impl EventFunction for SweepUnsettled {
 
 impl SweepUnsettled {
     async fn sweep(&self, now: Moment) -> Result<Finding, Error> {
-        let due = self.submissions.due(now, MOST_OF_A_PARTITION).await?;
-        let oldest = due.first().map_or(0, |due| now.since(due.next_step_at).as_secs());
-        let hint = |due: &Due| Hint { scope: due.scope.clone(), submission_id: due.submission_id };
-        let hints: Vec<_> = due.iter().map(hint).collect();
-        let sent = self.queue.send_all(&hints).await?;
+        let (mut found, mut sent, mut oldest) = (0, 0, 0);
+        for (work, queue) in &self.queues {
+            let due = self.submissions.due(*work, now, most_of_a_partition(*work)).await?;
+            oldest = due.first().map_or(0, |due| now.since(due.next_step_at).as_secs()).max(oldest);
+            let hint = |due: &Due| Hint { scope: due.scope.clone(), submission_id: due.submission_id };
+            found += due.len();
+            sent += queue.send_all(&due.iter().map(hint).collect::<Vec<_>>()).await?;
+        }
         let waiting = self.submissions.for_a_person(Environment::Live, Some(1)).await?;
         let longest = waiting.first().map_or(0, |waiting| now.since(waiting.next_step_at).as_secs());
         Ok(Finding {
             outcome: "swept",
             figures: vec![
-                ("Due", count(due.len())),
+                ("Due", count(found)),
                 ("Hinted", count(sent)),
                 ("OldestDueSeconds", oldest),
                 ("LongestWaitForAPersonSeconds", longest),

@@ -6,6 +6,7 @@
 //!   [`sqs`] are embedded as well;
 //! - [`workers`] hand the events of storage, queue and schedule to their functions;
 //! - [`tax_portal`] simulates the tax authority, which has the receipts of some [`shops`];
+//! - [`partner`] simulates a partner that judges codes;
 //! - [`demo`] loads the demo campaigns and prints how to try them.
 //!
 //! What runs behind the gateway is the functions themselves, the same code that Lambda runs.
@@ -14,6 +15,7 @@ pub mod demo;
 pub mod dynamodb;
 pub mod gateway;
 pub mod loopback;
+pub mod partner;
 pub mod s3;
 pub mod shops;
 pub mod sqs;

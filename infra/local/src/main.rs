@@ -30,6 +30,9 @@ struct Arguments {
     /// Ask this tax authority instead of the simulated one.
     #[arg(long, value_name = "URL")]
     tax_authority_url: Option<String>,
+    /// Let the demo's partner be at this URL instead of the simulated one's.
+    #[arg(long, value_name = "URL")]
+    partner_url: Option<String>,
     /// Divide every planned wait between settling steps by this, to watch retries.
     #[arg(long, value_name = "N", default_value_t = 1, value_parser = clap::value_parser!(u32).range(1..=1_000_000))]
     hasten: u32,
@@ -82,6 +85,7 @@ async fn run(arguments: &Arguments) -> Result<(), Box<dyn std::error::Error>> {
         stage,
         data: arguments.data.clone(),
         tax_authority_url: arguments.tax_authority_url.clone(),
+        partner_url: arguments.partner_url.clone(),
         hasten: arguments.hasten,
         clock: clock.clone(),
         telemetry: Telemetry::Terminal,
@@ -90,7 +94,11 @@ async fn run(arguments: &Arguments) -> Result<(), Box<dyn std::error::Error>> {
     .await?;
     let env: Env = stack.env().clone().into_iter().collect();
     let data = arguments.data.as_deref();
-    let demos = if arguments.no_demo { Vec::new() } else { demo::load(&env, data, &clock).await? };
+    let demos = if arguments.no_demo {
+        Vec::new()
+    } else {
+        demo::load(&env, data, &stack.partner_url(), &clock).await?
+    };
     if let Some(path) = &arguments.ready_file {
         write_ready_file(path, &stack).map_err(|cause| ReadyFileError { path: path.clone(), cause })?;
     }

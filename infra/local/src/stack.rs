@@ -16,7 +16,7 @@ use common::connection::Aws;
 use common::http::function::{Frame, Function, Operation, Setup};
 use common::store::StoreError;
 use common::telemetry::Telemetry;
-use common::{photos, settle_queue};
+use common::{partner_desk, photos, secrets, settle_queue};
 use create_receipt::CreateReceipt;
 use create_submission::CreateSubmission;
 use fallback::Fallback;
@@ -27,6 +27,7 @@ use jiff::tz::TimeZone;
 use jiff::{SignedDuration, Timestamp};
 use lookup_submissions::LookupSubmissions;
 use refresh_upload_url::RefreshUploadUrl;
+use serde_json::json;
 use tokio::net::TcpListener;
 use tokio::sync::{mpsc, watch};
 use tokio::task::JoinHandle;
@@ -34,6 +35,7 @@ use tokio::task::JoinHandle;
 use crate::dynamodb::{self, stopped};
 use crate::gateway::Gateway;
 use crate::loopback::WallClock;
+use crate::partner::{self, SimulatedPartner};
 use crate::s3::{self, ObjectCreated, S3};
 use crate::shops::shops;
 use crate::sqs::{self, QueueOptions, Sqs};
@@ -45,6 +47,12 @@ use crate::workers;
 const BUCKET: &str = "receipt-photos";
 /// The queue of work for the tax authority.
 const TAX_QUEUE: &str = "tax-work";
+/// The queue of work for partners.
+const PARTNER_QUEUE: &str = "partner-work";
+/// The one secret that the stack knows, by name, and the header in which the simulated partner wants it.
+pub const PARTNER_SECRET: (&str, &str) = ("partners/demo", "Bearer a-secret-of-the-demo");
+/// The header of the secret.
+pub const PARTNER_SECRET_HEADER: &str = "authorization";
 /// How long a message is hidden from others while one works on it, as in the cloud.
 const VISIBILITY: Duration = Duration::from_secs(6 * 60);
 /// How often a message is tried before it is put aside.
@@ -68,6 +76,8 @@ pub struct Options {
     pub dynamodb_url: Option<String>,
     /// A tax authority to ask instead of the simulated one.
     pub tax_authority_url: Option<String>,
+    /// A partner to ask instead of the simulated one.
+    pub partner_url: Option<String>,
     /// What every planned wait between settling steps is divided by.
     pub hasten: u32,
     /// The program that reads photos, when it is not this one.
@@ -90,6 +100,7 @@ impl Default for Options {
             data: None,
             dynamodb_url: None,
             tax_authority_url: None,
+            partner_url: None,
             hasten: 1,
             photo_reader: None,
             background: true,
@@ -103,6 +114,8 @@ impl Default for Options {
 pub struct Stack {
     base_url: String,
     tax_portal: Option<TaxPortal>,
+    partner: Option<SimulatedPartner>,
+    chosen_partner: String,
     emulators: (S3, Sqs),
     env: BTreeMap<String, String>,
     stop: watch::Sender<bool>,
@@ -164,6 +177,10 @@ impl Stack {
             Some(_) => None,
             None => Some(tax_portal(&options).await?),
         };
+        let partner = match &options.partner_url {
+            Some(_) => None,
+            None => Some(simulated_partner().await?),
+        };
         let endpoints = Endpoints {
             api: &base_url,
             database: &database_url,
@@ -177,7 +194,8 @@ impl Stack {
 
         let frame = Frame::from_env(&settings, options.clock.clone(), options.telemetry)?;
         if options.background {
-            let background = Background::new(settings.clone(), options.clock, options.telemetry)?;
+            let clock = options.clock.clone();
+            let background = Background::new(settings.clone(), clock, options.telemetry)?;
             parts.extend(workers::start(&background, announced, &stopping)?);
         }
         let router = functions(settings, frame)?.into_router();
@@ -186,7 +204,20 @@ impl Stack {
             // It ends when told to; accepting never fails for good.
             let _ = axum::serve(api, service).with_graceful_shutdown(stopped(stopping)).await;
         }));
-        Ok(Self { base_url, tax_portal, emulators: (s3, sqs), env, stop, parts, _lock: lock })
+        let chosen_partner = options.partner_url.unwrap_or_default();
+        let emulators = (s3, sqs);
+        Ok(Self { base_url, tax_portal, partner, chosen_partner, emulators, env, stop, parts, _lock: lock })
+    }
+
+    /// The simulated partner; none when another one is used.
+    pub fn partner(&self) -> Option<&SimulatedPartner> {
+        self.partner.as_ref()
+    }
+
+    /// Where the partner redeems codes, simulated or not.
+    pub fn partner_url(&self) -> String {
+        let simulated = self.partner.as_ref().map(SimulatedPartner::url);
+        simulated.unwrap_or_else(|| self.chosen_partner.clone())
     }
 
     /// How often the simulated tax authority was asked for a receipt; 0 when another one is used.
@@ -258,6 +289,9 @@ fn variables(options: &Options, endpoints: &Endpoints<'_>) -> BTreeMap<String, S
         ("DOCS_URL", format!("{}/docs", endpoints.api)),
         (photos::VARIABLE, BUCKET.to_owned()),
         (settle_queue::TAX_VARIABLE, endpoints.queues.queue_url(TAX_QUEUE)),
+        (settle_queue::PARTNER_VARIABLE, endpoints.queues.queue_url(PARTNER_QUEUE)),
+        (partner_desk::ADDRESSES_VARIABLE, "any".to_owned()),
+        (secrets::LOCAL_VARIABLE, json!({ PARTNER_SECRET.0: PARTNER_SECRET.1 }).to_string()),
         (settle_submission::TAX_AUTHORITY, tax_authority.to_owned()),
         (config::HASTEN, options.hasten.to_string()),
     ]
@@ -285,14 +319,16 @@ async fn storage(options: &Options, created: mpsc::UnboundedSender<ObjectCreated
 }
 
 async fn queues(options: &Options) -> Result<Sqs, StartError> {
-    let dead_letters = format!("{TAX_QUEUE}-dead-letters");
-    let tax = QueueOptions {
-        name: TAX_QUEUE.to_owned(),
-        visibility: VISIBILITY,
-        dead_letter: Some((dead_letters.clone(), MOST_RECEIVES)),
+    let with_dead_letters = |name: &str| {
+        let dead_letters = format!("{name}-dead-letters");
+        let queue = QueueOptions {
+            name: name.to_owned(),
+            visibility: VISIBILITY,
+            dead_letter: Some((dead_letters.clone(), MOST_RECEIVES)),
+        };
+        [queue, QueueOptions { name: dead_letters, visibility: VISIBILITY, dead_letter: None }]
     };
-    let dead_letters = QueueOptions { name: dead_letters, visibility: VISIBILITY, dead_letter: None };
-    let queues = vec![tax, dead_letters];
+    let queues = [TAX_QUEUE, PARTNER_QUEUE].into_iter().flat_map(with_dead_letters).collect();
     let started = Sqs::serve(sqs::Options { queues, now: wall_clock(&options.clock), port: 0 });
     started.await.map_err(|cause| StartError::Io { what: "the queues cannot be served".to_owned(), cause })
 }
@@ -312,6 +348,15 @@ async fn tax_portal(options: &Options) -> Result<TaxPortal, StartError> {
     let started = TaxPortal::serve(portal).await;
     started
         .map_err(|cause| StartError::Io { what: "the tax authority cannot be simulated".to_owned(), cause })
+}
+
+async fn simulated_partner() -> Result<SimulatedPartner, StartError> {
+    let options = partner::Options {
+        secret: Some((PARTNER_SECRET_HEADER.to_owned(), PARTNER_SECRET.1.to_owned())),
+        ..partner::Options::new()
+    };
+    let started = SimulatedPartner::serve(options).await;
+    started.map_err(|cause| StartError::Io { what: "the partner cannot be simulated".to_owned(), cause })
 }
 
 fn wall_clock(clock: &Clock) -> WallClock {

@@ -20,7 +20,7 @@ use tokio::task::JoinHandle;
 use crate::dynamodb::stopped;
 use crate::s3::ObjectCreated;
 
-/// How many work on the tax authority's queue at once, as in the cloud.
+/// How many work on each queue at once, as on the tax authority's in the cloud.
 const SETTLERS: usize = 2;
 /// How long a poll waits for a message; SQS lets no one wait longer.
 const POLL_SECONDS: i32 = 20;
@@ -46,14 +46,16 @@ pub fn start(
     let marker = MarkReceiptUploaded::connect(background)?;
     let settler = Arc::new(SettleSubmission::connect(background)?);
     let sweeper = SweepUnsettled::connect(background)?;
-    let queue_url = background.env.required(settle_queue::TAX_VARIABLE)?;
     let mut workers = vec![
         until_stopped(stop, announce(created, marker)),
         until_stopped(stop, sweep(hasten.apply(SWEEP_EVERY).max(SHORTEST_SWEEP), sweeper)),
     ];
-    for _ in 0..SETTLERS {
-        let consuming = consume(background.aws.sqs(), queue_url.clone(), Arc::clone(&settler));
-        workers.push(until_stopped(stop, consuming));
+    for variable in [settle_queue::TAX_VARIABLE, settle_queue::PARTNER_VARIABLE] {
+        let queue_url = background.env.required(variable)?;
+        for _ in 0..SETTLERS {
+            let consuming = consume(background.aws.sqs(), queue_url.clone(), Arc::clone(&settler));
+            workers.push(until_stopped(stop, consuming));
+        }
     }
     Ok(workers)
 }

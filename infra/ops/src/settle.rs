@@ -173,7 +173,7 @@ async fn prize(tables: &Tables, submission: &Submission) -> Result<Option<String
             let record = tables.codes().get(&submission.scope, &name).await?.unwrap_or_default();
             record.batch.and_then(|name| book.batch(&name).cloned())
         }
-        Some(CodeName::Sentinel(_)) | None => None,
+        Some(CodeName::Partner(_) | CodeName::Sentinel(_)) | None => None,
     };
     Ok(batch.and_then(|batch| batch.prize))
 }

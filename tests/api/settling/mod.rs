@@ -3,7 +3,9 @@
 mod bad_photos;
 mod by_itself;
 mod crashes;
+mod creation;
 mod outcomes;
+mod partner;
 mod purchases;
 mod schedule;
 mod sentinels;

@@ -5,6 +5,7 @@ use std::fmt;
 use serde::Serialize;
 
 use crate::domain::receipt::record::FiscalRecord;
+use crate::upstream::connection::Fault;
 
 /// What came of a look-up. Nothing in it prints the receipt's code or time.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -124,6 +125,19 @@ impl Trouble {
             Self::Status(_) => "status",
             Self::UnknownPage => "unknown_page",
             Self::OtherReceipt => "other_receipt",
+        }
+    }
+}
+
+impl From<Fault> for Trouble {
+    fn from(fault: Fault) -> Self {
+        match fault {
+            Fault::Connect => Self::Connect,
+            Fault::ConnectTimeout => Self::ConnectTimeout,
+            Fault::Tls => Self::Tls,
+            Fault::ReadTimeout => Self::ReadTimeout,
+            Fault::Broken => Self::Broken,
+            Fault::TooLarge => Self::TooLarge,
         }
     }
 }

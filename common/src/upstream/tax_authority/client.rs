@@ -4,16 +4,18 @@
 use std::fmt;
 use std::time::Duration;
 
+use bytes::Bytes;
 use http::header::{ACCEPT, HOST, HeaderValue, LOCATION, REFERER, USER_AGENT};
 use http::uri::{Authority, Scheme};
-use http::{HeaderMap, Uri};
+use http::{HeaderMap, Request, Uri};
+use http_body_util::Empty;
 use tokio_rustls::rustls;
 use tokio_rustls::rustls::pki_types::ServerName;
 
 use super::answer::{Answer, Trouble, UnexpectedPage};
-use super::connection::{self, Connection, Host};
 use super::page;
 use crate::domain::receipt::payload::{ReceiptTime, VerificationCode};
+use crate::upstream::connection::{self, Connection, Fault, Reply, Tls, within};
 
 /// Where a look-up begins, and where a found receipt's page is.
 const LOOK_UP_PATH: &str = "/Verify/Verified";
@@ -47,6 +49,15 @@ impl Default for Limits {
             whole: Duration::from_secs(60),
         }
     }
+}
+
+/// Where the portal is.
+struct Host {
+    /// Its name or address, without the brackets of IPv6.
+    name: String,
+    port: u16,
+    /// How to speak TLS with it; `None` where plain HTTP is spoken.
+    tls: Option<Tls>,
 }
 
 /// The tax authority's receipt portal.
@@ -133,8 +144,7 @@ impl TaxAuthority {
             .map_err(|_| Trouble::Broken)?;
         for _ in 0..=MOST_REDIRECTS {
             let path = target.path().to_owned();
-            let connection = Connection::open(&self.host, self.limits.connect).await?;
-            let reply = connection.get(target, headers.clone(), self.limits.read).await?;
+            let reply = self.get(target, headers.clone()).await?;
             let status = reply.status;
             if !matches!(status, 301 | 302 | 303 | 307 | 308) {
                 if status >= 500 {
@@ -149,6 +159,18 @@ impl TaxAuthority {
             };
         }
         Err(Trouble::TooManyRedirects)
+    }
+
+    /// One GET, up to the head of its reply.
+    async fn get(&self, target: Uri, headers: HeaderMap) -> Result<Reply, Fault> {
+        let Host { name, port, tls } = &self.host;
+        let connecting =
+            async { Connection::open(&connection::resolve(name, *port).await?, tls.as_ref()).await };
+        let connection = within(self.limits.connect, Fault::ConnectTimeout, connecting).await?;
+        let mut request = Request::new(Empty::<Bytes>::new());
+        *request.uri_mut() = target;
+        *request.headers_mut() = headers;
+        within(self.limits.read, Fault::ReadTimeout, connection.send(request)).await
     }
 
     /// The headers of every request of a look-up. No cookies, and nothing that says who is asking.

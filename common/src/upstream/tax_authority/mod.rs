@@ -9,7 +9,6 @@
 
 pub mod answer;
 pub mod client;
-mod connection;
 pub mod found;
 pub mod markup;
 pub mod page;

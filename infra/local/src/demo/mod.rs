@@ -19,18 +19,23 @@ use ops::{campaign_file, campaigns, keys};
 use serde::{Deserialize, Serialize};
 
 use self::receipts::Caller;
+use crate::partner;
 use crate::tax_portal::cases::CASES;
 
 mod receipts;
 
 /// The campaign files, with the prize of a batch of their own when there is one.
-const FILES: [(&str, &str, Option<&str>); 5] = [
+const FILES: [(&str, &str, Option<&str>); 6] = [
     ("chai-bora-2026.yaml", include_str!("../../demo/chai-bora-2026.yaml"), None),
     ("duka-kuu-2026.yaml", include_str!("../../demo/duka-kuu-2026.yaml"), None),
     ("risiti-na-namba-2026.yaml", include_str!("../../demo/risiti-na-namba-2026.yaml"), None),
+    ("bahati-2026.yaml", include_str!("../../demo/bahati-2026.yaml"), None),
     ("soda-rush-2026.yaml", include_str!("../../demo/soda-rush-2026.yaml"), Some("A crate of soda")),
     ("mango-2025.yaml", include_str!("../../demo/mango-2025.yaml"), None),
 ];
+
+/// What stands in a file for where the partner is.
+const PARTNER_URL: &str = "PARTNER_URL";
 
 /// Codes of each batch: enough to play with.
 const CODES: u64 = 8;
@@ -85,14 +90,21 @@ impl From<Failure> for DemoError {
 ///
 /// # Errors
 /// When they cannot be loaded or kept.
-pub async fn load(env: &Env, data: Option<&Path>, clock: &Clock) -> Result<Vec<Demo>, DemoError> {
-    let Some(path) = data.map(|folder| folder.join(KEPT)) else { return make(env, clock).await };
+pub async fn load(
+    env: &Env,
+    data: Option<&Path>,
+    partner_url: &str,
+    clock: &Clock,
+) -> Result<Vec<Demo>, DemoError> {
+    let Some(path) = data.map(|folder| folder.join(KEPT)) else { return make(env, partner_url, clock).await };
     let kept = |cause| DemoError::Kept { path: path.clone(), cause };
     if path.exists() {
         let text = std::fs::read(&path).map_err(kept)?;
-        return serde_json::from_slice(&text).map_err(|cause| kept(cause.into()));
+        let demos: Vec<Demo> = serde_json::from_slice(&text).map_err(|cause| kept(cause.into()))?;
+        move_partner(env, &demos, partner_url).await?;
+        return Ok(demos);
     }
-    let demos = make(env, clock).await?;
+    let demos = make(env, partner_url, clock).await?;
     let text = serde_json::to_vec_pretty(&demos).map_err(|cause| kept(cause.into()))?;
     // It holds keys, so it is for its owner alone.
     let mut file = OpenOptions::new().write(true).create_new(true).mode(0o600).open(&path).map_err(kept)?;
@@ -100,13 +112,31 @@ pub async fn load(env: &Env, data: Option<&Path>, clock: &Clock) -> Result<Vec<D
     Ok(demos)
 }
 
-async fn make(env: &Env, clock: &Clock) -> Result<Vec<Demo>, DemoError> {
+/// The simulated partner is at another port each time; a partner that an operator chose stays.
+async fn move_partner(env: &Env, demos: &[Demo], partner_url: &str) -> Result<(), DemoError> {
+    let tables = Tables::from_env(env, &Aws::of_function(env)?.dynamodb())?;
+    for demo in demos {
+        let before = tables.campaigns.get(&demo.slug).await.map_err(Failure::from)?;
+        let Some(before) = before else { continue };
+        let mut after = before.clone();
+        let Some(rules) = after.partner.as_mut() else { continue };
+        if rules.url.starts_with("http://127.0.0.1:") && rules.url.ends_with(partner::PATH) {
+            rules.url = partner_url.to_owned();
+            // Refused means that somebody turned its pause switch just now.
+            tables.campaigns.replace(Some(&before), &after).await.map_err(Failure::from)?;
+        }
+    }
+    Ok(())
+}
+
+async fn make(env: &Env, partner_url: &str, clock: &Clock) -> Result<Vec<Demo>, DemoError> {
     let tables = Tables::from_env(env, &Aws::of_function(env)?.dynamodb())?;
     let mut files = Vec::new();
     for (name, text, _) in FILES {
-        let file = campaign_file::read(name, text).map_err(|problems| {
-            DemoError::Refused(problems.iter().map(ToString::to_string).collect::<Vec<_>>().join("; "))
-        })?;
+        let file =
+            campaign_file::read(name, &text.replace(PARTNER_URL, partner_url)).map_err(|problems| {
+                DemoError::Refused(problems.iter().map(ToString::to_string).collect::<Vec<_>>().join("; "))
+            })?;
         files.push(file);
     }
     campaigns::apply(&tables, &files).await?;
@@ -167,6 +197,12 @@ impl Demo {
         }
         for (title, line) in self.lines(access, base_url) {
             writeln!(text, "  # {title}\n  {line}")?;
+        }
+        if self.slug.as_str() == "bahati-2026" && stage == "production" {
+            writeln!(text, "  # the simulated partner's codes: these letters, then anything")?;
+            for case in partner::cases::CASES {
+                writeln!(text, "  #   {}-0001  {}", case.prefix, case.what)?;
+            }
         }
         if self.slug.as_str() == "duka-kuu-2026" && stage == "production" {
             writeln!(
@@ -236,6 +272,22 @@ impl Demo {
             ],
             "duka-kuu-2026" => receipts::alone(&caller),
             "risiti-na-namba-2026" => receipts::with_code(&caller, code(0)),
+            "bahati-2026" if !live => vec![
+                ("tests never reach a partner", submit(&access.key, "test-1", "0712345678", "TEST-0-VALID")),
+                (
+                    "unknown at first, entered seconds later",
+                    submit(&access.key, "test-2", "0712345678", "TEST-0-SLOW"),
+                ),
+            ],
+            "bahati-2026" => vec![
+                ("the partner accepts", submit(&access.key, "okay", "0712345678", "OKAY-0001")),
+                ("the partner gives a prize", submit(&access.key, "wins", "0712345678", "WINS-0001")),
+                ("the partner has seen it before", submit(&access.key, "used", "0712345678", "USED-0001")),
+                (
+                    "the partner is down: unknown, asked again by itself; paste it again to see it settled",
+                    submit(&access.key, "down", "0712345678", "DOWN-0001"),
+                ),
+            ],
             "soda-rush-2026" => {
                 let prize = access.prize_codes.first().map(String::as_str).unwrap_or_default();
                 vec![("win an instant prize", submit(&access.key, "attempt-1", "0712345678", prize))]

@@ -6,6 +6,7 @@ use common::domain::moment::Moment;
 use common::domain::scope::CampaignSlug;
 
 use super::fields::{Field, Fields};
+use super::partner;
 use super::receipt;
 use super::tree::Node;
 use super::{CampaignFile, MOST_ENTRIES};
@@ -44,9 +45,6 @@ const MOST_MINUTES: u32 = 24 * 60;
 /// Reads a campaign; `None` when something was noted.
 pub(super) fn read(root: &Node, problems: &Problems) -> Option<CampaignFile> {
     let file = Fields::of_file(root, &FIELDS, problems)?;
-    if let Some(field) = file.get("partner") {
-        field.problem("is not supported yet: codes are checked by the service; remove it");
-    }
     let slug = file.required("slug", "chai-bora-2026");
     let slug = slug.and_then(|field| field.parsed(slug_of));
     let name = file.required("name", "Chai Bora Shinda").and_then(|field| field.text(NAME_CHARS));
@@ -61,6 +59,18 @@ pub(super) fn read(root: &Node, problems: &Problems) -> Option<CampaignFile> {
     let wrong_codes = file.get("wrong_codes").and_then(|field| wrong_codes(&field)).unwrap_or_default();
     let messages = file.get("messages").and_then(|field| messages(&field)).unwrap_or_default();
     let receipt = file.get("receipt").and_then(|field| receipt::read(&field));
+    let partner = match code {
+        Some(code) => partner::read_for(code == CodePolicy::Partner, &file),
+        // Whether it may be there is not known.
+        None => file.get("partner").and_then(|field| partner::read(&field)),
+    };
+    if code == Some(CodePolicy::Partner)
+        && let Some(field) = file.get("receipt")
+    {
+        field.problem(
+            "cannot go together with codes that a partner checks; remove it, or let the service check codes",
+        );
+    }
     let campaign = Campaign {
         slug: slug?,
         name: name?.to_owned(),
@@ -74,6 +84,7 @@ pub(super) fn read(root: &Node, problems: &Problems) -> Option<CampaignFile> {
         wrong_codes,
         messages,
         receipt,
+        partner,
     };
     check_size(&campaign, root.line, problems);
     Some(CampaignFile { campaign, says_paused: paused.is_some() })
@@ -123,8 +134,8 @@ fn code(field: &Field<'_>) -> Option<CodePolicy> {
     fields.required("checked_by", "service")?.parsed(|text| match text {
         "service" => Ok(CodePolicy::Service),
         "none" => Ok(CodePolicy::None),
-        "partner" => Err("cannot be `partner` yet; use `service` or `none`".to_owned()),
-        _ => Err("must be `service` or `none`".to_owned()),
+        "partner" => Ok(CodePolicy::Partner),
+        _ => Err("must be `service`, `partner` or `none`".to_owned()),
     })
 }
 

@@ -3,11 +3,17 @@
 
 use std::ops::RangeInclusive;
 
+use serde_json::{Number, Value};
+
 use super::tree::{Content, Entry, Node};
 use crate::problem::Problems;
 
 /// Names further apart than this are no slip of the pen.
 const LEAST_LIKENESS: f64 = 0.75;
+/// Values in one list or block of JSON.
+const MOST_JSON_ITEMS: usize = 100;
+/// Characters of a text in JSON.
+const JSON_CHARS: RangeInclusive<usize> = 0..=1_000;
 
 /// The fields of one block.
 pub(super) struct Fields<'a> {
@@ -162,6 +168,64 @@ impl<'a> Field<'a> {
             Field { path, node, problems: self.problems }
         };
         Some(nodes.iter().enumerate().map(item).collect())
+    }
+
+    /// The value as a block whose fields can have any name.
+    pub(super) fn entries(&self, most: usize, such_as: &str) -> Option<Vec<(&'a str, Field<'a>)>> {
+        let Content::Block(entries) = &self.node.content else {
+            self.problem(format!("must hold fields, such as `{such_as}`"));
+            return None;
+        };
+        if entries.len() > most {
+            self.problem(format!("must hold at most {most} fields, not {}", entries.len()));
+            return None;
+        }
+        let names: Vec<&str> = entries.iter().map(|entry| entry.name.as_str()).collect();
+        Fields::checked(self.path.clone(), self.node.line, entries, &names, self.problems);
+        let entry = |entry: &'a Entry| (entry.name.as_str(), self.inner(&entry.name, &entry.value));
+        Some(entries.iter().map(entry).collect())
+    }
+
+    /// The value as JSON, whatever it is.
+    pub(super) fn json(&self) -> Option<Value> {
+        match &self.node.content {
+            Content::List(_) => {
+                let items: Vec<_> = self.items(MOST_JSON_ITEMS)?.iter().map(Self::json).collect();
+                items.into_iter().collect()
+            }
+            Content::Block(_) => {
+                let entries = self.entries(MOST_JSON_ITEMS, "{ name: value }")?;
+                let values: Vec<_> =
+                    entries.iter().map(|(name, field)| Some(((*name).to_owned(), field.json()?))).collect();
+                values.into_iter().collect::<Option<_>>().map(Value::Object)
+            }
+            Content::Scalar { .. } => self.json_scalar(),
+        }
+    }
+
+    fn json_scalar(&self) -> Option<Value> {
+        if self.node.is_null() {
+            return Some(Value::Null);
+        }
+        if let Some(switch) = self.node.as_switch() {
+            return Some(Value::Bool(switch));
+        }
+        if self.node.as_text().is_some() {
+            return self.text(JSON_CHARS).map(|text| Value::String(text.to_owned()));
+        }
+        let whole = self.node.as_whole_number().map(|number| i64::try_from(number).map(Number::from));
+        let number = match whole {
+            Some(number) => number.ok(),
+            None => self.node.as_decimal().and_then(Number::from_f64),
+        };
+        if number.is_none() {
+            self.problem("is not a number that can be sent; put it in quotes to send it as text");
+        }
+        number.map(Value::Number)
+    }
+
+    fn inner(&self, name: &str, node: &'a Node) -> Self {
+        Self { path: format!("{}.{name}", self.path), node, problems: self.problems }
     }
 
     /// The value as a block, of whose fields these are known.

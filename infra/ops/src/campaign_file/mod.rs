@@ -1,10 +1,13 @@
 //! Campaign files: YAML with the API's own field names.
 //!
 //! `tree` turns the text into nodes that know their lines, `fields` reads them and notes every
-//! problem, `campaign` says what the fields mean, `receipt` what those about receipts do.
+//! problem, `campaign` says what the fields mean, `receipt` and `partner` what those blocks do.
 
 mod campaign;
 mod fields;
+mod partner;
+#[cfg(test)]
+mod partner_tests;
 mod receipt;
 #[cfg(test)]
 mod receipt_tests;

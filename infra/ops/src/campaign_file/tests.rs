@@ -131,10 +131,6 @@ fn a_mistake_is_named_by_its_line_and_field() {
             "window: { from: 1 }",
             "f.yaml:6: window.from is not a field of a campaign file; here go `start`, `end`",
         ),
-        (
-            "partner:\n  url: x",
-            "f.yaml:7: partner is not supported yet: codes are checked by the service; remove it",
-        ),
     ] {
         assert_eq!(problem_of(lines), expected);
     }
@@ -142,7 +138,7 @@ fn a_mistake_is_named_by_its_line_and_field() {
 
 #[test]
 fn what_has_to_be_there_is_missed_and_what_is_there_is_checked() {
-    let text = "slug: A\nname: 7\nbrand: ''\ntimezone: Mars/Olympus\ncode: { checked_by: partner }\n";
+    let text = "slug: A\nname: 7\nbrand: ''\ntimezone: Mars/Olympus\ncode: { checked_by: us }\n";
     assert_eq!(
         problems(text),
         [
@@ -150,7 +146,7 @@ fn what_has_to_be_there_is_missed_and_what_is_there_is_checked() {
             "f.yaml:2: name must be text; put it in quotes when it looks like something else",
             "f.yaml:3: brand must be 1 to 120 characters",
             "f.yaml:4: timezone must be an IANA time zone, such as `Africa/Dar_es_Salaam`",
-            "f.yaml:5: code.checked_by cannot be `partner` yet; use `service` or `none`",
+            "f.yaml:5: code.checked_by must be `service`, `partner` or `none`",
         ]
     );
     assert_eq!(
@@ -174,7 +170,11 @@ fn what_is_no_campaign_file_at_all_is_said_so() {
         ("a: 1\n---\nb: 2\n", "f.yaml:2: this begins a second document; write one campaign in each file"),
         ("a: &x 1\nb: *x\n", "f.yaml:2: this uses an alias (`*name`); write the value out"),
         ("a: !!str 1\n", "f.yaml:1: this uses a tag (`!name`); leave it out"),
-        ("[a]: 1\n", "f.yaml:1: this has a list or block as a field's name"),
+        (
+            "[a]: 1\n",
+            "f.yaml:1: this has a list or block as a field's name; put a placeholder in quotes, such as \
+             `\"{{code}}\"`",
+        ),
     ] {
         assert_eq!(problems(text), [expected], "{text:?}");
     }

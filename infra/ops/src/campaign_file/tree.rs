@@ -124,7 +124,10 @@ impl Open {
                 None => match node.content {
                     Content::Scalar { text, .. } => *name = Some((text, node.line)),
                     Content::List(_) | Content::Block(_) => {
-                        return Err(refused(node.line, "this has a list or block as a field's name"));
+                        return Err(refused(
+                            node.line,
+                            "this has a list or block as a field's name; put a placeholder in quotes, such as `\"{{code}}\"`",
+                        ));
                     }
                 },
             },
@@ -151,6 +154,13 @@ impl Node {
     /// A whole number in decimal digits.
     pub(crate) fn as_whole_number(&self) -> Option<i128> {
         self.plain()?.parse().ok()
+    }
+
+    /// A number in decimal digits, with a fraction or an exponent; of a size that DynamoDB keeps.
+    pub(crate) fn as_decimal(&self) -> Option<f64> {
+        let number: f64 = self.plain()?.parse().ok()?;
+        let is_kept = number == 0.0 || (1e-100..=1e100).contains(&number.abs());
+        is_kept.then_some(number)
     }
 
     /// Text: in quotes, or without them when it cannot be taken for anything else.

@@ -31,6 +31,8 @@ pub(crate) fn submission(id: SubmissionId, standing: Standing, code_key: Option<
         receipt_id: None,
         receipt: None,
         purchase: None,
+        partner_code: None,
+        upstream: None,
         standing,
         reasons: Vec::new(),
         day: "2026-03-01".to_owned(),

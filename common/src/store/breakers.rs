@@ -1,0 +1,154 @@
+//! Circuit breakers, in the `rate_limits` table: one for each campaign's partner, shared by every instance.
+//! A partner that is down is left in peace, but for one probe at a time.
+
+use std::time::Duration;
+
+use aws_sdk_dynamodb::Client;
+use aws_sdk_dynamodb::types::ReturnValue;
+
+use super::rate_limits::{EXPIRY, KEY, VARIABLE};
+use super::{StoreError, made, number, read_number, text};
+use crate::config::{ConfigError, Env};
+use crate::domain::moment::Moment;
+use crate::domain::scope::Scope;
+
+/// Failures in a row that open a breaker.
+const MOST_FAILURES: u32 = 5;
+/// How long it is open the first time; each further failure doubles it.
+const FIRST_WAIT: Duration = Duration::from_secs(15);
+/// No longer than this.
+const LONGEST_WAIT: Duration = Duration::from_secs(10 * 60);
+/// How long a probe may take before another is let through.
+const PROBE: Duration = Duration::from_secs(30);
+/// A breaker that nobody touched for so long is forgotten.
+const MEMORY: Duration = Duration::from_secs(24 * 60 * 60);
+
+/// Whether a partner may be asked.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Passage {
+    /// It may.
+    Free {
+        /// It failed before, so that an answer is worth recording.
+        after_failures: bool,
+    },
+    /// Not before this.
+    Closed {
+        /// When the next probe is let through, unless somebody else is first.
+        until: Moment,
+    },
+}
+
+/// The breakers.
+#[derive(Clone, Debug)]
+pub struct Breakers {
+    client: Client,
+    table: String,
+}
+
+impl Breakers {
+    /// The table that the environment names.
+    ///
+    /// # Errors
+    /// Names the missing variable.
+    pub fn from_env(env: &Env, client: &Client) -> Result<Self, ConfigError> {
+        Ok(Self { client: client.clone(), table: env.required(VARIABLE)? })
+    }
+
+    /// Whether the partner of a scope may be asked now. Of many who ask while the breaker is open and its
+    /// wait is over, one passes.
+    ///
+    /// A timeline of two of them: both read that the wait is over; the first moves its end on; the second's
+    /// condition fails.
+    ///
+    /// # Errors
+    /// When the table does not answer.
+    pub async fn passage(&self, scope: &Scope, now: Moment) -> Result<Passage, StoreError> {
+        const ACTION: &str = "reading a breaker";
+        let reply = self
+            .client
+            .get_item()
+            .table_name(&self.table)
+            .key(KEY, text(key(scope)))
+            .consistent_read(true)
+            .send()
+            .await
+            .map_err(StoreError::during(ACTION))?;
+        let failures = reply.item.as_ref().and_then(|item| read_number::<u32>(item, "failures")).unwrap_or(0);
+        let open_until = reply.item.as_ref().and_then(|item| read_number::<i64>(item, "open_until"));
+        let Some(open_until) = open_until.filter(|_| failures >= MOST_FAILURES) else {
+            return Ok(Passage::Free { after_failures: failures > 0 });
+        };
+        let until = Moment::from_millis(open_until);
+        if now < until {
+            return Ok(Passage::Closed { until });
+        }
+        let probed_until = now.after(PROBE);
+        let sent = self
+            .client
+            .update_item()
+            .table_name(&self.table)
+            .key(KEY, text(key(scope)))
+            .update_expression("SET open_until = :probed")
+            .condition_expression("open_until = :seen")
+            .expression_attribute_values(":probed", number(probed_until.as_millis()))
+            .expression_attribute_values(":seen", number(open_until))
+            .send()
+            .await;
+        let first = made(sent, "letting a probe through")?;
+        Ok(if first {
+            Passage::Free { after_failures: true }
+        } else {
+            Passage::Closed { until: probed_until }
+        })
+    }
+
+    /// Counts one more failure; the breaker opens, or stays open for longer, when there are enough. Says
+    /// whether this one opened it.
+    ///
+    /// # Errors
+    /// When the table does not answer.
+    pub async fn failed(&self, scope: &Scope, now: Moment) -> Result<bool, StoreError> {
+        const ACTION: &str = "counting a failure";
+        let reply = self
+            .client
+            .update_item()
+            .table_name(&self.table)
+            .key(KEY, text(key(scope)))
+            .update_expression("ADD failures :one SET #expiry = :expiry")
+            .expression_attribute_names("#expiry", EXPIRY)
+            .expression_attribute_values(":one", number(1))
+            .expression_attribute_values(":expiry", number(now.after(MEMORY).as_seconds()))
+            .return_values(ReturnValue::AllNew)
+            .send()
+            .await
+            .map_err(StoreError::during(ACTION))?;
+        let failures = reply.attributes.as_ref().and_then(|item| read_number::<u32>(item, "failures"));
+        let Some(beyond) = failures.and_then(|failures| failures.checked_sub(MOST_FAILURES)) else {
+            return Ok(false);
+        };
+        let wait = FIRST_WAIT.saturating_mul(2u32.saturating_pow(beyond)).min(LONGEST_WAIT);
+        self.client
+            .update_item()
+            .table_name(&self.table)
+            .key(KEY, text(key(scope)))
+            .update_expression("SET open_until = :until")
+            .expression_attribute_values(":until", number(now.after(wait).as_millis()))
+            .send()
+            .await
+            .map_err(StoreError::during(ACTION))?;
+        Ok(beyond == 0)
+    }
+
+    /// Closes a breaker: the partner answered.
+    ///
+    /// # Errors
+    /// When the table does not answer.
+    pub async fn answered(&self, scope: &Scope) -> Result<(), StoreError> {
+        let delete = self.client.delete_item().table_name(&self.table).key(KEY, text(key(scope)));
+        delete.send().await.map(drop).map_err(StoreError::during("closing a breaker"))
+    }
+}
+
+fn key(scope: &Scope) -> String {
+    format!("breaker#{scope}")
+}

@@ -1,0 +1,182 @@
+//! What the client sends, and what it makes of servers that are no partner.
+
+use std::future::pending;
+use std::sync::Arc;
+use std::time::Duration;
+
+use common::domain::message::MessageKey;
+use common::domain::partner::reply::Unreadable;
+use common::domain::partner::{Method, PartnerSecret};
+use common::upstream::partner::answer::{NoAnswer, PartnerAnswer};
+use common::upstream::partner::client::{Addresses, Partner};
+use tokio::io::{AsyncReadExt, AsyncWriteExt};
+use tokio::net::{TcpListener, TcpStream};
+use tokio::task::JoinHandle;
+use tokio_rustls::TlsAcceptor;
+use tokio_rustls::rustls::ServerConfig;
+use tokio_rustls::rustls::crypto::ring;
+use tokio_rustls::rustls::pki_types::{CertificateDer, PrivateKeyDer};
+
+use super::{LONG, ask_within, no_answer, no_answer_within, question, rules};
+
+/// Answers one connection with this; hands back the request.
+async fn server(reply: impl Into<Vec<u8>>) -> (String, JoinHandle<String>) {
+    let listener = TcpListener::bind("127.0.0.1:0").await.expect("a port");
+    let url = format!("http://{}/redeem?a=b", listener.local_addr().expect("an address"));
+    let reply = reply.into();
+    let request = tokio::spawn(async move {
+        let (mut stream, _) = listener.accept().await.expect("a connection");
+        let request = request(&mut stream).await;
+        let _ = stream.write_all(&reply).await;
+        let _ = stream.shutdown().await;
+        request
+    });
+    (url, request)
+}
+
+/// Head and body of a request.
+async fn request(stream: &mut TcpStream) -> String {
+    let mut bytes = Vec::new();
+    while !bytes.ends_with(b"\r\n\r\n") {
+        bytes.push(stream.read_u8().await.expect("a request"));
+    }
+    let head = String::from_utf8_lossy(&bytes).to_lowercase();
+    let length = head.lines().find_map(|line| line.strip_prefix("content-length: "));
+    for _ in 0..length.map_or(0, |length| length.parse().expect("a number")) {
+        bytes.push(stream.read_u8().await.expect("a body"));
+    }
+    String::from_utf8(bytes).expect("text")
+}
+
+fn reply(status: &str, body: &str) -> String {
+    format!("HTTP/1.1 {status}\r\nContent-Length: {}\r\n\r\n{body}", body.len())
+}
+
+#[tokio::test]
+async fn the_request_is_as_agreed() {
+    let (url, request) = server(reply("200 OK", "{\"status\":0}")).await;
+    let mut rules = rules(&url);
+    rules.method = Method::Put;
+    rules.headers = [("x-client".to_owned(), "demo".to_owned())].into();
+    rules.secret =
+        Some(PartnerSecret { header: "Authorization".to_owned(), name: "partners/demo".to_owned() });
+    let client = Partner::new(Addresses::AnyForLocal).expect("a client");
+    let answer = client.ask(&rules, Some("Bearer hush\n"), &question("sub-1", "K7M2"), LONG).await;
+    let PartnerAnswer::Verdict(verdict) = answer else { panic!("{answer:?}") };
+    assert_eq!(verdict.outcome, MessageKey::Entered);
+    let request = request.await.expect("a request");
+    let (head, body) = request.split_once("\r\n\r\n").expect("head and body");
+    let mut lines: Vec<&str> = head.split("\r\n").collect();
+    lines[1..].sort_unstable();
+    let host = url.split('/').nth(2).expect("a host");
+    assert_eq!(
+        lines,
+        [
+            "PUT /redeem?a=b HTTP/1.1",
+            "Accept: application/json",
+            "Authorization: Bearer hush",
+            "Content-Length: 59",
+            "Content-Type: application/json",
+            &format!("Host: {host}"),
+            "Idempotency-Key: sub-1",
+            "User-Agent: campaign-entry-service",
+            "X-Client: demo",
+        ]
+    );
+    assert_eq!(body, r#"{"code":"K7M2","phone":"+255712345678","reference":"sub-1"}"#);
+}
+
+#[tokio::test]
+async fn only_a_status_of_success_is_an_answer() {
+    let body = "{\"status\":0}";
+    for status in ["200 OK", "201 Created", "299 Fine"] {
+        let (url, _) = server(reply(status, body)).await;
+        assert!(matches!(ask_within(&url, LONG).await, PartnerAnswer::Verdict(_)), "{status}");
+    }
+    for (status, expected) in [
+        ("301 Moved", NoAnswer::Redirected),
+        ("307 Elsewhere", NoAnswer::Redirected),
+        ("400 Bad", NoAnswer::Status(400)),
+        ("429 Busy", NoAnswer::Status(429)),
+        ("500 Oops", NoAnswer::Status(500)),
+    ] {
+        let (url, _) = server(reply(status, body)).await;
+        assert_eq!(no_answer(&url).await, expected, "{status}");
+    }
+    let (url, _) = server("HTTP/1.1 204 No Content\r\n\r\n").await;
+    assert_eq!(no_answer(&url).await, NoAnswer::Unreadable(Unreadable::NotJson));
+}
+
+#[tokio::test]
+async fn a_redirect_is_not_followed() {
+    let (elsewhere, visit) = server(reply("200 OK", "{\"status\":0}")).await;
+    let moved = format!("HTTP/1.1 302 Found\r\nLocation: {elsewhere}\r\nContent-Length: 0\r\n\r\n");
+    let (url, _) = server(moved).await;
+    assert_eq!(no_answer(&url).await, NoAnswer::Redirected);
+    assert!(!visit.is_finished());
+}
+
+#[tokio::test]
+async fn a_reply_has_at_most_64_kilobytes() {
+    let answer = "{\"status\":0}";
+    let body = |bytes: usize| " ".repeat(bytes - answer.len()) + answer;
+    let (url, _) = server(reply("200 OK", &body(64 * 1024))).await;
+    assert!(matches!(ask_within(&url, LONG).await, PartnerAnswer::Verdict(_)));
+    let (url, _) = server(reply("200 OK", &body(64 * 1024 + 1))).await;
+    assert_eq!(no_answer(&url).await, NoAnswer::TooLarge);
+}
+
+#[tokio::test]
+async fn a_connection_that_breaks_is_no_answer() {
+    for reply in ["", "what?\r\n\r\n", "HTTP/1.1 200 OK\r\nContent-Length: 100\r\n\r\n{\"status\":0}"] {
+        let (url, _) = server(reply).await;
+        assert_eq!(no_answer(&url).await, NoAnswer::Broken, "{reply}");
+    }
+    let listener = TcpListener::bind("127.0.0.1:0").await.expect("a port");
+    let url = format!("http://{}/", listener.local_addr().expect("an address"));
+    drop(listener);
+    assert_eq!(no_answer(&url).await, NoAnswer::Connect);
+}
+
+#[tokio::test]
+async fn silence_is_given_up_at_the_limit() {
+    // It takes connections and says nothing.
+    let listener = TcpListener::bind("127.0.0.1:0").await.expect("a port");
+    let host = listener.local_addr().expect("an address");
+    for scheme in ["http", "https"] {
+        let why = no_answer_within(&format!("{scheme}://{host}/"), Duration::from_millis(50)).await;
+        assert_eq!(why, NoAnswer::Timeout, "{scheme}");
+    }
+}
+
+#[tokio::test]
+async fn a_certificate_that_nobody_vouches_for_is_not_trusted() {
+    let certificate = CertificateDer::from(include_bytes!("self-signed.cert.der").as_slice());
+    let key = PrivateKeyDer::try_from(include_bytes!("self-signed.key.der").as_slice()).expect("a key");
+    let config = ServerConfig::builder_with_provider(Arc::new(ring::default_provider()))
+        .with_safe_default_protocol_versions()
+        .expect("TLS")
+        .with_no_client_auth()
+        .with_single_cert(vec![certificate], key)
+        .expect("a certificate with its key");
+    let listener = TcpListener::bind("127.0.0.1:0").await.expect("a port");
+    let port = listener.local_addr().expect("an address").port();
+    let handshakes = tokio::spawn(async move {
+        let (stream, _) = listener.accept().await.expect("a connection");
+        TlsAcceptor::from(Arc::new(config)).accept(stream).await.is_ok()
+    });
+    assert_eq!(no_answer(&format!("https://127.0.0.1:{port}/redeem")).await, NoAnswer::Tls);
+    assert!(!handshakes.await.expect("a handshake"));
+}
+
+#[tokio::test]
+async fn a_server_without_tls_is_not_asked_over_https() {
+    let listener = TcpListener::bind("127.0.0.1:0").await.expect("a port");
+    let host = listener.local_addr().expect("an address");
+    tokio::spawn(async move {
+        let (mut stream, _) = listener.accept().await.expect("a connection");
+        let _ = stream.write_all(b"HTTP/1.1 400 Bad Request\r\n\r\n").await;
+        pending::<()>().await;
+    });
+    assert_eq!(no_answer(&format!("https://{host}/")).await, NoAnswer::Tls);
+}

@@ -1,0 +1,199 @@
+//! The client against the simulator: every case, and what it redeems.
+
+use std::collections::HashMap;
+use std::time::Duration;
+
+use common::domain::message::MessageKey;
+use common::domain::partner::PartnerSecret;
+use common::domain::partner::reply::{PartnerVerdict, Unreadable, Upstream};
+use common::upstream::partner::answer::{NoAnswer, PartnerAnswer};
+use common::upstream::partner::client::{Addresses, Partner};
+use local::partner::cases::CASES;
+use local::partner::{Options, SimulatedPartner};
+use serde_json::{Value, json};
+
+use super::{LONG, question, rules};
+
+struct Scene {
+    partner: SimulatedPartner,
+    client: Partner,
+}
+
+impl Scene {
+    async fn new() -> Self {
+        Self::with(|_| ()).await
+    }
+
+    async fn with(change: impl FnOnce(&mut Options)) -> Self {
+        let mut options = Options::new();
+        change(&mut options);
+        let partner = SimulatedPartner::serve(options).await.expect("a partner");
+        Self { partner, client: Partner::new(Addresses::AnyForLocal).expect("a client") }
+    }
+
+    async fn ask(&self, reference: &str, code: &str) -> PartnerAnswer {
+        self.ask_within(reference, code, LONG).await
+    }
+
+    async fn ask_within(&self, reference: &str, code: &str, limit: Duration) -> PartnerAnswer {
+        self.client.ask(&rules(&self.partner.url()), None, &question(reference, code), limit).await
+    }
+
+    async fn verdict(&self, reference: &str, code: &str) -> PartnerVerdict {
+        match self.ask(reference, code).await {
+            PartnerAnswer::Verdict(verdict) => verdict,
+            PartnerAnswer::NoAnswer(why) => panic!("{code}: {why:?}"),
+        }
+    }
+
+    async fn outcome(&self, reference: &str, code: &str) -> MessageKey {
+        self.verdict(reference, code).await.outcome
+    }
+
+    async fn no_answer(&self, reference: &str, code: &str) -> NoAnswer {
+        match self.ask(reference, code).await {
+            PartnerAnswer::NoAnswer(why) => why,
+            PartnerAnswer::Verdict(verdict) => panic!("{code}: {verdict:?}"),
+        }
+    }
+}
+
+fn shown(upstream: &Upstream) -> Value {
+    serde_json::to_value(upstream).expect("JSON")
+}
+
+#[tokio::test]
+async fn an_accepted_code_is_redeemed_once_and_by_one() {
+    let scene = Scene::new().await;
+    for _ in 0..3 {
+        let verdict = scene.verdict("a", "okay-0001").await;
+        assert_eq!((verdict.outcome, verdict.entries, verdict.prize), (MessageKey::Entered, Some(2), None));
+        assert_eq!(shown(&verdict.upstream), json!({ "code": 0, "message": "Accepted" }));
+    }
+    assert_eq!(scene.outcome("b", "OKAY0001").await, MessageKey::AlreadyUsed);
+    assert_eq!(scene.outcome("b", "OKAY0002").await, MessageKey::Entered);
+    assert_eq!((scene.partner.redeemed("a"), scene.partner.asked("a")), (1, 3));
+    assert_eq!(scene.partner.redemptions(), HashMap::from([("a".to_owned(), 1), ("b".to_owned(), 1)]));
+    assert_eq!(scene.partner.redeemed_by("okay 0001").as_deref(), Some("a"));
+}
+
+#[tokio::test]
+async fn a_win_comes_with_its_prize() {
+    let verdict = Scene::new().await.verdict("a", "WINS0001").await;
+    assert_eq!(verdict.outcome, MessageKey::InstantWin);
+    assert_eq!((verdict.entries, verdict.prize.as_deref()), (Some(2), Some("A mug")));
+}
+
+#[tokio::test]
+async fn a_refused_code_is_not_redeemed() {
+    let scene = Scene::new().await;
+    for (code, expected) in [
+        ("BADC0001", MessageKey::Invalid),
+        ("ELSE0001", MessageKey::Invalid),
+        ("USED0001", MessageKey::AlreadyUsed),
+        ("LIMT0001", MessageKey::EntryLimit),
+        ("BLOK0001", MessageKey::Blocked),
+    ] {
+        let verdict = scene.verdict(code, code).await;
+        assert_eq!((verdict.outcome, verdict.entries, verdict.prize), (expected, None, None), "{code}");
+    }
+    assert_eq!(scene.partner.redemptions(), HashMap::new());
+}
+
+#[tokio::test]
+async fn a_reply_that_is_not_as_agreed_is_no_answer() {
+    let scene = Scene::new().await;
+    for (code, expected) in [
+        ("HTML0001", NoAnswer::Unreadable(Unreadable::NotJson)),
+        ("TWOJ0001", NoAnswer::Unreadable(Unreadable::NotJson)),
+        ("HUGE0001", NoAnswer::TooLarge),
+        ("MOVE0001", NoAnswer::Redirected),
+        ("DEAD0001", NoAnswer::Status(503)),
+    ] {
+        assert_eq!(scene.no_answer(code, code).await, expected, "{code}");
+    }
+    for (code, expected, upstream) in [
+        ("STRG0001", "entries_unreadable", json!({ "code": 0, "message": "Accepted" })),
+        ("NEWC0001", "code_unknown", json!({ "code": 77, "message": "A new kind of answer" })),
+    ] {
+        let why = scene.no_answer(code, code).await;
+        assert_eq!((why.as_str(), why.upstream().map(shown)), (expected, Some(upstream)), "{code}");
+        assert!(!format!("{why:?}").contains("ccepted") && !format!("{why:?}").contains("kind"), "{why:?}");
+    }
+    assert_eq!(scene.partner.redemptions(), HashMap::new());
+}
+
+#[tokio::test]
+async fn a_lost_answer_is_had_by_asking_again() {
+    let scene = Scene::with(|options| options.slow_for = Duration::from_secs(60)).await;
+    let slow = scene.ask_within("a", "SLOW0001", Duration::from_millis(300)).await;
+    assert_eq!(slow, PartnerAnswer::NoAnswer(NoAnswer::Timeout));
+    assert_eq!(scene.no_answer("b", "GONE0001").await, NoAnswer::Broken);
+    for _ in 0..2 {
+        assert_eq!(scene.no_answer("c", "DOWN0001").await, NoAnswer::Status(503));
+    }
+    for (reference, code) in [("a", "SLOW0001"), ("b", "GONE0001"), ("c", "DOWN0001")] {
+        assert_eq!(scene.outcome(reference, code).await, MessageKey::Entered, "{code}");
+        assert_eq!(scene.partner.redeemed(reference), 1, "{code}");
+    }
+}
+
+#[tokio::test]
+async fn a_partner_can_answer_twice_differently() {
+    let scene = Scene::new().await;
+    assert_eq!(scene.outcome("a", "FLIP0001").await, MessageKey::Entered);
+    assert_eq!(scene.outcome("a", "FLIP0001").await, MessageKey::AlreadyUsed);
+    assert_eq!(scene.partner.redeemed("a"), 1);
+}
+
+#[tokio::test]
+async fn an_answer_that_drips_ends_at_the_limit() {
+    let scene = Scene::with(|options| options.drip_every = Duration::from_millis(20)).await;
+    let drip = scene.ask_within("a", "DRIP0001", Duration::from_millis(500)).await;
+    assert_eq!(drip, PartnerAnswer::NoAnswer(NoAnswer::Timeout));
+}
+
+#[tokio::test]
+async fn the_rules_limit_counts_too() {
+    let scene = Scene::with(|options| options.slow_for = Duration::from_secs(60)).await;
+    let mut rules = rules(&scene.partner.url());
+    rules.timeout_seconds = 1;
+    let answer = scene.client.ask(&rules, None, &question("a", "SLOW0001"), LONG).await;
+    assert_eq!(answer, PartnerAnswer::NoAnswer(NoAnswer::Timeout));
+}
+
+#[tokio::test]
+async fn only_who_knows_the_secret_is_answered() {
+    let secret = ("X-Key".to_owned(), "hush".to_owned());
+    let scene = Scene::with(|options| options.secret = Some(secret)).await;
+    assert_eq!(scene.no_answer("a", "OKAY0001").await, NoAnswer::Status(401));
+    let mut rules = rules(&scene.partner.url());
+    rules.secret = Some(PartnerSecret { header: "X-Key".to_owned(), name: "partners/demo".to_owned() });
+    let question = question("a", "OKAY0001");
+    let wrong = scene.client.ask(&rules, Some("hash"), &question, LONG).await;
+    assert_eq!(wrong, PartnerAnswer::NoAnswer(NoAnswer::Status(401)));
+    let none = scene.client.ask(&rules, None, &question, LONG).await;
+    assert_eq!(none, PartnerAnswer::NoAnswer(NoAnswer::Misconfigured));
+    assert_eq!(scene.partner.asked("a"), 0);
+    let right = scene.client.ask(&rules, Some("hush"), &question, LONG).await;
+    assert!(matches!(right, PartnerAnswer::Verdict(_)), "{right:?}");
+}
+
+#[tokio::test]
+async fn a_question_that_is_none_is_refused() {
+    let scene = Scene::new().await;
+    assert_eq!(scene.no_answer("", "OKAY0001").await, NoAnswer::Status(400));
+    let mut rules = rules(&scene.partner.url());
+    rules.body = None;
+    let answer = scene.client.ask(&rules, None, &question("a", "OKAY0001"), LONG).await;
+    assert_eq!(answer, PartnerAnswer::NoAnswer(NoAnswer::Status(400)));
+}
+
+#[test]
+fn every_case_has_letters_of_its_own() {
+    let prefixes: Vec<_> = CASES.iter().map(|case| case.prefix).collect();
+    let mut sorted = prefixes.clone();
+    sorted.sort_unstable();
+    sorted.dedup();
+    assert_eq!((sorted.len(), prefixes.iter().all(|prefix| prefix.len() == 4)), (prefixes.len(), true));
+}

@@ -1,0 +1,214 @@
+//! What a campaign file says about the partner that judges its codes: the `partner` block.
+
+use std::collections::{BTreeMap, HashMap};
+use std::ops::RangeInclusive;
+
+use common::domain::message::MessageKey;
+use common::domain::partner::pointer::{Pointer, ReplyPointers};
+use common::domain::partner::reply::MOST_CODE_CHARS;
+use common::domain::partner::template::{Placeholder, Template};
+use common::domain::partner::{Method, PartnerRules, PartnerSecret};
+use common::upstream::partner::endpoint::{Endpoint, header_name, header_value};
+
+use super::fields::{Field, Fields, closest, listed};
+
+/// Fields of the block.
+const FIELDS: [&str; 8] =
+    ["url", "method", "headers", "secret", "timeout_seconds", "body", "reply", "outcomes"];
+/// Fields that say where a reply's parts are.
+const REPLY_FIELDS: [&str; 4] = ["code", "message", "entries", "prize"];
+
+/// Characters of the URL.
+const URL_CHARS: RangeInclusive<usize> = 1..=1_000;
+/// Characters of a header's value.
+const VALUE_CHARS: RangeInclusive<usize> = 1..=1_000;
+/// Characters of a secret's name.
+const SECRET_NAME_CHARS: usize = 120;
+/// What a partner needs to know a request by.
+const MOST_HEADERS: usize = 20;
+/// More codes than any partner has.
+const MOST_OUTCOMES: usize = 200;
+
+/// Reads the block; `None` when something of it was noted that it cannot be without.
+pub(super) fn read(field: &Field<'_>) -> Option<PartnerRules> {
+    let fields = field.block(&FIELDS)?;
+    let url = fields.required("url", "https://partner.example/redeem").and_then(|field| url(&field));
+    let method = fields.get("method").and_then(|field| method(&field)).unwrap_or_default();
+    let headers = fields.get("headers").map(|field| headers(&field)).unwrap_or_default();
+    let secret = fields.get("secret").and_then(|field| secret(&field, &headers));
+    let most = PartnerRules::MOST_SECONDS;
+    let timeout_seconds = fields.get("timeout_seconds").and_then(|field| field.count(most)).unwrap_or(most);
+    let such_as = "{ reference: \"{{reference}}\", code: \"{{code}}\", phone: \"{{phone}}\" }";
+    let body = fields.required("body", such_as).and_then(|field| body(&field));
+    let reply = fields.required("reply", "{ code: /status }").and_then(|field| reply(&field));
+    let outcomes = fields.required("outcomes", "{ \"0\": entered, \"20\": invalid }");
+    let outcomes = outcomes.and_then(|field| outcomes_of(&field));
+    Some(PartnerRules {
+        url: url?,
+        method,
+        headers,
+        secret,
+        timeout_seconds,
+        body: Some(body?),
+        reply: reply?,
+        outcomes: outcomes?,
+    })
+}
+
+fn url(field: &Field<'_>) -> Option<String> {
+    let url = field.text(URL_CHARS)?;
+    let problem = if url.contains("{{") {
+        "must not hold placeholders; put them into `body`".to_owned()
+    } else {
+        match Endpoint::parse(url) {
+            Ok(endpoint) if endpoint.is_loopback() => return Some(url.to_owned()),
+            Ok(endpoint) if !endpoint.is_https() => {
+                "must begin with `https://`; only a partner on this machine can be asked over http".to_owned()
+            }
+            Ok(endpoint) if endpoint.is_forbidden() => {
+                "has an address that is not public; the service would refuse to go there".to_owned()
+            }
+            Ok(_) => return Some(url.to_owned()),
+            Err(error) => error.to_string(),
+        }
+    };
+    field.problem(problem);
+    None
+}
+
+fn method(field: &Field<'_>) -> Option<Method> {
+    field.parsed(|text| match text {
+        "POST" => Ok(Method::Post),
+        "PUT" => Ok(Method::Put),
+        "GET" => Ok(Method::Get),
+        _ => Err("must be `POST`, `PUT` or `GET`".to_owned()),
+    })
+}
+
+fn headers(field: &Field<'_>) -> BTreeMap<String, String> {
+    let entries = field.entries(MOST_HEADERS, "{ X-Client: chai-bora }").unwrap_or_default();
+    let mut spellings = HashMap::new();
+    let mut headers = BTreeMap::new();
+    for (name, field) in entries {
+        if let Err(error) = header_name(name) {
+            field.problem(error.to_string());
+        }
+        let spelling = *spellings.entry(name.to_ascii_lowercase()).or_insert(name);
+        if spelling != name {
+            field.problem(format!("is `{spelling}` again; capital letters make no other header"));
+        }
+        let Some(value) = field.text(VALUE_CHARS) else { continue };
+        if let Err(error) = header_value(value) {
+            field.problem(error.to_string());
+        }
+        headers.insert(name.to_owned(), value.to_owned());
+    }
+    headers
+}
+
+fn secret(field: &Field<'_>, headers: &BTreeMap<String, String>) -> Option<PartnerSecret> {
+    let fields = field.block(&["header", "name"])?;
+    let header = fields.required("header", "Authorization");
+    let header = header.and_then(|field| {
+        let name = field.parsed(|name| match header_name(name) {
+            Ok(_) => Ok(name.to_owned()),
+            Err(error) => Err(error.to_string()),
+        })?;
+        if headers.keys().any(|header| header.eq_ignore_ascii_case(&name)) {
+            field.problem("is in `headers` too; keep one of them");
+        }
+        Some(name)
+    });
+    let name = fields.required("name", "partners/chai-bora").and_then(|field| secret_name(&field));
+    Some(PartnerSecret { header: header?, name: name? })
+}
+
+fn secret_name(field: &Field<'_>) -> Option<String> {
+    let name = field.text(1..=SECRET_NAME_CHARS)?;
+    // What Secrets Manager takes.
+    if name.chars().all(|c| c.is_ascii_alphanumeric() || "/_+=.@-".contains(c)) {
+        return Some(name.to_owned());
+    }
+    field.problem(
+        "must be the name of a secret, of letters, digits and `/_+=.@-`, such as `partners/chai-bora`; never the \
+         secret itself",
+    );
+    None
+}
+
+fn body(field: &Field<'_>) -> Option<Template> {
+    let template = match Template::try_from(field.json()?) {
+        Ok(template) => template,
+        Err(error) => {
+            field.problem(error.to_string());
+            return None;
+        }
+    };
+    for needed in [Placeholder::Code, Placeholder::Reference] {
+        if !template.holds(needed) {
+            let why = match needed {
+                Placeholder::Reference => "; without it, asking twice could redeem twice",
+                Placeholder::Code | Placeholder::Phone | Placeholder::Campaign | Placeholder::Livemode => "",
+            };
+            field.problem(format!("must hold the placeholder `{}`{why}", needed.as_str()));
+        }
+    }
+    Some(template)
+}
+
+fn reply(field: &Field<'_>) -> Option<ReplyPointers> {
+    let fields = field.block(&REPLY_FIELDS)?;
+    let pointer = |field: &Field<'_>| {
+        field.parsed(|text| Pointer::try_from(text.to_owned()).map_err(|error| error.to_string()))
+    };
+    let code = fields.required("code", "/status").and_then(|field| pointer(&field));
+    let part = |name| fields.get(name).and_then(|field| pointer(&field));
+    let (message, entries, prize) = (part("message"), part("entries"), part("prize"));
+    Some(ReplyPointers { code: code?, message, entries, prize })
+}
+
+fn outcomes_of(field: &Field<'_>) -> Option<BTreeMap<String, MessageKey>> {
+    let such_as = "{ \"0\": entered, \"20\": invalid }";
+    let entries = field.entries(MOST_OUTCOMES, such_as)?;
+    let mut has_problem = false;
+    let mut outcomes = BTreeMap::new();
+    for (code, field) in entries {
+        if code.is_empty() || code.chars().count() > MOST_CODE_CHARS {
+            field.problem(format!("must be for a partner's code of 1 to {MOST_CODE_CHARS} characters"));
+        }
+        match field.parsed(outcome) {
+            Some(outcome) => {
+                outcomes.insert(code.to_owned(), outcome);
+            }
+            None => has_problem = true,
+        }
+    }
+    if !has_problem && !outcomes.values().any(|key| PartnerRules::accepts(*key)) {
+        field.problem("must hold a code that means `entered` or `instant_win`; without it nobody can enter");
+    }
+    Some(outcomes)
+}
+
+fn outcome(text: &str) -> Result<MessageKey, String> {
+    let all = MessageKey::ALL.iter().copied();
+    let names: Vec<&str> = all.filter(|key| PartnerRules::can_mean(*key)).map(|key| key.as_str()).collect();
+    match text.parse::<MessageKey>() {
+        Ok(key) if PartnerRules::can_mean(key) => Ok(key),
+        Ok(_) => Err(format!("cannot be what a partner decides; it can be {}", listed(&names))),
+        Err(_) => Err(match closest(text, &names) {
+            Some(closest) => format!("is not a message key; did you mean `{closest}`?"),
+            None => format!("is not a message key; it can be {}", listed(&names)),
+        }),
+    }
+}
+
+/// The block, as far as it goes with who checks codes.
+pub(super) fn read_for(checks_codes: bool, file: &Fields<'_>) -> Option<PartnerRules> {
+    let field = match checks_codes {
+        true => file.required("partner", "{ url: ..., body: ..., reply: ..., outcomes: ... }"),
+        false => file.get("partner").inspect(|field| {
+            field.problem("is here, but code.checked_by is not `partner`; make it so, or remove this");
+        }),
+    };
+    field.and_then(|field| read(&field))
+}

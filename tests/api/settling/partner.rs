@@ -1,0 +1,230 @@
+//! Codes that a partner judges: asked in the same request, settled always.
+
+use std::time::Duration;
+
+use futures_util::future::join_all;
+use local::partner::{Options, SimulatedPartner};
+use local::stack::{PARTNER_SECRET, PARTNER_SECRET_HEADER};
+use serde_json::{Value, json};
+use service_tests::campaign::{TestCampaign, body, fresh_key, phone};
+use service_tests::http::{Reply, Sending};
+use service_tests::partners::judged_by;
+use service_tests::receipts::{Settler, id_of};
+
+use super::{scene, standing};
+
+/// A partner that wants the secret that the stack knows.
+async fn partner() -> SimulatedPartner {
+    let secret = Some((PARTNER_SECRET_HEADER.to_owned(), PARTNER_SECRET.1.to_owned()));
+    SimulatedPartner::serve(Options { secret, ..Options::default() }).await.expect("it serves")
+}
+
+async fn judged() -> (SimulatedPartner, TestCampaign, Settler) {
+    let partner = partner().await;
+    let (campaign, settler) = scene(judged_by(partner.url())).await;
+    (partner, campaign, settler)
+}
+
+fn sending(campaign: &TestCampaign, phone: &str, code: &str) -> Sending {
+    campaign
+        .live("POST", "/api/v1/submissions")
+        .header("idempotency-key", fresh_key())
+        .json(&body(phone, code))
+}
+
+async fn submit(campaign: &TestCampaign, number: u32, code: &str) -> Reply {
+    let reply = sending(campaign, &phone(number), code).send().await;
+    assert_eq!(reply.status, 200, "{}", reply.text);
+    reply
+}
+
+#[tokio::test]
+async fn an_answer_in_time_decides_in_the_same_request() {
+    let (partner, campaign, _) = judged().await;
+    let cases = [
+        ("OKAY-1", json!(["accepted", "entered", 2, null])),
+        ("WINS-1", json!(["accepted", "instant_win", 1, "won"])),
+        ("BADC-1", json!(["rejected", "invalid", 0, null])),
+        ("USED-1", json!(["rejected", "already_used", 0, null])),
+        ("LIMT-1", json!(["rejected", "daily_limit", 0, null])),
+        ("BLOK-1", json!(["rejected", "blocked", 0, null])),
+    ];
+    for (number, (code, expected)) in (1..).zip(cases) {
+        let reply = submit(&campaign, number, code).await;
+        let prize = if reply.field("instant_win").is_string() { json!("won") } else { Value::Null };
+        let shown = json!([reply.field("state"), reply.field("message_key"), reply.field("entries"), prize]);
+        assert_eq!(
+            (shown[0].clone(), shown[1].clone(), shown[3].clone()),
+            (expected[0].clone(), expected[1].clone(), expected[3].clone()),
+            "{code}"
+        );
+        assert!(reply.field("upstream")["code"].is_number(), "{}", reply.text);
+        assert!(reply.field("upstream")["message"].is_string(), "{}", reply.text);
+        let redeemed = partner.redeemed(&id_of(&reply));
+        assert_eq!(redeemed, u32::from(expected[0] == "accepted"), "{code}");
+        let read = campaign.read(&campaign.live_key, &id_of(&reply)).await;
+        assert_eq!(read.field("upstream"), reply.field("upstream"), "{code}");
+    }
+}
+
+#[tokio::test]
+async fn whatever_is_no_answer_is_unknown_and_settled_later_or_never_refused() {
+    let (_, campaign, settler) = judged().await;
+    // Each in a campaign of its own scope would keep the breaker closed; here they share one.
+    let codes = ["HTML-1", "HUGE-1", "STRG-1", "NEWC-1"];
+    let mut open = Vec::new();
+    for (number, code) in (1..).zip(codes) {
+        let reply = submit(&campaign, number, code).await;
+        assert_eq!(
+            (reply.field("state"), reply.field("message_key"), reply.field("terminal")),
+            (json!("unknown"), json!("checking"), json!(false)),
+            "{code}"
+        );
+        open.push(reply);
+    }
+    assert!(
+        !open[3].field("upstream")["code"].is_null(),
+        "the partner's own code is shown: {}",
+        open[3].text
+    );
+    // A day later nobody has answered, and a person has to know.
+    for _ in 0..400 {
+        settler.settle_after(Duration::from_secs(60)).await;
+    }
+    assert_eq!(settler.settle_after(Duration::from_secs(1_000_000)).await, 0, "nothing more is asked");
+    for reply in &open {
+        assert_eq!(standing(&campaign, reply).await, json!(["unknown", null, "checking", 0]));
+    }
+}
+
+#[tokio::test]
+async fn a_partner_that_was_down_is_asked_again_until_it_answers() {
+    let (partner, campaign, settler) = judged().await;
+    let reply = submit(&campaign, 1, "DOWN-1").await;
+    assert_eq!(reply.field("state"), "unknown");
+    let again = submit(&campaign, 1, "DOWN-1").await;
+    assert_eq!((again.field("id"), again.field("replayed")), (reply.field("id"), json!(true)));
+    let held = submit(&campaign, 2, "DOWN-1").await;
+    assert_eq!(held.field("message_key"), "code_held");
+    for _ in 0..10 {
+        settler.settle_after(Duration::from_secs(1)).await;
+    }
+    let settled = standing(&campaign, &reply).await;
+    assert_eq!((&settled[0], &settled[2]), (&json!("accepted"), &json!("entered")));
+    assert_eq!(partner.redeemed(&id_of(&reply)), 1);
+    let used = submit(&campaign, 2, "DOWN-1").await;
+    assert_eq!(used.field("message_key"), "already_used");
+    assert_eq!(partner.asked(&id_of(&used)), 0, "what is known here is not asked there");
+}
+
+#[tokio::test]
+async fn an_answer_that_was_lost_redeems_once() {
+    let (partner, campaign, settler) = judged().await;
+    let reply = submit(&campaign, 1, "GONE-1").await;
+    assert_eq!(reply.field("state"), "unknown");
+    for _ in 0..10 {
+        settler.settle_after(Duration::from_secs(1)).await;
+    }
+    assert_eq!(standing(&campaign, &reply).await[0], "accepted");
+    assert_eq!((partner.redeemed(&id_of(&reply)), partner.asked(&id_of(&reply))), (1, 2));
+}
+
+#[tokio::test]
+async fn a_partner_that_is_down_is_left_in_peace_but_for_one_probe() {
+    let (partner, campaign, settler) = judged().await;
+    let mut open = Vec::new();
+    for number in 1..=20 {
+        open.push(submit(&campaign, number, &format!("DEAD-{number}")).await);
+    }
+    let asked = |open: &[Reply]| open.iter().map(|reply| partner.asked(&id_of(reply))).sum::<u32>();
+    assert_eq!(asked(&open), 5, "then the breaker opens");
+    // Its first wait of 15 s is over; of all that are due, one is let through.
+    campaign.service.clock.advance(Duration::from_secs(16));
+    let settlers: Vec<_> = (0..4).map(|_| Settler::of(&campaign.service)).collect();
+    join_all(settlers.iter().map(Settler::settle_due)).await;
+    assert_eq!(asked(&open), 6);
+    drop(settler);
+}
+
+#[tokio::test]
+async fn a_private_address_is_refused_where_only_public_ones_are_allowed() {
+    let (partner, campaign, _) = judged().await;
+    let reply = submit(&campaign, 1, "MOVE-1").await;
+    assert_eq!(reply.field("state"), "unknown", "a redirect is not followed");
+    assert_eq!(partner.asked(&id_of(&reply)), 1);
+}
+
+#[tokio::test]
+async fn tests_never_reach_the_partner() {
+    let (partner, campaign, _) = judged().await;
+    let real = campaign.submit(&phone(1), "OKAY-1").await;
+    assert_eq!(real.field("message_key"), "invalid");
+    let sentinel = campaign.submit(&phone(1), "TEST-0-VALID").await;
+    assert_eq!(sentinel.field("message_key"), "entered");
+    assert!(partner.redemptions().is_empty());
+    let check = campaign.check("OKAY-1").send().await;
+    assert_eq!((check.field("precheck"), check.field("message_key")), (json!("unsupported"), Value::Null));
+}
+
+#[tokio::test]
+async fn of_many_phones_with_one_code_one_is_asked_about_and_redeems() {
+    let (partner, campaign, _) = judged().await;
+    let replies = join_all((1..=30).map(|number| {
+        let campaign = campaign.clone();
+        async move { submit(&campaign, number, "OKAY-7").await }
+    }))
+    .await;
+    let entered: Vec<_> = replies.iter().filter(|reply| reply.field("message_key") == "entered").collect();
+    assert_eq!(entered.len(), 1);
+    assert_eq!(partner.redemptions().len(), 1);
+    for reply in &replies {
+        let key = reply.field("message_key");
+        assert!(["entered", "code_held", "already_used"].iter().any(|known| key == *known), "{key}");
+    }
+}
+
+#[tokio::test]
+async fn a_wrong_code_of_a_partner_counts_as_a_guess() {
+    let partner = partner().await;
+    let (campaign, _) = scene(|campaign| {
+        judged_by(partner.url())(campaign);
+        campaign.wrong_codes.count = 2;
+    })
+    .await;
+    for number in 1..=2 {
+        assert_eq!(submit(&campaign, 1, &format!("BADC-{number}")).await.field("message_key"), "invalid");
+    }
+    let third = submit(&campaign, 1, "OKAY-1").await;
+    assert_eq!(third.field("message_key"), "rate_limited");
+    assert!(partner.redemptions().is_empty());
+}
+
+#[tokio::test]
+async fn the_same_request_in_flight_is_told_to_wait_and_given_what_stands_after_ten_seconds() {
+    let secret = Some((PARTNER_SECRET_HEADER.to_owned(), PARTNER_SECRET.1.to_owned()));
+    let slow = Options { secret, slow_for: Duration::from_secs(3), ..Options::default() };
+    let partner = SimulatedPartner::serve(slow).await.expect("it serves");
+    let (campaign, _) = scene(judged_by(partner.url())).await;
+    let sending = sending(&campaign, &phone(1), "SLOW-1");
+    let first = tokio::spawn(sending.clone().send());
+    let busy = loop {
+        let reply = sending.clone().send().await;
+        // Before the first is written, the second may be the one that asks.
+        if reply.status == 409 {
+            break reply;
+        }
+        assert!(!first.is_finished(), "{}", reply.text);
+    };
+    assert_eq!(busy.error_code(), "idempotency_in_progress");
+    let wait: u64 = busy.header("retry-after").expect("a wait").parse().expect("seconds");
+    assert!((1..=10).contains(&wait), "{wait}");
+    campaign.service.clock.advance(Duration::from_secs(10));
+    let stored = sending.clone().send().await;
+    assert_eq!(
+        (stored.field("state"), stored.header("idempotent-replayed")),
+        (json!("pending"), Some("true"))
+    );
+    let answered = first.await.expect("it ends");
+    assert_eq!(answered.field("id"), stored.field("id"));
+    assert_eq!(answered.field("state"), "accepted");
+}

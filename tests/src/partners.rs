@@ -1,0 +1,55 @@
+//! Partners of a test's own: a simulated one, and campaigns whose codes it judges.
+
+use std::collections::BTreeMap;
+
+use common::domain::campaign::{Campaign, CodePolicy};
+use common::domain::message::MessageKey;
+use common::domain::partner::pointer::{Pointer, ReplyPointers};
+use common::domain::partner::template::Template;
+use common::domain::partner::{Method, PartnerRules, PartnerSecret};
+use local::stack::{PARTNER_SECRET, PARTNER_SECRET_HEADER};
+use serde_json::json;
+
+/// Makes a campaign one whose codes the partner at this URL judges.
+pub fn judged_by(url: String) -> impl FnOnce(&mut Campaign) {
+    |campaign| {
+        campaign.code = CodePolicy::Partner;
+        campaign.partner = Some(rules(url));
+    }
+}
+
+/// The rules of the simulated partner.
+pub fn rules(url: String) -> PartnerRules {
+    let pointer = |text: &str| Pointer::try_from(text.to_owned()).expect("a pointer");
+    let outcomes = [
+        ("0", MessageKey::Entered),
+        ("1", MessageKey::InstantWin),
+        ("20", MessageKey::Invalid),
+        ("21", MessageKey::AlreadyUsed),
+        ("22", MessageKey::DailyLimit),
+        ("23", MessageKey::Blocked),
+    ];
+    PartnerRules {
+        url,
+        method: Method::Post,
+        headers: BTreeMap::new(),
+        secret: Some(PartnerSecret {
+            header: PARTNER_SECRET_HEADER.to_owned(),
+            name: PARTNER_SECRET.0.to_owned(),
+        }),
+        timeout_seconds: 8,
+        body: Some(
+            Template::try_from(json!({
+                "reference": "{{reference}}", "code": "{{code}}", "phone": "{{phone}}",
+            }))
+            .expect("a template"),
+        ),
+        reply: ReplyPointers {
+            code: pointer("/status"),
+            message: Some(pointer("/text")),
+            entries: Some(pointer("/entries")),
+            prize: Some(pointer("/prize")),
+        },
+        outcomes: outcomes.map(|(code, key)| (code.to_owned(), key)).into(),
+    }
+}
