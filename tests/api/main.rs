@@ -2,6 +2,7 @@
 
 mod authentication;
 mod conventions;
+mod crowd;
 mod events;
 mod internal_errors;
 mod key_ceiling;

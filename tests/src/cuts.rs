@@ -1,4 +1,5 @@
-//! Proxies in front of everything that a process calls, which count its calls and cut one of them.
+//! Proxies in front of everything that a process calls, which count its calls and cut one of them, or a
+//! share of them.
 
 use std::net::Ipv4Addr;
 use std::sync::{Arc, Mutex};
@@ -15,6 +16,7 @@ use hyper_util::rt::TokioExecutor;
 use tokio::net::TcpListener;
 use tokio::sync::watch;
 
+use crate::random::Random;
 use crate::service::on_a_thread;
 
 /// More than any request or answer of ours.
@@ -29,10 +31,12 @@ pub enum How {
     DiesAfter,
     /// It arrives, and the answer is lost; the process goes on.
     AnswerLost,
+    /// It never arrives, and the process hears so and goes on.
+    Refused,
 }
 
 impl How {
-    /// Every way.
+    /// The ways that tell anything apart: one that is heard of is like an answer that is lost.
     pub const ALL: [Self; 3] = [Self::DiesBefore, Self::DiesAfter, Self::AnswerLost];
 }
 
@@ -50,6 +54,8 @@ struct Inner {
 struct Plan {
     seen: usize,
     cut: Option<(usize, How)>,
+    noise: Option<(Random, u32)>,
+    lost: usize,
 }
 
 #[derive(Clone)]
@@ -61,20 +67,33 @@ struct Proxied {
 impl Cuts {
     /// Cuts the call of this number, counted from 0 over all proxies.
     pub fn at(call: usize, how: How) -> Self {
-        let plan = Mutex::new(Plan { seen: 0, cut: Some((call, how)) });
+        let plan = Mutex::new(Plan { cut: Some((call, how)), ..Plan::default() });
         let client = Client::builder(TokioExecutor::new()).build_http();
         Self(Arc::new(Inner { client, plan, died: watch::Sender::new(false) }))
     }
 
     /// Cuts the call of this number from now on, counted anew.
     pub fn arm(&self, call: usize, how: How) {
-        *self.0.plan.lock().expect("not poisoned") = Plan { seen: 0, cut: Some((call, how)) };
+        *self.0.plan.lock().expect("not poisoned") = Plan { cut: Some((call, how)), ..Plan::default() };
         self.0.died.send_replace(false);
+    }
+
+    /// Cuts this many calls in a hundred from now on, by chance: half of them never arrive, of half the
+    /// answer is lost.
+    pub fn noise(&self, random: Random, percent: u32) {
+        self.0.plan.lock().expect("not poisoned").noise = Some((random, percent));
     }
 
     /// Cuts nothing from now on.
     pub fn disarm(&self) {
-        self.0.plan.lock().expect("not poisoned").cut = None;
+        let mut plan = self.0.plan.lock().expect("not poisoned");
+        (plan.cut, plan.noise) = (None, None);
+    }
+
+    /// How many calls came, and how many of them were cut by chance.
+    pub fn counts(&self) -> (usize, usize) {
+        let plan = self.0.plan.lock().expect("not poisoned");
+        (plan.seen, plan.lost)
     }
 
     /// A proxy in front of a server; the URL to use instead of its own.
@@ -109,7 +128,15 @@ impl Inner {
         let mut plan = self.plan.lock().expect("not poisoned");
         let number = plan.seen;
         plan.seen += 1;
-        let (_, how) = plan.cut.take_if(|(at, _)| *at == number)?;
+        if let Some((_, how)) = plan.cut.take_if(|(at, _)| *at == number) {
+            return Some(how);
+        }
+        let (random, percent) = plan.noise.as_mut()?;
+        if random.below(100) >= *percent {
+            return None;
+        }
+        let how = if random.below(2) == 0 { How::Refused } else { How::AnswerLost };
+        plan.lost += 1;
         Some(how)
     }
 
@@ -121,8 +148,10 @@ impl Inner {
 
 async fn forward(State(Proxied { inner, upstream }): State<Proxied>, request: Request) -> Response<Body> {
     let how = inner.next();
-    if how == Some(How::DiesBefore) {
-        inner.die().await;
+    match how {
+        Some(How::DiesBefore) => inner.die().await,
+        Some(How::Refused) => return failure(),
+        Some(How::DiesAfter | How::AnswerLost) | None => {}
     }
     let (parts, body) = request.into_parts();
     let body = to_bytes(body, MOST_BYTES).await.expect("the whole request");
@@ -133,17 +162,14 @@ async fn forward(State(Proxied { inner, upstream }): State<Proxied>, request: Re
         forwarded = forwarded.header(name, value);
     }
     let forwarded = forwarded.body(Full::new(body)).expect("a request");
-    let answer = inner.client.request(forwarded).await.expect("the server answers");
+    // A server that breaks off is a failure like any other.
+    let Ok(answer) = inner.client.request(forwarded).await else { return failure() };
     let (parts, body) = answer.into_parts();
-    let body = to_bytes(Body::new(body), MOST_BYTES).await.expect("the whole answer");
+    let Ok(body) = to_bytes(Body::new(body), MOST_BYTES).await else { return failure() };
     match how {
         None => {}
         Some(How::DiesBefore | How::DiesAfter) => inner.die().await,
-        Some(How::AnswerLost) => {
-            let mut lost = Response::new(Body::empty());
-            *lost.status_mut() = StatusCode::INTERNAL_SERVER_ERROR;
-            return lost;
-        }
+        Some(How::AnswerLost | How::Refused) => return failure(),
     }
     let mut response = Response::new(Body::from(body));
     *response.status_mut() = parts.status;
@@ -151,4 +177,10 @@ async fn forward(State(Proxied { inner, upstream }): State<Proxied>, request: Re
     response.headers_mut().remove("content-length");
     response.headers_mut().remove("transfer-encoding");
     response
+}
+
+fn failure() -> Response<Body> {
+    let mut failure = Response::new(Body::empty());
+    *failure.status_mut() = StatusCode::INTERNAL_SERVER_ERROR;
+    failure
 }

@@ -8,7 +8,7 @@ use common::domain::campaign::CodePolicy;
 use common::domain::entry::{CodeFinding, Decision, decide};
 use common::domain::ids::SubmissionId;
 use common::domain::message::MessageKey;
-use common::domain::partner::course::Pacing;
+use common::domain::partner::course::{Asked, Pacing};
 use common::domain::receipt::Receipt;
 use common::domain::receipt::photo::MAX_BYTES;
 use common::domain::receipt::{ReceiptState, Source as ReceiptSource};
@@ -114,7 +114,8 @@ impl Desk {
     /// Asks the partner about a submission just written, and writes down what follows. Whatever goes wrong
     /// here, the submission stands and is settled later.
     async fn ask_partner(&self, call: &Call, before: Submission) -> Result<Submission, Error> {
-        let asked = self.partners.ask(&before, &call.campaign, PARTNER_BUDGET, call.now).await?;
+        let asked = self.partners.ask(&before, &call.campaign, PARTNER_BUDGET, call.now).await;
+        let asked = asked.unwrap_or_else(|_| Asked::service_failed());
         let pacing = Pacing { now: call.later(), hasten: self.hasten, chance: entropy::fraction() };
         let Ok((after, wrong_code)) = asked.applied_to(&before, &call.campaign, pacing) else {
             return Ok(before);

@@ -142,7 +142,8 @@ impl Desk {
     /// Asks the partner again, and writes down what follows.
     async fn ask_partner(&self, before: &Submission, clock: &impl Fn() -> Moment) -> Result<Finding, Error> {
         let campaign = self.campaign(before).await?;
-        let asked = self.partners.ask(before, &campaign, LONGEST_QUESTION, clock()).await?;
+        let asked = self.partners.ask(before, &campaign, LONGEST_QUESTION, clock()).await;
+        let asked = asked.unwrap_or_else(|_| Asked::service_failed());
         let pacing = Pacing { now: clock(), hasten: self.hasten, chance: entropy::fraction() };
         let Ok((after, wrong_code)) = asked.applied_to(before, &campaign, pacing) else {
             return Ok("settled_before".into());

@@ -49,6 +49,11 @@ pub struct Pacing {
 }
 
 impl Asked {
+    /// Nobody was asked, because a part of the service failed: asked again like after a silence.
+    pub fn service_failed() -> Self {
+        Self::Silent { why: "service_failed", upstream: None }
+    }
+
     /// The submission after this, and whether its code was wrong.
     ///
     /// # Errors

@@ -9,7 +9,7 @@ use std::path::{Path, PathBuf};
 use common::clock::Clock;
 use common::config::{ConfigError, Env};
 use common::connection::Aws;
-use common::domain::campaign::Campaign;
+use common::domain::campaign::{Campaign, CodePolicy};
 use common::domain::scope::{CampaignSlug, Environment, Scope};
 use common::gate::DEFAULT_PER_MINUTE;
 use ops::codes::mint::{Order, mint};
@@ -159,7 +159,8 @@ async fn access(
 ) -> Result<Access, Failure> {
     let scope = Scope { campaign: campaign.slug.clone(), environment };
     let key = keys::issue(tables, &scope, Some("demo"), DEFAULT_PER_MINUTE, clock.now()).await?.key;
-    let codes = if campaign.needs_code() { minted(tables, &scope, None).await? } else { Vec::new() };
+    let codes =
+        if campaign.code == CodePolicy::Service { minted(tables, &scope, None).await? } else { Vec::new() };
     let prize_codes = if prize.is_some() { minted(tables, &scope, prize).await? } else { Vec::new() };
     Ok(Access { key, codes, prize_codes })
 }

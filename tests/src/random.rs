@@ -1,0 +1,30 @@
+//! Numbers by chance that are the same for the same seed: a failure can be played again.
+
+/// A small generator (SplitMix64).
+#[derive(Clone, Debug)]
+pub struct Random(u64);
+
+impl Random {
+    /// The generator of a seed.
+    pub fn new(seed: u64) -> Self {
+        Self(seed)
+    }
+
+    /// Another generator, for a part that runs by itself.
+    pub fn fork(&mut self) -> Self {
+        Self(self.next())
+    }
+
+    /// A number below this one.
+    pub fn below(&mut self, bound: u32) -> u32 {
+        u32::try_from(self.next() % u64::from(bound.max(1))).expect("below a u32")
+    }
+
+    fn next(&mut self) -> u64 {
+        self.0 = self.0.wrapping_add(0x9e37_79b9_7f4a_7c15);
+        let mut mixed = self.0;
+        mixed = (mixed ^ (mixed >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
+        mixed = (mixed ^ (mixed >> 27)).wrapping_mul(0x94d0_49bb_1331_11eb);
+        mixed ^ (mixed >> 31)
+    }
+}
