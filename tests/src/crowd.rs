@@ -60,7 +60,6 @@ struct Done {
     phone: String,
     code: String,
     id: String,
-    replayed: bool,
     took: Duration,
 }
 
@@ -159,7 +158,7 @@ impl Scene {
         }
         let reply = until_answered(campaign, "/api/v1/submissions", &request).await;
         let id = reply["id"].as_str().expect("an id").to_owned();
-        Done { kind, phone, code, id, replayed: reply["replayed"] == true, took: started.elapsed() }
+        Done { kind, phone, code, id, took: started.elapsed() }
     }
 
     /// Waits until everything is settled, and compares what is recorded with what was answered.
@@ -207,7 +206,6 @@ impl Scene {
             let now = seen.get(reference.as_str()).unwrap_or_else(|| panic!("{reference} is nobody's"));
             assert_eq!(now["state"], "accepted", "{reference}");
         }
-        assert!(done.iter().any(|one| one.replayed), "phones and codes met");
         outcomes
     }
 

@@ -35,6 +35,7 @@ async fn a_campaign_is_shown_in_the_words_of_its_file() {
             "wrong_codes": { "count": 10, "minutes": 60 },
             "messages": { "en": { "entered": "You are in!" }, "sw": {} },
             "receipt": null,
+            "partner": null,
             "status": "live",
             "codes": { "test": { "minted": 0, "imported": 0 }, "live": { "minted": 0, "imported": 0 } },
         })
