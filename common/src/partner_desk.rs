@@ -81,12 +81,13 @@ impl PartnerDesk {
         match self.partner.ask(rules, secret, &question, limit).await {
             PartnerAnswer::Verdict(verdict) => {
                 if after_failures {
-                    self.breakers.answered(scope).await?;
+                    // An answer counts whatever becomes of the breaker, which opens for the next one at worst.
+                    let _ = self.breakers.answered(scope).await;
                 }
                 Ok(Asked::Decided(verdict))
             }
             PartnerAnswer::NoAnswer(why) => {
-                self.breakers.failed(scope, now).await?;
+                let _ = self.breakers.failed(scope, now).await;
                 Ok(Asked::Silent { why: why.as_str(), upstream: why.upstream().cloned() })
             }
         }

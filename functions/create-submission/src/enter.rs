@@ -120,12 +120,15 @@ impl Desk {
         let Ok((after, wrong_code)) = asked.applied_to(&before, &call.campaign, pacing) else {
             return Ok(before);
         };
-        let settled = self.ledger.settle_counting(&before, &after, wrong_code, &call.campaign).await?;
-        if settled == Settled::Done {
-            return Ok(after);
+        match self.ledger.settle_counting(&before, &after, wrong_code, &call.campaign).await {
+            Ok(Settled::Done) => Ok(after),
+            // Somebody else was first: an operator.
+            Ok(Settled::Moved | Settled::PurchaseTaken | Settled::EntrantMoved) => {
+                self.submission(&call.scope, before.submission_id).await
+            }
+            // It stands as it was written, and is settled once this step is taken for lost.
+            Err(_) => Ok(before),
         }
-        // Somebody else was first: an operator.
-        self.submission(&call.scope, before.submission_id).await
     }
 
     /// Hints that a submission can be settled. Should that fail, the sweep finds it in the table.

@@ -1,7 +1,7 @@
 //! A partner outside that judges a campaign's codes: how it is asked, and how its replies are read.
 //!
 //! - [`template`]: what is sent to it
-//! - [`reply`]: what it says, and what of that counts; [`pointer`] finds it
+//! - [`reply`]: what it says, and what of that counts; [`mod@pointer`] finds it
 //!
 //! How requests are made is in [`crate::upstream::partner`].
 
