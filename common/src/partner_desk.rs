@@ -3,17 +3,18 @@
 use std::time::Duration;
 
 use aws_sdk_dynamodb::Client;
+use tokio::time::{Instant, timeout_at};
 
 use crate::config::{ConfigError, Env};
 use crate::connection::Aws;
 use crate::domain::campaign::Campaign;
 use crate::domain::moment::Moment;
-use crate::domain::partner::course::{Asked, question};
+use crate::domain::partner::course::{Asked, Silence, question};
 use crate::domain::submission::Submission;
 use crate::secrets::Secrets;
 use crate::store::StoreError;
 use crate::store::breakers::{Breakers, Passage};
-use crate::upstream::partner::answer::{NoAnswer, PartnerAnswer};
+use crate::upstream::partner::answer::{NoAnswer, PartnerAnswer, TellsOf};
 use crate::upstream::partner::client::{Addresses, Partner};
 
 /// The variable that lets partners be anywhere: `any`, on the local stack alone.
@@ -51,45 +52,58 @@ impl PartnerDesk {
     /// reference, so asking twice redeems once.
     ///
     /// # Errors
-    /// When a table does not answer.
+    /// When a table does not answer, or Secrets Manager, or not in time; the partner was not asked then.
     pub async fn ask(
         &self,
         submission: &Submission,
         campaign: &Campaign,
         limit: Duration,
-        now: Moment,
+        clock: impl Fn() -> Moment,
     ) -> Result<Asked, StoreError> {
         let scope = &submission.scope;
         let (Some(rules), Some(question)) = (&campaign.partner, question(submission)) else {
-            return Ok(Asked::Silent { why: NoAnswer::Misconfigured.as_str(), upstream: None });
+            return Ok(Asked::Silent(Silence::because(NoAnswer::Misconfigured.as_str())));
         };
-        let after_failures = match self.breakers.passage(scope, now).await? {
+        let deadline = Instant::now() + limit;
+        let preparing = async {
+            let passage = self.breakers.passage(scope, clock()).await?;
+            let secret = match &rules.secret {
+                Some(secret) => self.secrets.get(&secret.name, clock()).await?,
+                None => None,
+            };
+            Ok((passage, secret))
+        };
+        let in_time = timeout_at(deadline, preparing).await;
+        let late = |_| Err(StoreError::new("preparing a partner's question", "it took too long"));
+        let (passage, secret) = in_time.unwrap_or_else(late)?;
+        let pass = match passage {
             Passage::Closed { until } => return Ok(Asked::Spared(until)),
-            Passage::Free { after_failures } => after_failures,
-        };
-        let secret = match &rules.secret {
-            None => None,
-            Some(secret) => match self.secrets.get(&secret.name, now).await? {
-                Some(value) => Some(value),
-                None => {
-                    let why = NoAnswer::Misconfigured.as_str();
-                    return Ok(Asked::Silent { why, upstream: None });
-                }
-            },
+            Passage::Free(pass) => pass,
         };
         let secret = secret.as_ref().map(|value| value.as_str());
-        match self.partner.ask(rules, secret, &question, limit).await {
+        let left = deadline.saturating_duration_since(Instant::now());
+        let silent = match self.partner.ask(rules, secret, &question, left).await {
             PartnerAnswer::Verdict(verdict) => {
-                if after_failures {
-                    // An answer counts whatever becomes of the breaker, which opens for the next one at worst.
-                    let _ = self.breakers.answered(scope).await;
-                }
-                Ok(Asked::Decided(verdict))
+                // An answer counts whatever becomes of the breaker, which opens for the next one at worst.
+                let _ = self.breakers.answered(scope, pass).await;
+                return Ok(Asked::Decided(verdict));
             }
-            PartnerAnswer::NoAnswer(why) => {
-                let _ = self.breakers.failed(scope, now).await;
-                Ok(Asked::Silent { why: why.as_str(), upstream: why.upstream().cloned() })
+            PartnerAnswer::NoAnswer(why) => why,
+        };
+        let opened_breaker = match silent.tells_of() {
+            TellsOf::Partner => self.breakers.failed(scope, pass, clock()).await.unwrap_or(false),
+            TellsOf::Question => {
+                let _ = self.breakers.answered(scope, pass).await;
+                false
             }
-        }
+            TellsOf::Us => false,
+        };
+        Ok(Asked::Silent(Silence {
+            why: silent.as_str(),
+            upstream: silent.upstream().cloned(),
+            may_have_arrived: silent.may_have_arrived(),
+            needs_a_look: silent.tells_of() != TellsOf::Partner,
+            opened_breaker,
+        }))
     }
 }

@@ -4,6 +4,7 @@
 //! log without a call. It names the request, the campaign and what came of it; nothing personal, no
 //! code, no key.
 
+use std::collections::BTreeMap;
 use std::io::Write;
 
 use serde::Serialize;
@@ -45,6 +46,8 @@ pub struct RequestLine<'a> {
     pub status: u16,
     /// The error's code, or the message key of what happened to a consumer.
     pub outcome: Option<&'a str>,
+    /// What else there is to count.
+    pub figures: &'a [(&'static str, u64)],
     /// The causes of an internal error, outermost first.
     pub causes: &'a [String],
 }
@@ -91,6 +94,8 @@ struct Line<'a> {
     requests: u8,
     #[serde(rename = "Duration")]
     duration_ms: u128,
+    #[serde(flatten)]
+    figures: BTreeMap<&'static str, u64>,
     #[serde(rename = "_aws")]
     metrics: serde_json::Value,
 }
@@ -130,11 +135,6 @@ impl Telemetry {
 }
 
 fn work_metrics(line: &WorkLine<'_>) -> serde_json::Value {
-    let mut metrics = vec![
-        json!({ "Name": "Steps", "Unit": "Count" }),
-        json!({ "Name": "Duration", "Unit": "Milliseconds" }),
-    ];
-    metrics.extend(line.figures.iter().map(|(name, _)| json!({ "Name": name })));
     let mut text = json!({
         "timestamp": line.at.to_string(),
         "level": if line.causes.is_empty() { "INFO" } else { "ERROR" },
@@ -152,7 +152,7 @@ fn work_metrics(line: &WorkLine<'_>) -> serde_json::Value {
             "CloudWatchMetrics": [{
                 "Namespace": NAMESPACE,
                 "Dimensions": [["operation"], ["operation", "outcome"]],
-                "Metrics": metrics,
+                "Metrics": metrics("Steps", line.figures),
             }],
         },
     });
@@ -163,12 +163,22 @@ fn work_metrics(line: &WorkLine<'_>) -> serde_json::Value {
     text
 }
 
+/// What a line counts: itself, its duration and its figures.
+fn metrics(itself: &str, figures: &[(&str, u64)]) -> Vec<serde_json::Value> {
+    let mut metrics = vec![
+        json!({ "Name": itself, "Unit": "Count" }),
+        json!({ "Name": "Duration", "Unit": "Milliseconds" }),
+    ];
+    metrics.extend(figures.iter().map(|(name, _)| json!({ "Name": name })));
+    metrics
+}
+
 fn work_for_a_person(line: &WorkLine<'_>) -> String {
     let WorkLine { function, outcome, duration_ms, .. } = line;
     let scope =
         line.scope.map(|scope| format!(" {} {}", scope.campaign, scope.environment)).unwrap_or_default();
     let subject = line.subject.map(|subject| format!(" {subject}")).unwrap_or_default();
-    let figures: String = line.figures.iter().map(|(name, value)| format!(" {name}={value}")).collect();
+    let figures = figures_for_a_person(line.figures);
     let causes: String = line.causes.iter().map(|cause| format!("\n    {cause}")).collect();
     format!("--- {function}{scope} {outcome}{figures} {duration_ms} ms{subject}{causes}")
 }
@@ -191,15 +201,13 @@ fn embedded_metrics<'a>(line: &RequestLine<'a>) -> Line<'a> {
         causes: line.causes,
         requests: 1,
         duration_ms: line.duration_ms,
+        figures: line.figures.iter().copied().collect(),
         metrics: json!({
             "Timestamp": line.at.as_millis(),
             "CloudWatchMetrics": [{
                 "Namespace": NAMESPACE,
                 "Dimensions": [["operation"], by_outcome],
-                "Metrics": [
-                    { "Name": "Requests", "Unit": "Count" },
-                    { "Name": "Duration", "Unit": "Milliseconds" },
-                ],
+                "Metrics": metrics("Requests", line.figures),
             }],
         }),
     }
@@ -211,7 +219,12 @@ fn for_a_person(line: &RequestLine<'_>) -> String {
         line.scope.map(|scope| format!(" {} {}", scope.campaign, scope.environment)).unwrap_or_default();
     let outcome = line.outcome.map(|outcome| format!(" {outcome}")).unwrap_or_default();
     let causes: String = line.causes.iter().map(|cause| format!("\n    {cause}")).collect();
-    format!("{status} {operation}{scope}{outcome} {duration_ms} ms {request_id}{causes}")
+    let figures = figures_for_a_person(line.figures);
+    format!("{status} {operation}{scope}{outcome}{figures} {duration_ms} ms {request_id}{causes}")
+}
+
+fn figures_for_a_person(figures: &[(&str, u64)]) -> String {
+    figures.iter().map(|(name, value)| format!(" {name}={value}")).collect()
 }
 
 /// An error's causes as lines, outermost first.
@@ -256,6 +269,7 @@ mod tests {
             key_id: Some("abc"),
             status: 200,
             outcome: Some("entered"),
+            figures: &[("BreakerOpened", 1)],
             causes: &[],
         };
         let text = serde_json::to_value(embedded_metrics(&line)).expect("JSON");
@@ -265,7 +279,7 @@ mod tests {
                 "timestamp": "2025-12-31T21:00:00.007Z", "level": "INFO", "message": "request",
                 "request_id": "r-1", "operation": "create-submission", "campaign": "demo",
                 "environment": "live", "key_id": "abc", "status": 200, "outcome": "entered",
-                "Requests": 1, "Duration": 4,
+                "Requests": 1, "Duration": 4, "BreakerOpened": 1,
                 "_aws": {
                     "Timestamp": 1_767_214_800_007_i64,
                     "CloudWatchMetrics": [{
@@ -274,6 +288,7 @@ mod tests {
                         "Metrics": [
                             { "Name": "Requests", "Unit": "Count" },
                             { "Name": "Duration", "Unit": "Milliseconds" },
+                            { "Name": "BreakerOpened" },
                         ],
                     }],
                 },

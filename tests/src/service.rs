@@ -8,9 +8,10 @@ use common::clock::Clock;
 use common::config::Env;
 use common::connection::Aws;
 use common::domain::moment::Moment;
+use common::domain::scope::Scope;
 use common::store::api_keys::ApiKeys;
 use common::store::campaigns::Campaigns;
-use common::store::codes::Codes;
+use common::store::codes::{Claim, CodeName, Codes};
 use common::store::entrants::Entrants;
 use local::stack::{Options, Stack};
 
@@ -61,6 +62,23 @@ impl Service {
     /// A stack of its own whose clock stands still at [`NOON`] until it is moved.
     pub fn at_noon() -> Self {
         Self::with_clock(Clock::manual(NOON))
+    }
+}
+
+impl Service {
+    /// Every code of a scope that somebody holds or redeemed, read from the whole table.
+    pub async fn claims(&self, scope: &Scope) -> Vec<Claim> {
+        let client = Aws::of_function(&self.env).expect("the stack sets every variable").dynamodb();
+        let table = self.env.required("CODES_TABLE").expect("the stack sets it");
+        let pages = client.scan().table_name(table).consistent_read(true).into_paginator().items().send();
+        let items = pages.collect::<Result<Vec<_>, _>>().await.expect("the table");
+        let names = items.iter().filter_map(|item| CodeName::of_key(scope, item.get("code")?.as_s().ok()?));
+        let mut claims = Vec::new();
+        for name in names {
+            let record = self.tables.codes.get(scope, &name).await.expect("the table");
+            claims.extend(record.and_then(|record| record.claim));
+        }
+        claims
     }
 }
 

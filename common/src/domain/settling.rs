@@ -22,6 +22,9 @@ pub struct Settling {
     pub counterpart: Counterpart,
     /// How often a partner was asked and gave no answer.
     pub asked: u32,
+    /// One of these questions may have reached the partner, which may have redeemed the code.
+    #[serde(default)]
+    pub may_have_arrived: bool,
     /// What the tax authority has said so far instead of giving the record.
     pub tally: Tally,
     /// The instant prize of the code that the submission holds.
@@ -114,6 +117,7 @@ impl Settling {
             unfinished: 0,
             counterpart: Counterpart::TaxAuthority,
             asked: 0,
+            may_have_arrived: false,
             tally,
             prize,
             surprise: None,
@@ -141,6 +145,11 @@ impl Settling {
         }
         let unfinished = self.unfinished + 1;
         Begin::Go(Self { unfinished, next_step_at: now.after(LONGEST_STEP), ..self.clone() })
+    }
+
+    /// Whether the step that is begun is the first that can have reached anybody.
+    pub fn is_first_question(&self) -> bool {
+        self.asked == 0 && self.unfinished == 1 && !self.may_have_arrived
     }
 
     /// The plan for one more step, this much later.

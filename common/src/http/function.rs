@@ -245,6 +245,7 @@ impl Frame {
             key_id: admitted.map(|admitted| admitted.key_id.as_str()),
             status: reply.status.as_u16(),
             outcome: reply.outcome,
+            figures: &reply.figures,
             causes: &causes,
         });
         reply.into_event(request_id)

@@ -20,6 +20,8 @@ pub struct Reply {
     pub body: String,
     /// The message key of what happened to a consumer, for the log.
     pub outcome: Option<&'static str>,
+    /// What there is to count besides, for the log: names and numbers.
+    pub figures: Vec<(&'static str, u64)>,
 }
 
 /// Set on a reply that is the stored result of an earlier request with the same key and body.
@@ -46,7 +48,7 @@ impl Reply {
 
     fn json(status: StatusCode, body: String) -> Self {
         let headers = BTreeMap::from([("content-type", "application/json".to_owned())]);
-        Self { status, headers, body, outcome: None }
+        Self { status, headers, body, outcome: None, figures: Vec::new() }
     }
 
     /// Says that this is the stored result of an earlier request.
@@ -60,6 +62,13 @@ impl Reply {
     #[must_use]
     pub fn with_outcome(mut self, outcome: &'static str) -> Self {
         self.outcome = Some(outcome);
+        self
+    }
+
+    /// Notes what there is to count besides.
+    #[must_use]
+    pub fn with_figures(mut self, figures: Vec<(&'static str, u64)>) -> Self {
+        self.figures = figures;
         self
     }
 

@@ -4,17 +4,19 @@
 use std::time::Duration;
 
 use aws_sdk_dynamodb::Client;
+use aws_sdk_dynamodb::error::ProvideErrorMetadata;
 use aws_sdk_dynamodb::types::ReturnValue;
 
 use super::rate_limits::{EXPIRY, KEY, VARIABLE};
 use super::{StoreError, made, number, read_number, text};
-use crate::config::{ConfigError, Env};
+use crate::config::{self, ConfigError, Env};
 use crate::domain::moment::Moment;
 use crate::domain::scope::Scope;
+use crate::domain::settling::Hasten;
 
 /// Failures in a row that open a breaker.
 const MOST_FAILURES: u32 = 5;
-/// How long it is open the first time; each further failure doubles it.
+/// How long it is open the first time; each probe that fails doubles it.
 const FIRST_WAIT: Duration = Duration::from_secs(15);
 /// No longer than this.
 const LONGEST_WAIT: Duration = Duration::from_secs(10 * 60);
@@ -26,11 +28,8 @@ const MEMORY: Duration = Duration::from_secs(24 * 60 * 60);
 /// Whether a partner may be asked.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Passage {
-    /// It may.
-    Free {
-        /// It failed before, so that an answer is worth recording.
-        after_failures: bool,
-    },
+    /// It may; what comes of it is told with the pass.
+    Free(Pass),
     /// Not before this.
     Closed {
         /// When the next probe is let through, unless somebody else is first.
@@ -38,20 +37,30 @@ pub enum Passage {
     },
 }
 
+/// Leave to ask a partner once.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Pass {
+    /// Failures in a row that were known when it was given.
+    failures: u32,
+    /// The lease of a probe; none while the breaker is closed.
+    probing_until: Option<Moment>,
+}
+
 /// The breakers.
 #[derive(Clone, Debug)]
 pub struct Breakers {
     client: Client,
     table: String,
+    hasten: Hasten,
 }
 
 impl Breakers {
     /// The table that the environment names.
     ///
     /// # Errors
-    /// Names the missing variable.
+    /// Names the variable that is missing or malformed.
     pub fn from_env(env: &Env, client: &Client) -> Result<Self, ConfigError> {
-        Ok(Self { client: client.clone(), table: env.required(VARIABLE)? })
+        Ok(Self { client: client.clone(), table: env.required(VARIABLE)?, hasten: config::hasten(env)? })
     }
 
     /// Whether the partner of a scope may be asked now. Of many who ask while the breaker is open and its
@@ -76,7 +85,7 @@ impl Breakers {
         let failures = reply.item.as_ref().and_then(|item| read_number::<u32>(item, "failures")).unwrap_or(0);
         let open_until = reply.item.as_ref().and_then(|item| read_number::<i64>(item, "open_until"));
         let Some(open_until) = open_until.filter(|_| failures >= MOST_FAILURES) else {
-            return Ok(Passage::Free { after_failures: failures > 0 });
+            return Ok(Passage::Free(Pass { failures, probing_until: None }));
         };
         let until = Moment::from_millis(open_until);
         if now < until {
@@ -96,54 +105,59 @@ impl Breakers {
             .await;
         let first = made(sent, "letting a probe through")?;
         Ok(if first {
-            Passage::Free { after_failures: true }
+            Passage::Free(Pass { failures, probing_until: Some(probed_until) })
         } else {
             Passage::Closed { until: probed_until }
         })
     }
 
-    /// Counts one more failure; the breaker opens, or stays open for longer, when there are enough. Says
-    /// whether this one opened it.
+    /// Counts a failure, and says whether it opened the breaker. Of failures that come at once, those
+    /// beyond the one that opens it change nothing; once it is open, only a probe makes it longer.
     ///
     /// # Errors
     /// When the table does not answer.
-    pub async fn failed(&self, scope: &Scope, now: Moment) -> Result<bool, StoreError> {
-        const ACTION: &str = "counting a failure";
-        let reply = self
+    pub async fn failed(&self, scope: &Scope, pass: Pass, now: Moment) -> Result<bool, StoreError> {
+        let probes = pass.failures.saturating_sub(MOST_FAILURES - 1);
+        let wait = match pass.probing_until {
+            Some(_) => FIRST_WAIT.saturating_mul(2u32.saturating_pow(probes)).min(LONGEST_WAIT),
+            None => FIRST_WAIT,
+        };
+        let count = self
             .client
             .update_item()
             .table_name(&self.table)
             .key(KEY, text(key(scope)))
-            .update_expression("ADD failures :one SET #expiry = :expiry")
+            .update_expression("ADD failures :one SET open_until = :until, #expiry = :expiry")
             .expression_attribute_names("#expiry", EXPIRY)
             .expression_attribute_values(":one", number(1))
+            .expression_attribute_values(":until", number(now.after(self.hasten.apply(wait)).as_millis()))
             .expression_attribute_values(":expiry", number(now.after(MEMORY).as_seconds()))
-            .return_values(ReturnValue::AllNew)
-            .send()
-            .await
-            .map_err(StoreError::during(ACTION))?;
-        let failures = reply.attributes.as_ref().and_then(|item| read_number::<u32>(item, "failures"));
-        let Some(beyond) = failures.and_then(|failures| failures.checked_sub(MOST_FAILURES)) else {
-            return Ok(false);
+            .return_values(ReturnValue::AllNew);
+        let count = match pass.probing_until {
+            // A probe whose lease is over speaks for nobody any more.
+            Some(lease) => count
+                .condition_expression("open_until = :lease")
+                .expression_attribute_values(":lease", number(lease.as_millis())),
+            None => count
+                .condition_expression("attribute_not_exists(failures) OR failures < :most")
+                .expression_attribute_values(":most", number(MOST_FAILURES)),
         };
-        let wait = FIRST_WAIT.saturating_mul(2u32.saturating_pow(beyond)).min(LONGEST_WAIT);
-        self.client
-            .update_item()
-            .table_name(&self.table)
-            .key(KEY, text(key(scope)))
-            .update_expression("SET open_until = :until")
-            .expression_attribute_values(":until", number(now.after(wait).as_millis()))
-            .send()
-            .await
-            .map_err(StoreError::during(ACTION))?;
-        Ok(beyond == 0)
+        let failures = match count.send().await {
+            Ok(reply) => reply.attributes.and_then(|item| read_number::<u32>(&item, "failures")),
+            Err(error) if error.code() == Some("ConditionalCheckFailedException") => None,
+            Err(error) => return Err(StoreError::new("counting a failure", error)),
+        };
+        Ok(pass.probing_until.is_none() && failures == Some(MOST_FAILURES))
     }
 
-    /// Closes a breaker: the partner answered.
+    /// The partner answered: its failures are forgotten, and the breaker closes.
     ///
     /// # Errors
     /// When the table does not answer.
-    pub async fn answered(&self, scope: &Scope) -> Result<(), StoreError> {
+    pub async fn answered(&self, scope: &Scope, pass: Pass) -> Result<(), StoreError> {
+        if pass.failures == 0 {
+            return Ok(());
+        }
         let delete = self.client.delete_item().table_name(&self.table).key(KEY, text(key(scope)));
         delete.send().await.map(drop).map_err(StoreError::during("closing a breaker"))
     }

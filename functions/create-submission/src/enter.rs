@@ -8,7 +8,7 @@ use common::domain::campaign::CodePolicy;
 use common::domain::entry::{CodeFinding, Decision, decide};
 use common::domain::ids::SubmissionId;
 use common::domain::message::MessageKey;
-use common::domain::partner::course::{Asked, Pacing};
+use common::domain::partner::course::{Asked, Pacing, SERVICE_FAILED, Silence};
 use common::domain::receipt::Receipt;
 use common::domain::receipt::photo::MAX_BYTES;
 use common::domain::receipt::{ReceiptState, Source as ReceiptSource};
@@ -35,8 +35,10 @@ const MOST_ROUNDS: u32 = 24;
 const BUDGET: Duration = Duration::from_secs(10);
 /// What a caller is told to wait when the same request is being worked on elsewhere.
 const IN_PROGRESS_WAIT: Duration = Duration::from_secs(1);
-/// All that asking a partner may take; what is left of the ten seconds is for writing.
+/// All that asking a partner may take.
 const PARTNER_BUDGET: Duration = Duration::from_secs(8);
+/// Kept of the ten seconds for writing down what the partner said.
+const WRITING: Duration = Duration::from_secs(1);
 /// No message can be delayed for longer; the sweep finds what is due later.
 const LONGEST_DELAY: Duration = Duration::from_secs(15 * 60);
 /// Longer than this a caller does not wait for a hint to be sent: it is only a hint.
@@ -61,6 +63,8 @@ pub(crate) struct Answer {
     pub(crate) replayed: bool,
     /// The request's Idempotency-Key led to it before.
     pub(crate) idempotent_replay: bool,
+    /// What there is to count besides.
+    pub(crate) figures: Vec<(&'static str, u64)>,
 }
 
 /// How far the tables have been asked.
@@ -105,7 +109,7 @@ impl Desk {
         let asks =
             answer.submission.settling.as_ref().is_some_and(|settling| settling.is_under_way(call.now));
         if asks {
-            answer.submission = self.ask_partner(call, answer.submission).await?;
+            answer.submission = self.ask_partner(call, answer.submission, &mut answer.figures).await?;
         }
         self.hint(&answer.submission, call).await;
         Ok(answer)
@@ -113,11 +117,20 @@ impl Desk {
 
     /// Asks the partner about a submission just written, and writes down what follows. Whatever goes wrong
     /// here, the submission stands and is settled later.
-    async fn ask_partner(&self, call: &Call, before: Submission) -> Result<Submission, Error> {
-        let asked = self.partners.ask(&before, &call.campaign, PARTNER_BUDGET, call.now).await;
-        let asked = asked.unwrap_or_else(|_| Asked::service_failed());
+    async fn ask_partner(
+        &self,
+        call: &Call,
+        before: Submission,
+        figures: &mut Vec<(&'static str, u64)>,
+    ) -> Result<Submission, Error> {
+        let spent = call.later().since(call.now);
+        let limit = PARTNER_BUDGET.min(BUDGET.saturating_sub(spent).saturating_sub(WRITING));
+        let asked = self.partners.ask(&before, &call.campaign, limit, || call.later()).await;
+        let asked = asked.unwrap_or_else(|_| Asked::Silent(Silence::because(SERVICE_FAILED)));
+        figures.extend(asked.figures());
         let pacing = Pacing { now: call.later(), hasten: self.hasten, chance: entropy::fraction() };
-        let Ok((after, wrong_code)) = asked.applied_to(&before, &call.campaign, pacing) else {
+        let entries = call.campaign.entries_per_submission;
+        let Ok((after, wrong_code)) = asked.applied_to(&before, entries, pacing) else {
             return Ok(before);
         };
         match self.ledger.settle_counting(&before, &after, wrong_code, &call.campaign).await {
@@ -194,7 +207,12 @@ impl Desk {
                     match self.ledger.remember_replay(entry, earlier, call.now).await? {
                         None => {
                             let submission = self.submission(&call.scope, earlier).await?;
-                            return Ok(Answer { submission, replayed: true, idempotent_replay: false });
+                            return Ok(Answer {
+                                submission,
+                                replayed: true,
+                                idempotent_replay: false,
+                                figures: Vec::new(),
+                            });
                         }
                         Some(request) => return self.answer_again(call, wish, request).await,
                     }
@@ -224,7 +242,14 @@ impl Desk {
                 }
             };
             match written {
-                Written::Done => return Ok(Answer { submission, replayed: false, idempotent_replay: false }),
+                Written::Done => {
+                    return Ok(Answer {
+                        submission,
+                        replayed: false,
+                        idempotent_replay: false,
+                        figures: Vec::new(),
+                    });
+                }
                 Written::Refused(now_known) => {
                     known = *now_known;
                     receipt = known.receipt.take().or(receipt);
@@ -323,7 +348,7 @@ impl Desk {
             // The first try is with the partner; once its time is up, the submission is given as it stands.
             return Err(Error::from(ErrorCode::IdempotencyInProgress).with_retry_after(BUDGET - age));
         }
-        Ok(Answer { submission, replayed: request.replayed, idempotent_replay: true })
+        Ok(Answer { submission, replayed: request.replayed, idempotent_replay: true, figures: Vec::new() })
     }
 
     /// A submission that another record speaks of; they are written together, so it is there.

@@ -13,11 +13,11 @@ use common::connection::Aws;
 use common::domain::campaign::Campaign;
 use common::domain::message::MessageKey;
 use common::domain::moment::Moment;
-use common::domain::partner::course::{Asked, Pacing};
+use common::domain::partner::course::{Asked, Pacing, SERVICE_FAILED, Silence};
 use common::domain::receipt::payload::{ReceiptClaim, VerificationCode};
 use common::domain::receipt::{Evidence, Receipt};
 use common::domain::scope::Environment;
-use common::domain::settling::{Begin, Counterpart, Hasten, LONGEST_STEP, SLOW, Settling, Surprise, Turn};
+use common::domain::settling::{Begin, Counterpart, Hasten, LONGEST_STEP, Settling, Surprise, Turn};
 use common::domain::submission::Submission;
 use common::entropy;
 use common::error::Error;
@@ -40,6 +40,10 @@ pub const PHOTO_READER: &str = "PHOTO_READER";
 const LONGEST_LEARNING: Duration = LONGEST_STEP.saturating_sub(Duration::from_secs(15));
 /// All that asking a partner may take.
 const LONGEST_QUESTION: Duration = Duration::from_secs(8);
+/// Between two sweeps, which find whatever is due later.
+const SWEEP_EVERY: Duration = Duration::from_secs(60);
+/// Why a step is given up that was begun again and again.
+const NEVER_FINISHED: &str = "step_never_finished";
 /// Tries to write a conclusion while the phone's wrong codes change.
 const MOST_TRIES: u32 = 10;
 
@@ -52,7 +56,8 @@ pub(crate) struct Desk {
     authority: TaxAuthority,
     partners: PartnerDesk,
     pace: Pace,
-    queue: SettleQueue,
+    tax_queue: SettleQueue,
+    partner_queue: SettleQueue,
     hasten: Hasten,
 }
 
@@ -76,7 +81,8 @@ impl Desk {
             authority,
             partners: PartnerDesk::from_env(env, aws, dynamodb)?,
             pace: Pace::new(hasten.apply(GAP)),
-            queue: SettleQueue::of(Counterpart::TaxAuthority, env, aws)?,
+            tax_queue: SettleQueue::of(Counterpart::TaxAuthority, env, aws)?,
+            partner_queue: SettleQueue::of(Counterpart::Partner, env, aws)?,
             hasten,
         })
     }
@@ -92,6 +98,11 @@ impl Desk {
         let now = clock();
         let settling = match settling.begin(now) {
             Begin::NotDue => return Ok("not_due".into()),
+            Begin::GiveUp if submission.partner_code.is_some() => {
+                // Asking kills nobody, so these were failures: it goes on like after a silence.
+                let asked = Asked::Silent(Silence::because(NEVER_FINISHED));
+                return self.after_asking(&submission, &asked, None, now).await;
+            }
             Begin::GiveUp => {
                 let before = settling.surprise.as_ref().map(|surprise| surprise.what.as_str());
                 let surprise = Surprise {
@@ -101,7 +112,7 @@ impl Desk {
                     ),
                     excerpt: settling.surprise.as_ref().and_then(|surprise| surprise.excerpt.clone()),
                 };
-                let unfinished = Some("step_never_finished");
+                let unfinished = Some(NEVER_FINISHED);
                 let given_up = Conclusion {
                     reason: unfinished,
                     surprise: Some(surprise),
@@ -120,7 +131,16 @@ impl Desk {
             }
         }
         if begun.partner_code.is_some() {
-            return self.ask_partner(&begun, &clock).await;
+            return match self.ask_partner(&begun, &settling, &clock).await {
+                // Should writing fail, the step is taken for lost, and remembered as one that may have arrived.
+                Ok((asked, campaign)) => self.after_asking(&begun, &asked, Some(&campaign), clock()).await,
+                Err(error) => {
+                    // Nobody was asked. The step has ended, though badly, and goes on like after a silence.
+                    let asked = Asked::Silent(Silence::because(SERVICE_FAILED));
+                    self.after_asking(&begun, &asked, None, clock()).await?;
+                    Err(error)
+                }
+            };
         }
         let learning = tokio::time::timeout(LONGEST_LEARNING, self.learn(&begun, &clock)).await;
         match learning.unwrap_or_else(|_| Err(Error::internal("a step took too long"))) {
@@ -139,17 +159,49 @@ impl Desk {
         campaign.ok_or_else(|| Error::internal("the campaign is not there"))
     }
 
-    /// Asks the partner again, and writes down what follows.
-    async fn ask_partner(&self, before: &Submission, clock: &impl Fn() -> Moment) -> Result<Finding, Error> {
-        let campaign = self.campaign(before).await?;
-        let asked = self.partners.ask(before, &campaign, LONGEST_QUESTION, clock()).await;
-        let asked = asked.unwrap_or_else(|_| Asked::service_failed());
-        let pacing = Pacing { now: clock(), hasten: self.hasten, chance: entropy::fraction() };
-        let Ok((after, wrong_code)) = asked.applied_to(before, &campaign, pacing) else {
+    /// Asks the partner, unless the phone has made too many guesses since. Should it fail, the partner was
+    /// not asked.
+    async fn ask_partner(
+        &self,
+        begun: &Submission,
+        settling: &Settling,
+        clock: &impl Fn() -> Moment,
+    ) -> Result<(Asked, Campaign), Error> {
+        let campaign = self.campaign(begun).await?;
+        if settling.is_first_question() {
+            let Submission { scope, phone, day, .. } = begun;
+            let entrant = self.ledger.entrants().get(scope, phone, day).await?;
+            if entrant.barred(clock()) == Some(MessageKey::RateLimited) {
+                // Else many submissions made while the partner is spared would be as many guesses.
+                return Ok((Asked::Barred(MessageKey::RateLimited), campaign));
+            }
+        }
+        let asked = self.partners.ask(begun, &campaign, LONGEST_QUESTION, clock).await?;
+        Ok((asked, campaign))
+    }
+
+    /// Writes down what follows from asking a partner, or from not having been able to.
+    async fn after_asking(
+        &self,
+        before: &Submission,
+        asked: &Asked,
+        campaign: Option<&Campaign>,
+        now: Moment,
+    ) -> Result<Finding, Error> {
+        let pacing = Pacing { now, hasten: self.hasten, chance: entropy::fraction() };
+        let entries = campaign.map_or(0, |campaign| campaign.entries_per_submission);
+        let Ok((after, wrong_code)) = asked.applied_to(before, entries, pacing) else {
             return Ok("settled_before".into());
         };
-        match self.ledger.settle_counting(before, &after, wrong_code, &campaign).await? {
-            Settled::Done => Ok(finding(&asked, &after)),
+        let settled = match campaign.filter(|_| wrong_code) {
+            Some(campaign) => self.ledger.settle_counting(before, &after, true, campaign).await?,
+            None => self.ledger.settle(before, &after, None).await?,
+        };
+        match settled {
+            Settled::Done => {
+                self.hint_soon(&after, now).await;
+                Ok(finding(asked, &after))
+            }
             Settled::Moved | Settled::PurchaseTaken | Settled::EntrantMoved => {
                 Ok("settled_by_another".into())
             }
@@ -257,13 +309,16 @@ impl Desk {
 
     /// Hints at a next step that is so soon that the sweep would be late.
     async fn hint_soon(&self, submission: &Submission, now: Moment) {
-        let planned = submission.settling.as_ref().and_then(Settling::planned_for);
-        let Some(wait) = planned.map(|planned| planned.since(now)).filter(|wait| *wait <= SLOW) else {
-            return;
+        let Some(settling) = &submission.settling else { return };
+        let wait = settling.planned_for().map(|planned| planned.since(now));
+        let Some(wait) = wait.filter(|wait| *wait <= self.hasten.apply(SWEEP_EVERY)) else { return };
+        let queue = match settling.counterpart {
+            Counterpart::TaxAuthority => &self.tax_queue,
+            Counterpart::Partner => &self.partner_queue,
         };
         let hint = Hint { scope: submission.scope.clone(), submission_id: submission.submission_id };
         // Should it be lost, the sweep finds the submission in the table.
-        let _ = self.queue.send(&hint, wait).await;
+        let _ = queue.send(&hint, wait).await;
     }
 
     /// Writes down what follows.
@@ -305,11 +360,14 @@ impl Desk {
 /// What there is to count of an answer of a partner.
 fn finding(asked: &Asked, after: &Submission) -> Finding {
     let given_up = after.settling.as_ref().is_some_and(|settling| settling.turn == Turn::Person);
-    let figures = if given_up { vec![("LeftToAPerson", 1)] } else { Vec::new() };
+    let mut figures = asked.figures();
+    figures.extend(given_up.then_some(("LeftToAPerson", 1)));
     let outcome = match asked {
+        Asked::Decided(_) if given_up => "unanswered",
         Asked::Decided(verdict) => verdict.outcome.as_str(),
-        Asked::Silent { .. } => "partner_silent",
-        Asked::Spared(_) => "partner_circuit_open",
+        Asked::Silent(silence) => silence.why,
+        Asked::Spared(_) => "partner_spared",
+        Asked::Barred(key) => key.as_str(),
     };
     Finding { outcome, figures }
 }

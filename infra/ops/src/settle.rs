@@ -48,8 +48,8 @@ pub enum Proof {
 /// and the service, whoever writes first has decided; the other writes nothing.
 ///
 /// # Errors
-/// When there is no such submission, it is settled already, its purchase is unknown or taken, or a table
-/// does not answer.
+/// When there is no such submission, it is settled already, a partner may be redeeming the code that is to be
+/// refused, its purchase is unknown or taken, or a table does not answer.
 pub async fn settle(
     tables: &Tables,
     id: SubmissionId,
@@ -59,6 +59,12 @@ pub async fn settle(
     let before = by_id(tables, id).await?.ok_or_else(unknown)?;
     if before.standing.is_terminal() {
         return Err(settled_already(&before));
+    }
+    if matches!(verdict, Verdict::Reject(_)) && is_with_the_partner(&before) {
+        let message = "the partner may be redeeming the code at this moment, and is asked until it says so; wait for \
+                       its answer, or until the submission is left to you (`ops submission show` says whose turn it \
+                       is), and then ask the partner about this id before you reject";
+        return Err(Failure::new("partner_is_asked", message));
     }
     let (event, purchase) = match verdict {
         Verdict::Reject(key) => (Event::Reject(key), before.purchase.clone()),
@@ -87,6 +93,12 @@ pub async fn settle(
         }
         Settled::Moved | Settled::EntrantMoved => Err(moved()),
     }
+}
+
+/// Whether the service may ask the partner at any moment, or has just done so.
+fn is_with_the_partner(submission: &Submission) -> bool {
+    let asks = submission.settling.as_ref().is_some_and(|settling| settling.turn == Turn::Service);
+    asks && submission.partner_code.is_some()
 }
 
 /// Takes a submission from the people it waits for: the service settles it by itself again, as if nothing

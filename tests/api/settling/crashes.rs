@@ -8,15 +8,18 @@ use common::domain::scope::Environment;
 use common::domain::settling::LONGEST_STEP;
 use common::settle_queue::Hint;
 use common::store::codes::CodeName;
+use local::partner::{Options, SimulatedPartner};
+use local::stack::{PARTNER_SECRET, PARTNER_SECRET_HEADER};
 use receipt_photo::{Look, jpeg, qr_photo};
 use serde_json::json;
-use service_tests::campaign::{TestCampaign, phone};
+use service_tests::campaign::{TestCampaign, body, fresh_key, phone};
 use service_tests::cuts::{Cuts, How};
 use service_tests::http::Reply;
+use service_tests::partners::judged_by;
 use service_tests::receipts::{Settler, TIME, code_and_receipt, id_of, receipts_alone};
 use service_tests::service::Service;
 
-use super::{scene, standing, submit_typed};
+use super::{HASTEN, scene, standing, submit_typed};
 
 /// What is submitted.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -24,13 +27,15 @@ enum Kind {
     Typed,
     Photo,
     CodeAndReceipt,
+    Partner,
 }
 
 impl Kind {
-    fn campaign(self, campaign: &mut Campaign) {
+    fn campaign(self, campaign: &mut Campaign, partner_url: String) {
         match self {
             Self::Typed | Self::Photo => receipts_alone(campaign),
             Self::CodeAndReceipt => code_and_receipt(campaign),
+            Self::Partner => judged_by(partner_url)(campaign),
         }
     }
 
@@ -49,6 +54,11 @@ impl Kind {
                 let photo = jpeg(&photo, 80).expect("a file");
                 let receipt = campaign.photo(&campaign.live_key, &photo, None).await;
                 campaign.with_receipt(&campaign.live_key, &phone(number), "", &receipt).send().await
+            }
+            Self::Partner => {
+                let sending = campaign.live("POST", "/api/v1/submissions");
+                let body = body(&phone(number), &format!("{case}-{number}"));
+                sending.header("idempotency-key", fresh_key()).json(&body).send().await
             }
         }
     }
@@ -73,20 +83,29 @@ fn hint(campaign: &TestCampaign, submitted: &Reply) -> Hint {
 /// Cuts every call of settling a submission, and shows that it ends as expected all the same. Gives back
 /// how many calls there were.
 async fn cut_everywhere(kind: Kind, case: &str, expected: serde_json::Value) -> usize {
-    let (campaign, settler) = scene(|campaign| kind.campaign(campaign)).await;
+    let secret = Some((PARTNER_SECRET_HEADER.to_owned(), PARTNER_SECRET.1.to_owned()));
+    let partner = SimulatedPartner::serve(Options { secret, ..Options::default() }).await.expect("it serves");
+    let cuts = Cuts::at(0, How::DiesBefore);
+    cuts.disarm();
+    let partner_url = format!("{}/redeem", cuts.in_front_of(&partner.base_url).await);
+    let (campaign, settler) = scene(|campaign| kind.campaign(campaign, partner_url)).await;
     let mut number = 0;
     for how in How::ALL {
         for call in 0.. {
             number += 1;
             let submitted = kind.submit(&campaign, number, case).await;
             let hint = hint(&campaign, &submitted);
-            let cuts = Cuts::at(call, how);
             let victim = cut_settler(&campaign.service, &cuts).await;
+            // What a partner left open is due some seconds later.
+            campaign.service.clock.advance(Duration::from_secs(10) / HASTEN);
+            cuts.arm(call, how);
             tokio::select! {
                 _ = victim.deliver(&hint) => {}
                 () = cuts.death() => {}
             }
             drop(victim);
+            let was_cut = cuts.was_made();
+            cuts.disarm();
             // The message comes again, twice at once; then what was begun is taken for lost.
             for wait in [Duration::ZERO, LONGEST_STEP, Duration::from_secs(1), Duration::from_secs(5)] {
                 campaign.service.clock.advance(wait);
@@ -96,12 +115,18 @@ async fn cut_everywhere(kind: Kind, case: &str, expected: serde_json::Value) -> 
             let context = format!("{kind:?} {case}, call {call} {how:?}");
             assert_eq!(standing(&campaign, &submitted).await, expected, "{context}");
             check_counts(&campaign, kind, number, &expected, &context).await;
-            if !cuts.was_made() {
+            if kind == Kind::Partner {
+                let redeemed = u32::from(expected[0] == "accepted");
+                assert_eq!(partner.redeemed(&id_of(&submitted)), redeemed, "{context}");
+            }
+            if !was_cut {
                 break;
             }
         }
     }
-    usize::try_from(number).expect("small") - How::ALL.len()
+    let cuts = usize::try_from(number).expect("small") - How::ALL.len();
+    println!("settling {kind:?} {case}: {cuts} cut points");
+    cuts
 }
 
 /// The counts of the phone, and who has the code, are those of one settled submission.
@@ -129,14 +154,12 @@ async fn check_counts(
 #[tokio::test]
 async fn a_typed_receipt_is_accepted_once_wherever_settling_is_cut() {
     let calls = cut_everywhere(Kind::Typed, "GOOD", json!(["accepted", "verified", "entered", 1])).await;
-    println!("{calls} cuts");
     assert!(calls >= 3 * 6, "{calls}");
 }
 
 #[tokio::test]
 async fn a_photo_is_accepted_once_wherever_settling_is_cut() {
     let calls = cut_everywhere(Kind::Photo, "GOOD", json!(["accepted", "verified", "entered", 1])).await;
-    println!("{calls} cuts");
     assert!(calls >= 3 * 7, "{calls}");
 }
 
@@ -144,7 +167,6 @@ async fn a_photo_is_accepted_once_wherever_settling_is_cut() {
 async fn code_and_receipt_are_accepted_once_wherever_settling_is_cut() {
     let expected = json!(["accepted", "verified", "entered", 1]);
     let calls = cut_everywhere(Kind::CodeAndReceipt, "GOOD", expected).await;
-    println!("{calls} cuts");
     assert!(calls >= 3 * 6, "{calls}");
 }
 
@@ -152,7 +174,12 @@ async fn code_and_receipt_are_accepted_once_wherever_settling_is_cut() {
 async fn a_declined_receipt_gives_code_and_place_back_once_wherever_settling_is_cut() {
     let expected = json!(["rejected", "declined", "receipt_wrong_store", 0]);
     let calls = cut_everywhere(Kind::CodeAndReceipt, "SHOP", expected).await;
-    println!("{calls} cuts");
+    assert!(calls >= 3 * 6, "{calls}");
+}
+
+#[tokio::test]
+async fn a_partners_code_is_redeemed_once_wherever_settling_is_cut() {
+    let calls = cut_everywhere(Kind::Partner, "DOWN", json!(["accepted", null, "entered", 2])).await;
     assert!(calls >= 3 * 6, "{calls}");
 }
 

@@ -1,6 +1,7 @@
 //! Creating a submission cut at every call that it makes, in every way: after the client's retries, the
 //! messages and the sweep, there is one submission, and everything adds up.
 
+use std::collections::BTreeSet;
 use std::time::Duration;
 
 use common::config::Env;
@@ -9,7 +10,6 @@ use common::domain::scope::Environment;
 use common::domain::settling::LONGEST_STEP;
 use common::http::event::{HttpContext, HttpEvent, RequestContext};
 use common::http::function::{Frame, Function, HttpFunction, Setup};
-use common::store::codes::CodeName;
 use common::telemetry::Telemetry;
 use create_submission::CreateSubmission;
 use local::partner::{Options, SimulatedPartner};
@@ -19,38 +19,54 @@ use service_tests::campaign::{TestCampaign, body, fresh_key, phone};
 use service_tests::cuts::{Cuts, How};
 use service_tests::http::Reply;
 use service_tests::partners::judged_by;
-use service_tests::receipts::{Settler, TIME, code_and_receipt, id_of};
+use service_tests::receipts::{Settler, TIME, code_and_receipt, id_of, receipts_alone};
 use service_tests::service::Service;
 
 use super::scene;
 
-/// What is submitted.
+/// What is submitted, and how it ends wherever its request is cut.
+#[derive(Clone, Copy, Debug)]
+struct Case {
+    kind: Kind,
+    /// What the simulated tax authority and partner play, by their first four letters.
+    letters: &'static str,
+    ends: &'static [Ends],
+}
+
+/// What a submission is made of.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Kind {
     Code,
+    Receipt,
     CodeAndReceipt,
     Partner,
 }
 
-impl Kind {
+/// State and message key.
+type Ends = (&'static str, &'static str);
+
+const ENTERED: Ends = ("accepted", "entered");
+
+impl Case {
     fn campaign(self, campaign: &mut Campaign, partner_url: String) {
-        match self {
-            Self::Code => {}
-            Self::CodeAndReceipt => code_and_receipt(campaign),
-            Self::Partner => judged_by(partner_url)(campaign),
+        match self.kind {
+            Kind::Code => {}
+            Kind::Receipt => receipts_alone(campaign),
+            Kind::CodeAndReceipt => code_and_receipt(campaign),
+            Kind::Partner => judged_by(partner_url)(campaign),
         }
     }
 
     /// The body of the submission of this number, each with a phone, a code and a receipt of its own.
     async fn body(self, campaign: &TestCampaign, number: u32) -> Value {
         let mut body = body(&phone(number), &campaign.code(u64::from(number)));
-        match self {
-            Self::Code => {}
-            Self::CodeAndReceipt => {
-                let receipt = format!("GOOD01{number:04}");
+        match self.kind {
+            Kind::Code => {}
+            Kind::Receipt | Kind::CodeAndReceipt => {
+                let receipt = format!("{}01{number:04}", self.letters);
                 body["receipt_id"] = json!(campaign.typed(&campaign.live_key, &receipt, TIME).await);
             }
-            Self::Partner => body["code"] = json!(format!("OKAY-{number}")),
+            Kind::Partner => body["code"] = json!(format!("{}-{number}", self.letters)),
         }
         body
     }
@@ -103,18 +119,21 @@ async fn retried(campaign: &TestCampaign, key: &str, body: &Value) -> Reply {
     }
 }
 
-async fn cut_everywhere(kind: Kind) -> usize {
+/// Cuts the request of a case at every call, in every way, and checks each time that all adds up. Prints and
+/// gives back how many cuts there were.
+async fn cut_everywhere(case: Case) -> usize {
     let secret = Some((PARTNER_SECRET_HEADER.to_owned(), PARTNER_SECRET.1.to_owned()));
     let partner = SimulatedPartner::serve(Options { secret, ..Options::default() }).await.expect("it serves");
     let cuts = Cuts::at(0, How::DiesBefore);
     cuts.disarm();
     let partner_url = format!("{}/redeem", cuts.in_front_of(&partner.base_url).await);
-    let (campaign, settler) = scene(|campaign| kind.campaign(campaign, partner_url)).await;
+    let (campaign, settler) = scene(|campaign| case.campaign(campaign, partner_url)).await;
     let mut number = 0;
+    let mut ends = BTreeSet::new();
     for how in How::ALL {
         for call in 0.. {
             number += 1;
-            let (key, body) = (fresh_key(), kind.body(&campaign, number).await);
+            let (key, body) = (fresh_key(), case.body(&campaign, number).await);
             let victim = cut_function(&campaign.service, &cuts).await;
             cuts.arm(call, how);
             tokio::select! {
@@ -124,16 +143,19 @@ async fn cut_everywhere(kind: Kind) -> usize {
             drop(victim);
             let was_cut = cuts.was_made();
             cuts.disarm();
-            let context = format!("{kind:?}, call {call} {how:?}");
+            let context = format!("{case:?}, call {call} {how:?}");
             let reply = retried(&campaign, &key, &body).await;
             settle(&campaign, &settler).await;
-            check(&campaign, kind, number, &reply, &partner, &context).await;
+            ends.insert(check(&campaign, case, number, &reply, &partner, &context).await);
             if !was_cut {
                 break;
             }
         }
     }
-    usize::try_from(number).expect("small") - How::ALL.len()
+    assert_eq!(ends, case.ends.iter().copied().collect(), "each of the ends was seen");
+    let cuts = usize::try_from(number).expect("small") - How::ALL.len();
+    println!("{:?} {}: {cuts} cut points", case.kind, case.letters);
+    cuts
 }
 
 /// The messages and the sweep, for as long as a lost step and some retries take.
@@ -144,19 +166,21 @@ async fn settle(campaign: &TestCampaign, settler: &Settler) {
     }
 }
 
-/// One submission for the key, accepted; its phone's counts, its code and the partner's redemptions are of
-/// this one.
+/// One submission for the key, which ended in one of the ways it can; its phone's counts, its code and the
+/// partner's redemptions are of this one. Gives back how it ended.
 async fn check(
     campaign: &TestCampaign,
-    kind: Kind,
+    case: Case,
     number: u32,
     reply: &Reply,
     partner: &SimulatedPartner,
     context: &str,
-) {
+) -> Ends {
     let id = id_of(reply);
     let now = campaign.read(&campaign.live_key, &id).await;
-    assert_eq!(now.field("state"), "accepted", "{context}: {}", now.text);
+    let (state, key) = (now.field("state"), now.field("message_key"));
+    let end = case.ends.iter().find(|(of_state, of_key)| state == *of_state && key == *of_key).copied();
+    let end = end.unwrap_or_else(|| panic!("{context}: {}", now.text));
     let lookup = campaign
         .live("POST", "/api/v1/submissions/lookup")
         .header("svc-client-ip", format!("10.{}.{}.1", number / 200, number % 200))
@@ -166,38 +190,68 @@ async fn check(
     let listed = lookup.field("submissions");
     assert_eq!((listed.as_array().map(Vec::len), &listed[0]["id"]), (Some(1), &json!(id)), "{context}");
     assert_eq!(lookup.field("total_entries"), now.field("entries"), "{context}");
+
+    let counts = end.0 != "rejected";
     let scope = campaign.scope(Environment::Live);
     let phone = phone(number).parse().expect("a phone");
     let entrant = campaign.service.tables.entrants.get(&scope, &phone, "").await;
-    assert_eq!(entrant.expect("an entrant").total, 1, "{context}");
-    if kind == Kind::Partner {
-        assert_eq!(partner.redeemed(&id), 1, "{context}");
-        assert_eq!(partner.redemptions().len(), usize::try_from(number).expect("small"), "{context}");
-    } else {
-        let name = CodeName::Minted(u64::from(number));
-        let record = campaign.service.tables.codes.get(&scope, &name).await.expect("a record");
-        let claim = record.and_then(|record| record.claim).expect("a claim");
-        assert_eq!((claim.redeemed, claim.submission_id.to_string()), (true, id), "{context}");
-    }
+    assert_eq!(entrant.expect("an entrant").total, u32::from(counts), "{context}");
+    let submission_id = id.parse().expect("an id");
+    let claims = campaign.service.claims(&scope).await;
+    let mine = claims.iter().find(|claim| claim.submission_id == submission_id);
+    let takes_code = counts && case.kind != Kind::Receipt;
+    assert_eq!(mine.map(|claim| claim.redeemed), takes_code.then_some(end == ENTERED), "{context}");
+    let owners: BTreeSet<_> = claims.iter().map(|claim| claim.phone.expose_e164()).collect();
+    assert_eq!(owners.len(), claims.len(), "{context}: nobody has a second code");
+    // Only one that counts can have been redeemed at the partner, and once.
+    let redeemed = case.kind == Kind::Partner && counts;
+    assert_eq!(partner.redeemed(&id), u32::from(redeemed), "{context}");
+    let redemptions = if redeemed { usize::try_from(number).expect("small") } else { 0 };
+    assert_eq!(partner.redemptions().len(), redemptions, "{context}");
+    end
 }
 
 #[tokio::test]
 async fn a_service_code_is_entered_once_wherever_its_request_is_cut() {
-    let cuts = cut_everywhere(Kind::Code).await;
-    println!("service code: {cuts} cut points");
+    let cuts = cut_everywhere(Case { kind: Kind::Code, letters: "", ends: &[ENTERED] }).await;
     assert!(cuts >= 3 * 4, "{cuts}");
 }
 
 #[tokio::test]
+async fn a_receipt_is_entered_once_wherever_its_request_is_cut() {
+    let cuts = cut_everywhere(Case { kind: Kind::Receipt, letters: "GOOD", ends: &[ENTERED] }).await;
+    assert!(cuts >= 3 * 5, "{cuts}");
+}
+
+#[tokio::test]
 async fn code_and_receipt_are_entered_once_wherever_their_request_is_cut() {
-    let cuts = cut_everywhere(Kind::CodeAndReceipt).await;
-    println!("code and receipt: {cuts} cut points");
+    let cuts = cut_everywhere(Case { kind: Kind::CodeAndReceipt, letters: "GOOD", ends: &[ENTERED] }).await;
+    assert!(cuts >= 3 * 5, "{cuts}");
+}
+
+#[tokio::test]
+async fn a_declined_receipt_gives_its_code_back_wherever_its_request_is_cut() {
+    let ends = &[("rejected", "receipt_wrong_store")];
+    let cuts = cut_everywhere(Case { kind: Kind::CodeAndReceipt, letters: "SHOP", ends }).await;
     assert!(cuts >= 3 * 5, "{cuts}");
 }
 
 #[tokio::test]
 async fn a_partners_code_is_redeemed_once_wherever_its_request_is_cut() {
-    let cuts = cut_everywhere(Kind::Partner).await;
-    println!("partner: {cuts} cut points");
+    let cuts = cut_everywhere(Case { kind: Kind::Partner, letters: "OKAY", ends: &[ENTERED] }).await;
+    assert!(cuts >= 3 * 6, "{cuts}");
+}
+
+#[tokio::test]
+async fn a_code_that_the_partner_refuses_is_given_back_wherever_its_request_is_cut() {
+    let ends = &[("rejected", "invalid")];
+    let cuts = cut_everywhere(Case { kind: Kind::Partner, letters: "BADC", ends }).await;
+    assert!(cuts >= 3 * 6, "{cuts}");
+}
+
+#[tokio::test]
+async fn a_partner_that_answers_twice_differently_redeems_for_nobody_that_is_refused() {
+    let ends = &[ENTERED, ("unknown", "checking")];
+    let cuts = cut_everywhere(Case { kind: Kind::Partner, letters: "FLIP", ends }).await;
     assert!(cuts >= 3 * 6, "{cuts}");
 }

@@ -2,16 +2,21 @@
 
 use std::time::Duration;
 
+use common::domain::scope::Environment;
+use common::domain::settling::LONGEST_STEP;
+use common::settle_queue::Hint;
 use futures_util::future::join_all;
 use local::partner::{Options, SimulatedPartner};
 use local::stack::{PARTNER_SECRET, PARTNER_SECRET_HEADER};
 use serde_json::{Value, json};
 use service_tests::campaign::{TestCampaign, body, fresh_key, phone};
+use service_tests::cuts::{Cuts, How};
 use service_tests::http::{Reply, Sending};
 use service_tests::partners::judged_by;
 use service_tests::receipts::{Settler, id_of};
+use service_tests::service::Service;
 
-use super::{scene, standing};
+use super::{HASTEN, scene, standing};
 
 /// A partner that wants the secret that the stack knows.
 async fn partner() -> SimulatedPartner {
@@ -129,6 +134,11 @@ async fn an_answer_that_was_lost_redeems_once() {
     assert_eq!((partner.redeemed(&id_of(&reply)), partner.asked(&id_of(&reply))), (1, 2));
 }
 
+/// How often a partner was asked about all of these.
+fn asked(partner: &SimulatedPartner, open: &[Reply]) -> u32 {
+    open.iter().map(|reply| partner.asked(&id_of(reply))).sum()
+}
+
 #[tokio::test]
 async fn a_partner_that_is_down_is_left_in_peace_but_for_one_probe() {
     let (partner, campaign, settler) = judged().await;
@@ -136,21 +146,117 @@ async fn a_partner_that_is_down_is_left_in_peace_but_for_one_probe() {
     for number in 1..=20 {
         open.push(submit(&campaign, number, &format!("DEAD-{number}")).await);
     }
-    let asked = |open: &[Reply]| open.iter().map(|reply| partner.asked(&id_of(reply))).sum::<u32>();
-    assert_eq!(asked(&open), 5, "then the breaker opens");
-    // Its first wait of 15 s is over; of all that are due, one is let through.
-    campaign.service.clock.advance(Duration::from_secs(16));
+    assert_eq!(asked(&partner, &open), 5, "then the breaker opens");
+    // Its first wait is over; of all that are due, one is let through.
+    campaign.service.clock.advance(Duration::from_secs(15) / HASTEN + Duration::from_millis(1));
     let settlers: Vec<_> = (0..4).map(|_| Settler::of(&campaign.service)).collect();
-    join_all(settlers.iter().map(Settler::settle_due)).await;
-    assert_eq!(asked(&open), 6);
+    join_all(settlers.iter().map(|settler| async {
+        settler.settle_after(Duration::from_millis(50)).await;
+    }))
+    .await;
+    assert_eq!(asked(&partner, &open), 6);
     drop(settler);
 }
 
 #[tokio::test]
-async fn a_private_address_is_refused_where_only_public_ones_are_allowed() {
+async fn failures_that_come_at_once_open_the_breaker_for_its_first_wait_alone() {
+    let (partner, campaign, settler) = judged().await;
+    let open = join_all((1..=40).map(|number| {
+        let campaign = campaign.clone();
+        async move { submit(&campaign, number, &format!("DEAD-{number}")).await }
+    }))
+    .await;
+    let before = asked(&partner, &open);
+    // Were each of them to double the wait, it would be ten minutes.
+    settler.settle_after((Duration::from_secs(15) + Duration::from_secs(10)) / HASTEN).await;
+    assert_eq!(asked(&partner, &open), before + 1, "one probe, and no more after it failed");
+}
+
+#[tokio::test]
+async fn an_answer_that_is_not_understood_is_no_reason_to_spare_the_partner() {
+    let (partner, campaign, _) = judged().await;
+    for number in 1..=10 {
+        let reply = submit(&campaign, number, &format!("NEWC-{number}")).await;
+        assert_eq!((reply.field("state"), partner.asked(&id_of(&reply))), (json!("unknown"), 1));
+    }
+    assert_eq!(submit(&campaign, 11, "OKAY-1").await.field("message_key"), "entered");
+}
+
+#[tokio::test]
+async fn guesses_made_while_the_partner_is_spared_are_judged_no_further_than_others() {
+    let partner = partner().await;
+    let (campaign, settler) = scene(|campaign| {
+        judged_by(partner.url())(campaign);
+        campaign.wrong_codes.count = 2;
+    })
+    .await;
+    for number in 1..=5 {
+        submit(&campaign, number, &format!("DOWN-{number}")).await;
+    }
+    let mut guesses = Vec::new();
+    for number in 1..=4 {
+        let guess = submit(&campaign, 9, &format!("BADC-{number}")).await;
+        assert_eq!((guess.field("state"), partner.asked(&id_of(&guess))), (json!("unknown"), 0), "spared");
+        guesses.push(guess);
+    }
+    for _ in 0..60 {
+        settler.settle_after(Duration::from_secs(1)).await;
+    }
+    let mut ends = Vec::new();
+    for guess in &guesses {
+        ends.push(standing(&campaign, guess).await[2].as_str().expect("a key").to_owned());
+    }
+    ends.sort_unstable();
+    assert_eq!(ends, ["invalid", "invalid", "rate_limited", "rate_limited"]);
+    assert_eq!(asked(&partner, &guesses), 2);
+}
+
+#[tokio::test]
+async fn a_part_of_the_service_that_fails_for_long_leaves_nothing_to_a_person() {
+    let (partner, campaign, settler) = judged().await;
+    let reply = submit(&campaign, 1, "DOWN-1").await;
+    let scope = campaign.scope(Environment::Live);
+    let submission_id = id_of(&reply).parse().expect("an id");
+    let hint = Hint { scope, submission_id };
+    let broken = [("RATE_LIMITS_TABLE".to_owned(), "not-there".to_owned())].into_iter().collect();
+    let env = campaign.service.env.clone().overridden_by(broken);
+    let broken = Settler::of(&Service { env, ..campaign.service.clone() });
+    for _ in 0..10 {
+        campaign.service.clock.advance(LONGEST_STEP);
+        assert_eq!(broken.deliver(&hint).await.batch_item_failures.len(), 1, "the message comes again");
+    }
+    assert_eq!(partner.asked(&id_of(&reply)), 1);
+    for _ in 0..10 {
+        settler.settle_after(LONGEST_STEP).await;
+    }
+    assert_eq!(standing(&campaign, &reply).await[0], "accepted");
+}
+
+#[tokio::test]
+async fn a_code_that_is_used_when_asked_about_again_is_a_matter_for_a_person() {
+    // The first answer is lost on the way: the partner has redeemed the code.
+    let partner = partner().await;
+    let cuts = Cuts::at(0, How::AnswerLost);
+    let url = format!("{}/redeem", cuts.in_front_of(&partner.base_url).await);
+    let (campaign, settler) = scene(judged_by(url)).await;
+    let reply = submit(&campaign, 1, "FLIP-1").await;
+    assert_eq!((reply.field("state"), partner.redeemed(&id_of(&reply))), (json!("unknown"), 1));
+    for _ in 0..10 {
+        settler.settle_after(Duration::from_secs(1)).await;
+    }
+    let now = campaign.read(&campaign.live_key, &id_of(&reply)).await;
+    assert_eq!(
+        (now.field("state"), now.field("reasons")),
+        (json!("unknown"), json!(["partner_used_when_asked_again"]))
+    );
+    assert_eq!(partner.asked(&id_of(&reply)), 2, "and no more");
+}
+
+#[tokio::test]
+async fn a_redirect_is_not_followed() {
     let (partner, campaign, _) = judged().await;
     let reply = submit(&campaign, 1, "MOVE-1").await;
-    assert_eq!(reply.field("state"), "unknown", "a redirect is not followed");
+    assert_eq!(reply.field("state"), "unknown");
     assert_eq!(partner.asked(&id_of(&reply)), 1);
 }
 

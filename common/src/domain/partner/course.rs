@@ -4,7 +4,6 @@ use std::time::Duration;
 
 use super::Question;
 use super::reply::{PartnerVerdict, Upstream};
-use crate::domain::campaign::Campaign;
 use crate::domain::message::MessageKey;
 use crate::domain::moment::Moment;
 use crate::domain::settling::{Hasten, Settling, Surprise};
@@ -20,21 +19,46 @@ const LONGEST_SILENCE: Duration = Duration::from_secs(24 * 60 * 60);
 const UNNAMED_PRIZE: &str = "Instant prize";
 /// The reason of a submission that is left to a person.
 const UNANSWERED: &str = "partner_unanswered";
+/// The reason of one whose code is used, perhaps by the question that nobody heard the answer of.
+const USED_BY_WHOM: &str = "partner_used_when_asked_again";
+
+/// Why nobody was asked when a part of the service failed.
+pub const SERVICE_FAILED: &str = "service_failed";
 
 /// What came of asking.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Asked {
     /// The partner decided.
     Decided(PartnerVerdict),
-    /// It did not: why, and its own words where there were some.
-    Silent {
-        /// In one word.
-        why: &'static str,
-        /// The partner's own words.
-        upstream: Option<Upstream>,
-    },
+    /// It did not.
+    Silent(Silence),
     /// It was not asked, because it fails again and again; not before this.
     Spared(Moment),
+    /// It was not asked, because of what is known of the phone by now.
+    Barred(MessageKey),
+}
+
+/// A question without an answer that counts.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Silence {
+    /// Why, in one word.
+    pub why: &'static str,
+    /// The partner's own words, where there were some.
+    pub upstream: Option<Upstream>,
+    /// The partner may have heard the question, and done what it asks for.
+    pub may_have_arrived: bool,
+    /// The partner is up, or the campaign is set up wrongly: asking again alone will not help.
+    pub needs_a_look: bool,
+    /// With this one, the partner failed so often that it is left in peace for a while.
+    pub opened_breaker: bool,
+}
+
+impl Silence {
+    /// A silence that only has a reason.
+    pub fn because(why: &'static str) -> Self {
+        let (may_have_arrived, needs_a_look, opened_breaker) = (false, false, false);
+        Self { why, upstream: None, may_have_arrived, needs_a_look, opened_breaker }
+    }
 }
 
 /// When and how the next step is taken.
@@ -49,37 +73,54 @@ pub struct Pacing {
 }
 
 impl Asked {
-    /// Nobody was asked, because a part of the service failed: asked again like after a silence.
-    pub fn service_failed() -> Self {
-        Self::Silent { why: "service_failed", upstream: None }
+    /// What there is to count of it.
+    pub fn figures(&self) -> Vec<(&'static str, u64)> {
+        let Self::Silent(silence) = self else { return Vec::new() };
+        let counted = [
+            ("PartnerSilent", true),
+            ("PartnerNeedsALook", silence.needs_a_look),
+            ("BreakerOpened", silence.opened_breaker),
+        ];
+        counted.into_iter().filter(|(_, counts)| *counts).map(|(name, _)| (name, 1)).collect()
     }
 
-    /// The submission after this, and whether its code was wrong.
+    /// The submission after this, and whether its code was wrong. An accepted one earns what the partner
+    /// says, or else `entries`.
     ///
     /// # Errors
     /// [`AlreadySettled`] when nothing can happen any more.
     pub fn applied_to(
         &self,
         before: &Submission,
-        campaign: &Campaign,
+        entries: u32,
         pacing: Pacing,
     ) -> Result<(Submission, bool), AlreadySettled> {
+        let asked = before.settling.as_ref().map_or(0, |settling| settling.asked);
         match self {
-            Self::Decided(verdict) => Self::decided(verdict, before, campaign, pacing.now),
-            Self::Silent { why, upstream } => {
-                let tries = before.settling.as_ref().map_or(0, |settling| settling.asked);
-                let wait = waited(tries, pacing.chance);
-                let surprise = Surprise { what: (*why).to_owned(), excerpt: None };
-                let mut after = Self::open(before, wait, tries + 1, Some(surprise), pacing)?;
-                after.upstream = upstream.clone().or(after.upstream);
+            Self::Decided(verdict) if verdict.outcome == MessageKey::AlreadyUsed && may_be_ours(before) => {
+                let mut after = before.after(Event::Unanswered, pacing.now)?;
+                after.settling = after.settling.map(|settling| settling.for_a_person(pacing.now));
+                after.upstream = Some(verdict.upstream.clone());
+                after.reasons = vec![USED_BY_WHOM.to_owned()];
+                Ok((after, false))
+            }
+            Self::Decided(verdict) => Self::decided(verdict, before, entries, pacing.now),
+            Self::Silent(silence) => {
+                let wait = pacing.hasten.apply(waited(asked, pacing.chance));
+                let mut after = Self::open(before, wait, asked.saturating_add(1), Some(silence), pacing)?;
+                after.upstream = silence.upstream.clone().or(after.upstream);
+                Ok((after, false))
+            }
+            Self::Barred(key) => {
+                let mut after = before.after(Event::Reject(*key), pacing.now)?;
+                after.reasons = vec![key.as_str().to_owned()];
                 Ok((after, false))
             }
             Self::Spared(until) => {
-                let tries = before.settling.as_ref().map_or(0, |settling| settling.asked);
                 // A little later than the breaker, each at a moment of its own.
-                let spread = Duration::from_secs(10).mul_f64(pacing.chance.clamp(0.0, 1.0));
-                let wait = until.since(pacing.now) + spread;
-                Ok((Self::open(before, wait, tries, None, pacing)?, false))
+                let spread = pacing.hasten.apply(Duration::from_secs(10));
+                let wait = until.since(pacing.now) + spread.mul_f64(pacing.chance.clamp(0.0, 1.0));
+                Ok((Self::open(before, wait, asked, None, pacing)?, false))
             }
         }
     }
@@ -87,12 +128,12 @@ impl Asked {
     fn decided(
         verdict: &PartnerVerdict,
         before: &Submission,
-        campaign: &Campaign,
+        entries: u32,
         now: Moment,
     ) -> Result<(Submission, bool), AlreadySettled> {
         let event = match verdict.outcome {
             MessageKey::Entered | MessageKey::InstantWin => Event::Accept {
-                entries: verdict.entries.unwrap_or(campaign.entries_per_submission),
+                entries: verdict.entries.unwrap_or(entries),
                 instant_win: (verdict.outcome == MessageKey::InstantWin)
                     .then(|| verdict.prize.clone().unwrap_or_else(|| UNNAMED_PRIZE.to_owned())),
             },
@@ -109,21 +150,33 @@ impl Asked {
         before: &Submission,
         wait: Duration,
         asked: u32,
-        surprise: Option<Surprise>,
+        silence: Option<&Silence>,
         Pacing { now, hasten, .. }: Pacing,
     ) -> Result<Submission, AlreadySettled> {
         let mut after = before.after(Event::Unanswered, now)?;
         let Some(settling) = after.settling.take() else { return Err(AlreadySettled) };
-        let settling = Settling { asked, surprise: surprise.or(settling.surprise.clone()), ..settling };
+        let surprise = silence.map(|silence| Surprise::from(silence.why)).or(settling.surprise.clone());
+        let may_have_arrived = may_have_arrived(&settling) || silence.is_some_and(|one| one.may_have_arrived);
+        let settling = Settling { asked, surprise, may_have_arrived, ..settling };
         let silent_for = now.since(before.created_at);
         after.settling = Some(if silent_for >= hasten.apply(LONGEST_SILENCE) {
             after.reasons = vec![UNANSWERED.to_owned()];
             settling.for_a_person(now)
         } else {
-            settling.again_after(wait, settling.tally, now, hasten)
+            settling.again_after(wait, settling.tally, now, Hasten::default())
         });
         Ok(after)
     }
+}
+
+/// Whether an earlier question may have reached the partner without its answer being known.
+fn may_have_arrived(settling: &Settling) -> bool {
+    settling.may_have_arrived || settling.unfinished > 1
+}
+
+/// Whether a code that the partner calls used may be used by this very submission.
+fn may_be_ours(submission: &Submission) -> bool {
+    submission.settling.as_ref().is_some_and(may_have_arrived)
 }
 
 /// The wait after so many tries, shortened or lengthened by chance.

@@ -41,6 +41,17 @@ pub enum NoAnswer {
     Misconfigured,
 }
 
+/// What a missing answer tells of.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum TellsOf {
+    /// The partner is down, or turns us away: others would fare alike.
+    Partner,
+    /// The partner is up, and what it says of this one question is not understood.
+    Question,
+    /// Nobody was asked, because of how the campaign is set up.
+    Us,
+}
+
 impl NoAnswer {
     /// The stable name, for metrics and records.
     pub fn as_str(&self) -> &'static str {
@@ -57,6 +68,45 @@ impl NoAnswer {
             Self::ForbiddenAddress => "forbidden_address",
             Self::NotHttps => "not_https",
             Self::Misconfigured => "misconfigured",
+        }
+    }
+
+    /// What it tells of: of the partner as a whole, of this one question, or of us.
+    pub fn tells_of(&self) -> TellsOf {
+        match self {
+            Self::Connect
+            | Self::ConnectTimeout
+            | Self::Tls
+            | Self::Timeout
+            | Self::Broken
+            | Self::TooLarge
+            | Self::Redirected
+            | Self::Unreadable(Unreadable::NotJson) => TellsOf::Partner,
+            // Whoever refuses our secret, or has too much of us, refuses the next question too.
+            Self::Status(401 | 403 | 404 | 408 | 429 | 500..) => TellsOf::Partner,
+            Self::Status(_)
+            | Self::Unreadable(
+                Unreadable::Code | Unreadable::UnknownCode(_) | Unreadable::Entries(_) | Unreadable::Prize(_),
+            ) => TellsOf::Question,
+            Self::ForbiddenAddress | Self::NotHttps | Self::Misconfigured => TellsOf::Us,
+        }
+    }
+
+    /// Whether the partner may have heard the question, and done what it asks for.
+    pub fn may_have_arrived(&self) -> bool {
+        match self {
+            Self::Timeout
+            | Self::Broken
+            | Self::TooLarge
+            | Self::Redirected
+            | Self::Status(_)
+            | Self::Unreadable(_) => true,
+            Self::Connect
+            | Self::ConnectTimeout
+            | Self::Tls
+            | Self::ForbiddenAddress
+            | Self::NotHttps
+            | Self::Misconfigured => false,
         }
     }
 

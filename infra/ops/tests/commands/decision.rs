@@ -128,6 +128,27 @@ async fn a_decision_made_while_the_service_works_stands() {
 }
 
 #[tokio::test]
+async fn what_a_partner_may_be_redeeming_is_not_refused_by_hand() {
+    let stack = Stack::with_chai().await;
+    let asked = Submission {
+        partner_code: Some("OKAY-1".parse().expect("a code")),
+        settling: Some(Settling::asking(NOW)),
+        ..submission(entropy::submission_id(), Standing::checking(), None)
+    };
+    write(&stack, &asked, None).await;
+    let id = asked.submission_id.to_string();
+    let error = stack.refused(&settle(&id, &["--reject", "invalid"])).await;
+    assert_eq!(error["code"], "partner_is_asked");
+    assert!(!error.to_string().contains("OKAY-1"), "{error}");
+
+    let ledger = stack.tables().await.ledger;
+    let left = asked.settling.as_ref().map(|settling| settling.for_a_person(NOW));
+    let left = Submission { settling: left, ..asked.changed(NOW) };
+    assert_eq!(ledger.settle(&asked, &left, None).await.expect("it answers"), Settled::Done);
+    stack.fine(&settle(&id, &["--reject", "invalid"])).await;
+}
+
+#[tokio::test]
 async fn of_two_decisions_at_once_one_stands() {
     let stack = Stack::with_chai().await;
     for _ in 0..5 {
