@@ -43,7 +43,7 @@ impl PartnerDesk {
         };
         Ok(Self {
             partner: Partner::new(addresses).map_err(|_| malformed)?,
-            secrets: Secrets::from_env(env, aws)?,
+            secrets: Secrets::of(aws),
             breakers: Breakers::from_env(env, dynamodb)?,
         })
     }

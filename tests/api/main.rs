@@ -6,6 +6,7 @@ mod crowd;
 mod events;
 mod internal_errors;
 mod key_ceiling;
+mod permissions;
 mod settling;
 mod unknown_paths;
 mod v1;

@@ -1,26 +1,16 @@
 //! Proxies in front of everything that a process calls, which count its calls and cut one of them, or a
 //! share of them.
 
-use std::net::Ipv4Addr;
 use std::sync::{Arc, Mutex};
 
 use axum::Router;
-use axum::body::{Body, to_bytes};
+use axum::body::Body;
 use axum::extract::{Request, State};
-use axum::http::{Response, StatusCode};
-use bytes::Bytes;
-use http_body_util::Full;
-use hyper_util::client::legacy::Client;
-use hyper_util::client::legacy::connect::HttpConnector;
-use hyper_util::rt::TokioExecutor;
-use tokio::net::TcpListener;
+use axum::http::Response;
 use tokio::sync::watch;
 
+use crate::forward::{self, Forwarder, failure, forwarder};
 use crate::random::Random;
-use crate::service::on_a_thread;
-
-/// More than any request or answer of ours.
-const MOST_BYTES: usize = 16 * 1024 * 1024;
 
 /// How a call is cut.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -45,7 +35,7 @@ impl How {
 pub struct Cuts(Arc<Inner>);
 
 struct Inner {
-    client: Client<HttpConnector, Full<Bytes>>,
+    forwarder: Forwarder,
     plan: Mutex<Plan>,
     died: watch::Sender<bool>,
 }
@@ -68,8 +58,7 @@ impl Cuts {
     /// Cuts the call of this number, counted from 0 over all proxies.
     pub fn at(call: usize, how: How) -> Self {
         let plan = Mutex::new(Plan { cut: Some((call, how)), ..Plan::default() });
-        let client = Client::builder(TokioExecutor::new()).build_http();
-        Self(Arc::new(Inner { client, plan, died: watch::Sender::new(false) }))
+        Self(Arc::new(Inner { forwarder: forwarder(), plan, died: watch::Sender::new(false) }))
     }
 
     /// Cuts the call of this number from now on, counted anew.
@@ -99,15 +88,7 @@ impl Cuts {
     /// A proxy in front of a server; the URL to use instead of its own.
     pub async fn in_front_of(&self, upstream: &str) -> String {
         let proxied = Proxied { inner: Arc::clone(&self.0), upstream: upstream.into() };
-        let router = Router::new().fallback(forward).with_state(proxied);
-        let (started, starting) = tokio::sync::oneshot::channel();
-        on_a_thread(async move {
-            let listener = TcpListener::bind((Ipv4Addr::LOCALHOST, 0)).await.expect("a free port");
-            let url = format!("http://{}", listener.local_addr().expect("an address"));
-            started.send(url).expect("a test waits");
-            axum::serve(listener, router).await.expect("the proxy serves");
-        });
-        starting.await.expect("the proxy starts")
+        forward::serve(Router::new().fallback(cut).with_state(proxied)).await
     }
 
     /// Whether the call to be cut has come.
@@ -146,41 +127,21 @@ impl Inner {
     }
 }
 
-async fn forward(State(Proxied { inner, upstream }): State<Proxied>, request: Request) -> Response<Body> {
+async fn cut(State(Proxied { inner, upstream }): State<Proxied>, request: Request) -> Response<Body> {
     let how = inner.next();
     match how {
         Some(How::DiesBefore) => inner.die().await,
         Some(How::Refused) => return failure(),
         Some(How::DiesAfter | How::AnswerLost) | None => {}
     }
-    let (parts, body) = request.into_parts();
-    let body = to_bytes(body, MOST_BYTES).await.expect("the whole request");
-    let path = parts.uri.path_and_query().map_or("/", |path| path.as_str());
-    let mut forwarded = http::Request::builder().method(parts.method).uri(format!("{upstream}{path}"));
-    // With the host that it was signed for.
-    for (name, value) in &parts.headers {
-        forwarded = forwarded.header(name, value);
-    }
-    let forwarded = forwarded.body(Full::new(body)).expect("a request");
+    let (parts, body) = forward::read(request).await;
     // A server that breaks off is a failure like any other.
-    let Ok(answer) = inner.client.request(forwarded).await else { return failure() };
-    let (parts, body) = answer.into_parts();
-    let Ok(body) = to_bytes(Body::new(body), MOST_BYTES).await else { return failure() };
+    let Some(answer) = forward::send(&inner.forwarder, &upstream, &parts, body).await else {
+        return failure();
+    };
     match how {
-        None => {}
+        None => answer,
         Some(How::DiesBefore | How::DiesAfter) => inner.die().await,
-        Some(How::AnswerLost | How::Refused) => return failure(),
+        Some(How::AnswerLost | How::Refused) => failure(),
     }
-    let mut response = Response::new(Body::from(body));
-    *response.status_mut() = parts.status;
-    *response.headers_mut() = parts.headers;
-    response.headers_mut().remove("content-length");
-    response.headers_mut().remove("transfer-encoding");
-    response
-}
-
-fn failure() -> Response<Body> {
-    let mut failure = Response::new(Body::empty());
-    *failure.status_mut() = StatusCode::INTERNAL_SERVER_ERROR;
-    failure
 }

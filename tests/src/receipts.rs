@@ -10,6 +10,7 @@ use common::domain::settling::Counterpart;
 use common::settle_queue::Hint;
 use common::store::submissions::Submissions;
 use common::telemetry::Telemetry;
+use local::stack::as_function;
 use serde_json::{Value, json};
 use settle_submission::{BatchReply, QueueEvent, QueueMessage, SettleSubmission};
 
@@ -138,7 +139,8 @@ pub struct Settler {
 impl Settler {
     /// A settler of a stack.
     pub fn of(service: &Service) -> Self {
-        let background = Background::new(service.env.clone(), service.clock.clone(), Telemetry::Off)
+        let env = as_function(&service.env, "settle-submission");
+        let background = Background::new(env, service.clock.clone(), Telemetry::Off)
             .expect("the stack sets every variable");
         let function = SettleSubmission::connect(&background).expect("the stack sets every variable");
         let submissions = Submissions::from_env(&service.env, &background.dynamodb).expect("the table");

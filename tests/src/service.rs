@@ -1,9 +1,10 @@
 //! Stacks for tests: one that all tests of a program share, and stacks of their own for those that move
 //! the clock or disturb the database.
 
-use std::sync::OnceLock;
 use std::sync::mpsc::channel;
+use std::sync::{Arc, LazyLock, OnceLock};
 
+use aws_sdk_dynamodb::Client;
 use common::clock::Clock;
 use common::config::Env;
 use common::connection::Aws;
@@ -13,7 +14,10 @@ use common::store::api_keys::ApiKeys;
 use common::store::campaigns::Campaigns;
 use common::store::codes::{Claim, CodeName, Codes};
 use common::store::entrants::Entrants;
-use local::stack::{Options, Stack};
+use local::stack::{Front, Options, Stack};
+
+use crate::guard::{self, Allows, Call, Record};
+use crate::template::Template;
 
 /// Where manual clocks start: noon (UTC) of 15 June 2050. Later than any machine's clock, by which the
 /// embedded database deletes what has expired, so that nothing is deleted while a test counts on it.
@@ -66,9 +70,14 @@ impl Service {
 }
 
 impl Service {
+    /// A client of the database.
+    pub fn dynamodb(&self) -> Client {
+        Aws::of_function(&self.env).expect("the stack sets every variable").dynamodb()
+    }
+
     /// Every code of a scope that somebody holds or redeemed, read from the whole table.
     pub async fn claims(&self, scope: &Scope) -> Vec<Claim> {
-        let client = Aws::of_function(&self.env).expect("the stack sets every variable").dynamodb();
+        let client = self.dynamodb();
         let table = self.env.required("CODES_TABLE").expect("the stack sets it");
         let pages = client.scan().table_name(table).consistent_read(true).into_paginator().items().send();
         let items = pages.collect::<Result<Vec<_>, _>>().await.expect("the table");
@@ -107,8 +116,18 @@ impl Started {
     }
 }
 
-fn start_on_a_thread(options: Options) -> Started {
+/// Lets functions make only the calls that their roles allow.
+fn by_the_template() -> Front {
+    static ALLOWS: LazyLock<Allows> = LazyLock::new(|| {
+        let policies = Template::read().policies();
+        Arc::new(move |call: &Call| policies.get(&call.function).is_some_and(|policy| policy.allows(call)))
+    });
+    guard::front(Record::default(), Arc::clone(&ALLOWS))
+}
+
+fn start_on_a_thread(mut options: Options) -> Started {
     let (started, starting) = channel();
+    options.front.get_or_insert_with(by_the_template);
     let clock = options.clock.clone();
     on_a_thread(async move {
         let stack = Stack::start(options).await.expect("the stack starts");

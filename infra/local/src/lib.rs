@@ -2,8 +2,8 @@
 //!
 //! - [`stack`] starts everything on free loopback ports and stops it again;
 //! - [`gateway`] is API Gateway: it turns each HTTP request into an event and each reply back;
-//! - [`dynamodb`] is the embedded database, with [`tables`] as the deployed service has them; [`s3`] and
-//!   [`sqs`] are embedded as well;
+//! - [`dynamodb`] is the embedded database, with [`tables`] as the deployed service has them; [`s3`], [`sqs`]
+//!   and [`secrets`] are embedded as well;
 //! - [`workers`] hand the events of storage, queue and schedule to their functions;
 //! - [`tax_portal`] simulates the tax authority, which has the receipts of some [`shops`];
 //! - [`partner`] simulates a partner that judges codes;
@@ -17,6 +17,7 @@ pub mod gateway;
 pub mod loopback;
 pub mod partner;
 pub mod s3;
+pub mod secrets;
 pub mod shops;
 pub mod sqs;
 pub mod stack;

@@ -1,5 +1,6 @@
 //! `cargo run -p local`: the whole service on this machine.
 
+use std::collections::BTreeMap;
 use std::io::{self, Write};
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
@@ -33,6 +34,9 @@ struct Arguments {
     /// Let the demo's partner be at this URL instead of the simulated one's.
     #[arg(long, value_name = "URL")]
     partner_url: Option<String>,
+    /// Read secrets of partners from this file: a JSON object of names and values.
+    #[arg(long, value_name = "PATH")]
+    secrets: Option<PathBuf>,
     /// Divide every planned wait between settling steps by this, to watch retries.
     #[arg(long, value_name = "N", default_value_t = 1, value_parser = clap::value_parser!(u32).range(1..=1_000_000))]
     hasten: u32,
@@ -80,12 +84,17 @@ async fn run(arguments: &Arguments) -> Result<(), Box<dyn std::error::Error>> {
     if let Some(path) = &arguments.ready_file {
         remove_old(path).map_err(|cause| ReadyFileError { path: path.clone(), cause })?;
     }
+    let secrets = match &arguments.secrets {
+        Some(path) => read_secrets(path).map_err(|cause| SecretsFileError { path: path.clone(), cause })?,
+        None => BTreeMap::new(),
+    };
     let stack = Stack::start(Options {
         port: arguments.port,
         stage,
         data: arguments.data.clone(),
         tax_authority_url: arguments.tax_authority_url.clone(),
         partner_url: arguments.partner_url.clone(),
+        secrets,
         hasten: arguments.hasten,
         clock: clock.clone(),
         telemetry: Telemetry::Terminal,
@@ -126,6 +135,21 @@ const LONGEST_STOP: Duration = Duration::from_secs(3);
 fn say(text: &str) {
     let mut out = io::stdout().lock();
     let _ = out.write_all(text.as_bytes()).and_then(|()| out.flush());
+}
+
+/// The file of secrets cannot be used.
+#[derive(Debug, thiserror::Error)]
+#[error("cannot read secrets from {}; it has to hold a JSON object of names and texts", .path.display())]
+struct SecretsFileError {
+    path: PathBuf,
+    #[source]
+    cause: io::Error,
+}
+
+fn read_secrets(path: &Path) -> io::Result<BTreeMap<String, String>> {
+    let text = std::fs::read(path)?;
+    // What serde would say of it can quote a secret.
+    serde_json::from_slice(&text).map_err(|_| io::Error::other("it is something else"))
 }
 
 /// The ready file cannot be written.

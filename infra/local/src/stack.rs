@@ -1,6 +1,7 @@
 //! The stack: everything started on loopback ports, and stopped again.
 
 use std::collections::BTreeMap;
+use std::fmt;
 use std::fs::{File, TryLockError};
 use std::io;
 use std::net::{Ipv4Addr, SocketAddr};
@@ -13,10 +14,10 @@ use common::background::Background;
 use common::clock::Clock;
 use common::config::{self, ConfigError, Env};
 use common::connection::Aws;
-use common::http::function::{Frame, Function, Operation, Setup};
+use common::http::function::{BoxFuture, Frame, Function, Operation, Setup};
 use common::store::StoreError;
 use common::telemetry::Telemetry;
-use common::{partner_desk, photos, secrets, settle_queue};
+use common::{partner_desk, photos, settle_queue};
 use create_receipt::CreateReceipt;
 use create_submission::CreateSubmission;
 use fallback::Fallback;
@@ -27,7 +28,6 @@ use jiff::tz::TimeZone;
 use jiff::{SignedDuration, Timestamp};
 use lookup_submissions::LookupSubmissions;
 use refresh_upload_url::RefreshUploadUrl;
-use serde_json::json;
 use tokio::net::TcpListener;
 use tokio::sync::{mpsc, watch};
 use tokio::task::JoinHandle;
@@ -37,6 +37,7 @@ use crate::gateway::Gateway;
 use crate::loopback::WallClock;
 use crate::partner::{self, SimulatedPartner};
 use crate::s3::{self, ObjectCreated, S3};
+use crate::secrets::SecretsManager;
 use crate::shops::shops;
 use crate::sqs::{self, QueueOptions, Sqs};
 use crate::tables::{self, TABLES};
@@ -49,7 +50,13 @@ const BUCKET: &str = "receipt-photos";
 const TAX_QUEUE: &str = "tax-work";
 /// The queue of work for partners.
 const PARTNER_QUEUE: &str = "partner-work";
-/// The one secret that the stack knows, by name, and the header in which the simulated partner wants it.
+/// What the variables of bucket and queues lead to, by the name at its end.
+pub const NAMES: [(&str, &str); 3] = [
+    (photos::VARIABLE, BUCKET),
+    (settle_queue::TAX_VARIABLE, TAX_QUEUE),
+    (settle_queue::PARTNER_VARIABLE, PARTNER_QUEUE),
+];
+/// The secret that every stack knows, by name, and the header in which the simulated partner wants it.
 pub const PARTNER_SECRET: (&str, &str) = ("partners/demo", "Bearer a-secret-of-the-demo");
 /// The header of the secret.
 pub const PARTNER_SECRET_HEADER: &str = "authorization";
@@ -59,9 +66,26 @@ const VISIBILITY: Duration = Duration::from_secs(6 * 60);
 const MOST_RECEIVES: u32 = 5;
 /// From midnight to 10:15:30, the time on every receipt of the simulated tax authority.
 const SINCE_MIDNIGHT: SignedDuration = SignedDuration::from_secs(10 * 3_600 + 15 * 60 + 30);
-/// The only credentials that the embedded parts know.
+/// The access key of operators; a function has one of its own, which begins with it. All have the same secret.
 const ACCESS_KEY: &str = "local";
 const SECRET_KEY: &str = "local";
+
+/// Puts something in front of a server, whose URL it is given, and says which URL to use instead.
+#[derive(Clone)]
+pub struct Front(pub Arc<dyn Fn(String) -> BoxFuture<'static, String> + Send + Sync>);
+
+impl fmt::Debug for Front {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("Front")
+    }
+}
+
+/// The variables of a function, whose calls are told from those of others by their access key.
+#[must_use]
+pub fn as_function(env: &Env, function: &str) -> Env {
+    let key = ("AWS_ACCESS_KEY_ID".to_owned(), format!("{ACCESS_KEY}-{function}"));
+    env.clone().overridden_by([key].into_iter().collect())
+}
 
 /// How a stack is started.
 #[derive(Clone, Debug)]
@@ -78,6 +102,10 @@ pub struct Options {
     pub tax_authority_url: Option<String>,
     /// A partner to ask instead of the simulated one.
     pub partner_url: Option<String>,
+    /// Secrets of partners, by name, besides the demo's own.
+    pub secrets: BTreeMap<String, String>,
+    /// What stands in front of every embedded part of AWS, if anything.
+    pub front: Option<Front>,
     /// What every planned wait between settling steps is divided by.
     pub hasten: u32,
     /// The program that reads photos, when it is not this one.
@@ -101,6 +129,8 @@ impl Default for Options {
             dynamodb_url: None,
             tax_authority_url: None,
             partner_url: None,
+            secrets: BTreeMap::new(),
+            front: None,
             hasten: 1,
             photo_reader: None,
             background: true,
@@ -116,7 +146,7 @@ pub struct Stack {
     tax_portal: Option<TaxPortal>,
     partner: Option<SimulatedPartner>,
     chosen_partner: String,
-    emulators: (S3, Sqs),
+    emulators: (S3, Sqs, SecretsManager),
     env: BTreeMap<String, String>,
     stop: watch::Sender<bool>,
     parts: Vec<JoinHandle<()>>,
@@ -173,6 +203,7 @@ impl Stack {
         let (created, announced) = mpsc::unbounded_channel();
         let s3 = storage(&options, created).await?;
         let sqs = queues(&options).await?;
+        let secrets = secrets(&options).await?;
         let tax_portal = match &options.tax_authority_url {
             Some(_) => None,
             None => Some(tax_portal(&options).await?),
@@ -183,9 +214,11 @@ impl Stack {
         };
         let endpoints = Endpoints {
             api: &base_url,
-            database: &database_url,
-            storage: s3.endpoint(),
-            queues: &sqs,
+            database: in_front(&options, &database_url).await,
+            storage: in_front(&options, s3.endpoint()).await,
+            queues: in_front(&options, sqs.endpoint()).await,
+            queue_urls: [TAX_QUEUE, PARTNER_QUEUE].map(|name| sqs.queue_url(name)),
+            secrets: in_front(&options, secrets.endpoint()).await,
             tax_authority: tax_portal.as_ref().map(|portal| portal.base_url.as_str()),
         };
         let env = variables(&options, &endpoints);
@@ -194,18 +227,20 @@ impl Stack {
 
         let frame = Frame::from_env(&settings, options.clock.clone(), options.telemetry)?;
         if options.background {
-            let clock = options.clock.clone();
-            let background = Background::new(settings.clone(), clock, options.telemetry)?;
+            let background = |function: &str| {
+                let env = as_function(&settings, function);
+                Background::new(env, options.clock.clone(), options.telemetry)
+            };
             parts.extend(workers::start(&background, announced, &stopping)?);
         }
-        let router = functions(settings, frame)?.into_router();
+        let router = functions(&settings, frame)?.into_router();
         let service = router.into_make_service_with_connect_info::<SocketAddr>();
         parts.push(tokio::spawn(async move {
             // It ends when told to; accepting never fails for good.
             let _ = axum::serve(api, service).with_graceful_shutdown(stopped(stopping)).await;
         }));
         let chosen_partner = options.partner_url.unwrap_or_default();
-        let emulators = (s3, sqs);
+        let emulators = (s3, sqs, secrets);
         Ok(Self { base_url, tax_portal, partner, chosen_partner, emulators, env, stop, parts, _lock: lock })
     }
 
@@ -242,56 +277,68 @@ impl Stack {
         for part in self.parts {
             let _ = part.await;
         }
-        let (s3, sqs) = self.emulators;
-        tokio::join!(s3.stop(), sqs.stop());
+        let (s3, sqs, secrets) = self.emulators;
+        tokio::join!(s3.stop(), sqs.stop(), secrets.stop());
     }
 }
 
-/// The functions behind their routes, as the template has them.
-fn functions(settings: Env, frame: Frame) -> Result<Gateway, ConfigError> {
-    let setup = Setup::new(settings, frame.clone())?;
-    let mut gateway = Gateway::new(Fallback::new(frame));
-    add::<GetCampaign>(&mut gateway, &setup)?;
-    add::<CheckCode>(&mut gateway, &setup)?;
-    add::<CreateSubmission>(&mut gateway, &setup)?;
-    add::<LookupSubmissions>(&mut gateway, &setup)?;
-    add::<GetSubmission>(&mut gateway, &setup)?;
-    add::<CreateReceipt>(&mut gateway, &setup)?;
-    add::<RefreshUploadUrl>(&mut gateway, &setup)?;
-    add::<GetReceipt>(&mut gateway, &setup)?;
+/// The functions behind their routes, as the template has them: each with connections and caches of its own.
+fn functions(settings: &Env, frame: Frame) -> Result<Gateway, ConfigError> {
+    let mut gateway = Gateway::new(Fallback::new(frame.clone()));
+    add::<GetCampaign>(&mut gateway, settings, &frame)?;
+    add::<CheckCode>(&mut gateway, settings, &frame)?;
+    add::<CreateSubmission>(&mut gateway, settings, &frame)?;
+    add::<LookupSubmissions>(&mut gateway, settings, &frame)?;
+    add::<GetSubmission>(&mut gateway, settings, &frame)?;
+    add::<CreateReceipt>(&mut gateway, settings, &frame)?;
+    add::<RefreshUploadUrl>(&mut gateway, settings, &frame)?;
+    add::<GetReceipt>(&mut gateway, settings, &frame)?;
     Ok(gateway)
 }
 
-fn add<O: Operation>(gateway: &mut Gateway, setup: &Setup) -> Result<(), ConfigError> {
-    gateway.add(O::ROUTE, Function::<O>::new(setup.clone())?);
+fn add<O: Operation>(gateway: &mut Gateway, settings: &Env, frame: &Frame) -> Result<(), ConfigError> {
+    let setup = Setup::new(as_function(settings, O::ROUTE.function), frame.clone())?;
+    gateway.add(O::ROUTE, Function::<O>::new(setup)?);
     Ok(())
+}
+
+/// The URL to use for an embedded part.
+async fn in_front(options: &Options, url: &str) -> String {
+    match &options.front {
+        Some(Front(front)) => front(url.to_owned()).await,
+        None => url.to_owned(),
+    }
 }
 
 /// Where the parts of a stack are.
 struct Endpoints<'a> {
     api: &'a str,
-    database: &'a str,
-    storage: &'a str,
-    queues: &'a Sqs,
+    database: String,
+    storage: String,
+    queues: String,
+    /// Of the tax authority's work and of the partners'.
+    queue_urls: [String; 2],
+    secrets: String,
     tax_authority: Option<&'a str>,
 }
 
 fn variables(options: &Options, endpoints: &Endpoints<'_>) -> BTreeMap<String, String> {
     let tax_authority = options.tax_authority_url.as_deref().or(endpoints.tax_authority).unwrap_or_default();
+    let [tax_queue, partner_queue] = &endpoints.queue_urls;
     let mut variables: BTreeMap<String, String> = [
         ("AWS_REGION", "af-south-1".to_owned()),
         ("AWS_ACCESS_KEY_ID", ACCESS_KEY.to_owned()),
         ("AWS_SECRET_ACCESS_KEY", SECRET_KEY.to_owned()),
-        ("AWS_ENDPOINT_URL_DYNAMODB", endpoints.database.to_owned()),
-        ("AWS_ENDPOINT_URL_S3", endpoints.storage.to_owned()),
-        ("AWS_ENDPOINT_URL_SQS", endpoints.queues.endpoint().to_owned()),
+        ("AWS_ENDPOINT_URL_DYNAMODB", endpoints.database.clone()),
+        ("AWS_ENDPOINT_URL_S3", endpoints.storage.clone()),
+        ("AWS_ENDPOINT_URL_SQS", endpoints.queues.clone()),
+        ("AWS_ENDPOINT_URL_SECRETS_MANAGER", endpoints.secrets.clone()),
         ("STAGE", options.stage.to_owned()),
         ("DOCS_URL", format!("{}/docs", endpoints.api)),
         (photos::VARIABLE, BUCKET.to_owned()),
-        (settle_queue::TAX_VARIABLE, endpoints.queues.queue_url(TAX_QUEUE)),
-        (settle_queue::PARTNER_VARIABLE, endpoints.queues.queue_url(PARTNER_QUEUE)),
+        (settle_queue::TAX_VARIABLE, tax_queue.clone()),
+        (settle_queue::PARTNER_VARIABLE, partner_queue.clone()),
         (partner_desk::ADDRESSES_VARIABLE, "any".to_owned()),
-        (secrets::LOCAL_VARIABLE, json!({ PARTNER_SECRET.0: PARTNER_SECRET.1 }).to_string()),
         (settle_submission::TAX_AUTHORITY, tax_authority.to_owned()),
         (config::HASTEN, options.hasten.to_string()),
     ]
@@ -308,7 +355,7 @@ async fn storage(options: &Options, created: mpsc::UnboundedSender<ObjectCreated
     let started = S3::serve(s3::Options {
         buckets: vec![BUCKET.to_owned()],
         folder: options.data.as_deref().map(|data| data.join("s3")),
-        access_key: ACCESS_KEY.to_owned(),
+        access_keys: ACCESS_KEY.to_owned(),
         secret_key: SECRET_KEY.to_owned(),
         created,
         now: wall_clock(&options.clock),
@@ -331,6 +378,14 @@ async fn queues(options: &Options) -> Result<Sqs, StartError> {
     let queues = [TAX_QUEUE, PARTNER_QUEUE].into_iter().flat_map(with_dead_letters).collect();
     let started = Sqs::serve(sqs::Options { queues, now: wall_clock(&options.clock), port: 0 });
     started.await.map_err(|cause| StartError::Io { what: "the queues cannot be served".to_owned(), cause })
+}
+
+async fn secrets(options: &Options) -> Result<SecretsManager, StartError> {
+    let mut secrets = options.secrets.clone();
+    let (name, value) = PARTNER_SECRET;
+    secrets.entry(name.to_owned()).or_insert_with(|| value.to_owned());
+    let started = SecretsManager::serve(secrets).await;
+    started.map_err(|cause| StartError::Io { what: "the secrets cannot be served".to_owned(), cause })
 }
 
 async fn tax_portal(options: &Options) -> Result<TaxPortal, StartError> {

@@ -33,27 +33,28 @@ const TRIES: u32 = 3;
 /// Between two tries, and after a queue that did not answer.
 const WAIT_AFTER_FAILURE: Duration = Duration::from_secs(1);
 
-/// Starts all of them; they end when `stop` changes.
+/// Starts all of them; they end when `stop` changes. `background` connects a function by its name.
 ///
 /// # Errors
 /// Names the variable that is missing.
 pub fn start(
-    background: &Background,
+    background: &dyn Fn(&str) -> Result<Background, ConfigError>,
     created: mpsc::UnboundedReceiver<ObjectCreated>,
     stop: &watch::Receiver<bool>,
 ) -> Result<Vec<JoinHandle<()>>, ConfigError> {
-    let hasten = common::config::hasten(&background.env)?;
-    let marker = MarkReceiptUploaded::connect(background)?;
-    let settler = Arc::new(SettleSubmission::connect(background)?);
-    let sweeper = SweepUnsettled::connect(background)?;
+    let settling = background("settle-submission")?;
+    let hasten = common::config::hasten(&settling.env)?;
+    let marker = MarkReceiptUploaded::connect(&background("mark-receipt-uploaded")?)?;
+    let settler = Arc::new(SettleSubmission::connect(&settling)?);
+    let sweeper = SweepUnsettled::connect(&background("sweep-unsettled")?)?;
     let mut workers = vec![
         until_stopped(stop, announce(created, marker)),
         until_stopped(stop, sweep(hasten.apply(SWEEP_EVERY).max(SHORTEST_SWEEP), sweeper)),
     ];
     for variable in [settle_queue::TAX_VARIABLE, settle_queue::PARTNER_VARIABLE] {
-        let queue_url = background.env.required(variable)?;
+        let queue_url = settling.env.required(variable)?;
         for _ in 0..SETTLERS {
-            let consuming = consume(background.aws.sqs(), queue_url.clone(), Arc::clone(&settler));
+            let consuming = consume(settling.aws.sqs(), queue_url.clone(), Arc::clone(&settler));
             workers.push(until_stopped(stop, consuming));
         }
     }

@@ -13,7 +13,7 @@ use common::http::function::{Frame, Function, HttpFunction, Setup};
 use common::telemetry::Telemetry;
 use create_submission::CreateSubmission;
 use local::partner::{Options, SimulatedPartner};
-use local::stack::{PARTNER_SECRET, PARTNER_SECRET_HEADER};
+use local::stack::{PARTNER_SECRET, PARTNER_SECRET_HEADER, as_function};
 use serde_json::{Value, json};
 use service_tests::campaign::{TestCampaign, body, fresh_key, phone};
 use service_tests::cuts::{Cuts, How};
@@ -80,6 +80,7 @@ async fn cut_function(service: &Service, cuts: &Cuts) -> Function<CreateSubmissi
         proxied.push((variable.to_owned(), cuts.in_front_of(&upstream).await));
     }
     let env = service.env.clone().overridden_by(proxied.into_iter().collect::<Env>());
+    let env = as_function(&env, "create-submission");
     let frame = Frame::from_env(&env, service.clock.clone(), Telemetry::Off).expect("the stack sets it");
     let setup = Setup::new(env, frame).expect("the stack sets every variable");
     Function::new(setup).expect("the stack sets every variable")

@@ -13,8 +13,9 @@ use std::sync::Arc;
 
 use axum::Router;
 use jiff::Timestamp;
-use s3s::auth::SimpleAuth;
+use s3s::auth::{S3Auth, SecretKey};
 use s3s::service::S3ServiceBuilder;
+use s3s::{S3Result, s3_error};
 use tokio::sync::mpsc;
 
 use crate::loopback::{Loopback, Served, WallClock};
@@ -30,9 +31,9 @@ pub struct Options {
     pub buckets: Vec<String>,
     /// Where objects are kept, this S3's alone; in memory when absent.
     pub folder: Option<PathBuf>,
-    /// The one access key whose signatures are accepted.
-    pub access_key: String,
-    /// Its secret.
+    /// What the access keys begin with whose signatures are accepted.
+    pub access_keys: String,
+    /// The secret of all of them.
     pub secret_key: String,
     /// Where written objects are announced. Nobody has to listen.
     pub created: mpsc::UnboundedSender<ObjectCreated>,
@@ -63,6 +64,22 @@ pub struct S3 {
     served: Served,
 }
 
+/// The keys that sign requests.
+struct Keys {
+    prefix: String,
+    secret: SecretKey,
+}
+
+#[async_trait::async_trait]
+impl S3Auth for Keys {
+    async fn get_secret_key(&self, access_key: &str) -> S3Result<SecretKey> {
+        match access_key.starts_with(&self.prefix) {
+            true => Ok(self.secret.clone()),
+            false => Err(s3_error!(InvalidAccessKeyId, "The access key is not one of this stack.")),
+        }
+    }
+}
+
 impl S3 {
     /// Starts an S3 and returns once it listens. Buckets are part of the path.
     ///
@@ -73,7 +90,7 @@ impl S3 {
         let store = Store::open(options.buckets, options.folder)?;
         let objects = Objects { store: Arc::new(store), created: options.created, now: options.now };
         let mut service = S3ServiceBuilder::new(objects);
-        service.set_auth(SimpleAuth::from_single(options.access_key, options.secret_key));
+        service.set_auth(Keys { prefix: options.access_keys, secret: options.secret_key.into() });
 
         let loopback = Loopback::bind(options.port).await?;
         let endpoint = loopback.endpoint.clone();

@@ -45,7 +45,7 @@ pub(crate) async fn storage_in(folder: Option<&Path>) -> Storage {
     let s3 = S3::serve(s3::Options {
         buckets: vec![BUCKET.to_owned()],
         folder: folder.map(Path::to_owned),
-        access_key: "local".to_owned(),
+        access_keys: "local".to_owned(),
         secret_key: SECRET.to_owned(),
         created: sender,
         now: wall_clock(),

@@ -1,0 +1,159 @@
+//! The stack template's roles against what the functions do: every call of every test goes past a guard that
+//! knows the template, and here everything that is allowed is shown to be used.
+
+use std::collections::BTreeSet;
+use std::sync::Arc;
+use std::time::Duration;
+
+use common::domain::campaign::Campaign;
+use common::domain::codebook::BatchStatus;
+use futures_util::future::join_all;
+use local::partner::{Options as PartnerOptions, SimulatedPartner};
+use local::stack::{Options, PARTNER_SECRET, PARTNER_SECRET_HEADER};
+use receipt_photo::{Look, jpeg, qr_photo};
+use serde_json::json;
+use service_tests::campaign::{TestCampaign, body, fresh_key, phone, plain};
+use service_tests::guard::{Call, Record, front};
+use service_tests::http::Reply;
+use service_tests::partners::judged_by;
+use service_tests::receipts::{TIME, announced, code_and_receipt, id_of, receipts_alone};
+use service_tests::service::Service;
+use service_tests::template::{Template, covers};
+
+/// A service that settles quickly, and all that its functions call.
+fn recorded() -> (Service, Record) {
+    let record = Record::default();
+    let service = Service::of_its_own(Options {
+        front: Some(front(record.clone(), Arc::new(|_| true))),
+        hasten: 600,
+        photo_reader: Some(env!("CARGO_BIN_EXE_photo-reader").into()),
+        ..Options::default()
+    });
+    (service, record)
+}
+
+async fn campaign(service: &Service, change: impl FnOnce(&mut Campaign)) -> TestCampaign {
+    let mut config = plain();
+    change(&mut config);
+    TestCampaign::on(service, config).await
+}
+
+async fn submit(campaign: &TestCampaign, phone: &str, code: &str) -> Reply {
+    let sending = campaign.live("POST", "/api/v1/submissions").header("idempotency-key", fresh_key());
+    sending.json(&body(phone, code)).send().await
+}
+
+/// Polls until nothing more happens.
+async fn settled(campaign: &TestCampaign, submitted: &Reply) -> Reply {
+    let polling = async {
+        loop {
+            let now = campaign.read(&campaign.live_key, &id_of(submitted)).await;
+            if now.field("terminal") == true {
+                return now;
+            }
+            tokio::task::yield_now().await;
+        }
+    };
+    tokio::time::timeout(Duration::from_secs(120), polling).await.expect("it settles")
+}
+
+/// Codes of the service: entered, refused, repeated, looked up, checked.
+async fn codes(service: &Service) {
+    let campaign = campaign(service, |_| {}).await;
+    campaign.import("printed", BatchStatus::Active, None, &["CHAI-2026"]).await;
+    campaign.live("GET", "/api/v1/campaign").send().await;
+    for code in [campaign.code(1), "CHAI-2026".to_owned(), "K7M2Q9XDK7M2".to_owned()] {
+        submit(&campaign, &phone(1), &code).await;
+        let check = json!({ "code": code, "phone": phone(1) });
+        campaign.live("POST", "/api/v1/codes/check").json(&check).send().await;
+    }
+    submit(&campaign, &phone(1), &campaign.code(1)).await;
+    let twice = campaign.live("POST", "/api/v1/submissions").header("idempotency-key", fresh_key());
+    let twice = twice.json(&body(&phone(2), &campaign.code(2)));
+    for _ in 0..2 {
+        let reply = twice.clone().send().await;
+        campaign.read(&campaign.live_key, &id_of(&reply)).await;
+    }
+    let lookup = json!({ "phone": phone(1) });
+    campaign.live("POST", "/api/v1/submissions/lookup").json(&lookup).send().await;
+}
+
+/// Receipts: announced, uploaded, read again, refused, settled.
+async fn receipts(service: &Service) {
+    let alone = campaign(service, receipts_alone).await;
+    let key = &alone.live_key;
+    let payload = "https://verify.tra.go.tz/GOOD010001_101530";
+    let photo = jpeg(&qr_photo(&[payload], &Look::default(), 1).expect("a photo"), 80).expect("a file");
+    let missing = alone.receipt(key, &announced(&photo, None)).header("idempotency-key", fresh_key());
+    let id = id_of(&missing.clone().send().await);
+    missing.send().await;
+    alone.live("POST", &format!("/api/v1/receipts/{id}/upload-url")).send().await;
+    alone.live("GET", &format!("/api/v1/receipts/{id}")).send().await;
+    let early = alone.with_receipt(key, &phone(1), "", &id).send().await;
+    assert_eq!(early.error_code(), "receipt_not_uploaded");
+
+    let id = alone.photo(key, &photo, None).await;
+    let sent = alone.with_receipt(key, &phone(1), "", &id).send().await;
+    assert_eq!(settled(&alone, &sent).await.field("state"), "accepted");
+    // The same purchase again, one of another shop, and one with another time.
+    for (number, code, time) in
+        [(2, "GOOD010001", TIME), (3, "SHOP010001", TIME), (4, "GOOD010002", "11:11:11")]
+    {
+        let id = alone.typed(key, code, time).await;
+        let sent = alone.with_receipt(key, &phone(number), "", &id).send().await;
+        assert_eq!(settled(&alone, &sent).await.field("state"), "rejected", "{code}");
+    }
+    let both = campaign(service, code_and_receipt).await;
+    for (number, code) in [(1, "GOOD010001"), (2, "SHOP010001")] {
+        let id = both.typed(&both.live_key, code, TIME).await;
+        let code = both.code(u64::from(number));
+        let sent = both.with_receipt(&both.live_key, &phone(number), &code, &id).send().await;
+        settled(&both, &sent).await;
+    }
+}
+
+/// A partner that accepts, refuses, and is down for a while.
+async fn partners(service: &Service) {
+    let secret = Some((PARTNER_SECRET_HEADER.to_owned(), PARTNER_SECRET.1.to_owned()));
+    let options = PartnerOptions { secret, ..PartnerOptions::default() };
+    let partner = SimulatedPartner::serve(options).await.expect("it serves");
+    let campaign = campaign(service, judged_by(partner.url())).await;
+    let codes = ["DOWN-1", "DOWN-2", "DOWN-3", "OKAY-1", "BADC-1", "GONE-1", "DOWN-4", "BADC-2"];
+    let replies = join_all((1..).zip(codes).map(|(number, code)| {
+        let campaign = campaign.clone();
+        async move { submit(&campaign, &phone(number), code).await }
+    }))
+    .await;
+    for reply in &replies {
+        settled(&campaign, reply).await;
+    }
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn each_function_is_allowed_what_it_does_and_nothing_else() {
+    let (service, record) = recorded();
+    tokio::join!(codes(&service), receipts(&service), partners(&service));
+    let policies = Template::read().policies();
+    let missing = |calls: &BTreeSet<Call>| -> Vec<String> {
+        let allowed = |call: &Call| policies.get(&call.function).is_some_and(|policy| policy.allows(call));
+        calls.iter().filter(|call| !allowed(call)).map(ToString::to_string).collect()
+    };
+    let unused = |calls: &BTreeSet<Call>| -> Vec<String> {
+        let all =
+            policies.iter().flat_map(|(function, policy)| policy.own.iter().map(move |own| (function, own)));
+        let unused = all.filter(|(function, own)| {
+            !calls.iter().any(|call| call.function == **function && covers(own, call))
+        });
+        unused.map(|(function, (action, resource))| format!("{function} {action} {resource}")).collect()
+    };
+    // What the schedule does comes by itself.
+    let polling = async {
+        while !unused(&record.calls()).is_empty() {
+            tokio::time::sleep(Duration::from_millis(50)).await;
+        }
+    };
+    let _ = tokio::time::timeout(Duration::from_secs(20), polling).await;
+    let calls = record.calls();
+    assert_eq!((missing(&calls), unused(&calls)), (Vec::new(), Vec::new()), "missing, and never used");
+    println!("{} kinds of calls, all of them allowed", calls.len());
+}

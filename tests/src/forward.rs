@@ -1,0 +1,82 @@
+//! A server on this machine that stands in front of another: what it is asked can be looked at, and is sent
+//! on as it came, with the host that it was signed for.
+
+use std::net::Ipv4Addr;
+
+use axum::Router;
+use axum::body::{Body, to_bytes};
+use axum::extract::Request;
+use axum::http::{Response, StatusCode};
+use bytes::Bytes;
+use http::request::Parts;
+use http_body_util::Full;
+use hyper_util::client::legacy::Client;
+use hyper_util::client::legacy::connect::HttpConnector;
+use hyper_util::rt::TokioExecutor;
+use tokio::net::TcpListener;
+
+use crate::service::on_a_thread;
+
+/// More than any request or answer of ours.
+const MOST_BYTES: usize = 16 * 1024 * 1024;
+
+/// Sends requests on.
+pub(crate) type Forwarder = Client<HttpConnector, Full<Bytes>>;
+
+/// Something that sends requests on.
+pub(crate) fn forwarder() -> Forwarder {
+    Client::builder(TokioExecutor::new()).build_http()
+}
+
+/// Serves a router on a thread of its own until the program ends; its URL.
+pub(crate) async fn serve(router: Router) -> String {
+    let (started, starting) = tokio::sync::oneshot::channel();
+    on_a_thread(async move {
+        let listener = TcpListener::bind((Ipv4Addr::LOCALHOST, 0)).await.expect("a free port");
+        let url = format!("http://{}", listener.local_addr().expect("an address"));
+        started.send(url).expect("a test waits");
+        axum::serve(listener, router).await.expect("it serves");
+    });
+    starting.await.expect("it starts")
+}
+
+/// A request, read whole.
+pub(crate) async fn read(request: Request) -> (Parts, Bytes) {
+    let (parts, body) = request.into_parts();
+    let body = to_bytes(body, MOST_BYTES).await.expect("the whole request");
+    (parts, body)
+}
+
+/// What the server behind answers; `None` when it breaks off.
+pub(crate) async fn send(
+    forwarder: &Forwarder,
+    upstream: &str,
+    parts: &Parts,
+    body: Bytes,
+) -> Option<Response<Body>> {
+    let path = parts.uri.path_and_query().map_or("/", |path| path.as_str());
+    let mut request = http::Request::builder().method(parts.method.clone()).uri(format!("{upstream}{path}"));
+    for (name, value) in &parts.headers {
+        request = request.header(name, value);
+    }
+    let answer = forwarder.request(request.body(Full::new(body)).expect("a request")).await.ok()?;
+    let (parts, body) = answer.into_parts();
+    let body = to_bytes(Body::new(body), MOST_BYTES).await.ok()?;
+    // The length of an answer to HEAD is of what is not there.
+    let has_body = !body.is_empty();
+    let mut response = Response::new(Body::from(body));
+    *response.status_mut() = parts.status;
+    *response.headers_mut() = parts.headers;
+    response.headers_mut().remove("transfer-encoding");
+    if has_body {
+        response.headers_mut().remove("content-length");
+    }
+    Some(response)
+}
+
+/// An answer of a server that fails.
+pub(crate) fn failure() -> Response<Body> {
+    let mut failure = Response::new(Body::empty());
+    *failure.status_mut() = StatusCode::INTERNAL_SERVER_ERROR;
+    failure
+}
