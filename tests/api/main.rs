@@ -7,5 +7,6 @@ mod events;
 mod internal_errors;
 mod key_ceiling;
 mod settling;
+mod template;
 mod unknown_paths;
 mod v1;

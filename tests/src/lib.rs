@@ -6,7 +6,8 @@
 //! - [`partners`] lets a partner judge its codes, [`receipts`] makes it one of receipts, and settles step by step;
 //! - [`cuts`] cuts the calls of a process, [`proxy`] plays faults of the database;
 //! - [`crowd`] is many clients amid faults drawn by [`random`], and what has to be true afterwards;
-//! - [`http`] sends requests and shows replies, with what differs from run to run replaced.
+//! - [`http`] sends requests and shows replies, with what differs from run to run replaced;
+//! - [`template`] reads the deployment's templates.
 
 pub mod attempt;
 pub mod campaign;
@@ -18,3 +19,4 @@ pub mod proxy;
 pub mod random;
 pub mod receipts;
 pub mod service;
+pub mod template;

@@ -1,0 +1,87 @@
+//! The deployment's templates as trees of JSON, for tests that compare them with the code: `!Ref X` is `{"Ref": "X"}`, and any other tag
+//! `!Name value` is `{"Fn::Name": value}`, as CloudFormation itself reads them.
+
+use std::path::PathBuf;
+
+use granit_parser::{Event, Parser, ScalarStyle};
+use serde_json::{Map, Value, json};
+
+/// A file of the repository.
+pub fn text_of(path: &str) -> String {
+    let path = PathBuf::from(env!("CARGO_MANIFEST_DIR")).join("..").join(path);
+    std::fs::read_to_string(&path).unwrap_or_else(|error| panic!("{}: {error}", path.display()))
+}
+
+/// The template of the whole service.
+pub fn service() -> Value {
+    parse(&text_of("template.yaml"))
+}
+
+/// The resources of a type, by logical id.
+pub fn resources<'a>(template: &'a Value, kind: &'a str) -> impl Iterator<Item = (&'a str, &'a Value)> {
+    let all = template["Resources"].as_object().expect("resources");
+    let wanted = all.iter().filter(move |(_, resource)| resource["Type"] == kind);
+    wanted.map(|(id, resource)| (id.as_str(), &resource["Properties"]))
+}
+
+/// A list or block that has begun and not ended.
+enum Open {
+    List(Option<String>, Vec<Value>),
+    Block(Option<String>, Map<String, Value>, Option<String>),
+}
+
+/// Reads YAML without aliases; panics when it is not.
+pub fn parse(text: &str) -> Value {
+    let mut open: Vec<Open> = Vec::new();
+    for event in Parser::new_from_str(text) {
+        let (event, span) = event.expect("YAML");
+        let tag = event.tag().map(|tag| tag.suffix().to_owned());
+        let value = match event {
+            Event::Scalar(text, style, ..) => tagged(tag, scalar(&text, style)),
+            Event::SequenceStart(..) => {
+                open.push(Open::List(tag, Vec::new()));
+                continue;
+            }
+            Event::MappingStart(..) => {
+                open.push(Open::Block(tag, Map::new(), None));
+                continue;
+            }
+            Event::SequenceEnd | Event::MappingEnd => match open.pop().expect("something open") {
+                Open::List(tag, items) => tagged(tag, Value::Array(items)),
+                Open::Block(tag, fields, _) => tagged(tag, Value::Object(fields)),
+            },
+            Event::Alias(_) => panic!("line {}: no aliases", span.start.line()),
+            _ => continue,
+        };
+        match open.last_mut() {
+            None => return value,
+            Some(Open::List(_, items)) => items.push(value),
+            Some(Open::Block(_, fields, name)) => match name.take() {
+                None => *name = Some(value.as_str().map_or_else(|| value.to_string(), str::to_owned)),
+                Some(name) => {
+                    let earlier = fields.insert(name, value);
+                    assert!(earlier.is_none(), "line {}: a name twice in one block", span.start.line());
+                }
+            },
+        }
+    }
+    panic!("the template is empty");
+}
+
+fn tagged(tag: Option<String>, value: Value) -> Value {
+    match tag.as_deref() {
+        None => value,
+        Some("Ref") => json!({ "Ref": value }),
+        Some("Condition") => json!({ "Condition": value }),
+        Some(name) => json!({ format!("Fn::{name}"): value }),
+    }
+}
+
+fn scalar(text: &str, style: ScalarStyle) -> Value {
+    match text {
+        _ if style != ScalarStyle::Plain => json!(text),
+        "true" => json!(true),
+        "false" => json!(false),
+        _ => text.parse::<u64>().map_or_else(|_| json!(text), |number| json!(number)),
+    }
+}
