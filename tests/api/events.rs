@@ -1,51 +1,26 @@
 //! The sample events: every file, in the shape that API Gateway, storage, the queue or the schedule sends,
 //! through the function it is named after.
 
+use std::collections::BTreeMap;
 use std::path::PathBuf;
 
 use common::background::{Background, EventFunction};
 use common::clock::Clock;
-use common::domain::receipt::rules::ReceiptRules;
+use common::config::Env;
 use common::http::event::{HttpEvent, HttpReply};
 use common::http::function::{Frame, Function, HttpFunction, Setup};
 use common::telemetry::Telemetry;
+use local::demo::samples;
 use mark_receipt_uploaded::MarkReceiptUploaded;
 use serde::de::DeserializeOwned;
 use serde_json::{Value, json};
-use service_tests::campaign::TestCampaign;
-use service_tests::receipts::rules;
+use service_tests::service::Service;
 use settle_submission::SettleSubmission;
 use sweep_unsettled::SweepUnsettled;
+use tokio::sync::OnceCell;
 
-/// The status of each event's reply, and what shows that it is the right one.
-const EXPECTED: [(&str, u16, &str, &str); 17] = [
-    ("check-code.json", 200, "/precheck", "valid"),
-    ("check-code-without-code.json", 422, "/error/field", "code"),
-    ("create-receipt.json", 200, "/state", "awaiting_upload"),
-    ("create-receipt-too-large.json", 413, "/error/code", "file_too_large"),
-    ("create-receipt-typed.json", 200, "/state", "uploaded"),
-    ("create-submission.json", 200, "/message_key", "entered"),
-    ("create-submission-without-consent.json", 422, "/error/code", "consent_required"),
-    ("fallback-errors-page.json", 200, "", ""),
-    ("fallback-unknown-path.json", 404, "/error/code", "not_found"),
-    ("fallback-wrong-method.json", 405, "/error/code", "method_not_allowed"),
-    ("get-campaign.json", 200, "/status", "live"),
-    ("get-campaign-without-key.json", 401, "/error/code", "key_missing"),
-    ("get-receipt-not-found.json", 404, "/error/code", "not_found"),
-    ("get-submission-not-found.json", 404, "/error/code", "not_found"),
-    ("lookup-submissions.json", 200, "/timezone", "Africa/Dar_es_Salaam"),
-    ("lookup-submissions-wrong-phone.json", 422, "/error/code", "phone_invalid"),
-    ("refresh-upload-url-not-found.json", 404, "/error/code", "not_found"),
-];
-
-/// The events that no caller waits for.
-const OF_THE_BACKGROUND: [&str; 5] = [
-    "mark-receipt-uploaded-gone.json",
-    "mark-receipt-uploaded-unknown-key.json",
-    "settle-submission.json",
-    "settle-submission-no-hint.json",
-    "sweep-unsettled.json",
-];
+/// The file beside the events that says what each of them is answered with.
+const EXPECTED: &str = "expected.json";
 
 fn folder() -> PathBuf {
     PathBuf::from(env!("CARGO_MANIFEST_DIR")).join("../events")
@@ -56,17 +31,31 @@ fn read<T: DeserializeOwned>(file: &str) -> T {
     serde_json::from_str(&text).expect("an event")
 }
 
-/// The event with the key of a campaign that exists, where it has one.
-fn event(file: &str, key: &str) -> HttpEvent {
-    let mut event: Value = read(file);
-    if let Some(authorization) = event.pointer_mut("/headers/authorization") {
-        *authorization = json!(format!("Bearer {key}"));
-    }
-    serde_json::from_value(event).expect("an event of API Gateway")
+/// What the events of functions with these names are answered with, by file.
+fn expected(of: impl Fn(&str) -> bool) -> Vec<(String, Value)> {
+    let all: BTreeMap<String, Value> = read(EXPECTED);
+    all.into_iter().filter(|(file, _)| of(file)).collect()
 }
 
-async fn answer(file: &str, setup: &Setup, frame: Frame, key: &str) -> HttpReply {
-    let event = event(file, key);
+/// Whether nobody waits for the function of an event.
+fn is_of_the_background(file: &str) -> bool {
+    ["mark-receipt-uploaded", "settle-submission", "sweep-unsettled"]
+        .iter()
+        .any(|name| file.starts_with(name))
+}
+
+/// The variables of a stack on which the samples are there.
+async fn env() -> Env {
+    static LOADED: OnceCell<()> = OnceCell::const_new();
+    let service = Service::shared();
+    LOADED
+        .get_or_init(async || samples::load(&service.env, &service.clock).await.expect("the samples"))
+        .await;
+    service.env
+}
+
+async fn answer(file: &str, setup: &Setup, frame: Frame) -> HttpReply {
+    let event: HttpEvent = read(file);
     let setup = setup.clone();
     let connected = "the stack sets every variable";
     match file {
@@ -104,56 +93,55 @@ async fn answer(file: &str, setup: &Setup, frame: Frame, key: &str) -> HttpReply
 
 #[tokio::test]
 async fn every_sample_event_gets_its_reply() {
-    // A code is enough, a receipt may come along.
-    let campaign = TestCampaign::with(|campaign| {
-        campaign.receipt = Some(ReceiptRules { required: false, ..rules() });
-    })
-    .await;
-    let env = campaign.service.env.clone();
+    let env = env().await;
     let frame =
         Frame::from_env(&env, Clock::system(), Telemetry::Off).expect("the stack sets every variable");
     let setup = Setup::new(env, frame.clone()).expect("the stack sets every variable");
-    for (file, status, pointer, value) in EXPECTED {
-        let reply = answer(file, &setup, frame.clone(), &campaign.test_key).await;
-        assert_eq!(reply.status_code, status, "{file}: {}", reply.body);
-        if !pointer.is_empty() {
+    for (file, expected) in expected(|file| !is_of_the_background(file)) {
+        let reply = answer(&file, &setup, frame.clone()).await;
+        assert_eq!(json!(reply.status_code), expected["statusCode"], "{file}: {}", reply.body);
+        for (pointer, value) in expected["body"].as_object().expect("pointers") {
             let body: Value = serde_json::from_str(&reply.body).expect("JSON");
-            assert_eq!(body.pointer(pointer), Some(&json!(value)), "{file}: {}", reply.body);
+            assert_eq!(body.pointer(pointer), Some(value), "{file}: {}", reply.body);
         }
     }
 }
 
 #[tokio::test]
 async fn the_events_of_the_background_are_taken() {
-    let env = TestCampaign::plain().await.service.env;
     let background =
-        Background::new(env, Clock::system(), Telemetry::Off).expect("the stack sets every variable");
+        Background::new(env().await, Clock::system(), Telemetry::Off).expect("the stack sets every variable");
     let marker = MarkReceiptUploaded::connect(&background).expect("the stack sets every variable");
     let settler = SettleSubmission::connect(&background).expect("the stack sets every variable");
     let sweeper = SweepUnsettled::connect(&background).expect("the stack sets every variable");
-    for file in OF_THE_BACKGROUND {
-        match file {
+    for (file, expected) in expected(is_of_the_background) {
+        let reply = match file.as_str() {
             name if name.starts_with("mark-receipt-uploaded") => {
-                marker.handle(read(file)).await.expect("no record fails");
+                json!(marker.handle(read(name)).await.expect("no record fails"))
             }
             name if name.starts_with("settle-submission") => {
-                let failed = settler.handle(read(file)).await.expect("a reply").batch_item_failures.len();
-                assert_eq!(failed, usize::from(name.contains("no-hint")), "{file}");
+                json!(settler.handle(read(name)).await.expect("a reply"))
             }
-            _ => sweeper.handle(read(file)).await.expect("it sweeps"),
-        }
+            name => json!(sweeper.handle(read(name)).await.expect("it sweeps")),
+        };
+        assert_eq!(reply, expected, "{file}");
     }
 }
 
 #[test]
-fn no_sample_event_is_left_out() {
+fn every_function_has_a_good_event_and_no_event_is_left_out() {
     let mut files: Vec<String> = std::fs::read_dir(folder())
         .expect("the folder")
         .map(|entry| entry.expect("a file").file_name().into_string().expect("text"))
+        .filter(|file| file != EXPECTED)
         .collect();
     files.sort();
-    let waited_for = EXPECTED.iter().map(|(file, ..)| *file);
-    let mut expected: Vec<_> = waited_for.chain(OF_THE_BACKGROUND).map(str::to_owned).collect();
-    expected.sort();
+    let expected: Vec<_> = expected(|_| true).into_iter().map(|(file, _)| file).collect();
     assert_eq!(files, expected);
+    for function in std::fs::read_dir(folder().join("../functions")).expect("the functions") {
+        let name = function.expect("a folder").file_name().into_string().expect("text");
+        let good =
+            if name == "fallback" { "fallback-errors-page.json".to_owned() } else { format!("{name}.json") };
+        assert!(files.contains(&good), "{name}");
+    }
 }

@@ -8,5 +8,6 @@ mod internal_errors;
 mod key_ceiling;
 mod permissions;
 mod settling;
+mod template;
 mod unknown_paths;
 mod v1;

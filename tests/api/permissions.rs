@@ -5,31 +5,39 @@ use std::collections::BTreeSet;
 use std::sync::Arc;
 use std::time::Duration;
 
+use common::background::{Background, EventFunction};
+use common::connection::Aws;
 use common::domain::campaign::Campaign;
 use common::domain::codebook::BatchStatus;
+use common::domain::scope::Environment;
+use common::photos::{self, object_key};
+use common::telemetry::Telemetry;
 use futures_util::future::join_all;
 use local::partner::{Options as PartnerOptions, SimulatedPartner};
-use local::stack::{Options, PARTNER_SECRET, PARTNER_SECRET_HEADER};
+use local::stack::{Options, PARTNER_SECRET, PARTNER_SECRET_HEADER, as_function};
+use mark_receipt_uploaded::{MarkReceiptUploaded, StorageEvent};
 use receipt_photo::{Look, jpeg, qr_photo};
 use serde_json::json;
 use service_tests::campaign::{TestCampaign, body, fresh_key, phone, plain};
 use service_tests::guard::{Call, Record, front};
 use service_tests::http::Reply;
 use service_tests::partners::judged_by;
-use service_tests::receipts::{TIME, announced, code_and_receipt, id_of, receipts_alone};
+use service_tests::receipts::{
+    Settler, TIME, announced, code_and_receipt, hardly_a_photo, id_of, receipts_alone, upload,
+};
+use service_tests::roles::{covers, policies};
 use service_tests::service::Service;
-use service_tests::template::{Template, covers};
+use sweep_unsettled::{SweepUnsettled, Tick};
 
-/// A service that settles quickly, and all that its functions call.
-fn recorded() -> (Service, Record) {
-    let record = Record::default();
-    let service = Service::of_its_own(Options {
+/// A service that settles quickly, or not at all by itself; what its functions call is recorded.
+fn recorded(record: &Record, background: bool) -> Service {
+    Service::of_its_own(Options {
         front: Some(front(record.clone(), Arc::new(|_| true))),
         hasten: 600,
         photo_reader: Some(env!("CARGO_BIN_EXE_photo-reader").into()),
+        background,
         ..Options::default()
-    });
-    (service, record)
+    })
 }
 
 async fn campaign(service: &Service, change: impl FnOnce(&mut Campaign)) -> TestCampaign {
@@ -112,11 +120,15 @@ async fn receipts(service: &Service) {
     }
 }
 
-/// A partner that accepts, refuses, and is down for a while.
-async fn partners(service: &Service) {
+async fn partner() -> SimulatedPartner {
     let secret = Some((PARTNER_SECRET_HEADER.to_owned(), PARTNER_SECRET.1.to_owned()));
     let options = PartnerOptions { secret, ..PartnerOptions::default() };
-    let partner = SimulatedPartner::serve(options).await.expect("it serves");
+    SimulatedPartner::serve(options).await.expect("it serves")
+}
+
+/// A partner that accepts, refuses, and is down for a while.
+async fn partners(service: &Service) {
+    let partner = partner().await;
     let campaign = campaign(service, judged_by(partner.url())).await;
     let codes = ["DOWN-1", "DOWN-2", "DOWN-3", "OKAY-1", "BADC-1", "GONE-1", "DOWN-4", "BADC-2"];
     let replies = join_all((1..).zip(codes).map(|(number, code)| {
@@ -129,11 +141,59 @@ async fn partners(service: &Service) {
     }
 }
 
+/// What happens when events are late, messages are lost and photos are gone: on a service that does nothing by
+/// itself.
+async fn by_hand(service: &Service) {
+    let receipts = campaign(service, receipts_alone).await;
+    let key = &receipts.live_key;
+    let photo = hardly_a_photo();
+    // Asked for again after the file has come and before its event has.
+    let announcing = receipts.receipt(key, &announced(&photo, None)).header("idempotency-key", fresh_key());
+    upload(&announcing.clone().send().await, photo.clone()).send().await;
+    assert_eq!(announcing.send().await.field("state"), "uploaded");
+    let id = id_of(&receipts.receipt(key, &announced(&photo, None)).send().await);
+    let refreshing = receipts.live("POST", &format!("/api/v1/receipts/{id}/upload-url"));
+    upload(&refreshing.clone().send().await, photo.clone()).send().await;
+    assert_eq!(refreshing.send().await.field("state"), "uploaded");
+
+    // The photo is gone when it is to be read, and its event comes after all.
+    let sent = receipts.with_receipt(key, &phone(1), "", &id).send().await;
+    let s3 = Aws::of_function(&service.env).expect("the stack sets every variable").s3();
+    let object = object_key(&receipts.scope(Environment::Live), id.parse().expect("an id"));
+    let bucket = service.env.required(photos::VARIABLE).expect("the stack sets it");
+    s3.delete_object().bucket(bucket).key(&object).send().await.expect("it is there");
+    let record = json!({ "s3": { "object": { "key": object } } });
+    let marker: MarkReceiptUploaded = function(service, "mark-receipt-uploaded");
+    marker.handle(StorageEvent { records: vec![record] }).await.expect("no record fails");
+    let sweeper: SweepUnsettled = function(service, "sweep-unsettled");
+    sweeper.handle(Tick::default()).await.expect("it sweeps");
+    let settler = Settler::of(service);
+    settler.settle_due().await;
+    assert_eq!(receipts.read(key, &id_of(&sent)).await.field("review_status"), "under_review");
+    let slow = receipts.typed(&receipts.test_key, "TEST0SLOW", TIME).await;
+    receipts.with_receipt(&receipts.test_key, &phone(2), "", &slow).send().await;
+    settler.settle_due().await;
+
+    // A partner that answers again.
+    let partner = partner().await;
+    let campaign = campaign(service, judged_by(partner.url())).await;
+    assert_eq!(submit(&campaign, &phone(1), "DOWN-1").await.field("state"), "unknown");
+    assert_eq!(submit(&campaign, &phone(2), "OKAY-1").await.field("state"), "accepted");
+}
+
+/// A function of the background, under its own name.
+fn function<F: EventFunction>(service: &Service, name: &str) -> F {
+    let env = as_function(&service.env, name);
+    let background = Background::new(env, service.clock.clone(), Telemetry::Off);
+    F::connect(&background.expect("the stack sets every variable")).expect("the stack sets every variable")
+}
+
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn each_function_is_allowed_what_it_does_and_nothing_else() {
-    let (service, record) = recorded();
-    tokio::join!(codes(&service), receipts(&service), partners(&service));
-    let policies = Template::read().policies();
+    let record = Record::default();
+    let (service, still) = (recorded(&record, true), recorded(&record, false));
+    tokio::join!(codes(&service), receipts(&service), partners(&service), by_hand(&still));
+    let policies = policies();
     let missing = |calls: &BTreeSet<Call>| -> Vec<String> {
         let allowed = |call: &Call| policies.get(&call.function).is_some_and(|policy| policy.allows(call));
         calls.iter().filter(|call| !allowed(call)).map(ToString::to_string).collect()

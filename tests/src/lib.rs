@@ -5,9 +5,10 @@
 //! - [`campaign`] makes a campaign with keys and codes, as an operator would;
 //! - [`partners`] lets a partner judge its codes, [`receipts`] makes it one of receipts, and settles step by step;
 //! - [`cuts`] cuts the calls of a process, [`proxy`] plays faults of the database;
-//! - [`guard`] lets no function make a call that the stack template does not allow it;
+//! - [`guard`] lets no function make a call that its role, of which [`roles`] knows, does not allow it;
 //! - [`crowd`] is many clients amid faults drawn by [`random`], and what has to be true afterwards;
-//! - [`http`] sends requests and shows replies, with what differs from run to run replaced.
+//! - [`http`] sends requests and shows replies, with what differs from run to run replaced;
+//! - [`template`] reads the deployment's templates.
 
 pub mod attempt;
 pub mod campaign;
@@ -20,5 +21,6 @@ pub mod partners;
 pub mod proxy;
 pub mod random;
 pub mod receipts;
+pub mod roles;
 pub mod service;
 pub mod template;

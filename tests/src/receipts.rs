@@ -143,7 +143,7 @@ impl Settler {
         let background = Background::new(env, service.clock.clone(), Telemetry::Off)
             .expect("the stack sets every variable");
         let function = SettleSubmission::connect(&background).expect("the stack sets every variable");
-        let submissions = Submissions::from_env(&service.env, &background.dynamodb).expect("the table");
+        let submissions = Submissions::from_env(&service.env, &service.dynamodb()).expect("the table");
         Self { service: service.clone(), function, submissions }
     }
 

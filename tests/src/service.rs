@@ -17,7 +17,7 @@ use common::store::entrants::Entrants;
 use local::stack::{Front, Options, Stack};
 
 use crate::guard::{self, Allows, Call, Record};
-use crate::template::Template;
+use crate::roles::policies;
 
 /// Where manual clocks start: noon (UTC) of 15 June 2050. Later than any machine's clock, by which the
 /// embedded database deletes what has expired, so that nothing is deleted while a test counts on it.
@@ -119,7 +119,7 @@ impl Started {
 /// Lets functions make only the calls that their roles allow.
 fn by_the_template() -> Front {
     static ALLOWS: LazyLock<Allows> = LazyLock::new(|| {
-        let policies = Template::read().policies();
+        let policies = policies();
         Arc::new(move |call: &Call| policies.get(&call.function).is_some_and(|policy| policy.allows(call)))
     });
     guard::front(Record::default(), Arc::clone(&ALLOWS))

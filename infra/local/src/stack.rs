@@ -61,7 +61,7 @@ pub const PARTNER_SECRET: (&str, &str) = ("partners/demo", "Bearer a-secret-of-t
 /// The header of the secret.
 pub const PARTNER_SECRET_HEADER: &str = "authorization";
 /// How long a message is hidden from others while one works on it, as in the cloud.
-const VISIBILITY: Duration = Duration::from_secs(6 * 60);
+const VISIBILITY: Duration = Duration::from_secs(9 * 60);
 /// How often a message is tried before it is put aside.
 const MOST_RECEIVES: u32 = 5;
 /// From midnight to 10:15:30, the time on every receipt of the simulated tax authority.

@@ -23,6 +23,7 @@ use crate::partner;
 use crate::tax_portal::cases::CASES;
 
 mod receipts;
+pub mod samples;
 
 /// The campaign files, with the prize of a batch of their own when there is one.
 const FILES: [(&str, &str, Option<&str>); 6] = [
@@ -96,6 +97,7 @@ pub async fn load(
     partner_url: &str,
     clock: &Clock,
 ) -> Result<Vec<Demo>, DemoError> {
+    samples::load(env, clock).await?;
     let Some(path) = data.map(|folder| folder.join(KEPT)) else { return make(env, partner_url, clock).await };
     let kept = |cause| DemoError::Kept { path: path.clone(), cause };
     if path.exists() {

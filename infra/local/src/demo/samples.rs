@@ -1,0 +1,116 @@
+//! What the sample events are about, so that each of them can be tried as it is: a campaign, a key that everybody knows, and records
+//! under the ids that the events name.
+
+use common::clock::Clock;
+use common::config::Env;
+use common::connection::Aws;
+use common::domain::message::MessageKey;
+use common::domain::receipt::photo::PhotoType;
+use common::domain::receipt::{Receipt, Source};
+use common::domain::scope::{CampaignSlug, Environment, Scope};
+use common::domain::submission::{Standing, Submission};
+use common::entropy;
+use common::gate::DEFAULT_PER_MINUTE;
+use common::photos::{self, object_key};
+use common::store::api_keys::{ApiKeyRecord, KeyHash};
+use common::store::ledger::Entry;
+use common::store::receipts::Receipts;
+use ops::failure::Failure;
+use ops::tables::Tables;
+use ops::{campaign_file, campaigns};
+
+use super::DemoError;
+
+/// The campaign.
+const FILE: &str = include_str!("../../demo/sample-events.yaml");
+/// Its slug.
+const SLUG: &str = "sample-events";
+/// The key of the events. It is no secret, and a test key: whoever can reach a local stack may try it.
+const KEY: &str = "svc_test_KeyOfTheSampleEvents";
+/// A submission that was accepted.
+const SUBMISSION: &str = "5d2f7c1e-0b64-4a8e-9f3d-7c1b2a3d4e5f";
+/// A receipt whose photo is still to come.
+const AWAITED: &str = "a1c4e7f0-3b52-4d68-8e91-2f6a5b4c3d2e";
+/// A receipt whose photo is there, though nobody has told of it.
+const ARRIVED: &str = "c7e9b2d4-61f8-4a35-9b0c-8d7e6f5a4b3c";
+/// The first bytes of that photo, which are all that is looked at.
+const PHOTO: &[u8] = &[0xff, 0xd8, 0xff, 0xe0, 0, 0x10, b'J', b'F', b'I', b'F', 0, 1];
+
+/// Loads it all, unless it is there.
+///
+/// # Errors
+/// When a table or storage does not answer.
+pub async fn load(env: &Env, clock: &Clock) -> Result<(), DemoError> {
+    let aws = Aws::of_function(env)?;
+    let tables = Tables::from_env(env, &aws.dynamodb())?;
+    let receipts = Receipts::from_env(env, &aws.dynamodb())?;
+    let bucket = env.required(photos::VARIABLE)?;
+    let slug: CampaignSlug = SLUG.parse().map_err(|_| unusable("slug"))?;
+    if tables.campaigns.get(&slug).await.map_err(Failure::from)?.is_some() {
+        return Ok(());
+    }
+    let scope = Scope { campaign: slug, environment: Environment::Test };
+    let now = clock.now();
+
+    let receipt = |id: &str, size_bytes| -> Result<Receipt, DemoError> {
+        Ok(Receipt {
+            receipt_id: id.parse().map_err(|_| unusable("id"))?,
+            scope: scope.clone(),
+            source: Source::Photo { content_type: PhotoType::Jpeg, size_bytes, qr_payload: None },
+            arrived: None,
+            attached_to: None,
+            created_at: now,
+        })
+    };
+    let arrived = receipt(ARRIVED, 12)?;
+    for receipt in [&receipt(AWAITED, 482_113)?, &arrived] {
+        receipts.announce(receipt, None).await.map_err(Failure::from)?;
+    }
+    let put = aws.s3().put_object().bucket(bucket).key(object_key(&scope, arrived.receipt_id));
+    put.body(PHOTO.to_vec().into()).send().await.map_err(|_| unusable("photo"))?;
+
+    let submission = Submission {
+        submission_id: SUBMISSION.parse().map_err(|_| unusable("id"))?,
+        reference: entropy::reference(),
+        scope: scope.clone(),
+        phone: "+255712345678".parse().map_err(|_| unusable("phone"))?,
+        code_key: None,
+        receipt_id: None,
+        receipt: None,
+        purchase: None,
+        standing: Standing::accepted(1, None),
+        reasons: vec![MessageKey::Entered.as_str().to_owned()],
+        day: now.to_string().chars().take(10).collect(),
+        region: None,
+        claimed: None,
+        partner_code: None,
+        upstream: None,
+        decision: None,
+        settling: None,
+        revision: 0,
+        created_at: now,
+        updated_at: now,
+    };
+    let key = "a-sample-event-0001".parse().map_err(|_| unusable("key"))?;
+    let entry = Entry { key: &key, body_hash: "", code: None, receipt: None, submission: &submission };
+    tables.ledger.enter(entry, Default::default(), now).await.map_err(Failure::from)?;
+
+    let hash = KeyHash::of(KEY);
+    let record = ApiKeyRecord {
+        key_id: hash.key_id().to_owned(),
+        scope,
+        label: Some("sample events".to_owned()),
+        per_minute: DEFAULT_PER_MINUTE,
+        created_at: now,
+        revoked_at: None,
+    };
+    tables.api_keys.put(hash, record).await.map_err(Failure::from)?;
+    // The campaign comes last: it says that all the rest is there.
+    let file = campaign_file::read("sample-events.yaml", FILE).map_err(|_| unusable("campaign"))?;
+    campaigns::apply(&tables, &[file]).await?;
+    Ok(())
+}
+
+fn unusable(what: &str) -> DemoError {
+    DemoError::Refused(format!("the {what} of the sample events cannot be used"))
+}

@@ -1,0 +1,298 @@
+//! The deployment's template against the code: a route, a table, a variable or an event that one of them has and the other does not.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use check_code::CheckCode;
+use common::background::{Background, EventFunction};
+use common::clock::Clock;
+use common::config::{ConfigError, Env};
+use common::domain::settling::LONGEST_STEP;
+use common::http::function::{Frame, Function, Operation, Setup};
+use common::http::routes::ROUTES;
+use common::telemetry::Telemetry;
+use create_receipt::CreateReceipt;
+use create_submission::CreateSubmission;
+use get_campaign::GetCampaign;
+use get_receipt::GetReceipt;
+use get_submission::GetSubmission;
+use local::tables::TABLES;
+use lookup_submissions::LookupSubmissions;
+use mark_receipt_uploaded::MarkReceiptUploaded;
+use refresh_upload_url::RefreshUploadUrl;
+use serde_json::{Value, json};
+use service_tests::template::{parse, resources, service, text_of};
+use settle_submission::SettleSubmission;
+use sweep_unsettled::SweepUnsettled;
+
+/// What AWS may keep a caller of the API waiting for, in seconds.
+const API_LIMIT: u64 = 30;
+
+/// `check-code` as a logical id: `CheckCode`.
+fn logical_id(name: &str) -> String {
+    let capital = |word: &str| word[..1].to_uppercase() + &word[1..];
+    name.split('-').map(capital).collect()
+}
+
+/// The names of the functions' crates.
+fn crates() -> BTreeSet<String> {
+    let folder = concat!(env!("CARGO_MANIFEST_DIR"), "/../functions");
+    let names =
+        std::fs::read_dir(folder).expect("the functions").map(|entry| entry.expect("a folder").file_name());
+    names.map(|name| name.into_string().expect("text")).collect()
+}
+
+#[test]
+fn there_is_a_function_for_each_crate_with_a_role_and_logs_of_its_own() {
+    let template = service();
+    let functions: BTreeMap<_, _> = resources(&template, "AWS::Serverless::Function").collect();
+    let roles: BTreeMap<_, _> = resources(&template, "AWS::IAM::Role").collect();
+    let expected: BTreeSet<_> = crates().iter().map(|name| logical_id(name)).collect();
+    assert_eq!(functions.keys().map(ToString::to_string).collect::<BTreeSet<_>>(), expected);
+    for name in crates() {
+        let id = logical_id(&name);
+        let function = functions[id.as_str()];
+        assert_eq!(function["CodeUri"], json!(format!("functions/{name}/")));
+        assert_eq!(function["FunctionName"], json!({ "Fn::Sub": format!("${{AWS::StackName}}-{name}") }));
+        assert_eq!(function["Role"], json!({ "Fn::GetAtt": format!("{id}Role.Arn") }));
+        assert_eq!(function["LoggingConfig"]["LogGroup"], json!({ "Ref": format!("{id}Logs") }));
+        assert_eq!(template["Resources"][&id]["Metadata"]["BuildMethod"], "rust-cargolambda");
+        let role = roles[format!("{id}Role").as_str()];
+        assert_eq!(role["Policies"].as_array().map(Vec::len), Some(1), "{id}");
+        assert_eq!(role.get("ManagedPolicyArns"), None, "{id}");
+    }
+}
+
+#[test]
+fn the_api_has_the_routes_of_the_code_and_everything_else_goes_to_the_fallback() {
+    let template = service();
+    let mut expected: BTreeSet<_> = ROUTES
+        .iter()
+        .map(|route| (format!("{} {}", route.method, route.path), logical_id(route.function)))
+        .collect();
+    expected.insert(("$default".to_owned(), "Fallback".to_owned()));
+    let routes: BTreeSet<_> = resources(&template, "AWS::ApiGatewayV2::Route")
+        .map(|(id, route)| {
+            let function = id.strip_suffix("Route").expect("a route's name ends so");
+            assert_eq!(
+                route["Target"],
+                json!({ "Fn::Sub": format!("integrations/${{{function}Integration}}") })
+            );
+            (route["RouteKey"].as_str().expect("text").to_owned(), function.to_owned())
+        })
+        .collect();
+    assert_eq!(routes, expected);
+    for (key, function) in &expected {
+        let of = |part: &str| &template["Resources"][format!("{function}{part}")]["Properties"];
+        let integration = of("Integration");
+        assert_eq!(integration["IntegrationUri"], json!({ "Fn::GetAtt": format!("{function}.Arn") }));
+        assert_eq!(integration["PayloadFormatVersion"], "2.0");
+        let called = key.replacen(' ', "", 1).replace("{id}", "*");
+        let api = "arn:${AWS::Partition}:execute-api:${AWS::Region}:${AWS::AccountId}:${Api}";
+        let permission = of("Permission");
+        assert_eq!(permission["SourceArn"], json!({ "Fn::Sub": format!("{api}/*/{called}") }));
+        assert_eq!(permission["FunctionName"], json!({ "Ref": function }));
+    }
+}
+
+#[test]
+fn the_tables_have_the_keys_indexes_and_expiry_that_the_code_uses() {
+    let template = service();
+    let tables: BTreeMap<_, _> = resources(&template, "AWS::DynamoDB::Table").collect();
+    assert_eq!(tables.len(), TABLES.len());
+    for table in TABLES {
+        let id = format!("{}Table", logical_id(&table.name.replace('_', "-")));
+        let found = tables[id.as_str()];
+        let mut attributes = BTreeMap::from([(table.key, "S")]);
+        let hash = |name: &str| json!({ "AttributeName": name, "KeyType": "HASH" });
+        assert_eq!(found["KeySchema"], json!([hash(table.key)]), "{id}");
+        let indexes =
+            found.get("GlobalSecondaryIndexes").and_then(Value::as_array).cloned().unwrap_or_default();
+        assert_eq!(indexes.len(), table.indexes.len(), "{id}");
+        for (found, index) in indexes.iter().zip(table.indexes) {
+            attributes.insert(index.key, "S");
+            let mut schema = vec![hash(index.key)];
+            if let Some(sort) = index.sort {
+                attributes.insert(sort, "N");
+                schema.push(json!({ "AttributeName": sort, "KeyType": "RANGE" }));
+            }
+            let projection = if index.carries.is_empty() {
+                json!({ "ProjectionType": "KEYS_ONLY" })
+            } else {
+                json!({ "ProjectionType": "INCLUDE", "NonKeyAttributes": index.carries })
+            };
+            let expected = json!({ "IndexName": index.name, "KeySchema": schema, "Projection": projection });
+            assert_eq!(*found, expected, "{id}");
+        }
+        let declared: BTreeMap<_, _> = found["AttributeDefinitions"]
+            .as_array()
+            .expect("attributes")
+            .iter()
+            .map(|one| {
+                (one["AttributeName"].as_str().expect("text"), one["AttributeType"].as_str().expect("text"))
+            })
+            .collect();
+        assert_eq!(declared, attributes, "{id}");
+        let expiry = table.expiry.map(|name| json!({ "AttributeName": name, "Enabled": true }));
+        assert_eq!(found.get("TimeToLiveSpecification"), expiry.as_ref(), "{id}");
+    }
+}
+
+/// Connects a function to what an environment names.
+fn connect(name: &str, env: Env) -> Result<(), ConfigError> {
+    fn serve<O: Operation>(env: Env) -> Result<(), ConfigError> {
+        let frame = Frame::from_env(&env, Clock::system(), Telemetry::Off)?;
+        Function::<O>::new(Setup::new(env, frame)?).map(drop)
+    }
+    fn work<F: EventFunction>(env: Env) -> Result<(), ConfigError> {
+        F::connect(&Background::new(env, Clock::system(), Telemetry::Off)?).map(drop)
+    }
+    match name {
+        "check-code" => serve::<CheckCode>(env),
+        "create-receipt" => serve::<CreateReceipt>(env),
+        "create-submission" => serve::<CreateSubmission>(env),
+        "fallback" => Frame::from_env(&env, Clock::system(), Telemetry::Off).map(drop),
+        "get-campaign" => serve::<GetCampaign>(env),
+        "get-receipt" => serve::<GetReceipt>(env),
+        "get-submission" => serve::<GetSubmission>(env),
+        "lookup-submissions" => serve::<LookupSubmissions>(env),
+        "mark-receipt-uploaded" => work::<MarkReceiptUploaded>(env),
+        "refresh-upload-url" => serve::<RefreshUploadUrl>(env),
+        "settle-submission" => work::<SettleSubmission>(env),
+        "sweep-unsettled" => work::<SweepUnsettled>(env),
+        other => panic!("{other} is a function that is not known here"),
+    }
+}
+
+#[test]
+fn every_function_is_given_the_variables_that_it_reads_and_no_others() {
+    let template = service();
+    for name in crates() {
+        let variables =
+            template["Resources"][logical_id(&name)]["Properties"]["Environment"]["Variables"].clone();
+        let given: BTreeSet<_> = variables.as_object().expect("variables").keys().cloned().collect();
+        let env = |without: Option<&str>| -> Env {
+            let own = given.iter().filter(|variable| Some(variable.as_str()) != without).map(|variable| {
+                let value = match variable.as_str() {
+                    "STAGE" => "production",
+                    variable if variable.ends_with("_URL") => "https://example.com",
+                    _ => "some-name",
+                };
+                (variable.clone(), value.to_owned())
+            });
+            let lambda = ["AWS_REGION", "AWS_ACCESS_KEY_ID", "AWS_SECRET_ACCESS_KEY"];
+            own.chain(lambda.map(|variable| (variable.to_owned(), "from-lambda".to_owned()))).collect()
+        };
+        connect(&name, env(None)).unwrap_or_else(|error| panic!("{name}: {error}"));
+        for variable in &given {
+            let missed = connect(&name, env(Some(variable)));
+            assert!(
+                matches!(&missed, Err(ConfigError::Missing(missing)) if missing == variable),
+                "{name} does not read {variable}: {missed:?}"
+            );
+        }
+        // A variable names a resource, and the right one.
+        for (variable, value) in variables.as_object().expect("variables") {
+            let table = TABLES.iter().find(|table| table.variable == variable);
+            if let Some(table) = table {
+                let id = format!("{}Table", logical_id(&table.name.replace('_', "-")));
+                assert_eq!(*value, json!({ "Ref": id }), "{name}");
+            }
+            match variable.as_str() {
+                "TAX_QUEUE_URL" => assert_eq!(*value, json!({ "Ref": "TaxWork" }), "{name}"),
+                "PARTNER_QUEUE_URL" => assert_eq!(*value, json!({ "Ref": "PartnerWork" }), "{name}"),
+                "STAGE" => assert_eq!(*value, json!({ "Ref": "Stage" }), "{name}"),
+                "PHOTOS_BUCKET" if name == "mark-receipt-uploaded" => {
+                    assert_eq!(*value, template["Resources"]["Photos"]["Properties"]["BucketName"]);
+                }
+                "PHOTOS_BUCKET" => assert_eq!(*value, json!({ "Ref": "Photos" }), "{name}"),
+                _ => {}
+            }
+        }
+    }
+}
+
+#[test]
+fn the_background_hears_of_photos_queues_and_the_clock() {
+    let template = service();
+    let of = |id: &str| &template["Resources"][id]["Properties"];
+    let told = &of("Photos")["NotificationConfiguration"]["LambdaConfigurations"];
+    let marker =
+        json!({ "Event": "s3:ObjectCreated:Put", "Function": { "Fn::GetAtt": "MarkReceiptUploaded.Arn" } });
+    assert_eq!(*told, json!([marker]));
+    assert_eq!(of("MarkReceiptUploadedPermission")["Principal"], "s3.amazonaws.com");
+
+    let settler = of("SettleSubmission");
+    let timeout = settler["Timeout"].as_u64().expect("seconds");
+    assert!(timeout < LONGEST_STEP.as_secs(), "a step that is cut off must not be another's already");
+    for (queue, at_once) in [("TaxWork", 2), ("PartnerWork", 10)] {
+        let event = &settler["Events"][queue]["Properties"];
+        assert_eq!(event["Queue"], json!({ "Fn::GetAtt": format!("{queue}.Arn") }));
+        assert_eq!(event["BatchSize"], 1, "{queue}");
+        assert_eq!(event["FunctionResponseTypes"], json!(["ReportBatchItemFailures"]), "{queue}");
+        assert_eq!(event["ScalingConfig"]["MaximumConcurrency"], at_once, "{queue}");
+        assert!(of(queue)["VisibilityTimeout"].as_u64().expect("seconds") >= 6 * timeout, "{queue}");
+        let dead_letters = json!({ "Fn::GetAtt": format!("{queue}DeadLetters.Arn") });
+        assert_eq!(of(queue)["RedrivePolicy"]["deadLetterTargetArn"], dead_letters);
+    }
+    let sweeper = of("SweepUnsettled");
+    assert_eq!(sweeper["Events"]["EveryMinute"]["Properties"]["Schedule"], "rate(1 minute)");
+    assert!(sweeper["Timeout"].as_u64().expect("seconds") < 60, "sweeps must not overlap");
+    for route in ROUTES {
+        assert!(of(&logical_id(route.function))["Timeout"].as_u64().expect("seconds") < API_LIMIT);
+    }
+}
+
+#[test]
+fn storage_takes_only_first_uploads_over_tls() {
+    let template = service();
+    let statements =
+        template["Resources"]["PhotosPolicy"]["Properties"]["PolicyDocument"]["Statement"].clone();
+    let denied = |sid: &str| {
+        let mut all = statements.as_array().expect("statements").iter();
+        let found = all.find(|statement| statement["Sid"] == sid).expect("a statement");
+        assert_eq!((&found["Effect"], &found["Principal"]), (&json!("Deny"), &json!("*")));
+        (found["Action"].clone(), found["Condition"].clone())
+    };
+    assert_eq!(
+        denied("FirstUploadWins"),
+        (json!("s3:PutObject"), json!({ "Null": { "s3:if-none-match": "true" } }))
+    );
+    assert_eq!(denied("TlsOnly"), (json!("s3:*"), json!({ "Bool": { "aws:SecureTransport": "false" } })));
+}
+
+#[test]
+fn every_function_has_alarms_by_its_time_out() {
+    let template = service();
+    let monitoring = parse(&text_of("infra/monitoring/template.yaml"));
+    let known = monitoring["Mappings"]["Functions"].as_object().expect("functions");
+    let looped: BTreeSet<_> = monitoring["Resources"]["Fn::ForEach::Functions"][1]
+        .as_array()
+        .expect("functions")
+        .iter()
+        .map(|id| id.as_str().expect("text").to_owned())
+        .collect();
+    let expected: BTreeSet<_> = crates().iter().map(|name| logical_id(name)).collect();
+    assert_eq!(known.keys().cloned().collect::<BTreeSet<_>>(), expected);
+    assert_eq!(looped, expected);
+    for name in crates() {
+        let id = logical_id(&name);
+        let timeout = template["Resources"][&id]["Properties"]["Timeout"].as_u64().expect("seconds");
+        assert_eq!(known[&id], json!({ "Name": name, "SlowMs": (timeout * 500).to_string() }));
+    }
+}
+
+#[test]
+fn every_alarm_has_its_section_in_the_runbook() {
+    let monitoring = text_of("infra/monitoring/template.yaml");
+    let named: BTreeSet<_> = monitoring
+        .lines()
+        .filter(|line| line.contains("AlarmDescription:"))
+        .map(|line| {
+            line.split_once("infra/runbook.md#").expect("an alarm names its section").1.trim().to_owned()
+        })
+        .collect();
+    let runbook = text_of("infra/runbook.md");
+    let sections = runbook.lines().filter_map(|line| line.strip_prefix("### "));
+    let sections: BTreeSet<_> = sections.map(|title| title.to_lowercase().replace(' ', "-")).collect();
+    assert_eq!(named, sections);
+}

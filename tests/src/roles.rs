@@ -1,0 +1,144 @@
+//! What the roles of the deployment's template allow each function.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use local::stack::NAMES;
+use local::tables::TABLES;
+use serde_json::Value;
+
+use crate::guard::Call;
+use crate::template::{resources, service};
+
+/// Statements of what Lambda itself does in a function's name begin with it.
+const RUNTIME: &str = "Runtime";
+
+/// What a role allows: actions on resources, in the terms of [`Call`].
+#[derive(Clone, Debug, Default)]
+pub struct Policy {
+    /// What the function itself does.
+    pub own: BTreeSet<(String, String)>,
+    /// What Lambda does in its name.
+    pub runtime: BTreeSet<(String, String)>,
+}
+
+impl Policy {
+    /// Whether a call is allowed.
+    pub fn allows(&self, call: &Call) -> bool {
+        let mut allowed = self.own.iter().chain(&self.runtime);
+        allowed.any(|allowed| covers(allowed, call))
+    }
+}
+
+/// Whether an allowed action on a resource, which can end in `*`, covers a call.
+pub fn covers((action, resource): &(String, String), call: &Call) -> bool {
+    let covered = match resource.strip_suffix('*') {
+        Some(beginning) => call.resource.starts_with(beginning),
+        None => *resource == call.resource,
+    };
+    covered && *action == call.action
+}
+
+/// What each function's role allows, by the function's name, on a local stack.
+pub fn policies() -> BTreeMap<String, Policy> {
+    let template = service();
+    let names = names(&template);
+    let functions = resources(&template, "AWS::Serverless::Function");
+    let policies = functions.map(|(id, properties)| {
+        let name = properties["CodeUri"].as_str().expect("a path").trim_end_matches('/');
+        let name = name.strip_prefix("functions/").expect("a crate of a function").to_owned();
+        let role = &template["Resources"][format!("{id}Role")]["Properties"];
+        let policies = role["Policies"].as_array().expect("policies").iter();
+        let statements = policies.flat_map(|policy| policy["PolicyDocument"]["Statement"].as_array());
+        let mut policy = Policy::default();
+        for statement in statements.flatten() {
+            assert_eq!(statement["Effect"], "Allow", "{id}");
+            let runtime = statement["Sid"].as_str().unwrap_or_default().starts_with(RUNTIME);
+            let kind = if runtime { &mut policy.runtime } else { &mut policy.own };
+            kind.extend(allowed(statement, &names));
+        }
+        (name, policy)
+    });
+    policies.collect()
+}
+
+/// What the logical ids of resources are called on a local stack: functions are told them by variables.
+fn names(template: &Value) -> BTreeMap<String, String> {
+    let tables = TABLES.iter().map(|table| (table.variable, table.name));
+    let local: BTreeMap<_, _> = NAMES.into_iter().chain(tables).collect();
+    let mut names = BTreeMap::new();
+    for (_, function) in resources(template, "AWS::Serverless::Function") {
+        let variables = function["Environment"]["Variables"].as_object().into_iter().flatten();
+        for (variable, value) in variables {
+            if let (Some(id), Some(name)) = (value["Ref"].as_str(), local.get(variable.as_str())) {
+                names.insert(id.to_owned(), (*name).to_owned());
+            }
+        }
+    }
+    // Where naming a bucket by reference would be a circle, it is named by the pattern of its name.
+    for (id, bucket) in resources(template, "AWS::S3::Bucket") {
+        if let (Some(pattern), Some(name)) = (bucket["BucketName"]["Fn::Sub"][0].as_str(), names.get(id)) {
+            names.insert(pattern.to_owned(), name.clone());
+        }
+    }
+    names
+}
+
+/// The actions of a statement on each of its resources.
+fn allowed(statement: &Value, names: &BTreeMap<String, String>) -> Vec<(String, String)> {
+    let list = |field: &str| match &statement[field] {
+        Value::Array(values) => values.clone(),
+        value => vec![value.clone()],
+    };
+    let mut allowed = Vec::new();
+    for action in list("Action") {
+        let action = action.as_str().expect("an action").to_owned();
+        if ["logs:", "xray:"].iter().any(|service| action.starts_with(service)) {
+            // Lambda's own, of which nothing is embedded.
+            continue;
+        }
+        for resource in list("Resource") {
+            allowed.push((action.clone(), resource_of(&action, &resource, names)));
+        }
+    }
+    allowed
+}
+
+/// A resource in the terms of a call.
+fn resource_of(action: &str, resource: &Value, names: &BTreeMap<String, String>) -> String {
+    // What no function is told of by a variable is Lambda's alone.
+    let named = |id: &str| names.get(id).map_or(id, String::as_str).to_owned();
+    let service = action.split(':').next().unwrap_or_default();
+    if let Some(attribute) = resource["Fn::GetAtt"].as_str() {
+        let id = attribute.strip_suffix(".Arn").expect("its address");
+        let kind = match service {
+            "dynamodb" => "table",
+            "sqs" => "queue",
+            "s3" => "bucket",
+            _ => panic!("{action} on {id}"),
+        };
+        return format!("{kind}/{}", named(id));
+    }
+    // A pattern stands alone, or first in a list whose rest fills it in.
+    let pattern = resource["Fn::Sub"].as_str().or(resource["Fn::Sub"][0].as_str());
+    let pattern = pattern.unwrap_or_else(|| panic!("{action} on {resource}"));
+    if let Some((_, secret)) = pattern.split_once(":secret:") {
+        return format!("secret/{secret}");
+    }
+    if let Some(bucket) = pattern.strip_prefix("arn:${AWS::Partition}:s3:::") {
+        let (kind, bucket) =
+            bucket.strip_suffix("/*").map_or(("bucket", bucket), |bucket| ("object", bucket));
+        let name = names.get(bucket).unwrap_or_else(|| panic!("{action} on {pattern}"));
+        return format!("{kind}/{name}");
+    }
+    let (id, rest) = pattern
+        .strip_prefix("${")
+        .and_then(|rest| rest.split_once(".Arn}"))
+        .expect("something of a resource");
+    match (service, rest) {
+        ("s3", "/*") => format!("object/{}", named(id)),
+        ("dynamodb", index) if index.starts_with("/index/") && !index.contains('*') => {
+            format!("table/{}{index}", named(id))
+        }
+        _ => panic!("{action} on {pattern} is wider than what is compared"),
+    }
+}
