@@ -55,8 +55,9 @@ pub enum Kind {
     Partner,
 }
 
-/// What every planned wait is divided by; a hasty stack's tax authority turns nobody away either.
-const HASTEN: u32 = 600;
+/// What every planned wait is divided by: a day of silence, after which a person is told, is twelve minutes. A
+/// hasty stack's tax authority turns nobody away either.
+const HASTEN: u32 = 120;
 
 /// Nothing takes longer to settle, however many others wait.
 const LONGEST_SETTLING: Duration = Duration::from_secs(300);

@@ -19,7 +19,9 @@ use tokio::task::JoinSet;
 use tokio_rustls::TlsConnector;
 use tokio_rustls::rustls::crypto::ring;
 use tokio_rustls::rustls::pki_types::ServerName;
-use tokio_rustls::rustls::{self, ClientConfig, RootCertStore};
+use tokio_rustls::rustls::{ClientConfig, RootCertStore};
+
+use super::TlsError;
 
 /// How to speak TLS with a server, and its name.
 pub(super) type Tls = (TlsConnector, ServerName<'static>);
@@ -42,10 +44,11 @@ pub(super) enum Fault {
 }
 
 /// TLS that trusts the roots that browsers trust.
-pub(super) fn tls() -> Result<TlsConnector, rustls::Error> {
+pub(super) fn tls() -> Result<TlsConnector, TlsError> {
     let roots: RootCertStore = webpki_roots::TLS_SERVER_ROOTS.iter().cloned().collect();
     let mut config = ClientConfig::builder_with_provider(Arc::new(ring::default_provider()))
-        .with_safe_default_protocol_versions()?
+        .with_safe_default_protocol_versions()
+        .map_err(TlsError)?
         .with_root_certificates(roots)
         .with_no_client_auth();
     config.alpn_protocols = vec![b"http/1.1".to_vec()];

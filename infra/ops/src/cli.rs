@@ -46,6 +46,12 @@ pub(crate) enum Command {
     /// Phones: a campaign's blocklist
     #[command(subcommand)]
     Phone(PhoneCommand),
+    /// Walk through every operation of a deployment, in test mode
+    Smoke {
+        /// Where the API is, such as https://entry.example.com
+        #[arg(long)]
+        url: String,
+    },
 }
 
 #[derive(Subcommand)]

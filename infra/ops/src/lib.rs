@@ -6,6 +6,7 @@
 //! - [`campaign_file`] reads campaigns from YAML and names every problem by its line;
 //! - [`campaigns`], [`keys`], [`codes`], [`submissions`], [`settle`], [`receipts`] and [`phones`] do the
 //!   work on the stack's [`tables`], which [`connection`] reaches;
+//! - [`smoke`] walks through every operation of a deployment;
 //! - [`failure`] is why a command did not do what it was asked to.
 
 pub mod campaign_file;
@@ -22,6 +23,7 @@ mod problem;
 pub mod receipts;
 mod run;
 pub mod settle;
+pub mod smoke;
 pub mod submissions;
 pub mod tables;
 mod words;

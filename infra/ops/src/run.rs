@@ -7,7 +7,7 @@ use common::clock::Clock;
 use common::config::Env;
 
 use crate::cli::{Cli, Command};
-use crate::commands::{campaign, code, key, phone, submission};
+use crate::commands::{campaign, code, key, phone, smoke, submission};
 use crate::connection;
 use crate::console::{Console, Report};
 use crate::failure::Failure;
@@ -42,6 +42,7 @@ async fn execute(cli: Cli, env: Env, clock: &Clock, console: &mut Console<'_>) -
         Command::Key(command) => key::run(command, &connection::tables(&env).await?, clock.now()).await,
         Command::Code(command) => code::run(command, &connection::tables(&env).await?, clock, console).await,
         Command::Submission(command) => submission::run(command, &env, clock.now()).await,
+        Command::Smoke { url } => smoke::run(&url, &connection::tables(&env).await?, clock.now()).await,
         Command::Phone(command) => phone::run(command, &env, clock.now()).await,
     }
 }

@@ -8,7 +8,6 @@ use http::header::{ACCEPT, CONTENT_TYPE, HOST, HeaderName, HeaderValue, USER_AGE
 use http::{HeaderMap, Request};
 use http_body_util::Full;
 use tokio_rustls::TlsConnector;
-use tokio_rustls::rustls;
 use tokio_rustls::rustls::pki_types::ServerName;
 
 use super::address::is_public;
@@ -16,6 +15,7 @@ use super::answer::{NoAnswer, PartnerAnswer};
 use super::endpoint::{Endpoint, header_name, header_value};
 use crate::domain::partner::reply::PartnerVerdict;
 use crate::domain::partner::{Method, PartnerRules, Question};
+use crate::upstream::TlsError;
 use crate::upstream::connection::{self, Connection, Fault, Tls, within};
 
 /// An answer has some hundred bytes.
@@ -48,18 +48,13 @@ impl std::fmt::Debug for Partner {
     }
 }
 
-/// TLS could not be set up.
-#[derive(Debug, thiserror::Error)]
-#[error("TLS could not be set up")]
-pub struct TlsError(#[source] rustls::Error);
-
 impl Partner {
     /// Asks partners that are at these addresses. Opens no connection.
     ///
     /// # Errors
     /// When TLS cannot be set up.
     pub fn new(addresses: Addresses) -> Result<Self, TlsError> {
-        Ok(Self { addresses, tls: connection::tls().map_err(TlsError)? })
+        Ok(Self { addresses, tls: connection::tls()? })
     }
 
     /// Asks once, for at most `limit` and never longer than the rules say. `secret` is the value of

@@ -30,13 +30,13 @@ const OURS: [&str; 14] = [
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Endpoint {
     /// Its name or address, without the brackets of IPv6.
-    pub(super) name: String,
-    pub(super) port: u16,
-    pub(super) is_https: bool,
+    pub(in crate::upstream) name: String,
+    pub(in crate::upstream) port: u16,
+    pub(in crate::upstream) is_https: bool,
     /// Name and port as in the URL.
-    pub(super) authority: HeaderValue,
+    pub(in crate::upstream) authority: HeaderValue,
     /// Path and query.
-    pub(super) target: Uri,
+    pub(in crate::upstream) target: Uri,
 }
 
 /// Why a text cannot be a partner's URL.

@@ -9,12 +9,12 @@ use http::header::{ACCEPT, HOST, HeaderValue, LOCATION, REFERER, USER_AGENT};
 use http::uri::{Authority, Scheme};
 use http::{HeaderMap, Request, Uri};
 use http_body_util::Empty;
-use tokio_rustls::rustls;
 use tokio_rustls::rustls::pki_types::ServerName;
 
 use super::answer::{Answer, Trouble, UnexpectedPage};
 use super::page;
 use crate::domain::receipt::payload::{ReceiptTime, VerificationCode};
+use crate::upstream::TlsError;
 use crate::upstream::connection::{self, Connection, Fault, Reply, Tls, within};
 
 /// Where a look-up begins, and where a found receipt's page is.
@@ -91,8 +91,8 @@ pub enum BaseUrlError {
     #[error("the tax authority's base URL has to end after its host and port")]
     Path,
     /// TLS could not be set up.
-    #[error("TLS could not be set up")]
-    Tls(#[source] rustls::Error),
+    #[error(transparent)]
+    Tls(TlsError),
 }
 
 impl TaxAuthority {

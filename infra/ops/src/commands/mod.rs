@@ -4,6 +4,7 @@ pub(crate) mod campaign;
 pub(crate) mod code;
 pub(crate) mod key;
 pub(crate) mod phone;
+pub(crate) mod smoke;
 pub(crate) mod submission;
 
 /// What stands in a table where there is nothing.

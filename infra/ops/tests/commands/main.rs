@@ -8,6 +8,7 @@ mod decision;
 mod key;
 mod phone;
 mod review;
+mod smoke;
 mod submission;
 mod support;
 mod usage;

@@ -1,0 +1,192 @@
+//! The requests of the walk, and what is said of a reply that is not as it should be.
+
+use std::time::Duration;
+
+use common::upstream::fetch::{Fetch, Fetched, Fetcher};
+use http::header::{AUTHORIZATION, CONTENT_TYPE};
+use http::{HeaderName, HeaderValue, Method};
+use serde_json::Value;
+use tokio::time::{Instant, sleep};
+
+use crate::failure::Failure;
+
+/// Longer than any reply takes: API Gateway itself gives up after 30 s.
+const LONGEST_REPLY: Duration = Duration::from_secs(35);
+/// What is shown of a reply that is not as it should be, in characters.
+const MOST_SHOWN: usize = 600;
+/// Between two looks at what should happen by itself.
+const LOOK_EVERY: Duration = Duration::from_millis(500);
+/// What happens by itself has happened by then; an event of storage can be a minute late.
+const LONGEST_WAIT: Duration = Duration::from_secs(120);
+
+/// One thing that was as it should be.
+#[derive(Clone, Debug)]
+pub struct Step {
+    /// What.
+    pub what: &'static str,
+    /// Milliseconds it took, waiting included.
+    pub took_ms: u128,
+}
+
+/// Makes requests as a brand's server does.
+pub(super) struct Caller<'a> {
+    fetcher: Fetcher,
+    base_url: &'a str,
+    key: String,
+    pub(super) steps: Vec<Step>,
+}
+
+/// A request to the API.
+pub(super) struct Ask<'a> {
+    pub(super) method: Method,
+    pub(super) path: &'a str,
+    /// Besides the key.
+    pub(super) headers: Vec<(HeaderName, HeaderValue)>,
+    pub(super) body: Option<Value>,
+}
+
+/// A reply to a step.
+pub(super) struct Answer {
+    what: &'static str,
+    reply: Fetched,
+    json: Value,
+}
+
+impl<'a> Ask<'a> {
+    pub(super) fn get(path: &'a str) -> Self {
+        Self { method: Method::GET, path, headers: Vec::new(), body: None }
+    }
+
+    pub(super) fn post(path: &'a str, body: Value) -> Self {
+        Self { method: Method::POST, path, headers: Vec::new(), body: Some(body) }
+    }
+
+    /// With an Idempotency-Key.
+    pub(super) fn once(mut self, key: &str) -> Self {
+        let value = HeaderValue::from_str(key).ok();
+        self.headers.extend(value.map(|value| (HeaderName::from_static("idempotency-key"), value)));
+        self
+    }
+}
+
+impl<'a> Caller<'a> {
+    pub(super) fn new(base_url: &'a str, key: String) -> Result<Self, Failure> {
+        let fetcher = Fetcher::new(LONGEST_REPLY);
+        let fetcher = fetcher.map_err(|error| Failure::new("tls_failed", error.to_string()))?;
+        Ok(Self { fetcher, base_url, key, steps: Vec::new() })
+    }
+
+    /// Asks once, with the key.
+    pub(super) async fn ask(&mut self, what: &'static str, ask: Ask<'_>) -> Result<Answer, Failure> {
+        let mut ask = ask;
+        let bearer = HeaderValue::from_str(&format!("Bearer {}", self.key)).ok();
+        ask.headers.extend(bearer.map(|bearer| (AUTHORIZATION, bearer)));
+        self.ask_as(what, ask).await
+    }
+
+    /// Asks once, with these headers alone.
+    pub(super) async fn ask_as(&mut self, what: &'static str, ask: Ask<'_>) -> Result<Answer, Failure> {
+        let url = format!("{}{}", self.base_url, ask.path);
+        let mut headers = ask.headers;
+        let body = ask.body.map(|body| body.to_string().into_bytes()).unwrap_or_default();
+        if !body.is_empty() {
+            headers.push((CONTENT_TYPE, HeaderValue::from_static("application/json")));
+        }
+        self.send(what, Fetch { method: ask.method, url: &url, headers: &headers, body }).await
+    }
+
+    /// Sends a request to wherever it goes.
+    pub(super) async fn send(&mut self, what: &'static str, fetch: Fetch<'_>) -> Result<Answer, Failure> {
+        let started = Instant::now();
+        let host = fetch.url.split('/').nth(2).unwrap_or(fetch.url).to_owned();
+        let reply = self.fetcher.fetch(fetch).await;
+        let reply = reply.map_err(|error| failed(what, &format!("{host} {error}")))?;
+        self.steps.push(Step { what, took_ms: started.elapsed().as_millis() });
+        let json = serde_json::from_slice(&reply.body).unwrap_or_default();
+        Ok(Answer { what, reply, json })
+    }
+
+    /// Asks until the field has the value, as what happens by itself takes its time.
+    pub(super) async fn wait_for(
+        &mut self,
+        what: &'static str,
+        path: &str,
+        field: &str,
+        value: &Value,
+    ) -> Result<Answer, Failure> {
+        let started = Instant::now();
+        let before = self.steps.len();
+        loop {
+            let answer = self.ask(what, Ask::get(path)).await?;
+            self.steps.truncate(before);
+            let took = started.elapsed();
+            if answer.json.get(field) == Some(value) || took >= LONGEST_WAIT {
+                self.steps.push(Step { what, took_ms: took.as_millis() });
+                return answer.status(200)?.field(field, value);
+            }
+            sleep(LOOK_EVERY).await;
+        }
+    }
+}
+
+impl Answer {
+    /// Has to be this status.
+    pub(super) fn status(self, status: u16) -> Result<Self, Failure> {
+        let is_right = self.reply.status == status;
+        self.check(is_right, &format!("the status should be {status}"))
+    }
+
+    /// Has to have this in a field, named by a JSON Pointer or by its name.
+    pub(super) fn field(self, field: &str, value: &Value) -> Result<Self, Failure> {
+        let found = match field.starts_with('/') {
+            true => self.json.pointer(field),
+            false => self.json.get(field),
+        };
+        let is_right = found == Some(value);
+        self.check(is_right, &format!("`{field}` should be {value}"))
+    }
+
+    /// Has to have this header, with this value where there is one.
+    pub(super) fn header(self, name: &str, value: Option<&str>) -> Result<Self, Failure> {
+        let found = self.reply.headers.get(name).and_then(|found| found.to_str().ok());
+        let is_there = found.is_some() && value.is_none_or(|value| found == Some(value));
+        let expected = value.map(|value| format!(": {value}")).unwrap_or_default();
+        self.check(is_there, &format!("there should be a header `{name}{expected}`"))
+    }
+
+    /// Has to be true.
+    pub(super) fn check(self, holds: bool, expected: &str) -> Result<Self, Failure> {
+        match holds {
+            true => Ok(self),
+            false => Err(failed(self.what, &format!("{expected}, and the reply is {}", self.shown()))),
+        }
+    }
+
+    /// A text of the reply.
+    pub(super) fn text(&self, pointer: &str) -> Result<String, Failure> {
+        let text = self.json.pointer(pointer).and_then(Value::as_str).map(str::to_owned);
+        text.ok_or_else(|| failed(self.what, &format!("`{pointer}` is missing in {}", self.shown())))
+    }
+
+    /// The reply as JSON.
+    pub(super) fn json(&self) -> &Value {
+        &self.json
+    }
+
+    /// Whether the status is one of these.
+    pub(super) fn is_one_of(&self, statuses: &[u16]) -> bool {
+        statuses.contains(&self.reply.status)
+    }
+
+    fn shown(&self) -> String {
+        let text = String::from_utf8_lossy(&self.reply.body);
+        let text: String =
+            text.chars().take(MOST_SHOWN).map(|c| if c.is_control() { ' ' } else { c }).collect();
+        format!("{} {text}", self.reply.status)
+    }
+}
+
+fn failed(what: &'static str, why: &str) -> Failure {
+    let message = format!("{what}: {why}. The functions' logs name the causes by the reply's `request_id`");
+    Failure::new("smoke_failed", message)
+}

@@ -1,0 +1,170 @@
+//! A walk through every operation of a deployment, in test mode: what a first customer would meet.
+//!
+//! It applies a small campaign of its own, issues a test key for it, and revokes the key at the end. Nothing of
+//! it is real: codes and receipts are those that stand for outcomes, and no partner or tax authority is asked.
+
+mod caller;
+
+use common::domain::moment::Moment;
+use common::domain::scope::{Environment, Scope};
+use common::entropy;
+use common::upstream::fetch::Fetch;
+use http::{HeaderName, HeaderValue, Method};
+use serde_json::{Value, json};
+
+pub use self::caller::Step;
+use self::caller::{Answer, Ask, Caller};
+use crate::campaign_file;
+use crate::failure::Failure;
+use crate::tables::Tables;
+use crate::{campaigns, keys};
+
+/// The campaign.
+const CAMPAIGN: &str = include_str!("campaign.yaml");
+/// What the key is called in lists.
+const LABEL: &str = "smoke test";
+/// Requests a minute, more than the walk makes.
+const PER_MINUTE: u32 = 600;
+/// The first bytes of a JPEG: nobody looks at the rest of a test's photo.
+const PHOTO: &[u8] = b"\xff\xd8\xff\xe0 the photo of a smoke test";
+
+/// Walks through a deployment.
+///
+/// # Errors
+/// The first thing that is not as it should be; the key is revoked all the same.
+pub async fn walk(tables: &Tables, base_url: &str, now: Moment) -> Result<Vec<Step>, Failure> {
+    let file = campaign_file::read_bytes("campaign.yaml", CAMPAIGN.as_bytes());
+    let file = file.map_err(|problems| Failure::of_problems("campaign_file_invalid", problems))?;
+    let scope = Scope { campaign: file.campaign.slug.clone(), environment: Environment::Test };
+    campaigns::apply(tables, &[file]).await?;
+    let issued = keys::issue(tables, &scope, Some(LABEL), PER_MINUTE, now).await?;
+    let walked = everything(base_url.trim_end_matches('/'), issued.key).await;
+    keys::revoke(tables, &issued.record.key_id, now).await?;
+    walked
+}
+
+async fn everything(base_url: &str, key: String) -> Result<Vec<Step>, Failure> {
+    let mut caller = Caller::new(base_url, key)?;
+    // A number of its own for every walk, so that the last one's entries are not in the way.
+    let run = u64::from_le_bytes(entropy::bytes());
+    let phone = format!("+2557{:08}", run % 100_000_000);
+    contract(&mut caller).await?;
+    codes(&mut caller, run, &phone).await?;
+    typed_receipt(&mut caller, run, &phone).await?;
+    photo(&mut caller, run, &phone).await?;
+    Ok(caller.steps)
+}
+
+/// What stands around every operation.
+async fn contract(caller: &mut Caller<'_>) -> Result<(), Failure> {
+    let get = |path| Ask::get(path);
+    let campaign = caller.ask("reading the campaign", get("/api/v1/campaign")).await?.status(200)?;
+    campaign
+        .field("slug", &json!("smoke-test"))?
+        .field("livemode", &json!(false))?
+        .field("status", &json!("live"))?
+        .header("cache-control", Some("no-store"))?
+        .header("x-request-id", None)?;
+    let refused = caller.ask_as("asking without a key", get("/api/v1/campaign")).await?.status(401)?;
+    let refused = refused.field("/error/code", &json!("key_missing"))?;
+    let docs_url = refused.text("/error/docs_url")?;
+    let page = Fetch { method: Method::GET, url: &docs_url, headers: &[], body: Vec::new() };
+    caller.send("opening an error's page", page).await?.status(200)?;
+    let lost =
+        caller.ask("asking for a path that is not there", get("/api/v1/nothing")).await?.status(404)?;
+    lost.field("/error/code", &json!("not_found"))?;
+    let patch = Ask { method: Method::PATCH, ..get("/api/v1/campaign") };
+    let wrong = caller.ask("asking with a wrong method", patch).await?.status(405)?;
+    wrong.field("/error/code", &json!("method_not_allowed"))?.header("allow", Some("GET"))?;
+    Ok(())
+}
+
+/// Codes: pre-checked, entered, entered again, found again, settled later.
+async fn codes(caller: &mut Caller<'_>, run: u64, phone: &str) -> Result<(), Failure> {
+    let code = format!("TEST-0-VALID.{run:x}");
+    let check = Ask::post("/api/v1/codes/check", json!({ "code": code, "phone": phone }));
+    let checked = caller.ask("pre-checking a code", check).await?.status(200)?;
+    checked.field("precheck", &json!("valid"))?;
+    let body = json!({ "phone": phone, "code": code, "consent": true });
+    let entering = || Ask::post("/api/v1/submissions", body.clone()).once(&format!("smoke-{run:016x}-1"));
+    let entered = caller.ask("entering a code", entering()).await?.status(200)?;
+    let id = entered.field("message_key", &json!("entered"))?.text("/id")?;
+    let again = caller.ask("sending the same request again", entering()).await?.status(200)?;
+    again.field("id", &json!(id))?.header("idempotent-replayed", Some("true"))?;
+    let read = caller.ask("reading the submission", Ask::get(&format!("/api/v1/submissions/{id}"))).await?;
+    read.status(200)?.field("state", &json!("accepted"))?;
+    let lookup = Ask::post("/api/v1/submissions/lookup", json!({ "phone": phone }));
+    let found = caller.ask("looking the phone up", lookup).await?.status(200)?;
+    found.field("/submissions/0/id", &json!(id))?.field("total_entries", &json!(1))?;
+
+    let slow = json!({ "phone": phone, "code": format!("TEST-0-SLOW.{run:x}"), "consent": true });
+    let slow = Ask::post("/api/v1/submissions", slow).once(&format!("smoke-{run:016x}-2"));
+    let open = caller.ask("entering a code that is settled later", slow).await?.status(200)?;
+    let open = open.field("state", &json!("unknown"))?;
+    settled(caller, "waiting until it is settled", &open).await
+}
+
+/// A receipt that is typed.
+async fn typed_receipt(caller: &mut Caller<'_>, run: u64, phone: &str) -> Result<(), Failure> {
+    let typed = json!({ "type": "typed", "code": "TEST0VERIFIED", "time": "10:15" });
+    let receipt = caller.ask("announcing a typed receipt", Ask::post("/api/v1/receipts", typed)).await?;
+    let receipt = receipt.status(200)?.field("state", &json!("uploaded"))?.text("/id")?;
+    let open = enter(caller, "entering with a typed receipt", run, 3, phone, &receipt).await?;
+    settled(caller, "waiting until the typed receipt is judged", &open).await
+}
+
+/// A receipt whose photo is uploaded.
+async fn photo(caller: &mut Caller<'_>, run: u64, phone: &str) -> Result<(), Failure> {
+    let announced = json!({
+        "type": "photo", "content_type": "image/jpeg", "size_bytes": PHOTO.len(), "qr_payload": "TEST0VERIFIED",
+    });
+    let receipt = caller.ask("announcing a photo", Ask::post("/api/v1/receipts", announced)).await?;
+    let receipt = receipt.status(200)?.field("state", &json!("awaiting_upload"))?.text("/id")?;
+    let fresh = format!("/api/v1/receipts/{receipt}/upload-url");
+    let fresh = Ask { method: Method::POST, ..Ask::get(&fresh) };
+    let fresh = caller.ask("asking for a fresh upload URL", fresh).await?.status(200)?;
+    let url = fresh.text("/upload/url")?;
+    let headers = upload_headers(fresh.json());
+    let put = || Fetch { method: Method::PUT, url: &url, headers: &headers, body: PHOTO.to_vec() };
+    let bare: Vec<_> = headers.iter().filter(|(name, _)| name != "if-none-match").cloned().collect();
+    let refused = caller.send("uploading without its headers", Fetch { headers: &bare, ..put() }).await?;
+    let is_refused = refused.is_one_of(&[400, 403]);
+    refused.check(is_refused, "storage should refuse it")?;
+    caller.send("uploading the photo", put()).await?.status(200)?;
+    let second = caller.send("uploading it a second time", put()).await?;
+    let is_refused = second.is_one_of(&[403, 409, 412]);
+    second.check(is_refused, "storage should refuse it")?;
+    let path = format!("/api/v1/receipts/{receipt}");
+    caller.wait_for("waiting until storage has told of it", &path, "state", &json!("uploaded")).await?;
+    let open = enter(caller, "entering with a photo", run, 4, phone, &receipt).await?;
+    settled(caller, "waiting until the photo is judged", &open).await
+}
+
+/// The headers that the upload wants.
+fn upload_headers(receipt: &Value) -> Vec<(HeaderName, HeaderValue)> {
+    let headers = receipt.pointer("/upload/headers").and_then(Value::as_object).into_iter().flatten();
+    let header = |(name, value): (&String, &Value)| {
+        Some((name.parse().ok()?, HeaderValue::from_str(value.as_str()?).ok()?))
+    };
+    headers.filter_map(header).collect()
+}
+
+async fn enter(
+    caller: &mut Caller<'_>,
+    what: &'static str,
+    run: u64,
+    number: u32,
+    phone: &str,
+    receipt: &str,
+) -> Result<Answer, Failure> {
+    let code = format!("TEST-0-VALID.{run:x}.{number}");
+    let body = json!({ "phone": phone, "code": code, "consent": true, "receipt_id": receipt });
+    let key = format!("smoke-{run:016x}-{number}");
+    let open = caller.ask(what, Ask::post("/api/v1/submissions", body).once(&key)).await?;
+    open.status(200)?.field("message_key", &json!("receipt_received"))
+}
+
+async fn settled(caller: &mut Caller<'_>, what: &'static str, open: &Answer) -> Result<(), Failure> {
+    let path = format!("/api/v1/submissions/{}", open.text("/id")?);
+    caller.wait_for(what, &path, "state", &json!("accepted")).await.map(drop)
+}

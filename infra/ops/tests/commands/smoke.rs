@@ -1,0 +1,39 @@
+//! `ops smoke`.
+
+use common::clock::Clock;
+use common::domain::scope::CampaignSlug;
+use local::stack::{Options, Stack as Local};
+use serde_json::Value;
+
+use crate::support::run;
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_walk_goes_through_every_operation_and_leaves_no_key_behind() {
+    let local = Local::start(Options::default()).await.expect("it starts");
+    let env: common::config::Env = local.env().clone().into_iter().collect();
+    let ended = run(&["smoke", "--url", local.base_url(), "--json"], env.clone(), &Clock::system()).await;
+    assert_eq!(ended.code, ops::FINE, "{}", ended.err);
+    let document: Value = serde_json::from_str(&ended.out).expect("one JSON document");
+    assert_eq!(document["steps"].as_array().map(Vec::len), Some(22));
+
+    let slug: CampaignSlug = "smoke-test".parse().expect("a slug");
+    let keys = ops::connection::tables(&env).await.expect("all variables").api_keys.list(&slug).await;
+    let keys = keys.expect("it answers");
+    assert_eq!((keys.len(), keys.iter().all(|key| key.revoked_at.is_some())), (1, true));
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn what_is_not_as_it_should_be_is_named() {
+    let local = Local::start(Options::default()).await.expect("it starts");
+    let env: common::config::Env = local.env().clone().into_iter().collect();
+    let storage = env.required("AWS_ENDPOINT_URL_S3").expect("the stack sets it");
+    let ended = run(&["smoke", "--url", &storage], env.clone(), &Clock::system()).await;
+    assert_eq!(ended.code, ops::REFUSED);
+    assert!(
+        ended.err.contains("reading the campaign: the status should be 200, and the reply is "),
+        "{}",
+        ended.err
+    );
+    let ended = run(&["smoke", "--url", "entry.example.com"], env, &Clock::system()).await;
+    assert!(ended.err.contains("is not a URL of http or https"), "{}", ended.err);
+}
