@@ -243,6 +243,21 @@ fn the_background_hears_of_photos_queues_and_the_clock() {
 }
 
 #[test]
+fn an_output_is_the_env_file_of_ops() {
+    let template = service();
+    let output = template["Outputs"]["OpsEnvironment"]["Value"]["Fn::Sub"][0].as_str().expect("text");
+    let file: Value = serde_json::from_str(output).expect("JSON");
+    let given = file["env"].as_object().expect("variables");
+    for table in TABLES {
+        let id = format!("{}Table", logical_id(&table.name.replace('_', "-")));
+        assert_eq!(given[table.variable], json!(format!("${{{id}}}")));
+    }
+    let others = given.keys().filter(|name| TABLES.iter().all(|table| table.variable != name.as_str()));
+    let named = ["AWS_REGION", "DOCS_URL", "PARTNER_QUEUE_URL", "PHOTOS_BUCKET", "STAGE", "TAX_QUEUE_URL"];
+    assert_eq!(others.map(String::as_str).collect::<BTreeSet<_>>(), BTreeSet::from(named));
+}
+
+#[test]
 fn storage_takes_only_first_uploads_over_tls() {
     let template = service();
     let statements =
