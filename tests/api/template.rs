@@ -243,6 +243,21 @@ fn the_background_hears_of_photos_queues_and_the_clock() {
 }
 
 #[test]
+fn an_output_is_the_env_file_of_ops() {
+    let template = service();
+    let output = template["Outputs"]["OpsEnvironment"]["Value"]["Fn::Sub"][0].as_str().expect("text");
+    let file: Value = serde_json::from_str(output).expect("JSON");
+    let given = file["env"].as_object().expect("variables");
+    for table in TABLES {
+        let id = format!("{}Table", logical_id(&table.name.replace('_', "-")));
+        assert_eq!(given[table.variable], json!(format!("${{{id}}}")));
+    }
+    let others = given.keys().filter(|name| TABLES.iter().all(|table| table.variable != name.as_str()));
+    let named = ["AWS_REGION", "DOCS_URL", "PARTNER_QUEUE_URL", "PHOTOS_BUCKET", "STAGE", "TAX_QUEUE_URL"];
+    assert_eq!(others.map(String::as_str).collect::<BTreeSet<_>>(), BTreeSet::from(named));
+}
+
+#[test]
 fn storage_takes_only_first_uploads_over_tls() {
     let template = service();
     let statements =
@@ -264,26 +279,21 @@ fn storage_takes_only_first_uploads_over_tls() {
 fn every_function_has_alarms_by_its_time_out() {
     let template = service();
     let monitoring = parse(&text_of("infra/monitoring/template.yaml"));
-    let known = monitoring["Mappings"]["Functions"].as_object().expect("functions");
-    let looped: BTreeSet<_> = monitoring["Resources"]["Fn::ForEach::Functions"][1]
-        .as_array()
-        .expect("functions")
-        .iter()
-        .map(|id| id.as_str().expect("text").to_owned())
-        .collect();
-    let expected: BTreeSet<_> = crates().iter().map(|name| logical_id(name)).collect();
-    assert_eq!(known.keys().cloned().collect::<BTreeSet<_>>(), expected);
-    assert_eq!(looped, expected);
+    let stacks: BTreeMap<_, _> = resources(&monitoring, "AWS::CloudFormation::Stack").collect();
+    let expected: BTreeSet<_> = crates().iter().map(|name| format!("{}Alarms", logical_id(name))).collect();
+    assert_eq!(stacks.keys().map(ToString::to_string).collect::<BTreeSet<_>>(), expected);
     for name in crates() {
         let id = logical_id(&name);
         let timeout = template["Resources"][&id]["Properties"]["Timeout"].as_u64().expect("seconds");
-        assert_eq!(known[&id], json!({ "Name": name, "SlowMs": (timeout * 500).to_string() }));
+        let told = &stacks[format!("{id}Alarms").as_str()]["Parameters"];
+        assert_eq!(told["Function"], json!({ "Fn::Sub": format!("${{Service}}-{name}") }));
+        assert_eq!(told["SlowMs"], json!(timeout * 500), "{name}");
     }
 }
 
 #[test]
 fn every_alarm_has_its_section_in_the_runbook() {
-    let monitoring = text_of("infra/monitoring/template.yaml");
+    let monitoring = text_of("infra/monitoring/template.yaml") + &text_of("infra/monitoring/function.yaml");
     let named: BTreeSet<_> = monitoring
         .lines()
         .filter(|line| line.contains("AlarmDescription:"))
