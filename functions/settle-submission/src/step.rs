@@ -200,7 +200,7 @@ impl Desk {
         match settled {
             Settled::Done => {
                 self.hint_soon(&after, now).await;
-                Ok(finding(asked, &after))
+                Ok(with_age(finding(asked, &after), &after, now))
             }
             Settled::Moved | Settled::PurchaseTaken | Settled::EntrantMoved => {
                 Ok("settled_by_another".into())
@@ -342,7 +342,7 @@ impl Desk {
             match settled {
                 Settled::Done => {
                     self.hint_soon(&after, now).await;
-                    return Ok(conclusion.finding());
+                    return Ok(with_age(conclusion.finding(), &after, now));
                 }
                 Settled::Moved => return Ok("settled_by_another".into()),
                 Settled::PurchaseTaken => {
@@ -355,6 +355,13 @@ impl Desk {
         }
         Err(Error::internal("others kept changing the same records"))
     }
+}
+
+/// A finding with the age of a submission that the service goes on with.
+fn with_age(mut finding: Finding, after: &Submission, now: Moment) -> Finding {
+    let goes_on = after.settling.as_ref().is_some_and(|settling| settling.turn == Turn::Service);
+    finding.figures.extend(goes_on.then(|| ("OpenSeconds", now.since(after.created_at).as_secs())));
+    finding
 }
 
 /// What there is to count of an answer of a partner.

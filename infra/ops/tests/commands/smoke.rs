@@ -14,7 +14,7 @@ async fn a_walk_goes_through_every_operation_and_leaves_no_key_behind() {
     let ended = run(&["smoke", "--url", local.base_url(), "--json"], env.clone(), &Clock::system()).await;
     assert_eq!(ended.code, ops::FINE, "{}", ended.err);
     let document: Value = serde_json::from_str(&ended.out).expect("one JSON document");
-    assert_eq!(document["steps"].as_array().map(Vec::len), Some(22));
+    assert_eq!(document["steps"].as_array().map(Vec::len), Some(23));
 
     let slug: CampaignSlug = "smoke-test".parse().expect("a slug");
     let keys = ops::connection::tables(&env).await.expect("all variables").api_keys.list(&slug).await;
