@@ -3,9 +3,13 @@
 mod authentication;
 mod conventions;
 mod crowd;
+mod described;
 mod events;
 mod internal_errors;
 mod key_ceiling;
+mod limits_left;
+mod problems;
+mod reference;
 mod settling;
 mod unknown_paths;
 mod v1;

@@ -71,10 +71,7 @@ impl Contract {
         Self {
             paths: description["paths"].as_object().expect("paths").clone(),
             bodies: names.into_iter().map(body).collect(),
-            headers: headers
-                .into_iter()
-                .map(|(name, header)| (name, of(header["schema"].clone())))
-                .collect(),
+            headers: headers.into_iter().map(|(name, header)| (name, of(header["schema"].clone()))).collect(),
         }
     }
 
@@ -88,7 +85,13 @@ impl Contract {
         let Some((template, methods)) = self.methods(path) else {
             if reply.status != 200 {
                 self.check_body("#/components/schemas/ErrorBody", method, reply, &shown);
-                assert!(matches!(reply.error_code_unless_empty().as_deref(), None | Some("not_found" | "method_not_allowed")), "{shown}");
+                assert!(
+                    matches!(
+                        reply.error_code_unless_empty().as_deref(),
+                        None | Some("not_found" | "method_not_allowed")
+                    ),
+                    "{shown}"
+                );
             }
             return None;
         };
@@ -119,7 +122,8 @@ impl Contract {
 
     /// The path of the description that a path is, fixed ones first, and its methods.
     fn methods(&self, path: &str) -> Option<(&str, &Map<String, Value>)> {
-        let mut matching: Vec<_> = self.paths.iter().filter(|(template, _)| matches(template, path)).collect();
+        let mut matching: Vec<_> =
+            self.paths.iter().filter(|(template, _)| matches(template, path)).collect();
         matching.sort_by_key(|(template, _)| template.contains('{'));
         let (template, methods) = matching.first()?;
         Some((template.as_str(), methods.as_object()?))
@@ -142,8 +146,10 @@ impl Contract {
             return;
         }
         let body = reply.json();
-        let faults: Vec<_> =
-            self.bodies[schema].iter_errors(&body).map(|fault| format!("{}: {fault}", fault.instance_path())).collect();
+        let faults: Vec<_> = self.bodies[schema]
+            .iter_errors(&body)
+            .map(|fault| format!("{}: {fault}", fault.instance_path()))
+            .collect();
         assert!(faults.is_empty(), "{faults:#?} in {shown}");
     }
 }
@@ -160,7 +166,9 @@ fn matches(template: &str, path: &str) -> bool {
 fn close(schema: &mut Value) {
     match schema {
         Value::Object(members) => {
-            if members.get("properties").is_some_and(|fields| fields.is_object()) && members.contains_key("x-order") {
+            if members.get("properties").is_some_and(|fields| fields.is_object())
+                && members.contains_key("x-order")
+            {
                 members.insert("additionalProperties".to_owned(), json!(false));
             }
             members.values_mut().for_each(close);

@@ -212,7 +212,8 @@ mod tests {
 
     #[test]
     fn every_problem_is_named_with_the_path_of_its_field() {
-        let body = json!({ "claimed": { "items": [{ "key": "a", "qty": 100 }, 7, { "qty": 1 }] }, "region": 7 });
+        let body =
+            json!({ "claimed": { "items": [{ "key": "a", "qty": 100 }, 7, { "qty": 1 }] }, "region": 7 });
         let found = refusal(body, |fields| {
             fields.text("region", 0..=80);
             let claimed = fields.object("claimed").expect("an object");
@@ -224,7 +225,8 @@ mod tests {
             assert_eq!(items, None);
         });
         let places = ["/region", "/claimed/items/0/qty", "/claimed/items/1", "/claimed/items/2/key"];
-        let expected = (ErrorCode::ValidationFailed, Some("region".to_owned()), places.map(str::to_owned).to_vec());
+        let expected =
+            (ErrorCode::ValidationFailed, Some("region".to_owned()), places.map(str::to_owned).to_vec());
         assert_eq!(found, Some(expected));
     }
 

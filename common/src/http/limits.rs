@@ -11,9 +11,9 @@ const STANDING: &str = "ratelimit";
 
 /// The headers that say how limits stand. A limit of which nothing is known is named in the policy alone.
 pub(super) fn headers(limits: &[LimitStanding]) -> Vec<(&'static str, String)> {
-    let policy = limits.iter().map(|limit| {
-        format!("\"{}\";q={};w={}", limit.name, limit.quota, limit.window.as_secs())
-    });
+    let policy = limits
+        .iter()
+        .map(|limit| format!("\"{}\";q={};w={}", limit.name, limit.quota, limit.window.as_secs()));
     let standing = limits.iter().filter_map(|limit| {
         let left = limit.left?;
         Some(format!("\"{}\";r={};t={}", limit.name, left.requests, whole_seconds(left.until)))

@@ -57,17 +57,18 @@ impl Operation for CheckCode {
         let (code, phone) = read(&call)?;
         let range = call.request.consumer_range();
         let key = call.scope.key(format_args!("check-range#{range}"));
-        let limits = match self.limits.hit(&[Limited { name: "address", key, window: PER_RANGE }], call.now).await? {
-            Hit::Admitted(limits) => limits,
-            Hit::Refused { retry_after, limits } => {
-                let detail = "This address range has used up its 30 pre-checks of 10 minutes. Without \
+        let limits =
+            match self.limits.hit(&[Limited { name: "address", key, window: PER_RANGE }], call.now).await? {
+                Hit::Admitted(limits) => limits,
+                Hit::Refused { retry_after, limits } => {
+                    let detail = "This address range has used up its 30 pre-checks of 10 minutes. Without \
                               SVC-Client-IP, all calls of your server count together.";
-                return Err(Error::from(ErrorCode::RateLimited)
-                    .with_detail(detail)
-                    .with_retry_after(retry_after)
-                    .with_limits(limits));
-            }
-        };
+                    return Err(Error::from(ErrorCode::RateLimited)
+                        .with_detail(detail)
+                        .with_retry_after(retry_after)
+                        .with_limits(limits));
+                }
+            };
         let (precheck, message_key) = match call.campaign.code {
             CodePolicy::Service => verdict(&self.find(&call, &code, phone.as_ref()).await?),
             // Only a submission can tell.

@@ -72,7 +72,11 @@ impl Operation for LookupSubmissions {
                 key: scope.key(format_args!("lookup-phone#{}", phone.expose_e164())),
                 window: PER_PHONE,
             },
-            Limited { name: "address", key: scope.key(format_args!("lookup-range#{range}")), window: PER_RANGE },
+            Limited {
+                name: "address",
+                key: scope.key(format_args!("lookup-range#{range}")),
+                window: PER_RANGE,
+            },
         ];
         let limits = match self.limits.hit(&limits, *now).await? {
             Hit::Admitted(limits) => limits,

@@ -21,11 +21,7 @@ pub(super) fn all() -> Map<String, Value> {
             "Names the request: yours when you sent one of 1 to 128 of `A-Za-z0-9._+/=-`, else one made here.",
             such_as("req_5f0c1d2e3a4b5c6d7e8f9a0b", text(1, 128, REQUEST_ID)),
         ),
-        (
-            "Cache-Control",
-            "No reply may be stored.",
-            json!({ "type": "string", "const": "no-store" }),
-        ),
+        ("Cache-Control", "No reply may be stored.", json!({ "type": "string", "const": "no-store" })),
         (
             "RateLimit-Policy",
             "The limits that govern the operation, as the IETF draft on RateLimit header fields has them: `q` requests \
@@ -51,16 +47,8 @@ pub(super) fn all() -> Map<String, Value> {
              and body.",
             json!({ "type": "string", "const": "true" }),
         ),
-        (
-            "Allow",
-            "The methods that the path takes.",
-            such_as("POST", text(3, 30, "^[A-Z]+(, [A-Z]+)*$")),
-        ),
-        (
-            "WWW-Authenticate",
-            "The scheme of keys.",
-            json!({ "type": "string", "const": "Bearer" }),
-        ),
+        ("Allow", "The methods that the path takes.", such_as("POST", text(3, 30, "^[A-Z]+(, [A-Z]+)*$"))),
+        ("WWW-Authenticate", "The scheme of keys.", json!({ "type": "string", "const": "Bearer" })),
     ];
     let header = |(name, description, schema): (&str, &str, Value)| {
         (name.to_owned(), json!({ "description": description, "schema": schema }))

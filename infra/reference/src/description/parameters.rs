@@ -15,45 +15,77 @@ pub(super) fn all() -> Map<String, Value> {
     let parameters = [
         (
             "Locale",
-            parameter("query", "locale", "The language of the copy: `en` or `sw`. It wins over Accept-Language; any \
-                other value is ignored.", such_as("sw", text(0, 64, VISIBLE))),
+            parameter(
+                "query",
+                "locale",
+                "The language of the copy: `en` or `sw`. It wins over Accept-Language; any \
+                other value is ignored.",
+                such_as("sw", text(0, 64, VISIBLE)),
+            ),
         ),
         (
             "AcceptLanguage",
-            parameter("header", "Accept-Language", "Swahili when `sw` is preferred over `en`; anything else gives \
-                English.", such_as("sw-TZ, en;q=0.5", text(0, 256, VISIBLE))),
+            parameter(
+                "header",
+                "Accept-Language",
+                "Swahili when `sw` is preferred over `en`; anything else gives \
+                English.",
+                such_as("sw-TZ, en;q=0.5", text(0, 256, VISIBLE)),
+            ),
         ),
         (
             "RequestId",
-            parameter("header", "X-Request-Id", "Your own id for the request. It comes back and is logged when it is 1 \
-                to 128 of `A-Za-z0-9._+/=-`; otherwise it is replaced.", such_as("page-17.3", text(0, 256, VISIBLE))),
+            parameter(
+                "header",
+                "X-Request-Id",
+                "Your own id for the request. It comes back and is logged when it is 1 \
+                to 128 of `A-Za-z0-9._+/=-`; otherwise it is replaced.",
+                such_as("page-17.3", text(0, 256, VISIBLE)),
+            ),
         ),
         (
             "Campaign",
-            parameter("header", "SVC-Campaign", "The campaign that you mean. When it is not the key's own, the reply \
-                is `campaign_mismatch`. Leave it out with a campaign key.", such_as("chai-bora-2026", text(0, 256, VISIBLE))),
+            parameter(
+                "header",
+                "SVC-Campaign",
+                "The campaign that you mean. When it is not the key's own, the reply \
+                is `campaign_mismatch`. Leave it out with a campaign key.",
+                such_as("chai-bora-2026", text(0, 256, VISIBLE)),
+            ),
         ),
         (
             "ClientIp",
-            parameter("header", "SVC-Client-IP", "The consumer's IP address as your server sees it; recommended. The \
+            parameter(
+                "header",
+                "SVC-Client-IP",
+                "The consumer's IP address as your server sees it; recommended. The \
                 limits count its range (IPv4 /24, IPv6 /48). Without it, or when it is no address, they count all \
-                calls of your server together.", such_as("41.59.13.200", text(0, 256, VISIBLE))),
+                calls of your server together.",
+                such_as("41.59.13.200", text(0, 256, VISIBLE)),
+            ),
         ),
         (
             "IdempotencyKey",
             required(parameter("header", "Idempotency-Key", KEY_OF_SUBMISSION, idempotency_key())),
         ),
-        (
-            "OptionalIdempotencyKey",
-            parameter("header", "Idempotency-Key", KEY_OF_RECEIPT, idempotency_key()),
-        ),
+        ("OptionalIdempotencyKey", parameter("header", "Idempotency-Key", KEY_OF_RECEIPT, idempotency_key())),
         (
             "SubmissionId",
-            required(parameter("path", "id", "The submission's id; anything that is none is `not_found`.", uuid())),
+            required(parameter(
+                "path",
+                "id",
+                "The submission's id; anything that is none is `not_found`.",
+                uuid(),
+            )),
         ),
         (
             "ReceiptId",
-            required(parameter("path", "id", "The receipt's id; anything that is none is `not_found`.", uuid())),
+            required(parameter(
+                "path",
+                "id",
+                "The receipt's id; anything that is none is `not_found`.",
+                uuid(),
+            )),
         ),
     ];
     parameters.into_iter().map(|(name, parameter)| (name.to_owned(), parameter)).collect()

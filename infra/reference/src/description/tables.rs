@@ -103,18 +103,38 @@ fn receipt_outcome(sentinel: ReceiptSentinel) -> String {
 /// What is limited.
 pub(crate) fn limits() -> Table {
     let rows = [
-        ("Requests of one API key", "600 a minute, unless it was issued with another ceiling", "every operation"),
+        (
+            "Requests of one API key",
+            "600 a minute, unless it was issued with another ceiling",
+            "every operation",
+        ),
         ("Pre-checks of one address range", "30 in any 10 minutes", "`POST /api/v1/codes/check`"),
         ("Look-ups of one phone", "5 in any 10 minutes", "`POST /api/v1/submissions/lookup`"),
         ("Look-ups of one address range", "30 in any 10 minutes", "`POST /api/v1/submissions/lookup`"),
-        ("Wrong codes of one phone", "10 in an hour, unless the campaign has another limit; then `rate_limited` as an outcome", "`POST /api/v1/submissions`"),
-        ("Submissions of one phone", "the campaign's `limits`; then `daily_limit` or `entry_limit` as an outcome", "`POST /api/v1/submissions`"),
+        (
+            "Wrong codes of one phone",
+            "10 in an hour, unless the campaign has another limit; then `rate_limited` as an outcome",
+            "`POST /api/v1/submissions`",
+        ),
+        (
+            "Submissions of one phone",
+            "the campaign's `limits`; then `daily_limit` or `entry_limit` as an outcome",
+            "`POST /api/v1/submissions`",
+        ),
         ("Submissions in a look-up", "the latest 50", "`POST /api/v1/submissions/lookup`"),
         ("Body of a request", "64 KiB", "every operation with a body"),
         ("Photo of a receipt", "5 MB (5,242,880 bytes) of JPEG, PNG or WebP", "receipts"),
         ("Upload target", "15 minutes", "receipts"),
-        ("Idempotency-Key", "16 to 128 characters; remembered for 30 days", "submissions (required), receipts"),
-        ("Waiting for a request with the same key", "10 seconds; after that its pending submission is returned", "`POST /api/v1/submissions`"),
+        (
+            "Idempotency-Key",
+            "16 to 128 characters; remembered for 30 days",
+            "submissions (required), receipts",
+        ),
+        (
+            "Waiting for a request with the same key",
+            "10 seconds; after that its pending submission is returned",
+            "`POST /api/v1/submissions`",
+        ),
         ("`code`", "1 to 64 characters", "pre-check, submission"),
         ("`phone`", "9 to 16 characters", "pre-check, submission, look-up"),
         ("`region`", "up to 80 characters", "submission"),

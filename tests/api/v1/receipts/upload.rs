@@ -43,7 +43,11 @@ async fn storage_refuses_another_type_length_or_less_than_all_headers() {
         assert_eq!(spoilt.send().await.status, 403);
     }
     let url = made.field("upload")["url"].as_str().expect("a URL").to_owned();
-    assert_eq!(request_to_storage("GET", url.clone()).send().await.status, 403, "the target is for PUT alone");
+    assert_eq!(
+        request_to_storage("GET", url.clone()).send().await.status,
+        403,
+        "the target is for PUT alone"
+    );
     assert_eq!(put().send().await.status, 200, "nothing of that was kept");
 }
 

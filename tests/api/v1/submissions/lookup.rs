@@ -162,6 +162,7 @@ async fn a_phone_that_is_no_tanzanian_mobile_number_is_said_to_be_none() {
             "code": "phone_invalid",
             "message": "The phone is not a Tanzanian mobile number.",
             "field": "phone",
+            "errors": [{ "field": "phone", "pointer": "/phone", "message": "`phone` must be a string of 9 to 16 characters." }],
             "fix": "Ask for a mobile number such as 0712 345 678 or +255 712 345 678. Nothing was recorded.",
             "docs_url": "[docs]", "request_id": "[request id]",
         } }])
@@ -198,6 +199,7 @@ async fn a_phone_of_the_wrong_shape_is_named() {
             "code": "validation_failed",
             "message": "The request is not in the expected shape. `phone` must be a string of 9 to 16 characters.",
             "field": "phone",
+            "errors": [{ "field": "phone", "pointer": "/phone", "message": "`phone` must be a string of 9 to 16 characters." }],
             "fix": "Correct the request; `field` names the first field at fault, when one is.",
             "docs_url": "[docs]", "request_id": "[request id]",
         } }])

@@ -12,9 +12,10 @@ pub(super) fn operations() -> Vec<Operation> {
         id: "getCampaign",
         tag: "Campaign",
         summary: "Read the campaign",
-        description: "Read it when your page loads: it says whether a code or a receipt is needed, which products and \
+        description:
+            "Read it when your page loads: it says whether a code or a receipt is needed, which products and \
                       shops to offer, and the copy for every message."
-            .to_owned(),
+                .to_owned(),
         parameters: Vec::new(),
         request: None,
         reply: Reply {

@@ -57,7 +57,8 @@ struct Reply {
 /// The operations by path and method.
 pub(super) fn paths() -> Map<String, Value> {
     let mut paths: BTreeMap<String, Map<String, Value>> = BTreeMap::new();
-    let groups = [campaign::operations(), codes::operations(), submissions::operations(), receipts::operations()];
+    let groups =
+        [campaign::operations(), codes::operations(), submissions::operations(), receipts::operations()];
     for operation in groups.into_iter().flatten() {
         let method = operation.route.method.to_ascii_lowercase();
         paths.entry(operation.route.path.to_owned()).or_default().insert(method, operation.into_value());
@@ -115,7 +116,8 @@ fn refused(route: Route, own: Vec<Refusal>) -> Map<String, Value> {
     for refusal in own.into_iter().chain(refusals::shared()) {
         by_status.entry(status(refusal.code).as_u16()).or_default().push(refusal);
     }
-    let reply = |(status, refusals): (u16, Vec<Refusal>)| (status.to_string(), error_reply(status, route, &refusals));
+    let reply =
+        |(status, refusals): (u16, Vec<Refusal>)| (status.to_string(), error_reply(status, route, &refusals));
     by_status.into_iter().map(reply).collect()
 }
 
@@ -128,8 +130,7 @@ fn error_reply(status: u16, route: Route, refusals: &[Refusal]) -> Value {
     }
     let described: Vec<String> =
         codes.iter().map(|code| format!("`{}`: {}", code.as_str(), code.message())).collect();
-    let mut headers: Map<String, Value> =
-        ALWAYS.map(|name| header(name, true)).into_iter().collect();
+    let mut headers: Map<String, Value> = ALWAYS.map(|name| header(name, true)).into_iter().collect();
     match status {
         401 => headers.extend([header("WWW-Authenticate", true)]),
         405 => headers.extend([header("Allow", true)]),

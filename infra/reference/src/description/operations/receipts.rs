@@ -83,9 +83,10 @@ fn refresh() -> Operation {
         id: "refreshUploadUrl",
         tag: "Receipts",
         summary: "Get a fresh upload target",
-        description: "While the photo has not arrived, the receipt with a target that works for 15 minutes again; \
+        description:
+            "While the photo has not arrived, the receipt with a target that works for 15 minutes again; \
                       once it is there, the receipt without one."
-            .to_owned(),
+                .to_owned(),
         parameters: vec!["ReceiptId"],
         request: None,
         reply: Reply {
@@ -124,7 +125,11 @@ fn get() -> Operation {
             schema: "Receipt",
             examples: vec![
                 Example::new("uploaded", "The photo is there", examples::receipt("photo", "uploaded", false)),
-                Example::new("attached", "A submission uses it", examples::receipt("photo", "attached", false)),
+                Example::new(
+                    "attached",
+                    "A submission uses it",
+                    examples::receipt("photo", "attached", false),
+                ),
             ],
             can_be_replayed: false,
             links: links(),

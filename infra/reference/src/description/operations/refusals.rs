@@ -73,9 +73,7 @@ impl Refusal {
             schema::set(&mut error, "field", json!(field));
         }
         if !self.problems.is_empty() {
-            let problem = |(field, pointer, message): &(&str, &str, &str)| {
-                json!({ "field": field, "pointer": pointer, "message": message })
-            };
+            let problem = |(field, pointer, message): &(&str, &str, &str)| json!({ "field": field, "pointer": pointer, "message": message });
             schema::set(&mut error, "errors", self.problems.iter().map(problem).collect());
         }
         json!({ "error": error })

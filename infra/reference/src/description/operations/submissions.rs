@@ -41,7 +41,11 @@ fn create() -> Operation {
 fn requests() -> Vec<Example> {
     let phone = "0712 345 678";
     vec![
-        Example::new("code", "With a code", json!({ "phone": phone, "code": "TEST-0-VALID", "consent": true })),
+        Example::new(
+            "code",
+            "With a code",
+            json!({ "phone": phone, "code": "TEST-0-VALID", "consent": true }),
+        ),
         Example::new(
             "receipt",
             "With a receipt, and what the consumer says they bought",
@@ -74,7 +78,11 @@ fn outcomes() -> Vec<Example> {
             "In, with an instant prize",
             examples::submission(MessageKey::InstantWin, json!({ "instant_win": "A crate of soda" })),
         ),
-        Example::new("already_used", "A code that another phone used", examples::refused(MessageKey::AlreadyUsed)),
+        Example::new(
+            "already_used",
+            "A code that another phone used",
+            examples::refused(MessageKey::AlreadyUsed),
+        ),
         Example::new("daily_limit", "Over the day's limit", examples::refused(MessageKey::DailyLimit)),
         Example::new(
             "receipt_received",
@@ -86,7 +94,11 @@ fn outcomes() -> Vec<Example> {
             "A receipt that a person looks at",
             examples::submission(MessageKey::ReceiptReceived, under_review),
         ),
-        Example::new("verified", "A receipt that counts", examples::submission(MessageKey::Entered, verified)),
+        Example::new(
+            "verified",
+            "A receipt that counts",
+            examples::submission(MessageKey::Entered, verified),
+        ),
         Example::new(
             "declined",
             "A receipt that does not count",

@@ -13,7 +13,10 @@ pub(super) fn schemas() -> Vec<(&'static str, Value)> {
     let types: Vec<&str> = PhotoType::ALL.iter().map(|of| of.media_type()).collect();
     vec![
         ("Campaign", campaign()),
-        ("CampaignStatus", one_of("Whether entries are taken at the time of the request.", &CampaignStatus::ALL)),
+        (
+            "CampaignStatus",
+            one_of("Whether entries are taken at the time of the request.", &CampaignStatus::ALL),
+        ),
         ("PhotoType", one_of("The type of a photo's file.", &types)),
         ("CampaignReceipt", receipt()),
         ("ProductRange", range()),
@@ -55,7 +58,11 @@ fn campaign() -> Value {
                     vec![
                         field("precheck", "Whether POST /api/v1/codes/check can judge a code.", switch()),
                         field("code_required", "Whether every submission must carry `code`.", switch()),
-                        field("receipt_required", "Whether every submission must carry `receipt_id`.", switch()),
+                        field(
+                            "receipt_required",
+                            "Whether every submission must carry `receipt_id`.",
+                            switch(),
+                        ),
                         field("typed_receipt", "Whether receipts of type `typed` are taken.", switch()),
                     ],
                 ),
@@ -71,7 +78,11 @@ fn campaign() -> Value {
                     ],
                 ),
             ),
-            field("receipt", "What it asks of receipts; null when it takes none.", or_null(link("CampaignReceipt"))),
+            field(
+                "receipt",
+                "What it asks of receipts; null when it takes none.",
+                or_null(link("CampaignReceipt")),
+            ),
             field(
                 "messages",
                 "The copy for every message key, in the language of the request, with the campaign's own words.",
@@ -102,8 +113,16 @@ fn receipt() -> Value {
             field("max_bytes", "The largest photo, in bytes.", integer(1, MAX_BYTES)),
             field("accepted_types", "The types of photos that are taken.", list(10, link("PhotoType"))),
             field("ranges", "Groups of products.", list(50, link("ProductRange"))),
-            field("products", "The products that take part; any purchase counts when there are none.", list(200, link("Product"))),
-            field("branches", "The shops that take part; any shop counts when there are none.", list(500, link("Branch"))),
+            field(
+                "products",
+                "The products that take part; any purchase counts when there are none.",
+                list(200, link("Product")),
+            ),
+            field(
+                "branches",
+                "The shops that take part; any shop counts when there are none.",
+                list(500, link("Branch")),
+            ),
             field("draw_period", "How often the draw runs, in words.", or_null(words(120))),
         ],
     )

@@ -39,7 +39,11 @@ fn error() -> Value {
         vec![
             field("code", "What is wrong. Branch on this.", link("ErrorCode")),
             field("message", "What happened, for a developer; the words may change.", words(1000)),
-            optional("field", "The first field at fault, such as `claimed.items[0].qty`.", text(1, 100, FIELD)),
+            optional(
+                "field",
+                "The first field at fault, such as `claimed.items[0].qty`.",
+                text(1, 100, FIELD),
+            ),
             optional(
                 "errors",
                 "All fields at fault, in the order of the reference; only with `validation_failed`, when fields are at \

@@ -39,7 +39,11 @@ fn code_check() -> Value {
     object(
         "A code to be checked.",
         vec![
-            field("code", "The code as the consumer typed it; case, spaces and dashes do not matter.", code()),
+            field(
+                "code",
+                "The code as the consumer typed it; case, spaces and dashes do not matter.",
+                code(),
+            ),
             optional(
                 "phone",
                 "The consumer's phone: then a code that this very consumer entered reads as `valid`.",
@@ -131,7 +135,11 @@ fn photo() -> Value {
         "A photo that will be uploaded.",
         vec![
             field("type", "The selector.", json!({ "type": "string", "const": "photo" })),
-            field("content_type", "The type of the file, after downsizing; the upload has to carry it.", link("PhotoType")),
+            field(
+                "content_type",
+                "The type of the file, after downsizing; the upload has to carry it.",
+                link("PhotoType"),
+            ),
             field(
                 "size_bytes",
                 "The length of the file; the upload has to be exactly this long. More is `file_too_large`.",
@@ -151,7 +159,11 @@ fn typed() -> Value {
         "Code and time, as printed on the receipt.",
         vec![
             field("type", "The selector.", json!({ "type": "string", "const": "typed" })),
-            field("code", "The verification code under the QR code.", such_as("TEST0VERIFIED", text(6, 40, PRINTABLE))),
+            field(
+                "code",
+                "The verification code under the QR code.",
+                such_as("TEST0VERIFIED", text(6, 40, PRINTABLE)),
+            ),
             field(
                 "time",
                 "The time of the receipt, `hh:mm` or `hh:mm:ss`.",

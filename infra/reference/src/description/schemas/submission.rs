@@ -74,7 +74,11 @@ fn submission() -> Value {
                 or_null(link("ReviewStatus")),
             ),
             field("display_status", "The one status to show to the consumer.", link("DisplayStatus")),
-            field("message_key", "Which message applies. Branch on this, never on `message`.", link("MessageKey")),
+            field(
+                "message_key",
+                "Which message applies. Branch on this, never on `message`.",
+                link("MessageKey"),
+            ),
             field(
                 "message",
                 "The copy for `message_key`, in the language of the request, with the campaign's own words.",
@@ -87,13 +91,21 @@ fn submission() -> Value {
             ),
             field("entries", "Entries earned; 0 until it is accepted.", integer(0, MOST_ENTRIES)),
             field("instant_win", "The instant prize in words, when there is one.", or_null(words(200))),
-            field("terminal", "Whether nothing more happens without a person: `accepted` or `rejected`.", switch()),
+            field(
+                "terminal",
+                "Whether nothing more happens without a person: `accepted` or `rejected`.",
+                switch(),
+            ),
             field(
                 "poll_after_seconds",
                 "How long to wait before asking again; null when `terminal`.",
                 or_null(integer(1, LONGEST_WAIT_SECONDS)),
             ),
-            field("replayed", "Whether this is an earlier submission of the same campaign, code and phone.", switch()),
+            field(
+                "replayed",
+                "Whether this is an earlier submission of the same campaign, code and phone.",
+                switch(),
+            ),
             field(
                 "receipt",
                 "What the tax authority's record says; null until it is known, and without a receipt.",
