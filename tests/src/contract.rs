@@ -13,7 +13,8 @@ use crate::http::Reply;
 struct Contract {
     paths: Map<String, Value>,
     bodies: HashMap<String, Validator>,
-    headers: HashMap<String, Validator>,
+    /// By the name of the component: whether it has to be there, and its validator.
+    headers: HashMap<String, (bool, Validator)>,
 }
 
 static CONTRACT: LazyLock<Contract> = LazyLock::new(Contract::new);
@@ -71,7 +72,10 @@ impl Contract {
         Self {
             paths: description["paths"].as_object().expect("paths").clone(),
             bodies: names.into_iter().map(body).collect(),
-            headers: headers.into_iter().map(|(name, header)| (name, of(header["schema"].clone()))).collect(),
+            headers: headers
+                .into_iter()
+                .map(|(name, header)| (name, (header["required"] == true, of(header["schema"].clone()))))
+                .collect(),
         }
     }
 
@@ -80,7 +84,7 @@ impl Contract {
         let shown = format!("{method} {path}: {} {}", reply.status, reply.text);
         // Every reply has these, wherever it comes from.
         for name in ["X-Request-Id", "Cache-Control"] {
-            self.check_header(name, reply, true, &shown);
+            self.check_header(name, name, reply, &shown);
         }
         let Some((template, methods)) = self.methods(path) else {
             if reply.status != 200 {
@@ -105,7 +109,8 @@ impl Contract {
         let described = &operation["responses"][status.to_string()];
         assert!(described.is_object(), "not described: {shown}");
         for (name, header) in described["headers"].as_object().expect("headers") {
-            self.check_header(name, reply, header["required"] == true, &shown);
+            let component = header["$ref"].as_str().and_then(|link| link.rsplit('/').next());
+            self.check_header(name, component.expect("a component"), reply, &shown);
         }
         for name in self.headers.keys() {
             let undescribed = described["headers"].get(name).is_none();
@@ -129,12 +134,12 @@ impl Contract {
         Some((template.as_str(), methods.as_object()?))
     }
 
-    fn check_header(&self, name: &str, reply: &Reply, required: bool, shown: &str) {
+    fn check_header(&self, name: &str, component: &str, reply: &Reply, shown: &str) {
+        let (required, validator) = &self.headers[component];
         let Some(value) = reply.header(name) else {
             assert!(!required, "{name} is missing: {shown}");
             return;
         };
-        let validator = &self.headers[name];
         // Headers that are numbers are described as numbers.
         let number = value.parse::<u64>().map(Value::from).ok().filter(|number| validator.is_valid(number));
         assert!(number.is_some() || validator.is_valid(&json!(value)), "{name}: {value} in {shown}");

@@ -14,9 +14,6 @@ pub fn openapi_3_0(description: &Value) -> Value {
         root.insert("openapi".to_owned(), json!("3.0.3"));
         if let Some(info) = root.get_mut("info").and_then(Value::as_object_mut) {
             info.remove("summary");
-            let license =
-                json!({ "name": "Apache 2.0", "url": "https://www.apache.org/licenses/LICENSE-2.0" });
-            info.insert("license".to_owned(), license);
         }
     }
     older

@@ -2,7 +2,7 @@
 
 use serde_json::{Map, Value, json};
 
-use super::schema::{integer, such_as, text};
+use super::schema::{integer, set, such_as, text};
 
 /// What an X-Request-Id is made of.
 pub(super) const REQUEST_ID: &str = "^[A-Za-z0-9._+/=-]+$";
@@ -50,20 +50,30 @@ pub(super) fn all() -> Map<String, Value> {
         ("Allow", "The methods that the path takes.", such_as("POST", text(3, 30, "^[A-Z]+(, [A-Z]+)*$"))),
         ("WWW-Authenticate", "The scheme of keys.", json!({ "type": "string", "const": "Bearer" })),
     ];
-    let header = |(name, description, schema): (&str, &str, Value)| {
-        (name.to_owned(), json!({ "description": description, "schema": schema }))
-    };
-    headers.into_iter().map(header).collect()
+    let mut all = Map::new();
+    for (name, description, schema) in headers {
+        let header = json!({ "description": description, "schema": schema });
+        if SOMETIMES.contains(&name) {
+            all.insert(format!("{name}{WHEN_COUNTED}"), header.clone());
+        }
+        let mut header = header;
+        set(&mut header, "required", json!(name != "Idempotent-Replayed"));
+        all.insert(name.to_owned(), header);
+    }
+    all
 }
 
-/// A header of one reply: always there, or only sometimes.
-pub(super) fn header(name: &str, required: bool) -> (String, Value) {
-    let link = json!({ "$ref": format!("#/components/headers/{name}") });
-    if !required {
-        return (name.to_owned(), link);
-    }
-    // A link cannot say that the header is required, so it is said beside its parts.
-    let mut whole = all().remove(name).unwrap_or(link);
-    super::schema::set(&mut whole, "required", json!(true));
-    (name.to_owned(), whole)
+/// The headers that some replies have only when the request was counted.
+const SOMETIMES: [&str; 2] = ["RateLimit", "RateLimit-Policy"];
+/// What tells the two apart.
+const WHEN_COUNTED: &str = "-When-Counted";
+
+/// A header of one reply.
+pub(super) fn header(name: &str) -> (String, Value) {
+    (name.to_owned(), json!({ "$ref": format!("#/components/headers/{name}") }))
+}
+
+/// A header that the reply has only when the request was counted.
+pub(super) fn when_counted(name: &str) -> (String, Value) {
+    (name.to_owned(), json!({ "$ref": format!("#/components/headers/{name}{WHEN_COUNTED}") }))
 }

@@ -15,7 +15,7 @@ pub(super) fn info() -> Value {
         "summary": "Enters consumers into promotional campaigns, by code or by receipt.",
         "description": description(),
         "contact": { "name": "Operations of the Campaign Entry Service", "url": "https://api.example.com/docs" },
-        "license": { "name": "Apache 2.0", "identifier": "Apache-2.0" },
+        "license": { "name": "Apache 2.0", "url": "https://www.apache.org/licenses/LICENSE-2.0" },
     })
 }
 
@@ -24,8 +24,8 @@ pub(super) fn tags() -> Value {
     json!([
         { "name": "Campaign", "description": "What a campaign needs, and the copy for its messages." },
         { "name": "Codes", "description": "Pre-checking a code without using it." },
-        { "name": "Submissions", "description": "Entering consumers, and what came of it." },
         { "name": "Receipts", "description": "Announcing receipts and uploading their photos." },
+        { "name": "Submissions", "description": "Entering consumers, and what came of it." },
     ])
 }
 

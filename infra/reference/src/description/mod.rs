@@ -23,7 +23,11 @@ pub fn describe(base_url: &str) -> Value {
         "openapi": "3.1.0",
         "jsonSchemaDialect": "https://spec.openapis.org/oas/3.1/dialect/base",
         "info": info::info(),
-        "servers": [{ "url": server, "description": "The deployment that serves this description." }],
+        "servers": [{
+            "url": server,
+            "description": "The deployment that serves this description, production or staging.",
+            "x-internal": false,
+        }],
         "security": [{ "ApiKey": [] }],
         "tags": info::tags(),
         "paths": operations::paths(),

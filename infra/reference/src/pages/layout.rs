@@ -20,6 +20,7 @@ pub(super) fn around(page: &Page, content: Markup) -> Markup {
                 meta charset="utf-8";
                 meta name="viewport" content="width=device-width, initial-scale=1";
                 meta name="color-scheme" content="light dark";
+                link rel="icon" href="data:,";
                 title { (page.name) " · Campaign Entry Service" }
                 style { (PreEscaped(STYLE)) }
             }
@@ -46,7 +47,7 @@ pub(super) fn around(page: &Page, content: Markup) -> Markup {
 /// Nothing is loaded from anywhere; the style and the script are known by their digests.
 pub(super) fn policy() -> String {
     format!(
-        "default-src 'none'; style-src '{}'; script-src '{}'; base-uri 'none'; form-action 'none'; \
+        "default-src 'none'; img-src data:; style-src '{}'; script-src '{}'; base-uri 'none'; form-action 'none'; \
          frame-ancestors 'none'",
         digest(STYLE),
         digest(SCRIPT)

@@ -39,12 +39,7 @@ fn one(source: &Source<'_>, route: &Route, operation: &Value) -> Markup {
             @if let Some(name) = linked(&request["schema"]) { (body(source, name)) }
             h3 { "Reply" }
             p { span.status { "200" } " " (kind(&content["schema"])) ". " (line(text_of(reply, "description"))) }
-            @for (index, (_, example)) in members(&content["examples"]).enumerate() {
-                details open[index == 0 && id != "getCampaign"] {
-                    summary { (text_of(example, "summary")) }
-                    (json(source, "", &example["value"], &content["schema"]))
-                }
-            }
+            (examples(source, id, content))
             h3 { "Errors" }
             div.wide tabindex="0" role="group" aria-label={ "Errors of " (id) } {
                 table {
@@ -56,6 +51,22 @@ fn one(source: &Source<'_>, route: &Route, operation: &Value) -> Markup {
                     }
                 }
             }
+        }
+    }
+}
+
+/// The examples of a reply. Every outcome of a submission is shown once, with the operation that makes it.
+fn examples(source: &Source<'_>, id: &str, content: &Value) -> Markup {
+    let most = if id == "createSubmission" || id == "checkCode" { usize::MAX } else { 1 };
+    html! {
+        @for (index, (_, example)) in members(&content["examples"]).take(most).enumerate() {
+            details open[index == 0 && id != "getCampaign"] {
+                summary { (text_of(example, "summary")) }
+                (json(source, "", &example["value"], &content["schema"]))
+            }
+        }
+        @if id == "getSubmission" {
+            p { "All outcomes are shown under " a href="#createSubmission" { "Enter a consumer" } "." }
         }
     }
 }

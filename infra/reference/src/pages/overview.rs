@@ -20,7 +20,7 @@ pub(super) fn render(source: &Source<'_>) -> Markup {
                 h3 { "Set your test key" }
                 p { "Operations gives you one; it begins with " code { "svc_test_" } ". The local stack prints one for each demo campaign; take "
                     "that of Chai Bora Shinda. The command asks for it, so that it stays out of your shell's history." }
-                (command("", &format!("BASE={base}\nread -rs -p 'Test key: ' KEY; export BASE KEY")))
+                (command("", &format!("BASE={base}\nprintf 'Test key: ' && read -rs KEY && export BASE KEY")))
             }
             li {
                 h3 { "See what the campaign needs" }

@@ -15,7 +15,7 @@ use serde_json::{Map, Value, json};
 
 use self::refusals::Refusal;
 use super::examples::{self, Example};
-use super::headers::header;
+use super::headers::{header, when_counted};
 use super::{parameters, schema};
 
 /// The headers of every reply.
@@ -91,10 +91,9 @@ impl Operation {
 
 impl Reply {
     fn into_value(self) -> Value {
-        let mut headers: Map<String, Value> =
-            ALWAYS.into_iter().chain(LIMITS).map(|name| header(name, true)).collect();
+        let mut headers: Map<String, Value> = ALWAYS.into_iter().chain(LIMITS).map(header).collect();
         if self.can_be_replayed {
-            headers.extend([header("Idempotent-Replayed", false)]);
+            headers.extend([header("Idempotent-Replayed")]);
         }
         let content =
             json!({ "schema": schema::link(self.schema), "examples": examples::named(self.examples) });
@@ -130,19 +129,19 @@ fn error_reply(status: u16, route: Route, refusals: &[Refusal]) -> Value {
     }
     let described: Vec<String> =
         codes.iter().map(|code| format!("`{}`: {}", code.as_str(), code.message())).collect();
-    let mut headers: Map<String, Value> = ALWAYS.map(|name| header(name, true)).into_iter().collect();
+    let mut headers: Map<String, Value> = ALWAYS.map(header).into_iter().collect();
     match status {
-        401 => headers.extend([header("WWW-Authenticate", true)]),
-        405 => headers.extend([header("Allow", true)]),
-        409 | 429 => headers.extend([header("Retry-After", true)]),
+        401 => headers.extend([header("WWW-Authenticate")]),
+        405 => headers.extend([header("Allow")]),
+        409 | 429 => headers.extend([header("Retry-After")]),
         _ => {}
     }
     match status {
         // Nothing is counted before the key is known, nor for a path with another method.
         401 | 403 | 405 => {}
         // A mismatched campaign is found before the request is counted; a failure may be anywhere.
-        422 | 500 => headers.extend(LIMITS.map(|name| header(name, false))),
-        _ => headers.extend(LIMITS.map(|name| header(name, true))),
+        422 | 500 => headers.extend(LIMITS.map(when_counted)),
+        _ => headers.extend(LIMITS.map(header)),
     }
     let examples: Map<String, Value> = refusals
         .iter()
