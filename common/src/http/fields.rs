@@ -120,7 +120,7 @@ impl<'a> Fields<'a> {
 
     /// A whole number in a range.
     pub fn integer(&self, name: &str, range: RangeInclusive<u32>) -> Option<u32> {
-        let number = self.value(name)?.as_u64().and_then(|number| u32::try_from(number).ok());
+        let number = whole(self.value(name)?).and_then(|number| u32::try_from(number).ok());
         let number = number.filter(|number| range.contains(number));
         if number.is_none() {
             self.note(name, &format!("a whole number from {} to {}", range.start(), range.end()));
@@ -130,7 +130,7 @@ impl<'a> Fields<'a> {
 
     /// A whole number from 1 on.
     pub fn positive(&self, name: &str) -> Option<u64> {
-        let number = self.value(name)?.as_u64().filter(|number| *number > 0);
+        let number = whole(self.value(name)?).filter(|number| *number > 0);
         if number.is_none() {
             self.note(name, "a whole number greater than 0");
         }
@@ -184,6 +184,17 @@ impl<'a> Fields<'a> {
         }
         phone
     }
+}
+
+/// A whole number, however it is written: JSON does not tell 5 and 5.0 apart.
+fn whole(value: &Value) -> Option<u64> {
+    /// Beyond, a fraction cannot be told any more.
+    const LARGEST_EXACT: f64 = 9_007_199_254_740_991.0;
+    value.as_u64().or_else(|| {
+        let number =
+            value.as_f64().filter(|number| number.fract() == 0.0 && (0.0..=LARGEST_EXACT).contains(number));
+        format!("{:.0}", number?).parse().ok()
+    })
 }
 
 #[cfg(test)]
@@ -248,6 +259,17 @@ mod tests {
             assert_eq!(fields.integer("absent", 1..=9), None);
         });
         assert_eq!(found, None);
+    }
+
+    #[test]
+    fn a_whole_number_may_be_written_with_a_fraction_of_zero() {
+        let body = json!({ "whole": 64927.0, "half": 1.5, "less": -1.0, "huge": 1e300 });
+        let found = refusal(body, |fields| {
+            assert_eq!(fields.positive("whole"), Some(64_927));
+            assert_eq!(fields.integer("half", 1..=99).or(fields.integer("less", 0..=99)), None);
+            assert_eq!(fields.positive("huge"), None);
+        });
+        assert_eq!(found.map(|(.., places)| places.len()), Some(3));
     }
 
     #[test]

@@ -18,7 +18,9 @@ fn broken(before: &Value, now: &Value, place: &str, is_request: bool, found: &mu
             let added = now["required"].as_array().into_iter().flatten();
             let old = before.get("required").and_then(Value::as_array).cloned().unwrap_or_default();
             if is_request {
-                found.extend(added.filter(|name| !old.contains(name)).map(|name| format!("{place} now needs {name}")));
+                found.extend(
+                    added.filter(|name| !old.contains(name)).map(|name| format!("{place} now needs {name}")),
+                );
             }
             for (name, value) in before {
                 let inner = format!("{place}/{name}");
@@ -33,7 +35,8 @@ fn broken(before: &Value, now: &Value, place: &str, is_request: bool, found: &mu
                     }
                     name if GROWING.contains(&name) && value.is_array() => {
                         let kept = still.and_then(Value::as_array).cloned().unwrap_or_default();
-                        let gone = value.as_array().into_iter().flatten().filter(|value| !kept.contains(value));
+                        let gone =
+                            value.as_array().into_iter().flatten().filter(|value| !kept.contains(value));
                         found.extend(gone.map(|value| format!("{inner} lost {value}")));
                     }
                     "maxLength" | "maximum" | "maxItems" | "maxProperties" if is_request => {
@@ -95,8 +98,14 @@ fn what_breaks_callers_is_found() {
     assert_eq!(changed("/paths/~1api~1v1~1campaign/get/responses", &without("429")), 1);
     assert_eq!(changed(&format!("{schemas}/Submission/properties"), &without("entries")), 1);
     assert_eq!(changed(&format!("{schemas}/MessageKey/enum"), &|list| *list = json!(["entered"])), 25);
-    assert_eq!(changed(&format!("{schemas}/LookupRequest/properties/phone/maxLength"), &|most| *most = json!(15)), 1);
-    assert_eq!(changed(&format!("{schemas}/CodeCheckRequest/required"), &|list| *list = json!(["code", "phone"])), 1);
+    assert_eq!(
+        changed(&format!("{schemas}/LookupRequest/properties/phone/maxLength"), &|most| *most = json!(15)),
+        1
+    );
+    assert_eq!(
+        changed(&format!("{schemas}/CodeCheckRequest/required"), &|list| *list = json!(["code", "phone"])),
+        1
+    );
     assert_eq!(changed(&format!("{schemas}/Campaign/required"), &|list| *list = json!([])), 11);
 }
 
