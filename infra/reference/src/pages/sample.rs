@@ -1,4 +1,5 @@
-//! Samples: commands to paste, and JSON with its fields in the order of the reference.
+//! Samples: commands to paste, and JSON with its fields in the order of the reference. Names, texts and
+//! other values are told apart by the shortest elements there are: most of a page is samples.
 
 use maud::{Markup, html};
 use serde_json::{Map, Value};
@@ -42,8 +43,8 @@ fn written(source: &Source<'_>, value: &Value, schema: &Value, depth: usize) -> 
                 (indent(depth)) "]"
             }
         }
-        Value::String(_) => html! { span.s { (value.to_string()) } },
-        Value::Null | Value::Bool(_) | Value::Number(_) => html! { span.v { (value.to_string()) } },
+        Value::String(_) => html! { i { (value.to_string()) } },
+        Value::Null | Value::Bool(_) | Value::Number(_) => html! { u { (value.to_string()) } },
     }
 }
 
@@ -54,7 +55,7 @@ fn object(source: &Source<'_>, fields: &Map<String, Value>, schema: &Value, dept
     html! {
         "{\n"
         @for (index, name) in names.iter().enumerate() {
-            (indent(depth + 1)) span.n { "\"" (name) "\"" } ": "
+            (indent(depth + 1)) b { "\"" (name) "\"" } ": "
             (written(source, &fields[*name], &schema["properties"][*name], depth + 1))
             @if index + 1 < names.len() { "," } "\n"
         }
