@@ -1,5 +1,7 @@
 //! The description by itself: complete, bounded, and true to its own examples.
 
+#![expect(clippy::expect_used, reason = "a test that cannot go on has failed")]
+
 use std::collections::BTreeSet;
 
 use common::error::ErrorCode;

@@ -7,7 +7,7 @@ use serde_json::Value;
 
 use super::sample::json;
 use super::text::line;
-use super::{Source, members, texts};
+use super::{Source, at, members, texts};
 use crate::description::operations::refusals::{Refusal, reserved};
 
 pub(super) fn render(source: &Source<'_>) -> Markup {
@@ -30,8 +30,8 @@ fn paragraph(source: &Source<'_>, code: ErrorCode) -> Markup {
     let mut example = None;
     for (_, methods) in members(source.part("/paths")) {
         for (_, operation) in members(methods) {
-            let reply = &operation["responses"][status(code).as_str()];
-            if texts(&reply["x-error-codes"]).any(|listed| listed == name) {
+            let reply = at(operation, &["responses", status(code).as_str()]);
+            if texts(at(reply, &["x-error-codes"])).any(|listed| listed == name) {
                 operations.push(super::text_of(operation, "operationId"));
                 example = example.or_else(|| {
                     reply.pointer("/content/application~1json/examples")?.get(name)?.get("value")
@@ -66,7 +66,7 @@ fn paragraph(source: &Source<'_>, code: ErrorCode) -> Markup {
 /// The example of an error of an operation.
 pub(super) fn codes(reply: &Value) -> Markup {
     html! {
-        @for (index, code) in texts(&reply["x-error-codes"]).enumerate() {
+        @for (index, code) in texts(at(reply, &["x-error-codes"])).enumerate() {
             @if index > 0 { ", " } a href={ "/docs/errors#" (code) } { code { (code) } }
         }
     }

@@ -78,6 +78,11 @@ impl Source<'_> {
     }
 }
 
+/// A part of a part; null when there is none.
+fn at<'v>(value: &'v Value, names: &[&str]) -> &'v Value {
+    names.iter().try_fold(value, |value, name| value.get(name)).unwrap_or(&Value::Null)
+}
+
 /// A text of an object; empty when there is none.
 fn text_of<'v>(value: &'v Value, name: &str) -> &'v str {
     value.get(name).and_then(Value::as_str).unwrap_or_default()

@@ -4,7 +4,7 @@ use maud::{Markup, html};
 use serde_json::Value;
 
 use super::text::line;
-use super::{Source, linked, members, text_of, texts};
+use super::{Source, at, linked, members, text_of, texts};
 
 pub(super) fn render(source: &Source<'_>) -> Markup {
     let schemas = || members(source.part("/components/schemas"));
@@ -18,7 +18,7 @@ pub(super) fn render(source: &Source<'_>) -> Markup {
                 h2 { a href={ "#" (name) } { (name) } }
                 p { (line(text_of(schema, "description"))) }
                 @if schema.get("properties").is_some() { (fields(schema)) }
-                @if schema.get("enum").is_some() { p { @for value in texts(&schema["enum"]) { code { (value) } " " } } }
+                @if schema.get("enum").is_some() { p { @for value in texts(at(schema, &["enum"])) { code { (value) } " " } } }
                 @if schema.get("oneOf").is_some() { p { "One of: " (kind(schema)) "." } }
             }
         }
@@ -27,14 +27,14 @@ pub(super) fn render(source: &Source<'_>) -> Markup {
 
 /// The fields of an object.
 pub(super) fn fields(schema: &Value) -> Markup {
-    let required: Vec<&str> = texts(&schema["required"]).collect();
+    let required: Vec<&str> = texts(at(schema, &["required"])).collect();
     html! {
         div.wide tabindex="0" role="group" aria-label="Fields" {
             table.fields {
                 thead { tr { th scope="col" { "Field" } th scope="col" { "Type" } th scope="col" { "Meaning" } } }
                 tbody {
-                    @for name in texts(&schema["x-order"]) {
-                        @let field = &schema["properties"][name];
+                    @for name in texts(at(schema, &["x-order"])) {
+                        @let field = at(schema, &["properties", name]);
                         tr {
                             td { code { (name) } @if !required.contains(&name) { " " span.soft { "optional" } } }
                             td { (kind(field)) }
@@ -63,11 +63,13 @@ pub(super) fn kind(schema: &Value) -> Markup {
     if let Some(value) = schema.get("const") {
         return html! { code { (value.to_string()) } };
     }
-    let kinds: Vec<&str> =
-        texts(&schema["type"]).chain([text_of(schema, "type")]).filter(|kind| !kind.is_empty()).collect();
+    let kinds: Vec<&str> = texts(at(schema, &["type"]))
+        .chain([text_of(schema, "type")])
+        .filter(|kind| !kind.is_empty())
+        .collect();
     html! {
         (kinds.join(" or "))
-        @if let Some(items) = schema.get("items") { " of " (kind(items)) ", at most " (schema["maxItems"].to_string()) }
+        @if let Some(items) = schema.get("items") { " of " (kind(items)) ", at most " (at(schema, &["maxItems"]).to_string()) }
         @if let (Some(least), Some(most)) = (schema.get("minimum"), schema.get("maximum")) {
             br; span.soft { (least.to_string()) " to " (most.to_string()) }
         }

@@ -8,12 +8,12 @@ use super::errors::codes;
 use super::objects::{fields, kind};
 use super::sample::{command, json};
 use super::text::{line, paragraphs};
-use super::{Source, linked, members, text_of};
+use super::{Source, at, linked, members, text_of};
 
 pub(super) fn render(source: &Source<'_>) -> Markup {
     let all: Vec<(&Route, &Value)> = ROUTES
         .iter()
-        .map(|route| (route, &source.part("/paths")[route.path][route.method.to_ascii_lowercase()]))
+        .map(|route| (route, at(source.part("/paths"), &[route.path, &route.method.to_ascii_lowercase()])))
         .collect();
     html! {
         h1 { "Operations" }
@@ -26,9 +26,9 @@ pub(super) fn render(source: &Source<'_>) -> Markup {
 
 fn one(source: &Source<'_>, route: &Route, operation: &Value) -> Markup {
     let id = text_of(operation, "operationId");
-    let request = &operation["requestBody"]["content"]["application/json"];
-    let reply = &operation["responses"]["200"];
-    let content = &reply["content"]["application/json"];
+    let request = at(operation, &["requestBody", "content", "application/json"]);
+    let reply = at(operation, &["responses", "200"]);
+    let content = at(reply, &["content", "application/json"]);
     html! {
         section id=(id) {
             h2 { a href={ "#" (id) } { (text_of(operation, "summary")) } }
@@ -36,16 +36,16 @@ fn one(source: &Source<'_>, route: &Route, operation: &Value) -> Markup {
             (paragraphs(text_of(operation, "description")))
             (command("", &curl(source, route, request)))
             (parameters(source, operation))
-            @if let Some(name) = linked(&request["schema"]) { (body(source, name)) }
+            @if let Some(name) = linked(at(request, &["schema"])) { (body(source, name)) }
             h3 { "Reply" }
-            p { span.status { "200" } " " (kind(&content["schema"])) ". " (line(text_of(reply, "description"))) }
+            p { span.status { "200" } " " (kind(at(content, &["schema"]))) ". " (line(text_of(reply, "description"))) }
             (examples(source, id, content))
             h3 { "Errors" }
             div.wide tabindex="0" role="group" aria-label={ "Errors of " (id) } {
                 table {
                     thead { tr { th scope="col" { "Status" } th scope="col" { "Codes" } } }
                     tbody {
-                        @for (status, reply) in members(&operation["responses"]).filter(|(status, _)| *status != "200") {
+                        @for (status, reply) in members(at(operation, &["responses"])).filter(|(status, _)| *status != "200") {
                             tr { td { (status) } td { (codes(reply)) } }
                         }
                     }
@@ -59,10 +59,10 @@ fn one(source: &Source<'_>, route: &Route, operation: &Value) -> Markup {
 fn examples(source: &Source<'_>, id: &str, content: &Value) -> Markup {
     let most = if id == "createSubmission" || id == "checkCode" { usize::MAX } else { 1 };
     html! {
-        @for (index, (_, example)) in members(&content["examples"]).take(most).enumerate() {
+        @for (index, (_, example)) in members(at(content, &["examples"])).take(most).enumerate() {
             details open[index == 0 && id != "getCampaign"] {
                 summary { (text_of(example, "summary")) }
-                (json(source, "", &example["value"], &content["schema"]))
+                (json(source, "", at(example, &["value"]), at(content, &["schema"])))
             }
         }
         @if id == "getSubmission" {
@@ -73,7 +73,7 @@ fn examples(source: &Source<'_>, id: &str, content: &Value) -> Markup {
 
 fn body(source: &Source<'_>, name: &str) -> Markup {
     let schema = source.schema(name);
-    let kinds = schema["oneOf"].as_array().map(Vec::as_slice).unwrap_or_default();
+    let kinds = at(schema, &["oneOf"]).as_array().map(Vec::as_slice).unwrap_or_default();
     html! {
         h3 { "Body: " a href={ "/docs/objects#" (name) } { (name) } }
         @if schema.get("properties").is_some() { (fields(schema)) }
@@ -85,7 +85,7 @@ fn body(source: &Source<'_>, name: &str) -> Markup {
 }
 
 fn parameters(source: &Source<'_>, operation: &Value) -> Markup {
-    let all = operation["parameters"].as_array().map(Vec::as_slice).unwrap_or_default();
+    let all = at(operation, &["parameters"]).as_array().map(Vec::as_slice).unwrap_or_default();
     html! {
         details {
             summary { "Path, query and headers" }
@@ -117,9 +117,11 @@ fn curl(source: &Source<'_>, route: &Route, request: &Value) -> String {
     if route.path == "/api/v1/submissions" {
         command.push_str(" \\\n  -H \"Idempotency-Key: $(uuidgen)\"");
     }
-    if let Some((_, example)) = members(&request["examples"]).next() {
-        command
-            .push_str(&format!(" \\\n  -H 'Content-Type: application/json' \\\n  -d '{}'", example["value"]));
+    if let Some((_, example)) = members(at(request, &["examples"])).next() {
+        command.push_str(&format!(
+            " \\\n  -H 'Content-Type: application/json' \\\n  -d '{}'",
+            at(example, &["value"])
+        ));
     }
     command
 }

@@ -4,7 +4,7 @@
 use maud::{Markup, html};
 use serde_json::{Map, Value};
 
-use super::{Source, texts};
+use super::{Source, at, texts};
 
 /// A sample with a caption.
 pub(super) fn sample(caption: &str, text: Markup) -> Markup {
@@ -49,14 +49,15 @@ fn written(source: &Source<'_>, value: &Value, schema: &Value, depth: usize) -> 
 }
 
 fn object(source: &Source<'_>, fields: &Map<String, Value>, schema: &Value, depth: usize) -> Markup {
-    let mut names: Vec<&str> = texts(&schema["x-order"]).filter(|name| fields.contains_key(*name)).collect();
+    let mut names: Vec<&str> =
+        texts(at(schema, &["x-order"])).filter(|name| fields.contains_key(*name)).collect();
     let rest: Vec<&str> = fields.keys().map(String::as_str).filter(|name| !names.contains(name)).collect();
     names.extend(rest);
     html! {
         "{\n"
         @for (index, name) in names.iter().enumerate() {
             (indent(depth + 1)) b { "\"" (name) "\"" } ": "
-            (written(source, &fields[*name], &schema["properties"][*name], depth + 1))
+            (written(source, fields.get(*name).unwrap_or(&Value::Null), at(schema, &["properties", name]), depth + 1))
             @if index + 1 < names.len() { "," } "\n"
         }
         (indent(depth)) "}"
