@@ -4,6 +4,7 @@
 use std::error::Error as StdError;
 use std::time::Duration;
 
+use crate::domain::limit::LimitStanding;
 use crate::store::StoreError;
 
 /// Why a call is refused. What a caller may see is in the variants; a private cause is only in
@@ -12,7 +13,7 @@ use crate::store::StoreError;
 pub enum Error {
     /// The caller's request is at fault.
     #[error("{}", .0.code.as_str())]
-    Refused(Refusal),
+    Refused(Box<Refusal>),
     /// Something failed here. Callers see an opaque error.
     #[error("internal error")]
     Internal(#[source] Box<dyn StdError + Send + Sync>),
@@ -25,6 +26,8 @@ pub struct Refusal {
     pub code: ErrorCode,
     /// The field at fault, such as `claimed.items[0].qty`.
     pub field: Option<String>,
+    /// All fields at fault, in the order of the reference; none unless it is `validation_failed`.
+    pub problems: Vec<FieldProblem>,
     /// What exactly is wrong, when there is more to say than the code's own message. Never a value
     /// from the request.
     pub detail: Option<String>,
@@ -32,12 +35,41 @@ pub struct Refusal {
     pub retry_after: Option<Duration>,
     /// The methods that the path takes, when the method is at fault.
     pub allowed: Vec<&'static str>,
+    /// How the limits stand that the request was counted by.
+    pub limits: Vec<LimitStanding>,
+}
+
+/// One field at fault.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct FieldProblem {
+    /// The field, such as `claimed.items[0].qty`.
+    pub field: String,
+    /// What is wrong with it. Never a value from the request.
+    pub message: String,
+}
+
+impl FieldProblem {
+    /// The field's place as a JSON Pointer (RFC 6901), such as `/claimed/items/0/qty`. The names of fields
+    /// hold nothing that would have to be escaped in one.
+    pub fn pointer(&self) -> String {
+        format!("/{}", self.field.replace(['.', '['], "/").replace(']', ""))
+    }
 }
 
 impl Error {
-    /// A validation failure of one field.
-    pub fn field(field: impl Into<String>, detail: impl Into<String>) -> Self {
-        Self::from(ErrorCode::ValidationFailed).with_field(field).with_detail(detail)
+    /// A validation failure of some fields, of which the first is the one that is named.
+    pub fn fields(problems: Vec<FieldProblem>) -> Self {
+        let first = problems.first().cloned();
+        let error = match first {
+            Some(FieldProblem { field, message }) => {
+                Self::from(ErrorCode::ValidationFailed).with_field(field).with_detail(message)
+            }
+            None => Self::from(ErrorCode::ValidationFailed),
+        };
+        match error {
+            Self::Refused(refusal) => Self::Refused(Box::new(Refusal { problems, ..*refusal })),
+            Self::Internal(_) => error,
+        }
     }
 
     /// A validation failure of the body as a whole.
@@ -47,8 +79,7 @@ impl Error {
 
     /// The path exists, but takes only these methods.
     pub fn method_not_allowed(allowed: Vec<&'static str>) -> Self {
-        let code = ErrorCode::MethodNotAllowed;
-        Self::Refused(Refusal { code, field: None, detail: None, retry_after: None, allowed })
+        Self::Refused(Box::new(Refusal { allowed, ..ErrorCode::MethodNotAllowed.into() }))
     }
 
     /// Something failed here.
@@ -83,6 +114,15 @@ impl Error {
         self
     }
 
+    /// Says how the limits stand that the request was counted by.
+    #[must_use]
+    pub fn with_limits(mut self, limits: impl IntoIterator<Item = LimitStanding>) -> Self {
+        if let Self::Refused(refusal) = &mut self {
+            refusal.limits.extend(limits);
+        }
+        self
+    }
+
     /// The code that callers see.
     pub fn code(&self) -> ErrorCode {
         match self {
@@ -94,7 +134,21 @@ impl Error {
 
 impl From<ErrorCode> for Error {
     fn from(code: ErrorCode) -> Self {
-        Self::Refused(Refusal { code, field: None, detail: None, retry_after: None, allowed: Vec::new() })
+        Self::Refused(Box::new(code.into()))
+    }
+}
+
+impl From<ErrorCode> for Refusal {
+    fn from(code: ErrorCode) -> Self {
+        Self {
+            code,
+            field: None,
+            problems: Vec::new(),
+            detail: None,
+            retry_after: None,
+            allowed: Vec::new(),
+            limits: Vec::new(),
+        }
     }
 }
 

@@ -9,6 +9,7 @@ use aws_sdk_dynamodb::Client;
 use crate::cache::{self, Cache};
 use crate::config::{ConfigError, Env, Stage};
 use crate::domain::campaign::Campaign;
+use crate::domain::limit::{Left, LimitStanding};
 use crate::domain::moment::Moment;
 use crate::domain::scope::{CampaignSlug, Environment, Scope};
 use crate::error::{Error, ErrorCode};
@@ -52,6 +53,8 @@ pub struct Admitted {
     pub key_id: String,
     /// The campaign's configuration.
     pub campaign: Arc<Campaign>,
+    /// How the key's ceiling stands.
+    pub ceiling: LimitStanding,
 }
 
 /// Requests leased for a key's minute and not used yet.
@@ -94,10 +97,10 @@ impl Gate {
         if named_campaign.is_some_and(|named| named != slug.as_str()) {
             return Err(ErrorCode::CampaignMismatch.into());
         }
-        self.take_ticket(&key, now).await?;
+        let ceiling = self.take_ticket(&key, now).await?;
         let campaign = self.campaign_cache.get(slug, now, cache::MAX_AGE, self.campaigns.get(slug)).await?;
-        let campaign = campaign.ok_or(ErrorCode::NotFound)?;
-        Ok(Admitted { scope: key.scope.clone(), key_id: key.key_id.clone(), campaign })
+        let campaign = campaign.ok_or_else(|| Error::from(ErrorCode::NotFound).with_limits([ceiling]))?;
+        Ok(Admitted { scope: key.scope.clone(), key_id: key.key_id.clone(), campaign, ceiling })
     }
 
     async fn key(&self, authorization: Option<&str>, now: Moment) -> Result<Arc<ApiKeyRecord>, Error> {
@@ -117,7 +120,10 @@ impl Gate {
     /// Takes one request out of the key's ceiling. Tickets are leased from the table in blocks that
     /// shrink as the ceiling nears, so that a request rarely costs a call and the last ones are shared
     /// out singly.
-    async fn take_ticket(&self, key: &ApiKeyRecord, now: Moment) -> Result<(), Error> {
+    ///
+    /// What is said to be left is what is held here and what was left for everybody when this process last
+    /// leased: too much while other processes lease as well, until this one asks again.
+    async fn take_ticket(&self, key: &ApiKeyRecord, now: Moment) -> Result<LimitStanding, Error> {
         let minute = now.as_minutes();
         let tickets = self.tickets(&key.key_id);
         let mut tickets = tickets.lock().await;
@@ -130,14 +136,21 @@ impl Gate {
             tickets.held = got;
             tickets.left_for_all = left;
         }
-        match tickets.held.checked_sub(1) {
-            Some(held) => {
-                tickets.held = held;
-                Ok(())
-            }
+        let admitted = tickets.held.checked_sub(1);
+        tickets.held = admitted.unwrap_or(0);
+        let until = until_next_minute(now);
+        let ceiling = LimitStanding {
+            name: "key",
+            quota: key.per_minute,
+            window: Duration::from_secs(60),
+            left: Some(Left { requests: tickets.held.saturating_add(tickets.left_for_all), until }),
+        };
+        match admitted {
+            Some(_) => Ok(ceiling),
             None => Err(Error::from(ErrorCode::RateLimited)
                 .with_detail(format!("The key has used up its {} requests of this minute.", key.per_minute))
-                .with_retry_after(until_next_minute(now))),
+                .with_retry_after(until)
+                .with_limits([ceiling])),
         }
     }
 

@@ -105,10 +105,10 @@ async fn an_error_says_what_is_wrong_and_how_to_fix_it() {
         }
         let error = reply.field("error");
         let names: Vec<_> = error.as_object().expect("an object").keys().cloned().collect();
-        let mut expected = vec!["code", "docs_url", "field", "fix", "message", "request_id"];
-        expected.retain(|name| *name != "field" || !error["field"].is_null());
+        let mut expected = vec!["code", "docs_url", "errors", "field", "fix", "message", "request_id"];
+        expected.retain(|name| !matches!(*name, "errors" | "field") || !error[*name].is_null());
         assert_eq!(names, expected, "{kind}");
-        for name in expected {
+        for name in expected.into_iter().filter(|name| *name != "errors") {
             assert!(error[name].as_str().is_some_and(|text| !text.is_empty()), "{kind}: {name}");
         }
         assert_eq!(reply.json().as_object().expect("an object").len(), 1, "{kind}: nothing beside the error");
@@ -125,6 +125,8 @@ async fn an_errors_docs_url_leads_to_a_page_that_explains_it() {
     let page = request("GET", page.to_owned()).send().await;
     assert_eq!(page.status, 200);
     assert_eq!(page.header("content-type"), Some("text/html; charset=utf-8"));
+    let policy = page.header("content-security-policy").expect("a policy");
+    assert!(policy.starts_with("default-src 'none'") && !policy.contains("unsafe"), "{policy}");
     for code in ErrorCode::ALL {
         assert!(page.text.contains(&format!("id=\"{}\"", code.as_str())), "{} is explained", code.as_str());
     }

@@ -3,10 +3,14 @@
 mod authentication;
 mod conventions;
 mod crowd;
+mod described;
 mod events;
 mod internal_errors;
 mod key_ceiling;
+mod limits_left;
 mod permissions;
+mod problems;
+mod reference;
 mod settling;
 mod template;
 mod unknown_paths;

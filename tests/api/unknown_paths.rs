@@ -48,8 +48,11 @@ async fn a_path_has_one_spelling() {
         "/api/v1/submissions/one/two",
         "/api/v1/codes",
         "/api/v1/codes/check/",
-        "/docs",
+        "/docs/",
         "/docs/errors/",
+        "/docs/none",
+        "/openapi",
+        "/openapi.json/",
     ] {
         for method in ["GET", "POST"] {
             let reply = send(method, path).await;

@@ -7,10 +7,14 @@ use hyper_util::client::legacy::Client;
 use hyper_util::rt::TokioExecutor;
 use serde_json::{Value, json};
 
+use crate::contract::{self, Described};
+
 /// A request being put together.
 #[derive(Clone, Debug)]
 pub struct Sending {
     url: String,
+    /// Whether it goes to the API, whose replies are described.
+    to_api: bool,
     method: Method,
     headers: Vec<(String, Vec<u8>)>,
     body: Bytes,
@@ -24,10 +28,15 @@ pub struct Reply {
     pub text: String,
 }
 
-/// A request to a whole URL.
+/// A request to the API, at a whole URL. Its reply has to be as the API describes it.
 pub fn request(method: &str, url: String) -> Sending {
+    Sending { to_api: true, ..request_to_storage(method, url) }
+}
+
+/// A request to the storage of photos, at a whole URL.
+pub fn request_to_storage(method: &str, url: String) -> Sending {
     let method = Method::from_bytes(method.as_bytes()).expect("a method");
-    Sending { url, method, headers: Vec::new(), body: Bytes::new() }
+    Sending { url, to_api: false, method, headers: Vec::new(), body: Bytes::new() }
 }
 
 impl Sending {
@@ -55,18 +64,33 @@ impl Sending {
     }
 
     /// Sends the request.
+    ///
+    /// # Panics
+    /// When the API's reply is not as described.
     pub async fn send(self) -> Reply {
+        self.send_and_name().await.0
+    }
+
+    /// Sends the request, and says which of the described replies came.
+    ///
+    /// # Panics
+    /// When the API's reply is not as described.
+    pub async fn send_and_name(self) -> (Reply, Option<Described>) {
+        let (method, to_api) = (self.method.to_string(), self.to_api);
         let mut request = Request::builder().method(self.method).uri(&self.url);
         for (name, value) in &self.headers {
             request = request.header(name, value.as_slice());
         }
         let request = request.body(Full::new(self.body)).expect("a request");
+        let path = request.uri().path().to_owned();
         let client = Client::builder(TokioExecutor::new()).build_http();
         let response = client.request(request).await.expect("the service answers");
         let (parts, body) = response.into_parts();
         let bytes = body.collect().await.expect("the whole body").to_bytes();
         let text = String::from_utf8(bytes.to_vec()).expect("text");
-        Reply { status: parts.status, headers: parts.headers, text }
+        let reply = Reply { status: parts.status, headers: parts.headers, text };
+        let described = to_api.then(|| contract::check(&method, &path, &reply)).flatten();
+        (reply, described)
     }
 }
 
@@ -92,6 +116,12 @@ impl Reply {
             .as_str()
             .unwrap_or_else(|| panic!("no error in {}", self.text))
             .to_owned()
+    }
+
+    /// The code of an error, where there is one: a reply without a body has none.
+    pub(crate) fn error_code_unless_empty(&self) -> Option<String> {
+        let body: Value = serde_json::from_str(&self.text).ok()?;
+        body["error"]["code"].as_str().map(str::to_owned)
     }
 
     /// Status and body, with ids, references, times and addresses replaced by what they are.

@@ -3,6 +3,7 @@
 //!
 //! - [`attempt`] is a request to enter that can be spoilt, and shows that a spoilt one left nothing;
 //! - [`campaign`] makes a campaign with keys and codes, as an operator would;
+//! - [`contract`] is the API's description, which every reply is checked against;
 //! - [`partners`] lets a partner judge its codes, [`receipts`] makes it one of receipts, and settles step by step;
 //! - [`cuts`] cuts the calls of a process, [`proxy`] plays faults of the database;
 //! - [`guard`] lets no function make a call that its role, of which [`roles`] knows, does not allow it;
@@ -12,6 +13,7 @@
 
 pub mod attempt;
 pub mod campaign;
+pub mod contract;
 pub mod crowd;
 pub mod cuts;
 mod forward;

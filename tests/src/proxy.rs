@@ -37,6 +37,9 @@ struct Inner {
     faults: Mutex<VecDeque<Fault>>,
 }
 
+/// What the leasing of a key's requests is called among the operations.
+pub const LEASE: &str = "UpdateItem of a key's ceiling";
+
 /// What went through since it was last asked.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Seen {
@@ -95,7 +98,9 @@ async fn forward(State(inner): State<Arc<Inner>>, request: Request) -> Response<
         parts.headers.get("x-amz-target").and_then(|target| target.to_str().ok()).unwrap_or_default();
     let operation = target.rsplit('.').next().unwrap_or_default().to_owned();
     let mut json: Value = serde_json::from_slice(&body).expect("the SDK sends JSON");
-    inner.seen.lock().expect("not poisoned").calls.push(operation.clone());
+    let limited = json["Key"]["limited"]["S"].as_str().unwrap_or_default();
+    let call = if limited.starts_with("ceiling#") { LEASE.to_owned() } else { operation.clone() };
+    inner.seen.lock().expect("not poisoned").calls.push(call);
 
     let fault = match operation.as_str() {
         "TransactWriteItems" => inner.faults.lock().expect("not poisoned").pop_front(),

@@ -15,7 +15,7 @@ use serde_json::{Value, json};
 use settle_submission::{BatchReply, QueueEvent, QueueMessage, SettleSubmission};
 
 use crate::campaign::{TestCampaign, fresh_key};
-use crate::http::{Reply, Sending, request};
+use crate::http::{Reply, Sending, request_to_storage};
 use crate::service::Service;
 
 /// The time on every receipt that the simulated authority has.
@@ -112,7 +112,7 @@ pub fn announced(photo: &[u8], qr_payload: Option<&str>) -> Value {
 /// The upload that a reply asks for, exactly.
 pub fn upload(reply: &Reply, photo: Vec<u8>) -> Sending {
     let target = reply.field("upload");
-    let mut put = request("PUT", target["url"].as_str().expect("a URL").to_owned());
+    let mut put = request_to_storage("PUT", target["url"].as_str().expect("a URL").to_owned());
     for (name, value) in target["headers"].as_object().expect("headers") {
         put = put.header(name, value.as_str().expect("text"));
     }

@@ -103,6 +103,11 @@ pub enum CampaignStatus {
     Ended,
 }
 
+impl CampaignStatus {
+    /// Every status.
+    pub const ALL: [Self; 4] = [Self::Live, Self::Paused, Self::NotStarted, Self::Ended];
+}
+
 impl Campaign {
     /// The pause switch first, then the window.
     pub fn status(&self, now: Moment) -> CampaignStatus {

@@ -8,6 +8,7 @@ pub mod entrant;
 pub mod entry;
 pub mod hex;
 pub mod ids;
+pub mod limit;
 pub mod message;
 pub mod moment;
 pub mod partner;

@@ -2,6 +2,7 @@
 
 use std::time::Duration;
 
+use super::limit::Left;
 use super::moment::Moment;
 
 /// At most `limit` hits in any `span`.
@@ -40,6 +41,14 @@ impl SlidingWindow {
                 Admission::Admitted(counting)
             }
         }
+    }
+
+    /// What a log of admitted hits leaves, and when one more falls out of it.
+    pub fn left(self, log: &[Moment], now: Moment) -> Left {
+        let counting = self.counting(log, now);
+        let hits = u32::try_from(counting.len()).unwrap_or(u32::MAX);
+        let until = counting.first().map_or(self.span, |oldest| oldest.after(self.span).since(now));
+        Left { requests: self.limit.saturating_sub(hits), until }
     }
 
     /// The hits that still count, oldest first. Those from a clock that runs ahead count as well.
@@ -81,6 +90,14 @@ mod tests {
             lowered.admit(&log(&[10, 50, 60]), Moment::from_millis(70)),
             Admission::Refused { retry_after: Duration::from_millis(90) }
         );
+    }
+
+    #[test]
+    fn what_is_left_grows_when_the_oldest_hit_falls_out() {
+        let left = |requests, until| Left { requests, until: Duration::from_millis(until) };
+        assert_eq!(WINDOW.left(&log(&[]), Moment::from_millis(70)), left(3, 100));
+        assert_eq!(WINDOW.left(&log(&[10, 50]), Moment::from_millis(70)), left(1, 40));
+        assert_eq!(WINDOW.left(&log(&[10, 50, 60]), Moment::from_millis(110)), left(1, 40));
     }
 
     proptest! {

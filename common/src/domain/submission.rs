@@ -131,6 +131,22 @@ pub enum DisplayStatus {
     NeedsAttention,
 }
 
+impl State {
+    /// Every state.
+    pub const ALL: [Self; 4] = [Self::Pending, Self::Accepted, Self::Rejected, Self::Unknown];
+}
+
+impl ReviewStatus {
+    /// Every status.
+    pub const ALL: [Self; 3] = [Self::Verified, Self::UnderReview, Self::Declined];
+}
+
+impl DisplayStatus {
+    /// Every status.
+    pub const ALL: [Self; 5] =
+        [Self::Entered, Self::Checking, Self::ReceiptInReview, Self::NotAccepted, Self::NeedsAttention];
+}
+
 /// How a submission stands: everything about its outcome, made only in the ways below.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Standing {

@@ -42,6 +42,11 @@ impl Frame {
     pub fn from_env(env: &Env, clock: Clock, telemetry: Telemetry) -> Result<Self, ConfigError> {
         Ok(Self { clock, telemetry, docs_base: env.required("DOCS_URL")?.into() })
     }
+
+    /// Where the reference pages are, without a slash at the end.
+    pub fn docs_base(&self) -> &str {
+        &self.docs_base
+    }
 }
 
 /// What the operations of one process share.
@@ -225,7 +230,7 @@ impl Frame {
         admitted: Option<&Admitted>,
         result: Result<Reply, Error>,
     ) -> HttpReply {
-        let (reply, causes) = match result {
+        let (mut reply, causes) = match result {
             Ok(reply) => (reply, Vec::new()),
             Err(error) => {
                 let causes = match &error {
@@ -236,6 +241,9 @@ impl Frame {
                 (Reply::error(&error, &self.docs_base, request_id).with_outcome(code), causes)
             }
         };
+        if let Some(admitted) = admitted {
+            reply.limits.insert(0, admitted.ceiling);
+        }
         self.telemetry.request(&RequestLine {
             at: started,
             duration_ms: self.now().since(started).as_millis(),

@@ -2,8 +2,10 @@
 
 pub mod body;
 pub mod event;
+pub mod fields;
 pub mod function;
 pub mod language;
+mod limits;
 pub mod receipt;
 pub mod reply;
 pub mod request;

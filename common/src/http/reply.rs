@@ -4,10 +4,12 @@ use std::collections::BTreeMap;
 use std::time::Duration;
 
 use http::StatusCode;
-use serde::Serialize;
+use serde::{Serialize, Serializer};
 
 use super::event::HttpReply;
-use crate::error::{Error, ErrorCode};
+use super::limits;
+use crate::domain::limit::LimitStanding;
+use crate::error::{Error, ErrorCode, FieldProblem};
 
 /// What an operation answers with.
 #[derive(Clone, Debug)]
@@ -22,6 +24,8 @@ pub struct Reply {
     pub outcome: Option<&'static str>,
     /// What there is to count besides, for the log: names and numbers.
     pub figures: Vec<(&'static str, u64)>,
+    /// How the limits stand that the request was counted by.
+    pub limits: Vec<LimitStanding>,
 }
 
 /// Set on a reply that is the stored result of an earlier request with the same key and body.
@@ -39,16 +43,23 @@ impl Reply {
         Ok(Self::json(StatusCode::OK, body))
     }
 
-    /// 200 with a page.
-    pub fn html(body: String) -> Self {
+    /// 200 with text of another kind than JSON, such as a page.
+    pub fn text(content_type: &str, body: String) -> Self {
         let mut reply = Self::json(StatusCode::OK, body);
-        reply.headers.insert("content-type", "text/html; charset=utf-8".to_owned());
+        reply.headers.insert("content-type", content_type.to_owned());
         reply
+    }
+
+    /// Adds a header.
+    #[must_use]
+    pub fn with_header(mut self, name: &'static str, value: String) -> Self {
+        self.headers.insert(name, value);
+        self
     }
 
     fn json(status: StatusCode, body: String) -> Self {
         let headers = BTreeMap::from([("content-type", "application/json".to_owned())]);
-        Self { status, headers, body, outcome: None, figures: Vec::new() }
+        Self { status, headers, body, outcome: None, figures: Vec::new(), limits: Vec::new() }
     }
 
     /// Says that this is the stored result of an earlier request.
@@ -72,6 +83,13 @@ impl Reply {
         self
     }
 
+    /// Says how limits stand that the request was counted by.
+    #[must_use]
+    pub fn with_limits(mut self, limits: impl IntoIterator<Item = LimitStanding>) -> Self {
+        self.limits.extend(limits);
+        self
+    }
+
     /// The Error object of an error.
     pub fn error(error: &Error, docs_base: &str, request_id: &str) -> Self {
         let code = error.code();
@@ -88,6 +106,7 @@ impl Reply {
                 code: code.as_str(),
                 message,
                 field: refusal.and_then(|refusal| refusal.field.as_deref()),
+                errors: refusal.map(|refusal| refusal.problems.as_slice()).unwrap_or_default(),
                 fix: code.fix(),
                 docs_url: format!("{docs_base}/errors#{}", code.as_str()),
                 request_id,
@@ -98,6 +117,7 @@ impl Reply {
         if let Some(wait) = refusal.and_then(|refusal| refusal.retry_after) {
             reply.headers.insert("retry-after", whole_seconds(wait).to_string());
         }
+        reply.limits = refusal.map(|refusal| refusal.limits.clone()).unwrap_or_default();
         if let Some(methods) = refusal.map(|refusal| &refusal.allowed).filter(|methods| !methods.is_empty()) {
             reply.headers.insert("allow", methods.join(", "));
         }
@@ -109,6 +129,7 @@ impl Reply {
 
     /// The reply as API Gateway takes it, with the headers that every reply has.
     pub fn into_event(mut self, request_id: &str) -> HttpReply {
+        self.headers.extend(limits::headers(&self.limits));
         self.headers.insert("cache-control", "no-store".to_owned());
         self.headers.insert(X_REQUEST_ID, request_id.to_owned());
         HttpReply {
@@ -131,13 +152,32 @@ struct ErrorObject<'a> {
     message: String,
     #[serde(skip_serializing_if = "Option::is_none")]
     field: Option<&'a str>,
+    #[serde(skip_serializing_if = "<[FieldProblem]>::is_empty", serialize_with = "problems")]
+    errors: &'a [FieldProblem],
     fix: &'static str,
     docs_url: String,
     request_id: &'a str,
 }
 
+#[derive(Serialize)]
+struct ProblemObject<'a> {
+    field: &'a str,
+    pointer: String,
+    message: &'a str,
+}
+
+impl<'a> ProblemObject<'a> {
+    fn of(problem: &'a FieldProblem) -> Self {
+        Self { field: &problem.field, pointer: problem.pointer(), message: &problem.message }
+    }
+}
+
+fn problems<S: Serializer>(problems: &[FieldProblem], serializer: S) -> Result<S::Ok, S::Error> {
+    serializer.collect_seq(problems.iter().map(ProblemObject::of))
+}
+
 /// Retry-After counts whole seconds: rounded up, and never 0.
-fn whole_seconds(wait: Duration) -> u64 {
+pub(super) fn whole_seconds(wait: Duration) -> u64 {
     let up = u64::from(wait.subsec_nanos() > 0);
     wait.as_secs().saturating_add(up).max(1)
 }

@@ -10,6 +10,7 @@ use aws_sdk_dynamodb::types::{AttributeValue, ReturnValue, ReturnValuesOnConditi
 use super::transaction::{self, Outcome, Reason, wait_after};
 use super::{Item, StoreError, number, read_number, text};
 use crate::config::{ConfigError, Env};
+use crate::domain::limit::LimitStanding;
 use crate::domain::moment::Moment;
 use crate::domain::sliding_window::{Admission, SlidingWindow};
 
@@ -34,15 +35,40 @@ pub struct RateLimits {
     table: String,
 }
 
-/// How asking for one more hit ended.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+/// Something that is limited, and by how much.
+#[derive(Clone, Debug)]
+pub struct Limited {
+    /// What callers know the limit as.
+    pub name: &'static str,
+    /// What is limited, as the table's key has it.
+    pub key: String,
+    /// The limit.
+    pub window: SlidingWindow,
+}
+
+impl Limited {
+    /// How the limit stands after these hits; nothing is known of it where none were seen.
+    fn standing(&self, log: &[Moment], now: Moment) -> LimitStanding {
+        LimitStanding {
+            name: self.name,
+            quota: self.window.limit,
+            window: self.window.span,
+            left: (!log.is_empty()).then(|| self.window.left(log, now)),
+        }
+    }
+}
+
+/// How asking for one more hit ended, and how the limits stand after it.
+#[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Hit {
     /// It counts.
-    Admitted,
-    /// The limit is reached.
+    Admitted(Vec<LimitStanding>),
+    /// A limit is reached.
     Refused {
         /// Until there is room again.
         retry_after: Duration,
+        /// How the limits stand.
+        limits: Vec<LimitStanding>,
     },
 }
 
@@ -62,28 +88,39 @@ impl RateLimits {
     /// condition brings it back, and either too many of its hits still count, or it is written anew
     /// without those that do not, if nobody changed it meanwhile.
     ///
+    /// One limit alone is counted by a plain update, which brings back how it stands; of several, only
+    /// those are known whose log had to be looked at.
+    ///
     /// # Errors
     /// When the table does not answer.
-    pub async fn hit(&self, windows: &[(String, SlidingWindow)], now: Moment) -> Result<Hit, StoreError> {
-        let mut seen: Vec<Vec<Moment>> = vec![Vec::new(); windows.len()];
+    pub async fn hit(&self, limits: &[Limited], now: Moment) -> Result<Hit, StoreError> {
+        let mut seen: Vec<Vec<Moment>> = vec![Vec::new(); limits.len()];
         for tries in 1..=MOST_TRIES {
-            let mut items = Vec::with_capacity(windows.len());
+            let mut updates = Vec::with_capacity(limits.len());
+            let mut logs = Vec::with_capacity(limits.len());
             let mut refused = None;
-            for ((limited, window), seen) in windows.iter().zip(&seen) {
-                match window.admit(seen, now) {
+            for (limited, seen) in limits.iter().zip(&seen) {
+                match limited.window.admit(seen, now) {
                     // Of several that are full, the one that takes longest decides when there is room.
                     Admission::Refused { retry_after } => refused = refused.max(Some(retry_after)),
                     Admission::Admitted(log) => {
-                        items.push(transaction::update(self.count_hit(limited, *window, seen, &log, now)?));
+                        updates.push(self.count_hit(limited, seen, &log, now)?);
+                        // Unseen hits may come before the one that is appended.
+                        logs.push(if seen.is_empty() { Vec::new() } else { log });
                     }
                 }
             }
+            let standings = |logs: &[Vec<Moment>]| {
+                limits.iter().zip(logs).map(|(limited, log)| limited.standing(log, now)).collect()
+            };
             if let Some(retry_after) = refused {
-                return Ok(Hit::Refused { retry_after });
+                return Ok(Hit::Refused { retry_after, limits: standings(&seen) });
             }
-            let reasons = match transaction::write(&self.client, items).await? {
-                Outcome::Written => return Ok(Hit::Admitted),
-                Outcome::Refused(reasons) => reasons,
+            let reasons = match self.count(updates).await? {
+                Counted::All { log } => {
+                    return Ok(Hit::Admitted(standings(&log.map_or(logs, |log| vec![log]))));
+                }
+                Counted::None(reasons) => reasons,
             };
             for (reason, seen) in reasons.iter().zip(&mut seen) {
                 if let Reason::ConditionFailed(item) = reason {
@@ -95,17 +132,56 @@ impl RateLimits {
         Err(StoreError::new("counting a hit", "others kept hitting the same limits"))
     }
 
+    /// Counts one hit on each of some logs, or on none.
+    async fn count(&self, updates: Vec<Update>) -> Result<Counted, StoreError> {
+        if let [update] = updates.as_slice() {
+            return self.count_alone(update).await;
+        }
+        let items = updates.into_iter().map(transaction::update).collect();
+        Ok(match transaction::write(&self.client, items).await? {
+            Outcome::Written => Counted::All { log: None },
+            Outcome::Refused(reasons) => Counted::None(reasons),
+        })
+    }
+
+    /// Counts one hit on one log, which comes back. When its answer is lost, the hit is counted twice: the
+    /// limit is then stricter by one for its span, never wider.
+    async fn count_alone(&self, update: &Update) -> Result<Counted, StoreError> {
+        let sent = self
+            .client
+            .update_item()
+            .table_name(update.table_name())
+            .set_key(Some(update.key().clone()))
+            .update_expression(update.update_expression())
+            .set_condition_expression(update.condition_expression().map(str::to_owned))
+            .set_expression_attribute_values(update.expression_attribute_values().cloned())
+            .return_values(ReturnValue::AllNew)
+            .return_values_on_condition_check_failure(ReturnValuesOnConditionCheckFailure::AllOld)
+            .send()
+            .await;
+        let error = match sent {
+            Ok(reply) => return Ok(Counted::All { log: reply.attributes.as_ref().map(read_log) }),
+            Err(error) => error,
+        };
+        match error.as_service_error() {
+            Some(UpdateItemError::ConditionalCheckFailedException(failed)) => {
+                Ok(Counted::None(vec![Reason::ConditionFailed(failed.item.clone())]))
+            }
+            Some(_) | None => Err(StoreError::new("counting a hit", error)),
+        }
+    }
+
     fn count_hit(
         &self,
-        limited: &str,
-        window: SlidingWindow,
+        limited: &Limited,
         seen: &[Moment],
         log: &[Moment],
         now: Moment,
     ) -> Result<Update, StoreError> {
+        let window = limited.window;
         let update = Update::builder()
             .table_name(&self.table)
-            .key(KEY, text(limited))
+            .key(KEY, text(&limited.key))
             .expression_attribute_values(":expires_at", number(now.after(window.span).as_seconds() + 1))
             .return_values_on_condition_check_failure(ReturnValuesOnConditionCheckFailure::AllOld);
         let update = if seen.is_empty() {
@@ -182,6 +258,17 @@ impl RateLimits {
             }
         }
     }
+}
+
+/// What came of counting.
+enum Counted {
+    /// Every log has the hit; the only one comes back.
+    All {
+        /// The log of a single limit.
+        log: Option<Vec<Moment>>,
+    },
+    /// None has it, because a condition failed.
+    None(Vec<Reason>),
 }
 
 /// Requests got from a key's minute.

@@ -16,7 +16,7 @@ use common::http::routes::{self, Route};
 use common::judge::{Candidate, CodeJudge, Freshness};
 use common::store::codes::Codes;
 use common::store::ledger::CodeStanding;
-use common::store::rate_limits::{Hit, RateLimits};
+use common::store::rate_limits::{Hit, Limited, RateLimits};
 use serde::Serialize;
 
 /// Pre-checks from one address range: enough for a family's packs, useless for guessing.
@@ -55,15 +55,20 @@ impl Operation for CheckCode {
 
     async fn handle(&self, call: Call) -> Result<Reply, Error> {
         let (code, phone) = read(&call)?;
-        let window =
-            (call.scope.key(format_args!("check-range#{}", call.request.consumer_range())), PER_RANGE);
-        if let Hit::Refused { retry_after } = self.limits.hit(&[window], call.now).await? {
-            let detail = "This address range has used up its 30 pre-checks of 10 minutes. Without SVC-Client-IP, \
-                          all calls of your server count together.";
-            return Err(Error::from(ErrorCode::RateLimited)
-                .with_detail(detail)
-                .with_retry_after(retry_after));
-        }
+        let range = call.request.consumer_range();
+        let key = call.scope.key(format_args!("check-range#{range}"));
+        let limits =
+            match self.limits.hit(&[Limited { name: "address", key, window: PER_RANGE }], call.now).await? {
+                Hit::Admitted(limits) => limits,
+                Hit::Refused { retry_after, limits } => {
+                    let detail = "This address range has used up its 30 pre-checks of 10 minutes. Without \
+                              SVC-Client-IP, all calls of your server count together.";
+                    return Err(Error::from(ErrorCode::RateLimited)
+                        .with_detail(detail)
+                        .with_retry_after(retry_after)
+                        .with_limits(limits));
+                }
+            };
         let (precheck, message_key) = match call.campaign.code {
             CodePolicy::Service => verdict(&self.find(&call, &code, phone.as_ref()).await?),
             // Only a submission can tell.
@@ -71,18 +76,20 @@ impl Operation for CheckCode {
         };
         let message = message_key.map(|key| call.campaign.messages.copy(key, call.language()));
         let reply = Reply::ok(&PrecheckObject { precheck, message_key, message })?;
-        Ok(reply.with_outcome(message_key.map_or("usable", MessageKey::as_str)))
+        Ok(reply.with_limits(limits).with_outcome(message_key.map_or("usable", MessageKey::as_str)))
     }
 }
 
 fn read(call: &Call) -> Result<(Code, Option<Phone>), Error> {
-    let body = call.json()?;
-    let fields = body.fields();
-    let code = fields.required("code", fields.text("code", Code::CHARS)?)?;
-    let typed = fields.text("phone", Phone::TYPED_CHARS)?;
-    let phone = typed.map(str::parse::<Phone>).transpose();
-    let phone = phone.map_err(|_| Error::field("phone", "`phone` must be a Tanzanian mobile number."))?;
-    let code: Code = code.parse().map_err(Error::internal)?;
+    let (code, phone) = call.json()?.read(|fields| {
+        let code = fields.required("code", |fields, name| {
+            fields.parsed(name, Code::CHARS, "a code", |code| code.parse::<Code>().ok())
+        });
+        let phone = fields.parsed("phone", Phone::TYPED_CHARS, "a Tanzanian mobile number", |phone| {
+            phone.parse::<Phone>().ok()
+        });
+        Some((code?, phone))
+    })?;
     if code.sentinel().is_some() && call.scope.environment.is_live() {
         return Err(Error::from(ErrorCode::SentinelWithLiveKey).with_field("code"));
     }

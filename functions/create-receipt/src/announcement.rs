@@ -5,7 +5,7 @@ use common::domain::receipt::Source;
 use common::domain::receipt::payload::ReceiptTime;
 use common::domain::receipt::photo::{MAX_BYTES, PhotoType};
 use common::error::{Error, ErrorCode};
-use common::http::body::Fields;
+use common::http::fields::Fields;
 use common::http::function::Call;
 
 /// Characters of a selector or a media type; longer ones are none that are known.
@@ -35,13 +35,15 @@ impl Announcement {
     pub(crate) fn of(call: &Call) -> Result<Self, Error> {
         let key = call.idempotency_key()?;
         let body = call.json()?;
-        let fields = body.fields();
-        let kind = fields.required("type", fields.text("type", NAME_CHARS)?)?;
-        let source = match kind {
-            "photo" => photo(&fields)?,
-            "typed" => typed(&fields)?,
-            _ => return Err(Error::field("type", "`type` must be `photo` or `typed`.")),
-        };
+        let source = body.read(|fields| {
+            let kind = fields.required("type", |fields, name| {
+                fields.parsed(name, NAME_CHARS, "`photo` or `typed`", Kind::named)
+            });
+            match kind? {
+                Kind::Photo => photo(fields),
+                Kind::Typed => typed(fields),
+            }
+        })?;
         if source.sentinel().is_some() && call.scope.environment.is_live() {
             let field = match source {
                 Source::Photo { .. } => "qr_payload",
@@ -59,23 +61,41 @@ impl Announcement {
     }
 }
 
-fn photo(fields: &Fields<'_>) -> Result<Source, Error> {
-    let named = fields.required("content_type", fields.text("content_type", NAME_CHARS)?)?;
-    let types = PhotoType::ALL.map(|photo_type| format!("`{}`", photo_type.media_type())).join(", ");
-    let content_type = PhotoType::of_media_type(named)
-        .ok_or_else(|| Error::field("content_type", format!("`content_type` must be one of {types}.")))?;
-    let size_bytes = fields.required("size_bytes", fields.positive("size_bytes")?)?;
-    if size_bytes > MAX_BYTES {
-        return Err(Error::from(ErrorCode::FileTooLarge).with_field("size_bytes"));
-    }
-    let qr_payload = fields.text("qr_payload", QR_PAYLOAD_CHARS)?.map(str::to_owned);
-    Ok(Source::Photo { content_type, size_bytes, qr_payload })
+/// What a receipt is made of.
+enum Kind {
+    Photo,
+    Typed,
 }
 
-fn typed(fields: &Fields<'_>) -> Result<Source, Error> {
-    let code = fields.required("code", fields.text("code", CODE_CHARS)?)?.to_owned();
-    let time = fields.required("time", fields.text("time", TIME_CHARS)?)?;
-    let time = ReceiptTime::from_typed(time)
-        .map_err(|_| Error::field("time", "`time` must be a time of day, `hh:mm` or `hh:mm:ss`."))?;
-    Ok(Source::Typed { code, time })
+impl Kind {
+    fn named(name: &str) -> Option<Self> {
+        match name {
+            "photo" => Some(Self::Photo),
+            "typed" => Some(Self::Typed),
+            _ => None,
+        }
+    }
+}
+
+fn photo(fields: &Fields<'_>) -> Option<Source> {
+    let types = PhotoType::ALL.map(|photo_type| format!("`{}`", photo_type.media_type())).join(", ");
+    let content_type = fields.required("content_type", |fields, name| {
+        fields.parsed(name, NAME_CHARS, &format!("one of {types}"), PhotoType::of_media_type)
+    });
+    let size_bytes = fields.required("size_bytes", Fields::positive);
+    if size_bytes.is_some_and(|bytes| bytes > MAX_BYTES) {
+        fields.note_as(ErrorCode::FileTooLarge, "size_bytes", &format!("at most {MAX_BYTES}"));
+    }
+    let qr_payload = fields.text("qr_payload", QR_PAYLOAD_CHARS).map(str::to_owned);
+    Some(Source::Photo { content_type: content_type?, size_bytes: size_bytes?, qr_payload })
+}
+
+fn typed(fields: &Fields<'_>) -> Option<Source> {
+    let code = fields.required("code", |fields, name| fields.text(name, CODE_CHARS)).map(str::to_owned);
+    let time = fields.required("time", |fields, name| {
+        fields.parsed(name, TIME_CHARS, "a time of day, `hh:mm` or `hh:mm:ss`", |time| {
+            ReceiptTime::from_typed(time).ok()
+        })
+    });
+    Some(Source::Typed { code: code?, time: time? })
 }

@@ -162,7 +162,7 @@ impl Desk {
 
     async fn decide_and_write(&self, call: &Call, wish: &Wish) -> Result<Answer, Error> {
         let draft = draft(call, wish);
-        if let Some(unmet) = wish.unmet(call) {
+        if let Err(unmet) = wish.check(call) {
             // A retry gets what the first try led to, whatever the campaign has come to ask for since.
             let known = self.ledger.look(entry(wish, &Candidate::NotNeeded, &draft), call.now).await?;
             let Some(request) = known.request else { return Err(unmet) };

@@ -5,7 +5,7 @@ use common::domain::ids::{IdempotencyKey, ReceiptId};
 use common::domain::phone::Phone;
 use common::domain::submission::{Claimed, ClaimedItem};
 use common::error::{Error, ErrorCode};
-use common::http::body::Fields;
+use common::http::fields::{Fields, Problems};
 use common::http::function::Call;
 
 /// Characters of a region.
@@ -48,52 +48,63 @@ impl Wish {
     pub(crate) fn of(call: &Call) -> Result<Self, Error> {
         let key = call.required_idempotency_key()?;
         let body = call.json()?;
-        let fields = body.fields();
-        let phone = fields.required("phone", fields.phone()?)?;
-        let code = fields.text("code", Code::CHARS)?;
-        if !fields.is_true("consent") {
-            return Err(Error::from(ErrorCode::ConsentRequired).with_field("consent"));
-        }
-        let region = fields.text("region", REGION_CHARS)?;
-        let receipt_id = fields.text("receipt_id", RECEIPT_ID_CHARS)?.map(str::parse::<ReceiptId>);
-        let receipt_id =
-            receipt_id.transpose().map_err(|_| Error::field("receipt_id", "`receipt_id` must be a UUID."))?;
-        let claimed = claimed(&fields)?;
-
-        let code = code.map(str::parse::<Code>).transpose().map_err(Error::internal)?;
+        let Asked { phone, code, receipt_id, region, claimed } = body.read(Asked::read)?;
         let is_sentinel = code.as_ref().is_some_and(|code| code.sentinel().is_some());
         if is_sentinel && call.scope.environment.is_live() {
             return Err(Error::from(ErrorCode::SentinelWithLiveKey).with_field("code"));
         }
         let code = code.filter(|_| call.campaign.needs_code());
-        let region = region.map(str::to_owned);
         Ok(Self { key, body_hash: body.digest(), phone, code, receipt_id, region, claimed })
     }
 
     /// What the campaign needs and does not find here, or finds and does not take.
-    pub(crate) fn unmet(&self, call: &Call) -> Option<Error> {
+    ///
+    /// # Errors
+    /// The first of it.
+    pub(crate) fn check(&self, call: &Call) -> Result<(), Error> {
         let campaign = &call.campaign;
+        let problems = Problems::default();
         if self.code.is_none() && campaign.needs_code() {
-            Some(Error::field("code", "`code` is missing."))
-        } else if self.receipt_id.is_none() && campaign.needs_receipt() {
-            Some(Error::from(ErrorCode::ReceiptRequired).with_field("receipt_id"))
-        } else if self.receipt_id.is_some() && campaign.receipt.is_none() {
-            Some(Error::field("receipt_id", "This campaign takes no receipts."))
-        } else {
-            None
+            problems.note("code", "`code` is missing.");
         }
+        if self.receipt_id.is_none() && campaign.needs_receipt() {
+            problems.note_as(ErrorCode::ReceiptRequired, "receipt_id", "`receipt_id` is missing.");
+        } else if self.receipt_id.is_some() && campaign.receipt.is_none() {
+            problems.note("receipt_id", "This campaign takes no receipts.");
+        }
+        problems.check()
     }
 }
 
-fn claimed(fields: &Fields<'_>) -> Result<Option<Claimed>, Error> {
-    let Some(claimed) = fields.object("claimed")? else { return Ok(None) };
-    let items = claimed.objects("items", MOST_ITEMS)?.unwrap_or_default();
-    let item = |item: Fields<'_>| {
-        let key = item.required("key", item.text("key", ITEM_KEY_CHARS)?)?.to_owned();
-        let qty = item.required("qty", item.integer("qty", ITEM_QTY)?)?;
-        Ok(ClaimedItem { key, qty })
-    };
-    let items = items.into_iter().map(item).collect::<Result<_, Error>>()?;
-    let branch = claimed.text("branch", BRANCH_CHARS)?.map(str::to_owned);
-    Ok(Some(Claimed { items, branch }))
+/// The fields of a body.
+struct Asked {
+    phone: Phone,
+    code: Option<Code>,
+    receipt_id: Option<ReceiptId>,
+    region: Option<String>,
+    claimed: Option<Claimed>,
+}
+
+impl Asked {
+    fn read(fields: &Fields<'_>) -> Option<Self> {
+        let phone = fields.required("phone", Fields::phone);
+        let code = fields.parsed("code", Code::CHARS, "a code", |code| code.parse().ok());
+        if !fields.is_true("consent") {
+            fields.note_as(ErrorCode::ConsentRequired, "consent", "`true`");
+        }
+        let region = fields.text("region", REGION_CHARS).map(str::to_owned);
+        let receipt_id = fields.parsed("receipt_id", RECEIPT_ID_CHARS, "a UUID", |id| id.parse().ok());
+        let claimed = fields.object("claimed").map(|claimed| {
+            let items = claimed.each("items", MOST_ITEMS, claimed_item).unwrap_or_default();
+            let branch = claimed.text("branch", BRANCH_CHARS).map(str::to_owned);
+            Claimed { items, branch }
+        });
+        Some(Self { phone: phone?, code, receipt_id, region, claimed })
+    }
+}
+
+fn claimed_item(item: &Fields<'_>) -> Option<ClaimedItem> {
+    let key = item.required("key", |item, name| item.text(name, ITEM_KEY_CHARS)).map(str::to_owned);
+    let qty = item.required("qty", |item, name| item.integer(name, ITEM_QTY));
+    Some(ClaimedItem { key: key?, qty: qty? })
 }

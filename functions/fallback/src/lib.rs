@@ -1,7 +1,5 @@
-//! The API's default route: the Error object for unknown paths and wrong methods, and the reference
-//! page of errors that every `docs_url` leads to.
-
-mod errors_page;
+//! The API's default route: the Error object for unknown paths and wrong methods, the description of the
+//! API, and the reference pages that every `docs_url` leads to.
 
 use common::error::{Error, ErrorCode};
 use common::http::event::{HttpEvent, HttpReply};
@@ -9,20 +7,47 @@ use common::http::function::{BoxFuture, Frame, HttpFunction};
 use common::http::reply::Reply;
 use common::http::request::Request;
 use common::http::routes;
-
-/// Where the page of errors is served.
-const ERRORS_PAGE: &str = "/docs/errors";
+use reference::Reference;
 
 /// The function behind the default route.
 pub struct Fallback {
     frame: Frame,
+    reference: Reference,
 }
 
 impl Fallback {
-    /// It needs no table and no key: only what stands around every reply.
+    /// It needs no table and no key: only what stands around every reply. Pages are rendered when they are
+    /// first asked for.
     pub fn new(frame: Frame) -> Self {
-        Self { frame }
+        let reference = Reference::new(frame.docs_base());
+        Self { frame, reference }
     }
+
+    fn reply(&self, request: &Request) -> Result<Reply, Error> {
+        let path = request.path.as_str();
+        let methods = if self.reference.has(path) { vec!["GET"] } else { routes::methods_of(path) };
+        match self.reference.file(path).filter(|_| request.method == "GET") {
+            Some(file) => {
+                let reply = Reply::text(file.content_type, file.body);
+                Ok(match file.policy {
+                    Some(policy) => with_policy(reply, policy),
+                    None => reply,
+                })
+            }
+            None if methods.is_empty() => {
+                Err(Error::from(ErrorCode::NotFound).with_detail("There is no such path."))
+            }
+            None => Err(Error::method_not_allowed(methods)),
+        }
+    }
+}
+
+/// What keeps a page to itself, whatever stands in it.
+fn with_policy(reply: Reply, policy: String) -> Reply {
+    reply
+        .with_header("content-security-policy", policy)
+        .with_header("referrer-policy", "no-referrer".to_owned())
+        .with_header("x-content-type-options", "nosniff".to_owned())
 }
 
 impl HttpFunction for Fallback {
@@ -30,20 +55,7 @@ impl HttpFunction for Fallback {
         Box::pin(async move {
             let request = Request::from_event(event);
             let started = self.frame.now();
-            self.frame.reply("fallback", &request.request_id, started, None, reply(&request))
+            self.frame.reply("fallback", &request.request_id, started, None, self.reply(&request))
         })
-    }
-}
-
-fn reply(request: &Request) -> Result<Reply, Error> {
-    let methods = match request.path.as_str() {
-        ERRORS_PAGE if request.method == "GET" => return Ok(Reply::html(errors_page::render())),
-        ERRORS_PAGE => vec!["GET"],
-        path => routes::methods_of(path),
-    };
-    if methods.is_empty() {
-        Err(Error::from(ErrorCode::NotFound).with_detail("There is no such path."))
-    } else {
-        Err(Error::method_not_allowed(methods))
     }
 }

@@ -6,11 +6,12 @@ use common::config::ConfigError;
 use common::domain::sliding_window::SlidingWindow;
 use common::domain::submission::DisplayStatus;
 use common::error::{Error, ErrorCode};
+use common::http::fields::Fields;
 use common::http::function::{Call, Operation, Setup};
 use common::http::reply::Reply;
 use common::http::routes::{self, Route};
 use common::store::entrants::Entrants;
-use common::store::rate_limits::{Hit, RateLimits};
+use common::store::rate_limits::{Hit, Limited, RateLimits};
 use common::store::submissions::{Recent, Submissions};
 use serde::Serialize;
 
@@ -61,23 +62,33 @@ impl Operation for LookupSubmissions {
     }
 
     async fn handle(&self, call: Call) -> Result<Reply, Error> {
-        let body = call.json()?;
-        let fields = body.fields();
-        let phone = fields.required("phone", fields.phone()?)?;
+        let phone = call.json()?.read(|fields| fields.required("phone", Fields::phone))?;
         let Call { scope, campaign, now, .. } = &call;
 
         let range = call.request.consumer_range();
-        let windows = [
-            (scope.key(format_args!("lookup-phone#{}", phone.expose_e164())), PER_PHONE),
-            (scope.key(format_args!("lookup-range#{range}")), PER_RANGE),
+        let limits = [
+            Limited {
+                name: "phone",
+                key: scope.key(format_args!("lookup-phone#{}", phone.expose_e164())),
+                window: PER_PHONE,
+            },
+            Limited {
+                name: "address",
+                key: scope.key(format_args!("lookup-range#{range}")),
+                window: PER_RANGE,
+            },
         ];
-        if let Hit::Refused { retry_after } = self.limits.hit(&windows, *now).await? {
-            let detail = "This phone has used up its 5 look-ups of 10 minutes, or its address range its 30. Without \
-                          SVC-Client-IP, all calls of your server count together.";
-            return Err(Error::from(ErrorCode::RateLimited)
-                .with_detail(detail)
-                .with_retry_after(retry_after));
-        }
+        let limits = match self.limits.hit(&limits, *now).await? {
+            Hit::Admitted(limits) => limits,
+            Hit::Refused { retry_after, limits } => {
+                let detail = "This phone has used up its 5 look-ups of 10 minutes, or its address range its 30. \
+                              Without SVC-Client-IP, all calls of your server count together.";
+                return Err(Error::from(ErrorCode::RateLimited)
+                    .with_detail(detail)
+                    .with_retry_after(retry_after)
+                    .with_limits(limits));
+            }
+        };
 
         let today = now.day_in(campaign.timezone.rules());
         let (recent, entrant) = tokio::try_join!(
@@ -92,10 +103,11 @@ impl Operation for LookupSubmissions {
             message: campaign.messages.copy(recent.standing.message_key(), call.language()),
             entries: recent.standing.entries(),
         };
-        Reply::ok(&LookupObject {
+        let reply = Reply::ok(&LookupObject {
             submissions: recent.into_iter().map(entry).collect(),
             total_entries: entrant.entries,
             timezone: campaign.timezone.name(),
-        })
+        })?;
+        Ok(reply.with_limits(limits))
     }
 }

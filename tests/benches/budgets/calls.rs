@@ -1,6 +1,7 @@
 //! DynamoDB calls and capacity units of each operation, counted on the wire.
 
 use common::gate::DEFAULT_PER_MINUTE;
+use service_tests::proxy::LEASE;
 
 use crate::caller::{Ask, Caller};
 use crate::operations::Operation;
@@ -84,8 +85,7 @@ pub(crate) async fn measure(world: &World, operation: Operation, requests: usize
         operation.confirm(&caller.send(key, ask).await);
     }
     let seen = world.proxy.take_seen();
-    // A lease is the only single update that a request makes; hits are counted in transactions.
-    let leases = seen.calls.iter().filter(|call| *call == "UpdateItem").count();
+    let leases = seen.calls.iter().filter(|call| *call == LEASE).count();
     Cost {
         calls: share(seen.calls.len() - leases, requests),
         ceiling: share(leases, requests),

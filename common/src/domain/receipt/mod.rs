@@ -79,6 +79,11 @@ pub enum ReceiptState {
     Attached,
 }
 
+impl ReceiptState {
+    /// Every state.
+    pub const ALL: [Self; 3] = [Self::AwaitingUpload, Self::Uploaded, Self::Attached];
+}
+
 /// Where the look-up's code and time come from.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Evidence {

@@ -3,7 +3,7 @@
 use futures_util::future::join_all;
 use serde_json::json;
 use service_tests::campaign::TestCampaign;
-use service_tests::http::request;
+use service_tests::http::request_to_storage;
 use service_tests::receipts::{announced, hardly_a_photo, id_of, receipts_alone, upload};
 
 #[tokio::test]
@@ -43,7 +43,11 @@ async fn storage_refuses_another_type_length_or_less_than_all_headers() {
         assert_eq!(spoilt.send().await.status, 403);
     }
     let url = made.field("upload")["url"].as_str().expect("a URL").to_owned();
-    assert_eq!(request("GET", url.clone()).send().await.status, 403, "the target is for PUT alone");
+    assert_eq!(
+        request_to_storage("GET", url.clone()).send().await.status,
+        403,
+        "the target is for PUT alone"
+    );
     assert_eq!(put().send().await.status, 200, "nothing of that was kept");
 }
 
@@ -52,7 +56,7 @@ async fn a_browser_may_upload_from_any_page() {
     let campaign = TestCampaign::with(receipts_alone).await;
     let made = campaign.receipt(&campaign.test_key, &announced(&hardly_a_photo(), None)).send().await;
     let url = made.field("upload")["url"].as_str().expect("a URL").to_owned();
-    let preflight = request("OPTIONS", url)
+    let preflight = request_to_storage("OPTIONS", url)
         .header("origin", "https://brand.example")
         .header("access-control-request-method", "PUT")
         .header("access-control-request-headers", "content-type,if-none-match")

@@ -1,0 +1,22 @@
+"""What a real caller does by itself: a fresh Idempotency-Key for each attempt, each consumer's own address, and
+no campaign that is not the key's."""
+import random
+import uuid
+
+import schemathesis
+from schemathesis.generation import GenerationMode
+
+
+@schemathesis.hook
+def before_call(context, case, kwargs):
+    generation = getattr(case.meta, "generation", None)
+    if generation is not None and generation.mode == GenerationMode.NEGATIVE:
+        # What was spoilt on purpose stays spoilt.
+        return
+    for name in list(case.headers or {}):
+        if name.lower() == "svc-campaign":
+            del case.headers[name]
+        elif name.lower() == "idempotency-key":
+            case.headers[name] = str(uuid.uuid4())
+    if case.operation.path in ("/api/v1/codes/check", "/api/v1/submissions/lookup"):
+        case.headers["SVC-Client-IP"] = ".".join(str(random.randint(1, 223)) for _ in range(4))

@@ -1,0 +1,286 @@
+//! The fields of a body, read one by one, with everything that is wrong with them.
+
+use std::cell::RefCell;
+use std::ops::RangeInclusive;
+
+use serde_json::{Map, Value};
+
+use crate::domain::phone::Phone;
+use crate::error::{Error, ErrorCode, FieldProblem};
+
+/// What is wrong with the fields of a body, in the order in which they were read.
+#[derive(Debug, Default)]
+pub struct Problems(RefCell<Vec<(ErrorCode, FieldProblem)>>);
+
+impl Problems {
+    /// Notes that a field has the wrong shape; `message` says what it has to be.
+    pub fn note(&self, path: &str, message: impl Into<String>) {
+        self.note_as(ErrorCode::ValidationFailed, path, message);
+    }
+
+    /// Notes a problem of a field that is an error of its own when it comes first.
+    pub fn note_as(&self, code: ErrorCode, path: &str, message: impl Into<String>) {
+        let problem = FieldProblem { field: path.to_owned(), message: message.into() };
+        self.0.borrow_mut().push((code, problem));
+    }
+
+    /// Goes on when nothing was noted.
+    ///
+    /// # Errors
+    /// The first problem, with all of them beside it when it is `validation_failed`.
+    pub fn check(self) -> Result<(), Error> {
+        let problems = self.0.into_inner();
+        match problems.first() {
+            None => Ok(()),
+            Some((ErrorCode::ValidationFailed, _)) => {
+                Err(Error::fields(problems.into_iter().map(|(_, problem)| problem).collect()))
+            }
+            Some((code, problem)) => Err(Error::from(*code).with_field(problem.field.as_str())),
+        }
+    }
+}
+
+/// The fields of one object. Each reader answers `None` for a field that is absent or null, and for one
+/// of the wrong shape, which it notes. Read them in the order of the reference: the first problem is the
+/// one that is answered.
+#[derive(Clone)]
+pub struct Fields<'a> {
+    object: &'a Map<String, Value>,
+    path: String,
+    problems: &'a Problems,
+}
+
+impl<'a> Fields<'a> {
+    /// The fields of a body.
+    pub fn of(object: &'a Map<String, Value>, problems: &'a Problems) -> Self {
+        Self { object, path: String::new(), problems }
+    }
+
+    /// The path of one of these fields, such as `claimed.items[0].qty`.
+    fn path(&self, name: &str) -> String {
+        format!("{}{name}", self.path)
+    }
+
+    fn value(&self, name: &str) -> Option<&'a Value> {
+        self.object.get(name).filter(|value| !value.is_null())
+    }
+
+    /// Notes what a field has to be.
+    pub fn note(&self, name: &str, expected: &str) {
+        self.note_as(ErrorCode::ValidationFailed, name, expected);
+    }
+
+    /// Notes what a field has to be, where it is an error of its own.
+    pub fn note_as(&self, code: ErrorCode, name: &str, expected: &str) {
+        let path = self.path(name);
+        self.problems.note_as(code, &path, format!("`{path}` must be {expected}."));
+    }
+
+    /// A field that has to be there.
+    pub fn required<T>(&self, name: &str, read: impl FnOnce(&Self, &str) -> Option<T>) -> Option<T> {
+        if self.value(name).is_none() {
+            let path = self.path(name);
+            self.problems.note(&path, format!("`{path}` is missing."));
+            return None;
+        }
+        read(self, name)
+    }
+
+    /// A string of this many characters, without control characters.
+    pub fn text(&self, name: &str, chars: RangeInclusive<usize>) -> Option<&'a str> {
+        let value = self.value(name)?;
+        let (least, most) = (chars.start(), chars.end());
+        match value.as_str() {
+            Some(text) if text.chars().any(char::is_control) => {
+                self.note(name, "a string without control characters");
+            }
+            Some(text) if chars.contains(&text.chars().count()) => return Some(text),
+            Some(_) | None if *least == 0 => {
+                self.note(name, &format!("a string of at most {most} characters"));
+            }
+            Some(_) | None => self.note(name, &format!("a string of {least} to {most} characters")),
+        }
+        None
+    }
+
+    /// A string of this many characters that reads as a `T`; `expected` says what it has to be.
+    pub fn parsed<T>(
+        &self,
+        name: &str,
+        chars: RangeInclusive<usize>,
+        expected: &str,
+        read: impl FnOnce(&str) -> Option<T>,
+    ) -> Option<T> {
+        let value = read(self.text(name, chars)?);
+        if value.is_none() {
+            self.note(name, expected);
+        }
+        value
+    }
+
+    /// A whole number in a range.
+    pub fn integer(&self, name: &str, range: RangeInclusive<u32>) -> Option<u32> {
+        let number = whole(self.value(name)?).and_then(|number| u32::try_from(number).ok());
+        let number = number.filter(|number| range.contains(number));
+        if number.is_none() {
+            self.note(name, &format!("a whole number from {} to {}", range.start(), range.end()));
+        }
+        number
+    }
+
+    /// A whole number from 1 on.
+    pub fn positive(&self, name: &str) -> Option<u64> {
+        let number = whole(self.value(name)?).filter(|number| *number > 0);
+        if number.is_none() {
+            self.note(name, "a whole number greater than 0");
+        }
+        number
+    }
+
+    /// Whether the field is exactly `true`.
+    pub fn is_true(&self, name: &str) -> bool {
+        self.object.get(name) == Some(&Value::Bool(true))
+    }
+
+    /// An object.
+    pub fn object(&self, name: &str) -> Option<Fields<'a>> {
+        let object = self.value(name)?.as_object();
+        if object.is_none() {
+            self.note(name, "an object");
+        }
+        let path = format!("{}.", self.path(name));
+        object.map(|object| Fields { object, path, problems: self.problems })
+    }
+
+    /// A list of at most this many objects, each read in its turn; `None` as well when one was refused.
+    pub fn each<T>(
+        &self,
+        name: &str,
+        most: usize,
+        read: impl Fn(&Fields<'a>) -> Option<T>,
+    ) -> Option<Vec<T>> {
+        let list = self.value(name)?.as_array().filter(|list| list.len() <= most);
+        let Some(list) = list else {
+            self.note(name, &format!("a list of at most {most} objects"));
+            return None;
+        };
+        let item = |(index, value): (usize, &'a Value)| {
+            let name = format!("{name}[{index}]");
+            let Some(object) = value.as_object() else {
+                self.note(&name, "an object");
+                return None;
+            };
+            read(&Fields { object, path: format!("{}.", self.path(&name)), problems: self.problems })
+        };
+        let items: Vec<Option<T>> = list.iter().enumerate().map(item).collect();
+        items.into_iter().collect()
+    }
+
+    /// A phone: `phone_invalid` when it is not a Tanzanian mobile number.
+    pub fn phone(&self, name: &str) -> Option<Phone> {
+        let phone = self.text(name, Phone::TYPED_CHARS)?.parse().ok();
+        if phone.is_none() {
+            self.note_as(ErrorCode::PhoneInvalid, name, "a Tanzanian mobile number");
+        }
+        phone
+    }
+}
+
+/// A whole number, however it is written: JSON does not tell 5 and 5.0 apart.
+fn whole(value: &Value) -> Option<u64> {
+    /// Beyond, a fraction cannot be told any more.
+    const LARGEST_EXACT: f64 = 9_007_199_254_740_991.0;
+    value.as_u64().or_else(|| {
+        let number =
+            value.as_f64().filter(|number| number.fract() == 0.0 && (0.0..=LARGEST_EXACT).contains(number));
+        format!("{:.0}", number?).parse().ok()
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use serde_json::json;
+
+    use super::*;
+
+    /// What a reading of this body comes to: the code, the field, and the places of all problems.
+    fn refusal(
+        body: Value,
+        read: impl FnOnce(&Fields<'_>),
+    ) -> Option<(ErrorCode, Option<String>, Vec<String>)> {
+        let problems = Problems::default();
+        let object = body.as_object().expect("an object");
+        read(&Fields::of(object, &problems));
+        match problems.check() {
+            Ok(()) => None,
+            Err(Error::Refused(refusal)) => {
+                let places = refusal.problems.iter().map(FieldProblem::pointer).collect();
+                Some((refusal.code, refusal.field, places))
+            }
+            Err(Error::Internal(cause)) => panic!("{cause}"),
+        }
+    }
+
+    #[test]
+    fn every_problem_is_named_with_the_path_of_its_field() {
+        let body =
+            json!({ "claimed": { "items": [{ "key": "a", "qty": 100 }, 7, { "qty": 1 }] }, "region": 7 });
+        let found = refusal(body, |fields| {
+            fields.text("region", 0..=80);
+            let claimed = fields.object("claimed").expect("an object");
+            let items = claimed.each("items", 40, |item| {
+                let key = item.required("key", |item, name| item.text(name, 1..=64));
+                let qty = item.required("qty", |item, name| item.integer(name, 1..=99));
+                Some((key?, qty?))
+            });
+            assert_eq!(items, None);
+        });
+        let places = ["/region", "/claimed/items/0/qty", "/claimed/items/1", "/claimed/items/2/key"];
+        let expected =
+            (ErrorCode::ValidationFailed, Some("region".to_owned()), places.map(str::to_owned).to_vec());
+        assert_eq!(found, Some(expected));
+    }
+
+    #[test]
+    fn a_first_problem_with_a_code_of_its_own_is_answered_alone() {
+        let found = refusal(json!({ "phone": "0812345678" }), |fields| {
+            fields.phone("phone");
+            fields.required("code", |fields, name| fields.text(name, 1..=64));
+        });
+        assert_eq!(found, Some((ErrorCode::PhoneInvalid, Some("phone".to_owned()), Vec::new())));
+    }
+
+    #[test]
+    fn a_field_that_is_absent_null_or_right_is_no_problem() {
+        let body = json!({ "three": "\u{e9}\u{e9}\u{e9}", "null": null });
+        let found = refusal(body, |fields| {
+            assert_eq!(fields.text("three", 1..=3), Some("\u{e9}\u{e9}\u{e9}"), "lengths count characters");
+            assert_eq!(fields.text("null", 1..=9), None);
+            assert_eq!(fields.integer("absent", 1..=9), None);
+        });
+        assert_eq!(found, None);
+    }
+
+    #[test]
+    fn a_whole_number_may_be_written_with_a_fraction_of_zero() {
+        let body = json!({ "whole": 64927.0, "half": 1.5, "less": -1.0, "huge": 1e300 });
+        let found = refusal(body, |fields| {
+            assert_eq!(fields.positive("whole"), Some(64_927));
+            assert_eq!(fields.integer("half", 1..=99).or(fields.integer("less", 0..=99)), None);
+            assert_eq!(fields.positive("huge"), None);
+        });
+        assert_eq!(found.map(|(.., places)| places.len()), Some(3));
+    }
+
+    #[test]
+    fn control_characters_and_other_types_are_problems() {
+        let body = json!({ "control": "x\u{0}", "number": 7, "text": "7" });
+        let found = refusal(body, |fields| {
+            fields.text("control", 1..=9);
+            fields.text("number", 1..=9);
+            fields.integer("text", 1..=9);
+            fields.positive("text");
+        });
+        assert_eq!(found.map(|(.., places)| places.len()), Some(4));
+    }
+}

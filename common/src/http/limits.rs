@@ -1,0 +1,54 @@
+//! The RateLimit header fields, as the IETF draft (draft-ietf-httpapi-ratelimit-headers) has them: which
+//! limits a request was counted by, and how they stand.
+
+use super::reply::whole_seconds;
+use crate::domain::limit::LimitStanding;
+
+/// The limits themselves: `"key";q=600;w=60`.
+const POLICY: &str = "ratelimit-policy";
+/// What is left of them: `"key";r=599;t=42`.
+const STANDING: &str = "ratelimit";
+
+/// The headers that say how limits stand. A limit of which nothing is known is named in the policy alone.
+pub(super) fn headers(limits: &[LimitStanding]) -> Vec<(&'static str, String)> {
+    let policy = limits
+        .iter()
+        .map(|limit| format!("\"{}\";q={};w={}", limit.name, limit.quota, limit.window.as_secs()));
+    let standing = limits.iter().filter_map(|limit| {
+        let left = limit.left?;
+        Some(format!("\"{}\";r={};t={}", limit.name, left.requests, whole_seconds(left.until)))
+    });
+    let headers = [(POLICY, list(policy)), (STANDING, list(standing))];
+    headers.into_iter().filter(|(_, value)| !value.is_empty()).collect()
+}
+
+fn list(items: impl Iterator<Item = String>) -> String {
+    items.collect::<Vec<_>>().join(", ")
+}
+
+#[cfg(test)]
+mod tests {
+    use std::time::Duration;
+
+    use super::*;
+    use crate::domain::limit::Left;
+
+    #[test]
+    fn a_limit_is_named_with_what_is_left_of_it_where_that_is_known() {
+        let key = LimitStanding {
+            name: "key",
+            quota: 600,
+            window: Duration::from_secs(60),
+            left: Some(Left { requests: 599, until: Duration::from_millis(41_001) }),
+        };
+        let phone = LimitStanding { name: "phone", quota: 5, window: Duration::from_secs(600), left: None };
+        assert_eq!(
+            headers(&[key, phone]),
+            [
+                (POLICY, r#""key";q=600;w=60, "phone";q=5;w=600"#.to_owned()),
+                (STANDING, r#""key";r=599;t=42"#.to_owned()),
+            ]
+        );
+        assert_eq!(headers(&[]), []);
+    }
+}

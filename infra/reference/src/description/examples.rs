@@ -1,0 +1,177 @@
+//! Replies and requests as examples. The copy in them is the service's own.
+
+use common::domain::message::{Language, MessageKey};
+use common::domain::receipt::photo::{MAX_BYTES, PhotoType};
+use serde_json::{Map, Value, json};
+
+use super::schema::set;
+
+/// A submission's id.
+pub(crate) const SUBMISSION_ID: &str = "6b1f7c52-3d0e-4a86-9c41-8e2f5a7d9b03";
+/// A receipt's id.
+pub(crate) const RECEIPT_ID: &str = "d2a84f10-57c9-4e3b-b6f8-1c0e9a72d4f5";
+/// A request's id.
+pub(crate) const REQUEST_ID: &str = "req_5f0c1d2e3a4b5c6d7e8f9a0b";
+const MADE_AT: &str = "2026-03-14T09:26:53.589Z";
+
+/// An example: what it shows, and the value.
+pub(super) struct Example {
+    pub(super) name: &'static str,
+    pub(super) summary: &'static str,
+    pub(super) value: Value,
+}
+
+impl Example {
+    /// An example.
+    pub(super) fn new(name: &'static str, summary: &'static str, value: Value) -> Self {
+        Self { name, summary, value }
+    }
+}
+
+/// Examples as the description has them.
+pub(super) fn named(examples: Vec<Example>) -> Value {
+    let entries = examples.into_iter().map(|Example { name, summary, value }| {
+        (name.to_owned(), json!({ "summary": summary, "value": value }))
+    });
+    Value::Object(entries.collect::<Map<_, _>>())
+}
+
+fn copy(key: MessageKey) -> &'static str {
+    key.copy(Language::En)
+}
+
+/// A campaign with codes, and one of receipts.
+pub(super) fn campaign(with_receipts: bool) -> Value {
+    let messages: Map<String, Value> =
+        MessageKey::ALL.iter().map(|key| (key.as_str().to_owned(), json!(copy(*key)))).collect();
+    let types = PhotoType::ALL.map(PhotoType::media_type);
+    let receipt = json!({
+        "max_bytes": MAX_BYTES,
+        "accepted_types": types,
+        "ranges": [{ "name": "Classic", "tag": "For every day" }],
+        "products": [{
+            "key": "chai-250", "range": "Classic", "label": "250 g", "name": "Chai Bora 250 g",
+            "color": null, "image": null,
+        }],
+        "branches": [{ "key": "kko", "name": "Kariakoo", "city": "Dar es Salaam", "merchant": "Duka Kuu" }],
+        "draw_period": "weekly",
+    });
+    json!({
+        "slug": if with_receipts { "duka-kuu-2026" } else { "chai-bora-2026" },
+        "name": if with_receipts { "Duka Kuu Chai Draw" } else { "Chai Bora Shinda" },
+        "brand": "Chai Bora",
+        "livemode": false,
+        "status": "live",
+        "window": { "start": "2025-12-31T21:00:00.000Z", "end": null },
+        "timezone": "Africa/Dar_es_Salaam",
+        "capabilities": {
+            "precheck": !with_receipts,
+            "code_required": !with_receipts,
+            "receipt_required": with_receipts,
+            "typed_receipt": with_receipts,
+        },
+        "limits": { "phone_daily": 3, "phone_total": if with_receipts { Value::Null } else { json!(20) } },
+        "receipt": if with_receipts { receipt } else { Value::Null },
+        "messages": messages,
+    })
+}
+
+/// A submission of a consumer who is in, with some of its fields otherwise.
+pub(super) fn submission(key: MessageKey, changes: Value) -> Value {
+    let mut submission = json!({
+        "id": SUBMISSION_ID,
+        "ref": "K7M2-Q9XD",
+        "campaign": "chai-bora-2026",
+        "livemode": false,
+        "state": "accepted",
+        "review_status": null,
+        "display_status": "entered",
+        "message_key": key,
+        "message": copy(key),
+        "reasons": [],
+        "entries": 1,
+        "instant_win": null,
+        "terminal": true,
+        "poll_after_seconds": null,
+        "replayed": false,
+        "receipt": null,
+        "upstream": null,
+        "created_at": MADE_AT,
+        "updated_at": MADE_AT,
+    });
+    if let Value::Object(changes) = changes {
+        changes.into_iter().for_each(|(name, value)| set(&mut submission, &name, value));
+    }
+    submission
+}
+
+/// The same, refused.
+pub(super) fn refused(key: MessageKey) -> Value {
+    let changes = json!({
+        "state": "rejected", "display_status": "not_accepted", "reasons": [key], "entries": 0,
+    });
+    submission(key, changes)
+}
+
+/// The same, still being checked.
+pub(super) fn open(key: MessageKey, state: &str) -> Value {
+    let changes = json!({
+        "state": state, "display_status": "checking", "entries": 0, "terminal": false, "poll_after_seconds": 2,
+    });
+    submission(key, changes)
+}
+
+/// What the tax authority's record says.
+pub(super) fn record() -> Value {
+    json!({ "date": "2026-03-14", "branch": "kko", "items_summary": "2 x chai-250", "tra_verified": true })
+}
+
+/// What a pre-check finds.
+pub(super) fn precheck(result: &str, key: Option<MessageKey>) -> Value {
+    json!({ "precheck": result, "message_key": key, "message": key.map(copy) })
+}
+
+/// A phone's submissions.
+pub(super) fn lookup(seen: bool) -> Value {
+    let entry = |id: &str, reference: &str, date: &str, display: &str, key: MessageKey, entries: u32| {
+        json!({
+            "id": id, "ref": reference, "date": date, "display_status": display, "message": copy(key),
+            "entries": entries,
+        })
+    };
+    let entries = [
+        entry(
+            "0f5e9d3a-71c2-4b68-8a1d-5c3e7f90b246",
+            "W4TN-8HCP",
+            "2026-03-15",
+            "not_accepted",
+            MessageKey::DailyLimit,
+            0,
+        ),
+        entry(SUBMISSION_ID, "K7M2-Q9XD", "2026-03-14", "entered", MessageKey::Entered, 1),
+    ];
+    json!({
+        "submissions": if seen { json!(entries) } else { json!([]) },
+        "total_entries": u32::from(seen),
+        "timezone": "Africa/Dar_es_Salaam",
+    })
+}
+
+/// A receipt: a photo that is awaited or there, or one typed in.
+pub(super) fn receipt(kind: &str, state: &str, with_target: bool) -> Value {
+    let target = json!({
+        "url": format!("https://receipts.example.com/chai-bora-2026/test/{RECEIPT_ID}?X-Amz-Expires=900&X-Amz-Signature=5d41402a"),
+        "method": "PUT",
+        "headers": { "content-length": "183138", "content-type": "image/jpeg", "if-none-match": "*" },
+        "expires_at": "2026-03-14T09:41:53.589Z",
+        "max_bytes": MAX_BYTES,
+        "accepted_types": PhotoType::ALL.map(PhotoType::media_type),
+    });
+    json!({
+        "id": RECEIPT_ID,
+        "type": kind,
+        "state": state,
+        "upload": if with_target { target } else { Value::Null },
+        "created_at": MADE_AT,
+    })
+}

@@ -1,0 +1,121 @@
+//! What can be sent beside a body: the id in the path, the query, headers.
+
+use serde_json::{Map, Value, json};
+
+use super::schema::{such_as, text, uuid};
+
+/// Parameters that every operation takes.
+pub(super) const COMMON: [&str; 4] = ["Locale", "AcceptLanguage", "RequestId", "Campaign"];
+
+/// What is ignored when it is not as described may be anything.
+const ANYTHING: &str = "^[\\s\\S]*$";
+
+/// Every parameter, by name.
+pub(super) fn all() -> Map<String, Value> {
+    let parameters = [
+        (
+            "Locale",
+            parameter(
+                "query",
+                "locale",
+                "The language of the copy: `en` or `sw`. It wins over Accept-Language; any \
+                other value is ignored.",
+                such_as("sw", anything()),
+            ),
+        ),
+        (
+            "AcceptLanguage",
+            parameter(
+                "header",
+                "Accept-Language",
+                "Swahili when `sw` is preferred over `en`; anything else gives \
+                English.",
+                such_as("sw-TZ, en;q=0.5", anything()),
+            ),
+        ),
+        (
+            "RequestId",
+            parameter(
+                "header",
+                "X-Request-Id",
+                "Your own id for the request. It comes back and is logged when it is 1 \
+                to 128 of `A-Za-z0-9._+/=-`; otherwise it is replaced.",
+                such_as("page-17.3", anything()),
+            ),
+        ),
+        (
+            "Campaign",
+            parameter(
+                "header",
+                "SVC-Campaign",
+                "The campaign that you mean. When it is not the key's own, the reply \
+                is `campaign_mismatch`. Leave it out with a campaign key.",
+                such_as("chai-bora-2026", anything()),
+            ),
+        ),
+        (
+            "ClientIp",
+            parameter(
+                "header",
+                "SVC-Client-IP",
+                "The consumer's IP address as your server sees it; recommended. The \
+                limits count its range (IPv4 /24, IPv6 /48). Without it, or when it is no address, they count all \
+                calls of your server together.",
+                such_as("41.59.13.200", anything()),
+            ),
+        ),
+        (
+            "IdempotencyKey",
+            required(parameter("header", "Idempotency-Key", KEY_OF_SUBMISSION, idempotency_key())),
+        ),
+        ("OptionalIdempotencyKey", parameter("header", "Idempotency-Key", KEY_OF_RECEIPT, idempotency_key())),
+        (
+            "SubmissionId",
+            required(parameter(
+                "path",
+                "id",
+                "The submission's id; anything that is none is `not_found`.",
+                uuid(),
+            )),
+        ),
+        (
+            "ReceiptId",
+            required(parameter(
+                "path",
+                "id",
+                "The receipt's id; anything that is none is `not_found`.",
+                uuid(),
+            )),
+        ),
+    ];
+    parameters.into_iter().map(|(name, parameter)| (name.to_owned(), parameter)).collect()
+}
+
+const KEY_OF_SUBMISSION: &str = "Names the attempt: a fresh UUID for each, the same one on every retry of it. 16 to \
+    128 printable ASCII characters; a value in double quotes is the same key as the bare one. Keys are remembered for \
+    30 days.";
+const KEY_OF_RECEIPT: &str = "Names the attempt, where you want a retry to give the same receipt, with a fresh upload \
+    target while the photo has not arrived. 16 to 128 printable ASCII characters. Keys are remembered for 30 days.";
+
+/// Text that is never refused, so that any bound would be untrue.
+fn anything() -> Value {
+    json!({ "type": "string", "pattern": ANYTHING })
+}
+
+fn idempotency_key() -> Value {
+    such_as("0b6f3c1e-8d0a-4c56-9f3e-2a7d51c4e980", text(16, 128, "^[\\u0020-\\u007E]+$"))
+}
+
+fn parameter(place: &str, name: &str, description: &str, schema: Value) -> Value {
+    json!({ "name": name, "in": place, "description": description, "schema": schema })
+}
+
+fn required(mut parameter: Value) -> Value {
+    super::schema::set(&mut parameter, "required", json!(true));
+    parameter
+}
+
+/// A link to a parameter.
+pub(super) fn link(name: &str) -> Value {
+    json!({ "$ref": format!("#/components/parameters/{name}") })
+}

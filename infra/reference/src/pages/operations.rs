@@ -1,0 +1,127 @@
+//! The page of operations: what each takes, and what it answers.
+
+use common::http::routes::{ROUTES, Route};
+use maud::{Markup, html};
+use serde_json::Value;
+
+use super::errors::codes;
+use super::objects::{fields, kind};
+use super::sample::{command, json};
+use super::text::{line, paragraphs};
+use super::{Source, at, linked, members, text_of};
+
+pub(super) fn render(source: &Source<'_>) -> Markup {
+    let all: Vec<(&Route, &Value)> = ROUTES
+        .iter()
+        .map(|route| (route, at(source.part("/paths"), &[route.path, &route.method.to_ascii_lowercase()])))
+        .collect();
+    html! {
+        h1 { "Operations" }
+        p.lead { "Eight of them. Every call carries " code { "Authorization: Bearer <API_KEY>" }
+            " from your server, never from a browser." }
+        ul.index { @for (_, operation) in &all { li { a href={ "#" (text_of(operation, "operationId")) } { (text_of(operation, "summary")) } } } }
+        @for (route, operation) in &all { (one(source, route, operation)) }
+    }
+}
+
+fn one(source: &Source<'_>, route: &Route, operation: &Value) -> Markup {
+    let id = text_of(operation, "operationId");
+    let request = at(operation, &["requestBody", "content", "application/json"]);
+    let reply = at(operation, &["responses", "200"]);
+    let content = at(reply, &["content", "application/json"]);
+    html! {
+        section id=(id) {
+            h2 { a href={ "#" (id) } { (text_of(operation, "summary")) } }
+            p.route { span class={ "method " (route.method.to_ascii_lowercase()) } { (route.method) } code { (route.path) } }
+            (paragraphs(text_of(operation, "description")))
+            (command("", &curl(source, route, request)))
+            (parameters(source, operation))
+            @if let Some(name) = linked(at(request, &["schema"])) { (body(source, name)) }
+            h3 { "Reply" }
+            p { span.status { "200" } " " (kind(at(content, &["schema"]))) ". " (line(text_of(reply, "description"))) }
+            (examples(source, id, content))
+            h3 { "Errors" }
+            div.wide tabindex="0" role="group" aria-label={ "Errors of " (id) } {
+                table {
+                    thead { tr { th scope="col" { "Status" } th scope="col" { "Codes" } } }
+                    tbody {
+                        @for (status, reply) in members(at(operation, &["responses"])).filter(|(status, _)| *status != "200") {
+                            tr { td { (status) } td { (codes(reply)) } }
+                        }
+                    }
+                }
+            }
+        }
+    }
+}
+
+/// The examples of a reply. Every outcome of a submission is shown once, with the operation that makes it.
+fn examples(source: &Source<'_>, id: &str, content: &Value) -> Markup {
+    let most = if id == "createSubmission" || id == "checkCode" { usize::MAX } else { 1 };
+    html! {
+        @for (index, (_, example)) in members(at(content, &["examples"])).take(most).enumerate() {
+            details open[index == 0 && id != "getCampaign"] {
+                summary { (text_of(example, "summary")) }
+                (json(source, "", at(example, &["value"]), at(content, &["schema"])))
+            }
+        }
+        @if id == "getSubmission" {
+            p { "All outcomes are shown under " a href="#createSubmission" { "Enter a consumer" } "." }
+        }
+    }
+}
+
+fn body(source: &Source<'_>, name: &str) -> Markup {
+    let schema = source.schema(name);
+    let kinds = at(schema, &["oneOf"]).as_array().map(Vec::as_slice).unwrap_or_default();
+    html! {
+        h3 { "Body: " a href={ "/docs/objects#" (name) } { (name) } }
+        @if schema.get("properties").is_some() { (fields(schema)) }
+        @for kind in kinds {
+            p { (line(text_of(source.resolve(kind), "description"))) }
+            (fields(source.resolve(kind)))
+        }
+    }
+}
+
+fn parameters(source: &Source<'_>, operation: &Value) -> Markup {
+    let all = at(operation, &["parameters"]).as_array().map(Vec::as_slice).unwrap_or_default();
+    html! {
+        details {
+            summary { "Path, query and headers" }
+            div.wide tabindex="0" role="group" aria-label="Parameters" {
+                table.fields {
+                    thead { tr { th scope="col" { "Name" } th scope="col" { "In" } th scope="col" { "Meaning" } } }
+                    tbody {
+                        @for parameter in all.iter().map(|parameter| source.resolve(parameter)) {
+                            tr {
+                                td { code { (text_of(parameter, "name")) } @if parameter.get("required").is_none() { " " span.soft { "optional" } } }
+                                td { (text_of(parameter, "in")) }
+                                td { (line(text_of(parameter, "description"))) }
+                            }
+                        }
+                    }
+                }
+            }
+        }
+    }
+}
+
+/// A command that makes the call with the first example.
+fn curl(source: &Source<'_>, route: &Route, request: &Value) -> String {
+    let url = format!("{}{}", source.base_url, route.path.replace("{id}", "$ID"));
+    let mut command = format!("curl \"{url}\" \\\n  -H \"Authorization: Bearer $KEY\"");
+    if route.method == "POST" && request.is_null() {
+        command = command.replacen("curl ", "curl -X POST ", 1);
+    }
+    if route.path == "/api/v1/submissions" {
+        command.push_str(" \\\n  -H \"Idempotency-Key: $(uuidgen)\"");
+    }
+    if let Some((_, example)) = members(at(request, &["examples"])).next() {
+        command.push_str(&format!(
+            " \\\n  -H 'Content-Type: application/json' \\\n  -d '{}'",
+            at(example, &["value"])
+        ));
+    }
+    command
+}

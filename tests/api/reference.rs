@@ -1,0 +1,86 @@
+//! What is served beside the API: its description, and the reference pages.
+
+use common::http::routes::ROUTES;
+use service_tests::http::{Reply, request};
+use service_tests::service::Service;
+
+const PAGES: [&str; 7] = [
+    "/docs",
+    "/docs/operations",
+    "/docs/objects",
+    "/docs/errors",
+    "/docs/sentinels",
+    "/docs/limits",
+    "/docs/changes",
+];
+
+async fn get(path: &str) -> Reply {
+    let reply = request("GET", format!("{}{path}", Service::shared().base_url)).send().await;
+    assert_eq!(reply.status, 200, "{path}");
+    reply
+}
+
+#[tokio::test]
+async fn the_description_is_served_in_both_forms_and_names_this_deployment() {
+    for (path, version) in [("/openapi.json", "3.1.0"), ("/openapi-3.0.json", "3.0.3")] {
+        let description = get(path).await.json();
+        assert_eq!(description["openapi"], version);
+        assert_eq!(description["servers"][0]["url"], *Service::shared().base_url);
+        for route in ROUTES {
+            assert!(
+                description["paths"][route.path][route.method.to_lowercase()].is_object(),
+                "{}",
+                route.path
+            );
+        }
+    }
+}
+
+#[tokio::test]
+async fn the_pages_together_are_small_and_ask_for_nothing_else() {
+    let mut bytes = 0;
+    for path in PAGES {
+        let page = get(path).await;
+        bytes += page.text.len();
+        assert_eq!(page.header("content-type"), Some("text/html; charset=utf-8"));
+        assert_eq!(page.header("x-content-type-options"), Some("nosniff"));
+        let policy = page.header("content-security-policy").expect("a policy");
+        assert!(policy.starts_with("default-src 'none'; ") && !policy.contains("unsafe"), "{policy}");
+        for outside in [" src=", "stylesheet", "@import", "url("] {
+            assert!(!page.text.contains(outside), "{path} has {outside}");
+        }
+    }
+    assert!(bytes < 200 * 1024, "{bytes} bytes");
+}
+
+#[tokio::test]
+async fn every_link_of_the_pages_leads_somewhere() {
+    let mut looked_at = 0;
+    for path in PAGES {
+        let page = get(path).await.text;
+        for link in page.split("href=\"").skip(1) {
+            let link = link.split('"').next().expect("an end");
+            if link == "data:," {
+                // No icon, so that no browser asks for one.
+                continue;
+            }
+            let (target, place) = link.split_once('#').unwrap_or((link, ""));
+            let target = if target.is_empty() { path } else { target };
+            let text = get(target).await.text;
+            assert!(place.is_empty() || text.contains(&format!("id=\"{place}\"")), "{path} links to {link}");
+            looked_at += 1;
+        }
+    }
+    assert!(looked_at > 200, "{looked_at}");
+}
+
+#[tokio::test]
+async fn pages_and_description_take_get_alone() {
+    for path in ["/docs", "/docs/errors", "/openapi.json"] {
+        for method in ["POST", "PUT", "DELETE", "OPTIONS"] {
+            let reply = request(method, format!("{}{path}", Service::shared().base_url)).send().await;
+            assert_eq!(reply.refusal(), (405, "method_not_allowed".to_owned(), None), "{method} {path}");
+            assert_eq!(reply.header("allow"), Some("GET"));
+        }
+    }
+}

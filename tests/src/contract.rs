@@ -1,0 +1,184 @@
+//! The published description, closed: whatever a reply has that is not described, or lacks that is, fails
+//! the test that got it. What is published stays open, since fields may come.
+
+use std::collections::HashMap;
+use std::sync::LazyLock;
+
+use jsonschema::{Draft, Validator};
+use serde_json::{Map, Value, json};
+
+use crate::http::Reply;
+
+/// The description with a validator for each of its objects.
+struct Contract {
+    paths: Map<String, Value>,
+    bodies: HashMap<String, Validator>,
+    /// By the name of the component: whether it has to be there, and its validator.
+    headers: HashMap<String, (bool, Validator)>,
+}
+
+static CONTRACT: LazyLock<Contract> = LazyLock::new(Contract::new);
+
+/// A reply that was described: the operation, the status and, for an error, its code.
+pub type Described = (String, u16, Option<String>);
+
+/// Checks a reply to a request of this method and path: that the operation has such a reply, with these
+/// headers and this body. Answers what it was; nothing for paths that are not the API's.
+///
+/// # Panics
+/// When the reply is not as described.
+pub fn check(method: &str, path: &str, reply: &Reply) -> Option<Described> {
+    CONTRACT.check(method, path, reply)
+}
+
+/// Every reply that is described.
+pub fn described() -> Vec<Described> {
+    let mut all = Vec::new();
+    for operation in CONTRACT.paths.values().filter_map(Value::as_object).flat_map(Map::values) {
+        let id = operation["operationId"].as_str().expect("an id");
+        for (status, described) in operation["responses"].as_object().expect("responses") {
+            let status = status.parse().expect("a status");
+            match described["x-error-codes"].as_array() {
+                None => all.push((id.to_owned(), status, None)),
+                Some(codes) => all.extend(
+                    codes
+                        .iter()
+                        .map(|code| (id.to_owned(), status, Some(code.as_str().expect("text").to_owned()))),
+                ),
+            }
+        }
+    }
+    all
+}
+
+impl Contract {
+    fn new() -> Self {
+        let mut description = reference::openapi("");
+        close(&mut description["components"]["schemas"]);
+        let components = json!({ "schemas": description["components"]["schemas"] });
+        let names: Vec<String> =
+            description["components"]["schemas"].as_object().expect("schemas").keys().cloned().collect();
+        let of = |schema: Value| {
+            let mut whole = schema;
+            whole["components"] = components.clone();
+            let options = jsonschema::options().with_draft(Draft::Draft202012).should_validate_formats(true);
+            options.build(&whole).expect("a schema")
+        };
+        let body = |name: String| {
+            let link = format!("#/components/schemas/{name}");
+            (link.clone(), of(json!({ "$ref": link })))
+        };
+        let headers = description["components"]["headers"].as_object().expect("headers").clone();
+        Self {
+            paths: description["paths"].as_object().expect("paths").clone(),
+            bodies: names.into_iter().map(body).collect(),
+            headers: headers
+                .into_iter()
+                .map(|(name, header)| (name, (header["required"] == true, of(header["schema"].clone()))))
+                .collect(),
+        }
+    }
+
+    fn check(&self, method: &str, path: &str, reply: &Reply) -> Option<Described> {
+        let path = path.split('?').next().unwrap_or_default();
+        let shown = format!("{method} {path}: {} {}", reply.status, reply.text);
+        // Every reply has these, wherever it comes from.
+        for name in ["X-Request-Id", "Cache-Control"] {
+            self.check_header(name, name, reply, &shown);
+        }
+        let Some((template, methods)) = self.methods(path) else {
+            if reply.status != 200 {
+                self.check_body("#/components/schemas/ErrorBody", method, reply, &shown);
+                assert!(
+                    matches!(
+                        reply.error_code_unless_empty().as_deref(),
+                        None | Some("not_found" | "method_not_allowed")
+                    ),
+                    "{shown}"
+                );
+            }
+            return None;
+        };
+        let operation = methods.get(&method.to_ascii_lowercase()).filter(|_| method == method.to_uppercase());
+        let (operation, wrong_method) = match operation {
+            Some(operation) => (operation, false),
+            None => (methods.values().next().expect("a method"), true),
+        };
+        assert_eq!(reply.status == 405, wrong_method, "{template} takes another method: {shown}");
+        let status = reply.status.as_u16();
+        let described = &operation["responses"][status.to_string()];
+        assert!(described.is_object(), "not described: {shown}");
+        for (name, header) in described["headers"].as_object().expect("headers") {
+            let component = header["$ref"].as_str().and_then(|link| link.rsplit('/').next());
+            self.check_header(name, component.expect("a component"), reply, &shown);
+        }
+        for name in self.headers.keys() {
+            let undescribed = described["headers"].get(name).is_none();
+            assert!(!undescribed || reply.header(name).is_none(), "{name} is not described: {shown}");
+        }
+        let media = &described["content"]["application/json"];
+        self.check_body(media["schema"]["$ref"].as_str().expect("a schema"), method, reply, &shown);
+        let code = reply.error_code_unless_empty();
+        if let Some(codes) = described["x-error-codes"].as_array().filter(|_| !reply.text.is_empty()) {
+            assert!(codes.contains(&json!(code)), "no such error here: {shown}");
+        }
+        Some((operation["operationId"].as_str().expect("an id").to_owned(), status, code))
+    }
+
+    /// The path of the description that a path is, fixed ones first, and its methods.
+    fn methods(&self, path: &str) -> Option<(&str, &Map<String, Value>)> {
+        let mut matching: Vec<_> =
+            self.paths.iter().filter(|(template, _)| matches(template, path)).collect();
+        matching.sort_by_key(|(template, _)| template.contains('{'));
+        let (template, methods) = matching.first()?;
+        Some((template.as_str(), methods.as_object()?))
+    }
+
+    fn check_header(&self, name: &str, component: &str, reply: &Reply, shown: &str) {
+        let (required, validator) = &self.headers[component];
+        let Some(value) = reply.header(name) else {
+            assert!(!required, "{name} is missing: {shown}");
+            return;
+        };
+        // Headers that are numbers are described as numbers.
+        let number = value.parse::<u64>().map(Value::from).ok().filter(|number| validator.is_valid(number));
+        assert!(number.is_some() || validator.is_valid(&json!(value)), "{name}: {value} in {shown}");
+    }
+
+    fn check_body(&self, schema: &str, method: &str, reply: &Reply, shown: &str) {
+        assert_eq!(reply.header("content-type"), Some("application/json"), "{shown}");
+        if method == "HEAD" {
+            return;
+        }
+        let body = reply.json();
+        let faults: Vec<_> = self.bodies[schema]
+            .iter_errors(&body)
+            .map(|fault| format!("{}: {fault}", fault.instance_path()))
+            .collect();
+        assert!(faults.is_empty(), "{faults:#?} in {shown}");
+    }
+}
+
+fn matches(template: &str, path: &str) -> bool {
+    let parts: (Vec<_>, Vec<_>) = (template.split('/').collect(), path.split('/').collect());
+    let same = |(expected, part): (&&str, &&str)| {
+        expected == part || (expected.starts_with('{') && !part.is_empty())
+    };
+    parts.0.len() == parts.1.len() && parts.0.iter().zip(&parts.1).all(same)
+}
+
+/// Refuses fields that objects do not name.
+fn close(schema: &mut Value) {
+    match schema {
+        Value::Object(members) => {
+            if members.get("properties").is_some_and(|fields| fields.is_object())
+                && members.contains_key("x-order")
+            {
+                members.insert("additionalProperties".to_owned(), json!(false));
+            }
+            members.values_mut().for_each(close);
+        }
+        Value::Array(members) => members.iter_mut().for_each(close),
+        Value::Null | Value::Bool(_) | Value::Number(_) | Value::String(_) => {}
+    }
+}
