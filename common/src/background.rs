@@ -57,6 +57,21 @@ impl From<&'static str> for Finding {
     }
 }
 
+/// A piece of work that failed.
+#[derive(Debug)]
+pub struct Failed {
+    /// Why.
+    pub error: Error,
+    /// What there is to count all the same.
+    pub figures: Vec<(&'static str, u64)>,
+}
+
+impl<E: Into<Error>> From<E> for Failed {
+    fn from(error: E) -> Self {
+        Self { error: error.into(), figures: Vec::new() }
+    }
+}
+
 /// A function that takes events.
 pub trait EventFunction: Send + Sync + Sized + 'static {
     /// The event.
@@ -100,18 +115,21 @@ impl Background {
     pub async fn watch(
         &self,
         work: Work<'_>,
-        doing: impl Future<Output = Result<Finding, Error>>,
+        doing: impl Future<Output = Result<Finding, Failed>>,
     ) -> Result<Finding, Error> {
         let result = AssertUnwindSafe(doing).catch_unwind().await;
-        let result = result.unwrap_or_else(|_| Err(Error::internal("the work panicked")));
+        let result = result.unwrap_or_else(|_| Err(Error::internal("the work panicked").into()));
         let causes = match &result {
-            Ok(_) | Err(Error::Refused(_)) => Vec::new(),
-            Err(Error::Internal(cause)) => telemetry::causes(cause.as_ref()),
+            Ok(_) | Err(Failed { error: Error::Refused(_), .. }) => Vec::new(),
+            Err(Failed { error: Error::Internal(cause), .. }) => telemetry::causes(cause.as_ref()),
         };
-        let (outcome, figures) = match &result {
-            Ok(finding) => (finding.outcome, finding.figures.as_slice()),
-            Err(_) => ("failed", &[][..]),
+        let (outcome, mut figures) = match &result {
+            Ok(finding) => (finding.outcome, finding.figures.clone()),
+            Err(failed) => ("failed", failed.figures.clone()),
         };
+        if result.is_err() && !figures.iter().any(|(name, _)| *name == "Failed") {
+            figures.push(("Failed", 1));
+        }
         self.telemetry.work(&WorkLine {
             at: work.started,
             duration_ms: self.now().since(work.started).as_millis(),
@@ -119,9 +137,9 @@ impl Background {
             scope: work.scope,
             subject: work.subject,
             outcome,
-            figures,
+            figures: &figures,
             causes: &causes,
         });
-        result
+        result.map_err(|failed| failed.error)
     }
 }

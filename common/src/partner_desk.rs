@@ -9,7 +9,7 @@ use crate::config::{ConfigError, Env};
 use crate::connection::Aws;
 use crate::domain::campaign::Campaign;
 use crate::domain::moment::Moment;
-use crate::domain::partner::course::{Asked, Silence, question};
+use crate::domain::partner::course::{Asked, Blame, Silence, question};
 use crate::domain::submission::Submission;
 use crate::secrets::Secrets;
 use crate::store::StoreError;
@@ -19,6 +19,9 @@ use crate::upstream::partner::client::{Addresses, Partner};
 
 /// The variable that lets partners be anywhere: `any`, on the local stack alone.
 pub const ADDRESSES_VARIABLE: &str = "PARTNER_ADDRESSES";
+
+/// With less time than this a partner is not asked: it could redeem, and hardly be heard.
+const LEAST: Duration = Duration::from_secs(2);
 
 /// Where partners are asked.
 pub struct PartnerDesk {
@@ -62,7 +65,7 @@ impl PartnerDesk {
     ) -> Result<Asked, StoreError> {
         let scope = &submission.scope;
         let (Some(rules), Some(question)) = (&campaign.partner, question(submission)) else {
-            return Ok(Asked::Silent(Silence::because(NoAnswer::Misconfigured.as_str())));
+            return Ok(Asked::Silent(Silence::unasked(NoAnswer::Misconfigured.as_str(), Blame::Setup)));
         };
         let deadline = Instant::now() + limit;
         let preparing = async {
@@ -74,14 +77,16 @@ impl PartnerDesk {
             Ok((passage, secret))
         };
         let in_time = timeout_at(deadline, preparing).await;
-        let late = |_| Err(StoreError::new("preparing a partner's question", "it took too long"));
-        let (passage, secret) = in_time.unwrap_or_else(late)?;
+        let (passage, secret) = in_time.unwrap_or_else(|_| Err(late()))?;
         let pass = match passage {
             Passage::Closed { until } => return Ok(Asked::Spared(until)),
             Passage::Free(pass) => pass,
         };
         let secret = secret.as_ref().map(|value| value.as_str());
         let left = deadline.saturating_duration_since(Instant::now());
+        if left < LEAST {
+            return Err(late());
+        }
         let silent = match self.partner.ask(rules, secret, &question, left).await {
             PartnerAnswer::Verdict(verdict) => {
                 // An answer counts whatever becomes of the breaker, which opens for the next one at worst.
@@ -90,7 +95,10 @@ impl PartnerDesk {
             }
             PartnerAnswer::NoAnswer(why) => why,
         };
+        // A partner that was given less time than it has a right to is not down for using it.
+        let is_cut_short = silent == NoAnswer::Timeout && left < rules.timeout();
         let opened_breaker = match silent.tells_of() {
+            TellsOf::Partner if is_cut_short => false,
             TellsOf::Partner => self.breakers.failed(scope, pass, clock()).await.unwrap_or(false),
             TellsOf::Question => {
                 let _ = self.breakers.answered(scope, pass).await;
@@ -102,8 +110,15 @@ impl PartnerDesk {
             why: silent.as_str(),
             upstream: silent.upstream().cloned(),
             may_have_arrived: silent.may_have_arrived(),
-            needs_a_look: silent.tells_of() != TellsOf::Partner,
+            blame: match silent.tells_of() {
+                TellsOf::Partner => Blame::Partner,
+                TellsOf::Question | TellsOf::Us => Blame::Setup,
+            },
             opened_breaker,
         }))
     }
+}
+
+fn late() -> StoreError {
+    StoreError::new("preparing a partner's question", "it took too long")
 }

@@ -151,7 +151,7 @@ fn work_metrics(line: &WorkLine<'_>) -> serde_json::Value {
             "Timestamp": line.at.as_millis(),
             "CloudWatchMetrics": [{
                 "Namespace": NAMESPACE,
-                "Dimensions": [["operation"], ["operation", "outcome"]],
+                "Dimensions": [[], ["operation"], ["operation", "outcome"]],
                 "Metrics": metrics("Steps", line.figures),
             }],
         },
@@ -206,7 +206,7 @@ fn embedded_metrics<'a>(line: &RequestLine<'a>) -> Line<'a> {
             "Timestamp": line.at.as_millis(),
             "CloudWatchMetrics": [{
                 "Namespace": NAMESPACE,
-                "Dimensions": [["operation"], by_outcome],
+                "Dimensions": [[], ["operation"], by_outcome],
                 "Metrics": metrics("Requests", line.figures),
             }],
         }),
@@ -284,7 +284,7 @@ mod tests {
                     "Timestamp": 1_767_214_800_007_i64,
                     "CloudWatchMetrics": [{
                         "Namespace": "CampaignEntryService",
-                        "Dimensions": [["operation"], ["campaign", "environment", "outcome"]],
+                        "Dimensions": [[], ["operation"], ["campaign", "environment", "outcome"]],
                         "Metrics": [
                             { "Name": "Requests", "Unit": "Count" },
                             { "Name": "Duration", "Unit": "Milliseconds" },

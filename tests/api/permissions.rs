@@ -1,7 +1,7 @@
 //! The stack template's roles against what the functions do: every call of every test goes past a guard that
 //! knows the template, and here everything that is allowed is shown to be used.
 
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -27,6 +27,7 @@ use service_tests::receipts::{
 };
 use service_tests::roles::{covers, policies};
 use service_tests::service::Service;
+use service_tests::template::{resources, service};
 use sweep_unsettled::{SweepUnsettled, Tick};
 
 /// A service that settles quickly, or not at all by itself; what its functions call is recorded.
@@ -216,4 +217,38 @@ async fn each_function_is_allowed_what_it_does_and_nothing_else() {
     let calls = record.calls();
     assert_eq!((missing(&calls), unused(&calls)), (Vec::new(), Vec::new()), "missing, and never used");
     println!("{} kinds of calls, all of them allowed", calls.len());
+}
+
+#[test]
+fn lambda_itself_is_allowed_logs_traces_and_its_own_queues() {
+    let template = service();
+    let to_queues = ["mark-receipt-uploaded", "sweep-unsettled"];
+    for (id, function) in resources(&template, "AWS::Serverless::Function") {
+        let name = function["CodeUri"].as_str().expect("a path").trim_matches('/').replace("functions/", "");
+        let document =
+            &template["Resources"][format!("{id}Role")]["Properties"]["Policies"][0]["PolicyDocument"];
+        let statements = document["Statement"].as_array().expect("statements").iter();
+        let runtime = statements
+            .filter(|statement| statement["Sid"].as_str().is_some_and(|sid| sid.starts_with("Runtime")));
+        let found: BTreeMap<_, _> = runtime
+            .map(|statement| {
+                (
+                    statement["Sid"].as_str().expect("a name"),
+                    json!([statement["Action"], statement["Resource"]]),
+                )
+            })
+            .collect();
+        let arn = |id: &str| json!({ "Fn::GetAtt": format!("{id}.Arn") });
+        let logs = json!([["logs:CreateLogStream", "logs:PutLogEvents"], [arn(&format!("{id}Logs"))]]);
+        let traces = json!([["xray:PutTraceSegments", "xray:PutTelemetryRecords"], ["*"]]);
+        let mut expected = BTreeMap::from([("RuntimeLogs", logs), ("RuntimeTraces", traces)]);
+        if name == "settle-submission" {
+            let polling = ["sqs:ReceiveMessage", "sqs:DeleteMessage", "sqs:GetQueueAttributes"];
+            expected.insert("RuntimeQueues", json!([polling, [arn("TaxWork"), arn("PartnerWork")]]));
+        }
+        if to_queues.contains(&name.as_str()) {
+            expected.insert("RuntimeFailedEvents", json!([["sqs:SendMessage"], [arn("FailedEvents")]]));
+        }
+        assert_eq!(found, expected, "{name}");
+    }
 }

@@ -12,6 +12,14 @@ use tokio::sync::watch;
 use crate::forward::{self, Forwarder, failure, forwarder};
 use crate::random::Random;
 
+/// The variables that name the parts of AWS that functions call.
+pub const AWS: [&str; 4] = [
+    "AWS_ENDPOINT_URL_DYNAMODB",
+    "AWS_ENDPOINT_URL_S3",
+    "AWS_ENDPOINT_URL_SQS",
+    "AWS_ENDPOINT_URL_SECRETS_MANAGER",
+];
+
 /// How a call is cut.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum How {

@@ -29,11 +29,16 @@ impl Entrant {
     pub fn barred(&self, now: Moment) -> Option<MessageKey> {
         if self.blocked {
             Some(MessageKey::Blocked)
-        } else if self.throttled_until.is_some_and(|until| now < until) {
+        } else if self.is_throttled(now) {
             Some(MessageKey::RateLimited)
         } else {
             None
         }
+    }
+
+    /// Whether the phone has sent too many wrong codes.
+    pub fn is_throttled(&self, now: Moment) -> bool {
+        self.throttled_until.is_some_and(|until| now < until)
     }
 
     /// What refuses one more submission after its code is found good.

@@ -22,9 +22,13 @@ pub struct Settling {
     pub counterpart: Counterpart,
     /// How often a partner was asked and gave no answer.
     pub asked: u32,
-    /// One of these questions may have reached the partner, which may have redeemed the code.
+    /// One of these questions may have reached the partner, which may have redeemed the code. A step that was
+    /// lost counts from when it ends: see [`Self::may_have_arrived`].
     #[serde(default)]
     pub may_have_arrived: bool,
+    /// Since when a partner has given no answer; none when it was not asked in vain.
+    #[serde(default)]
+    pub silent_since: Option<Moment>,
     /// What the tax authority has said so far instead of giving the record.
     pub tally: Tally,
     /// The instant prize of the code that the submission holds.
@@ -118,6 +122,7 @@ impl Settling {
             counterpart: Counterpart::TaxAuthority,
             asked: 0,
             may_have_arrived: false,
+            silent_since: None,
             tally,
             prize,
             surprise: None,
@@ -149,26 +154,37 @@ impl Settling {
 
     /// Whether the step that is begun is the first that can have reached anybody.
     pub fn is_first_question(&self) -> bool {
-        self.asked == 0 && self.unfinished == 1 && !self.may_have_arrived
+        !self.may_have_arrived()
+    }
+
+    /// Whether an earlier step may have reached the partner without its answer being known: one that was lost
+    /// may have.
+    pub fn may_have_arrived(&self) -> bool {
+        self.may_have_arrived || self.unfinished > 1
     }
 
     /// The plan for one more step, this much later.
     #[must_use]
     pub fn again_after(&self, wait: Duration, tally: Tally, now: Moment, hasten: Hasten) -> Self {
-        Self { unfinished: 0, tally, next_step_at: now.after(hasten.apply(wait)), ..self.clone() }
+        let may_have_arrived = self.may_have_arrived();
+        let next_step_at = now.after(hasten.apply(wait));
+        Self { unfinished: 0, may_have_arrived, tally, next_step_at, ..self.clone() }
     }
 
     /// Taken from a person again: due at once, as if nothing had been tried.
     #[must_use]
     pub fn resumed(&self, now: Moment) -> Self {
         let (turn, tally) = (Turn::Service, Tally::default());
-        Self { turn, unfinished: 0, tally, next_step_at: now, ..self.clone() }
+        let may_have_arrived = self.may_have_arrived();
+        let (unfinished, silent_since) = (0, None);
+        Self { turn, unfinished, may_have_arrived, silent_since, tally, next_step_at: now, ..self.clone() }
     }
 
     /// Handed to a person.
     #[must_use]
     pub fn for_a_person(&self, now: Moment) -> Self {
-        Self { turn: Turn::Person, unfinished: 0, next_step_at: now, ..self.clone() }
+        let may_have_arrived = self.may_have_arrived();
+        Self { turn: Turn::Person, unfinished: 0, may_have_arrived, next_step_at: now, ..self.clone() }
     }
 
     /// When the service plans its next step; `None` while a step is under way, or for a person.

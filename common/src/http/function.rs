@@ -5,6 +5,7 @@ use std::panic::AssertUnwindSafe;
 use std::pin::Pin;
 use std::str::FromStr;
 use std::sync::Arc;
+use std::time::Duration;
 
 use aws_sdk_dynamodb::Client;
 use futures_util::FutureExt;
@@ -151,6 +152,10 @@ pub trait Operation: Send + Sync + Sized + 'static {
     fn handle(&self, call: Call) -> impl Future<Output = Result<Reply, Error>> + Send;
 }
 
+/// Less than any function of the API may take on Lambda, so that a caller gets the contract's error when the
+/// tables do not answer. What was written by then stays, and a retry finds it.
+const LONGEST_REQUEST: Duration = Duration::from_secs(19);
+
 /// A future that can be kept in a table of functions.
 pub type BoxFuture<'a, T> = Pin<Box<dyn Future<Output = T> + Send + 'a>>;
 
@@ -203,7 +208,9 @@ impl<O: Operation> HttpFunction for Function<O> {
             let id = request.request_id.clone();
             let frame = &self.setup.frame;
             let now = frame.now();
-            let result = contain_panic(self.run(request, now, &mut admitted)).await;
+            let working = contain_panic(self.run(request, now, &mut admitted));
+            let result = tokio::time::timeout(LONGEST_REQUEST, working).await;
+            let result = result.unwrap_or_else(|_| Err(Error::internal("the request took too long")));
             frame.reply(O::ROUTE.function, &id, now, admitted.as_ref(), result)
         })
     }
@@ -213,6 +220,16 @@ impl<O: Operation> HttpFunction for Function<O> {
 async fn contain_panic(work: impl Future<Output = Result<Reply, Error>>) -> Result<Reply, Error> {
     let result = AssertUnwindSafe(work).catch_unwind().await;
     result.unwrap_or_else(|_| Err(Error::internal("the operation panicked")))
+}
+
+/// What somebody who guesses is counted as.
+fn guess(outcome: Option<&str>, is_success: bool, is_live: bool) -> Option<&'static str> {
+    match outcome? {
+        "key_unknown" | "key_malformed" | "key_revoked" => Some("KeyRefused"),
+        "invalid" if is_success && is_live => Some("WrongCode"),
+        "rate_limited" if is_live => Some("SlowedDown"),
+        _ => None,
+    }
 }
 
 impl Frame {
@@ -231,7 +248,10 @@ impl Frame {
         result: Result<Reply, Error>,
     ) -> HttpReply {
         let (mut reply, causes) = match result {
-            Ok(reply) => (reply, Vec::new()),
+            Ok(reply) => {
+                let causes = reply.notes.causes.clone();
+                (reply, causes)
+            }
             Err(error) => {
                 let causes = match &error {
                     Error::Refused(_) => Vec::new(),
@@ -244,6 +264,9 @@ impl Frame {
         if let Some(admitted) = admitted {
             reply.limits.insert(0, admitted.ceiling);
         }
+        let mut figures = reply.notes.figures.clone();
+        let is_live = admitted.is_some_and(|admitted| admitted.scope.environment.is_live());
+        figures.extend(guess(reply.outcome, reply.status.is_success(), is_live).map(|name| (name, 1)));
         self.telemetry.request(&RequestLine {
             at: started,
             duration_ms: self.now().since(started).as_millis(),
@@ -253,7 +276,7 @@ impl Frame {
             key_id: admitted.map(|admitted| admitted.key_id.as_str()),
             status: reply.status.as_u16(),
             outcome: reply.outcome,
-            figures: &reply.figures,
+            figures: &figures,
             causes: &causes,
         });
         reply.into_event(request_id)

@@ -22,10 +22,19 @@ pub struct Reply {
     pub body: String,
     /// The message key of what happened to a consumer, for the log.
     pub outcome: Option<&'static str>,
-    /// What there is to count besides, for the log: names and numbers.
-    pub figures: Vec<(&'static str, u64)>,
+    /// What else the log should tell.
+    pub notes: Notes,
     /// How the limits stand that the request was counted by.
     pub limits: Vec<LimitStanding>,
+}
+
+/// What the log should tell of a request besides its reply.
+#[derive(Clone, Debug, Default)]
+pub struct Notes {
+    /// What there is to count: names and numbers.
+    pub figures: Vec<(&'static str, u64)>,
+    /// Why a part of the service failed that the reply could do without, outermost first.
+    pub causes: Vec<String>,
 }
 
 /// Set on a reply that is the stored result of an earlier request with the same key and body.
@@ -59,7 +68,7 @@ impl Reply {
 
     fn json(status: StatusCode, body: String) -> Self {
         let headers = BTreeMap::from([("content-type", "application/json".to_owned())]);
-        Self { status, headers, body, outcome: None, figures: Vec::new(), limits: Vec::new() }
+        Self { status, headers, body, outcome: None, notes: Notes::default(), limits: Vec::new() }
     }
 
     /// Says that this is the stored result of an earlier request.
@@ -76,10 +85,10 @@ impl Reply {
         self
     }
 
-    /// Notes what there is to count besides.
+    /// Notes what else the log should tell.
     #[must_use]
-    pub fn with_figures(mut self, figures: Vec<(&'static str, u64)>) -> Self {
-        self.figures = figures;
+    pub fn with_notes(mut self, notes: Notes) -> Self {
+        self.notes = notes;
         self
     }
 

@@ -158,8 +158,17 @@ impl Breakers {
         if pass.failures == 0 {
             return Ok(());
         }
+        // One that was asked before the partner failed again says nothing about that.
         let delete = self.client.delete_item().table_name(&self.table).key(KEY, text(key(scope)));
-        delete.send().await.map(drop).map_err(StoreError::during("closing a breaker"))
+        let delete = match pass.probing_until {
+            Some(lease) => delete
+                .condition_expression("open_until = :lease")
+                .expression_attribute_values(":lease", number(lease.as_millis())),
+            None => delete
+                .condition_expression("failures = :seen")
+                .expression_attribute_values(":seen", number(pass.failures)),
+        };
+        made(delete.send().await, "closing a breaker").map(drop)
     }
 }
 

@@ -8,7 +8,7 @@ use common::domain::campaign::CodePolicy;
 use common::domain::entry::{CodeFinding, Decision, decide};
 use common::domain::ids::SubmissionId;
 use common::domain::message::MessageKey;
-use common::domain::partner::course::{Asked, Pacing, SERVICE_FAILED, Silence};
+use common::domain::partner::course::{Asked, Pacing, Silence};
 use common::domain::receipt::Receipt;
 use common::domain::receipt::photo::MAX_BYTES;
 use common::domain::receipt::{ReceiptState, Source as ReceiptSource};
@@ -18,12 +18,14 @@ use common::domain::submission::{Standing, Submission};
 use common::entropy;
 use common::error::{Error, ErrorCode};
 use common::http::function::{Call, Setup};
+use common::http::reply::Notes;
 use common::judge::{Candidate, CodeJudge, Freshness, SaysYes};
 use common::partner_desk::PartnerDesk;
 use common::settle_queue::{Hint, SettleQueue};
 use common::store::ledger::{CodeStanding, Entry, Known, Ledger, Settled, Written};
 use common::store::requests::RequestRecord;
 use common::store::transaction::wait_after;
+use common::telemetry;
 use common::uploads::Uploads;
 
 use crate::wish::Wish;
@@ -63,8 +65,8 @@ pub(crate) struct Answer {
     pub(crate) replayed: bool,
     /// The request's Idempotency-Key led to it before.
     pub(crate) idempotent_replay: bool,
-    /// What there is to count besides.
-    pub(crate) figures: Vec<(&'static str, u64)>,
+    /// What else the log should tell.
+    pub(crate) notes: Notes,
 }
 
 /// How far the tables have been asked.
@@ -109,7 +111,7 @@ impl Desk {
         let asks =
             answer.submission.settling.as_ref().is_some_and(|settling| settling.is_under_way(call.now));
         if asks {
-            answer.submission = self.ask_partner(call, answer.submission, &mut answer.figures).await?;
+            answer.submission = self.ask_partner(call, answer.submission, &mut answer.notes).await?;
         }
         self.hint(&answer.submission, call).await;
         Ok(answer)
@@ -121,13 +123,16 @@ impl Desk {
         &self,
         call: &Call,
         before: Submission,
-        figures: &mut Vec<(&'static str, u64)>,
+        notes: &mut Notes,
     ) -> Result<Submission, Error> {
         let spent = call.later().since(call.now);
         let limit = PARTNER_BUDGET.min(BUDGET.saturating_sub(spent).saturating_sub(WRITING));
         let asked = self.partners.ask(&before, &call.campaign, limit, || call.later()).await;
-        let asked = asked.unwrap_or_else(|_| Asked::Silent(Silence::because(SERVICE_FAILED)));
-        figures.extend(asked.figures());
+        let asked = asked.unwrap_or_else(|error| {
+            notes.causes = telemetry::causes(&error);
+            Asked::Silent(Silence::service_failed())
+        });
+        notes.figures.extend(asked.figures());
         let pacing = Pacing { now: call.later(), hasten: self.hasten, chance: entropy::fraction() };
         let entries = call.campaign.entries_per_submission;
         let Ok((after, wrong_code)) = asked.applied_to(&before, entries, pacing) else {
@@ -211,7 +216,7 @@ impl Desk {
                                 submission,
                                 replayed: true,
                                 idempotent_replay: false,
-                                figures: Vec::new(),
+                                notes: Notes::default(),
                             });
                         }
                         Some(request) => return self.answer_again(call, wish, request).await,
@@ -247,7 +252,7 @@ impl Desk {
                         submission,
                         replayed: false,
                         idempotent_replay: false,
-                        figures: Vec::new(),
+                        notes: Notes::default(),
                     });
                 }
                 Written::Refused(now_known) => {
@@ -348,7 +353,12 @@ impl Desk {
             // The first try is with the partner; once its time is up, the submission is given as it stands.
             return Err(Error::from(ErrorCode::IdempotencyInProgress).with_retry_after(BUDGET - age));
         }
-        Ok(Answer { submission, replayed: request.replayed, idempotent_replay: true, figures: Vec::new() })
+        Ok(Answer {
+            submission,
+            replayed: request.replayed,
+            idempotent_replay: true,
+            notes: Notes::default(),
+        })
     }
 
     /// A submission that another record speaks of; they are written together, so it is there.

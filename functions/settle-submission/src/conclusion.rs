@@ -166,7 +166,12 @@ impl Conclusion {
     /// What there is to count.
     pub(crate) fn finding(&self) -> Finding {
         let given_up = matches!(self.next, Next::Unanswered);
-        let figures = if given_up { vec![("LeftToAPerson", 1)] } else { Vec::new() };
+        let mut figures = if given_up { vec![("LeftToAPerson", 1)] } else { Vec::new() };
+        figures.extend(match self.obstacle {
+            Some("unexpected_page" | "referer_refused") => Some(("TaxAuthorityChanged", 1)),
+            Some("trouble" | "throttled") => Some(("TaxAuthorityDown", 1)),
+            Some(_) | None => None,
+        });
         Finding { outcome: self.obstacle.unwrap_or_else(|| self.outcome()), figures }
     }
 

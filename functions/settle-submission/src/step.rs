@@ -7,13 +7,13 @@
 use std::time::Duration;
 
 use aws_sdk_dynamodb::Client;
-use common::background::Finding;
+use common::background::{Failed, Finding};
 use common::config::{self, ConfigError, Env};
 use common::connection::Aws;
 use common::domain::campaign::Campaign;
 use common::domain::message::MessageKey;
 use common::domain::moment::Moment;
-use common::domain::partner::course::{Asked, Pacing, SERVICE_FAILED, Silence};
+use common::domain::partner::course::{Asked, Blame, Pacing, Silence};
 use common::domain::receipt::payload::{ReceiptClaim, VerificationCode};
 use common::domain::receipt::{Evidence, Receipt};
 use common::domain::scope::Environment;
@@ -42,6 +42,8 @@ const LONGEST_LEARNING: Duration = LONGEST_STEP.saturating_sub(Duration::from_se
 const LONGEST_QUESTION: Duration = Duration::from_secs(8);
 /// Between two sweeps, which find whatever is due later.
 const SWEEP_EVERY: Duration = Duration::from_secs(60);
+/// What is still open after this is counted at every step.
+const LONG: Duration = Duration::from_secs(60 * 60);
 /// Why a step is given up that was begun again and again.
 const NEVER_FINISHED: &str = "step_never_finished";
 /// Tries to write a conclusion while the phone's wrong codes change.
@@ -91,7 +93,7 @@ impl Desk {
     ///
     /// # Errors
     /// When a table, storage or the photo reader fails; the step is then due again later.
-    pub(crate) async fn step(&self, hint: &Hint, clock: impl Fn() -> Moment) -> Result<Finding, Error> {
+    pub(crate) async fn step(&self, hint: &Hint, clock: impl Fn() -> Moment) -> Result<Finding, Failed> {
         let found = self.ledger.submissions().get(&hint.scope, hint.submission_id).await?;
         let Some(submission) = found else { return Ok("unknown_submission".into()) };
         let Some(settling) = &submission.settling else { return Ok("settled_before".into()) };
@@ -100,8 +102,8 @@ impl Desk {
             Begin::NotDue => return Ok("not_due".into()),
             Begin::GiveUp if submission.partner_code.is_some() => {
                 // Asking kills nobody, so these were failures: it goes on like after a silence.
-                let asked = Asked::Silent(Silence::because(NEVER_FINISHED));
-                return self.after_asking(&submission, &asked, None, now).await;
+                let asked = Asked::Silent(Silence::unasked(NEVER_FINISHED, Blame::Service));
+                return Ok(self.after_asking(&submission, &asked, None, now).await?);
             }
             Begin::GiveUp => {
                 let before = settling.surprise.as_ref().map(|surprise| surprise.what.as_str());
@@ -119,7 +121,7 @@ impl Desk {
                     obstacle: unfinished,
                     ..Next::Unanswered.into()
                 };
-                return self.conclude(submission.clone(), settling, given_up, now).await;
+                return Ok(self.conclude(submission.clone(), settling, given_up, now).await?);
             }
             Begin::Go(begun) => begun,
         };
@@ -133,23 +135,25 @@ impl Desk {
         if begun.partner_code.is_some() {
             return match self.ask_partner(&begun, &settling, &clock).await {
                 // Should writing fail, the step is taken for lost, and remembered as one that may have arrived.
-                Ok((asked, campaign)) => self.after_asking(&begun, &asked, Some(&campaign), clock()).await,
+                Ok((asked, campaign)) => {
+                    Ok(self.after_asking(&begun, &asked, Some(&campaign), clock()).await?)
+                }
                 Err(error) => {
                     // Nobody was asked. The step has ended, though badly, and goes on like after a silence.
-                    let asked = Asked::Silent(Silence::because(SERVICE_FAILED));
-                    self.after_asking(&begun, &asked, None, clock()).await?;
-                    Err(error)
+                    let asked = Asked::Silent(Silence::service_failed());
+                    let finding = self.after_asking(&begun, &asked, None, clock()).await?;
+                    Err(Failed { error, figures: finding.figures })
                 }
             };
         }
         let learning = tokio::time::timeout(LONGEST_LEARNING, self.learn(&begun, &clock)).await;
         match learning.unwrap_or_else(|_| Err(Error::internal("a step took too long"))) {
-            Ok(conclusion) => self.conclude(begun, &settling, conclusion, clock()).await,
+            Ok(conclusion) => Ok(self.conclude(begun, &settling, conclusion, clock()).await?),
             Err(error) => {
                 // The step has ended, though badly; only one that kills goes without a new plan.
                 let failed = Conclusion::of_failure(&begun, clock(), self.hasten);
-                self.conclude(begun, &settling, failed, clock()).await?;
-                Err(error)
+                let finding = self.conclude(begun, &settling, failed, clock()).await?;
+                Err(Failed { error, figures: finding.figures })
             }
         }
     }
@@ -171,7 +175,7 @@ impl Desk {
         if settling.is_first_question() {
             let Submission { scope, phone, day, .. } = begun;
             let entrant = self.ledger.entrants().get(scope, phone, day).await?;
-            if entrant.barred(clock()) == Some(MessageKey::RateLimited) {
+            if entrant.is_throttled(clock()) {
                 // Else many submissions made while the partner is spared would be as many guesses.
                 return Ok((Asked::Barred(MessageKey::RateLimited), campaign));
             }
@@ -286,7 +290,7 @@ impl Desk {
         };
         let Submission { scope, phone, day, .. } = submission;
         let entrant = self.ledger.entrants().get(scope, phone, day).await?;
-        if entrant.barred(clock()) == Some(MessageKey::RateLimited) {
+        if entrant.is_throttled(clock()) {
             // Else many submissions made at once would be as many guesses.
             return Ok(Next::Reject(MessageKey::RateLimited).into());
         }
@@ -357,10 +361,11 @@ impl Desk {
     }
 }
 
-/// A finding with the age of a submission that the service goes on with.
+/// A finding that also tells of a submission that is old, and that the service goes on with.
 fn with_age(mut finding: Finding, after: &Submission, now: Moment) -> Finding {
     let goes_on = after.settling.as_ref().is_some_and(|settling| settling.turn == Turn::Service);
-    finding.figures.extend(goes_on.then(|| ("OpenSeconds", now.since(after.created_at).as_secs())));
+    let is_old = now.since(after.created_at) >= LONG;
+    finding.figures.extend((goes_on && is_old).then_some(("OpenForLong", 1)));
     finding
 }
 

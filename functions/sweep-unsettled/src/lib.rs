@@ -3,7 +3,7 @@
 //! It is what makes lost messages harmless. It sends no more hints at a time than can be worked on until
 //! the next sweep, the longest due first, so that the queue does not grow by being swept.
 
-use common::background::{Background, EventFunction, Finding, Work};
+use common::background::{Background, EventFunction, Failed, Finding, Work};
 use common::config::ConfigError;
 use common::domain::moment::Moment;
 use common::domain::scope::Environment;
@@ -60,7 +60,7 @@ impl EventFunction for SweepUnsettled {
 }
 
 impl SweepUnsettled {
-    async fn sweep(&self, now: Moment) -> Result<Finding, Error> {
+    async fn sweep(&self, now: Moment) -> Result<Finding, Failed> {
         let (mut found, mut sent, mut oldest) = (0, 0, 0);
         for (work, queue) in &self.queues {
             let due = self.submissions.due(*work, now, most_of_a_partition(*work)).await?;

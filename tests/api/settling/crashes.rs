@@ -4,16 +4,16 @@ use std::time::Duration;
 
 use common::config::Env;
 use common::domain::campaign::Campaign;
+use common::domain::phone::Phone;
 use common::domain::scope::Environment;
 use common::domain::settling::LONGEST_STEP;
 use common::settle_queue::Hint;
-use common::store::codes::CodeName;
 use local::partner::{Options, SimulatedPartner};
 use local::stack::{PARTNER_SECRET, PARTNER_SECRET_HEADER};
 use receipt_photo::{Look, jpeg, qr_photo};
 use serde_json::json;
 use service_tests::campaign::{TestCampaign, body, fresh_key, phone};
-use service_tests::cuts::{Cuts, How};
+use service_tests::cuts::{AWS, Cuts, How};
 use service_tests::http::Reply;
 use service_tests::partners::judged_by;
 use service_tests::receipts::{Settler, TIME, code_and_receipt, id_of, receipts_alone};
@@ -67,7 +67,7 @@ impl Kind {
 /// A settler whose every call can be cut.
 async fn cut_settler(service: &Service, cuts: &Cuts) -> Settler {
     let mut env: Vec<(String, String)> = Vec::new();
-    for variable in ["AWS_ENDPOINT_URL_DYNAMODB", "AWS_ENDPOINT_URL_S3", "TAX_AUTHORITY_URL"] {
+    for variable in AWS.into_iter().chain(["TAX_AUTHORITY_URL"]) {
         let upstream = service.env.required(variable).expect("the stack sets it");
         env.push((variable.to_owned(), cuts.in_front_of(&upstream).await));
     }
@@ -139,14 +139,13 @@ async fn check_counts(
 ) {
     let accepted = expected[0] == "accepted";
     let scope = campaign.scope(Environment::Live);
-    let phone = phone(number).parse().expect("a phone");
+    let phone: Phone = phone(number).parse().expect("a phone");
     let entrant = campaign.service.tables.entrants.get(&scope, &phone, "").await.expect("an entrant");
     let entries = expected[3].as_u64().expect("a number");
     assert_eq!((entrant.total, entrant.entries), (u32::from(accepted), entries), "{context}");
-    if kind == Kind::CodeAndReceipt {
-        let name = CodeName::Minted(u64::from(number));
-        let record = campaign.service.tables.codes.get(&scope, &name).await.expect("a record");
-        let claim = record.and_then(|record| record.claim);
+    if matches!(kind, Kind::CodeAndReceipt | Kind::Partner) {
+        let claims = campaign.service.claims(&scope).await;
+        let claim = claims.iter().find(|claim| claim.phone == phone);
         assert_eq!(claim.map(|claim| claim.redeemed), accepted.then_some(true), "{context}");
     }
 }
@@ -180,6 +179,12 @@ async fn a_declined_receipt_gives_code_and_place_back_once_wherever_settling_is_
 #[tokio::test]
 async fn a_partners_code_is_redeemed_once_wherever_settling_is_cut() {
     let calls = cut_everywhere(Kind::Partner, "DOWN", json!(["accepted", null, "entered", 2])).await;
+    assert!(calls >= 3 * 6, "{calls}");
+}
+
+#[tokio::test]
+async fn a_code_that_the_partner_refuses_late_is_given_back_wherever_settling_is_cut() {
+    let calls = cut_everywhere(Kind::Partner, "DNBC", json!(["rejected", null, "invalid", 0])).await;
     assert!(calls >= 3 * 6, "{calls}");
 }
 

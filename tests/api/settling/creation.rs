@@ -16,7 +16,7 @@ use local::partner::{Options, SimulatedPartner};
 use local::stack::{PARTNER_SECRET, PARTNER_SECRET_HEADER, as_function};
 use serde_json::{Value, json};
 use service_tests::campaign::{TestCampaign, body, fresh_key, phone};
-use service_tests::cuts::{Cuts, How};
+use service_tests::cuts::{AWS, Cuts, How};
 use service_tests::http::Reply;
 use service_tests::partners::judged_by;
 use service_tests::receipts::{Settler, TIME, code_and_receipt, id_of, receipts_alone};
@@ -75,7 +75,7 @@ impl Case {
 /// The function with every call of it going through the cuts.
 async fn cut_function(service: &Service, cuts: &Cuts) -> Function<CreateSubmission> {
     let mut proxied = Vec::new();
-    for variable in ["AWS_ENDPOINT_URL_DYNAMODB", "AWS_ENDPOINT_URL_S3", "AWS_ENDPOINT_URL_SQS"] {
+    for variable in AWS {
         let upstream = service.env.required(variable).expect("the stack sets it");
         proxied.push((variable.to_owned(), cuts.in_front_of(&upstream).await));
     }

@@ -3,8 +3,11 @@
 use std::time::Duration;
 
 use common::domain::scope::Environment;
-use common::domain::settling::LONGEST_STEP;
+use common::domain::settling::{LONGEST_STEP, Turn};
+use common::domain::submission::Submission;
 use common::settle_queue::Hint;
+use common::store::ledger::{Ledger, Settled};
+use common::store::submissions::Submissions;
 use futures_util::future::join_all;
 use local::partner::{Options, SimulatedPartner};
 use local::stack::{PARTNER_SECRET, PARTNER_SECRET_HEADER};
@@ -48,7 +51,7 @@ async fn an_answer_in_time_decides_in_the_same_request() {
     let (partner, campaign, _) = judged().await;
     let cases = [
         ("OKAY-1", json!(["accepted", "entered", 2, null])),
-        ("WINS-1", json!(["accepted", "instant_win", 1, "won"])),
+        ("WINS-1", json!(["accepted", "instant_win", 2, "won"])),
         ("BADC-1", json!(["rejected", "invalid", 0, null])),
         ("USED-1", json!(["rejected", "already_used", 0, null])),
         ("LIMT-1", json!(["rejected", "daily_limit", 0, null])),
@@ -58,11 +61,7 @@ async fn an_answer_in_time_decides_in_the_same_request() {
         let reply = submit(&campaign, number, code).await;
         let prize = if reply.field("instant_win").is_string() { json!("won") } else { Value::Null };
         let shown = json!([reply.field("state"), reply.field("message_key"), reply.field("entries"), prize]);
-        assert_eq!(
-            (shown[0].clone(), shown[1].clone(), shown[3].clone()),
-            (expected[0].clone(), expected[1].clone(), expected[3].clone()),
-            "{code}"
-        );
+        assert_eq!(shown, expected, "{code}");
         assert!(reply.field("upstream")["code"].is_number(), "{}", reply.text);
         assert!(reply.field("upstream")["message"].is_string(), "{}", reply.text);
         let redeemed = partner.redeemed(&id_of(&reply));
@@ -93,12 +92,14 @@ async fn whatever_is_no_answer_is_unknown_and_settled_later_or_never_refused() {
         open[0].text
     );
     // A day later nobody has answered, and a person has to know.
-    for _ in 0..400 {
+    for _ in 0..60 {
         settler.settle_after(Duration::from_secs(60)).await;
     }
     assert_eq!(settler.settle_after(Duration::from_secs(1_000_000)).await, 0, "nothing more is asked");
     for reply in &open {
         assert_eq!(standing(&campaign, reply).await, json!(["unknown", null, "checking", 0]));
+        let now = campaign.read(&campaign.live_key, &id_of(reply)).await;
+        assert_eq!(now.field("reasons"), json!(["partner_unanswered"]));
     }
 }
 
@@ -250,6 +251,35 @@ async fn a_code_that_is_used_when_asked_about_again_is_a_matter_for_a_person() {
         (json!("unknown"), json!(["partner_used_when_asked_again"]))
     );
     assert_eq!(partner.asked(&id_of(&reply)), 2, "and no more");
+}
+
+#[tokio::test]
+async fn what_may_be_redeemed_stays_so_when_the_service_tries_again() {
+    // The process that asked first died, and nobody heard the answer.
+    let partner = partner().await;
+    let cuts = Cuts::at(0, How::DiesAfter);
+    let url = format!("{}/redeem", cuts.in_front_of(&partner.base_url).await);
+    let (campaign, settler) = scene(judged_by(url)).await;
+    let first = tokio::spawn(sending(&campaign, &phone(1), "FLIP-1").send());
+    cuts.death().await;
+    first.abort();
+    let scope = campaign.scope(Environment::Live);
+    let submissions =
+        Submissions::from_env(&campaign.service.env, &campaign.service.dynamodb()).expect("the table");
+    let id = submissions.list_unsettled(&scope).await.expect("it answers")[0].submission_id;
+    for _ in 0..2 {
+        settler.settle_after(LONGEST_STEP).await;
+        let left = submissions.get(&scope, id).await.expect("it answers").expect("it is there");
+        assert_eq!(left.reasons, ["partner_used_when_asked_again"]);
+        let settling = left.settling.clone().expect("it is open");
+        assert_eq!(settling.turn, Turn::Person);
+        let resumed = settling.resumed(campaign.service.clock.now());
+        let resumed = Submission { settling: Some(resumed), ..left.changed(left.updated_at) };
+        let client = campaign.service.dynamodb();
+        let ledger = Ledger::from_env(&campaign.service.env, &client).expect("the tables");
+        assert_eq!(ledger.settle(&left, &resumed, None).await.expect("it answers"), Settled::Done);
+    }
+    assert_eq!(partner.redeemed(&id.to_string()), 1);
 }
 
 #[tokio::test]

@@ -22,9 +22,6 @@ const UNANSWERED: &str = "partner_unanswered";
 /// The reason of one whose code is used, perhaps by the question that nobody heard the answer of.
 const USED_BY_WHOM: &str = "partner_used_when_asked_again";
 
-/// Why nobody was asked when a part of the service failed.
-pub const SERVICE_FAILED: &str = "service_failed";
-
 /// What came of asking.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Asked {
@@ -47,17 +44,32 @@ pub struct Silence {
     pub upstream: Option<Upstream>,
     /// The partner may have heard the question, and done what it asks for.
     pub may_have_arrived: bool,
-    /// The partner is up, or the campaign is set up wrongly: asking again alone will not help.
-    pub needs_a_look: bool,
+    /// Who has to do something about it.
+    pub blame: Blame,
     /// With this one, the partner failed so often that it is left in peace for a while.
     pub opened_breaker: bool,
 }
 
+/// Who has to do something about a silence.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Blame {
+    /// The partner, which is down.
+    Partner,
+    /// Whoever set the campaign up: the partner is up and not understood, or cannot be asked like this.
+    Setup,
+    /// The service: a part of it failed, and nobody was asked.
+    Service,
+}
+
 impl Silence {
-    /// A silence that only has a reason.
-    pub fn because(why: &'static str) -> Self {
-        let (may_have_arrived, needs_a_look, opened_breaker) = (false, false, false);
-        Self { why, upstream: None, may_have_arrived, needs_a_look, opened_breaker }
+    /// Nobody was asked.
+    pub fn unasked(why: &'static str, blame: Blame) -> Self {
+        Self { why, upstream: None, may_have_arrived: false, blame, opened_breaker: false }
+    }
+
+    /// Nobody was asked, because a part of the service failed.
+    pub fn service_failed() -> Self {
+        Self::unasked("service_failed", Blame::Service)
     }
 }
 
@@ -75,13 +87,19 @@ pub struct Pacing {
 impl Asked {
     /// What there is to count of it.
     pub fn figures(&self) -> Vec<(&'static str, u64)> {
-        let Self::Silent(silence) = self else { return Vec::new() };
-        let counted = [
-            ("PartnerSilent", true),
-            ("PartnerNeedsALook", silence.needs_a_look),
-            ("BreakerOpened", silence.opened_breaker),
-        ];
-        counted.into_iter().filter(|(_, counts)| *counts).map(|(name, _)| (name, 1)).collect()
+        let silence = match self {
+            Self::Silent(silence) => silence,
+            Self::Spared(_) => return vec![("PartnerSpared", 1)],
+            Self::Decided(_) | Self::Barred(_) => return Vec::new(),
+        };
+        let name = match silence.blame {
+            Blame::Partner => "PartnerSilent",
+            Blame::Setup => "PartnerNotUnderstood",
+            Blame::Service => "Failed",
+        };
+        let mut figures = vec![(name, 1)];
+        figures.extend(silence.opened_breaker.then_some(("PartnerSpared", 1)));
+        figures
     }
 
     /// The submission after this, and whether its code was wrong. An accepted one earns what the partner
@@ -156,9 +174,12 @@ impl Asked {
         let mut after = before.after(Event::Unanswered, now)?;
         let Some(settling) = after.settling.take() else { return Err(AlreadySettled) };
         let surprise = silence.map(|silence| Surprise::from(silence.why)).or(settling.surprise.clone());
-        let may_have_arrived = may_have_arrived(&settling) || silence.is_some_and(|one| one.may_have_arrived);
-        let settling = Settling { asked, surprise, may_have_arrived, ..settling };
-        let silent_for = now.since(before.created_at);
+        let may_have_arrived =
+            settling.may_have_arrived() || silence.is_some_and(|silence| silence.may_have_arrived);
+        let since = settling.silent_since.unwrap_or(now);
+        let silent_since = Some(since);
+        let settling = Settling { asked, surprise, may_have_arrived, silent_since, ..settling };
+        let silent_for = now.since(since);
         after.settling = Some(if silent_for >= hasten.apply(LONGEST_SILENCE) {
             after.reasons = vec![UNANSWERED.to_owned()];
             settling.for_a_person(now)
@@ -169,14 +190,9 @@ impl Asked {
     }
 }
 
-/// Whether an earlier question may have reached the partner without its answer being known.
-fn may_have_arrived(settling: &Settling) -> bool {
-    settling.may_have_arrived || settling.unfinished > 1
-}
-
 /// Whether a code that the partner calls used may be used by this very submission.
 fn may_be_ours(submission: &Submission) -> bool {
-    submission.settling.as_ref().is_some_and(may_have_arrived)
+    submission.settling.as_ref().is_some_and(Settling::may_have_arrived)
 }
 
 /// The wait after so many tries, shortened or lengthened by chance.

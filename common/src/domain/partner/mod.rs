@@ -71,7 +71,10 @@ impl PartnerRules {
 
     /// Whether a partner's code can mean this: a decision that is final, and not about a receipt.
     pub fn can_mean(key: MessageKey) -> bool {
-        Self::accepts(key) || (key.refuses() && !key.blames_receipt())
+        // What passes by itself refuses nobody for good.
+        let passes =
+            matches!(key, MessageKey::ServiceUnavailable | MessageKey::RateLimited | MessageKey::CodeHeld);
+        Self::accepts(key) || (key.refuses() && !key.blames_receipt() && !passes)
     }
 
     /// Whether it means that the consumer is in.
@@ -218,7 +221,12 @@ mod tests {
     fn a_code_means_a_decision_about_a_code() {
         let can_mean: Vec<_> = MessageKey::ALL.iter().filter(|key| PartnerRules::can_mean(**key)).collect();
         assert!(can_mean.contains(&&MessageKey::InstantWin) && can_mean.contains(&&MessageKey::AlreadyUsed));
-        for key in [MessageKey::Checking, MessageKey::ReceiptReceived, MessageKey::ReceiptNotFound] {
+        for key in [
+            MessageKey::ServiceUnavailable,
+            MessageKey::Checking,
+            MessageKey::ReceiptReceived,
+            MessageKey::ReceiptNotFound,
+        ] {
             assert!(!PartnerRules::can_mean(key), "{key}");
         }
     }

@@ -83,7 +83,7 @@ impl NoAnswer {
             | Self::Redirected
             | Self::Unreadable(Unreadable::NotJson) => TellsOf::Partner,
             // Whoever refuses our secret, or has too much of us, refuses the next question too.
-            Self::Status(401 | 403 | 404 | 408 | 429 | 500..) => TellsOf::Partner,
+            Self::Status(401 | 403 | 408 | 429 | 500..) => TellsOf::Partner,
             Self::Status(_)
             | Self::Unreadable(
                 Unreadable::Code | Unreadable::UnknownCode(_) | Unreadable::Entries(_) | Unreadable::Prize(_),

@@ -21,6 +21,8 @@ pub(super) enum Behaviour {
     Slow,
     /// Unavailable at first, then accepts.
     Down,
+    /// Unavailable at first, then refuses the code.
+    DownThenRefuses,
     /// Redeems the code; asked again under the same reference, says that it is used.
     Flip,
     /// Redeems the code, and closes the connection at first instead of saying so.
@@ -78,6 +80,7 @@ pub const CASES: &[Case] = &[
     case("BLOK", "refused: blocked", Behaviour::Refuse(BLOCKED, "Blocked")),
     case("SLOW", "accepted, but said too late; at once when asked again", Behaviour::Slow),
     case("DOWN", "503 the first two times, then accepted", Behaviour::Down),
+    case("DNBC", "503 the first two times, then refused: not a code", Behaviour::DownThenRefuses),
     case("GONE", "accepted, but the connection breaks; said when asked again", Behaviour::Gone),
     case("FLIP", "accepted, and used already when asked again", Behaviour::Flip),
     case("DEAD", "503, always", Behaviour::Dead),

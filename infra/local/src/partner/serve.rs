@@ -14,7 +14,7 @@ use serde::Deserialize;
 use serde_json::{Value, json};
 
 use super::State;
-use super::cases::{self, ACCEPTED, Behaviour, DOWN_FIRST, USED, WON, Win};
+use super::cases::{self, ACCEPTED, Behaviour, DOWN_FIRST, INVALID, USED, WON, Win};
 
 /// What an answer of 10 MB is made of.
 const HUGE_PARTS: usize = 160;
@@ -60,7 +60,8 @@ pub(super) async fn answer(
             }
             answer
         }
-        Behaviour::Down if nth <= DOWN_FIRST => unavailable(),
+        Behaviour::Down | Behaviour::DownThenRefuses if nth <= DOWN_FIRST => unavailable(),
+        Behaviour::DownThenRefuses => ok(&status_text(INVALID, "Invalid code")),
         Behaviour::Down => redeem(Win::No),
         Behaviour::Flip if nth == 1 => redeem(Win::No),
         Behaviour::Flip => ok(&used()),

@@ -125,13 +125,15 @@ fn secret(field: &Field<'_>, headers: &BTreeMap<String, String>) -> Option<Partn
 
 fn secret_name(field: &Field<'_>) -> Option<String> {
     let name = field.text(1..=SECRET_NAME_CHARS)?;
-    // What Secrets Manager takes.
-    if name.chars().all(|c| c.is_ascii_alphanumeric() || "/_+=.@-".contains(c)) {
+    // What Secrets Manager takes, and functions may read.
+    if name.starts_with("partners/")
+        && name.chars().all(|c| c.is_ascii_alphanumeric() || "/_+=.@-".contains(c))
+    {
         return Some(name.to_owned());
     }
     field.problem(
-        "must be the name of a secret, of letters, digits and `/_+=.@-`, such as `partners/chai-bora`; never the \
-         secret itself",
+        "must be the name of a secret that begins with `partners/`, of letters, digits and `/_+=.@-`, such as \
+         `partners/chai-bora`; never the secret itself",
     );
     None
 }

@@ -190,7 +190,7 @@ fn a_mistake_is_named_by_its_line_and_field() {
         ("headers", "[X-A]", "11: partner.headers must hold fields, such as `{ X-Client: chai-bora }`"),
         (
             "secret",
-            "{ header: Content-Length, name: a }",
+            "{ header: Content-Length, name: partners/a }",
             "11: partner.secret.header is a header that the service sets itself; remove it",
         ),
         (
@@ -201,7 +201,7 @@ fn a_mistake_is_named_by_its_line_and_field() {
         (
             "secret",
             "{ header: Authorization, name: Bearer abc }",
-            "11: partner.secret.name must be the name of a secret, of letters, digits and `/_+=.@-`, such as `partners/chai-bora`; never the secret itself",
+            "11: partner.secret.name must be the name of a secret that begins with `partners/`, of letters, digits and `/_+=.@-`, such as `partners/chai-bora`; never the secret itself",
         ),
         ("timeout_seconds", "9", "11: partner.timeout_seconds must be a whole number of at most 8"),
         ("timeout_seconds", "0", "11: partner.timeout_seconds must be a whole number of at least 1"),
@@ -287,7 +287,7 @@ fn an_outcome_is_final_and_not_about_a_receipt() {
 
 #[test]
 fn a_secret_and_a_header_do_not_fight() {
-    let text = with("secret", "{ header: x-key, name: a }\n  headers: { X-Key: b }");
+    let text = with("secret", "{ header: x-key, name: partners/a }\n  headers: { X-Key: b }");
     assert_eq!(problems(&text), ["f.yaml:11: partner.secret.header is in `headers` too; keep one of them"]);
 }
 

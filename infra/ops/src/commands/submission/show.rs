@@ -1,5 +1,6 @@
 //! One submission, for people and for programs.
 
+use common::domain::partner::reply::{Upstream, UpstreamCode};
 use common::domain::receipt::Source;
 use common::domain::receipt::judgement::ReceiptSummary;
 use common::domain::receipt::payload::VerificationCode;
@@ -41,6 +42,10 @@ impl Shown<'_> {
             pairs.push(("turn", turn(settling.turn).to_owned()));
             pairs.push(("next_step", next_step(settling)));
             pairs.push(("tally", or_nothing(tally(settling.tally))));
+            let asked = (settling.asked > 0).then(|| format!("{} times in vain", settling.asked));
+            pairs.push(("partner_asked", or_nothing(asked)));
+            let may_have = if settling.may_have_arrived() { "perhaps; ask it about the id" } else { "no" };
+            pairs.extend(submission.partner_code.as_ref().map(|_| ("partner_redeemed", may_have.to_owned())));
             let surprise = settling.surprise.as_ref();
             pairs.push(("surprise", or_nothing(surprise.map(|surprise| one_line(&surprise.what)))));
             let excerpt = surprise.and_then(|surprise| surprise.excerpt.as_deref());
@@ -141,6 +146,16 @@ pub(super) fn tally(tally: Tally) -> Option<String> {
     (!words.is_empty()).then(|| words.join(", "))
 }
 
+/// A partner's own words.
+fn upstream(upstream: &Upstream) -> String {
+    let code = match &upstream.code {
+        UpstreamCode::Number(number) => number.to_string(),
+        UpstreamCode::Text(text) => text.clone(),
+    };
+    let message = upstream.message.as_ref().map(|message| format!(": {message}")).unwrap_or_default();
+    format!("{code}{message}")
+}
+
 fn arrived(arrived: &Arrived) -> String {
     let photo_type = arrived.photo_type.map_or("not a photo by its first bytes", PhotoType::media_type);
     format!("{photo_type}, {} bytes, seen at {}", arrived.bytes, arrived.seen_at)
@@ -181,6 +196,7 @@ fn pairs(submission: &Submission, show_phone: bool) -> Vec<(&'static str, String
         ("claimed", or_nothing(submission.claimed.as_ref().map(claimed).as_deref().map(one_line))),
         ("receipt_id", or_nothing(submission.receipt_id)),
         ("receipt", or_nothing(submission.receipt.as_ref().map(receipt))),
+        ("partner_said", or_nothing(submission.upstream.as_ref().map(upstream).as_deref().map(one_line))),
         ("decision", or_nothing(submission.decision.as_ref().map(decision))),
         ("day", submission.day.clone()),
         ("created_at", submission.created_at.to_string()),
@@ -213,6 +229,7 @@ pub(super) fn as_json(submission: &Submission, show_phone: bool) -> Value {
         "receipt_id": submission.receipt_id,
         "receipt": submission.receipt,
         "purchase_known": submission.purchase.is_some(),
+        "partner_said": submission.upstream,
         "settling": submission.settling.as_ref().map(settling),
         "decision": decision,
         "day": submission.day,
@@ -229,6 +246,11 @@ fn settling(settling: &Settling) -> Value {
         Turn::Person => (None, Some(at)),
     };
     json!({
+        "partner": {
+            "asked_in_vain": settling.asked,
+            "may_have_redeemed": settling.may_have_arrived(),
+            "silent_since": settling.silent_since.map(|moment| moment.to_string()),
+        },
         "turn": turn(settling.turn),
         "next_step_at": next_step_at,
         "waiting_since": waiting_since,
