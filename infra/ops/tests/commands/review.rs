@@ -104,6 +104,7 @@ async fn what_is_not_settled_is_listed_with_whose_turn_it_is_the_longest_waiting
             "waiting_since": "2026-02-28T22:00:00.000Z",
             "under_way": false,
             "tally": none,
+            "partner": { "asked_in_vain": 0, "may_have_redeemed": false, "silent_since": null },
             "prize": null,
             "surprise": null,
         })

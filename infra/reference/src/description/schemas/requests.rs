@@ -9,9 +9,9 @@ use super::super::schema::{
 };
 
 /// Every way of typing a Tanzanian mobile number: `+255`, `255` or `0`, then nine digits that begin with
-/// 61 to 69 or 71 to 79, with spaces, dots, dashes and brackets anywhere.
+/// 61 to 69 or 70 to 79, with spaces, dots, dashes and brackets anywhere.
 const PHONE: &str = "^[ .()\\[\\]-]*(\\+[ .()\\[\\]-]*2[ .()\\[\\]-]*5[ .()\\[\\]-]*5|2[ .()\\[\\]-]*5[ .()\\[\\]-]*5|0)\
-                     [ .()\\[\\]-]*[67][ .()\\[\\]-]*[1-9]([ .()\\[\\]-]*[0-9]){7}[ .()\\[\\]-]*$";
+                     [ .()\\[\\]-]*(6[ .()\\[\\]-]*[1-9]|7[ .()\\[\\]-]*[0-9])([ .()\\[\\]-]*[0-9]){7}[ .()\\[\\]-]*$";
 
 /// The schemas of requests.
 pub(super) fn schemas() -> Vec<(&'static str, Value)> {
