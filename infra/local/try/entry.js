@@ -236,7 +236,8 @@ export class Entry {
   }
 
   #renderFacts({ ref, entries, instant_win: prize, receipt }) {
-    const bought = receipt && [receipt.date, receipt.branch, receipt.items_summary].filter(Boolean).join(' · ');
+    const branch = this.#campaign.receipt?.branches.find(({ key }) => key === receipt?.branch);
+    const bought = receipt && [receipt.date, branch?.name, receipt.items_summary].filter(Boolean).join(' · ');
     const facts = [['reference', ref], ['earned', entries || null], ['prize', prize], ['bought', bought]];
     $('result-facts').replaceChildren(
       ...facts.filter(([, value]) => value).flatMap(([name, value]) => [
@@ -354,6 +355,7 @@ export class Entry {
     $('receipt-field').hidden = !receipt;
     $('receipt-field').querySelector('legend').textContent =
       this.#word(capabilities.receipt_required ? 'receipt' : 'receipt_optional');
+    $('consent-text').textContent = this.#word(receipt ? 'consent_receipt' : 'consent');
     $('receipt-kinds').hidden = !capabilities.typed_receipt;
     if (!capabilities.typed_receipt) document.querySelector('input[name=kind][value=photo]').checked = true;
     $('qr-field').hidden = !this.isTest;
