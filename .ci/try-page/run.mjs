@@ -262,6 +262,15 @@ visit('it can be used by keyboard alone', { campaign: CODES, viewport: DESKTOP }
   await visit.status('entered');
 });
 
+visit('both languages have a word for everything', { campaign: CODES }, async (visit, page) => {
+  const names = await page.evaluate(async () => {
+    const { LANGUAGES } = await import('/try/words.js');
+    return Object.values(LANGUAGES).map((words) => Object.keys(words));
+  });
+  assert.equal(names.length, 2);
+  assert.deepEqual(names[0], names[1]);
+});
+
 visit('entries of a phone are listed', { campaign: CODES }, async (visit, page) => {
   await visit.send({ sample: 'TEST-0-VALID', phone: '0712000012' });
   await visit.status('entered');

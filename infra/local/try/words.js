@@ -152,7 +152,8 @@ const sw = {
   refused: 'Haikuwezekana ({code}). Ikitokea tena, tuambie namba hii: {request}.',
 };
 
-const LANGUAGES = { en, sw };
+/** The page's languages, by tag. */
+export const LANGUAGES = { en, sw };
 
 /** The language that the browser prefers, of those that there are. */
 export function preferredLanguage() {
