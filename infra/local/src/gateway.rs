@@ -39,8 +39,16 @@ impl Gateway {
     }
 
     /// The gateway as a service.
-    pub fn into_router(self) -> Router {
-        Router::new().fallback(serve).with_state(Arc::new(self))
+    pub fn router(self: Arc<Self>) -> Router {
+        Router::new().fallback(serve).with_state(self)
+    }
+
+    /// Hands an event to the function of its route.
+    pub async fn dispatch(&self, mut event: HttpEvent) -> HttpReply {
+        let (route_key, id, function) = self.route(&event.request_context.http.method, &event.raw_path);
+        event.route_key = route_key;
+        event.path_parameters = id.map(|id| BTreeMap::from([("id".to_owned(), id)]));
+        function.answer(event).await
     }
 
     fn route(&self, method: &str, path: &str) -> (String, Option<String>, &dyn HttpFunction) {
@@ -59,22 +67,24 @@ async fn serve(
     ConnectInfo(caller): ConnectInfo<SocketAddr>,
     request: Request,
 ) -> Response<Body> {
+    into_http(gateway.dispatch(event(caller.ip(), request).await).await)
+}
+
+/// A request as an event that no route was found for yet.
+pub(crate) async fn event(caller: IpAddr, request: Request) -> HttpEvent {
     let (parts, body) = request.into_parts();
     let (method, path) = (parts.method.to_string(), parts.uri.path().to_owned());
     let (body, is_base64_encoded) = as_text(read(body.into_data_stream()).await);
-    let (route_key, id, function) = gateway.route(&method, &path);
-    let event = HttpEvent {
+    HttpEvent {
         version: "2.0".to_owned(),
-        route_key,
         raw_path: path.clone(),
         raw_query_string: parts.uri.query().unwrap_or_default().to_owned(),
         headers: headers(&parts.headers),
-        path_parameters: id.map(|id| BTreeMap::from([("id".to_owned(), id)])),
-        request_context: context(method, path, caller.ip()),
+        request_context: context(method, path, caller),
         body,
         is_base64_encoded,
-    };
-    into_http(function.answer(event).await)
+        ..HttpEvent::default()
+    }
 }
 
 fn context(method: String, path: String, caller: IpAddr) -> RequestContext {
@@ -118,7 +128,8 @@ fn as_text(bytes: Vec<u8>) -> (Option<String>, bool) {
     }
 }
 
-fn into_http(reply: HttpReply) -> Response<Body> {
+/// A function's reply over HTTP.
+pub(crate) fn into_http(reply: HttpReply) -> Response<Body> {
     let mut response = Response::new(Body::from(reply.body));
     *response.status_mut() =
         StatusCode::from_u16(reply.status_code).unwrap_or(StatusCode::INTERNAL_SERVER_ERROR);

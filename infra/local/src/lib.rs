@@ -7,7 +7,8 @@
 //! - [`workers`] hand the events of storage, queue and schedule to their functions;
 //! - [`tax_portal`] simulates the tax authority, which has the receipts of some [`shops`];
 //! - [`partner`] simulates a partner that judges codes;
-//! - [`demo`] loads the demo campaigns and prints how to try them.
+//! - [`demo`] loads the demo campaigns and prints how to try them;
+//! - [`try_page`] is a consumer's page for them, with the server that a brand would put behind it.
 //!
 //! What runs behind the gateway is the functions themselves, the same code that Lambda runs.
 
@@ -23,4 +24,5 @@ pub mod sqs;
 pub mod stack;
 pub mod tables;
 pub mod tax_portal;
+pub mod try_page;
 pub mod workers;

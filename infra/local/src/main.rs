@@ -12,6 +12,7 @@ use common::config::Env;
 use common::telemetry::{Telemetry, causes};
 use local::demo;
 use local::stack::{Options, Stack};
+use local::try_page;
 use serde_json::json;
 use tokio::signal::unix::{Signal, SignalKind, signal};
 
@@ -115,6 +116,10 @@ async fn run(arguments: &Arguments) -> Result<(), Box<dyn std::error::Error>> {
     let mut signals = Signals::new()?;
     let kept = data.map_or_else(|| "in memory".to_owned(), |data| format!("in {}", data.display()));
     say(&demo::describe(&demos, stack.base_url(), stage));
+    if !demos.is_empty() {
+        say(&format!("\nTo try them as a consumer, in a browser: {}{}\n", stack.base_url(), try_page::PATH));
+    }
+    stack.offer(demos);
     say(&format!("\nServing {} ({stage}, data {kept}). Ctrl-C stops it.\n", stack.base_url()));
 
     signals.next().await;

@@ -6,7 +6,7 @@ use std::fs::{File, TryLockError};
 use std::io;
 use std::net::{Ipv4Addr, SocketAddr};
 use std::path::{Path, PathBuf};
-use std::sync::Arc;
+use std::sync::{Arc, OnceLock};
 use std::time::Duration;
 
 use check_code::CheckCode;
@@ -32,6 +32,7 @@ use tokio::net::TcpListener;
 use tokio::sync::{mpsc, watch};
 use tokio::task::JoinHandle;
 
+use crate::demo::Demo;
 use crate::dynamodb::{self, stopped};
 use crate::gateway::Gateway;
 use crate::loopback::WallClock;
@@ -42,6 +43,7 @@ use crate::shops::shops;
 use crate::sqs::{self, QueueOptions, Sqs};
 use crate::tables::{self, TABLES};
 use crate::tax_portal::{self, TaxPortal};
+use crate::try_page::TryPage;
 use crate::workers;
 
 /// The bucket of the photos.
@@ -146,6 +148,7 @@ pub struct Stack {
     tax_portal: Option<TaxPortal>,
     partner: Option<SimulatedPartner>,
     chosen_partner: String,
+    demos: Arc<OnceLock<Vec<Demo>>>,
     emulators: (S3, Sqs, SecretsManager),
     env: BTreeMap<String, String>,
     stop: watch::Sender<bool>,
@@ -233,7 +236,16 @@ impl Stack {
             };
             parts.extend(workers::start(&background, announced, &stopping)?);
         }
-        let router = functions(&settings, frame)?.into_router();
+        let gateway = Arc::new(functions(&settings, frame.clone())?);
+        let demos = Arc::new(OnceLock::new());
+        let try_page = TryPage {
+            gateway: Arc::clone(&gateway),
+            frame,
+            demos: Arc::clone(&demos),
+            takes_live_keys: options.stage == "production",
+            storage: endpoints.storage,
+        };
+        let router = try_page.router().merge(gateway.router());
         let service = router.into_make_service_with_connect_info::<SocketAddr>();
         parts.push(tokio::spawn(async move {
             // It ends when told to; accepting never fails for good.
@@ -241,12 +253,29 @@ impl Stack {
         }));
         let chosen_partner = options.partner_url.unwrap_or_default();
         let emulators = (s3, sqs, secrets);
-        Ok(Self { base_url, tax_portal, partner, chosen_partner, emulators, env, stop, parts, _lock: lock })
+        Ok(Self {
+            base_url,
+            tax_portal,
+            partner,
+            chosen_partner,
+            demos,
+            emulators,
+            env,
+            stop,
+            parts,
+            _lock: lock,
+        })
     }
 
     /// The simulated partner; none when another one is used.
     pub fn partner(&self) -> Option<&SimulatedPartner> {
         self.partner.as_ref()
+    }
+
+    /// Lets the try page offer these campaigns; once, because a page that is open counts on them.
+    pub fn offer(&self, demos: Vec<Demo>) {
+        // Refused means that it offers some already.
+        let _ = self.demos.set(demos);
     }
 
     /// Where the partner redeems codes, simulated or not.

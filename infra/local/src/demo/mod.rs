@@ -185,6 +185,38 @@ pub fn describe(demos: &[Demo], base_url: &str, stage: &str) -> String {
 }
 
 impl Demo {
+    /// The campaign.
+    pub fn slug(&self) -> &CampaignSlug {
+        &self.slug
+    }
+
+    /// Its name.
+    pub fn name(&self) -> &str {
+        &self.name
+    }
+
+    /// Its key in an environment.
+    pub fn key(&self, environment: Environment) -> &str {
+        &self.access(environment).key
+    }
+
+    /// Codes of an environment; none where the service does not mint them.
+    pub fn codes(&self, environment: Environment) -> &[String] {
+        &self.access(environment).codes
+    }
+
+    /// Codes of an environment that win a prize at once.
+    pub fn prize_codes(&self, environment: Environment) -> &[String] {
+        &self.access(environment).prize_codes
+    }
+
+    fn access(&self, environment: Environment) -> &Access {
+        match environment {
+            Environment::Test => &self.test,
+            Environment::Live => &self.live,
+        }
+    }
+
     fn describe(&self, text: &mut String, base_url: &str, stage: &str) -> fmt::Result {
         let (word, access) = if stage == "production" { ("live", &self.live) } else { ("test", &self.test) };
         writeln!(text, "\n{} ({})", self.name, self.slug)?;

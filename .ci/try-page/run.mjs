@@ -1,0 +1,321 @@
+// Drives the try page of a local stack in headless Chromium.
+// usage: run.mjs TOOLS LOCAL-STACK-PROGRAM [SCREENSHOTS]    (TOOLS is the folder with the packages of package.json)
+
+import assert from 'node:assert/strict';
+import { mkdir } from 'node:fs/promises';
+import { after, before, test } from 'node:test';
+
+import { Visit, startBrowser, startStack } from './stage.mjs';
+
+const [tools, program, screenshots] = process.argv.slice(2);
+const CODES = 'chai-bora-2026';
+const RECEIPTS = 'duka-kuu-2026';
+const BOTH = 'risiti-na-namba-2026';
+const DESKTOP = { width: 1280, height: 900 };
+
+let stage;
+let stack;
+
+before(async () => {
+  [stage, stack] = await Promise.all([startBrowser(tools), startStack(program)]);
+  if (screenshots) await mkdir(screenshots, { recursive: true });
+});
+after(() => Promise.all([stage?.browser.close(), stack?.stop()]));
+
+/** A test of one visit. */
+function visit(name, options, act) {
+  test(name, { timeout: 60_000 }, async () => {
+    const visit = await Visit.begin({ ...stage, stack, ...options });
+    await act(visit, visit.page);
+    await visit.end();
+  });
+}
+
+const error = (page, field) => page.textContent(`#${field}-error`);
+const focused = (page) => page.evaluate(() => document.activeElement.id);
+
+visit('a code enters, and the entry has a reference', { campaign: 'soda-rush-2026' }, async (visit, page) => {
+  await visit.send({ sample: 'TEST-0-VALID' });
+  const { title, message } = await visit.status('entered');
+  assert.equal(title, 'Entered');
+  assert.equal(message, (await visit.messages('soda-rush-2026', 'en')).entered);
+  assert.match(await page.textContent('#result-facts'), /Reference[2-9A-Z]{4}-[2-9A-Z]{4}Entries2/);
+  assert.equal(await focused(page), 'result', 'who cannot see it is told');
+});
+
+visit('a minted code enters with the live key, once for each phone', { campaign: CODES, key: 'live' }, async (visit, page) => {
+  const [code] = (await page.textContent('#code-samples code')).split('\n');
+  await visit.send({ code: code.toLowerCase().replaceAll('-', ' ') });
+  await visit.status('entered');
+  await page.click('#again');
+  await visit.send({ code });
+  await visit.status('entered');
+  assert.ok(await page.isVisible('#result-earlier'), 'the same entry again');
+  await page.click('#again');
+  await visit.send({ code, phone: '+255 754 000 111' });
+  assert.equal((await visit.status('not_accepted')).message, (await visit.messages(CODES, 'en')).already_used);
+});
+
+visit('a refused code is said, and another one can be sent', { campaign: CODES }, async (visit, page) => {
+  await visit.send({ code: 'AAAA-BBBB-CCCC', phone: '0712000001' });
+  assert.equal((await visit.status('not_accepted')).message, (await visit.messages(CODES, 'en')).invalid);
+  await page.click('#again');
+  assert.equal(await focused(page), 'code');
+  await visit.send({ sample: 'TEST-0-VALID', phone: '0712000001' });
+  await visit.status('entered');
+});
+
+visit('what is missing is said at its field, and nothing is sent', { campaign: BOTH, language: 'sw' }, async (visit, page) => {
+  const missing = async (field, text) => {
+    await page.click('#send');
+    assert.match(await error(page, field), text);
+    assert.equal(await focused(page), field);
+    assert.equal(await page.getAttribute(`#${field}`, 'aria-invalid'), 'true');
+  };
+  await missing('code', /pakiti/);
+  await page.fill('#code', 'TEST-0-VALID');
+  assert.ok(await page.isHidden('#code-error'), 'a change takes the error back');
+  await missing('photo', /picha/);
+  await page.check('input[name=kind][value=typed]');
+  await missing('receipt-code', /QR/);
+  await page.fill('#receipt-code', 'TEST0VERIFIED');
+  await page.fill('#receipt-time', '25h');
+  await missing('receipt-time', /10:15:30/);
+  await page.fill('#receipt-time', '10:15');
+  await missing('phone', /0712 345 678/);
+  await page.fill('#phone', '0712345678');
+  await missing('consent', /kubali/);
+  assert.equal(visit.calls('POST', '/submissions').length + visit.calls('POST', '/receipts').length, 0);
+});
+
+visit('what only the service can tell is said at its field too', { campaign: CODES, key: 'live' }, async (visit, page) => {
+  await visit.send({ code: 'AAAA-BBBB-CCCC', phone: '022 211 1111' });
+  await page.locator('#phone-error:visible').waitFor();
+  assert.match(await error(page, 'phone'), /mobile number of Tanzania/);
+  await visit.send({ code: 'TEST-0-VALID', phone: '0712000002' });
+  await page.locator('#form-error:visible').waitFor();
+  assert.match(await error(page, 'form'), /test key only/);
+});
+
+/** A photo as a camera makes it: large, and no JPEG of ours. */
+async function bigPhoto(page, code) {
+  const png = await page.evaluate(async (code) => {
+    const drawing = await (await fetch(`/try/receipt.svg?code=${code}`)).blob();
+    const image = new Image();
+    image.src = URL.createObjectURL(drawing);
+    await image.decode();
+    const canvas = Object.assign(document.createElement('canvas'), { width: 2769, height: 4000 });
+    canvas.getContext('2d').drawImage(image, 0, 0, 2769, 4000);
+    return canvas.toDataURL('image/png').split(',')[1];
+  }, code);
+  return { name: 'IMG_0001.png', mimeType: 'image/png', buffer: Buffer.from(png, 'base64') };
+}
+
+visit('a photo is made smaller, put to storage, read and judged', { campaign: RECEIPTS, key: 'live' }, async (visit, page) => {
+  await page.setInputFiles('#photo', await bigPhoto(page, 'GOOD01777001'));
+  await page.locator('#preview:visible').waitFor();
+  assert.match(await page.textContent('#preview'), /1385 × 2000 pixels/);
+  await visit.send({ phone: '0712000003' });
+  await visit.status('entered');
+  assert.match(await page.textContent('#result-facts'), /Receipt\d{4}-\d\d-\d\d · Kariakoo · 1 x Chai Bora 250 g/);
+
+  const [announced, put] = [visit.calls('POST', '/receipts')[0], visit.calls('PUT', 'storage')[0]];
+  const [declared, { upload }] = [announced.postDataJSON(), await (await announced.response()).json()];
+  assert.deepEqual([declared.type, declared.content_type], ['photo', 'image/jpeg']);
+  assert.equal('qr_payload' in declared, false, 'the service reads the photo itself');
+  const headers = await put.allHeaders();
+  for (const [name, value] of Object.entries(upload.headers)) assert.equal(headers[name], value, name);
+  assert.equal(headers['content-length'], String(declared.size_bytes));
+  assert.equal((await put.response()).status(), 200);
+});
+
+visit('a file that is no photo is refused before anything is sent', { campaign: RECEIPTS }, async (visit, page) => {
+  await page.setInputFiles('#photo', { name: 'receipt.jpg', mimeType: 'image/jpeg', buffer: Buffer.from('no picture') });
+  await page.locator('#photo-error:visible').waitFor();
+  assert.match(await error(page, 'photo'), /not a photo/);
+  assert.equal(visit.calls('POST', '/receipts').length, 0);
+});
+
+visit('a typed receipt is judged', { campaign: RECEIPTS, key: 'live' }, async (visit, page) => {
+  await page.check('input[name=kind][value=typed]');
+  await visit.send({ sample: 'GOOD01', phone: '0712000004' });
+  await visit.status('entered');
+  assert.equal(visit.calls('POST', '/receipts')[0].postDataJSON().time, '10:15:30');
+  assert.equal(visit.calls('PUT', 'storage').length, 0);
+});
+
+// One of each status that there is to show, in both languages.
+const STATUSES = [
+  ['entered', 'entered', { campaign: CODES, sample: 'TEST-0-VALID' }, 'Entered', 'Umeingia'],
+  ['checking', 'checking', { campaign: CODES, sample: 'TEST-0-CHECKING' }, 'Being checked', 'Inahakikiwa'],
+  ['receipt_in_review', 'receipt_received', { campaign: RECEIPTS, sample: 'TEST0REVIEW' }, 'A person is looking', 'Risiti inakaguliwa na mtu'],
+  ['not_accepted', 'invalid', { campaign: CODES, sample: 'TEST-0-INVALID' }, 'Not accepted', 'Haikukubaliwa'],
+  ['needs_attention', 'receipt_wrong_store', { campaign: RECEIPTS, sample: 'TEST0WRONGSTORE' }, 'Please look at this', 'Tafadhali angalia hapa'],
+];
+for (const [status, key, { campaign, sample }, en, sw] of STATUSES) {
+  for (const [language, other, title, otherTitle] of [['en', 'sw', en, sw], ['sw', 'en', sw, en]]) {
+    visit(`${status} is shown in ${language}, and in ${other} once asked for`, { campaign, language, viewport: DESKTOP }, async (visit, page) => {
+      const phone = `0713${String(STATUSES.findIndex(([name]) => name === status)).padStart(5, '0')}${language === 'en' ? 1 : 2}`;
+      await visit.send({ sample, phone });
+      assert.deepEqual(await visit.status(status), { title, message: (await visit.messages(campaign, language))[key] });
+      assert.equal(await page.getAttribute('html', 'lang'), language);
+      await page.click(`[data-language=${other}]`);
+      const translated = (await visit.messages(campaign, other))[key];
+      await page.locator('#result-message', { hasText: translated }).waitFor();
+      assert.deepEqual(await visit.status(status), { title: otherTitle, message: translated });
+      assert.deepEqual(await visit.violations(), []);
+    });
+  }
+}
+
+visit('an entry that is not settled is followed until it is', { campaign: CODES }, async (visit) => {
+  await visit.send({ sample: 'TEST-0-SLOW', phone: '0712000005' });
+  await visit.status('checking');
+  await visit.status('entered');
+  const [created] = visit.calls('POST', '/submissions');
+  const { id, poll_after_seconds: seconds } = await (await created.response()).json();
+  assert.ok(seconds > 0);
+  assert.ok(visit.calls('GET', `/submissions/${id}`).length > 0);
+});
+
+const keyOf = (request) => request.headers()['idempotency-key'];
+
+visit('a reply that is lost is asked for again with the same key, and enters once', { campaign: CODES }, async (visit, page) => {
+  let lost = 0;
+  await page.route('**/submissions', async (route) => {
+    lost += 1;
+    if (lost > 1) return route.continue();
+    await route.fetch();
+    return route.abort();
+  });
+  await visit.send({ sample: 'TEST-0-VALID', phone: '0712000006' });
+  await visit.status('entered');
+  const [first, second, ...more] = visit.calls('POST', '/submissions');
+  assert.equal(more.length, 0);
+  assert.match(keyOf(first), /^[\x21-\x7e]{16,128}$/);
+  assert.equal(keyOf(second), keyOf(first));
+  assert.equal(second.postData(), first.postData());
+  assert.equal((await second.response()).headers()['idempotent-replayed'], 'true');
+});
+
+visit('trying again by hand keeps the key; a change makes a new one', { campaign: CODES }, async (visit, page) => {
+  await page.route('**/submissions', (route) => route.abort());
+  await visit.send({ sample: 'TEST-0-VALID', phone: '0712000007' });
+  await page.locator('#form-error:visible').waitFor();
+  assert.match(await error(page, 'form'), /no connection/);
+  assert.equal(await page.textContent('#send'), 'Try again');
+  const tried = visit.calls('POST', '/submissions').length;
+  await page.unroute('**/submissions');
+  await page.route('**/submissions', (route) => route.abort(), { times: 1 });
+  await page.click('#send');
+  await visit.status('entered');
+  assert.equal(visit.calls('POST', '/submissions').length, tried + 2);
+  assert.equal(new Set(visit.calls('POST', '/submissions').map(keyOf)).size, 1);
+  await page.click('#again');
+  await visit.send({ sample: 'TEST-0-VALID', phone: '0712000007' });
+  await visit.status('entered');
+  assert.equal(new Set(visit.calls('POST', '/submissions').map(keyOf)).size, 2);
+});
+
+const ANY_ORIGIN = { 'Access-Control-Allow-Origin': '*' };
+
+visit('a target that is too old is exchanged for a fresh one', { campaign: RECEIPTS }, async (visit, page) => {
+  await page.route(`${stack.storage}/**`, (route) => route.fulfill({ status: 403, headers: ANY_ORIGIN }), { times: 1 });
+  await visit.send({ sample: 'TEST0VERIFIED', phone: '0712000008' });
+  await visit.status('entered');
+  assert.equal(visit.calls('POST', '/upload-url').length, 1);
+  assert.equal(visit.calls('PUT', 'storage').length, 2);
+});
+
+visit('a photo that did not arrive is put again, under the same key', { campaign: RECEIPTS }, async (visit, page) => {
+  await page.route(`${stack.storage}/**`, (route) => route.fulfill({ status: 200, headers: ANY_ORIGIN }), { times: 1 });
+  await visit.send({ sample: 'TEST0VERIFIED', phone: '0712000009' });
+  await visit.status('entered');
+  const submitted = visit.calls('POST', '/submissions');
+  const codes = await Promise.all(submitted.map(async (request) => (await (await request.response()).json()).error?.code));
+  assert.deepEqual(codes, ['receipt_not_uploaded', undefined]);
+  assert.equal(keyOf(submitted[0]), keyOf(submitted[1]));
+});
+
+visit('a corrected phone does not send the photo again', { campaign: RECEIPTS }, async (visit, page) => {
+  await visit.send({ sample: 'TEST0VERIFIED', phone: '022 211 1111' });
+  await page.locator('#phone-error:visible').waitFor();
+  await page.fill('#phone', '0712000010');
+  await page.click('#send');
+  await visit.status('entered');
+  assert.equal(visit.calls('PUT', 'storage').length, 1);
+  const submitted = visit.calls('POST', '/submissions');
+  assert.notEqual(keyOf(submitted[0]), keyOf(submitted[1]), 'another body is another attempt');
+});
+
+visit('it can be used by keyboard alone', { campaign: CODES, viewport: DESKTOP }, async (visit, page) => {
+  await page.keyboard.press('Tab');
+  assert.equal(await page.evaluate(() => document.activeElement.className), 'skip');
+  await page.keyboard.press('Enter');
+  for (const typed of ['TEST-0-VALID.keys', '0712000011']) {
+    await page.keyboard.press('Tab');
+    await page.keyboard.type(typed);
+  }
+  await page.keyboard.press('Tab');
+  await page.keyboard.press('Space');
+  await page.keyboard.press('Enter');
+  await visit.status('entered');
+});
+
+visit('both languages have a word for everything', { campaign: CODES }, async (visit, page) => {
+  const names = await page.evaluate(async () => {
+    const { LANGUAGES } = await import('/try/words.js');
+    return Object.values(LANGUAGES).map((words) => Object.keys(words));
+  });
+  assert.equal(names.length, 2);
+  assert.deepEqual(names[0], names[1]);
+});
+
+visit('entries of a phone are listed', { campaign: CODES }, async (visit, page) => {
+  await visit.send({ sample: 'TEST-0-VALID', phone: '0712000012' });
+  await visit.status('entered');
+  await page.click('#entries summary');
+  await page.fill('#lookup-phone', '0712 000 012');
+  await page.click('#lookup button');
+  await page.locator('#found li').waitFor();
+  assert.match(await page.textContent('#found'), /Entries in all: 1.*Entered/s);
+});
+
+visit('a campaign that is over has no form', { campaign: 'mango-2025', language: 'sw' }, async (visit, page) => {
+  assert.ok(await page.isHidden('#form'));
+  assert.equal(await page.textContent('#notice'), (await visit.messages('mango-2025', 'sw')).campaign_ended);
+});
+
+test('without demo campaigns the page says so', async () => {
+  const empty = await startStack(program, '--no-demo');
+  try {
+    const visit = await Visit.begin({ ...stage, stack: empty });
+    assert.match(await visit.page.textContent('#notice'), /--no-demo/);
+    assert.ok(await visit.page.isHidden('#form'));
+    await visit.end();
+  } finally {
+    await empty.stop();
+  }
+});
+
+// How it looks, light and dark, small and large; with every kind of thing that there is to read.
+for (const colorScheme of ['light', 'dark']) {
+  for (const [size, viewport] of [['small phone', { width: 320, height: 640 }], ['phone', { width: 390, height: 844 }], ['desktop', DESKTOP]]) {
+    visit(`it can be read on a ${size}, ${colorScheme}`, { campaign: BOTH, viewport, colorScheme, language: 'sw' }, async (visit, page) => {
+      const look = async (name) => {
+        assert.deepEqual(await visit.violations(), []);
+        assert.ok(await page.evaluate(() => document.documentElement.scrollWidth <= innerWidth), 'it scrolls sideways');
+        const file = `${size.replace(' ', '-')}-${colorScheme}-${name}.png`;
+        if (screenshots) await page.screenshot({ path: `${screenshots}/${file}`, fullPage: true });
+      };
+      await visit.clickSample('TEST0WRONGSTORE');
+      await page.click('#send');
+      await page.locator('#code-error:visible').waitFor();
+      await look('form');
+      const phone = `07140000${colorScheme === 'light' ? 1 : 2}${viewport.width % 7}`;
+      await visit.send({ sample: 'TEST-0-VALID', phone });
+      await visit.status('needs_attention');
+      await look('result');
+    });
+  }
+}

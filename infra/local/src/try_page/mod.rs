@@ -1,0 +1,125 @@
+//! The try page: the consumer's side of a campaign, as a brand would build it, with the server behind it.
+//!
+//! Only a local stack has it. The page's files are in `infra/local/try/` and are meant to be read; [`proxy`] is
+//! the part that a brand has on its own server, so that the key never reaches a browser; [`guide`] says
+//! what there is to try.
+
+use std::net::SocketAddr;
+use std::sync::{Arc, OnceLock};
+
+use axum::Router;
+use axum::body::Body;
+use axum::extract::{ConnectInfo, Request, State};
+use axum::http::Response;
+use axum::routing::any;
+use common::error::{Error, ErrorCode};
+use common::http::event::{HttpEvent, HttpReply};
+use common::http::function::Frame;
+
+use crate::demo::Demo;
+use crate::gateway::{self, Gateway};
+
+mod guide;
+mod proxy;
+mod sample_receipt;
+
+/// Where the page is served.
+pub const PATH: &str = "/try";
+
+/// Its files: path, type and text.
+const FILES: [(&str, &str, &str); 8] = [
+    ("/try", HTML, include_str!("../../try/index.html")),
+    ("/try/style.css", "text/css; charset=utf-8", include_str!("../../try/style.css")),
+    ("/try/icon.svg", SVG, include_str!("../../try/icon.svg")),
+    ("/try/page.js", SCRIPT, include_str!("../../try/page.js")),
+    ("/try/entry.js", SCRIPT, include_str!("../../try/entry.js")),
+    ("/try/api.js", SCRIPT, include_str!("../../try/api.js")),
+    ("/try/photo.js", SCRIPT, include_str!("../../try/photo.js")),
+    ("/try/words.js", SCRIPT, include_str!("../../try/words.js")),
+];
+const HTML: &str = "text/html; charset=utf-8";
+const SCRIPT: &str = "text/javascript; charset=utf-8";
+const SVG: &str = "image/svg+xml";
+/// What there is to try, as JSON.
+const GUIDE: &str = "/try/campaigns";
+/// The picture of a receipt; `?code=` is the code printed on it.
+const SAMPLE_RECEIPT: &str = "/try/receipt.svg";
+
+/// The page and what stands behind it.
+pub(crate) struct TryPage {
+    /// The API.
+    pub(crate) gateway: Arc<Gateway>,
+    /// What stands around every reply.
+    pub(crate) frame: Frame,
+    /// The campaigns to try, once they are loaded.
+    pub(crate) demos: Arc<OnceLock<Vec<Demo>>>,
+    /// Whether the API takes live keys.
+    pub(crate) takes_live_keys: bool,
+    /// Where browsers put photos: scheme, host and port.
+    pub(crate) storage: String,
+}
+
+impl TryPage {
+    /// The page as a service, for its own paths alone.
+    pub(crate) fn router(self) -> Router {
+        Router::new().route(PATH, any(serve)).route("/try/{*path}", any(serve)).with_state(Arc::new(self))
+    }
+
+    async fn answer(&self, event: HttpEvent) -> HttpReply {
+        if let Some(call) = event.raw_path.strip_prefix(proxy::PREFIX) {
+            let call = call.to_owned();
+            return self.forward(&call, event).await;
+        }
+        match self.file(&event) {
+            Ok(reply) => reply,
+            Err(error) => self.refuse(event, error),
+        }
+    }
+
+    fn file(&self, event: &HttpEvent) -> Result<HttpReply, Error> {
+        let path = event.raw_path.as_str();
+        let (content_type, body) = match path {
+            GUIDE => ("application/json", guide::as_json(self.demos(), self.takes_live_keys)),
+            SAMPLE_RECEIPT => (SVG, sample_receipt::draw(&event.raw_query_string)?),
+            _ => {
+                let file = FILES.iter().find(|(served, ..)| *served == path);
+                let (_, content_type, text) = file
+                    .ok_or_else(|| Error::from(ErrorCode::NotFound).with_detail("There is no such path."))?;
+                (*content_type, (*text).to_owned())
+            }
+        };
+        if event.request_context.http.method != "GET" {
+            return Err(Error::method_not_allowed(vec!["GET"]));
+        }
+        let headers = [
+            ("content-type", content_type.to_owned()),
+            ("cache-control", "no-store".to_owned()),
+            ("content-security-policy", self.content_security_policy()),
+            ("referrer-policy", "no-referrer".to_owned()),
+            ("x-content-type-options", "nosniff".to_owned()),
+        ];
+        let headers = headers.map(|(name, value)| (name.to_owned(), value)).into();
+        Ok(HttpReply { status_code: 200, headers, body, is_base64_encoded: false })
+    }
+
+    /// The page loads nothing but its own files, and talks to its own server and to storage alone.
+    fn content_security_policy(&self) -> String {
+        format!(
+            "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self' blob:; \
+             connect-src 'self' {}; base-uri 'none'; form-action 'none'; frame-ancestors 'none'",
+            self.storage
+        )
+    }
+
+    fn demos(&self) -> &[Demo] {
+        self.demos.get().map(Vec::as_slice).unwrap_or_default()
+    }
+}
+
+async fn serve(
+    State(page): State<Arc<TryPage>>,
+    ConnectInfo(caller): ConnectInfo<SocketAddr>,
+    request: Request,
+) -> Response<Body> {
+    gateway::into_http(page.answer(gateway::event(caller.ip(), request).await).await)
+}

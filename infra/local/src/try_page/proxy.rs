@@ -1,0 +1,99 @@
+//! The part of a brand's page that runs on the brand's server: it adds the key to what the page asks, and
+//! lets through only what the page needs. `/try/api/{campaign}/{environment}/submissions` is
+//! `/api/v1/submissions` with the key of that campaign and environment.
+
+use std::collections::BTreeMap;
+
+use common::domain::scope::Environment;
+use common::error::{Error, ErrorCode};
+use common::http::event::{HttpEvent, HttpReply};
+use common::http::request::Request;
+use common::http::routes::{
+    CREATE_RECEIPT, CREATE_SUBMISSION, GET_CAMPAIGN, GET_SUBMISSION, LOOKUP_SUBMISSIONS, REFRESH_UPLOAD_URL,
+    Route,
+};
+
+use super::TryPage;
+
+/// What the proxied paths begin with.
+pub(super) const PREFIX: &str = "/try/api/";
+
+/// What a consumer's page needs; routes with fixed paths come before those with `{id}`.
+const OPERATIONS: [Route; 6] =
+    [GET_CAMPAIGN, CREATE_SUBMISSION, LOOKUP_SUBMISSIONS, GET_SUBMISSION, CREATE_RECEIPT, REFRESH_UPLOAD_URL];
+
+/// The headers that go on to the API. Above all, a browser must not say which key or whose address it has.
+const HEADERS: [&str; 4] = ["accept-language", "content-type", "idempotency-key", "x-request-id"];
+
+/// A page of another site cannot send this header without asking first, and is not answered when it asks.
+const GUARD: (&str, &str) = ("x-requested-with", "try-page");
+
+/// A page sends a few hundred bytes: 40 claimed items are under 4 KiB. A photo goes to storage, not here.
+const MOST_BYTES: usize = 16 * 1024;
+
+impl TryPage {
+    /// Answers a call of the page, by the API or with an error in the API's own shape.
+    pub(super) async fn forward(&self, call: &str, event: HttpEvent) -> HttpReply {
+        match self.on_behalf(call, &event) {
+            Ok(event) => self.gateway.dispatch(event).await,
+            Err(error) => self.refuse(event, error),
+        }
+    }
+
+    /// An error in the API's shape.
+    pub(super) fn refuse(&self, event: HttpEvent, error: Error) -> HttpReply {
+        let request = Request::from_event(event);
+        self.frame.reply("try-page", &request.request_id, self.frame.now(), None, Err(error))
+    }
+
+    /// The request to the API that a call of the page becomes.
+    fn on_behalf(&self, call: &str, event: &HttpEvent) -> Result<HttpEvent, Error> {
+        let (slug, environment, path) = parts(call).ok_or_else(no_such_path)?;
+        let method = &event.request_context.http.method;
+        let allowed: Vec<_> = OPERATIONS
+            .iter()
+            .filter(|route| route.matches(&path).is_some())
+            .map(|route| route.method)
+            .collect();
+        if allowed.is_empty() {
+            return Err(no_such_path());
+        }
+        if !allowed.contains(&method.as_str()) {
+            return Err(Error::method_not_allowed(allowed));
+        }
+        if event.headers.get(GUARD.0).map(String::as_str) != Some(GUARD.1) {
+            let (name, value) = GUARD;
+            return Err(Error::body(format!("Requests of the try page carry `{name}: {value}`.")));
+        }
+        if event.body.as_ref().is_some_and(|body| body.len() > MOST_BYTES) {
+            return Err(Error::body("The body is over 16 KiB."));
+        }
+        let demo = self.demos().iter().find(|demo| demo.slug().as_str() == slug).ok_or_else(|| {
+            Error::from(ErrorCode::NotFound)
+                .with_detail("No demo campaign has this name; a stack with --no-demo has none at all.")
+        })?;
+        let mut headers: BTreeMap<_, _> = event
+            .headers
+            .iter()
+            .filter(|(name, _)| HEADERS.contains(&name.as_str()))
+            .map(|(name, value)| (name.clone(), value.clone()))
+            .collect();
+        headers.insert("authorization".to_owned(), format!("Bearer {}", demo.key(environment)));
+        let consumer = &event.request_context.http.source_ip;
+        headers.insert("svc-client-ip".to_owned(), consumer.clone());
+        let mut forwarded = HttpEvent { raw_path: path.clone(), headers, ..event.clone() };
+        forwarded.request_context.http.path = path;
+        Ok(forwarded)
+    }
+}
+
+fn no_such_path() -> Error {
+    Error::from(ErrorCode::NotFound).with_detail("There is no such path.")
+}
+
+/// Campaign, environment and the path in the API.
+fn parts(call: &str) -> Option<(&str, Environment, String)> {
+    let (slug, rest) = call.split_once('/')?;
+    let (environment, operation) = rest.split_once('/')?;
+    Some((slug, environment.parse().ok()?, format!("/api/v1/{operation}")))
+}

@@ -1,0 +1,89 @@
+//! The picture of a receipt, for whoever has none at hand. It is drawn larger than the page sends it.
+
+use std::fmt::Write as _;
+
+use common::error::{Error, FieldProblem};
+use qrcode::{Color, EcLevel, QrCode};
+
+use crate::tax_portal::cases::TIME;
+
+/// What a test receipt's code begins with; such a code is a QR code's whole text.
+const TEST_PREFIX: &str = "TEST0";
+/// Where the QR codes of real receipts lead to.
+const PORTAL: &str = "https://verify.tra.go.tz";
+/// Sides of the picture in pixels.
+const WIDTH: usize = 1_800;
+const HEIGHT: usize = 2_600;
+/// The side of the QR code's place, and its left and upper edge.
+const CODE_SIDE: usize = 760;
+const CODE_LEFT: usize = (WIDTH - CODE_SIDE) / 2;
+const CODE_TOP: usize = 1_560;
+
+/// Draws the receipt whose code the query names.
+///
+/// # Errors
+/// `validation_failed` when it names none, or one that cannot be on a receipt.
+pub(super) fn draw(query: &str) -> Result<String, Error> {
+    let mut parameters = form_urlencoded::parse(query.as_bytes());
+    let code = parameters.find_map(|(name, value)| (name == "code").then_some(value));
+    let code = code.filter(|code| is_printable(code)).ok_or_else(|| {
+        let message = "A receipt's code is 6 to 40 letters and digits; dots are for test receipts.";
+        Error::fields(vec![FieldProblem { field: "code".to_owned(), message: message.to_owned() }])
+    })?;
+    let payload = match code.starts_with(TEST_PREFIX) {
+        true => code.clone().into_owned(),
+        false => format!("{PORTAL}/{code}_{}", TIME.replace(':', "")),
+    };
+    let qr = QrCode::with_error_correction_level(&payload, EcLevel::M).map_err(Error::internal)?;
+    Ok(receipt(&code, &qr))
+}
+
+fn is_printable(code: &str) -> bool {
+    let printed = |byte: u8| byte.is_ascii_uppercase() || byte.is_ascii_digit() || byte == b'.';
+    (6..=40).contains(&code.len()) && code.bytes().all(printed)
+}
+
+fn receipt(code: &str, qr: &QrCode) -> String {
+    let lines = [
+        "*** SAMPLE, NOT A RECEIPT ***",
+        "DUKA KUU LIMITED",
+        "KARIAKOO, DAR ES SALAAM",
+        "TIN 100147181",
+        "",
+        "CHAI BORA 250G       2,500.00",
+        "MAZIWA               1,800.00",
+        "",
+        "TOTAL                4,300.00",
+        "",
+        "RECEIPT VERIFICATION CODE",
+        code,
+        TIME,
+    ];
+    let mut text = String::new();
+    for (index, line) in lines.iter().enumerate() {
+        let y = 170 + index * 104;
+        // Writing to a String cannot fail.
+        let _ = write!(text, "<text x=\"{}\" y=\"{y}\">{line}</text>", WIDTH / 2);
+    }
+    let modules = qr.width();
+    format!(
+        "<svg xmlns=\"http://www.w3.org/2000/svg\" width=\"{WIDTH}\" height=\"{HEIGHT}\" viewBox=\"0 0 {WIDTH} {HEIGHT}\">\
+         <rect width=\"{WIDTH}\" height=\"{HEIGHT}\" fill=\"#fdfcf7\"/>\
+         <g fill=\"#222\" font-family=\"monospace\" font-size=\"72\" text-anchor=\"middle\" xml:space=\"preserve\">{text}</g>\
+         <svg x=\"{CODE_LEFT}\" y=\"{CODE_TOP}\" width=\"{CODE_SIDE}\" height=\"{CODE_SIDE}\" viewBox=\"0 0 {modules} {modules}\" \
+         shape-rendering=\"crispEdges\"><path d=\"{}\" fill=\"#111\"/></svg></svg>\n",
+        dark_modules(qr)
+    )
+}
+
+/// A square for each dark module.
+fn dark_modules(qr: &QrCode) -> String {
+    let width = qr.width();
+    let mut path = String::new();
+    for (index, color) in qr.to_colors().into_iter().enumerate() {
+        if color == Color::Dark {
+            let _ = write!(path, "M{} {}h1v1h-1z", index % width, index / width);
+        }
+    }
+    path
+}

@@ -1,0 +1,340 @@
+//! The try page over HTTP: its files, and the server behind it, which keeps the keys.
+
+#![expect(
+    clippy::expect_used,
+    clippy::indexing_slicing,
+    clippy::panic,
+    clippy::unwrap_used,
+    reason = "a test that cannot go on fails"
+)]
+
+use axum::body::Bytes;
+use axum::http::{Request, Response};
+use common::clock::Clock;
+use common::domain::scope::Environment;
+use http_body_util::{BodyExt, Full};
+use hyper_util::client::legacy::Client;
+use hyper_util::rt::TokioExecutor;
+use local::demo::{self, Demo};
+use local::stack::{Options, Stack};
+use serde_json::{Value, json};
+
+const CODES: &str = "chai-bora-2026";
+
+/// A stack with the demo campaigns.
+struct Tried {
+    stack: Stack,
+    demos: Vec<Demo>,
+}
+
+impl Tried {
+    async fn start() -> Self {
+        Self::start_as("production").await
+    }
+
+    async fn start_as(stage: &'static str) -> Self {
+        let stack = Stack::start(Options { stage, ..Options::default() }).await.expect("it starts");
+        let env = stack.env().clone().into_iter().collect();
+        let demos = demo::load(&env, None, &stack.partner_url(), &Clock::system()).await.expect("demos");
+        stack.offer(demos.clone());
+        Self { stack, demos }
+    }
+
+    fn demo(&self, slug: &str) -> &Demo {
+        self.demos.iter().find(|demo| demo.slug().as_str() == slug).expect("a demo campaign")
+    }
+
+    async fn get(&self, path: &str) -> Response<String> {
+        self.send("GET", path, &[], "").await
+    }
+
+    /// A call as the page makes it.
+    async fn call(&self, method: &str, path: &str, body: &str) -> Response<String> {
+        let attempt = ("idempotency-key", "attempt-0000000001");
+        self.send(method, path, &[GUARD, JSON, attempt], body).await
+    }
+
+    async fn send(&self, method: &str, path: &str, headers: &[(&str, &str)], body: &str) -> Response<String> {
+        let mut request = Request::builder().method(method).uri(format!("{}{path}", self.stack.base_url()));
+        for (name, value) in headers {
+            request = request.header(*name, *value);
+        }
+        let request = request.body(Full::new(Bytes::from(body.to_owned()))).expect("a request");
+        let reply = Client::builder(TokioExecutor::new()).build_http().request(request).await;
+        let (parts, body) = reply.expect("a reply").into_parts();
+        let body = body.collect().await.expect("a whole reply").to_bytes();
+        Response::from_parts(parts, String::from_utf8(body.to_vec()).expect("text"))
+    }
+}
+
+const GUARD: (&str, &str) = ("x-requested-with", "try-page");
+const JSON: (&str, &str) = ("content-type", "application/json");
+
+fn parsed(reply: &Response<String>) -> Value {
+    serde_json::from_str(reply.body()).unwrap_or_else(|error| panic!("{error} in {}", reply.body()))
+}
+
+/// Status and code of an error, which has everything that an error of the API has.
+fn error(reply: &Response<String>) -> (u16, String) {
+    let body = parsed(reply);
+    for field in ["message", "fix", "docs_url"] {
+        assert!(body["error"][field].is_string(), "{field} in {body}");
+    }
+    assert_eq!(body["error"]["request_id"], reply.headers()["x-request-id"].to_str().unwrap());
+    assert_eq!(reply.headers()["cache-control"], "no-store");
+    (reply.status().as_u16(), body["error"]["code"].as_str().expect("a code").to_owned())
+}
+
+fn refused(status: u16, code: &str) -> (u16, String) {
+    (status, code.to_owned())
+}
+
+fn entry(code: &str, phone: &str) -> String {
+    json!({ "code": code, "phone": phone, "consent": true }).to_string()
+}
+
+#[tokio::test]
+async fn the_page_and_its_files_are_served_and_load_nothing_from_elsewhere() {
+    let tried = Tried::start().await;
+    let storage = &tried.stack.env()["AWS_ENDPOINT_URL_S3"];
+    let page = tried.get("/try").await;
+    let mut files = vec!["/try".to_owned(), "/try/campaigns".to_owned()];
+    let named = page.body().split('"').filter(|text| text.starts_with("/try/")).map(str::to_owned);
+    files.extend(named);
+    let mut imported = Vec::new();
+    for file in &files {
+        let reply = tried.get(file).await;
+        assert_eq!(reply.status(), 200, "{file}");
+        let policy = reply.headers()["content-security-policy"].to_str().unwrap();
+        assert!(policy.starts_with("default-src 'none';"), "{policy}");
+        assert!(policy.contains(&format!("connect-src 'self' {storage};")), "{policy}");
+        assert!(!policy.contains("unsafe"), "{policy}");
+        // The name of a drawing's language looks like an address, and is none.
+        let text = reply.body().replace("http://www.w3.org/2000/svg", "");
+        assert!(!text.contains("http://") && !text.contains("https://"), "{file}");
+        let modules = reply.body().split('\'').filter_map(|text| text.strip_prefix("./"));
+        imported.extend(modules.map(|module| format!("/try/{module}")));
+    }
+    assert!(imported.len() >= 3, "{imported:?}");
+    for module in imported {
+        let reply = tried.get(&module).await;
+        assert_eq!(reply.status(), 200, "{module}");
+        assert_eq!(reply.headers()["content-type"], "text/javascript; charset=utf-8", "{module}");
+    }
+    assert_eq!(error(&tried.get("/try/other").await), refused(404, "not_found"));
+    assert_eq!(error(&tried.send("POST", "/try", &[], "").await), refused(405, "method_not_allowed"));
+}
+
+#[tokio::test]
+async fn a_call_of_the_page_is_answered_for_the_campaign_and_environment_in_its_path() {
+    let tried = Tried::start().await;
+    for (slug, environment, livemode) in
+        [(CODES, "test", false), (CODES, "live", true), ("mango-2025", "test", false)]
+    {
+        let reply = tried.call("GET", &format!("/try/api/{slug}/{environment}/campaign"), "").await;
+        assert_eq!(reply.status(), 200);
+        let campaign = parsed(&reply);
+        assert_eq!((&campaign["slug"], &campaign["livemode"]), (&json!(slug), &json!(livemode)));
+    }
+}
+
+#[tokio::test]
+async fn the_language_goes_on_to_the_api_by_header_and_by_query() {
+    let tried = Tried::start().await;
+    let path = format!("/try/api/{CODES}/test/campaign");
+    let by_header = tried.send("GET", &path, &[GUARD, ("accept-language", "sw-TZ,en;q=0.5")], "").await;
+    let by_query = tried.send("GET", &format!("{path}?locale=sw"), &[GUARD], "").await;
+    for reply in [by_header, by_query] {
+        assert_eq!(parsed(&reply)["messages"]["entered"], "Umeingia! Chai Bora inakutakia bahati njema.");
+    }
+}
+
+#[tokio::test]
+async fn an_attempt_that_is_sent_again_is_one_entry() {
+    let tried = Tried::start().await;
+    let path = format!("/try/api/{CODES}/test/submissions");
+    let body = entry("TEST-0-VALID", "0712345678");
+    let first = tried.call("POST", &path, &body).await;
+    let second = tried.call("POST", &path, &body).await;
+    assert_eq!(parsed(&first)["message_key"], "entered");
+    assert_eq!(parsed(&first)["id"], parsed(&second)["id"]);
+    assert!(!first.headers().contains_key("idempotent-replayed"));
+    assert_eq!(second.headers()["idempotent-replayed"], "true");
+    let id = parsed(&first)["id"].as_str().unwrap().to_owned();
+    let read = tried.call("GET", &format!("{path}/{id}"), "").await;
+    assert_eq!(parsed(&read)["display_status"], "entered");
+    let elsewhere = tried.call("GET", &format!("/try/api/{CODES}/live/submissions/{id}"), "").await;
+    assert_eq!(error(&elsewhere), refused(404, "not_found"));
+}
+
+#[tokio::test]
+async fn no_key_is_in_anything_that_a_browser_gets() {
+    let tried = Tried::start().await;
+    let mut replies = Vec::new();
+    for file in ["", "/campaigns", "/page.js", "/entry.js", "/api.js", "/photo.js", "/words.js"] {
+        replies.push(tried.get(&format!("/try{file}")).await);
+    }
+    let own = |path: &str| format!("/try/api/{CODES}/live/{path}");
+    replies.push(tried.call("GET", &own("campaign"), "").await);
+    replies.push(tried.call("POST", &own("submissions"), &entry("AAAA-BBBB-CCCC", "0712345678")).await);
+    replies.push(tried.call("POST", &own("submissions"), "{}").await);
+    replies.push(tried.call("POST", &own("receipts"), "{}").await);
+    replies.push(tried.call("DELETE", &own("campaign"), "").await);
+    let photo = json!({ "type": "photo", "content_type": "image/jpeg", "size_bytes": 9 }).to_string();
+    replies.push(tried.call("POST", "/try/api/duka-kuu-2026/live/receipts", &photo).await);
+    assert!(parsed(replies.last().unwrap())["upload"]["url"].is_string());
+    for reply in replies {
+        let seen = format!("{:?}{}", reply.headers(), reply.body());
+        for demo in &tried.demos {
+            for environment in Environment::ALL {
+                assert!(!seen.contains(demo.key(environment)), "a key of {} in {seen}", demo.slug());
+            }
+        }
+    }
+}
+
+#[tokio::test]
+async fn a_browser_can_choose_neither_key_nor_address() {
+    let tried = Tried::start().await;
+    let other_key = format!("Bearer {}", tried.demo("mango-2025").key(Environment::Live));
+    let path = format!("/try/api/{CODES}/test/submissions/lookup");
+    let mut statuses = Vec::new();
+    for index in 0..31 {
+        let address = format!("203.0.{index}.1");
+        let headers = [
+            GUARD,
+            JSON,
+            ("authorization", other_key.as_str()),
+            ("svc-campaign", "mango-2025"),
+            ("svc-client-ip", address.as_str()),
+        ];
+        let body = json!({ "phone": format!("07120000{index:02}") }).to_string();
+        statuses.push(tried.send("POST", &path, &headers, &body).await.status().as_u16());
+    }
+    // All of them are counted for the address that they really come from.
+    assert_eq!(statuses, [vec![200; 30], vec![429]].concat());
+}
+
+#[tokio::test]
+async fn there_is_nothing_but_what_the_page_needs() {
+    let tried = Tried::start().await;
+    for path in [
+        "nobodys-campaign/test/campaign",
+        "chai-bora-2026/staging/campaign",
+        "chai-bora-2026/campaign",
+        "chai-bora-2026/test/",
+        "chai-bora-2026/test/campaign/",
+        "chai-bora-2026/test/../../../campaign",
+        "chai-bora-2026/test/receipts/5d2f7c1e-0b64-4a8e-9f3d-7c1b2a3d4e5f",
+        "chai-bora-2026/test/submissions/5d2f7c1e-0b64-4a8e-9f3d-7c1b2a3d4e5f",
+        "sample-events/test/campaign",
+        "",
+    ] {
+        assert_eq!(
+            error(&tried.call("GET", &format!("/try/api/{path}"), "").await),
+            refused(404, "not_found"),
+            "{path}"
+        );
+    }
+    let check = format!("/try/api/{CODES}/test/codes/check");
+    let reply = tried.call("POST", &check, &json!({ "code": "TEST-0-VALID" }).to_string()).await;
+    assert_eq!(error(&reply), refused(404, "not_found"));
+}
+
+#[tokio::test]
+async fn another_method_is_told_which_one_is_right() {
+    let tried = Tried::start().await;
+    for (method, path, allowed) in [
+        ("POST", "campaign", "GET"),
+        ("GET", "submissions", "POST"),
+        ("PUT", "receipts", "POST"),
+        ("DELETE", "submissions/x", "GET"),
+    ] {
+        let reply = tried.call(method, &format!("/try/api/{CODES}/test/{path}"), "").await;
+        assert_eq!(error(&reply), refused(405, "method_not_allowed"), "{method} {path}");
+        assert_eq!(reply.headers()["allow"], allowed, "{method} {path}");
+    }
+}
+
+#[tokio::test]
+async fn a_body_is_small_and_json() {
+    let tried = Tried::start().await;
+    let path = format!("/try/api/{CODES}/test/submissions");
+    let padded = |bytes: usize| {
+        let entry = entry("TEST-0-VALID", "0712345678");
+        format!("{}{entry}", " ".repeat(bytes - entry.len()))
+    };
+    let over = tried.call("POST", &path, &padded(16 * 1024 + 1)).await;
+    assert_eq!(error(&over), refused(422, "validation_failed"));
+    assert!(over.body().contains("16 KiB"), "{}", over.body());
+    let huge = tried.call("POST", &path, &padded(3 * 1024 * 1024)).await;
+    assert_eq!(error(&huge), refused(422, "validation_failed"));
+    assert_eq!(parsed(&tried.call("POST", &path, &padded(16 * 1024)).await)["message_key"], "entered");
+    let attempt = ("idempotency-key", "attempt-0000000002");
+    let headers = [GUARD, attempt, ("content-type", "text/plain")];
+    let plain = tried.send("POST", &path, &headers, &entry("TEST-0-VALID", "0712345678")).await;
+    assert_eq!(error(&plain), refused(422, "validation_failed"));
+}
+
+#[tokio::test]
+async fn pages_of_other_sites_are_not_served() {
+    let tried = Tried::start().await;
+    let path = format!("/try/api/{CODES}/test/submissions");
+    let attempt = ("idempotency-key", "attempt-0000000001");
+    let body = entry("TEST-0-VALID", "0712345678");
+    let reply =
+        tried.send("POST", &path, &[JSON, attempt, ("origin", "https://elsewhere.example")], &body).await;
+    assert_eq!(error(&reply), refused(422, "validation_failed"));
+    assert!(reply.body().contains("x-requested-with"), "{}", reply.body());
+    // What a browser asks before it sends a header of somebody's own.
+    let asked = [
+        ("origin", "https://elsewhere.example"),
+        ("access-control-request-method", "POST"),
+        ("access-control-request-headers", "x-requested-with,content-type"),
+    ];
+    let preflight = tried.send("OPTIONS", &path, &asked, "").await;
+    assert_eq!(error(&preflight), refused(405, "method_not_allowed"));
+    assert!(preflight.headers().keys().all(|name| !name.as_str().starts_with("access-control-")));
+}
+
+#[tokio::test]
+async fn a_staging_stack_offers_test_keys_alone() {
+    let environments = |guide: &Value| {
+        let all = guide["campaigns"][0]["environments"].as_array().expect("a list");
+        all.iter().map(|environment| environment["name"].clone()).collect::<Vec<_>>()
+    };
+    let staging = Tried::start_as("staging").await;
+    assert_eq!(environments(&parsed(&staging.get("/try/campaigns").await)), ["test"]);
+    let reply = staging.call("GET", &format!("/try/api/{CODES}/live/campaign"), "").await;
+    assert_eq!(error(&reply), refused(401, "key_wrong_environment"));
+    let production = Tried::start().await;
+    assert_eq!(environments(&parsed(&production.get("/try/campaigns").await)), ["test", "live"]);
+}
+
+#[tokio::test]
+async fn without_demo_campaigns_there_is_a_page_and_nothing_to_try() {
+    let stack = Stack::start(Options::default()).await.expect("it starts");
+    let tried = Tried { stack, demos: Vec::new() };
+    assert_eq!(tried.get("/try").await.status(), 200);
+    assert_eq!(parsed(&tried.get("/try/campaigns").await)["campaigns"], json!([]));
+    let reply = tried.call("GET", &format!("/try/api/{CODES}/test/campaign"), "").await;
+    assert_eq!(error(&reply), refused(404, "not_found"));
+    assert!(reply.body().contains("--no-demo"), "{}", reply.body());
+}
+
+#[tokio::test]
+async fn a_sample_receipt_is_drawn_for_what_can_be_a_receipts_code() {
+    let tried = Tried::start().await;
+    for code in ["GOOD010001", "TEST0VERIFIED.123456"] {
+        let reply = tried.get(&format!("/try/receipt.svg?code={code}")).await;
+        assert_eq!(
+            (reply.status().as_u16(), &reply.headers()["content-type"]),
+            (200, &"image/svg+xml".parse().unwrap())
+        );
+        assert!(reply.body().contains(code), "{}", reply.body());
+    }
+    for query in ["", "?code=", "?code=SHORT", "?code=%3Cscript%3E", "?code=good010001"] {
+        let reply = tried.get(&format!("/try/receipt.svg{query}")).await;
+        assert_eq!(error(&reply), refused(422, "validation_failed"), "{query}");
+    }
+}

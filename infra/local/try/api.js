@@ -1,0 +1,101 @@
+// Calls of the API, by way of the page's own server, which adds the key. What may pass is tried again here:
+// a lost connection, a server that fails, one that is busy.
+
+/** An error of the API: the request is at fault, not the consumer. Branch on `code`. */
+export class ApiError extends Error {
+  constructor(status, error, retryAfter) {
+    super(error.message);
+    this.status = status;
+    this.code = error.code;
+    this.field = error.field;
+    this.requestId = error.request_id;
+    this.retryAfter = retryAfter;
+  }
+}
+
+/** There was no reply, however often it was tried. */
+export class NoConnection extends Error {}
+
+/** Waits before each further try, in milliseconds. */
+const WAITS = [500, 1500, 4000];
+/** Nobody looks at a page for longer than this, in seconds; then they are told how long to wait. */
+const LONGEST_WAIT = 10;
+
+export const wait = (milliseconds) => new Promise((resolve) => setTimeout(resolve, milliseconds));
+
+export class Api {
+  /** `tell` is called with every reply, for the list of calls. */
+  constructor(campaign, environment, tell) {
+    this.base = `/try/api/${campaign}/${environment}`;
+    this.tell = tell;
+  }
+
+  /** What the campaign needs, with its texts in a language. */
+  campaign(language) {
+    return this.#call('GET', '/campaign', language);
+  }
+
+  /** Announces a receipt. The same key and body give the same receipt. */
+  createReceipt(body, key, language) {
+    return this.#call('POST', '/receipts', language, { body, key });
+  }
+
+  /** A fresh place for a photo that has not arrived. */
+  refreshUpload(id, language) {
+    return this.#call('POST', `/receipts/${id}/upload-url`, language);
+  }
+
+  /** Enters a consumer. The same key and body enter once, however often they are sent. */
+  submit(body, key, language) {
+    return this.#call('POST', '/submissions', language, { body, key });
+  }
+
+  submission(id, language) {
+    return this.#call('GET', `/submissions/${id}`, language);
+  }
+
+  /** A phone's entries. */
+  lookup(phone, language) {
+    return this.#call('POST', '/submissions/lookup', language, { body: { phone } });
+  }
+
+  async #call(method, path, language, { body, key } = {}) {
+    for (let tried = 0; ; tried += 1) {
+      const last = tried === WAITS.length;
+      let pause = WAITS[tried];
+      try {
+        return await this.#once(method, path, language, body, key);
+      } catch (error) {
+        const passes = error instanceof NoConnection || error.status >= 500 || [409, 429].includes(error.status);
+        if (last || !passes || error.retryAfter > LONGEST_WAIT) throw error;
+        pause = Math.max(pause, (error.retryAfter ?? 0) * 1000);
+      }
+      await wait(pause);
+    }
+  }
+
+  async #once(method, path, language, body, key) {
+    // The first is what a page of another site cannot send.
+    const headers = { 'X-Requested-With': 'try-page', 'Accept-Language': language };
+    if (body) headers['Content-Type'] = 'application/json';
+    if (key) headers['Idempotency-Key'] = key;
+    let response;
+    let reply;
+    try {
+      response = await fetch(`${this.base}${path}`, {
+        method,
+        headers,
+        body: body && JSON.stringify(body),
+      });
+      reply = await response.json();
+    } catch {
+      this.tell({ method, path, key });
+      throw new NoConnection();
+    }
+    const replayed = response.headers.get('Idempotent-Replayed') === 'true';
+    this.tell({ method, path, key, status: response.status, replayed, reply });
+    if (response.ok) return reply;
+    const retryAfter = response.headers.has('Retry-After') ? Number(response.headers.get('Retry-After')) : undefined;
+    throw new ApiError(response.status, reply.error, retryAfter);
+  }
+}

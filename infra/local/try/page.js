@@ -1,0 +1,160 @@
+// What stands around the consumer's form: which campaign, which key, which language, samples to click, and the list
+// of calls. A brand's page has none of this; it would begin with `new Entry(…)` alone.
+
+import { Api } from './api.js';
+import { Entry } from './entry.js';
+import { preferredLanguage, translate, word } from './words.js';
+
+const $ = (id) => document.getElementById(id);
+/** Calls that the list keeps. */
+const MOST_CALLS = 30;
+
+/** What the address holds, so that a reload, or a link, shows the same. Never a code, never a phone. */
+const address = new URLSearchParams(location.search);
+let language = address.get('language') === 'sw' || address.get('language') === 'en'
+  ? address.get('language')
+  : preferredLanguage();
+let guide = { campaigns: [] };
+let entry = null;
+let listening = new AbortController();
+
+const environment = () => document.querySelector('input[name=environment]:checked').value;
+const chosen = () => guide.campaigns.find(({ slug }) => slug === $('campaign').value);
+
+async function start() {
+  setLanguage(language);
+  guide = await (await fetch('/try/campaigns')).json();
+  $('campaign').replaceChildren(...guide.campaigns.map(({ slug, name }) => new Option(name, slug)));
+  if (guide.campaigns.length === 0) return showNone();
+  const asked = guide.campaigns.find(({ slug }) => slug === address.get('campaign'));
+  $('campaign').value = (asked ?? guide.campaigns[0]).slug;
+  if (address.get('key') === 'live') document.querySelector('input[value=live]').checked = true;
+  $('campaign').addEventListener('change', choose);
+  for (const radio of document.querySelectorAll('input[name=environment]')) radio.addEventListener('change', choose);
+  await choose();
+}
+
+/** Begins anew with the chosen campaign and key. */
+async function choose() {
+  listening.abort();
+  listening = new AbortController();
+  const { environments } = chosen();
+  const hasLive = environments.some(({ name }) => name === 'live');
+  document.querySelector('input[value=live]').disabled = !hasLive;
+  if (!hasLive) document.querySelector('input[value=test]').checked = true;
+  const api = new Api(chosen().slug, environment(), tell);
+  entry = new Entry(api, { isTest: environment() === 'test', tell });
+  $('qr').value = '';
+  entry.listen(listening.signal);
+  await render();
+}
+
+async function render() {
+  remember();
+  if (!entry) return guide.campaigns.length === 0 ? showNone() : undefined;
+  $('what').textContent = chosen().what[language];
+  renderSamples();
+  await entry.show(language);
+}
+
+function remember() {
+  if (!$('campaign').value) return;
+  const search = new URLSearchParams({ campaign: $('campaign').value, key: environment(), language });
+  history.replaceState(null, '', `?${search}`);
+}
+
+function showNone() {
+  $('name').textContent = word(language, 'none');
+  $('notice').hidden = false;
+  $('notice').textContent = word(language, 'none_what');
+  document.querySelector('.bench').hidden = true;
+  document.querySelector('.calls').hidden = true;
+}
+
+// Language.
+
+function setLanguage(wanted) {
+  language = wanted;
+  translate(language);
+  for (const button of document.querySelectorAll('[data-language]')) {
+    button.setAttribute('aria-pressed', String(button.dataset.language === language));
+  }
+}
+
+for (const button of document.querySelectorAll('[data-language]')) {
+  button.addEventListener('click', () => {
+    setLanguage(button.dataset.language);
+    render();
+  });
+}
+
+// Samples.
+
+function renderSamples() {
+  const { codes, receipts } = chosen().environments.find(({ name }) => name === environment());
+  $('samples').hidden = codes.length + receipts.length === 0;
+  fillSamples($('code-samples'), codes, (code) => entry.fill('code', code));
+  fillSamples($('receipt-samples'), receipts, useReceipt);
+}
+
+function fillSamples(place, samples, use) {
+  place.hidden = samples.length === 0;
+  place.querySelector('ul').replaceChildren(...samples.map(({ value, what }) => {
+    const button = document.createElement('button');
+    button.type = 'button';
+    const name = document.createElement('code');
+    name.textContent = value.replace(/[.-]?\{n\}/, '');
+    const says = document.createElement('span');
+    says.textContent = what[language];
+    button.append(name, ' ', says);
+    button.addEventListener('click', () => use(value.replace('{n}', newNumber())));
+    const item = document.createElement('li');
+    item.append(button);
+    return item;
+  }));
+}
+
+/** Makes a sample that was not sent before. */
+function newNumber() {
+  return String(crypto.getRandomValues(new Uint32Array(1))[0] % 1_000_000).padStart(6, '0');
+}
+
+/** Types a receipt in, or makes a photo of it where photos are what the form asks for. */
+async function useReceipt(code) {
+  if (entry.kind === 'typed') {
+    entry.fill('receipt-code', code);
+    entry.fill('receipt-time', guide.receipt_time);
+    return;
+  }
+  if (environment() === 'test') entry.fill('qr', code);
+  const drawing = await fetch(`/try/receipt.svg?${new URLSearchParams({ code })}`);
+  await entry.choosePhoto(await drawing.blob());
+}
+
+// Calls.
+
+/** Adds a call to the list: what was asked, what came of it. */
+function tell({ method, path, key, status, replayed, reply }) {
+  const item = document.createElement('li');
+  const line = document.createElement('code');
+  line.textContent = `${method} ${path}`;
+  const outcome = document.createElement('strong');
+  outcome.textContent = status ?? '—';
+  outcome.dataset.ok = String(status < 300);
+  item.append(outcome, ' ', line);
+  const notes = [
+    reply?.error?.code ?? reply?.message_key ?? reply?.state,
+    reply?.poll_after_seconds && `poll_after_seconds: ${reply.poll_after_seconds}`,
+    key && `Idempotency-Key: ${key.slice(0, 8)}…`,
+    replayed && 'Idempotent-Replayed: true',
+  ].filter(Boolean);
+  if (notes.length) {
+    const note = document.createElement('small');
+    note.textContent = notes.join(' · ');
+    item.append(document.createElement('br'), note);
+  }
+  $('calls').prepend(item);
+  while ($('calls').children.length > MOST_CALLS) $('calls').lastChild.remove();
+}
+
+start();

@@ -1,0 +1,78 @@
+// A photo on its way: made smaller in the browser, then put to storage.
+
+import { NoConnection, wait } from './api.js';
+
+/** The longest side of what is sent, in pixels: enough to read a QR code, a tenth of what a camera makes. */
+const LONGEST_SIDE = 2000;
+/** How hard JPEG tries to keep the picture; less only where the photo would be too large otherwise. */
+const QUALITIES = [0.85, 0.7, 0.5];
+const TRIES = 3;
+
+/** The file is no picture, or one that this browser cannot open. */
+export class NotAPhoto extends Error {}
+export class TooLarge extends Error {}
+
+/** Makes a JPEG of a file of pixels, or of a drawing. */
+export async function downsize(file, maxBytes) {
+  const url = URL.createObjectURL(file);
+  try {
+    const image = new Image();
+    image.src = url;
+    // The browser turns the picture as the camera says.
+    await image.decode().catch(() => {
+      throw new NotAPhoto();
+    });
+    const scale = Math.min(1, LONGEST_SIDE / Math.max(image.naturalWidth, image.naturalHeight));
+    const canvas = document.createElement('canvas');
+    canvas.width = Math.max(1, Math.round(image.naturalWidth * scale));
+    canvas.height = Math.max(1, Math.round(image.naturalHeight * scale));
+    const context = canvas.getContext('2d');
+    // JPEG knows no transparency: what is nothing becomes paper, not black.
+    context.fillStyle = '#fff';
+    context.fillRect(0, 0, canvas.width, canvas.height);
+    context.imageSmoothingQuality = 'high';
+    context.drawImage(image, 0, 0, canvas.width, canvas.height);
+    for (const quality of QUALITIES) {
+      const blob = await new Promise((resolve) => canvas.toBlob(resolve, 'image/jpeg', quality));
+      if (!blob) throw new NotAPhoto();
+      if (blob.size <= maxBytes) return { blob, width: canvas.width, height: canvas.height };
+    }
+    throw new TooLarge();
+  } finally {
+    URL.revokeObjectURL(url);
+  }
+}
+
+/**
+ * Puts a photo where its receipt says, trying again when the connection is lost. `refresh` gives the receipt with
+ * a fresh target, or with none when the photo is there already.
+ */
+export async function upload(receipt, blob, { refresh, progress, tell }) {
+  let target = receipt.upload;
+  for (let tried = 1; target; tried += 1) {
+    const status = await put(target, blob, progress);
+    tell({ method: target.method, path: new URL(target.url).pathname, status });
+    // 412: there is a photo already, which can only be the one of an earlier try.
+    if (status === 200 || status === 412) return;
+    if (tried === TRIES) throw new NoConnection();
+    await wait(500 * tried);
+    // 403 is a target that is too old; and whether a lost reply was a success, only the service can say.
+    target = (await refresh()).upload;
+  }
+}
+
+/** The status of storage's reply; undefined when there was none. `fetch` would not tell how far it is. */
+function put(target, blob, progress) {
+  return new Promise((resolve) => {
+    const request = new XMLHttpRequest();
+    request.open(target.method, target.url);
+    for (const [name, value] of Object.entries(target.headers)) {
+      // Browsers set this one by themselves, from the blob's size, and let nobody else do it.
+      if (name.toLowerCase() !== 'content-length') request.setRequestHeader(name, value);
+    }
+    request.upload.onprogress = (event) => progress(event.loaded / event.total);
+    request.onload = () => resolve(request.status);
+    request.onerror = () => resolve(undefined);
+    request.send(blob);
+  });
+}

@@ -1,0 +1,179 @@
+// The page's own words. What the service says of an entry comes from the service, in the language asked for.
+
+const en = {
+  title: 'Try a campaign',
+  skip: 'Skip to the form',
+  product: 'Campaign Entry Service',
+  language: 'Language',
+  loading: 'Loading…',
+  none: 'There is no campaign to try',
+  none_what: 'This stack was started with --no-demo. Start it without, and the demo campaigns are here.',
+
+  bench: 'What to try',
+  campaign: 'Campaign',
+  key: 'Key',
+  test_key: 'Test',
+  live_key: 'Live',
+  code_samples: 'Codes to click',
+  receipt_samples: 'Receipts to click',
+  calls: 'What the page asks',
+  calls_what: 'The page’s own server adds the key. The photo goes straight to storage.',
+
+  code: 'Code on the pack',
+  code_hint: 'Capitals, spaces and dashes do not matter.',
+  receipt: 'Receipt',
+  receipt_optional: 'Receipt, if you have one',
+  photo_kind: 'Photo',
+  typed_kind: 'Type it in',
+  photo: 'Take or choose a photo',
+  photo_hint: 'The whole receipt, sharp, with its QR code.',
+  photo_of: 'Photo to be sent: {width} × {height} pixels, {size}',
+  qr: 'Test receipt',
+  qr_hint: 'Tests only: what the QR code is to say. It decides the outcome, not the photo.',
+  receipt_code: 'Verification code',
+  receipt_time: 'Time on the receipt',
+  phone: 'Mobile number',
+  consent: 'I agree that my number is used for this campaign.',
+  consent_receipt: 'I agree that my number and my receipt are used for this campaign.',
+  send: 'Send',
+  sending: 'Sending…',
+  retry: 'Try again',
+  uploading: 'Sending the photo',
+  again: 'Send another entry',
+  limit_daily: '{n} a day for each number.',
+  limit_total: '{n} in all for each number.',
+  offer: 'Products and shops that take part',
+
+  entered: 'Entered',
+  checking: 'Being checked',
+  receipt_in_review: 'A person is looking',
+  not_accepted: 'Not accepted',
+  needs_attention: 'Please look at this',
+  other_status: 'Your entry',
+  earlier: 'You sent this before. This is what came of it.',
+  reference: 'Reference',
+  earned: 'Entries',
+  prize: 'Prize',
+  bought: 'Receipt',
+
+  entries_title: 'My entries',
+  show: 'Show',
+  no_entries: 'There is no entry of this number yet.',
+  total: 'Entries in all: {n}',
+
+  phone_wrong: 'Enter a mobile number of Tanzania, such as 0712 345 678.',
+  code_missing: 'Enter the code on the pack.',
+  consent_missing: 'Please agree, or we cannot take your entry.',
+  photo_missing: 'Choose a photo of the receipt.',
+  photo_unreadable: 'This file is not a photo that can be opened. Choose another one.',
+  photo_too_large: 'This photo is too large. Choose another one.',
+  receipt_code_wrong: 'Enter the code below the QR code: 6 to 40 characters.',
+  receipt_time_wrong: 'Enter the time as on the receipt, such as 10:15:30.',
+  wrong_key: 'Test codes and test receipts work with the test key only.',
+  too_many: 'Too many tries. Wait {n} seconds and try again.',
+  offline: 'There was no connection. Nothing is lost: try again.',
+  failed: 'Something went wrong here. Nothing is lost: try again.',
+  refused: 'This did not work ({code}). If it happens again, tell us the number {request}.',
+};
+
+const sw = {
+  title: 'Jaribu kampeni',
+  skip: 'Nenda kwenye fomu',
+  product: 'Huduma ya Kampeni',
+  language: 'Lugha',
+  loading: 'Inapakia…',
+  none: 'Hakuna kampeni ya kujaribu',
+  none_what: 'Seva hii imeanzishwa kwa --no-demo. Ianzishe bila hiyo, na kampeni za majaribio zitakuwa hapa.',
+
+  bench: 'Cha kujaribu',
+  campaign: 'Kampeni',
+  key: 'Ufunguo',
+  test_key: 'Majaribio',
+  live_key: 'Halisi',
+  code_samples: 'Namba za kubofya',
+  receipt_samples: 'Risiti za kubofya',
+  calls: 'Ukurasa unachouliza',
+  calls_what: 'Seva ya ukurasa ndiyo inayoongeza ufunguo. Picha huenda moja kwa moja kwenye hifadhi.',
+
+  code: 'Namba ya kwenye pakiti',
+  code_hint: 'Herufi kubwa, nafasi na vistari havina maana.',
+  receipt: 'Risiti',
+  receipt_optional: 'Risiti, kama unayo',
+  photo_kind: 'Picha',
+  typed_kind: 'Andika',
+  photo: 'Piga au chagua picha',
+  photo_hint: 'Risiti yote, inayosomeka vizuri, pamoja na msimbo wake wa QR.',
+  photo_of: 'Picha itakayotumwa: pikseli {width} × {height}, {size}',
+  qr: 'Risiti ya majaribio',
+  qr_hint: 'Kwa majaribio tu: maneno ya msimbo wa QR. Hayo ndiyo yanayoamua matokeo, si picha.',
+  receipt_code: 'Namba ya uhakiki',
+  receipt_time: 'Saa iliyo kwenye risiti',
+  phone: 'Namba ya simu',
+  consent: 'Nakubali namba yangu ya simu itumike kwa ajili ya kampeni hii.',
+  consent_receipt: 'Nakubali namba yangu ya simu na risiti yangu zitumike kwa ajili ya kampeni hii.',
+  send: 'Tuma',
+  sending: 'Inatuma…',
+  retry: 'Jaribu tena',
+  uploading: 'Picha inatumwa',
+  again: 'Tuma nyingine',
+  limit_daily: 'Mara {n} kwa siku kwa kila namba ya simu.',
+  limit_total: 'Mara {n} kwa jumla kwa kila namba ya simu.',
+  offer: 'Bidhaa na maduka yanayoshiriki',
+
+  entered: 'Umeingia',
+  checking: 'Inahakikiwa',
+  receipt_in_review: 'Risiti inakaguliwa na mtu',
+  not_accepted: 'Haikukubaliwa',
+  needs_attention: 'Tafadhali angalia hapa',
+  other_status: 'Ushiriki wako',
+  earlier: 'Ulishatuma hii. Haya ndiyo matokeo yake.',
+  reference: 'Kumbukumbu',
+  earned: 'Nafasi za kushinda',
+  prize: 'Zawadi',
+  bought: 'Risiti',
+
+  entries_title: 'Ushiriki wangu',
+  show: 'Onyesha',
+  no_entries: 'Namba hii ya simu bado haijashiriki.',
+  total: 'Nafasi kwa jumla: {n}',
+
+  phone_wrong: 'Weka namba ya simu ya mkononi ya Tanzania, kama 0712 345 678.',
+  code_missing: 'Weka namba iliyo kwenye pakiti.',
+  consent_missing: 'Tafadhali kubali, la sivyo hatuwezi kupokea ushiriki wako.',
+  photo_missing: 'Chagua picha ya risiti.',
+  photo_unreadable: 'Faili hili si picha inayoweza kufunguliwa. Chagua nyingine.',
+  photo_too_large: 'Picha hii ni kubwa mno. Chagua nyingine.',
+  receipt_code_wrong: 'Weka namba iliyo chini ya msimbo wa QR: herufi 6 hadi 40.',
+  receipt_time_wrong: 'Weka saa kama ilivyo kwenye risiti, kama 10:15:30.',
+  wrong_key: 'Namba na risiti za majaribio hufanya kazi kwa ufunguo wa majaribio tu.',
+  too_many: 'Umejaribu mara nyingi mno. Subiri sekunde {n} kisha ujaribu tena.',
+  offline: 'Hakukuwa na mtandao. Hakuna kilichopotea: jaribu tena.',
+  failed: 'Kuna tatizo upande wetu. Hakuna kilichopotea: jaribu tena.',
+  refused: 'Haikuwezekana ({code}). Ikitokea tena, tuambie namba hii: {request}.',
+};
+
+/** The page's languages, by tag. */
+export const LANGUAGES = { en, sw };
+
+/** The language that the browser prefers, of those that there are. */
+export function preferredLanguage() {
+  const preferred = navigator.languages.map((tag) => tag.split('-')[0]);
+  return preferred.find((language) => language in LANGUAGES) ?? 'en';
+}
+
+/** A text in a language, with `{name}` filled in. */
+export function word(language, name, values = {}) {
+  return LANGUAGES[language][name].replace(/\{(\w+)\}/g, (_, key) => values[key]);
+}
+
+/** Writes every text that the document names into it. */
+export function translate(language) {
+  document.documentElement.lang = language;
+  document.title = word(language, 'title');
+  for (const element of document.querySelectorAll('[data-word]')) {
+    element.textContent = word(language, element.dataset.word);
+  }
+  for (const element of document.querySelectorAll('[data-word-label]')) {
+    element.setAttribute('aria-label', word(language, element.dataset.wordLabel));
+  }
+}
