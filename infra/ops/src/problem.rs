@@ -28,6 +28,12 @@ impl fmt::Display for Problem {
     }
 }
 
+/// A text of the file in one line that a terminal shows as it is.
+fn printable(text: &str) -> String {
+    let shown = |c: char| if c.is_control() { c.escape_default().to_string() } else { c.to_string() };
+    text.chars().map(shown).collect()
+}
+
 /// Collects the problems of one file, so that an operator learns of all of them at once.
 #[derive(Debug)]
 pub(crate) struct Problems {
@@ -52,7 +58,8 @@ impl Problems {
     }
 
     fn push(&self, line: usize, field: Option<String>, message: String) {
-        let file = self.file.clone();
+        let (file, field, message) =
+            (self.file.clone(), field.as_deref().map(printable), printable(&message));
         self.found.borrow_mut().push(Problem { file, line, field, message });
     }
 

@@ -51,6 +51,9 @@ pub enum EndpointError {
     /// It holds a user's name or password.
     #[error("must not hold a user or password; put a secret into `secret`")]
     User,
+    /// It holds a part that is never sent.
+    #[error("must not hold a `#`; what follows it is never sent")]
+    Fragment,
 }
 
 impl Endpoint {
@@ -60,6 +63,14 @@ impl Endpoint {
     /// # Errors
     /// When it is no absolute URL of `https` or `http`.
     pub fn parse(url: &str) -> Result<Self, EndpointError> {
+        // The parser takes other characters in path and query, which would be sent as they are.
+        if !url.is_ascii() {
+            return Err(EndpointError::NotAUrl);
+        }
+        // What follows it is dropped by the parser without a word.
+        if url.contains('#') {
+            return Err(EndpointError::Fragment);
+        }
         let uri: Uri = url.parse().map_err(|_| EndpointError::NotAUrl)?;
         let (Some(scheme), Some(authority)) = (uri.scheme(), uri.authority()) else {
             return Err(EndpointError::NotAUrl);
@@ -162,11 +173,15 @@ mod tests {
             ("/redeem", EndpointError::NotAUrl),
             ("https://", EndpointError::NotAUrl),
             ("https://a b", EndpointError::NotAUrl),
+            ("https://a/\u{e9}", EndpointError::NotAUrl),
+            ("https://a/?b=\u{a0}", EndpointError::NotAUrl),
             ("https://a:99999/", EndpointError::NotAUrl),
             ("https://a:0/", EndpointError::NotAUrl),
             ("https://a:/", EndpointError::NotAUrl),
             ("ftp://a/", EndpointError::Scheme),
             ("https://me:secret@a/", EndpointError::User),
+            ("https://a/#/redeem", EndpointError::Fragment),
+            ("https://a#", EndpointError::Fragment),
         ] {
             assert_eq!(Endpoint::parse(url), Err(expected), "{url}");
         }

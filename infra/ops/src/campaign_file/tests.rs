@@ -196,6 +196,12 @@ fn bytes_that_are_not_text_are_named_by_their_line() {
 }
 
 #[test]
+fn a_problem_is_one_line_whatever_the_file_holds() {
+    let found = problem_of("\"a\\n\\e[31m\": 1\n");
+    assert!(found.starts_with("f.yaml:6: a\\n\\u{1b}[31m is not a field"), "{found}");
+}
+
+#[test]
 fn text_that_looks_like_something_else_needs_quotes() {
     for (value, is_text) in [
         ("Chai", true),

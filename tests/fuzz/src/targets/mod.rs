@@ -1,0 +1,74 @@
+//! The targets, by who the data come from.
+
+mod background;
+mod consumer;
+mod operator;
+mod partner;
+mod photo;
+mod receipt;
+mod request;
+mod service;
+mod tax_authority;
+
+use std::borrow::Cow;
+
+/// A parser, and what has to hold whatever it is given.
+#[derive(Clone, Copy, Debug)]
+pub struct Target {
+    /// Its name, and that of its folder of samples.
+    pub name: &'static str,
+    /// Takes any bytes; panics when something does not hold.
+    pub run: fn(&[u8]),
+    /// Samples that are elsewhere in the repository: a folder, seen from this crate's, and how their names begin.
+    pub shared: &'static [(&'static str, &'static str)],
+}
+
+/// All of them.
+pub const TARGETS: &[Target] = &[
+    own("amount", receipt::amount),
+    Target { name: "campaign_file", run: operator::campaign_file, shared: &[("../../infra/local/demo", "")] },
+    own("code", consumer::code),
+    Target { name: "http_event", run: request::event, shared: &[("../../events", "")] },
+    own("http_request", request::whole),
+    own("json_body", request::json_body),
+    own("name", consumer::name),
+    own("partner_reply", partner::reply),
+    own("partner_rules", partner::rules),
+    own("partner_url", partner::url),
+    own("phone", consumer::phone),
+    own("photo", photo::photo),
+    Target {
+        name: "queue_event",
+        run: background::queue_event,
+        shared: &[("../../events", "settle-submission")],
+    },
+    own("receipt_text", receipt::text),
+    Target {
+        name: "storage_event",
+        run: background::storage_event,
+        shared: &[("../../events", "mark-receipt-uploaded")],
+    },
+    own("tax_page", tax_authority::page),
+];
+
+const fn own(name: &'static str, run: fn(&[u8])) -> Target {
+    Target { name, run, shared: &[] }
+}
+
+/// The target of a name.
+pub fn named(name: &str) -> Option<&'static Target> {
+    TARGETS.iter().find(|target| target.name == name)
+}
+
+/// Bytes as text; what is no UTF-8 is replaced, as nothing but text reaches most parsers.
+fn text(input: &[u8]) -> Cow<'_, str> {
+    String::from_utf8_lossy(input)
+}
+
+/// The part before the first line's end, and the rest.
+fn first_line(input: &[u8]) -> (Cow<'_, str>, &[u8]) {
+    match input.iter().position(|byte| *byte == b'\n') {
+        Some(end) => (text(&input[..end]), &input[end + 1..]),
+        None => (text(input), &[]),
+    }
+}

@@ -1,0 +1,195 @@
+//! Requests: whole ones through their functions, and bodies alone.
+
+use std::collections::BTreeMap;
+
+use base64::Engine;
+use base64::engine::general_purpose::STANDARD;
+use common::error::{Error, ErrorCode};
+use common::http::body::JsonBody;
+use common::http::event::{HttpContext, HttpEvent, RequestContext};
+use common::http::fields::Fields;
+use common::http::reply::{X_REQUEST_ID, status};
+use common::http::request::Request;
+use http::{HeaderName, StatusCode};
+use serde_json::Value;
+use service_tests::contract;
+use service_tests::http::Reply;
+
+use super::first_line;
+use super::service::Service;
+
+/// A request as it is written on the wire: a line with method and target, headers, an empty line, the body.
+pub(super) fn whole(input: &[u8]) {
+    let mut headers: BTreeMap<String, String> = BTreeMap::new();
+    let (line, mut rest) = first_line(input);
+    let body = loop {
+        if rest.is_empty() {
+            break &[][..];
+        }
+        let (header, after) = first_line(rest);
+        rest = after;
+        let Some((name, value)) = header.split_once(':') else { break rest };
+        let value = value.trim();
+        // The gateway joins headers that come more than once.
+        let joined =
+            headers.entry(name.to_ascii_lowercase()).and_modify(|first| *first = format!("{first},{value}"));
+        joined.or_insert_with(|| value.to_owned());
+    };
+    let (method, target) = line.split_once(' ').unwrap_or((&line, "/"));
+    let (path, query) = target.split_once('?').unwrap_or((target, ""));
+    let parts: Vec<_> = path.split('/').collect();
+    let id = match parts.as_slice() {
+        ["", "api", "v1", "submissions" | "receipts", id, ..] => Some((*id).to_owned()),
+        _ => None,
+    };
+    let (body, is_base64_encoded) = match std::str::from_utf8(body) {
+        Ok(body) => (body.to_owned(), false),
+        Err(_) => (STANDARD.encode(body), true),
+    };
+    answered(HttpEvent {
+        version: "2.0".to_owned(),
+        route_key: String::new(),
+        raw_path: path.to_owned(),
+        raw_query_string: query.to_owned(),
+        headers,
+        path_parameters: id.map(|id| [("id".to_owned(), id)].into()),
+        request_context: RequestContext {
+            http: HttpContext {
+                method: method.to_owned(),
+                path: path.to_owned(),
+                source_ip: "198.51.100.7".to_owned(),
+            },
+        },
+        body: Some(body),
+        is_base64_encoded,
+    });
+}
+
+/// An event of the gateway, as JSON.
+pub(super) fn event(input: &[u8]) {
+    if let Ok(event) = serde_json::from_slice(input) {
+        answered(event);
+    }
+}
+
+/// Whatever is asked, the answer is as the API describes it, and without the caller's secrets.
+fn answered(event: HttpEvent) {
+    let asked = Request::from_event(event.clone());
+    let reply = Service::shared().answer(event);
+    assert!(!reply.is_base64_encoded);
+    let named = |(name, value): (&String, &String)| {
+        let name: HeaderName = name.parse().expect("a header's name");
+        (name, value.parse().expect("a header's value"))
+    };
+    let reply = Reply {
+        status: reply.status_code.try_into().expect("a status"),
+        headers: reply.headers.iter().map(named).collect(),
+        text: reply.body,
+    };
+    contract::check(&asked.method, &asked.path, &reply);
+    if reply.status != StatusCode::OK {
+        check_error(&asked, &reply, &reply.field("error"));
+    }
+}
+
+fn check_error(asked: &Request, reply: &Reply, error: &Value) {
+    let part = |name: &str| error.get(name).and_then(Value::as_str).unwrap_or_default();
+    let code =
+        ErrorCode::ALL.iter().copied().find(|code| code.as_str() == part("code")).expect("a known code");
+    assert_ne!(code, ErrorCode::InternalError, "{error}");
+    assert_eq!(reply.status, status(code), "{error}");
+    assert!(part("docs_url").ends_with(&format!("#{}", code.as_str())), "{error}");
+    assert_eq!(Some(part("request_id")), reply.header(X_REQUEST_ID));
+    let has = |name| reply.header(name).is_some();
+    assert_eq!(has("retry-after"), matches!(reply.status.as_u16(), 409 | 429), "{error}");
+    assert_eq!(has("allow"), reply.status == StatusCode::METHOD_NOT_ALLOWED, "{error}");
+    assert_eq!(has("www-authenticate"), reply.status == StatusCode::UNAUTHORIZED, "{error}");
+    if code == ErrorCode::ValidationFailed && JsonBody::of(asked).is_ok() {
+        assert!(!part("field").is_empty(), "{error} names no field");
+    }
+    let said = format!("{} {} {} {}", part("message"), part("fix"), part("field"), error["errors"]);
+    for secret in secrets(asked) {
+        assert!(!said.contains(&secret), "{error} tells a secret");
+    }
+}
+
+/// What a caller would not want to read in an error: its key, and what is personal in the body.
+fn secrets(asked: &Request) -> Vec<String> {
+    let document: Value =
+        serde_json::from_slice(asked.body.as_deref().unwrap_or_default()).unwrap_or_default();
+    let personal = ["phone", "code", "qr_payload"].iter().filter_map(|name| document.get(name)?.as_str());
+    let key = asked.header("authorization").and_then(|header| header.split(' ').next_back());
+    let key = key.into_iter().chain(asked.header("idempotency-key"));
+    // Short texts, and words, can be there for other reasons.
+    let is_telling = |text: &&str| text.len() >= 8 && text.contains(|c: char| c.is_ascii_digit());
+    personal.chain(key).filter(is_telling).map(str::to_owned).collect()
+}
+
+/// A body is the same however it is written down, and what is wrong with it is named.
+pub(super) fn json_body(input: &[u8]) {
+    let Ok(body) = read(input) else {
+        assert!(
+            serde_json::from_slice::<serde_json::Map<String, Value>>(input).is_err(),
+            "an object was refused"
+        );
+        return;
+    };
+    let document: Value = serde_json::from_slice(input).expect("JSON");
+    let written = serde_json::to_string_pretty(&document).expect("JSON");
+    if serde_json::from_str::<Value>(&written).is_ok_and(|again| again == document)
+        && let Ok(again) = read(written.as_bytes())
+    {
+        assert_eq!(again.digest(), body.digest());
+    }
+    let document = document.as_object().expect("an object");
+    for (name, value) in document {
+        let told = value.as_str();
+        refusal(&body, name, told, |fields| fields.text(name, 1..=16).map(drop));
+        refusal(&body, name, told, |fields| fields.text(name, 0..=80).map(drop));
+        refusal(&body, name, told, |fields| fields.integer(name, 1..=99).map(drop));
+        refusal(&body, name, told, |fields| fields.positive(name).map(drop));
+        refusal(&body, name, told, |fields| fields.object(name).map(drop));
+        refusal(&body, name, told, |fields| fields.phone(name).map(drop));
+        refusal(&body, name, told, |fields| {
+            fields.required(name, |fields, name| fields.phone(name)).map(drop)
+        });
+        refusal(&body, name, told, |fields| {
+            fields
+                .each(name, 40, |item| item.required("qty", |item, qty| item.integer(qty, 1..=99)))
+                .map(drop)
+        });
+    }
+}
+
+/// The body of a request that is all right but for it.
+fn read(body: &[u8]) -> Result<JsonBody, Error> {
+    JsonBody::of(&Request::from_event(HttpEvent {
+        headers: [("content-type".to_owned(), "application/json".to_owned())].into(),
+        body: Some(STANDARD.encode(body)),
+        is_base64_encoded: true,
+        ..HttpEvent::default()
+    }))
+}
+
+/// Reads one field. What is refused names it, or a part of it, and does not repeat its value.
+fn refusal(body: &JsonBody, name: &str, told: Option<&str>, read: impl Fn(&Fields<'_>) -> Option<()>) {
+    // A field that is absent or null is no problem.
+    let found = body.read(|fields| {
+        let _ = read(fields);
+        Some(())
+    });
+    let refusal = match found {
+        Ok(()) => return,
+        Err(Error::Internal(cause)) => panic!("{name} is our own fault: {cause}"),
+        Err(Error::Refused(refusal)) => refusal,
+    };
+    assert!(refusal.field.is_some_and(|field| field.starts_with(name)), "{name}");
+    for problem in &refusal.problems {
+        assert!(problem.field.starts_with(name), "{} is not {name}", problem.field);
+        let message = problem.message.replace(name, "");
+        let secret = told.filter(|told| told.len() >= 12 && !name.contains(told));
+        assert!(secret.is_none_or(|secret| !message.contains(secret)), "{message}");
+    }
+    let has_message = refusal.code != ErrorCode::ValidationFailed || !refusal.problems.is_empty();
+    assert!(has_message, "{name} is refused without a problem");
+}

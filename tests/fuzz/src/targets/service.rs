@@ -1,0 +1,131 @@
+//! A stack of its own for the targets that go through whole functions.
+
+use std::sync::LazyLock;
+use std::time::Duration;
+
+use check_code::CheckCode;
+use common::background::{Background, EventFunction};
+use common::clock::Clock;
+use common::config::Env;
+use common::connection::Aws;
+use common::domain::scope::{CampaignSlug, Environment, Scope};
+use common::gate::DEFAULT_PER_MINUTE;
+use common::http::event::{HttpEvent, HttpReply};
+use common::http::function::{Frame, Function, HttpFunction, Operation, Setup};
+use common::http::routes::Route;
+use common::store::api_keys::{ApiKeyRecord, KeyHash};
+use common::telemetry::Telemetry;
+use create_receipt::CreateReceipt;
+use create_submission::CreateSubmission;
+use fallback::Fallback;
+use get_campaign::GetCampaign;
+use get_receipt::GetReceipt;
+use get_submission::GetSubmission;
+use local::demo::samples;
+use local::stack::as_function;
+use lookup_submissions::LookupSubmissions;
+use mark_receipt_uploaded::{MarkReceiptUploaded, StorageEvent};
+use ops::tables::Tables;
+use refresh_upload_url::RefreshUploadUrl;
+use service_tests::service::{self, NOON};
+use settle_submission::{BatchReply, QueueEvent, SettleSubmission};
+use tokio::runtime::Runtime;
+
+/// The campaign of the sample events.
+const CAMPAIGN: &str = "sample-events";
+/// A live key of it, beside the test key that the sample events have.
+const LIVE_KEY: &str = "svc_live_KeyOfTheFuzzing";
+/// Every limit has forgotten what was longer ago.
+const LIMITS_FORGET: Duration = Duration::from_secs(11 * 60);
+
+/// All functions, on a stack with the campaign of the sample events.
+pub(super) struct Service {
+    runtime: Runtime,
+    clock: Clock,
+    routes: Vec<(Route, Box<dyn HttpFunction>)>,
+    fallback: Fallback,
+    marker: MarkReceiptUploaded,
+    settler: SettleSubmission,
+}
+
+impl Service {
+    /// The one of this process.
+    pub(super) fn shared() -> &'static Self {
+        static SHARED: LazyLock<Service> = LazyLock::new(Service::start);
+        &SHARED
+    }
+
+    fn start() -> Self {
+        let clock = Clock::manual(NOON);
+        let stack = service::Service::with_clock(clock.clone());
+        let runtime = tokio::runtime::Builder::new_multi_thread().worker_threads(1).enable_all().build();
+        let runtime = runtime.expect("a runtime");
+        runtime.block_on(load(&stack.env, &clock));
+        let _context = runtime.enter();
+        let frame = Frame::from_env(&stack.env, clock.clone(), Telemetry::Off).expect("a whole environment");
+        let routes = vec![
+            function::<GetCampaign>(&stack.env, &frame),
+            function::<CheckCode>(&stack.env, &frame),
+            function::<CreateSubmission>(&stack.env, &frame),
+            function::<LookupSubmissions>(&stack.env, &frame),
+            function::<GetSubmission>(&stack.env, &frame),
+            function::<CreateReceipt>(&stack.env, &frame),
+            function::<RefreshUploadUrl>(&stack.env, &frame),
+            function::<GetReceipt>(&stack.env, &frame),
+        ];
+        let marker = background(&stack.env, &clock, "mark-receipt-uploaded");
+        let settler = background(&stack.env, &clock, "settle-submission");
+        drop(_context);
+        Self { runtime, clock, routes, fallback: Fallback::new(frame), marker, settler }
+    }
+
+    /// Has the function of the event's path answer it.
+    pub(super) fn answer(&self, event: HttpEvent) -> HttpReply {
+        self.clock.advance(LIMITS_FORGET);
+        let found = self.routes.iter().find(|(route, _)| {
+            route.method == event.request_context.http.method && route.matches(&event.raw_path).is_some()
+        });
+        match found {
+            Some((_, function)) => self.runtime.block_on(function.answer(event)),
+            None => self.runtime.block_on(self.fallback.answer(event)),
+        }
+    }
+
+    /// Has a batch of messages settled.
+    pub(super) fn settle(&self, event: QueueEvent) -> BatchReply {
+        self.runtime.block_on(self.settler.handle(event)).expect("a batch is always answered")
+    }
+
+    /// Has an event of storage taken.
+    pub(super) fn mark(&self, event: StorageEvent) {
+        self.runtime.block_on(self.marker.handle(event)).expect("storage and table answer");
+    }
+}
+
+fn function<O: Operation>(env: &Env, frame: &Frame) -> (Route, Box<dyn HttpFunction>) {
+    let setup = Setup::new(as_function(env, O::ROUTE.function), frame.clone()).expect("a whole environment");
+    (O::ROUTE, Box::new(Function::<O>::new(setup).expect("a whole environment")))
+}
+
+fn background<F: EventFunction>(env: &Env, clock: &Clock, name: &str) -> F {
+    let background = Background::new(as_function(env, name), clock.clone(), Telemetry::Off);
+    F::connect(&background.expect("a whole environment")).expect("a whole environment")
+}
+
+/// Loads the samples, and the live key.
+async fn load(env: &Env, clock: &Clock) {
+    samples::load(env, clock).await.expect("the samples");
+    let client = Aws::of_function(env).expect("a whole environment").dynamodb();
+    let tables = Tables::from_env(env, &client).expect("a whole environment");
+    let campaign: CampaignSlug = CAMPAIGN.parse().expect("a slug");
+    let hash = KeyHash::of(LIVE_KEY);
+    let record = ApiKeyRecord {
+        key_id: hash.key_id().to_owned(),
+        scope: Scope { campaign, environment: Environment::Live },
+        label: None,
+        per_minute: DEFAULT_PER_MINUTE,
+        created_at: clock.now(),
+        revoked_at: None,
+    };
+    tables.api_keys.put(hash, record).await.expect("the table");
+}
