@@ -248,6 +248,22 @@ visit('a corrected phone does not send the photo again', { campaign: RECEIPTS },
   assert.notEqual(keyOf(submitted[0]), keyOf(submitted[1]), 'another body is another attempt');
 });
 
+visit('a reply that comes after another campaign was chosen does not disturb it', { campaign: CODES }, async (visit, page) => {
+  let release;
+  const held = new Promise((settle) => (release = settle));
+  await page.route(`**/${CODES}/test/submissions`, (route) => held.then(() => route.continue()));
+  await visit.send({ sample: 'TEST-0-VALID', phone: '0712000013' });
+  await page.selectOption('#campaign', 'soda-rush-2026');
+  await page.locator('#name', { hasText: 'Soda Rush' }).waitFor();
+  const reply = page.waitForResponse(`**/${CODES}/test/submissions`);
+  release();
+  await (await reply).finished();
+  await visit.send({ sample: 'TEST-0-INVALID', phone: '0712000013' });
+  await visit.status('not_accepted');
+  assert.equal(await page.textContent('#brand'), 'Soda Safi');
+  assert.equal(visit.calls('POST', '/submissions').length, 2);
+});
+
 visit('it can be used by keyboard alone', { campaign: CODES, viewport: DESKTOP }, async (visit, page) => {
   await page.keyboard.press('Tab');
   assert.equal(await page.evaluate(() => document.activeElement.className), 'skip');

@@ -89,7 +89,9 @@ fn the_printed_keys_and_codes_enter_a_consumer_and_nothing_personal_is_logged() 
     let (status, printed, log) = running.interrupt();
     assert!(status.success());
     assert_eq!(printed, "Stopping.\n");
-    assert_eq!(log.lines().count(), 3, "one line for each request: {log}");
+    // The photo of a sample event is marked as uploaded meanwhile, which is no request.
+    let requests = log.lines().filter(|line| !line.starts_with("--- "));
+    assert_eq!(requests.count(), 3, "one line for each request: {log}");
     let bare = code.replace('-', "");
     for secret in ["712345678", "AAAA", &code, &bare, &key, "attempt-0000000001"] {
         assert!(!log.contains(secret), "{secret} is in the log: {log}");

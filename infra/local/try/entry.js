@@ -36,16 +36,19 @@ class Problem extends Error {
 
 export class Entry {
   #campaign;
-  #language;
+  #language = document.documentElement.lang;
   #photo = null;
   #submission = null;
   /** One try of the consumer. It keeps its keys until something in the form changes, so a retry is a retry. */
   #attempt = null;
+  // A reload forgets it. Then the service knows the entry by its code and phone, and a receipt counts once anyway.
   /** The receipt that was announced last. A corrected phone must not make a consumer pay for a second upload. */
   #announced = null;
   #problem = null;
   #timer = 0;
   #busy = false;
+  /** Aborted once another campaign has the form: replies that come later are nobody's. */
+  #signal;
 
   constructor(api, { isTest, tell }) {
     Object.assign(this, { api, isTest, tell });
@@ -54,7 +57,9 @@ export class Entry {
   /** Shows the campaign's form in a language. */
   async show(language) {
     this.#language = language;
-    this.#campaign = await this.api.campaign(language);
+    const campaign = await this.api.campaign(language);
+    if (this.#signal.aborted || language !== this.#language) return;
+    this.#campaign = campaign;
     this.#render();
     // The entry's message is the service's, so it is asked for in the new language too.
     if (this.#submission) this.#showResult(await this.api.submission(this.#submission.id, language));
@@ -63,6 +68,7 @@ export class Entry {
 
   /** Listens to the form. Another campaign has an entry of its own, and `signal` ends this one. */
   listen(signal) {
+    this.#signal = signal;
     const on = (id, event, act) => $(id).addEventListener(event, act, { signal });
     on('form', 'input', (event) => this.#changed(event.target));
     on('form', 'submit', (event) => {
@@ -102,7 +108,7 @@ export class Entry {
       else if (error instanceof TooLarge) this.#say(new Problem('photo', 'photo_too_large'));
       else throw error;
     }
-    this.#renderPhoto();
+    if (!this.#signal.aborted) this.#renderPhoto();
   }
 
   // Sending.
@@ -198,6 +204,7 @@ export class Entry {
   // What came of it.
 
   #showResult(submission, { focus = false } = {}) {
+    if (this.#signal.aborted) return;
     this.#submission = submission;
     this.#attempt = null;
     this.#announced = null;
@@ -262,7 +269,7 @@ export class Entry {
         return item;
       }));
       const sum = submissions.length ? this.#word('total', { n: total }) : this.#word('no_entries');
-      $('found').replaceChildren(element('p', sum), list);
+      if (!this.#signal.aborted) $('found').replaceChildren(element('p', sum), list);
     } catch (error) {
       const { name, values } = this.#problemOf(error);
       setError('lookup-phone', 'lookup-error', this.#word(name, values));
@@ -286,6 +293,7 @@ export class Entry {
   }
 
   #say(problem) {
+    if (this.#signal.aborted) return;
     this.#problem = problem;
     const text = this.#word(problem.name, problem.values);
     setError(problem.field, `${problem.field}-error`, text);
@@ -314,7 +322,11 @@ export class Entry {
     this.#attempt = null;
     this.#photo = null;
     this.#clearProblem();
+    this.#setBusy(false);
     for (const id of ['code', 'photo', 'receipt-code', 'receipt-time']) $(id).value = '';
+    // The next one may be somebody else's.
+    $('consent').checked = false;
+    $('found').replaceChildren();
     $('result').hidden = true;
     $('again').hidden = true;
     if (!this.#campaign) return;
@@ -324,6 +336,7 @@ export class Entry {
 
   #setBusy(busy) {
     this.#busy = busy;
+    if (this.#signal.aborted) return;
     $('send').setAttribute('aria-disabled', String(busy));
     $('uploaded').value = 0;
     if (busy) $('send').textContent = this.#word('sending');
