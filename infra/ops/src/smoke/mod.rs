@@ -68,7 +68,9 @@ async fn contract(caller: &mut Caller<'_>) -> Result<(), Failure> {
     let refused = caller.ask_as("asking without a key", get("/api/v1/campaign")).await?.status(401)?;
     let refused = refused.field("/error/code", &json!("key_missing"))?;
     let docs_url = refused.text("/error/docs_url")?;
-    let page = Fetch { method: Method::GET, url: &docs_url, headers: &[], body: Vec::new() };
+    // What follows `#` is for the browser, and not sent.
+    let url = docs_url.split('#').next().unwrap_or_default();
+    let page = Fetch { method: Method::GET, url, headers: &[], body: Vec::new() };
     caller.send("opening an error's page", page).await?.status(200)?;
     let lost =
         caller.ask("asking for a path that is not there", get("/api/v1/nothing")).await?.status(404)?;
