@@ -219,7 +219,9 @@ async fn a_part_of_the_service_that_fails_for_long_leaves_nothing_to_a_person() 
     let scope = campaign.scope(Environment::Live);
     let submission_id = id_of(&reply).parse().expect("an id");
     let hint = Hint { scope, submission_id };
-    let broken = [("RATE_LIMITS_TABLE".to_owned(), "not-there".to_owned())].into_iter().collect();
+    // Nothing listens there.
+    let nowhere = ("AWS_ENDPOINT_URL_SECRETS_MANAGER".to_owned(), "http://127.0.0.1:1".to_owned());
+    let broken = [nowhere].into_iter().collect();
     let env = campaign.service.env.clone().overridden_by(broken);
     let broken = Settler::of(&Service { env, ..campaign.service.clone() });
     for _ in 0..10 {
