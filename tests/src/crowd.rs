@@ -80,6 +80,8 @@ struct Scene {
     partner: TestCampaign,
     simulated: SimulatedPartner,
     cuts: Cuts,
+    /// Whose database and tax authority are asked.
+    _behind: Service,
 }
 
 /// Lets a crowd loose, waits until everything is settled, and checks that it adds up.
@@ -135,6 +137,7 @@ impl Scene {
             partner: campaign(&|config| judged_by(partner_url.clone())(config)).await,
             simulated,
             cuts,
+            _behind: behind,
         }
     }
 

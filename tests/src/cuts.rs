@@ -1,16 +1,18 @@
 //! Proxies in front of everything that a process calls, which count its calls and cut one of them, or a
 //! share of them.
 
+use std::collections::BTreeMap;
 use std::sync::{Arc, Mutex};
 
 use axum::Router;
 use axum::body::Body;
 use axum::extract::{Request, State};
 use axum::http::Response;
-use tokio::sync::watch;
+use tokio::sync::{Mutex as AsyncMutex, watch};
 
 use crate::forward::{self, Forwarder, failure, forwarder};
 use crate::random::Random;
+use crate::serving::Serving;
 
 /// The variables that name the parts of AWS that functions call.
 pub const AWS: [&str; 4] = [
@@ -38,9 +40,13 @@ impl How {
     pub const ALL: [Self; 3] = [Self::DiesBefore, Self::DiesAfter, Self::AnswerLost];
 }
 
-/// Counts the calls of one process, and cuts one.
+/// Counts the calls of one process, and cuts one. The proxies serve until the last clone is dropped.
 #[derive(Clone)]
-pub struct Cuts(Arc<Inner>);
+pub struct Cuts {
+    inner: Arc<Inner>,
+    /// The proxies that there are, by what they stand in front of.
+    proxies: Arc<AsyncMutex<BTreeMap<String, (String, Serving)>>>,
+}
 
 struct Inner {
     forwarder: Forwarder,
@@ -66,47 +72,55 @@ impl Cuts {
     /// Cuts the call of this number, counted from 0 over all proxies.
     pub fn at(call: usize, how: How) -> Self {
         let plan = Mutex::new(Plan { cut: Some((call, how)), ..Plan::default() });
-        Self(Arc::new(Inner { forwarder: forwarder(), plan, died: watch::Sender::new(false) }))
+        let inner = Arc::new(Inner { forwarder: forwarder(), plan, died: watch::Sender::new(false) });
+        Self { inner, proxies: Arc::default() }
     }
 
     /// Cuts the call of this number from now on, counted anew.
     pub fn arm(&self, call: usize, how: How) {
-        *self.0.plan.lock().expect("not poisoned") = Plan { cut: Some((call, how)), ..Plan::default() };
-        self.0.died.send_replace(false);
+        *self.inner.plan.lock().expect("not poisoned") = Plan { cut: Some((call, how)), ..Plan::default() };
+        self.inner.died.send_replace(false);
     }
 
     /// Cuts this many calls in a hundred from now on, by chance: half of them never arrive, of half the
     /// answer is lost.
     pub fn noise(&self, random: Random, percent: u32) {
-        self.0.plan.lock().expect("not poisoned").noise = Some((random, percent));
+        self.inner.plan.lock().expect("not poisoned").noise = Some((random, percent));
     }
 
     /// Cuts nothing from now on.
     pub fn disarm(&self) {
-        let mut plan = self.0.plan.lock().expect("not poisoned");
+        let mut plan = self.inner.plan.lock().expect("not poisoned");
         (plan.cut, plan.noise) = (None, None);
     }
 
     /// How many calls came, and how many of them were cut by chance.
     pub fn counts(&self) -> (usize, usize) {
-        let plan = self.0.plan.lock().expect("not poisoned");
+        let plan = self.inner.plan.lock().expect("not poisoned");
         (plan.seen, plan.lost)
     }
 
-    /// A proxy in front of a server; the URL to use instead of its own.
+    /// A proxy in front of a server, the same one each time; the URL to use instead of its own.
     pub async fn in_front_of(&self, upstream: &str) -> String {
-        let proxied = Proxied { inner: Arc::clone(&self.0), upstream: upstream.into() };
-        forward::serve(Router::new().fallback(cut).with_state(proxied)).await
+        let mut proxies = self.proxies.lock().await;
+        if let Some((url, _)) = proxies.get(upstream) {
+            return url.clone();
+        }
+        let proxied = Proxied { inner: Arc::clone(&self.inner), upstream: upstream.into() };
+        let router = Router::new().fallback(cut).with_state(proxied);
+        let (url, serving) = forward::serve_on_a_thread(router).await;
+        proxies.insert(upstream.to_owned(), (url.clone(), serving));
+        url
     }
 
     /// Whether the call to be cut has come.
     pub fn was_made(&self) -> bool {
-        self.0.plan.lock().expect("not poisoned").cut.is_none()
+        self.inner.plan.lock().expect("not poisoned").cut.is_none()
     }
 
     /// Waits until the process has to die.
     pub async fn death(&self) {
-        let mut died = self.0.died.subscribe();
+        let mut died = self.inner.died.subscribe();
         died.wait_for(|died| *died).await.expect("the sender is here");
     }
 }

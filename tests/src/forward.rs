@@ -2,11 +2,13 @@
 //! on as it came, with the host that it was signed for.
 
 use std::net::Ipv4Addr;
+use std::sync::Arc;
 
 use axum::Router;
 use axum::body::{Body, to_bytes};
 use axum::extract::Request;
-use axum::http::{Response, StatusCode};
+use axum::http::header::CONNECTION;
+use axum::http::{HeaderValue, Response, StatusCode};
 use bytes::Bytes;
 use http::request::Parts;
 use http_body_util::Full;
@@ -14,30 +16,54 @@ use hyper_util::client::legacy::Client;
 use hyper_util::client::legacy::connect::HttpConnector;
 use hyper_util::rt::TokioExecutor;
 use tokio::net::TcpListener;
+use tokio::sync::Semaphore;
 
-use crate::service::on_a_thread;
+use crate::serving::{Serving, on_a_thread};
 
 /// More than any request or answer of ours.
 const MOST_BYTES: usize = 16 * 1024 * 1024;
 
+/// How many requests are under way to a server at the same time: enough for its races, and few beside the
+/// files that a program may have open.
+const MOST_AT_ONCE: usize = 32;
+
 /// Sends requests on.
-pub(crate) type Forwarder = Client<HttpConnector, Full<Bytes>>;
+#[derive(Clone)]
+pub(crate) struct Forwarder {
+    client: Client<HttpConnector, Full<Bytes>>,
+    turns: Arc<Semaphore>,
+}
 
 /// Something that sends requests on.
 pub(crate) fn forwarder() -> Forwarder {
-    Client::builder(TokioExecutor::new()).build_http()
+    let client = Client::builder(TokioExecutor::new()).build_http();
+    Forwarder { client, turns: Arc::new(Semaphore::new(MOST_AT_ONCE)) }
 }
 
-/// Serves a router on a thread of its own until the program ends; its URL.
+/// Serves a router beside whatever calls this, on the same runtime and as long as that; its URL.
 pub(crate) async fn serve(router: Router) -> String {
+    let (url, serving) = bind(router).await;
+    tokio::spawn(serving);
+    url
+}
+
+/// Serves a router on a thread of its own; its URL.
+pub(crate) async fn serve_on_a_thread(router: Router) -> (String, Serving) {
     let (started, starting) = tokio::sync::oneshot::channel();
-    on_a_thread(async move {
-        let listener = TcpListener::bind((Ipv4Addr::LOCALHOST, 0)).await.expect("a free port");
-        let url = format!("http://{}", listener.local_addr().expect("an address"));
+    let serving = on_a_thread(async move {
+        let (url, serving) = bind(router).await;
         started.send(url).expect("a test waits");
-        axum::serve(listener, router).await.expect("it serves");
+        serving.await;
     });
-    starting.await.expect("it starts")
+    (starting.await.expect("it starts"), serving)
+}
+
+/// A router on a free port: its URL, and what serves it.
+async fn bind(router: Router) -> (String, impl Future<Output = ()>) {
+    let listener = TcpListener::bind((Ipv4Addr::LOCALHOST, 0)).await.expect("a free port");
+    let url = format!("http://{}", listener.local_addr().expect("an address"));
+    let serving = axum::serve(listener, router).into_future();
+    (url, async { serving.await.expect("it serves") })
 }
 
 /// A request, read whole.
@@ -59,7 +85,8 @@ pub(crate) async fn send(
     for (name, value) in &parts.headers {
         request = request.header(name, value);
     }
-    let answer = forwarder.request(request.body(Full::new(body)).expect("a request")).await.ok()?;
+    let _turn = forwarder.turns.acquire().await.expect("it is never closed");
+    let answer = forwarder.client.request(request.body(Full::new(body)).expect("a request")).await.ok()?;
     let (parts, body) = answer.into_parts();
     let body = to_bytes(Body::new(body), MOST_BYTES).await.ok()?;
     // The length of an answer to HEAD is of what is not there.
@@ -68,6 +95,8 @@ pub(crate) async fn send(
     *response.status_mut() = parts.status;
     *response.headers_mut() = parts.headers;
     response.headers_mut().remove("transfer-encoding");
+    // After a crowd, connections that wait for more would fill what a program may have open.
+    response.headers_mut().insert(CONNECTION, HeaderValue::from_static("close"));
     if has_body {
         response.headers_mut().remove("content-length");
     }

@@ -25,4 +25,5 @@ pub mod random;
 pub mod receipts;
 pub mod roles;
 pub mod service;
+mod serving;
 pub mod template;

@@ -2,7 +2,6 @@
 //! the embedded database never shows.
 
 use std::collections::VecDeque;
-use std::net::Ipv4Addr;
 use std::sync::{Arc, Mutex};
 
 use axum::Router;
@@ -15,19 +14,20 @@ use hyper_util::client::legacy::Client;
 use hyper_util::client::legacy::connect::HttpConnector;
 use hyper_util::rt::TokioExecutor;
 use serde_json::{Value, json};
-use tokio::net::TcpListener;
 
-use crate::service;
+use crate::forward;
+use crate::serving::Serving;
 
 /// More than any request of ours.
 const MOST_BYTES: usize = 16 * 1024 * 1024;
 
-/// A proxy that serves.
+/// A proxy that serves until the last of its clones is dropped.
 #[derive(Clone)]
 pub struct Proxy {
     /// Where it serves.
     pub url: String,
     inner: Arc<Inner>,
+    _serving: Arc<Serving>,
 }
 
 struct Inner {
@@ -63,16 +63,9 @@ impl Proxy {
     pub async fn start(upstream: String) -> Self {
         let client = Client::builder(TokioExecutor::new()).build_http();
         let inner = Arc::new(Inner { upstream, client, seen: Mutex::default(), faults: Mutex::default() });
-        let router = Router::new().fallback(forward).with_state(Arc::clone(&inner));
-        let (started, starting) = tokio::sync::oneshot::channel();
-        service::on_a_thread(async move {
-            let listener = TcpListener::bind((Ipv4Addr::LOCALHOST, 0)).await.expect("a free port");
-            started
-                .send(format!("http://{}", listener.local_addr().expect("an address")))
-                .expect("a test waits");
-            axum::serve(listener, router).await.expect("the proxy serves");
-        });
-        Self { url: starting.await.expect("the proxy starts"), inner }
+        let router = Router::new().fallback(forward_counted).with_state(Arc::clone(&inner));
+        let (url, serving) = forward::serve_on_a_thread(router).await;
+        Self { url, inner, _serving: Arc::new(serving) }
     }
 
     /// What went through since it was last asked.
@@ -91,7 +84,7 @@ impl Proxy {
     }
 }
 
-async fn forward(State(inner): State<Arc<Inner>>, request: Request) -> Response<Body> {
+async fn forward_counted(State(inner): State<Arc<Inner>>, request: Request) -> Response<Body> {
     let (parts, body) = request.into_parts();
     let body = to_bytes(body, MOST_BYTES).await.expect("the whole request");
     let target =

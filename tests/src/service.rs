@@ -18,12 +18,13 @@ use local::stack::{Front, Options, Stack};
 
 use crate::guard::{self, Allows, Call, Record};
 use crate::roles::policies;
+use crate::serving::{Serving, on_a_thread};
 
 /// Where manual clocks start: noon (UTC) of 15 June 2050. Later than any machine's clock, by which the
 /// embedded database deletes what has expired, so that nothing is deleted while a test counts on it.
 pub const NOON: Moment = Moment::from_millis(2_538_907_200_000);
 
-/// A running service, and the tables behind it.
+/// A running service, and the tables behind it. It runs until the last of its clones is dropped.
 #[derive(Clone)]
 pub struct Service {
     /// Where the API is served.
@@ -34,6 +35,7 @@ pub struct Service {
     pub clock: Clock,
     /// The tables, for setting campaigns up and for looking behind the API.
     pub tables: Tables,
+    _serving: Arc<Serving>,
 }
 
 /// The tables that tests set up or look into.
@@ -46,8 +48,7 @@ pub struct Tables {
 }
 
 impl Service {
-    /// The stack that all tests of this program share. It lives on a thread of its own, because each
-    /// test's runtime ends with the test.
+    /// The stack that all tests of this program share.
     pub fn shared() -> Self {
         static SHARED: OnceLock<Started> = OnceLock::new();
         SHARED.get_or_init(|| start_on_a_thread(Options::default())).service()
@@ -70,6 +71,11 @@ impl Service {
 }
 
 impl Service {
+    /// The same service, for functions that are started with these variables.
+    pub fn with_env(&self, env: Env) -> Self {
+        Self { env, ..self.clone() }
+    }
+
     /// A client of the database.
     pub fn dynamodb(&self) -> Client {
         Aws::of_function(&self.env).expect("the stack sets every variable").dynamodb()
@@ -95,6 +101,7 @@ struct Started {
     base_url: String,
     env: Env,
     clock: Clock,
+    serving: Arc<Serving>,
 }
 
 impl Started {
@@ -112,6 +119,7 @@ impl Started {
                 codes: Codes::from_env(env, &client).expect("the stack sets every variable"),
                 entrants: Entrants::from_env(env, &client).expect("the stack sets every variable"),
             },
+            _serving: Arc::clone(&self.serving),
         }
     }
 }
@@ -126,23 +134,17 @@ fn by_the_template() -> Front {
 }
 
 fn start_on_a_thread(mut options: Options) -> Started {
+    // A system that grants no more may have granted enough.
+    let _ = rlimit::increase_nofile_limit(u64::MAX);
     let (started, starting) = channel();
     options.front.get_or_insert_with(by_the_template);
     let clock = options.clock.clone();
-    on_a_thread(async move {
+    let serving = on_a_thread(async move {
         let stack = Stack::start(options).await.expect("the stack starts");
         let env = stack.env().clone().into_iter().collect();
-        started.send(Started { base_url: stack.base_url().to_owned(), env, clock }).expect("a test waits");
+        started.send((stack.base_url().to_owned(), env)).expect("a test waits");
         std::future::pending::<()>().await;
     });
-    starting.recv().expect("the stack starts")
-}
-
-/// Runs something that serves on a thread and a runtime of its own, until the program ends: a test's own
-/// runtime ends with the test, and stands still while the test waits.
-pub(crate) fn on_a_thread(serving: impl Future<Output = ()> + Send + 'static) {
-    std::thread::spawn(move || {
-        let runtime = tokio::runtime::Builder::new_multi_thread().worker_threads(2).enable_all().build();
-        runtime.expect("a runtime").block_on(serving);
-    });
+    let (base_url, env) = starting.recv().expect("the stack starts");
+    Started { base_url, env, clock, serving: Arc::new(serving) }
 }

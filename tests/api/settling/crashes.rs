@@ -72,7 +72,7 @@ async fn cut_settler(service: &Service, cuts: &Cuts) -> Settler {
         env.push((variable.to_owned(), cuts.in_front_of(&upstream).await));
     }
     let env = service.env.clone().overridden_by(env.into_iter().collect::<Env>());
-    Settler::of(&Service { env, ..service.clone() })
+    Settler::of(&service.with_env(env))
 }
 
 fn hint(campaign: &TestCampaign, submitted: &Reply) -> Hint {

@@ -17,7 +17,6 @@ use service_tests::cuts::{Cuts, How};
 use service_tests::http::{Reply, Sending};
 use service_tests::partners::judged_by;
 use service_tests::receipts::{Settler, id_of};
-use service_tests::service::Service;
 
 use super::{HASTEN, scene, standing};
 
@@ -223,7 +222,7 @@ async fn a_part_of_the_service_that_fails_for_long_leaves_nothing_to_a_person() 
     let nowhere = ("AWS_ENDPOINT_URL_SECRETS_MANAGER".to_owned(), "http://127.0.0.1:1".to_owned());
     let broken = [nowhere].into_iter().collect();
     let env = campaign.service.env.clone().overridden_by(broken);
-    let broken = Settler::of(&Service { env, ..campaign.service.clone() });
+    let broken = Settler::of(&campaign.service.with_env(env));
     for _ in 0..10 {
         campaign.service.clock.advance(LONGEST_STEP);
         assert_eq!(broken.deliver(&hint).await.batch_item_failures.len(), 1, "the message comes again");

@@ -69,7 +69,7 @@ async fn an_event_whose_records_fail_comes_again() {
     // The marker that comes without the right to look at photos fails each of them.
     let wrong: Env = [("AWS_SECRET_ACCESS_KEY".to_owned(), "wrong".to_owned())].into_iter().collect();
     let env = campaign.service.env.clone().overridden_by(wrong);
-    let blind = marker(&Service { env, ..campaign.service.clone() });
+    let blind = marker(&campaign.service.with_env(env));
     let event = event(&campaign, &[&ids[0], &ids[1]]);
     blind.handle(event.clone()).await.expect_err("it has to come again");
     marker(&campaign.service).handle(event).await.expect("no record fails");

@@ -46,6 +46,8 @@ pub(super) struct Service {
     fallback: Fallback,
     marker: MarkReceiptUploaded,
     settler: SettleSubmission,
+    /// What the functions work on.
+    _stack: service::Service,
 }
 
 impl Service {
@@ -76,7 +78,7 @@ impl Service {
         let marker = background(&stack.env, &clock, "mark-receipt-uploaded");
         let settler = background(&stack.env, &clock, "settle-submission");
         drop(_context);
-        Self { runtime, clock, routes, fallback: Fallback::new(frame), marker, settler }
+        Self { runtime, clock, routes, fallback: Fallback::new(frame), marker, settler, _stack: stack }
     }
 
     /// Has the function of the event's path answer it.
