@@ -12,6 +12,7 @@ use serde_json::json;
 
 use crate::domain::moment::Moment;
 use crate::domain::scope::Scope;
+use crate::http::request::RequestIds;
 
 /// The namespace of the counters.
 const NAMESPACE: &str = "CampaignEntryService";
@@ -34,8 +35,8 @@ pub struct RequestLine<'a> {
     pub at: Moment,
     /// Milliseconds from then to its reply.
     pub duration_ms: u128,
-    /// Its id.
-    pub request_id: &'a str,
+    /// What it is called.
+    pub ids: &'a RequestIds,
     /// The function that served it.
     pub operation: &'a str,
     /// Whose key it came with, once that is known.
@@ -79,6 +80,8 @@ struct Line<'a> {
     level: &'static str,
     message: &'static str,
     request_id: &'a str,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    gateway_request_id: Option<&'a str>,
     operation: &'a str,
     #[serde(skip_serializing_if = "Option::is_none")]
     campaign: Option<&'a str>,
@@ -191,7 +194,8 @@ fn embedded_metrics<'a>(line: &RequestLine<'a>) -> Line<'a> {
         timestamp: line.at.to_string(),
         level: if line.causes.is_empty() { "INFO" } else { "ERROR" },
         message: "request",
-        request_id: line.request_id,
+        request_id: &line.ids.request,
+        gateway_request_id: line.ids.gateway.as_deref(),
         operation: line.operation,
         campaign: line.scope.map(|scope| scope.campaign.as_str()),
         environment: line.scope.map(|scope| scope.environment.as_str()),
@@ -214,7 +218,8 @@ fn embedded_metrics<'a>(line: &RequestLine<'a>) -> Line<'a> {
 }
 
 fn for_a_person(line: &RequestLine<'_>) -> String {
-    let RequestLine { operation, status, duration_ms, request_id, .. } = line;
+    let RequestLine { ids, operation, status, duration_ms, .. } = line;
+    let request_id = &ids.request;
     let scope =
         line.scope.map(|scope| format!(" {} {}", scope.campaign, scope.environment)).unwrap_or_default();
     let outcome = line.outcome.map(|outcome| format!(" {outcome}")).unwrap_or_default();
@@ -263,7 +268,7 @@ mod tests {
         let line = RequestLine {
             at: Moment::from_millis(1_767_214_800_007),
             duration_ms: 4,
-            request_id: "r-1",
+            ids: &RequestIds { request: "r-1".to_owned(), gateway: Some("g-1".to_owned()) },
             operation: "create-submission",
             scope: Some(&scope),
             key_id: Some("abc"),
@@ -277,7 +282,7 @@ mod tests {
             text,
             json!({
                 "timestamp": "2025-12-31T21:00:00.007Z", "level": "INFO", "message": "request",
-                "request_id": "r-1", "operation": "create-submission", "campaign": "demo",
+                "request_id": "r-1", "gateway_request_id": "g-1", "operation": "create-submission", "campaign": "demo",
                 "environment": "live", "key_id": "abc", "status": 200, "outcome": "entered",
                 "Requests": 1, "Duration": 4, "BreakerOpened": 1,
                 "_aws": {

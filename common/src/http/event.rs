@@ -35,6 +35,8 @@ pub struct HttpEvent {
 #[derive(Clone, Debug, Default, Deserialize, Serialize)]
 #[serde(rename_all = "camelCase", default)]
 pub struct RequestContext {
+    /// API Gateway's own id of the request, which stands in its access log.
+    pub request_id: Option<String>,
     /// The HTTP side of it.
     pub http: HttpContext,
 }

@@ -12,7 +12,7 @@ use futures_util::FutureExt;
 
 use super::event::{HttpEvent, HttpReply};
 use super::reply::Reply;
-use super::request::Request;
+use super::request::{Request, RequestIds};
 use crate::clock::Clock;
 use crate::config::{ConfigError, Env};
 use crate::connection::Aws;
@@ -205,13 +205,13 @@ impl<O: Operation> HttpFunction for Function<O> {
         Box::pin(async move {
             let mut admitted = None;
             let request = Request::from_event(event);
-            let id = request.request_id.clone();
+            let ids = request.ids.clone();
             let frame = &self.setup.frame;
             let now = frame.now();
             let working = contain_panic(self.run(request, now, &mut admitted));
             let result = tokio::time::timeout(LONGEST_REQUEST, working).await;
             let result = result.unwrap_or_else(|_| Err(Error::internal("the request took too long")));
-            frame.reply(O::ROUTE.function, &id, now, admitted.as_ref(), result)
+            frame.reply(O::ROUTE.function, &ids, now, admitted.as_ref(), result)
         })
     }
 }
@@ -242,7 +242,7 @@ impl Frame {
     pub fn reply(
         &self,
         operation: &str,
-        request_id: &str,
+        ids: &RequestIds,
         started: Moment,
         admitted: Option<&Admitted>,
         result: Result<Reply, Error>,
@@ -258,7 +258,7 @@ impl Frame {
                     Error::Internal(cause) => telemetry::causes(cause.as_ref()),
                 };
                 let code = error.code().as_str();
-                (Reply::error(&error, &self.docs_base, request_id).with_outcome(code), causes)
+                (Reply::error(&error, &self.docs_base, &ids.request).with_outcome(code), causes)
             }
         };
         if let Some(admitted) = admitted {
@@ -270,7 +270,7 @@ impl Frame {
         self.telemetry.request(&RequestLine {
             at: started,
             duration_ms: self.now().since(started).as_millis(),
-            request_id,
+            ids,
             operation,
             scope: admitted.map(|admitted| &admitted.scope),
             key_id: admitted.map(|admitted| admitted.key_id.as_str()),
@@ -279,6 +279,6 @@ impl Frame {
             figures: &figures,
             causes: &causes,
         });
-        reply.into_event(request_id)
+        reply.into_event(&ids.request)
     }
 }

@@ -28,8 +28,8 @@ pub struct Request {
     pub language: Language,
     /// The body's bytes; `None` when the event's encoding of them is broken.
     pub body: Option<Vec<u8>>,
-    /// Names the request in the reply, the log and the error.
-    pub request_id: String,
+    /// What it is called in logs.
+    pub ids: RequestIds,
     /// The address of the calling server.
     caller: Option<IpAddr>,
 }
@@ -49,7 +49,7 @@ impl Request {
             path_id: event.path_parameters.and_then(|mut parameters| parameters.remove("id")),
             language: language::wanted(&event.raw_query_string, accept_language),
             body: if event.is_base64_encoded { STANDARD.decode(body).ok() } else { Some(body.into_bytes()) },
-            request_id: request_id(&headers),
+            ids: RequestIds { request: request_id(&headers), gateway: event.request_context.request_id },
             caller: http.source_ip.parse().ok(),
             headers,
         }
@@ -84,6 +84,15 @@ fn range(address: IpAddr) -> String {
             format!("{a:x}:{b:x}:{c:x}::/48")
         }
     }
+}
+
+/// What a request is called in logs.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct RequestIds {
+    /// The caller's own id when it is fit for a log, else one made here; it comes back with the reply.
+    pub request: String,
+    /// API Gateway's own.
+    pub gateway: Option<String>,
 }
 
 /// The caller's own id for the request when it is fit for a log, else one made here.

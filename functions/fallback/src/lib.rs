@@ -55,7 +55,7 @@ impl HttpFunction for Fallback {
         Box::pin(async move {
             let request = Request::from_event(event);
             let started = self.frame.now();
-            self.frame.reply("fallback", &request.request_id, started, None, self.reply(&request))
+            self.frame.reply("fallback", &request.ids, started, None, self.reply(&request))
         })
     }
 }

@@ -88,7 +88,8 @@ pub(crate) async fn event(caller: IpAddr, request: Request) -> HttpEvent {
 }
 
 fn context(method: String, path: String, caller: IpAddr) -> RequestContext {
-    RequestContext { http: HttpContext { method, path, source_ip: caller.to_string() } }
+    let http = HttpContext { method, path, source_ip: caller.to_string() };
+    RequestContext { http, ..RequestContext::default() }
 }
 
 /// Header names are in lower case already; the values of one name are joined by commas.

@@ -100,7 +100,7 @@ fn event(campaign: &TestCampaign, key: &str, body: &Value) -> HttpEvent {
     HttpEvent {
         raw_path: "/api/v1/submissions".to_owned(),
         headers: headers.into_iter().map(|(name, value)| (name.to_owned(), value)).collect(),
-        request_context: RequestContext { http },
+        request_context: RequestContext { http, ..RequestContext::default() },
         body: Some(body.to_string()),
         ..HttpEvent::default()
     }

@@ -43,7 +43,7 @@ impl TryPage {
     /// An error in the API's shape.
     pub(super) fn refuse(&self, event: HttpEvent, error: Error) -> HttpReply {
         let request = Request::from_event(event);
-        self.frame.reply("try-page", &request.request_id, self.frame.now(), None, Err(error))
+        self.frame.reply("try-page", &request.ids, self.frame.now(), None, Err(error))
     }
 
     /// The request to the API that a call of the page becomes.

@@ -59,6 +59,7 @@ pub(super) fn whole(input: &[u8]) {
                 path: path.to_owned(),
                 source_ip: "198.51.100.7".to_owned(),
             },
+            ..RequestContext::default()
         },
         body: Some(body),
         is_base64_encoded,
