@@ -163,6 +163,11 @@ impl Conclusion {
         Self { reason, receipt: Some(summary), purchase, ..next.into() }
     }
 
+    /// Whether something keeps the receipt from being settled, other than that it is not there yet.
+    pub(crate) fn is_hindered(&self) -> bool {
+        self.obstacle.is_some_and(|obstacle| obstacle != Answer::NotFoundYet.as_str())
+    }
+
     /// What there is to count.
     pub(crate) fn finding(&self) -> Finding {
         let given_up = matches!(self.next, Next::Unanswered);

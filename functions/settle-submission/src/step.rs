@@ -46,8 +46,6 @@ const SWEEP_EVERY: Duration = Duration::from_secs(60);
 const LONG: Duration = Duration::from_secs(60 * 60);
 /// Why a step is given up that was begun again and again.
 const NEVER_FINISHED: &str = "step_never_finished";
-/// Tries to write a conclusion while the phone's wrong codes change.
-const MOST_TRIES: u32 = 10;
 
 /// Where submissions are settled.
 pub(crate) struct Desk {
@@ -128,12 +126,10 @@ impl Desk {
         let begun = Submission { settling: Some(settling.clone()), ..submission.changed(now) };
         match self.ledger.settle(&submission, &begun, None).await? {
             Settled::Done => {}
-            Settled::Moved | Settled::PurchaseTaken | Settled::EntrantMoved => {
-                return Ok("begun_by_another".into());
-            }
+            Settled::Moved | Settled::PurchaseTaken => return Ok("begun_by_another".into()),
         }
         if begun.partner_code.is_some() {
-            return match self.ask_partner(&begun, &settling, &clock).await {
+            return match self.ask_partner(&begun, &clock).await {
                 // Should writing fail, the step is taken for lost, and remembered as one that may have arrived.
                 Ok((asked, campaign)) => {
                     Ok(self.after_asking(&begun, &asked, Some(&campaign), clock()).await?)
@@ -163,23 +159,13 @@ impl Desk {
         campaign.ok_or_else(|| Error::internal("the campaign is not there"))
     }
 
-    /// Asks the partner, unless the phone has made too many guesses since. Should it fail, the partner was
-    /// not asked.
+    /// Asks the partner. Should it fail, the partner was not asked.
     async fn ask_partner(
         &self,
         begun: &Submission,
-        settling: &Settling,
         clock: &impl Fn() -> Moment,
     ) -> Result<(Asked, Campaign), Error> {
         let campaign = self.campaign(begun).await?;
-        if settling.is_first_question() {
-            let Submission { scope, phone, day, .. } = begun;
-            let entrant = self.ledger.entrants().get(scope, phone, day).await?;
-            if entrant.is_throttled(clock()) {
-                // Else many submissions made while the partner is spared would be as many guesses.
-                return Ok((Asked::Barred(MessageKey::RateLimited), campaign));
-            }
-        }
         let asked = self.partners.ask(begun, &campaign, LONGEST_QUESTION, clock).await?;
         Ok((asked, campaign))
     }
@@ -194,21 +180,15 @@ impl Desk {
     ) -> Result<Finding, Error> {
         let pacing = Pacing { now, hasten: self.hasten, chance: entropy::fraction() };
         let entries = campaign.map_or(0, |campaign| campaign.entries_per_submission);
-        let Ok((after, wrong_code)) = asked.applied_to(before, entries, pacing) else {
+        let Ok(after) = asked.applied_to(before, entries, pacing) else {
             return Ok("settled_before".into());
         };
-        let settled = match campaign.filter(|_| wrong_code) {
-            Some(campaign) => self.ledger.settle_counting(before, &after, true, campaign).await?,
-            None => self.ledger.settle(before, &after, None).await?,
-        };
-        match settled {
+        match self.ledger.settle(before, &after, None).await? {
             Settled::Done => {
                 self.hint_soon(&after, now).await;
                 Ok(with_age(finding(asked, &after), &after, now))
             }
-            Settled::Moved | Settled::PurchaseTaken | Settled::EntrantMoved => {
-                Ok("settled_by_another".into())
-            }
+            Settled::Moved | Settled::PurchaseTaken => Ok("settled_by_another".into()),
         }
     }
 
@@ -333,35 +313,34 @@ impl Desk {
         mut conclusion: Conclusion,
         now: Moment,
     ) -> Result<Finding, Error> {
-        for _ in 0..MOST_TRIES {
+        loop {
             let Ok(after) = conclusion.applied_to(&before, settling, now, self.hasten) else {
                 return Ok("settled_before".into());
             };
-            let settled = if conclusion.wrong_pair {
-                let campaign = self.campaign(&before).await?;
-                self.ledger.settle_counting(&before, &after, true, &campaign).await?
-            } else {
-                self.ledger.settle(&before, &after, None).await?
-            };
-            match settled {
+            let campaign = if conclusion.wrong_pair { Some(self.campaign(&before).await?) } else { None };
+            match self.ledger.settle(&before, &after, campaign.as_ref()).await? {
                 Settled::Done => {
                     self.hint_soon(&after, now).await;
-                    return Ok(with_age(conclusion.finding(), &after, now));
+                    let finding = conclusion.finding();
+                    return Ok(if conclusion.is_hindered() {
+                        with_age(finding, &after, now)
+                    } else {
+                        finding
+                    });
                 }
                 Settled::Moved => return Ok("settled_by_another".into()),
                 Settled::PurchaseTaken => {
+                    // A rejection takes no purchase, so this comes once.
                     let receipt = conclusion.receipt.take();
                     conclusion = Next::Reject(MessageKey::ReceiptAlreadyUsed).into();
                     conclusion.receipt = receipt;
                 }
-                Settled::EntrantMoved => {}
             }
         }
-        Err(Error::internal("others kept changing the same records"))
     }
 }
 
-/// A finding that also tells of a submission that is old, and that the service goes on with.
+/// A finding that also tells of a submission that is old, and that something keeps from being settled.
 fn with_age(mut finding: Finding, after: &Submission, now: Moment) -> Finding {
     let goes_on = after.settling.as_ref().is_some_and(|settling| settling.turn == Turn::Service);
     let is_old = now.since(after.created_at) >= LONG;
@@ -379,7 +358,6 @@ fn finding(asked: &Asked, after: &Submission) -> Finding {
         Asked::Decided(verdict) => verdict.outcome.as_str(),
         Asked::Silent(silence) => silence.why,
         Asked::Spared(_) => "partner_spared",
-        Asked::Barred(key) => key.as_str(),
     };
     Finding { outcome, figures }
 }

@@ -8,6 +8,7 @@ use super::super::or_nothing;
 use super::show::{next_step, tally};
 use super::{all_as_json, one_line, word};
 use crate::console::Report;
+use crate::phones::masked;
 use crate::words::table;
 
 /// What stands where a list would.
@@ -19,6 +20,7 @@ pub(super) fn newest(found: &[Submission]) -> Report {
         vec![
             submission.reference.to_string(),
             submission.submission_id.to_string(),
+            masked(&submission.phone),
             word(json!(submission.standing.state())),
             word(json!(submission.standing.review_status())),
             submission.standing.message_key().to_string(),
@@ -29,7 +31,7 @@ pub(super) fn newest(found: &[Submission]) -> Report {
         NONE.to_owned()
     } else {
         let rows: Vec<_> = found.iter().map(row).collect();
-        table(&["REF", "ID", "STATE", "REVIEW", "MESSAGE", "CREATED"], &rows)
+        table(&["REF", "ID", "PHONE", "STATE", "REVIEW", "MESSAGE", "CREATED"], &rows)
     };
     Report::new(all_as_json(found), text)
 }
