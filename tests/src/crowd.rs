@@ -183,6 +183,7 @@ impl Scene {
         let mut outcomes = BTreeMap::new();
         let mut seen: HashMap<&str, Value> = HashMap::new();
         let mut by_phone: HashMap<(Kind, &str), BTreeMap<&str, u64>> = HashMap::new();
+        let mut wrong: HashMap<(Kind, &str), BTreeSet<&str>> = HashMap::new();
         let mut winners: HashMap<(Kind, &str), BTreeSet<&str>> = HashMap::new();
         for one in done {
             if !seen.contains_key(one.id.as_str()) {
@@ -194,6 +195,10 @@ impl Scene {
             let counted = by_phone.entry((one.kind, &one.phone)).or_default();
             if now["state"] != "rejected" {
                 counted.insert(&one.id, now["entries"].as_u64().expect("a number"));
+            }
+            // What a person has to look at may be wrong as well.
+            if now["message_key"] == "invalid" || is_left_to_a_person(now) {
+                wrong.entry((one.kind, &one.phone)).or_default().insert(&one.id);
             }
             if now["state"] == "accepted" {
                 winners.entry((one.kind, &one.code)).or_default().insert(&one.id);
@@ -210,6 +215,8 @@ impl Scene {
             let expected = (counted.len(), counted.values().sum::<u64>());
             let total = usize::try_from(entrant.total).expect("small");
             assert_eq!((total, entrant.entries), expected, "{kind:?} {phone}");
+            let wrong = wrong.get(&(*kind, *phone)).map_or(0, BTreeSet::len);
+            assert_eq!(entrant.wrong_codes.len(), wrong, "{kind:?} {phone}");
         }
         self.check_codes(&seen).await;
         self.check_redemptions(&seen);

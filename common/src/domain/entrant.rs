@@ -18,7 +18,7 @@ pub struct Entrant {
     pub today: u32,
     /// Entries earned by accepted submissions.
     pub entries: u64,
-    /// When the latest wrong codes came, oldest first.
+    /// When the latest wrong codes came, oldest first, and those that a partner has not judged yet.
     pub wrong_codes: Vec<Moment>,
     /// Until when codes are refused unheard.
     pub throttled_until: Option<Moment>,
@@ -68,9 +68,17 @@ impl Entrant {
         };
         WrongCodes { log, throttled_until }
     }
+
+    /// The log without a code of this moment that was not wrong after all, which makes room for another;
+    /// `None` when the log no longer has it.
+    pub fn without_code(&self, sent_at: Moment) -> Option<WrongCodes> {
+        let mut log = self.wrong_codes.clone();
+        log.remove(log.iter().position(|at| *at == sent_at)?);
+        Some(WrongCodes { log, throttled_until: None })
+    }
 }
 
-/// A phone's wrong codes after one more.
+/// A phone's wrong codes after one more, or one less.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct WrongCodes {
     /// When they came, oldest first.
@@ -99,7 +107,7 @@ mod tests {
     fn guess(entrant: &mut Entrant, campaign: &Campaign, now: Moment) {
         let WrongCodes { log, throttled_until } = entrant.with_wrong_code(campaign, now);
         entrant.wrong_codes = log;
-        entrant.throttled_until = throttled_until.or(entrant.throttled_until);
+        entrant.throttled_until = throttled_until;
     }
 
     #[test]
@@ -124,6 +132,18 @@ mod tests {
         guess(&mut entrant, &campaign, at(MINUTE));
         assert_eq!(entrant.wrong_codes, [at(10), at(20), at(MINUTE)]);
         assert_eq!(entrant.throttled_until, Some(at(MINUTE + 10)));
+    }
+
+    #[test]
+    fn a_code_that_was_not_wrong_makes_room_for_another() {
+        let campaign = campaign(2, 1);
+        let mut entrant = Entrant::default();
+        guess(&mut entrant, &campaign, at(0));
+        guess(&mut entrant, &campaign, at(10));
+        assert!(entrant.is_throttled(at(11)));
+        let freed = entrant.without_code(at(10)).expect("it is there");
+        assert_eq!(freed, WrongCodes { log: vec![at(0)], throttled_until: None });
+        assert_eq!(entrant.without_code(at(5)), None);
     }
 
     proptest! {

@@ -152,11 +152,6 @@ impl Settling {
         Begin::Go(Self { unfinished, next_step_at: now.after(LONGEST_STEP), ..self.clone() })
     }
 
-    /// Whether the step that is begun is the first that can have reached anybody.
-    pub fn is_first_question(&self) -> bool {
-        !self.may_have_arrived()
-    }
-
     /// Whether an earlier step may have reached the partner without its answer being known: one that was lost
     /// may have.
     pub fn may_have_arrived(&self) -> bool {

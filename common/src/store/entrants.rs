@@ -3,6 +3,7 @@
 use std::collections::HashMap;
 
 use aws_sdk_dynamodb::Client;
+use aws_sdk_dynamodb::types::builders::UpdateBuilder;
 use aws_sdk_dynamodb::types::{
     AttributeValue, KeysAndAttributes, ReturnValuesOnConditionCheckFailure, Update,
 };
@@ -14,6 +15,7 @@ use crate::domain::entrant::{Entrant, WrongCodes};
 use crate::domain::moment::Moment;
 use crate::domain::phone::Phone;
 use crate::domain::scope::Scope;
+use crate::domain::submission::Submission;
 
 /// The partition key: scope and phone.
 pub const KEY: &str = "entrant";
@@ -28,6 +30,15 @@ const MAY_ENTER: &str = "attribute_not_exists(blocked) \
     AND (attribute_not_exists(throttled_until) OR throttled_until <= :now) \
     AND (attribute_not_exists(#day) OR #day < :daily_limit) \
     AND (attribute_not_exists(submissions) OR submissions < :total_limit)";
+
+/// A change of a phone's log of wrong codes, on the condition that it is still as it was seen.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Guess<'a> {
+    /// The phone as it was seen.
+    pub(crate) seen: &'a Entrant,
+    /// Its log as it is to be.
+    pub(crate) after: &'a WrongCodes,
+}
 
 /// The table.
 #[derive(Clone, Debug)]
@@ -50,85 +61,82 @@ impl Entrants {
         &self.table
     }
 
-    /// The piece of a transaction that counts one more submission, if the phone may enter.
+    /// The piece of a transaction that counts one more submission, if the phone may enter. With `guess`, its
+    /// code is also logged as a wrong one.
     pub(crate) fn count(
         &self,
-        scope: &Scope,
-        phone: &Phone,
-        day: &str,
-        entries: u32,
+        submission: &Submission,
         limits: PhoneLimits,
+        guess: Option<Guess<'_>>,
         now: Moment,
     ) -> Result<Update, StoreError> {
+        const COUNT: &str = "ADD submissions :one, #day :one, entries :entries";
+        let Submission { scope, phone, day, standing, .. } = submission;
         let limit = |limit: Option<u32>| number(limit.unwrap_or(u32::MAX));
-        self.update(scope, phone)
-            .update_expression("ADD submissions :one, #day :one, entries :entries")
-            .condition_expression(MAY_ENTER)
+        let counted = self
+            .update(scope, phone)
             .expression_attribute_names("#day", day_attribute(day))
             .expression_attribute_values(":one", number(1))
-            .expression_attribute_values(":entries", number(entries))
+            .expression_attribute_values(":entries", number(standing.entries()))
             .expression_attribute_values(":now", number(now.as_millis()))
             .expression_attribute_values(":daily_limit", limit(limits.phone_daily))
-            .expression_attribute_values(":total_limit", limit(limits.phone_total))
-            .build()
-            .map_err(StoreError::during("counting a submission"))
+            .expression_attribute_values(":total_limit", limit(limits.phone_total));
+        let counted = match guess {
+            None => counted.update_expression(COUNT).condition_expression(MAY_ENTER),
+            Some(guess) => {
+                let (counted, changes, as_seen) = log_guess(counted, guess);
+                counted
+                    .update_expression(format!("{changes} {COUNT}"))
+                    .condition_expression(format!("{MAY_ENTER} AND {as_seen}"))
+            }
+        };
+        counted.build().map_err(StoreError::during("counting a submission"))
     }
 
     /// The piece of a transaction that adds the entries of a submission just accepted.
-    pub(crate) fn earn(&self, scope: &Scope, phone: &Phone, entries: u32) -> Result<Update, StoreError> {
-        self.update(scope, phone)
-            .update_expression("ADD entries :entries")
-            .expression_attribute_values(":entries", number(entries))
+    pub(crate) fn earn(
+        &self,
+        scope: &Scope,
+        phone: &Phone,
+        entries: u32,
+        guess: Option<Guess<'_>>,
+    ) -> Result<Update, StoreError> {
+        let update = self.update(scope, phone).expression_attribute_values(":entries", number(entries));
+        with_guess(update, guess, "ADD entries :entries")
             .build()
             .map_err(StoreError::during("adding entries"))
     }
 
     /// The piece of a transaction that gives the place of a submission just rejected back.
-    pub(crate) fn give_back(&self, scope: &Scope, phone: &Phone, day: &str) -> Result<Update, StoreError> {
-        self.update(scope, phone)
-            .update_expression("ADD submissions :minus_one, #day :minus_one")
+    pub(crate) fn give_back(
+        &self,
+        scope: &Scope,
+        phone: &Phone,
+        day: &str,
+        guess: Option<Guess<'_>>,
+    ) -> Result<Update, StoreError> {
+        let update = self
+            .update(scope, phone)
             .expression_attribute_names("#day", day_attribute(day))
-            .expression_attribute_values(":minus_one", number(-1))
+            .expression_attribute_values(":minus_one", number(-1));
+        with_guess(update, guess, "ADD submissions :minus_one, #day :minus_one")
             .build()
             .map_err(StoreError::during("giving a place back"))
     }
 
-    /// The piece of a transaction that records one more wrong code, if no other came since `seen`. With
-    /// `give_back`, it also gives the place of a submission just rejected back, by its day.
-    pub(crate) fn record_wrong_code(
+    /// The piece of a transaction that changes the log of wrong codes alone.
+    pub(crate) fn record_guess(
         &self,
         scope: &Scope,
         phone: &Phone,
-        seen: &Entrant,
-        wrong: &WrongCodes,
-        give_back: Option<&str>,
+        guess: Guess<'_>,
     ) -> Result<Update, StoreError> {
-        let log = |log: &[Moment]| AttributeValue::L(log.iter().map(|at| number(at.as_millis())).collect());
-        let mut expression = "SET wrong_codes = :wrong_codes".to_owned();
-        let mut update =
-            self.update(scope, phone).expression_attribute_values(":wrong_codes", log(&wrong.log));
-        if let Some(until) = wrong.throttled_until {
-            expression.push_str(", throttled_until = :until");
-            update = update.expression_attribute_values(":until", number(until.as_millis()));
-        }
-        if let Some(day) = give_back {
-            expression.push_str(" ADD submissions :minus_one, #day :minus_one");
-            update = update
-                .expression_attribute_names("#day", day_attribute(day))
-                .expression_attribute_values(":minus_one", number(-1));
-        }
-        update = update.update_expression(expression);
-        update = if seen.wrong_codes.is_empty() {
-            update.condition_expression("attribute_not_exists(wrong_codes)")
-        } else {
-            update
-                .condition_expression("wrong_codes = :seen")
-                .expression_attribute_values(":seen", log(&seen.wrong_codes))
-        };
-        update.build().map_err(StoreError::during("recording a wrong code"))
+        with_guess(self.update(scope, phone), Some(guess), "")
+            .build()
+            .map_err(StoreError::during("recording a wrong code"))
     }
 
-    fn update(&self, scope: &Scope, phone: &Phone) -> aws_sdk_dynamodb::types::builders::UpdateBuilder {
+    fn update(&self, scope: &Scope, phone: &Phone) -> UpdateBuilder {
         Update::builder()
             .table_name(&self.table)
             .key(KEY, text(item_key(scope, phone)))
@@ -204,6 +212,43 @@ pub(crate) fn read(item: &Item, day: &str) -> Entrant {
             .collect(),
         throttled_until: read_number(item, "throttled_until").map(Moment::from_millis),
     }
+}
+
+/// What a write does besides changing the log of wrong codes, if it changes it.
+fn with_guess(update: UpdateBuilder, guess: Option<Guess<'_>>, besides: &str) -> UpdateBuilder {
+    let Some(guess) = guess else { return update.update_expression(besides) };
+    let (update, changes, as_seen) = log_guess(update, guess);
+    update.update_expression(format!("{changes} {besides}")).condition_expression(as_seen)
+}
+
+/// The values of a change of the log of wrong codes, what it says in an update expression, and its condition.
+fn log_guess(mut update: UpdateBuilder, guess: Guess<'_>) -> (UpdateBuilder, String, &'static str) {
+    let Guess { seen, after } = guess;
+    let log = |log: &[Moment]| AttributeValue::L(log.iter().map(|at| number(at.as_millis())).collect());
+    let (mut set, mut remove) = (Vec::new(), Vec::new());
+    if after.log.is_empty() {
+        // A phone without wrong codes has no log: see the condition.
+        remove.push("wrong_codes");
+    } else {
+        set.push("wrong_codes = :wrong_codes");
+        update = update.expression_attribute_values(":wrong_codes", log(&after.log));
+    }
+    match after.throttled_until {
+        Some(until) => {
+            set.push("throttled_until = :until");
+            update = update.expression_attribute_values(":until", number(until.as_millis()));
+        }
+        None => remove.push("throttled_until"),
+    }
+    let clause = |word: &str, parts: &[&str]| match parts {
+        [] => String::new(),
+        parts => format!("{word} {} ", parts.join(", ")),
+    };
+    let changes = clause("SET", &set) + &clause("REMOVE", &remove);
+    if seen.wrong_codes.is_empty() {
+        return (update, changes, "attribute_not_exists(wrong_codes)");
+    }
+    (update.expression_attribute_values(":seen", log(&seen.wrong_codes)), changes, "wrong_codes = :seen")
 }
 
 /// Each day the phone took part has a count of its own, so that counting never needs to know which

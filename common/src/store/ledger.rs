@@ -7,7 +7,7 @@ use aws_sdk_dynamodb::Client;
 use aws_sdk_dynamodb::types::{KeysAndAttributes, TransactWriteItem};
 
 use super::codes::{Claim, CodeName, CodeRecord, Codes};
-use super::entrants::{self, Entrants};
+use super::entrants::{self, Entrants, Guess};
 use super::receipts::{self, Receipts};
 use super::requests::{self, RequestRecord, Requests};
 use super::submissions::Submissions;
@@ -15,12 +15,17 @@ use super::transaction::{self, Outcome, Reason};
 use super::{Item, StoreError, codes};
 use crate::config::{ConfigError, Env};
 use crate::domain::campaign::Campaign;
-use crate::domain::campaign::PhoneLimits;
 use crate::domain::entrant::{Entrant, WrongCodes};
 use crate::domain::ids::{IdempotencyKey, ReceiptId, SubmissionId};
+use crate::domain::message::MessageKey;
 use crate::domain::moment::Moment;
 use crate::domain::receipt::Receipt;
 use crate::domain::submission::{State, Submission};
+
+/// What is being done when settling fails.
+const SETTLING: &str = "settling a submission";
+/// Why a write is given up.
+const CONTENDED: &str = "others kept changing the same records";
 
 /// The tables of a submission.
 #[derive(Clone, Debug)]
@@ -115,12 +120,11 @@ pub enum Settled {
     Moved,
     /// Another submission was accepted with the same purchase; nothing was written.
     PurchaseTaken,
-    /// The phone sent another wrong code in the meantime; nothing was written.
-    EntrantMoved,
 }
 
-/// A wrong code to be recorded: the phone as it was seen, and its wrong codes with this one.
-pub type WrongCode<'a> = (&'a Entrant, &'a WrongCodes);
+/// Parts of a transaction, each with what it means when its condition fails: `None` when the phone's log of
+/// wrong codes has changed, so that another try may do.
+type Parts = Vec<(Option<Settled>, TransactWriteItem)>;
 
 impl Ledger {
     /// The tables that the environment names.
@@ -211,16 +215,22 @@ impl Ledger {
     /// Enters a submission: remembers the request, takes the code, counts the phone, writes the
     /// submission, attaches the receipt, if every one of them is free to be.
     ///
+    /// A code that a partner has yet to judge is logged as a wrong one, until the partner says that it is not:
+    /// however many a phone sends at once, no more are judged than wrong ones would be.
+    ///
     /// # Errors
     /// When the tables do not answer.
     pub async fn enter(
         &self,
         entry: Entry<'_>,
-        limits: PhoneLimits,
+        seen: &Entrant,
+        campaign: &Campaign,
         now: Moment,
     ) -> Result<Written, StoreError> {
         let Entry { code, submission, .. } = entry;
         let Submission { scope, phone, standing, day, .. } = submission;
+        let guess = submission.partner_code.is_some().then(|| seen.with_wrong_code(campaign, now));
+        let guess = guess.as_ref().map(|after| Guess { seen, after });
         let mut items = vec![transaction::put(self.remember(entry, now)?)];
         if let Some(code) = code {
             let claim = Claim {
@@ -230,7 +240,7 @@ impl Ledger {
             };
             items.push(transaction::update(self.codes.claim(scope, code, &claim, now)?));
         }
-        let count = self.entrants.count(scope, phone, day, standing.entries(), limits, now)?;
+        let count = self.entrants.count(submission, campaign.limits, guess, now)?;
         items.push(transaction::update(count));
         items.push(transaction::put(self.submissions.create(submission)?));
         if let Some(receipt) = submission.receipt_id {
@@ -249,14 +259,14 @@ impl Ledger {
     pub async fn refuse(
         &self,
         entry: Entry<'_>,
-        wrong_code: Option<WrongCode<'_>>,
+        wrong_code: Option<(&Entrant, &WrongCodes)>,
         now: Moment,
     ) -> Result<Written, StoreError> {
         let submission = entry.submission;
         let mut items = vec![transaction::put(self.remember(entry, now)?)];
-        if let Some((seen, wrong)) = wrong_code {
-            let update =
-                self.entrants.record_wrong_code(&submission.scope, &submission.phone, seen, wrong, None)?;
+        if let Some((seen, after)) = wrong_code {
+            let guess = Guess { seen, after };
+            let update = self.entrants.record_guess(&submission.scope, &submission.phone, guess)?;
             items.push(transaction::update(update));
         }
         items.push(transaction::put(self.submissions.create(submission)?));
@@ -299,8 +309,9 @@ impl Ledger {
     }
 
     /// Writes a submission that has moved on, if it is still as in `before`. An accepted one redeems its
-    /// code, earns its entries and takes its purchase; a rejected one frees its code, gives its place back
-    /// and, where code and time of its receipt were wrong, counts as a wrong code.
+    /// code, earns its entries and takes its purchase; a rejected one frees its code and gives its place back.
+    /// A code that a partner did not call wrong is no longer logged as a wrong one; code and time of a receipt
+    /// that do not belong together are, under the limit of the campaign that `wrong_pair` gives.
     ///
     /// # Errors
     /// When the tables do not answer.
@@ -308,93 +319,101 @@ impl Ledger {
         &self,
         before: &Submission,
         after: &Submission,
-        wrong: Option<WrongCode<'_>>,
+        wrong_pair: Option<&Campaign>,
     ) -> Result<Settled, StoreError> {
-        const ACTION: &str = "settling a submission";
-        let mut items = vec![(Settled::Moved, transaction::put(self.submissions.change(before, after)?))];
+        /// More than come from one phone at once.
+        const MOST_TRIES: u32 = 10;
+        for tries in 1..=MOST_TRIES {
+            let guess = self.guess(before, after, wrong_pair).await?;
+            let guess = guess.as_ref().map(|(seen, after)| Guess { seen, after });
+            match self.settle_as_seen(before, after, guess).await? {
+                Some(settled) => return Ok(settled),
+                None => transaction::wait_after(tries).await,
+            }
+        }
+        Err(StoreError::new(SETTLING, CONTENDED))
+    }
+
+    /// How settling changes the phone's log of wrong codes, if it does: the phone as it is, and the log after.
+    async fn guess(
+        &self,
+        before: &Submission,
+        after: &Submission,
+        wrong_pair: Option<&Campaign>,
+    ) -> Result<Option<(Entrant, WrongCodes)>, StoreError> {
+        let Submission { scope, phone, day, standing, .. } = after;
+        let settled = matches!(standing.state(), State::Accepted | State::Rejected);
+        let was_right = before.partner_code.is_some() && standing.message_key() != MessageKey::Invalid;
+        if !settled || !(was_right || wrong_pair.is_some()) {
+            return Ok(None);
+        }
+        let entrant = self.entrants.get(scope, phone, day).await?;
+        let log = match wrong_pair {
+            Some(campaign) => Some(entrant.with_wrong_code(campaign, after.updated_at)),
+            None => entrant.without_code(after.created_at),
+        };
+        Ok(log.map(|log| (entrant, log)))
+    }
+
+    /// As [`Ledger::settle`], with this change of the log; `None` when the log has changed since.
+    async fn settle_as_seen(
+        &self,
+        before: &Submission,
+        after: &Submission,
+        guess: Option<Guess<'_>>,
+    ) -> Result<Option<Settled>, StoreError> {
+        let change = self.submissions.change(before, after)?;
+        let mut parts: Parts = vec![(Some(Settled::Moved), transaction::put(change))];
         match after.standing.state() {
-            State::Accepted => self.accept(after, &mut items)?,
-            State::Rejected => self.reject(after, wrong, &mut items)?,
+            State::Accepted => self.accept(after, guess, &mut parts)?,
+            State::Rejected => self.reject(after, guess, &mut parts)?,
             State::Pending | State::Unknown => {}
         }
-        let (meanings, items): (Vec<_>, Vec<_>) = items.into_iter().unzip();
+        let (meanings, items): (Vec<_>, Vec<_>) = parts.into_iter().unzip();
         let reasons = match transaction::write(&self.client, items).await? {
-            Outcome::Written => return Ok(Settled::Done),
+            Outcome::Written => return Ok(Some(Settled::Done)),
             Outcome::Refused(reasons) => reasons,
         };
         let failed = reasons.iter().position(|reason| matches!(reason, Reason::ConditionFailed(_)));
         let meaning = failed.and_then(|failed| meanings.get(failed)).copied();
-        meaning.ok_or_else(|| StoreError::new(ACTION, "others kept changing the same records"))
+        meaning.ok_or_else(|| StoreError::new(SETTLING, CONTENDED))
     }
 
-    /// As [`Ledger::settle`]; with `wrong_code`, the phone's wrong codes are counted, however many others of
-    /// them come at the same time.
-    ///
-    /// # Errors
-    /// When the tables do not answer.
-    pub async fn settle_counting(
-        &self,
-        before: &Submission,
-        after: &Submission,
-        wrong_code: bool,
-        campaign: &Campaign,
-    ) -> Result<Settled, StoreError> {
-        /// More than come from one phone at once.
-        const MOST_TRIES: u32 = 10;
-        if !wrong_code {
-            return self.settle(before, after, None).await;
-        }
-        let Submission { scope, phone, day, updated_at, .. } = after;
-        for tries in 1..=MOST_TRIES {
-            let entrant = self.entrants.get(scope, phone, day).await?;
-            let wrong = entrant.with_wrong_code(campaign, *updated_at);
-            match self.settle(before, after, Some((&entrant, &wrong))).await? {
-                Settled::EntrantMoved => transaction::wait_after(tries).await,
-                settled => return Ok(settled),
-            }
-        }
-        Err(StoreError::new("settling a submission", "others kept changing the same records"))
-    }
-
-    /// What accepting writes besides the submission, with what it means when it is refused.
+    /// What accepting writes besides the submission.
     fn accept(
         &self,
         after: &Submission,
-        items: &mut Vec<(Settled, TransactWriteItem)>,
+        guess: Option<Guess<'_>>,
+        parts: &mut Parts,
     ) -> Result<(), StoreError> {
         let Submission { scope, phone, submission_id, code_key, standing, .. } = after;
         if let Some(code_key) = code_key {
             let redeem = self.codes.redeem(code_key, *submission_id)?;
-            items.push((Settled::Moved, transaction::update(redeem)));
+            parts.push((Some(Settled::Moved), transaction::update(redeem)));
         }
-        let earn = self.entrants.earn(scope, phone, standing.entries())?;
-        items.push((Settled::EntrantMoved, transaction::update(earn)));
+        let earn = self.entrants.earn(scope, phone, standing.entries(), guess)?;
+        parts.push((None, transaction::update(earn)));
         if let Some(purchase) = &after.purchase {
             let claim = self.receipts.claim_purchase(scope, purchase, *submission_id, after.updated_at)?;
-            items.push((Settled::PurchaseTaken, transaction::put(claim)));
+            parts.push((Some(Settled::PurchaseTaken), transaction::put(claim)));
         }
         Ok(())
     }
 
-    /// What rejecting writes besides the submission, with what it means when it is refused.
+    /// What rejecting writes besides the submission.
     fn reject(
         &self,
         after: &Submission,
-        wrong: Option<WrongCode<'_>>,
-        items: &mut Vec<(Settled, TransactWriteItem)>,
+        guess: Option<Guess<'_>>,
+        parts: &mut Parts,
     ) -> Result<(), StoreError> {
         let Submission { scope, phone, day, submission_id, code_key, .. } = after;
         if let Some(code_key) = code_key {
             let free = self.codes.free(code_key, *submission_id)?;
-            items.push((Settled::Moved, transaction::update(free)));
+            parts.push((Some(Settled::Moved), transaction::update(free)));
         }
-        let entrant = match wrong {
-            Some((seen, wrong)) => {
-                self.entrants.record_wrong_code(scope, phone, seen, wrong, Some(day.as_str()))?
-            }
-            None => self.entrants.give_back(scope, phone, day)?,
-        };
-        items.push((Settled::EntrantMoved, transaction::update(entrant)));
+        let give_back = self.entrants.give_back(scope, phone, day, guess)?;
+        parts.push((None, transaction::update(give_back)));
         Ok(())
     }
 }

@@ -135,13 +135,13 @@ impl Desk {
         notes.figures.extend(asked.figures());
         let pacing = Pacing { now: call.later(), hasten: self.hasten, chance: entropy::fraction() };
         let entries = call.campaign.entries_per_submission;
-        let Ok((after, wrong_code)) = asked.applied_to(&before, entries, pacing) else {
+        let Ok(after) = asked.applied_to(&before, entries, pacing) else {
             return Ok(before);
         };
-        match self.ledger.settle_counting(&before, &after, wrong_code, &call.campaign).await {
+        match self.ledger.settle(&before, &after, None).await {
             Ok(Settled::Done) => Ok(after),
             // Somebody else was first: an operator.
-            Ok(Settled::Moved | Settled::PurchaseTaken | Settled::EntrantMoved) => {
+            Ok(Settled::Moved | Settled::PurchaseTaken) => {
                 self.submission(&call.scope, before.submission_id).await
             }
             // It stands as it was written, and is settled once this step is taken for lost.
@@ -228,7 +228,7 @@ impl Desk {
                     self.stand(&mut submission, &candidate, wish, call);
                     entry.submission = &submission;
                     source = Source::Conditions;
-                    self.ledger.enter(entry, call.campaign.limits, call.now).await?
+                    self.ledger.enter(entry, &known.entrant, &call.campaign, call.now).await?
                 }
                 Decision::Refuse(key) => {
                     let guessed = finding == CodeFinding::Wrong && key == MessageKey::Invalid;

@@ -91,7 +91,7 @@ pub async fn settle(
                            `--reject receipt_already_used`";
             Err(Failure::new("purchase_taken", message))
         }
-        Settled::Moved | Settled::EntrantMoved => Err(moved()),
+        Settled::Moved => Err(moved()),
     }
 }
 
@@ -120,7 +120,7 @@ pub async fn resume(tables: &Tables, id: SubmissionId, now: Moment) -> Result<Su
     let after = Submission { settling: Some(settling), reasons: Vec::new(), ..before.changed(now) };
     match tables.ledger.settle(&before, &after, None).await? {
         Settled::Done => Ok(after),
-        Settled::Moved | Settled::EntrantMoved | Settled::PurchaseTaken => Err(moved()),
+        Settled::Moved | Settled::PurchaseTaken => Err(moved()),
     }
 }
 

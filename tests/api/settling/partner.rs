@@ -183,7 +183,7 @@ async fn an_answer_that_is_not_understood_is_no_reason_to_spare_the_partner() {
 }
 
 #[tokio::test]
-async fn guesses_made_while_the_partner_is_spared_are_judged_no_further_than_others() {
+async fn guesses_made_while_the_partner_is_spared_are_no_more_than_others() {
     let partner = partner().await;
     let (campaign, settler) = scene(|campaign| {
         judged_by(partner.url())(campaign);
@@ -196,19 +196,60 @@ async fn guesses_made_while_the_partner_is_spared_are_judged_no_further_than_oth
     let mut guesses = Vec::new();
     for number in 1..=4 {
         let guess = submit(&campaign, 9, &format!("BADC-{number}")).await;
-        assert_eq!((guess.field("state"), partner.asked(&id_of(&guess))), (json!("unknown"), 0), "spared");
+        assert_eq!(partner.asked(&id_of(&guess)), 0, "spared");
         guesses.push(guess);
     }
+    let keys = |replies: &[Reply]| replies.iter().map(|reply| reply.field("message_key")).collect::<Vec<_>>();
+    assert_eq!(keys(&guesses), ["checking", "checking", "rate_limited", "rate_limited"]);
     for _ in 0..60 {
         settler.settle_after(Duration::from_secs(1)).await;
     }
-    let mut ends = Vec::new();
-    for guess in &guesses {
-        ends.push(standing(&campaign, guess).await[2].as_str().expect("a key").to_owned());
+    for guess in &guesses[..2] {
+        assert_eq!(standing(&campaign, guess).await[2], "invalid");
     }
-    ends.sort_unstable();
-    assert_eq!(ends, ["invalid", "invalid", "rate_limited", "rate_limited"]);
     assert_eq!(asked(&partner, &guesses), 2);
+}
+
+#[tokio::test]
+async fn many_guesses_at_once_are_no_more_than_one_after_the_other() {
+    let (partner, campaign, _) = judged().await;
+    let guesses = join_all((1..=30).map(|number| {
+        let campaign = campaign.clone();
+        async move { submit(&campaign, 1, &format!("BADC-{number}")).await }
+    }))
+    .await;
+    let limit = usize::try_from(campaign.config.wrong_codes.count).expect("small");
+    let judged = guesses.iter().filter(|guess| guess.field("message_key") == "invalid").count();
+    let unheard = guesses.iter().filter(|guess| guess.field("message_key") == "rate_limited").count();
+    assert_eq!((judged, unheard), (limit, guesses.len() - limit));
+    assert_eq!(usize::try_from(asked(&partner, &guesses)), Ok(limit));
+}
+
+#[tokio::test]
+async fn codes_that_a_partner_does_not_call_wrong_are_no_guesses() {
+    let partner = partner().await;
+    let (campaign, _) = scene(|campaign| {
+        judged_by(partner.url())(campaign);
+        campaign.wrong_codes.count = 2;
+    })
+    .await;
+    for (code, key) in [("OKAY-1", "entered"), ("USED-1", "already_used"), ("WINS-1", "instant_win")] {
+        assert_eq!(submit(&campaign, 1, code).await.field("message_key"), key);
+        assert_eq!(wrong_codes(&campaign, 1).await, 0, "{code}");
+    }
+    assert_eq!(submit(&campaign, 1, "BADC-1").await.field("message_key"), "invalid");
+    // The second place is taken while the code is with the partner, and free again once it is good.
+    assert_eq!(submit(&campaign, 1, "OKAY-2").await.field("message_key"), "entered");
+    assert_eq!(submit(&campaign, 1, "OKAY-3").await.field("message_key"), "entered");
+    assert_eq!(wrong_codes(&campaign, 1).await, 1);
+}
+
+/// How many codes of a phone are logged as wrong.
+async fn wrong_codes(campaign: &TestCampaign, number: u32) -> usize {
+    let phone = phone(number).parse().expect("a phone");
+    let entrants = &campaign.service.tables.entrants;
+    let entrant = entrants.get(&campaign.scope(Environment::Live), &phone, "").await;
+    entrant.expect("the table").wrong_codes.len()
 }
 
 #[tokio::test]

@@ -31,8 +31,6 @@ pub enum Asked {
     Silent(Silence),
     /// It was not asked, because it fails again and again; not before this.
     Spared(Moment),
-    /// It was not asked, because of what is known of the phone by now.
-    Barred(MessageKey),
 }
 
 /// A question without an answer that counts.
@@ -90,7 +88,7 @@ impl Asked {
         let silence = match self {
             Self::Silent(silence) => silence,
             Self::Spared(_) => return vec![("PartnerSpared", 1)],
-            Self::Decided(_) | Self::Barred(_) => return Vec::new(),
+            Self::Decided(_) => return Vec::new(),
         };
         let name = match silence.blame {
             Blame::Partner => "PartnerSilent",
@@ -102,8 +100,7 @@ impl Asked {
         figures
     }
 
-    /// The submission after this, and whether its code was wrong. An accepted one earns what the partner
-    /// says, or else `entries`.
+    /// The submission after this. An accepted one earns what the partner says, or else `entries`.
     ///
     /// # Errors
     /// [`AlreadySettled`] when nothing can happen any more.
@@ -112,7 +109,7 @@ impl Asked {
         before: &Submission,
         entries: u32,
         pacing: Pacing,
-    ) -> Result<(Submission, bool), AlreadySettled> {
+    ) -> Result<Submission, AlreadySettled> {
         let asked = before.settling.as_ref().map_or(0, |settling| settling.asked);
         match self {
             Self::Decided(verdict) if verdict.outcome == MessageKey::AlreadyUsed && may_be_ours(before) => {
@@ -120,25 +117,20 @@ impl Asked {
                 after.settling = after.settling.map(|settling| settling.for_a_person(pacing.now));
                 after.upstream = Some(verdict.upstream.clone());
                 after.reasons = vec![USED_BY_WHOM.to_owned()];
-                Ok((after, false))
+                Ok(after)
             }
             Self::Decided(verdict) => Self::decided(verdict, before, entries, pacing.now),
             Self::Silent(silence) => {
                 let wait = pacing.hasten.apply(waited(asked, pacing.chance));
                 let mut after = Self::open(before, wait, asked.saturating_add(1), Some(silence), pacing)?;
                 after.upstream = silence.upstream.clone().or(after.upstream);
-                Ok((after, false))
-            }
-            Self::Barred(key) => {
-                let mut after = before.after(Event::Reject(*key), pacing.now)?;
-                after.reasons = vec![key.as_str().to_owned()];
-                Ok((after, false))
+                Ok(after)
             }
             Self::Spared(until) => {
                 // A little later than the breaker, each at a moment of its own.
                 let spread = pacing.hasten.apply(Duration::from_secs(10));
                 let wait = until.since(pacing.now) + spread.mul_f64(pacing.chance.clamp(0.0, 1.0));
-                Ok((Self::open(before, wait, asked, None, pacing)?, false))
+                Self::open(before, wait, asked, None, pacing)
             }
         }
     }
@@ -148,7 +140,7 @@ impl Asked {
         before: &Submission,
         entries: u32,
         now: Moment,
-    ) -> Result<(Submission, bool), AlreadySettled> {
+    ) -> Result<Submission, AlreadySettled> {
         let event = match verdict.outcome {
             MessageKey::Entered | MessageKey::InstantWin => Event::Accept {
                 entries: verdict.entries.unwrap_or(entries),
@@ -161,7 +153,7 @@ impl Asked {
         let mut after = before.after(event, now)?;
         after.upstream = Some(verdict.upstream.clone());
         after.reasons = if refused { vec![verdict.outcome.as_str().to_owned()] } else { Vec::new() };
-        Ok((after, verdict.outcome == MessageKey::Invalid))
+        Ok(after)
     }
 
     fn open(

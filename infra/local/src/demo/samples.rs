@@ -4,6 +4,7 @@
 use common::clock::Clock;
 use common::config::Env;
 use common::connection::Aws;
+use common::domain::entrant::Entrant;
 use common::domain::message::MessageKey;
 use common::domain::receipt::photo::PhotoType;
 use common::domain::receipt::{Receipt, Source};
@@ -93,7 +94,9 @@ pub async fn load(env: &Env, clock: &Clock) -> Result<(), DemoError> {
     };
     let key = "a-sample-event-0001".parse().map_err(|_| unusable("key"))?;
     let entry = Entry { key: &key, body_hash: "", code: None, receipt: None, submission: &submission };
-    tables.ledger.enter(entry, Default::default(), now).await.map_err(Failure::from)?;
+    let file = campaign_file::read("sample-events.yaml", FILE).map_err(|_| unusable("campaign"))?;
+    let entered = tables.ledger.enter(entry, &Entrant::default(), &file.campaign, now).await;
+    entered.map_err(Failure::from)?;
 
     let hash = KeyHash::of(KEY);
     let record = ApiKeyRecord {
@@ -106,7 +109,6 @@ pub async fn load(env: &Env, clock: &Clock) -> Result<(), DemoError> {
     };
     tables.api_keys.put(hash, record).await.map_err(Failure::from)?;
     // The campaign comes last: it says that all the rest is there.
-    let file = campaign_file::read("sample-events.yaml", FILE).map_err(|_| unusable("campaign"))?;
     campaigns::apply(&tables, &[file]).await?;
     Ok(())
 }

@@ -1,7 +1,7 @@
 //! The try page: the consumer's side of a campaign, as a brand would build it, with the server behind it.
 //!
-//! Only a local stack has it. The page's files are in `infra/local/try/` and are meant to be read; [`proxy`] is
-//! the part that a brand has on its own server, so that the key never reaches a browser; [`guide`] says
+//! Only a local stack has it. The page's files are in `infra/local/try/` and are meant to be read; `proxy` is
+//! the part that a brand has on its own server, so that the key never reaches a browser; `guide` says
 //! what there is to try.
 
 use std::net::SocketAddr;

@@ -1,7 +1,8 @@
 //! `ops submission`.
 
-use common::domain::campaign::PhoneLimits;
+use common::domain::campaign::{Campaign, PhoneLimits};
 use common::domain::codebook::{Batch, BatchStatus};
+use common::domain::entrant::Entrant;
 use common::domain::ids::SubmissionId;
 use common::domain::message::MessageKey;
 use common::domain::scope::Environment;
@@ -50,8 +51,12 @@ pub(crate) fn submission(id: SubmissionId, standing: Standing, code_key: Option<
 pub(crate) async fn write(stack: &Stack, submission: &Submission, code: Option<&CodeName>) {
     let key = format!("key-of-{}", submission.submission_id).parse().expect("a key");
     let entry = Entry { key: &key, body_hash: "", code, receipt: submission.receipt_id, submission };
-    let ledger = stack.tables().await.ledger;
-    let written = ledger.enter(entry, PhoneLimits::default(), NOW).await.expect("it answers");
+    let tables = stack.tables().await;
+    let campaign = tables.campaigns.get(&submission.scope.campaign).await.expect("it answers");
+    // One phone has them all.
+    let limits = PhoneLimits::default();
+    let campaign = Campaign { limits, ..campaign.expect("the campaign is applied") };
+    let written = tables.ledger.enter(entry, &Entrant::default(), &campaign, NOW).await.expect("it answers");
     assert!(matches!(written, Written::Done), "{written:?}");
 }
 
