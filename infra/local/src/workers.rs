@@ -5,7 +5,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use aws_sdk_sqs::Client;
-use aws_sdk_sqs::types::Message;
+use aws_sdk_sqs::types::{Message, QueueAttributeName};
 use common::background::{Background, EventFunction};
 use common::config::ConfigError;
 use common::settle_queue;
@@ -28,6 +28,8 @@ const POLL_SECONDS: i32 = 20;
 const SWEEP_EVERY: Duration = Duration::from_secs(60);
 /// However hasty: a sweep costs some calls.
 const SHORTEST_SWEEP: Duration = Duration::from_millis(250);
+/// A hasty sweep leaves it at these hints in a queue.
+const MOST_WAITING: usize = 20;
 /// Tries of one event of storage; Lambda makes as many.
 const TRIES: u32 = 3;
 /// Between two tries, and after a queue that did not answer.
@@ -47,12 +49,17 @@ pub fn start(
     let marker = MarkReceiptUploaded::connect(&background("mark-receipt-uploaded")?)?;
     let settler = Arc::new(SettleSubmission::connect(&settling)?);
     let sweeper = SweepUnsettled::connect(&background("sweep-unsettled")?)?;
-    let mut workers = vec![
-        until_stopped(stop, announce(created, marker)),
-        until_stopped(stop, sweep(hasten.apply(SWEEP_EVERY).max(SHORTEST_SWEEP), sweeper)),
-    ];
-    for variable in [settle_queue::TAX_VARIABLE, settle_queue::PARTNER_VARIABLE] {
-        let queue_url = settling.env.required(variable)?;
+    let mut workers = vec![until_stopped(stop, announce(created, marker))];
+    let queues = [settle_queue::TAX_VARIABLE, settle_queue::PARTNER_VARIABLE];
+    let queues = queues.map(|variable| settling.env.required(variable));
+    let queues = queues.into_iter().collect::<Result<Vec<_>, _>>()?;
+    let schedule = Schedule {
+        every: hasten.apply(SWEEP_EVERY).max(SHORTEST_SWEEP),
+        client: settling.aws.sqs(),
+        queues: queues.clone(),
+    };
+    workers.push(until_stopped(stop, schedule.sweep(sweeper)));
+    for queue_url in queues {
         for _ in 0..SETTLERS {
             let consuming = consume(settling.aws.sqs(), queue_url.clone(), Arc::clone(&settler));
             workers.push(until_stopped(stop, consuming));
@@ -141,12 +148,40 @@ async fn settle(client: &Client, queue_url: &str, settler: &SettleSubmission, me
     }
 }
 
-async fn sweep(every: Duration, sweeper: SweepUnsettled) {
-    let mut ticks = tokio::time::interval(every);
-    ticks.set_missed_tick_behavior(tokio::time::MissedTickBehavior::Delay);
-    loop {
-        ticks.tick().await;
-        // What one sweep missed is found by the next.
-        let _ = sweeper.handle(Tick::default()).await;
+/// When sweeps are made.
+struct Schedule {
+    every: Duration,
+    client: Client,
+    queues: Vec<String>,
+}
+
+impl Schedule {
+    async fn sweep(self, sweeper: SweepUnsettled) {
+        let mut ticks = tokio::time::interval(self.every);
+        ticks.set_missed_tick_behavior(tokio::time::MissedTickBehavior::Delay);
+        loop {
+            ticks.tick().await;
+            if self.every < SWEEP_EVERY && self.is_behind().await {
+                continue;
+            }
+            // What one sweep missed is found by the next.
+            let _ = sweeper.handle(Tick::default()).await;
+        }
+    }
+
+    /// Whether hints wait already: hasty sweeps would send them faster than they are worked off, until one that
+    /// matters waits behind thousands that do not.
+    async fn is_behind(&self) -> bool {
+        for queue_url in &self.queues {
+            let asked = self.client.get_queue_attributes().queue_url(queue_url);
+            let name = QueueAttributeName::ApproximateNumberOfMessages;
+            let reply = asked.attribute_names(name.clone()).send().await;
+            let attributes = reply.ok().and_then(|reply| reply.attributes).unwrap_or_default();
+            let waiting = attributes.get(&name).and_then(|waiting| waiting.parse().ok()).unwrap_or(0);
+            if waiting > MOST_WAITING {
+                return true;
+            }
+        }
+        false
     }
 }
