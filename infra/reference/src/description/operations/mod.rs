@@ -49,7 +49,7 @@ struct Reply {
     description: &'static str,
     schema: &'static str,
     examples: Vec<Example>,
-    /// Whether it can be the stored result of an earlier request.
+    /// Whether it can be about the record of an earlier try.
     can_be_replayed: bool,
     links: Value,
 }

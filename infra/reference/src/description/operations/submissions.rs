@@ -19,8 +19,8 @@ fn create() -> Operation {
         id: "createSubmission",
         tag: "Submissions",
         summary: "Enter a consumer",
-        description: "The one call that enters a consumer. It decides once and for good: a retry with the same \
-                      Idempotency-Key and body finds what the first try did.\n\nWhat happens to the consumer (a wrong \
+        description: "The one call that enters a consumer. It decides once and for good: a retry, unchanged and under \
+                      its first Idempotency-Key, finds what the first try did.\n\nWhat happens to the consumer (a wrong \
                       code, a limit, a closed campaign) is a reply with status 200, to be shown by its `message_key` \
                       or `message`. An error means that the request itself is at fault, and nothing is recorded.\n\n\
                       While `terminal` is false, ask again after `poll_after_seconds`."
@@ -48,7 +48,7 @@ fn requests() -> Vec<Example> {
         ),
         Example::new(
             "receipt",
-            "With a receipt, and what the consumer says they bought",
+            "With a receipt, and the purchase as the consumer tells it",
             json!({
                 "phone": phone, "consent": true, "receipt_id": RECEIPT_ID, "region": "Mwanza",
                 "claimed": { "items": [{ "key": "chai-250", "qty": 2 }], "branch": "kko" },
