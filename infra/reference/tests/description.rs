@@ -1,12 +1,13 @@
 //! The description by itself: complete, bounded, and true to its own examples.
 
-#![expect(clippy::expect_used, reason = "a test that cannot go on has failed")]
+#![expect(clippy::expect_used, clippy::indexing_slicing, reason = "a test that cannot go on has failed")]
 
 use std::collections::BTreeSet;
 
 use common::error::ErrorCode;
 use common::http::reply::status;
 use common::http::routes::ROUTES;
+use jsonschema::{Draft, Validator};
 use serde_json::{Value, json};
 
 fn description() -> Value {
@@ -94,38 +95,104 @@ fn every_text_list_and_number_is_bounded() {
     assert!(looked_at > 80, "{looked_at}");
 }
 
-#[test]
-fn every_example_is_valid_and_every_error_has_one() {
-    let description = description();
-    let mut looked_at = 0;
-    for (method, path, operation) in operations(&description) {
-        let mut contents = vec![("the request".to_owned(), operation["requestBody"]["content"].clone())];
-        for (status, reply) in operation["responses"].as_object().expect("responses") {
-            contents.push((status.clone(), reply["content"].clone()));
+/// The bodies of requests and replies: where each is, and its schema with its examples.
+fn bodies(description: &Value) -> Vec<(String, Value)> {
+    let mut bodies = Vec::new();
+    for (method, path, operation) in operations(description) {
+        let request = &operation["requestBody"]["content"]["application/json"];
+        if request.is_object() {
+            bodies.push((format!("the request of {method} {path}"), request.clone()));
         }
-        for (of, content) in contents {
-            let Some(media) = content.get("application/json") else {
-                assert_eq!(of, "the request", "{method} {path}: {of} has no body");
-                continue;
-            };
-            let mut schema = media["schema"].clone();
-            schema["components"] = description["components"].clone();
-            let validator = jsonschema::options()
-                .with_draft(jsonschema::Draft::Draft202012)
-                .should_validate_formats(true)
-                .build(&schema)
-                .expect("a schema");
-            for (name, example) in media["examples"].as_object().expect("examples") {
-                looked_at += 1;
-                let faults: Vec<_> = validator
-                    .iter_errors(&example["value"])
-                    .map(|fault| format!("{}: {fault}", fault.instance_path()))
-                    .collect();
-                assert!(faults.is_empty(), "{method} {path} {of} {name}: {faults:?}");
-            }
+        for (status, reply) in operation["responses"].as_object().expect("responses") {
+            let media = &reply["content"]["application/json"];
+            assert!(media.is_object(), "{method} {path}: {status} has no body");
+            bodies.push((format!("{status} of {method} {path}"), media.clone()));
+        }
+    }
+    bodies
+}
+
+/// A validator for a schema of the description.
+fn validator(schema: &Value, components: &Value, draft: Draft) -> Validator {
+    let mut whole = schema.clone();
+    whole["components"] = components.clone();
+    jsonschema::options().with_draft(draft).should_validate_formats(true).build(&whole).expect("a schema")
+}
+
+fn faults(validator: &Validator, value: &Value) -> Vec<String> {
+    validator.iter_errors(value).map(|fault| format!("{}: {fault}", fault.instance_path())).collect()
+}
+
+/// Holds every example against its schema.
+fn every_example_is_valid(description: &Value, components: &Value, draft: Draft) {
+    let mut looked_at = 0;
+    for (place, media) in bodies(description) {
+        // A link beside which nothing stands.
+        let link = media["schema"]["$ref"].as_str().expect("a link");
+        let validator = validator(&json!({ "allOf": [{ "$ref": link }] }), components, draft);
+        for (name, example) in media["examples"].as_object().expect("examples") {
+            looked_at += 1;
+            let faults = faults(&validator, &example["value"]);
+            assert!(faults.is_empty(), "{place}: {name}: {faults:?}");
         }
     }
     assert!(looked_at > 120, "{looked_at}");
+}
+
+#[test]
+fn every_example_is_as_described() {
+    let description = description();
+    every_example_is_valid(&description, &description["components"], Draft::Draft202012);
+}
+
+/// Schemas of 3.0 as a validator of JSON Schema has to see them: `nullable` adds null to the `type` beside
+/// it, and means nothing elsewhere.
+fn as_3_0_reads_them(schema: &Value) -> Value {
+    match schema {
+        Value::Object(members) => {
+            let mut read: serde_json::Map<String, Value> =
+                members.iter().map(|(name, member)| (name.clone(), as_3_0_reads_them(member))).collect();
+            if read.remove("nullable") == Some(json!(true))
+                && let Some(kind) = read.get("type").filter(|kind| kind.is_string())
+            {
+                read.insert("type".to_owned(), json!([kind, "null"]));
+            }
+            Value::Object(read)
+        }
+        Value::Array(members) => members.iter().map(as_3_0_reads_them).collect(),
+        Value::Null | Value::Bool(_) | Value::Number(_) | Value::String(_) => schema.clone(),
+    }
+}
+
+#[test]
+fn every_example_is_as_the_older_form_describes_it() {
+    let older = reference::older::openapi_3_0(&description());
+    let components = json!({ "schemas": as_3_0_reads_them(&older["components"]["schemas"]) });
+    every_example_is_valid(&older, &components, Draft::Draft4);
+}
+
+#[test]
+fn what_can_be_null_can_be_so_in_both_forms() {
+    let newer = description();
+    let older = reference::older::openapi_3_0(&newer);
+    let read = json!({ "schemas": as_3_0_reads_them(&older["components"]["schemas"]) });
+    let mut looked_at = 0;
+    for (name, schema) in newer["components"]["schemas"].as_object().expect("schemas") {
+        for (field, schema) in schema["properties"].as_object().into_iter().flatten() {
+            let link = format!("#/components/schemas/{name}/properties/{field}");
+            let link = json!({ "allOf": [{ "$ref": link }] });
+            let in_newer = validator(&link, &newer["components"], Draft::Draft202012);
+            let in_older = validator(&link, &read, Draft::Draft4);
+            let can_be_null = is_a(schema, "null")
+                || schema["anyOf"]
+                    .as_array()
+                    .is_some_and(|kinds| kinds.iter().any(|kind| is_a(kind, "null")));
+            assert_eq!(in_newer.is_valid(&Value::Null), can_be_null, "{name}.{field}");
+            assert_eq!(in_older.is_valid(&Value::Null), can_be_null, "{name}.{field} in 3.0");
+            looked_at += usize::from(can_be_null);
+        }
+    }
+    assert!(looked_at > 20, "{looked_at}");
 }
 
 #[test]
@@ -206,6 +273,9 @@ fn the_older_form_has_nothing_that_it_cannot_say() {
         }
         if !schema["$ref"].is_null() {
             assert_eq!(schema.as_object().map(serde_json::Map::len), Some(1), "{place}");
+        }
+        if !schema["nullable"].is_null() {
+            assert!(schema["type"].is_string(), "{place} is not nullable: no type stands beside it");
         }
     }
 }
