@@ -51,6 +51,20 @@ fn is_a(schema: &Value, kind: &str) -> bool {
 }
 
 #[test]
+fn whatever_leads_to_the_pages_leads_to_those_of_the_deployment() {
+    let description = reference::openapi("https://entries.example.org");
+    assert_eq!(description["info"]["contact"]["url"], "https://entries.example.org/docs");
+    let text = description.to_string();
+    assert!(text.matches("\"https://entries.example.org/docs/errors#").count() > 100);
+    let reference = reference::Reference::new("https://entries.example.org/docs");
+    let pages =
+        ["/docs", "/docs/operations", "/docs/errors"].map(|path| reference.file(path).expect("a page").body);
+    for text in pages.iter().chain([&text]) {
+        assert!(!text.contains("api.example.com"), "{text}");
+    }
+}
+
+#[test]
 fn every_route_is_described_and_nothing_else() {
     let described: BTreeSet<_> =
         operations(&description()).into_iter().map(|(method, path, _)| (method, path)).collect();
