@@ -210,6 +210,46 @@ fn what_can_be_null_can_be_so_in_both_forms() {
 }
 
 #[test]
+fn examples_of_submissions_are_of_campaigns_that_have_such() {
+    let description = description();
+    let examples = |path: &str, method: &str| {
+        let reply = &description["paths"][path][method]["responses"]["200"];
+        let examples =
+            reply["content"]["application/json"]["examples"].as_object().expect("examples").clone();
+        examples.into_iter().map(|(name, example)| (name, example["value"].clone())).collect::<Vec<_>>()
+    };
+    let campaigns = examples("/api/v1/campaign", "get");
+    let mut records = 0;
+    for (name, submission) in examples("/api/v1/submissions", "post") {
+        let of = |(_, campaign): &&(String, Value)| campaign["slug"] == submission["campaign"];
+        let campaign = campaigns.iter().find(of).map(|(_, campaign)| campaign);
+        let key = submission["message_key"].as_str().expect("a key");
+        let by_receipt = !submission["review_status"].is_null() || key.starts_with("receipt_");
+        let rules = campaign.map_or(&Value::Null, |campaign| &campaign["receipt"]);
+        assert_eq!(by_receipt, rules.is_object(), "{name}");
+        assert!(
+            campaign.is_none() || submission["upstream"].is_null(),
+            "{name}: nobody is asked for these codes"
+        );
+        let record = &submission["receipt"];
+        if record.is_null() {
+            continue;
+        }
+        records += 1;
+        assert_eq!(submission["livemode"], true, "{name}: the tax authority is asked about no test");
+        let products = rules["products"].as_array().expect("products");
+        let product = products.iter().map(|product| product["name"].as_str().expect("text"));
+        let bought = record["items_summary"].as_str().and_then(|text| text.split_once(" x "));
+        assert!(bought.is_some_and(|(_, name)| product.clone().any(|known| known == name)), "{name}");
+        let branches = rules["branches"].as_array().expect("branches");
+        let takes_part = branches.iter().any(|branch| branch["key"] == record["branch"]);
+        assert_eq!(takes_part, key != "receipt_wrong_store", "{name}");
+        assert!(takes_part || record["branch"].is_null(), "{name}");
+    }
+    assert_eq!(records, 2);
+}
+
+#[test]
 fn every_error_code_stands_under_its_status_with_an_example_of_its_own() {
     let description = description();
     let mut seen = BTreeSet::new();

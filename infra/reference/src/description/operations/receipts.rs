@@ -124,6 +124,11 @@ fn get() -> Operation {
             description: "The receipt, always without a target.",
             schema: "Receipt",
             examples: vec![
+                Example::new(
+                    "awaiting_upload",
+                    "The photo is still to come",
+                    examples::receipt("photo", "awaiting_upload", false),
+                ),
                 Example::new("uploaded", "The photo is there", examples::receipt("photo", "uploaded", false)),
                 Example::new(
                     "attached",

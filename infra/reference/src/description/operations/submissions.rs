@@ -7,7 +7,7 @@ use serde_json::{Value, json};
 
 use super::refusals::Refusal;
 use super::{Operation, Reply, RequestBody};
-use crate::description::examples::{self, Example, RECEIPT_ID, SUBMISSION_ID};
+use crate::description::examples::{self, Example, OF_PARTNER, OF_RECEIPTS, RECEIPT_ID, SUBMISSION_ID};
 
 pub(super) fn operations() -> Vec<Operation> {
     vec![create(), get(), lookup()]
@@ -58,17 +58,24 @@ fn requests() -> Vec<Example> {
 }
 
 fn outcomes() -> Vec<Example> {
+    // No test has a record of the tax authority, or words of a partner.
     let under_review = json!({
-        "review_status": "under_review", "display_status": "receipt_in_review", "state": "pending", "entries": 0,
-        "reasons": ["no_qr_code"], "terminal": false, "poll_after_seconds": 300,
+        "campaign": OF_RECEIPTS, "livemode": true, "state": "pending", "review_status": "under_review",
+        "display_status": "receipt_in_review", "entries": 0, "reasons": ["no_qr_code"], "terminal": false,
+        "poll_after_seconds": 300,
     });
-    let verified = json!({ "review_status": "verified", "entries": 2, "receipt": examples::record() });
+    let verified = json!({
+        "campaign": OF_RECEIPTS, "livemode": true, "review_status": "verified", "entries": 2,
+        "receipt": examples::record(true),
+    });
     let declined = json!({
-        "state": "rejected", "review_status": "declined", "display_status": "needs_attention", "entries": 0,
-        "reasons": ["receipt_wrong_store", "trader_unknown"], "receipt": examples::record(),
+        "campaign": OF_RECEIPTS, "livemode": true, "state": "rejected", "review_status": "declined",
+        "display_status": "needs_attention", "entries": 0, "reasons": ["receipt_wrong_store", "trader_unknown"],
+        "receipt": examples::record(false),
     });
     let by_partner = json!({
-        "state": "rejected", "display_status": "not_accepted", "reasons": ["already_used"], "entries": 0,
+        "campaign": OF_PARTNER, "livemode": true, "state": "rejected", "display_status": "not_accepted",
+        "entries": 0, "reasons": ["already_used"],
         "upstream": { "code": 21, "message": "Code was redeemed before" },
     });
     vec![
@@ -87,7 +94,7 @@ fn outcomes() -> Vec<Example> {
         Example::new(
             "receipt_received",
             "A receipt that is being checked",
-            examples::open(MessageKey::ReceiptReceived, "pending"),
+            examples::open(MessageKey::ReceiptReceived, "pending", OF_RECEIPTS),
         ),
         Example::new(
             "under_review",
@@ -107,7 +114,7 @@ fn outcomes() -> Vec<Example> {
         Example::new(
             "checking",
             "A partner that has not answered yet",
-            examples::open(MessageKey::Checking, "unknown"),
+            examples::open(MessageKey::Checking, "unknown", OF_PARTNER),
         ),
         Example::new(
             "refused_by_partner",
