@@ -39,18 +39,23 @@ fn create() -> Operation {
 }
 
 fn requests() -> Vec<Example> {
-    let phone = "0712 345 678";
+    // A phone for each sample: a campaign may take no more than one entry a day of the same.
     vec![
         Example::new(
             "code",
             "With a code",
-            json!({ "phone": phone, "code": "TEST-0-VALID", "consent": true }),
+            json!({ "phone": "0716 345 678", "code": "TEST-0-VALID", "consent": true }),
+        ),
+        Example::new(
+            "photo",
+            "With a receipt",
+            json!({ "phone": "0717 345 678", "consent": true, "receipt_id": RECEIPT_ID }),
         ),
         Example::new(
             "receipt",
             "With a receipt, and the purchase as the consumer tells it",
             json!({
-                "phone": phone, "consent": true, "receipt_id": RECEIPT_ID, "region": "Mwanza",
+                "phone": "0717 345 678", "consent": true, "receipt_id": RECEIPT_ID, "region": "Mwanza",
                 "claimed": { "items": [{ "key": "chai-250", "qty": 2 }], "branch": "kko" },
             }),
         ),
