@@ -76,12 +76,29 @@ async fn every_link_of_the_pages_leads_somewhere() {
 }
 
 #[tokio::test]
-async fn pages_and_description_take_get_alone() {
+async fn a_page_is_found_with_a_slash_at_the_end_too() {
+    for path in PAGES {
+        let page = get(path).await.text;
+        assert_eq!(get(&format!("{path}/")).await.text, page);
+    }
+}
+
+#[tokio::test]
+async fn a_page_can_be_asked_for_by_its_headers_alone() {
+    for path in ["/docs", "/openapi.json"] {
+        let reply = request("HEAD", format!("{}{path}", Service::shared().base_url)).send().await;
+        assert_eq!((reply.status.as_u16(), reply.text.as_str()), (200, ""), "{path}");
+        assert_eq!(reply.header("content-type"), get(path).await.header("content-type"));
+    }
+}
+
+#[tokio::test]
+async fn pages_and_description_are_only_read() {
     for path in ["/docs", "/docs/errors", "/openapi.json"] {
         for method in ["POST", "PUT", "DELETE", "OPTIONS"] {
             let reply = request(method, format!("{}{path}", Service::shared().base_url)).send().await;
             assert_eq!(reply.refusal(), (405, "method_not_allowed".to_owned(), None), "{method} {path}");
-            assert_eq!(reply.header("allow"), Some("GET"));
+            assert_eq!(reply.header("allow"), Some("GET, HEAD"));
         }
     }
 }
