@@ -282,7 +282,7 @@ error_codes! {
     /// The request has the wrong shape.
     ValidationFailed "validation_failed"
         "The request is not in the expected shape."
-        "Correct the request; `field` names the first field at fault, when one is."
+        "Correct the request; where fields are at fault, `errors` lists them all and `field` names the first."
     /// Too many requests.
     RateLimited "rate_limited"
         "Too many requests."
