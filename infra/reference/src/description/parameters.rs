@@ -48,9 +48,9 @@ pub(super) fn all() -> Map<String, Value> {
             parameter(
                 "header",
                 "SVC-Campaign",
-                "The campaign that you mean. When it is not the key's own, the reply \
+                "The slug of the campaign that you mean. When it is not the key's own, the reply \
                 is `campaign_mismatch`. Leave it out with a campaign key.",
-                such_as("chai-bora-2026", anything()),
+                super::schemas::slug(),
             ),
         ),
         (

@@ -158,8 +158,10 @@ fn links() -> Value {
         },
         "CreateSubmission": {
             "operationId": "createSubmission",
-            "description": "The submission that uses the receipt, with the consumer's own phone and consent.",
-            "requestBody": { "phone": "0712 345 678", "consent": true, "receipt_id": "$response.body#/id" },
+            "description": "The submission that uses the receipt, with the consumer's own phone and consent. A receipt \
+                            is used once, so its id can name the attempt.",
+            "parameters": { "Idempotency-Key": "$response.body#/id" },
+            "requestBody": { "phone": "0717 345 678", "consent": true, "receipt_id": "{$response.body#/id}" },
         },
     })
 }

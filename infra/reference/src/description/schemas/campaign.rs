@@ -93,7 +93,7 @@ fn campaign() -> Value {
 }
 
 /// A campaign's slug.
-pub(super) fn slug() -> Value {
+pub(in super::super) fn slug() -> Value {
     such_as("chai-bora-2026", text(1, 64, "^[a-z0-9]([a-z0-9-]*[a-z0-9])?$"))
 }
 
