@@ -217,6 +217,17 @@ visit('trying again by hand keeps the key; a change makes a new one', { campaign
   assert.equal(new Set(visit.calls('POST', '/submissions').map(keyOf)).size, 2);
 });
 
+visit('what a network in front of the service refuses is said too', { campaign: CODES }, async (visit, page) => {
+  let status = 429;
+  await page.route('**/submissions', (route) => route.fulfill({ status, json: { message: 'Too Many Requests' } }));
+  await visit.send({ sample: 'TEST-0-VALID', phone: '0712000014' });
+  await page.locator('#form-error:visible').waitFor();
+  assert.equal(await error(page, 'form'), 'Too many tries. Wait a while and try again.');
+  status = 413;
+  await page.click('#send');
+  await page.locator('#form-error', { hasText: 'HTTP 413' }).waitFor();
+});
+
 const ANY_ORIGIN = { 'Access-Control-Allow-Origin': '*' };
 
 visit('a target that is too old is exchanged for a fresh one', { campaign: RECEIPTS }, async (visit, page) => {

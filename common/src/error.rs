@@ -11,7 +11,7 @@ use crate::store::StoreError;
 /// [`Error::Internal`], and only the log sees it.
 #[derive(Debug, thiserror::Error)]
 pub enum Error {
-    /// The caller's request is at fault.
+    /// It is the request that is wrong.
     #[error("{}", .0.code.as_str())]
     Refused(Box<Refusal>),
     /// Something failed here. Callers see an opaque error.
@@ -215,7 +215,7 @@ error_codes! {
     KeyRevoked "key_revoked"
         "This API key was revoked."
         "Switch to the campaign's other key, or ask operations for a new one."
-    /// Nothing of that name in this key's campaign and environment.
+    /// The key's scope holds nothing of that name.
     NotFound "not_found"
         "There is nothing here under this key."
         "Check the path and the id, and that the record was made with a key of the same campaign and environment."
@@ -226,7 +226,7 @@ error_codes! {
     /// The same Idempotency-Key is being worked on.
     IdempotencyInProgress "idempotency_in_progress"
         "A request with this Idempotency-Key is still being worked on."
-        "Wait as long as Retry-After says, then send the same request with the same key again."
+        "Wait as long as Retry-After says, then send the request again, unchanged and under the same key."
     /// The photo is too large.
     FileTooLarge "file_too_large"
         "The receipt photo is over 5 MB."
@@ -266,7 +266,7 @@ error_codes! {
     /// The photo is not there.
     ReceiptNotUploaded "receipt_not_uploaded"
         "The receipt's photo has not been uploaded."
-        "PUT the photo to the receipt's upload URL, then send the same request with the same Idempotency-Key again."
+        "PUT the photo to the receipt's upload URL, then send the request again, unchanged and under the same Idempotency-Key."
     /// The campaign needs a receipt.
     ReceiptRequired "receipt_required"
         "This campaign needs a receipt with every submission."
@@ -282,7 +282,7 @@ error_codes! {
     /// The request has the wrong shape.
     ValidationFailed "validation_failed"
         "The request is not in the expected shape."
-        "Correct the request; `field` names the first field at fault, when one is."
+        "Correct the request; where fields are at fault, `errors` lists them all and `field` names the first."
     /// Too many requests.
     RateLimited "rate_limited"
         "Too many requests."

@@ -133,11 +133,11 @@ async fn an_errors_docs_url_leads_to_a_page_that_explains_it() {
 }
 
 #[tokio::test]
-async fn the_page_of_errors_takes_get_alone() {
+async fn the_page_of_errors_is_only_read() {
     let campaign = TestCampaign::plain().await;
     let reply = request("POST", format!("{}/docs/errors", campaign.service.base_url)).send().await;
     assert_eq!(reply.refusal(), (405, "method_not_allowed".to_owned(), None));
-    assert_eq!(reply.header("allow"), Some("GET"));
+    assert_eq!(reply.header("allow"), Some("GET, HEAD"));
 }
 
 #[tokio::test]

@@ -144,7 +144,7 @@ impl IdempotencyKey {
 impl FromStr for IdempotencyKey {
     type Err = MalformedIdempotencyKey;
 
-    /// A value in double quotes (a structured-field string) is the same key as the bare one.
+    /// A value in double quotes (a structured-field string) is the key without them.
     fn from_str(value: &str) -> Result<Self, Self::Err> {
         let bare = value.strip_prefix('"').and_then(|rest| rest.strip_suffix('"')).unwrap_or(value);
         let printable = bare.bytes().all(|byte| (0x20..=0x7e).contains(&byte));

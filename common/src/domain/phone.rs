@@ -7,8 +7,8 @@ use serde::{Deserialize, Serialize};
 
 /// A Tanzanian mobile number in E.164, such as `+255712345678`.
 ///
-/// The rule is wide on purpose: the public numbering data changes several times a year, and numbers
-/// are portable between operators, so a stricter list would refuse real people.
+/// The rule is wide on purpose: new blocks of numbers are given out all the time, and numbers move
+/// between operators, so that a list of what is in use would turn away people who exist.
 #[derive(Clone, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, Deserialize)]
 #[serde(try_from = "String", into = "String")]
 pub struct Phone(String);

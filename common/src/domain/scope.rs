@@ -1,4 +1,4 @@
-//! What a record belongs to: one campaign in one environment.
+//! What a record belongs to: a campaign, and one of its environments.
 
 use std::fmt;
 use std::str::FromStr;

@@ -71,7 +71,7 @@ pub struct OperatorDecision {
     pub why: Option<String>,
 }
 
-/// What the consumer says they bought; recorded for comparison, never deciding anything.
+/// A purchase as the consumer tells it: kept beside what the receipt says, and no outcome rests on it.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Claimed {
     /// Products and how many.
@@ -115,7 +115,7 @@ pub enum ReviewStatus {
     Declined,
 }
 
-/// The one status to show a consumer.
+/// The one status that is shown.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum DisplayStatus {

@@ -37,7 +37,7 @@ pub struct Notes {
     pub causes: Vec<String>,
 }
 
-/// Set on a reply that is the stored result of an earlier request with the same key and body.
+/// Set on a reply about what an earlier try under the same Idempotency-Key made.
 const IDEMPOTENT_REPLAYED: &str = "idempotent-replayed";
 /// Names the request, on every reply.
 pub const X_REQUEST_ID: &str = "x-request-id";
@@ -71,7 +71,7 @@ impl Reply {
         Self { status, headers, body, outcome: None, notes: Notes::default(), limits: Vec::new() }
     }
 
-    /// Says that this is the stored result of an earlier request.
+    /// Says that an earlier try under the same Idempotency-Key made what this is about.
     #[must_use]
     pub fn idempotent_replayed(mut self) -> Self {
         self.headers.insert(IDEMPOTENT_REPLAYED, "true".to_owned());

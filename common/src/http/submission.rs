@@ -57,7 +57,7 @@ impl<'a> ReceiptRecordObject<'a> {
 
 impl<'a> SubmissionObject<'a> {
     /// Renders a submission of a campaign in a language. `replayed` says that it is an earlier one,
-    /// returned for the same campaign, code and phone.
+    /// found by its code and phone.
     pub fn new(
         submission: &'a Submission,
         campaign: &'a Campaign,

@@ -1,4 +1,4 @@
-//! `POST /api/v1/receipts`: starts a receipt, a photo to be uploaded or one typed in.
+//! `POST /api/v1/receipts`: announces a receipt, a photo to be uploaded or one typed in.
 //!
 //! `announcement` reads the request.
 

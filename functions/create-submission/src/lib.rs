@@ -1,4 +1,4 @@
-//! `POST /api/v1/submissions`: the single call that enters a consumer.
+//! `POST /api/v1/submissions`: a consumer enters, or learns why not.
 //!
 //! `wish` reads the request; `enter` decides and writes, once and for good.
 

@@ -9,6 +9,9 @@ use common::http::request::Request;
 use common::http::routes;
 use reference::Reference;
 
+/// The methods of pages and descriptions. Whoever sends replies leaves the body of one to HEAD away.
+const READING: [&str; 2] = ["GET", "HEAD"];
+
 /// The function behind the default route.
 pub struct Fallback {
     frame: Frame,
@@ -25,8 +28,8 @@ impl Fallback {
 
     fn reply(&self, request: &Request) -> Result<Reply, Error> {
         let path = request.path.as_str();
-        let methods = if self.reference.has(path) { vec!["GET"] } else { routes::methods_of(path) };
-        match self.reference.file(path).filter(|_| request.method == "GET") {
+        let methods = if self.reference.has(path) { READING.to_vec() } else { routes::methods_of(path) };
+        match self.reference.file(path).filter(|_| READING.contains(&request.method.as_str())) {
             Some(file) => {
                 let reply = Reply::text(file.content_type, file.body);
                 Ok(match file.policy {

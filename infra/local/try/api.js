@@ -3,12 +3,13 @@
 
 /** An error of the API: the request is at fault, not the consumer. Branch on `code`. */
 export class ApiError extends Error {
+  /** `error` is missing where a network in front of the API refused the request: then the status has to do. */
   constructor(status, error, retryAfter) {
-    super(error.message);
+    super(error?.message);
     this.status = status;
-    this.code = error.code;
-    this.field = error.field;
-    this.requestId = error.request_id;
+    this.code = error?.code ?? `HTTP ${status}`;
+    this.field = error?.field;
+    this.requestId = error?.request_id ?? '—';
     this.retryAfter = retryAfter;
   }
 }
@@ -95,7 +96,7 @@ export class Api {
     const replayed = response.headers.get('Idempotent-Replayed') === 'true';
     this.tell({ method, path, key, status: response.status, replayed, reply });
     if (response.ok) return reply;
-    const retryAfter = response.headers.has('Retry-After') ? Number(response.headers.get('Retry-After')) : undefined;
-    throw new ApiError(response.status, reply.error, retryAfter);
+    const seconds = Number(response.headers.get('Retry-After'));
+    throw new ApiError(response.status, reply?.error, seconds > 0 ? seconds : undefined);
   }
 }

@@ -287,7 +287,9 @@ export class Entry {
       ? (isReceipt ? RECEIPT_FIELDS : FIELDS)[error.field]
       : PROBLEMS[error.code];
     if (known) return new Problem(...known);
-    if (error.status === 429) return new Problem('form', 'too_many', { n: error.retryAfter });
+    if (error.status === 429) {
+      return error.retryAfter ? new Problem('form', 'too_many', { n: error.retryAfter }) : new Problem('form', 'too_many_now');
+    }
     if (error.status >= 500 || error.status === 409) return new Problem('form', 'failed');
     return new Problem('form', 'refused', { code: error.code, request: error.requestId });
   }

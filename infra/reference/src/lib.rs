@@ -70,9 +70,10 @@ impl Reference {
     }
 }
 
-/// The path as a name that lives on.
+/// The path as a name that lives on. A page is found with a slash at the end too.
 fn known(path: &str) -> Option<&'static str> {
-    [OPENAPI, OPENAPI_3_0].into_iter().chain(pages::paths()).find(|known| *known == path)
+    let is_page = |known: &&str| path.strip_suffix('/').unwrap_or(path) == *known;
+    [OPENAPI, OPENAPI_3_0].into_iter().find(|known| *known == path).or_else(|| pages::paths().find(is_page))
 }
 
 fn json(description: &Value) -> File {

@@ -1,12 +1,13 @@
 //! The description by itself: complete, bounded, and true to its own examples.
 
-#![expect(clippy::expect_used, reason = "a test that cannot go on has failed")]
+#![expect(clippy::expect_used, clippy::indexing_slicing, reason = "a test that cannot go on has failed")]
 
 use std::collections::BTreeSet;
 
 use common::error::ErrorCode;
 use common::http::reply::status;
 use common::http::routes::ROUTES;
+use jsonschema::{Draft, Validator};
 use serde_json::{Value, json};
 
 fn description() -> Value {
@@ -50,6 +51,20 @@ fn is_a(schema: &Value, kind: &str) -> bool {
 }
 
 #[test]
+fn whatever_leads_to_the_pages_leads_to_those_of_the_deployment() {
+    let description = reference::openapi("https://entries.example.org");
+    assert_eq!(description["info"]["contact"]["url"], "https://entries.example.org/docs");
+    let text = description.to_string();
+    assert!(text.matches("\"https://entries.example.org/docs/errors#").count() > 100);
+    let reference = reference::Reference::new("https://entries.example.org/docs");
+    let pages =
+        ["/docs", "/docs/operations", "/docs/errors"].map(|path| reference.file(path).expect("a page").body);
+    for text in pages.iter().chain([&text]) {
+        assert!(!text.contains("api.example.com"), "{text}");
+    }
+}
+
+#[test]
 fn every_route_is_described_and_nothing_else() {
     let described: BTreeSet<_> =
         operations(&description()).into_iter().map(|(method, path, _)| (method, path)).collect();
@@ -64,10 +79,11 @@ fn every_text_list_and_number_is_bounded() {
     let mut found = Vec::new();
     objects(&description, String::new(), &mut found);
     let mut looked_at = 0;
+    // What is ignored when it is not as described has no bound.
+    let ignored = ["AcceptLanguage", "ClientIp", "Locale", "RequestId"]
+        .map(|name| format!("/components/parameters/{name}/schema"));
     for (place, schema) in found {
-        // What is ignored when it is not as described has no bound.
-        let ignored = schema["pattern"] == "^[\\s\\S]*$" && place.starts_with("/components/parameters/");
-        if ignored
+        if ignored.contains(&place)
             || schema["enum"].is_array()
             || !schema["const"].is_null()
             || place.contains("securitySchemes")
@@ -94,38 +110,144 @@ fn every_text_list_and_number_is_bounded() {
     assert!(looked_at > 80, "{looked_at}");
 }
 
-#[test]
-fn every_example_is_valid_and_every_error_has_one() {
-    let description = description();
-    let mut looked_at = 0;
-    for (method, path, operation) in operations(&description) {
-        let mut contents = vec![("the request".to_owned(), operation["requestBody"]["content"].clone())];
-        for (status, reply) in operation["responses"].as_object().expect("responses") {
-            contents.push((status.clone(), reply["content"].clone()));
+/// The bodies of requests and replies: where each is, and its schema with its examples.
+fn bodies(description: &Value) -> Vec<(String, Value)> {
+    let mut bodies = Vec::new();
+    for (method, path, operation) in operations(description) {
+        let request = &operation["requestBody"]["content"]["application/json"];
+        if request.is_object() {
+            bodies.push((format!("the request of {method} {path}"), request.clone()));
         }
-        for (of, content) in contents {
-            let Some(media) = content.get("application/json") else {
-                assert_eq!(of, "the request", "{method} {path}: {of} has no body");
-                continue;
-            };
-            let mut schema = media["schema"].clone();
-            schema["components"] = description["components"].clone();
-            let validator = jsonschema::options()
-                .with_draft(jsonschema::Draft::Draft202012)
-                .should_validate_formats(true)
-                .build(&schema)
-                .expect("a schema");
-            for (name, example) in media["examples"].as_object().expect("examples") {
-                looked_at += 1;
-                let faults: Vec<_> = validator
-                    .iter_errors(&example["value"])
-                    .map(|fault| format!("{}: {fault}", fault.instance_path()))
-                    .collect();
-                assert!(faults.is_empty(), "{method} {path} {of} {name}: {faults:?}");
-            }
+        for (status, reply) in operation["responses"].as_object().expect("responses") {
+            let media = &reply["content"]["application/json"];
+            assert!(media.is_object(), "{method} {path}: {status} has no body");
+            bodies.push((format!("{status} of {method} {path}"), media.clone()));
+        }
+    }
+    bodies
+}
+
+/// A validator for a schema of the description.
+fn validator(schema: &Value, components: &Value, draft: Draft) -> Validator {
+    let mut whole = schema.clone();
+    whole["components"] = components.clone();
+    jsonschema::options().with_draft(draft).should_validate_formats(true).build(&whole).expect("a schema")
+}
+
+fn faults(validator: &Validator, value: &Value) -> Vec<String> {
+    validator.iter_errors(value).map(|fault| format!("{}: {fault}", fault.instance_path())).collect()
+}
+
+/// Holds every example against its schema.
+fn every_example_is_valid(description: &Value, components: &Value, draft: Draft) {
+    let mut looked_at = 0;
+    for (place, media) in bodies(description) {
+        // A link beside which nothing stands.
+        let link = media["schema"]["$ref"].as_str().expect("a link");
+        let validator = validator(&json!({ "allOf": [{ "$ref": link }] }), components, draft);
+        for (name, example) in media["examples"].as_object().expect("examples") {
+            looked_at += 1;
+            let faults = faults(&validator, &example["value"]);
+            assert!(faults.is_empty(), "{place}: {name}: {faults:?}");
         }
     }
     assert!(looked_at > 120, "{looked_at}");
+}
+
+#[test]
+fn every_example_is_as_described() {
+    let description = description();
+    every_example_is_valid(&description, &description["components"], Draft::Draft202012);
+}
+
+/// Schemas of 3.0 as a validator of JSON Schema has to see them: `nullable` adds null to the `type` beside
+/// it, and means nothing elsewhere.
+fn as_3_0_reads_them(schema: &Value) -> Value {
+    match schema {
+        Value::Object(members) => {
+            let mut read: serde_json::Map<String, Value> =
+                members.iter().map(|(name, member)| (name.clone(), as_3_0_reads_them(member))).collect();
+            if read.remove("nullable") == Some(json!(true))
+                && let Some(kind) = read.get("type").filter(|kind| kind.is_string())
+            {
+                read.insert("type".to_owned(), json!([kind, "null"]));
+            }
+            Value::Object(read)
+        }
+        Value::Array(members) => members.iter().map(as_3_0_reads_them).collect(),
+        Value::Null | Value::Bool(_) | Value::Number(_) | Value::String(_) => schema.clone(),
+    }
+}
+
+#[test]
+fn every_example_is_as_the_older_form_describes_it() {
+    let older = reference::older::openapi_3_0(&description());
+    let components = json!({ "schemas": as_3_0_reads_them(&older["components"]["schemas"]) });
+    every_example_is_valid(&older, &components, Draft::Draft4);
+}
+
+#[test]
+fn what_can_be_null_can_be_so_in_both_forms() {
+    let newer = description();
+    let older = reference::older::openapi_3_0(&newer);
+    let read = json!({ "schemas": as_3_0_reads_them(&older["components"]["schemas"]) });
+    let mut looked_at = 0;
+    for (name, schema) in newer["components"]["schemas"].as_object().expect("schemas") {
+        for (field, schema) in schema["properties"].as_object().into_iter().flatten() {
+            let link = format!("#/components/schemas/{name}/properties/{field}");
+            let link = json!({ "allOf": [{ "$ref": link }] });
+            let in_newer = validator(&link, &newer["components"], Draft::Draft202012);
+            let in_older = validator(&link, &read, Draft::Draft4);
+            let can_be_null = is_a(schema, "null")
+                || schema["anyOf"]
+                    .as_array()
+                    .is_some_and(|kinds| kinds.iter().any(|kind| is_a(kind, "null")));
+            assert_eq!(in_newer.is_valid(&Value::Null), can_be_null, "{name}.{field}");
+            assert_eq!(in_older.is_valid(&Value::Null), can_be_null, "{name}.{field} in 3.0");
+            looked_at += usize::from(can_be_null);
+        }
+    }
+    assert!(looked_at > 20, "{looked_at}");
+}
+
+#[test]
+fn examples_of_submissions_are_of_campaigns_that_have_such() {
+    let description = description();
+    let examples = |path: &str, method: &str| {
+        let reply = &description["paths"][path][method]["responses"]["200"];
+        let examples =
+            reply["content"]["application/json"]["examples"].as_object().expect("examples").clone();
+        examples.into_iter().map(|(name, example)| (name, example["value"].clone())).collect::<Vec<_>>()
+    };
+    let campaigns = examples("/api/v1/campaign", "get");
+    let mut records = 0;
+    for (name, submission) in examples("/api/v1/submissions", "post") {
+        let of = |(_, campaign): &&(String, Value)| campaign["slug"] == submission["campaign"];
+        let campaign = campaigns.iter().find(of).map(|(_, campaign)| campaign);
+        let key = submission["message_key"].as_str().expect("a key");
+        let by_receipt = !submission["review_status"].is_null() || key.starts_with("receipt_");
+        let rules = campaign.map_or(&Value::Null, |campaign| &campaign["receipt"]);
+        assert_eq!(by_receipt, rules.is_object(), "{name}");
+        assert!(
+            campaign.is_none() || submission["upstream"].is_null(),
+            "{name}: nobody is asked for these codes"
+        );
+        let record = &submission["receipt"];
+        if record.is_null() {
+            continue;
+        }
+        records += 1;
+        assert_eq!(submission["livemode"], true, "{name}: the tax authority is asked about no test");
+        let products = rules["products"].as_array().expect("products");
+        let product = products.iter().map(|product| product["name"].as_str().expect("text"));
+        let bought = record["items_summary"].as_str().and_then(|text| text.split_once(" x "));
+        assert!(bought.is_some_and(|(_, name)| product.clone().any(|known| known == name)), "{name}");
+        let branches = rules["branches"].as_array().expect("branches");
+        let takes_part = branches.iter().any(|branch| branch["key"] == record["branch"]);
+        assert_eq!(takes_part, key != "receipt_wrong_store", "{name}");
+        assert!(takes_part || record["branch"].is_null(), "{name}");
+    }
+    assert_eq!(records, 2);
 }
 
 #[test]
@@ -185,7 +307,19 @@ fn links_lead_to_operations_and_take_what_the_reply_has() {
         let Some(links) = operation["responses"]["200"]["links"].as_object() else { continue };
         for link in links.values() {
             let target = link["operationId"].as_str().expect("an operation");
-            assert!(operations.iter().any(|(_, _, other)| other["operationId"] == target), "{target}");
+            let found = operations.iter().find(|(_, _, other)| other["operationId"] == target);
+            let (_, _, operation) = found.unwrap_or_else(|| panic!("no {target}"));
+            for parameter in operation["parameters"].as_array().expect("parameters") {
+                let pointer = parameter["$ref"].as_str().expect("a link").trim_start_matches('#');
+                let parameter = description.pointer(pointer).expect("a parameter");
+                let name = parameter["name"].as_str().expect("a name");
+                let given = link["parameters"][name].is_string();
+                assert!(given || parameter["required"] != true, "{target} needs {name}");
+            }
+            for value in link["requestBody"].as_object().into_iter().flat_map(serde_json::Map::values) {
+                // Inside a value, an expression stands between braces.
+                assert!(!value.as_str().is_some_and(|text| text.starts_with('$')), "{value}");
+            }
             linked.insert(target.to_owned());
         }
     }
@@ -206,6 +340,9 @@ fn the_older_form_has_nothing_that_it_cannot_say() {
         }
         if !schema["$ref"].is_null() {
             assert_eq!(schema.as_object().map(serde_json::Map::len), Some(1), "{place}");
+        }
+        if !schema["nullable"].is_null() {
+            assert!(schema["type"].is_string(), "{place} is not nullable: no type stands beside it");
         }
     }
 }

@@ -1,4 +1,4 @@
-//! Test receipts and test codes: every message key that a submission can have is reached by one.
+//! Test receipts and test codes: there is one for each message key of a submission.
 
 use std::time::Duration;
 

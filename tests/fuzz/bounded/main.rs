@@ -31,6 +31,7 @@ bounded! {
     an_amount_is_exact_or_refused: "amount", 4_000;
     a_campaign_file_is_read_or_each_problem_names_a_line: "campaign_file", 600;
     a_code_has_one_spelling_and_does_not_print: "code", 4_000;
+    a_list_of_codes_is_read_line_by_line_and_again: "code_lines", 2_000;
     any_event_of_the_gateway_gets_a_reply_of_the_contract: "http_event", 150;
     any_request_gets_a_reply_of_the_contract: "http_request", 300;
     a_body_is_read_however_it_is_written_or_the_field_is_named: "json_body", 2_000;

@@ -151,7 +151,8 @@ fn entries(value: &Value) -> Result<u32, NotAgreed> {
 }
 
 fn prize(value: &Value) -> Result<Option<String>, NotAgreed> {
-    let prize = value.as_str().ok_or(NotAgreed)?.trim();
+    let prize: String = printable(value.as_str().ok_or(NotAgreed)?).collect();
+    let prize = prize.trim();
     // Half a prize is another prize.
     if prize.chars().count() > MOST_PRIZE_CHARS {
         return Err(NotAgreed);
@@ -160,7 +161,12 @@ fn prize(value: &Value) -> Result<Option<String>, NotAgreed> {
 }
 
 fn cut(text: &str, most_chars: usize) -> String {
-    text.chars().take(most_chars).collect()
+    printable(text).take(most_chars).collect()
+}
+
+/// A text with a space for each control character, which no reply of ours may have.
+fn printable(text: &str) -> impl Iterator<Item = char> {
+    text.chars().map(|c| if c.is_control() { ' ' } else { c })
 }
 
 #[cfg(test)]
@@ -288,6 +294,19 @@ mod tests {
         assert!(!format!("{verdict:?} {:?}", verdict.upstream).contains(['é', 'h']));
         let code = read_json(&json!({ "status": "x".repeat(900) })).expect_err("unknown");
         assert!(code.upstream().is_some_and(|upstream| upstream.code == UpstreamCode::Text("x".repeat(64))));
+    }
+
+    #[test]
+    fn control_characters_become_spaces_wherever_words_are_kept() {
+        let verdict = read_json(
+            &json!({ "status": 1, "text": "Hongera\u{0}\r\nsana\u{85}", "prize": "\u{7}A\tmug\n" }),
+        );
+        let verdict = verdict.expect("a verdict");
+        assert_eq!(verdict.upstream.message.as_deref(), Some("Hongera   sana "));
+        assert_eq!(verdict.prize.as_deref(), Some("A mug"));
+        let unknown = read_json(&json!({ "status": "a\u{1b}b" })).expect_err("unknown");
+        let code = unknown.upstream().map(|upstream| upstream.code.clone());
+        assert_eq!(code, Some(UpstreamCode::Text("a b".to_owned())));
     }
 
     proptest! {

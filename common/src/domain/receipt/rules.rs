@@ -17,7 +17,7 @@ pub struct ReceiptRules {
     pub products: Vec<Product>,
     /// Participating branches; any shop counts when there are none.
     pub branches: Vec<Branch>,
-    /// How often the draw runs, in words.
+    /// The rhythm of the draw, in words.
     pub draw_period: Option<String>,
 }
 

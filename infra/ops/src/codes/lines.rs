@@ -1,7 +1,7 @@
 //! Codes in a file: one a line, in the first column, as a spreadsheet or another printer writes them.
 
 use std::fs::File;
-use std::io::{self, BufRead, BufReader, Read};
+use std::io::{self, BufRead, BufReader};
 use std::path::{Path, PathBuf};
 
 use common::domain::code::Code;
@@ -19,24 +19,38 @@ const MOST_PROBLEMS: usize = 100;
 const HEADER: &str = "code";
 
 /// Reads a file's codes in their normal spelling, in parts, so that any length fits into memory.
-pub(super) struct CodeLines {
+#[derive(Debug)]
+pub struct CodeLines<R> {
     path: PathBuf,
-    reader: BufReader<File>,
+    reader: R,
     line: usize,
 }
 
-/// A line that is not empty: its number, from 1, and its code in its normal spelling.
-pub(super) type Line = (usize, Result<String, &'static str>);
+/// A line that is not empty: its number, from 1, and its code in its normal spelling, or why it is none.
+pub type Line = (usize, Result<String, &'static str>);
 
-impl CodeLines {
+impl CodeLines<BufReader<File>> {
     /// Opens a file.
-    pub(super) fn open(path: &Path) -> Result<Self, Failure> {
+    ///
+    /// # Errors
+    /// When it cannot be opened.
+    pub fn open(path: &Path) -> Result<Self, Failure> {
         let file = File::open(path).map_err(|error| Failure::of_file(path, "reading", &error))?;
-        Ok(Self { path: path.to_owned(), reader: BufReader::new(file), line: 0 })
+        Ok(Self::new(path, BufReader::new(file)))
+    }
+}
+
+impl<R: BufRead> CodeLines<R> {
+    /// Reads what is in the file at this path.
+    pub fn new(path: &Path, reader: R) -> Self {
+        Self { path: path.to_owned(), reader, line: 0 }
     }
 
     /// The next lines, at most `most`; none at the file's end.
-    pub(super) fn next_lines(&mut self, most: usize) -> Result<Vec<Line>, Failure> {
+    ///
+    /// # Errors
+    /// When the file cannot be read.
+    pub fn next_lines(&mut self, most: usize) -> Result<Vec<Line>, Failure> {
         let mut lines = Vec::new();
         while lines.len() < most {
             match self.next_line() {
@@ -53,7 +67,7 @@ impl CodeLines {
         loop {
             bytes.clear();
             let most = u64::try_from(MOST_LINE_BYTES).unwrap_or(u64::MAX);
-            if self.reader.by_ref().take(most).read_until(b'\n', &mut bytes)? == 0 {
+            if io::Read::take(&mut self.reader, most).read_until(b'\n', &mut bytes)? == 0 {
                 return Ok(None);
             }
             self.line += 1;
@@ -143,10 +157,7 @@ mod tests {
     use super::*;
 
     fn lines(bytes: &[u8]) -> Vec<Line> {
-        let folder = tempfile::tempdir().expect("a folder");
-        let path = folder.path().join("codes.csv");
-        std::fs::write(&path, bytes).expect("a disk");
-        CodeLines::open(&path).expect("it is there").next_lines(100).expect("it can be read")
+        CodeLines::new(Path::new("codes.csv"), bytes).next_lines(100).expect("it can be read")
     }
 
     fn good(line: usize, code: &str) -> Line {

@@ -2,7 +2,7 @@
 
 pub mod book;
 pub mod import;
-mod lines;
+pub mod lines;
 pub mod mint;
 pub mod new_file;
 pub mod void;

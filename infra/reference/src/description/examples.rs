@@ -13,6 +13,16 @@ pub(crate) const RECEIPT_ID: &str = "d2a84f10-57c9-4e3b-b6f8-1c0e9a72d4f5";
 /// A request's id.
 pub(crate) const REQUEST_ID: &str = "req_5f0c1d2e3a4b5c6d7e8f9a0b";
 const MADE_AT: &str = "2026-03-14T09:26:53.589Z";
+/// The campaign with codes.
+const WITH_CODES: &str = "chai-bora-2026";
+/// The campaign of receipts.
+pub(super) const OF_RECEIPTS: &str = "duka-kuu-2026";
+/// A campaign whose codes a partner checks.
+pub(super) const OF_PARTNER: &str = "bahati-2026";
+/// A product of the campaign of receipts.
+const PRODUCT: &str = "Chai Bora 250 g";
+/// A branch of it.
+const BRANCH: &str = "kko";
 
 /// An example: what it shows, and the value.
 pub(super) struct Example {
@@ -50,14 +60,13 @@ pub(super) fn campaign(with_receipts: bool) -> Value {
         "accepted_types": types,
         "ranges": [{ "name": "Classic", "tag": "For every day" }],
         "products": [{
-            "key": "chai-250", "range": "Classic", "label": "250 g", "name": "Chai Bora 250 g",
-            "color": null, "image": null,
+            "key": "chai-250", "range": "Classic", "label": "250 g", "name": PRODUCT, "color": null, "image": null,
         }],
-        "branches": [{ "key": "kko", "name": "Kariakoo", "city": "Dar es Salaam", "merchant": "Duka Kuu" }],
+        "branches": [{ "key": BRANCH, "name": "Kariakoo", "city": "Dar es Salaam", "merchant": "Duka Kuu" }],
         "draw_period": "weekly",
     });
     json!({
-        "slug": if with_receipts { "duka-kuu-2026" } else { "chai-bora-2026" },
+        "slug": if with_receipts { OF_RECEIPTS } else { WITH_CODES },
         "name": if with_receipts { "Duka Kuu Chai Draw" } else { "Chai Bora Shinda" },
         "brand": "Chai Bora",
         "livemode": false,
@@ -81,7 +90,7 @@ pub(super) fn submission(key: MessageKey, changes: Value) -> Value {
     let mut submission = json!({
         "id": SUBMISSION_ID,
         "ref": "K7M2-Q9XD",
-        "campaign": "chai-bora-2026",
+        "campaign": WITH_CODES,
         "livemode": false,
         "state": "accepted",
         "review_status": null,
@@ -113,17 +122,23 @@ pub(super) fn refused(key: MessageKey) -> Value {
     submission(key, changes)
 }
 
-/// The same, still being checked.
-pub(super) fn open(key: MessageKey, state: &str) -> Value {
+/// The same in a campaign, still being checked.
+pub(super) fn open(key: MessageKey, state: &str, campaign: &str) -> Value {
     let changes = json!({
-        "state": state, "display_status": "checking", "entries": 0, "terminal": false, "poll_after_seconds": 2,
+        "campaign": campaign, "state": state, "display_status": "checking", "entries": 0, "terminal": false,
+        "poll_after_seconds": 2,
     });
     submission(key, changes)
 }
 
-/// What the tax authority's record says.
-pub(super) fn record() -> Value {
-    json!({ "date": "2026-03-14", "branch": "kko", "items_summary": "2 x chai-250", "tra_verified": true })
+/// What the tax authority's record says: of a branch that takes part, or of another shop.
+pub(super) fn record(takes_part: bool) -> Value {
+    json!({
+        "date": "2026-03-14",
+        "branch": takes_part.then_some(BRANCH),
+        "items_summary": format!("2 x {PRODUCT}"),
+        "tra_verified": true,
+    })
 }
 
 /// What a pre-check finds.
@@ -160,7 +175,7 @@ pub(super) fn lookup(seen: bool) -> Value {
 /// A receipt: a photo that is awaited or there, or one typed in.
 pub(super) fn receipt(kind: &str, state: &str, with_target: bool) -> Value {
     let target = json!({
-        "url": format!("https://receipts.example.com/chai-bora-2026/test/{RECEIPT_ID}?X-Amz-Expires=900&X-Amz-Signature=5d41402a"),
+        "url": format!("https://receipts.example.com/{OF_RECEIPTS}/test/{RECEIPT_ID}?X-Amz-Expires=900&X-Amz-Signature=5d41402a"),
         "method": "PUT",
         "headers": { "content-length": "183138", "content-type": "image/jpeg", "if-none-match": "*" },
         "expires_at": "2026-03-14T09:41:53.589Z",

@@ -18,7 +18,7 @@ pub(super) fn all() -> Map<String, Value> {
     let headers = [
         (
             "X-Request-Id",
-            "Names the request: yours when you sent one of 1 to 128 of `A-Za-z0-9._+/=-`, else one made here.",
+            "Names the request: with your own id where you sent one that can be logged, else with one made here.",
             such_as("req_5f0c1d2e3a4b5c6d7e8f9a0b", text(1, 128, REQUEST_ID)),
         ),
         ("Cache-Control", "No reply may be stored.", json!({ "type": "string", "const": "no-store" })),
@@ -43,8 +43,8 @@ pub(super) fn all() -> Map<String, Value> {
         ),
         (
             "Idempotent-Replayed",
-            "There, and `true`, when this is the stored result of an earlier request with the same Idempotency-Key \
-             and body.",
+            "There, and `true`, when the Idempotency-Key came before: nothing was done anew, and the reply says how the \
+             first request's record stands now.",
             json!({ "type": "string", "const": "true" }),
         ),
         ("Allow", "The methods that the path takes.", such_as("POST", text(3, 30, "^[A-Z]+(, [A-Z]+)*$"))),

@@ -7,14 +7,14 @@ use super::tables::{self, Table};
 /// The version of the API. Within v1, changes add.
 pub(crate) const VERSION: &str = "1.0.0";
 
-/// Title, version, description.
-pub(super) fn info() -> Value {
+/// Title, version, description; `docs` is where the reference pages are.
+pub(super) fn info(docs: &str) -> Value {
     json!({
         "title": "Campaign Entry Service",
         "version": VERSION,
         "summary": "Enters consumers into promotional campaigns, by code or by receipt.",
         "description": description(),
-        "contact": { "name": "Operations of the Campaign Entry Service", "url": "https://api.example.com/docs" },
+        "contact": { "name": "Operations of the Campaign Entry Service", "url": docs },
         "license": { "name": "Apache 2.0", "url": "https://www.apache.org/licenses/LICENSE-2.0" },
     })
 }

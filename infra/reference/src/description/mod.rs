@@ -16,13 +16,17 @@ pub(crate) mod tables;
 
 use serde_json::{Value, json};
 
+/// Stands for a deployment that is not known.
+pub(crate) const SOME_BASE_URL: &str = "https://api.example.com";
+
 /// The description, for a deployment that serves the API at this base URL, without a slash at the end.
 pub fn describe(base_url: &str) -> Value {
     let server = if base_url.is_empty() { "/" } else { base_url };
+    let docs = docs_of(base_url);
     json!({
         "openapi": "3.1.0",
         "jsonSchemaDialect": "https://spec.openapis.org/oas/3.1/dialect/base",
-        "info": info::info(),
+        "info": info::info(&docs),
         "servers": [{
             "url": server,
             "description": "The deployment that serves this description, production or staging.",
@@ -30,7 +34,7 @@ pub fn describe(base_url: &str) -> Value {
         }],
         "security": [{ "ApiKey": [] }],
         "tags": info::tags(),
-        "paths": operations::paths(),
+        "paths": operations::paths(&docs),
         "components": {
             "schemas": schemas::all(),
             "headers": headers::all(),
@@ -45,4 +49,9 @@ pub fn describe(base_url: &str) -> Value {
             },
         },
     })
+}
+
+/// Where the reference pages of the API at this base URL are, without a slash at the end.
+pub(crate) fn docs_of(base_url: &str) -> String {
+    format!("{}/docs", if base_url.is_empty() { SOME_BASE_URL } else { base_url })
 }

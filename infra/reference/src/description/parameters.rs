@@ -18,8 +18,8 @@ pub(super) fn all() -> Map<String, Value> {
             parameter(
                 "query",
                 "locale",
-                "The language of the copy: `en` or `sw`. It wins over Accept-Language; any \
-                other value is ignored.",
+                "The language of the copy: `en` or `sw`, whatever Accept-Language says. Other \
+                values count for nothing.",
                 such_as("sw", anything()),
             ),
         ),
@@ -38,8 +38,8 @@ pub(super) fn all() -> Map<String, Value> {
             parameter(
                 "header",
                 "X-Request-Id",
-                "Your own id for the request. It comes back and is logged when it is 1 \
-                to 128 of `A-Za-z0-9._+/=-`; otherwise it is replaced.",
+                "Your own id for the request. It comes back and is logged when it has at most \
+                128 characters, all of them letters, digits or one of `._+/=-`; otherwise it is replaced.",
                 such_as("page-17.3", anything()),
             ),
         ),
@@ -48,9 +48,9 @@ pub(super) fn all() -> Map<String, Value> {
             parameter(
                 "header",
                 "SVC-Campaign",
-                "The campaign that you mean. When it is not the key's own, the reply \
+                "The slug of the campaign that you mean. When it is not the key's own, the reply \
                 is `campaign_mismatch`. Leave it out with a campaign key.",
-                such_as("chai-bora-2026", anything()),
+                super::schemas::slug(),
             ),
         ),
         (
@@ -92,10 +92,10 @@ pub(super) fn all() -> Map<String, Value> {
 }
 
 const KEY_OF_SUBMISSION: &str = "Names the attempt: a fresh UUID for each, the same one on every retry of it. 16 to \
-    128 printable ASCII characters; a value in double quotes is the same key as the bare one. Keys are remembered for \
+    128 printable ASCII characters; double quotes around it do not make another key. Keys are remembered for \
     30 days.";
-const KEY_OF_RECEIPT: &str = "Names the attempt, where you want a retry to give the same receipt, with a fresh upload \
-    target while the photo has not arrived. 16 to 128 printable ASCII characters. Keys are remembered for 30 days.";
+const KEY_OF_RECEIPT: &str = "Names the attempt, where you want a retry to find the first try's receipt: with a fresh \
+    upload target, while the photo has not arrived. 16 to 128 printable ASCII characters. Keys are remembered for 30 days.";
 
 /// Text that is never refused, so that any bound would be untrue.
 fn anything() -> Value {

@@ -49,9 +49,12 @@ pub(crate) fn test_codes() -> Table {
     Table {
         name: "test-codes",
         title: "Test codes",
-        text: "With a test key, these codes give any outcome you want to see, in any campaign with codes. Case does \
-               not matter; a suffix such as `.7` makes another code of the same outcome. With a live key they are \
-               `sentinel_with_live_key`.",
+        text: "With a test key, these codes ask for an outcome, in any campaign with codes. They are judged where any \
+               code is. What comes before still decides first: a receipt that the campaign needs (without it, the \
+               error `receipt_required`), a campaign that is not live, a blocked phone, a phone that sent too many \
+               wrong codes. What comes after still decides of a good code: the limits of the phone, and the receipt. \
+               Case does not matter; a suffix such as `.7` makes another code of the same outcome. With a live key \
+               they are `sentinel_with_live_key`.",
         head: vec!["Code", "What happens"],
         rows: names.map(row).collect(),
     }
@@ -82,8 +85,9 @@ pub(crate) fn test_receipts() -> Table {
         name: "test-receipts",
         title: "Test receipts",
         text: "With a test key, these take a receipt's place, as the `code` of a typed receipt or the `qr_payload` of \
-               a photo (of which any few bytes are uploaded). The tax authority is never asked. A suffix such as `.7` \
-               makes another receipt of the same outcome.",
+               a photo. The photo is never read: any file will do that begins like a JPEG, PNG or WebP and is exactly \
+               as long as announced. The tax authority is never asked. The submission itself is judged as any other, \
+               and the receipt after it. A suffix such as `.7` makes another receipt of the same outcome.",
         head: vec!["Receipt", "What happens, a moment after the submission"],
         rows: names.map(row).collect(),
     }

@@ -5,7 +5,7 @@ const reply = await fetch(`${process.env.BASE}/api/v1/submissions`, {
     "Content-Type": "application/json",
     "Idempotency-Key": crypto.randomUUID(), // keep it for retries of this attempt
   },
-  body: JSON.stringify({ phone: "0712 345 678", code: "TEST-0-VALID.2", consent: true }),
+  body: JSON.stringify({ phone: "0714 345 678", code: "TEST-0-VALID.2", consent: true }),
 });
 const body = await reply.json();
 console.log(reply.ok ? body.message : `${body.error.code}: ${body.error.fix}`);

@@ -8,6 +8,7 @@ use serde_json::Value;
 use super::sample::json;
 use super::text::line;
 use super::{Source, at, members, texts};
+use crate::description::docs_of;
 use crate::description::operations::refusals::{Refusal, reserved};
 
 pub(super) fn render(source: &Source<'_>) -> Markup {
@@ -39,8 +40,8 @@ fn paragraph(source: &Source<'_>, code: ErrorCode) -> Markup {
             }
         }
     }
-    let reserved =
-        reserved().into_iter().find(|refusal| refusal.code == code).map(|refusal: Refusal| refusal.body());
+    let reserved = reserved().into_iter().find(|refusal| refusal.code == code);
+    let reserved = reserved.map(|refusal: Refusal| refusal.body(&docs_of(source.base_url)));
     html! {
         section id=(name) {
             h2 { a href={ "#" (name) } { code { (name) } } span.status { (status(code).as_u16()) } }

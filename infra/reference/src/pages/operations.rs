@@ -15,16 +15,26 @@ pub(super) fn render(source: &Source<'_>) -> Markup {
         .iter()
         .map(|route| (route, at(source.part("/paths"), &[route.path, &route.method.to_ascii_lowercase()])))
         .collect();
+    let everywhere =
+        |parameter: &&Value| all.iter().all(|(_, operation)| taken(operation).contains(parameter));
+    let shared: Vec<&Value> =
+        all.iter().take(1).flat_map(|(_, first)| taken(first)).filter(everywhere).collect();
     html! {
         h1 { "Operations" }
         p.lead { "Eight of them. Every call carries " code { "Authorization: Bearer <API_KEY>" }
-            " from your server, never from a browser." }
+            " from your server, never from a browser. The commands take the key from " code { "$KEY" } "." }
         ul.index { @for (_, operation) in &all { li { a href={ "#" (text_of(operation, "operationId")) } { (text_of(operation, "summary")) } } } }
-        @for (route, operation) in &all { (one(source, route, operation)) }
+        (parameters(source, "What every operation takes beside its own", &shared))
+        @for (route, operation) in &all { (one(source, route, operation, &shared)) }
     }
 }
 
-fn one(source: &Source<'_>, route: &Route, operation: &Value) -> Markup {
+fn taken(operation: &Value) -> &[Value] {
+    at(operation, &["parameters"]).as_array().map(Vec::as_slice).unwrap_or_default()
+}
+
+fn one(source: &Source<'_>, route: &Route, operation: &Value, shared: &[&Value]) -> Markup {
+    let own: Vec<&Value> = taken(operation).iter().filter(|parameter| !shared.contains(parameter)).collect();
     let id = text_of(operation, "operationId");
     let request = at(operation, &["requestBody", "content", "application/json"]);
     let reply = at(operation, &["responses", "200"]);
@@ -34,9 +44,15 @@ fn one(source: &Source<'_>, route: &Route, operation: &Value) -> Markup {
             h2 { a href={ "#" (id) } { (text_of(operation, "summary")) } }
             p.route { span class={ "method " (route.method.to_ascii_lowercase()) } { (route.method) } code { (route.path) } }
             (paragraphs(text_of(operation, "description")))
-            (command("", &curl(source, route, request)))
-            (parameters(source, operation))
-            @if let Some(name) = linked(at(request, &["schema"])) { (body(source, name)) }
+            (command(whose_id(route), &curl(source, route, request)))
+            @if !own.is_empty() { (parameters(source, "Path and headers", &own)) }
+            @if let Some(name) = linked(at(request, &["schema"])) {
+                (body(source, name))
+                // The command has the first.
+                @for (_, example) in members(at(request, &["examples"])).skip(1) {
+                    details { summary { (text_of(example, "summary")) } (json(source, "", at(example, &["value"]), at(request, &["schema"]))) }
+                }
+            }
             h3 { "Reply" }
             p { span.status { "200" } " " (kind(at(content, &["schema"]))) ". " (line(text_of(reply, "description"))) }
             (examples(source, id, content))
@@ -57,18 +73,30 @@ fn one(source: &Source<'_>, route: &Route, operation: &Value) -> Markup {
 
 /// The examples of a reply. Every outcome of a submission is shown once, with the operation that makes it.
 fn examples(source: &Source<'_>, id: &str, content: &Value) -> Markup {
-    let most = if id == "createSubmission" || id == "checkCode" { usize::MAX } else { 1 };
+    let most = if id == "getSubmission" { 1 } else { usize::MAX };
     html! {
         @for (index, (_, example)) in members(at(content, &["examples"])).take(most).enumerate() {
             details open[index == 0 && id != "getCampaign"] {
                 summary { (text_of(example, "summary")) }
-                (json(source, "", at(example, &["value"]), at(content, &["schema"])))
+                (json(source, "", &cut(at(example, &["value"])), at(content, &["schema"])))
             }
+        }
+        @if id == "getCampaign" {
+            p { code { "messages" } " is cut here. It has all of the " a href="/docs/sentinels#message-keys" { "message keys" } "." }
         }
         @if id == "getSubmission" {
             p { "All outcomes are shown under " a href="#createSubmission" { "Enter a consumer" } "." }
         }
     }
+}
+
+/// An example with few of a campaign's many messages.
+fn cut(example: &Value) -> Value {
+    let mut example = example.clone();
+    if let Some(Value::Object(messages)) = example.get_mut("messages") {
+        messages.retain(|key, _| key == "entered" || key == "invalid");
+    }
+    example
 }
 
 fn body(source: &Source<'_>, name: &str) -> Markup {
@@ -84,11 +112,10 @@ fn body(source: &Source<'_>, name: &str) -> Markup {
     }
 }
 
-fn parameters(source: &Source<'_>, operation: &Value) -> Markup {
-    let all = at(operation, &["parameters"]).as_array().map(Vec::as_slice).unwrap_or_default();
+fn parameters(source: &Source<'_>, title: &str, all: &[&Value]) -> Markup {
     html! {
         details {
-            summary { "Path, query and headers" }
+            summary { (title) }
             div.wide tabindex="0" role="group" aria-label="Parameters" {
                 table.fields {
                     thead { tr { th scope="col" { "Name" } th scope="col" { "In" } th scope="col" { "Meaning" } } }
@@ -104,6 +131,17 @@ fn parameters(source: &Source<'_>, operation: &Value) -> Markup {
                 }
             }
         }
+    }
+}
+
+/// Where the id in a path comes from.
+fn whose_id(route: &Route) -> &'static str {
+    match route.path {
+        path if !path.contains("{id}") => "",
+        path if path.starts_with("/api/v1/receipts/") => {
+            "`$ID` is the `id` that starting the receipt answered"
+        }
+        _ => "`$ID` is the `id` that entering the consumer answered",
     }
 }
 

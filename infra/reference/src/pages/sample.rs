@@ -66,9 +66,9 @@ fn object(source: &Source<'_>, fields: &Map<String, Value>, schema: &Value, dept
 
 /// The object that a schema is, behind links, choices with null, and kinds.
 fn described<'a>(source: &'a Source<'_>, schema: &'a Value) -> &'a Value {
+    let schema = source.resolve(schema);
     let choices = ["anyOf", "oneOf"].into_iter().find_map(|word| schema.get(word)?.as_array());
-    let schema = choices.and_then(|choices| choices.first()).unwrap_or(schema);
-    source.resolve(schema)
+    choices.and_then(|choices| choices.first()).map_or(schema, |first| source.resolve(first))
 }
 
 fn indent(depth: usize) -> String {

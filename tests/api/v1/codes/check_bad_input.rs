@@ -51,7 +51,7 @@ async fn the_error_says_what_the_field_has_to_be() {
             "message": "The request is not in the expected shape. `code` must be a string of 1 to 64 characters.",
             "field": "code",
             "errors": [{ "field": "code", "pointer": "/code", "message": "`code` must be a string of 1 to 64 characters." }],
-            "fix": "Correct the request; `field` names the first field at fault, when one is.",
+            "fix": "Correct the request; where fields are at fault, `errors` lists them all and `field` names the first.",
             "docs_url": "[docs]", "request_id": "[request id]",
         } }])
     );

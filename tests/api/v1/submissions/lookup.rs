@@ -199,7 +199,7 @@ async fn a_phone_of_the_wrong_shape_is_named() {
             "message": "The request is not in the expected shape. `phone` must be a string of 9 to 16 characters.",
             "field": "phone",
             "errors": [{ "field": "phone", "pointer": "/phone", "message": "`phone` must be a string of 9 to 16 characters." }],
-            "fix": "Correct the request; `field` names the first field at fault, when one is.",
+            "fix": "Correct the request; where fields are at fault, `errors` lists them all and `field` names the first.",
             "docs_url": "[docs]", "request_id": "[request id]",
         } }])
     );

@@ -28,6 +28,7 @@ pub const TARGETS: &[Target] = &[
     own("amount", receipt::amount),
     Target { name: "campaign_file", run: operator::campaign_file, shared: &[("../../infra/local/demo", "")] },
     own("code", consumer::code),
+    own("code_lines", operator::code_lines),
     Target { name: "http_event", run: request::event, shared: &[("../../events", "")] },
     own("http_request", request::whole),
     own("json_body", request::json_body),

@@ -1,7 +1,11 @@
 //! What operators write.
 
+use std::path::Path;
+
 use common::domain::campaign::Campaign;
+use common::domain::code::Code;
 use ops::campaign_file::read_bytes;
+use ops::codes::lines::{CodeLines, Line};
 
 const NAME: &str = "f.yaml";
 
@@ -26,5 +30,46 @@ pub(super) fn campaign_file(input: &[u8]) {
                 assert!(!shown.contains(char::is_control), "{shown:?} disturbs a terminal");
             }
         }
+    }
+}
+
+/// A list of codes is read the same in parts of any length, line by line; what is read can be written and
+/// read again.
+pub(super) fn code_lines(input: &[u8]) {
+    let read = lines(input, usize::MAX);
+    assert_eq!(lines(input, 1), read, "parts changed the answer");
+    assert!(read.iter().map(|(line, _)| line).is_sorted_by(|one, next| one < next));
+    let last = input.split(|byte| *byte == b'\n').count();
+    let mut codes = Vec::new();
+    for (line, code) in read {
+        assert!((1..=last).contains(&line), "{last} lines, but line {line}");
+        match code {
+            Ok(code) => {
+                assert!(!code.is_empty() && !code.contains([' ', ',', '"', ';', '-']), "{code:?}");
+                assert!(!code.contains(char::is_control), "{code:?} cannot be typed");
+                codes.push(code);
+            }
+            Err(why) => assert!(why.starts_with("this "), "{why}"),
+        }
+    }
+    // Capitals can be longer than what was typed.
+    codes.retain(|code| Code::CHARS.contains(&code.chars().count()));
+    let written = format!("\u{feff}code\r\n{}\r\n", codes.join("\r\n"));
+    let again: Vec<String> =
+        lines(written.as_bytes(), 2).into_iter().filter_map(|(_, code)| code.ok()).collect();
+    assert_eq!(again, codes);
+}
+
+/// All lines, some at a time.
+fn lines(input: &[u8], at_once: usize) -> Vec<Line> {
+    let mut file = CodeLines::new(Path::new("codes.csv"), input);
+    let mut all = Vec::new();
+    loop {
+        let part = file.next_lines(at_once).expect("bytes can be read");
+        assert!(part.len() <= at_once);
+        if part.is_empty() {
+            return all;
+        }
+        all.extend(part);
     }
 }

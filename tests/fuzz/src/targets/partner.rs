@@ -50,7 +50,7 @@ fn check_verdict(rules: &PartnerRules, verdict: &PartnerVerdict) {
     assert!(rules.outcomes.values().any(|outcome| *outcome == verdict.outcome));
     assert!(verdict.entries.is_none_or(|entries| entries <= MOST_ENTRIES));
     if let Some(prize) = &verdict.prize {
-        assert!(prize == prize.trim() && (1..=MOST_PRIZE_CHARS).contains(&prize.chars().count()), "{prize}");
+        assert!(prize == prize.trim() && !prize.is_empty() && is_fit(prize, MOST_PRIZE_CHARS), "{prize:?}");
     }
     check_upstream(&verdict.upstream);
     let bare = PartnerVerdict {
@@ -61,11 +61,16 @@ fn check_verdict(rules: &PartnerRules, verdict: &PartnerVerdict) {
     assert_eq!(format!("{verdict:?}"), format!("{bare:?}"), "the partner's words print");
 }
 
+/// Whether a reply of ours may have these words.
+fn is_fit(words: &str, most_chars: usize) -> bool {
+    words.chars().count() <= most_chars && !words.contains(char::is_control)
+}
+
 fn check_upstream(upstream: &Upstream) {
     if let UpstreamCode::Text(code) = &upstream.code {
-        assert!(code.chars().count() <= MOST_CODE_CHARS, "{code}");
+        assert!(is_fit(code, MOST_CODE_CHARS), "{code:?}");
     }
-    assert!(upstream.message.as_ref().is_none_or(|message| message.chars().count() <= MOST_MESSAGE_CHARS));
+    assert!(upstream.message.as_ref().is_none_or(|message| is_fit(message, MOST_MESSAGE_CHARS)));
     assert_eq!(format!("{upstream:?} {:?}", upstream.code), "Upstream(***) ***");
     let stored = serde_json::to_value(upstream).expect("JSON");
     assert_eq!(&serde_json::from_value::<Upstream>(stored).expect("words"), upstream);

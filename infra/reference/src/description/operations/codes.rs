@@ -15,9 +15,9 @@ pub(super) fn operations() -> Vec<Operation> {
         id: "checkCode",
         tag: "Codes",
         summary: "Pre-check a code",
-        description: "Tells whether a code could be entered, while the consumer is still typing. Nothing is held or \
-                      redeemed, and the submission judges the code again. 30 pre-checks of one address range are \
-                      taken in any 10 minutes."
+        description: "Tells whether a code could be entered, while the consumer is still typing. It changes nothing \
+                      about the code, which a submission judges anew. 30 pre-checks of one address range are taken in \
+                      any 10 minutes."
             .to_owned(),
         parameters: vec!["ClientIp"],
         request: Some(RequestBody {

@@ -49,25 +49,25 @@ struct Reply {
     description: &'static str,
     schema: &'static str,
     examples: Vec<Example>,
-    /// Whether it can be the stored result of an earlier request.
+    /// Whether it can be about the record of an earlier try.
     can_be_replayed: bool,
     links: Value,
 }
 
-/// The operations by path and method.
-pub(super) fn paths() -> Map<String, Value> {
+/// The operations by path and method; `docs` is where the reference pages are.
+pub(super) fn paths(docs: &str) -> Map<String, Value> {
     let mut paths: BTreeMap<String, Map<String, Value>> = BTreeMap::new();
     let groups =
         [campaign::operations(), codes::operations(), submissions::operations(), receipts::operations()];
     for operation in groups.into_iter().flatten() {
         let method = operation.route.method.to_ascii_lowercase();
-        paths.entry(operation.route.path.to_owned()).or_default().insert(method, operation.into_value());
+        paths.entry(operation.route.path.to_owned()).or_default().insert(method, operation.into_value(docs));
     }
     paths.into_iter().map(|(path, methods)| (path, Value::Object(methods))).collect()
 }
 
 impl Operation {
-    fn into_value(self) -> Value {
+    fn into_value(self, docs: &str) -> Value {
         let all = self.parameters.iter().chain(&parameters::COMMON);
         let parameters: Vec<Value> = all.copied().map(parameters::link).collect();
         let mut operation = json!({
@@ -82,7 +82,7 @@ impl Operation {
             let body = json!({ "required": true, "content": { "application/json": content } });
             schema::set(&mut operation, "requestBody", body);
         }
-        let mut responses = refused(self.route, self.refusals);
+        let mut responses = refused(self.route, self.refusals, docs);
         responses.insert("200".to_owned(), self.reply.into_value());
         schema::set(&mut operation, "responses", Value::Object(responses));
         operation
@@ -110,17 +110,18 @@ impl Reply {
 }
 
 /// The errors by status. What an operation adds comes before what all of them share.
-fn refused(route: Route, own: Vec<Refusal>) -> Map<String, Value> {
+fn refused(route: Route, own: Vec<Refusal>, docs: &str) -> Map<String, Value> {
     let mut by_status: BTreeMap<u16, Vec<Refusal>> = BTreeMap::new();
     for refusal in own.into_iter().chain(refusals::shared()) {
         by_status.entry(status(refusal.code).as_u16()).or_default().push(refusal);
     }
-    let reply =
-        |(status, refusals): (u16, Vec<Refusal>)| (status.to_string(), error_reply(status, route, &refusals));
+    let reply = |(status, refusals): (u16, Vec<Refusal>)| {
+        (status.to_string(), error_reply(status, route, &refusals, docs))
+    };
     by_status.into_iter().map(reply).collect()
 }
 
-fn error_reply(status: u16, route: Route, refusals: &[Refusal]) -> Value {
+fn error_reply(status: u16, route: Route, refusals: &[Refusal], docs: &str) -> Value {
     let mut codes: Vec<ErrorCode> = Vec::new();
     for refusal in refusals {
         if !codes.contains(&refusal.code) {
@@ -146,7 +147,7 @@ fn error_reply(status: u16, route: Route, refusals: &[Refusal]) -> Value {
     let examples: Map<String, Value> = refusals
         .iter()
         .map(|refusal| {
-            let example = json!({ "summary": refusal.summary, "value": refusal.body() });
+            let example = json!({ "summary": refusal.summary, "value": refusal.body(docs) });
             (refusal.name().to_owned(), example)
         })
         .collect();

@@ -124,6 +124,11 @@ fn get() -> Operation {
             description: "The receipt, always without a target.",
             schema: "Receipt",
             examples: vec![
+                Example::new(
+                    "awaiting_upload",
+                    "The photo is still to come",
+                    examples::receipt("photo", "awaiting_upload", false),
+                ),
                 Example::new("uploaded", "The photo is there", examples::receipt("photo", "uploaded", false)),
                 Example::new(
                     "attached",
@@ -153,8 +158,10 @@ fn links() -> Value {
         },
         "CreateSubmission": {
             "operationId": "createSubmission",
-            "description": "The submission that uses the receipt, with the consumer's own phone and consent.",
-            "requestBody": { "phone": "0712 345 678", "consent": true, "receipt_id": "$response.body#/id" },
+            "description": "The submission that uses the receipt, with the consumer's own phone and consent. A receipt \
+                            is used once, so its id can name the attempt.",
+            "parameters": { "Idempotency-Key": "$response.body#/id" },
+            "requestBody": { "phone": "0717 345 678", "consent": true, "receipt_id": "{$response.body#/id}" },
         },
     })
 }

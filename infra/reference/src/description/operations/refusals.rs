@@ -5,9 +5,6 @@ use serde_json::{Value, json};
 
 use super::super::{examples, schema};
 
-/// Where the examples' `docs_url` leads.
-const DOCS: &str = "https://api.example.com/docs";
-
 /// One way for a request to be refused.
 pub(crate) struct Refusal {
     pub(crate) code: ErrorCode,
@@ -55,8 +52,8 @@ impl Refusal {
         self.name.unwrap_or(self.code.as_str())
     }
 
-    /// The reply's body.
-    pub(crate) fn body(&self) -> Value {
+    /// The reply's body; `docs` is where its `docs_url` leads.
+    pub(crate) fn body(&self, docs: &str) -> Value {
         let code = self.code.as_str();
         let message = match self.detail {
             Some(detail) => format!("{} {detail}", self.code.message()),
@@ -66,7 +63,7 @@ impl Refusal {
             "code": code,
             "message": message,
             "fix": self.code.fix(),
-            "docs_url": format!("{DOCS}/errors#{code}"),
+            "docs_url": format!("{docs}/errors#{code}"),
             "request_id": examples::REQUEST_ID,
         });
         if let Some(field) = self.field {

@@ -7,7 +7,7 @@ use serde_json::{Value, json};
 
 use super::refusals::Refusal;
 use super::{Operation, Reply, RequestBody};
-use crate::description::examples::{self, Example, RECEIPT_ID, SUBMISSION_ID};
+use crate::description::examples::{self, Example, OF_PARTNER, OF_RECEIPTS, RECEIPT_ID, SUBMISSION_ID};
 
 pub(super) fn operations() -> Vec<Operation> {
     vec![create(), get(), lookup()]
@@ -19,8 +19,8 @@ fn create() -> Operation {
         id: "createSubmission",
         tag: "Submissions",
         summary: "Enter a consumer",
-        description: "The one call that enters a consumer. It decides once and for good: a retry with the same \
-                      Idempotency-Key and body finds what the first try did.\n\nWhat happens to the consumer (a wrong \
+        description: "The one call that enters a consumer. It decides once and for good: a retry, unchanged and under \
+                      its first Idempotency-Key, finds what the first try did.\n\nWhat happens to the consumer (a wrong \
                       code, a limit, a closed campaign) is a reply with status 200, to be shown by its `message_key` \
                       or `message`. An error means that the request itself is at fault, and nothing is recorded.\n\n\
                       While `terminal` is false, ask again after `poll_after_seconds`."
@@ -39,18 +39,23 @@ fn create() -> Operation {
 }
 
 fn requests() -> Vec<Example> {
-    let phone = "0712 345 678";
+    // A phone for each sample: a campaign may take no more than one entry a day of the same.
     vec![
         Example::new(
             "code",
             "With a code",
-            json!({ "phone": phone, "code": "TEST-0-VALID", "consent": true }),
+            json!({ "phone": "0716 345 678", "code": "TEST-0-VALID", "consent": true }),
+        ),
+        Example::new(
+            "photo",
+            "With a receipt",
+            json!({ "phone": "0717 345 678", "consent": true, "receipt_id": RECEIPT_ID }),
         ),
         Example::new(
             "receipt",
-            "With a receipt, and what the consumer says they bought",
+            "With a receipt, and the purchase as the consumer tells it",
             json!({
-                "phone": phone, "consent": true, "receipt_id": RECEIPT_ID, "region": "Mwanza",
+                "phone": "0717 345 678", "consent": true, "receipt_id": RECEIPT_ID, "region": "Mwanza",
                 "claimed": { "items": [{ "key": "chai-250", "qty": 2 }], "branch": "kko" },
             }),
         ),
@@ -58,17 +63,24 @@ fn requests() -> Vec<Example> {
 }
 
 fn outcomes() -> Vec<Example> {
+    // No test has a record of the tax authority, or words of a partner.
     let under_review = json!({
-        "review_status": "under_review", "display_status": "receipt_in_review", "state": "pending", "entries": 0,
-        "reasons": ["no_qr_code"], "terminal": false, "poll_after_seconds": 300,
+        "campaign": OF_RECEIPTS, "livemode": true, "state": "pending", "review_status": "under_review",
+        "display_status": "receipt_in_review", "entries": 0, "reasons": ["no_qr_code"], "terminal": false,
+        "poll_after_seconds": 300,
     });
-    let verified = json!({ "review_status": "verified", "entries": 2, "receipt": examples::record() });
+    let verified = json!({
+        "campaign": OF_RECEIPTS, "livemode": true, "review_status": "verified", "entries": 2,
+        "receipt": examples::record(true),
+    });
     let declined = json!({
-        "state": "rejected", "review_status": "declined", "display_status": "needs_attention", "entries": 0,
-        "reasons": ["receipt_wrong_store", "trader_unknown"], "receipt": examples::record(),
+        "campaign": OF_RECEIPTS, "livemode": true, "state": "rejected", "review_status": "declined",
+        "display_status": "needs_attention", "entries": 0, "reasons": ["receipt_wrong_store", "trader_unknown"],
+        "receipt": examples::record(false),
     });
     let by_partner = json!({
-        "state": "rejected", "display_status": "not_accepted", "reasons": ["already_used"], "entries": 0,
+        "campaign": OF_PARTNER, "livemode": true, "state": "rejected", "display_status": "not_accepted",
+        "entries": 0, "reasons": ["already_used"],
         "upstream": { "code": 21, "message": "Code was redeemed before" },
     });
     vec![
@@ -87,7 +99,7 @@ fn outcomes() -> Vec<Example> {
         Example::new(
             "receipt_received",
             "A receipt that is being checked",
-            examples::open(MessageKey::ReceiptReceived, "pending"),
+            examples::open(MessageKey::ReceiptReceived, "pending", OF_RECEIPTS),
         ),
         Example::new(
             "under_review",
@@ -107,7 +119,7 @@ fn outcomes() -> Vec<Example> {
         Example::new(
             "checking",
             "A partner that has not answered yet",
-            examples::open(MessageKey::Checking, "unknown"),
+            examples::open(MessageKey::Checking, "unknown", OF_PARTNER),
         ),
         Example::new(
             "refused_by_partner",

@@ -35,7 +35,7 @@ fn campaign() -> Value {
             field("livemode", "False with a test key.", switch()),
             field(
                 "status",
-                "From the pause switch and the window, at the time of the request.",
+                "Whether entries are taken right now: what the clock and the pause switch say.",
                 link("CampaignStatus"),
             ),
             field(
@@ -49,14 +49,14 @@ fn campaign() -> Value {
                     ],
                 ),
             ),
-            field("timezone", "The IANA time zone in which days and limits are counted.", timezone()),
+            field("timezone", "The IANA time zone whose days the limits go by.", timezone()),
             field(
                 "capabilities",
                 "What the campaign needs from you.",
                 object(
                     "What the campaign needs from you.",
                     vec![
-                        field("precheck", "Whether POST /api/v1/codes/check can judge a code.", switch()),
+                        field("precheck", "Whether a pre-check can judge codes here.", switch()),
                         field("code_required", "Whether every submission must carry `code`.", switch()),
                         field(
                             "receipt_required",
@@ -93,7 +93,7 @@ fn campaign() -> Value {
 }
 
 /// A campaign's slug.
-pub(super) fn slug() -> Value {
+pub(in super::super) fn slug() -> Value {
     such_as("chai-bora-2026", text(1, 64, "^[a-z0-9]([a-z0-9-]*[a-z0-9])?$"))
 }
 
@@ -123,7 +123,7 @@ fn receipt() -> Value {
                 "The shops that take part; any shop counts when there are none.",
                 list(500, link("Branch")),
             ),
-            field("draw_period", "How often the draw runs, in words.", or_null(words(120))),
+            field("draw_period", "The rhythm of the draw, in words.", or_null(words(120))),
         ],
     )
 }

@@ -16,7 +16,7 @@ fn precheck() -> Value {
             field("precheck", "Whether the code could be entered now.", link("PrecheckResult")),
             field(
                 "message_key",
-                "`invalid`, `already_used` or `code_held` when the code cannot be used; else null.",
+                "Why the code cannot be entered: `invalid`, `already_used` or `code_held`; else null.",
                 or_null(link("MessageKey")),
             ),
             field("message", "The copy for `message_key`; null when that is null.", or_null(words(320))),

@@ -9,6 +9,8 @@ mod submission;
 
 use serde_json::{Map, Value};
 
+pub(super) use self::campaign::slug;
+
 /// Every schema, by name.
 pub(super) fn all() -> Map<String, Value> {
     let groups = [

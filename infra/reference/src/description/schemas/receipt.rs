@@ -32,7 +32,7 @@ fn receipt() -> Value {
             field("state", "How far it has come.", link("ReceiptState")),
             field(
                 "upload",
-                "Where to put the photo; null for typed receipts, once the file is there, and always on GET.",
+                "Where to put the photo, while it is awaited; else null, as on every GET and with a typed receipt.",
                 or_null(link("UploadTarget")),
             ),
             field("created_at", "When it was announced.", time()),

@@ -41,7 +41,7 @@ fn code_check() -> Value {
         vec![
             field(
                 "code",
-                "The code as the consumer typed it; case, spaces and dashes do not matter.",
+                "The code as the consumer typed it, in any case, with or without spaces and dashes.",
                 code(),
             ),
             optional(
@@ -59,8 +59,8 @@ fn submission() -> Value {
         vec![
             field(
                 "phone",
-                "A Tanzanian mobile number as typed: `+255…`, `255…` or `0…`; spaces, dots, dashes and brackets do \
-                 not matter. Another number of the right length is `phone_invalid`.",
+                "A mobile number of Tanzania, in any usual spelling: from `+255`, `255` or `0` on; spaces, dots, dashes \
+                 and brackets may stand anywhere. Another number of the right length is `phone_invalid`.",
                 phone(),
             ),
             optional(
@@ -82,7 +82,7 @@ fn submission() -> Value {
             ),
             optional(
                 "claimed",
-                "What the consumer says they bought; recorded for comparison, never deciding anything.",
+                "The purchase in the consumer's own words. It is kept to be compared, and no outcome rests on it.",
                 or_null(link("Claimed")),
             ),
         ],
@@ -91,7 +91,7 @@ fn submission() -> Value {
 
 fn claimed() -> Value {
     object(
-        "What the consumer says they bought.",
+        "A purchase, as the consumer tells it.",
         vec![
             optional("items", "Products and how many.", or_null(list(40, link("ClaimedItem")))),
             optional("branch", "The shop.", or_null(text(0, 120, PRINTABLE))),
@@ -147,7 +147,7 @@ fn photo() -> Value {
             ),
             optional(
                 "qr_payload",
-                "The text of the receipt's QR code, when the page read it; used only to ask the tax authority.",
+                "What the QR code on the receipt says, when the page read it; used only to ask the tax authority.",
                 or_null(text(0, 400, PRINTABLE)),
             ),
         ],

@@ -90,7 +90,7 @@ fn submission() -> Value {
                 list(10, text(1, 64, "^[a-z][a-z0-9_]*$")),
             ),
             field("entries", "Entries earned; 0 until it is accepted.", integer(0, MOST_ENTRIES)),
-            field("instant_win", "The instant prize in words, when there is one.", or_null(words(200))),
+            field("instant_win", "The instant prize in words; null without one.", or_null(words(200))),
             field(
                 "terminal",
                 "Whether nothing more happens without a person: `accepted` or `rejected`.",
@@ -103,7 +103,7 @@ fn submission() -> Value {
             ),
             field(
                 "replayed",
-                "Whether this is an earlier submission of the same campaign, code and phone.",
+                "Whether the phone had sent the code before, and this is the submission of then.",
                 switch(),
             ),
             field(
