@@ -7,8 +7,9 @@ use jiff::civil::{Date, DateTime, Time};
 use jiff::tz::TimeZone;
 use serde::{Deserialize, Serialize};
 
-use super::record::{FiscalItem, FiscalRecord, VoidMark, same_identifier};
-use super::rules::{Branch, OnNoMatch, Product, ReceiptRules};
+use super::basket::{bought, in_words};
+use super::record::{FiscalRecord, VoidMark, same_identifier};
+use super::rules::{Branch, OnNoMatch, ReceiptRules};
 use crate::domain::campaign::{Campaign, Window};
 use crate::domain::message::MessageKey;
 use crate::domain::moment::Moment;
@@ -175,89 +176,13 @@ fn branch_of<'a>(record: &FiscalRecord, branches: &'a [Branch]) -> Result<Option
     }
 }
 
-/// How much of a participating product was bought.
-#[derive(Clone, Debug)]
-struct Bought<'a> {
-    product: &'a Product,
-    thousandths: i64,
-}
-
-impl Bought<'_> {
-    /// Whole pieces; something bought by weight is one piece at least.
-    fn pieces(&self) -> u32 {
-        u32::try_from(self.thousandths / 1_000).unwrap_or(u32::MAX).max(1)
-    }
-
-    fn entries(&self) -> u32 {
-        self.product.entries.saturating_mul(self.pieces())
-    }
-}
-
-/// The participating products on a receipt, each once, in the campaign's order. What was given back is
-/// taken off.
-fn bought<'a>(items: &[FiscalItem], products: &'a [Product]) -> Vec<Bought<'a>> {
-    let one_piece = 1_000;
-    let mut bought: Vec<Bought<'a>> =
-        products.iter().map(|product| Bought { product, thousandths: 0 }).collect();
-    for item in items {
-        let Some(index) = product_of(item, products) else { continue };
-        let quantity = item.quantity.map_or(one_piece, |quantity| quantity.as_thousandths());
-        let given_back = item.amount_cents < 0 && quantity > 0;
-        let quantity = if given_back { quantity.saturating_neg() } else { quantity };
-        if let Some(line) = bought.get_mut(index) {
-            line.thousandths = line.thousandths.saturating_add(quantity);
-        }
-    }
-    bought.retain(|line| line.thousandths > 0);
-    bought
-}
-
-/// The product an item is, by the longest text of a product that its description holds.
-fn product_of(item: &FiscalItem, products: &[Product]) -> Option<usize> {
-    let description = bare(&item.description);
-    let longest = |product: &Product| {
-        let held = product.matches.iter().map(|text| bare(text));
-        held.filter(|text| !text.is_empty() && holds(&description, text)).map(|text| text.len()).max()
-    };
-    let matches = products.iter().enumerate().filter_map(|(index, product)| Some((longest(product)?, index)));
-    // Of two as long, the first in the campaign's order.
-    matches.max_by_key(|(length, index)| (*length, std::cmp::Reverse(*index))).map(|(_, index)| index)
-}
-
-/// Whether a description holds a text by itself: `CHAI 25` is not in `CHAI 250`, but in `CHAI 25G`.
-fn holds(description: &str, text: &str) -> bool {
-    let goes_on = |one: Option<char>, other: Option<char>| match (one, other) {
-        (Some(one), Some(other)) => {
-            (one.is_numeric() && other.is_numeric()) || (one.is_alphabetic() && other.is_alphabetic())
-        }
-        (Some(_) | None, Some(_) | None) => false,
-    };
-    description.match_indices(text).any(|(start, _)| {
-        let before = description.get(..start).and_then(|before| before.chars().next_back());
-        let after = description.get(start + text.len()..).and_then(|after| after.chars().next());
-        !goes_on(before, text.chars().next()) && !goes_on(text.chars().next_back(), after)
-    })
-}
-
-/// Words in upper case with one space between them; whatever is neither letter nor digit separates.
-fn bare(text: &str) -> String {
-    let upper = text.to_uppercase();
-    let words = upper.split(|c: char| !c.is_alphanumeric()).filter(|word| !word.is_empty());
-    words.collect::<Vec<_>>().join(" ")
-}
-
-fn in_words(bought: &[Bought<'_>]) -> Option<String> {
-    let words: Vec<_> =
-        bought.iter().map(|line| format!("{} x {}", line.pieces(), line.product.name)).collect();
-    (!words.is_empty()).then(|| words.join(", "))
-}
-
 #[cfg(test)]
 mod tests {
     use proptest::prelude::*;
 
     use super::super::payload::ReceiptTime;
-    use super::super::record::Quantity;
+    use super::super::record::{FiscalItem, Quantity};
+    use super::super::rules::Product;
     use super::*;
 
     /// After every record of these tests.

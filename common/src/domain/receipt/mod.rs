@@ -2,10 +2,11 @@
 //!
 //! - [`photo`] knows the files that are taken; [`payload`] reads codes and times off receipts;
 //! - [`sentinel`] is a test receipt that says its outcome;
-//! - [`record`] is what the tax authority knows of a purchase, [`rules`] what a campaign asks of it, and
-//!   [`judgement`] the one decision between them;
+//! - [`record`] is what the tax authority knows of a purchase, [`rules`] what a campaign asks of it,
+//!   `basket` what was bought of its products, and [`judgement`] the one decision between them;
 //! - [`schedule`] says when to ask again for a record that cannot be had yet.
 
+mod basket;
 pub mod judgement;
 pub mod payload;
 pub mod photo;
