@@ -7,19 +7,13 @@ use std::sync::{Arc, Mutex};
 use axum::Router;
 use axum::body::{Body, to_bytes};
 use axum::extract::{Request, State};
+use axum::http::header::CONTENT_LENGTH;
 use axum::http::{Response, StatusCode};
 use bytes::Bytes;
-use http_body_util::Full;
-use hyper_util::client::legacy::Client;
-use hyper_util::client::legacy::connect::HttpConnector;
-use hyper_util::rt::TokioExecutor;
 use serde_json::{Value, json};
 
-use crate::forward;
+use crate::forward::{self, Forwarder, forwarder};
 use crate::serving::Serving;
-
-/// More than any request of ours.
-const MOST_BYTES: usize = 16 * 1024 * 1024;
 
 /// A proxy that serves until the last of its clones is dropped.
 #[derive(Clone)]
@@ -32,7 +26,7 @@ pub struct Proxy {
 
 struct Inner {
     upstream: String,
-    client: Client<HttpConnector, Full<Bytes>>,
+    forwarder: Forwarder,
     seen: Mutex<Seen>,
     faults: Mutex<VecDeque<Fault>>,
 }
@@ -61,8 +55,12 @@ pub enum Fault {
 impl Proxy {
     /// Starts a proxy in front of a DynamoDB.
     pub async fn start(upstream: String) -> Self {
-        let client = Client::builder(TokioExecutor::new()).build_http();
-        let inner = Arc::new(Inner { upstream, client, seen: Mutex::default(), faults: Mutex::default() });
+        let inner = Arc::new(Inner {
+            upstream,
+            forwarder: forwarder(),
+            seen: Mutex::default(),
+            faults: Mutex::default(),
+        });
         let router = Router::new().fallback(forward_counted).with_state(Arc::clone(&inner));
         let (url, serving) = forward::serve_on_a_thread(router).await;
         Self { url, inner, _serving: Arc::new(serving) }
@@ -85,8 +83,7 @@ impl Proxy {
 }
 
 async fn forward_counted(State(inner): State<Arc<Inner>>, request: Request) -> Response<Body> {
-    let (parts, body) = request.into_parts();
-    let body = to_bytes(body, MOST_BYTES).await.expect("the whole request");
+    let (mut parts, body) = forward::read(request).await;
     let target =
         parts.headers.get("x-amz-target").and_then(|target| target.to_str().ok()).unwrap_or_default();
     let operation = target.rsplit('.').next().unwrap_or_default().to_owned();
@@ -104,25 +101,17 @@ async fn forward_counted(State(inner): State<Arc<Inner>>, request: Request) -> R
         return conflict(position, items);
     }
     json["ReturnConsumedCapacity"] = json!("TOTAL");
-    let mut forwarded = http::Request::builder().method(parts.method).uri(&inner.upstream);
-    for (name, value) in parts.headers.iter().filter(|(name, _)| *name != "content-length" && *name != "host")
-    {
-        forwarded = forwarded.header(name, value);
-    }
-    let forwarded = forwarded.body(Full::new(Bytes::from(json.to_string()))).expect("a request");
-    let answer = inner.client.request(forwarded).await.expect("DynamoDB answers");
-    let (parts, body) = answer.into_parts();
-    let body = to_bytes(Body::new(body), MOST_BYTES).await.expect("the whole answer");
+    parts.headers.remove(CONTENT_LENGTH);
+    let body = Bytes::from(json.to_string());
+    let answer = forward::send(&inner.forwarder, &inner.upstream, &parts, body).await;
+    let (head, body) = answer.expect("DynamoDB answers").into_parts();
+    let body = to_bytes(body, usize::MAX).await.expect("the whole answer");
     inner.seen.lock().expect("not poisoned").capacity += capacity(&body);
     if fault == Some(Fault::AnswerLost) {
         return answer_with(StatusCode::INTERNAL_SERVER_ERROR, &json!({ "__type": "InternalServerError" }));
     }
-    // The checksum header that comes along is of the same bytes; only the length is counted anew.
-    let mut response = Response::new(Body::from(body));
-    *response.status_mut() = parts.status;
-    *response.headers_mut() = parts.headers;
-    response.headers_mut().remove("content-length");
-    response
+    // The checksum header that comes along is of the same bytes.
+    Response::from_parts(head, Body::from(body))
 }
 
 fn conflict(position: usize, items: usize) -> Response<Body> {
