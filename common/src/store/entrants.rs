@@ -70,10 +70,9 @@ impl Entrants {
         guess: Option<Guess<'_>>,
         now: Moment,
     ) -> Result<Update, StoreError> {
-        const COUNT: &str = "ADD submissions :one, #day :one, entries :entries";
         let Submission { scope, phone, day, standing, .. } = submission;
         let limit = |limit: Option<u32>| number(limit.unwrap_or(u32::MAX));
-        let counted = self
+        let update = self
             .update(scope, phone)
             .expression_attribute_names("#day", day_attribute(day))
             .expression_attribute_values(":one", number(1))
@@ -81,16 +80,9 @@ impl Entrants {
             .expression_attribute_values(":now", number(now.as_millis()))
             .expression_attribute_values(":daily_limit", limit(limits.phone_daily))
             .expression_attribute_values(":total_limit", limit(limits.phone_total));
-        let counted = match guess {
-            None => counted.update_expression(COUNT).condition_expression(MAY_ENTER),
-            Some(guess) => {
-                let (counted, changes, as_seen) = log_guess(counted, guess);
-                counted
-                    .update_expression(format!("{changes} {COUNT}"))
-                    .condition_expression(format!("{MAY_ENTER} AND {as_seen}"))
-            }
-        };
-        counted.build().map_err(StoreError::during("counting a submission"))
+        with_guess(update, guess, "ADD submissions :one, #day :one, entries :entries", Some(MAY_ENTER))
+            .build()
+            .map_err(StoreError::during("counting a submission"))
     }
 
     /// The piece of a transaction that adds the entries of a submission just accepted.
@@ -102,7 +94,7 @@ impl Entrants {
         guess: Option<Guess<'_>>,
     ) -> Result<Update, StoreError> {
         let update = self.update(scope, phone).expression_attribute_values(":entries", number(entries));
-        with_guess(update, guess, "ADD entries :entries")
+        with_guess(update, guess, "ADD entries :entries", None)
             .build()
             .map_err(StoreError::during("adding entries"))
     }
@@ -119,7 +111,7 @@ impl Entrants {
             .update(scope, phone)
             .expression_attribute_names("#day", day_attribute(day))
             .expression_attribute_values(":minus_one", number(-1));
-        with_guess(update, guess, "ADD submissions :minus_one, #day :minus_one")
+        with_guess(update, guess, "ADD submissions :minus_one, #day :minus_one", None)
             .build()
             .map_err(StoreError::during("giving a place back"))
     }
@@ -131,7 +123,7 @@ impl Entrants {
         phone: &Phone,
         guess: Guess<'_>,
     ) -> Result<Update, StoreError> {
-        with_guess(self.update(scope, phone), Some(guess), "")
+        with_guess(self.update(scope, phone), Some(guess), "", None)
             .build()
             .map_err(StoreError::during("recording a wrong code"))
     }
@@ -214,15 +206,25 @@ pub(crate) fn read(item: &Item, day: &str) -> Entrant {
     }
 }
 
-/// What a write does besides changing the log of wrong codes, if it changes it.
-fn with_guess(update: UpdateBuilder, guess: Option<Guess<'_>>, besides: &str) -> UpdateBuilder {
-    let Some(guess) = guess else { return update.update_expression(besides) };
-    let (update, changes, as_seen) = log_guess(update, guess);
-    update.update_expression(format!("{changes} {besides}")).condition_expression(as_seen)
+/// A write that does something, on a condition, and changes the log of wrong codes as well where there is a guess.
+fn with_guess(
+    update: UpdateBuilder,
+    guess: Option<Guess<'_>>,
+    besides: &str,
+    condition: Option<&str>,
+) -> UpdateBuilder {
+    let (update, changes, as_seen) = match guess {
+        Some(guess) => log_guess(update, guess),
+        None => (update, String::new(), None),
+    };
+    let conditions: Vec<_> = condition.into_iter().chain(as_seen).collect();
+    update
+        .update_expression(changes + besides)
+        .set_condition_expression((!conditions.is_empty()).then(|| conditions.join(" AND ")))
 }
 
 /// The values of a change of the log of wrong codes, what it says in an update expression, and its condition.
-fn log_guess(mut update: UpdateBuilder, guess: Guess<'_>) -> (UpdateBuilder, String, &'static str) {
+fn log_guess(mut update: UpdateBuilder, guess: Guess<'_>) -> (UpdateBuilder, String, Option<&'static str>) {
     let Guess { seen, after } = guess;
     let log = |log: &[Moment]| AttributeValue::L(log.iter().map(|at| number(at.as_millis())).collect());
     let (mut set, mut remove) = (Vec::new(), Vec::new());
@@ -246,9 +248,10 @@ fn log_guess(mut update: UpdateBuilder, guess: Guess<'_>) -> (UpdateBuilder, Str
     };
     let changes = clause("SET", &set) + &clause("REMOVE", &remove);
     if seen.wrong_codes.is_empty() {
-        return (update, changes, "attribute_not_exists(wrong_codes)");
+        return (update, changes, Some("attribute_not_exists(wrong_codes)"));
     }
-    (update.expression_attribute_values(":seen", log(&seen.wrong_codes)), changes, "wrong_codes = :seen")
+    let update = update.expression_attribute_values(":seen", log(&seen.wrong_codes));
+    (update, changes, Some("wrong_codes = :seen"))
 }
 
 /// Each day the phone took part has a count of its own, so that counting never needs to know which
