@@ -139,7 +139,9 @@ async fn a_list_can_be_of_those_that_are_not_settled() {
     let unsettled = stack.json(&[&list[..], &["--unsettled"]].concat()).await;
     assert_eq!(unsettled["submissions"][0]["id"], json!(first.submission_id));
     assert_eq!(count(unsettled), Some(1));
-    assert!(stack.fine(&list).await.contains("under_review"));
+    let text = stack.fine(&list).await;
+    assert!(text.contains("under_review") && text.contains("+2557•••••678"), "{text}");
+    assert!(!text.contains("712345"), "{text}");
 }
 
 #[tokio::test]
