@@ -1,19 +1,28 @@
 //! The connection to AWS: region, credentials and endpoints from the environment, and nothing else.
 //! Walking the whole provider chain would cost a function more than the rest of a start-up.
 
+use std::sync::{Arc, OnceLock};
 use std::time::Duration;
 
 use aws_credential_types::Credentials;
 use aws_credential_types::provider::SharedCredentialsProvider;
+use aws_sdk_dynamodb::config::endpoint::{DefaultResolver, Params, ResolveEndpoint};
+use aws_sdk_dynamodb::config::http::HttpRequest;
 use aws_sdk_dynamodb::config::retry::RetryConfig;
 use aws_sdk_dynamodb::config::timeout::TimeoutConfig;
 use aws_sdk_dynamodb::config::{BehaviorVersion, Region, SharedHttpClient, StalledStreamProtectionConfig};
 use aws_sdk_s3::config::RequestChecksumCalculation;
+use aws_smithy_http_client::Connector;
 use aws_smithy_http_client::tls::rustls_provider::CryptoMode;
 use aws_smithy_http_client::tls::{Provider, TlsContext, TrustStore};
+use aws_smithy_runtime_api::client::http::{
+    HttpConnector, HttpConnectorSettings, SharedHttpConnector, http_client_fn,
+};
 use aws_types::SdkConfig;
+use http_body_util::BodyExt;
 
 use crate::config::{ConfigError, Env};
+use crate::store::StoreError;
 
 /// Long enough for a TCP and TLS handshake inside one region.
 const CONNECT_TIMEOUT: Duration = Duration::from_secs(2);
@@ -22,16 +31,32 @@ const ATTEMPT_TIMEOUT: Duration = Duration::from_secs(3);
 /// All tries of one call, so that a function answers before its caller gives up.
 const CALL_TIMEOUT: Duration = Duration::from_secs(9);
 
+/// A start-up waits no longer for a connection: the first call can open one as well.
+const LONGEST_OPENING: Duration = Duration::from_secs(1);
+
+const DYNAMODB_ENDPOINT: &str = "AWS_ENDPOINT_URL_DYNAMODB";
+
 /// Every root that AWS's endpoints lead to, as <https://www.amazontrust.com/repository/> lists them.
 /// Reading and parsing the hundred and more that a machine trusts takes longer than all the rest of a
 /// start-up.
 const AMAZON_ROOTS: &[u8] = include_bytes!("amazon-roots.pem");
 
-/// What the clients of all services share. A service has the environment's endpoint, where it names one.
+/// The clients of all services, and what they share. A service has the environment's endpoint, where it names
+/// one. A client is made when it is first asked for: making one is a good part of a start-up.
 #[derive(Clone)]
 pub struct Aws {
     shared: SdkConfig,
+    connector: SharedHttpConnector,
     env: Env,
+    clients: Arc<Clients>,
+}
+
+#[derive(Default)]
+struct Clients {
+    dynamodb: OnceLock<aws_sdk_dynamodb::Client>,
+    s3: OnceLock<aws_sdk_s3::Client>,
+    secrets: OnceLock<aws_sdk_secretsmanager::Client>,
+    sqs: OnceLock<aws_sdk_sqs::Client>,
 }
 
 impl Aws {
@@ -54,53 +79,91 @@ impl Aws {
     /// The connection of somebody who has credentials already.
     pub fn new(env: &Env, region: Region, credentials: SharedCredentialsProvider) -> Self {
         let timeouts = TimeoutConfig::builder()
-            .connect_timeout(CONNECT_TIMEOUT)
             .operation_attempt_timeout(ATTEMPT_TIMEOUT)
             .operation_timeout(CALL_TIMEOUT)
             .build();
+        let connector = connector(env);
         let shared = SdkConfig::builder()
             .behavior_version(BehaviorVersion::latest())
             .region(region)
             .credentials_provider(credentials)
-            .http_client(https(env))
+            .http_client(client_over(connector.clone()))
             .retry_config(RetryConfig::standard())
             .timeout_config(timeouts)
             .stalled_stream_protection(StalledStreamProtectionConfig::disabled())
             .build();
-        Self { shared, env: env.clone() }
+        Self { shared, connector, env: env.clone(), clients: Arc::default() }
     }
 
-    /// A client of DynamoDB. It sends the same token on every try of a transaction, so that a try whose
+    /// The client of DynamoDB. It sends the same token on every try of a transaction, so that a try whose
     /// answer was lost is not applied twice.
     pub fn dynamodb(&self) -> aws_sdk_dynamodb::Client {
-        let mut config = aws_sdk_dynamodb::config::Builder::from(&self.shared);
-        config.set_endpoint_url(self.endpoint("AWS_ENDPOINT_URL_DYNAMODB"));
-        aws_sdk_dynamodb::Client::from_conf(config.build())
+        let client = self.clients.dynamodb.get_or_init(|| {
+            let mut config = aws_sdk_dynamodb::config::Builder::from(&self.shared);
+            config.set_endpoint_url(self.endpoint(DYNAMODB_ENDPOINT));
+            aws_sdk_dynamodb::Client::from_conf(config.build())
+        });
+        client.clone()
     }
 
-    /// A client of S3. Whoever uploads sends no checksum, so none is asked for.
+    /// Opens a connection to DynamoDB, which the first call then finds open.
+    ///
+    /// What is sent is what a load balancer sends to learn whether DynamoDB is there. It needs no signature and
+    /// no permission, and no table is looked at for its answer.
+    ///
+    /// # Errors
+    /// When DynamoDB does not answer within a second.
+    pub async fn open_dynamodb(&self) -> Result<(), StoreError> {
+        const ACTION: &str = "opening a connection to DynamoDB";
+        let place = Params::builder()
+            .set_region(self.shared.region().map(ToString::to_string))
+            .set_endpoint(self.endpoint(DYNAMODB_ENDPOINT))
+            .build()
+            .map_err(StoreError::during(ACTION))?;
+        let resolver = DefaultResolver::new();
+        let endpoint = ResolveEndpoint::resolve_endpoint(&resolver, &place).await;
+        let endpoint = endpoint.map_err(StoreError::during(ACTION))?;
+        let request = HttpRequest::get(endpoint.url()).map_err(StoreError::during(ACTION))?;
+        let asking = async {
+            let reply = self.connector.call(request).await.map_err(StoreError::during(ACTION))?;
+            // A connection can be used again once its answer was read.
+            reply.into_body().collect().await.map(drop).map_err(StoreError::during(ACTION))
+        };
+        tokio::time::timeout(LONGEST_OPENING, asking).await.map_err(StoreError::during(ACTION))?
+    }
+
+    /// The client of S3. Whoever uploads sends no checksum, so none is asked for.
     pub fn s3(&self) -> aws_sdk_s3::Client {
-        let endpoint = self.endpoint("AWS_ENDPOINT_URL_S3");
-        let mut config = aws_sdk_s3::config::Builder::from(&self.shared)
-            .request_checksum_calculation(RequestChecksumCalculation::WhenRequired)
-            // An endpoint of one's own rarely has a name for each bucket.
-            .force_path_style(endpoint.is_some());
-        config.set_endpoint_url(endpoint);
-        aws_sdk_s3::Client::from_conf(config.build())
+        let client = self.clients.s3.get_or_init(|| {
+            let endpoint = self.endpoint("AWS_ENDPOINT_URL_S3");
+            let mut config = aws_sdk_s3::config::Builder::from(&self.shared)
+                .request_checksum_calculation(RequestChecksumCalculation::WhenRequired)
+                // An endpoint of one's own rarely has a name for each bucket.
+                .force_path_style(endpoint.is_some());
+            config.set_endpoint_url(endpoint);
+            aws_sdk_s3::Client::from_conf(config.build())
+        });
+        client.clone()
     }
 
-    /// A client of SQS.
+    /// The client of SQS.
     pub fn sqs(&self) -> aws_sdk_sqs::Client {
-        let mut config = aws_sdk_sqs::config::Builder::from(&self.shared);
-        config.set_endpoint_url(self.endpoint("AWS_ENDPOINT_URL_SQS"));
-        aws_sdk_sqs::Client::from_conf(config.build())
+        let client = self.clients.sqs.get_or_init(|| {
+            let mut config = aws_sdk_sqs::config::Builder::from(&self.shared);
+            config.set_endpoint_url(self.endpoint("AWS_ENDPOINT_URL_SQS"));
+            aws_sdk_sqs::Client::from_conf(config.build())
+        });
+        client.clone()
     }
 
-    /// A client of Secrets Manager.
+    /// The client of Secrets Manager.
     pub fn secrets(&self) -> aws_sdk_secretsmanager::Client {
-        let mut config = aws_sdk_secretsmanager::config::Builder::from(&self.shared);
-        config.set_endpoint_url(self.endpoint("AWS_ENDPOINT_URL_SECRETS_MANAGER"));
-        aws_sdk_secretsmanager::Client::from_conf(config.build())
+        let client = self.clients.secrets.get_or_init(|| {
+            let mut config = aws_sdk_secretsmanager::config::Builder::from(&self.shared);
+            config.set_endpoint_url(self.endpoint("AWS_ENDPOINT_URL_SECRETS_MANAGER"));
+            aws_sdk_secretsmanager::Client::from_conf(config.build())
+        });
+        client.clone()
     }
 
     fn endpoint(&self, variable: &str) -> Option<String> {
@@ -110,10 +173,24 @@ impl Aws {
 
 /// The one way to reach AWS: TLS by rustls over ring, trusting Amazon's own roots.
 pub fn https(env: &Env) -> SharedHttpClient {
-    aws_smithy_http_client::Builder::new()
+    client_over(connector(env))
+}
+
+/// What opens connections and keeps those that can be used again. Made once: the roots of trust are read
+/// whenever one is made.
+fn connector(env: &Env) -> SharedHttpConnector {
+    let settings = HttpConnectorSettings::builder().connect_timeout(CONNECT_TIMEOUT).build();
+    let connector = Connector::builder()
         .tls_provider(Provider::Rustls(CryptoMode::Ring))
         .tls_context(trust(env))
-        .build_https()
+        .connector_settings(settings)
+        .build();
+    SharedHttpConnector::new(connector)
+}
+
+/// A client for which every service's connections come out of the same place.
+fn client_over(connector: SharedHttpConnector) -> SharedHttpClient {
+    http_client_fn(move |_, _| connector.clone())
 }
 
 /// Whom to take for AWS: those that Amazon's roots speak for, or, when `SSL_CERT_FILE` names others,

@@ -13,7 +13,6 @@ use crate::domain::limit::{Left, LimitStanding};
 use crate::domain::moment::Moment;
 use crate::domain::scope::{CampaignSlug, Environment, Scope};
 use crate::error::{Error, ErrorCode};
-use crate::store::StoreError;
 use crate::store::api_keys::{ApiKeyRecord, ApiKeys, KeyHash};
 use crate::store::campaigns::Campaigns;
 use crate::store::rate_limits::{Lease, RateLimits};
@@ -157,15 +156,6 @@ impl Gate {
     fn tickets(&self, key_id: &str) -> Arc<tokio::sync::Mutex<Tickets>> {
         let mut leases = self.leases.lock().unwrap_or_else(PoisonError::into_inner);
         Arc::clone(leases.entry(key_id.to_owned()).or_default())
-    }
-
-    /// Opens the connection to DynamoDB, so that the first request does not pay for it.
-    ///
-    /// # Errors
-    /// When the table does not answer.
-    pub async fn warm_up(&self) -> Result<(), StoreError> {
-        // Reading a key that nobody has is the cheapest call the gate's permissions allow.
-        self.keys.get(&KeyHash::of("")).await.map(drop)
     }
 }
 

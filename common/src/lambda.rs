@@ -22,10 +22,10 @@ pub use lambda_runtime::Error;
 pub async fn serve<O: Operation>() -> Result<(), Error> {
     let env = Env::of_process();
     let setup = Setup::new(env.clone(), frame(&env)?)?;
-    let gate = Arc::clone(&setup.gate);
+    let aws = setup.aws.clone();
     let function = Function::<O>::new(setup)?;
     // Should it fail, the first request will say so.
-    let _ = gate.warm_up().await;
+    let _ = aws.open_dynamodb().await;
     serve_function(function).await
 }
 
@@ -50,13 +50,15 @@ pub async fn serve_function(function: impl HttpFunction + 'static) -> Result<(),
     .await
 }
 
-/// Serves a function that takes events until Lambda ends the environment.
+/// Serves a function that takes events until Lambda ends the environment. Its connection, too, is opened first.
 ///
 /// # Errors
 /// When the environment is not set up for it, or Lambda's runtime interface fails.
 pub async fn serve_events<F: EventFunction>() -> Result<(), Error> {
     let background = Background::new(Env::of_process(), Clock::system(), Telemetry::CloudWatch)?;
     let function = Arc::new(F::connect(&background)?);
+    // Should it fail, the first event will say so.
+    let _ = background.aws.open_dynamodb().await;
     lambda_runtime::run(service_fn(move |event: LambdaEvent<F::Event>| {
         let function = Arc::clone(&function);
         // An error makes Lambda send the event again. Boxed, because what a function does can be deep.

@@ -3,7 +3,6 @@
 use std::collections::BTreeMap;
 use std::time::Duration;
 
-use aws_sdk_s3::Client;
 use aws_sdk_s3::error::{ProvideErrorMetadata, SdkError};
 use aws_sdk_s3::operation::get_object::{GetObjectError, GetObjectOutput};
 use aws_sdk_s3::presigning::PresigningConfig;
@@ -25,9 +24,9 @@ pub const UPLOAD_LIFETIME: Duration = Duration::from_secs(15 * 60);
 pub const LINK_LIFETIME: Duration = Duration::from_secs(10 * 60);
 
 /// The bucket.
-#[derive(Clone, Debug)]
+#[derive(Clone)]
 pub struct Photos {
-    client: Client,
+    aws: Aws,
     bucket: String,
 }
 
@@ -51,7 +50,7 @@ impl Photos {
     /// # Errors
     /// Names the missing variable.
     pub fn from_env(env: &Env, aws: &Aws) -> Result<Self, ConfigError> {
-        Ok(Self { client: aws.s3(), bucket: env.required(VARIABLE)? })
+        Ok(Self { aws: aws.clone(), bucket: env.required(VARIABLE)? })
     }
 
     /// A target that takes one file of exactly this type and size, once: type, size and "only if there is
@@ -71,7 +70,8 @@ impl Photos {
         let size = i64::try_from(size_bytes).map_err(StoreError::during(ACTION))?;
         let lifetime = PresigningConfig::expires_in(UPLOAD_LIFETIME).map_err(StoreError::during(ACTION))?;
         let signed = self
-            .client
+            .aws
+            .s3()
             .put_object()
             .bucket(&self.bucket)
             .key(object_key(scope, id))
@@ -144,7 +144,7 @@ impl Photos {
         scope: &Scope,
         id: ReceiptId,
     ) -> aws_sdk_s3::operation::get_object::builders::GetObjectFluentBuilder {
-        self.client.get_object().bucket(&self.bucket).key(object_key(scope, id))
+        self.aws.s3().get_object().bucket(&self.bucket).key(object_key(scope, id))
     }
 }
 

@@ -3,8 +3,6 @@
 use std::sync::Arc;
 use std::time::Duration;
 
-use aws_sdk_secretsmanager::Client;
-
 use crate::cache::Cache;
 use crate::connection::Aws;
 use crate::domain::moment::Moment;
@@ -15,14 +13,14 @@ const MAX_AGE: Duration = Duration::from_secs(5 * 60);
 
 /// Where secrets are.
 pub struct Secrets {
-    client: Client,
+    aws: Aws,
     cache: Cache<String, String>,
 }
 
 impl Secrets {
     /// Those of an account.
     pub fn of(aws: &Aws) -> Self {
-        Self { client: aws.secrets(), cache: Cache::default() }
+        Self { aws: aws.clone(), cache: Cache::default() }
     }
 
     /// A secret's value; `None` when there is none of that name.
@@ -31,7 +29,7 @@ impl Secrets {
     /// When Secrets Manager does not answer.
     pub async fn get(&self, name: &str, now: Moment) -> Result<Option<Arc<String>>, StoreError> {
         let read = async {
-            match self.client.get_secret_value().secret_id(name).send().await {
+            match self.aws.secrets().get_secret_value().secret_id(name).send().await {
                 Ok(reply) => Ok(reply.secret_string),
                 Err(error)
                     if error

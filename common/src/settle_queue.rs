@@ -3,7 +3,6 @@
 
 use std::time::Duration;
 
-use aws_sdk_sqs::Client;
 use aws_sdk_sqs::types::SendMessageBatchRequestEntry;
 use serde::{Deserialize, Serialize};
 
@@ -33,9 +32,9 @@ pub struct Hint {
 }
 
 /// A queue.
-#[derive(Clone, Debug)]
+#[derive(Clone)]
 pub struct SettleQueue {
-    client: Client,
+    aws: Aws,
     url: String,
 }
 
@@ -49,7 +48,7 @@ impl SettleQueue {
             Counterpart::TaxAuthority => TAX_VARIABLE,
             Counterpart::Partner => PARTNER_VARIABLE,
         };
-        Ok(Self { client: aws.sqs(), url: env.required(variable)? })
+        Ok(Self { aws: aws.clone(), url: env.required(variable)? })
     }
 
     /// Sends one hint, to be delivered after a delay, which is rounded up to whole seconds: one that comes
@@ -61,7 +60,7 @@ impl SettleQueue {
         const ACTION: &str = "sending a hint";
         let body = serde_json::to_string(hint).map_err(StoreError::during(ACTION))?;
         let delay = i32::try_from(delay.as_millis().div_ceil(1_000)).unwrap_or(i32::MAX);
-        let send = self.client.send_message().queue_url(&self.url).message_body(body).delay_seconds(delay);
+        let send = self.aws.sqs().send_message().queue_url(&self.url).message_body(body).delay_seconds(delay);
         send.send().await.map(drop).map_err(StoreError::during(ACTION))
     }
 
@@ -73,7 +72,7 @@ impl SettleQueue {
         const ACTION: &str = "sending hints";
         let mut taken = 0;
         for batch in hints.chunks(MOST_AT_ONCE) {
-            let mut send = self.client.send_message_batch().queue_url(&self.url);
+            let mut send = self.aws.sqs().send_message_batch().queue_url(&self.url);
             for (index, hint) in batch.iter().enumerate() {
                 let body = serde_json::to_string(hint).map_err(StoreError::during(ACTION))?;
                 let entry = SendMessageBatchRequestEntry::builder().id(index.to_string()).message_body(body);

@@ -10,7 +10,7 @@ use crate::store::StoreError;
 use crate::store::receipts::Receipts;
 
 /// Storage together with the receipts that it belongs to.
-#[derive(Clone, Debug)]
+#[derive(Clone)]
 pub struct Uploads {
     photos: Photos,
     receipts: Receipts,

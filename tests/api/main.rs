@@ -12,6 +12,7 @@ mod permissions;
 mod problems;
 mod reference;
 mod settling;
+mod start_up;
 mod template;
 mod unknown_paths;
 mod v1;

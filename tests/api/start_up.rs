@@ -1,0 +1,87 @@
+//! What a function does before its first event.
+
+use std::net::Ipv4Addr;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicUsize, Ordering};
+
+use aws_sdk_dynamodb::types::AttributeValue;
+use common::config::Env;
+use common::connection::Aws;
+use local::stack::{Options, Stack};
+use tokio::io::copy_bidirectional;
+use tokio::net::{TcpListener, TcpStream};
+
+const ENDPOINT: &str = "AWS_ENDPOINT_URL_DYNAMODB";
+
+/// More turns than a connection's own task needs to see that its answer was read. A function that polls for
+/// its first event gives it as many as it wants.
+const TURNS: usize = 100;
+
+#[tokio::test]
+async fn the_first_call_finds_the_connection_that_was_opened_before() {
+    let stack = Stack::start(Options::default()).await.expect("the stack starts");
+    let env: Env = stack.env().clone().into_iter().collect();
+    let (relay, accepted) = relay(&env.required(ENDPOINT).expect("the stack sets it")).await;
+    let aws = connected_to(relay);
+
+    aws.open_dynamodb().await.expect("the database is there");
+    assert_eq!(accepted.load(Ordering::SeqCst), 1);
+    for _ in 0..TURNS {
+        tokio::task::yield_now().await;
+    }
+
+    let table = env.required("API_KEYS_TABLE").expect("the stack sets it");
+    let nobodys = AttributeValue::S("nobody's".to_owned());
+    let read = aws.dynamodb().get_item().table_name(table).key("key_hash", nobodys).send().await;
+    assert!(read.expect("the table answers").item.is_none());
+    assert_eq!(accepted.load(Ordering::SeqCst), 1, "the call went over the connection that was open");
+    stack.stop().await;
+}
+
+#[tokio::test]
+async fn a_start_does_not_fail_or_hang_for_a_database_that_does_not_answer() {
+    // Connections to it are made, and nobody takes them.
+    let listener = TcpListener::bind((Ipv4Addr::LOCALHOST, 0)).await.expect("a free port");
+    let url = format!("http://{}", listener.local_addr().expect("an address"));
+    let aws = connected_to(url);
+
+    let silent = aws.open_dynamodb().await.expect_err("nobody answers");
+    assert_eq!(silent.to_string(), "opening a connection to DynamoDB failed");
+
+    drop(listener);
+    let refused = aws.open_dynamodb().await.expect_err("nobody listens");
+    assert_eq!(refused.to_string(), "opening a connection to DynamoDB failed");
+}
+
+/// The connection of a function that has its database here, which asks nobody who they are.
+fn connected_to(database: String) -> Aws {
+    let env = [
+        ("AWS_ACCESS_KEY_ID", "a-key".to_owned()),
+        ("AWS_SECRET_ACCESS_KEY", "a-secret".to_owned()),
+        ("AWS_REGION", "af-south-1".to_owned()),
+        (ENDPOINT, database),
+    ];
+    Aws::of_function(&env.map(|(name, value)| (name.to_owned(), value)).into_iter().collect())
+        .expect("every variable is set")
+}
+
+/// Something that passes bytes on to a server: its URL, and how many connections it took.
+async fn relay(server: &str) -> (String, Arc<AtomicUsize>) {
+    let listener = TcpListener::bind((Ipv4Addr::LOCALHOST, 0)).await.expect("a free port");
+    let url = format!("http://{}", listener.local_addr().expect("an address"));
+    let server = server.strip_prefix("http://").expect("a server of this machine").to_owned();
+    let accepted = Arc::new(AtomicUsize::new(0));
+    let counter = Arc::clone(&accepted);
+    tokio::spawn(async move {
+        while let Ok((mut client, _)) = listener.accept().await {
+            counter.fetch_add(1, Ordering::SeqCst);
+            let server = server.clone();
+            tokio::spawn(async move {
+                let mut server = TcpStream::connect(server).await.expect("the server");
+                // An error means that one side hung up.
+                let _ = copy_bidirectional(&mut client, &mut server).await;
+            });
+        }
+    });
+    (url, accepted)
+}
