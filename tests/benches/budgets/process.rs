@@ -21,9 +21,11 @@ pub(crate) struct Start {
     pub(crate) to_first_answer: Duration,
     /// The most memory it had in use, in bytes; unknown where there is no `/proc`.
     pub(crate) peak_memory: Option<u64>,
+    /// Its answer to the first event.
+    pub(crate) answer: Value,
 }
 
-/// Starts a program, hands it an event, and stops it once it has answered that well.
+/// Starts a program, hands it an event, and stops it once it has answered.
 pub(crate) async fn start(program: &Path, variables: &BTreeMap<String, String>, event: &Value) -> Start {
     let runtime_api = RuntimeApi::start(event).await;
     let mut command = Command::new(program);
@@ -42,12 +44,11 @@ pub(crate) async fn start(program: &Path, variables: &BTreeMap<String, String>, 
     let process = Running(command.spawn().expect("the program starts"));
     let finished = tokio::time::timeout(PATIENCE, runtime_api.finished()).await.ok().flatten();
     let finished = finished.unwrap_or_else(|| panic!("{} did not answer", program.display()));
-    let status = &finished.answer["statusCode"];
-    assert_eq!(status, 200, "{}: {}", program.display(), finished.answer);
     Start {
         to_first_poll: finished.polled - started,
         to_first_answer: finished.answered - started,
         peak_memory: process.peak_memory(),
+        answer: finished.answer,
     }
 }
 
