@@ -3,7 +3,6 @@
 
 use std::panic::AssertUnwindSafe;
 
-use aws_sdk_dynamodb::Client;
 use futures_util::FutureExt;
 use serde::Serialize;
 use serde::de::DeserializeOwned;
@@ -23,8 +22,6 @@ pub struct Background {
     pub env: Env,
     /// The connection to AWS.
     pub aws: Aws,
-    /// The client of DynamoDB.
-    pub dynamodb: Client,
     clock: Clock,
     telemetry: Telemetry,
 }
@@ -99,8 +96,7 @@ impl Background {
     /// Names the variable that is missing.
     pub fn new(env: Env, clock: Clock, telemetry: Telemetry) -> Result<Self, ConfigError> {
         let aws = Aws::of_function(&env)?;
-        let dynamodb = aws.dynamodb();
-        Ok(Self { env, aws, dynamodb, clock, telemetry })
+        Ok(Self { env, aws, clock, telemetry })
     }
 
     /// The time now.

@@ -31,8 +31,12 @@ const ATTEMPT_TIMEOUT: Duration = Duration::from_secs(3);
 /// All tries of one call, so that a function answers before its caller gives up.
 const CALL_TIMEOUT: Duration = Duration::from_secs(9);
 
-/// A start-up waits no longer for a connection: the first call can open one as well.
-const LONGEST_OPENING: Duration = Duration::from_secs(1);
+/// A start-up waits no longer for a connection, which the first call can open as well. A first packet that is
+/// lost is sent again after a second.
+const LONGEST_OPENING: Duration = Duration::from_millis(1_500);
+
+/// TLS by rustls over ring, which asks for no entropy at start.
+const TLS: Provider = Provider::Rustls(CryptoMode::Ring);
 
 const DYNAMODB_ENDPOINT: &str = "AWS_ENDPOINT_URL_DYNAMODB";
 
@@ -112,7 +116,7 @@ impl Aws {
     /// no permission, and no table is looked at for its answer.
     ///
     /// # Errors
-    /// When DynamoDB does not answer within a second.
+    /// When DynamoDB does not answer within a second and a half; whatever it answers is as good.
     pub async fn open_dynamodb(&self) -> Result<(), StoreError> {
         const ACTION: &str = "opening a connection to DynamoDB";
         let place = Params::builder()
@@ -171,24 +175,22 @@ impl Aws {
     }
 }
 
-/// The one way to reach AWS: TLS by rustls over ring, trusting Amazon's own roots.
+/// How AWS is reached, for those who look for credentials: each of the places they can come from has time limits
+/// of its own.
 pub fn https(env: &Env) -> SharedHttpClient {
-    client_over(connector(env))
+    aws_smithy_http_client::Builder::new().tls_provider(TLS).tls_context(trust(env)).build_https()
 }
 
-/// What opens connections and keeps those that can be used again. Made once: the roots of trust are read
-/// whenever one is made.
+/// What opens the connections of all services, and keeps those that can be used again.
 fn connector(env: &Env) -> SharedHttpConnector {
     let settings = HttpConnectorSettings::builder().connect_timeout(CONNECT_TIMEOUT).build();
-    let connector = Connector::builder()
-        .tls_provider(Provider::Rustls(CryptoMode::Ring))
-        .tls_context(trust(env))
-        .connector_settings(settings)
-        .build();
-    SharedHttpConnector::new(connector)
+    let connector =
+        Connector::builder().tls_provider(TLS).tls_context(trust(env)).connector_settings(settings);
+    SharedHttpConnector::new(connector.build())
 }
 
-/// A client for which every service's connections come out of the same place.
+/// A client over one connector, whatever a service's settings say of connecting: the SDK's own makes one for
+/// every service and every setting, and each reads the roots of trust again.
 fn client_over(connector: SharedHttpConnector) -> SharedHttpClient {
     http_client_fn(move |_, _| connector.clone())
 }

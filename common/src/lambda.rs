@@ -15,7 +15,7 @@ pub use lambda_runtime::Error;
 
 /// Serves an operation of the API until Lambda ends the environment.
 ///
-/// The connection to DynamoDB is opened before the first event, when it costs nobody anything.
+/// The connection to DynamoDB is opened before the first event: a function has more of the processor then.
 ///
 /// # Errors
 /// When the environment is not set up for it, or Lambda's runtime interface fails.

@@ -2,7 +2,6 @@
 
 use std::time::Duration;
 
-use aws_sdk_dynamodb::Client;
 use tokio::time::{Instant, timeout_at};
 
 use crate::config::{ConfigError, Env};
@@ -36,7 +35,7 @@ impl PartnerDesk {
     ///
     /// # Errors
     /// Names the variable that is missing or malformed.
-    pub fn from_env(env: &Env, aws: &Aws, dynamodb: &Client) -> Result<Self, ConfigError> {
+    pub fn from_env(env: &Env, aws: &Aws) -> Result<Self, ConfigError> {
         let malformed =
             ConfigError::Malformed { variable: ADDRESSES_VARIABLE, expected: "`public` or `any`" };
         let addresses = match env.optional(ADDRESSES_VARIABLE).as_deref() {
@@ -47,7 +46,7 @@ impl PartnerDesk {
         Ok(Self {
             partner: Partner::new(addresses).map_err(|_| malformed)?,
             secrets: Secrets::of(aws),
-            breakers: Breakers::from_env(env, dynamodb)?,
+            breakers: Breakers::from_env(env, &aws.dynamodb())?,
         })
     }
 

@@ -10,6 +10,7 @@ use common::connection::Aws;
 use local::stack::{Options, Stack};
 use tokio::io::copy_bidirectional;
 use tokio::net::{TcpListener, TcpStream};
+use tokio::time::Instant;
 
 const ENDPOINT: &str = "AWS_ENDPOINT_URL_DYNAMODB";
 
@@ -38,19 +39,33 @@ async fn the_first_call_finds_the_connection_that_was_opened_before() {
     stack.stop().await;
 }
 
-#[tokio::test]
-async fn a_start_does_not_fail_or_hang_for_a_database_that_does_not_answer() {
+#[tokio::test(start_paused = true)]
+async fn a_database_that_does_not_answer_is_waited_for_no_longer_than_a_second_and_a_half() {
     // Connections to it are made, and nobody takes them.
+    let (_listener, url) = listen().await;
+    let began = Instant::now();
+
+    let error = connected_to(url).open_dynamodb().await.expect_err("nobody answers");
+
+    assert_eq!(error.to_string(), "opening a connection to DynamoDB failed");
+    assert_eq!(began.elapsed().as_millis(), 1_500);
+}
+
+#[tokio::test]
+async fn a_database_that_is_not_there_is_an_error() {
+    let (listener, url) = listen().await;
+    drop(listener);
+
+    let error = connected_to(url).open_dynamodb().await.expect_err("nobody listens");
+
+    assert_eq!(error.to_string(), "opening a connection to DynamoDB failed");
+}
+
+/// A free port of this machine, and its URL.
+async fn listen() -> (TcpListener, String) {
     let listener = TcpListener::bind((Ipv4Addr::LOCALHOST, 0)).await.expect("a free port");
     let url = format!("http://{}", listener.local_addr().expect("an address"));
-    let aws = connected_to(url);
-
-    let silent = aws.open_dynamodb().await.expect_err("nobody answers");
-    assert_eq!(silent.to_string(), "opening a connection to DynamoDB failed");
-
-    drop(listener);
-    let refused = aws.open_dynamodb().await.expect_err("nobody listens");
-    assert_eq!(refused.to_string(), "opening a connection to DynamoDB failed");
+    (listener, url)
 }
 
 /// The connection of a function that has its database here, which asks nobody who they are.
@@ -67,8 +82,7 @@ fn connected_to(database: String) -> Aws {
 
 /// Something that passes bytes on to a server: its URL, and how many connections it took.
 async fn relay(server: &str) -> (String, Arc<AtomicUsize>) {
-    let listener = TcpListener::bind((Ipv4Addr::LOCALHOST, 0)).await.expect("a free port");
-    let url = format!("http://{}", listener.local_addr().expect("an address"));
+    let (listener, url) = listen().await;
     let server = server.strip_prefix("http://").expect("a server of this machine").to_owned();
     let accepted = Arc::new(AtomicUsize::new(0));
     let counter = Arc::clone(&accepted);

@@ -7,7 +7,6 @@ use std::str::FromStr;
 use std::sync::Arc;
 use std::time::Duration;
 
-use aws_sdk_dynamodb::Client;
 use futures_util::FutureExt;
 
 use super::event::{HttpEvent, HttpReply};
@@ -57,8 +56,6 @@ pub struct Setup {
     pub env: Env,
     /// The connection to AWS.
     pub aws: Aws,
-    /// The client of DynamoDB, which every operation uses.
-    pub dynamodb: Client,
     /// The gate, with its caches.
     pub gate: Arc<Gate>,
     frame: Frame,
@@ -71,9 +68,8 @@ impl Setup {
     /// Names the variable that is missing or malformed.
     pub fn new(env: Env, frame: Frame) -> Result<Self, ConfigError> {
         let aws = Aws::of_function(&env)?;
-        let dynamodb = aws.dynamodb();
-        let gate = Arc::new(Gate::from_env(&env, &dynamodb)?);
-        Ok(Self { env, aws, dynamodb, gate, frame })
+        let gate = Arc::new(Gate::from_env(&env, &aws.dynamodb())?);
+        Ok(Self { env, aws, gate, frame })
     }
 }
 

@@ -48,7 +48,7 @@ impl Operation for CheckCode {
     const ROUTE: Route = routes::CHECK_CODE;
 
     fn connect(setup: &Setup) -> Result<Self, ConfigError> {
-        let (env, client) = (&setup.env, &setup.dynamodb);
+        let (env, client) = (&setup.env, &setup.aws.dynamodb());
         let judge = CodeJudge::new(Codes::from_env(env, client)?);
         Ok(Self { limits: RateLimits::from_env(env, client)?, judge })
     }

@@ -29,7 +29,7 @@ impl Operation for CreateReceipt {
     const ROUTE: Route = routes::CREATE_RECEIPT;
 
     fn connect(setup: &Setup) -> Result<Self, ConfigError> {
-        let receipts = Receipts::from_env(&setup.env, &setup.dynamodb)?;
+        let receipts = Receipts::from_env(&setup.env, &setup.aws.dynamodb())?;
         Ok(Self {
             requests: Requests::from_env(&setup.env)?,
             uploads: Uploads::from_env(&setup.env, &setup.aws, receipts.clone())?,

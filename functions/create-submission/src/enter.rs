@@ -86,12 +86,12 @@ impl Desk {
     /// # Errors
     /// Names the variable that is missing or malformed.
     pub(crate) fn of(setup: &Setup) -> Result<Self, ConfigError> {
-        let Setup { env, aws, dynamodb, .. } = setup;
-        let ledger = Ledger::from_env(env, dynamodb)?;
+        let Setup { env, aws, .. } = setup;
+        let ledger = Ledger::from_env(env, &aws.dynamodb())?;
         Ok(Self {
             judge: CodeJudge::new(ledger.codes().clone()),
             uploads: Uploads::from_env(env, aws, ledger.receipts().clone())?,
-            partners: PartnerDesk::from_env(env, aws, dynamodb)?,
+            partners: PartnerDesk::from_env(env, aws)?,
             tax_queue: SettleQueue::of(Counterpart::TaxAuthority, env, aws)?,
             partner_queue: SettleQueue::of(Counterpart::Partner, env, aws)?,
             hasten: config::hasten(env)?,

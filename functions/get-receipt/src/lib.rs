@@ -18,7 +18,7 @@ impl Operation for GetReceipt {
     const ROUTE: Route = routes::GET_RECEIPT;
 
     fn connect(setup: &Setup) -> Result<Self, ConfigError> {
-        Ok(Self { receipts: Receipts::from_env(&setup.env, &setup.dynamodb)? })
+        Ok(Self { receipts: Receipts::from_env(&setup.env, &setup.aws.dynamodb())? })
     }
 
     async fn handle(&self, call: Call) -> Result<Reply, Error> {

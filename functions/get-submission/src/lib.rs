@@ -18,7 +18,7 @@ impl Operation for GetSubmission {
     const ROUTE: Route = routes::GET_SUBMISSION;
 
     fn connect(setup: &Setup) -> Result<Self, ConfigError> {
-        Ok(Self { submissions: Submissions::from_env(&setup.env, &setup.dynamodb)? })
+        Ok(Self { submissions: Submissions::from_env(&setup.env, &setup.aws.dynamodb())? })
     }
 
     async fn handle(&self, call: Call) -> Result<Reply, Error> {

@@ -53,7 +53,7 @@ impl Operation for LookupSubmissions {
     const ROUTE: Route = routes::LOOKUP_SUBMISSIONS;
 
     fn connect(setup: &Setup) -> Result<Self, ConfigError> {
-        let (env, client) = (&setup.env, &setup.dynamodb);
+        let (env, client) = (&setup.env, &setup.aws.dynamodb());
         Ok(Self {
             limits: RateLimits::from_env(env, client)?,
             submissions: Submissions::from_env(env, client)?,

@@ -45,7 +45,7 @@ impl EventFunction for MarkReceiptUploaded {
         let env = &background.env;
         Ok(Self {
             photos: Photos::from_env(env, &background.aws)?,
-            receipts: Receipts::from_env(env, &background.dynamodb)?,
+            receipts: Receipts::from_env(env, &background.aws.dynamodb())?,
             background: background.clone(),
         })
     }

@@ -21,7 +21,7 @@ impl Operation for RefreshUploadUrl {
     const ROUTE: Route = routes::REFRESH_UPLOAD_URL;
 
     fn connect(setup: &Setup) -> Result<Self, ConfigError> {
-        let receipts = Receipts::from_env(&setup.env, &setup.dynamodb)?;
+        let receipts = Receipts::from_env(&setup.env, &setup.aws.dynamodb())?;
         Ok(Self { uploads: Uploads::from_env(&setup.env, &setup.aws, receipts.clone())?, receipts })
     }
 

@@ -72,7 +72,7 @@ impl EventFunction for SettleSubmission {
     type Reply = BatchReply;
 
     fn connect(background: &Background) -> Result<Self, ConfigError> {
-        let desk = Desk::from_env(&background.env, &background.aws, &background.dynamodb)?;
+        let desk = Desk::from_env(&background.env, &background.aws)?;
         Ok(Self { background: background.clone(), desk })
     }
 

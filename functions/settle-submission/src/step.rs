@@ -6,7 +6,6 @@
 
 use std::time::Duration;
 
-use aws_sdk_dynamodb::Client;
 use common::background::{Failed, Finding};
 use common::config::{self, ConfigError, Env};
 use common::connection::Aws;
@@ -66,20 +65,20 @@ impl Desk {
     ///
     /// # Errors
     /// Names the variable that is missing or malformed.
-    pub(crate) fn from_env(env: &Env, aws: &Aws, dynamodb: &Client) -> Result<Self, ConfigError> {
-        let hasten = config::hasten(env)?;
+    pub(crate) fn from_env(env: &Env, aws: &Aws) -> Result<Self, ConfigError> {
+        let (hasten, dynamodb) = (config::hasten(env)?, aws.dynamodb());
         let base = env.required(TAX_AUTHORITY)?;
         let authority = TaxAuthority::new(&base, Limits::default()).map_err(|_| ConfigError::Malformed {
             variable: TAX_AUTHORITY,
             expected: "a base URL such as https://verify.tra.go.tz",
         })?;
         Ok(Self {
-            ledger: Ledger::from_env(env, dynamodb)?,
-            campaigns: Campaigns::from_env(env, dynamodb)?,
+            ledger: Ledger::from_env(env, &dynamodb)?,
+            campaigns: Campaigns::from_env(env, &dynamodb)?,
             photos: Photos::from_env(env, aws)?,
             reader: photo_reader(env)?,
             authority,
-            partners: PartnerDesk::from_env(env, aws, dynamodb)?,
+            partners: PartnerDesk::from_env(env, aws)?,
             pace: Pace::new(hasten.apply(GAP)),
             tax_queue: SettleQueue::of(Counterpart::TaxAuthority, env, aws)?,
             partner_queue: SettleQueue::of(Counterpart::Partner, env, aws)?,

@@ -40,7 +40,7 @@ impl EventFunction for SweepUnsettled {
     fn connect(background: &Background) -> Result<Self, ConfigError> {
         let env = &background.env;
         Ok(Self {
-            submissions: Submissions::from_env(env, &background.dynamodb)?,
+            submissions: Submissions::from_env(env, &background.aws.dynamodb())?,
             queues: [
                 (
                     Counterpart::TaxAuthority,
