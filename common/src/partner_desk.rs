@@ -44,7 +44,7 @@ impl PartnerDesk {
             Some(_) => return Err(malformed),
         };
         Ok(Self {
-            partner: Partner::new(addresses).map_err(|_| malformed)?,
+            partner: Partner::new(addresses),
             secrets: Secrets::of(aws),
             breakers: Breakers::from_env(env, &aws.dynamodb())?,
         })

@@ -4,7 +4,7 @@
 use std::error::Error;
 use std::future::Future;
 use std::net::SocketAddr;
-use std::sync::Arc;
+use std::sync::{Arc, LazyLock};
 use std::time::Duration;
 
 use bytes::Bytes;
@@ -19,12 +19,7 @@ use tokio::task::JoinSet;
 use tokio_rustls::TlsConnector;
 use tokio_rustls::rustls::crypto::ring;
 use tokio_rustls::rustls::pki_types::ServerName;
-use tokio_rustls::rustls::{ClientConfig, RootCertStore};
-
-use super::TlsError;
-
-/// How to speak TLS with a server, and its name.
-pub(super) type Tls = (TlsConnector, ServerName<'static>);
+use tokio_rustls::rustls::{self, ClientConfig, RootCertStore};
 
 /// What goes wrong between two machines.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -43,16 +38,18 @@ pub(super) enum Fault {
     TooLarge,
 }
 
-/// TLS that trusts the roots that browsers trust.
-pub(super) fn tls() -> Result<TlsConnector, TlsError> {
-    let roots: RootCertStore = webpki_roots::TLS_SERVER_ROOTS.iter().cloned().collect();
-    let mut config = ClientConfig::builder_with_provider(Arc::new(ring::default_provider()))
-        .with_safe_default_protocol_versions()
-        .map_err(TlsError)?
-        .with_root_certificates(roots)
-        .with_no_client_auth();
-    config.alpn_protocols = vec![b"http/1.1".to_vec()];
-    Ok(TlsConnector::from(Arc::new(config)))
+/// TLS that trusts the roots that browsers trust. Made when it is first spoken, which many functions never do.
+fn tls() -> Result<TlsConnector, Fault> {
+    static CONNECTOR: LazyLock<Result<TlsConnector, rustls::Error>> = LazyLock::new(|| {
+        let roots: RootCertStore = webpki_roots::TLS_SERVER_ROOTS.iter().cloned().collect();
+        let mut config = ClientConfig::builder_with_provider(Arc::new(ring::default_provider()))
+            .with_safe_default_protocol_versions()?
+            .with_root_certificates(roots)
+            .with_no_client_auth();
+        config.alpn_protocols = vec![b"http/1.1".to_vec()];
+        Ok(TlsConnector::from(Arc::new(config)))
+    });
+    CONNECTOR.clone().map_err(|_| Fault::Tls)
 }
 
 /// The addresses of a host, given by its name or its address, without the brackets of IPv6.
@@ -71,15 +68,16 @@ where
     B: Body<Data = Bytes> + Send + 'static,
     B::Error: Into<Box<dyn Error + Send + Sync>>,
 {
-    /// Connects to the first of these addresses that takes it, and to no other. TLS is spoken unless
-    /// `tls` is `None`.
-    pub(super) async fn open(addresses: &[SocketAddr], tls: Option<&Tls>) -> Result<Self, Fault> {
+    /// Connects to the first of these addresses that takes it, and to no other. TLS is spoken with the server of
+    /// this name, or not at all when there is none.
+    pub(super) async fn open(
+        addresses: &[SocketAddr],
+        server: Option<&ServerName<'static>>,
+    ) -> Result<Self, Fault> {
         let tcp = TcpStream::connect(addresses).await.map_err(|_| Fault::Connect)?;
-        match tls {
+        match server {
             None => Self::over(tcp).await,
-            Some((tls, name)) => {
-                Self::over(tls.connect(name.clone(), tcp).await.map_err(|_| Fault::Tls)?).await
-            }
+            Some(name) => Self::over(tls()?.connect(name.clone(), tcp).await.map_err(|_| Fault::Tls)?).await,
         }
     }
 

@@ -6,10 +6,8 @@ use bytes::Bytes;
 use http::header::{CONTENT_LENGTH, HOST};
 use http::{HeaderMap, HeaderName, HeaderValue, Method, Request};
 use http_body_util::Full;
-use tokio_rustls::TlsConnector;
 use tokio_rustls::rustls::pki_types::ServerName;
 
-use super::TlsError;
 use super::connection::{self, Connection, Fault, within};
 use super::partner::endpoint::Endpoint;
 
@@ -19,7 +17,6 @@ const MOST_BYTES: usize = 4 * 1024 * 1024;
 /// Makes requests.
 #[derive(Clone)]
 pub struct Fetcher {
-    tls: TlsConnector,
     limit: Duration,
 }
 
@@ -80,11 +77,8 @@ impl From<Fault> for FetchError {
 
 impl Fetcher {
     /// Makes requests that take at most `limit` each.
-    ///
-    /// # Errors
-    /// When TLS cannot be set up.
-    pub fn new(limit: Duration) -> Result<Self, TlsError> {
-        Ok(Self { tls: connection::tls()?, limit })
+    pub fn new(limit: Duration) -> Self {
+        Self { limit }
     }
 
     /// Makes one.
@@ -97,15 +91,15 @@ impl Fetcher {
 
     async fn exchange(&self, fetch: Fetch<'_>) -> Result<Fetched, FetchError> {
         let endpoint = Endpoint::parse(fetch.url).map_err(|_| FetchError::Url)?;
-        let tls = match endpoint.is_https {
+        let server = match endpoint.is_https {
             true => {
                 let name = ServerName::try_from(endpoint.name.clone()).map_err(|_| FetchError::Url)?;
-                Some((self.tls.clone(), name))
+                Some(name)
             }
             false => None,
         };
         let addresses = connection::resolve(&endpoint.name, endpoint.port).await?;
-        let connection = Connection::open(&addresses, tls.as_ref()).await?;
+        let connection = Connection::open(&addresses, server.as_ref()).await?;
         let length = fetch.body.len();
         let mut request = Request::new(Full::new(Bytes::from(fetch.body)));
         *request.method_mut() = fetch.method;

@@ -7,7 +7,6 @@ use bytes::Bytes;
 use http::header::{ACCEPT, CONTENT_TYPE, HOST, HeaderName, HeaderValue, USER_AGENT};
 use http::{HeaderMap, Request};
 use http_body_util::Full;
-use tokio_rustls::TlsConnector;
 use tokio_rustls::rustls::pki_types::ServerName;
 
 use super::address::is_public;
@@ -15,8 +14,7 @@ use super::answer::{NoAnswer, PartnerAnswer};
 use super::endpoint::{Endpoint, header_name, header_value};
 use crate::domain::partner::reply::PartnerVerdict;
 use crate::domain::partner::{Method, PartnerRules, Question};
-use crate::upstream::TlsError;
-use crate::upstream::connection::{self, Connection, Fault, Tls, within};
+use crate::upstream::connection::{self, Connection, Fault, within};
 
 /// An answer has some hundred bytes.
 const MOST_REPLY_BYTES: usize = 64 * 1024;
@@ -39,7 +37,6 @@ pub enum Addresses {
 #[derive(Clone)]
 pub struct Partner {
     addresses: Addresses,
-    tls: TlsConnector,
 }
 
 impl std::fmt::Debug for Partner {
@@ -50,11 +47,8 @@ impl std::fmt::Debug for Partner {
 
 impl Partner {
     /// Asks partners that are at these addresses. Opens no connection.
-    ///
-    /// # Errors
-    /// When TLS cannot be set up.
-    pub fn new(addresses: Addresses) -> Result<Self, TlsError> {
-        Ok(Self { addresses, tls: connection::tls()? })
+    pub fn new(addresses: Addresses) -> Self {
+        Self { addresses }
     }
 
     /// Asks once, for at most `limit` and never longer than the rules say. `secret` is the value of
@@ -81,11 +75,11 @@ impl Partner {
         limit: Duration,
     ) -> Result<PartnerVerdict, NoAnswer> {
         let endpoint = Endpoint::parse(&rules.url).map_err(|_| NoAnswer::Misconfigured)?;
-        let tls = self.tls_with(&endpoint)?;
+        let server = self.server(&endpoint)?;
         let request = request(rules, secret, question, &endpoint).ok_or(NoAnswer::Misconfigured)?;
         let connecting = async {
             let addresses = self.allowed(connection::resolve(&endpoint.name, endpoint.port).await?)?;
-            Ok(Connection::open(&addresses, tls.as_ref()).await?)
+            Ok(Connection::open(&addresses, server.as_ref()).await?)
         };
         let connection = within(LONGEST_CONNECT, NoAnswer::ConnectTimeout, connecting).await?;
         let reply = connection.send(request).await?;
@@ -98,12 +92,12 @@ impl Partner {
         rules.read(&body).map_err(NoAnswer::Unreadable)
     }
 
-    /// How to speak TLS with the endpoint; `None` where plain HTTP is spoken, on the local stack alone.
-    fn tls_with(&self, endpoint: &Endpoint) -> Result<Option<Tls>, NoAnswer> {
+    /// With whom TLS is spoken; `None` where plain HTTP is spoken, on the local stack alone.
+    fn server(&self, endpoint: &Endpoint) -> Result<Option<ServerName<'static>>, NoAnswer> {
         match (self.addresses, endpoint.is_https) {
             (_, true) => {
                 let name = ServerName::try_from(endpoint.name.clone());
-                Ok(Some((self.tls.clone(), name.map_err(|_| NoAnswer::Misconfigured)?)))
+                Ok(Some(name.map_err(|_| NoAnswer::Misconfigured)?))
             }
             (Addresses::AnyForLocal, false) => Ok(None),
             (Addresses::PublicOnly, false) => Err(NoAnswer::NotHttps),
@@ -209,14 +203,14 @@ mod tests {
     #[test]
     fn one_address_that_is_not_public_makes_all_suspect() {
         let addresses = |texts: &[&str]| texts.iter().map(|text| text.parse().expect("an address")).collect();
-        let public = Partner::new(Addresses::PublicOnly).expect("a client");
+        let public = Partner::new(Addresses::PublicOnly);
         assert!(public.allowed(addresses(&["1.1.1.1:443", "[2600::1]:443"])).is_ok());
         for texts in [&["1.1.1.1:443", "10.0.0.1:443"][..], &["[::1]:443"], &["[::ffff:169.254.169.254]:80"]]
         {
             assert_eq!(public.allowed(addresses(texts)), Err(NoAnswer::ForbiddenAddress), "{texts:?}");
         }
         assert_eq!(public.allowed(Vec::new()), Err(NoAnswer::Connect));
-        let local = Partner::new(Addresses::AnyForLocal).expect("a client");
+        let local = Partner::new(Addresses::AnyForLocal);
         assert!(local.allowed(addresses(&["127.0.0.1:1"])).is_ok());
     }
 }

@@ -14,8 +14,7 @@ use tokio_rustls::rustls::pki_types::ServerName;
 use super::answer::{Answer, Trouble, UnexpectedPage};
 use super::page;
 use crate::domain::receipt::payload::{ReceiptTime, VerificationCode};
-use crate::upstream::TlsError;
-use crate::upstream::connection::{self, Connection, Fault, Reply, Tls, within};
+use crate::upstream::connection::{self, Connection, Fault, Reply, within};
 
 /// Where a look-up begins, and where a found receipt's page is.
 const LOOK_UP_PATH: &str = "/Verify/Verified";
@@ -56,8 +55,8 @@ struct Host {
     /// Its name or address, without the brackets of IPv6.
     name: String,
     port: u16,
-    /// How to speak TLS with it; `None` where plain HTTP is spoken.
-    tls: Option<Tls>,
+    /// With whom TLS is spoken; `None` where plain HTTP is spoken.
+    server: Option<ServerName<'static>>,
 }
 
 /// The tax authority's receipt portal.
@@ -90,9 +89,6 @@ pub enum BaseUrlError {
     /// It is more than scheme, host and port.
     #[error("the tax authority's base URL has to end after its host and port")]
     Path,
-    /// TLS could not be set up.
-    #[error(transparent)]
-    Tls(TlsError),
 }
 
 impl TaxAuthority {
@@ -110,9 +106,9 @@ impl TaxAuthority {
             return Err(BaseUrlError::Path);
         }
         let name = authority.host().trim_matches(['[', ']']).to_owned();
-        let (default_port, tls) = if *scheme == Scheme::HTTPS {
+        let (default_port, server) = if *scheme == Scheme::HTTPS {
             let server = ServerName::try_from(name.clone()).map_err(|_| BaseUrlError::NotAUrl)?;
-            (443, Some((connection::tls().map_err(BaseUrlError::Tls)?, server)))
+            (443, Some(server))
         } else if *scheme == Scheme::HTTP {
             (80, None)
         } else {
@@ -122,7 +118,7 @@ impl TaxAuthority {
         Ok(Self {
             base: format!("{scheme}://{authority}"),
             authority: authority.clone(),
-            host: Host { name, port, tls },
+            host: Host { name, port, server },
             limits,
         })
     }
@@ -163,9 +159,9 @@ impl TaxAuthority {
 
     /// One GET, up to the head of its reply.
     async fn get(&self, target: Uri, headers: HeaderMap) -> Result<Reply, Fault> {
-        let Host { name, port, tls } = &self.host;
+        let Host { name, port, server } = &self.host;
         let connecting =
-            async { Connection::open(&connection::resolve(name, *port).await?, tls.as_ref()).await };
+            async { Connection::open(&connection::resolve(name, *port).await?, server.as_ref()).await };
         let connection = within(self.limits.connect, Fault::ConnectTimeout, connecting).await?;
         let mut request = Request::new(Empty::<Bytes>::new());
         *request.uri_mut() = target;

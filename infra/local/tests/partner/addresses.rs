@@ -9,7 +9,7 @@ use common::upstream::partner::client::{Addresses, Partner};
 use super::{LONG, question, rules};
 
 async fn ask(url: &str) -> NoAnswer {
-    let client = Partner::new(Addresses::PublicOnly).expect("a client");
+    let client = Partner::new(Addresses::PublicOnly);
     match client.ask(&rules(url), None, &question("sub-1", "OKAY0001"), LONG).await {
         PartnerAnswer::NoAnswer(why) => why,
         PartnerAnswer::Verdict(verdict) => panic!("{url}: {verdict:?}"),

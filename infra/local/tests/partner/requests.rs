@@ -60,7 +60,7 @@ async fn the_request_is_as_agreed() {
     rules.headers = [("x-client".to_owned(), "demo".to_owned())].into();
     rules.secret =
         Some(PartnerSecret { header: "Authorization".to_owned(), name: "partners/demo".to_owned() });
-    let client = Partner::new(Addresses::AnyForLocal).expect("a client");
+    let client = Partner::new(Addresses::AnyForLocal);
     let answer = client.ask(&rules, Some("Bearer hush\n"), &question("sub-1", "K7M2"), LONG).await;
     let PartnerAnswer::Verdict(verdict) = answer else { panic!("{answer:?}") };
     assert_eq!(verdict.outcome, MessageKey::Entered);

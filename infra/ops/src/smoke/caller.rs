@@ -70,10 +70,8 @@ impl<'a> Ask<'a> {
 }
 
 impl<'a> Caller<'a> {
-    pub(super) fn new(base_url: &'a str, key: String) -> Result<Self, Failure> {
-        let fetcher = Fetcher::new(LONGEST_REPLY);
-        let fetcher = fetcher.map_err(|error| Failure::new("tls_failed", error.to_string()))?;
-        Ok(Self { fetcher, base_url, key, steps: Vec::new() })
+    pub(super) fn new(base_url: &'a str, key: String) -> Self {
+        Self { fetcher: Fetcher::new(LONGEST_REPLY), base_url, key, steps: Vec::new() }
     }
 
     /// Asks once, with the key.
