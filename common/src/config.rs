@@ -1,12 +1,13 @@
 //! Configuration from environment variables. Every error names its variable.
 
 use std::collections::HashMap;
+use std::sync::Arc;
 
 use crate::domain::settling::Hasten;
 
 /// The variables a process was started with, or those of a local stack.
 #[derive(Clone, Default)]
-pub struct Env(HashMap<String, String>);
+pub struct Env(Arc<HashMap<String, String>>);
 
 /// A variable is missing or cannot be read.
 #[derive(Debug, PartialEq, Eq, thiserror::Error)]
@@ -33,7 +34,8 @@ impl Env {
     /// These variables, with those of `other` in place of their own where it has them.
     #[must_use]
     pub fn overridden_by(mut self, other: Self) -> Self {
-        self.0.extend(other.0);
+        let others = other.0.iter().map(|(name, value)| (name.clone(), value.clone()));
+        Arc::make_mut(&mut self.0).extend(others);
         self
     }
 
@@ -53,7 +55,7 @@ impl Env {
 
 impl FromIterator<(String, String)> for Env {
     fn from_iter<I: IntoIterator<Item = (String, String)>>(pairs: I) -> Self {
-        Self(pairs.into_iter().collect())
+        Self(Arc::new(pairs.into_iter().collect()))
     }
 }
 
