@@ -28,7 +28,7 @@ pub(super) enum Fault {
     Connect,
     /// The host did not take the connection or the TLS handshake in time.
     ConnectTimeout,
-    /// No TLS: the certificate is not trusted, or the handshake failed.
+    /// No TLS: the certificate is not trusted, the handshake failed, or our side could not be set up.
     Tls,
     /// Nothing came for too long.
     ReadTimeout,
