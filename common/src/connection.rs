@@ -6,7 +6,6 @@ use std::time::Duration;
 
 use aws_credential_types::Credentials;
 use aws_credential_types::provider::SharedCredentialsProvider;
-use aws_sdk_dynamodb::config::endpoint::{DefaultResolver, Params, ResolveEndpoint};
 use aws_sdk_dynamodb::config::http::HttpRequest;
 use aws_sdk_dynamodb::config::retry::RetryConfig;
 use aws_sdk_dynamodb::config::timeout::TimeoutConfig;
@@ -22,7 +21,6 @@ use aws_types::SdkConfig;
 use http_body_util::BodyExt;
 
 use crate::config::{ConfigError, Env};
-use crate::store::StoreError;
 
 /// Long enough for a TCP and TLS handshake inside one region.
 const CONNECT_TIMEOUT: Duration = Duration::from_secs(2);
@@ -110,30 +108,30 @@ impl Aws {
         client.clone()
     }
 
-    /// Opens a connection to DynamoDB, which the first call then finds open.
-    ///
-    /// What is sent is what a load balancer sends to learn whether DynamoDB is there. It needs no signature and
-    /// no permission, and no table is looked at for its answer.
-    ///
-    /// # Errors
-    /// When DynamoDB does not answer within a second and a half; whatever it answers is as good.
-    pub async fn open_dynamodb(&self) -> Result<(), StoreError> {
-        const ACTION: &str = "opening a connection to DynamoDB";
-        let place = Params::builder()
-            .set_region(self.shared.region().map(ToString::to_string))
-            .set_endpoint(self.endpoint(DYNAMODB_ENDPOINT))
-            .build()
-            .map_err(StoreError::during(ACTION))?;
-        let resolver = DefaultResolver::new();
-        let endpoint = ResolveEndpoint::resolve_endpoint(&resolver, &place).await;
-        let endpoint = endpoint.map_err(StoreError::during(ACTION))?;
-        let request = HttpRequest::get(endpoint.url()).map_err(StoreError::during(ACTION))?;
-        let asking = async {
-            let reply = self.connector.call(request).await.map_err(StoreError::during(ACTION))?;
-            // A connection can be used again once its answer was read.
-            reply.into_body().collect().await.map(drop).map_err(StoreError::during(ACTION))
+    /// Opens a connection to DynamoDB, which the first call then finds open. Waits for it no longer than a second
+    /// and a half. When it cannot be opened, the first call will find out.
+    pub async fn open_dynamodb(&self) {
+        // Either way there is nothing to be done.
+        let _ = tokio::time::timeout(LONGEST_OPENING, self.ask_whether_dynamodb_is_there()).await;
+    }
+
+    /// Sends what a load balancer sends to learn whether DynamoDB is there. It needs no signature and no
+    /// permission, and no table is looked at for its answer.
+    async fn ask_whether_dynamodb_is_there(&self) -> Option<()> {
+        let request = HttpRequest::get(self.dynamodb_url()).ok()?;
+        let reply = self.connector.call(request).await.ok()?;
+        // A connection can be used again once its answer was read.
+        reply.into_body().collect().await.ok().map(drop)
+    }
+
+    /// Where DynamoDB is, in the partition of the commercial regions. In another, the first call has to open the
+    /// connection.
+    fn dynamodb_url(&self) -> String {
+        let regional = || {
+            let region = self.shared.region().map(ToString::to_string).unwrap_or_default();
+            format!("https://dynamodb.{region}.amazonaws.com/")
         };
-        tokio::time::timeout(LONGEST_OPENING, asking).await.map_err(StoreError::during(ACTION))?
+        self.endpoint(DYNAMODB_ENDPOINT).unwrap_or_else(regional)
     }
 
     /// The client of S3. Whoever uploads sends no checksum, so none is asked for.

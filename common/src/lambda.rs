@@ -7,6 +7,7 @@ use lambda_runtime::{LambdaEvent, service_fn};
 use crate::background::{Background, EventFunction};
 use crate::clock::Clock;
 use crate::config::{ConfigError, Env};
+use crate::connection::Aws;
 use crate::http::event::HttpEvent;
 use crate::http::function::{BoxFuture, Frame, Function, HttpFunction, Operation, Setup};
 use crate::telemetry::Telemetry;
@@ -21,12 +22,18 @@ pub use lambda_runtime::Error;
 /// When the environment is not set up for it, or Lambda's runtime interface fails.
 pub async fn serve<O: Operation>() -> Result<(), Error> {
     let env = Env::of_process();
-    let setup = Setup::new(env.clone(), frame(&env)?)?;
-    let aws = setup.aws.clone();
-    let function = Function::<O>::new(setup)?;
-    // Should it fail, the first request will say so.
-    let _ = aws.open_dynamodb().await;
+    let aws = Aws::of_function(&env)?;
+    let frame = frame(&env)?;
+    let set_up = || Function::<O>::new(Setup::over(aws.clone(), env, frame)?);
+    let function = while_opening(&aws, set_up).await?;
     serve_function(function).await
+}
+
+/// Sets something up while a connection to DynamoDB is being opened; both are there in the end.
+async fn while_opening<T>(aws: &Aws, set_up: impl FnOnce() -> T) -> T {
+    // The opening is polled first, so that the network has its time meanwhile.
+    let ((), ready) = tokio::join!(aws.open_dynamodb(), async { set_up() });
+    ready
 }
 
 /// What stands around every reply of a function on Lambda.
@@ -56,9 +63,7 @@ pub async fn serve_function(function: impl HttpFunction + 'static) -> Result<(),
 /// When the environment is not set up for it, or Lambda's runtime interface fails.
 pub async fn serve_events<F: EventFunction>() -> Result<(), Error> {
     let background = Background::new(Env::of_process(), Clock::system(), Telemetry::CloudWatch)?;
-    let function = Arc::new(F::connect(&background)?);
-    // Should it fail, the first event will say so.
-    let _ = background.aws.open_dynamodb().await;
+    let function = Arc::new(while_opening(&background.aws, || F::connect(&background)).await?);
     lambda_runtime::run(service_fn(move |event: LambdaEvent<F::Event>| {
         let function = Arc::clone(&function);
         // An error makes Lambda send the event again. Boxed, because what a function does can be deep.

@@ -14,19 +14,19 @@ use tokio::time::Instant;
 
 const ENDPOINT: &str = "AWS_ENDPOINT_URL_DYNAMODB";
 
-/// More turns than a connection's own task needs to see that its answer was read. A function that polls for
-/// its first event gives it as many as it wants.
+/// More turns than a connection's own task needs to see that its answer was read. A function that polls for its
+/// first event gives it as many.
 const TURNS: usize = 100;
 
 #[tokio::test]
 async fn the_first_call_finds_the_connection_that_was_opened_before() {
     let stack = Stack::start(Options::default()).await.expect("the stack starts");
     let env: Env = stack.env().clone().into_iter().collect();
-    let (relay, accepted) = relay(&env.required(ENDPOINT).expect("the stack sets it")).await;
+    let (relay, connections) = relay(&env.required(ENDPOINT).expect("the stack sets it")).await;
     let aws = connected_to(relay);
 
-    aws.open_dynamodb().await.expect("the database is there");
-    assert_eq!(accepted.load(Ordering::SeqCst), 1);
+    aws.open_dynamodb().await;
+    assert_eq!(connections.load(Ordering::SeqCst), 1);
     for _ in 0..TURNS {
         tokio::task::yield_now().await;
     }
@@ -35,7 +35,8 @@ async fn the_first_call_finds_the_connection_that_was_opened_before() {
     let nobodys = AttributeValue::S("nobody's".to_owned());
     let read = aws.dynamodb().get_item().table_name(table).key("key_hash", nobodys).send().await;
     assert!(read.expect("the table answers").item.is_none());
-    assert_eq!(accepted.load(Ordering::SeqCst), 1, "the call went over the connection that was open");
+    let connections = connections.load(Ordering::SeqCst);
+    assert_eq!(connections, 1, "the call went over the connection that was open");
     stack.stop().await;
 }
 
@@ -45,20 +46,20 @@ async fn a_database_that_does_not_answer_is_waited_for_no_longer_than_a_second_a
     let (_listener, url) = listen().await;
     let began = Instant::now();
 
-    let error = connected_to(url).open_dynamodb().await.expect_err("nobody answers");
+    connected_to(url).open_dynamodb().await;
 
-    assert_eq!(error.to_string(), "opening a connection to DynamoDB failed");
     assert_eq!(began.elapsed().as_millis(), 1_500);
 }
 
-#[tokio::test]
-async fn a_database_that_is_not_there_is_an_error() {
+#[tokio::test(start_paused = true)]
+async fn a_database_that_is_not_there_is_not_waited_for() {
     let (listener, url) = listen().await;
     drop(listener);
+    let began = Instant::now();
 
-    let error = connected_to(url).open_dynamodb().await.expect_err("nobody listens");
+    connected_to(url).open_dynamodb().await;
 
-    assert_eq!(error.to_string(), "opening a connection to DynamoDB failed");
+    assert_eq!(began.elapsed().as_millis(), 0);
 }
 
 /// A free port of this machine, and its URL.

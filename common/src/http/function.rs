@@ -68,6 +68,14 @@ impl Setup {
     /// Names the variable that is missing or malformed.
     pub fn new(env: Env, frame: Frame) -> Result<Self, ConfigError> {
         let aws = Aws::of_function(&env)?;
+        Self::over(aws, env, frame)
+    }
+
+    /// The same over a connection that is there.
+    ///
+    /// # Errors
+    /// Names the variable that is missing or malformed.
+    pub fn over(aws: Aws, env: Env, frame: Frame) -> Result<Self, ConfigError> {
         let gate = Arc::new(Gate::from_env(&env, &aws.dynamodb())?);
         Ok(Self { env, aws, gate, frame })
     }
