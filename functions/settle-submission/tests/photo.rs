@@ -34,6 +34,16 @@ fn photo(payloads: &[&str]) -> Vec<u8> {
     jpeg(&qr_photo(payloads, &look, 1).expect("a photo"), 85).expect("a file")
 }
 
+/// A script that tells its process number to a file, and then hangs.
+fn hangs(number: &Path) -> String {
+    format!("echo $$ > {0}.new; mv {0}.new {0}; exec sleep 600", number.display())
+}
+
+/// The process number in a file, once it is there.
+fn told(number: &Path) -> Option<String> {
+    fs::read_to_string(number).ok().map(|number| number.trim().to_owned())
+}
+
 /// A path that no other test uses.
 fn place(name: &str) -> PathBuf {
     Path::new(env!("CARGO_TARGET_TMPDIR")).join(format!("{name}-{}", std::process::id()))
@@ -104,11 +114,25 @@ async fn what_is_no_photo_is_refused_for_good() {
 #[tokio::test]
 async fn a_child_that_hangs_is_killed() {
     let number = place("hanging");
-    let hangs = format!("echo $$ > {0}.new; mv {0}.new {0}; exec sleep 600", number.display());
-    let error = script(&hangs, at_most_seconds(2)).read(b"").await.expect_err("too slow");
+    let error = script(&hangs(&number), at_most_seconds(2)).read(b"").await.expect_err("too slow");
     assert!(matches!(error, Unreadable::TooSlow), "{error:?}");
-    let number = fs::read_to_string(number).expect("it has started");
-    assert!(!Path::new("/proc").join(number.trim()).exists());
+    assert!(!Path::new("/proc").join(told(&number).expect("it has started")).exists());
+}
+
+#[tokio::test]
+async fn a_child_that_nobody_listens_to_any_more_is_killed() {
+    let number = place("abandoned");
+    let reader = script(&hangs(&number), limits());
+    let started = async {
+        while told(&number).is_none() {
+            tokio::task::yield_now().await;
+        }
+    };
+    tokio::select! {
+        outcome = reader.read(b"") => panic!("it cannot end: {outcome:?}"),
+        () = started => {}
+    }
+    assert!(!Path::new("/proc").join(told(&number).expect("it has started")).exists());
 }
 
 #[tokio::test]

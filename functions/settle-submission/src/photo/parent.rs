@@ -3,13 +3,14 @@
 use std::ffi::OsString;
 use std::future::pending;
 use std::io;
+use std::os::fd::OwnedFd;
 use std::path::PathBuf;
-use std::process::Stdio;
+use std::process::{Child, Command, Stdio};
 use std::time::Duration;
 
 use common::domain::receipt::photo::MAX_BYTES;
 use tokio::io::{AsyncBufReadExt, AsyncReadExt, AsyncWriteExt, BufReader};
-use tokio::process::{ChildStdin, ChildStdout, Command};
+use tokio::net::unix::pipe;
 use tokio::sync::Semaphore;
 use tokio::time::timeout;
 
@@ -96,14 +97,11 @@ impl PhotoReader {
         }
         // The semaphore is never closed; if it were, reading at once would do no harm.
         let _turn = self.turns.acquire().await;
-        let mut child = self.command()?.spawn()?;
-        let (Some(input), Some(output)) = (child.stdin.take(), child.stdout.take()) else {
-            return Err(Unreadable::Crashed);
-        };
+        let mut child = Reading(self.command()?.spawn()?);
+        let (input, output) = child.pipes()?;
         let mut heard = Heard::default();
         let in_time = timeout(self.limits.deadline, converse(input, output, photo, &mut heard)).await;
-        // A child that has ended cannot be killed any more; either way nothing is left of it.
-        drop(child.kill().await);
+        drop(child);
         heard.outcome(in_time.is_ok())
     }
 
@@ -122,9 +120,33 @@ impl PhotoReader {
             .env(JOB_VARIABLE, serde_json::to_string(&job)?)
             .stdin(Stdio::piped())
             .stdout(Stdio::piped())
-            .stderr(Stdio::null())
-            .kill_on_drop(true);
+            .stderr(Stdio::null());
         Ok(command)
+    }
+}
+
+/// A child at work, which ends with this.
+struct Reading(Child);
+
+impl Reading {
+    /// What the child reads, and what it says.
+    fn pipes(&mut self) -> io::Result<(pipe::Sender, pipe::Receiver)> {
+        let missing = || io::Error::other("the child has no pipe");
+        let input = self.0.stdin.take().ok_or_else(missing)?;
+        let output = self.0.stdout.take().ok_or_else(missing)?;
+        Ok((
+            pipe::Sender::from_owned_fd(OwnedFd::from(input))?,
+            pipe::Receiver::from_owned_fd(OwnedFd::from(output))?,
+        ))
+    }
+}
+
+impl Drop for Reading {
+    /// Waits for the child's end, which is a moment once it is killed.
+    fn drop(&mut self) {
+        // A child that has ended cannot be killed any more; either way nothing is left of it.
+        drop(self.0.kill());
+        drop(self.0.wait());
     }
 }
 
@@ -179,7 +201,7 @@ impl Heard {
 }
 
 /// Hands the photo over and listens, until the child has said everything.
-async fn converse(input: ChildStdin, output: ChildStdout, photo: &[u8], heard: &mut Heard) {
+async fn converse(input: pipe::Sender, output: pipe::Receiver, photo: &[u8], heard: &mut Heard) {
     let hand_over = async move {
         let mut input = input;
         // A child that does not want all of it says why on its output, or has crashed.
