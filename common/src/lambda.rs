@@ -3,6 +3,8 @@
 use std::sync::Arc;
 
 use lambda_runtime::{LambdaEvent, service_fn};
+// Nothing of it is called by name: the linker takes it.
+use linked_libm as _;
 
 use crate::background::{Background, EventFunction};
 use crate::clock::Clock;
