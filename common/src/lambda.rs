@@ -3,7 +3,8 @@
 use std::sync::Arc;
 
 use lambda_runtime::{LambdaEvent, service_fn};
-// Nothing of it is called by name: the linker takes it.
+// Nothing of it is called by name: the linker takes `pow` and `hypotf` from it.
+#[cfg(target_os = "linux")]
 use linked_libm as _;
 
 use crate::background::{Background, EventFunction};
@@ -54,7 +55,10 @@ pub async fn serve_function(function: impl HttpFunction + 'static) -> Result<(),
     let function = Arc::new(function);
     lambda_runtime::run(service_fn(move |event: LambdaEvent<HttpEvent>| {
         let function = Arc::clone(&function);
-        async move { Ok::<_, Error>(function.answer(event.payload).await) }
+        // Boxed, because what a function does can be deep, and would be set aside on the stack at start.
+        let answered: BoxFuture<'_, _> =
+            Box::pin(async move { Ok::<_, Error>(function.answer(event.payload).await) });
+        answered
     }))
     .await
 }
@@ -68,7 +72,7 @@ pub async fn serve_events<F: EventFunction>() -> Result<(), Error> {
     let function = Arc::new(while_opening(&background.aws, || F::connect(&background)).await?);
     lambda_runtime::run(service_fn(move |event: LambdaEvent<F::Event>| {
         let function = Arc::clone(&function);
-        // An error makes Lambda send the event again. Boxed, because what a function does can be deep.
+        // An error makes Lambda send the event again. Boxed for the same reason as above.
         let handled: BoxFuture<'_, _> =
             Box::pin(async move { function.handle(event.payload).await.map_err(Error::from) });
         handled

@@ -6,6 +6,8 @@ use std::path::{Path, PathBuf};
 use std::time::Duration;
 
 use receipt_photo::{Look, jpeg, png, qr_photo, webp};
+use rustix::io::Errno;
+use rustix::process::{Pid, test_kill_process};
 use settle_submission::photo::{Limits, NotDecoded, PhotoReader, Unreadable};
 
 const RECEIPT: &str = "https://verify.tra.go.tz/AB12CD3456_101530";
@@ -40,13 +42,23 @@ fn hangs(number: &Path) -> String {
 }
 
 /// The process number in a file, once it is there.
-fn told(number: &Path) -> Option<String> {
-    fs::read_to_string(number).ok().map(|number| number.trim().to_owned())
+fn told(number: &Path) -> Option<Pid> {
+    let number = fs::read_to_string(number).ok()?;
+    Pid::from_raw(number.trim().parse().ok()?)
 }
 
-/// A path that no other test uses.
+/// A path that no other test uses, with nothing there.
 fn place(name: &str) -> PathBuf {
-    Path::new(env!("CARGO_TARGET_TMPDIR")).join(format!("{name}-{}", std::process::id()))
+    let place = Path::new(env!("CARGO_TARGET_TMPDIR")).join(format!("{name}-{}", std::process::id()));
+    // An earlier run can have had the same number.
+    let _ = fs::remove_file(&place);
+    let _ = fs::remove_dir(&place);
+    place
+}
+
+/// Whether nothing is left of a process, not even what waits for its parent.
+fn gone(process: Pid) -> bool {
+    test_kill_process(process) == Err(Errno::SRCH)
 }
 
 #[tokio::test]
@@ -116,7 +128,7 @@ async fn a_child_that_hangs_is_killed() {
     let number = place("hanging");
     let error = script(&hangs(&number), at_most_seconds(2)).read(b"").await.expect_err("too slow");
     assert!(matches!(error, Unreadable::TooSlow), "{error:?}");
-    assert!(!Path::new("/proc").join(told(&number).expect("it has started")).exists());
+    assert!(gone(told(&number).expect("it has started")));
 }
 
 #[tokio::test]
@@ -132,7 +144,22 @@ async fn a_child_that_nobody_listens_to_any_more_is_killed() {
         outcome = reader.read(b"") => panic!("it cannot end: {outcome:?}"),
         () = started => {}
     }
-    assert!(!Path::new("/proc").join(told(&number).expect("it has started")).exists());
+    assert!(gone(told(&number).expect("it has started")));
+}
+
+#[tokio::test]
+async fn a_child_that_does_not_take_its_photo_is_killed() {
+    // More than a pipe holds.
+    let photo = vec![0; 1 << 20];
+    let error = script("exec sleep 600", at_most_seconds(2)).read(&photo).await.expect_err("too slow");
+    assert!(matches!(error, Unreadable::TooSlow), "{error:?}");
+}
+
+#[tokio::test]
+async fn a_child_is_heard_before_it_takes_its_photo() {
+    // It tells so much that it ends only once somebody listens, and never reads what is more than a pipe holds.
+    let talks = r#"n=0; while [ $n -lt 1200 ]; do echo '{"found":"again"}'; n=$((n+1)); done; echo '"finished"'; exec sleep 600"#;
+    assert_eq!(script(talks, limits()).read(&vec![0; 1 << 20]).await.expect("told"), ["again"]);
 }
 
 #[tokio::test]

@@ -37,7 +37,7 @@ pub enum Unreadable {
     /// The child ended without a word: a crash, or memory ran out.
     #[error("reading the photo crashed")]
     Crashed,
-    /// No child could be started.
+    /// No child could be started, or spoken to.
     #[error("no process could be started to read the photo")]
     Io(#[from] io::Error),
 }

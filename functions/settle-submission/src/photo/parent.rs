@@ -142,11 +142,12 @@ impl Reading {
 }
 
 impl Drop for Reading {
-    /// Waits for the child's end, which is a moment once it is killed.
+    /// Holds the thread until nothing is left of the child: some milliseconds, for its memory.
     fn drop(&mut self) {
-        // A child that has ended cannot be killed any more; either way nothing is left of it.
-        drop(self.0.kill());
-        drop(self.0.wait());
+        // One that may not be killed would have to be waited for until it ends by itself.
+        if self.0.kill().is_ok() {
+            drop(self.0.wait());
+        }
     }
 }
 
