@@ -9,6 +9,7 @@ use common::clock::Clock;
 use common::config::Env;
 use common::http::event::{HttpEvent, HttpReply};
 use common::http::function::{Frame, Function, HttpFunction, Setup};
+use common::http::routes::{ROUTES, Route};
 use common::telemetry::Telemetry;
 use local::demo::samples;
 use mark_receipt_uploaded::MarkReceiptUploaded;
@@ -125,6 +126,25 @@ async fn the_events_of_the_background_are_taken() {
             name => json!(sweeper.handle(read(name)).await.expect("it sweeps")),
         };
         assert_eq!(reply, expected, "{file}");
+    }
+}
+
+#[test]
+fn every_event_of_the_api_came_by_the_route_of_its_function() {
+    for (file, _) in expected(|file| !is_of_the_background(file)) {
+        let event: Value = read(&file);
+        let at = |pointer: &str| event.pointer(pointer).and_then(Value::as_str).expect("text");
+        let path = at("/rawPath");
+        assert_eq!(at("/requestContext/http/path"), path, "{file}");
+        let came_by = |route: &&Route| {
+            at("/requestContext/http/method") == route.method && route.matches(path).is_some()
+        };
+        let (key, function) =
+            ROUTES.iter().find(came_by).map_or(("$default".to_owned(), "fallback"), |route| {
+                (format!("{} {}", route.method, route.path), route.function)
+            });
+        assert!(file.starts_with(function), "{file} came by the route of {function}");
+        assert_eq!((at("/routeKey"), at("/requestContext/routeKey")), (&*key, &*key), "{file}");
     }
 }
 
