@@ -12,7 +12,7 @@ use crate::domain::partner::course::{Asked, Blame, Silence, question};
 use crate::domain::submission::Submission;
 use crate::secrets::Secrets;
 use crate::store::StoreError;
-use crate::store::breakers::{Breakers, Passage};
+use crate::store::breakers::{Breakers, Permit};
 use crate::upstream::partner::answer::{NoAnswer, PartnerAnswer, TellsOf};
 use crate::upstream::partner::client::{Addresses, Partner};
 
@@ -68,18 +68,19 @@ impl PartnerDesk {
         };
         let deadline = Instant::now() + limit;
         let preparing = async {
-            let passage = self.breakers.passage(scope, clock()).await?;
+            let was_tried = submission.settling.as_ref().is_some_and(|settling| settling.asked > 0);
+            let permit = self.breakers.acquire(scope, submission.submission_id, was_tried, clock()).await?;
             let secret = match &rules.secret {
                 Some(secret) => self.secrets.get(&secret.name, clock()).await?,
                 None => None,
             };
-            Ok((passage, secret))
+            Ok((permit, secret))
         };
         let in_time = timeout_at(deadline, preparing).await;
-        let (passage, secret) = in_time.unwrap_or_else(|_| Err(late()))?;
-        let pass = match passage {
-            Passage::Closed { until } => return Ok(Asked::Spared(until)),
-            Passage::Free(pass) => pass,
+        let (permit, secret) = in_time.unwrap_or_else(|_| Err(late()))?;
+        let grant = match permit {
+            Permit::CircuitOpen { retry_at } => return Ok(Asked::Spared(retry_at)),
+            Permit::Granted(grant) => grant,
         };
         let secret = secret.as_ref().map(|value| value.as_str());
         let left = deadline.saturating_duration_since(Instant::now());
@@ -89,7 +90,7 @@ impl PartnerDesk {
         let silent = match self.partner.ask(rules, secret, &question, left).await {
             PartnerAnswer::Verdict(verdict) => {
                 // An answer counts whatever becomes of the breaker, which opens for the next one at worst.
-                let _ = self.breakers.answered(scope, pass).await;
+                let _ = self.breakers.record_success(scope, grant).await;
                 return Ok(Asked::Decided(verdict));
             }
             PartnerAnswer::NoAnswer(why) => why,
@@ -98,9 +99,9 @@ impl PartnerDesk {
         let is_cut_short = silent == NoAnswer::Timeout && left < rules.timeout();
         let opened_breaker = match silent.tells_of() {
             TellsOf::Partner if is_cut_short => false,
-            TellsOf::Partner => self.breakers.failed(scope, pass, clock()).await.unwrap_or(false),
+            TellsOf::Partner => self.breakers.record_failure(scope, grant, clock()).await.unwrap_or(false),
             TellsOf::Question => {
-                let _ = self.breakers.answered(scope, pass).await;
+                let _ = self.breakers.record_success(scope, grant).await;
                 false
             }
             TellsOf::Us => false,

@@ -1,49 +1,64 @@
 //! Circuit breakers, in the `rate_limits` table: one for each campaign's partner, shared by every instance.
-//! A partner that is down is left in peace, but for one probe at a time.
+//!
+//! A breaker opens when the partner failed with so many different submissions in a row, and lets a probe through
+//! after a wait. One submission that the partner always fails with counts once, and is no probe while another waits.
 
 use std::time::Duration;
 
 use aws_sdk_dynamodb::Client;
 use aws_sdk_dynamodb::error::ProvideErrorMetadata;
-use aws_sdk_dynamodb::types::ReturnValue;
+use aws_sdk_dynamodb::types::{AttributeValue, ReturnValue};
 
 use super::rate_limits::{EXPIRY, KEY, VARIABLE};
-use super::{StoreError, made, number, read_number, text};
+use super::{Item, StoreError, made, number, read_number, text};
 use crate::config::{self, ConfigError, Env};
+use crate::domain::ids::SubmissionId;
 use crate::domain::moment::Moment;
 use crate::domain::scope::Scope;
 use crate::domain::settling::Hasten;
 
-/// Failures in a row that open a breaker.
-const MOST_FAILURES: u32 = 5;
+/// Different submissions in a row that a partner fails with before the breaker opens.
+const MAX_FAILURES: usize = 5;
 /// How long it is open the first time; each probe that fails doubles it.
-const FIRST_WAIT: Duration = Duration::from_secs(15);
+const FIRST_OPEN_TIME: Duration = Duration::from_secs(5);
 /// No longer than this.
-const LONGEST_WAIT: Duration = Duration::from_secs(10 * 60);
+const MAX_OPEN_TIME: Duration = Duration::from_secs(10 * 60);
 /// How long a probe may take before another is let through.
-const PROBE: Duration = Duration::from_secs(30);
-/// A breaker that nobody touched for so long is forgotten.
-const MEMORY: Duration = Duration::from_secs(24 * 60 * 60);
+const PROBE_LEASE: Duration = Duration::from_secs(30);
+/// How long after the wait the probe is left to a submission that has not failed: its next step is up to ten seconds
+/// later than the wait, and its message or the sweep may be late.
+const UNTRIED_GRACE: Duration = Duration::from_secs(90);
+/// A breaker that was not touched for so long is forgotten.
+const RETENTION: Duration = Duration::from_secs(24 * 60 * 60);
 
 /// Whether a partner may be asked.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Passage {
-    /// It may; what comes of it is told with the pass.
-    Free(Pass),
-    /// Not before this.
-    Closed {
-        /// When the next probe is let through, unless somebody else is first.
-        until: Moment,
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Permit {
+    /// It may; the outcome is recorded with this.
+    Granted(Grant),
+    /// The breaker is open: not before this.
+    CircuitOpen {
+        /// When the next probe is let through.
+        retry_at: Moment,
     },
 }
 
 /// Leave to ask a partner once.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Pass {
-    /// Failures in a row that were known when it was given.
-    failures: u32,
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Grant {
+    /// The submission that it is asked about.
+    submission_id: SubmissionId,
+    /// Submissions that it had failed with when this was granted.
+    failed: Vec<String>,
     /// The lease of a probe; none while the breaker is closed.
-    probing_until: Option<Moment>,
+    probe: Option<Probe>,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+struct Probe {
+    leased_until: Moment,
+    /// Probes that failed before it.
+    failed_before: u32,
 }
 
 /// The breakers.
@@ -63,113 +78,141 @@ impl Breakers {
         Ok(Self { client: client.clone(), table: env.required(VARIABLE)?, hasten: config::hasten(env)? })
     }
 
-    /// Whether the partner of a scope may be asked now. Of many who ask while the breaker is open and its
-    /// wait is over, one passes.
+    /// Whether the partner of a scope may be asked about a submission now; `was_tried` when it was asked about it
+    /// in vain before. Of many that ask while the breaker is open and its wait is over, one is granted.
     ///
     /// A timeline of two of them: both read that the wait is over; the first moves its end on; the second's
     /// condition fails.
     ///
     /// # Errors
     /// When the table does not answer.
-    pub async fn passage(&self, scope: &Scope, now: Moment) -> Result<Passage, StoreError> {
-        const ACTION: &str = "reading a breaker";
-        let reply = self
-            .client
-            .get_item()
-            .table_name(&self.table)
-            .key(KEY, text(key(scope)))
-            .consistent_read(true)
-            .send()
-            .await
-            .map_err(StoreError::during(ACTION))?;
-        let failures = reply.item.as_ref().and_then(|item| read_number::<u32>(item, "failures")).unwrap_or(0);
-        let open_until = reply.item.as_ref().and_then(|item| read_number::<i64>(item, "open_until"));
-        let Some(open_until) = open_until.filter(|_| failures >= MOST_FAILURES) else {
-            return Ok(Passage::Free(Pass { failures, probing_until: None }));
+    pub async fn acquire(
+        &self,
+        scope: &Scope,
+        submission_id: SubmissionId,
+        was_tried: bool,
+        now: Moment,
+    ) -> Result<Permit, StoreError> {
+        let get = self.client.get_item().table_name(&self.table).key(KEY, text(key(scope)));
+        let reply =
+            get.consistent_read(true).send().await.map_err(StoreError::during("reading a breaker"))?;
+        let item = reply.item.unwrap_or_default();
+        let failed = failed_submissions(&item);
+        let moment = |name: &str| read_number::<i64>(&item, name).map(Moment::from_millis);
+        let Some(open_until) = moment("open_until").filter(|_| failed.len() >= MAX_FAILURES) else {
+            return Ok(Permit::Granted(Grant { submission_id, failed, probe: None }));
         };
-        let until = Moment::from_millis(open_until);
-        if now < until {
-            return Ok(Passage::Closed { until });
+        let kept_for_untried = moment("untried_until").filter(|until| now < *until);
+        if now < open_until {
+            if !was_tried && kept_for_untried.is_none_or(|until| until < open_until) {
+                self.keep_probe_for_untried(scope, open_until).await?;
+            }
+            return Ok(Permit::CircuitOpen { retry_at: open_until });
         }
-        let probed_until = now.after(PROBE);
+        if was_tried && let Some(until) = kept_for_untried {
+            return Ok(Permit::CircuitOpen { retry_at: until });
+        }
+        let failed_before = read_number(&item, "failed_probes").unwrap_or(0);
+        let probe = Probe { leased_until: now.after(PROBE_LEASE), failed_before };
         let sent = self
             .client
             .update_item()
             .table_name(&self.table)
             .key(KEY, text(key(scope)))
-            .update_expression("SET open_until = :probed")
+            .update_expression("SET open_until = :leased")
             .condition_expression("open_until = :seen")
-            .expression_attribute_values(":probed", number(probed_until.as_millis()))
-            .expression_attribute_values(":seen", number(open_until))
+            .expression_attribute_values(":leased", number(probe.leased_until.as_millis()))
+            .expression_attribute_values(":seen", number(open_until.as_millis()))
             .send()
             .await;
-        let first = made(sent, "letting a probe through")?;
-        Ok(if first {
-            Passage::Free(Pass { failures, probing_until: Some(probed_until) })
+        let is_first = made(sent, "letting a probe through")?;
+        Ok(if is_first {
+            Permit::Granted(Grant { submission_id, failed, probe: Some(probe) })
         } else {
-            Passage::Closed { until: probed_until }
+            Permit::CircuitOpen { retry_at: probe.leased_until }
         })
     }
 
-    /// Counts a failure, and says whether it opened the breaker. Of failures that come at once, those
-    /// beyond the one that opens it change nothing; once it is open, only a probe makes it longer.
-    ///
-    /// # Errors
-    /// When the table does not answer.
-    pub async fn failed(&self, scope: &Scope, pass: Pass, now: Moment) -> Result<bool, StoreError> {
-        let probes = pass.failures.saturating_sub(MOST_FAILURES - 1);
-        let wait = match pass.probing_until {
-            Some(_) => FIRST_WAIT.saturating_mul(2u32.saturating_pow(probes)).min(LONGEST_WAIT),
-            None => FIRST_WAIT,
-        };
-        let count = self
+    /// Leaves the next probe to a submission that the partner was not asked about yet.
+    async fn keep_probe_for_untried(&self, scope: &Scope, open_until: Moment) -> Result<(), StoreError> {
+        let until = open_until.after(self.hasten.apply(UNTRIED_GRACE));
+        let sent = self
             .client
             .update_item()
             .table_name(&self.table)
             .key(KEY, text(key(scope)))
-            .update_expression("ADD failures :one SET open_until = :until, #expiry = :expiry")
-            .expression_attribute_names("#expiry", EXPIRY)
-            .expression_attribute_values(":one", number(1))
-            .expression_attribute_values(":until", number(now.after(self.hasten.apply(wait)).as_millis()))
-            .expression_attribute_values(":expiry", number(now.after(MEMORY).as_seconds()))
-            .return_values(ReturnValue::AllNew);
-        let count = match pass.probing_until {
-            // A probe whose lease is over speaks for nobody any more.
-            Some(lease) => count
-                .condition_expression("open_until = :lease")
-                .expression_attribute_values(":lease", number(lease.as_millis())),
-            None => count
-                .condition_expression("attribute_not_exists(failures) OR failures < :most")
-                .expression_attribute_values(":most", number(MOST_FAILURES)),
-        };
-        let failures = match count.send().await {
-            Ok(reply) => reply.attributes.and_then(|item| read_number::<u32>(&item, "failures")),
-            Err(error) if error.code() == Some("ConditionalCheckFailedException") => None,
-            Err(error) => return Err(StoreError::new("counting a failure", error)),
-        };
-        Ok(pass.probing_until.is_none() && failures == Some(MOST_FAILURES))
+            .update_expression("SET untried_until = :until")
+            .condition_expression("attribute_exists(open_until)")
+            .expression_attribute_values(":until", number(until.as_millis()))
+            .send()
+            .await;
+        made(sent, "leaving a probe to others").map(drop)
     }
 
-    /// The partner answered: its failures are forgotten, and the breaker closes.
+    /// Records that the partner failed, and says whether that opened the breaker. Failures that come at once after
+    /// the one that opens it change nothing; once it is open, only a failed probe makes it longer.
     ///
     /// # Errors
     /// When the table does not answer.
-    pub async fn answered(&self, scope: &Scope, pass: Pass) -> Result<(), StoreError> {
-        if pass.failures == 0 {
+    pub async fn record_failure(&self, scope: &Scope, grant: Grant, now: Moment) -> Result<bool, StoreError> {
+        let failed_probes = grant.probe.map_or(0, |probe| probe.failed_before.saturating_add(1));
+        let open_time = FIRST_OPEN_TIME.saturating_mul(2u32.saturating_pow(failed_probes)).min(MAX_OPEN_TIME);
+        let failed = AttributeValue::Ss(vec![grant.submission_id.to_string()]);
+        let open_until = now.after(self.hasten.apply(open_time));
+        let update = self
+            .client
+            .update_item()
+            .table_name(&self.table)
+            .key(KEY, text(key(scope)))
+            .expression_attribute_names("#expiry", EXPIRY)
+            .expression_attribute_values(":until", number(open_until.as_millis()))
+            .expression_attribute_values(":expiry", number(now.after(RETENTION).as_seconds()))
+            .return_values(ReturnValue::AllNew);
+        let update = match grant.probe {
+            // The lease of a probe that took longer is another's.
+            Some(probe) => update
+                .update_expression("SET open_until = :until, #expiry = :expiry, failed_probes = :probes")
+                .condition_expression("open_until = :leased")
+                .expression_attribute_values(":probes", number(failed_probes))
+                .expression_attribute_values(":leased", number(probe.leased_until.as_millis())),
+            None => update
+                .update_expression("SET open_until = :until, #expiry = :expiry ADD failed :failed")
+                .condition_expression("attribute_not_exists(failed) OR size(failed) < :max")
+                .expression_attribute_values(":failed", failed)
+                .expression_attribute_values(":max", number(MAX_FAILURES)),
+        };
+        let failed = match update.send().await {
+            Ok(reply) => reply.attributes.as_ref().map(failed_submissions).unwrap_or_default(),
+            Err(error) if error.code() == Some("ConditionalCheckFailedException") => Vec::new(),
+            Err(error) => return Err(StoreError::new("counting a failure", error)),
+        };
+        Ok(grant.probe.is_none() && failed.len() == MAX_FAILURES)
+    }
+
+    /// Records that the partner answered: its failures are forgotten, and the breaker closes.
+    ///
+    /// # Errors
+    /// When the table does not answer.
+    pub async fn record_success(&self, scope: &Scope, grant: Grant) -> Result<(), StoreError> {
+        if grant.failed.is_empty() {
             return Ok(());
         }
         // One that was asked before the partner failed again says nothing about that.
         let delete = self.client.delete_item().table_name(&self.table).key(KEY, text(key(scope)));
-        let delete = match pass.probing_until {
-            Some(lease) => delete
-                .condition_expression("open_until = :lease")
-                .expression_attribute_values(":lease", number(lease.as_millis())),
+        let delete = match grant.probe {
+            Some(probe) => delete
+                .condition_expression("open_until = :leased")
+                .expression_attribute_values(":leased", number(probe.leased_until.as_millis())),
             None => delete
-                .condition_expression("failures = :seen")
-                .expression_attribute_values(":seen", number(pass.failures)),
+                .condition_expression("failed = :seen")
+                .expression_attribute_values(":seen", AttributeValue::Ss(grant.failed)),
         };
         made(delete.send().await, "closing a breaker").map(drop)
     }
+}
+
+fn failed_submissions(item: &Item) -> Vec<String> {
+    item.get("failed").and_then(|failed| failed.as_ss().ok()).cloned().unwrap_or_default()
 }
 
 fn key(scope: &Scope) -> String {

@@ -27,9 +27,9 @@ pub enum NoAnswer {
     Broken,
     /// The reply is larger than any answer.
     TooLarge,
-    /// The partner sent us elsewhere; we do not go.
+    /// The partner sent us elsewhere, where we do not go.
     Redirected,
-    /// An HTTP status that is none of success.
+    /// An HTTP status other than success, and no refusal in the body that the campaign knows.
     Status(u16),
     /// A reply that is not what was agreed.
     Unreadable(Unreadable),
@@ -80,11 +80,11 @@ impl NoAnswer {
             | Self::Timeout
             | Self::Broken
             | Self::TooLarge
-            | Self::Redirected
             | Self::Unreadable(Unreadable::NotJson) => TellsOf::Partner,
             // Whoever refuses our secret, or has too much of us, refuses the next question too.
             Self::Status(401 | 403 | 408 | 429 | 500..) => TellsOf::Partner,
-            Self::Status(_)
+            Self::Redirected
+            | Self::Status(_)
             | Self::Unreadable(
                 Unreadable::Code | Unreadable::UnknownCode(_) | Unreadable::Entries(_) | Unreadable::Prize(_),
             ) => TellsOf::Question,

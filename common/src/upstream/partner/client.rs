@@ -10,14 +10,14 @@ use http_body_util::Full;
 use tokio_rustls::rustls::pki_types::ServerName;
 
 use super::address::is_public;
-use super::answer::{NoAnswer, PartnerAnswer};
+use super::answer::{NoAnswer, PartnerAnswer, TellsOf};
 use super::endpoint::{Endpoint, header_name, header_value};
-use crate::domain::partner::reply::PartnerVerdict;
+use crate::domain::partner::reply::{PartnerVerdict, Unreadable};
 use crate::domain::partner::{Method, PartnerRules, Question};
 use crate::upstream::connection::{self, Connection, Fault, within};
 
 /// An answer has some hundred bytes.
-const MOST_REPLY_BYTES: usize = 64 * 1024;
+const MAX_REPLY_BYTES: usize = 64 * 1024;
 /// A host that does not take a connection by then is down; the rest of the time is for its answer.
 const LONGEST_CONNECT: Duration = Duration::from_secs(4);
 const JSON: HeaderValue = HeaderValue::from_static("application/json");
@@ -83,13 +83,25 @@ impl Partner {
         };
         let connection = within(LONGEST_CONNECT, NoAnswer::ConnectTimeout, connecting).await?;
         let reply = connection.send(request).await?;
-        match reply.status {
-            200..=299 => {}
-            300..=399 => return Err(NoAnswer::Redirected),
-            status => return Err(NoAnswer::Status(status)),
+        let status = reply.status;
+        if NoAnswer::Status(status).tells_of() == TellsOf::Partner {
+            return Err(NoAnswer::Status(status));
         }
-        let body = reply.read(MOST_REPLY_BYTES, limit).await?;
-        rules.read(&body).map_err(NoAnswer::Unreadable)
+        let body = reply.read(MAX_REPLY_BYTES, limit).await;
+        if (200..=299).contains(&status) {
+            return rules.read(&body?).map_err(NoAnswer::Unreadable);
+        }
+        let unclear =
+            if (300..=399).contains(&status) { NoAnswer::Redirected } else { NoAnswer::Status(status) };
+        let body = match body {
+            Err(Fault::TooLarge) => return Err(unclear),
+            body => body?,
+        };
+        match rules.read(&body) {
+            Ok(verdict) if !PartnerRules::accepts(verdict.outcome) => Ok(verdict),
+            Ok(_) | Err(Unreadable::NotJson | Unreadable::Code) => Err(unclear),
+            Err(unreadable) => Err(NoAnswer::Unreadable(unreadable)),
+        }
     }
 
     /// With whom TLS is spoken; `None` where plain HTTP is spoken, on the local stack alone.

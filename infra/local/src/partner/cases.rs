@@ -17,6 +17,10 @@ pub(super) enum Behaviour {
     Accept(Win),
     /// Refuses the code, with this status and text.
     Refuse(i64, &'static str),
+    /// Refuses the code under an HTTP status that is none of success.
+    RefuseWith(u16, i64, &'static str),
+    /// Says that the code is accepted, under an HTTP status that says otherwise.
+    AcceptWith(u16),
     /// Redeems the code, and takes its time to say so.
     Slow,
     /// Unavailable at first, then accepts.
@@ -78,6 +82,13 @@ pub const CASES: &[Case] = &[
     case("USED", "refused: used already", Behaviour::Refuse(USED, "Code already used")),
     case("LIMT", "refused: the limit is reached", Behaviour::Refuse(LIMIT, "Limit reached")),
     case("BLOK", "refused: blocked", Behaviour::Refuse(BLOCKED, "Blocked")),
+    case(
+        "MISS",
+        "404 with the status of a code that is none",
+        Behaviour::RefuseWith(404, INVALID, "Invalid code"),
+    ),
+    case("CONF", "409 with the status of a used code", Behaviour::RefuseWith(409, USED, "Code already used")),
+    case("ODDS", "422 with the status of an accepted code", Behaviour::AcceptWith(422)),
     case("SLOW", "accepted, but said too late; at once when asked again", Behaviour::Slow),
     case("DOWN", "503 the first two times, then accepted", Behaviour::Down),
     case("DNBC", "503 the first two times, then refused: not a code", Behaviour::DownThenRefuses),

@@ -53,6 +53,12 @@ pub(super) async fn answer(
     match cases::of(&code) {
         Behaviour::Accept(win) => redeem(win),
         Behaviour::Refuse(status, text) => ok(&status_text(status, text)),
+        Behaviour::RefuseWith(http, status, text) => {
+            json_with(StatusCode::from_u16(http).unwrap_or_default(), &status_text(status, text))
+        }
+        Behaviour::AcceptWith(http) => {
+            json_with(StatusCode::from_u16(http).unwrap_or_default(), &status_text(ACCEPTED, "Accepted"))
+        }
         Behaviour::Slow => {
             let answer = redeem(Win::No);
             if nth == 1 {
