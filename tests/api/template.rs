@@ -111,8 +111,8 @@ fn the_tables_have_the_keys_indexes_and_expiry_that_the_code_uses() {
         for (found, index) in indexes.iter().zip(table.indexes) {
             attributes.insert(index.key, "S");
             let mut schema = vec![hash(index.key)];
-            if let Some(sort) = index.sort {
-                attributes.insert(sort, "N");
+            if let Some((sort, kind)) = &index.sort {
+                attributes.insert(sort, kind.as_str());
                 schema.push(json!({ "AttributeName": sort, "KeyType": "RANGE" }));
             }
             let projection = if index.carries.is_empty() {

@@ -43,13 +43,27 @@ pub struct Seen {
     pub capacity: f64,
 }
 
-/// What happens to a transaction instead of being written.
+/// What happens to a transaction instead of being written, or to a batch instead of being read.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Fault {
     /// Refused: another transaction touched this item, by position, at the same moment.
     Conflict(usize),
     /// Written, but the answer is lost: the caller hears of a failure on the other side.
     AnswerLost,
+    /// Refused by its conditions, and another transaction touched this item, by position, at the same moment.
+    ConditionAndConflict(usize),
+    /// A batch of which nothing is read.
+    Unprocessed,
+}
+
+impl Fault {
+    /// The operation that it happens to.
+    fn operation(self) -> &'static str {
+        match self {
+            Self::Conflict(_) | Self::AnswerLost | Self::ConditionAndConflict(_) => "TransactWriteItems",
+            Self::Unprocessed => "BatchGetItem",
+        }
+    }
 }
 
 impl Proxy {
@@ -71,7 +85,7 @@ impl Proxy {
         std::mem::take(&mut *self.inner.seen.lock().expect("not poisoned"))
     }
 
-    /// Plays these faults on the next transactions, one each.
+    /// Plays these faults on the next calls that they happen to, one each.
     pub fn play(&self, faults: impl IntoIterator<Item = Fault>) {
         self.inner.faults.lock().expect("not poisoned").extend(faults);
     }
@@ -92,10 +106,14 @@ async fn forward_counted(State(inner): State<Arc<Inner>>, request: Request) -> R
     let call = if limited.starts_with("ceiling#") { LEASE.to_owned() } else { operation.clone() };
     inner.seen.lock().expect("not poisoned").calls.push(call);
 
-    let fault = match operation.as_str() {
-        "TransactWriteItems" => inner.faults.lock().expect("not poisoned").pop_front(),
-        _ => None,
+    let fault = {
+        let mut faults = inner.faults.lock().expect("not poisoned");
+        let next = faults.front().copied().filter(|fault| fault.operation() == operation);
+        next.and_then(|_| faults.pop_front())
     };
+    if fault == Some(Fault::Unprocessed) {
+        return answer_with(StatusCode::OK, &json!({ "UnprocessedKeys": json["RequestItems"] }));
+    }
     if let Some(Fault::Conflict(position)) = fault {
         let items = json["TransactItems"].as_array().map_or(0, Vec::len);
         return conflict(position, items);
@@ -107,6 +125,12 @@ async fn forward_counted(State(inner): State<Arc<Inner>>, request: Request) -> R
     let (head, body) = answer.expect("DynamoDB answers").into_parts();
     let body = to_bytes(body, usize::MAX).await.expect("the whole answer");
     inner.seen.lock().expect("not poisoned").capacity += capacity(&body);
+    if let Some(Fault::ConditionAndConflict(position)) = fault {
+        let mut cancelled: Value = serde_json::from_slice(&body).expect("an answer in JSON");
+        assert!(cancelled["CancellationReasons"][position].is_object(), "no condition failed: {cancelled}");
+        cancelled["CancellationReasons"][position] = json!({ "Code": "TransactionConflict" });
+        return answer_with(StatusCode::BAD_REQUEST, &cancelled);
+    }
     if fault == Some(Fault::AnswerLost) {
         return answer_with(StatusCode::INTERNAL_SERVER_ERROR, &json!({ "__type": "InternalServerError" }));
     }

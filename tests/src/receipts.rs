@@ -8,7 +8,7 @@ use common::domain::campaign::{Campaign, CodePolicy};
 use common::domain::receipt::rules::{Branch, OnNoMatch, Product, ProductRange, ReceiptRules};
 use common::domain::settling::Counterpart;
 use common::settle_queue::Hint;
-use common::store::submissions::Submissions;
+use common::store::submissions::{Due, Submissions};
 use common::telemetry::Telemetry;
 use local::stack::as_function;
 use serde_json::{Value, json};
@@ -149,16 +149,28 @@ impl Settler {
 
     /// Does every step that is due now, and says how many there were.
     pub async fn settle_due(&self) -> usize {
+        let due = self.due().await;
+        let mut left = due.clone();
+        while !left.is_empty() {
+            for due in &left {
+                let hint = Hint { scope: due.scope.clone(), submission_id: due.submission_id };
+                assert_eq!(self.deliver(&hint).await, BatchReply::default(), "no message fails");
+            }
+            // Another campaign had its turn before some of them.
+            left = self.due().await;
+            left.retain(|still| due.contains(still));
+        }
+        due.len()
+    }
+
+    /// What is due now.
+    pub async fn due(&self) -> Vec<Due> {
         let now = self.service.clock.now();
         let mut due = Vec::new();
         for counterpart in Counterpart::ALL {
             due.extend(self.submissions.due(counterpart, now, 100).await.expect("the index"));
         }
-        for due in &due {
-            let hint = Hint { scope: due.scope.clone(), submission_id: due.submission_id };
-            assert_eq!(self.deliver(&hint).await, BatchReply::default(), "no message fails");
-        }
-        due.len()
+        due
     }
 
     /// Delivers one hint.

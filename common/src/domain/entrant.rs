@@ -7,6 +7,10 @@ use super::message::MessageKey;
 use super::moment::Moment;
 use super::sliding_window::{Admission, SlidingWindow};
 
+/// Receipts of one phone that the service has still to settle; one more is refused. Each costs a look-up at the
+/// tax authority, which bears about forty a minute.
+pub const MAX_OPEN_RECEIPTS: u32 = 20;
+
 /// One phone's standing. The default is a phone never seen.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Entrant {
@@ -22,14 +26,27 @@ pub struct Entrant {
     pub wrong_codes: Vec<Moment>,
     /// Until when codes are refused unheard.
     pub throttled_until: Option<Moment>,
+    /// Receipts that the service has still to settle; those that wait for an operator do not count.
+    pub open_receipts: u32,
+}
+
+/// Which of a phone's limits apply to a submission, besides the blocklist and the campaign's own.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct PhoneChecks {
+    /// It carries something that can be guessed: a code, or a typed receipt.
+    pub throttle: bool,
+    /// It carries a receipt.
+    pub open_receipts: bool,
 }
 
 impl Entrant {
     /// What refuses the phone before its code is looked at.
-    pub fn barred(&self, now: Moment) -> Option<MessageKey> {
+    pub fn barred(&self, checks: PhoneChecks, now: Moment) -> Option<MessageKey> {
         if self.blocked {
             Some(MessageKey::Blocked)
-        } else if self.is_throttled(now) {
+        } else if (checks.throttle && self.is_throttled(now))
+            || (checks.open_receipts && self.open_receipts >= MAX_OPEN_RECEIPTS)
+        {
             Some(MessageKey::RateLimited)
         } else {
             None
@@ -52,16 +69,39 @@ impl Entrant {
         }
     }
 
-    /// The log of wrong codes with one more, and until when that throttles the phone.
+    /// The log of wrong codes with one more, sent just now, and until when that throttles the phone.
     pub fn with_wrong_code(&self, campaign: &Campaign, now: Moment) -> WrongCodes {
-        let WrongCodeLimit { count, minutes } = campaign.wrong_codes;
-        let span = Duration::from_secs(u64::from(minutes) * 60);
-        let window = SlidingWindow { limit: count, span };
-        let log = match window.admit(&self.wrong_codes, now) {
+        let log = match wrong_code_window(campaign).admit(&self.wrong_codes, now) {
             Admission::Admitted(log) => log,
             // A wrong code is judged only while there is room, so this is a limit just lowered.
             Admission::Refused { .. } => self.wrong_codes.clone(),
         };
+        Self::wrong_codes(log, campaign, now)
+    }
+
+    /// The log with a code that was sent a while ago and is found wrong now; `None` when the log has it, or when
+    /// it was sent too long ago to count.
+    pub fn with_earlier_wrong_code(
+        &self,
+        campaign: &Campaign,
+        sent_at: Moment,
+        now: Moment,
+    ) -> Option<WrongCodes> {
+        let window = wrong_code_window(campaign);
+        if self.wrong_codes.contains(&sent_at) || sent_at.after(window.span) <= now {
+            return None;
+        }
+        let mut log = self.wrong_codes.clone();
+        log.push(sent_at);
+        log.sort_unstable();
+        // Several may be found wrong late, and only the latest of them say when there is room again.
+        let excess = log.len().saturating_sub(usize::try_from(window.limit).unwrap_or(usize::MAX));
+        log.drain(..excess);
+        Some(Self::wrong_codes(log, campaign, now))
+    }
+
+    fn wrong_codes(log: Vec<Moment>, campaign: &Campaign, now: Moment) -> WrongCodes {
+        let window = wrong_code_window(campaign);
         let throttled_until = match window.admit(&log, now) {
             Admission::Admitted(_) => None,
             Admission::Refused { retry_after } => Some(now.after(retry_after)),
@@ -76,6 +116,11 @@ impl Entrant {
         log.remove(log.iter().position(|at| *at == sent_at)?);
         Some(WrongCodes { log, throttled_until: None })
     }
+}
+
+fn wrong_code_window(campaign: &Campaign) -> SlidingWindow {
+    let WrongCodeLimit { count, minutes } = campaign.wrong_codes;
+    SlidingWindow { limit: count, span: Duration::from_secs(u64::from(minutes) * 60) }
 }
 
 /// A phone's wrong codes after one more, or one less.
@@ -110,14 +155,38 @@ mod tests {
         entrant.throttled_until = throttled_until;
     }
 
+    const CODE: PhoneChecks = PhoneChecks { throttle: true, open_receipts: false };
+    const PHOTO: PhoneChecks = PhoneChecks { throttle: false, open_receipts: true };
+
     #[test]
     fn the_blocklist_comes_before_the_throttle() {
         let throttled = Entrant { throttled_until: Some(at(10)), ..Entrant::default() };
-        assert_eq!(throttled.barred(at(9)), Some(MessageKey::RateLimited));
-        assert_eq!(throttled.barred(at(10)), None, "the end of the wait is not part of it");
+        assert_eq!(throttled.barred(CODE, at(9)), Some(MessageKey::RateLimited));
+        assert_eq!(throttled.barred(CODE, at(10)), None, "the end of the wait is not part of it");
+        assert_eq!(throttled.barred(PHOTO, at(9)), None, "a photo is no guess");
         let blocked = Entrant { blocked: true, ..throttled };
-        assert_eq!(blocked.barred(at(9)), Some(MessageKey::Blocked));
-        assert_eq!(blocked.barred(at(10)), Some(MessageKey::Blocked));
+        for checks in [CODE, PHOTO, PhoneChecks::default()] {
+            assert_eq!(blocked.barred(checks, at(9)), Some(MessageKey::Blocked));
+            assert_eq!(blocked.barred(checks, at(10)), Some(MessageKey::Blocked));
+        }
+    }
+
+    #[test]
+    fn only_another_receipt_is_refused_for_open_receipts() {
+        let with = |open_receipts| Entrant { open_receipts, ..Entrant::default() };
+        assert_eq!(with(19).barred(PHOTO, at(0)), None);
+        assert_eq!(with(20).barred(PHOTO, at(0)), Some(MessageKey::RateLimited));
+        assert_eq!(with(20).barred(CODE, at(0)), None);
+    }
+
+    #[test]
+    fn a_code_found_wrong_late_counts_from_when_it_was_sent() {
+        let campaign = campaign(2, 1);
+        let entrant = Entrant { wrong_codes: vec![at(20)], ..Entrant::default() };
+        let late = entrant.with_earlier_wrong_code(&campaign, at(10), at(30)).expect("it counts");
+        assert_eq!(late, WrongCodes { log: vec![at(10), at(20)], throttled_until: Some(at(MINUTE + 10)) });
+        assert_eq!(entrant.with_earlier_wrong_code(&campaign, at(20), at(30)), None, "it is logged");
+        assert_eq!(entrant.with_earlier_wrong_code(&campaign, at(10), at(MINUTE + 10)), None, "too long ago");
     }
 
     #[test]
@@ -156,13 +225,15 @@ mod tests {
             let (mut entrant, mut now, mut heard) = (Entrant::default(), 0, Vec::new());
             for step in steps {
                 now += step;
-                if entrant.barred(at(now)).is_none() {
+                if entrant.barred(CODE, at(now)).is_none() {
                     guess(&mut entrant, &campaign, at(now));
                     heard.push(now);
                 }
                 let recent = heard.iter().filter(|then| now - **then < MINUTE).count();
                 prop_assert!(recent <= limit);
-                prop_assert_eq!(entrant.barred(at(now)).is_some(), recent == limit, "throttled when full, not before");
+                prop_assert_eq!(
+                    entrant.barred(CODE, at(now)).is_some(), recent == limit, "throttled when full, not before"
+                );
                 prop_assert!(entrant.wrong_codes.len() <= limit, "the log does not grow");
             }
         }
@@ -177,6 +248,36 @@ mod tests {
             let wrong = entrant.with_wrong_code(&campaign(count, 1), at(MINUTE - 1));
             prop_assert!(wrong.throttled_until.is_some_and(|until| until > at(MINUTE - 1)));
             prop_assert!(log.iter().all(|hit| wrong.log.contains(hit)));
+        }
+
+        #[test]
+        fn codes_found_wrong_in_any_order_throttle_like_codes_found_wrong_at_once(
+            sent in prop::collection::btree_set(0..MINUTE, 1..8), count in 1u32..6, turn in 0usize..8
+        ) {
+            let campaign = campaign(count, 1);
+            let now = at(MINUTE - 1);
+            let mut order: Vec<_> = sent.iter().map(|millis| at(*millis)).collect();
+            let mut at_once = Entrant::default();
+            for sent_at in &order {
+                if let Some(WrongCodes { log, throttled_until }) =
+                    at_once.with_earlier_wrong_code(&campaign, *sent_at, now)
+                {
+                    (at_once.wrong_codes, at_once.throttled_until) = (log, throttled_until);
+                }
+            }
+            let pivot = turn % order.len();
+            order.rotate_left(pivot);
+            let mut late = Entrant::default();
+            for sent_at in order {
+                if let Some(WrongCodes { log, throttled_until }) =
+                    late.with_earlier_wrong_code(&campaign, sent_at, now)
+                {
+                    (late.wrong_codes, late.throttled_until) = (log, throttled_until);
+                }
+            }
+            prop_assert_eq!(&late, &at_once);
+            let full = sent.len() >= usize::try_from(count).expect("small");
+            prop_assert_eq!(late.is_throttled(now), full);
         }
 
         #[test]

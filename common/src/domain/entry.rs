@@ -1,7 +1,7 @@
 //! The one decision: whether a consumer is in, and if not, why. First that applies.
 
 use super::campaign::{Campaign, CampaignStatus};
-use super::entrant::Entrant;
+use super::entrant::{Entrant, PhoneChecks};
 use super::ids::SubmissionId;
 use super::message::MessageKey;
 use super::moment::Moment;
@@ -38,12 +38,18 @@ pub enum Decision {
 
 /// Decides from what is known. A fact that is not known counts as harmless: the write's conditions
 /// then decide whether it is.
-pub fn decide(campaign: &Campaign, entrant: &Entrant, code: &CodeFinding, now: Moment) -> Decision {
+pub fn decide(
+    campaign: &Campaign,
+    entrant: &Entrant,
+    code: &CodeFinding,
+    checks: PhoneChecks,
+    now: Moment,
+) -> Decision {
     if let CodeFinding::Yours(earlier) = code {
         return Decision::Replay(*earlier);
     }
     let refusal = closed(campaign.status(now))
-        .or_else(|| entrant.barred(now))
+        .or_else(|| entrant.barred(checks, now))
         .or_else(|| code.refusal())
         .or_else(|| entrant.over_limit(campaign.limits));
     refusal.map_or(Decision::Enter, Decision::Refuse)
@@ -88,6 +94,8 @@ mod tests {
         ended: bool,
         blocked: bool,
         throttled: bool,
+        open_receipts: bool,
+        checks: PhoneChecks,
         code: CodeFinding,
         daily: bool,
         total: bool,
@@ -109,9 +117,10 @@ mod tests {
                 today: if self.daily { 2 } else { 1 },
                 total: if self.total { 5 } else { 4 },
                 throttled_until: Some(Moment::from_millis(if self.throttled { 1_001 } else { 1_000 })),
+                open_receipts: if self.open_receipts { 20 } else { 19 },
                 ..Entrant::default()
             };
-            decide(&campaign, &entrant, &self.code, NOW)
+            decide(&campaign, &entrant, &self.code, self.checks, NOW)
         }
 
         /// What stands in the way, in the order in which it is told.
@@ -128,7 +137,8 @@ mod tests {
                 self.not_started.then_some(MessageKey::CampaignNotStarted),
                 self.ended.then_some(MessageKey::CampaignEnded),
                 self.blocked.then_some(MessageKey::Blocked),
-                self.throttled.then_some(MessageKey::RateLimited),
+                (self.throttled && self.checks.throttle).then_some(MessageKey::RateLimited),
+                (self.open_receipts && self.checks.open_receipts).then_some(MessageKey::RateLimited),
                 of_the_code,
                 self.daily.then_some(MessageKey::DailyLimit),
                 self.total.then_some(MessageKey::EntryLimit),
@@ -153,10 +163,11 @@ mod tests {
 
     prop_compose! {
         fn any_facts()(
-            flags in any::<[bool; 7]>(), code in any_code()
+            flags in any::<[bool; 10]>(), code in any_code()
         ) -> Facts {
-            let [paused, not_started, ended, blocked, throttled, daily, total] = flags;
-            Facts { paused, not_started, ended, blocked, throttled, code, daily, total }
+            let [paused, not_started, ended, blocked, throttled, daily, total, many, throttle, open] = flags;
+            let checks = PhoneChecks { throttle, open_receipts: open };
+            Facts { paused, not_started, ended, blocked, throttled, open_receipts: many, checks, code, daily, total }
         }
     }
 
@@ -172,16 +183,25 @@ mod tests {
         }
 
         #[test]
-        fn one_thing_more_in_the_way_never_lets_anybody_in(facts in any_facts(), which in 0usize..7) {
+        fn one_thing_more_in_the_way_never_lets_anybody_in(facts in any_facts(), which in 0usize..8) {
             let mut worse = facts.clone();
             let flags = [
                 &mut worse.paused, &mut worse.not_started, &mut worse.ended, &mut worse.blocked,
-                &mut worse.throttled, &mut worse.daily, &mut worse.total,
+                &mut worse.throttled, &mut worse.open_receipts, &mut worse.daily, &mut worse.total,
             ];
-            *flags.into_iter().nth(which).expect("one of seven") = true;
+            *flags.into_iter().nth(which).expect("one of eight") = true;
             match (facts.decide(), worse.decide()) {
                 (Decision::Replay(earlier), after) => prop_assert_eq!(after, Decision::Replay(earlier)),
-                (Decision::Enter | Decision::Refuse(_), after) => {
+                (Decision::Enter, after) => {
+                    let applies = match which {
+                        4 => worse.checks.throttle,
+                        5 => worse.checks.open_receipts,
+                        _ => true,
+                    };
+                    let refused = matches!(after, Decision::Refuse(_));
+                    prop_assert_eq!(refused, applies, "{:?}", after);
+                }
+                (Decision::Refuse(_), after) => {
                     prop_assert!(matches!(after, Decision::Refuse(_)), "{:?}", after);
                 }
             }

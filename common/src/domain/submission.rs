@@ -312,6 +312,12 @@ impl Submission {
         Self { revision: self.revision.saturating_add(1), updated_at: now, ..self.clone() }
     }
 
+    /// Whether it has a receipt that the service has still to settle: a phone may have so many of them.
+    pub fn has_open_receipt(&self) -> bool {
+        let is_ours = |settling: &Settling| settling.turn == Turn::Service;
+        self.receipt_id.is_some() && self.settling.as_ref().is_some_and(is_ours)
+    }
+
     /// Seconds to wait before asking again; `None` when settled. Short while fresh, growing with age,
     /// not before the next planned step, long while a person looks.
     pub fn poll_after_seconds(&self, now: Moment) -> Option<u64> {

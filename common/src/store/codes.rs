@@ -8,7 +8,7 @@ use std::collections::HashMap;
 use aws_sdk_dynamodb::Client;
 use aws_sdk_dynamodb::primitives::Blob;
 use aws_sdk_dynamodb::types::{
-    AttributeValue, KeysAndAttributes, ReturnValuesOnConditionCheckFailure, Update,
+    AttributeValue, ConditionCheck, KeysAndAttributes, ReturnValuesOnConditionCheckFailure, Update,
 };
 use serde_dynamo::aws_sdk_dynamodb_1::{from_attribute_value, to_attribute_value};
 use sha2::{Digest, Sha256};
@@ -189,6 +189,22 @@ impl Codes {
             .expression_attribute_values(":id", text(holder.to_string()))
             .build()
             .map_err(StoreError::during("freeing a code"))
+    }
+
+    /// The piece of a transaction that fails unless a submission holds or redeemed the code.
+    pub(crate) fn check_claim(
+        &self,
+        scope: &Scope,
+        name: &CodeName,
+        holder: SubmissionId,
+    ) -> Result<ConditionCheck, StoreError> {
+        ConditionCheck::builder()
+            .table_name(&self.table)
+            .key(KEY, text(name.key(scope)))
+            .condition_expression("submission_id = :id")
+            .expression_attribute_values(":id", text(holder.to_string()))
+            .build()
+            .map_err(StoreError::during("checking who has a code"))
     }
 
     fn update(&self, key: impl Into<String>) -> aws_sdk_dynamodb::types::builders::UpdateBuilder {

@@ -11,7 +11,7 @@ use aws_sdk_dynamodb::types::{
 use super::{Item, StoreError, number, read_number, text, transaction};
 use crate::config::{ConfigError, Env};
 use crate::domain::campaign::PhoneLimits;
-use crate::domain::entrant::{Entrant, WrongCodes};
+use crate::domain::entrant::{Entrant, MAX_OPEN_RECEIPTS, PhoneChecks, WrongCodes};
 use crate::domain::moment::Moment;
 use crate::domain::phone::Phone;
 use crate::domain::scope::Scope;
@@ -22,14 +22,17 @@ pub const KEY: &str = "entrant";
 /// The environment variable that names the table.
 pub const VARIABLE: &str = "ENTRANTS_TABLE";
 
-/// A phone may enter while it is neither blocked nor throttled and has room in both limits.
+/// A phone may enter while it is not blocked and has room in both limits.
 ///
 /// A timeline of two submissions with room for one: both see room; the first to be written takes it;
 /// the second's condition fails and brings back the counts as they are now.
 const MAY_ENTER: &str = "attribute_not_exists(blocked) \
-    AND (attribute_not_exists(throttled_until) OR throttled_until <= :now) \
     AND (attribute_not_exists(#day) OR #day < :daily_limit) \
     AND (attribute_not_exists(submissions) OR submissions < :total_limit)";
+/// Besides, where it sends something that can be guessed: it is not throttled.
+const NOT_THROTTLED: &str = "(attribute_not_exists(throttled_until) OR throttled_until <= :now)";
+/// Besides, where it sends a receipt: it has not too many that are to be settled.
+const MAY_SEND_RECEIPT: &str = "(attribute_not_exists(open_receipts) OR open_receipts < :max_open_receipts)";
 
 /// A change of a phone's log of wrong codes, on the condition that it is still as it was seen.
 #[derive(Clone, Copy, Debug)]
@@ -38,6 +41,19 @@ pub(crate) struct Guess<'a> {
     pub(crate) seen: &'a Entrant,
     /// Its log as it is to be.
     pub(crate) after: &'a WrongCodes,
+}
+
+/// How a submission changes the counts of its phone. The default changes nothing.
+#[derive(Clone, Copy, Debug, Default)]
+pub(crate) struct CountChange<'a> {
+    /// Submissions that count towards the limits, of the day of the submission too.
+    pub(crate) submissions: i32,
+    /// Entries earned.
+    pub(crate) entries: u32,
+    /// Receipts that the service has still to settle.
+    pub(crate) open_receipts: i32,
+    /// The log of wrong codes.
+    pub(crate) guess: Option<Guess<'a>>,
 }
 
 /// The table.
@@ -61,71 +77,58 @@ impl Entrants {
         &self.table
     }
 
-    /// The piece of a transaction that counts one more submission, if the phone may enter. With `guess`, its
+    /// The piece of a transaction that counts a new submission, if the phone may enter. With `guess`, its
     /// code is also logged as a wrong one.
     pub(crate) fn count(
         &self,
         submission: &Submission,
         limits: PhoneLimits,
+        checks: PhoneChecks,
         guess: Option<Guess<'_>>,
         now: Moment,
     ) -> Result<Update, StoreError> {
         let Submission { scope, phone, day, standing, .. } = submission;
         let limit = |limit: Option<u32>| number(limit.unwrap_or(u32::MAX));
-        let update = self
+        let mut update = self
             .update(scope, phone)
-            .expression_attribute_names("#day", day_attribute(day))
-            .expression_attribute_values(":one", number(1))
-            .expression_attribute_values(":entries", number(standing.entries()))
-            .expression_attribute_values(":now", number(now.as_millis()))
             .expression_attribute_values(":daily_limit", limit(limits.phone_daily))
             .expression_attribute_values(":total_limit", limit(limits.phone_total));
-        with_guess(update, guess, "ADD submissions :one, #day :one, entries :entries", Some(MAY_ENTER))
+        let mut conditions = vec![MAY_ENTER];
+        if checks.throttle {
+            update = update.expression_attribute_values(":now", number(now.as_millis()));
+            conditions.push(NOT_THROTTLED);
+        }
+        if checks.open_receipts {
+            update = update.expression_attribute_values(":max_open_receipts", number(MAX_OPEN_RECEIPTS));
+            conditions.push(MAY_SEND_RECEIPT);
+        }
+        let change = CountChange {
+            submissions: 1,
+            entries: standing.entries(),
+            open_receipts: i32::from(submission.has_open_receipt()),
+            guess,
+        };
+        with_change(update, day, change, conditions)
             .build()
             .map_err(StoreError::during("counting a submission"))
     }
 
-    /// The piece of a transaction that adds the entries of a submission just accepted.
-    pub(crate) fn earn(
-        &self,
-        scope: &Scope,
-        phone: &Phone,
-        entries: u32,
-        guess: Option<Guess<'_>>,
-    ) -> Result<Update, StoreError> {
-        let update = self.update(scope, phone).expression_attribute_values(":entries", number(entries));
-        with_guess(update, guess, "ADD entries :entries", None)
-            .build()
-            .map_err(StoreError::during("adding entries"))
-    }
-
-    /// The piece of a transaction that gives the place of a submission just rejected back.
-    pub(crate) fn give_back(
+    /// The piece of a transaction that changes a phone's counts; none when nothing changes.
+    pub(crate) fn change(
         &self,
         scope: &Scope,
         phone: &Phone,
         day: &str,
-        guess: Option<Guess<'_>>,
-    ) -> Result<Update, StoreError> {
-        let update = self
-            .update(scope, phone)
-            .expression_attribute_names("#day", day_attribute(day))
-            .expression_attribute_values(":minus_one", number(-1));
-        with_guess(update, guess, "ADD submissions :minus_one, #day :minus_one", None)
+        change: CountChange<'_>,
+    ) -> Result<Option<Update>, StoreError> {
+        let CountChange { submissions, entries, open_receipts, guess } = change;
+        if (submissions, entries, open_receipts) == (0, 0, 0) && guess.is_none() {
+            return Ok(None);
+        }
+        with_change(self.update(scope, phone), day, change, Vec::new())
             .build()
-            .map_err(StoreError::during("giving a place back"))
-    }
-
-    /// The piece of a transaction that changes the log of wrong codes alone.
-    pub(crate) fn record_guess(
-        &self,
-        scope: &Scope,
-        phone: &Phone,
-        guess: Guess<'_>,
-    ) -> Result<Update, StoreError> {
-        with_guess(self.update(scope, phone), Some(guess), "", None)
-            .build()
-            .map_err(StoreError::during("recording a wrong code"))
+            .map(Some)
+            .map_err(StoreError::during("changing a phone's counts"))
     }
 
     fn update(&self, scope: &Scope, phone: &Phone) -> UpdateBuilder {
@@ -203,28 +206,54 @@ pub(crate) fn read(item: &Item, day: &str) -> Entrant {
             .map(Moment::from_millis)
             .collect(),
         throttled_until: read_number(item, "throttled_until").map(Moment::from_millis),
+        open_receipts: count("open_receipts"),
     }
 }
 
-/// A write that does something, on a condition, and changes the log of wrong codes as well where there is a guess.
-fn with_guess(
-    update: UpdateBuilder,
-    guess: Option<Guess<'_>>,
-    besides: &str,
-    condition: Option<&str>,
+/// A write that changes a phone's counts, on conditions.
+fn with_change(
+    mut update: UpdateBuilder,
+    day: &str,
+    change: CountChange<'_>,
+    mut conditions: Vec<&'static str>,
 ) -> UpdateBuilder {
-    let (update, changes, as_seen) = match guess {
-        Some(guess) => log_guess(update, guess),
-        None => (update, String::new(), None),
-    };
-    let conditions: Vec<_> = condition.into_iter().chain(as_seen).collect();
-    update
-        .update_expression(changes + besides)
-        .set_condition_expression((!conditions.is_empty()).then(|| conditions.join(" AND ")))
+    let CountChange { submissions, entries, open_receipts, guess } = change;
+    let mut expression = String::new();
+    if let Some(guess) = guess {
+        let (with_log, changes, as_seen) = log_guess(update, guess);
+        (update, expression) = (with_log, changes);
+        conditions.push(as_seen);
+    }
+    let mut add = Vec::new();
+    if submissions != 0 {
+        update = update
+            .expression_attribute_names("#day", day_attribute(day))
+            .expression_attribute_values(":submissions", number(submissions));
+        add.extend(["submissions :submissions", "#day :submissions"]);
+    }
+    if entries != 0 {
+        update = update.expression_attribute_values(":entries", number(entries));
+        add.push("entries :entries");
+    }
+    if open_receipts != 0 {
+        update = update.expression_attribute_values(":open_receipts", number(open_receipts));
+        add.push("open_receipts :open_receipts");
+    }
+    expression.push_str(&clause("ADD", &add));
+    let condition = (!conditions.is_empty()).then(|| conditions.join(" AND "));
+    update.update_expression(expression).set_condition_expression(condition)
+}
+
+/// A clause of an update expression; empty without parts.
+fn clause(word: &str, parts: &[&str]) -> String {
+    match parts {
+        [] => String::new(),
+        parts => format!("{word} {} ", parts.join(", ")),
+    }
 }
 
 /// The values of a change of the log of wrong codes, what it says in an update expression, and its condition.
-fn log_guess(mut update: UpdateBuilder, guess: Guess<'_>) -> (UpdateBuilder, String, Option<&'static str>) {
+fn log_guess(mut update: UpdateBuilder, guess: Guess<'_>) -> (UpdateBuilder, String, &'static str) {
     let Guess { seen, after } = guess;
     let log = |log: &[Moment]| AttributeValue::L(log.iter().map(|at| number(at.as_millis())).collect());
     let (mut set, mut remove) = (Vec::new(), Vec::new());
@@ -242,16 +271,12 @@ fn log_guess(mut update: UpdateBuilder, guess: Guess<'_>) -> (UpdateBuilder, Str
         }
         None => remove.push("throttled_until"),
     }
-    let clause = |word: &str, parts: &[&str]| match parts {
-        [] => String::new(),
-        parts => format!("{word} {} ", parts.join(", ")),
-    };
     let changes = clause("SET", &set) + &clause("REMOVE", &remove);
     if seen.wrong_codes.is_empty() {
-        return (update, changes, Some("attribute_not_exists(wrong_codes)"));
+        return (update, changes, "attribute_not_exists(wrong_codes)");
     }
     let update = update.expression_attribute_values(":seen", log(&seen.wrong_codes));
-    (update, changes, Some("wrong_codes = :seen"))
+    (update, changes, "wrong_codes = :seen")
 }
 
 /// Each day the phone took part has a count of its own, so that counting never needs to know which

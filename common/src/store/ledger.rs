@@ -7,7 +7,7 @@ use aws_sdk_dynamodb::Client;
 use aws_sdk_dynamodb::types::{KeysAndAttributes, TransactWriteItem};
 
 use super::codes::{Claim, CodeName, CodeRecord, Codes};
-use super::entrants::{self, Entrants, Guess};
+use super::entrants::{self, CountChange, Entrants, Guess};
 use super::receipts::{self, Receipts};
 use super::requests::{self, RequestRecord, Requests};
 use super::submissions::Submissions;
@@ -15,7 +15,7 @@ use super::transaction::{self, Outcome, Reason};
 use super::{Item, StoreError, codes};
 use crate::config::{ConfigError, Env};
 use crate::domain::campaign::Campaign;
-use crate::domain::entrant::{Entrant, WrongCodes};
+use crate::domain::entrant::{Entrant, PhoneChecks, WrongCodes};
 use crate::domain::ids::{IdempotencyKey, ReceiptId, SubmissionId};
 use crate::domain::message::MessageKey;
 use crate::domain::moment::Moment;
@@ -26,6 +26,8 @@ use crate::domain::submission::{State, Submission};
 const SETTLING: &str = "settling a submission";
 /// Why a write is given up.
 const CONTENDED: &str = "others kept changing the same records";
+/// Tries of one batch that is answered in parts.
+const MAX_BATCH_READS: u32 = 8;
 
 /// The tables of a submission.
 #[derive(Clone, Debug)]
@@ -109,6 +111,17 @@ pub enum Written {
         /// Also the record of this Idempotency-Key: the same request is on its way elsewhere.
         same_request: bool,
     },
+}
+
+/// How recording a replay ended.
+#[derive(Debug)]
+pub enum ReplayWrite {
+    /// The Idempotency-Key leads to the earlier submission now.
+    Recorded,
+    /// The Idempotency-Key led to this before.
+    KeyUsed(RequestRecord<SubmissionId>),
+    /// The earlier submission no longer has the code; nothing was written.
+    CodeMoved,
 }
 
 /// How settling ended.
@@ -208,6 +221,9 @@ impl Ledger {
                 return Ok(found);
             }
             tries += 1;
+            if tries >= MAX_BATCH_READS {
+                return Err(StoreError::new("reading what is known", "it was never answered whole"));
+            }
             transaction::wait_after(tries).await;
         }
     }
@@ -225,10 +241,11 @@ impl Ledger {
         entry: Entry<'_>,
         seen: &Entrant,
         campaign: &Campaign,
+        checks: PhoneChecks,
         now: Moment,
     ) -> Result<Written, StoreError> {
         let Entry { code, submission, .. } = entry;
-        let Submission { scope, phone, standing, day, .. } = submission;
+        let Submission { scope, phone, standing, .. } = submission;
         let guess = submission.partner_code.is_some().then(|| seen.with_wrong_code(campaign, now));
         let guess = guess.as_ref().map(|after| Guess { seen, after });
         let mut items = vec![transaction::put(self.remember(entry, now)?)];
@@ -240,7 +257,7 @@ impl Ledger {
             };
             items.push(transaction::update(self.codes.claim(scope, code, &claim, now)?));
         }
-        let count = self.entrants.count(submission, campaign.limits, guess, now)?;
+        let count = self.entrants.count(submission, campaign.limits, checks, guess, now)?;
         items.push(transaction::update(count));
         items.push(transaction::put(self.submissions.create(submission)?));
         if let Some(receipt) = submission.receipt_id {
@@ -248,7 +265,7 @@ impl Ledger {
             items.push(transaction::update(attach));
         }
         let written = transaction::write(&self.client, items).await?;
-        outcome(written, code, day)
+        self.written(written, code, entry, now).await
     }
 
     /// Records a refused submission: remembers the request, writes the submission and, after a wrong
@@ -265,13 +282,39 @@ impl Ledger {
         let submission = entry.submission;
         let mut items = vec![transaction::put(self.remember(entry, now)?)];
         if let Some((seen, after)) = wrong_code {
-            let guess = Guess { seen, after };
-            let update = self.entrants.record_guess(&submission.scope, &submission.phone, guess)?;
-            items.push(transaction::update(update));
+            let change = CountChange { guess: Some(Guess { seen, after }), ..CountChange::default() };
+            let Submission { scope, phone, day, .. } = submission;
+            items.extend(self.entrants.change(scope, phone, day, change)?.map(transaction::update));
         }
         items.push(transaction::put(self.submissions.create(submission)?));
         let written = transaction::write(&self.client, items).await?;
-        outcome(written, None, &submission.day)
+        self.written(written, None, entry, now).await
+    }
+
+    /// How a transaction ended, and what it told of the records. One that failed by a condition and met a conflict
+    /// as well tells half of it, so that all of it is read.
+    async fn written(
+        &self,
+        outcome: Outcome,
+        code: Option<&CodeName>,
+        entry: Entry<'_>,
+        now: Moment,
+    ) -> Result<Written, StoreError> {
+        let reasons = match outcome {
+            Outcome::Written => return Ok(Written::Done),
+            Outcome::Refused(reasons) => reasons,
+        };
+        let conflicts = reasons.iter().any(|reason| matches!(reason, Reason::Conflict));
+        let fails = reasons.iter().any(|reason| matches!(reason, Reason::ConditionFailed(_)));
+        let known = match (fails, conflicts) {
+            (false, _) => {
+                let same_request = matches!(reasons.first(), Some(Reason::Conflict));
+                return Ok(Written::Contended { same_request });
+            }
+            (true, true) => self.look(entry, now).await?,
+            (true, false) => known_by(&reasons, code, &entry.submission.day)?,
+        };
+        Ok(Written::Refused(Box::new(known)))
     }
 
     fn remember(&self, entry: Entry<'_>, now: Moment) -> Result<aws_sdk_dynamodb::types::Put, StoreError> {
@@ -283,35 +326,43 @@ impl Ledger {
         self.requests.remember(&entry.submission.scope, entry.key, &record, now)
     }
 
-    /// Remembers a request that was answered with the earlier submission of the same code and phone.
-    /// What the key led to before comes back instead, if it was used.
+    /// Remembers a request that was answered with the earlier submission of the same code and phone, while that
+    /// one has the code.
+    ///
+    /// A timeline of a replay and a settler: the replay reads that submission 1 has the code; the settler rejects
+    /// submission 1 and frees the code; the replay's condition fails, and it decides again.
     ///
     /// # Errors
-    /// When the table does not answer.
+    /// When the tables do not answer.
     pub async fn remember_replay(
         &self,
         entry: Entry<'_>,
         earlier: SubmissionId,
         now: Moment,
-    ) -> Result<Option<RequestRecord<SubmissionId>>, StoreError> {
+    ) -> Result<ReplayWrite, StoreError> {
+        const ACTION: &str = "remembering a replay";
+        let scope = &entry.submission.scope;
         let record =
             RequestRecord { body_hash: entry.body_hash.to_owned(), record_id: earlier, replayed: true };
-        let remember = self.requests.remember(&entry.submission.scope, entry.key, &record, now)?;
-        match transaction::write(&self.client, vec![transaction::put(remember)]).await? {
-            Outcome::Written => Ok(None),
-            Outcome::Refused(reasons) => match reasons.first() {
-                Some(Reason::ConditionFailed(Some(item))) => requests::read(item).map(Some),
-                Some(Reason::ConditionFailed(None) | Reason::Conflict | Reason::Harmless) | None => {
-                    Err(StoreError::new("remembering a replay", "others kept changing the same record"))
-                }
-            },
+        let mut items = vec![transaction::put(self.requests.remember(scope, entry.key, &record, now)?)];
+        if let Some(code) = entry.code {
+            items.push(transaction::check(self.codes.check_claim(scope, code, earlier)?));
+        }
+        let reasons = match transaction::write(&self.client, items).await? {
+            Outcome::Written => return Ok(ReplayWrite::Recorded),
+            Outcome::Refused(reasons) => reasons,
+        };
+        match reasons.as_slice() {
+            [Reason::ConditionFailed(Some(item)), ..] => requests::read(item).map(ReplayWrite::KeyUsed),
+            [_, Reason::ConditionFailed(_)] => Ok(ReplayWrite::CodeMoved),
+            _ => Err(StoreError::new(ACTION, CONTENDED)),
         }
     }
 
     /// Writes a submission that has moved on, if it is still as in `before`. An accepted one redeems its
     /// code, earns its entries and takes its purchase; a rejected one frees its code and gives its place back.
-    /// A code that a partner did not call wrong is no longer logged as a wrong one; code and time of a receipt
-    /// that do not belong together are, under the limit of the campaign that `wrong_pair` gives.
+    /// With `wrong`, its code or its receipt's time was wrong, and is logged under the limit of that campaign.
+    /// A code that a partner does not call wrong, or gives no answer about, is no longer logged as a wrong one.
     ///
     /// # Errors
     /// When the tables do not answer.
@@ -319,12 +370,12 @@ impl Ledger {
         &self,
         before: &Submission,
         after: &Submission,
-        wrong_pair: Option<&Campaign>,
+        wrong: Option<&Campaign>,
     ) -> Result<Settled, StoreError> {
         /// More than come from one phone at once.
-        const MOST_TRIES: u32 = 10;
-        for tries in 1..=MOST_TRIES {
-            let guess = self.guess(before, after, wrong_pair).await?;
+        const MAX_TRIES: u32 = 10;
+        for tries in 1..=MAX_TRIES {
+            let guess = self.guess(before, after, wrong).await?;
             let guess = guess.as_ref().map(|(seen, after)| Guess { seen, after });
             match self.settle_as_seen(before, after, guess).await? {
                 Some(settled) => return Ok(settled),
@@ -339,18 +390,21 @@ impl Ledger {
         &self,
         before: &Submission,
         after: &Submission,
-        wrong_pair: Option<&Campaign>,
+        wrong: Option<&Campaign>,
     ) -> Result<Option<(Entrant, WrongCodes)>, StoreError> {
-        let Submission { scope, phone, day, standing, .. } = after;
-        let settled = matches!(standing.state(), State::Accepted | State::Rejected);
-        let was_right = before.partner_code.is_some() && standing.message_key() != MessageKey::Invalid;
-        if !settled || !(was_right || wrong_pair.is_some()) {
+        let Submission { scope, phone, day, standing, created_at, updated_at: now, .. } = after;
+        let is_of_partner = before.partner_code.is_some();
+        let is_first_silence =
+            standing.state() == State::Unknown && before.standing.state() == State::Pending;
+        let was_right = standing.is_terminal() && standing.message_key() != MessageKey::Invalid;
+        if wrong.is_none() && !(is_of_partner && (was_right || is_first_silence)) {
             return Ok(None);
         }
         let entrant = self.entrants.get(scope, phone, day).await?;
-        let log = match wrong_pair {
-            Some(campaign) => Some(entrant.with_wrong_code(campaign, after.updated_at)),
-            None => entrant.without_code(after.created_at),
+        let log = match wrong {
+            Some(campaign) if is_of_partner => entrant.with_earlier_wrong_code(campaign, *created_at, *now),
+            Some(campaign) => Some(entrant.with_wrong_code(campaign, *now)),
+            None => entrant.without_code(*created_at),
         };
         Ok(log.map(|log| (entrant, log)))
     }
@@ -362,13 +416,31 @@ impl Ledger {
         after: &Submission,
         guess: Option<Guess<'_>>,
     ) -> Result<Option<Settled>, StoreError> {
+        let Submission { scope, phone, day, submission_id, standing, .. } = after;
         let change = self.submissions.change(before, after)?;
         let mut parts: Parts = vec![(Some(Settled::Moved), transaction::put(change))];
-        match after.standing.state() {
-            State::Accepted => self.accept(after, guess, &mut parts)?,
-            State::Rejected => self.reject(after, guess, &mut parts)?,
-            State::Pending | State::Unknown => {}
-        }
+        let freed = match standing.state() {
+            State::Accepted => {
+                self.redeem(after, &mut parts)?;
+                0
+            }
+            State::Rejected => {
+                if let Some(code_key) = &after.code_key {
+                    let free = self.codes.free(code_key, *submission_id)?;
+                    parts.push((Some(Settled::Moved), transaction::update(free)));
+                }
+                1
+            }
+            State::Pending | State::Unknown => 0,
+        };
+        let change = CountChange {
+            submissions: -freed,
+            entries: standing.entries(),
+            open_receipts: i32::from(after.has_open_receipt()) - i32::from(before.has_open_receipt()),
+            guess,
+        };
+        let count = self.entrants.change(scope, phone, day, change)?;
+        parts.extend(count.map(|count| (None, transaction::update(count))));
         let (meanings, items): (Vec<_>, Vec<_>) = parts.into_iter().unzip();
         let reasons = match transaction::write(&self.client, items).await? {
             Outcome::Written => return Ok(Some(Settled::Done)),
@@ -379,56 +451,25 @@ impl Ledger {
         meaning.ok_or_else(|| StoreError::new(SETTLING, CONTENDED))
     }
 
-    /// What accepting writes besides the submission.
-    fn accept(
-        &self,
-        after: &Submission,
-        guess: Option<Guess<'_>>,
-        parts: &mut Parts,
-    ) -> Result<(), StoreError> {
-        let Submission { scope, phone, submission_id, code_key, standing, .. } = after;
+    /// An accepted submission redeems its code and takes its purchase.
+    fn redeem(&self, after: &Submission, parts: &mut Parts) -> Result<(), StoreError> {
+        let Submission { scope, submission_id, code_key, purchase, .. } = after;
         if let Some(code_key) = code_key {
             let redeem = self.codes.redeem(code_key, *submission_id)?;
             parts.push((Some(Settled::Moved), transaction::update(redeem)));
         }
-        let earn = self.entrants.earn(scope, phone, standing.entries(), guess)?;
-        parts.push((None, transaction::update(earn)));
-        if let Some(purchase) = &after.purchase {
+        if let Some(purchase) = purchase {
             let claim = self.receipts.claim_purchase(scope, purchase, *submission_id, after.updated_at)?;
             parts.push((Some(Settled::PurchaseTaken), transaction::put(claim)));
         }
         Ok(())
     }
-
-    /// What rejecting writes besides the submission.
-    fn reject(
-        &self,
-        after: &Submission,
-        guess: Option<Guess<'_>>,
-        parts: &mut Parts,
-    ) -> Result<(), StoreError> {
-        let Submission { scope, phone, day, submission_id, code_key, .. } = after;
-        if let Some(code_key) = code_key {
-            let free = self.codes.free(code_key, *submission_id)?;
-            parts.push((Some(Settled::Moved), transaction::update(free)));
-        }
-        let give_back = self.entrants.give_back(scope, phone, day, guess)?;
-        parts.push((None, transaction::update(give_back)));
-        Ok(())
-    }
 }
 
-/// Reads the reasons of a refusal. The request is always the first item; then the code, if there is
-/// one; then the entrant; then the submission, whose id is new; last the receipt, if there is one.
-fn outcome(outcome: Outcome, code: Option<&CodeName>, day: &str) -> Result<Written, StoreError> {
-    let reasons = match outcome {
-        Outcome::Written => return Ok(Written::Done),
-        Outcome::Refused(reasons) => reasons,
-    };
-    if !reasons.iter().any(|reason| matches!(reason, Reason::ConditionFailed(_))) {
-        let same_request = matches!(reasons.first(), Some(Reason::Conflict));
-        return Ok(Written::Contended { same_request });
-    }
+/// Reads the reasons of a transaction that a condition refused. The request is always the first item; then the
+/// code, if there is one; then the entrant; then the submission, whose id is new; last the receipt, if there is
+/// one.
+fn known_by(reasons: &[Reason], code: Option<&CodeName>, day: &str) -> Result<Known, StoreError> {
     let mut known = Known::default();
     let mut reasons = reasons.iter();
     if let Some(Reason::ConditionFailed(Some(item))) = reasons.next() {
@@ -446,7 +487,7 @@ fn outcome(outcome: Outcome, code: Option<&CodeName>, day: &str) -> Result<Writt
     if let Some(Reason::ConditionFailed(Some(item))) = reasons.nth(1) {
         known.receipt = Some(receipts::read(item)?);
     }
-    Ok(Written::Refused(Box::new(known)))
+    Ok(known)
 }
 
 fn code_standing(code: Option<&CodeName>, item: Option<&Item>) -> Result<CodeStanding, StoreError> {

@@ -12,6 +12,7 @@ pub mod receipts;
 pub mod requests;
 pub mod submissions;
 pub mod transaction;
+pub mod turns;
 
 use std::collections::HashMap;
 use std::error::Error as StdError;
@@ -36,6 +37,11 @@ impl StoreError {
     /// `action` says what was being done, such as "reading an API key".
     pub fn new(action: &'static str, cause: impl Into<Box<dyn StdError + Send + Sync>>) -> Self {
         Self { action, cause: cause.into() }
+    }
+
+    /// Whether a record was found and cannot be read: another build may have written it.
+    pub fn is_unreadable(&self) -> bool {
+        self.cause.is::<serde_dynamo::Error>()
     }
 
     /// For `map_err`: what was being done, with the cause to come.

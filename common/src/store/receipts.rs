@@ -4,6 +4,7 @@
 use std::collections::HashMap;
 
 use aws_sdk_dynamodb::Client;
+use aws_sdk_dynamodb::operation::put_item::PutItemError;
 use aws_sdk_dynamodb::types::{KeysAndAttributes, Put, ReturnValuesOnConditionCheckFailure, Update};
 use serde::{Deserialize, Serialize};
 use serde_dynamo::aws_sdk_dynamodb_1::{from_item, to_attribute_value, to_item};
@@ -32,6 +33,12 @@ const FREE: &str = "attribute_exists(id) AND attribute_not_exists(attached_to)";
 
 /// What storage holds for a receipt never changes, so it is written down once.
 const NOT_SEEN_YET: &str = "attribute_exists(id) AND attribute_not_exists(arrived)";
+
+/// A photo without a readable receipt is the first submission's, unless that one was rejected.
+///
+/// A timeline of two submissions with one photo: the first writes its id; the second's condition fails and brings
+/// back who was first; when that one is rejected, a third takes its place over it.
+const FIRST_WITH_PHOTO: &str = "attribute_not_exists(id) OR submission_id IN (:submission, :rejected)";
 
 /// A purchase belongs to the first submission that is accepted with it, for good.
 const NOBODYS_OR_MINE: &str = "attribute_not_exists(id) OR submission_id = :submission";
@@ -123,6 +130,46 @@ impl Receipts {
         let Some(item) = self.get_item(purchase_key(scope, code)).await? else { return Ok(None) };
         let id = required(read_text(&item, "submission_id"), ACTION)?;
         id.parse().map(Some).map_err(StoreError::during(ACTION))
+    }
+
+    /// Remembers a photo that shows no readable receipt, by the digest of its bytes; the submission that sent the same
+    /// bytes before comes back, if there is one. `rejected` is one that came back and counts no more.
+    ///
+    /// # Errors
+    /// When the table does not answer, or the record cannot be read.
+    pub async fn claim_photo(
+        &self,
+        scope: &Scope,
+        digest: &str,
+        submission: SubmissionId,
+        rejected: Option<SubmissionId>,
+        now: Moment,
+    ) -> Result<Option<SubmissionId>, StoreError> {
+        const ACTION: &str = "remembering a photo";
+        let sent = self
+            .client
+            .put_item()
+            .table_name(&self.table)
+            .item(KEY, text(photo_key(scope, digest)))
+            .item("submission_id", text(submission.to_string()))
+            .item("claimed_at", number(now.as_millis()))
+            .condition_expression(FIRST_WITH_PHOTO)
+            .expression_attribute_values(":submission", text(submission.to_string()))
+            .expression_attribute_values(":rejected", text(rejected.unwrap_or(submission).to_string()))
+            .return_values_on_condition_check_failure(ReturnValuesOnConditionCheckFailure::AllOld)
+            .send()
+            .await;
+        let error = match sent {
+            Ok(_) => return Ok(None),
+            Err(error) => error,
+        };
+        match error.as_service_error() {
+            Some(PutItemError::ConditionalCheckFailedException(failed)) => {
+                let id = required(failed.item().and_then(|item| read_text(item, "submission_id")), ACTION)?;
+                id.parse().map(Some).map_err(StoreError::during(ACTION))
+            }
+            Some(_) | None => Err(StoreError::new(ACTION, error)),
+        }
     }
 
     async fn get_item(&self, key: String) -> Result<Option<Item>, StoreError> {
@@ -221,6 +268,10 @@ pub(crate) fn read(item: &Item) -> Result<Receipt, StoreError> {
 
 fn item_key(scope: &Scope, id: ReceiptId) -> String {
     scope.key(id)
+}
+
+fn photo_key(scope: &Scope, digest: &str) -> String {
+    scope.key(format_args!("photo#{digest}"))
 }
 
 fn purchase_key(scope: &Scope, code: &VerificationCode) -> String {

@@ -1,7 +1,11 @@
 //! The `submissions` table: every submission by id, with indexes by entrant, by reference, and of what
 //! is not settled by its next step.
 
+use std::collections::HashMap;
+use std::time::Duration;
+
 use aws_sdk_dynamodb::Client;
+use aws_sdk_dynamodb::operation::query::builders::QueryFluentBuilder;
 use aws_sdk_dynamodb::types::builders::PutBuilder;
 use aws_sdk_dynamodb::types::{Put, ReturnValuesOnConditionCheckFailure};
 use futures_util::future::try_join_all;
@@ -9,13 +13,13 @@ use futures_util::{StreamExt, TryStreamExt, stream};
 use serde::{Deserialize, Serialize};
 use serde_dynamo::aws_sdk_dynamodb_1::{from_item, to_item};
 
-use super::{Item, StoreError, number, read_number, read_text, required, text};
+use super::{Item, StoreError, made, number, read_number, read_text, required, text};
 use crate::config::{ConfigError, Env};
 use crate::domain::ids::{Reference, SubmissionId};
 use crate::domain::moment::Moment;
 use crate::domain::phone::Phone;
 use crate::domain::scope::{Environment, Scope};
-use crate::domain::settling::{Counterpart, Settling, Turn};
+use crate::domain::settling::{Counterpart, Hasten, Settling, Turn};
 use crate::domain::submission::{Standing, Submission};
 
 /// The partition key: scope and submission id.
@@ -29,15 +33,26 @@ pub const BY_ENTRANT_CARRIES: [&str; 4] = ["submission_id", "reference", "standi
 /// The index by reference, for operators: partition `reference`; it carries keys alone.
 pub const BY_REFERENCE: &str = "by-reference";
 
-/// The sparse index of what is not settled: partition `unsettled`, sort `next_step_at`; it carries keys
-/// alone.
-pub const BY_NEXT_STEP: &str = "by-next-step";
+/// The sparse index of what is not settled: partition `unsettled`, sort [`NEXT_STEP`]; it carries keys alone. Each
+/// partition lists campaign after campaign, so that one with much to do hides no other.
+pub const UNSETTLED: &str = "unsettled-by-campaign";
+/// The sort key of that index: scope and the time of the next step in milliseconds, `campaign#live#0001793260800000`.
+pub const NEXT_STEP: &str = "scope_and_next_step";
+/// How often a step found that a submission cannot be read.
+const UNREADABLE_READS: &str = "unreadable_reads";
+/// Waits before a submission that cannot be read is due again, in minutes; the last one repeats.
+const UNREADABLE_WAITS: [u64; 4] = [15, 60, 180, 360];
 /// The partitions of submissions that wait for a person begin with this; live ones and those of tests are
 /// kept apart, since tests are left lying.
 const FOR_A_PERSON: &str = "person";
 /// The partitions of submissions that the service settles by itself: whom the step has to do with, and the
 /// first digit of the id, so that a crowd of them is spread.
 const SHARDS: &str = "0123456789abcdef";
+
+/// A sort key before every scope's.
+const BEFORE_ALL: &str = " ";
+/// What is being done when the index fails.
+const LISTING: &str = "listing what is not settled";
 
 /// Submissions that are read at once where many are.
 const AT_ONCE: usize = 16;
@@ -49,8 +64,8 @@ struct Stored {
     entrant: String,
     #[serde(skip_serializing_if = "Option::is_none")]
     unsettled: Option<String>,
-    #[serde(skip_serializing_if = "Option::is_none")]
-    next_step_at: Option<Moment>,
+    #[serde(rename = "scope_and_next_step", skip_serializing_if = "Option::is_none")]
+    next_step: Option<String>,
     #[serde(flatten)]
     submission: Submission,
 }
@@ -110,7 +125,7 @@ impl Submissions {
             id: item_key(&submission.scope, submission.submission_id),
             entrant: entrant_key(&submission.scope, &submission.phone),
             unsettled: settling.map(|settling| partition(settling, submission)),
-            next_step_at: settling.map(|settling| settling.next_step_at),
+            next_step: settling.map(|settling| next_step(&submission.scope, settling.next_step_at)),
             submission: submission.clone(),
         };
         let item = to_item(stored).map_err(StoreError::during("writing a submission"))?;
@@ -141,6 +156,10 @@ impl Submissions {
     }
 
     async fn get_by_key(&self, key: String) -> Result<Option<Submission>, StoreError> {
+        self.get_item(key).await?.map(read).transpose()
+    }
+
+    async fn get_item(&self, key: String) -> Result<Option<Item>, StoreError> {
         let reply = self
             .client
             .get_item()
@@ -150,7 +169,7 @@ impl Submissions {
             .send()
             .await
             .map_err(StoreError::during("reading a submission"))?;
-        reply.item.map(read).transpose()
+        Ok(reply.item)
     }
 
     /// A phone's latest submissions, newest first, at most `most`.
@@ -175,73 +194,161 @@ impl Submissions {
         items.into_iter().map(|item| from_item(item).map_err(StoreError::during(ACTION))).collect()
     }
 
-    /// What the service has to settle and is due by now, the longest due of each partition first, at most
-    /// `most` of each.
+    /// What the service has to settle and is due by now: of each campaign and environment the longest due first, at
+    /// most `max` of each partition, and the campaigns in turns.
     ///
     /// # Errors
     /// When the index does not answer.
-    pub async fn due(&self, counterpart: Counterpart, now: Moment, most: u8) -> Result<Vec<Due>, StoreError> {
-        let shards =
-            partitions(counterpart).map(|partition| self.unsettled(partition, Some(now), Some(most)));
-        let mut due = try_join_all(shards).await?.concat();
+    pub async fn due(&self, counterpart: Counterpart, now: Moment, max: u8) -> Result<Vec<Due>, StoreError> {
+        let found =
+            partitions(counterpart).map(|partition| self.due_by_scope(partition, BEFORE_ALL, now, max));
+        let mut due = try_join_all(found).await?.concat();
         due.sort_by_key(|due| due.next_step_at);
+        let mut turns = HashMap::new();
+        due.sort_by_cached_key(|due| {
+            let turn = turns.entry(due.scope.clone()).or_insert(0u32);
+            *turn += 1;
+            *turn
+        });
         Ok(due)
     }
 
-    /// What waits for a person, the longest waiting first, at most `most`.
+    /// The longest due of the next campaign and environment, in the order of their keys, after the one that had the
+    /// last turn; from the beginning again after the last of them.
     ///
     /// # Errors
     /// When the index does not answer.
-    pub async fn for_a_person(
+    pub async fn next_due(
         &self,
-        environment: Environment,
-        most: Option<u8>,
-    ) -> Result<Vec<Due>, StoreError> {
-        self.unsettled(for_a_person(environment), None, most).await
+        counterpart: Counterpart,
+        last_turn: Option<&Scope>,
+        now: Moment,
+    ) -> Result<Option<Due>, StoreError> {
+        let after_last = last_turn.map(after);
+        for bound in after_last.as_deref().into_iter().chain([BEFORE_ALL]) {
+            let firsts = partitions(counterpart).map(|partition| self.due_by_scope(partition, bound, now, 1));
+            let firsts = try_join_all(firsts).await?.concat();
+            let next = firsts.into_iter().min_by_key(|due| (due.scope.key(""), due.next_step_at));
+            if next.is_some() {
+                return Ok(next);
+            }
+        }
+        Ok(None)
     }
 
-    /// Everything of a scope that is not settled, the longest due first. For operators: it reads the whole
-    /// index.
+    /// Since when the longest waiting submission waits for a person.
+    ///
+    /// # Errors
+    /// When the index does not answer.
+    pub async fn longest_waiting_for_a_person(
+        &self,
+        environment: Environment,
+    ) -> Result<Option<Moment>, StoreError> {
+        let end = Moment::from_millis(i64::MAX);
+        let waiting = self.due_by_scope(for_a_person(environment), BEFORE_ALL, end, 1).await?;
+        Ok(waiting.into_iter().map(|due| due.next_step_at).min())
+    }
+
+    /// Everything of a scope that is not settled, the longest due first. For operators.
     ///
     /// # Errors
     /// When the table does not answer, or a record cannot be read.
     pub async fn list_unsettled(&self, scope: &Scope) -> Result<Vec<Submission>, StoreError> {
-        let shards = Counterpart::ALL.into_iter().flat_map(partitions);
-        let shards = shards.map(|partition| self.unsettled(partition, None, None));
-        let mut all = try_join_all(shards).await?.concat();
-        all.extend(self.for_a_person(scope.environment, None).await?);
-        all.retain(|due| due.scope == *scope);
+        let partitions = Counterpart::ALL.into_iter().flat_map(partitions);
+        let partitions = partitions.chain([for_a_person(scope.environment)]);
+        let found = partitions.map(|partition| self.unsettled_of_scope(partition, scope));
+        let mut all = try_join_all(found).await?.concat();
         all.sort_by_key(|due| due.next_step_at);
-        let looks = all.into_iter().map(|due| self.get(scope, due.submission_id));
-        let found: Vec<_> = stream::iter(looks).buffered(AT_ONCE).try_collect().await?;
+        let reads = all.into_iter().map(|due| self.get(scope, due.submission_id));
+        let found: Vec<_> = stream::iter(reads).buffered(AT_ONCE).try_collect().await?;
         // The index may lag behind the table.
         Ok(found.into_iter().flatten().filter(|found| found.settling.is_some()).collect())
     }
 
-    async fn unsettled(
+    /// What is due of a partition: campaign after campaign from after `bound` on, at most `max` of each.
+    async fn due_by_scope(
         &self,
         partition: String,
-        until: Option<Moment>,
-        most: Option<u8>,
+        bound: &str,
+        now: Moment,
+        max: u8,
     ) -> Result<Vec<Due>, StoreError> {
-        const ACTION: &str = "listing what is not settled";
-        let until = until.map_or(i64::MAX, Moment::as_millis);
+        let mut bound = bound.to_owned();
+        let mut found = Vec::new();
+        loop {
+            let query = self
+                .query_unsettled(&partition)
+                .key_condition_expression("unsettled = :partition AND #next_step > :bound")
+                .expression_attribute_names("#next_step", NEXT_STEP)
+                .expression_attribute_values(":bound", text(&bound))
+                .limit(i32::from(max));
+            let reply = query.send().await.map_err(StoreError::during(LISTING))?;
+            let items = reply.items.unwrap_or_default();
+            let Some(first) = items.first() else { return Ok(found) };
+            let Some(scope) = read_due(first).map(|due| due.scope) else {
+                // No step of it can be made out, so the next one is looked at.
+                bound = required(read_text(first, NEXT_STEP), LISTING)?.to_owned();
+                continue;
+            };
+            bound = after(&scope);
+            found.extend(
+                items.iter().filter_map(read_due).filter(|due| due.scope == scope && due.next_step_at <= now),
+            );
+        }
+    }
+
+    async fn unsettled_of_scope(&self, partition: String, scope: &Scope) -> Result<Vec<Due>, StoreError> {
         let query = self
-            .client
+            .query_unsettled(&partition)
+            .key_condition_expression("unsettled = :partition AND begins_with(#next_step, :scope)")
+            .expression_attribute_names("#next_step", NEXT_STEP)
+            .expression_attribute_values(":scope", text(scope.key("")));
+        let items = query.into_paginator().items().send().collect::<Result<Vec<_>, _>>().await;
+        Ok(items.map_err(StoreError::during(LISTING))?.iter().filter_map(read_due).collect())
+    }
+
+    fn query_unsettled(&self, partition: &str) -> QueryFluentBuilder {
+        self.client
             .query()
             .table_name(&self.table)
-            .index_name(BY_NEXT_STEP)
-            .key_condition_expression("unsettled = :partition AND next_step_at <= :until")
+            .index_name(UNSETTLED)
             .expression_attribute_values(":partition", text(partition))
-            .expression_attribute_values(":until", number(until))
-            .set_limit(most.map(i32::from));
-        let mut pages = query.into_paginator().items().send();
-        let mut found = Vec::new();
-        while most.is_none_or(|most| found.len() < usize::from(most)) {
-            let Some(item) = pages.next().await else { break };
-            found.push(read_due(&item.map_err(StoreError::during(ACTION))?)?);
-        }
-        Ok(found)
+    }
+
+    /// Makes a submission that cannot be read due again later, so that it keeps no other from its turn: a newer
+    /// build may have written it, which can read it once it is back.
+    ///
+    /// A timeline of two workers: both meet the record; the first moves its next step; the second's condition fails.
+    ///
+    /// # Errors
+    /// When the table does not answer.
+    pub async fn postpone_unreadable(
+        &self,
+        scope: &Scope,
+        id: SubmissionId,
+        now: Moment,
+        hasten: Hasten,
+    ) -> Result<(), StoreError> {
+        const ACTION: &str = "putting a submission off that cannot be read";
+        let Some(item) = self.get_item(item_key(scope, id)).await? else { return Ok(()) };
+        let Some(due) = read_due(&item).filter(|due| due.next_step_at <= now) else { return Ok(()) };
+        let reads: u32 = read_number(&item, UNREADABLE_READS).unwrap_or(0);
+        let index = usize::try_from(reads).unwrap_or(usize::MAX);
+        let minutes = UNREADABLE_WAITS.get(index).or(UNREADABLE_WAITS.last()).copied().unwrap_or_default();
+        let later = now.after(hasten.apply(Duration::from_secs(minutes * 60)));
+        let update = self
+            .client
+            .update_item()
+            .table_name(&self.table)
+            .key(KEY, text(item_key(scope, id)))
+            .update_expression("SET #next_step = :later, #reads = :reads")
+            .condition_expression("#next_step = :seen")
+            .expression_attribute_names("#next_step", NEXT_STEP)
+            .expression_attribute_names("#reads", UNREADABLE_READS)
+            .expression_attribute_values(":later", text(next_step(scope, later)))
+            .expression_attribute_values(":reads", number(reads.saturating_add(1)))
+            .expression_attribute_values(":seen", text(next_step(scope, due.next_step_at)));
+        made(update.send().await, ACTION).map(drop)
     }
 
     /// The submissions with this reference, of any scope: rarely more than one.
@@ -317,15 +424,22 @@ pub(crate) fn read(item: Item) -> Result<Submission, StoreError> {
     Ok(stored.submission)
 }
 
-fn read_due(item: &Item) -> Result<Due, StoreError> {
-    const ACTION: &str = "reading what is not settled";
-    let (scope, id) = required(read_text(item, KEY).and_then(Scope::split_key), ACTION)?;
-    let next_step_at = required(read_number(item, "next_step_at"), ACTION)?;
-    Ok(Due {
-        scope,
-        submission_id: id.parse().map_err(StoreError::during(ACTION))?,
-        next_step_at: Moment::from_millis(next_step_at),
-    })
+/// What the index tells of a submission; `None` when it is not understood.
+fn read_due(item: &Item) -> Option<Due> {
+    let (scope, id) = Scope::split_key(read_text(item, KEY)?)?;
+    let (_, millis) = read_text(item, NEXT_STEP)?.rsplit_once('#')?;
+    let next_step_at = Moment::from_millis(millis.parse().ok()?);
+    Some(Due { submission_id: id.parse().ok()?, scope, next_step_at })
+}
+
+/// The sort key of an unsettled submission; times have as many digits as the latest one needs for 30,000 years.
+fn next_step(scope: &Scope, at: Moment) -> String {
+    scope.key(format_args!("{:016}", at.as_millis().max(0)))
+}
+
+/// A sort key after all of a scope's and before the next one's: `$` comes right after the `#` of a scope's own.
+fn after(scope: &Scope) -> String {
+    format!("{scope}$")
 }
 
 fn partition(settling: &Settling, submission: &Submission) -> String {

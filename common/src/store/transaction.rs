@@ -5,7 +5,7 @@ use std::time::Duration;
 use aws_sdk_dynamodb::Client;
 use aws_sdk_dynamodb::error::SdkError;
 use aws_sdk_dynamodb::operation::transact_write_items::TransactWriteItemsError;
-use aws_sdk_dynamodb::types::{CancellationReason, Put, TransactWriteItem, Update};
+use aws_sdk_dynamodb::types::{CancellationReason, ConditionCheck, Put, TransactWriteItem, Update};
 
 use super::{Item, StoreError};
 use crate::entropy;
@@ -112,6 +112,11 @@ fn reason(reason: &CancellationReason) -> Option<Reason> {
 /// A put as an item of a transaction.
 pub(crate) fn put(put: Put) -> TransactWriteItem {
     TransactWriteItem::builder().put(put).build()
+}
+
+/// A condition as an item of a transaction.
+pub(crate) fn check(check: ConditionCheck) -> TransactWriteItem {
+    TransactWriteItem::builder().condition_check(check).build()
 }
 
 /// An update as an item of a transaction.

@@ -5,6 +5,7 @@ use std::time::Duration;
 
 use common::config::{self, ConfigError};
 use common::domain::campaign::CodePolicy;
+use common::domain::entrant::PhoneChecks;
 use common::domain::entry::{CodeFinding, Decision, decide};
 use common::domain::ids::SubmissionId;
 use common::domain::message::MessageKey;
@@ -14,7 +15,7 @@ use common::domain::receipt::photo::MAX_BYTES;
 use common::domain::receipt::{ReceiptState, Source as ReceiptSource};
 use common::domain::scope::Scope;
 use common::domain::settling::{Counterpart, Hasten, SLOW, Settling, Turn};
-use common::domain::submission::{Standing, Submission};
+use common::domain::submission::{Standing, State, Submission};
 use common::entropy;
 use common::error::{Error, ErrorCode};
 use common::http::function::{Call, Setup};
@@ -22,11 +23,12 @@ use common::http::reply::Notes;
 use common::judge::{Candidate, CodeJudge, Freshness, SaysYes};
 use common::partner_desk::PartnerDesk;
 use common::settle_queue::{Hint, SettleQueue};
-use common::store::ledger::{CodeStanding, Entry, Known, Ledger, Settled, Written};
+use common::store::ledger::{CodeStanding, Entry, Known, Ledger, ReplayWrite, Settled, Written};
 use common::store::requests::RequestRecord;
 use common::store::transaction::wait_after;
 use common::telemetry;
 use common::uploads::Uploads;
+use tokio::time::Instant;
 
 use crate::wish::Wish;
 
@@ -37,6 +39,9 @@ const MOST_ROUNDS: u32 = 24;
 const BUDGET: Duration = Duration::from_secs(10);
 /// What a caller is told to wait when the same request is being worked on elsewhere.
 const IN_PROGRESS_WAIT: Duration = Duration::from_secs(1);
+/// How long a throttled phone waits for its refusal. A good code and a wrong one take different calls, which all
+/// end well within this, so that the time does not tell one from the other.
+const THROTTLED_REPLY_TIME: Duration = Duration::from_millis(200);
 /// All that asking a partner may take.
 const PARTNER_BUDGET: Duration = Duration::from_secs(8);
 /// Kept of the ten seconds for writing down what the partner said.
@@ -67,6 +72,13 @@ pub(crate) struct Answer {
     pub(crate) idempotent_replay: bool,
     /// What else the log should tell.
     pub(crate) notes: Notes,
+}
+
+impl Answer {
+    /// The submission that this request made.
+    fn new(submission: Submission) -> Self {
+        Self { submission, replayed: false, idempotent_replay: false, notes: Notes::default() }
+    }
 }
 
 /// How far the tables have been asked.
@@ -103,10 +115,14 @@ impl Desk {
     ///
     /// Whatever was written when time is up stays, and the same request finds it.
     pub(crate) async fn enter(&self, call: &Call, wish: &Wish) -> Result<Answer, Error> {
+        let throttled_reply_at = Instant::now() + THROTTLED_REPLY_TIME;
         let in_time = tokio::time::timeout(BUDGET, self.decide_and_write(call, wish)).await;
         let mut answer = in_time.unwrap_or_else(|_| Err(contended(true)))?;
         if answer.idempotent_replay || answer.replayed {
             return Ok(answer);
+        }
+        if answer.submission.standing.message_key() == MessageKey::RateLimited {
+            tokio::time::sleep_until(throttled_reply_at).await;
         }
         let asks =
             answer.submission.settling.as_ref().is_some_and(|settling| settling.is_under_way(call.now));
@@ -138,7 +154,8 @@ impl Desk {
         let Ok(after) = asked.applied_to(&before, entries, pacing) else {
             return Ok(before);
         };
-        match self.ledger.settle(&before, &after, None).await {
+        let wrong = asked.is_wrong_code().then_some(&*call.campaign);
+        match self.ledger.settle(&before, &after, wrong).await {
             Ok(Settled::Done) => Ok(after),
             // Somebody else was first: an operator.
             Ok(Settled::Moved | Settled::PurchaseTaken) => {
@@ -156,7 +173,7 @@ impl Desk {
             return;
         };
         let hint = Hint { scope: submission.scope.clone(), submission_id: submission.submission_id };
-        let delay = settling.next_step_at.since(call.now);
+        let delay = settling.next_step_at.since(call.later());
         let queue = match settling.counterpart {
             Counterpart::TaxAuthority => &self.tax_queue,
             Counterpart::Partner => &self.partner_queue,
@@ -203,24 +220,25 @@ impl Desk {
             if let Some(request) = known.request.take() {
                 return self.answer_again(call, wish, request).await;
             }
-            if wish.receipt_id.is_some() {
+            // A replay of the consumer's own code comes before any fault of the receipt that comes along.
+            if wish.receipt_id.is_some() && !matches!(finding, CodeFinding::Yours(_)) {
                 receipt = Some(self.usable(receipt, call).await?);
             }
+            let checks = PhoneChecks {
+                throttle: finding != CodeFinding::NotNeeded
+                    || receipt.as_ref().is_some_and(Receipt::is_typed),
+                open_receipts: receipt.is_some(),
+            };
 
-            let written = match decide(&call.campaign, &known.entrant, &finding, call.now) {
+            let written = match decide(&call.campaign, &known.entrant, &finding, checks, call.now) {
                 Decision::Replay(earlier) => {
-                    match self.ledger.remember_replay(entry, earlier, call.now).await? {
-                        None => {
-                            let submission = self.submission(&call.scope, earlier).await?;
-                            return Ok(Answer {
-                                submission,
-                                replayed: true,
-                                idempotent_replay: false,
-                                notes: Notes::default(),
-                            });
-                        }
-                        Some(request) => return self.answer_again(call, wish, request).await,
+                    if let Some(answer) = self.replay(call, wish, entry, earlier).await? {
+                        return Ok(answer);
                     }
+                    known = self.ledger.look(entry, call.now).await?;
+                    source = Source::Read;
+                    receipt = known.receipt.take().or(receipt);
+                    continue;
                 }
                 Decision::Enter => {
                     submission.code_key = candidate.name().map(|name| name.key(&call.scope));
@@ -228,7 +246,7 @@ impl Desk {
                     self.stand(&mut submission, &candidate, wish, call);
                     entry.submission = &submission;
                     source = Source::Conditions;
-                    self.ledger.enter(entry, &known.entrant, &call.campaign, call.now).await?
+                    self.ledger.enter(entry, &known.entrant, &call.campaign, checks, call.now).await?
                 }
                 Decision::Refuse(key) => {
                     let guessed = finding == CodeFinding::Wrong && key == MessageKey::Invalid;
@@ -248,12 +266,7 @@ impl Desk {
             };
             match written {
                 Written::Done => {
-                    return Ok(Answer {
-                        submission,
-                        replayed: false,
-                        idempotent_replay: false,
-                        notes: Notes::default(),
-                    });
+                    return Ok(Answer::new(submission));
                 }
                 Written::Refused(now_known) => {
                     known = *now_known;
@@ -266,6 +279,26 @@ impl Desk {
             }
         }
         Err(contended(false))
+    }
+
+    /// Answers with the consumer's earlier submission of the same code; `None` when it lost the code meanwhile.
+    async fn replay(
+        &self,
+        call: &Call,
+        wish: &Wish,
+        entry: Entry<'_>,
+        earlier: SubmissionId,
+    ) -> Result<Option<Answer>, Error> {
+        // Read first: the write below holds while it has the code, so it was not rejected when it was read.
+        let submission = self.submission(&call.scope, earlier).await?;
+        if submission.standing.state() == State::Rejected {
+            return Ok(None);
+        }
+        Ok(match self.ledger.remember_replay(entry, earlier, call.now).await? {
+            ReplayWrite::Recorded => Some(Answer { replayed: true, ..Answer::new(submission) }),
+            ReplayWrite::KeyUsed(request) => Some(self.answer_again(call, wish, request).await?),
+            ReplayWrite::CodeMoved => None,
+        })
     }
 
     /// How a submission that nothing speaks against stands at first: in, or open with its next step planned.
@@ -353,12 +386,9 @@ impl Desk {
             // The first try is with the partner; once its time is up, the submission is given as it stands.
             return Err(Error::from(ErrorCode::IdempotencyInProgress).with_retry_after(BUDGET - age));
         }
-        Ok(Answer {
-            submission,
-            replayed: request.replayed,
-            idempotent_replay: true,
-            notes: Notes::default(),
-        })
+        // The earlier submission may have been rejected since.
+        let replayed = request.replayed && submission.standing.state() != State::Rejected;
+        Ok(Answer { replayed, idempotent_replay: true, ..Answer::new(submission) })
     }
 
     /// A submission that another record speaks of; they are written together, so it is there.

@@ -30,7 +30,8 @@ impl Operation for CreateSubmission {
     async fn handle(&self, call: Call) -> Result<Reply, Error> {
         let wish = Wish::of(&call)?;
         let Answer { submission, replayed, idempotent_replay, notes } = self.desk.enter(&call, &wish).await?;
-        let object = SubmissionObject::new(&submission, &call.campaign, call.language(), replayed, call.now);
+        let object =
+            SubmissionObject::new(&submission, &call.campaign, call.language(), replayed, call.later());
         let reply =
             Reply::ok(&object)?.with_outcome(submission.standing.message_key().as_str()).with_notes(notes);
         Ok(if idempotent_replay { reply.idempotent_replayed() } else { reply })

@@ -49,6 +49,8 @@ pub(crate) enum Next {
     Unanswered,
     /// One more step follows after this wait.
     Again(Duration, Tally),
+    /// Its phone is throttled: it goes on at this moment as if nothing had been tried.
+    WaitUntil(Moment),
     /// It is unanswered for some seconds: what a test asked for.
     SayYesLater,
     /// It stays as it is, for a person to settle: what a test asked for.
@@ -187,6 +189,7 @@ impl Conclusion {
             Next::Review => "under_review",
             Next::Unanswered => "unanswered",
             Next::Again(..) | Next::SayYesLater => "again_later",
+            Next::WaitUntil(_) => "phone_throttled",
             Next::Stay(_) => "stays",
         }
     }
@@ -223,6 +226,11 @@ impl Conclusion {
                 let settling = Some(settling.again_after(*wait, *tally, now, hasten));
                 Submission { settling, ..before.changed(now) }
             }
+            Next::WaitUntil(until) => {
+                let wait = until.since(now);
+                let settling = Some(settling.again_after(wait, settling.tally, now, Hasten::default()));
+                Submission { settling, ..before.changed(now) }
+            }
             Next::SayYesLater => {
                 let settling = Some(settling.again_after(SLOW, settling.tally, now, hasten));
                 Submission { settling, ..before.after(Event::Unanswered, now)? }
@@ -244,6 +252,7 @@ impl Conclusion {
             | Next::Review
             | Next::Unanswered
             | Next::Again(..)
+            | Next::WaitUntil(_)
             | Next::SayYesLater
             | Next::Stay(_) => self.reason.map(str::to_owned).into_iter().collect(),
         };

@@ -10,7 +10,7 @@ mod pace;
 pub mod photo;
 mod step;
 
-use common::background::{Background, EventFunction, Finding, Work};
+use common::background::{Background, EventFunction, Failed, Finding, Work};
 use common::config::ConfigError;
 use common::error::Error;
 use common::settle_queue::Hint;
@@ -88,19 +88,35 @@ impl EventFunction for SettleSubmission {
 }
 
 impl SettleSubmission {
-    async fn settle(&self, message: &QueueMessage) -> Result<Finding, Error> {
-        let hint: Result<Hint, _> = serde_json::from_str(&message.body);
-        let subject = hint.as_ref().ok().map(|hint| hint.submission_id.to_string());
-        let work = Work {
-            function: "settle-submission",
-            started: self.background.now(),
-            scope: hint.as_ref().ok().map(|hint| &hint.scope),
-            subject: subject.as_deref(),
+    async fn settle(&self, message: &QueueMessage) -> Result<(), Error> {
+        let Ok(hint) = serde_json::from_str::<Hint>(&message.body) else {
+            let unreadable = async { Err(Error::internal("the message is no hint").into()) };
+            return self.logged(None, unreadable).await.map(drop);
         };
-        let settling = async {
-            let hint = hint.as_ref().map_err(|_| Error::internal("the message is no hint"))?;
-            self.desk.step(hint, || self.background.now()).await
+        let next = match self.desk.next_in_turn(&hint, self.background.now()).await {
+            Ok(next) => next,
+            Err(error) => return self.logged(Some(&hint), async { Err(error.into()) }).await.map(drop),
         };
-        self.background.watch(work, settling).await
+        let Some(next) = next else { return self.step(&hint).await.map(drop) };
+        // Should its step fail, it stays due; the message is about the other one, which waits its turn.
+        let _ = self.step(&next).await;
+        self.desk.hint_again(&hint).await;
+        Ok(())
+    }
+
+    async fn step(&self, hint: &Hint) -> Result<Finding, Error> {
+        // Boxed: it holds all that a step can meet.
+        self.logged(Some(hint), Box::pin(self.desk.step(hint, || self.background.now()))).await
+    }
+
+    async fn logged(
+        &self,
+        hint: Option<&Hint>,
+        work: impl Future<Output = Result<Finding, Failed>>,
+    ) -> Result<Finding, Error> {
+        let subject = hint.map(|hint| hint.submission_id.to_string());
+        let (function, started) = ("settle-submission", self.background.now());
+        let scope = hint.map(|hint| &hint.scope);
+        self.background.watch(Work { function, started, scope, subject: subject.as_deref() }, work).await
     }
 }

@@ -13,11 +13,12 @@ use common::domain::campaign::Campaign;
 use common::domain::message::MessageKey;
 use common::domain::moment::Moment;
 use common::domain::partner::course::{Asked, Blame, Pacing, Silence};
+use common::domain::receipt::Evidence;
 use common::domain::receipt::payload::{ReceiptClaim, VerificationCode};
-use common::domain::receipt::{Evidence, Receipt};
-use common::domain::scope::Environment;
+use common::domain::receipt::photo::photo_digest;
+use common::domain::scope::{Environment, Scope};
 use common::domain::settling::{Begin, Counterpart, Hasten, LONGEST_STEP, Settling, Surprise, Turn};
-use common::domain::submission::Submission;
+use common::domain::submission::{State, Submission};
 use common::entropy;
 use common::error::Error;
 use common::partner_desk::PartnerDesk;
@@ -25,6 +26,7 @@ use common::photos::Photos;
 use common::settle_queue::{Hint, SettleQueue};
 use common::store::campaigns::Campaigns;
 use common::store::ledger::{Ledger, Settled};
+use common::store::turns::Turns;
 use common::upstream::tax_authority::client::{Limits, TaxAuthority};
 
 use crate::conclusion::{Conclusion, Next};
@@ -55,6 +57,7 @@ pub(crate) struct Desk {
     authority: TaxAuthority,
     partners: PartnerDesk,
     pace: Pace,
+    turns: Turns,
     tax_queue: SettleQueue,
     partner_queue: SettleQueue,
     hasten: Hasten,
@@ -80,10 +83,45 @@ impl Desk {
             authority,
             partners: PartnerDesk::from_env(env, aws)?,
             pace: Pace::new(hasten.apply(GAP)),
+            turns: Turns::from_env(env, &dynamodb)?,
             tax_queue: SettleQueue::of(Counterpart::TaxAuthority, env, aws)?,
             partner_queue: SettleQueue::of(Counterpart::Partner, env, aws)?,
             hasten,
         })
+    }
+
+    /// Which other campaign's submission has its turn at the tax authority before the hinted one: campaigns share the
+    /// few look-ups in turns, one each, so that one with many receipts holds up no other's.
+    ///
+    /// # Errors
+    /// When a table does not answer.
+    pub(crate) async fn next_in_turn(&self, hint: &Hint, now: Moment) -> Result<Option<Hint>, Error> {
+        // One that cannot be read is the step's to deal with.
+        let Ok(Some(submission)) = self.ledger.submissions().get(&hint.scope, hint.submission_id).await
+        else {
+            return Ok(None);
+        };
+        let is_due = |settling: &Settling| {
+            settling.counterpart == Counterpart::TaxAuthority && settling.begin(now) != Begin::NotDue
+        };
+        if !submission.settling.as_ref().is_some_and(is_due) {
+            return Ok(None);
+        }
+        let last = self.turns.last().await?;
+        let next = self.ledger.submissions().next_due(Counterpart::TaxAuthority, last.as_ref(), now).await?;
+        // The index may not show the hinted one yet.
+        let turn = |scope: &Scope| {
+            let key = scope.key("");
+            (last.as_ref().is_some_and(|last| key <= last.key("")), key)
+        };
+        let next = next.filter(|next| turn(&next.scope) < turn(&hint.scope));
+        self.turns.take(next.as_ref().map_or(&hint.scope, |next| &next.scope), now).await?;
+        Ok(next.map(|next| Hint { scope: next.scope, submission_id: next.submission_id }))
+    }
+
+    /// Sends the hint of a submission that is due and had to wait its turn; should it be lost, the sweep finds it.
+    pub(crate) async fn hint_again(&self, hint: &Hint) {
+        let _ = self.tax_queue.send(hint, Duration::ZERO).await;
     }
 
     /// Does the step that is due, if one is.
@@ -91,7 +129,16 @@ impl Desk {
     /// # Errors
     /// When a table, storage or the photo reader fails; the step is then due again later.
     pub(crate) async fn step(&self, hint: &Hint, clock: impl Fn() -> Moment) -> Result<Finding, Failed> {
-        let found = self.ledger.submissions().get(&hint.scope, hint.submission_id).await?;
+        let submissions = self.ledger.submissions();
+        let found = match submissions.get(&hint.scope, hint.submission_id).await {
+            Err(error) if error.is_unreadable() => {
+                submissions
+                    .postpone_unreadable(&hint.scope, hint.submission_id, clock(), self.hasten)
+                    .await?;
+                return Err(error.into());
+            }
+            found => found?,
+        };
         let Some(submission) = found else { return Ok("unknown_submission".into()) };
         let Some(settling) = &submission.settling else { return Ok("settled_before".into()) };
         let now = clock();
@@ -182,7 +229,8 @@ impl Desk {
         let Ok(after) = asked.applied_to(before, entries, pacing) else {
             return Ok("settled_before".into());
         };
-        match self.ledger.settle(before, &after, None).await? {
+        let wrong = campaign.filter(|_| asked.is_wrong_code());
+        match self.ledger.settle(before, &after, wrong).await? {
             Settled::Done => {
                 self.hint_soon(&after, now).await;
                 Ok(with_age(finding(asked, &after), &after, now))
@@ -200,6 +248,11 @@ impl Desk {
         };
         let receipt = self.ledger.receipts().get(&submission.scope, receipt_id).await?;
         let receipt = receipt.ok_or_else(|| Error::internal("a submission's receipt is not there"))?;
+        let Submission { scope, phone, day, .. } = submission;
+        let entrant = self.ledger.entrants().get(scope, phone, day).await?;
+        if entrant.blocked {
+            return Ok(Next::Reject(MessageKey::Blocked).into());
+        }
         let evidence = receipt.source.evidence();
         if submission.scope.environment == Environment::Test {
             // Nothing of a test is read or asked for.
@@ -212,26 +265,36 @@ impl Desk {
                 }
             });
         }
+        // Code and time that the caller sent may be guessed; those that the service reads itself are on a receipt.
+        let may_be_guess = matches!(evidence, Evidence::Claim(_));
+        if may_be_guess && let Some(until) = entrant.throttled_until.filter(|_| entrant.is_throttled(clock()))
+        {
+            // Else many submissions made at once would be as many guesses.
+            return Ok(Next::WaitUntil(until).into());
+        }
         let claim = match evidence {
             // A live receipt is never a sentinel: it was refused when it was made.
             Evidence::Sentinel(_) | Evidence::Impossible => {
                 return Ok(Conclusion::reject(MessageKey::ReceiptNotFound, "receipt_code_impossible"));
             }
             Evidence::Claim(claim) => claim,
-            Evidence::Photo => match self.read(&receipt).await? {
-                Ok(claim) => claim,
-                Err(conclusion) => return Ok(conclusion),
-            },
+            Evidence::Photo => {
+                let Some(photo) = self.photos.read(&receipt.scope, receipt.receipt_id).await? else {
+                    return Ok(Conclusion::review("photo_missing"));
+                };
+                match self.read(&photo).await? {
+                    Ok(claim) => claim,
+                    Err(conclusion) => return self.compared(conclusion, submission, &photo, clock()).await,
+                }
+            }
         };
-        self.look_up(submission, &campaign, claim, clock).await
+        let conclusion = self.look_up(submission, &campaign, claim, clock).await?;
+        Ok(Conclusion { wrong_pair: conclusion.wrong_pair && may_be_guess, ..conclusion })
     }
 
     /// Reads code and time out of a photo, or says what follows when they cannot be.
-    async fn read(&self, receipt: &Receipt) -> Result<Result<ReceiptClaim, Conclusion>, Error> {
-        let Some(photo) = self.photos.read(&receipt.scope, receipt.receipt_id).await? else {
-            return Ok(Err(Conclusion::review("photo_missing")));
-        };
-        let payloads = match self.reader.read(&photo).await {
+    async fn read(&self, photo: &[u8]) -> Result<Result<ReceiptClaim, Conclusion>, Error> {
+        let payloads = match self.reader.read(photo).await {
             Ok(payloads) => payloads,
             // A person can see more than a machine, but not in a file that is no picture.
             Err(Unreadable::NotDecoded(_)) => {
@@ -255,6 +318,34 @@ impl Desk {
         Ok(if several { Err(Conclusion::review("several_receipts_in_photo")) } else { Ok(first) })
     }
 
+    /// Names the submission that sent the same photo before, where a person has to look at it.
+    async fn compared(
+        &self,
+        conclusion: Conclusion,
+        submission: &Submission,
+        photo: &[u8],
+        now: Moment,
+    ) -> Result<Conclusion, Error> {
+        if conclusion.next != Next::Review {
+            return Ok(conclusion);
+        }
+        let (scope, id, digest) = (&submission.scope, submission.submission_id, photo_digest(photo));
+        let receipts = self.ledger.receipts();
+        let mut rejected = None;
+        while let Some(earlier) = receipts.claim_photo(scope, &digest, id, rejected, now).await? {
+            let found = self.ledger.submissions().get(scope, earlier).await?;
+            match found.filter(|found| found.standing.state() != State::Rejected) {
+                Some(found) => {
+                    let what = format!("submission {} sent the same photo", found.reference);
+                    let surprise = Some(Surprise { what, excerpt: None });
+                    return Ok(Conclusion { surprise, ..Conclusion::review("photo_seen_before") });
+                }
+                None => rejected = Some(earlier),
+            }
+        }
+        Ok(conclusion)
+    }
+
     async fn look_up(
         &self,
         submission: &Submission,
@@ -267,12 +358,6 @@ impl Desk {
         let Some(rules) = &campaign.receipt else {
             return Ok(Conclusion::review("campaign_without_receipts"));
         };
-        let Submission { scope, phone, day, .. } = submission;
-        let entrant = self.ledger.entrants().get(scope, phone, day).await?;
-        if entrant.is_throttled(clock()) {
-            // Else many submissions made at once would be as many guesses.
-            return Ok(Next::Reject(MessageKey::RateLimited).into());
-        }
         self.pace.turn().await;
         let answer = self.authority.look_up(&claim.code, time).await;
         let conclusion = Conclusion::of_answer(answer, campaign, rules, submission, clock(), self.hasten);

@@ -1,7 +1,7 @@
 //! The schedule, every minute: finds what is due to be settled and was missed, and sends a hint for it.
 //!
 //! It is what makes lost messages harmless. It sends no more hints at a time than can be worked on until
-//! the next sweep, the longest due first, so that the queue does not grow by being swept.
+//! the next sweep, so that the queue does not grow by being swept: of each campaign in turn the longest due.
 
 use common::background::{Background, EventFunction, Failed, Finding, Work};
 use common::config::ConfigError;
@@ -13,12 +13,12 @@ use common::settle_queue::{Hint, SettleQueue};
 use common::store::submissions::{Due, Submissions};
 use serde::Deserialize;
 
-/// Hints of one of the 16 partitions in one sweep: the tax authority bears about forty look-ups a minute,
-/// partners hundreds.
-fn most_of_a_partition(work: Counterpart) -> u8 {
+/// Hints of one sweep, and at most so many of one campaign from each of the 16 partitions: the tax authority bears
+/// about forty look-ups a minute, partners hundreds.
+fn limits(work: Counterpart) -> (usize, u8) {
     match work {
-        Counterpart::TaxAuthority => 3,
-        Counterpart::Partner => 40,
+        Counterpart::TaxAuthority => (48, 3),
+        Counterpart::Partner => (640, 40),
     }
 }
 
@@ -63,14 +63,17 @@ impl SweepUnsettled {
     async fn sweep(&self, now: Moment) -> Result<Finding, Failed> {
         let (mut found, mut sent, mut oldest) = (0, 0, 0);
         for (work, queue) in &self.queues {
-            let due = self.submissions.due(*work, now, most_of_a_partition(*work)).await?;
-            oldest = due.first().map_or(0, |due| now.since(due.next_step_at).as_secs()).max(oldest);
+            let (max_hints, max_each) = limits(*work);
+            let mut due = self.submissions.due(*work, now, max_each).await?;
+            let ages = due.iter().map(|due| now.since(due.next_step_at).as_secs());
+            oldest = ages.max().unwrap_or(0).max(oldest);
+            due.truncate(max_hints);
             let hint = |due: &Due| Hint { scope: due.scope.clone(), submission_id: due.submission_id };
             found += due.len();
             sent += queue.send_all(&due.iter().map(hint).collect::<Vec<_>>()).await?;
         }
-        let waiting = self.submissions.for_a_person(Environment::Live, Some(1)).await?;
-        let longest = waiting.first().map_or(0, |waiting| now.since(waiting.next_step_at).as_secs());
+        let since = self.submissions.longest_waiting_for_a_person(Environment::Live).await?;
+        let longest = since.map_or(0, |since| now.since(since).as_secs());
         Ok(Finding {
             outcome: "swept",
             figures: vec![

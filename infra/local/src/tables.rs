@@ -11,7 +11,7 @@ use common::store::{
 };
 
 /// One table.
-#[derive(Clone, Copy, Debug)]
+#[derive(Clone, Debug)]
 pub struct Table {
     /// The environment variable that names it.
     pub variable: &'static str,
@@ -26,14 +26,14 @@ pub struct Table {
 }
 
 /// One index of a table.
-#[derive(Clone, Copy, Debug)]
+#[derive(Clone, Debug)]
 pub struct Index {
     /// Its name.
     pub name: &'static str,
     /// Its partition key, a string.
     pub key: &'static str,
-    /// Its sort key, a number.
-    pub sort: Option<&'static str>,
+    /// Its sort key and the type of it.
+    pub sort: Option<(&'static str, ScalarAttributeType)>,
     /// What it carries besides keys.
     pub carries: &'static [&'static str],
 }
@@ -58,14 +58,14 @@ pub const TABLES: &[Table] = &[
             Index {
                 name: submissions::BY_ENTRANT,
                 key: "entrant",
-                sort: Some("created_at"),
+                sort: Some(("created_at", ScalarAttributeType::N)),
                 carries: &submissions::BY_ENTRANT_CARRIES,
             },
             Index { name: submissions::BY_REFERENCE, key: "reference", sort: None, carries: &[] },
             Index {
-                name: submissions::BY_NEXT_STEP,
+                name: submissions::UNSETTLED,
                 key: "unsettled",
-                sort: Some("next_step_at"),
+                sort: Some((submissions::NEXT_STEP, ScalarAttributeType::S)),
                 carries: &[],
             },
         ],
@@ -113,8 +113,8 @@ impl Table {
             create = create
                 .global_secondary_indexes(index.definition()?)
                 .attribute_definitions(attribute(index.key, ScalarAttributeType::S)?);
-            if let Some(sort) = index.sort {
-                create = create.attribute_definitions(attribute(sort, ScalarAttributeType::N)?);
+            if let Some((sort, kind)) = &index.sort {
+                create = create.attribute_definitions(attribute(sort, kind.clone())?);
             }
         }
         create.send().await?;
@@ -146,7 +146,7 @@ impl Index {
             .index_name(self.name)
             .key_schema(key(self.key, KeyType::Hash)?)
             .projection(projection.build());
-        if let Some(sort) = self.sort {
+        if let Some((sort, _)) = &self.sort {
             index = index.key_schema(key(sort, KeyType::Range)?);
         }
         index.build()

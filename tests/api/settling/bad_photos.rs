@@ -1,9 +1,13 @@
 //! Photos, good and bad: each ends in an outcome.
 
+use common::domain::message::MessageKey;
+use common::domain::scope::Environment;
+use common::domain::submission::Event;
+use common::store::ledger::{Ledger, Settled};
 use receipt_photo::{Look, jpeg, png, qr_photo, webp};
 use serde_json::json;
 use service_tests::campaign::phone;
-use service_tests::receipts::receipts_alone;
+use service_tests::receipts::{id_of, receipts_alone};
 
 use super::{scene, standing};
 
@@ -89,6 +93,45 @@ async fn what_no_machine_can_read_is_for_a_person_and_what_is_no_picture_is_decl
         let now = campaign.read(&campaign.live_key, submitted.field("id").as_str().expect("an id")).await;
         assert_eq!(now.field("reasons"), reasons, "{what}");
     }
+}
+
+#[tokio::test]
+async fn a_photo_sent_before_names_the_submission_that_sent_it_unless_that_was_rejected() {
+    let (campaign, settler) = scene(receipts_alone).await;
+    let file = jpeg(&hopeless(), 50).expect("a file");
+    let mut submitted = Vec::new();
+    for number in 1..=2 {
+        let receipt = campaign.photo(&campaign.live_key, &file, None).await;
+        submitted.push(campaign.with_receipt(&campaign.live_key, &phone(number), "", &receipt).send().await);
+        settler.settle_due().await;
+    }
+    let mut kept = Vec::new();
+    for submitted in &submitted {
+        let id = id_of(submitted).parse().expect("an id");
+        let ledger =
+            Ledger::from_env(&campaign.service.env, &campaign.service.dynamodb()).expect("the tables");
+        let scope = campaign.scope(Environment::Live);
+        kept.push(ledger.submissions().get(&scope, id).await.expect("the table").expect("it is there"));
+    }
+    assert_eq!(
+        kept.iter().map(|kept| kept.reasons[0].as_str()).collect::<Vec<_>>(),
+        ["no_qr_code", "photo_seen_before"]
+    );
+    let surprise =
+        kept[1].settling.as_ref().and_then(|settling| settling.surprise.as_ref()).expect("a surprise");
+    assert_eq!(surprise.what, format!("submission {} sent the same photo", kept[0].reference));
+    // An operator rejects both; the file counts as new then.
+    let ledger = Ledger::from_env(&campaign.service.env, &campaign.service.dynamodb()).expect("the tables");
+    for before in &kept {
+        let event = Event::Reject(MessageKey::ReceiptUnreadable);
+        let after = before.after(event, campaign.service.clock.now()).expect("it is open");
+        assert_eq!(ledger.settle(before, &after, None).await.expect("it answers"), Settled::Done);
+    }
+    let receipt = campaign.photo(&campaign.live_key, &file, None).await;
+    let third = campaign.with_receipt(&campaign.live_key, &phone(3), "", &receipt).send().await;
+    settler.settle_due().await;
+    let now = campaign.read(&campaign.live_key, &id_of(&third)).await;
+    assert_eq!(now.field("reasons"), json!(["no_qr_code"]));
 }
 
 #[tokio::test]

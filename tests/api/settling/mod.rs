@@ -1,14 +1,18 @@
 //! Settling: what becomes of submissions that are not decided at once.
 
 mod bad_photos;
+mod blocklist;
 mod by_itself;
 mod crashes;
 mod creation;
 mod outcomes;
 mod partner;
 mod purchases;
+mod replays;
 mod schedule;
 mod sentinels;
+mod throttle;
+mod turns;
 mod uploads;
 
 use common::clock::Clock;

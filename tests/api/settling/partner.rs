@@ -147,8 +147,8 @@ async fn a_partner_that_is_down_is_left_in_peace_but_for_one_probe() {
         open.push(submit(&campaign, number, &format!("DEAD-{number}")).await);
     }
     assert_eq!(asked(&partner, &open), 5, "then the breaker opens");
-    // Its first wait is over; of all that are due, one is let through.
-    campaign.service.clock.advance(Duration::from_secs(15) / HASTEN + Duration::from_millis(1));
+    // Its first wait is over, and every one of them is due; one is let through.
+    campaign.service.clock.advance(Duration::from_secs(5 + 10) / HASTEN + Duration::from_millis(1));
     let settlers: Vec<_> = (0..4).map(|_| Settler::of(&campaign.service)).collect();
     join_all(settlers.iter().map(|settler| async {
         settler.settle_after(Duration::from_millis(50)).await;
@@ -168,7 +168,7 @@ async fn failures_that_come_at_once_open_the_breaker_for_its_first_wait_alone() 
     .await;
     let before = asked(&partner, &open);
     // Were each of them to double the wait, it would be ten minutes.
-    settler.settle_after((Duration::from_secs(15) + Duration::from_secs(10)) / HASTEN).await;
+    settler.settle_after(Duration::from_secs(5 + 10) / HASTEN).await;
     assert_eq!(asked(&partner, &open), before + 1, "one probe, and no more after it failed");
 }
 
@@ -183,7 +183,7 @@ async fn an_answer_that_is_not_understood_is_no_reason_to_spare_the_partner() {
 }
 
 #[tokio::test]
-async fn guesses_made_while_the_partner_is_spared_are_no_more_than_others() {
+async fn codes_that_a_silent_partner_has_not_judged_refuse_nothing_and_count_from_when_they_were_sent() {
     let partner = partner().await;
     let (campaign, settler) = scene(|campaign| {
         judged_by(partner.url())(campaign);
@@ -193,21 +193,86 @@ async fn guesses_made_while_the_partner_is_spared_are_no_more_than_others() {
     for number in 1..=5 {
         submit(&campaign, number, &format!("DOWN-{number}")).await;
     }
-    let mut guesses = Vec::new();
-    for number in 1..=4 {
-        let guess = submit(&campaign, 9, &format!("BADC-{number}")).await;
-        assert_eq!(partner.asked(&id_of(&guess)), 0, "spared");
-        guesses.push(guess);
+    let mut sent = Vec::new();
+    for code in ["BADC-1", "BADC-2", "OKAY-3"] {
+        campaign.service.clock.advance(Duration::from_millis(1));
+        let reply = submit(&campaign, 9, code).await;
+        assert_eq!(partner.asked(&id_of(&reply)), 0, "spared");
+        assert_eq!(reply.field("message_key"), "checking", "{code}");
+        assert_eq!(wrong_codes(&campaign, 9).await, 0, "silence gives the place back");
+        sent.push(reply);
     }
-    let keys = |replies: &[Reply]| replies.iter().map(|reply| reply.field("message_key")).collect::<Vec<_>>();
-    assert_eq!(keys(&guesses), ["checking", "checking", "rate_limited", "rate_limited"]);
     for _ in 0..60 {
         settler.settle_after(Duration::from_secs(1)).await;
     }
-    for guess in &guesses[..2] {
-        assert_eq!(standing(&campaign, guess).await[2], "invalid");
+    let mut keys = Vec::new();
+    for reply in &sent {
+        keys.push(standing(&campaign, reply).await[2].clone());
     }
-    assert_eq!(asked(&partner, &guesses), 2);
+    assert_eq!(keys, ["invalid", "invalid", "entered"]);
+    assert_eq!(wrong_codes(&campaign, 9).await, 2);
+    assert_eq!(submit(&campaign, 9, "OKAY-4").await.field("message_key"), "rate_limited");
+}
+
+#[tokio::test]
+async fn submissions_that_a_partner_always_fails_with_keep_no_other_waiting() {
+    let (partner, campaign, settler) = judged().await;
+    let mut poison = Vec::new();
+    for number in 1..=5 {
+        poison.push(submit(&campaign, number, &format!("DEAD-{number}")).await);
+    }
+    let honest = submit(&campaign, 9, "OKAY-9").await;
+    assert_eq!((honest.field("state"), partner.asked(&id_of(&honest))), (json!("unknown"), 0), "it is open");
+    // Its first wait, and the ten seconds that submissions are spread over.
+    settler.settle_after(Duration::from_secs(5 + 10) / HASTEN).await;
+    assert_eq!(standing(&campaign, &honest).await[0], "accepted", "it is the probe, and none of the others");
+    assert_eq!(submit(&campaign, 10, "OKAY-10").await.field("message_key"), "entered", "it is closed");
+    drop(poison);
+}
+
+#[tokio::test]
+async fn one_submission_that_fails_again_and_again_does_not_open_the_breaker() {
+    let (partner, campaign, settler) = judged().await;
+    let poison = submit(&campaign, 1, "DEAD-1").await;
+    for _ in 0..8 {
+        settler.settle_after(Duration::from_secs(1)).await;
+    }
+    assert!(partner.asked(&id_of(&poison)) >= 5, "{}", partner.asked(&id_of(&poison)));
+    assert_eq!(submit(&campaign, 2, "OKAY-2").await.field("message_key"), "entered");
+}
+
+#[tokio::test]
+async fn a_refusal_counts_under_any_status_that_is_about_the_code_and_an_acceptance_under_success_alone() {
+    let (_partner, campaign, _) = judged().await;
+    let cases = [
+        ("CONF-1", json!(["rejected", null, "already_used", 0])),
+        ("MISS-1", json!(["rejected", null, "invalid", 0])),
+        ("ODDS-1", json!(["unknown", null, "checking", 0])),
+    ];
+    for (number, (code, expected)) in (1..).zip(cases) {
+        let reply = submit(&campaign, number, code).await;
+        assert_eq!(standing(&campaign, &reply).await, expected, "{code}");
+    }
+}
+
+#[tokio::test]
+async fn times_told_after_a_silent_partner_count_from_when_it_was_given_up() {
+    let listener = tokio::net::TcpListener::bind("127.0.0.1:0").await.expect("a port");
+    let url = format!("http://{}/redeem", listener.local_addr().expect("an address"));
+    let (campaign, settler) = scene(judged_by(url)).await;
+    let clock = campaign.service.clock.clone();
+    let silence = tokio::spawn(async move {
+        let (stream, _) = listener.accept().await.expect("a connection");
+        clock.advance(Duration::from_secs(8));
+        drop(stream);
+    });
+    let reply = submit(&campaign, 1, "OKAY-1").await;
+    silence.await.expect("a connection");
+    assert_eq!(reply.field("state"), "unknown");
+    let read = campaign.read(&campaign.live_key, &id_of(&reply)).await;
+    assert_eq!(reply.field("poll_after_seconds"), read.field("poll_after_seconds"));
+    assert_eq!(reply.field("updated_at"), read.field("updated_at"));
+    drop(settler);
 }
 
 #[tokio::test]

@@ -100,6 +100,11 @@ impl Asked {
         figures
     }
 
+    /// Whether the partner decided that there is no such code.
+    pub fn is_wrong_code(&self) -> bool {
+        matches!(self, Self::Decided(verdict) if verdict.outcome == MessageKey::Invalid)
+    }
+
     /// The submission after this. An accepted one earns what the partner says, or else `entries`.
     ///
     /// # Errors

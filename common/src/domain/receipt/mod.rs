@@ -99,6 +99,11 @@ pub enum Evidence {
 }
 
 impl Receipt {
+    /// Whether its code and time were typed in, and so may be guessed.
+    pub fn is_typed(&self) -> bool {
+        matches!(self.source, Source::Typed { .. })
+    }
+
     /// How far it has come.
     pub fn state(&self) -> ReceiptState {
         match (&self.source, &self.arrived, self.attached_to) {

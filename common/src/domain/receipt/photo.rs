@@ -1,7 +1,9 @@
 //! The files that are taken for a photo of a receipt.
 
 use serde::{Deserialize, Serialize};
+use sha2::{Digest, Sha256};
 
+use crate::domain::hex::hex;
 use crate::domain::moment::Moment;
 
 /// The largest photo, in bytes: 5 MB, counted as storage and browsers count it.
@@ -54,6 +56,11 @@ impl PhotoType {
             None
         }
     }
+}
+
+/// SHA-256 of a photo's bytes, in hexadecimal: tells whether a file was sent before.
+pub fn photo_digest(bytes: &[u8]) -> String {
+    hex(&Sha256::digest(bytes))
 }
 
 /// A file in storage.

@@ -4,7 +4,7 @@
 use common::clock::Clock;
 use common::config::Env;
 use common::connection::Aws;
-use common::domain::entrant::Entrant;
+use common::domain::entrant::{Entrant, PhoneChecks};
 use common::domain::message::MessageKey;
 use common::domain::receipt::photo::PhotoType;
 use common::domain::receipt::{Receipt, Source};
@@ -95,7 +95,8 @@ pub async fn load(env: &Env, clock: &Clock) -> Result<(), DemoError> {
     let key = "a-sample-event-0001".parse().map_err(|_| unusable("key"))?;
     let entry = Entry { key: &key, body_hash: "", code: None, receipt: None, submission: &submission };
     let file = campaign_file::read("sample-events.yaml", FILE).map_err(|_| unusable("campaign"))?;
-    let entered = tables.ledger.enter(entry, &Entrant::default(), &file.campaign, now).await;
+    let entered =
+        tables.ledger.enter(entry, &Entrant::default(), &file.campaign, PhoneChecks::default(), now).await;
     entered.map_err(Failure::from)?;
 
     let hash = KeyHash::of(KEY);

@@ -29,6 +29,36 @@ async fn conflicts_are_tried_again_until_they_pass() {
 }
 
 #[tokio::test]
+async fn a_second_tap_that_meets_a_conflict_and_a_limit_at_once_is_a_replay_all_the_same() {
+    let (service, proxy) = service().await;
+    let mut config = plain();
+    config.limits.phone_daily = Some(1);
+    let campaign = TestCampaign::on(&service, config).await;
+    let first = campaign.submit(&phone(1), &campaign.code(0)).await;
+    // The entrant's limit is told; who has the code is not.
+    proxy.play([Fault::ConditionAndConflict(1)]);
+    let again = campaign.submit(&phone(1), &campaign.code(0)).await;
+    assert_eq!(
+        (again.field("id"), again.field("replayed")),
+        (first.field("id"), json!(true)),
+        "{}",
+        again.text
+    );
+    assert_eq!(proxy.faults_left(), 0, "the fault was played");
+}
+
+#[tokio::test]
+async fn a_batch_that_is_never_read_whole_ends_in_an_error() {
+    let (service, proxy) = service().await;
+    let campaign = TestCampaign::on(&service, plain()).await;
+    proxy.play([Fault::Unprocessed; 8]);
+    let sending = campaign.submission(&phone(1), "WRONG");
+    assert_eq!(sending.clone().send().await.status, 500);
+    assert_eq!(proxy.faults_left(), 0, "after eight tries");
+    assert_eq!(sending.send().await.field("message_key"), "invalid");
+}
+
+#[tokio::test]
 async fn a_lost_answer_does_not_enter_twice() {
     let (service, proxy) = service().await;
     let mut config = plain();

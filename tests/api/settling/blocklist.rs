@@ -1,0 +1,23 @@
+//! A phone that is put on the blocklist while something of it is pending.
+
+use serde_json::json;
+use service_tests::campaign::phone;
+use service_tests::receipts::{TIME, receipts_alone};
+
+use super::{scene, standing, submit_typed};
+use common::domain::scope::Environment;
+
+#[tokio::test]
+async fn a_pending_receipt_of_a_phone_just_blocked_is_refused() {
+    let (campaign, settler) = scene(receipts_alone).await;
+    let blocked = submit_typed(&campaign, &phone(1), "", "GOOD010001", TIME).await;
+    let other = submit_typed(&campaign, &phone(2), "", "GOOD010002", TIME).await;
+    let scope = campaign.scope(Environment::Live);
+    let number = phone(1).parse().expect("a phone");
+    let entrants = &campaign.service.tables.entrants;
+    let now = campaign.service.clock.now();
+    entrants.set_blocked(&scope, &number, true, now).await.expect("the table");
+    settler.settle_due().await;
+    assert_eq!(standing(&campaign, &blocked).await, json!(["rejected", null, "blocked", 0]));
+    assert_eq!(standing(&campaign, &other).await, json!(["accepted", "verified", "entered", 1]));
+}

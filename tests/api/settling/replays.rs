@@ -1,0 +1,72 @@
+//! A second tap that races with the settling of the first.
+
+use common::domain::scope::Environment;
+use common::store::codes::CodeName;
+use common::store::ledger::{Entry, Ledger, ReplayWrite};
+use futures_util::future::{join, join_all};
+use service_tests::campaign::phone;
+use service_tests::http::Reply;
+use service_tests::receipts::{TIME, code_and_receipt, id_of};
+
+use super::{scene, submit_typed};
+
+/// A receipt that nobody has.
+const UNKNOWN_RECEIPT: &str = "00000000-0000-4000-8000-000000000000";
+
+fn is_replay_of_a_rejected_one(reply: &Reply) -> bool {
+    reply.status == 200 && reply.field("replayed") == true && reply.field("state") == "rejected"
+}
+
+#[tokio::test]
+async fn no_replay_answers_with_a_rejected_submission() {
+    // More of them on demand.
+    let races = std::env::var("RACES").ok().map_or(20, |races| races.parse().expect("RACES is a number"));
+    let (campaign, settler) = scene(code_and_receipt).await;
+    let (mut replayed, mut decided_anew) = (0, 0);
+    for race in 0..races {
+        let (phone, code) = (phone(race), campaign.code(u64::from(race % 100)));
+        submit_typed(&campaign, &phone, &code, &format!("SHOP01{race:04}"), TIME).await;
+        let taps: Vec<_> = (0..8)
+            .map(|_| campaign.with_receipt(&campaign.live_key, &phone, &code, UNKNOWN_RECEIPT))
+            .collect();
+        let (replies, _) =
+            join(join_all(taps.iter().map(|tap| tap.clone().send())), settler.settle_due()).await;
+        let retries = join_all(taps.iter().map(|tap| tap.clone().send())).await;
+        for reply in replies.iter().chain(&retries) {
+            assert!(!is_replay_of_a_rejected_one(reply), "{}", reply.text);
+        }
+        replayed += replies.iter().filter(|reply| reply.status == 200).count();
+        decided_anew += replies.iter().filter(|reply| reply.status == 404).count();
+    }
+    println!("{replayed} taps were replays, {decided_anew} came after the rejection");
+}
+
+#[tokio::test]
+async fn a_replay_is_not_recorded_for_a_submission_that_lost_its_code_meanwhile() {
+    let (campaign, settler) = scene(code_and_receipt).await;
+    let first = submit_typed(&campaign, &phone(1), &campaign.code(0), "SHOP010001", TIME).await;
+    let scope = campaign.scope(Environment::Live);
+    let ledger = Ledger::from_env(&campaign.service.env, &campaign.service.dynamodb()).expect("the tables");
+    let earlier = id_of(&first).parse().expect("an id");
+    let submission =
+        ledger.submissions().get(&scope, earlier).await.expect("the table").expect("it is there");
+    let (key, other_key) =
+        ("a-replay-that-races".parse().expect("a key"), "a-replay-in-time-00".parse().expect("a key"));
+    let entry = |key| Entry {
+        key,
+        body_hash: "hash",
+        code: Some(&CodeName::Minted(0)),
+        receipt: None,
+        submission: &submission,
+    };
+    let now = campaign.service.clock.now();
+    let in_time = ledger.remember_replay(entry(&other_key), earlier, now).await.expect("the tables");
+    assert!(matches!(in_time, ReplayWrite::Recorded), "{in_time:?}");
+    settler.settle_due().await;
+    let late = ledger.remember_replay(entry(&key), earlier, now).await.expect("the tables");
+    assert!(matches!(late, ReplayWrite::CodeMoved), "{late:?}");
+    let again = ledger.remember_replay(entry(&other_key), earlier, now).await.expect("the tables");
+    assert!(matches!(again, ReplayWrite::KeyUsed(record) if record.record_id == earlier));
+    let tapped = campaign.with_receipt(&campaign.live_key, &phone(1), &campaign.code(0), UNKNOWN_RECEIPT);
+    assert_eq!(tapped.send().await.refusal(), (404, "not_found".to_owned(), Some("receipt_id".to_owned())));
+}

@@ -1,0 +1,168 @@
+//! Wrong codes and wrong times of a phone, which anybody can send under its number: they slow guesses down and cost an
+//! honest consumer nothing that is theirs.
+
+use std::time::Duration;
+
+use common::domain::scope::Environment;
+use receipt_photo::{Look, jpeg, qr_photo};
+use serde_json::{Value, json};
+use service_tests::campaign::{TestCampaign, phone};
+use service_tests::http::Reply;
+use service_tests::receipts::{Settler, TIME, code_and_receipt, id_of, receipts_alone};
+
+use super::{HASTEN, scene, standing, submit_typed};
+
+const WAITS: fn() -> Value = || json!(["pending", null, "receipt_received", 0]);
+const ENTERED: fn() -> Value = || json!(["accepted", "verified", "entered", 1]);
+
+async fn limited() -> (TestCampaign, Settler) {
+    scene(|campaign| {
+        receipts_alone(campaign);
+        campaign.wrong_codes.count = 2;
+    })
+    .await
+}
+
+/// Sends typed receipts with a wrong time under somebody's number until the phone is throttled.
+async fn throttle(campaign: &TestCampaign, settler: &Settler, phone: &str) {
+    for code in ["TIME010001", "TIME010002"] {
+        submit_typed(campaign, phone, "", code, "11:11").await;
+        settler.settle_due().await;
+    }
+    let refused = submit_typed(campaign, phone, "", "TIME010003", "11:11").await;
+    assert_eq!(refused.field("message_key"), "rate_limited");
+}
+
+/// A photo of a receipt with this QR code, sent without its payload.
+async fn photo_of(campaign: &TestCampaign, payload: &str) -> String {
+    let photo = jpeg(&qr_photo(&[payload], &Look::default(), 1).expect("a photo"), 85).expect("a file");
+    campaign.photo(&campaign.live_key, &photo, None).await
+}
+
+async fn submit(campaign: &TestCampaign, phone: &str, receipt: &str) -> Reply {
+    campaign.with_receipt(&campaign.live_key, phone, "", receipt).send().await
+}
+
+#[tokio::test]
+async fn a_pending_receipt_outlives_what_a_stranger_sends_under_its_phone() {
+    let (campaign, settler) = limited().await;
+    let late = submit_typed(&campaign, &phone(1), "", "LATE010001", TIME).await;
+    settler.settle_due().await;
+    throttle(&campaign, &settler, &phone(1)).await;
+    // Its next look-up is due after fifteen minutes, and waits until the throttle ends.
+    assert_eq!(settler.settle_after(Duration::from_secs(15 * 60) / HASTEN).await, 1);
+    assert_eq!(standing(&campaign, &late).await, WAITS());
+    assert_eq!(settler.settle_after(Duration::from_secs(50 * 60)).await, 0, "this wait is not shortened");
+    settler.settle_after(Duration::from_secs(10 * 60)).await;
+    settler.settle_after(Duration::from_secs(60 * 60) / HASTEN).await;
+    assert_eq!(standing(&campaign, &late).await, ENTERED());
+}
+
+#[tokio::test]
+async fn a_throttled_phone_still_enters_with_a_photo() {
+    let (campaign, settler) = limited().await;
+    throttle(&campaign, &settler, &phone(1)).await;
+    let receipt = photo_of(&campaign, "https://verify.tra.go.tz/GOOD010001_101530").await;
+    let submitted = submit(&campaign, &phone(1), &receipt).await;
+    assert_eq!(submitted.field("message_key"), "receipt_received", "{}", submitted.text);
+    settler.settle_due().await;
+    assert_eq!(standing(&campaign, &submitted).await, ENTERED());
+}
+
+#[tokio::test]
+async fn a_payload_that_came_with_a_photo_waits_for_the_end_of_the_throttle_like_a_typed_one() {
+    let (campaign, settler) = limited().await;
+    throttle(&campaign, &settler, &phone(1)).await;
+    let photo = jpeg(&qr_photo(&["x"], &Look::default(), 1).expect("a photo"), 85).expect("a file");
+    let payload = Some("https://verify.tra.go.tz/GOOD010001_101530");
+    let receipt = campaign.photo(&campaign.live_key, &photo, payload).await;
+    let submitted = submit(&campaign, &phone(1), &receipt).await;
+    settler.settle_due().await;
+    assert_eq!(standing(&campaign, &submitted).await, WAITS());
+    settler.settle_after(Duration::from_secs(60 * 60)).await;
+    assert_eq!(standing(&campaign, &submitted).await, ENTERED());
+}
+
+#[tokio::test]
+async fn a_time_that_the_service_read_out_of_a_photo_is_no_guess() {
+    let (campaign, settler) = limited().await;
+    for number in 1..=3 {
+        let receipt =
+            photo_of(&campaign, &format!("https://verify.tra.go.tz/TIME01000{number}_111111")).await;
+        let submitted = submit(&campaign, &phone(1), &receipt).await;
+        settler.settle_due().await;
+        assert_eq!(standing(&campaign, &submitted).await[2], "receipt_time_mismatch", "{number}");
+    }
+    let scope = campaign.scope(Environment::Live);
+    let phone = phone(1).parse().expect("a phone");
+    let entrant = campaign.service.tables.entrants.get(&scope, &phone, "").await.expect("the table");
+    assert_eq!(entrant.wrong_codes, []);
+}
+
+#[tokio::test]
+async fn the_refusal_of_a_throttled_phone_takes_no_less_time_for_a_wrong_code() {
+    let (campaign, _) = scene(|campaign| campaign.wrong_codes.count = 1).await;
+    assert_eq!(campaign.outcome(&phone(1), "WRONG").await, "invalid");
+    for code in [campaign.code(1), "WRONG".to_owned()] {
+        let started = tokio::time::Instant::now();
+        assert_eq!(campaign.outcome(&phone(1), &code).await, "rate_limited");
+        assert!(started.elapsed() >= Duration::from_millis(200), "{code}: both wait for the same moment");
+    }
+}
+
+#[tokio::test]
+async fn a_phone_has_at_most_twenty_receipts_that_are_to_be_settled() {
+    let (campaign, settler) = scene(receipts_alone).await;
+    let mut open = Vec::new();
+    for number in 1..=20 {
+        open.push(submit_typed(&campaign, &phone(1), "", &format!("LATE0100{number:02}"), TIME).await);
+    }
+    let receipt = campaign.typed(&campaign.live_key, "GOOD010001", TIME).await;
+    let one_more = submit(&campaign, &phone(1), &receipt).await;
+    assert_eq!((one_more.status.as_u16(), one_more.field("message_key")), (200, json!("rate_limited")));
+    let unused = campaign.live("GET", &format!("/api/v1/receipts/{receipt}")).send().await;
+    assert_eq!(unused.field("state"), "uploaded", "it is attached to nothing");
+    let other = submit_typed(&campaign, &phone(2), "", "GENR010001", TIME).await;
+    assert_eq!(other.field("message_key"), "receipt_received", "another phone has its own");
+    for wait in [0, 15, 60] {
+        settler.settle_after(Duration::from_secs(wait)).await;
+    }
+    assert_eq!(standing(&campaign, &open[0]).await, ENTERED());
+    let now = submit(&campaign, &phone(1), &receipt).await;
+    assert_eq!(now.field("message_key"), "receipt_received");
+}
+
+#[tokio::test]
+async fn a_receipt_that_waits_for_a_person_does_not_count_as_open() {
+    let (campaign, settler) = scene(receipts_alone).await;
+    for number in 1..=21 {
+        let submitted = submit_typed(&campaign, &phone(1), "", &format!("GENR0100{number:02}"), TIME).await;
+        assert_eq!(submitted.field("message_key"), "receipt_received", "{number}");
+        settler.settle_due().await;
+    }
+    let scope = campaign.scope(Environment::Live);
+    let phone = phone(1).parse().expect("a phone");
+    let entrant = campaign.service.tables.entrants.get(&scope, &phone, "").await.expect("the table");
+    assert_eq!((entrant.open_receipts, entrant.total), (0, 21));
+}
+
+#[tokio::test]
+async fn an_earlier_submission_of_the_code_is_given_back_whatever_receipt_comes_along() {
+    let (campaign, settler) = scene(code_and_receipt).await;
+    let code = campaign.code(1);
+    let first = submit_typed(&campaign, &phone(1), &code, "GOOD010001", TIME).await;
+    settler.settle_due().await;
+    let attached = id_of(&first);
+    let used = campaign.read(&campaign.live_key, &attached).await;
+    assert_eq!(used.field("state"), "accepted");
+    let fresh = campaign.typed(&campaign.live_key, "GOOD010002", TIME).await;
+    for receipt in [fresh.as_str(), "00000000-0000-4000-8000-000000000000"] {
+        let again = campaign.with_receipt(&campaign.live_key, &phone(1), &code, receipt).send().await;
+        assert_eq!(
+            (again.field("id"), again.field("replayed")),
+            (json!(attached), json!(true)),
+            "{receipt}: {}",
+            again.text
+        );
+    }
+}
