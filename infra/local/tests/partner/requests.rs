@@ -7,7 +7,7 @@ use std::time::Duration;
 use common::domain::message::MessageKey;
 use common::domain::partner::reply::Unreadable;
 use common::domain::partner::{Method, PartnerSecret};
-use common::upstream::partner::answer::{NoAnswer, PartnerAnswer};
+use common::upstream::partner::answer::{NoAnswer, PartnerAnswer, TellsOf};
 use common::upstream::partner::client::{Addresses, Partner};
 use tokio::io::{AsyncReadExt, AsyncWriteExt};
 use tokio::net::{TcpListener, TcpStream};
@@ -87,7 +87,7 @@ async fn the_request_is_as_agreed() {
 }
 
 #[tokio::test]
-async fn only_a_status_of_success_is_an_answer() {
+async fn a_code_is_accepted_under_a_status_of_success_alone() {
     let body = "{\"status\":0}";
     for status in ["200 OK", "201 Created", "299 Fine"] {
         let (url, _) = server(reply(status, body)).await;
@@ -105,6 +105,31 @@ async fn only_a_status_of_success_is_an_answer() {
     }
     let (url, _) = server("HTTP/1.1 204 No Content\r\n\r\n").await;
     assert_eq!(no_answer(&url).await, NoAnswer::Unreadable(Unreadable::NotJson));
+}
+
+#[tokio::test]
+async fn a_code_is_refused_under_any_status_that_is_about_the_code() {
+    let refusal = "{\"status\":21,\"text\":\"Used\"}";
+    for status in ["200 OK", "302 Found", "400 Bad", "404 Gone", "409 Conflict", "422 No"] {
+        let (url, _) = server(reply(status, refusal)).await;
+        let PartnerAnswer::Verdict(verdict) = ask_within(&url, LONG).await else { panic!("{status}") };
+        assert_eq!(verdict.outcome, MessageKey::AlreadyUsed, "{status}");
+    }
+    for (status, code) in
+        [("401 Who", 401), ("403 No", 403), ("408 Late", 408), ("429 Busy", 429), ("503 Down", 503)]
+    {
+        let (url, _) = server(reply(status, refusal)).await;
+        assert_eq!(no_answer(&url).await, NoAnswer::Status(code), "{status}");
+    }
+}
+
+#[tokio::test]
+async fn what_is_not_understood_under_such_a_status_blames_the_code_and_not_the_partner() {
+    let long = format!("{{\"status\":21,\"text\":\"{}\"}}", " ".repeat(64 * 1024));
+    for body in ["", "<h1>Not found</h1>", "{\"error\":1}", "{\"status\":77}", &long] {
+        let (url, _) = server(reply("404 Gone", body)).await;
+        assert_eq!(no_answer(&url).await.tells_of(), TellsOf::Question, "{body:.20}");
+    }
 }
 
 #[tokio::test]

@@ -93,6 +93,8 @@ async fn a_refused_code_is_not_redeemed() {
         ("USED0001", MessageKey::AlreadyUsed),
         ("LIMT0001", MessageKey::EntryLimit),
         ("BLOK0001", MessageKey::Blocked),
+        ("MISS0001", MessageKey::Invalid),
+        ("CONF0001", MessageKey::AlreadyUsed),
     ] {
         let verdict = scene.verdict(code, code).await;
         assert_eq!((verdict.outcome, verdict.entries, verdict.prize), (expected, None, None), "{code}");
@@ -109,6 +111,7 @@ async fn a_reply_that_is_not_as_agreed_is_no_answer() {
         ("HUGE0001", NoAnswer::TooLarge),
         ("MOVE0001", NoAnswer::Redirected),
         ("DEAD0001", NoAnswer::Status(503)),
+        ("ODDS0001", NoAnswer::Status(422)),
     ] {
         assert_eq!(scene.no_answer(code, code).await, expected, "{code}");
     }
