@@ -417,3 +417,6 @@ mod tests {
         }
     }
 }
+
+#[cfg(test)]
+mod change_tests;
