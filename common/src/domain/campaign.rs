@@ -236,5 +236,29 @@ mod tests {
         assert!(Zone::try_from("+03:00".to_owned()).is_err());
         let zone = Zone::try_from("Africa/Nairobi".to_owned()).expect("a zone");
         assert_eq!(zone.name(), "Africa/Nairobi");
+        assert_eq!(format!("{zone:?}"), "Africa/Nairobi");
+        assert_eq!(String::from(zone), "Africa/Nairobi");
+    }
+
+    #[test]
+    fn a_code_is_needed_wherever_somebody_judges_it() {
+        let needs_code = |code| Campaign { code, ..Campaign::example() }.needs_code();
+        assert!(needs_code(CodePolicy::Service));
+        assert!(needs_code(CodePolicy::Partner));
+        assert!(!needs_code(CodePolicy::None));
+    }
+
+    #[test]
+    fn what_the_receipt_block_says_goes_for_the_campaign() {
+        let campaign = |required: bool, typed: bool| {
+            let rules = ReceiptRules { required, typed, ..ReceiptRules::default() };
+            Campaign { receipt: Some(rules), ..Campaign::example() }
+        };
+        for (required, typed) in [(true, false), (false, true)] {
+            let campaign = campaign(required, typed);
+            assert_eq!((campaign.needs_receipt(), campaign.takes_typed_receipts()), (required, typed));
+        }
+        let without = Campaign::example();
+        assert!(!without.needs_receipt() && !without.takes_typed_receipts());
     }
 }

@@ -238,6 +238,24 @@ mod tests {
         assert_eq!(printed("ABCDEFGHJ"), "ABCD-EFGH-J");
     }
 
+    #[test]
+    fn a_key_does_not_print() {
+        assert_eq!(format!("{:?}", SecretKey::from_random([7; 32])), "***");
+    }
+
+    #[test]
+    fn numerals_are_valid_while_both_halves_have_no_more_digits_than_they_should() {
+        let valid = |left, right, radix| {
+            let half = |value| Half { value, count: 4 };
+            Numerals { left: half(left), right: half(right) }.is_valid(radix)
+        };
+        let largest = 31 * 31 * 31 * 31 - 1;
+        assert!(valid(largest, largest, 31));
+        assert!(!valid(largest + 1, 0, 31));
+        assert!(!valid(0, largest + 1, 31));
+        assert!(!valid(0, 0, 10));
+    }
+
     proptest! {
         #[test]
         fn our_arithmetic_agrees_with_the_arbitrary_precision_one(

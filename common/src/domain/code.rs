@@ -131,6 +131,13 @@ mod tests {
     }
 
     #[test]
+    fn a_code_is_kept_as_it_was_typed_and_does_not_print() {
+        let code: Code = " k7m2-q9xd ".parse().expect("a code");
+        assert_eq!(code.expose(), "k7m2-q9xd");
+        assert_eq!(format!("{code:?}"), "***");
+    }
+
+    #[test]
     fn a_code_is_counted_in_characters_not_bytes() {
         assert!("é".repeat(64).parse::<Code>().is_ok());
         assert_eq!("é".repeat(65).parse::<Code>(), Err(NotACode));

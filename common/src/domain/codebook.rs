@@ -194,6 +194,40 @@ mod tests {
         Batch { name: name.to_owned(), origin, prize: prize.map(str::to_owned), status }
     }
 
+    fn imported(name: &str, status: BatchStatus) -> Batch {
+        Batch { name: name.to_owned(), origin: Origin::Imported { count: 1 }, prize: None, status }
+    }
+
+    #[test]
+    fn an_imported_code_is_looked_for_in_the_first_batch_that_counts_else_in_the_first() {
+        let (void, active) = (BatchStatus::Void, BatchStatus::Active);
+        let likely = |batches| book(batches).likely_imported_batch().map(|batch| batch.name.clone());
+        let batches = vec![
+            minted("m", 0, 10, active, None),
+            imported("i1", void),
+            imported("i2", active),
+            imported("i3", active),
+        ];
+        assert_eq!(likely(batches.clone()).as_deref(), Some("i2"));
+        assert_eq!(likely(batches[..2].to_vec()).as_deref(), Some("i1"));
+        assert_eq!(likely(batches[..1].to_vec()), None);
+    }
+
+    #[test]
+    fn a_batch_is_found_by_its_name() {
+        let batches = vec![imported("a", BatchStatus::Active), imported("b", BatchStatus::Void)];
+        let book = book(batches.clone());
+        assert_eq!(book.batch("b"), Some(&batches[1]));
+        assert_eq!(book.batch("c"), None);
+    }
+
+    /// Computed by another implementation of HMAC. A change here would lose every imported code.
+    #[test]
+    fn the_digest_of_a_code_never_changes() {
+        let digest = book(vec![]).digest("ABC123");
+        assert_eq!(digest, "a0a970a194db5200620a2412d1f28d519523209095e10a9f1a35d3d6b44cdb43");
+    }
+
     #[test]
     fn a_code_counts_only_when_its_batch_does() {
         let book = book(vec![

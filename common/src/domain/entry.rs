@@ -86,6 +86,21 @@ mod tests {
 
     const NOW: Moment = Moment::from_millis(1_000);
 
+    #[test]
+    fn a_code_that_cannot_be_used_is_refused_for_its_own_reason() {
+        for (finding, expected) in [
+            (CodeFinding::NotNeeded, None),
+            (CodeFinding::Free, None),
+            (CodeFinding::Yours(SubmissionId::from_random([1; 16])), None),
+            (CodeFinding::Redeemed, Some(MessageKey::AlreadyUsed)),
+            (CodeFinding::Held, Some(MessageKey::CodeHeld)),
+            (CodeFinding::Wrong, Some(MessageKey::Invalid)),
+            (CodeFinding::Asked(MessageKey::EntryLimit), Some(MessageKey::EntryLimit)),
+        ] {
+            assert_eq!(finding.refusal(), expected, "{finding:?}");
+        }
+    }
+
     /// Everything a decision rests on, by whether it stands in the way.
     #[derive(Clone, Debug)]
     struct Facts {

@@ -10,3 +10,13 @@ pub fn hex(bytes: &[u8]) -> String {
         text
     })
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn every_byte_has_two_digits() {
+        assert_eq!(hex(&[0x00, 0x0a, 0xa0, 0xff]), "000aa0ff");
+    }
+}

@@ -188,9 +188,18 @@ mod tests {
     }
 
     #[test]
+    fn a_reference_is_stored_without_its_dash() {
+        let reference: Reference = "K7M2-Q9XD".parse().expect("well formed");
+        let stored = serde_json::to_value(&reference).expect("JSON");
+        assert_eq!(stored, "K7M2Q9XD");
+        assert_eq!(serde_json::from_value::<Reference>(stored).expect("a reference"), reference);
+    }
+
+    #[test]
     fn a_quoted_key_is_the_bare_key() {
         let bare: IdempotencyKey = "abcdefghijklmnop".parse().expect("16 characters");
         assert_eq!("\"abcdefghijklmnop\"".parse(), Ok(bare.clone()));
+        assert_eq!(bare.as_str(), "abcdefghijklmnop");
         assert_eq!(format!("{bare:?}"), "***");
         for bad in
             ["short", "\"fourteen chars\"", "sixteen chars \u{e9}", "tab\tsixteen chars", &"x".repeat(129)]

@@ -238,6 +238,7 @@ mod tests {
     fn a_key_reads_back_from_its_name() {
         for key in MessageKey::ALL {
             assert_eq!(key.as_str().parse(), Ok(*key));
+            assert_eq!(key.to_string(), key.as_str());
         }
         assert!("Entered".parse::<MessageKey>().is_err());
     }

@@ -79,6 +79,14 @@ mod tests {
     }
 
     #[test]
+    fn seconds_and_minutes_are_whole_ones_that_have_passed() {
+        let moment = Moment::from_millis(179_999);
+        assert_eq!((moment.as_seconds(), moment.as_minutes()), (179, 2));
+        let before = Moment::from_millis(-1);
+        assert_eq!((before.as_seconds(), before.as_minutes()), (-1, -1));
+    }
+
+    #[test]
     fn the_day_is_the_zones_own() {
         let zone = TimeZone::get("Africa/Dar_es_Salaam").expect("a zone");
         let midnight = Moment::from_millis(1_767_214_800_000);

@@ -111,6 +111,12 @@ mod tests {
     }
 
     #[test]
+    fn a_phone_is_stored_in_its_international_form() {
+        let phone: Phone = "0712345678".parse().expect("a phone");
+        assert_eq!(serde_json::to_value(&phone).expect("JSON"), "+255712345678");
+    }
+
+    #[test]
     fn a_phone_does_not_print() {
         assert_eq!(format!("{:?}", "0712345678".parse::<Phone>()), "Ok(***)");
     }

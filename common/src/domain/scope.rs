@@ -149,4 +149,17 @@ mod tests {
         assert_eq!(Scope::split_key("chai-bora-2026#test#x"), Some((scope, "x")));
         assert_eq!(Scope::split_key("chai-bora-2026#staging#x"), None);
     }
+
+    #[test]
+    fn a_slug_is_stored_as_it_is_written() {
+        let slug: CampaignSlug = "chai-bora-2026".parse().expect("well formed");
+        assert_eq!(slug.as_str(), "chai-bora-2026");
+        assert_eq!(serde_json::to_value(slug).expect("JSON"), "chai-bora-2026");
+    }
+
+    #[test]
+    fn only_live_is_live() {
+        assert!(Environment::Live.is_live());
+        assert!(!Environment::Test.is_live());
+    }
 }

@@ -250,3 +250,6 @@ mod tests {
         assert_eq!(waiting.planned_for(), None);
     }
 }
+
+#[cfg(test)]
+mod plan_tests;

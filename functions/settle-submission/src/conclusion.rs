@@ -274,16 +274,4 @@ fn surprise(answer: &Answer) -> Option<Surprise> {
 }
 
 #[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn a_receipt_that_is_not_there_yet_is_not_hindered() {
-        let after = |obstacle| Conclusion { obstacle, ..Next::Stay(MessageKey::Checking).into() };
-        assert!(!after(None).is_hindered());
-        assert!(!after(Some(Answer::NotFoundYet.as_str())).is_hindered());
-        for answer in [Answer::Throttled, Answer::RefererRefused] {
-            assert!(after(Some(answer.as_str())).is_hindered(), "{}", answer.as_str());
-        }
-    }
-}
+mod tests;

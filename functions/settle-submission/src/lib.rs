@@ -6,6 +6,8 @@
 //! - `pace` keeps look-ups apart.
 
 mod conclusion;
+#[cfg(test)]
+mod example;
 mod pace;
 pub mod photo;
 mod step;

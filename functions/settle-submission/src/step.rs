@@ -462,3 +462,6 @@ fn photo_reader(env: &Env) -> Result<PhotoReader, ConfigError> {
 pub(crate) fn is_receipt(payload: &str) -> bool {
     ReceiptClaim::from_payload(payload).is_some_and(|claim| claim.time.is_some())
 }
+
+#[cfg(test)]
+mod tests;

@@ -205,6 +205,11 @@ mod tests {
     }
 
     #[test]
+    fn methods_have_their_names_in_http() {
+        assert_eq!([Method::Post, Method::Put, Method::Get].map(Method::as_str), ["POST", "PUT", "GET"]);
+    }
+
+    #[test]
     fn nothing_private_prints() {
         let question = Question {
             reference: "r1".to_owned(),
@@ -215,6 +220,7 @@ mod tests {
         };
         let printed = format!("{:?} {question:?}", rules());
         assert!(!printed.contains("hush") && printed.contains("X-Client"), "{printed}");
+        assert!(printed.contains("r1") && printed.contains("livemode: true"), "{printed}");
     }
 
     #[test]
@@ -231,3 +237,6 @@ mod tests {
         }
     }
 }
+
+#[cfg(test)]
+mod course_tests;

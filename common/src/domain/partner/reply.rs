@@ -201,6 +201,16 @@ mod tests {
     }
 
     #[test]
+    fn what_a_partner_says_does_not_print() {
+        let reply = json!({ "status": "used", "text": "hush", "more": { "entries": 42 }, "prize": "hush" });
+        let verdict = read_json(&reply).expect("a verdict");
+        let printed = format!("{verdict:?}");
+        assert!(printed.contains("AlreadyUsed") && printed.contains("42"), "{printed}");
+        assert!(!printed.contains("hush"), "{printed}");
+        assert_eq!(format!("{:?} {:?}", verdict.upstream, verdict.upstream.code), "Upstream(***) ***");
+    }
+
+    #[test]
     fn a_whole_reply_is_read() {
         let verdict = read_json(&json!({
             "status": 1, "text": "Hongera", "more": { "entries": 3 }, "prize": " A mug ", "else": [1],

@@ -230,6 +230,13 @@ mod tests {
     }
 
     #[test]
+    fn a_test_is_not_meant_seriously() {
+        let question = Question { livemode: false, ..question() };
+        let template = Template::try_from(json!(["{{livemode}}", "live: {{livemode}}"])).expect("a template");
+        assert_eq!(template.render(&question), json!([false, "live: false"]));
+    }
+
+    #[test]
     fn what_cannot_render_is_named() {
         assert_eq!(
             error(json!({ "a": ["{{cod}}"] })),

@@ -81,3 +81,39 @@ pub(super) fn in_words(bought: &[Bought<'_>]) -> Option<String> {
         bought.iter().map(|line| format!("{} x {}", line.pieces(), line.product.name)).collect();
     (!words.is_empty()).then(|| words.join(", "))
 }
+
+#[cfg(test)]
+mod tests {
+    use super::super::record::Quantity;
+    use super::*;
+
+    fn item(description: &str, thousandths: i64, amount_cents: i64) -> FiscalItem {
+        let quantity = Some(Quantity::from_thousandths(thousandths));
+        FiscalItem { description: description.to_owned(), quantity, amount_cents }
+    }
+
+    fn product(text: &str) -> Product {
+        Product {
+            key: text.to_owned(),
+            range: "Classic".to_owned(),
+            label: text.to_owned(),
+            name: text.to_owned(),
+            color: None,
+            image: None,
+            matches: vec![text.to_owned()],
+            entries: 1,
+        }
+    }
+
+    #[test]
+    fn what_costs_nothing_was_bought_and_what_was_paid_back_was_not() {
+        let products = [product("CHAI")];
+        let in_words = |items: &[FiscalItem]| in_words(&bought(items, &products));
+        assert_eq!(in_words(&[item("CHAI", 2_000, 0)]).as_deref(), Some("2 x CHAI"));
+        assert_eq!(
+            in_words(&[item("CHAI", 2_000, 500), item("CHAI", 1_000, -250)]).as_deref(),
+            Some("1 x CHAI")
+        );
+        assert_eq!(in_words(&[item("CHAI", 2_000, 500), item("CHAI", 2_000, -500)]), None);
+    }
+}

@@ -188,6 +188,22 @@ mod tests {
     /// After every record of these tests.
     const LATER: Moment = Moment::from_millis(4_000_000_000_000);
 
+    #[test]
+    fn every_reason_has_a_name() {
+        let names = [
+            (Reason::Cancelled, "receipt_cancelled"),
+            (Reason::TrainingReceipt, "receipt_from_training"),
+            (Reason::OutsideWindow, "receipt_outside_window"),
+            (Reason::UnknownTrader, "trader_unknown"),
+            (Reason::UnknownDevice, "fiscal_device_unknown"),
+            (Reason::NoProductMatched, "no_product_matched"),
+            (Reason::FromTheFuture, "receipt_from_the_future"),
+        ];
+        for (reason, name) in names {
+            assert_eq!(reason.as_str(), name);
+        }
+    }
+
     fn product(key: &str, matches: &[&str], entries: u32) -> Product {
         Product {
             key: key.to_owned(),

@@ -197,5 +197,6 @@ mod tests {
     fn neither_code_nor_time_prints() {
         let shown = format!("{:?} {:?}", typed("AB12CD3456"), photo(Some("AB12CD3456_101530")));
         assert!(!shown.contains("AB12") && !shown.contains("09"), "{shown}");
+        assert!(shown.contains("Typed") && shown.contains("Jpeg"), "{shown}");
     }
 }

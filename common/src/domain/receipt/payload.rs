@@ -246,6 +246,31 @@ mod tests {
     }
 
     #[test]
+    fn the_receipts_number_follows_its_device() {
+        let number = |code: &str| code.parse::<VerificationCode>().expect(code).receipt_number().to_owned();
+        assert_eq!(number("AB12CD3456"), "3456");
+        assert_eq!(number("AB12CD"), "");
+    }
+
+    #[test]
+    fn code_and_time_are_stored_in_one_spelling() {
+        let claim = ReceiptClaim::from_payload("ab12cd3456_090807").expect("a claim");
+        assert_eq!(serde_json::to_value(&claim.code).expect("JSON"), "AB12CD3456");
+        assert_eq!(serde_json::to_value(claim.time).expect("JSON"), "09:08:07");
+    }
+
+    #[test]
+    fn a_payload_longer_than_any_receipts_is_not_read() {
+        let link = |bytes: usize| {
+            let link = "https://verify.tra.go.tz/?rctvcode=AB12CD3456&x=";
+            format!("{link}{}", "x".repeat(bytes - link.len()))
+        };
+        assert!(claim(&link(200)).is_some());
+        assert!(claim(&link(201)).is_none());
+        assert!(claim(&link(300)).is_none());
+    }
+
+    #[test]
     fn every_known_form_of_a_payload_is_read() {
         let with_time = Some(("AB12CD3456".to_owned(), Some("09:08:07".to_owned())));
         let without = Some(("AB12CD3456".to_owned(), None));

@@ -79,6 +79,11 @@ mod tests {
     use super::*;
 
     #[test]
+    fn the_largest_photo_has_as_many_bytes_as_the_api_promises() {
+        assert_eq!(MAX_BYTES, 5_242_880);
+    }
+
+    #[test]
     fn a_file_is_what_its_first_bytes_say() {
         assert_eq!(PhotoType::of_bytes(b"\xff\xd8\xff\xe0....JFIF"), Some(PhotoType::Jpeg));
         assert_eq!(PhotoType::of_bytes(b"\x89PNG\r\n\x1a\n...."), Some(PhotoType::Png));

@@ -220,6 +220,31 @@ mod tests {
     }
 
     #[test]
+    fn nothing_prints_that_lets_anybody_look_a_record_up() {
+        let record = FiscalRecord {
+            code: "AB12CD3456".parse().expect("a code"),
+            trader: Some("Duka Kuu".to_owned()),
+            tin: "100200300".to_owned(),
+            vrn: None,
+            serial: "03TZ1".to_owned(),
+            uin: None,
+            tax_office: None,
+            receipt_number: "3456".to_owned(),
+            z_number: None,
+            date: Date::constant(2026, 2, 3),
+            time: ReceiptTime::new(9, 8, 7),
+            items: Vec::new(),
+            total_excl_cents: None,
+            total_tax_cents: None,
+            total_incl_cents: Some(4_200),
+            void: None,
+        };
+        let printed = format!("{record:?}");
+        assert!(printed.contains("100200300") && printed.contains("4200"), "{printed}");
+        assert!(!printed.contains("3456") && !printed.contains("09:08"), "{printed}");
+    }
+
+    #[test]
     fn quantities_are_never_rounded_up() {
         for (text, thousandths) in
             [("1", 1_000), ("0.750", 750), ("2.5", 2_500), ("1.99999", 1_999), ("1,000", 1_000_000)]

@@ -79,6 +79,7 @@ mod tests {
         );
         assert_eq!(asked("Test0Verified"), Some(ReceiptSentinel::Verified));
         assert_eq!(asked("TEST0REVIEW.a"), Some(ReceiptSentinel::Review));
+        assert_eq!(asked("TEST0SLOW"), Some(ReceiptSentinel::Slow));
         assert_eq!(asked("TEST0NONSENSE"), Some(ReceiptSentinel::Declined(MessageKey::ReceiptNotFound)));
         assert_eq!(asked("TEST-0-VALID"), None);
         assert_eq!(asked("ATEST0VALID"), None);

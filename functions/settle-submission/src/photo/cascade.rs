@@ -163,3 +163,40 @@ impl Filter {
         (view.longer_side() / 64).max(4)
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn photo(longer_side: usize) -> Luma {
+        Luma::new(longer_side, 1, vec![0; longer_side]).expect("an image")
+    }
+
+    #[test]
+    fn a_photo_is_shrunk_to_about_as_many_pixels_as_a_view_has() {
+        let factors = |side| {
+            [Detail::Coarse, Detail::Normal, Detail::Fine, Detail::Doubled]
+                .map(|detail| detail.factor(&photo(side)))
+        };
+        assert_eq!(factors(400), [1, 1, 1, 1]);
+        assert_eq!(factors(1_600), [2, 1, 1, 1]);
+        assert_eq!(factors(4_000), [4, 2, 1, 2]);
+        assert_eq!(factors(8_000), [8, 4, 2, 4]);
+    }
+
+    #[test]
+    fn a_view_that_another_one_shows_already_is_left_out() {
+        let repeats = |side| {
+            [Detail::Coarse, Detail::Normal, Detail::Fine, Detail::Doubled]
+                .map(|detail| detail.repeats(&photo(side)))
+        };
+        assert_eq!(repeats(400), [true, false, true, false]);
+        assert_eq!(repeats(1_600), [false, false, true, false]);
+        assert_eq!(repeats(4_000), [false, false, false, false]);
+    }
+
+    #[test]
+    fn surroundings_grow_with_the_view_and_are_never_too_small_to_tell_light_from_dark() {
+        assert_eq!([100, 256, 1_600].map(|side| Filter::surroundings(&photo(side))), [4, 4, 25]);
+    }
+}

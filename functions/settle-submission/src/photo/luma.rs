@@ -221,6 +221,20 @@ mod tests {
     }
 
     #[test]
+    fn what_is_outside_an_image_is_white() {
+        let luma = image(2, &[1, 2, 3, 4]);
+        assert_eq!([luma.pixel(1, 1), luma.pixel(2, 0), luma.pixel(0, 2)], [4, 255, 255]);
+    }
+
+    #[test]
+    fn what_is_as_dark_as_the_margin_says_is_not_black_yet() {
+        assert_eq!(image(3, &[100, 100, 100]).thresholded(1, 0).pixels(), [255, 255, 255]);
+        // The mean of both is 95.
+        assert_eq!(image(2, &[90, 100]).thresholded(1, 5).pixels(), [255, 255]);
+        assert_eq!(image(2, &[90, 100]).thresholded(1, 4).pixels(), [0, 255]);
+    }
+
+    #[test]
     fn a_mark_is_black_in_light_and_in_shade() {
         for pixels in [[200, 200, 100, 200, 200], [60, 60, 20, 60, 60]] {
             assert_eq!(image(5, &pixels).thresholded(2, 5).pixels(), [255, 255, 0, 255, 255]);

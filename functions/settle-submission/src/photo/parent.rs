@@ -223,3 +223,33 @@ async fn converse(input: pipe::Sender, output: pipe::Receiver, photo: &[u8], hea
         () = hand_over => {}
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_reader_makes_the_whole_effort_unless_it_is_told_otherwise() {
+        let reader = PhotoReader::program("reader", &[], Limits::default());
+        assert_eq!(reader.effort, Effort::Cascade);
+        assert_eq!(reader.with_effort(Effort::StrongOnly).effort, Effort::StrongOnly);
+    }
+
+    #[test]
+    fn no_more_texts_are_taken_than_the_most_and_each_only_once() {
+        let mut heard = Heard::default();
+        for number in 0..=MAX_TEXTS {
+            for _ in 0..2 {
+                assert!(heard.take(&format!(r#"{{"found":"{number}"}}"#)));
+            }
+        }
+        assert_eq!(heard.texts, (0..MAX_TEXTS).map(|number| number.to_string()).collect::<Vec<_>>());
+    }
+
+    #[test]
+    fn a_text_that_is_too_long_is_not_the_childs_language() {
+        let said = |characters: usize| format!(r#"{{"found":"{}"}}"#, "é".repeat(characters));
+        assert!(Heard::default().take(&said(MAX_TEXT_CHARS)));
+        assert!(!Heard::default().take(&said(MAX_TEXT_CHARS + 1)));
+    }
+}

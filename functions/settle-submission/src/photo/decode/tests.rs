@@ -160,9 +160,70 @@ fn a_webp_that_says_it_is_huge_is_refused_by_its_header() {
 }
 
 #[test]
+fn each_side_of_a_webp_is_read_from_its_own_bits() {
+    let refused = |name: &[u8; 4], header: &[u8]| decode(&webp_of(&[(name, header)]));
+    let too_many = |width, height| Err(NotDecoded::TooManyPixels { width, height });
+    // A canvas has 24 bits for each side less one.
+    assert_eq!(refused(b"VP8X", b"\0\0\0\0\x20\x4e\0\x02\0\0"), too_many(20_001, 3));
+    assert_eq!(refused(b"VP8X", b"\0\0\0\0\x02\0\0\x20\x4e\x01"), too_many(3, 85_537));
+    // A frame has 14 bits for each side, and above them two that say how it is to be scaled.
+    let frame = |width: u16, height: u16| {
+        let sides = u32::from(width) | 1 << 14 | u32::from(height) << 16 | 1 << 31;
+        [&b"\x10\0\0\x9d\x01\x2a"[..], &sides.to_le_bytes()].concat()
+    };
+    assert_eq!(refused(b"VP8 ", &frame(16_001, 2_502)), too_many(16_001, 2_502));
+    assert_eq!(refused(b"VP8 ", &frame(2_502, 16_001)), too_many(2_502, 16_001));
+    // A lossless one has 14 bits for each side less one, then four others.
+    let lossless = |width: u32, height: u32| {
+        let sides = (width - 1) | (height - 1) << 14 | 1 << 28;
+        [&b"\x2f"[..], &sides.to_le_bytes()].concat()
+    };
+    assert_eq!(refused(b"VP8L", &lossless(16_001, 2_502)), too_many(16_001, 2_502));
+    assert_eq!(refused(b"VP8L", &lossless(2_502, 16_001)), too_many(2_502, 16_001));
+}
+
+#[test]
+fn the_largest_picture_has_40_million_pixels_and_sides_of_16384() {
+    for (width, height) in [(8_000, 5_000), (MAX_SIDE, 1), (1, MAX_SIDE)] {
+        let size = Size::bounded(width, height).expect("not too large");
+        assert_eq!((u32::try_from(size.width), u32::try_from(size.height)), (Ok(width), Ok(height)));
+    }
+    for (width, height) in [(8_000, 5_001), (MAX_SIDE + 1, 1), (1, MAX_SIDE + 1)] {
+        assert_eq!(Size::bounded(width, height).err(), Some(NotDecoded::TooManyPixels { width, height }));
+    }
+    for (width, height) in [(0, 1), (1, 0)] {
+        assert_eq!(Size::bounded(width, height).err(), Some(NotDecoded::Damaged));
+    }
+}
+
+#[test]
+fn a_file_of_exactly_the_largest_size_is_looked_at() {
+    assert_eq!(decode(&vec![0; 5 * 1024 * 1024]), Err(NotDecoded::NotAnImage));
+}
+
+#[test]
+fn each_colour_has_its_share_of_the_gray() {
+    let colours = [(255, 255, 255), (255, 0, 0), (0, 255, 0), (0, 0, 255), (10, 100, 200)];
+    let grays = colours.map(|(red, green, blue)| brightness(red, green, blue));
+    assert_eq!(grays, [255, 76, 149, 28, 84]);
+    assert_eq!([(100, 255), (100, 128), (100, 0), (0, 255)].map(|(g, a)| on_white(g, a)), [100, 177, 255, 0]);
+}
+
+#[test]
+fn a_gray_png_may_be_transparent() {
+    let see_through = image::GrayAlphaImage::from_raw(3, 1, vec![10, 255, 10, 0, 90, 255]);
+    let file = written(&see_through.expect("three pixels").into(), ImageFormat::Png);
+    assert_eq!(decode(&file).expect("decoded").pixels(), [10, 255, 90]);
+}
+
+#[test]
 fn an_animation_is_refused() {
     let file = webp_of(&[(b"VP8X", b"\x02\0\0\0\x0f\0\0\x0f\0\0"), (b"ANIM", &[0; 6]), (b"ANMF", &[0; 32])]);
     assert_eq!(decode(&file), Err(NotDecoded::Animated));
+    for chunk in [b"ANIM", b"ANMF"] {
+        let not_said = webp_of(&[(b"VP8X", b"\0\0\0\0\x0f\0\0\x0f\0\0"), (chunk, &[0; 32])]);
+        assert_eq!(decode(&not_said), Err(NotDecoded::Animated));
+    }
 }
 
 #[test]
