@@ -79,11 +79,24 @@ pub(super) fn map(most: usize, names: &str, chars: usize) -> Value {
     })
 }
 
-/// One of some values, as the Rust type writes them.
-pub(super) fn one_of(description: &str, values: &[impl Serialize]) -> Value {
-    // Values of enums without fields always become JSON.
-    let values: Vec<Value> =
-        values.iter().map(|value| serde_json::to_value(value).unwrap_or_default()).collect();
+/// One of some values, as the Rust type writes them, each with its meaning.
+pub(super) fn one_of<T: Serialize + Copy>(
+    description: &str,
+    values: &[T],
+    meaning: impl Fn(T) -> &'static str,
+) -> Value {
+    // Values of enums without fields always become JSON strings.
+    let text = |value: &T| serde_json::to_value(value).unwrap_or_default();
+    let names: Vec<Value> = values.iter().map(text).collect();
+    let meanings: Map<String, Value> = values
+        .iter()
+        .map(|value| (text(value).as_str().unwrap_or_default().to_owned(), json!(meaning(*value))))
+        .collect();
+    json!({ "type": "string", "description": description, "enum": names, "x-enumDescriptions": meanings })
+}
+
+/// One of some values whose meaning is their own name.
+pub(super) fn one_of_plain(description: &str, values: &[&str]) -> Value {
     json!({ "type": "string", "description": description, "enum": values })
 }
 
