@@ -31,6 +31,8 @@ pub fn files(description: &Value) -> Vec<(String, String)> {
 
 fn file(description: &Value, request: &Request, number: usize) -> (String, String) {
     let Request { route, example } = request;
+    let suffix = example.map(|name| format!("-{name}")).unwrap_or_default();
+    let file_name = format!("{number:02}-{}{suffix}.bru", route.function);
     let method = route.method.to_ascii_lowercase();
     let operation = &description["paths"][route.path][&method];
     let media = &operation["requestBody"]["content"]["application/json"];
@@ -61,5 +63,5 @@ fn file(description: &Value, request: &Request, number: usize) -> (String, Strin
     if [CREATE_RECEIPT, CREATE_SUBMISSION].contains(route) {
         text.push_str(&format!("\nscript:post-response {{\n  bru.setVar(\"{kind}\", res.body.id);\n}}\n"));
     }
-    (format!("{number:02} {name}.bru"), text)
+    (file_name, text)
 }

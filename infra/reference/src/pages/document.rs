@@ -35,6 +35,8 @@ pub(super) struct Heading {
 
 /// A table.
 pub(super) struct Grid {
+    /// What the ids of rows start with; none when rows cannot be linked to.
+    pub(super) id: Option<String>,
     pub(super) label: String,
     pub(super) head: Vec<String>,
     pub(super) rows: Vec<Vec<String>>,
@@ -85,7 +87,7 @@ impl Language {
     /// The name for people.
     pub(super) fn name(self) -> &'static str {
         match self {
-            Self::Shell => "curl",
+            Self::Shell => "Shell",
             Self::JavaScript => "Node.js",
             Self::Php => "PHP",
             Self::Python => "Python",
@@ -94,6 +96,12 @@ impl Language {
         }
     }
 
+    /// The name of a tab beside those of other languages.
+    pub(super) fn tab(self) -> &'static str {
+        if self == Self::Shell { "curl" } else { self.name() }
+    }
+
+    /// The language of a code block in Markdown.
     pub(super) fn parse(tag: &str) -> Self {
         let all = [Self::Shell, Self::JavaScript, Self::Php, Self::Python, Self::Json];
         all.into_iter().find(|language| language.tag() == tag).unwrap_or(Self::Plain)
@@ -114,6 +122,16 @@ impl Block {
     /// Paragraphs, with an empty line between them.
     pub(super) fn paragraphs(text: &str) -> impl Iterator<Item = Self> {
         text.split("\n\n").filter(|text| !text.is_empty()).map(|text| Self::Paragraph(text.to_owned()))
+    }
+}
+
+impl Grid {
+    /// The id of a row: its first cell in words that an address can hold.
+    pub(super) fn row_id(&self, row: &[String]) -> Option<String> {
+        let first = super::inline::plain(row.first()?).to_lowercase();
+        let words: Vec<&str> =
+            first.split(|c: char| !c.is_ascii_alphanumeric() && c != '_').filter(|word| !word.is_empty()).collect();
+        Some(format!("{}.{}", self.id.as_ref()?, words.join("-")))
     }
 }
 

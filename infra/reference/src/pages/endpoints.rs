@@ -23,6 +23,7 @@ pub(super) fn all(source: &Source<'_>) -> Document {
         lead: "Every call carries `Authorization: Bearer <API_KEY>` from your server, never from a browser.".to_owned(),
         blocks: vec![
             Block::Table(Grid {
+                id: None,
                 label: "Endpoints".to_owned(),
                 head: vec!["Endpoint".to_owned(), "Call".to_owned()],
                 rows: operations(source).map(row).collect(),
@@ -183,6 +184,7 @@ fn errors(operation: &Value) -> Block {
         vec![status.to_owned(), codes.join(", ")]
     };
     Block::Table(Grid {
+        id: None,
         label: format!("Errors of {}", text_of(operation, "operationId")),
         head: vec!["Status".to_owned(), "Codes".to_owned()],
         rows: members(at(operation, &["responses"])).filter(|(status, _)| *status != "200").map(row).collect(),

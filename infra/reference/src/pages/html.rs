@@ -53,9 +53,15 @@ fn table(grid: &Grid) -> Markup {
                 thead { tr { @for head in &grid.head { th scope="col" { (line(head)) } } } }
                 tbody {
                     @for row in &grid.rows {
-                        tr {
+                        @let id = grid.row_id(row);
+                        tr id=[id.as_ref()] {
                             @for (index, cell) in row.iter().enumerate() {
-                                td data-head=(grid.head.get(index).map(String::as_str).unwrap_or_default()) { (line(cell)) }
+                                td data-head=(grid.head.get(index).map(String::as_str).unwrap_or_default()) {
+                                    @match id.as_ref().filter(|_| index == 0) {
+                                        Some(id) => a href={ "#" (id) } { (line(cell)) },
+                                        None => (line(cell)),
+                                    }
+                                }
                             }
                         }
                     }
@@ -99,7 +105,7 @@ fn choice(samples: &[Sample], name: &str) -> Markup {
             @for (index, sample) in samples.iter().enumerate() {
                 @let id = format!("{name}-{}", sample.language.tag());
                 input type="radio" name=(name) id=(id) value=(sample.language.tag()) checked[index == 0];
-                label for=(id) { (sample.language.name()) }
+                label for=(id) { (sample.language.tab()) }
             }
             @for sample in samples { (figure(sample)) }
         }

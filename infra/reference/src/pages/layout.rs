@@ -41,15 +41,15 @@ pub(super) fn around(path: &str, document: &Document) -> Markup {
             body {
                 a.skip href="#content" { "Skip to content" }
                 header {
-                    a.brand href="/docs" { span.mark aria-hidden="true" { "✓" } "Campaign Entry Service" }
+                    input.toggle type="checkbox" id="menu" aria-label="Show all pages";
+                    label.toggle for="menu" { "Menu" }
+                    a.brand href="/docs" { span.mark aria-hidden="true" { "✓" } span { "Campaign Entry Service" } }
                     div.search hidden {
-                        input type="search" id="search" placeholder="Search (press /)" aria-label="Search" role="combobox"
+                        input type="search" id="search" placeholder="Search" title="Press / to search" aria-label="Search" role="combobox"
                             aria-expanded="false" aria-controls="results" aria-autocomplete="list" autocomplete="off";
                         ul id="results" role="listbox" aria-label="Results" hidden {}
                     }
                 }
-                input.toggle type="checkbox" id="menu" aria-label="Show all pages";
-                label.toggle for="menu" { "Menu" }
                 nav aria-label="Pages" {
                     @for (group, pages) in &GROUPS {
                         h2 { (group) }

@@ -182,6 +182,8 @@ fn table(table: &Table) -> Vec<Block> {
         Block::section(table.name, table.title),
         Block::Paragraph(table.text.to_owned()),
         Block::Table(Grid {
+            // Rows of transitions have no name of their own.
+            id: (table.name != "transitions" && table.name != "display-status").then(|| table.name.to_owned()),
             label: table.title.to_owned(),
             head: table.head.iter().map(|head| (*head).to_owned()).collect(),
             rows: table.rows.clone(),

@@ -51,6 +51,7 @@ fn object(source: &Source<'_>, name: &str) -> Vec<Block> {
     } else if let Some(meanings) = schema.get("x-enumDescriptions") {
         let row = |value: &str| vec![format!("`{value}`"), text_of(meanings, value).to_owned()];
         blocks.push(Block::Table(Grid {
+            id: Some(name.to_owned()),
             label: format!("Values of {name}"),
             head: vec!["Value".to_owned(), "Meaning".to_owned()],
             rows: texts(at(schema, &["enum"])).map(row).collect(),

@@ -61,7 +61,7 @@ fn paragraph(lines: &[&str], label: &str) -> Block {
         };
         let mut rows = lines.iter().map(cells);
         let head = rows.next().unwrap_or_default();
-        return Block::Table(Grid { label: label.to_owned(), head, rows: rows.skip(1).collect() });
+        return Block::Table(Grid { id: None, label: label.to_owned(), head, rows: rows.skip(1).collect() });
     }
     let item = |line: &str| {
         let text = line.strip_prefix("- ").or_else(|| line.split_once(". ").filter(|(n, _)| n.parse::<u8>().is_ok()).map(|(_, text)| text));

@@ -2,7 +2,7 @@
 
 use serde_json::{Value, json};
 
-use super::document::{Block, Document, Field};
+use super::document::{Block, Document, Field, Grid};
 use super::inline::plain;
 
 /// Characters of a place's text that are searched and shown.
@@ -38,7 +38,7 @@ fn collect(blocks: &[Block], places: &mut Vec<Place>) {
             }),
             Block::Paragraph(text) => add(places, text),
             Block::List { items, .. } => items.iter().for_each(|item| add(places, item)),
-            Block::Table(grid) => grid.rows.iter().flatten().for_each(|cell| add(places, cell)),
+            Block::Table(grid) => grid.rows.iter().for_each(|row| add_row(places, grid, row)),
             Block::Fields(fields) => {
                 let heading = places.last().map(|place| place.title.clone()).unwrap_or_default();
                 collect_fields(fields, &heading, places);
@@ -62,6 +62,17 @@ fn collect_fields(fields: &[Field], heading: &str, places: &mut Vec<Place>) {
         });
         collect_fields(&field.fields, heading, places);
     }
+}
+
+/// A row that can be linked to is a place of its own.
+fn add_row(places: &mut Vec<Place>, grid: &Grid, row: &[String]) {
+    let Some(anchor) = grid.row_id(row) else {
+        row.iter().for_each(|cell| add(places, cell));
+        return;
+    };
+    let mut cells = row.iter().map(|cell| plain(cell));
+    let title = format!("{} ({})", cells.next().unwrap_or_default(), grid.label);
+    places.push(Place { title, anchor, text: cells.collect::<Vec<_>>().join(" · ") });
 }
 
 fn add(places: &mut [Place], text: &str) {
