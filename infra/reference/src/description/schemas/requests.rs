@@ -5,7 +5,7 @@ use common::domain::receipt::photo::MAX_BYTES;
 use serde_json::{Value, json};
 
 use super::super::schema::{
-    PRINTABLE, field, integer, link, list, object, optional, or_null, such_as, text, uuid,
+    CODE, PRINTABLE, field, integer, link, list, object, optional, or_null, such_as, text, uuid,
 };
 
 /// Every way of typing a Tanzanian mobile number: `+255`, `255` or `0`, then nine digits that begin with
@@ -32,7 +32,7 @@ fn phone() -> Value {
 }
 
 fn code() -> Value {
-    such_as("TEST-0-VALID", text(1, 64, PRINTABLE))
+    such_as("TEST-0-VALID", text(1, 64, CODE))
 }
 
 fn code_check() -> Value {
