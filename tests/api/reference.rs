@@ -85,13 +85,15 @@ async fn every_link_of_the_pages_leads_somewhere_in_both_forms() {
             for link in page.split(start).skip(1) {
                 let link = link.split(end).next().expect("an end");
                 let (target, place) = link.split_once('#').unwrap_or((link, ""));
-                let target = if target.is_empty() { &path } else { target.split('?').next().expect("a path") };
+                let target =
+                    if target.is_empty() { &path } else { target.split('?').next().expect("a path") };
                 if !texts.contains_key(target) {
                     texts.insert(target.to_owned(), get(target).await.text);
                 }
                 let text = &texts[target];
                 // In Markdown, fields have no place of their own.
-                let is_there = [format!("id=\"{place}\""), format!("{{#{place}}}")].iter().any(|id| text.contains(id));
+                let is_there =
+                    [format!("id=\"{place}\""), format!("{{#{place}}}")].iter().any(|id| text.contains(id));
                 assert!(place.is_empty() || is_there || place.contains('.'), "{path} links to {link}");
                 looked_at += 1;
             }
@@ -110,7 +112,12 @@ async fn every_place_that_the_search_knows_is_there() {
         assert!(PAGES.contains(&path), "{url}");
         assert!(anchor.is_empty() || get(path).await.text.contains(&format!("id=\"{anchor}\"")), "{url}");
     }
-    for word in ["consent_required", "poll_after_seconds (The Submission object)", "receipt_wrong_store (Message keys)", "Going live"] {
+    for word in [
+        "consent_required",
+        "poll_after_seconds (The Submission object)",
+        "receipt_wrong_store (Message keys)",
+        "Going live",
+    ] {
         assert!(places.iter().any(|place| place[0] == word), "{word}");
     }
 }
@@ -119,7 +126,8 @@ async fn every_place_that_the_search_knows_is_there() {
 async fn no_id_stands_on_a_page_twice() {
     for path in PAGES {
         let page = get(path).await.text;
-        let mut ids: Vec<&str> = page.split(" id=\"").skip(1).filter_map(|rest| rest.split('"').next()).collect();
+        let mut ids: Vec<&str> =
+            page.split(" id=\"").skip(1).filter_map(|rest| rest.split('"').next()).collect();
         let all = ids.len();
         ids.sort_unstable();
         ids.dedup();
@@ -169,7 +177,10 @@ async fn a_page_that_does_not_exist_says_so_readably() {
         assert_eq!(reply.status, 404, "{path}");
         assert_eq!(reply.header("content-type"), Some("text/html; charset=utf-8"), "{path}");
         assert_eq!(reply.header("cache-control"), Some("no-store"), "{path}");
-        assert!(reply.text.contains("Page not found") && reply.text.contains("href=\"/docs/errors\""), "{path}");
+        assert!(
+            reply.text.contains("Page not found") && reply.text.contains("href=\"/docs/errors\""),
+            "{path}"
+        );
         let posted = request("POST", format!("{}{path}", Service::shared().base_url)).send().await;
         assert_eq!(posted.refusal(), (404, "not_found".to_owned(), None), "{path}");
     }
@@ -243,7 +254,17 @@ async fn every_sample_that_enters_does_what_its_code_says_even_once_a_day_for_ea
     }
     assert_eq!(
         outcomes,
-        ["entered", "already_used", "entered", "entered", "entered", "entered", "entered", "instant_win", "already_used"]
+        [
+            "entered",
+            "already_used",
+            "entered",
+            "entered",
+            "entered",
+            "entered",
+            "entered",
+            "instant_win",
+            "already_used"
+        ]
     );
 }
 

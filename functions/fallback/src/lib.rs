@@ -51,7 +51,8 @@ fn read(request: &Request, file: File) -> Reply {
     let known = request.header("if-none-match").unwrap_or_default();
     let is_known = known.split(',').any(|etag| etag.trim().trim_start_matches("W/") == file.etag);
     let etag = file.etag.clone();
-    let mut reply = text(file).with_header("etag", etag).with_header("cache-control", CACHE_CONTROL.to_owned());
+    let mut reply =
+        text(file).with_header("etag", etag).with_header("cache-control", CACHE_CONTROL.to_owned());
     if is_known {
         reply.status = StatusCode::NOT_MODIFIED;
         reply.body.clear();
@@ -61,7 +62,8 @@ fn read(request: &Request, file: File) -> Reply {
 
 /// A file's text, with what keeps a page to itself whatever stands in it.
 fn text(file: File) -> Reply {
-    let reply = Reply::text(file.content_type, file.body).with_header("x-content-type-options", "nosniff".to_owned());
+    let reply =
+        Reply::text(file.content_type, file.body).with_header("x-content-type-options", "nosniff".to_owned());
     match file.policy {
         Some(policy) => reply
             .with_header("content-security-policy", policy.to_owned())

@@ -14,12 +14,22 @@ struct Request {
 
 /// The files of the collection: path within its folder, and text.
 pub fn files(description: &Value) -> Vec<(String, String)> {
-    let mut requests: Vec<Request> = ROUTES.iter().map(|route| Request { route: *route, example: None }).collect();
+    let mut requests: Vec<Request> =
+        ROUTES.iter().map(|route| Request { route: *route, example: None }).collect();
     requests.push(Request { route: CREATE_RECEIPT, example: Some("typed") });
     requests.push(Request { route: CREATE_SUBMISSION, example: Some("photo") });
     let mut files = vec![
-        ("bruno.json".to_owned(), format!("{:#}\n", json!({ "name": "Campaign Entry Service", "type": "collection", "version": "1" }))),
-        ("collection.bru".to_owned(), "auth {\n  mode: bearer\n}\n\nauth:bearer {\n  token: {{key}}\n}\n".to_owned()),
+        (
+            "bruno.json".to_owned(),
+            format!(
+                "{:#}\n",
+                json!({ "name": "Campaign Entry Service", "type": "collection", "version": "1" })
+            ),
+        ),
+        (
+            "collection.bru".to_owned(),
+            "auth {\n  mode: bearer\n}\n\nauth:bearer {\n  token: {{key}}\n}\n".to_owned(),
+        ),
         (
             "environments/local.bru".to_owned(),
             "vars {\n  base: http://127.0.0.1:8080\n}\nvars:secret [\n  key\n]\n".to_owned(),

@@ -123,7 +123,9 @@ fn names<'a>(members: &'a Map<String, Value>, order: Order<'_>) -> Vec<&'a str> 
         list.iter().position(|listed| listed == name).unwrap_or(usize::MAX)
     };
     let rank = |name: &str| match order {
-        Order::Description | Order::Example(_) => FIRST.iter().position(|first| *first == name).unwrap_or(usize::MAX),
+        Order::Description | Order::Example(_) => {
+            FIRST.iter().position(|first| *first == name).unwrap_or(usize::MAX)
+        }
         Order::Listed(list) | Order::Examples(list, _) => listed(list, name),
         Order::Paths => ROUTES.iter().position(|route| route.path == name).unwrap_or(usize::MAX),
         Order::Schema(schema) => listed(schema.get("x-order").unwrap_or(&Value::Null), name),

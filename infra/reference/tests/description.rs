@@ -57,8 +57,8 @@ fn whatever_leads_to_the_pages_leads_to_those_of_the_deployment() {
     let text = description.to_string();
     assert!(text.matches("\"https://entries.example.org/docs/errors#").count() > 100);
     let reference = reference::Reference::new("https://entries.example.org/docs");
-    let pages =
-        ["/docs", "/docs/endpoints/submissions", "/docs/errors"].map(|path| reference.file(path).expect("a page").body);
+    let pages = ["/docs", "/docs/endpoints/submissions", "/docs/errors"]
+        .map(|path| reference.file(path).expect("a page").body);
     for text in pages.iter().chain([&text]) {
         assert!(!text.contains("api.example.com"), "{text}");
     }
@@ -361,11 +361,20 @@ fn the_written_description_has_the_order_that_people_read_in() {
     let text = reference::description_text(&description);
     assert_eq!(serde_json::from_str::<Value>(&text).expect("JSON"), description, "nothing is lost");
     assert!(text.starts_with("{\n  \"openapi\": \"3.1.0\","));
-    in_order(&text, &["\"info\"", "\"paths\"", "\"/api/v1/campaign\"", "\"/api/v1/codes/check\"", "\"/api/v1/receipts\""]);
+    in_order(
+        &text,
+        &["\"info\"", "\"paths\"", "\"/api/v1/campaign\"", "\"/api/v1/codes/check\"", "\"/api/v1/receipts\""],
+    );
     let entering = text.split_once("\"createSubmission\"").expect("an operation").1;
     in_order(entering, &["\"phone\": \"0716 345 678\"", "\"code\": \"TEST-0-VALID\"", "\"consent\": true"]);
-    in_order(entering, &["\"responses\"", "\"entered\": {", "\"id\"", "\"ref\"", "\"updated_at\"", "\"already_used\": {"]);
-    in_order(text.split_once("\"SubmissionRequest\": {").expect("a schema").1, &["\"phone\"", "\"code\"", "\"consent\""]);
+    in_order(
+        entering,
+        &["\"responses\"", "\"entered\": {", "\"id\"", "\"ref\"", "\"updated_at\"", "\"already_used\": {"],
+    );
+    in_order(
+        text.split_once("\"SubmissionRequest\": {").expect("a schema").1,
+        &["\"phone\"", "\"code\"", "\"consent\""],
+    );
 }
 
 #[test]
@@ -374,7 +383,8 @@ fn a_request_names_the_reply_that_it_gets() {
         let request = &operation["requestBody"]["content"]["application/json"]["examples"];
         let replies = &operation["responses"]["200"]["content"]["application/json"]["examples"];
         for (name, example) in request.as_object().into_iter().flatten() {
-            let reply = example["x-reply"].as_str().unwrap_or_else(|| panic!("{method} {path}: {name} has no reply"));
+            let reply =
+                example["x-reply"].as_str().unwrap_or_else(|| panic!("{method} {path}: {name} has no reply"));
             assert!(replies[reply].is_object(), "{method} {path}: {name} is answered by {reply}");
         }
     }
@@ -401,10 +411,20 @@ fn every_operation_and_every_list_of_examples_leads_with_success() {
 #[test]
 fn every_value_of_an_enum_has_a_meaning() {
     let description = description();
-    for name in ["SubmissionState", "ReviewStatus", "DisplayStatus", "MessageKey", "ReceiptState", "ReceiptType", "CampaignStatus", "PrecheckResult"] {
+    for name in [
+        "SubmissionState",
+        "ReviewStatus",
+        "DisplayStatus",
+        "MessageKey",
+        "ReceiptState",
+        "ReceiptType",
+        "CampaignStatus",
+        "PrecheckResult",
+    ] {
         let schema = &description["components"]["schemas"][name];
         for value in schema["enum"].as_array().expect("values") {
-            let meaning = schema["x-enumDescriptions"][value.as_str().expect("text")].as_str().unwrap_or_default();
+            let meaning =
+                schema["x-enumDescriptions"][value.as_str().expect("text")].as_str().unwrap_or_default();
             assert!(meaning.len() > 5, "{name}: {value}");
         }
     }

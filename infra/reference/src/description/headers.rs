@@ -21,7 +21,11 @@ pub(super) fn all() -> Map<String, Value> {
             "Id of the request: your own when it can be logged, otherwise one that the service generates.",
             such_as("req_5f0c1d2e3a4b5c6d7e8f9a0b", text(1, 128, REQUEST_ID)),
         ),
-        ("Cache-Control", "API replies must not be stored.", json!({ "type": "string", "const": "no-store" })),
+        (
+            "Cache-Control",
+            "API replies must not be stored.",
+            json!({ "type": "string", "const": "no-store" }),
+        ),
         (
             "RateLimit-Policy",
             "Limits of the operation, in the format of the IETF draft on RateLimit header fields: `q` requests in `w` \

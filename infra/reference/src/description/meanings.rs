@@ -8,7 +8,9 @@ pub(super) fn state_meaning(state: State) -> &'static str {
         State::Pending => "Still being checked: the receipt, or the partner's answer.",
         State::Accepted => "The consumer is in. Final.",
         State::Rejected => "The consumer is not in. Final; code, receipt and limits are free again.",
-        State::Unknown => "The partner or the tax authority has not answered. The service keeps asking by itself.",
+        State::Unknown => {
+            "The partner or the tax authority has not answered. The service keeps asking by itself."
+        }
     }
 }
 
@@ -40,13 +42,17 @@ pub(crate) fn message_meaning(key: MessageKey) -> &'static str {
         MessageKey::Checking => "A partner, or the tax authority, has still to answer.",
         MessageKey::ReceiptReceived => "The receipt is being checked, by the service or by a person.",
         MessageKey::Invalid => "The code does not exist or was withdrawn.",
-        MessageKey::CodeRequired => "For your form: no code was typed. No submission has this key without a test code.",
+        MessageKey::CodeRequired => {
+            "For your form: no code was typed. No submission has this key without a test code."
+        }
         MessageKey::AlreadyUsed => "Another phone redeemed the code.",
         MessageKey::CodeHeld => "Another phone's submission with this code is still being checked.",
         MessageKey::DailyLimit => "The phone reached `limits.phone_daily`.",
         MessageKey::EntryLimit => "The phone reached `limits.phone_total`.",
         MessageKey::Blocked => "The phone is on the campaign's blocklist.",
-        MessageKey::RateLimited => "Too many wrong codes from this phone, or too many receipts still being checked.",
+        MessageKey::RateLimited => {
+            "Too many wrong codes from this phone, or too many receipts still being checked."
+        }
         MessageKey::CampaignNotStarted => "The entry window has not started.",
         MessageKey::CampaignEnded => "The entry window is over.",
         MessageKey::CampaignPaused => "The operator paused the campaign.",
@@ -58,7 +64,9 @@ pub(crate) fn message_meaning(key: MessageKey) -> &'static str {
         MessageKey::ReceiptAlreadyUsed => "The receipt was entered before.",
         MessageKey::ReceiptNotFound => "The tax authority does not know the receipt, or it was cancelled.",
         MessageKey::ReceiptTimeMismatch => "The typed time is not the one on the receipt.",
-        MessageKey::ServiceUnavailable => "For your page: the service could not be reached. Only test codes produce it.",
+        MessageKey::ServiceUnavailable => {
+            "For your page: the service could not be reached. Only test codes produce it."
+        }
         MessageKey::FileTooLarge => "The photo is over 5 MB.",
         MessageKey::FileWrongType => "The file is not a JPEG, PNG or WebP photo.",
     }

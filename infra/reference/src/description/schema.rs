@@ -5,7 +5,8 @@ use serde_json::{Map, Value, json};
 
 /// What a caller may send as text: anything but control characters. White space at both ends is stripped, line ends
 /// included.
-pub(super) const PRINTABLE: &str = "^[\\u0009-\\u000D\\u0020\\u0085]*[^\\u0000-\\u001F\\u007F-\\u009F]*[\\u0009-\\u000D\\u0020\\u0085]*$";
+pub(super) const PRINTABLE: &str =
+    "^[\\u0009-\\u000D\\u0020\\u0085]*[^\\u0000-\\u001F\\u007F-\\u009F]*[\\u0009-\\u000D\\u0020\\u0085]*$";
 /// What a caller may send as a code, in which white space means nothing wherever it stands.
 pub(super) const CODE: &str = "^[^\\u0000-\\u0008\\u000E-\\u001F\\u007F-\\u0084\\u0086-\\u009F]*$";
 /// What a reply says in words. Campaigns may break lines in their copy.

@@ -134,12 +134,20 @@ pub(crate) fn limits() -> Table {
             "the campaign's `limits`; then outcome `daily_limit` or `entry_limit`",
             "`POST /api/v1/submissions`",
         ),
-        ("Entries per receipt", "100 unless the campaign sets another limit; above it, a person decides", "receipts"),
+        (
+            "Entries per receipt",
+            "100 unless the campaign sets another limit; above it, a person decides",
+            "receipts",
+        ),
         ("Submissions in a look-up", "latest 50", "`POST /api/v1/submissions/lookup`"),
         ("Request body", "64 KiB", "all endpoints with a body"),
         ("Receipt photo", "5 MB (5,242,880 bytes), JPEG, PNG or WebP", "receipts"),
         ("Upload target", "valid for 15 minutes", "receipts"),
-        ("`Idempotency-Key`", "16 to 128 characters, remembered for 30 days", "submissions (required), receipts"),
+        (
+            "`Idempotency-Key`",
+            "16 to 128 characters, remembered for 30 days",
+            "submissions (required), receipts",
+        ),
         (
             "Waiting for a request with the same key",
             "10 seconds; after that its pending submission is returned",
@@ -214,8 +222,18 @@ fn in_json(value: &impl Serialize) -> String {
 pub(crate) fn transitions() -> Table {
     let rows = [
         ("(new)", "`accepted`", "Good service code, no receipt needed.", "`entered`, `instant_win`"),
-        ("(new)", "`rejected`", "An outcome about the consumer: wrong code, limit, closed campaign.", "the reason's key"),
-        ("(new)", "`pending`", "A receipt must be checked, or a partner asked.", "`receipt_received`, `checking`"),
+        (
+            "(new)",
+            "`rejected`",
+            "An outcome about the consumer: wrong code, limit, closed campaign.",
+            "the reason's key",
+        ),
+        (
+            "(new)",
+            "`pending`",
+            "A receipt must be checked, or a partner asked.",
+            "`receipt_received`, `checking`",
+        ),
         ("`pending`", "`unknown`", "The partner did not answer within 8 seconds.", "`checking`"),
         (
             "`pending`",
@@ -223,7 +241,12 @@ pub(crate) fn transitions() -> Table {
             "A person must look: no readable QR code, no product matched, too many entries, or a photo that was sent before.",
             "`receipt_received`",
         ),
-        ("`pending`, `unknown`", "`accepted`", "The partner accepted the code, or the receipt counts.", "`entered`, `instant_win`"),
+        (
+            "`pending`, `unknown`",
+            "`accepted`",
+            "The partner accepted the code, or the receipt counts.",
+            "`entered`, `instant_win`",
+        ),
         (
             "`pending`, `unknown`",
             "`rejected`",
@@ -232,7 +255,8 @@ pub(crate) fn transitions() -> Table {
         ),
         ("`under_review`", "`accepted` or `rejected`", "A person decided.", "`entered`, or the reason's key"),
     ];
-    let row = |(from, to, when, key): (&str, &str, &str, &str)| [from, to, when, key].map(str::to_owned).to_vec();
+    let row =
+        |(from, to, when, key): (&str, &str, &str, &str)| [from, to, when, key].map(str::to_owned).to_vec();
     Table {
         name: "transitions",
         title: "State transitions",

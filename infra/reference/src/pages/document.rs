@@ -11,16 +11,25 @@ pub(super) struct Document {
 pub(super) enum Block {
     Heading(Heading),
     Paragraph(String),
-    List { ordered: bool, items: Vec<String> },
+    List {
+        ordered: bool,
+        items: Vec<String>,
+    },
     Table(Grid),
     Fields(Vec<Field>),
     Code(Sample),
     /// One sample in several languages.
     Choice(Vec<Sample>),
     /// Folded until a reader opens it.
-    Details { summary: String, blocks: Vec<Block> },
+    Details {
+        summary: String,
+        blocks: Vec<Block>,
+    },
     /// Side by side where there is room.
-    Columns { left: Vec<Block>, right: Vec<Block> },
+    Columns {
+        left: Vec<Block>,
+        right: Vec<Block>,
+    },
 }
 
 /// A heading that can be linked to.
@@ -129,8 +138,10 @@ impl Grid {
     /// The id of a row: its first cell in words that an address can hold.
     pub(super) fn row_id(&self, row: &[String]) -> Option<String> {
         let first = super::inline::plain(row.first()?).to_lowercase();
-        let words: Vec<&str> =
-            first.split(|c: char| !c.is_ascii_alphanumeric() && c != '_').filter(|word| !word.is_empty()).collect();
+        let words: Vec<&str> = first
+            .split(|c: char| !c.is_ascii_alphanumeric() && c != '_')
+            .filter(|word| !word.is_empty())
+            .collect();
         Some(format!("{}.{}", self.id.as_ref()?, words.join("-")))
     }
 }

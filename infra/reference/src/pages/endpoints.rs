@@ -13,10 +13,7 @@ use crate::ordered;
 pub(super) fn all(source: &Source<'_>) -> Document {
     let row = |(route, operation): (&Route, &Value)| {
         let summary = text_of(operation, "summary");
-        vec![
-            format!("[{summary}]({})", place_of(operation)),
-            format!("`{} {}`", route.method, route.path),
-        ]
+        vec![format!("[{summary}]({})", place_of(operation)), format!("`{} {}`", route.method, route.path)]
     };
     Document {
         title: "Endpoints".to_owned(),
@@ -64,15 +61,19 @@ fn page(source: &Source<'_>, tag: &str, path: &str) -> Document {
     let tags = source.part("/tags").as_array().map(Vec::as_slice).unwrap_or_default();
     let described = tags.iter().find(|described| text_of(described, "name") == tag).unwrap_or(&Value::Null);
     let of_tag = |(_, operation): &(&Route, &Value)| texts(at(operation, &["tags"])).any(|name| name == tag);
-    let mut blocks: Vec<Block> =
-        operations(source).filter(of_tag).flat_map(|(route, operation)| one(source, route, operation)).collect();
+    let mut blocks: Vec<Block> = operations(source)
+        .filter(of_tag)
+        .flat_map(|(route, operation)| one(source, route, operation))
+        .collect();
     blocks.extend(of_page(source, path));
     Document { title: tag.to_owned(), lead: text_of(described, "description").to_owned(), blocks }
 }
 
 /// The endpoints, in the order of the routes.
 fn operations<'a>(source: &'a Source<'_>) -> impl Iterator<Item = (&'static Route, &'a Value)> {
-    ROUTES.iter().map(|route| (route, at(source.part("/paths"), &[route.path, &route.method.to_ascii_lowercase()])))
+    ROUTES
+        .iter()
+        .map(|route| (route, at(source.part("/paths"), &[route.path, &route.method.to_ascii_lowercase()])))
 }
 
 /// Where an endpoint is described.
@@ -102,11 +103,20 @@ fn one(source: &Source<'_>, route: &Route, operation: &Value) -> Vec<Block> {
     let reply = at(operation, &["responses", "200"]);
     left.push(Block::heading(3, &format!("{id}-reply"), "Reply"));
     let schema = at(reply, &["content", "application/json", "schema"]);
-    left.push(Block::Paragraph(format!("Status 200 with a {}: {}", kind(schema), lower_first(text_of(reply, "description")))));
+    left.push(Block::Paragraph(format!(
+        "Status 200 with a {}: {}",
+        kind(schema),
+        lower_first(text_of(reply, "description"))
+    )));
     left.push(Block::heading(3, &format!("{id}-errors"), "Errors"));
     left.push(errors(operation));
     vec![
-        Block::Heading(Heading { level: 2, id: id.to_owned(), text: text_of(operation, "summary").to_owned(), note: None }),
+        Block::Heading(Heading {
+            level: 2,
+            id: id.to_owned(),
+            text: text_of(operation, "summary").to_owned(),
+            note: None,
+        }),
         Block::Columns { left, right: right(source, route, request, reply) },
     ]
 }
@@ -116,7 +126,12 @@ fn right(source: &Source<'_>, route: &Route, request: &Value, reply: &Value) -> 
     let replies = at(reply, &["content", "application/json"]);
     let (of_request, of_reply) = (at(request, &["schema"]), at(replies, &["schema"]));
     let answer = |name: &str, summary: &str| {
-        json_of(source, &format!("Reply: {}", lower_first(summary)), &shortened(at(replies, &["examples", name, "value"])), of_reply)
+        json_of(
+            source,
+            &format!("Reply: {}", lower_first(summary)),
+            &shortened(at(replies, &["examples", name, "value"])),
+            of_reply,
+        )
     };
     let mut requests = examples(request);
     let mut blocks = Vec::new();
@@ -136,11 +151,17 @@ fn right(source: &Source<'_>, route: &Route, request: &Value, reply: &Value) -> 
         let sent = json_of(source, "Request", at(example, &["value"]), of_request);
         let name = text_of(example, "x-reply");
         let text = text_of(at(replies, &["examples", name]), "summary");
-        blocks.push(Block::Details { summary: format!("Request: {}", lower_first(summary)), blocks: vec![sent, answer(name, text)] });
+        blocks.push(Block::Details {
+            summary: format!("Request: {}", lower_first(summary)),
+            blocks: vec![sent, answer(name, text)],
+        });
         shown.push(name);
     }
     for (name, summary, _) in examples(replies).filter(|(name, ..)| !shown.contains(name)) {
-        blocks.push(Block::Details { summary: format!("Reply: {}", lower_first(summary)), blocks: vec![answer(name, summary)] });
+        blocks.push(Block::Details {
+            summary: format!("Reply: {}", lower_first(summary)),
+            blocks: vec![answer(name, summary)],
+        });
     }
     blocks
 }
@@ -187,7 +208,10 @@ fn errors(operation: &Value) -> Block {
         id: None,
         label: format!("Errors of {}", text_of(operation, "operationId")),
         head: vec!["Status".to_owned(), "Codes".to_owned()],
-        rows: members(at(operation, &["responses"])).filter(|(status, _)| *status != "200").map(row).collect(),
+        rows: members(at(operation, &["responses"]))
+            .filter(|(status, _)| *status != "200")
+            .map(row)
+            .collect(),
     })
 }
 
@@ -197,7 +221,9 @@ fn parameters(operation: &Value) -> impl Iterator<Item = &Value> {
 
 /// The parameters that every endpoint takes.
 fn shared_parameters<'a>(source: &'a Source<'_>) -> Vec<&'a Value> {
-    let everywhere = |parameter: &&Value| operations(source).all(|(_, operation)| parameters(operation).any(|taken| taken == *parameter));
+    let everywhere = |parameter: &&Value| {
+        operations(source).all(|(_, operation)| parameters(operation).any(|taken| taken == *parameter))
+    };
     operations(source).take(1).flat_map(|(_, first)| parameters(first)).filter(everywhere).collect()
 }
 
@@ -207,7 +233,8 @@ pub(super) fn common_parameters(source: &Source<'_>) -> Block {
         name: "Authorization".to_owned(),
         kind: "header".to_owned(),
         note: "required",
-        description: "`Bearer <API_KEY>`. The key selects the campaign and the environment, test or live.".to_owned(),
+        description: "`Bearer <API_KEY>`. The key selects the campaign and the environment, test or live."
+            .to_owned(),
         fields: Vec::new(),
     };
     let others = shared_parameters(source);
@@ -257,5 +284,9 @@ fn lower_first(text: &str) -> String {
     let mut chars = text.chars();
     let first: String = chars.next().into_iter().flat_map(char::to_lowercase).collect();
     // A name such as `JSON` stays.
-    if chars.clone().next().is_some_and(char::is_uppercase) { text.to_owned() } else { format!("{first}{}", chars.as_str()) }
+    if chars.clone().next().is_some_and(char::is_uppercase) {
+        text.to_owned()
+    } else {
+        format!("{first}{}", chars.as_str())
+    }
 }

@@ -23,7 +23,9 @@ pub(super) fn advice(code: ErrorCode) -> &'static str {
             "You sent a `svc_live_` key to a deployment that is not production. Test keys work on every deployment, \
              production included."
         }
-        ErrorCode::SessionExpired => "For agent sessions, which are not available yet. API keys do not expire.",
+        ErrorCode::SessionExpired => {
+            "For agent sessions, which are not available yet. API keys do not expire."
+        }
         ErrorCode::CampaignNotAssigned => "For agent sessions, which are not available yet.",
         ErrorCode::KeyRevoked => {
             "Your service operator revoked the key; this takes effect within 5 seconds. A campaign can have two live keys, \

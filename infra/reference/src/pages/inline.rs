@@ -87,7 +87,8 @@ fn piece(tail: &str) -> Option<(Piece<'_>, &str)> {
     }
     let (text, after) = tail.strip_prefix('[')?.split_once("](")?;
     let (target, after) = after.split_once(')')?;
-    let is_link = !text.contains('\n') && (target.starts_with('/') || target.starts_with('#') || target.starts_with("http"));
+    let is_link = !text.contains('\n')
+        && (target.starts_with('/') || target.starts_with('#') || target.starts_with("http"));
     is_link.then_some((Piece::Link { text, target }, after))
 }
 
@@ -102,10 +103,7 @@ mod tests {
             html(line).into_string(),
             "Send <code>a_b</code> to <strong>the <a href=\"/docs/errors#not_found\">page</a></strong>, 2 * 3 [x] &lt;b&gt;"
         );
-        assert_eq!(
-            markdown(line),
-            "Send `a_b` to **the [page](/docs/errors.md#not_found)**, 2 * 3 [x] <b>"
-        );
+        assert_eq!(markdown(line), "Send `a_b` to **the [page](/docs/errors.md#not_found)**, 2 * 3 [x] <b>");
         assert_eq!(plain(line), "Send a_b to the page, 2 * 3 [x] <b>");
     }
 }

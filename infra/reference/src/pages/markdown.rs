@@ -50,7 +50,8 @@ fn blocks(text: &mut String, all: &[Block]) {
 }
 
 fn code(text: &mut String, sample: &Sample) {
-    let caption = if sample.caption.is_empty() { String::new() } else { format!("{}\n\n", line(&sample.caption)) };
+    let caption =
+        if sample.caption.is_empty() { String::new() } else { format!("{}\n\n", line(&sample.caption)) };
     text.push_str(&format!("{caption}```{}\n{}\n```\n", sample.language.tag(), sample.text));
 }
 

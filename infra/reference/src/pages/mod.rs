@@ -122,7 +122,8 @@ pub(crate) fn not_found() -> String {
     let link = |page: &Page| format!("[{}]({})", page.name, page.path);
     let document = Document {
         title: "Page not found".to_owned(),
-        lead: "There is no page at this address. It may have moved: search for it, or choose one of these.".to_owned(),
+        lead: "There is no page at this address. It may have moved: search for it, or choose one of these."
+            .to_owned(),
         blocks: vec![Block::List { ordered: false, items: all().map(link).collect() }],
     };
     layout::around("", &document).into_string()
@@ -137,9 +138,10 @@ pub(crate) fn search_index(source: &Source<'_>) -> String {
 /// The list of pages for language models: <https://llmstxt.org>.
 pub(crate) fn llms_txt(source: &Source<'_>) -> String {
     let base = source.base_url;
-    let mut text = "# Campaign Entry Service\n\n> JSON HTTP API: a brand's server enters consumers into promotional \
+    let mut text =
+        "# Campaign Entry Service\n\n> JSON HTTP API: a brand's server enters consumers into promotional \
                     campaigns by code or receipt.\n"
-        .to_owned();
+            .to_owned();
     for (group, pages) in &GROUPS {
         text.push_str(&format!("\n## {group}\n\n"));
         for page in *pages {
@@ -183,7 +185,8 @@ fn table(table: &Table) -> Vec<Block> {
         Block::Paragraph(table.text.to_owned()),
         Block::Table(Grid {
             // Rows of transitions have no name of their own.
-            id: (table.name != "transitions" && table.name != "display-status").then(|| table.name.to_owned()),
+            id: (table.name != "transitions" && table.name != "display-status")
+                .then(|| table.name.to_owned()),
             label: table.title.to_owned(),
             head: table.head.iter().map(|head| (*head).to_owned()).collect(),
             rows: table.rows.clone(),
@@ -257,7 +260,9 @@ mod tests {
         let description = crate::openapi("");
         let source = Source { description: &description, base_url: "" };
         let pages: Vec<String> = all().map(|page| page.html(&source)).collect();
-        for (name, _) in members(source.part("/components/schemas")).filter(|(name, _)| !name.ends_with("Request")) {
+        for (name, _) in
+            members(source.part("/components/schemas")).filter(|(name, _)| !name.ends_with("Request"))
+        {
             let (_, place) = objects::place_of(name).split_once('#').expect("a place");
             let places = pages.iter().map(|page| page.matches(&format!("id=\"{place}\"")).count());
             assert_eq!(places.sum::<usize>(), 1, "{name}");

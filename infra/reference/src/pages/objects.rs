@@ -14,7 +14,15 @@ const PLACES: [(&str, &[&str]); 6] = [
     ("/docs/endpoints/codes", &["Precheck", "PrecheckResult"]),
     (
         "/docs/endpoints/submissions",
-        &["Submission", "ReceiptRecord", "Upstream", "SubmissionList", "SubmissionListEntry", "Claimed", "ClaimedItem"],
+        &[
+            "Submission",
+            "ReceiptRecord",
+            "Upstream",
+            "SubmissionList",
+            "SubmissionListEntry",
+            "Claimed",
+            "ClaimedItem",
+        ],
     ),
     ("/docs/endpoints/receipts", &["Receipt", "ReceiptType", "ReceiptState", "UploadTarget"]),
     ("/docs/outcomes", &["SubmissionState", "ReviewStatus", "DisplayStatus"]),
@@ -42,10 +50,8 @@ fn object(source: &Source<'_>, name: &str) -> Vec<Block> {
         Some(_) => format!("The {name} object"),
         None => name.to_owned(),
     };
-    let mut blocks = vec![
-        Block::section(name, &title),
-        Block::Paragraph(text_of(schema, "description").to_owned()),
-    ];
+    let mut blocks =
+        vec![Block::section(name, &title), Block::Paragraph(text_of(schema, "description").to_owned())];
     if schema.get("properties").is_some() {
         blocks.push(Block::Fields(fields(schema, name, Side::Answered)));
     } else if let Some(meanings) = schema.get("x-enumDescriptions") {
@@ -103,8 +109,10 @@ pub(super) fn kind(schema: &Value) -> String {
     if let Some(value) = schema.get("const") {
         return format!("`{value}`");
     }
-    let types: Vec<&str> =
-        texts(at(schema, &["type"])).chain([text_of(schema, "type")]).filter(|kind| !kind.is_empty()).collect();
+    let types: Vec<&str> = texts(at(schema, &["type"]))
+        .chain([text_of(schema, "type")])
+        .filter(|kind| !kind.is_empty())
+        .collect();
     let mut words = types.join(" or ").replace("array", "list");
     if let Some(items) = schema.get("items") {
         words = format!("{words} of {}, at most {}", kind(items), at(schema, &["maxItems"]));

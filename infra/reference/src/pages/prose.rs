@@ -64,7 +64,9 @@ fn paragraph(lines: &[&str], label: &str) -> Block {
         return Block::Table(Grid { id: None, label: label.to_owned(), head, rows: rows.skip(1).collect() });
     }
     let item = |line: &str| {
-        let text = line.strip_prefix("- ").or_else(|| line.split_once(". ").filter(|(n, _)| n.parse::<u8>().is_ok()).map(|(_, text)| text));
+        let text = line
+            .strip_prefix("- ")
+            .or_else(|| line.split_once(". ").filter(|(n, _)| n.parse::<u8>().is_ok()).map(|(_, text)| text));
         text.map(str::to_owned)
     };
     if item(first).is_some() {

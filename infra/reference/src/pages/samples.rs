@@ -17,16 +17,36 @@ struct File {
 }
 
 const CLIENTS: [File; 3] = [
-    File { name: "client.mjs", language: Language::JavaScript, text: include_str!("samples/client.mjs"), run: "" },
+    File {
+        name: "client.mjs",
+        language: Language::JavaScript,
+        text: include_str!("samples/client.mjs"),
+        run: "",
+    },
     File { name: "client.php", language: Language::Php, text: include_str!("samples/client.php"), run: "" },
     File { name: "client.py", language: Language::Python, text: include_str!("samples/client.py"), run: "" },
 ];
 
 const ENTER: [File; 4] = [
     File { name: "enter.sh", language: Language::Shell, text: include_str!("samples/enter.sh"), run: "" },
-    File { name: "enter.mjs", language: Language::JavaScript, text: include_str!("samples/enter.mjs"), run: "node enter.mjs" },
-    File { name: "enter.php", language: Language::Php, text: include_str!("samples/enter.php"), run: "php enter.php" },
-    File { name: "enter.py", language: Language::Python, text: include_str!("samples/enter.py"), run: "python3 enter.py" },
+    File {
+        name: "enter.mjs",
+        language: Language::JavaScript,
+        text: include_str!("samples/enter.mjs"),
+        run: "node enter.mjs",
+    },
+    File {
+        name: "enter.php",
+        language: Language::Php,
+        text: include_str!("samples/enter.php"),
+        run: "php enter.php",
+    },
+    File {
+        name: "enter.py",
+        language: Language::Python,
+        text: include_str!("samples/enter.py"),
+        run: "python3 enter.py",
+    },
 ];
 
 /// The client in each language.
@@ -83,6 +103,7 @@ impl Call<'_> {
             command.push_str(" \\\n  -H \"Idempotency-Key: attempt-$(date +%s)-$RANDOM\"");
         }
         if let Some(body) = self.body {
+            let body = body.replace('\n', "\n  ");
             command.push_str(&format!(" \\\n  -H 'Content-Type: application/json' \\\n  -d '{body}'"));
         }
         command
@@ -94,7 +115,9 @@ impl Call<'_> {
             None => format!("\"{}\"", self.route.path),
         };
         let (import, key) = match self.keyed {
-            true => ("import { randomUUID } from \"node:crypto\";\n", ", { \"Idempotency-Key\": randomUUID() }"),
+            true => {
+                ("import { randomUUID } from \"node:crypto\";\n", ", { \"Idempotency-Key\": randomUUID() }")
+            }
             false => ("", ""),
         };
         let body = self.body.map(|body| format!(", {body}")).unwrap_or_default();
@@ -111,7 +134,10 @@ impl Call<'_> {
         };
         let key = if self.keyed { ", ['Idempotency-Key' => bin2hex(random_bytes(16))]" } else { "" };
         let body = self.body.map(|body| format!(", {}", php_array(body))).unwrap_or_default();
-        format!("<?php\nrequire __DIR__ . '/client.php';\n\nprint_r(call('{}', {path}{body}{key}));", self.route.method)
+        format!(
+            "<?php\nrequire __DIR__ . '/client.php';\n\nprint_r(call('{}', {path}{body}{key}));",
+            self.route.method
+        )
     }
 
     fn python(&self) -> String {
@@ -125,9 +151,14 @@ impl Call<'_> {
             (false, false) => "",
         };
         let key = if self.keyed { ", {\"Idempotency-Key\": str(uuid.uuid4())}" } else { "" };
-        let literal = |body: &str| body.replace(": true", ": True").replace(": false", ": False").replace(": null", ": None");
+        let literal = |body: &str| {
+            body.replace(": true", ": True").replace(": false", ": False").replace(": null", ": None")
+        };
         let body = self.body.map(|body| format!(", {}", literal(body))).unwrap_or_default();
-        format!("{import}from client import call\n\nprint(call(\"{}\", {path}{body}{key}))", self.route.method)
+        format!(
+            "{import}from client import call\n\nprint(call(\"{}\", {path}{body}{key}))",
+            self.route.method
+        )
     }
 }
 
@@ -140,7 +171,9 @@ fn php_array(json: &str) -> String {
 pub(super) fn source_of_id(route: &Route) -> Option<&'static str> {
     match route.path {
         path if !path.contains("{id}") => None,
-        path if path.starts_with("/api/v1/receipts/") => Some("`ID` is the `id` of a receipt: `export ID=…`."),
+        path if path.starts_with("/api/v1/receipts/") => {
+            Some("`ID` is the `id` of a receipt: `export ID=…`.")
+        }
         _ => Some("`ID` is the `id` of a submission: `export ID=…`."),
     }
 }

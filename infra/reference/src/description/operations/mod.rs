@@ -143,8 +143,10 @@ fn error_reply(status: u16, route: Route, refusals: &[Refusal], docs: &str) -> V
         422 | 500 => headers.extend(LIMITS.map(when_counted)),
         _ => headers.extend(LIMITS.map(header)),
     }
-    let examples: Vec<Example> =
-        refusals.iter().map(|refusal| Example::new(refusal.name(), refusal.summary, refusal.body(docs))).collect();
+    let examples: Vec<Example> = refusals
+        .iter()
+        .map(|refusal| Example::new(refusal.name(), refusal.summary, refusal.body(docs)))
+        .collect();
     let mut description = described.join("\n\n");
     if status == 405 {
         description = format!("{description} For any method other than {}.", route.method);

@@ -34,7 +34,9 @@ fn status_meaning(status: CampaignStatus) -> &'static str {
     match status {
         CampaignStatus::Live => "Entries are taken.",
         CampaignStatus::Paused => "The operator paused the campaign. Submissions answer `campaign_paused`.",
-        CampaignStatus::NotStarted => "The entry window has not started. Submissions answer `campaign_not_started`.",
+        CampaignStatus::NotStarted => {
+            "The entry window has not started. Submissions answer `campaign_not_started`."
+        }
         CampaignStatus::Ended => "The entry window is over. Submissions answer `campaign_ended`.",
     }
 }
@@ -70,13 +72,13 @@ fn campaign() -> Value {
                 object(
                     "What a submission must carry.",
                     vec![
-                        field("precheck", "Whether [`POST /api/v1/codes/check`](/docs/endpoints/codes#checkCode) can judge codes of this campaign.", switch()),
-                        field("code_required", "Whether every submission needs a `code`.", switch()),
                         field(
-                            "receipt_required",
-                            "Whether every submission needs a `receipt_id`.",
+                            "precheck",
+                            "Whether [`POST /api/v1/codes/check`](/docs/endpoints/codes#checkCode) can judge codes of this campaign.",
                             switch(),
                         ),
+                        field("code_required", "Whether every submission needs a `code`.", switch()),
+                        field("receipt_required", "Whether every submission needs a `receipt_id`.", switch()),
                         field("typed_receipt", "Whether receipts of type `typed` are accepted.", switch()),
                     ],
                 ),
@@ -132,11 +134,7 @@ fn receipt() -> Value {
                 "Participating products. If empty, any purchase counts.",
                 list(200, link("Product")),
             ),
-            field(
-                "branches",
-                "Participating shops. If empty, any shop counts.",
-                list(500, link("Branch")),
-            ),
+            field("branches", "Participating shops. If empty, any shop counts.", list(500, link("Branch"))),
             field("draw_period", "How often the draw takes place, as text, or null.", or_null(words(120))),
         ],
     )
@@ -170,7 +168,11 @@ fn branch() -> Value {
     object(
         "A participating shop.",
         vec![
-            field("key", "Shop key, unique in the campaign. `receipt.branch` of a submission names it.", text(1, 64, KEY)),
+            field(
+                "key",
+                "Shop key, unique in the campaign. `receipt.branch` of a submission names it.",
+                text(1, 64, KEY),
+            ),
             field("name", "Shop name.", words(120)),
             field("city", "City.", words(120)),
             field("merchant", "Merchant that the shop belongs to.", words(120)),

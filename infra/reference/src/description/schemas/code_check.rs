@@ -27,17 +27,13 @@ fn precheck() -> Value {
 }
 
 fn result() -> Value {
-    one_of(
-        "Result of a pre-check. New values may be added.",
-        &RESULTS,
-        |result| match result {
-            "valid" => "The code can be entered, or this phone entered it before.",
-            "invalid" => "The code does not exist or was withdrawn.",
-            "already_used" => {
-                "Another phone redeemed the code, or holds it with a submission that is still being checked \
+    one_of("Result of a pre-check. New values may be added.", &RESULTS, |result| match result {
+        "valid" => "The code can be entered, or this phone entered it before.",
+        "invalid" => "The code does not exist or was withdrawn.",
+        "already_used" => {
+            "Another phone redeemed the code, or holds it with a submission that is still being checked \
                  (`code_held`)."
-            }
-            _ => "Only a submission can tell: a partner checks the codes of this campaign, or it has none.",
-        },
-    )
+        }
+        _ => "Only a submission can tell: a partner checks the codes of this campaign, or it has none.",
+    })
 }

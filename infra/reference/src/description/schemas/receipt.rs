@@ -19,15 +19,15 @@ pub(super) fn schemas() -> Vec<(&'static str, Value)> {
         ),
         (
             "ReceiptState",
-            one_of(
-                "Current state of a receipt. New values may be added.",
-                &ReceiptState::ALL,
-                |state| match state {
+            one_of("Current state of a receipt. New values may be added.", &ReceiptState::ALL, |state| {
+                match state {
                     ReceiptState::AwaitingUpload => "The photo has not arrived in storage yet.",
-                    ReceiptState::Uploaded => "The photo is there, or the receipt was typed. Ready for a submission.",
+                    ReceiptState::Uploaded => {
+                        "The photo is there, or the receipt was typed. Ready for a submission."
+                    }
                     ReceiptState::Attached => "A submission uses the receipt. No other submission can.",
-                },
-            ),
+                }
+            }),
         ),
         ("UploadTarget", target()),
     ]

@@ -39,11 +39,7 @@ fn code_check() -> Value {
     object(
         "Code to check.",
         vec![
-            field(
-                "code",
-                "Code as the consumer typed it. Case, spaces and dashes do not matter.",
-                code(),
-            ),
+            field("code", "Code as the consumer typed it. Case, spaces and dashes do not matter.", code()),
             optional(
                 "phone",
                 "Consumer's phone. With it, a code that this consumer already entered reads as `valid` instead of `already_used`.",
@@ -110,10 +106,7 @@ fn claimed_item() -> Value {
 }
 
 fn lookup() -> Value {
-    object(
-        "Phone to look up.",
-        vec![field("phone", "Tanzanian mobile number as typed.", phone())],
-    )
+    object("Phone to look up.", vec![field("phone", "Tanzanian mobile number as typed.", phone())])
 }
 
 fn receipt() -> Value {

@@ -24,11 +24,7 @@ pub(super) fn schemas() -> Vec<(&'static str, Value)> {
         ("Submission", submission()),
         (
             "SubmissionState",
-            one_of(
-                "Current state of a submission. New values may be added.",
-                &State::ALL,
-                state_meaning,
-            ),
+            one_of("Current state of a submission. New values may be added.", &State::ALL, state_meaning),
         ),
         (
             "ReviewStatus",
@@ -76,11 +72,7 @@ fn submission() -> Value {
                 or_null(link("ReviewStatus")),
             ),
             field("display_status", "The one status to show to the consumer.", link("DisplayStatus")),
-            field(
-                "message_key",
-                "Message to show. Branch on this, never on `message`.",
-                link("MessageKey"),
-            ),
+            field("message_key", "Message to show. Branch on this, never on `message`.", link("MessageKey")),
             field(
                 "message",
                 "Text for `message_key` in the request's language, including the campaign's own wording.",
@@ -132,7 +124,11 @@ fn record() -> Value {
     object(
         "Summary of the tax authority's record of a receipt.",
         vec![
-            field("date", "Date of the receipt in Tanzania (Africa/Dar_es_Salaam), whatever the campaign's time zone.", or_null(day())),
+            field(
+                "date",
+                "Date of the receipt in Tanzania (Africa/Dar_es_Salaam), whatever the campaign's time zone.",
+                or_null(day()),
+            ),
             field("branch", "Key of the participating shop, or null.", or_null(text(1, 64, KEY))),
             field("items_summary", "Qualifying items as text, or null.", or_null(words(20_000))),
             field("tra_verified", "Always `true`.", switch()),
@@ -161,8 +157,16 @@ fn submissions() -> Value {
     object(
         "Latest submissions of a phone. For an unknown phone the list is empty.",
         vec![
-            field("submissions", "Submissions, newest first, at most 50. A submission of the last second may still be missing.", list(50, link("SubmissionListEntry"))),
-            field("total_entries", "Sum of the entries of all accepted submissions, always up to date.", integer(0, LARGEST_EXACT)),
+            field(
+                "submissions",
+                "Submissions, newest first, at most 50. A submission of the last second may still be missing.",
+                list(50, link("SubmissionListEntry")),
+            ),
+            field(
+                "total_entries",
+                "Sum of the entries of all accepted submissions, always up to date.",
+                integer(0, LARGEST_EXACT),
+            ),
             field("timezone", "Campaign's time zone, in which `date` is counted.", timezone()),
         ],
     )
