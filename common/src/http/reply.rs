@@ -139,7 +139,8 @@ impl Reply {
     /// The reply as API Gateway takes it, with the headers that every reply has.
     pub fn into_event(mut self, request_id: &str) -> HttpReply {
         self.headers.extend(limits::headers(&self.limits));
-        self.headers.insert("cache-control", "no-store".to_owned());
+        // Pages of the reference may be stored, and say so; replies of the API never are.
+        self.headers.entry("cache-control").or_insert_with(|| "no-store".to_owned());
         self.headers.insert(X_REQUEST_ID, request_id.to_owned());
         HttpReply {
             status_code: self.status.as_u16(),

@@ -7,10 +7,13 @@ use common::http::function::{BoxFuture, Frame, HttpFunction};
 use common::http::reply::Reply;
 use common::http::request::Request;
 use common::http::routes;
-use reference::Reference;
+use http::StatusCode;
+use reference::{File, Reference};
 
-/// The methods of pages and descriptions. Whoever sends replies leaves the body of one to HEAD away.
+/// The methods of pages and descriptions. The server in front of it leaves the body away for HEAD.
 const READING: [&str; 2] = ["GET", "HEAD"];
+/// How long a browser may show a page without asking whether it has changed. Replies of the API are never stored.
+const CACHE_CONTROL: &str = "public, max-age=300";
 
 /// The function behind the default route.
 pub struct Fallback {
@@ -28,29 +31,45 @@ impl Fallback {
 
     fn reply(&self, request: &Request) -> Result<Reply, Error> {
         let path = request.path.as_str();
+        let is_read = READING.contains(&request.method.as_str());
         let methods = if self.reference.has(path) { READING.to_vec() } else { routes::methods_of(path) };
-        match self.reference.file(path).filter(|_| READING.contains(&request.method.as_str())) {
-            Some(file) => {
-                let reply = Reply::text(file.content_type, file.body);
-                Ok(match file.policy {
-                    Some(policy) => with_policy(reply, policy),
-                    None => reply,
-                })
-            }
-            None if methods.is_empty() => {
-                Err(Error::from(ErrorCode::NotFound).with_detail("There is no such path."))
-            }
-            None => Err(Error::method_not_allowed(methods)),
+        if let Some(file) = self.reference.file(path).filter(|_| is_read) {
+            return Ok(read(request, file));
+        }
+        if !methods.is_empty() {
+            return Err(Error::method_not_allowed(methods));
+        }
+        match self.reference.missing_page(path).filter(|_| is_read) {
+            Some(file) => Ok(Reply { status: StatusCode::NOT_FOUND, ..text(file) }),
+            None => Err(Error::from(ErrorCode::NotFound).with_detail("There is no such path.")),
         }
     }
 }
 
-/// What keeps a page to itself, whatever stands in it.
-fn with_policy(reply: Reply, policy: String) -> Reply {
+/// A file, or that the reader has it already.
+fn read(request: &Request, file: File) -> Reply {
+    let known = request.header("if-none-match").unwrap_or_default();
+    let is_known = known.split(',').any(|etag| etag.trim().trim_start_matches("W/") == file.etag);
+    let etag = file.etag.clone();
+    let mut reply =
+        text(file).with_header("etag", etag).with_header("cache-control", CACHE_CONTROL.to_owned());
+    if is_known {
+        reply.status = StatusCode::NOT_MODIFIED;
+        reply.body.clear();
+    }
     reply
-        .with_header("content-security-policy", policy)
-        .with_header("referrer-policy", "no-referrer".to_owned())
-        .with_header("x-content-type-options", "nosniff".to_owned())
+}
+
+/// A file's text, with what keeps a page to itself whatever stands in it.
+fn text(file: File) -> Reply {
+    let reply =
+        Reply::text(file.content_type, file.body).with_header("x-content-type-options", "nosniff".to_owned());
+    match file.policy {
+        Some(policy) => reply
+            .with_header("content-security-policy", policy.to_owned())
+            .with_header("referrer-policy", "no-referrer".to_owned()),
+        None => reply,
+    }
 }
 
 impl HttpFunction for Fallback {

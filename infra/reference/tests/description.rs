@@ -57,8 +57,8 @@ fn whatever_leads_to_the_pages_leads_to_those_of_the_deployment() {
     let text = description.to_string();
     assert!(text.matches("\"https://entries.example.org/docs/errors#").count() > 100);
     let reference = reference::Reference::new("https://entries.example.org/docs");
-    let pages =
-        ["/docs", "/docs/operations", "/docs/errors"].map(|path| reference.file(path).expect("a page").body);
+    let pages = ["/docs", "/docs/endpoints/submissions", "/docs/errors"]
+        .map(|path| reference.file(path).expect("a page").body);
     for text in pages.iter().chain([&text]) {
         assert!(!text.contains("api.example.com"), "{text}");
     }
@@ -344,5 +344,115 @@ fn the_older_form_has_nothing_that_it_cannot_say() {
         if !schema["nullable"].is_null() {
             assert!(schema["type"].is_string(), "{place} is not nullable: no type stands beside it");
         }
+    }
+}
+
+/// Where each of some texts first stands in another, which has to be in this order.
+fn in_order(text: &str, parts: &[&str]) {
+    let mut rest = text;
+    for part in parts {
+        rest = rest.split_once(part).unwrap_or_else(|| panic!("`{part}` does not come next")).1;
+    }
+}
+
+#[test]
+fn the_written_description_has_the_order_that_people_read_in() {
+    let description = description();
+    let text = reference::description_text(&description);
+    assert_eq!(serde_json::from_str::<Value>(&text).expect("JSON"), description, "nothing is lost");
+    assert!(text.starts_with("{\n  \"openapi\": \"3.1.0\","));
+    in_order(
+        &text,
+        &["\"info\"", "\"paths\"", "\"/api/v1/campaign\"", "\"/api/v1/codes/check\"", "\"/api/v1/receipts\""],
+    );
+    let entering = text.split_once("\"createSubmission\"").expect("an operation").1;
+    in_order(entering, &["\"phone\": \"0716 345 678\"", "\"code\": \"TEST-0-VALID\"", "\"consent\": true"]);
+    in_order(
+        entering,
+        &["\"responses\"", "\"entered\": {", "\"id\"", "\"ref\"", "\"updated_at\"", "\"already_used\": {"],
+    );
+    in_order(
+        text.split_once("\"SubmissionRequest\": {").expect("a schema").1,
+        &["\"phone\"", "\"code\"", "\"consent\""],
+    );
+}
+
+#[test]
+fn a_request_names_the_reply_that_it_gets() {
+    for (method, path, operation) in operations(&description()) {
+        let request = &operation["requestBody"]["content"]["application/json"]["examples"];
+        let replies = &operation["responses"]["200"]["content"]["application/json"]["examples"];
+        for (name, example) in request.as_object().into_iter().flatten() {
+            let reply =
+                example["x-reply"].as_str().unwrap_or_else(|| panic!("{method} {path}: {name} has no reply"));
+            assert!(replies[reply].is_object(), "{method} {path}: {name} is answered by {reply}");
+        }
+    }
+}
+
+#[test]
+fn every_operation_and_every_list_of_examples_leads_with_success() {
+    for (method, path, operation) in operations(&description()) {
+        let first = |media: &Value| {
+            let name = media["x-order"][0].as_str().expect("an order").to_owned();
+            media["examples"][name]["value"].clone()
+        };
+        let reply = first(&operation["responses"]["200"]["content"]["application/json"]);
+        if reply["message_key"].is_string() {
+            assert_eq!(reply["message_key"], "entered", "{method} {path}");
+        }
+        if reply["submissions"].is_array() {
+            assert_eq!(reply["submissions"][0]["display_status"], "entered", "{method} {path}");
+        }
+        assert_ne!(reply["precheck"], "already_used", "{method} {path}");
+    }
+}
+
+#[test]
+fn every_value_of_an_enum_has_a_meaning() {
+    let description = description();
+    for name in [
+        "SubmissionState",
+        "ReviewStatus",
+        "DisplayStatus",
+        "MessageKey",
+        "ReceiptState",
+        "ReceiptType",
+        "CampaignStatus",
+        "PrecheckResult",
+    ] {
+        let schema = &description["components"]["schemas"][name];
+        for value in schema["enum"].as_array().expect("values") {
+            let meaning =
+                schema["x-enumDescriptions"][value.as_str().expect("text")].as_str().unwrap_or_default();
+            assert!(meaning.len() > 5, "{name}: {value}");
+        }
+    }
+}
+
+#[test]
+fn the_bruno_collection_is_the_one_that_the_description_makes() {
+    let folder = std::path::PathBuf::from(env!("CARGO_MANIFEST_DIR")).join("bruno");
+    let made = reference::bruno::files(&reference::openapi(""));
+    for (name, text) in &made {
+        let kept = std::fs::read_to_string(folder.join(name)).unwrap_or_default();
+        assert_eq!(kept, *text, "write {name} anew: cargo run -p reference -- --bruno infra/reference/bruno");
+    }
+    let kept = std::fs::read_dir(&folder).expect("the collection").count() - 1;
+    let made = made.iter().filter(|(name, _)| !name.contains('/')).count();
+    assert_eq!(kept, made, "a file of the collection that is not made any more");
+}
+
+#[test]
+fn the_pages_say_what_each_state_shows() {
+    let reference = reference::Reference::new("https://entries.example.org/docs");
+    let page = reference.file("/docs/outcomes.md").expect("a page").body;
+    for row in [
+        "| `pending` | `under_review` | `receipt_in_review` |",
+        "| `accepted` | any | `entered` |",
+        "| `rejected` | `declined` | `needs_attention` |",
+        "| `unknown` | any | `checking` |",
+    ] {
+        assert!(page.contains(row), "{row}: {page}");
     }
 }

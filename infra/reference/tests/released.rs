@@ -41,6 +41,16 @@ const REFUSING: [&str; 22] = [
     "type",
 ];
 
+/// Patterns of the released description that control characters at the ends of a text, or white space anywhere in a code,
+/// now pass: whatever matched the first matches the others.
+const WIDENED: [(&str, [&str; 2]); 1] = [(
+    "^[^\\u0000-\\u001F\\u007F-\\u009F]*$",
+    [
+        "^[\\u0009-\\u000D\\u0020\\u0085]*[^\\u0000-\\u001F\\u007F-\\u009F]*[\\u0009-\\u000D\\u0020\\u0085]*$",
+        "^[^\\u0000-\\u0008\\u000E-\\u001F\\u007F-\\u0084\\u0086-\\u009F]*$",
+    ],
+)];
+
 /// Who writes what a part describes. What both write has to suit both.
 #[derive(Clone, Copy, Default)]
 struct Use {
@@ -90,6 +100,12 @@ fn reached(whole: &Value, part: &Value, names: &mut BTreeSet<String>) {
         Value::Array(members) => members.iter().for_each(|member| reached(whole, member, names)),
         Value::Null | Value::Bool(_) | Value::Number(_) | Value::String(_) => {}
     }
+}
+
+/// Whether a pattern is one that passes all that the other did.
+fn is_wider(before: &Value, now: Option<&Value>) -> bool {
+    let now = now.unwrap_or(&Value::Null);
+    WIDENED.iter().any(|(released, wider)| before == released && wider.iter().any(|wider| now == wider))
 }
 
 /// The values of a list, or the one value that there is.
@@ -172,6 +188,7 @@ impl Comparison<'_> {
                     }
                 }
                 name if only_sent && still.is_none() && REFUSING.contains(&name) => {}
+                "pattern" if only_sent && is_wider(value, still) => {}
                 name if GROWING.contains(&name) => self.lost(&listed(Some(value)), &listed(still), &inner),
                 name if still.is_some() && KINDS.contains(&name) => {
                     if of.sent || !of.answered {

@@ -29,21 +29,33 @@ pub(super) struct Example {
     pub(super) name: &'static str,
     pub(super) summary: &'static str,
     pub(super) value: Value,
+    /// Of a request: the name of the example that replies to it.
+    pub(super) reply: Option<&'static str>,
 }
 
 impl Example {
     /// An example.
     pub(super) fn new(name: &'static str, summary: &'static str, value: Value) -> Self {
-        Self { name, summary, value }
+        Self { name, summary, value, reply: None }
+    }
+
+    /// Names the example that replies to this request.
+    pub(super) fn replied_with(self, reply: &'static str) -> Self {
+        Self { reply: Some(reply), ..self }
     }
 }
 
-/// Examples as the description has them.
-pub(super) fn named(examples: Vec<Example>) -> Value {
-    let entries = examples.into_iter().map(|Example { name, summary, value }| {
-        (name.to_owned(), json!({ "summary": summary, "value": value }))
+/// A JSON body with examples. `x-order` keeps the order of the examples, which JSON objects do not have.
+pub(super) fn media(schema: Value, examples: Vec<Example>) -> Value {
+    let order: Vec<&str> = examples.iter().map(|example| example.name).collect();
+    let entries = examples.into_iter().map(|Example { name, summary, value, reply }| {
+        let mut example = json!({ "summary": summary, "value": value });
+        if let Some(reply) = reply {
+            set(&mut example, "x-reply", json!(reply));
+        }
+        (name.to_owned(), example)
     });
-    Value::Object(entries.collect::<Map<_, _>>())
+    json!({ "schema": schema, "x-order": order, "examples": entries.collect::<Map<_, _>>() })
 }
 
 fn copy(key: MessageKey) -> &'static str {
@@ -155,15 +167,15 @@ pub(super) fn lookup(seen: bool) -> Value {
         })
     };
     let entries = [
+        entry(SUBMISSION_ID, "K7M2-Q9XD", "2026-03-14", "entered", MessageKey::Entered, 1),
         entry(
             "0f5e9d3a-71c2-4b68-8a1d-5c3e7f90b246",
             "W4TN-8HCP",
-            "2026-03-15",
+            "2026-03-13",
             "not_accepted",
-            MessageKey::DailyLimit,
+            MessageKey::Invalid,
             0,
         ),
-        entry(SUBMISSION_ID, "K7M2-Q9XD", "2026-03-14", "entered", MessageKey::Entered, 1),
     ];
     json!({
         "submissions": if seen { json!(entries) } else { json!([]) },

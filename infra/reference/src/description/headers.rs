@@ -18,37 +18,40 @@ pub(super) fn all() -> Map<String, Value> {
     let headers = [
         (
             "X-Request-Id",
-            "Names the request: with your own id where you sent one that can be logged, else with one made here.",
+            "Id of the request: your own when it can be logged, otherwise one that the service generates.",
             such_as("req_5f0c1d2e3a4b5c6d7e8f9a0b", text(1, 128, REQUEST_ID)),
         ),
-        ("Cache-Control", "No reply may be stored.", json!({ "type": "string", "const": "no-store" })),
+        (
+            "Cache-Control",
+            "API replies must not be stored.",
+            json!({ "type": "string", "const": "no-store" }),
+        ),
         (
             "RateLimit-Policy",
-            "The limits that govern the operation, as the IETF draft on RateLimit header fields has them: `q` requests \
-             in `w` seconds. `key` is the API key's ceiling, `address` counts the consumer's address range, `phone` \
-             the phone.",
+            "Limits of the operation, in the format of the IETF draft on RateLimit header fields: `q` requests in `w` \
+             seconds. `key` is the API key's ceiling, `address` the consumer's address range, `phone` the phone number.",
             such_as("\"key\";q=600;w=60", text(1, LIMITS_CHARS, LIMITS)),
         ),
         (
             "RateLimit",
-            "How the limits stand: `r` requests are left, and `t` seconds until the window ends or has room again. What \
-             is left of a key is an estimate: what was left for everybody when this server last asked. A limit that \
-             this reply knows nothing of is left out.",
+            "What is left: `r` requests, and `t` seconds until the window ends or has room again. The value for `key` is \
+             an estimate, because several servers share the ceiling. A limit is left out when this reply did not look \
+             at it.",
             such_as("\"key\";r=599;t=42", text(1, LIMITS_CHARS, LIMITS)),
         ),
         (
             "Retry-After",
-            "How many seconds to wait before sending the same request again.",
+            "Seconds to wait before you send the same request again.",
             such_as(17, integer(1, LONGEST_WAIT)),
         ),
         (
             "Idempotent-Replayed",
-            "There, and `true`, when the Idempotency-Key came before: nothing was done anew, and the reply says how the \
-             first request's record stands now.",
+            "`true` when this Idempotency-Key was used before: nothing was done again, and the reply is the first \
+             request's record as it is now. Absent otherwise.",
             json!({ "type": "string", "const": "true" }),
         ),
-        ("Allow", "The methods that the path takes.", such_as("POST", text(3, 30, "^[A-Z]+(, [A-Z]+)*$"))),
-        ("WWW-Authenticate", "The scheme of keys.", json!({ "type": "string", "const": "Bearer" })),
+        ("Allow", "Methods that the path accepts.", such_as("POST", text(3, 30, "^[A-Z]+(, [A-Z]+)*$"))),
+        ("WWW-Authenticate", "Authentication scheme.", json!({ "type": "string", "const": "Bearer" })),
     ];
     let mut all = Map::new();
     for (name, description, schema) in headers {

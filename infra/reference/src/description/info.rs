@@ -1,4 +1,4 @@
-//! What the description says to people before its operations.
+//! What the description says to people before its endpoints.
 
 use serde_json::{Value, json};
 
@@ -12,37 +12,37 @@ pub(super) fn info(docs: &str) -> Value {
     json!({
         "title": "Campaign Entry Service",
         "version": VERSION,
-        "summary": "Enters consumers into promotional campaigns, by code or by receipt.",
+        "summary": "Enter consumers into promotional campaigns by code or by receipt.",
         "description": description(),
-        "contact": { "name": "Operations of the Campaign Entry Service", "url": docs },
+        "contact": { "name": "Campaign Entry Service", "url": docs },
         "license": { "name": "Apache 2.0", "url": "https://www.apache.org/licenses/LICENSE-2.0" },
     })
 }
 
-/// The groups of operations.
+/// The groups of endpoints.
 pub(super) fn tags() -> Value {
     json!([
-        { "name": "Campaign", "description": "What a campaign needs, and the copy for its messages." },
-        { "name": "Codes", "description": "Pre-checking a code without using it." },
-        { "name": "Receipts", "description": "Announcing receipts and uploading their photos." },
-        { "name": "Submissions", "description": "Entering consumers, and what came of it." },
+        { "name": "Campaign", "description": "What a campaign needs, and the text of its messages." },
+        { "name": "Codes", "description": "Pre-check a code without using it." },
+        { "name": "Receipts", "description": "Start receipts and upload their photos." },
+        { "name": "Submissions", "description": "Enter consumers and read the outcome." },
     ])
 }
 
 fn description() -> String {
-    let mut text = "A brand's server sends a code or a receipt, a phone number and consent; the service decides, \
-        once and for good, whether that consumer is in.\n\n\
-        - What happens to a consumer is a reply with status 200 and a `message_key`. An error means that the request \
-        is at fault; nothing is recorded then.\n\
-        - Times are in UTC, phones in any usual spelling, names in lower snake case. No code and no phone is ever in \
-        a URL.\n\
+    let mut text = "Your server sends a code or a receipt, a phone number and consent; the service decides, once and for \
+        good, whether that consumer is in.\n\n\
+        - Whatever happens to a consumer is a reply with status 200 and a `message_key`. An error means that your \
+        request is at fault; nothing is recorded then.\n\
+        - Times are UTC, phones are returned as E.164, names are lower snake case. Codes and phones never appear in a \
+        URL.\n\
         - Every reply has `X-Request-Id` and `Cache-Control: no-store`; its body is JSON.\n\
-        - Changes within v1 only add: new fields, message keys, error codes and values may come at any time. Ignore \
-        fields that you do not know, and show `message` for a message key that you do not know.\n\
-        - Of several problems, the first decides in this order: the path and method, the key, SVC-Campaign, the key's \
-        ceiling, Idempotency-Key, the body, its fields in the order of `x-order`, test codes, what the campaign needs.\n\
-        - What the network in front of the service refuses (a request over 10 MB, say) is not in the shape of these \
-        replies.\n"
+        - Changes within v1 are additive: we may add fields, message keys, error codes and enum values at any time. \
+        Ignore unknown fields, and show `message` for an unknown message key.\n\
+        - Checks run in this order, and the first problem decides: path and method, API key, SVC-Campaign, the key's \
+        ceiling, Idempotency-Key, body, fields in the order of `x-order`, test codes, what the campaign needs, receipt.\n\
+        - Replies that API Gateway makes itself, such as its own throttling, do not have this shape and carry no \
+        `X-Request-Id` of the service.\n"
         .to_owned();
     for table in tables::all() {
         text.push_str(&in_markdown(&table));

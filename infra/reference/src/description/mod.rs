@@ -8,6 +8,7 @@
 pub(crate) mod examples;
 mod headers;
 mod info;
+pub(crate) mod meanings;
 pub(crate) mod operations;
 mod parameters;
 mod schema;
@@ -29,7 +30,7 @@ pub fn describe(base_url: &str) -> Value {
         "info": info::info(&docs),
         "servers": [{
             "url": server,
-            "description": "The deployment that serves this description, production or staging.",
+            "description": "The deployment that serves this description.",
             "x-internal": false,
         }],
         "security": [{ "ApiKey": [] }],
@@ -43,8 +44,8 @@ pub fn describe(base_url: &str) -> Value {
                 "ApiKey": {
                     "type": "http",
                     "scheme": "bearer",
-                    "description": "The key of a campaign in one environment: `svc_test_…` or `svc_live_…`, from your \
-                                    server only, never from a browser.",
+                    "description": "API key of one campaign in one environment: `svc_test_…` or `svc_live_…`. Send \
+                                    it from your server only, never from a browser.",
                 },
             },
         },

@@ -18,8 +18,8 @@ pub(super) fn all() -> Map<String, Value> {
             parameter(
                 "query",
                 "locale",
-                "The language of the copy: `en` or `sw`, whatever Accept-Language says. Other \
-                values count for nothing.",
+                "Language of `message` and `messages`: `en` or `sw`. Wins over Accept-Language. Other values are \
+                ignored.",
                 such_as("sw", anything()),
             ),
         ),
@@ -28,8 +28,7 @@ pub(super) fn all() -> Map<String, Value> {
             parameter(
                 "header",
                 "Accept-Language",
-                "Swahili when `sw` is preferred over `en`; anything else gives \
-                English.",
+                "Swahili when `sw` (or `sw-…`) ranks above `en` by q-value, English otherwise.",
                 such_as("sw-TZ, en;q=0.5", anything()),
             ),
         ),
@@ -38,8 +37,8 @@ pub(super) fn all() -> Map<String, Value> {
             parameter(
                 "header",
                 "X-Request-Id",
-                "Your own id for the request. It comes back and is logged when it has at most \
-                128 characters, all of them letters, digits or one of `._+/=-`; otherwise it is replaced.",
+                "Your own id for the request, echoed in the reply and logged. At most 128 letters, digits and \
+                `._+/=-`; any other value is replaced by a generated one.",
                 such_as("page-17.3", anything()),
             ),
         ),
@@ -48,8 +47,8 @@ pub(super) fn all() -> Map<String, Value> {
             parameter(
                 "header",
                 "SVC-Campaign",
-                "The slug of the campaign that you mean. When it is not the key's own, the reply \
-                is `campaign_mismatch`. Leave it out with a campaign key.",
+                "Campaign slug. If it is not the key's own campaign, the reply is 422 `campaign_mismatch`. Not \
+                needed with a campaign key.",
                 super::schemas::slug(),
             ),
         ),
@@ -58,9 +57,9 @@ pub(super) fn all() -> Map<String, Value> {
             parameter(
                 "header",
                 "SVC-Client-IP",
-                "The consumer's IP address as your server sees it; recommended. The \
-                limits count its range (IPv4 /24, IPv6 /48). Without it, or when it is no address, they count all \
-                calls of your server together.",
+                "The consumer's IP address as your server sees it. Recommended: limits then count the consumer's \
+                address range (IPv4 /24, IPv6 /48). Of a list, the first address counts; a port or zone is dropped. \
+                Without it, or if it is not an address, all calls of your server count together.",
                 such_as("41.59.13.200", anything()),
             ),
         ),
@@ -74,7 +73,7 @@ pub(super) fn all() -> Map<String, Value> {
             required(parameter(
                 "path",
                 "id",
-                "The submission's id; anything that is none is `not_found`.",
+                "The submission's id. Anything that is not a UUID answers 404 `not_found`.",
                 uuid(),
             )),
         ),
@@ -83,7 +82,7 @@ pub(super) fn all() -> Map<String, Value> {
             required(parameter(
                 "path",
                 "id",
-                "The receipt's id; anything that is none is `not_found`.",
+                "The receipt's id. Anything that is not a UUID answers 404 `not_found`.",
                 uuid(),
             )),
         ),
@@ -91,11 +90,11 @@ pub(super) fn all() -> Map<String, Value> {
     parameters.into_iter().map(|(name, parameter)| (name.to_owned(), parameter)).collect()
 }
 
-const KEY_OF_SUBMISSION: &str = "Names the attempt: a fresh UUID for each, the same one on every retry of it. 16 to \
-    128 printable ASCII characters; double quotes around it do not make another key. Keys are remembered for \
-    30 days.";
-const KEY_OF_RECEIPT: &str = "Names the attempt, where you want a retry to find the first try's receipt: with a fresh \
-    upload target, while the photo has not arrived. 16 to 128 printable ASCII characters. Keys are remembered for 30 days.";
+const KEY_OF_SUBMISSION: &str = "One key for each attempt, such as a UUID; send the same key on every retry of that \
+    attempt. 16 to 128 printable ASCII characters without commas. A key in double quotes is the same key as without \
+    them. Keys are remembered for 30 days.";
+const KEY_OF_RECEIPT: &str = "With a key, a retry returns the first request's receipt, with a fresh upload target while \
+    the photo has not arrived. 16 to 128 printable ASCII characters without commas. Keys are remembered for 30 days.";
 
 /// Text that is never refused, so that any bound would be untrue.
 fn anything() -> Value {

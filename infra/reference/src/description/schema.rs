@@ -3,8 +3,12 @@
 use serde::Serialize;
 use serde_json::{Map, Value, json};
 
-/// What a caller may send as text: anything but control characters.
-pub(super) const PRINTABLE: &str = "^[^\\u0000-\\u001F\\u007F-\\u009F]*$";
+/// What a caller may send as text: anything but control characters. White space at both ends is stripped, line ends
+/// included.
+pub(super) const PRINTABLE: &str =
+    "^[\\u0009-\\u000D\\u0020\\u0085]*[^\\u0000-\\u001F\\u007F-\\u009F]*[\\u0009-\\u000D\\u0020\\u0085]*$";
+/// What a caller may send as a code, in which white space means nothing wherever it stands.
+pub(super) const CODE: &str = "^[^\\u0000-\\u0008\\u000E-\\u001F\\u007F-\\u0084\\u0086-\\u009F]*$";
 /// What a reply says in words. Campaigns may break lines in their copy.
 pub(super) const WORDS: &str = "^[^\\u0000-\\u0009\\u000B-\\u001F\\u007F-\\u009F]*$";
 /// The keys of products and branches.
@@ -79,11 +83,24 @@ pub(super) fn map(most: usize, names: &str, chars: usize) -> Value {
     })
 }
 
-/// One of some values, as the Rust type writes them.
-pub(super) fn one_of(description: &str, values: &[impl Serialize]) -> Value {
-    // Values of enums without fields always become JSON.
-    let values: Vec<Value> =
-        values.iter().map(|value| serde_json::to_value(value).unwrap_or_default()).collect();
+/// One of some values, as the Rust type writes them, each with its meaning.
+pub(super) fn one_of<T: Serialize + Copy>(
+    description: &str,
+    values: &[T],
+    meaning: impl Fn(T) -> &'static str,
+) -> Value {
+    // Values of enums without fields always become JSON strings.
+    let text = |value: &T| serde_json::to_value(value).unwrap_or_default();
+    let names: Vec<Value> = values.iter().map(text).collect();
+    let meanings: Map<String, Value> = values
+        .iter()
+        .map(|value| (text(value).as_str().unwrap_or_default().to_owned(), json!(meaning(*value))))
+        .collect();
+    json!({ "type": "string", "description": description, "enum": names, "x-enumDescriptions": meanings })
+}
+
+/// One of some values whose meaning is their own name.
+pub(super) fn one_of_plain(description: &str, values: &[&str]) -> Value {
     json!({ "type": "string", "description": description, "enum": values })
 }
 

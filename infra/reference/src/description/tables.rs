@@ -3,6 +3,11 @@
 use common::domain::code::{Code, SentinelOutcome};
 use common::domain::message::{Language, MessageKey};
 use common::domain::receipt::sentinel::ReceiptSentinel;
+use common::domain::submission::{ReviewStatus, Standing, State};
+use serde::Serialize;
+use serde_json::json;
+
+use super::meanings::message_meaning;
 
 /// A table with a title and a text before it. Cells are plain text with code between backticks.
 pub(crate) struct Table {
@@ -26,13 +31,18 @@ pub(crate) fn all() -> Vec<Table> {
 /// The message keys with the service's own copy.
 pub(crate) fn message_keys() -> Table {
     let row = |key: &MessageKey| {
-        vec![code(key.as_str()), key.copy(Language::En).to_owned(), key.copy(Language::Sw).to_owned()]
+        vec![
+            code(key.as_str()),
+            message_meaning(*key).to_owned(),
+            key.copy(Language::En).to_owned(),
+            key.copy(Language::Sw).to_owned(),
+        ]
     };
     Table {
         name: "message-keys",
         title: "Message keys",
-        text: "Branch on the key; a campaign can have its own words. New keys may come: show `message` then.",
-        head: vec!["Key", "English", "Swahili"],
+        text: "Branch on the key. A campaign can replace the text. New keys may be added: show `message` for an unknown key.",
+        head: vec!["Key", "When", "English", "Swahili"],
         rows: MessageKey::ALL.iter().map(row).collect(),
     }
 }
@@ -49,13 +59,11 @@ pub(crate) fn test_codes() -> Table {
     Table {
         name: "test-codes",
         title: "Test codes",
-        text: "With a test key, these codes ask for an outcome, in any campaign with codes. They are judged where any \
-               code is. What comes before still decides first: a receipt that the campaign needs (without it, the \
-               error `receipt_required`), a campaign that is not live, a blocked phone, a phone that sent too many \
-               wrong codes. What comes after still decides of a good code: the limits of the phone, and the receipt. \
-               Case does not matter; a suffix such as `.7` makes another code of the same outcome. With a live key \
-               they are `sentinel_with_live_key`.",
-        head: vec!["Code", "What happens"],
+        text: "With a test key, these codes produce an outcome in any campaign with codes. Everything else still applies: \
+               a campaign that is not live, a blocked or throttled phone, the limits of the phone, and the receipt if \
+               the campaign needs one. Case does not matter. A suffix such as `.7` makes another code with the same \
+               outcome. A live key answers `sentinel_with_live_key`.",
+        head: vec!["Code", "Outcome"],
         rows: names.map(row).collect(),
     }
 }
@@ -65,7 +73,7 @@ fn code_outcome(outcome: SentinelOutcome) -> String {
         SentinelOutcome::Enters => "accepted: `entered`".to_owned(),
         SentinelOutcome::Wins => "accepted: `instant_win`, with a prize".to_owned(),
         SentinelOutcome::Slow => "`unknown` with `checking` first, `entered` a few seconds later".to_owned(),
-        SentinelOutcome::Stays(key) => format!("stays open with `{key}`"),
+        SentinelOutcome::Stays(key) => format!("never settles, with `{key}`"),
         SentinelOutcome::Refused(key) => format!("rejected: `{key}`"),
     }
 }
@@ -84,11 +92,11 @@ pub(crate) fn test_receipts() -> Table {
     Table {
         name: "test-receipts",
         title: "Test receipts",
-        text: "With a test key, these take a receipt's place, as the `code` of a typed receipt or the `qr_payload` of \
-               a photo. The photo is never read: any file will do that begins like a JPEG, PNG or WebP and is exactly \
-               as long as announced. The tax authority is never asked. The submission itself is judged as any other, \
-               and the receipt after it. A suffix such as `.7` makes another receipt of the same outcome.",
-        head: vec!["Receipt", "What happens, a moment after the submission"],
+        text: "With a test key, send one of these as the `code` of a typed receipt or the `qr_payload` of a photo. The \
+               photo itself is not read: any file works that starts like a JPEG, PNG or WebP and has the announced \
+               length. The tax authority is not asked. The submission is judged like any other first, the receipt a \
+               moment later. A suffix such as `.7` makes another receipt with the same outcome.",
+        head: vec!["Receipt", "Outcome, a moment after the submission"],
         rows: names.map(row).collect(),
     }
 }
@@ -98,8 +106,8 @@ fn receipt_outcome(sentinel: ReceiptSentinel) -> String {
         ReceiptSentinel::Verified => "accepted: `entered`".to_owned(),
         ReceiptSentinel::Wins => "accepted: `instant_win`, with a prize".to_owned(),
         ReceiptSentinel::Slow => "`unknown` with `checking` first, `entered` a few seconds later".to_owned(),
-        ReceiptSentinel::Review => "waits for a person: `receipt_in_review`".to_owned(),
-        ReceiptSentinel::Stays(key) => format!("stays open with `{key}`"),
+        ReceiptSentinel::Review => "in review: `display_status` is `receipt_in_review`".to_owned(),
+        ReceiptSentinel::Stays(key) => format!("never settles, with `{key}`"),
         ReceiptSentinel::Declined(key) => format!("rejected: `{key}`"),
     }
 }
@@ -107,31 +115,37 @@ fn receipt_outcome(sentinel: ReceiptSentinel) -> String {
 /// What is limited.
 pub(crate) fn limits() -> Table {
     let rows = [
+        ("Requests per API key", "600 per minute, unless the key has another ceiling", "all endpoints"),
+        ("Pre-checks per address range", "30 in any 10 minutes", "`POST /api/v1/codes/check`"),
+        ("Look-ups per phone", "5 in any 10 minutes", "`POST /api/v1/submissions/lookup`"),
+        ("Look-ups per address range", "30 in any 10 minutes", "`POST /api/v1/submissions/lookup`"),
         (
-            "Requests of one API key",
-            "600 a minute, unless it was issued with another ceiling",
-            "every operation",
-        ),
-        ("Pre-checks of one address range", "30 in any 10 minutes", "`POST /api/v1/codes/check`"),
-        ("Look-ups of one phone", "5 in any 10 minutes", "`POST /api/v1/submissions/lookup`"),
-        ("Look-ups of one address range", "30 in any 10 minutes", "`POST /api/v1/submissions/lookup`"),
-        (
-            "Wrong codes of one phone",
-            "10 in an hour, unless the campaign has another limit; then `rate_limited` as an outcome",
+            "Wrong codes per phone",
+            "10 per hour unless the campaign sets another limit; then outcome `rate_limited`",
             "`POST /api/v1/submissions`",
         ),
         (
-            "Submissions of one phone",
-            "the campaign's `limits`; then `daily_limit` or `entry_limit` as an outcome",
+            "Receipts still being checked, per phone",
+            "20; then outcome `rate_limited`. Receipts in review do not count",
             "`POST /api/v1/submissions`",
         ),
-        ("Submissions in a look-up", "the latest 50", "`POST /api/v1/submissions/lookup`"),
-        ("Body of a request", "64 KiB", "every operation with a body"),
-        ("Photo of a receipt", "5 MB (5,242,880 bytes) of JPEG, PNG or WebP", "receipts"),
-        ("Upload target", "15 minutes", "receipts"),
         (
-            "Idempotency-Key",
-            "16 to 128 characters; remembered for 30 days",
+            "Submissions per phone",
+            "the campaign's `limits`; then outcome `daily_limit` or `entry_limit`",
+            "`POST /api/v1/submissions`",
+        ),
+        (
+            "Entries per receipt",
+            "100 unless the campaign sets another limit; above it, a person decides",
+            "receipts",
+        ),
+        ("Submissions in a look-up", "latest 50", "`POST /api/v1/submissions/lookup`"),
+        ("Request body", "64 KiB", "all endpoints with a body"),
+        ("Receipt photo", "5 MB (5,242,880 bytes), JPEG, PNG or WebP", "receipts"),
+        ("Upload target", "valid for 15 minutes", "receipts"),
+        (
+            "`Idempotency-Key`",
+            "16 to 128 characters, remembered for 30 days",
             "submissions (required), receipts",
         ),
         (
@@ -142,7 +156,8 @@ pub(crate) fn limits() -> Table {
         ("`code`", "1 to 64 characters", "pre-check, submission"),
         ("`phone`", "9 to 16 characters", "pre-check, submission, look-up"),
         ("`region`", "up to 80 characters", "submission"),
-        ("`claimed`", "up to 40 items of 1 to 99 each; `branch` up to 120 characters", "submission"),
+        ("`claimed.items`", "up to 40 items, `qty` 1 to 99", "submission"),
+        ("`claimed.branch`", "up to 120 characters", "submission"),
         ("`qr_payload`", "up to 400 characters", "receipts"),
         ("`code` of a typed receipt", "6 to 40 characters", "receipts"),
     ];
@@ -150,10 +165,132 @@ pub(crate) fn limits() -> Table {
     Table {
         name: "limits",
         title: "Limits",
-        text: "What is over a limit of requests is `rate_limited` with `Retry-After`. An address range is an IPv4 /24 \
-               or an IPv6 /48 from `SVC-Client-IP`; without that header, your server's own address counts alone, \
-               which is stricter.",
-        head: vec!["What", "Limit", "Where"],
+        text: "Requests over a limit get 429 `rate_limited` and `Retry-After`. An address range is an IPv4 /24 or an IPv6 \
+               /48 from `SVC-Client-IP`. Without that header, all calls of your server count together, which is \
+               stricter. Lengths are counted in characters after white space at both ends is removed.",
+        head: vec!["Limit", "Value", "Applies to"],
+        rows: rows.into_iter().map(row).collect(),
+    }
+}
+
+/// The status to show for each state and review status.
+pub(crate) fn display_statuses() -> Table {
+    const REVIEWS: [Option<ReviewStatus>; 4] =
+        [None, Some(ReviewStatus::Verified), Some(ReviewStatus::UnderReview), Some(ReviewStatus::Declined)];
+    let mut rows = Vec::new();
+    for state in State::ALL {
+        let mut by_status: Vec<(String, Vec<String>)> = Vec::new();
+        for review in REVIEWS {
+            let status = display_status(state, review);
+            match by_status.iter_mut().find(|(known, _)| *known == status) {
+                Some((_, reviews)) => reviews.push(in_json(&review)),
+                None => by_status.push((status, vec![in_json(&review)])),
+            }
+        }
+        for (status, reviews) in by_status {
+            let is_any = reviews.len() == REVIEWS.len();
+            let reviews: Vec<String> = reviews.iter().map(|review| code(review)).collect();
+            let reviews = if is_any { "any".to_owned() } else { reviews.join(", ") };
+            rows.push(vec![code(&in_json(&state)), reviews, code(&status)]);
+        }
+    }
+    Table {
+        name: "display-status",
+        title: "Display status",
+        text: "The service computes `display_status` from `state` and `review_status`.",
+        head: vec!["state", "review_status", "display_status"],
+        rows,
+    }
+}
+
+/// What the submission itself would show.
+fn display_status(state: State, review: Option<ReviewStatus>) -> String {
+    let standing = json!({
+        "state": state, "review_status": review, "message_key": MessageKey::Checking, "entries": 0, "instant_win": null,
+    });
+    let standing: Option<Standing> = serde_json::from_value(standing).ok();
+    standing.map(|standing| in_json(&standing.display_status())).unwrap_or_default()
+}
+
+/// A value of an enum as replies have it.
+fn in_json(value: &impl Serialize) -> String {
+    let value = serde_json::to_value(value).unwrap_or_default();
+    value.as_str().map_or_else(|| value.to_string(), str::to_owned)
+}
+
+/// How a submission moves from one state to the next.
+pub(crate) fn transitions() -> Table {
+    let rows = [
+        ("(new)", "`accepted`", "Good service code, no receipt needed.", "`entered`, `instant_win`"),
+        (
+            "(new)",
+            "`rejected`",
+            "An outcome about the consumer: wrong code, limit, closed campaign.",
+            "the reason's key",
+        ),
+        (
+            "(new)",
+            "`pending`",
+            "A receipt must be checked, or a partner asked.",
+            "`receipt_received`, `checking`",
+        ),
+        ("`pending`", "`unknown`", "The partner did not answer within 8 seconds.", "`checking`"),
+        (
+            "`pending`",
+            "`pending`, `under_review`",
+            "A person must look: no readable QR code, no product matched, too many entries, or a photo that was sent before.",
+            "`receipt_received`",
+        ),
+        (
+            "`pending`, `unknown`",
+            "`accepted`",
+            "The partner accepted the code, or the receipt counts.",
+            "`entered`, `instant_win`",
+        ),
+        (
+            "`pending`, `unknown`",
+            "`rejected`",
+            "The partner refused the code, the receipt does not count (`declined`), or the phone was blocked meanwhile.",
+            "the reason's key",
+        ),
+        ("`under_review`", "`accepted` or `rejected`", "A person decided.", "`entered`, or the reason's key"),
+    ];
+    let row =
+        |(from, to, when, key): (&str, &str, &str, &str)| [from, to, when, key].map(str::to_owned).to_vec();
+    Table {
+        name: "transitions",
+        title: "State transitions",
+        text: "`accepted` and `rejected` are final. A submission never settles by giving up: after 24 hours without an \
+               answer it stays `unknown`, and your service operator is alerted.",
+        head: vec!["From", "To", "When", "message_key"],
+        rows: rows.into_iter().map(row).collect(),
+    }
+}
+
+/// The values of `reasons` that are no message keys.
+pub(crate) fn reasons() -> Table {
+    let rows = [
+        ("no_qr_code", "The photo shows no readable QR code. In review."),
+        ("no_receipt_in_qr_codes", "The QR codes in the photo are not of a receipt. In review."),
+        ("several_receipts_in_photo", "The photo shows more than one receipt. In review."),
+        ("no_time_in_qr_code", "The QR code has no time, so the receipt cannot be looked up. In review."),
+        ("no_product_matched", "No line of the receipt is a participating product."),
+        ("receipt_cancelled", "The shop cancelled the receipt."),
+        ("receipt_from_training", "The fiscal device was in training mode."),
+        ("receipt_from_the_future", "The receipt is dated after the submission. In review."),
+        ("trader_unknown", "The shop does not take part."),
+        ("fiscal_device_unknown", "The shop takes part, but not with this fiscal device."),
+        ("receipt_code_impossible", "No receipt can have this verification code."),
+        ("photo_not_decoded", "The file is not an image."),
+        ("partner_unanswered", "The partner has not answered for a day."),
+    ];
+    let row = |(reason, meaning): (&str, &str)| vec![code(reason), meaning.to_owned()];
+    Table {
+        name: "reasons",
+        title: "Reasons",
+        text: "`reasons` holds message keys and, for the service operator, values such as these. Log them; do not branch \
+               on them: they can change.",
+        head: vec!["Reason", "Meaning"],
         rows: rows.into_iter().map(row).collect(),
     }
 }

@@ -1,74 +1,63 @@
-//! The page of errors: a paragraph for each code, which every `docs_url` leads to.
+//! The page of errors: a section for each code, which every `docs_url` leads to.
 
 use common::error::ErrorCode;
 use common::http::reply::status;
-use maud::{Markup, html};
 use serde_json::Value;
 
-use super::sample::json;
-use super::text::line;
-use super::{Source, at, members, texts};
+use super::document::{Block, Document, Heading};
+use super::endpoints::{json_of, place_of};
+use super::error_advice::advice;
+use super::objects::of_page;
+use super::{Source, at, members, text_of, texts};
 use crate::description::docs_of;
-use crate::description::operations::refusals::{Refusal, reserved};
+use crate::description::operations::refusals::reserved;
 
-pub(super) fn render(source: &Source<'_>) -> Markup {
-    html! {
-        h1 { "Errors" }
-        p.lead { "An error means that the request is at fault, not the consumer; nothing is recorded then. Branch on "
-            code { "code" } "; " code { "message" } " and " code { "fix" } " are for developers and may change." }
-        ul.index {
-            @for code in ErrorCode::ALL {
-                li { a href={ "#" (code.as_str()) } { code { (code.as_str()) } } span.status { (status(*code).as_u16()) } }
-            }
-        }
-        @for code in ErrorCode::ALL { (paragraph(source, *code)) }
+pub(super) fn page(source: &Source<'_>) -> Document {
+    let mut blocks: Vec<Block> = ErrorCode::ALL.iter().flat_map(|code| section(source, *code)).collect();
+    blocks.extend(of_page(source, "/docs/errors"));
+    Document {
+        title: "Errors".to_owned(),
+        lead: "An error means that your request is at fault, not the consumer; nothing is recorded then. Branch on `code`. \
+               `message` and `fix` are for developers and may change. Replies without this shape come from \
+               [API Gateway](/docs/gateway)."
+            .to_owned(),
+        blocks,
     }
 }
 
-fn paragraph(source: &Source<'_>, code: ErrorCode) -> Markup {
+fn section(source: &Source<'_>, code: ErrorCode) -> Vec<Block> {
     let name = code.as_str();
-    let mut operations = Vec::new();
+    let mut endpoints = Vec::new();
     let mut example = None;
     for (_, methods) in members(source.part("/paths")) {
         for (_, operation) in members(methods) {
             let reply = at(operation, &["responses", status(code).as_str()]);
             if texts(at(reply, &["x-error-codes"])).any(|listed| listed == name) {
-                operations.push(super::text_of(operation, "operationId"));
+                endpoints.push(format!("[{}]({})", text_of(operation, "summary"), place_of(operation)));
                 example = example.or_else(|| {
-                    reply.pointer("/content/application~1json/examples")?.get(name)?.get("value")
+                    reply.pointer("/content/application~1json/examples")?.get(name)?.get("value").cloned()
                 });
             }
         }
     }
-    let reserved = reserved().into_iter().find(|refusal| refusal.code == code);
-    let reserved = reserved.map(|refusal: Refusal| refusal.body(&docs_of(source.base_url)));
-    html! {
-        section id=(name) {
-            h2 { a href={ "#" (name) } { code { (name) } } span.status { (status(code).as_u16()) } }
-            p { strong { "What happened. " } (line(code.message())) }
-            p { strong { "How to fix it. " } (line(code.fix())) }
-            p.soft {
-                @if operations.is_empty() { "Reserved: no operation answers with it yet." }
-                @else if operations.len() == 8 { "Every operation can answer with it." }
-                @else {
-                    "Operations: "
-                    @for (index, id) in operations.iter().enumerate() {
-                        @if index > 0 { ", " } a href={ "/docs/operations#" (id) } { (id) }
-                    }
-                }
-            }
-            @if let Some(value) = example.or(reserved.as_ref()) {
-                details { summary { "Example of " code { (name) } } (json(source, "", value, source.schema("ErrorBody"))) }
-            }
-        }
-    }
-}
-
-/// The example of an error of an operation.
-pub(super) fn codes(reply: &Value) -> Markup {
-    html! {
-        @for (index, code) in texts(at(reply, &["x-error-codes"])).enumerate() {
-            @if index > 0 { ", " } a href={ "/docs/errors#" (code) } { code { (code) } }
-        }
-    }
+    let example = example.or_else(|| {
+        let refusal = reserved().into_iter().find(|refusal| refusal.code == code)?;
+        Some(refusal.body(&docs_of(source.base_url)))
+    });
+    let mut left: Vec<Block> = Block::paragraphs(advice(code)).collect();
+    left.push(Block::Paragraph(match endpoints.len() {
+        0 => "Reserved: no endpoint returns it yet.".to_owned(),
+        8 => "Returned by every endpoint.".to_owned(),
+        _ => format!("Returned by: {}.", endpoints.join(", ")),
+    }));
+    let right = example.map(|value: Value| json_of(source, "Example", &value, source.schema("ErrorBody")));
+    vec![
+        Block::Heading(Heading {
+            level: 2,
+            id: name.to_owned(),
+            text: format!("`{name}`"),
+            note: Some(status(code).as_str().to_owned()),
+        }),
+        Block::Columns { left, right: right.into_iter().collect() },
+    ]
 }

@@ -1,18 +1,29 @@
-//! What all pages share: head, navigation, style, and the policy that keeps a page to itself.
+//! What all HTML pages share: head, navigation, search.
 
-use base64::Engine;
-use base64::engine::general_purpose::STANDARD;
-use maud::{DOCTYPE, Markup, PreEscaped, html};
-use sha2::{Digest, Sha256};
+use maud::{DOCTYPE, Markup, html};
 
-use super::{PAGES, Page};
+use super::document::Document;
+use super::inline::html as line;
+use super::{GROUPS, html as render};
+use crate::digest;
 
-const STYLE: &str = include_str!("style.css");
-/// Adds a button for copying to every sample; pages are whole without it.
-const SCRIPT: &str = include_str!("copy.js");
+/// The style of every page.
+pub(crate) const STYLE: &str = include_str!("style.css");
+/// Adds search, copy buttons and a remembered language; pages are whole without it.
+pub(crate) const SCRIPT: &str = include_str!("script.js");
+/// Pages load their style and script from the same server and nothing else.
+pub(crate) const POLICY: &str = "default-src 'none'; img-src 'self'; style-src 'self'; script-src 'self'; \
+                                 connect-src 'self'; base-uri 'none'; form-action 'none'; frame-ancestors 'none'";
 
-/// The page around its content.
-pub(super) fn around(page: &Page, content: Markup) -> Markup {
+/// The page at a path around its content.
+pub(super) fn around(path: &str, document: &Document) -> Markup {
+    let title = &document.title;
+    let parts = document.headings(2);
+    let parts = html! {
+        @if parts.len() > 1 {
+            ul { @for part in &parts { li { a href={ "#" (part.id) } { (line(&part.text)) } } } }
+        }
+    };
     html! {
         (DOCTYPE)
         html lang="en" {
@@ -20,40 +31,52 @@ pub(super) fn around(page: &Page, content: Markup) -> Markup {
                 meta charset="utf-8";
                 meta name="viewport" content="width=device-width, initial-scale=1";
                 meta name="color-scheme" content="light dark";
-                link rel="icon" href="data:,";
-                title { (page.name) " · Campaign Entry Service" }
-                style { (PreEscaped(STYLE)) }
+                link rel="icon" href="/favicon.ico" type="image/svg+xml";
+                // A changed file has another address, so that none has to be asked for twice.
+                link rel="stylesheet" href={ "/docs/style.css?" (digest(STYLE)) };
+                @if !path.is_empty() { link rel="alternate" type="text/markdown" href={ (path) ".md" }; }
+                title { (title) " · Campaign Entry Service" }
+                script src={ "/docs/script.js?" (digest(SCRIPT)) } defer {}
             }
             body {
                 a.skip href="#content" { "Skip to content" }
                 header {
-                    a.brand href="/docs" { span.mark aria-hidden="true" { "✓" } "Campaign Entry Service" }
-                    nav aria-label="Pages" {
+                    input.toggle type="checkbox" id="menu" aria-label="Show all pages";
+                    label.toggle for="menu" { "Menu" }
+                    a.brand href="/docs" { span.mark aria-hidden="true" { "✓" } span { "Campaign Entry Service" } }
+                    div.search hidden {
+                        input type="search" id="search" placeholder="Search" title="Press / to search" aria-label="Search" role="combobox"
+                            aria-expanded="false" aria-controls="results" aria-autocomplete="list" autocomplete="off";
+                        ul id="results" role="listbox" aria-label="Results" hidden {}
+                    }
+                }
+                nav aria-label="Pages" {
+                    @for (group, pages) in &GROUPS {
+                        h2 { (group) }
                         ul {
-                            @for other in &PAGES {
-                                li { a href=(other.path) aria-current=[(other.path == page.path).then_some("page")] { (other.name) } }
+                            @for page in *pages {
+                                li {
+                                    a href=(page.path) aria-current=[(page.path == path).then_some("page")] { (page.name) }
+                                    @if page.path == path { (parts) }
+                                }
                             }
                         }
                     }
-                    p.files { a href="/openapi.json" { "OpenAPI 3.1" } " " a href="/openapi-3.0.json" { "3.0" } }
                 }
-                main id="content" tabindex="-1" { (content) }
-                script { (PreEscaped(SCRIPT)) }
+                main id="content" tabindex="-1" {
+                    h1 { (title) }
+                    p.lead { (line(&document.lead)) }
+                    @if !path.is_empty() {
+                        details.contents { summary { "On this page" } nav aria-label="On this page" { (parts) } }
+                    }
+                    (render::blocks(&document.blocks, "c"))
+                    footer {
+                        @if !path.is_empty() { a href={ (path) ".md" } { "This page as Markdown" } " · " }
+                        a href="/llms.txt" { "llms.txt" } " · " a href="/openapi.json" { "OpenAPI 3.1" } " · "
+                        a href="/openapi-3.0.json" { "OpenAPI 3.0" } " · " a href="#content" { "Back to top" }
+                    }
+                }
             }
         }
     }
-}
-
-/// Nothing is loaded from anywhere; the style and the script are known by their digests.
-pub(super) fn policy() -> String {
-    format!(
-        "default-src 'none'; img-src data:; style-src '{}'; script-src '{}'; base-uri 'none'; form-action 'none'; \
-         frame-ancestors 'none'",
-        digest(STYLE),
-        digest(SCRIPT)
-    )
-}
-
-fn digest(text: &str) -> String {
-    format!("sha256-{}", STANDARD.encode(Sha256::digest(text.as_bytes())))
 }

@@ -1,86 +1,133 @@
-//! The page of objects: every schema with its fields.
+//! Objects: fields with their types, and where each object is described.
 
-use maud::{Markup, html};
 use serde_json::Value;
 
-use super::text::line;
-use super::{Source, at, linked, members, text_of, texts};
+use super::document::{Block, Field, Grid};
+use super::{Source, at, linked, text_of, texts};
 
-pub(super) fn render(source: &Source<'_>) -> Markup {
-    let schemas = || members(source.part("/components/schemas"));
-    html! {
-        h1 { "Objects" }
-        p.lead { "What requests and replies are made of. A reply always has all of its fields, but for those marked optional; "
-            "fields may come, so ignore those that you do not know." }
-        ul.index { @for (name, _) in schemas() { li { a href={ "#" (name) } { (name) } } } }
-        @for (name, schema) in schemas() {
-            section id=(name) {
-                h2 { a href={ "#" (name) } { (name) } }
-                p { (line(text_of(schema, "description"))) }
-                @if schema.get("properties").is_some() { (fields(schema)) }
-                @if schema.get("enum").is_some() { p { @for value in texts(at(schema, &["enum"])) { code { (value) } " " } } }
-                @if schema.get("oneOf").is_some() { p { "One of: " (kind(schema)) "." } }
-            }
-        }
-    }
+/// The objects that each page describes.
+const PLACES: [(&str, &[&str]); 6] = [
+    (
+        "/docs/endpoints/campaign",
+        &["Campaign", "CampaignStatus", "CampaignReceipt", "PhotoType", "ProductRange", "Product", "Branch"],
+    ),
+    ("/docs/endpoints/codes", &["Precheck", "PrecheckResult"]),
+    (
+        "/docs/endpoints/submissions",
+        &[
+            "Submission",
+            "ReceiptRecord",
+            "Upstream",
+            "SubmissionList",
+            "SubmissionListEntry",
+            "Claimed",
+            "ClaimedItem",
+        ],
+    ),
+    ("/docs/endpoints/receipts", &["Receipt", "ReceiptType", "ReceiptState", "UploadTarget"]),
+    ("/docs/outcomes", &["SubmissionState", "ReviewStatus", "DisplayStatus"]),
+    ("/docs/errors", &["ErrorBody", "Error", "FieldProblem", "ErrorCode"]),
+];
+
+/// The objects of a page, under a heading each.
+pub(super) fn of_page(source: &Source<'_>, path: &str) -> Vec<Block> {
+    let names = PLACES.iter().find(|(page, _)| *page == path).map(|(_, names)| *names).unwrap_or_default();
+    names.iter().flat_map(|name| object(source, name)).collect()
 }
 
-/// The fields of an object.
-pub(super) fn fields(schema: &Value) -> Markup {
-    let required: Vec<&str> = texts(at(schema, &["required"])).collect();
-    html! {
-        div.wide tabindex="0" role="group" aria-label="Fields" {
-            table.fields {
-                thead { tr { th scope="col" { "Field" } th scope="col" { "Type" } th scope="col" { "Meaning" } } }
-                tbody {
-                    @for name in texts(at(schema, &["x-order"])) {
-                        @let field = at(schema, &["properties", name]);
-                        tr {
-                            td { code { (name) } @if !required.contains(&name) { " " span.soft { "optional" } } }
-                            td { (kind(field)) }
-                            td {
-                                (line(text_of(field, "description")))
-                                @if field.get("properties").is_some() { (fields(field)) }
-                            }
-                        }
-                    }
-                }
-            }
-        }
+/// Where an object is described.
+pub(super) fn place_of(name: &str) -> String {
+    if name == "MessageKey" {
+        return "/docs/outcomes#message-keys".to_owned();
     }
+    let page = PLACES.iter().find(|(_, names)| names.contains(&name)).map(|(page, _)| *page);
+    format!("{}#{name}", page.unwrap_or("/docs/endpoints"))
+}
+
+fn object(source: &Source<'_>, name: &str) -> Vec<Block> {
+    let schema = source.schema(name);
+    let title = match schema.get("properties") {
+        Some(_) => format!("The {name} object"),
+        None => name.to_owned(),
+    };
+    let mut blocks =
+        vec![Block::section(name, &title), Block::Paragraph(text_of(schema, "description").to_owned())];
+    if schema.get("properties").is_some() {
+        blocks.push(Block::Fields(fields(schema, name, Side::Answered)));
+    } else if let Some(meanings) = schema.get("x-enumDescriptions") {
+        let row = |value: &str| vec![format!("`{value}`"), text_of(meanings, value).to_owned()];
+        blocks.push(Block::Table(Grid {
+            id: Some(name.to_owned()),
+            label: format!("Values of {name}"),
+            head: vec!["Value".to_owned(), "Meaning".to_owned()],
+            rows: texts(at(schema, &["enum"])).map(row).collect(),
+        }));
+    } else {
+        let values: Vec<String> = texts(at(schema, &["enum"])).map(|value| format!("`{value}`")).collect();
+        blocks.push(Block::Paragraph(values.join(", ")));
+    }
+    blocks
+}
+
+/// Who writes an object: what is always there goes without saying in a reply.
+#[derive(Clone, Copy, PartialEq, Eq)]
+pub(super) enum Side {
+    Sent,
+    Answered,
+}
+
+/// The fields of an object, with ids that begin with its name.
+pub(super) fn fields(schema: &Value, object: &str, side: Side) -> Vec<Field> {
+    let required: Vec<&str> = texts(at(schema, &["required"])).collect();
+    let field = |name: &str| {
+        let field = at(schema, &["properties", name]);
+        let id = format!("{object}.{name}");
+        Field {
+            name: name.to_owned(),
+            kind: kind(field),
+            note: match (required.contains(&name), side) {
+                (true, Side::Sent) => "required",
+                (true, Side::Answered) => "",
+                (false, _) => "optional",
+            },
+            description: text_of(field, "description").to_owned(),
+            fields: if field.get("properties").is_some() { fields(field, &id, side) } else { Vec::new() },
+            id,
+        }
+    };
+    texts(at(schema, &["x-order"])).map(field).collect()
 }
 
 /// What a value can be, in words.
-pub(super) fn kind(schema: &Value) -> Markup {
+pub(super) fn kind(schema: &Value) -> String {
     if let Some(name) = linked(schema) {
-        return html! { a href={ "/docs/objects#" (name) } { (name) } };
+        return format!("[{name}]({})", place_of(name));
     }
     if let Some(choices) = ["anyOf", "oneOf"].into_iter().find_map(|word| schema.get(word)?.as_array()) {
-        return html! {
-            @for (index, choice) in choices.iter().enumerate() { @if index > 0 { " or " } (kind(choice)) }
-        };
+        return choices.iter().map(kind).collect::<Vec<_>>().join(" or ");
     }
     if let Some(value) = schema.get("const") {
-        return html! { code { (value.to_string()) } };
+        return format!("`{value}`");
     }
-    let kinds: Vec<&str> = texts(at(schema, &["type"]))
+    let types: Vec<&str> = texts(at(schema, &["type"]))
         .chain([text_of(schema, "type")])
         .filter(|kind| !kind.is_empty())
         .collect();
-    html! {
-        (kinds.join(" or "))
-        @if let Some(items) = schema.get("items") { " of " (kind(items)) ", at most " (at(schema, &["maxItems"]).to_string()) }
-        @if let (Some(least), Some(most)) = (schema.get("minimum"), schema.get("maximum")) {
-            br; span.soft { (least.to_string()) " to " (most.to_string()) }
-        }
-        @match schema.get("format").and_then(Value::as_str) {
-            Some("int64") | None => {
-                @if let (Some(least), Some(most)) = (schema.get("minLength"), schema.get("maxLength")) {
-                    br; span.soft { (lengths(least, most)) " characters" }
-                }
-            }
-            Some(format) => { br; span.soft { (format) } }
-        }
+    let mut words = types.join(" or ").replace("array", "list");
+    if let Some(items) = schema.get("items") {
+        words = format!("{words} of {}, at most {}", kind(items), at(schema, &["maxItems"]));
+    }
+    // Bounds that no real value reaches say nothing.
+    let is_telling = |most: &&Value| most.as_u64().is_some_and(|most| most < u64::from(u32::MAX));
+    if let (Some(least), Some(most)) = (schema.get("minimum"), schema.get("maximum").filter(is_telling)) {
+        words = format!("{words}, {least} to {most}");
+    }
+    match schema.get("format").and_then(Value::as_str) {
+        Some("int64") | None => match (schema.get("minLength"), schema.get("maxLength")) {
+            (Some(least), Some(most)) => format!("{words}, {} characters", lengths(least, most)),
+            _ => words,
+        },
+        Some(format) => words.replace("string", &format!("string ({format})")),
     }
 }
 

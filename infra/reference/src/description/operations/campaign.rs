@@ -13,17 +13,17 @@ pub(super) fn operations() -> Vec<Operation> {
         tag: "Campaign",
         summary: "Read the campaign",
         description:
-            "Read it when your page loads: it says whether a code or a receipt is needed, which products and \
-                      shops to offer, and the copy for every message."
+            "Read it when your page loads. It says whether a code or a receipt is needed, which products and \
+                      shops to offer, and has the text for every message."
                 .to_owned(),
         parameters: Vec::new(),
         request: None,
         reply: Reply {
-            description: "The campaign of the key.",
+            description: "The campaign of the API key.",
             schema: "Campaign",
             examples: vec![
-                Example::new("codes", "A campaign with codes", examples::campaign(false)),
-                Example::new("receipts", "A campaign of receipts", examples::campaign(true)),
+                Example::new("codes", "Campaign with codes", examples::campaign(false)),
+                Example::new("receipts", "Campaign with receipts", examples::campaign(true)),
             ],
             can_be_replayed: false,
             links: Value::Null,

@@ -78,7 +78,7 @@ impl Operation {
             "parameters": parameters,
         });
         if let Some(RequestBody { schema, examples }) = self.request {
-            let content = json!({ "schema": schema::link(schema), "examples": examples::named(examples) });
+            let content = examples::media(schema::link(schema), examples);
             let body = json!({ "required": true, "content": { "application/json": content } });
             schema::set(&mut operation, "requestBody", body);
         }
@@ -95,8 +95,7 @@ impl Reply {
         if self.can_be_replayed {
             headers.extend([header("Idempotent-Replayed")]);
         }
-        let content =
-            json!({ "schema": schema::link(self.schema), "examples": examples::named(self.examples) });
+        let content = examples::media(schema::link(self.schema), self.examples);
         let mut reply = json!({
             "description": self.description,
             "headers": headers,
@@ -144,22 +143,19 @@ fn error_reply(status: u16, route: Route, refusals: &[Refusal], docs: &str) -> V
         422 | 500 => headers.extend(LIMITS.map(when_counted)),
         _ => headers.extend(LIMITS.map(header)),
     }
-    let examples: Map<String, Value> = refusals
+    let examples: Vec<Example> = refusals
         .iter()
-        .map(|refusal| {
-            let example = json!({ "summary": refusal.summary, "value": refusal.body(docs) });
-            (refusal.name().to_owned(), example)
-        })
+        .map(|refusal| Example::new(refusal.name(), refusal.summary, refusal.body(docs)))
         .collect();
     let mut description = described.join("\n\n");
     if status == 405 {
-        description = format!("{description} Only for other methods than {}.", route.method);
+        description = format!("{description} For any method other than {}.", route.method);
     }
     let names: Vec<&str> = codes.iter().map(|code| code.as_str()).collect();
     json!({
         "description": description,
         "headers": headers,
-        "content": { "application/json": { "schema": schema::link("ErrorBody"), "examples": examples } },
+        "content": { "application/json": examples::media(schema::link("ErrorBody"), examples) },
         "x-error-codes": names,
     })
 }

@@ -18,9 +18,10 @@ fn create() -> Operation {
         id: "createReceipt",
         tag: "Receipts",
         summary: "Start a receipt",
-        description: "Announces a receipt. For a photo, the reply says where to PUT the file, with which headers, \
-                      exactly; the target works for 15 minutes. Downsize the photo in the browser first, to 2,000 \
-                      pixels on its longest side as JPEG. Then send its id as `receipt_id` with the submission."
+        description: "Starts a receipt. For a photo, the reply has the upload target: `PUT` the file to `upload.url` \
+                      with exactly the headers of `upload.headers`, within 15 minutes. Downsize the photo in the \
+                      browser first, to a JPEG of at most 2,000 pixels on its longest side. Then send the receipt's \
+                      `id` as `receipt_id` with the submission.\n\n[All steps with commands](/docs/receipts)."
             .to_owned(),
         parameters: vec!["OptionalIdempotencyKey"],
         request: Some(RequestBody {
@@ -28,38 +29,41 @@ fn create() -> Operation {
             examples: vec![
                 Example::new(
                     "photo",
-                    "A photo",
+                    "Photo",
                     json!({ "type": "photo", "content_type": "image/jpeg", "size_bytes": 183_138 }),
-                ),
+                )
+                .replied_with("photo"),
                 Example::new(
                     "test_photo",
-                    "A photo that stands for a test receipt",
+                    "Photo that stands for a test receipt",
                     json!({
                         "type": "photo", "content_type": "image/jpeg", "size_bytes": 183_138,
                         "qr_payload": "TEST0VERIFIED",
                     }),
-                ),
+                )
+                .replied_with("photo"),
                 Example::new(
                     "typed",
-                    "Typed in",
+                    "Typed code and time",
                     json!({ "type": "typed", "code": "TEST0VERIFIED", "time": "14:05" }),
-                ),
+                )
+                .replied_with("typed"),
             ],
         }),
         reply: Reply {
             description: "The receipt.",
             schema: "Receipt",
             examples: vec![
-                Example::new("photo", "A photo to be uploaded", examples::receipt("photo", "awaiting_upload", true)),
-                Example::new("typed", "Typed in", examples::receipt("typed", "uploaded", false)),
+                Example::new("photo", "Photo with its upload target", examples::receipt("photo", "awaiting_upload", true)),
+                Example::new("typed", "Typed receipt", examples::receipt("typed", "uploaded", false)),
             ],
             can_be_replayed: true,
             links: links(),
         },
         refusals: vec![
-            Refusal::new(ErrorCode::IdempotencyKeyInvalid, "A key that is too short"),
-            Refusal::new(ErrorCode::IdempotencyKeyReused, "A key that came with another body before"),
-            Refusal::new(ErrorCode::ValidationFailed, "Fields at fault").problems(&[
+            Refusal::new(ErrorCode::IdempotencyKeyInvalid, "Idempotency-Key too short"),
+            Refusal::new(ErrorCode::IdempotencyKeyReused, "Idempotency-Key used with another body"),
+            Refusal::new(ErrorCode::ValidationFailed, "Invalid fields").problems(&[
                 (
                     "content_type",
                     "/content_type",
@@ -67,12 +71,12 @@ fn create() -> Operation {
                 ),
                 ("size_bytes", "/size_bytes", "`size_bytes` must be a whole number greater than 0."),
             ]),
-            Refusal::new(ErrorCode::ValidationFailed, "A campaign that takes no receipts")
+            Refusal::new(ErrorCode::ValidationFailed, "Campaign takes no receipts")
                 .named("validation_failed_campaign")
                 .detail("This campaign takes no receipts."),
-            Refusal::new(ErrorCode::FileTooLarge, "More than 5 MB").field("size_bytes"),
-            Refusal::new(ErrorCode::TypedReceiptUnsupported, "The campaign takes photos alone").field("type"),
-            Refusal::new(ErrorCode::SentinelWithLiveKey, "A test receipt with a live key").field("code"),
+            Refusal::new(ErrorCode::FileTooLarge, "Photo over 5 MB").field("size_bytes"),
+            Refusal::new(ErrorCode::TypedReceiptUnsupported, "Campaign takes photos only").field("type"),
+            Refusal::new(ErrorCode::SentinelWithLiveKey, "Test receipt with a live key").field("code"),
         ],
     }
 }
@@ -84,8 +88,8 @@ fn refresh() -> Operation {
         tag: "Receipts",
         summary: "Get a fresh upload target",
         description:
-            "While the photo has not arrived, the receipt with a target that works for 15 minutes again; \
-                      once it is there, the receipt without one."
+            "Returns the receipt with a new upload target, valid for another 15 minutes, while the photo has not \
+                      arrived. Once it is there, `upload` is null."
                 .to_owned(),
         parameters: vec!["ReceiptId"],
         request: None,
@@ -95,17 +99,17 @@ fn refresh() -> Operation {
             examples: vec![
                 Example::new(
                     "awaiting_upload",
-                    "The photo is still to come",
+                    "Photo not uploaded yet",
                     examples::receipt("photo", "awaiting_upload", true),
                 ),
-                Example::new("uploaded", "The photo is there", examples::receipt("photo", "uploaded", false)),
+                Example::new("uploaded", "Photo uploaded", examples::receipt("photo", "uploaded", false)),
             ],
             can_be_replayed: false,
             links: links(),
         },
         refusals: vec![
-            Refusal::new(ErrorCode::ReceiptAlreadyAttached, "A submission has the receipt"),
-            Refusal::new(ErrorCode::ValidationFailed, "A receipt that was typed in")
+            Refusal::new(ErrorCode::ReceiptAlreadyAttached, "A submission uses the receipt"),
+            Refusal::new(ErrorCode::ValidationFailed, "Typed receipt")
                 .detail("This receipt is typed in; there is nothing to upload."),
         ],
     }
@@ -117,19 +121,20 @@ fn get() -> Operation {
         id: "getReceipt",
         tag: "Receipts",
         summary: "Read a receipt",
-        description: "How far a receipt has come.".to_owned(),
+        description: "Returns the current state of a receipt. After an upload, `state` changes to `uploaded` within a second or two, \
+                      when storage reports the file; a submission does not need to wait for that.".to_owned(),
         parameters: vec!["ReceiptId"],
         request: None,
         reply: Reply {
-            description: "The receipt, always without a target.",
+            description: "The receipt. `upload` is always null.",
             schema: "Receipt",
             examples: vec![
                 Example::new(
                     "awaiting_upload",
-                    "The photo is still to come",
+                    "Photo not uploaded yet",
                     examples::receipt("photo", "awaiting_upload", false),
                 ),
-                Example::new("uploaded", "The photo is there", examples::receipt("photo", "uploaded", false)),
+                Example::new("uploaded", "Photo uploaded", examples::receipt("photo", "uploaded", false)),
                 Example::new(
                     "attached",
                     "A submission uses it",
@@ -148,18 +153,18 @@ fn links() -> Value {
     json!({
         "GetReceipt": {
             "operationId": "getReceipt",
-            "description": "How far the receipt has come later.",
+            "description": "The receipt's state later.",
             "parameters": { "id": "$response.body#/id" },
         },
         "RefreshUploadUrl": {
             "operationId": "refreshUploadUrl",
-            "description": "A fresh target while the photo has not arrived.",
+            "description": "A fresh upload target while the photo has not arrived.",
             "parameters": { "id": "$response.body#/id" },
         },
         "CreateSubmission": {
             "operationId": "createSubmission",
-            "description": "The submission that uses the receipt, with the consumer's own phone and consent. A receipt \
-                            is used once, so its id can name the attempt.",
+            "description": "Submission that uses the receipt, with the consumer's own phone and consent. A receipt \
+                            is used once, so its id can be the Idempotency-Key.",
             "parameters": { "Idempotency-Key": "$response.body#/id" },
             "requestBody": { "phone": "0717 345 678", "consent": true, "receipt_id": "{$response.body#/id}" },
         },

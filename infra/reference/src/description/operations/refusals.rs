@@ -81,16 +81,16 @@ impl Refusal {
 pub(crate) fn shared() -> Vec<Refusal> {
     vec![
         Refusal::new(ErrorCode::KeyMissing, "No Authorization header"),
-        Refusal::new(ErrorCode::KeyMalformed, "The header holds no key"),
-        Refusal::new(ErrorCode::KeyUnknown, "Nobody has this key"),
-        Refusal::new(ErrorCode::KeyWrongEnvironment, "A live key outside production"),
-        Refusal::new(ErrorCode::KeyRevoked, "The key was revoked"),
-        Refusal::new(ErrorCode::NotFound, "Nothing of that name under this key"),
-        Refusal::new(ErrorCode::MethodNotAllowed, "The path was sent with another method"),
+        Refusal::new(ErrorCode::KeyMalformed, "Malformed header"),
+        Refusal::new(ErrorCode::KeyUnknown, "Unknown key"),
+        Refusal::new(ErrorCode::KeyWrongEnvironment, "Live key outside production"),
+        Refusal::new(ErrorCode::KeyRevoked, "Revoked key"),
+        Refusal::new(ErrorCode::NotFound, "Unknown id or path"),
+        Refusal::new(ErrorCode::MethodNotAllowed, "Wrong method"),
         Refusal::new(ErrorCode::CampaignMismatch, "SVC-Campaign names another campaign"),
-        Refusal::new(ErrorCode::RateLimited, "The key's ceiling is reached")
+        Refusal::new(ErrorCode::RateLimited, "Ceiling of the key reached")
             .detail("The key has used up its 600 requests of this minute."),
-        Refusal::new(ErrorCode::InternalError, "Our fault"),
+        Refusal::new(ErrorCode::InternalError, "Failure on the service side"),
     ]
 }
 

@@ -7,7 +7,7 @@ use serde_json::{Value, json};
 
 use super::refusals::Refusal;
 use super::{Operation, Reply, RequestBody};
-use crate::description::examples::{self, Example, OF_PARTNER, OF_RECEIPTS, RECEIPT_ID, SUBMISSION_ID};
+use crate::description::examples::{self, Example, OF_PARTNER, OF_RECEIPTS, RECEIPT_ID};
 
 pub(super) fn operations() -> Vec<Operation> {
     vec![create(), get(), lookup()]
@@ -19,16 +19,17 @@ fn create() -> Operation {
         id: "createSubmission",
         tag: "Submissions",
         summary: "Enter a consumer",
-        description: "The one call that enters a consumer. It decides once and for good: a retry, unchanged and under \
-                      its first Idempotency-Key, finds what the first try did.\n\nWhat happens to the consumer (a wrong \
-                      code, a limit, a closed campaign) is a reply with status 200, to be shown by its `message_key` \
-                      or `message`. An error means that the request itself is at fault, and nothing is recorded.\n\n\
-                      While `terminal` is false, ask again after `poll_after_seconds`."
+        description: "Enters a consumer. A retry with the same body and Idempotency-Key returns the first request's \
+                      submission, so a consumer never enters twice by accident.\n\nWhatever happens to the consumer \
+                      (accepted, wrong code, limit reached, campaign closed) is a reply with status 200: branch on \
+                      `message_key`, show `message`. An error means that your request is at fault; nothing is recorded \
+                      then.\n\nWhile `terminal` is false, [read the submission again](/docs/polling) after \
+                      `poll_after_seconds`."
             .to_owned(),
         parameters: vec!["IdempotencyKey"],
         request: Some(RequestBody { schema: "SubmissionRequest", examples: requests() }),
         reply: Reply {
-            description: "The submission, whatever came of it.",
+            description: "The submission, for every outcome.",
             schema: "Submission",
             examples: outcomes(),
             can_be_replayed: true,
@@ -43,22 +44,37 @@ fn requests() -> Vec<Example> {
     vec![
         Example::new(
             "code",
-            "With a code",
+            "Code",
             json!({ "phone": "0716 345 678", "code": "TEST-0-VALID", "consent": true }),
-        ),
+        )
+        .replied_with("entered"),
+        Example::new(
+            "instant_win",
+            "Code with an instant prize",
+            json!({ "phone": "0719 345 678", "code": "TEST-0-INSTANT-WIN", "consent": true }),
+        )
+        .replied_with("instant_win"),
         Example::new(
             "photo",
-            "With a receipt",
+            "Receipt",
             json!({ "phone": "0717 345 678", "consent": true, "receipt_id": RECEIPT_ID }),
-        ),
+        )
+        .replied_with("receipt_received"),
         Example::new(
             "receipt",
-            "With a receipt, and the purchase as the consumer tells it",
+            "Receipt with a claimed purchase",
             json!({
                 "phone": "0717 345 678", "consent": true, "receipt_id": RECEIPT_ID, "region": "Mwanza",
                 "claimed": { "items": [{ "key": "chai-250", "qty": 2 }], "branch": "kko" },
             }),
-        ),
+        )
+        .replied_with("receipt_received"),
+        Example::new(
+            "already_used",
+            "Code that another phone used",
+            json!({ "phone": "0718 345 678", "code": "TEST-0-ALREADY-USED", "consent": true }),
+        )
+        .replied_with("already_used"),
     ]
 }
 
@@ -84,46 +100,42 @@ fn outcomes() -> Vec<Example> {
         "upstream": { "code": 21, "message": "Code was redeemed before" },
     });
     vec![
-        Example::new("entered", "In", examples::submission(MessageKey::Entered, Value::Null)),
+        Example::new("entered", "Accepted", examples::submission(MessageKey::Entered, Value::Null)),
         Example::new(
             "instant_win",
-            "In, with an instant prize",
+            "Accepted, with an instant prize",
             examples::submission(MessageKey::InstantWin, json!({ "instant_win": "A crate of soda" })),
         ),
-        Example::new(
-            "already_used",
-            "A code that another phone used",
-            examples::refused(MessageKey::AlreadyUsed),
-        ),
-        Example::new("daily_limit", "Over the day's limit", examples::refused(MessageKey::DailyLimit)),
+        Example::new("verified", "Receipt accepted", examples::submission(MessageKey::Entered, verified)),
         Example::new(
             "receipt_received",
-            "A receipt that is being checked",
+            "Receipt being checked",
             examples::open(MessageKey::ReceiptReceived, "pending", OF_RECEIPTS),
         ),
         Example::new(
             "under_review",
-            "A receipt that a person looks at",
+            "Receipt in review",
             examples::submission(MessageKey::ReceiptReceived, under_review),
         ),
         Example::new(
-            "verified",
-            "A receipt that counts",
-            examples::submission(MessageKey::Entered, verified),
-        ),
-        Example::new(
-            "declined",
-            "A receipt that does not count",
-            examples::submission(MessageKey::ReceiptWrongStore, declined),
-        ),
-        Example::new(
             "checking",
-            "A partner that has not answered yet",
+            "Partner has not answered yet",
             examples::open(MessageKey::Checking, "unknown", OF_PARTNER),
         ),
         Example::new(
+            "already_used",
+            "Code that another phone used",
+            examples::refused(MessageKey::AlreadyUsed),
+        ),
+        Example::new("daily_limit", "Daily limit reached", examples::refused(MessageKey::DailyLimit)),
+        Example::new(
+            "declined",
+            "Receipt declined",
+            examples::submission(MessageKey::ReceiptWrongStore, declined),
+        ),
+        Example::new(
             "refused_by_partner",
-            "A code that the partner refused",
+            "Code refused by the partner",
             examples::submission(MessageKey::AlreadyUsed, by_partner),
         ),
     ]
@@ -133,10 +145,10 @@ fn refusals() -> Vec<Refusal> {
     let receipt = |code, summary| Refusal::new(code, summary).field("receipt_id");
     vec![
         Refusal::new(ErrorCode::IdempotencyKeyRequired, "No Idempotency-Key"),
-        Refusal::new(ErrorCode::IdempotencyKeyInvalid, "A key that is too short"),
-        Refusal::new(ErrorCode::IdempotencyKeyReused, "A key that came with another body before"),
-        Refusal::new(ErrorCode::IdempotencyInProgress, "The first try is still being worked on"),
-        Refusal::new(ErrorCode::ValidationFailed, "Fields at fault").problems(&[
+        Refusal::new(ErrorCode::IdempotencyKeyInvalid, "Idempotency-Key too short"),
+        Refusal::new(ErrorCode::IdempotencyKeyReused, "Idempotency-Key used with another body"),
+        Refusal::new(ErrorCode::IdempotencyInProgress, "First request still in progress"),
+        Refusal::new(ErrorCode::ValidationFailed, "Invalid fields").problems(&[
             ("code", "/code", "`code` must be a string of 1 to 64 characters."),
             (
                 "claimed.items[0].qty",
@@ -144,18 +156,18 @@ fn refusals() -> Vec<Refusal> {
                 "`claimed.items[0].qty` must be a whole number from 1 to 99.",
             ),
         ]),
-        Refusal::new(ErrorCode::ValidationFailed, "A body that is no JSON object")
+        Refusal::new(ErrorCode::ValidationFailed, "Body is not a JSON object")
             .named("validation_failed_body")
             .detail("The body is empty; send a JSON object."),
         Refusal::new(ErrorCode::ConsentRequired, "No consent").field("consent"),
         Refusal::new(ErrorCode::PhoneInvalid, "Not a Tanzanian mobile number").field("phone"),
-        Refusal::new(ErrorCode::SentinelWithLiveKey, "A test code with a live key").field("code"),
-        receipt(ErrorCode::NotFound, "No such receipt under this key").named("not_found_receipt"),
+        Refusal::new(ErrorCode::SentinelWithLiveKey, "Test code with a live key").field("code"),
+        receipt(ErrorCode::NotFound, "Unknown receipt").named("not_found_receipt"),
         receipt(ErrorCode::ReceiptRequired, "The campaign needs a receipt"),
-        receipt(ErrorCode::ReceiptNotUploaded, "The photo is not there"),
-        receipt(ErrorCode::ReceiptAlreadyAttached, "Another submission has the receipt"),
+        receipt(ErrorCode::ReceiptNotUploaded, "Photo not uploaded"),
+        receipt(ErrorCode::ReceiptAlreadyAttached, "Receipt used by another submission"),
         receipt(ErrorCode::FileTooLarge, "The stored file is over 5 MB"),
-        receipt(ErrorCode::FileWrongType, "The stored file is no JPEG, PNG or WebP"),
+        receipt(ErrorCode::FileWrongType, "The stored file is not a JPEG, PNG or WebP"),
     ]
 }
 
@@ -165,7 +177,7 @@ fn get() -> Operation {
         id: "getSubmission",
         tag: "Submissions",
         summary: "Read a submission",
-        description: "How a submission stands by now. While `terminal` is false, ask again after \
+        description: "Returns a submission as it is now. While `terminal` is false, read it again after \
                       `poll_after_seconds`."
             .to_owned(),
         parameters: vec!["SubmissionId"],
@@ -187,32 +199,36 @@ fn lookup() -> Operation {
         id: "lookupSubmissions",
         tag: "Submissions",
         summary: "Look up a phone's submissions",
-        description: "A phone's latest 50 submissions and its entries. 5 look-ups of one phone and 30 of one address \
-                      range are taken in any 10 minutes."
+        description: "Returns a phone's latest 50 submissions and the sum of its entries. The list can be a second behind: \
+                      a submission that was created just now counts in `total_entries` before it is in \
+                      `submissions`.\n\nLimited to 5 look-ups per phone and 30 per client address range in any 10 \
+                      minutes."
             .to_owned(),
         parameters: vec!["ClientIp"],
         request: Some(RequestBody {
             schema: "LookupRequest",
-            examples: vec![Example::new("phone", "A phone as typed", json!({ "phone": "0712 345 678" }))],
+            examples: vec![
+                Example::new("phone", "Phone", json!({ "phone": "0712 345 678" })).replied_with("some"),
+            ],
         }),
         reply: Reply {
             description: "The phone's submissions.",
             schema: "SubmissionList",
             examples: vec![
-                Example::new("some", "A phone with two submissions", examples::lookup(true)),
-                Example::new("none", "A phone never seen", examples::lookup(false)),
+                Example::new("some", "Phone with two submissions", examples::lookup(true)),
+                Example::new("none", "Unknown phone", examples::lookup(false)),
             ],
             can_be_replayed: false,
             links: json!({ "GetNewestSubmission": read_again("$response.body#/submissions/0/id") }),
         },
         refusals: vec![
-            Refusal::new(ErrorCode::ValidationFailed, "Fields at fault").problems(&[(
+            Refusal::new(ErrorCode::ValidationFailed, "Invalid fields").problems(&[(
                 "phone",
                 "/phone",
                 "`phone` must be a string of 9 to 16 characters.",
             )]),
             Refusal::new(ErrorCode::PhoneInvalid, "Not a Tanzanian mobile number").field("phone"),
-            Refusal::new(ErrorCode::RateLimited, "The phone's or the address range's limit is reached")
+            Refusal::new(ErrorCode::RateLimited, "Limit of the phone or address range reached")
                 .named("rate_limited_phone")
                 .detail(
                     "This phone has used up its 5 look-ups of 10 minutes, or its address range its 30. Without \
@@ -225,7 +241,7 @@ fn lookup() -> Operation {
 fn read_again(id: &str) -> Value {
     json!({
         "operationId": "getSubmission",
-        "description": format!("How the submission stands later; `{SUBMISSION_ID}`, say."),
+        "description": "The submission's state later.",
         "parameters": { "id": id },
     })
 }

@@ -5,7 +5,8 @@ use common::domain::receipt::photo::{MAX_BYTES, PhotoType};
 use serde_json::Value;
 
 use super::super::schema::{
-    KEY, field, integer, link, list, map, object, one_of, or_null, such_as, switch, text, time, words,
+    KEY, field, integer, link, list, map, object, one_of, one_of_plain, or_null, such_as, switch, text, time,
+    words,
 };
 
 /// The schemas of a campaign.
@@ -15,9 +16,13 @@ pub(super) fn schemas() -> Vec<(&'static str, Value)> {
         ("Campaign", campaign()),
         (
             "CampaignStatus",
-            one_of("Whether entries are taken at the time of the request.", &CampaignStatus::ALL),
+            one_of(
+                "Whether the campaign takes entries at the time of the request.",
+                &CampaignStatus::ALL,
+                status_meaning,
+            ),
         ),
-        ("PhotoType", one_of("The type of a photo's file.", &types)),
+        ("PhotoType", one_of_plain("Media type of a photo.", &types)),
         ("CampaignReceipt", receipt()),
         ("ProductRange", range()),
         ("Product", product()),
@@ -25,67 +30,78 @@ pub(super) fn schemas() -> Vec<(&'static str, Value)> {
     ]
 }
 
+fn status_meaning(status: CampaignStatus) -> &'static str {
+    match status {
+        CampaignStatus::Live => "Entries are taken.",
+        CampaignStatus::Paused => "The operator paused the campaign. Submissions answer `campaign_paused`.",
+        CampaignStatus::NotStarted => {
+            "The entry window has not started. Submissions answer `campaign_not_started`."
+        }
+        CampaignStatus::Ended => "The entry window is over. Submissions answer `campaign_ended`.",
+    }
+}
+
 fn campaign() -> Value {
     object(
-        "What a page needs to know before it asks a consumer for anything.",
+        "What your page needs before it asks the consumer for anything.",
         vec![
-            field("slug", "The campaign's name in requests and logs.", slug()),
-            field("name", "The campaign's name for people.", such_as("Chai Bora Shinda", words(120))),
-            field("brand", "The brand that it belongs to.", such_as("Chai Bora", words(120))),
-            field("livemode", "False with a test key.", switch()),
+            field("slug", "Campaign slug.", slug()),
+            field("name", "Campaign name to show.", such_as("Chai Bora Shinda", words(120))),
+            field("brand", "Brand name to show.", such_as("Chai Bora", words(120))),
+            field("livemode", "`false` with a test key.", switch()),
             field(
                 "status",
-                "Whether entries are taken right now: what the clock and the pause switch say.",
+                "Current status, computed from the pause switch and the entry window on each request.",
                 link("CampaignStatus"),
             ),
             field(
                 "window",
-                "When entries are taken.",
+                "Entry window.",
                 object(
-                    "When entries are taken.",
+                    "Entry window.",
                     vec![
-                        field("start", "From when on; null when it has no start.", or_null(time())),
-                        field("end", "Until when, not included; null when it has no end.", or_null(time())),
+                        field("start", "Start of the entry window, or null.", or_null(time())),
+                        field("end", "End of the entry window (exclusive), or null.", or_null(time())),
                     ],
                 ),
             ),
-            field("timezone", "The IANA time zone whose days the limits go by.", timezone()),
+            field("timezone", "IANA time zone in which days and limits are counted.", timezone()),
             field(
                 "capabilities",
-                "What the campaign needs from you.",
+                "What a submission must carry.",
                 object(
-                    "What the campaign needs from you.",
+                    "What a submission must carry.",
                     vec![
-                        field("precheck", "Whether a pre-check can judge codes here.", switch()),
-                        field("code_required", "Whether every submission must carry `code`.", switch()),
                         field(
-                            "receipt_required",
-                            "Whether every submission must carry `receipt_id`.",
+                            "precheck",
+                            "Whether [`POST /api/v1/codes/check`](/docs/endpoints/codes#checkCode) can judge codes of this campaign.",
                             switch(),
                         ),
-                        field("typed_receipt", "Whether receipts of type `typed` are taken.", switch()),
+                        field("code_required", "Whether every submission needs a `code`.", switch()),
+                        field("receipt_required", "Whether every submission needs a `receipt_id`.", switch()),
+                        field("typed_receipt", "Whether receipts of type `typed` are accepted.", switch()),
                     ],
                 ),
             ),
             field(
                 "limits",
-                "How many submissions of one phone count. Beyond, the outcome is `daily_limit` or `entry_limit`.",
+                "Submissions per phone. Further ones end in `daily_limit` or `entry_limit`. Rejected submissions do not count.",
                 object(
-                    "How many submissions of one phone count; null is no limit.",
+                    "Submissions per phone; null means no limit.",
                     vec![
-                        field("phone_daily", "In one day of the campaign's time zone.", limit()),
-                        field("phone_total", "In the whole campaign.", limit()),
+                        field("phone_daily", "Per day, in the campaign's time zone.", limit()),
+                        field("phone_total", "Over the whole campaign.", limit()),
                     ],
                 ),
             ),
             field(
                 "receipt",
-                "What it asks of receipts; null when it takes none.",
+                "Receipt settings, or null if the campaign takes no receipts.",
                 or_null(link("CampaignReceipt")),
             ),
             field(
                 "messages",
-                "The copy for every message key, in the language of the request, with the campaign's own words.",
+                "Text for every message key in the request's language, including the campaign's own wording.",
                 map(100, "^[a-z][a-z0-9_]*$", 320),
             ),
         ],
@@ -108,58 +124,58 @@ fn limit() -> Value {
 
 fn receipt() -> Value {
     object(
-        "What a campaign asks of receipts, and what it offers for choosing from.",
+        "Receipt settings of a campaign, and the products and shops to choose from.",
         vec![
-            field("max_bytes", "The largest photo, in bytes.", integer(1, MAX_BYTES)),
-            field("accepted_types", "The types of photos that are taken.", list(10, link("PhotoType"))),
-            field("ranges", "Groups of products.", list(50, link("ProductRange"))),
+            field("max_bytes", "Maximum photo size in bytes.", integer(1, MAX_BYTES)),
+            field("accepted_types", "Accepted photo types.", list(10, link("PhotoType"))),
+            field("ranges", "Product ranges, for grouping.", list(50, link("ProductRange"))),
             field(
                 "products",
-                "The products that take part; any purchase counts when there are none.",
+                "Participating products. If empty, any purchase counts.",
                 list(200, link("Product")),
             ),
-            field(
-                "branches",
-                "The shops that take part; any shop counts when there are none.",
-                list(500, link("Branch")),
-            ),
-            field("draw_period", "The rhythm of the draw, in words.", or_null(words(120))),
+            field("branches", "Participating shops. If empty, any shop counts.", list(500, link("Branch"))),
+            field("draw_period", "How often the draw takes place, as text, or null.", or_null(words(120))),
         ],
     )
 }
 
 fn range() -> Value {
     object(
-        "A group of products.",
+        "A product range.",
         vec![
-            field("name", "Its name.", words(120)),
-            field("tag", "A short line about it.", or_null(words(120))),
+            field("name", "Name of the range.", words(120)),
+            field("tag", "Short tag line, or null.", or_null(words(120))),
         ],
     )
 }
 
 fn product() -> Value {
     object(
-        "A product that takes part.",
+        "A participating product.",
         vec![
-            field("key", "What you send as `claimed.items[].key`.", text(1, 64, KEY)),
-            field("range", "The range that it belongs to, by name.", words(120)),
-            field("label", "A short label, for a tile.", words(40)),
-            field("name", "Its full name.", words(120)),
-            field("color", "A colour for its tile.", or_null(words(40))),
-            field("image", "The path of its image.", or_null(words(500))),
+            field("key", "Product key; send it as `claimed.items[].key`.", text(1, 64, KEY)),
+            field("range", "Name of its range.", words(120)),
+            field("label", "Short label, for a tile.", words(40)),
+            field("name", "Full product name.", words(120)),
+            field("color", "Tile colour, or null.", or_null(words(40))),
+            field("image", "Image path, or null.", or_null(words(500))),
         ],
     )
 }
 
 fn branch() -> Value {
     object(
-        "A shop that takes part.",
+        "A participating shop.",
         vec![
-            field("key", "Its key.", text(1, 64, KEY)),
-            field("name", "Its name.", words(120)),
-            field("city", "Its city.", words(120)),
-            field("merchant", "The merchant that it belongs to.", words(120)),
+            field(
+                "key",
+                "Shop key, unique in the campaign. `receipt.branch` of a submission names it.",
+                text(1, 64, KEY),
+            ),
+            field("name", "Shop name.", words(120)),
+            field("city", "City.", words(120)),
+            field("merchant", "Merchant that the shop belongs to.", words(120)),
         ],
     )
 }

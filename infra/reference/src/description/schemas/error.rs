@@ -3,7 +3,7 @@
 use common::error::ErrorCode;
 use serde_json::{Value, json};
 
-use super::super::schema::{field, link, list, object, one_of, optional, text, words};
+use super::super::schema::{field, link, list, object, one_of_plain, optional, text, words};
 
 /// Problems that one reply can list: a full list of claimed items with every field wrong has fewer.
 const MOST_PROBLEMS: usize = 100;
@@ -18,15 +18,15 @@ pub(super) fn schemas() -> Vec<(&'static str, Value)> {
     vec![
         (
             "ErrorBody",
-            object("The body of every error.", vec![field("error", "What is wrong.", link("Error"))]),
+            object("Body of every error reply.", vec![field("error", "The error.", link("Error"))]),
         ),
         ("Error", error()),
         ("FieldProblem", problem()),
         (
             "ErrorCode",
-            one_of(
-                "What is wrong, for programs. `session_expired` and `campaign_not_assigned` are reserved: no call \
-                 returns them yet. New codes may come: go by the status for a code that you do not know.",
+            one_of_plain(
+                "Machine-readable error code. `session_expired` and `campaign_not_assigned` are reserved: no call \
+                 returns them yet. New codes may be added: for an unknown error code, fall back to the HTTP status.",
                 &codes,
             ),
         ),
@@ -35,30 +35,30 @@ pub(super) fn schemas() -> Vec<(&'static str, Value)> {
 
 fn error() -> Value {
     object(
-        "What is wrong with a request, and what to do about it.",
+        "What is wrong with a request and how to fix it.",
         vec![
-            field("code", "What is wrong. Branch on this.", link("ErrorCode")),
-            field("message", "What happened, for a developer; the words may change.", words(1000)),
+            field("code", "Error code. Branch on this.", link("ErrorCode")),
+            field("message", "What happened, for developers. The wording may change.", words(1000)),
             optional(
                 "field",
-                "The first field at fault, such as `claimed.items[0].qty`.",
+                "First field at fault, such as `claimed.items[0].qty`. Present when one field is at fault.",
                 text(1, 100, FIELD),
             ),
             optional(
                 "errors",
-                "All fields at fault, in the order of the reference; only with `validation_failed`, when fields are at \
+                "All fields at fault, in the order of the reference. Only with `validation_failed`, when fields are at \
                  fault.",
                 list(MOST_PROBLEMS, link("FieldProblem")),
             ),
-            field("fix", "How to fix it, for a developer; the words may change.", words(1000)),
+            field("fix", "How to fix it, for developers. The wording may change.", words(1000)),
             field(
                 "docs_url",
-                "Where the reference explains this code.",
+                "URL of this code's section in the reference.",
                 json!({ "type": "string", "format": "uri", "minLength": 1, "maxLength": 500 }),
             ),
             field(
                 "request_id",
-                "Names the request, as the X-Request-Id header does: quote it to operations.",
+                "Id of the request, as in `X-Request-Id`. Quote it to your service operator.",
                 text(1, 128, super::super::headers::REQUEST_ID),
             ),
         ],
@@ -69,13 +69,13 @@ fn problem() -> Value {
     object(
         "One field at fault.",
         vec![
-            field("field", "The field, such as `claimed.items[0].qty`.", text(1, 100, FIELD)),
+            field("field", "Field name, such as `claimed.items[0].qty`.", text(1, 100, FIELD)),
             field(
                 "pointer",
                 "The same place as a JSON Pointer (RFC 6901), such as `/claimed/items/0/qty`.",
                 text(1, 100, POINTER),
             ),
-            field("message", "What is wrong with it, for a developer.", words(500)),
+            field("message", "What is wrong with the field, for developers.", words(500)),
         ],
     )
 }

@@ -10,14 +10,24 @@ use super::super::schema::{field, integer, link, list, map, object, one_of, or_n
 pub(super) fn schemas() -> Vec<(&'static str, Value)> {
     vec![
         ("Receipt", receipt()),
-        ("ReceiptType", one_of("A photo to be uploaded, or code and time typed in.", &["photo", "typed"])),
+        (
+            "ReceiptType",
+            one_of("Kind of receipt.", &["photo", "typed"], |kind| match kind {
+                "photo" => "A photo that is uploaded to storage.",
+                _ => "Verification code and time, typed by the consumer.",
+            }),
+        ),
         (
             "ReceiptState",
-            one_of(
-                "`awaiting_upload`: the photo is not there yet. `uploaded`: ready to be used. `attached`: a submission \
-                 uses it. New values may come.",
-                &ReceiptState::ALL,
-            ),
+            one_of("Current state of a receipt. New values may be added.", &ReceiptState::ALL, |state| {
+                match state {
+                    ReceiptState::AwaitingUpload => "The photo has not arrived in storage yet.",
+                    ReceiptState::Uploaded => {
+                        "The photo is there, or the receipt was typed. Ready for a submission."
+                    }
+                    ReceiptState::Attached => "A submission uses the receipt. No other submission can.",
+                }
+            }),
         ),
         ("UploadTarget", target()),
     ]
@@ -25,39 +35,39 @@ pub(super) fn schemas() -> Vec<(&'static str, Value)> {
 
 fn receipt() -> Value {
     object(
-        "A receipt: announced, perhaps uploaded, then attached to one submission.",
+        "A receipt that one submission can use.",
         vec![
-            field("id", "What you send as `receipt_id` with the submission.", uuid()),
-            field("type", "What it is made of.", link("ReceiptType")),
-            field("state", "How far it has come.", link("ReceiptState")),
+            field("id", "Receipt id; send it as `receipt_id` with the submission.", uuid()),
+            field("type", "Kind of receipt.", link("ReceiptType")),
+            field("state", "Current state.", link("ReceiptState")),
             field(
                 "upload",
-                "Where to put the photo, while it is awaited; else null, as on every GET and with a typed receipt.",
+                "Upload target while the photo has not arrived. Null for typed receipts, once the photo is there, and on every GET.",
                 or_null(link("UploadTarget")),
             ),
-            field("created_at", "When it was announced.", time()),
+            field("created_at", "Creation time.", time()),
         ],
     )
 }
 
 fn target() -> Value {
     object(
-        "Where a browser puts the photo, and with what. The first file that arrives is the only one.",
+        "Where to upload the photo. The first upload that succeeds is the only one.",
         vec![
             field(
                 "url",
-                "The address; it works until `expires_at`.",
+                "Presigned URL, valid until `expires_at`.",
                 json!({ "type": "string", "format": "uri", "minLength": 1, "maxLength": 4096 }),
             ),
             field("method", "Always `PUT`.", json!({ "type": "string", "const": "PUT" })),
             field(
                 "headers",
-                "The headers of the PUT, exactly: they are signed. A browser sets `content-length` by itself.",
+                "Headers to send with the PUT exactly as given: they are signed. Browsers and curl set `content-length` themselves.",
                 map(10, "^[a-z0-9-]+$", 200),
             ),
-            field("expires_at", "Until when the address works; ask for a fresh one after that.", time()),
-            field("max_bytes", "The largest photo, in bytes.", integer(1, MAX_BYTES)),
-            field("accepted_types", "The types of photos that are taken.", list(10, link("PhotoType"))),
+            field("expires_at", "End of the URL's validity. Ask for a fresh target after that.", time()),
+            field("max_bytes", "Maximum photo size in bytes.", integer(1, MAX_BYTES)),
+            field("accepted_types", "Accepted photo types.", list(10, link("PhotoType"))),
         ],
     )
 }

@@ -5,7 +5,7 @@ use common::domain::receipt::photo::MAX_BYTES;
 use serde_json::{Value, json};
 
 use super::super::schema::{
-    PRINTABLE, field, integer, link, list, object, optional, or_null, such_as, text, uuid,
+    CODE, PRINTABLE, field, integer, link, list, object, optional, or_null, such_as, text, uuid,
 };
 
 /// Every way of typing a Tanzanian mobile number: `+255`, `255` or `0`, then nine digits that begin with
@@ -32,21 +32,17 @@ fn phone() -> Value {
 }
 
 fn code() -> Value {
-    such_as("TEST-0-VALID", text(1, 64, PRINTABLE))
+    such_as("TEST-0-VALID", text(1, 64, CODE))
 }
 
 fn code_check() -> Value {
     object(
-        "A code to be checked.",
+        "Code to check.",
         vec![
-            field(
-                "code",
-                "The code as the consumer typed it, in any case, with or without spaces and dashes.",
-                code(),
-            ),
+            field("code", "Code as the consumer typed it. Case, spaces and dashes do not matter.", code()),
             optional(
                 "phone",
-                "The consumer's phone: then a code that this very consumer entered reads as `valid`.",
+                "Consumer's phone. With it, a code that this consumer already entered reads as `valid` instead of `already_used`.",
                 or_null(phone()),
             ),
         ],
@@ -55,34 +51,34 @@ fn code_check() -> Value {
 
 fn submission() -> Value {
     object(
-        "A consumer who wants to enter.",
+        "Request body to enter a consumer.",
         vec![
             field(
                 "phone",
-                "A mobile number of Tanzania, in any usual spelling: from `+255`, `255` or `0` on; spaces, dots, dashes \
-                 and brackets may stand anywhere. Another number of the right length is `phone_invalid`.",
+                "Tanzanian mobile number as typed: it starts with `+255`, `255` or `0`; spaces, dots, dashes and brackets \
+                 are ignored. Any other value of 9 to 16 characters answers `phone_invalid`.",
                 phone(),
             ),
             optional(
                 "code",
-                "The code as the consumer typed it. Needed when the campaign's `capabilities.code_required` is true, \
-                 ignored when the campaign has no codes.",
+                "Code as the consumer typed it. Required if the campaign's `capabilities.code_required` is true, ignored \
+                 if the campaign has no codes.",
                 or_null(code()),
             ),
             field(
                 "consent",
-                "That the consumer agreed; anything but `true` is `consent_required`.",
+                "Must be `true`. Anything else answers `consent_required`.",
                 json!({ "type": "boolean", "const": true }),
             ),
-            optional("region", "Where the consumer is from.", or_null(text(0, 80, PRINTABLE))),
+            optional("region", "Consumer's region. Stored, never judged.", or_null(text(0, 80, PRINTABLE))),
             optional(
                 "receipt_id",
-                "The id of a receipt. Needed when the campaign's `capabilities.receipt_required` is true.",
+                "Id of a receipt. Required if the campaign's `capabilities.receipt_required` is true.",
                 or_null(uuid()),
             ),
             optional(
                 "claimed",
-                "The purchase in the consumer's own words. It is kept to be compared, and no outcome rests on it.",
+                "What the consumer says they bought. Stored for comparison; never affects the outcome.",
                 or_null(link("Claimed")),
             ),
         ],
@@ -91,34 +87,31 @@ fn submission() -> Value {
 
 fn claimed() -> Value {
     object(
-        "A purchase, as the consumer tells it.",
+        "What the consumer says they bought.",
         vec![
-            optional("items", "Products and how many.", or_null(list(40, link("ClaimedItem")))),
-            optional("branch", "The shop.", or_null(text(0, 120, PRINTABLE))),
+            optional("items", "Products and quantities.", or_null(list(40, link("ClaimedItem")))),
+            optional("branch", "Name of the shop.", or_null(text(0, 120, PRINTABLE))),
         ],
     )
 }
 
 fn claimed_item() -> Value {
     object(
-        "One product.",
+        "One product of a claimed purchase.",
         vec![
-            field("key", "The product's key, from the campaign.", text(1, 64, PRINTABLE)),
-            field("qty", "How many.", integer(1, 99)),
+            field("key", "Key of a product of the campaign.", text(1, 64, PRINTABLE)),
+            field("qty", "Quantity.", integer(1, 99)),
         ],
     )
 }
 
 fn lookup() -> Value {
-    object(
-        "A phone whose submissions are wanted.",
-        vec![field("phone", "A Tanzanian mobile number as typed.", phone())],
-    )
+    object("Phone to look up.", vec![field("phone", "Tanzanian mobile number as typed.", phone())])
 }
 
 fn receipt() -> Value {
     json!({
-        "description": "A receipt to be announced: a photo, or code and time typed in.",
+        "description": "A photo that will be uploaded, or a typed verification code and time.",
         "oneOf": [link("PhotoReceiptRequest"), link("TypedReceiptRequest")],
         "discriminator": {
             "propertyName": "type",
@@ -134,20 +127,20 @@ fn photo() -> Value {
     object(
         "A photo that will be uploaded.",
         vec![
-            field("type", "The selector.", json!({ "type": "string", "const": "photo" })),
+            field("type", "Selects the kind of receipt.", json!({ "type": "string", "const": "photo" })),
             field(
                 "content_type",
-                "The type of the file, after downsizing; the upload has to carry it.",
+                "Media type of the file after downsizing. The upload must have the same `Content-Type`.",
                 link("PhotoType"),
             ),
             field(
                 "size_bytes",
-                "The length of the file; the upload has to be exactly this long. More is `file_too_large`.",
+                "Exact length of the file in bytes. More than 5 MB answers 413 `file_too_large`.",
                 integer(1, MAX_BYTES),
             ),
             optional(
                 "qr_payload",
-                "What the QR code on the receipt says, when the page read it; used only to ask the tax authority.",
+                "Text of the receipt's QR code, if your page read it. Used only to look the receipt up with the tax authority.",
                 or_null(text(0, 400, PRINTABLE)),
             ),
         ],
@@ -156,17 +149,17 @@ fn photo() -> Value {
 
 fn typed() -> Value {
     object(
-        "Code and time, as printed on the receipt.",
+        "Verification code and time as printed on the receipt.",
         vec![
-            field("type", "The selector.", json!({ "type": "string", "const": "typed" })),
+            field("type", "Selects the kind of receipt.", json!({ "type": "string", "const": "typed" })),
             field(
                 "code",
-                "The verification code under the QR code.",
+                "Verification code printed under the QR code.",
                 such_as("TEST0VERIFIED", text(6, 40, PRINTABLE)),
             ),
             field(
                 "time",
-                "The time of the receipt, `hh:mm` or `hh:mm:ss`.",
+                "Time printed on the receipt, `hh:mm` or `hh:mm:ss`. It must be a real time of day: `25:00` and `10:15:60` answer 422 `validation_failed`.",
                 such_as("14:05", text(4, 8, "^([01]?[0-9]|2[0-3]):[0-5][0-9](:[0-5][0-9])?$")),
             ),
         ],

@@ -5,6 +5,7 @@ use common::domain::partner::reply::{MOST_CODE_CHARS, MOST_MESSAGE_CHARS};
 use common::domain::submission::{DisplayStatus, ReviewStatus, State};
 use serde_json::{Value, json};
 
+use super::super::meanings::{display_meaning, message_meaning, review_meaning, state_meaning};
 use super::super::schema::{
     KEY, day, field, integer, link, list, object, one_of, or_null, such_as, switch, text, time, uuid, words,
 };
@@ -23,33 +24,30 @@ pub(super) fn schemas() -> Vec<(&'static str, Value)> {
         ("Submission", submission()),
         (
             "SubmissionState",
-            one_of(
-                "`pending`: still being checked. `unknown`: the partner or the tax authority has not answered, and the \
-                 service goes on asking by itself. `accepted` and `rejected` are final. New values may come.",
-                &State::ALL,
-            ),
+            one_of("Current state of a submission. New values may be added.", &State::ALL, state_meaning),
         ),
         (
             "ReviewStatus",
             one_of(
-                "`verified`: the receipt counts. `under_review`: a person looks at it. `declined`: it does not count. \
-                 New values may come.",
+                "Result of looking at the receipt. New values may be added.",
                 &ReviewStatus::ALL,
+                review_meaning,
             ),
         ),
         (
             "DisplayStatus",
             one_of(
-                "The one status to show. `needs_attention` means that the consumer can do something: send a better \
-                 receipt, with the same code. New values may come.",
+                "The one status to show to the consumer. New values may be added.",
                 &DisplayStatus::ALL,
+                display_meaning,
             ),
         ),
         (
             "MessageKey",
             one_of(
-                "Which message applies. New keys may come: show `message` for a key that you do not know.",
+                "Message to show. New keys may be added: show `message` for an unknown message key.",
                 MessageKey::ALL,
+                message_meaning,
             ),
         ),
         ("ReceiptRecord", record()),
@@ -61,63 +59,59 @@ pub(super) fn schemas() -> Vec<(&'static str, Value)> {
 
 fn submission() -> Value {
     object(
-        "One attempt of a consumer to enter, refused ones included.",
+        "One attempt of a consumer to enter, including refused ones.",
         vec![
-            field("id", "Its id, a random UUID.", uuid()),
-            field("ref", "A short reference that the consumer can quote.", reference()),
-            field("campaign", "The campaign's slug.", slug()),
-            field("livemode", "False when it was made with a test key.", switch()),
-            field("state", "How far it is decided.", link("SubmissionState")),
+            field("id", "Submission id, a random UUID.", uuid()),
+            field("ref", "Short reference that the consumer can quote.", reference()),
+            field("campaign", "Campaign slug.", slug()),
+            field("livemode", "`false` if it was created with a test key.", switch()),
+            field("state", "Current state.", link("SubmissionState")),
             field(
                 "review_status",
-                "How far the receipt has been looked at; null without a receipt, and until it has been read.",
+                "Result of looking at the receipt. Null without a receipt, and until the receipt has been read.",
                 or_null(link("ReviewStatus")),
             ),
             field("display_status", "The one status to show to the consumer.", link("DisplayStatus")),
-            field(
-                "message_key",
-                "Which message applies. Branch on this, never on `message`.",
-                link("MessageKey"),
-            ),
+            field("message_key", "Message to show. Branch on this, never on `message`.", link("MessageKey")),
             field(
                 "message",
-                "The copy for `message_key`, in the language of the request, with the campaign's own words.",
+                "Text for `message_key` in the request's language, including the campaign's own wording.",
                 words(320),
             ),
             field(
                 "reasons",
-                "What lies behind the outcome: message keys, and reasons for operations. For logs, not for branching.",
+                "Reasons behind the outcome: message keys, and reasons for the service operator. For logs, not for branching. [List of reasons](/docs/outcomes#reasons).",
                 list(10, text(1, 64, "^[a-z][a-z0-9_]*$")),
             ),
-            field("entries", "Entries earned; 0 until it is accepted.", integer(0, MOST_ENTRIES)),
-            field("instant_win", "The instant prize in words; null without one.", or_null(words(200))),
+            field("entries", "Entries earned; 0 until accepted.", integer(0, MOST_ENTRIES)),
+            field("instant_win", "Instant prize as text, or null.", or_null(words(200))),
             field(
                 "terminal",
-                "Whether nothing more happens without a person: `accepted` or `rejected`.",
+                "`true` once `state` is `accepted` or `rejected`. Stop polling then.",
                 switch(),
             ),
             field(
                 "poll_after_seconds",
-                "How long to wait before asking again; null when `terminal`.",
+                "Seconds to wait before you read the submission again; null when `terminal`.",
                 or_null(integer(1, LONGEST_WAIT_SECONDS)),
             ),
             field(
                 "replayed",
-                "Whether the phone had sent the code before, and this is the submission of then.",
+                "`true` when this phone has already entered this code; you get the earlier submission.",
                 switch(),
             ),
             field(
                 "receipt",
-                "What the tax authority's record says; null until it is known, and without a receipt.",
+                "Summary of the tax authority's record. Null until the authority returned it, and without a receipt.",
                 or_null(link("ReceiptRecord")),
             ),
             field(
                 "upstream",
-                "The partner's own words, where a partner checks codes. Unstable: never branch on it.",
+                "The partner's own reply, if a partner checks codes. Unstable: never branch on it.",
                 or_null(link("Upstream")),
             ),
-            field("created_at", "When it was made.", time()),
-            field("updated_at", "When it last changed.", time()),
+            field("created_at", "Creation time.", time()),
+            field("updated_at", "Time of the last change.", time()),
         ],
     )
 }
@@ -128,12 +122,16 @@ fn reference() -> Value {
 
 fn record() -> Value {
     object(
-        "What the tax authority's record of a receipt says.",
+        "Summary of the tax authority's record of a receipt.",
         vec![
-            field("date", "The day of the purchase.", or_null(day())),
-            field("branch", "The key of the participating branch.", or_null(text(1, 64, KEY))),
-            field("items_summary", "The qualifying items, in words.", or_null(words(20_000))),
-            field("tra_verified", "Always true where there is a record.", switch()),
+            field(
+                "date",
+                "Date of the receipt in Tanzania (Africa/Dar_es_Salaam), whatever the campaign's time zone.",
+                or_null(day()),
+            ),
+            field("branch", "Key of the participating shop, or null.", or_null(text(1, 64, KEY))),
+            field("items_summary", "Qualifying items as text, or null.", or_null(words(20_000))),
+            field("tra_verified", "Always `true`.", switch()),
         ],
     )
 }
@@ -147,21 +145,29 @@ fn upstream() -> Value {
         ],
     });
     object(
-        "The partner's own words. They change without notice.",
+        "The partner's own reply. It can change without notice.",
         vec![
-            field("code", "The partner's code.", code),
-            field("message", "The partner's message.", or_null(words(MOST_MESSAGE_CHARS))),
+            field("code", "Partner's code.", code),
+            field("message", "Partner's message.", or_null(words(MOST_MESSAGE_CHARS))),
         ],
     )
 }
 
 fn submissions() -> Value {
     object(
-        "A phone's latest submissions. A phone that was never seen has an empty list.",
+        "Latest submissions of a phone. For an unknown phone the list is empty.",
         vec![
-            field("submissions", "Newest first.", list(50, link("SubmissionListEntry"))),
-            field("total_entries", "All entries of accepted submissions.", integer(0, LARGEST_EXACT)),
-            field("timezone", "The campaign's time zone, in which `date` is counted.", timezone()),
+            field(
+                "submissions",
+                "Submissions, newest first, at most 50. A submission of the last second may still be missing.",
+                list(50, link("SubmissionListEntry")),
+            ),
+            field(
+                "total_entries",
+                "Sum of the entries of all accepted submissions, always up to date.",
+                integer(0, LARGEST_EXACT),
+            ),
+            field("timezone", "Campaign's time zone, in which `date` is counted.", timezone()),
         ],
     )
 }
@@ -170,12 +176,12 @@ fn entry() -> Value {
     object(
         "One submission of a phone.",
         vec![
-            field("id", "The submission's id.", uuid()),
-            field("ref", "Its reference.", reference()),
-            field("date", "The day on which it was made, in the campaign's time zone.", day()),
-            field("display_status", "The status to show.", link("DisplayStatus")),
-            field("message", "The message for it, in the language of the request.", words(320)),
-            field("entries", "Entries that it earned.", integer(0, MOST_ENTRIES)),
+            field("id", "Submission id.", uuid()),
+            field("ref", "Reference shown to the consumer.", reference()),
+            field("date", "Day of creation, in the campaign's time zone.", day()),
+            field("display_status", "Status to show.", link("DisplayStatus")),
+            field("message", "Message for it, in the request's language.", words(320)),
+            field("entries", "Entries earned.", integer(0, MOST_ENTRIES)),
         ],
     )
 }

@@ -1,0 +1,143 @@
+"""Runs the samples of the reference pages as a reader would: saved under the names that the pages give them, with BASE and
+KEY set. usage: samples.py BASE FOLDER, with KEY_OF_CODES and KEY_OF_RECEIPTS, test keys of campaigns with codes and
+with receipts."""
+import http.server
+import json
+import os
+import pathlib
+import re
+import shutil
+import subprocess
+import sys
+import threading
+import time
+import urllib.request
+
+base, folder = sys.argv[1], pathlib.Path(sys.argv[2])
+interpreters = {"sh": "bash", "js": "node", "php": "php", "py": sys.executable}
+endings = {"sh": "sh", "js": "mjs", "php": "php", "py": "py"}
+
+
+def blocks(page):
+    """The code blocks of a page: language and text, with the caption before them."""
+    with urllib.request.urlopen(f"{base}{page}.md") as reply:
+        text = reply.read().decode()
+    return re.findall(r"(?:^(`\S+`[^\n]*)\n\n)?^```(\w+)\n(.*?)\n```$", text, re.DOTALL | re.MULTILINE)
+
+
+def run(name, language, text, key, **env):
+    """Runs a sample from a file of its own and gives back what it printed."""
+    interpreter = interpreters[language]
+    if shutil.which(interpreter) is None:
+        print(f"   not run, {interpreter} is not installed: {name}")
+        return None
+    file = folder / name
+    file.write_text(text + "\n")
+    shell = [] if language != "sh" else ["-e"]
+    done = subprocess.run([interpreter, *shell, file.name], cwd=folder, text=True, capture_output=True, timeout=120,
+                          env={**os.environ, "BASE": base, "KEY": key, **env})
+    if done.returncode != 0 or done.stderr:
+        sys.exit(f"{name} failed ({done.returncode}):\n{text}\n{done.stdout}\n{done.stderr}")
+    return done.stdout
+
+
+codes, receipts = os.environ["KEY_OF_CODES"], os.environ["KEY_OF_RECEIPTS"]
+folder.mkdir(parents=True, exist_ok=True)
+ran = 0
+
+for caption, language, text in blocks("/docs/idempotency"):
+    if caption.startswith("`client."):
+        (folder / caption.strip("`")).write_text(text + "\n")
+
+# The first walk: the commands that need no answer of a person, then a whole entry in each language.
+for number, (caption, language, text) in enumerate(blocks("/docs")):
+    if language not in interpreters or "read -rs" in text or text.startswith("npx "):
+        continue
+    printed = run(f"overview-{number}.{endings[language]}", language, text, codes)
+    if printed is None:
+        continue
+    ran += 1
+    expected = "already_used" if "ALREADY-USED" in text else "name" if text.endswith('$KEY"') else "entered"
+    assert expected in printed and "error" not in printed, printed
+    assert printed.endswith("\n"), f"ends without a newline: {printed}"
+
+# Receipts: one shell, from the photo to the outcome. The commands in between print what was answered.
+(folder / "receipt.jpg").write_bytes(b"\xff\xd8\xff\xe0" + bytes(5000))
+if shutil.which("jq") is None:
+    print("   not run, jq is not installed: receipts and polling")
+else:
+    commands = [text for _, language, text in blocks("/docs/receipts") if language == "sh"]
+    printed = run("receipts.sh", "sh", "\n".join(commands), receipts)
+    submission = json.loads((folder / "submission.json").read_text())
+    assert submission["state"] == "accepted", submission
+    polling = [text for _, language, text in blocks("/docs/polling") if language == "sh"]
+    printed = run("polling.sh", "sh", "\n".join(polling), receipts, ID=submission["id"])
+    assert json.loads(printed)["terminal"] is True, printed
+    ran += len(commands) + len(polling)
+
+# Each endpoint in each language, with ids of records that are there.
+request = urllib.request.Request(
+    f"{base}/api/v1/receipts", json.dumps({"type": "photo", "content_type": "image/jpeg", "size_bytes": 9}).encode(),
+    {"Authorization": f"Bearer {receipts}", "Content-Type": "application/json"})
+receipt = json.loads(urllib.request.urlopen(request).read())["id"]
+request = urllib.request.Request(
+    f"{base}/api/v1/submissions", json.dumps({"phone": "0755 345 678", "code": "TEST-0-VALID.contract", "consent": True}).encode(),
+    {"Authorization": f"Bearer {codes}", "Content-Type": "application/json", "Idempotency-Key": f"samples-{time.time_ns()}"})
+submission = json.loads(urllib.request.urlopen(request).read())["id"]
+for page in ("campaign", "codes", "submissions", "receipts"):
+    key, id = (receipts, receipt) if page == "receipts" else (codes, submission)
+    for number, (_, language, text) in enumerate(blocks(f"/docs/endpoints/{page}")):
+        if language in interpreters:
+            ran += run(f"{page}-{number}.{endings[language]}", language, text, key, ID=id) is not None
+
+# A failure is told plainly, and without a key in it.
+for language, name in (("js", "enter.mjs"), ("php", "enter.php"), ("py", "enter.py")):
+    text = next(text for caption, found, text in blocks("/docs") if found == language and name in caption)
+    if shutil.which(interpreters[language]) is None:
+        continue
+    (folder / name).write_text(text + "\n")
+    done = subprocess.run([interpreters[language], name], cwd=folder, text=True, capture_output=True, timeout=120,
+                          env={**os.environ, "BASE": base, "KEY": "svc_test_nobody_has_this"})
+    told = done.stdout + done.stderr
+    assert done.returncode == 1 and "key_unknown" in told and "svc_test" not in told, told
+    assert len(told.splitlines()) == 1, told
+    ran += 1
+
+
+class Flaky(http.server.BaseHTTPRequestHandler):
+    """Answers as API Gateway's throttle does, then as a key's ceiling, then well."""
+    seen = []
+
+    def do_POST(self):
+        body = self.rfile.read(int(self.headers["Content-Length"]))
+        self.seen.append((time.monotonic(), self.headers["Idempotency-Key"], body))
+        answers = [(503, {}, {"message": "Service Unavailable"}), (429, {"Retry-After": "2"}, {"error": {"code": "rate_limited"}}),
+                   (200, {}, {"id": "1", "terminal": True, "message_key": "entered", "message": "In"})]
+        status, headers, answer = answers[min(len(self.seen), len(answers)) - 1]
+        self.send_response(status)
+        for name, value in headers.items():
+            self.send_header(name, value)
+        self.end_headers()
+        self.wfile.write(json.dumps(answer).encode())
+
+    def log_message(self, *_):
+        pass
+
+
+# A request is repeated with the same key and body, and not before Retry-After.
+server = http.server.ThreadingHTTPServer(("127.0.0.1", 0), Flaky)
+threading.Thread(target=server.serve_forever, daemon=True).start()
+for language, name in (("js", "enter.mjs"), ("php", "enter.php"), ("py", "enter.py")):
+    if shutil.which(interpreters[language]) is None:
+        continue
+    Flaky.seen.clear()
+    done = subprocess.run([interpreters[language], name], cwd=folder, text=True, capture_output=True, timeout=120,
+                          env={**os.environ, "BASE": f"http://127.0.0.1:{server.server_port}", "KEY": codes})
+    assert done.returncode == 0 and done.stdout == "entered - In\n", done
+    (_, *first), (limited, *second), (last, *third) = Flaky.seen
+    assert first == second == third and len(first[0]) >= 16, Flaky.seen
+    assert last - limited >= 2, Flaky.seen
+    ran += 1
+
+assert ran >= 30, ran
+print(f"   {ran} samples ran")

@@ -1,0 +1,168 @@
+//! A page before it is rendered: blocks whose text is inline Markdown. HTML, Markdown and the search index are all made from it.
+
+/// A page.
+pub(super) struct Document {
+    pub(super) title: String,
+    pub(super) lead: String,
+    pub(super) blocks: Vec<Block>,
+}
+
+/// A part of a page. Text is inline Markdown: code between backticks, `**bold**` and `[text](link)`.
+pub(super) enum Block {
+    Heading(Heading),
+    Paragraph(String),
+    List {
+        ordered: bool,
+        items: Vec<String>,
+    },
+    Table(Grid),
+    Fields(Vec<Field>),
+    Code(Sample),
+    /// One sample in several languages.
+    Choice(Vec<Sample>),
+    /// Folded until a reader opens it.
+    Details {
+        summary: String,
+        blocks: Vec<Block>,
+    },
+    /// Side by side where there is room.
+    Columns {
+        left: Vec<Block>,
+        right: Vec<Block>,
+    },
+}
+
+/// A heading that can be linked to.
+pub(super) struct Heading {
+    /// 2 or 3.
+    pub(super) level: u8,
+    pub(super) id: String,
+    pub(super) text: String,
+    /// A short remark beside it, such as an HTTP status.
+    pub(super) note: Option<String>,
+}
+
+/// A table.
+pub(super) struct Grid {
+    /// What the ids of rows start with; none when rows cannot be linked to.
+    pub(super) id: Option<String>,
+    pub(super) label: String,
+    pub(super) head: Vec<String>,
+    pub(super) rows: Vec<Vec<String>>,
+}
+
+/// A field or parameter.
+pub(super) struct Field {
+    pub(super) id: String,
+    pub(super) name: String,
+    pub(super) kind: String,
+    /// `required`, `optional` or nothing.
+    pub(super) note: &'static str,
+    pub(super) description: String,
+    pub(super) fields: Vec<Field>,
+}
+
+/// Code to copy.
+pub(super) struct Sample {
+    pub(super) caption: String,
+    pub(super) language: Language,
+    pub(super) text: String,
+}
+
+/// The language of a sample.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Language {
+    Shell,
+    JavaScript,
+    Php,
+    Python,
+    Json,
+    Plain,
+}
+
+impl Language {
+    /// The name of a code block in Markdown.
+    pub(super) fn tag(self) -> &'static str {
+        match self {
+            Self::Shell => "sh",
+            Self::JavaScript => "js",
+            Self::Php => "php",
+            Self::Python => "py",
+            Self::Json => "json",
+            Self::Plain => "text",
+        }
+    }
+
+    /// The name for people.
+    pub(super) fn name(self) -> &'static str {
+        match self {
+            Self::Shell => "Shell",
+            Self::JavaScript => "Node.js",
+            Self::Php => "PHP",
+            Self::Python => "Python",
+            Self::Json => "JSON",
+            Self::Plain => "Text",
+        }
+    }
+
+    /// The name of a tab beside those of other languages.
+    pub(super) fn tab(self) -> &'static str {
+        if self == Self::Shell { "curl" } else { self.name() }
+    }
+
+    /// The language of a code block in Markdown.
+    pub(super) fn parse(tag: &str) -> Self {
+        let all = [Self::Shell, Self::JavaScript, Self::Php, Self::Python, Self::Json];
+        all.into_iter().find(|language| language.tag() == tag).unwrap_or(Self::Plain)
+    }
+}
+
+impl Block {
+    /// A heading of a section.
+    pub(super) fn section(id: &str, text: &str) -> Self {
+        Self::heading(2, id, text)
+    }
+
+    /// A heading of this level.
+    pub(super) fn heading(level: u8, id: &str, text: &str) -> Self {
+        Self::Heading(Heading { level, id: id.to_owned(), text: text.to_owned(), note: None })
+    }
+
+    /// Paragraphs, with an empty line between them.
+    pub(super) fn paragraphs(text: &str) -> impl Iterator<Item = Self> {
+        text.split("\n\n").filter(|text| !text.is_empty()).map(|text| Self::Paragraph(text.to_owned()))
+    }
+}
+
+impl Grid {
+    /// The id of a row: its first cell in words that an address can hold.
+    pub(super) fn row_id(&self, row: &[String]) -> Option<String> {
+        let first = super::inline::plain(row.first()?).to_lowercase();
+        let words: Vec<&str> = first
+            .split(|c: char| !c.is_ascii_alphanumeric() && c != '_')
+            .filter(|word| !word.is_empty())
+            .collect();
+        Some(format!("{}.{}", self.id.as_ref()?, words.join("-")))
+    }
+}
+
+impl Document {
+    /// The headings of a level and above, in order, those inside columns included.
+    pub(super) fn headings(&self, level: u8) -> Vec<&Heading> {
+        fn collect<'a>(blocks: &'a [Block], level: u8, found: &mut Vec<&'a Heading>) {
+            for block in blocks {
+                match block {
+                    Block::Heading(heading) if heading.level <= level => found.push(heading),
+                    Block::Columns { left, right } => {
+                        collect(left, level, found);
+                        collect(right, level, found);
+                    }
+                    _ => {}
+                }
+            }
+        }
+        let mut found = Vec::new();
+        collect(&self.blocks, level, &mut found);
+        found
+    }
+}
