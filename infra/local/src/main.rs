@@ -12,9 +12,9 @@ use common::clock::Clock;
 use common::config::Env;
 use common::telemetry::{Telemetry, causes};
 use common::upstream::tax_authority::client::{Limits, TaxAuthority};
-use local::{demo, ready_file};
 use local::stack::{Options, Stack};
 use local::try_page;
+use local::{demo, ready_file};
 use tokio::signal::unix::{Signal, SignalKind, signal};
 
 /// Runs the whole Campaign Entry Service on this machine, with everything embedded.
@@ -129,7 +129,8 @@ async fn run(arguments: &Arguments) -> Result<(), Box<dyn std::error::Error>> {
         demo::load(&env, data, &stack.partner_url(), &clock).await?
     };
     for path in &arguments.ready_file {
-        ready_file::write(path, &stack, &demos).map_err(|cause| ReadyFileError { path: path.clone(), cause })?;
+        ready_file::write(path, &stack, &demos)
+            .map_err(|cause| ReadyFileError { path: path.clone(), cause })?;
     }
     // From here on whoever was told that it serves can stop it.
     let mut signals = Signals::new()?;

@@ -31,8 +31,11 @@ pub fn remove_old(path: &Path) -> io::Result<()> {
 /// When it cannot be written.
 pub fn write(path: &Path, stack: &Stack, demos: &[Demo]) -> io::Result<()> {
     let takes_live_keys = stack.takes_live_keys();
-    let environments =
-        if takes_live_keys { [Environment::Test, Environment::Live].as_slice() } else { &[Environment::Test] };
+    let environments = if takes_live_keys {
+        [Environment::Test, Environment::Live].as_slice()
+    } else {
+        &[Environment::Test]
+    };
     let is_dotenv = path.file_name().is_some_and(|name| name.as_encoded_bytes().ends_with(b".env"));
     let text = if is_dotenv {
         dotenv(stack, demos, environments)

@@ -47,7 +47,8 @@ impl Caller<'_> {
 
     /// A campaign of receipts alone: typed, and as a photo.
     pub(super) fn receipt_alone(&self) -> Vec<Command> {
-        let payload = if self.live { "https://verify.tra.go.tz/GOOD02${RUN}_101530" } else { "TEST0VERIFIED" };
+        let payload =
+            if self.live { "https://verify.tra.go.tz/GOOD02${RUN}_101530" } else { "TEST0VERIFIED" };
         let make =
             format!("{RUN}; cargo run -q -p receipt-photo -- --payload \"{payload}\" --output receipt.jpg");
         let more = if self.live { "" } else { r#","qr_payload":"TEST0VERIFIED""# };

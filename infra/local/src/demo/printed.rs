@@ -43,7 +43,9 @@ impl Demo {
     /// Where a partner or the tax authority is simulated, only live keys reach it.
     fn describe_live(&self, text: &mut String, caller: &Caller<'_>) -> fmt::Result {
         let (title, commands) = match self.slug.as_str() {
-            "duka-kuu-2026" => ("with the live key: the simulated tax authority is asked", caller.receipt_alone()),
+            "duka-kuu-2026" => {
+                ("with the live key: the simulated tax authority is asked", caller.receipt_alone())
+            }
             "risiti-na-namba-2026" => {
                 let commands = caller.receipt_and_code(self.live.code(0));
                 ("with the live key: the simulated tax authority is asked", commands)
@@ -55,12 +57,18 @@ impl Demo {
         match self.slug.as_str() {
             "duka-kuu-2026" => {
                 let cases = tax_portal::cases::CASES.iter().map(|case| (case.prefix, case.what));
-                writeln!(text, "\n  Receipts of the simulated tax authority: these letters, 01 or 02 for the shop, any number:")?;
+                writeln!(
+                    text,
+                    "\n  Receipts of the simulated tax authority: these letters, 01 or 02 for the shop, any number:"
+                )?;
                 write_cases(text, cases)
             }
             "bahati-2026" => {
                 let cases = partner::cases::CASES.iter().map(|case| (case.prefix, case.what));
-                writeln!(text, "\n  Codes of the simulated partner: these letters, then anything, such as OKAY-0001:")?;
+                writeln!(
+                    text,
+                    "\n  Codes of the simulated partner: these letters, then anything, such as OKAY-0001:"
+                )?;
                 write_cases(text, cases)
             }
             _ => Ok(()),
@@ -72,8 +80,14 @@ impl Demo {
         match self.slug.as_str() {
             "chai-bora-2026" => vec![
                 ("the campaign", caller.campaign()),
-                ("enter a consumer; sent again, it is the same entry", caller.enter("attempt-1", "0712345678", code(0))),
-                ("the same code from another phone: already used", caller.enter("attempt-2", "0754000111", code(0))),
+                (
+                    "enter a consumer; sent again, it is the same entry",
+                    caller.enter("attempt-1", "0712345678", code(0)),
+                ),
+                (
+                    "the same code from another phone: already used",
+                    caller.enter("attempt-2", "0754000111", code(0)),
+                ),
                 ("an invalid code", caller.enter("attempt-3", "0754000111", "AAAA-BBBB-CCCC")),
                 ("a second code of the first phone", caller.enter("attempt-4", "0712345678", code(1))),
                 ("its third code", caller.enter("attempt-5", "0712345678", code(2))),
@@ -89,7 +103,10 @@ impl Demo {
             "risiti-na-namba-2026" => caller.receipt_and_code(code(0)),
             "bahati-2026" => vec![
                 ("tests never reach a partner", caller.enter("test-1", "0712345678", "TEST-0-VALID")),
-                ("unknown at first, entered seconds later", caller.enter("test-2", "0712345678", "TEST-0-SLOW")),
+                (
+                    "unknown at first, entered seconds later",
+                    caller.enter("test-2", "0712345678", "TEST-0-SLOW"),
+                ),
             ],
             "soda-rush-2026" => {
                 let prize = self.test.prize_codes.first().map(String::as_str).unwrap_or_default();

@@ -42,7 +42,8 @@ fn every_link_between_pages_leads_somewhere() {
             let (file, place) = link.split_once('#').unwrap_or((link, ""));
             let target = if file.is_empty() { page.clone() } else { page.with_file_name("").join(file) };
             assert!(target.exists(), "{} links to {link}", page.display());
-            let is_heading = |line: &str| line.starts_with('#') && anchor(line.trim_start_matches('#')) == place;
+            let is_heading =
+                |line: &str| line.starts_with('#') && anchor(line.trim_start_matches('#')) == place;
             assert!(
                 place.is_empty() || read(&target).lines().any(is_heading),
                 "{} links to {link}",
