@@ -174,6 +174,14 @@ visit('trying again after a wrong code keeps everything else', { campaign: CODES
   assert.equal(new Set(visit.calls('POST', '/submissions').map(keyOf)).size, 2, 'another code is another attempt');
 });
 
+visit('who has to wait does not type everything again', { campaign: CODES }, async (visit, page) => {
+  await visit.send({ code: 'TEST-0-RATE-LIMITED', phone: '0712000023' });
+  const { message } = await visit.status('not_accepted');
+  await page.click('#correct');
+  assert.equal(await error(page, 'form'), message);
+  assert.deepEqual([await page.inputValue('#code'), await page.inputValue('#phone')], ['TEST-0-RATE-LIMITED', '0712000023']);
+});
+
 visit('a photo is kept while the code is corrected, and sent once', { campaign: BOTH }, async (visit, page) => {
   await visit.clickSample('TEST0VERIFIED');
   await visit.send({ sample: 'TEST-0-INVALID', phone: '0712000016' });

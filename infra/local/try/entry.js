@@ -261,8 +261,9 @@ export class Entry {
   #correct() {
     const { message_key: messageKey } = this.#submission;
     const isTyped = this.kind === 'typed';
-    const field = { code: 'code', receipt: isTyped ? 'receipt-code' : 'photo', time: isTyped ? 'receipt-time' : 'photo' };
-    const problem = new Problem(field[toCorrect(this.#submission)], 'retry');
+    const fields = { receipt: isTyped ? 'receipt-code' : 'photo', time: isTyped ? 'receipt-time' : 'photo' };
+    const wrong = toCorrect(this.#submission);
+    const problem = new Problem(fields[wrong] ?? wrong, 'retry');
     this.#showForm();
     this.#say(Object.assign(problem, { messageKey }));
   }

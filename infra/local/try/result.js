@@ -8,8 +8,8 @@ const $ = (id) => document.getElementById(id);
 const MARKS = { entered: '✓', checking: '…', receipt_in_review: '…', not_accepted: '×', needs_attention: '!' };
 
 /**
- * What a consumer can correct, by `message_key`: the rest of the form is right, and is kept for the next try.
- * Every other key is final for this entry.
+ * What a consumer can correct, by `message_key`: the rest of the form is right, and is kept for the next try. `form`
+ * stands for nothing but waiting. Every other key is final for this entry.
  */
 const CORRECTIONS = {
   invalid: 'code',
@@ -23,9 +23,11 @@ const CORRECTIONS = {
   receipt_already_used: 'receipt',
   receipt_not_found: 'receipt',
   receipt_time_mismatch: 'time',
+  rate_limited: 'form',
+  service_unavailable: 'form',
 };
 
-/** What to correct: `code`, `receipt` or `time`; undefined when there is nothing. */
+/** What to correct: `code`, `receipt`, `time` or `form`; undefined when there is nothing. */
 export const toCorrect = ({ state, message_key: key }) => (state === 'rejected' ? CORRECTIONS[key] : undefined);
 
 const shownStatus = (status) => (status in MARKS ? status : 'other_status');
