@@ -266,6 +266,7 @@ export class Entry {
     const problem = new Problem(fields[wrong] ?? wrong, 'retry');
     this.#showForm();
     this.#say(Object.assign(problem, { messageKey }));
+    if (wrong === 'form') $('send').focus();
   }
 
   /** Asks again when the service says so, until the entry is settled. */
