@@ -32,6 +32,7 @@ function visit(name, options, act) {
 }
 
 const error = (page, field) => page.textContent(`#${field}-error`);
+const keyOf = (request) => request.headers()['idempotency-key'];
 const focused = (page) => page.evaluate(() => document.activeElement.id);
 
 visit('a code enters, and the entry has a reference', { campaign: 'soda-rush-2026' }, async (visit, page) => {
@@ -54,6 +55,15 @@ visit('a minted code enters with the live key, once for each phone', { campaign:
   await page.click('#again');
   await visit.send({ code, phone: '+255 754 000 111' });
   assert.equal((await visit.status('not_accepted')).message, (await visit.messages(CODES, 'en')).already_used);
+});
+
+visit('a win looks like one', { campaign: 'soda-rush-2026' }, async (visit, page) => {
+  await visit.send({ sample: 'TEST-0-INSTANT-WIN' });
+  const { title } = await visit.status('entered');
+  assert.equal(title, 'You have won!');
+  assert.ok((await page.textContent('#result-prize')).length > 0);
+  const sizes = await page.evaluate(() => ['#result-title', 'h1'].map((name) => parseFloat(getComputedStyle(document.querySelector(name)).fontSize)));
+  assert.ok(sizes[0] > sizes[1], `nothing is larger: ${sizes}`);
 });
 
 visit('a refused code is said, and another one can be sent', { campaign: CODES }, async (visit, page) => {
@@ -91,7 +101,7 @@ visit('what is missing is said at its field, and nothing is sent', { campaign: B
 visit('what only the service can tell is said at its field too', { campaign: CODES, key: 'live' }, async (visit, page) => {
   await visit.send({ code: 'AAAA-BBBB-CCCC', phone: '022 211 1111' });
   await page.locator('#phone-error:visible').waitFor();
-  assert.match(await error(page, 'phone'), /mobile number of Tanzania/);
+  assert.match(await error(page, 'phone'), /Tanzanian mobile number/);
   await visit.send({ code: 'TEST-0-VALID', phone: '0712000002' });
   await page.locator('#form-error:visible').waitFor();
   assert.match(await error(page, 'form'), /test key only/);
@@ -144,13 +154,196 @@ visit('a typed receipt is judged', { campaign: RECEIPTS, key: 'live' }, async (v
   assert.equal(visit.calls('PUT', 'storage').length, 0);
 });
 
+visit('trying again after a wrong code keeps everything else', { campaign: CODES }, async (visit, page) => {
+  await visit.send({ code: 'AAAA-BBBB-CCCC', phone: '0712000015' });
+  const { message } = await visit.status('not_accepted');
+  await page.click('#correct');
+  assert.equal(await error(page, 'code'), message);
+  assert.equal(await page.getAttribute('#code', 'aria-invalid'), 'true');
+  assert.equal(await focused(page), 'code');
+  assert.deepEqual([await page.inputValue('#code'), await page.inputValue('#phone')], ['AAAA-BBBB-CCCC', '0712000015']);
+  assert.ok(await page.isChecked('#consent'));
+  await page.click('[data-language=sw]');
+  const translated = (await visit.messages(CODES, 'sw')).invalid;
+  await page.locator('#code-error', { hasText: translated }).waitFor();
+  await page.fill('#code', 'TEST-0-VALID');
+  assert.ok(await page.isHidden('#code-error'));
+  await page.click('#send');
+  await visit.status('entered');
+  assert.ok(await page.isHidden('#correct'), 'there is nothing to correct');
+  assert.equal(new Set(visit.calls('POST', '/submissions').map(keyOf)).size, 2, 'another code is another attempt');
+});
+
+visit('who has to wait does not type everything again', { campaign: CODES }, async (visit, page) => {
+  await visit.send({ code: 'TEST-0-RATE-LIMITED', phone: '0712000023' });
+  const { message } = await visit.status('not_accepted');
+  await page.click('#correct');
+  assert.equal(await error(page, 'form'), message);
+  assert.deepEqual([await page.inputValue('#code'), await page.inputValue('#phone')], ['TEST-0-RATE-LIMITED', '0712000023']);
+});
+
+visit('a photo is kept while the code is corrected, and sent once', { campaign: BOTH }, async (visit, page) => {
+  await visit.clickSample('TEST0VERIFIED');
+  await visit.send({ sample: 'TEST-0-INVALID', phone: '0712000016' });
+  await visit.status('not_accepted');
+  await page.click('#correct');
+  assert.ok(await page.isVisible('#preview'));
+  await page.fill('#code', 'TEST-0-VALID.corrected');
+  await page.click('#send');
+  await visit.status('entered');
+  assert.equal(visit.calls('PUT', 'storage').length, 1);
+});
+
+visit('a receipt that does not count can be exchanged under the same code', { campaign: BOTH }, async (visit, page) => {
+  await visit.clickSample('TEST0WRONGSTORE');
+  await visit.send({ sample: 'TEST-0-VALID', phone: '0712000017' });
+  const { message } = await visit.status('needs_attention');
+  const code = visit.calls('POST', '/submissions')[0].postDataJSON().code;
+  await page.click('#correct');
+  assert.equal(await error(page, 'photo'), message);
+  await page.fill('#qr', 'TEST0VERIFIED.better');
+  await page.click('#send');
+  await visit.status('entered');
+  assert.equal(visit.calls('POST', '/submissions')[1].postDataJSON().code, code);
+});
+
+visit('a wrong time is corrected at its field', { campaign: RECEIPTS, key: 'live' }, async (visit, page) => {
+  await page.check('input[name=kind][value=typed]');
+  await page.fill('#receipt-code', 'TIME01777002');
+  await page.fill('#receipt-time', '0915');
+  await visit.send({ phone: '0712000018' });
+  await page.locator('#correct:visible').waitFor();
+  await page.click('#correct');
+  assert.equal(await focused(page), 'receipt-time');
+  assert.equal(await page.inputValue('#receipt-code'), 'TIME01777002');
+  await page.fill('#receipt-time', '10.15.30');
+  await page.click('#send');
+  await visit.status('entered');
+  assert.deepEqual(visit.calls('POST', '/receipts').map((request) => request.postDataJSON().time), ['09:15', '10:15:30']);
+});
+
+visit('a time is understood however it is typed', { campaign: RECEIPTS }, async (visit, page) => {
+  await page.check('input[name=kind][value=typed]');
+  for (const [typed, understood] of [['1015', '10:15'], ['10.15', '10:15'], ['10h15', '10:15'], ['915', '9:15'],
+    ['101530', '10:15:30'], ['10:15:30', '10:15:30'], ['10 15', '10:15'], ['noon', 'noon']]) {
+    await page.fill('#receipt-time', typed);
+    await page.focus('#phone');
+    assert.equal(await page.inputValue('#receipt-time'), understood, typed);
+  }
+});
+
+const lost = (page) => page.route('**/try/campaigns', (route) => route.abort());
+visit('a lost first request is said, and asked for again', { prepare: lost, language: 'sw' }, async (visit, page) => {
+  assert.match(await page.textContent('#unreachable-text'), /mtandao/);
+  assert.equal(await page.textContent('#name'), 'Hakuna mtandao');
+  await page.click('[data-language=en]');
+  await page.locator('#unreachable-text', { hasText: 'no connection' }).waitFor();
+  assert.deepEqual(await visit.violations(), []);
+  await page.unroute('**/try/campaigns');
+  await page.click('#reconnect');
+  await page.locator('#form:visible').waitFor();
+  assert.ok(await page.isHidden('#unreachable'));
+});
+
+const CAMPAIGN = `**/${CODES}/test/campaign`;
+const unanswered = (page) => page.route(CAMPAIGN, (route) => route.abort());
+visit('a campaign that cannot be asked for is said, and asked for again once there is a network', { prepare: unanswered, campaign: CODES }, async (visit, page) => {
+  assert.match(await page.textContent('#unreachable-text'), /no connection/);
+  assert.equal(await page.textContent('#name'), 'No connection');
+  await page.unroute(CAMPAIGN);
+  await page.evaluate(() => window.dispatchEvent(new Event('online')));
+  await page.locator('#form:visible').waitFor();
+  assert.equal(await page.textContent('#name'), 'Chai Bora Shinda');
+});
+
+visit('a language that is chosen offline is shown, and the rest comes later', { campaign: CODES }, async (visit, page) => {
+  await visit.send({ sample: 'TEST-0-VALID', phone: '0712000019' });
+  await visit.status('entered');
+  await visit.context.setOffline(true);
+  await page.click('[data-language=sw]');
+  await page.locator('#result-title', { hasText: 'Umeingia' }).waitFor();
+  assert.equal(await page.textContent('#name'), 'Chai Bora Shinda');
+  await page.locator('#unreachable:visible').waitFor();
+  assert.equal(await page.textContent('#name'), 'Chai Bora Shinda');
+  await visit.context.setOffline(false);
+  const translated = (await visit.messages(CODES, 'sw')).entered;
+  await page.locator('#result-message', { hasText: translated }).waitFor();
+  assert.ok(await page.isHidden('#unreachable'));
+});
+
+visit('an entry that is not settled is there again after a reload, and its data nowhere', { campaign: CODES }, async (visit, page) => {
+  await visit.send({ sample: 'TEST-0-CHECKING', phone: '0712000020' });
+  await visit.status('checking');
+  const { id } = await (await visit.calls('POST', '/submissions')[0].response()).json();
+  assert.ok(await page.isVisible('#result-wait'), 'how long it can take is said');
+  await page.reload();
+  const { message } = await visit.status('checking');
+  assert.equal(message, (await visit.messages(CODES, 'en')).checking);
+  const kept = await page.evaluate(() => JSON.stringify({ ...sessionStorage, ...localStorage }) + location.href);
+  assert.ok(kept.includes(id) && !kept.includes('712000020') && !kept.includes('TEST-0'), kept);
+  await page.click('#again');
+  await page.reload();
+  await page.locator('#form:visible').waitFor();
+});
+
+visit('an upload can be cancelled, and sent after all', { campaign: RECEIPTS }, async (visit, page) => {
+  let release;
+  const held = new Promise((settle) => (release = settle));
+  await page.route(`${stack.storage}/**`, (route) => held.then(() => route.continue().catch(() => {})), { times: 1 });
+  await visit.send({ sample: 'TEST0VERIFIED', phone: '0712000021' });
+  await page.click('#cancel');
+  await page.locator('#form-error:visible').waitFor();
+  assert.match(await error(page, 'form'), /not sent/);
+  assert.ok(await page.isHidden('#progress'));
+  assert.ok(await page.isVisible('#preview'), 'the photo is still there');
+  release();
+  assert.equal(visit.calls('POST', '/submissions').length, 0);
+  await page.click('#send');
+  await visit.status('entered');
+  assert.equal(new Set(visit.calls('POST', '/receipts').map(keyOf)).size, 1);
+});
+
+visit('each sample comes with a fresh phone, so that the limits of a day do not answer for it', { campaign: CODES }, async (visit, page) => {
+  for (let sent = 0; sent < 5; sent += 1) {
+    await page.locator('.samples button', { hasText: 'TEST-0-VALID' }).click();
+    await page.check('#consent');
+    await page.click('#send');
+    await visit.status('entered');
+  }
+});
+
+visit('the list of calls shows bodies, times and no key', { campaign: CODES }, async (visit, page) => {
+  await visit.send({ sample: 'TEST-0-VALID', phone: '0712000022' });
+  await visit.status('entered');
+  const call = page.locator('#calls li').first();
+  assert.match(await call.textContent(), /POST \/submissions.* · \d+ ms/);
+  await call.locator('summary').first().click();
+  assert.match(await call.locator('pre').first().textContent(), /"phone": "0712000022"/);
+  await call.locator('summary').last().click();
+  assert.match(await call.locator('pre').last().textContent(), /"display_status": "entered"/);
+});
+
+visit('the reference is one click away', { campaign: CODES }, async (visit, page) => {
+  assert.equal(await page.getAttribute('header a', 'href'), '/docs');
+});
+
+visit('on a phone the form can be sent without scrolling, and the row of samples shows that it goes on', { campaign: CODES }, async (visit, page) => {
+  const { bottom } = await page.evaluate(() => document.getElementById('send').getBoundingClientRect());
+  assert.ok(bottom <= 844, `Send ends at ${bottom}`);
+  const row = await page.evaluate(() => {
+    const { scrollWidth, clientWidth } = document.querySelector('.samples');
+    return { scrollWidth, clientWidth, mask: getComputedStyle(document.querySelector('.samples')).maskImage };
+  });
+  assert.ok(row.scrollWidth > row.clientWidth && row.mask.includes('gradient'), JSON.stringify(row));
+});
+
 // One of each status that there is to show, in both languages.
 const STATUSES = [
   ['entered', 'entered', { campaign: CODES, sample: 'TEST-0-VALID' }, 'Entered', 'Umeingia'],
   ['checking', 'checking', { campaign: CODES, sample: 'TEST-0-CHECKING' }, 'Being checked', 'Inahakikiwa'],
-  ['receipt_in_review', 'receipt_received', { campaign: RECEIPTS, sample: 'TEST0REVIEW' }, 'A person is looking', 'Risiti inakaguliwa na mtu'],
+  ['receipt_in_review', 'receipt_received', { campaign: RECEIPTS, sample: 'TEST0REVIEW' }, 'In review', 'Risiti inakaguliwa na mtu'],
   ['not_accepted', 'invalid', { campaign: CODES, sample: 'TEST-0-INVALID' }, 'Not accepted', 'Haikukubaliwa'],
-  ['needs_attention', 'receipt_wrong_store', { campaign: RECEIPTS, sample: 'TEST0WRONGSTORE' }, 'Please look at this', 'Tafadhali angalia hapa'],
+  ['needs_attention', 'receipt_wrong_store', { campaign: RECEIPTS, sample: 'TEST0WRONGSTORE' }, 'Action needed', 'Tafadhali angalia hapa'],
 ];
 for (const [status, key, { campaign, sample }, en, sw] of STATUSES) {
   for (const [language, other, title, otherTitle] of [['en', 'sw', en, sw], ['sw', 'en', sw, en]]) {
@@ -177,8 +370,6 @@ visit('an entry that is not settled is followed until it is', { campaign: CODES 
   assert.ok(seconds > 0);
   assert.ok(visit.calls('GET', `/submissions/${id}`).length > 0);
 });
-
-const keyOf = (request) => request.headers()['idempotency-key'];
 
 visit('a reply that is lost is asked for again with the same key, and enters once', { campaign: CODES }, async (visit, page) => {
   let lost = 0;
@@ -311,6 +502,8 @@ visit('entries of a phone are listed', { campaign: CODES }, async (visit, page) 
 visit('a campaign that is over has no form', { campaign: 'mango-2025', language: 'sw' }, async (visit, page) => {
   assert.ok(await page.isHidden('#form'));
   assert.equal(await page.textContent('#notice'), (await visit.messages('mango-2025', 'sw')).campaign_ended);
+  assert.ok(await page.isHidden('#samples'), 'samples would do nothing');
+  assert.ok(await page.isVisible('#samples-closed'), 'and why');
 });
 
 test('without demo campaigns the page says so', async () => {

@@ -25,13 +25,14 @@ export async function startStack(program, ...options) {
     assert.ok(child.exitCode === null && Date.now() < until, `the local stack did not start:\n${printed}`);
     await pause(20);
   }
-  const { base_url: baseUrl, env } = JSON.parse(await readFile(ready));
+  const { base_url: baseUrl, env, campaigns } = JSON.parse(await readFile(ready));
   const stop = async () => {
     child.kill('SIGINT');
     await ended;
     await rm(folder, { recursive: true });
   };
-  return { baseUrl, storage: env.AWS_ENDPOINT_URL_S3, keys: printed.match(/svc_(test|live)_\w+/g) ?? [], stop };
+  const keys = campaigns.flatMap(({ test, live }) => [test.key, live.key]);
+  return { baseUrl, storage: env.AWS_ENDPOINT_URL_S3, keys, stop };
 }
 
 /** Chromium, and axe to look at pages with. */
@@ -45,7 +46,7 @@ export async function startBrowser(tools) {
 /** A page of a fresh visitor. Everything that it asks and gets is kept, to be judged at the end. */
 export class Visit {
   static async begin({ browser, axe, stack, ...options }) {
-    const { campaign, key = 'test', language = 'en', ...context } = options;
+    const { campaign, key = 'test', language = 'en', prepare, ...context } = options;
     const visit = new Visit();
     Object.assign(visit, { axe, stack, asked: [], got: [], complaints: [] });
     visit.context = await browser.newContext({ viewport: { width: 390, height: 844 }, ...context });
@@ -59,9 +60,10 @@ export class Visit {
       const isReply = message.text().startsWith('Failed to load resource');
       if (message.type() === 'error' && !isReply) visit.complaints.push(message.text());
     });
+    await prepare?.(visit.page);
     const search = new URLSearchParams({ ...(campaign && { campaign }), key, language });
     await visit.page.goto(`${stack.baseUrl}/try?${search}`);
-    await visit.page.locator('#form:visible, #notice:visible').first().waitFor();
+    await visit.page.locator('#form:visible, #notice:visible, #unreachable:visible').first().waitFor();
     return visit;
   }
 

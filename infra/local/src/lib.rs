@@ -7,7 +7,7 @@
 //! - [`workers`] hand the events of storage, queue and schedule to their functions;
 //! - [`tax_portal`] simulates the tax authority, which has the receipts of some [`shops`];
 //! - [`partner`] simulates a partner that judges codes;
-//! - [`demo`] loads the demo campaigns and prints how to try them;
+//! - [`demo`] loads the demo campaigns and prints how to try them; [`ready_file`] tells programs;
 //! - [`try_page`] is a consumer's page for them, with the server that a brand would put behind it.
 //!
 //! What runs behind the gateway is the functions themselves, the same code that Lambda runs.
@@ -17,6 +17,7 @@ pub mod dynamodb;
 pub mod gateway;
 pub mod loopback;
 pub mod partner;
+pub mod ready_file;
 pub mod s3;
 pub mod secrets;
 pub mod shops;

@@ -6,14 +6,15 @@ use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 use std::time::Duration;
 
+use axum::http::Uri;
 use clap::{Parser, ValueEnum};
 use common::clock::Clock;
 use common::config::Env;
 use common::telemetry::{Telemetry, causes};
-use local::demo;
+use common::upstream::tax_authority::client::{Limits, TaxAuthority};
 use local::stack::{Options, Stack};
 use local::try_page;
-use serde_json::json;
+use local::{demo, ready_file};
 use tokio::signal::unix::{Signal, SignalKind, signal};
 
 /// Runs the whole Campaign Entry Service on this machine, with everything embedded.
@@ -29,11 +30,11 @@ struct Arguments {
     /// Keep everything in this folder; otherwise it is gone at the end.
     #[arg(long, value_name = "DIR")]
     data: Option<PathBuf>,
-    /// Ask this tax authority instead of the simulated one.
-    #[arg(long, value_name = "URL")]
+    /// Ask this tax authority instead of the simulated one, such as https://verify.tra.go.tz.
+    #[arg(long, value_name = "URL", value_parser = tax_authority_url)]
     tax_authority_url: Option<String>,
     /// Let the demo's partner be at this URL instead of the simulated one's.
-    #[arg(long, value_name = "URL")]
+    #[arg(long, value_name = "URL", value_parser = http_url)]
     partner_url: Option<String>,
     /// Read secrets of partners from this file: a JSON object of names and values.
     #[arg(long, value_name = "PATH")]
@@ -41,9 +42,10 @@ struct Arguments {
     /// Divide every planned wait between settling steps by this, to watch retries.
     #[arg(long, value_name = "N", default_value_t = 1, value_parser = clap::value_parser!(u32).range(1..=1_000_000))]
     hasten: u32,
-    /// Once serving, write the base URL and the variables that the functions and `ops` need, as JSON.
+    /// Once serving, write the base URL, the demo's keys and codes, and the variables that the functions and `ops` need: as
+    /// lines when the name ends in .env, otherwise as JSON. Can be given several times.
     #[arg(long, value_name = "PATH")]
-    ready_file: Option<PathBuf>,
+    ready_file: Vec<PathBuf>,
     /// Start without the demo campaigns.
     #[arg(long)]
     no_demo: bool,
@@ -61,6 +63,23 @@ impl StageName {
             Self::Production => "production",
             Self::Staging => "staging",
         }
+    }
+}
+
+/// The tax authority's base URL, as the functions want it.
+fn tax_authority_url(text: &str) -> Result<String, String> {
+    match TaxAuthority::new(text, Limits::default()) {
+        Ok(_) => Ok(text.to_owned()),
+        Err(_) => Err("give scheme and host alone, such as https://verify.tra.go.tz".to_owned()),
+    }
+}
+
+fn http_url(text: &str) -> Result<String, String> {
+    let url: Option<Uri> = text.parse().ok();
+    let scheme = url.as_ref().filter(|url| url.host().is_some()).and_then(Uri::scheme_str);
+    match scheme {
+        Some("http" | "https") => Ok(text.to_owned()),
+        _ => Err("give a URL of http or https, such as http://127.0.0.1:4050/redeem".to_owned()),
     }
 }
 
@@ -82,8 +101,8 @@ fn main() -> ExitCode {
 async fn run(arguments: &Arguments) -> Result<(), Box<dyn std::error::Error>> {
     let clock = Clock::system();
     let stage = arguments.stage.as_str();
-    if let Some(path) = &arguments.ready_file {
-        remove_old(path).map_err(|cause| ReadyFileError { path: path.clone(), cause })?;
+    for path in &arguments.ready_file {
+        ready_file::remove_old(path).map_err(|cause| ReadyFileError { path: path.clone(), cause })?;
     }
     let secrets = match &arguments.secrets {
         Some(path) => read_secrets(path).map_err(|cause| SecretsFileError { path: path.clone(), cause })?,
@@ -109,8 +128,9 @@ async fn run(arguments: &Arguments) -> Result<(), Box<dyn std::error::Error>> {
     } else {
         demo::load(&env, data, &stack.partner_url(), &clock).await?
     };
-    if let Some(path) = &arguments.ready_file {
-        write_ready_file(path, &stack).map_err(|cause| ReadyFileError { path: path.clone(), cause })?;
+    for path in &arguments.ready_file {
+        ready_file::write(path, &stack, &demos)
+            .map_err(|cause| ReadyFileError { path: path.clone(), cause })?;
     }
     // From here on whoever was told that it serves can stop it.
     let mut signals = Signals::new()?;
@@ -164,22 +184,6 @@ struct ReadyFileError {
     path: PathBuf,
     #[source]
     cause: io::Error,
-}
-
-/// Whoever waits for the file must not find that of an earlier run.
-fn remove_old(path: &Path) -> io::Result<()> {
-    match std::fs::remove_file(path) {
-        Err(error) if error.kind() != io::ErrorKind::NotFound => Err(error),
-        Ok(()) | Err(_) => Ok(()),
-    }
-}
-
-/// Whoever waits for the file finds it whole or not at all.
-fn write_ready_file(path: &Path, stack: &Stack) -> io::Result<()> {
-    let ready = json!({ "base_url": stack.base_url(), "env": stack.env() });
-    let partial = path.with_extension("partial");
-    std::fs::write(&partial, format!("{ready:#}\n"))?;
-    std::fs::rename(&partial, path)
 }
 
 /// Ctrl-C, and the signal that ends a service.

@@ -232,7 +232,10 @@ impl Stack {
         if options.background {
             let background = |function: &str| {
                 let env = as_function(&settings, function);
-                Background::new(env, options.clock.clone(), options.telemetry)
+                // Hasty sweeps come every second or so: their lines would bury all others.
+                let is_silent = function == "sweep-unsettled" && options.hasten > 1;
+                let telemetry = if is_silent { Telemetry::Off } else { options.telemetry };
+                Background::new(env, options.clock.clone(), telemetry)
             };
             parts.extend(workers::start(&background, announced, &stopping)?);
         }
@@ -287,6 +290,11 @@ impl Stack {
     /// How often the simulated tax authority was asked for a receipt; 0 when another one is used.
     pub fn asked_for(&self, code: &str) -> u32 {
         self.tax_portal.as_ref().map_or(0, |portal| portal.asked(code))
+    }
+
+    /// Whether it answers live keys: staging does not.
+    pub fn takes_live_keys(&self) -> bool {
+        self.env.get("STAGE").is_some_and(|stage| stage == "production")
     }
 
     /// Where the API is served, without a slash at the end.

@@ -1,6 +1,7 @@
 //! What runs by itself: storage's events, the queue and the schedule, each handed to its function as
 //! Lambda would.
 
+use std::io::{self, Write};
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -17,6 +18,7 @@ use sweep_unsettled::{SweepUnsettled, Tick};
 use tokio::sync::{mpsc, watch};
 use tokio::task::JoinHandle;
 
+use crate::demo::samples;
 use crate::dynamodb::stopped;
 use crate::s3::ObjectCreated;
 
@@ -83,6 +85,9 @@ fn until_stopped(
 
 async fn announce(mut created: mpsc::UnboundedReceiver<ObjectCreated>, marker: MarkReceiptUploaded) {
     while let Some(object) = created.recv().await {
+        if samples::is_unannounced(&object.key) {
+            continue;
+        }
         for _ in 0..TRIES {
             if marker.handle(storage_event(&object)).await.is_ok() {
                 break;
@@ -161,12 +166,20 @@ impl Schedule {
         ticks.set_missed_tick_behavior(tokio::time::MissedTickBehavior::Delay);
         loop {
             ticks.tick().await;
-            if self.every < SWEEP_EVERY && self.is_behind().await {
+            if self.is_hasty() && self.is_behind().await {
                 continue;
             }
-            // What one sweep missed is found by the next.
-            let _ = sweeper.handle(Tick::default()).await;
+            // What one sweep missed is found by the next. Hasty sweeps write no line of their own.
+            if let Err(error) = sweeper.handle(Tick::default()).await
+                && self.is_hasty()
+            {
+                let _ = writeln!(io::stderr(), "--- sweep-unsettled failed: {error:?}");
+            }
         }
+    }
+
+    fn is_hasty(&self) -> bool {
+        self.every < SWEEP_EVERY
     }
 
     /// Whether hints wait already: hasty sweeps would send them faster than they are worked off, until one that

@@ -89,9 +89,7 @@ fn the_printed_keys_and_codes_enter_a_consumer_and_nothing_personal_is_logged() 
     let (status, printed, log) = running.interrupt();
     assert!(status.success());
     assert_eq!(printed, "Stopping.\n");
-    // The photo of a sample event is marked as uploaded meanwhile, which is no request.
-    let requests = log.lines().filter(|line| !line.starts_with("--- "));
-    assert_eq!(requests.count(), 3, "one line for each request: {log}");
+    assert_eq!(log.lines().count(), 3, "one line for each request, and nothing else: {log}");
     let bare = code.replace('-', "");
     for secret in ["712345678", "AAAA", &code, &bare, &key, "attempt-0000000001"] {
         assert!(!log.contains(secret), "{secret} is in the log: {log}");
@@ -157,7 +155,48 @@ fn the_ready_file_says_all_that_a_program_needs() {
     }
     assert_eq!(ready["env"]["STAGE"], "staging");
     assert!(!running.printed.contains("svc_"), "no demo, no keys");
+    assert_eq!(ready["campaigns"], Value::Array(Vec::new()));
     assert!(running.interrupt().0.success());
+}
+
+#[test]
+fn ready_files_hold_the_demos_keys_and_codes_as_json_and_for_a_shell() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let [json, dotenv] = ["ready.json", "ready.env"].map(|name| folder.path().join(name));
+    let [json_path, dotenv_path] = [&json, &dotenv].map(|path| path.to_str().expect("text"));
+    let running = Running::start(&["--ready-file", json_path, "--ready-file", dotenv_path]);
+    let ready: Value = serde_json::from_slice(&std::fs::read(&json).expect("the file")).expect("JSON");
+    let campaign = &ready["campaigns"][0];
+    assert_eq!(campaign["slug"], "chai-bora-2026");
+    assert_eq!(campaign["test"]["key"], running.after("test key"));
+    assert_eq!(campaign["live"]["key"], running.after("live key"));
+    assert_eq!(campaign["live"]["codes"][0], running.after("live codes"));
+
+    let script = r#". "$0"; printf '%s ' "$BASE_URL" "$CHAI_BORA_2026_TEST_KEY" "$SUBMISSIONS_TABLE""#;
+    let sourced = Command::new("sh").args(["-c", script, dotenv_path]).output().expect("a shell");
+    let expected = [&ready["base_url"], &campaign["test"]["key"], &ready["env"]["SUBMISSIONS_TABLE"]];
+    let expected = expected.map(|value| format!("{} ", value.as_str().expect("text"))).concat();
+    assert_eq!(String::from_utf8_lossy(&sourced.stdout), expected);
+    assert!(running.interrupt().0.success());
+}
+
+#[test]
+fn hasty_sweeps_do_not_fill_the_terminal() {
+    let mut running = Running::start(&["--hasten", "600"]);
+    let key = running.printed.split("(bahati-2026)").nth(1).expect("the campaign").to_owned();
+    let key = key.split("live key").nth(1).and_then(|rest| rest.split_whitespace().next()).expect("a key");
+    let submitted = running.submit(key, "attempt-0000000001", "0712345678", "DEAD-0001");
+    assert!(submitted.contains(r#""state":"unknown""#), "{submitted}");
+    let mut log = BufReader::new(running.child.stderr.take().expect("piped"));
+    let mut text = String::new();
+    // By the sixth step there were many sweeps.
+    while text.matches("settle-submission").count() < 6 {
+        let read = log.read_line(&mut text).expect("text");
+        assert!(read > 0, "the log ended early: {text}");
+    }
+    assert!(!text.contains("sweep-unsettled"), "{text}");
+    running.child.kill().expect("it runs");
+    running.child.wait().expect("it ends");
 }
 
 #[test]
@@ -174,6 +213,15 @@ fn what_keeps_it_from_starting_is_said_with_what_to_do() {
         message.contains(&format!("cannot listen on port {port}")) && message.contains("--port"),
         "{message}"
     );
+    for (option, value) in [
+        ("--tax-authority-url", "foo"),
+        ("--tax-authority-url", "https://verify.tra.go.tz/page"),
+        ("--partner-url", "foo"),
+        ("--partner-url", "ftp://127.0.0.1/redeem"),
+    ] {
+        let message = refused(&["--port", "0", option, value]);
+        assert!(message.contains(option) && message.contains("such as http"), "{message}");
+    }
     let file = tempfile::NamedTempFile::new().expect("a file");
     let path: &Path = file.path();
     let message = refused(&["--port", "0", "--data", path.to_str().expect("text")]);

@@ -80,6 +80,7 @@ export class Api {
     const headers = { 'X-Requested-With': 'try-page', 'Accept-Language': language };
     if (body) headers['Content-Type'] = 'application/json';
     if (key) headers['Idempotency-Key'] = key;
+    const call = { method, path, key, body, at: new Date() };
     let response;
     let reply;
     try {
@@ -90,11 +91,11 @@ export class Api {
       });
       reply = await response.json();
     } catch {
-      this.tell({ method, path, key });
+      this.tell(call);
       throw new NoConnection();
     }
     const replayed = response.headers.get('Idempotent-Replayed') === 'true';
-    this.tell({ method, path, key, status: response.status, replayed, reply });
+    this.tell({ ...call, status: response.status, replayed, reply });
     if (response.ok) return reply;
     const seconds = Number(response.headers.get('Retry-After'));
     throw new ApiError(response.status, reply?.error, seconds > 0 ? seconds : undefined);

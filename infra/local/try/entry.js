@@ -2,13 +2,12 @@
 // until nothing more happens by itself.
 
 import { ApiError, NoConnection } from './api.js';
-import { NotAPhoto, TooLarge, downsize, upload } from './photo.js';
+import { Cancelled, NotAPhoto, TooLarge, downsize, upload } from './photo.js';
+import { element, renderFound, renderResult, toCorrect } from './result.js';
+import { hideUnreachable, showUnreachable } from './unreachable.js';
 import { translate, word } from './words.js';
 
 const $ = (id) => document.getElementById(id);
-
-/** A status that a later version of the service may have is shown like this one. */
-const MARKS = { entered: '✓', checking: '…', receipt_in_review: '…', not_accepted: '×', needs_attention: '!' };
 
 /** Which words, at which field, an error of the API stands for. Others are nothing a consumer can change. */
 const PROBLEMS = {
@@ -26,7 +25,7 @@ const RECEIPT_FIELDS = {
   time: ['receipt-time', 'receipt_time_wrong'],
 };
 
-/** Something a consumer can put right: at which field, in which words. */
+/** Something a consumer can put right: at which field, in which words, or in the service's by `messageKey`. */
 class Problem extends Error {
   constructor(field, name, values) {
     super(name);
@@ -41,12 +40,14 @@ export class Entry {
   #submission = null;
   /** One try of the consumer. It keeps its keys until something in the form changes, so a retry is a retry. */
   #attempt = null;
-  // A reload forgets it. Then the service knows the entry by its code and phone, and a receipt counts once anyway.
+  // A reload forgets it; an entry that was sent is remembered by its id. A receipt counts once anyway.
   /** The receipt that was announced last. A corrected phone must not make a consumer pay for a second upload. */
   #announced = null;
   #problem = null;
   #timer = 0;
   #busy = false;
+  /** Cancels the upload under way. */
+  #cancelling = new AbortController();
   /** Aborted once another campaign has the form: replies that come later are nobody's. */
   #signal;
 
@@ -57,13 +58,43 @@ export class Entry {
   /** Shows the campaign's form in a language. */
   async show(language) {
     this.#language = language;
-    const campaign = await this.api.campaign(language);
-    if (this.#signal.aborted || language !== this.#language) return;
-    this.#campaign = campaign;
-    this.#render();
-    // The entry's message is the service's, so it is asked for in the new language too.
-    if (this.#submission) this.#showResult(await this.api.submission(this.#submission.id, language));
-    if (this.#problem) this.#say(this.#problem);
+    hideUnreachable();
+    // The page's own words do not wait for the service.
+    if (this.#campaign) this.#render();
+    const isStale = () => this.#signal.aborted || language !== this.#language;
+    try {
+      const campaign = await this.api.campaign(language);
+      if (isStale()) return;
+      this.#campaign = campaign;
+      this.#render();
+      if (this.#problem) this.#say(this.#problem);
+      // The entry's message is the service's, so it is asked for in the new language too.
+      const id = this.#submission?.id ?? remembered(this.api);
+      const submission = id && (await this.#recall(id));
+      if (submission && !isStale() && (this.#submission?.id ?? id) === id) this.#showResult(submission);
+    } catch (error) {
+      if (isStale()) return;
+      const { name, values } = this.#problemOf(error);
+      if (!this.#campaign) $('name').dataset.word = 'unreachable';
+      translate(language);
+      showUnreachable(this.#word(name, values), () => this.show(this.#language));
+    }
+  }
+
+  /** Whether the campaign takes entries now; undefined until that is known. */
+  get isOpen() {
+    return this.#campaign && this.#campaign.status === 'live';
+  }
+
+  /** An entry by its id; null when the service has no such entry any more. */
+  async #recall(id) {
+    try {
+      return await this.api.submission(id, this.#language);
+    } catch (error) {
+      if (error.status !== 404) throw error;
+      remember(this.api, null);
+      return null;
+    }
   }
 
   /** Listens to the form. Another campaign has an entry of its own, and `signal` ends this one. */
@@ -76,18 +107,23 @@ export class Entry {
       this.#send();
     });
     on('photo', 'change', () => $('photo').files[0] && this.choosePhoto($('photo').files[0]));
-    on('again', 'click', () => this.#reset());
+    on('receipt-time', 'change', () => {
+      $('receipt-time').value = clockTime($('receipt-time').value);
+    });
+    on('cancel', 'click', () => this.#cancelling.abort());
+    on('correct', 'click', () => this.#correct());
+    on('again', 'click', () => this.#startOver());
     on('lookup', 'submit', (event) => {
       event.preventDefault();
       this.#lookup();
     });
     signal.addEventListener('abort', () => clearTimeout(this.#timer));
-    this.#reset({ focus: false });
+    this.#reset();
   }
 
   /** Fills a field in, as if it had been typed. */
   fill(id, value) {
-    if (!$('result').hidden) this.#reset({ focus: false });
+    if (!$('result').hidden) this.#startOver({ focus: false });
     $(id).value = value;
     this.#changed($(id));
   }
@@ -98,7 +134,7 @@ export class Entry {
 
   /** Takes a photo, in the size in which it will be sent. */
   async choosePhoto(file) {
-    if (!$('result').hidden) this.#reset({ focus: false });
+    if (!$('result').hidden) this.#startOver({ focus: false });
     this.#changed($('photo'));
     this.#photo = null;
     try {
@@ -121,6 +157,9 @@ export class Entry {
       this.#attempt ??= this.#newAttempt();
       const receiptId = await this.#announce(this.#attempt);
       const submission = await this.#submit({ ...this.#attempt.body, ...(receiptId && { receipt_id: receiptId }) });
+      this.#attempt = null;
+      // What was refused at once took no receipt: the next try can send the same one.
+      if (submission.state !== 'rejected') this.#announced = null;
       this.#showResult(submission, { focus: true });
     } catch (error) {
       this.#say(this.#problemOf(error));
@@ -150,7 +189,7 @@ export class Entry {
   #newReceipt(capabilities) {
     if (!this.#campaign.receipt) return null;
     if (this.kind === 'typed') {
-      const [code, time] = [$('receipt-code').value.trim(), $('receipt-time').value.trim()];
+      const [code, time] = [$('receipt-code').value.trim(), clockTime($('receipt-time').value)];
       if (!code && !time && !capabilities.receipt_required) return null;
       if (code.length < 6) throw new Problem('receipt-code', 'receipt_code_wrong');
       if (!/^\d{1,2}:\d{2}(:\d{2})?$/.test(time)) throw new Problem('receipt-time', 'receipt_time_wrong');
@@ -179,6 +218,7 @@ export class Entry {
   }
 
   async #upload(receipt) {
+    this.#cancelling = new AbortController();
     $('progress').hidden = false;
     await upload(receipt, this.#photo.blob, {
       refresh: () => this.api.refreshUpload(receipt.id, this.#language),
@@ -186,6 +226,7 @@ export class Entry {
         $('uploaded').value = share;
       },
       tell: this.tell,
+      signal: this.#cancelling.signal,
     });
   }
 
@@ -206,21 +247,26 @@ export class Entry {
   #showResult(submission, { focus = false } = {}) {
     if (this.#signal.aborted) return;
     this.#submission = submission;
-    this.#attempt = null;
-    this.#announced = null;
-    const status = submission.display_status in MARKS ? submission.display_status : 'other_status';
+    remember(this.api, submission.terminal ? null : submission.id);
+    renderResult(submission, this.#campaign, this.#language);
     $('form').hidden = true;
     $('result').hidden = false;
-    $('again').hidden = false;
-    $('result').dataset.status = status;
-    $('result').querySelector('.badge').textContent = MARKS[status] ?? '·';
-    $('result-title').textContent = this.#word(status);
-    // The message is the campaign's own, in the language asked for; it is there for unknown keys as well.
-    $('result-message').textContent = submission.message;
-    $('result-earlier').hidden = !submission.replayed;
-    this.#renderFacts(submission);
+    $('correct').hidden = !this.isOpen || !toCorrect(submission);
+    $('again').hidden = !this.isOpen;
     if (focus) $('result').focus();
     this.#follow(submission);
+  }
+
+  /** Goes back to the form, which still holds what was sent, to the field that the service's message is about. */
+  #correct() {
+    const { message_key: messageKey } = this.#submission;
+    const isTyped = this.kind === 'typed';
+    const fields = { receipt: isTyped ? 'receipt-code' : 'photo', time: isTyped ? 'receipt-time' : 'photo' };
+    const wrong = toCorrect(this.#submission);
+    const problem = new Problem(fields[wrong] ?? wrong, 'retry');
+    this.#showForm();
+    this.#say(Object.assign(problem, { messageKey }));
+    if (wrong === 'form') $('send').focus();
   }
 
   /** Asks again when the service says so, until the entry is settled. */
@@ -242,34 +288,14 @@ export class Entry {
     }, seconds * 1000);
   }
 
-  #renderFacts({ ref, entries, instant_win: prize, receipt }) {
-    const branch = this.#campaign.receipt?.branches.find(({ key }) => key === receipt?.branch);
-    const bought = receipt && [receipt.date, branch?.name, receipt.items_summary].filter(Boolean).join(' · ');
-    const facts = [['reference', ref], ['earned', entries || null], ['prize', prize], ['bought', bought]];
-    $('result-facts').replaceChildren(
-      ...facts.filter(([, value]) => value).flatMap(([name, value]) => [
-        element('dt', this.#word(name)),
-        element('dd', value),
-      ]),
-    );
-  }
-
   async #lookup() {
     const phone = $('lookup-phone').value.trim();
     setError('lookup-phone', 'lookup-error', null);
     $('found').replaceChildren();
     try {
       if (phone.length < 9) throw new Problem('phone', 'phone_wrong');
-      const { submissions, total_entries: total } = await this.api.lookup(phone, this.#language);
-      const list = element('ul');
-      list.append(...submissions.map(({ date, ref, display_status: status, message }) => {
-        const item = element('li');
-        const title = status in MARKS ? status : 'other_status';
-        item.append(element('strong', this.#word(title)), ` ${date} · ${ref}`, element('br'), message);
-        return item;
-      }));
-      const sum = submissions.length ? this.#word('total', { n: total }) : this.#word('no_entries');
-      if (!this.#signal.aborted) $('found').replaceChildren(element('p', sum), list);
+      const found = await this.api.lookup(phone, this.#language);
+      if (!this.#signal.aborted) renderFound(found, this.#language);
     } catch (error) {
       const { name, values } = this.#problemOf(error);
       setError('lookup-phone', 'lookup-error', this.#word(name, values));
@@ -281,6 +307,7 @@ export class Entry {
   #problemOf(error) {
     if (error instanceof Problem) return error;
     if (error instanceof NoConnection) return new Problem('form', 'offline');
+    if (error instanceof Cancelled) return new Problem('form', 'cancelled');
     if (!(error instanceof ApiError)) throw error;
     const isReceipt = this.#attempt?.receipt?.type === 'typed' && error.field in RECEIPT_FIELDS;
     const known = error.code === 'validation_failed'
@@ -297,7 +324,7 @@ export class Entry {
   #say(problem) {
     if (this.#signal.aborted) return;
     this.#problem = problem;
-    const text = this.#word(problem.name, problem.values);
+    const text = this.#campaign.messages[problem.messageKey] ?? this.#word(problem.name, problem.values);
     setError(problem.field, `${problem.field}-error`, text);
     if (problem.field !== 'form') $(problem.field).focus();
     // What was sent already is sent again as it was.
@@ -318,22 +345,43 @@ export class Entry {
     if (field.name === 'kind') this.#renderKind();
   }
 
-  #reset({ focus = true } = {}) {
+  /** Shows the form as it was left. */
+  #showForm() {
     clearTimeout(this.#timer);
     this.#submission = null;
-    this.#attempt = null;
-    this.#photo = null;
-    this.#clearProblem();
+    remember(this.api, null);
+    for (const id of ['result', 'correct', 'again']) $(id).hidden = true;
     this.#setBusy(false);
-    for (const id of ['code', 'photo', 'receipt-code', 'receipt-time']) $(id).value = '';
+    if (this.#campaign) this.#render();
+  }
+
+  /** Empties the form for another entry. */
+  #startOver({ focus = true } = {}) {
+    this.#empty();
+    this.#showForm();
+    if (focus) $(this.#campaign.capabilities.code_required ? 'code' : 'phone').focus();
+  }
+
+  /** Takes the form from another campaign. */
+  #reset() {
+    clearTimeout(this.#timer);
+    this.#empty();
+    for (const id of ['form', 'result', 'correct', 'again']) $(id).hidden = true;
+    this.#setBusy(false);
+  }
+
+  #empty() {
+    this.#attempt = null;
+    this.#announced = null;
+    this.#photo = null;
+    for (const id of ['code', 'photo', 'receipt-code', 'receipt-time']) {
+      $(id).value = '';
+      setError(id, `${id}-error`, null);
+    }
+    this.#clearProblem();
     // The next one may be somebody else's.
     $('consent').checked = false;
     $('found').replaceChildren();
-    $('result').hidden = true;
-    $('again').hidden = true;
-    if (!this.#campaign) return;
-    this.#render();
-    if (focus) $(this.#campaign.capabilities.code_required ? 'code' : 'phone').focus();
   }
 
   #setBusy(busy) {
@@ -352,6 +400,7 @@ export class Entry {
 
   #render() {
     const { name, brand, status, capabilities, limits, messages, receipt } = this.#campaign;
+    $('name').removeAttribute('data-word');
     translate(this.#language);
     $('brand').textContent = brand;
     $('name').textContent = name;
@@ -360,12 +409,10 @@ export class Entry {
     $('notice').textContent = isOpen ? '' : messages[`campaign_${status}`];
     $('form').hidden = !isOpen || Boolean(this.#submission);
     $('entries').hidden = false;
-    const said = [
-      limits.phone_daily && this.#word('limit_daily', { n: limits.phone_daily }),
-      limits.phone_total && this.#word('limit_total', { n: limits.phone_total }),
-    ].filter(Boolean);
-    $('limits').hidden = said.length === 0;
-    $('limits').textContent = said.join(' ');
+    const { phone_daily: daily, phone_total: total } = limits;
+    $('limits').hidden = !daily && !total;
+    if (daily && total) $('limits').textContent = this.#word('limit_both', { daily, total });
+    else if (daily || total) $('limits').textContent = this.#word(daily ? 'limit_daily' : 'limit_total', { n: daily || total });
     $('code-field').hidden = !capabilities.code_required;
     $('receipt-field').hidden = !receipt;
     $('receipt-field').querySelector('legend').textContent =
@@ -381,6 +428,7 @@ export class Entry {
     $('offer').querySelector('ul').replaceChildren(...offered.map(({ name: item }) => element('li', item)));
     this.#renderKind();
     this.#renderPhoto();
+    if (this.#submission) renderResult(this.#submission, this.#campaign, this.#language);
   }
 
   #renderKind() {
@@ -405,10 +453,29 @@ export class Entry {
   }
 }
 
-function element(name, text = '') {
-  const made = document.createElement(name);
-  made.textContent = text;
-  return made;
+/** A time as it stands on a receipt, from what people type: 1015, 10.15 and 10h15 are 10:15. */
+function clockTime(typed) {
+  const text = typed.trim();
+  const digits = text.match(/^(\d{1,2})(\d{2})(\d{2})?$/) ?? text.match(/^(\d{1,2})\D(\d{2})(?:\D(\d{2}))?$/);
+  return digits ? digits.slice(1).filter(Boolean).join(':') : text;
+}
+
+/** The entry that is still being checked, kept until the tab is closed. Its id alone: no phone, no code. */
+function remember(api, id) {
+  try {
+    if (id) sessionStorage.setItem(api.base, id);
+    else sessionStorage.removeItem(api.base);
+  } catch {
+    // A browser that keeps nothing forgets it at a reload.
+  }
+}
+
+function remembered(api) {
+  try {
+    return sessionStorage.getItem(api.base);
+  } catch {
+    return null;
+  }
 }
 
 /** Says what is wrong with a field, beside it, or takes that back. */

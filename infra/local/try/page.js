@@ -3,6 +3,8 @@
 
 import { Api } from './api.js';
 import { Entry } from './entry.js';
+import { element } from './result.js';
+import { hideUnreachable, showUnreachable } from './unreachable.js';
 import { preferredLanguage, translate, word } from './words.js';
 
 const $ = (id) => document.getElementById(id);
@@ -14,7 +16,8 @@ const address = new URLSearchParams(location.search);
 let language = address.get('language') === 'sw' || address.get('language') === 'en'
   ? address.get('language')
   : preferredLanguage();
-let guide = { campaigns: [] };
+/** What there is to try, once it is known. */
+let guide = null;
 let entry = null;
 let listening = new AbortController();
 
@@ -23,7 +26,15 @@ const chosen = () => guide.campaigns.find(({ slug }) => slug === $('campaign').v
 
 async function start() {
   setLanguage(language);
-  guide = await (await fetch('/try/campaigns')).json();
+  try {
+    guide = await (await fetch('/try/campaigns')).json();
+  } catch {
+    $('name').dataset.word = 'unreachable';
+    setLanguage(language);
+    showUnreachable(word(language, 'offline'), start);
+    return;
+  }
+  hideUnreachable();
   $('campaign').replaceChildren(...guide.campaigns.map(({ slug, name }) => new Option(name, slug)));
   if (guide.campaigns.length === 0) return showNone();
   const asked = guide.campaigns.find(({ slug }) => slug === address.get('campaign'));
@@ -51,10 +62,12 @@ async function choose() {
 
 async function render() {
   remember();
-  if (!entry) return guide.campaigns.length === 0 ? showNone() : undefined;
+  if (!guide) return start();
+  if (!entry) return showNone();
   $('what').textContent = chosen().what[language];
-  renderSamples();
-  await entry.show(language);
+  const shown = entry;
+  await shown.show(language);
+  if (shown === entry) renderSamples();
 }
 
 function remember() {
@@ -92,8 +105,13 @@ for (const button of document.querySelectorAll('[data-language]')) {
 
 function renderSamples() {
   const { codes, receipts } = chosen().environments.find(({ name }) => name === environment());
-  $('samples').hidden = codes.length + receipts.length === 0;
-  fillSamples($('code-samples'), codes, (code) => entry.fill('code', code));
+  const isClosed = entry.isOpen === false;
+  $('samples').hidden = isClosed || codes.length + receipts.length === 0;
+  $('samples-closed').hidden = !isClosed;
+  fillSamples($('code-samples'), codes, (code) => {
+    entry.fill('code', code);
+    entry.fill('phone', newPhone());
+  });
   fillSamples($('receipt-samples'), receipts, useReceipt);
 }
 
@@ -119,8 +137,15 @@ function newNumber() {
   return String(crypto.getRandomValues(new Uint32Array(1))[0] % 1_000_000).padStart(6, '0');
 }
 
+/** A phone that has not reached the limits of its day. */
+function newPhone() {
+  const digits = newNumber();
+  return `0712 ${digits.slice(0, 3)} ${digits.slice(3)}`;
+}
+
 /** Types a receipt in, or makes a photo of it where photos are what the form asks for. */
 async function useReceipt(code) {
+  entry.fill('phone', newPhone());
   if (entry.kind === 'typed') {
     entry.fill('receipt-code', code);
     entry.fill('receipt-time', guide.receipt_time);
@@ -133,25 +158,29 @@ async function useReceipt(code) {
 
 // Calls.
 
-/** Adds a call to the list: what was asked, what came of it. */
-function tell({ method, path, key, status, replayed, reply }) {
-  const item = document.createElement('li');
-  const line = document.createElement('code');
-  line.textContent = `${method} ${path}`;
-  const outcome = document.createElement('strong');
-  outcome.textContent = status ?? '—';
+/** Adds a call to the list: what was asked, and what came of it. The key is added behind this page, so it is in neither. */
+function tell({ method, path, key, body, at, status, replayed, reply, note }) {
+  const outcome = element('strong', status ?? '—');
   outcome.dataset.ok = String(status < 300);
-  item.append(outcome, ' ', line);
+  const line = element('p');
+  line.append(outcome, ' ', element('code', `${method} ${path}`));
   const notes = [
+    `${at.toLocaleTimeString(language)} · ${Date.now() - at} ms`,
     reply?.error?.code ?? reply?.message_key ?? reply?.state,
     reply?.poll_after_seconds && `poll_after_seconds: ${reply.poll_after_seconds}`,
     key && `Idempotency-Key: ${key.slice(0, 8)}…`,
     replayed && 'Idempotent-Replayed: true',
+    note,
   ].filter(Boolean);
-  if (notes.length) {
-    const note = document.createElement('small');
-    note.textContent = notes.join(' · ');
-    item.append(document.createElement('br'), note);
+  const item = element('li');
+  item.append(line, element('small', notes.join(' · ')));
+  for (const [name, content] of [['sent', body], ['received', reply]]) {
+    if (!content) continue;
+    const part = element('details');
+    const summary = element('summary', word(language, name));
+    summary.dataset.word = name;
+    part.append(summary, element('pre', JSON.stringify(content, null, 2)));
+    item.append(part);
   }
   $('calls').prepend(item);
   while ($('calls').children.length > MOST_CALLS) $('calls').lastChild.remove();

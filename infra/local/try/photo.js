@@ -11,6 +11,8 @@ const TRIES = 3;
 /** The file is no picture, or one that this browser cannot open. */
 export class NotAPhoto extends Error {}
 export class TooLarge extends Error {}
+/** The consumer did not want to wait for the photo any longer. */
+export class Cancelled extends Error {}
 
 /** Makes a JPEG of a file of pixels, or of a drawing. */
 export async function downsize(file, maxBytes) {
@@ -45,26 +47,30 @@ export async function downsize(file, maxBytes) {
 
 /**
  * Puts a photo where its receipt says, trying again when the connection is lost. `refresh` gives the receipt with
- * a fresh target, or with none when the photo is there already.
+ * a fresh target, or with none when the photo is there already. `signal` cancels it.
  */
-export async function upload(receipt, blob, { refresh, progress, tell }) {
+export async function upload(receipt, blob, { refresh, progress, tell, signal }) {
   let target = receipt.upload;
   for (let tried = 1; target; tried += 1) {
-    const status = await put(target, blob, progress);
-    tell({ method: target.method, path: new URL(target.url).pathname, status });
+    const at = new Date();
+    const status = await put(target, blob, progress, signal);
+    tell({ method: target.method, path: new URL(target.url).pathname, at, status, note: `${blob.type}, ${blob.size} bytes` });
+    if (signal.aborted) throw new Cancelled();
     // 412: there is a photo already, which can only be the one of an earlier try.
     if (status === 200 || status === 412) return;
     if (tried === TRIES) throw new NoConnection();
     await wait(500 * tried);
     // 403 is a target that is too old; and whether a lost reply was a success, only the service can say.
     target = (await refresh()).upload;
+    if (signal.aborted) throw new Cancelled();
   }
 }
 
 /** The status of storage's reply; undefined when there was none. `fetch` would not tell how far it is. */
-function put(target, blob, progress) {
+function put(target, blob, progress, signal) {
   return new Promise((resolve) => {
     const request = new XMLHttpRequest();
+    signal.addEventListener('abort', () => request.abort());
     request.open(target.method, target.url);
     for (const [name, value] of Object.entries(target.headers)) {
       // Browsers set this one by themselves, from the blob's size, and let nobody else do it.
@@ -72,7 +78,7 @@ function put(target, blob, progress) {
     }
     request.upload.onprogress = (event) => progress(event.loaded / event.total);
     request.onload = () => resolve(request.status);
-    request.onerror = () => resolve(undefined);
+    request.onerror = request.onabort = () => resolve(undefined);
     request.send(blob);
   });
 }

@@ -1,6 +1,5 @@
-//! The demo campaigns: loaded as an operator would load them, and printed with lines to paste.
+//! The demo campaigns: loaded as an operator would load them, and printed with commands to paste.
 
-use std::fmt::{self, Write as _};
 use std::fs::OpenOptions;
 use std::io::{self, Write as _};
 use std::os::unix::fs::OpenOptionsExt;
@@ -18,12 +17,14 @@ use ops::tables::Tables;
 use ops::{campaign_file, campaigns, keys};
 use serde::{Deserialize, Serialize};
 
-use self::receipts::Caller;
 use crate::partner;
-use crate::tax_portal::cases::CASES;
 
-mod receipts;
+mod commands;
+mod printed;
+
 pub mod samples;
+
+pub use self::printed::describe;
 
 /// The campaign files, with the prize of a batch of their own when there is one.
 const FILES: [(&str, &str, Option<&str>); 6] = [
@@ -174,16 +175,6 @@ async fn minted(tables: &Tables, scope: &Scope, prize: Option<&str>) -> Result<V
     Ok(String::from_utf8_lossy(&file).lines().map(str::to_owned).collect())
 }
 
-/// The demo campaigns as they are printed: keys, codes, and lines to paste.
-pub fn describe(demos: &[Demo], base_url: &str, stage: &str) -> String {
-    let mut text = String::new();
-    for demo in demos {
-        // Writing to a String cannot fail.
-        let _ = demo.describe(&mut text, base_url, stage);
-    }
-    text
-}
-
 impl Demo {
     /// The campaign.
     pub fn slug(&self) -> &CampaignSlug {
@@ -216,124 +207,4 @@ impl Demo {
             Environment::Live => &self.live,
         }
     }
-
-    fn describe(&self, text: &mut String, base_url: &str, stage: &str) -> fmt::Result {
-        let (word, access) = if stage == "production" { ("live", &self.live) } else { ("test", &self.test) };
-        writeln!(text, "\n{} ({})", self.name, self.slug)?;
-        if stage == "production" {
-            writeln!(text, "  live key   {}", self.live.key)?;
-        }
-        writeln!(text, "  test key   {}", self.test.key)?;
-        if !access.codes.is_empty() {
-            writeln!(text, "  {word} codes {}", access.codes.join(" "))?;
-        }
-        if !access.prize_codes.is_empty() {
-            writeln!(text, "  with prize {}", access.prize_codes.join(" "))?;
-        }
-        for (title, line) in self.lines(access, base_url) {
-            writeln!(text, "  # {title}\n  {line}")?;
-        }
-        if self.slug.as_str() == "bahati-2026" && stage == "production" {
-            writeln!(text, "  # the simulated partner's codes: these letters, then anything")?;
-            for case in partner::cases::CASES {
-                writeln!(text, "  #   {}-0001  {}", case.prefix, case.what)?;
-            }
-        }
-        if self.slug.as_str() == "duka-kuu-2026" && stage == "production" {
-            writeln!(
-                text,
-                "  # the simulated tax authority's receipts: these letters, 01 or 02 for the shop, any number"
-            )?;
-            for case in CASES {
-                writeln!(text, "  #   {}010001  {}", case.prefix, case.what)?;
-            }
-        }
-        Ok(())
-    }
-
-    fn lines(&self, access: &Access, base_url: &str) -> Vec<(&'static str, String)> {
-        let code = |index: usize| access.codes.get(index).map(String::as_str).unwrap_or_default();
-        let submit = |key: &str, attempt: &str, phone: &str, code: &str| {
-            let body = format!(r#"{{"phone":"{phone}","code":"{code}","consent":true}}"#);
-            let slug = &self.slug;
-            format!(
-                "{} -H 'Idempotency-Key: {slug}-{attempt}' -d '{body}'",
-                post(base_url, "submissions", key)
-            )
-        };
-        let campaign =
-            format!("curl -sSw '\\n' '{base_url}/api/v1/campaign' -H 'Authorization: Bearer {}'", access.key);
-        let live = access.key == self.live.key;
-        let caller = Caller { base_url, slug: &self.slug, key: &access.key, live };
-        match self.slug.as_str() {
-            "chai-bora-2026" => vec![
-                ("the campaign", campaign),
-                (
-                    "enter a consumer; paste it twice to see the replay",
-                    submit(&access.key, "attempt-1", "0712345678", code(0)),
-                ),
-                (
-                    "the same code from another phone: already used",
-                    submit(&access.key, "attempt-2", "0754000111", code(0)),
-                ),
-                ("a code that is none", submit(&access.key, "attempt-3", "0754000111", "AAAA-BBBB-CCCC")),
-                (
-                    "three more codes of the first phone: the last is over the daily limit",
-                    [1, 2, 3]
-                        .map(|index| {
-                            submit(&access.key, &format!("attempt-{}", index + 3), "0712345678", code(index))
-                        })
-                        .join("\n  "),
-                ),
-                (
-                    "the first phone's submissions",
-                    format!(
-                        "{} -d '{{\"phone\":\"0712345678\"}}'",
-                        post(base_url, "submissions/lookup", &access.key)
-                    ),
-                ),
-                (
-                    "pre-check a code that is free",
-                    format!(
-                        "{} -d '{{\"code\":\"{}\"}}'",
-                        post(base_url, "codes/check", &access.key),
-                        code(4)
-                    ),
-                ),
-                (
-                    "any outcome, with the test key: TEST-0- and its message key",
-                    submit(&self.test.key, "sentinel-1", "0712345678", "TEST-0-CODE-HELD"),
-                ),
-            ],
-            "duka-kuu-2026" => receipts::alone(&caller),
-            "risiti-na-namba-2026" => receipts::with_code(&caller, code(0)),
-            "bahati-2026" if !live => vec![
-                ("tests never reach a partner", submit(&access.key, "test-1", "0712345678", "TEST-0-VALID")),
-                (
-                    "unknown at first, entered seconds later",
-                    submit(&access.key, "test-2", "0712345678", "TEST-0-SLOW"),
-                ),
-            ],
-            "bahati-2026" => vec![
-                ("the partner accepts", submit(&access.key, "okay", "0712345678", "OKAY-0001")),
-                ("the partner gives a prize", submit(&access.key, "wins", "0712345678", "WINS-0001")),
-                ("the partner has seen it before", submit(&access.key, "used", "0712345678", "USED-0001")),
-                (
-                    "the partner is down: unknown, asked again by itself; paste it again to see it settled",
-                    submit(&access.key, "down", "0712345678", "DOWN-0001"),
-                ),
-            ],
-            "soda-rush-2026" => {
-                let prize = access.prize_codes.first().map(String::as_str).unwrap_or_default();
-                vec![("win an instant prize", submit(&access.key, "attempt-1", "0712345678", prize))]
-            }
-            _ => vec![("it has ended", submit(&access.key, "attempt-1", "0712345678", code(0)))],
-        }
-    }
-}
-
-pub(crate) fn post(base_url: &str, path: &str, key: &str) -> String {
-    format!(
-        "curl -sSiw '\\n' '{base_url}/api/v1/{path}' -H 'Authorization: Bearer {key}' -H 'Content-Type: application/json'"
-    )
 }

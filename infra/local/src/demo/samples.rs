@@ -114,6 +114,11 @@ pub async fn load(env: &Env, clock: &Clock) -> Result<(), DemoError> {
     Ok(())
 }
 
+/// Whether a photo is the one whose sample event is still to be sent.
+pub(crate) fn is_unannounced(object_key: &str) -> bool {
+    object_key.ends_with(ARRIVED)
+}
+
 fn unusable(what: &str) -> DemoError {
     DemoError::Refused(format!("the {what} of the sample events cannot be used"))
 }

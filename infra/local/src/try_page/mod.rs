@@ -27,7 +27,7 @@ mod sample_receipt;
 pub const PATH: &str = "/try";
 
 /// Its files: path, type and text.
-const FILES: [(&str, &str, &str); 8] = [
+const FILES: [(&str, &str, &str); 10] = [
     ("/try", HTML, include_str!("../../try/index.html")),
     ("/try/style.css", "text/css; charset=utf-8", include_str!("../../try/style.css")),
     ("/try/icon.svg", SVG, include_str!("../../try/icon.svg")),
@@ -35,6 +35,8 @@ const FILES: [(&str, &str, &str); 8] = [
     ("/try/entry.js", SCRIPT, include_str!("../../try/entry.js")),
     ("/try/api.js", SCRIPT, include_str!("../../try/api.js")),
     ("/try/photo.js", SCRIPT, include_str!("../../try/photo.js")),
+    ("/try/result.js", SCRIPT, include_str!("../../try/result.js")),
+    ("/try/unreachable.js", SCRIPT, include_str!("../../try/unreachable.js")),
     ("/try/words.js", SCRIPT, include_str!("../../try/words.js")),
 ];
 const HTML: &str = "text/html; charset=utf-8";

@@ -1,0 +1,19 @@
+//! What a first user reads and pastes: the pages of the repository, and the commands that the local stack prints.
+
+#![expect(
+    clippy::expect_used,
+    clippy::indexing_slicing,
+    clippy::panic,
+    reason = "a test that cannot go on has failed"
+)]
+
+mod pages;
+mod pasted;
+
+use std::path::{Path, PathBuf};
+
+/// The folder of the repository.
+fn repository() -> PathBuf {
+    let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("../..");
+    folder.canonicalize().expect("the repository")
+}

@@ -1,0 +1,146 @@
+//! Every printed block and the README's own, each pasted in one go into an interactive shell.
+
+use std::io::Write;
+use std::path::Path;
+use std::process::{Command, Stdio};
+
+use common::clock::Clock;
+use local::demo;
+use local::stack::{Options, Stack};
+
+use super::repository;
+
+/// Shells without the files of this machine's user.
+const BASH: &[&str] = &["bash", "--noprofile", "--norc", "-i"];
+const ZSH: &[&str] = &["zsh", "-f", "-i"];
+
+/// What a shell or a tool says when a block was not meant for it.
+const COMPLAINTS: [&str; 7] =
+    ["command not found", "not found:", "parse error", "syntax error", "curl: (", "quote>", "error:"];
+
+fn is_installed(program: &str) -> bool {
+    let asked = Command::new(program).arg("--version").stdout(Stdio::null()).stderr(Stdio::null()).status();
+    asked.is_ok_and(|status| status.success())
+}
+
+/// Pastes a text into a shell, and gives back what was printed.
+fn paste(shell: &[&str], folder: &Path, text: &str) -> String {
+    // A session of its own: an interactive shell would take the terminal that the tests run in.
+    let mut child = Command::new("setsid")
+        .arg("--wait")
+        .args(shell)
+        .current_dir(folder)
+        .env("HISTFILE", "/dev/null")
+        .stdin(Stdio::piped())
+        .stdout(Stdio::piped())
+        .stderr(Stdio::piped())
+        .spawn()
+        .expect("a shell");
+    let mut stdin = child.stdin.take().expect("piped");
+    let text = format!("{text}\nexit\n");
+    let writing = std::thread::spawn(move || stdin.write_all(text.as_bytes()));
+    let output = child.wait_with_output().expect("it ends");
+    writing.join().expect("no panic").expect("the shell reads everything");
+    let (printed, said) = (String::from_utf8_lossy(&output.stdout), String::from_utf8_lossy(&output.stderr));
+    for complaint in COMPLAINTS {
+        assert!(!printed.contains(complaint) && !said.contains(complaint), "{shell:?}: {said}\n{printed}");
+    }
+    printed.into_owned()
+}
+
+/// The values of a text field, in the order in which they were printed.
+fn values<'a>(printed: &'a str, field: &str) -> Vec<&'a str> {
+    let name = format!("\"{field}\":\"");
+    printed.split(name.as_str()).skip(1).filter_map(|rest| rest.split('"').next()).collect()
+}
+
+/// A stack with its demo campaigns, and what it prints of them.
+async fn start() -> (Stack, String) {
+    let program = env!("CARGO_BIN_EXE_local").into();
+    let options = Options { photo_reader: Some(program), ..Options::default() };
+    let stack = Stack::start(options).await.expect("it starts");
+    let env = stack.env().clone().into_iter().collect();
+    let demos = demo::load(&env, None, &stack.partner_url(), &Clock::system()).await.expect("demos");
+    let printed = demo::describe(&demos, stack.base_url(), "production");
+    (stack, printed)
+}
+
+/// What is pasted and what comes of it: the message keys in turn, without repeats.
+const EXPECTED: [(&str, &[&str]); 9] = [
+    (
+        "chai-bora-2026",
+        &["entered", "already_used", "invalid", "entered", "entered", "daily_limit", "code_held"],
+    ),
+    ("duka-kuu-2026", &["receipt_received", "entered", "receipt_received", "entered"]),
+    ("duka-kuu-2026", &["receipt_received", "entered", "receipt_received", "entered"]),
+    ("risiti-na-namba-2026", &["receipt_received", "receipt_wrong_store", "receipt_received", "entered"]),
+    ("risiti-na-namba-2026", &["receipt_received", "receipt_wrong_store", "receipt_received", "entered"]),
+    ("bahati-2026", &["entered", "checking"]),
+    ("bahati-2026", &["entered", "instant_win", "already_used", "checking"]),
+    ("soda-rush-2026", &["instant_win"]),
+    ("mango-2025", &["campaign_ended"]),
+];
+
+/// Pastes every block that the stack prints.
+async fn every_printed_block_works(shell: &'static [&'static str]) {
+    let (stack, printed) = start().await;
+    let blocks = printed.split("\n\n").filter(|block| block.starts_with("  echo '== "));
+    let blocks: Vec<String> = blocks.map(str::to_owned).collect();
+    assert_eq!(blocks.len(), EXPECTED.len(), "{printed}");
+    let pasting = tokio::task::spawn_blocking(move || {
+        // Inside the repository, where the printed `cargo run` finds it.
+        let folder = tempfile::tempdir_in(repository()).expect("a folder");
+        for (block, (slug, expected)) in blocks.iter().zip(EXPECTED) {
+            assert!(!block.lines().any(|line| line.trim_start().starts_with('#')), "{block}");
+            let printed = paste(shell, folder.path(), block);
+            assert_eq!(values(&printed, "message_key"), expected, "{slug} in {shell:?}: {printed}");
+        }
+    });
+    pasting.await.expect("every block works");
+    stack.stop().await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn every_printed_block_works_in_bash() {
+    every_printed_block_works(BASH).await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn every_printed_block_works_in_zsh() {
+    if is_installed("zsh") {
+        every_printed_block_works(ZSH).await;
+    }
+}
+
+/// Pastes what the README shows, in one terminal.
+async fn the_readmes_first_entries_work(shell: &'static [&'static str]) {
+    let (stack, _) = start().await;
+    let readme = std::fs::read_to_string(repository().join("README.md")).expect("the README");
+    let blocks: Vec<&str> =
+        readme.split("```sh\n").skip(1).filter_map(|rest| rest.split("```").next()).collect();
+    for block in &blocks {
+        assert!(!block.contains('#'), "zsh would not read this as a comment: {block}");
+    }
+    let calls = blocks.into_iter().filter(|block| block.contains("curl"));
+    let text = calls.collect::<String>().replace("http://127.0.0.1:8080", stack.base_url());
+    let pasting = tokio::task::spawn_blocking(move || {
+        let folder = tempfile::tempdir_in(repository()).expect("a folder");
+        paste(shell, folder.path(), &text)
+    });
+    let printed = pasting.await.expect("it works");
+    assert_eq!(values(&printed, "message_key"), ["entered", "receipt_received", "entered"], "{printed}");
+    assert_eq!(values(&printed, "state").last(), Some(&"accepted"), "{printed}");
+    stack.stop().await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn the_readmes_first_entries_work_in_bash() {
+    the_readmes_first_entries_work(BASH).await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn the_readmes_first_entries_work_in_zsh() {
+    if is_installed("zsh") {
+        the_readmes_first_entries_work(ZSH).await;
+    }
+}

@@ -1,0 +1,86 @@
+// What came of an entry, as the consumer sees it, and the list of a phone's entries.
+
+import { word } from './words.js';
+
+const $ = (id) => document.getElementById(id);
+
+/** A status that a later version of the service may have is shown like `other_status`. */
+const MARKS = { entered: '✓', checking: '…', receipt_in_review: '…', not_accepted: '×', needs_attention: '!' };
+
+/**
+ * What a consumer can correct, by `message_key`: the rest of the form is right, and is kept for the next try. `form`
+ * stands for nothing but waiting. Every other key is final for this entry.
+ */
+const CORRECTIONS = {
+  invalid: 'code',
+  already_used: 'code',
+  code_held: 'code',
+  receipt_unreadable: 'receipt',
+  receipt_not_uploaded: 'receipt',
+  receipt_wrong_store: 'receipt',
+  receipt_outside_window: 'receipt',
+  receipt_no_qualifying_product: 'receipt',
+  receipt_already_used: 'receipt',
+  receipt_not_found: 'receipt',
+  receipt_time_mismatch: 'time',
+  rate_limited: 'form',
+  service_unavailable: 'form',
+};
+
+/** What to correct: `code`, `receipt`, `time` or `form`; undefined when there is nothing. */
+export const toCorrect = ({ state, message_key: key }) => (state === 'rejected' ? CORRECTIONS[key] : undefined);
+
+const shownStatus = (status) => (status in MARKS ? status : 'other_status');
+
+/** Shows an entry. The message is the service's, in the language asked for; it is there for unknown keys as well. */
+export function renderResult(submission, campaign, language) {
+  const prize = submission.instant_win;
+  const status = shownStatus(submission.display_status);
+  $('result').dataset.status = status;
+  $('result').classList.toggle('win', Boolean(prize));
+  $('result').querySelector('.badge').textContent = prize ? '★' : MARKS[status] ?? '·';
+  $('result-title').textContent = word(language, prize ? 'won' : status);
+  $('result-prize').hidden = !prize;
+  $('result-prize').textContent = prize ?? '';
+  $('result-message').textContent = submission.message;
+  $('result-wait').hidden = submission.terminal;
+  $('result-wait').textContent = submission.terminal ? '' : word(language, waitOf(submission));
+  $('result-earlier').hidden = !submission.replayed;
+  renderFacts(submission, campaign, language);
+}
+
+/** Says how long it can take: nobody looks at a page for two days. */
+function waitOf({ display_status: status, message_key: key }) {
+  if (status === 'receipt_in_review') return 'wait_review';
+  return key === 'receipt_received' ? 'wait_receipt' : 'wait_code';
+}
+
+function renderFacts({ ref, entries, receipt }, campaign, language) {
+  const branch = campaign.receipt?.branches.find(({ key }) => key === receipt?.branch);
+  const bought = receipt && [receipt.date, branch?.name, receipt.items_summary].filter(Boolean).join(' · ');
+  const facts = [['reference', ref], ['earned', entries || null], ['bought', bought]];
+  $('result-facts').replaceChildren(
+    ...facts.filter(([, value]) => value).flatMap(([name, value]) => [
+      element('dt', word(language, name)),
+      element('dd', value),
+    ]),
+  );
+}
+
+/** Shows the entries of a phone. */
+export function renderFound({ submissions, total_entries: total }, language) {
+  const list = element('ul');
+  list.append(...submissions.map(({ date, ref, display_status: status, message }) => {
+    const item = element('li');
+    item.append(element('strong', word(language, shownStatus(status))), ` ${date} · ${ref}`, element('br'), message);
+    return item;
+  }));
+  const sum = submissions.length ? word(language, 'total', { n: total }) : word(language, 'no_entries');
+  $('found').replaceChildren(element('p', sum), list);
+}
+
+export function element(name, text = '') {
+  const made = document.createElement(name);
+  made.textContent = text;
+  return made;
+}
