@@ -2,7 +2,7 @@
 
 use common::domain::campaign::{Campaign, PhoneLimits};
 use common::domain::codebook::{Batch, BatchStatus};
-use common::domain::entrant::Entrant;
+use common::domain::entrant::{Entrant, PhoneChecks};
 use common::domain::ids::SubmissionId;
 use common::domain::message::MessageKey;
 use common::domain::scope::Environment;
@@ -56,7 +56,11 @@ pub(crate) async fn write(stack: &Stack, submission: &Submission, code: Option<&
     // One phone has them all.
     let limits = PhoneLimits::default();
     let campaign = Campaign { limits, ..campaign.expect("the campaign is applied") };
-    let written = tables.ledger.enter(entry, &Entrant::default(), &campaign, NOW).await.expect("it answers");
+    let written = tables
+        .ledger
+        .enter(entry, &Entrant::default(), &campaign, PhoneChecks::default(), NOW)
+        .await
+        .expect("it answers");
     assert!(matches!(written, Written::Done), "{written:?}");
 }
 
