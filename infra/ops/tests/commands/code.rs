@@ -279,7 +279,7 @@ async fn ctrl_c_leaves_no_file_and_a_batch_that_does_not_count() {
             tokio::task::yield_now().await;
         }
     };
-    let in_time = tokio::time::timeout(std::time::Duration::from_secs(60), begun).await;
+    let in_time = tokio::time::timeout(Duration::from_secs(60), begun).await;
     let stop = std::process::Command::new("kill").args(["-INT", &minting.id().to_string()]).status();
     assert!(in_time.is_ok() && stop.expect("it can be told").success());
     let ended = tokio::task::spawn_blocking(|| minting.wait_with_output()).await.expect("it is waited for");
@@ -424,7 +424,8 @@ async fn importing_codes_of_a_void_batch_again_says_that_they_stay_void() {
     assert!(text.contains("Imported 1 codes as batch batch-2; 2 were there before."), "{text}");
     assert!(text.contains("2 of those that were there before are void and stay void"), "{text}");
     assert!(text.contains("Print other codes in their place and import those."), "{text}");
-    let one = [&["code", "void"], &LIVE[..], &["--file", &stack.file("one.csv", "KETTLE-03\n")]].concat();
+    let list = stack.file("one.csv", "KETTLE-03\n");
+    let one = [&["code", "void"], &LIVE[..], &["--file", &list]].concat();
     stack.fine(&one).await;
     assert_eq!(stack.json(&import_args(&more, &[])).await["void"], 3, "one that was voided by itself, too");
 }

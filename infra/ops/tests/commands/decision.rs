@@ -179,7 +179,7 @@ async fn a_receipt_whose_record_was_found_earns_what_was_counted_unless_the_oper
     };
     let accept = ["--accept", "--without-receipt-code"];
     let waiting = with_receipt(&stack, photo(None), counting(3)).await;
-    assert!(shown(&stack, &waiting, &[]).await.1.contains("receipt         3 entries counted\n"));
+    assert!(shown(&stack, &waiting, &[]).await.1.contains("  3 entries counted\n"));
     let text = stack.fine(&settle(&waiting.submission_id.to_string(), &accept)).await;
     assert!(text.ends_with(" settled as `entered`, with 3 entries\n"), "{text}");
 
