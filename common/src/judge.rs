@@ -116,9 +116,10 @@ impl CodeJudge {
             return Ok(candidate);
         };
         let taken = self.codes.get(scope, minted).await?.and_then(|record| record.claim);
-        if taken.is_some() && claim.is_none() {
+        if let (Some(taken), None) = (taken, claim) {
             let (name, says_yes) = (minted.clone(), *says_yes);
-            return Ok(Candidate::Named { name, prize: None, counts: false, says_yes });
+            // A held one may be freed at any moment, and must not be taken again then.
+            return Ok(Candidate::Named { name, prize: None, counts: taken.redeemed, says_yes });
         }
         Ok(Candidate::imported(book, &normal, Some(&batch)))
     }

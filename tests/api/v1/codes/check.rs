@@ -185,14 +185,16 @@ async fn a_voided_batch_with_a_prize_takes_effect_within_a_second_except_to_the_
 
 #[tokio::test]
 async fn a_code_that_was_minted_and_imported_is_entered_once() {
-    let campaign = TestCampaign::plain().await;
+    let service = Service::at_noon();
+    let campaign = TestCampaign::on(&service, plain()).await;
     let texts = [1, 2, 3].map(|serial| campaign.code(serial));
     let normals = texts.clone().map(|text| text.replace('-', ""));
     assert_eq!(campaign.outcome(&phone(1), &texts[0]).await, "entered", "as a minted code, before it is imported");
     let normals: Vec<_> = normals.iter().map(String::as_str).collect();
     campaign.import("printed", BatchStatus::Active, Some("A kettle"), &normals).await;
+    service.clock.advance(Duration::from_secs(5));
 
-    assert_eq!(campaign.outcome(&phone(2), &texts[0]).await, "invalid", "it is used up");
+    assert_eq!(campaign.outcome(&phone(2), &texts[0]).await, "already_used");
     assert_eq!(campaign.submit(&phone(1), &texts[0]).await.field("replayed"), true);
     assert_eq!(campaign.outcome(&phone(3), &texts[1]).await, "instant_win", "the imported one decides");
     assert_eq!(campaign.outcome(&phone(4), &texts[1]).await, "already_used");
