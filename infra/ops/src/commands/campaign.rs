@@ -16,13 +16,13 @@ use serde_json::{Value, json};
 
 use super::{lines, or_nothing};
 use crate::campaign_file::{self, CampaignFile, Problem};
+use crate::campaigns::{self, Applied, Change};
 use crate::cli::CampaignCommand;
+use crate::connection;
 use crate::console::Report;
 use crate::failure::Failure;
 use crate::tables::Tables;
 use crate::words::{grouped, local_time, table, zoned_time};
-use crate::campaigns::{self, Applied, Change};
-use crate::connection;
 
 pub(crate) async fn run(command: CampaignCommand, env: &Env, now: Moment) -> Result<Report, Failure> {
     match command {

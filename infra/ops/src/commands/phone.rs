@@ -46,7 +46,8 @@ fn parse(arguments: &[String]) -> Result<Vec<Phone>, Failure> {
         0 => "this is",
         _ => "nothing was changed: one of these, after those that are, is",
     };
-    let message = format!("{which} not a Tanzanian mobile number; write it such as 0712345678 or +255712345678");
+    let message =
+        format!("{which} not a Tanzanian mobile number; write it such as 0712345678 or +255712345678");
     Err(Failure::new("phone_invalid", message))
 }
 

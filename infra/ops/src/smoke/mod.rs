@@ -50,17 +50,17 @@ pub async fn walk(tables: &Tables, url: &str, now: Moment) -> Result<Vec<Step>, 
 
 /// The API's address, with the scheme that is meant where there is none.
 fn base_url(url: &str) -> Result<String, Failure> {
-    let url = url.trim_end_matches('/');
     let with_scheme = match url.split_once("://") {
         Some(_) => url.to_owned(),
         None if is_this_machine(url) => format!("http://{url}"),
         None => format!("https://{url}"),
     };
+    let with_scheme = with_scheme.trim_end_matches('/');
     let is_address = with_scheme.parse::<Uri>().is_ok_and(|uri| {
         matches!(uri.scheme_str(), Some("http" | "https")) && uri.path() == "/" && uri.query().is_none()
     });
     if is_address {
-        return Ok(with_scheme);
+        return Ok(with_scheme.to_owned());
     }
     let message = "--url must be where the API is, with nothing after the host, such as https://entry.example.com or \
                    http://127.0.0.1:8080";
@@ -68,6 +68,7 @@ fn base_url(url: &str) -> Result<String, Failure> {
 }
 
 fn is_this_machine(url: &str) -> bool {
+    let url = url.trim_end_matches('/');
     let host = url.rsplit_once(':').map_or(url, |(host, _port)| host);
     let address = host.trim_start_matches('[').trim_end_matches(']').parse::<IpAddr>();
     host == "localhost" || address.is_ok_and(|address| address.is_loopback())
@@ -217,7 +218,9 @@ mod tests {
         ] {
             assert_eq!(base_url(url).expect(url), meant);
         }
-        for url in ["", "ftp://entry.example.com", "https://entry.example.com/api/v1", "entry example", "https://"] {
+        for url in
+            ["", "ftp://entry.example.com", "https://entry.example.com/api/v1", "entry example", "https://"]
+        {
             let message = base_url(url).expect_err(url).message;
             assert!(message.starts_with("--url must be") && message.contains("https://"), "{message}");
         }

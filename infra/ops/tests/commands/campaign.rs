@@ -247,5 +247,8 @@ async fn a_partner_and_receipts_are_refused_together() {
     let stack = Stack::empty().await;
     let both = format!("{}receipt: {{ ranges: [{{ name: Classic }}] }}\n", with_partner());
     let error = stack.refused(&["campaign", "apply", &stack.file("chai.yaml", both)]).await;
-    assert_eq!((&error["code"], &error["problems"][0]["field"]), (&json!("campaign_file_invalid"), &json!("receipt")));
+    assert_eq!(
+        (&error["code"], &error["problems"][0]["field"]),
+        (&json!("campaign_file_invalid"), &json!("receipt"))
+    );
 }

@@ -379,10 +379,18 @@ async fn what_looks_like_a_minted_code_or_has_other_characters_is_not_imported()
     stack.fine(&mint_args("1", &stack.arg("a.csv"), &["--length", "8"])).await;
     let lines = "ABCD-EFGH-JKMN\nabcd efgh\nKETTLÉ-01\nKETTLE/01\nABCD-EFG0\nABCD-EFGH-J\n";
     let error = stack.refused(&import_args(&stack.file("brand.csv", lines), &[])).await;
-    let problems: Vec<_> = error["problems"].as_array().expect("a list").iter().map(|problem| {
-        let message = problem["message"].as_str().expect("a message");
-        (problem["line"].as_u64().expect("a line"), message.starts_with("this code looks like one that is minted"))
-    }).collect();
+    let problems: Vec<_> = error["problems"]
+        .as_array()
+        .expect("a list")
+        .iter()
+        .map(|problem| {
+            let message = problem["message"].as_str().expect("a message");
+            (
+                problem["line"].as_u64().expect("a line"),
+                message.starts_with("this code looks like one that is minted"),
+            )
+        })
+        .collect();
     assert_eq!(problems, [(1, true), (2, true), (3, false), (4, false)], "{error}");
     assert_eq!(book(&stack).await.batches.len(), 1);
     stack.fine(&import_args(&stack.file("brand.csv", "ABCD-EFG0\nABCD-EFGH-J\n"), &[])).await;
@@ -406,7 +414,11 @@ async fn imported_codes_that_can_be_guessed_are_refused_unless_asked_for() {
     let again = stack.json(&import_args(&accepted, &["--batch", "april"])).await;
     assert_eq!(again["duplicates"], 2, "codes that are there already are counted once");
     let more = stack.file("more.csv", "000003\n");
-    assert_eq!(stack.refused(&import_args(&more, &[])).await["code"], "codes_too_weak", "those there count too");
+    assert_eq!(
+        stack.refused(&import_args(&more, &[])).await["code"],
+        "codes_too_weak",
+        "those there count too"
+    );
     stack.fine(&import_args(&more, &["--allow-weak"])).await;
     let listed = stack.fine(&[&["code", "batches"], &LIVE[..]].concat()).await;
     assert!(listed.contains("april    imported  2      6 to 10  active"), "{listed}");
@@ -457,7 +469,11 @@ async fn whatever_call_of_a_minting_is_cut_a_file_is_there_only_when_its_codes_c
             if let Some(ended) = &ended {
                 assert_eq!(ended.code, ops::FINE, "{how:?} at call {call}: {}", ended.err);
                 assert!(is_there && counts, "{how:?} at call {call}");
-                assert_eq!((batches.len(), book(&stack).await.minted), (1, 5), "{how:?} at call {call}: one range");
+                assert_eq!(
+                    (batches.len(), book(&stack).await.minted),
+                    (1, 5),
+                    "{how:?} at call {call}: one range"
+                );
             }
             if !cuts.was_made() {
                 assert!(ended.is_some(), "nothing was cut");

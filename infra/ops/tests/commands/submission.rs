@@ -5,9 +5,9 @@ use common::domain::codebook::{Batch, BatchStatus};
 use common::domain::entrant::Entrant;
 use common::domain::ids::SubmissionId;
 use common::domain::message::MessageKey;
+use common::domain::partner::reply::{Upstream, UpstreamCode};
 use common::domain::scope::Environment;
 use common::domain::settling::Settling;
-use common::domain::partner::reply::{Upstream, UpstreamCode};
 use common::domain::submission::{Claimed, ClaimedItem, Standing, Submission};
 use common::entropy;
 use common::store::codes::CodeName;
@@ -263,7 +263,11 @@ async fn what_consumers_and_partners_wrote_cannot_play_with_the_terminal() {
     }
     let printed = stack.fine(&[&show[..], &["--json"]].concat()).await;
     assert!(!printed.contains(['\u{202e}', '\u{2028}', '\u{200b}', '\u{2066}']), "{printed}");
-    assert_eq!(stack.json(&show).await["submissions"][0]["region"], "Mwa\u{202e}nza", "JSON holds what it is");
+    assert_eq!(
+        stack.json(&show).await["submissions"][0]["region"],
+        "Mwa\u{202e}nza",
+        "JSON holds what it is"
+    );
 }
 
 #[tokio::test]

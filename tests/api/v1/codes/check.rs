@@ -189,7 +189,11 @@ async fn a_code_that_was_minted_and_imported_is_entered_once() {
     let campaign = TestCampaign::on(&service, plain()).await;
     let texts = [1, 2, 3].map(|serial| campaign.code(serial));
     let normals = texts.clone().map(|text| text.replace('-', ""));
-    assert_eq!(campaign.outcome(&phone(1), &texts[0]).await, "entered", "as a minted code, before it is imported");
+    assert_eq!(
+        campaign.outcome(&phone(1), &texts[0]).await,
+        "entered",
+        "as a minted code, before it is imported"
+    );
     let normals: Vec<_> = normals.iter().map(String::as_str).collect();
     campaign.import("printed", BatchStatus::Active, Some("A kettle"), &normals).await;
     service.clock.advance(Duration::from_secs(5));

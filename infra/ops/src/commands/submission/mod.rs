@@ -91,8 +91,7 @@ fn who(by: Option<String>, env: &Env) -> Result<String, Failure> {
     match by.or_else(|| env.optional("USER")) {
         Some(by) => words(&by, "--by"),
         None => {
-            let message =
-                "every decision is recorded with who took it, and $USER is not set; say who decides with --by NAME";
+            let message = "every decision is recorded with who took it, and $USER is not set; say who decides with --by NAME";
             Err(Failure::new("by_missing", message))
         }
     }

@@ -69,11 +69,15 @@ impl Shown<'_> {
         let Submission { scope, standing, .. } = submission;
         let claimed = |claimed: &Claimed| {
             let items = claimed.items.iter().map(|item| format!("{} x {}", item.qty, item.key));
-            items.chain(claimed.branch.iter().map(|branch| format!("at {branch}"))).collect::<Vec<_>>().join(", ")
+            items
+                .chain(claimed.branch.iter().map(|branch| format!("at {branch}")))
+                .collect::<Vec<_>>()
+                .join(", ")
         };
         let receipt = |receipt: &ReceiptSummary| {
             let ReceiptSummary { date, branch, items_summary, counted_entries } = receipt;
-            let counted = counted_entries.map(|entries| format!("{} entries counted", grouped(entries.into())));
+            let counted =
+                counted_entries.map(|entries| format!("{} entries counted", grouped(entries.into())));
             let parts = [date, branch, items_summary, &counted];
             parts.into_iter().flatten().cloned().collect::<Vec<_>>().join(", ")
         };
@@ -146,7 +150,10 @@ impl Shown<'_> {
                     self.submission.settling.as_ref().and_then(|settling| settling.surprise.as_ref());
                 fields.insert("surprise_said".to_owned(), json!(surprise.map(|surprise| &surprise.excerpt)));
             }
-            fields.insert("receipt_source".to_owned(), json!(self.receipt.as_ref().map(|seen| self.source(seen))));
+            fields.insert(
+                "receipt_source".to_owned(),
+                json!(self.receipt.as_ref().map(|seen| self.source(seen))),
+            );
         }
         json
     }
