@@ -39,6 +39,14 @@ impl Clock {
         }
     }
 
+    /// Waits this long; a manual clock moves forward at once instead.
+    pub async fn sleep(&self, span: Duration) {
+        match &self.0 {
+            Source::System => tokio::time::sleep(span).await,
+            Source::Manual(_) => self.advance(span),
+        }
+    }
+
     /// Moves a manual clock forward; the machine's clock goes its own way.
     pub fn advance(&self, span: Duration) {
         if let Source::Manual(millis) = &self.0 {

@@ -15,16 +15,20 @@ use crate::store::StoreError;
 use crate::store::codes::{CodeName, CodeRecord, Codes};
 use crate::store::ledger::CodeStanding;
 
+/// A refusal, and a yes to a code with a prize, rest on a book no older than this. A code minted or
+/// imported is good, and a voided prize is lost, this long after the book changed; guesses cost each
+/// environment at most one read of the book in it.
+pub const FRESH_BOOK_MAX_AGE: Duration = Duration::from_secs(1);
+
 /// The prize of the sentinel that wins one.
 pub const SENTINEL_PRIZE: &str = "Test prize";
 
 /// How fresh a book has to be.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Freshness {
-    /// As fresh as anything in the cache: enough to find a code good.
+    /// As fresh as anything in the cache: enough to find a code without a prize good.
     Usual,
-    /// Fresh enough to find a code wrong: no older than a second. So codes minted or imported just now
-    /// are good within a second, and guesses cost at most one read of the book a second.
+    /// Fresh enough to find a code wrong: no older than [`FRESH_BOOK_MAX_AGE`].
     ForANo,
 }
 
@@ -32,7 +36,7 @@ impl Freshness {
     fn max_age(self) -> Duration {
         match self {
             Self::Usual => cache::MAX_AGE,
-            Self::ForANo => Duration::from_secs(1),
+            Self::ForANo => FRESH_BOOK_MAX_AGE,
         }
     }
 }
@@ -55,8 +59,9 @@ impl CodeJudge {
         &self.codes
     }
 
-    /// What a code is by its scope's book alone. `imported_batch` is the batch that the code's own record
-    /// names, once it has been read; a book from before that batch is read anew.
+    /// What a code is by its scope's book. `imported_batch` is the batch that the code's own record
+    /// names, once it has been read; a book from before that batch is read anew, and so is one older than
+    /// [`FRESH_BOOK_MAX_AGE`] before a prize is promised.
     ///
     /// # Errors
     /// When the table does not answer.
@@ -77,7 +82,46 @@ impl CodeJudge {
         if !book.as_deref().is_some_and(knows) {
             book = self.book(scope, now, Duration::ZERO).await?;
         }
-        Ok(Candidate::of(code, phone, book.as_deref(), imported_batch))
+        let mut candidate = Candidate::of(code, phone, book.as_deref(), imported_batch);
+        if candidate.prize().is_some() {
+            book = self.book(scope, now, FRESH_BOOK_MAX_AGE).await?;
+            candidate = Candidate::of(code, phone, book.as_deref(), imported_batch);
+        }
+        match book {
+            Some(book) => self.without_twin(scope, code, &book, candidate).await,
+            None => Ok(candidate),
+        }
+    }
+
+    /// A code that was both minted and imported has two records, and only one of them may be redeemed: the
+    /// imported one, unless the minted one was taken first. Importing refuses codes of the minted shape, so a
+    /// twin is older than that rule, or than the scope's choice of a length; none appears later, so reading
+    /// it outside of the transaction is safe. It costs a read only where a scope has codes of both kinds.
+    async fn without_twin(
+        &self,
+        scope: &Scope,
+        code: &Code,
+        book: &CodeBook,
+        candidate: Candidate,
+    ) -> Result<Candidate, StoreError> {
+        let Candidate::Named { name: minted @ CodeName::Minted(_), says_yes, .. } = &candidate else {
+            return Ok(candidate);
+        };
+        if book.likely_imported_batch().is_none() {
+            return Ok(candidate);
+        }
+        let normal = code.normal();
+        let twin = CodeName::Imported { digest: book.digest(&normal), batch: String::new() };
+        let Some(CodeRecord { claim, batch: Some(batch), .. }) = self.codes.get(scope, &twin).await? else {
+            return Ok(candidate);
+        };
+        let taken = self.codes.get(scope, minted).await?.and_then(|record| record.claim);
+        if let (Some(taken), None) = (taken, claim) {
+            let (name, says_yes) = (minted.clone(), *says_yes);
+            // A held one may be freed at any moment, and must not be taken again then.
+            return Ok(Candidate::Named { name, prize: None, counts: taken.redeemed, says_yes });
+        }
+        Ok(Candidate::imported(book, &normal, Some(&batch)))
     }
 
     /// A code that only the campaign's partner can judge: named by its digest, so that phones do not compete
@@ -266,7 +310,7 @@ mod tests {
             prize: prize.map(str::to_owned),
             status,
         };
-        let imported = Origin::Imported { count: 1 };
+        let imported = Origin::Imported { count: 1, lengths: Vec::new() };
         CodeBook {
             minting_key: SecretKey::from_random([7; 32]),
             digest_key: SecretKey::from_random([9; 32]),
@@ -275,7 +319,7 @@ mod tests {
             batches: vec![
                 batch("first", Origin::Minted { first: 0, count: 10 }, BatchStatus::Active, Some("A kettle")),
                 batch("void", Origin::Minted { first: 10, count: 10 }, BatchStatus::Void, Some("A kettle")),
-                batch("lost", imported, BatchStatus::Void, None),
+                batch("lost", imported.clone(), BatchStatus::Void, None),
                 batch("printed", imported, BatchStatus::Active, Some("A cup")),
             ],
         }

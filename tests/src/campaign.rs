@@ -145,7 +145,7 @@ impl TestCampaign {
             let mut stored = self.service.tables.codes.book(&scope).await.expect("a book").expect("a book");
             let batch = Batch {
                 name: name.to_owned(),
-                origin: Origin::Imported { count: 0 },
+                origin: Origin::NOTHING_IMPORTED,
                 prize: prize.map(str::to_owned),
                 status,
             };

@@ -8,6 +8,7 @@ use serde::{Deserialize, Serialize};
 use sha2::Sha256;
 
 use super::cipher::{CodeCipher, RADIX, SecretKey};
+use super::code::SYMBOLS;
 use super::hex::hex;
 
 /// Symbols in a minted code unless minting says otherwise.
@@ -45,7 +46,7 @@ pub struct Batch {
 }
 
 /// How a batch's codes are known.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case", tag = "kind")]
 pub enum Origin {
     /// Serial numbers `first` up to, not including, `first + count`.
@@ -59,7 +60,19 @@ pub enum Origin {
     Imported {
         /// How many; an import that was cut short may have stored a few more than it counted.
         count: u64,
+        /// How many of each length. Codes that were imported before lengths were counted are in none.
+        #[serde(default)]
+        lengths: Vec<LengthCount>,
     },
+}
+
+/// Imported codes of one length.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct LengthCount {
+    /// Characters of a code.
+    pub length: u8,
+    /// How many codes.
+    pub count: u64,
 }
 
 /// Whether a batch's codes count.
@@ -143,7 +156,7 @@ impl CodeBook {
     /// The odds of guessing a code in one try once `more` codes are minted. Codes that were withdrawn
     /// count for nothing.
     pub fn odds_of_a_guess(&self, more: u64) -> f64 {
-        odds(self.good_codes().saturating_add(more), self.symbols)
+        odds(self.good_codes().saturating_add(more), RADIX, self.symbols)
     }
 
     /// Minted codes that count, or will once their file is written.
@@ -155,29 +168,64 @@ impl CodeBook {
         })
         .sum()
     }
+
+    /// Whether a code, in its normal spelling, looks like one that was minted here or could be.
+    pub fn has_minted_shape(&self, normal: &str) -> bool {
+        let mut lengths = [DEFAULT_CODE_SYMBOLS, self.symbols].into_iter().map(usize::from);
+        lengths.any(|length| length == normal.len()) && normal.bytes().all(|byte| SYMBOLS.contains(&byte))
+    }
+
+    /// Imported codes of a length that count. One whose length was not counted may have any.
+    pub fn imported_of_length(&self, length: u8) -> u64 {
+        let good = self.batches.iter().filter(|batch| batch.status != BatchStatus::Void);
+        good.map(|batch| batch.origin.imported_of_length(length)).sum()
+    }
 }
 
 impl Origin {
+    /// Imported codes, none so far.
+    pub const NOTHING_IMPORTED: Self = Self::Imported { count: 0, lengths: Vec::new() };
+
     /// Whether the codes were printed elsewhere.
-    pub fn is_imported(self) -> bool {
+    pub fn is_imported(&self) -> bool {
         matches!(self, Self::Imported { .. })
     }
 
-    fn contains(self, serial: u64) -> bool {
-        matches!(self, Self::Minted { first, count } if serial >= first && serial - first < count)
+    /// Counts more imported codes; a minted batch stays as it is.
+    pub fn add_imported(&mut self, more: LengthCount) {
+        let Self::Imported { count, lengths } = self else { return };
+        *count = count.saturating_add(more.count);
+        match lengths.iter_mut().find(|known| known.length == more.length) {
+            Some(known) => known.count = known.count.saturating_add(more.count),
+            None => lengths.push(more),
+        }
+    }
+
+    fn contains(&self, serial: u64) -> bool {
+        matches!(*self, Self::Minted { first, count } if serial >= first && serial - first < count)
+    }
+
+    fn imported_of_length(&self, length: u8) -> u64 {
+        let Self::Imported { count, lengths } = self else { return 0 };
+        let known: u64 = lengths.iter().map(|known| known.count).sum();
+        let of_length = lengths.iter().find(|known| known.length == length).map_or(0, |known| known.count);
+        of_length.saturating_add(count.saturating_sub(known))
     }
 }
 
-/// `minted / 31^symbols`.
-fn odds(minted: u64, symbols: u8) -> f64 {
+/// `codes / alphabet^length`.
+pub(super) fn odds(codes: u64, alphabet: u32, length: u8) -> f64 {
     #[expect(clippy::as_conversions, reason = "a ratio for people: the last digits do not matter")]
-    let minted = minted as f64;
-    minted / f64::from(RADIX).powi(i32::from(symbols))
+    let codes = codes as f64;
+    codes / f64::from(alphabet).powi(i32::from(length))
 }
 
 #[cfg(test)]
 mod tests {
+    use proptest::prelude::*;
+
     use super::*;
+    use crate::domain::cipher::CODE_SYMBOLS;
 
     fn book(batches: Vec<Batch>) -> CodeBook {
         CodeBook {
@@ -250,13 +298,57 @@ mod tests {
     fn only_a_book_with_imported_codes_sends_a_stranger_to_the_table() {
         let imported = |status| Batch {
             name: "i".to_owned(),
-            origin: Origin::Imported { count: 1 },
+            origin: Origin::Imported { count: 1, lengths: Vec::new() },
             prize: None,
             status,
         };
         assert_eq!(book(vec![imported(BatchStatus::Active)]).judge("X"), Judgement::PerhapsImported);
         assert_eq!(book(vec![imported(BatchStatus::Void)]).judge("X"), Judgement::PerhapsImported);
         assert_eq!(book(vec![]).judge("X"), Judgement::Unknown);
+    }
+
+    #[test]
+    fn a_code_of_the_usual_or_the_scopes_length_in_the_code_symbols_looks_minted() {
+        let book = CodeBook { symbols: 9, ..book(Vec::new()) };
+        for looks_minted in ["ABCDEFGHJKMN", "234567892345", "ABCDEFGHJ"] {
+            assert!(book.has_minted_shape(looks_minted), "{looks_minted}");
+        }
+        for (other, why) in [
+            ("ABCDEFGHJKM", "eleven"),
+            ("ABCDEFGHJKMNP", "thirteen"),
+            ("ABCDEFGHJKM0", "a nought"),
+            ("ABCDEFGHI", "an I"),
+            ("", "nothing"),
+        ] {
+            assert!(!book.has_minted_shape(other), "{why}");
+        }
+    }
+
+    proptest! {
+        #[test]
+        fn every_minted_code_has_the_minted_shape(symbols in CODE_SYMBOLS, serial in 0u64..1_000_000) {
+            let book = CodeBook { symbols, ..book(Vec::new()) };
+            let code = book.cipher().expect("a length").encipher(serial).expect("in range");
+            prop_assert!(book.has_minted_shape(&code));
+        }
+
+        #[test]
+        fn imported_codes_are_counted_whatever_their_lengths(
+            more in prop::collection::vec((1u8..=4, 0u64..1_000), 0..20)
+        ) {
+            let mut origin = Origin::NOTHING_IMPORTED;
+            more.iter().for_each(|(length, count)| {
+                origin.add_imported(LengthCount { length: *length, count: *count });
+            });
+            let of_length = |length: u8| -> u64 {
+                more.iter().filter(|(counted, _)| *counted == length).map(|(_, count)| count).sum()
+            };
+            for length in 1..=5 {
+                prop_assert_eq!(origin.imported_of_length(length), of_length(length));
+            }
+            let Origin::Imported { count, .. } = origin else { panic!("it is imported") };
+            prop_assert_eq!(count, (1..=4).map(of_length).sum::<u64>());
+        }
     }
 
     #[test]

@@ -3,6 +3,7 @@
 pub mod campaign;
 pub mod cipher;
 pub mod code;
+pub mod code_list;
 pub mod codebook;
 pub mod entrant;
 pub mod entry;

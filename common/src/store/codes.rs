@@ -8,12 +8,12 @@ use std::collections::HashMap;
 use aws_sdk_dynamodb::Client;
 use aws_sdk_dynamodb::primitives::Blob;
 use aws_sdk_dynamodb::types::{
-    AttributeValue, ConditionCheck, KeysAndAttributes, ReturnValuesOnConditionCheckFailure, Update,
+    AttributeValue, ConditionCheck, KeysAndAttributes, Put, ReturnValuesOnConditionCheckFailure, Update,
 };
 use serde_dynamo::aws_sdk_dynamodb_1::{from_attribute_value, to_attribute_value};
 use sha2::{Digest, Sha256};
 
-use super::{Item, StoreError, made, number, read_number, read_text, required, text, transaction};
+use super::{Item, StoreError, number, read_number, read_text, required, text, transaction};
 use crate::config::{ConfigError, Env};
 use crate::domain::cipher::SecretKey;
 use crate::domain::codebook::CodeBook;
@@ -288,9 +288,7 @@ impl Codes {
         const ACTION: &str = "writing a code book";
         let StoredBook { book, revision } = stored;
         let key = |key: &SecretKey| AttributeValue::B(Blob::new(key.expose().as_slice()));
-        let sent = self
-            .client
-            .put_item()
+        let put = Put::builder()
             .table_name(&self.table)
             .item(KEY, text(book_key(scope)))
             .item("minting_key", key(&book.minting_key))
@@ -303,9 +301,11 @@ impl Codes {
             .set_expression_attribute_values(
                 expected.map(|value| HashMap::from([(":expected".to_owned(), value)])),
             )
-            .send()
-            .await;
-        made(sent, ACTION)
+            .build()
+            .map_err(StoreError::during(ACTION))?;
+        // A transaction carries a token, so the SDK's own retry after a lost answer hears that it was written,
+        // not that the revision has changed.
+        transaction::write_one(&self.client, transaction::put(put), ACTION).await
     }
 
     /// Stores an imported code. False when it was imported before: it then keeps its batch, and whoever

@@ -48,7 +48,7 @@ pub(crate) enum Command {
     Phone(PhoneCommand),
     /// Walk through every operation of a deployment, in test mode
     Smoke {
-        /// Where the API is, such as https://entry.example.com
+        /// Where the API is, such as https://entry.example.com; http is meant for this machine, else https
         #[arg(long)]
         url: String,
     },
@@ -148,6 +148,9 @@ pub(crate) enum CodeCommand {
         /// The batch's name; an imported batch of this name is added to
         #[arg(long, value_name = "NAME")]
         batch: Option<String>,
+        /// Import even when a guess is right more often than once in a million times
+        #[arg(long)]
+        allow_weak: bool,
     },
     /// Withdraw codes; who entered with one stays in
     Void {
@@ -240,7 +243,7 @@ pub(crate) struct VerdictArgs {
 /// What can be said with `--accept` alone.
 #[derive(Args)]
 pub(crate) struct AcceptArgs {
-    /// Entries that it earns [default: the campaign's entries_per_submission]
+    /// Entries that it earns [default: what its receipt was counted to earn, else entries_per_submission]
     #[arg(long, value_name = "N", conflicts_with = "reject",
           value_parser = clap::value_parser!(u32).range(1..=i64::from(MOST_ENTRIES)))]
     pub(crate) entries: Option<u32>,
@@ -263,9 +266,9 @@ fn refusing_key(text: &str) -> Result<MessageKey, String> {
 
 #[derive(Subcommand)]
 pub(crate) enum PhoneCommand {
-    /// Refuse every submission of a phone
+    /// Refuse every submission of these phones
     Block(PhoneArgs),
-    /// Take a phone's submissions again
+    /// Take these phones' submissions again
     Unblock(PhoneArgs),
 }
 
@@ -274,10 +277,10 @@ pub(crate) struct PhoneArgs {
     /// The campaign; both its environments
     #[arg(long, value_name = "SLUG")]
     pub(crate) campaign: CampaignSlug,
-    /// A Tanzanian mobile number
+    /// Tanzanian mobile numbers
     // Taken as any text, also with spaces, so that no message about the command line repeats it.
     #[arg(required = true, num_args = 1.., value_name = "PHONE")]
-    pub(crate) phone: Vec<String>,
+    pub(crate) phones: Vec<String>,
 }
 
 #[derive(Args)]

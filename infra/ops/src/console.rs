@@ -7,7 +7,7 @@ use common::domain::moment::Moment;
 use serde_json::{Value, json};
 
 use crate::failure::Failure;
-use crate::words::grouped;
+use crate::words::{grouped, printable};
 
 /// Everything went as asked.
 pub const FINE: u8 = 0;
@@ -47,9 +47,11 @@ impl Console<'_> {
     /// Shows how a command ended; the exit code.
     pub(crate) fn show(&mut self, ended: Result<Report, Failure>, as_json: bool) -> u8 {
         let (shown, code) = match ended {
-            Ok(report) if as_json => (writeln!(self.out, "{}", report.json), FINE),
+            Ok(report) if as_json => (writeln!(self.out, "{}", printable_json(&report.json)), FINE),
             Ok(report) => (self.report(&report), FINE),
-            Err(failure) if as_json => (writeln!(self.err, "{}", json!({ "error": failure })), REFUSED),
+            Err(failure) if as_json => {
+                (writeln!(self.err, "{}", printable_json(&json!({ "error": failure }))), REFUSED)
+            }
             Err(failure) => (self.failure(&failure), REFUSED),
         };
         // Nobody reads any more, so nobody was told.
@@ -81,6 +83,20 @@ impl Console<'_> {
         };
         if shown.is_ok() { code } else { REFUSED }
     }
+}
+
+/// A JSON document in which what cannot be seen stands as its escape, so that a terminal shows it as it is.
+/// Such characters stand in strings alone, so it is the same document.
+fn printable_json(document: &Value) -> String {
+    let mut shown = String::new();
+    for c in document.to_string().chars() {
+        if (' '..='~').contains(&c) || printable(c.encode_utf8(&mut [0; 4])).len() == c.len_utf8() {
+            shown.push(c);
+        } else {
+            c.encode_utf16(&mut [0; 2]).iter().for_each(|unit| shown.push_str(&format!("\\u{unit:04x}")));
+        }
+    }
+    shown
 }
 
 /// How far a long command is: a line drawn in place for a person, one every few seconds for a log.
@@ -149,6 +165,14 @@ mod tests {
     use std::time::Duration;
 
     use super::*;
+
+    #[test]
+    fn json_is_the_same_document_with_what_cannot_be_seen_escaped() {
+        let document = json!({ "region": "a\u{7f}\u{202e}b\u{2028}\u{e0041} é \u{1f375}" });
+        let shown = printable_json(&document);
+        assert_eq!(shown, "{\"region\":\"a\\u007f\\u202eb\\u2028\\udb40\\udc41 é \u{1f375}\"}");
+        assert_eq!(serde_json::from_str::<Value>(&shown).expect("JSON"), document);
+    }
 
     #[test]
     fn progress_says_how_much_how_fast_and_how_long_still() {

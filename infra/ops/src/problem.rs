@@ -5,6 +5,8 @@ use std::fmt;
 
 use serde::Serialize;
 
+use crate::words::printable;
+
 /// One thing that is wrong in a file. It reads `chai.yaml:7: limits.phone_daily must be ...`.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 pub struct Problem {
@@ -26,12 +28,6 @@ impl fmt::Display for Problem {
             None => write!(f, "{file}:{line}: {message}"),
         }
     }
-}
-
-/// A text of the file in one line that a terminal shows as it is.
-fn printable(text: &str) -> String {
-    let shown = |c: char| if c.is_control() { c.escape_default().to_string() } else { c.to_string() };
-    text.chars().map(shown).collect()
 }
 
 /// Collects the problems of one file, so that an operator learns of all of them at once.

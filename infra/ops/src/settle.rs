@@ -12,18 +12,23 @@ use common::store::ledger::Settled;
 use crate::failure::Failure;
 use crate::submissions::{by_id, unknown};
 use crate::tables::Tables;
+use crate::words::grouped;
 
 /// The reason that a settled submission carries besides its message key.
 const DECIDED_BY_A_PERSON: &str = "operator_decision";
 /// The reason of one that was accepted while nobody knows which purchase its receipt is of.
 const WITHOUT_RECEIPT_CODE: &str = "without_receipt_code";
 
+/// More entries than this an operator has to say: so many wait for a person because of their number.
+const MAX_ASSUMED_ENTRIES: u32 = 100;
+
 /// What an operator decided.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Verdict {
     /// The consumer is in.
     Accept {
-        /// With so many entries; with the campaign's, when absent.
+        /// With so many entries. When absent, with those that judging the receipt's record counted; the campaign's,
+        /// when there are none.
         entries: Option<u32>,
         /// What shows which purchase the receipt is of.
         proof: Proof,
@@ -72,7 +77,7 @@ pub async fn settle(
             let purchase = purchase(&before, proof)?;
             let entries = match entries {
                 Some(entries) => entries,
-                None => tables.campaign(&before.scope.campaign).await?.entries_per_submission,
+                None => usual_entries(tables, &before).await?,
             };
             (Event::Accept { entries, instant_win: prize(tables, &before).await? }, purchase)
         }
@@ -92,6 +97,22 @@ pub async fn settle(
             Err(Failure::new("purchase_taken", message))
         }
         Settled::Moved => Err(moved()),
+    }
+}
+
+/// The entries of a submission of which the operator gives no number.
+async fn usual_entries(tables: &Tables, submission: &Submission) -> Result<u32, Failure> {
+    match submission.receipt.as_ref().and_then(|receipt| receipt.counted_entries) {
+        Some(counted) if counted > MAX_ASSUMED_ENTRIES => {
+            let message = format!(
+                "the receipt counts {} entries, which may be a slip of the till; look at it with `ops submission show` \
+                 and say with --entries how many it earns",
+                grouped(counted.into())
+            );
+            Err(Failure::new("entries_needed", message))
+        }
+        Some(counted) => Ok(counted),
+        None => Ok(tables.campaign(&submission.scope.campaign).await?.entries_per_submission),
     }
 }
 

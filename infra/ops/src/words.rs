@@ -1,5 +1,11 @@
 //! Numbers and tables as people read them.
 
+use std::time::Duration;
+
+use common::domain::campaign::Zone;
+use common::domain::moment::Moment;
+use jiff::Timestamp;
+
 /// `1234567` as `1,234,567`.
 pub(crate) fn grouped(number: u64) -> String {
     let digits = number.to_string();
@@ -18,8 +24,43 @@ pub(crate) fn odds(odds: f64) -> String {
     format!("{odds:.1e}")
 }
 
-/// A heading and rows, in columns as wide as they need to be.
+/// Text on one line that a terminal shows as it is: what cannot be seen, such as a control, a format or a
+/// line separator character, stands as its escape.
+pub(crate) fn printable(text: &str) -> String {
+    let mut shown = String::with_capacity(text.len());
+    for c in text.chars() {
+        match c {
+            // They can be seen; they are escaped in Rust alone.
+            '"' | '\'' | '\\' => shown.push(c),
+            _ => shown.extend(c.escape_debug()),
+        }
+    }
+    shown
+}
+
+/// A moment by the clocks of a zone, whose name has to stand beside it.
+pub(crate) fn local_time(moment: Moment, zone: &Zone) -> String {
+    let timestamp = Timestamp::from_millisecond(moment.as_millis()).unwrap_or_default();
+    timestamp.to_zoned(zone.rules().clone()).strftime("%Y-%m-%d %H:%M:%S").to_string()
+}
+
+/// A moment by the clocks of a zone, with its name.
+pub(crate) fn zoned_time(moment: Moment, zone: &Zone) -> String {
+    format!("{} {}", local_time(moment, zone), zone.name())
+}
+
+/// A span in whole seconds.
+pub(crate) fn seconds(span: Duration) -> String {
+    match span.as_secs() {
+        1 => "1 second".to_owned(),
+        seconds => format!("{seconds} seconds"),
+    }
+}
+
+/// A heading and rows, in columns as wide as they need to be, every cell printable.
 pub(crate) fn table(heading: &[&str], rows: &[Vec<String>]) -> String {
+    let rows: Vec<Vec<String>> =
+        rows.iter().map(|row| row.iter().map(|cell| printable(cell)).collect()).collect();
     let width = |column: usize| {
         let cells = rows.iter().filter_map(|row| row.get(column)).map(|cell| cell.chars().count());
         let name = heading.get(column).map_or(0, |name| name.chars().count());
@@ -44,6 +85,33 @@ mod tests {
         for (number, text) in [(0, "0"), (999, "999"), (1000, "1,000"), (12_345_678, "12,345,678")] {
             assert_eq!(grouped(number), text);
         }
+    }
+
+    #[test]
+    fn what_cannot_be_seen_is_escaped() {
+        assert_eq!(printable("Duka la 'Chai' \\ \"Bora\", é 茶 •"), "Duka la 'Chai' \\ \"Bora\", é 茶 •");
+        for (unseen, escape) in [
+            ('\n', "\\n"),
+            ('\u{1b}', "\\u{1b}"),
+            ('\u{85}', "\\u{85}"),
+            ('\u{ad}', "\\u{ad}"),
+            ('\u{200b}', "\\u{200b}"),
+            ('\u{202e}', "\\u{202e}"),
+            ('\u{2066}', "\\u{2066}"),
+            ('\u{2028}', "\\u{2028}"),
+            ('\u{2029}', "\\u{2029}"),
+            ('\u{feff}', "\\u{feff}"),
+            ('\u{e0041}', "\\u{e0041}"),
+        ] {
+            assert_eq!(printable(&format!("a{unseen}b")), format!("a{escape}b"));
+        }
+    }
+
+    #[test]
+    fn a_time_is_told_by_the_zones_clocks() {
+        let zone = Zone::try_from("Africa/Dar_es_Salaam".to_owned()).expect("a zone");
+        let midnight = Moment::from_millis(1_767_214_800_007);
+        assert_eq!(zoned_time(midnight, &zone), "2026-01-01 00:00:00 Africa/Dar_es_Salaam");
     }
 
     #[test]

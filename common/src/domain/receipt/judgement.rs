@@ -23,6 +23,9 @@ pub struct ReceiptSummary {
     pub branch: Option<String>,
     /// The qualifying items, in words.
     pub items_summary: Option<String>,
+    /// What the record is worth if an operator accepts it; callers do not see it. None when no item qualifies.
+    #[serde(default)]
+    pub counted_entries: Option<u32>,
 }
 
 /// What a record is worth.
@@ -95,10 +98,12 @@ pub fn judge(
 ) -> Judgement {
     let branch = branch_of(record, &rules.branches);
     let bought = bought(&record.items, &rules.products);
+    let counted = bought.iter().fold(0, |sum: u32, line| sum.saturating_add(line.entries()));
     let summary = ReceiptSummary {
         date: Some(record.date.to_string()),
         branch: branch.ok().flatten().map(|branch| branch.key.clone()),
         items_summary: in_words(&bought),
+        counted_entries: (!bought.is_empty()).then_some(counted),
     };
     let refusal = void(record)
         .or_else(|| outside(record, campaign))
@@ -113,9 +118,7 @@ pub fn judge(
                 Verdict::Declined(MessageKey::ReceiptNoQualifyingProduct, Reason::NoProductMatched)
             }
         },
-        None => Verdict::Verified {
-            entries: bought.iter().fold(0, |sum: u32, line| sum.saturating_add(line.entries())),
-        },
+        None => Verdict::Verified { entries: counted },
     };
     Judgement { verdict, summary }
 }

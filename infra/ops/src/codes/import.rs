@@ -3,7 +3,8 @@
 
 use std::path::Path;
 
-use common::domain::codebook::{BatchStatus, CodeBook, Judgement, Origin};
+use common::domain::code_list::{CodeList, WeakestLength};
+use common::domain::codebook::{ACCEPTABLE_ODDS, BatchStatus, CodeBook, LengthCount, Origin};
 use common::domain::scope::Scope;
 use common::store::StoreError;
 use common::store::codes::{CodeName, Codes};
@@ -11,6 +12,7 @@ use futures_util::{StreamExt, stream};
 
 use super::{AT_ONCE, PART, book, lines};
 use crate::failure::Failure;
+use crate::words::{grouped, odds};
 
 /// What to import.
 #[derive(Clone, Copy, Debug)]
@@ -21,6 +23,17 @@ pub struct Order<'a> {
     pub prize: Option<&'a str>,
     /// The batch's name: one that is there is added to; one is given when there is none.
     pub batch: Option<&'a str>,
+    /// Import even when guessing becomes too easy.
+    pub allow_weak: bool,
+}
+
+/// A file that can be imported.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Checked {
+    /// How many codes it has.
+    pub count: u64,
+    /// Those that are guessed most easily.
+    pub weakest: Option<WeakestLength>,
 }
 
 /// What was imported.
@@ -32,30 +45,83 @@ pub struct Imported {
     pub imported: u64,
     /// Codes that were imported before, or stand in the file twice.
     pub duplicates: u64,
+    /// Of the duplicates, those that are void, and stay so.
+    pub void: u64,
 }
 
-/// Checks a file of codes; how many there are.
+/// Checks a file of codes.
 ///
 /// # Errors
-/// Every line that cannot be imported.
-pub async fn check(codes: &Codes, scope: &Scope, file: &Path) -> Result<u64, Failure> {
+/// Every line that cannot be imported, and codes that are guessed too easily.
+pub async fn check(codes: &Codes, scope: &Scope, order: Order<'_>) -> Result<Checked, Failure> {
     let book = book::read(codes, scope).await?;
-    lines::check_all(file, PART, async |part, problem| {
+    let mut list = CodeList::default();
+    let count = lines::check_all(order.file, PART, async |part, problem| {
         for (line, code) in part {
-            if is_minted(&book, &code) {
-                problem(line, "this code was minted here and works already; remove it");
+            if !code.bytes().all(|byte| byte.is_ascii_alphanumeric()) {
+                problem(line, "this code has other characters than the letters A to Z and digits; remove it");
+            } else if book.has_minted_shape(&code) {
+                problem(
+                    line,
+                    "this code looks like one that is minted here, so it could be two codes at once; remove it, \
+                     or print it with another length",
+                );
             }
+            list.add(&code);
         }
         Ok(())
     })
-    .await
+    .await?;
+    let is_weak = |list: &CodeList| list.weakest_in(&book).filter(|weakest| weakest.odds > ACCEPTABLE_ODDS);
+    if !order.allow_weak && is_weak(&list).is_some() {
+        // Codes that were imported before, as by an import that was cut short, are counted twice so far.
+        leave_out_known(codes, scope, &book, order.file, &mut list).await?;
+        if let Some(weakest) = is_weak(&list) {
+            return Err(too_weak(weakest));
+        }
+    }
+    Ok(Checked { count, weakest: list.weakest_in(&book) })
 }
 
-fn is_minted(book: &CodeBook, code: &str) -> bool {
-    match book.judge(code) {
-        Judgement::Minted { .. } | Judgement::Withdrawn { .. } => true,
-        Judgement::PerhapsImported | Judgement::Unknown => false,
+/// Leaves out of a list the codes of its file that are imported already.
+async fn leave_out_known(
+    codes: &Codes,
+    scope: &Scope,
+    book: &CodeBook,
+    file: &Path,
+    list: &mut CodeList,
+) -> Result<(), Failure> {
+    if book.likely_imported_batch().is_none() {
+        return Ok(());
     }
+    let mut lines = lines::CodeLines::open(file)?;
+    loop {
+        let part = lines.next_lines(PART)?;
+        if part.is_empty() {
+            return Ok(());
+        }
+        let looks = part.into_iter().filter_map(|(_, code)| code.ok()).map(|code| async move {
+            let name = CodeName::Imported { digest: book.digest(&code), batch: String::new() };
+            let is_known = codes.get(scope, &name).await?.is_some_and(|record| record.batch.is_some());
+            Ok::<_, StoreError>(is_known.then_some(code))
+        });
+        let mut looks = stream::iter(looks).buffer_unordered(AT_ONCE);
+        while let Some(known) = looks.next().await {
+            known?.inspect(|code| list.leave_out(code));
+        }
+    }
+}
+
+fn too_weak(weakest: WeakestLength) -> Failure {
+    let WeakestLength { length, codes, alphabet, odds: chance } = weakest;
+    let message = format!(
+        "a guess would be right with odds of {}, above the accepted {}: there would be {} codes of {length} \
+         characters, each one of {alphabet}; print longer codes, or say --allow-weak",
+        odds(chance),
+        odds(ACCEPTABLE_ODDS),
+        grouped(codes),
+    );
+    Failure::new("codes_too_weak", message)
 }
 
 /// Imports a file that was checked; `progress` is told how many lines are done.
@@ -73,7 +139,7 @@ pub async fn import(
         Ok((batch, book.clone()))
     })
     .await?;
-    let mut done = Imported { batch, imported: 0, duplicates: 0 };
+    let mut done = Imported { batch, imported: 0, duplicates: 0, void: 0 };
     let mut lines = lines::CodeLines::open(order.file)?;
     loop {
         let part = lines.next_lines(PART)?;
@@ -81,11 +147,13 @@ pub async fn import(
             return Ok(done);
         }
         let normals = part.into_iter().filter_map(|(_, code)| code.ok());
-        let (fresh, known, failed) = import_part(codes, scope, &book, &done.batch, normals).await;
-        count_more(codes, scope, &done.batch, fresh).await?;
-        done.imported += fresh;
-        done.duplicates += known;
-        if let Some(error) = failed {
+        let stored = import_part(codes, scope, &book, &done.batch, normals).await;
+        let fresh: Vec<_> = stored.fresh.lengths().collect();
+        count_more(codes, scope, &done.batch, &fresh).await?;
+        done.imported += fresh.iter().map(|more| more.count).sum::<u64>();
+        done.duplicates += stored.known;
+        done.void += stored.void;
+        if let Some(error) = stored.failed {
             return Err(cut_short(&done.batch, error));
         }
         progress(done.imported + done.duplicates);
@@ -95,7 +163,7 @@ pub async fn import(
 /// The name of the batch that the codes go into: an imported one of that name, else a new one.
 fn batch_to_fill(book: &mut CodeBook, order: Order<'_>) -> Result<String, Failure> {
     let Some(batch) = order.batch.and_then(|name| book.batch(name)) else {
-        let origin = Origin::Imported { count: 0 };
+        let origin = Origin::NOTHING_IMPORTED;
         let added = book::add_batch(book, order.batch, origin, order.prize, BatchStatus::Active)?;
         return Ok(added.name);
     };
@@ -117,37 +185,73 @@ fn batch_to_fill(book: &mut CodeBook, order: Order<'_>) -> Result<String, Failur
     }
 }
 
-/// Stores codes, several at once: how many are new, how many were known, and what stopped it.
+/// What became of some codes of a file.
+#[derive(Default)]
+struct StoredPart {
+    /// Those that are new.
+    fresh: CodeList,
+    /// Those that were imported before.
+    known: u64,
+    /// Of these, those that are void.
+    void: u64,
+    /// What stopped it.
+    failed: Option<StoreError>,
+}
+
+/// What became of one code.
+enum Stored {
+    Fresh(String),
+    Known { is_void: bool },
+}
+
+/// Stores codes, several at once.
 async fn import_part(
     codes: &Codes,
     scope: &Scope,
     book: &CodeBook,
     batch: &str,
     normals: impl Iterator<Item = String>,
-) -> (u64, u64, Option<StoreError>) {
-    let names =
-        normals.map(|code| CodeName::Imported { digest: book.digest(&code), batch: batch.to_owned() });
-    let imports = names.map(|name| async move { codes.import(scope, &name, batch).await });
+) -> StoredPart {
+    let imports = normals.map(|code| import_one(codes, scope, book, batch, code));
     let mut results = stream::iter(imports).buffer_unordered(AT_ONCE);
-    let (mut fresh, mut known) = (0, 0);
+    let mut part = StoredPart::default();
     while let Some(result) = results.next().await {
         match result {
-            Ok(true) => fresh += 1,
-            Ok(false) => known += 1,
-            Err(error) => return (fresh, known, Some(error)),
+            Ok(Stored::Fresh(code)) => part.fresh.add(&code),
+            Ok(Stored::Known { is_void }) => {
+                part.known += 1;
+                part.void += u64::from(is_void);
+            }
+            Err(error) => return StoredPart { failed: Some(error), ..part },
         }
     }
-    (fresh, known, None)
+    part
 }
 
-async fn count_more(codes: &Codes, scope: &Scope, batch: &str, more: u64) -> Result<(), Failure> {
-    if more == 0 {
+async fn import_one(
+    codes: &Codes,
+    scope: &Scope,
+    book: &CodeBook,
+    batch: &str,
+    code: String,
+) -> Result<Stored, StoreError> {
+    let name = CodeName::Imported { digest: book.digest(&code), batch: batch.to_owned() };
+    if codes.import(scope, &name, batch).await? {
+        return Ok(Stored::Fresh(code));
+    }
+    let record = codes.get(scope, &name).await?.unwrap_or_default();
+    let batch = record.batch.as_deref().and_then(|name| book.batch(name));
+    let counts = batch.is_some_and(|batch| batch.status == BatchStatus::Active);
+    Ok(Stored::Known { is_void: record.voided || !counts })
+}
+
+async fn count_more(codes: &Codes, scope: &Scope, batch: &str, more: &[LengthCount]) -> Result<(), Failure> {
+    if more.is_empty() {
         return Ok(());
     }
     book::change(codes, scope, |book| {
-        if let Origin::Imported { count } = &mut book::batch_mut(book, batch)?.origin {
-            *count = count.saturating_add(more);
-        }
+        let origin = &mut book::batch_mut(book, batch)?.origin;
+        more.iter().for_each(|more| origin.add_imported(*more));
         Ok(())
     })
     .await

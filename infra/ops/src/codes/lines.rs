@@ -112,7 +112,7 @@ fn normal(cell: &str) -> Result<String, &'static str> {
 pub(super) async fn check_all(
     path: &Path,
     most_at_once: usize,
-    check: impl AsyncFn(Vec<(usize, String)>, &mut dyn FnMut(usize, &str)) -> Result<(), Failure>,
+    mut check: impl AsyncFnMut(Vec<(usize, String)>, &mut dyn FnMut(usize, &str)) -> Result<(), Failure>,
 ) -> Result<u64, Failure> {
     let problems = Problems::of_file(&path.display().to_string());
     let mut lines = CodeLines::open(path)?;

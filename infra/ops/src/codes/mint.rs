@@ -144,7 +144,7 @@ pub async fn activate(codes: &Codes, reservation: Reservation) -> Result<Batch, 
         match batch.status {
             BatchStatus::Reserved | BatchStatus::Active => batch.status = BatchStatus::Active,
             BatchStatus::Void => {
-                let message = "the batch was voided while it was written; destroy the file and mint again";
+                let message = "the batch was voided while it was written";
                 return Err(Failure::new("batch_void", message));
             }
         }

@@ -1,19 +1,28 @@
 //! A file that is there whole or not at all: written under another name, synced, then renamed.
 
 use std::ffi::OsString;
-use std::fs::{self, File, OpenOptions};
+use std::fs::{File, OpenOptions};
 use std::io::{self, Write};
 use std::path::{Path, PathBuf};
+
+use tempfile::{NamedTempFile, TempPath};
 
 use crate::failure::Failure;
 
 /// A file on its way to its name. Dropped before it is finished, it is gone.
 #[derive(Debug)]
 pub struct NewFile {
-    file: File,
-    partial: PathBuf,
+    partial: NamedTempFile<File>,
     path: PathBuf,
-    finished: bool,
+}
+
+/// A file that could not be given its name. It stays under the name that it was written under.
+#[derive(Debug)]
+pub struct NotRenamed {
+    /// Where it is.
+    pub partial: PathBuf,
+    /// Why.
+    pub error: io::Error,
 }
 
 impl NewFile {
@@ -32,32 +41,41 @@ impl NewFile {
         // Codes are worth money to whoever reads them first.
         #[cfg(unix)]
         std::os::unix::fs::OpenOptionsExt::mode(&mut options, 0o600);
-        match options.open(&partial) {
-            Ok(file) => Ok(Self { file, partial, path: path.to_owned(), finished: false }),
-            Err(error) if error.kind() == io::ErrorKind::AlreadyExists => {
+        let file = options.open(&partial).map_err(|error| match error.kind() {
+            io::ErrorKind::AlreadyExists => {
                 let message = format!(
-                    "{} exists: another minting writes it, or one was cut short; once none is running, remove it \
-                     and run this again",
+                    "{} exists: another minting writes it, or one was cut short; once none is running, look at \
+                     `ops code batches`: if its batch is reserved, void the batch and remove the file; if it is \
+                     active, the file is whole and only has to be renamed",
                     partial.display()
                 );
-                Err(Failure::new("file_exists", message))
+                Failure::new("file_exists", message)
             }
-            Err(error) => Err(Failure::of_file(&partial, "creating", &error)),
-        }
+            _ => Failure::of_file(&partial, "creating", &error),
+        })?;
+        let temporary = TempPath::try_from_path(&partial)
+            .map_err(|error| Failure::of_file(&partial, "creating", &error))?;
+        Ok(Self { partial: NamedTempFile::from_parts(file, temporary), path: path.to_owned() })
     }
 
-    /// Puts the file in its place.
+    /// Puts everything that was written on the disk.
     ///
     /// # Errors
-    /// When the disk does not take it, or its place was taken in the meantime.
-    pub fn finish(mut self) -> io::Result<()> {
-        self.file.sync_all()?;
-        if self.path.symlink_metadata().is_ok() {
-            return Err(io::ErrorKind::AlreadyExists.into());
-        }
-        fs::rename(&self.partial, &self.path)?;
-        self.finished = true;
-        Ok(())
+    /// When the disk does not take it.
+    pub fn sync(&self) -> io::Result<()> {
+        self.partial.as_file().sync_all()
+    }
+
+    /// Gives the file its name.
+    ///
+    /// # Errors
+    /// When its place was taken in the meantime, or the disk does not rename it.
+    pub fn finish(self) -> Result<(), NotRenamed> {
+        let Err(failed) = self.partial.persist_noclobber(&self.path) else { return Ok(()) };
+        let partial = failed.file.path().to_owned();
+        // On the systems where keeping it can fail, it stays all the same, marked as temporary.
+        let _ = failed.file.keep();
+        Err(NotRenamed { partial, error: failed.error })
     }
 }
 
@@ -69,25 +87,18 @@ fn partial_path(path: &Path) -> PathBuf {
 
 impl Write for NewFile {
     fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
-        self.file.write(bytes)
+        self.partial.write(bytes)
     }
 
     fn flush(&mut self) -> io::Result<()> {
-        self.file.flush()
-    }
-}
-
-impl Drop for NewFile {
-    fn drop(&mut self) {
-        if !self.finished {
-            // Should it stay, the next minting to the same place says so.
-            let _ = fs::remove_file(&self.partial);
-        }
+        self.partial.flush()
     }
 }
 
 #[cfg(test)]
 mod tests {
+    use std::fs;
+
     use super::*;
 
     #[test]
@@ -96,12 +107,14 @@ mod tests {
         let path = folder.path().join("codes.csv");
         let mut file = NewFile::begin(&path).expect("a free place");
         file.write_all(b"code\n").expect("a disk");
+        file.sync().expect("a disk");
         assert!(!path.exists());
         let second = NewFile::begin(&path).expect_err("it is being written");
         assert_eq!(second.code, "file_exists");
         file.finish().expect("a free place");
         assert_eq!(fs::read(&path).expect("it is there"), b"code\n");
         assert_eq!(NewFile::begin(&path).expect_err("it is there").code, "file_exists");
+        assert_eq!(fs::read_dir(folder.path()).expect("a folder").count(), 1);
     }
 
     #[test]
@@ -109,5 +122,18 @@ mod tests {
         let folder = tempfile::tempdir().expect("a folder");
         drop(NewFile::begin(&folder.path().join("codes.csv")).expect("a free place"));
         assert_eq!(fs::read_dir(folder.path()).expect("a folder").count(), 0);
+    }
+
+    #[test]
+    fn a_file_whose_place_is_taken_stays_beside_it_and_writes_over_nothing() {
+        let folder = tempfile::tempdir().expect("a folder");
+        let path = folder.path().join("codes.csv");
+        let mut file = NewFile::begin(&path).expect("a free place");
+        file.write_all(b"code\n").expect("a disk");
+        fs::write(&path, "precious").expect("a disk");
+        let NotRenamed { partial, error } = file.finish().expect_err("its place is taken");
+        assert_eq!(error.kind(), io::ErrorKind::AlreadyExists);
+        assert_eq!(fs::read(&path).expect("it is there"), b"precious");
+        assert_eq!(fs::read(&partial).expect("it is there"), b"code\n");
     }
 }

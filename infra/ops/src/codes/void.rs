@@ -70,7 +70,7 @@ pub async fn check(codes: &Codes, scope: &Scope, file: &Path) -> Result<u64, Fai
     let book = &book::read(codes, scope).await?;
     lines::check_all(file, PART, async |part, problem| {
         let looks = part.into_iter().map(|(line, code)| async move {
-            Ok::<_, Failure>((line, find(codes, scope, book, &code).await?.is_some()))
+            Ok::<_, Failure>((line, !find(codes, scope, book, &code).await?.is_empty()))
         });
         let mut found = stream::iter(looks).buffer_unordered(AT_ONCE);
         while let Some((line, known)) = found.try_next().await? {
@@ -83,30 +83,33 @@ pub async fn check(codes: &Codes, scope: &Scope, file: &Path) -> Result<u64, Fai
     .await
 }
 
-/// A code's name and record; `None` when the scope has no such code.
-async fn find(
-    codes: &Codes,
-    scope: &Scope,
-    book: &CodeBook,
-    normal: &str,
-) -> Result<Option<(CodeName, CodeRecord, bool)>, Failure> {
-    match book.judge(normal) {
-        Judgement::Minted { serial, .. } | Judgement::Withdrawn { serial } => {
-            let counts = book.batch_of(serial).is_some_and(|batch| batch.status == BatchStatus::Active);
-            let name = CodeName::Minted(serial);
-            let record = codes.get(scope, &name).await?.unwrap_or_default();
-            Ok(Some((name, record, counts)))
-        }
-        Judgement::PerhapsImported => {
-            // The batch does not matter for finding it.
-            let name = CodeName::Imported { digest: book.digest(normal), batch: String::new() };
-            let Some(record) = codes.get(scope, &name).await? else { return Ok(None) };
+/// One of a code's records.
+struct Found {
+    name: CodeName,
+    record: CodeRecord,
+    /// Its batch counts.
+    counts: bool,
+}
+
+/// A code's records: none when the scope has no such code, two when it was both minted and imported.
+async fn find(codes: &Codes, scope: &Scope, book: &CodeBook, normal: &str) -> Result<Vec<Found>, Failure> {
+    let mut found = Vec::new();
+    if let Judgement::Minted { serial, .. } | Judgement::Withdrawn { serial } = book.judge(normal) {
+        let counts = book.batch_of(serial).is_some_and(|batch| batch.status == BatchStatus::Active);
+        let name = CodeName::Minted(serial);
+        let record = codes.get(scope, &name).await?.unwrap_or_default();
+        found.push(Found { name, record, counts });
+    }
+    if book.likely_imported_batch().is_some() {
+        // The batch does not matter for finding it.
+        let name = CodeName::Imported { digest: book.digest(normal), batch: String::new() };
+        if let Some(record) = codes.get(scope, &name).await?.filter(|record| record.batch.is_some()) {
             let batch = record.batch.as_deref().and_then(|name| book.batch(name));
             let counts = batch.is_some_and(|batch| batch.status == BatchStatus::Active);
-            Ok(record.batch.is_some().then_some((name, record, counts)))
+            found.push(Found { name, record, counts });
         }
-        Judgement::Unknown => Ok(None),
     }
+    Ok(found)
 }
 
 async fn void_one(
@@ -116,14 +119,15 @@ async fn void_one(
     normal: String,
     now: Moment,
 ) -> Result<Voided, Failure> {
-    let Some((name, record, counts)) = find(codes, scope, book, &normal).await? else {
+    let found = find(codes, scope, book, &normal).await?;
+    if found.is_empty() {
         return Ok(Voided::default());
-    };
-    let already = record.voided || !counts;
-    if !record.voided {
-        codes.void(scope, &name, now).await?;
     }
-    let in_use = u64::from(record.claim.is_some());
+    for Found { name, .. } in found.iter().filter(|found| !found.record.voided) {
+        codes.void(scope, name, now).await?;
+    }
+    let already = found.iter().all(|found| found.record.voided || !found.counts);
+    let in_use = u64::from(found.iter().any(|found| found.record.claim.is_some()));
     Ok(Voided { voided: u64::from(!already), already_void: u64::from(already), in_use })
 }
 

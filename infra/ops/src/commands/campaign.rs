@@ -1,31 +1,35 @@
 //! `ops campaign`.
 
+use std::collections::BTreeMap;
 use std::fs::File;
 use std::io::Read;
 use std::path::{Path, PathBuf};
 
 use common::config::Env;
-use common::domain::campaign::{Campaign, CampaignStatus};
+use common::domain::campaign::{Campaign, CampaignStatus, CodePolicy};
+use common::domain::message::MessageKey;
 use common::domain::moment::Moment;
+use common::domain::partner::PartnerRules;
 use common::domain::receipt::rules::{OnNoMatch, ReceiptRules};
 use common::domain::scope::{CampaignSlug, Environment, Scope};
 use serde_json::{Value, json};
 
 use super::{lines, or_nothing};
 use crate::campaign_file::{self, CampaignFile, Problem};
+use crate::campaigns::{self, Applied, Change};
 use crate::cli::CampaignCommand;
+use crate::connection;
 use crate::console::Report;
 use crate::failure::Failure;
 use crate::tables::Tables;
-use crate::words::{grouped, table};
-use crate::{campaigns, connection};
+use crate::words::{grouped, local_time, table, zoned_time};
 
 pub(crate) async fn run(command: CampaignCommand, env: &Env, now: Moment) -> Result<Report, Failure> {
     match command {
         CampaignCommand::Apply { files } => {
             // Read before anything is asked of the stack: a bad file is bad everywhere.
             let files = read_all(&files)?;
-            apply(&connection::tables(env).await?, &files).await
+            apply(&connection::tables(env).await?, &files, now).await
         }
         CampaignCommand::List => list(&connection::tables(env).await?, now).await,
         CampaignCommand::Show { slug } => show(&connection::tables(env).await?, &slug, now).await,
@@ -60,11 +64,30 @@ fn read(path: &Path) -> Result<Vec<u8>, Failure> {
     Ok(bytes)
 }
 
-async fn apply(tables: &Tables, files: &[CampaignFile]) -> Result<Report, Failure> {
+async fn apply(tables: &Tables, files: &[CampaignFile], now: Moment) -> Result<Report, Failure> {
     let applied = campaigns::apply(tables, files).await?;
     let text: String =
         applied.iter().map(|campaign| format!("{} {}\n", campaign.slug, campaign.change.as_str())).collect();
-    Ok(Report::new(json!({ "campaigns": applied }), text))
+    let mut notes = Vec::new();
+    for Applied { slug, change } in &applied {
+        let campaign = tables.campaign(slug).await?;
+        let is_live = campaign.status(now) == CampaignStatus::Live;
+        if is_live && campaign.window.start.is_none() && *change != Change::Unchanged {
+            notes.push(format!(
+                "{slug} takes entries from now on: it has no window.start and is not paused; \
+                 `ops campaign pause {slug}` stops it"
+            ));
+        }
+        if !campaign.needs_code() && !campaign.needs_receipt() {
+            notes.push(format!(
+                "{slug} asks for neither a code nor a receipt: anybody can enter as often as its limits allow, with \
+                 any number of phones; set code.checked_by, or add a receipt block with `required: true`"
+            ));
+        }
+    }
+    let json = json!({ "campaigns": applied, "notes": notes });
+    let note = (!notes.is_empty()).then(|| notes.join("\n"));
+    Ok(Report { note, ..Report::new(json, text) })
 }
 
 async fn list(tables: &Tables, now: Moment) -> Result<Report, Failure> {
@@ -72,11 +95,15 @@ async fn list(tables: &Tables, now: Moment) -> Result<Report, Failure> {
     let rows: Vec<Vec<String>> = campaigns
         .iter()
         .map(|campaign| {
+            let time = |moment: Option<Moment>| {
+                or_nothing(moment.map(|moment| local_time(moment, &campaign.timezone)))
+            };
             vec![
                 campaign.slug.to_string(),
                 status_word(campaign.status(now)).to_owned(),
-                or_nothing(campaign.window.start),
-                or_nothing(campaign.window.end),
+                time(campaign.window.start),
+                time(campaign.window.end),
+                campaign.timezone.name().to_owned(),
                 campaign.brand.clone(),
                 campaign.name.clone(),
             ]
@@ -85,7 +112,7 @@ async fn list(tables: &Tables, now: Moment) -> Result<Report, Failure> {
     let text = if rows.is_empty() {
         "There are no campaigns yet; `ops campaign apply FILE.yaml` adds one.".to_owned()
     } else {
-        table(&["SLUG", "STATUS", "START", "END", "BRAND", "NAME"], &rows)
+        table(&["SLUG", "STATUS", "START", "END", "ZONE", "BRAND", "NAME"], &rows)
     };
     let json: Result<Vec<Value>, Failure> = campaigns.iter().map(|campaign| as_json(campaign, now)).collect();
     Ok(Report::new(json!({ "campaigns": json? }), text))
@@ -127,6 +154,40 @@ fn receipt_lines(rules: Option<&ReceiptRules>) -> Vec<(&'static str, String)> {
     ]
 }
 
+/// How the partner is asked; `--json` has all of it.
+fn partner_lines(rules: Option<&PartnerRules>) -> Vec<(&'static str, String)> {
+    let Some(rules) = rules else { return Vec::new() };
+    // A query, and the values of headers, may hold a secret.
+    let url = rules.url.split_once('?').map_or(rules.url.as_str(), |(url, _query)| url);
+    let headers: Vec<_> = rules.headers.keys().map(String::as_str).collect();
+    let secret = rules.secret.as_ref().map(|secret| format!("{} from {}", secret.header, secret.name));
+    vec![
+        ("partner.url", url.to_owned()),
+        ("partner.method", rules.method.as_str().to_owned()),
+        ("partner.headers", or_nothing((!headers.is_empty()).then(|| headers.join(", ")))),
+        ("partner.secret", or_nothing(secret)),
+        ("partner.timeout_seconds", rules.timeout_seconds.to_string()),
+        ("partner.outcomes", rules.outcomes.len().to_string()),
+    ]
+}
+
+fn code_policy_word(policy: CodePolicy) -> &'static str {
+    match policy {
+        CodePolicy::Service => "service",
+        CodePolicy::Partner => "partner",
+        CodePolicy::None => "none",
+    }
+}
+
+/// Which messages are in the campaign's own words.
+fn messages_line(own: &BTreeMap<MessageKey, String>) -> String {
+    if own.is_empty() {
+        return "the service's words".to_owned();
+    }
+    let keys: Vec<_> = own.keys().map(|key| key.as_str()).collect();
+    format!("own words for {}; else the service's", keys.join(", "))
+}
+
 fn status_word(status: CampaignStatus) -> &'static str {
     match status {
         CampaignStatus::Live => "live",
@@ -138,6 +199,8 @@ fn status_word(status: CampaignStatus) -> &'static str {
 
 async fn show(tables: &Tables, slug: &CampaignSlug, now: Moment) -> Result<Report, Failure> {
     let campaign = tables.campaign(slug).await?;
+    let zone = &campaign.timezone;
+    let time = |moment: Option<Moment>| or_nothing(moment.map(|moment| zoned_time(moment, zone)));
     let limit = |limit: Option<u32>| limit.map_or_else(|| "no limit".to_owned(), |limit| limit.to_string());
     let mut pairs = vec![
         ("slug", slug.to_string()),
@@ -145,18 +208,19 @@ async fn show(tables: &Tables, slug: &CampaignSlug, now: Moment) -> Result<Repor
         ("brand", campaign.brand.clone()),
         ("status", status_word(campaign.status(now)).to_owned()),
         ("paused", campaign.paused.to_string()),
-        ("window.start", or_nothing(campaign.window.start)),
-        ("window.end", or_nothing(campaign.window.end)),
-        ("timezone", campaign.timezone.name().to_owned()),
-        ("code.checked_by", if campaign.needs_code() { "service" } else { "none" }.to_owned()),
+        ("window.start", time(campaign.window.start)),
+        ("window.end", time(campaign.window.end)),
+        ("timezone", zone.name().to_owned()),
+        ("code.checked_by", code_policy_word(campaign.code).to_owned()),
         ("limits.phone_daily", limit(campaign.limits.phone_daily)),
         ("limits.phone_total", limit(campaign.limits.phone_total)),
         ("entries_per_submission", campaign.entries_per_submission.to_string()),
         ("wrong_codes.count", campaign.wrong_codes.count.to_string()),
         ("wrong_codes.minutes", campaign.wrong_codes.minutes.to_string()),
-        ("messages.en", format!("{} of its own", campaign.messages.en.len())),
-        ("messages.sw", format!("{} of its own", campaign.messages.sw.len())),
+        ("messages.en", messages_line(&campaign.messages.en)),
+        ("messages.sw", messages_line(&campaign.messages.sw)),
     ];
+    pairs.extend(partner_lines(campaign.partner.as_ref()));
     pairs.extend(receipt_lines(campaign.receipt.as_ref()));
     let mut json = as_json(&campaign, now)?;
     let mut codes = serde_json::Map::new();
@@ -166,8 +230,11 @@ async fn show(tables: &Tables, slug: &CampaignSlug, now: Moment) -> Result<Repor
         let minted = book.minted;
         let imported: u64 =
             book.batches.iter().filter(|b| b.origin.is_imported()).map(super::code::count_of).sum();
-        let name = if environment.is_live() { "codes, live" } else { "codes, test" };
-        pairs.push((name, format!("{} minted, {} imported", grouped(minted), grouped(imported))));
+        // A partner has codes of its own, and a campaign without codes has none.
+        if campaign.code == CodePolicy::Service || minted + imported > 0 {
+            let name = if environment.is_live() { "codes, live" } else { "codes, test" };
+            pairs.push((name, format!("{} minted, {} imported", grouped(minted), grouped(imported))));
+        }
         codes.insert(environment.to_string(), json!({ "minted": minted, "imported": imported }));
     }
     if let Some(fields) = json.as_object_mut() {

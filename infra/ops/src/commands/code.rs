@@ -5,9 +5,13 @@ use std::io::{self, Write};
 use std::path::Path;
 use std::pin::pin;
 
+use common::cache;
 use common::clock::Clock;
+use common::domain::campaign::CodePolicy;
+use common::domain::code_list::WeakestLength;
 use common::domain::codebook::{Batch, BatchStatus, CodeBook, Origin};
 use common::domain::scope::Scope;
+use common::judge::FRESH_BOOK_MAX_AGE;
 use serde_json::{Value, json};
 use tokio::sync::watch;
 use tokio::task;
@@ -15,12 +19,12 @@ use tokio::task;
 use super::or_nothing;
 use crate::cli::{CodeCommand, VoidArgs};
 use crate::codes::mint::{self, Reservation};
-use crate::codes::new_file::NewFile;
+use crate::codes::new_file::{NewFile, NotRenamed};
 use crate::codes::{book, import, void};
 use crate::console::{Console, Progress, Report};
 use crate::failure::Failure;
 use crate::tables::Tables;
-use crate::words::{grouped, odds, table};
+use crate::words::{grouped, odds, seconds, table};
 
 pub(crate) async fn run(
     command: CodeCommand,
@@ -34,9 +38,10 @@ pub(crate) async fn run(
             let order = mint::Order { count, prize, batch, symbols: length, allow_weak };
             mint(tables, &scope, &order, &output, clock, console).await
         }
-        CodeCommand::Import { scope, file, prize, batch } => {
+        CodeCommand::Import { scope, file, prize, batch, allow_weak } => {
             let scope = code_scope(tables, scope.into()).await?;
-            let order = import::Order { file: &file, prize: prize.as_deref(), batch: batch.as_deref() };
+            let (prize, batch) = (prize.as_deref(), batch.as_deref());
+            let order = import::Order { file: &file, prize, batch, allow_weak };
             import(tables, &scope, order, clock, console).await
         }
         CodeCommand::Void { scope, what: VoidArgs { batch, file } } => {
@@ -54,16 +59,40 @@ pub(crate) async fn run(
     }
 }
 
-/// A scope whose campaign is there and has codes.
+/// A scope whose campaign is there and has its codes checked by the service.
 async fn code_scope(tables: &Tables, scope: Scope) -> Result<Scope, Failure> {
-    if tables.campaign(&scope.campaign).await?.needs_code() {
-        return Ok(scope);
+    let slug = &scope.campaign;
+    match tables.campaign(slug).await?.code {
+        CodePolicy::Service => Ok(scope),
+        CodePolicy::None => {
+            let message = format!(
+                "`{slug}` takes no codes; set code.checked_by to `service` in its file and apply it first"
+            );
+            Err(Failure::new("campaign_without_codes", message))
+        }
+        CodePolicy::Partner => {
+            let message = format!(
+                "`{slug}` has its codes checked by its partner, so a code of the service would be refused: take the \
+                 codes from the partner; if the service is to check them, set code.checked_by to `service` in its \
+                 file, remove the partner block and apply it first"
+            );
+            Err(Failure::new("codes_checked_by_partner", message))
+        }
     }
-    let message = format!(
-        "`{}` takes no codes; set code.checked_by to `service` in its file and apply it first",
-        scope.campaign
-    );
-    Err(Failure::new("campaign_without_codes", message))
+}
+
+/// Waits until no function refuses a code by a book from before a change that was made just now.
+///
+/// Each of the many environments keeps a book of its own, and none can be told that it changed. But each
+/// reads it again before it refuses a code by one that is older than [`FRESH_BOOK_MAX_AGE`], so after that
+/// long they all know.
+async fn wait_for_functions(clock: &Clock) {
+    clock.sleep(FRESH_BOOK_MAX_AGE).await;
+}
+
+/// What to say after that wait.
+fn good_now() -> String {
+    format!("They are good now: functions had {} to learn of them.", seconds(FRESH_BOOK_MAX_AGE))
 }
 
 async fn mint(
@@ -80,19 +109,23 @@ async fn mint(
     let mut progress = Progress::new(clock, "minted", order.count);
     let written = write(file, reservation.clone(), &mut progress, console).await;
     progress.end(console);
-    if let Err(error) = written {
-        mint::withdraw(tables.codes(), &reservation).await?;
-        return Err(not_written(output, &reservation.batch, &error));
-    }
-    let batch = match mint::activate(tables.codes(), reservation).await {
-        Ok(batch) => batch,
-        Err(mut failure) => {
-            // Codes that do not count must not be printed.
-            let _ = std::fs::remove_file(output);
-            failure.message.push_str("; the file was removed, for its codes do not count");
-            return Err(failure);
+    let file = match written {
+        Ok(file) => file,
+        Err(error) => {
+            mint::withdraw(tables.codes(), &reservation).await?;
+            return Err(not_written(output, &reservation.batch, &error));
         }
     };
+    // The file gets its name last: under it, there are only codes that count.
+    let name = reservation.batch.name.clone();
+    let batch = mint::activate(tables.codes(), reservation).await.map_err(|mut failure| {
+        failure.message.push_str(&format!(
+            "; the file was removed. Void batch {name} before you mint again: its codes may count by now"
+        ));
+        failure
+    })?;
+    file.finish().map_err(|not_renamed| kept(&not_renamed, output, &batch))?;
+    wait_for_functions(clock).await;
     let json = json!({
         "campaign": scope.campaign,
         "environment": scope.environment,
@@ -105,10 +138,11 @@ async fn mint(
         "odds_of_a_guess": book.odds_of_a_guess(0),
     });
     let text = format!(
-        "Minted {} codes as batch {} into {}.\n{}",
+        "Minted {} codes as batch {} into {}. {}\n{}",
         grouped(order.count),
         batch.name,
         output.display(),
+        good_now(),
         odds_line(&book)
     );
     Ok(Report::new(json, text))
@@ -120,14 +154,14 @@ async fn write(
     reservation: Reservation,
     progress: &mut Progress<'_>,
     console: &mut Console<'_>,
-) -> io::Result<()> {
+) -> io::Result<NewFile> {
     let (told, mut heard) = watch::channel(0);
     let writing = task::spawn_blocking(move || {
         file.write_all(b"code\n")?;
         // Nobody hears it any more: stop.
         reservation
             .write(&mut file, &mut |done| told.send(done).map_err(|_| io::ErrorKind::Interrupted.into()))?;
-        file.finish()
+        file.sync().map(|()| file)
     });
     let mut stopped = pin!(async {
         if tokio::signal::ctrl_c().await.is_err() {
@@ -156,6 +190,17 @@ fn not_written(output: &Path, batch: &Batch, error: &io::Error) -> Failure {
     Failure::new("file_failed", format!("writing {} failed: {error}; {rest}", output.display()))
 }
 
+fn kept(not_renamed: &NotRenamed, output: &Path, batch: &Batch) -> Failure {
+    let NotRenamed { partial, error } = not_renamed;
+    let message = format!(
+        "the file could not be named {}: {error}; batch {} counts, and its codes are in {}: rename that file",
+        output.display(),
+        batch.name,
+        partial.display()
+    );
+    Failure::new("file_not_renamed", message)
+}
+
 fn odds_line(book: &CodeBook) -> String {
     format!(
         "The odds of a guess are {}: {} good codes of {} symbols.",
@@ -172,32 +217,51 @@ async fn import(
     clock: &Clock,
     console: &mut Console<'_>,
 ) -> Result<Report, Failure> {
-    let count = import::check(tables.codes(), scope, order.file).await?;
-    let mut progress = Progress::new(clock, "imported", count);
+    let checked = import::check(tables.codes(), scope, order).await?;
+    let mut progress = Progress::new(clock, "imported", checked.count);
     let imported = import::import(tables.codes(), scope, order, |done| progress.show(console, done)).await;
     progress.end(console);
-    let import::Imported { batch, imported, duplicates } = imported?;
+    let import::Imported { batch, imported, duplicates, void } = imported?;
+    wait_for_functions(clock).await;
     let json = json!({
         "campaign": scope.campaign,
         "environment": scope.environment,
         "batch": batch,
         "imported": imported,
         "duplicates": duplicates,
+        "void": void,
+        "odds_of_a_guess": checked.weakest.map(|weakest| weakest.odds),
     });
-    let text = format!(
-        "Imported {} codes as batch {batch}; {} were there before.",
+    let mut text = format!(
+        "Imported {} codes as batch {batch}; {} were there before. {}",
         grouped(imported),
-        grouped(duplicates)
+        grouped(duplicates),
+        good_now()
     );
+    if let Some(WeakestLength { length, codes, alphabet, odds: chance }) = checked.weakest {
+        text.push_str(&format!(
+            "\nThe odds of a guess are {}: {} codes of {length} characters, each one of {alphabet}.",
+            odds(chance),
+            grouped(codes)
+        ));
+    }
+    if void > 0 {
+        text.push_str(&format!(
+            "\n{} of those that were there before are void and stay void, because they or their batch were voided, \
+             and a voided code never counts again. Print other codes in their place and import those.",
+            grouped(void)
+        ));
+    }
     Ok(Report::new(json, text))
 }
 
 async fn void_batch(tables: &Tables, scope: &Scope, name: &str) -> Result<Report, Failure> {
     let batch = void::void_batch(tables.codes(), scope, name).await?;
     let text = format!(
-        "Batch {} is void: its {} codes count no more. Who entered with one stays in.",
+        "Batch {} is void: its {} codes count no more within {}. Who entered with one stays in.",
         batch.name,
-        grouped(count_of(&batch))
+        grouped(count_of(&batch)),
+        seconds(if batch.prize.is_some() { FRESH_BOOK_MAX_AGE } else { cache::MAX_AGE })
     );
     Ok(Report::new(batch_json(&batch), text))
 }
@@ -231,6 +295,7 @@ fn report_batches(scope: &Scope, book: &CodeBook) -> Report {
             batch.name.clone(),
             kind_of(batch).to_owned(),
             grouped(count_of(batch)),
+            or_nothing(lengths_of(batch, book)),
             status_of(batch).to_owned(),
             or_nothing(batch.prize.as_ref()),
         ]
@@ -239,9 +304,10 @@ fn report_batches(scope: &Scope, book: &CodeBook) -> Report {
     let mut text = if rows.is_empty() {
         "There are no codes yet; `ops code mint` and `ops code import` add some.\n".to_owned()
     } else {
-        table(&["BATCH", "ORIGIN", "CODES", "STATUS", "PRIZE"], &rows)
+        table(&["BATCH", "ORIGIN", "CODES", "LENGTH", "STATUS", "PRIZE"], &rows)
     };
     text.push_str(&odds_line(book));
+    text.push_str("\nHow many of them were entered is not counted by batch.");
     for batch in book.batches.iter().filter(|batch| batch.status == BatchStatus::Reserved) {
         text.push_str(&format!(
             "\nBatch {} is being minted, or its minting was cut short and its codes do not count; in that case \
@@ -274,8 +340,18 @@ fn batch_json(batch: &Batch) -> Value {
 /// How many codes a batch has.
 pub(super) fn count_of(batch: &Batch) -> u64 {
     match batch.origin {
-        Origin::Minted { count, .. } | Origin::Imported { count } => count,
+        Origin::Minted { count, .. } | Origin::Imported { count, .. } => count,
     }
+}
+
+/// How many characters its codes have, such as `6 to 8`; none when they were not counted.
+fn lengths_of(batch: &Batch, book: &CodeBook) -> Option<String> {
+    let lengths = match &batch.origin {
+        Origin::Minted { .. } => return Some(book.symbols.to_string()),
+        Origin::Imported { lengths, .. } => lengths.iter().map(|known| known.length),
+    };
+    let (shortest, longest) = (lengths.clone().min()?, lengths.max()?);
+    Some(if shortest == longest { shortest.to_string() } else { format!("{shortest} to {longest}") })
 }
 
 fn kind_of(batch: &Batch) -> &'static str {

@@ -1,5 +1,6 @@
 //! `ops key`.
 
+use common::domain::campaign::Zone;
 use common::domain::moment::Moment;
 use common::domain::scope::Scope;
 use common::store::api_keys::ApiKeyRecord;
@@ -11,7 +12,7 @@ use crate::console::Report;
 use crate::failure::Failure;
 use crate::keys::{self, IssuedKey};
 use crate::tables::Tables;
-use crate::words::table;
+use crate::words::{local_time, table};
 
 /// Characters of a label.
 const LABEL_CHARS: std::ops::RangeInclusive<usize> = 1..=100;
@@ -24,8 +25,8 @@ pub(crate) async fn run(command: KeyCommand, tables: &Tables, now: Moment) -> Re
             Ok(report_issued(&issued))
         }
         KeyCommand::List { campaign } => {
-            tables.campaign(&campaign).await?;
-            Ok(report_list(&tables.api_keys.list(&campaign).await?))
+            let zone = tables.campaign(&campaign).await?.timezone;
+            Ok(report_list(&tables.api_keys.list(&campaign).await?, &zone))
         }
         KeyCommand::Revoke { key_id } => {
             let revoked = keys::revoke(tables, &key_id, now).await?;
@@ -59,14 +60,14 @@ fn report_issued(issued: &IssuedKey) -> Report {
     Report { note: Some(note), ..Report::new(json, key.clone()) }
 }
 
-fn report_list(keys: &[ApiKeyRecord]) -> Report {
+fn report_list(keys: &[ApiKeyRecord], zone: &Zone) -> Report {
     let row = |key: &ApiKeyRecord| {
         vec![
             key.key_id.clone(),
             key.scope.environment.to_string(),
             key.per_minute.to_string(),
-            key.created_at.to_string(),
-            or_nothing(key.revoked_at),
+            local_time(key.created_at, zone),
+            or_nothing(key.revoked_at.map(|moment| local_time(moment, zone))),
             or_nothing(key.label.as_ref()),
         ]
     };
@@ -74,7 +75,8 @@ fn report_list(keys: &[ApiKeyRecord]) -> Report {
         "The campaign has no keys yet; `ops key issue` makes one.".to_owned()
     } else {
         let rows: Vec<_> = keys.iter().map(row).collect();
-        table(&["KEY-ID", "ENVIRONMENT", "PER MINUTE", "CREATED", "REVOKED", "LABEL"], &rows)
+        let times = format!("CREATED ({})", zone.name());
+        table(&["KEY-ID", "ENVIRONMENT", "PER MINUTE", &times, "REVOKED", "LABEL"], &rows)
     };
     let json: Vec<Value> = keys.iter().map(as_json).collect();
     Report::new(json!({ "keys": json }), text)

@@ -9,6 +9,7 @@ use serde_json::Value;
 use tokio::time::{Instant, sleep};
 
 use crate::failure::Failure;
+use crate::words::printable;
 
 /// Longer than any reply takes: API Gateway itself gives up after 30 s.
 const LONGEST_REPLY: Duration = Duration::from_secs(35);
@@ -178,9 +179,8 @@ impl Answer {
 
     fn shown(&self) -> String {
         let text = String::from_utf8_lossy(&self.reply.body);
-        let text: String =
-            text.chars().take(MOST_SHOWN).map(|c| if c.is_control() { ' ' } else { c }).collect();
-        format!("{} {text}", self.reply.status)
+        let text: String = text.chars().take(MOST_SHOWN).collect();
+        format!("{} {}", self.reply.status, printable(&text))
     }
 }
 

@@ -1,15 +1,17 @@
 //! A walk through every operation of a deployment, in test mode: what a first customer would meet.
 //!
-//! It applies a small campaign of its own, issues a test key for it, and revokes the key at the end. Nothing of
-//! it is real: codes and receipts are those that stand for outcomes, and no partner or tax authority is asked.
+//! It applies a small campaign of its own and issues a test key for it; at the end it revokes the key and pauses
+//! the campaign. Nothing of it is real: codes and receipts are those that stand for outcomes, and no partner or tax authority is asked.
 
 mod caller;
+
+use std::net::IpAddr;
 
 use common::domain::moment::Moment;
 use common::domain::scope::{Environment, Scope};
 use common::entropy;
 use common::upstream::fetch::Fetch;
-use http::{HeaderName, HeaderValue, Method};
+use http::{HeaderName, HeaderValue, Method, Uri};
 use serde_json::{Value, json};
 
 pub use self::caller::Step;
@@ -31,16 +33,45 @@ const PHOTO: &[u8] = b"\xff\xd8\xff\xe0 the photo of a smoke test";
 /// Walks through a deployment.
 ///
 /// # Errors
-/// The first thing that is not as it should be; the key is revoked all the same.
-pub async fn walk(tables: &Tables, base_url: &str, now: Moment) -> Result<Vec<Step>, Failure> {
+/// The first thing that is not as it should be; the key is revoked and the campaign paused all the same.
+pub async fn walk(tables: &Tables, url: &str, now: Moment) -> Result<Vec<Step>, Failure> {
+    let base_url = base_url(url)?;
     let file = campaign_file::read_bytes("campaign.yaml", CAMPAIGN.as_bytes());
     let file = file.map_err(|problems| Failure::of_problems("campaign_file_invalid", problems))?;
     let scope = Scope { campaign: file.campaign.slug.clone(), environment: Environment::Test };
     campaigns::apply(tables, &[file]).await?;
     let issued = keys::issue(tables, &scope, Some(LABEL), PER_MINUTE, now).await?;
-    let walked = everything(base_url.trim_end_matches('/'), issued.key).await;
-    keys::revoke(tables, &issued.record.key_id, now).await?;
+    let walked = everything(&base_url, issued.key).await;
+    let revoked = keys::revoke(tables, &issued.record.key_id, now).await;
+    campaigns::set_paused(tables, &scope.campaign, true).await?;
+    revoked?;
     walked
+}
+
+/// The API's address, with the scheme that is meant where there is none.
+fn base_url(url: &str) -> Result<String, Failure> {
+    let with_scheme = match url.split_once("://") {
+        Some(_) => url.to_owned(),
+        None if is_this_machine(url) => format!("http://{url}"),
+        None => format!("https://{url}"),
+    };
+    let with_scheme = with_scheme.trim_end_matches('/');
+    let is_address = with_scheme.parse::<Uri>().is_ok_and(|uri| {
+        matches!(uri.scheme_str(), Some("http" | "https")) && uri.path() == "/" && uri.query().is_none()
+    });
+    if is_address {
+        return Ok(with_scheme.to_owned());
+    }
+    let message = "--url must be where the API is, with nothing after the host, such as https://entry.example.com or \
+                   http://127.0.0.1:8080";
+    Err(Failure::new("url_invalid", message))
+}
+
+fn is_this_machine(url: &str) -> bool {
+    let url = url.trim_end_matches('/');
+    let host = url.rsplit_once(':').map_or(url, |(host, _port)| host);
+    let address = host.trim_start_matches('[').trim_end_matches(']').parse::<IpAddr>();
+    host == "localhost" || address.is_ok_and(|address| address.is_loopback())
 }
 
 async fn everything(base_url: &str, key: String) -> Result<Vec<Step>, Failure> {
@@ -169,4 +200,29 @@ async fn enter(
 async fn settled(caller: &mut Caller<'_>, what: &'static str, open: &Answer) -> Result<(), Failure> {
     let path = format!("/api/v1/submissions/{}", open.text("/id")?);
     caller.wait_for(what, &path, "state", &json!("accepted")).await.map(drop)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn an_address_may_come_without_its_scheme() {
+        for (url, meant) in [
+            ("https://entry.example.com/", "https://entry.example.com"),
+            ("entry.example.com", "https://entry.example.com"),
+            ("http://entry.example.com", "http://entry.example.com"),
+            ("127.0.0.1:8080", "http://127.0.0.1:8080"),
+            ("localhost:8080/", "http://localhost:8080"),
+            ("[::1]:8080", "http://[::1]:8080"),
+        ] {
+            assert_eq!(base_url(url).expect(url), meant);
+        }
+        for url in
+            ["", "ftp://entry.example.com", "https://entry.example.com/api/v1", "entry example", "https://"]
+        {
+            let message = base_url(url).expect_err(url).message;
+            assert!(message.starts_with("--url must be") && message.contains("https://"), "{message}");
+        }
+    }
 }

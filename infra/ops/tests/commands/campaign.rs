@@ -5,6 +5,20 @@ use serde_json::json;
 
 use crate::support::{CHAI, Stack, chai};
 
+/// The campaign with codes that its partner checks.
+pub(crate) fn with_partner() -> String {
+    let partner = "\
+partner:
+  url: https://partner.example/redeem?token=hush
+  headers: { X-Client: hush }
+  secret: { header: Authorization, name: partners/chai-bora }
+  body: { id: \"{{reference}}\", code: \"{{code}}\" }
+  reply: { code: /status }
+  outcomes: { 0: entered, 20: invalid }
+";
+    format!("{}{partner}", CHAI.replace("checked_by: service", "checked_by: partner"))
+}
+
 #[tokio::test]
 async fn applying_a_file_creates_then_leaves_then_updates() {
     let stack = Stack::empty().await;
@@ -156,4 +170,85 @@ async fn applying_starts_the_code_books_once() {
     assert_ne!(test.minting_key, live.minting_key);
     stack.fine(&["campaign", "apply", &stack.file("chai.yaml", CHAI.replace("Shinda", "Pata"))]).await;
     assert_eq!(book(Environment::Live).await.minting_key, live.minting_key);
+}
+
+#[tokio::test]
+async fn who_checks_codes_is_shown_with_how_a_partner_is_asked_and_no_secret() {
+    let stack = Stack::empty().await;
+    stack.fine(&["campaign", "apply", &stack.file("chai.yaml", with_partner())]).await;
+    let text = stack.fine(&["campaign", "show", "chai-bora-2026"]).await;
+    for line in [
+        "code.checked_by          partner\n",
+        "partner.url              https://partner.example/redeem\n",
+        "partner.method           POST\n",
+        "partner.headers          X-Client\n",
+        "partner.secret           Authorization from partners/chai-bora\n",
+        "partner.timeout_seconds  8\n",
+        "partner.outcomes         2\n",
+    ] {
+        assert!(text.contains(line), "{line}{text}");
+    }
+    assert!(!text.contains("hush") && !text.contains("codes, live"), "{text}");
+    let json = stack.json(&["campaign", "show", "chai-bora-2026"]).await;
+    assert_eq!(json["code"]["checked_by"], "partner");
+}
+
+#[tokio::test]
+async fn a_campaign_is_shown_in_words_and_by_its_own_clocks() {
+    let stack = Stack::with_chai().await;
+    let text = stack.fine(&["campaign", "show", "chai-bora-2026"]).await;
+    for line in [
+        "window.start            2026-01-01 00:00:00 Africa/Dar_es_Salaam\n",
+        "code.checked_by         service\n",
+        "messages.en             own words for entered; else the service's\n",
+        "messages.sw             the service's words\n",
+        "codes, live             0 minted, 0 imported\n",
+    ] {
+        assert!(text.contains(line), "{line}{text}");
+    }
+    let listed = stack.fine(&["campaign", "list"]).await;
+    assert!(listed.contains("2026-01-01 00:00:00  -    Africa/Dar_es_Salaam  Chai Bora"), "{listed}");
+}
+
+#[tokio::test]
+async fn applying_says_what_is_live_at_once() {
+    let stack = Stack::empty().await;
+    let window = "window: { start: 2026-01-01T00:00:00+03:00, end: null }\n";
+    let file = stack.file("chai.yaml", CHAI.replace(window, ""));
+    let said = "chai-bora-2026 takes entries from now on: it has no window.start and is not paused; \
+                `ops campaign pause chai-bora-2026` stops it\n";
+    assert_eq!(stack.run(&["campaign", "apply", &file]).await.err, said);
+    assert_eq!(stack.run(&["campaign", "apply", &file]).await.err, "", "it was so before");
+    for quiet in [CHAI.to_owned(), format!("{}paused: true\n", CHAI.replace(window, ""))] {
+        let file = stack.file("chai.yaml", quiet);
+        assert_eq!(stack.run(&["campaign", "apply", &file]).await.err, "");
+    }
+}
+
+#[tokio::test]
+async fn applying_warns_of_a_campaign_that_asks_for_neither_a_code_nor_a_receipt() {
+    let stack = Stack::empty().await;
+    let open = CHAI.replace("checked_by: service", "checked_by: none");
+    let receipt = "receipt: { required: false, ranges: [{ name: Classic }] }\n";
+    for open in [open.clone(), format!("{open}{receipt}")] {
+        let ended = stack.run(&["campaign", "apply", &stack.file("chai.yaml", &open)]).await;
+        assert_eq!(ended.code, ops::FINE, "{}", ended.err);
+        assert!(ended.err.contains("anybody can enter as often as its limits allow"), "{}", ended.err);
+        let json = stack.json(&["campaign", "apply", &stack.file("chai.yaml", &open)]).await;
+        assert_eq!(json["notes"].as_array().map(Vec::len), Some(1), "{json}");
+    }
+    let asking = format!("{open}{}", receipt.replace("false", "true"));
+    let ended = stack.run(&["campaign", "apply", &stack.file("chai.yaml", asking)]).await;
+    assert_eq!((ended.code, ended.err.as_str()), (ops::FINE, ""));
+}
+
+#[tokio::test]
+async fn a_partner_and_receipts_are_refused_together() {
+    let stack = Stack::empty().await;
+    let both = format!("{}receipt: {{ ranges: [{{ name: Classic }}] }}\n", with_partner());
+    let error = stack.refused(&["campaign", "apply", &stack.file("chai.yaml", both)]).await;
+    assert_eq!(
+        (&error["code"], &error["problems"][0]["field"]),
+        (&json!("campaign_file_invalid"), &json!("receipt"))
+    );
 }

@@ -1,17 +1,20 @@
 //! `ops code`.
 
 use std::collections::HashSet;
+use std::time::Duration;
 
 use common::domain::code::Code;
 use common::domain::codebook::{BatchStatus, CodeBook, Judgement};
 use common::domain::phone::Phone;
 use common::domain::scope::Environment;
 use common::entropy;
+use common::judge::{Candidate, CodeJudge, Freshness};
 use common::store::codes::{CodeName, CodeRecord};
 use ops::codes::mint;
 use serde_json::json;
+use service_tests::cuts::{Cuts, How};
 
-use crate::support::{CHAI, Stack, chai, files_in};
+use crate::support::{CHAI, Ended, Stack, chai, files_in, run};
 
 const LIVE: [&str; 4] = ["--campaign", "chai-bora-2026", "--environment", "live"];
 
@@ -141,7 +144,7 @@ async fn a_minting_that_was_cut_short_is_shown_and_can_be_voided() {
     let codes = stack.tables().await.codes().clone();
     let reservation = mint::reserve(&codes, &chai(Environment::Live), &order).await.expect("it reserves");
     let listed = stack.fine(&[&["code", "batches"], &LIVE[..]].concat()).await;
-    assert!(listed.contains("reserved"), "{listed}");
+    assert!(listed.contains("batch-1  minted  5      12      reserved"), "{listed}");
     assert!(listed.contains("void it: ops code void --campaign chai-bora-2026"), "{listed}");
     stack.fine(&[&["code", "void"], &LIVE[..], &["--batch", "batch-1"]].concat()).await;
     let late = mint::activate(&codes, reservation).await.expect_err("it is void");
@@ -155,7 +158,7 @@ async fn imported_codes_are_found_however_they_are_written_and_duplicates_are_co
     let import = [&["code", "import"], &LIVE[..], &[&file, "--batch", "spring", "--prize", "A mug"]].concat();
     let done = stack.json(&import).await;
     assert_eq!((&done["imported"], &done["duplicates"]), (&json!(3), &json!(1)));
-    let found = record(&stack, "Kettle_0-2").await.expect("it was imported");
+    let found = record(&stack, "Kettle 0-2").await.expect("it was imported");
     assert_eq!(found.batch.as_deref(), Some("spring"));
     assert_eq!(stack.json(&import).await["imported"], 0, "a second time changes nothing");
 
@@ -254,6 +257,7 @@ async fn a_campaign_without_codes_is_given_none() {
     stack.fine(&["campaign", "apply", &file]).await;
     let error = stack.refused(&mint_args("3", &stack.arg("a.csv"), &[])).await;
     assert_eq!(error["code"], "campaign_without_codes");
+    assert_eq!(files_in(stack.folder.path()), ["chai.yaml"]);
     let other = ["code", "batches", "--campaign", "nobody", "--environment", "test"];
     assert_eq!(stack.refused(&other).await["code"], "campaign_unknown");
 }
@@ -275,7 +279,7 @@ async fn ctrl_c_leaves_no_file_and_a_batch_that_does_not_count() {
             tokio::task::yield_now().await;
         }
     };
-    let in_time = tokio::time::timeout(std::time::Duration::from_secs(60), begun).await;
+    let in_time = tokio::time::timeout(Duration::from_secs(60), begun).await;
     let stop = std::process::Command::new("kill").args(["-INT", &minting.id().to_string()]).status();
     assert!(in_time.is_ok() && stop.expect("it can be told").success());
     let ended = tokio::task::spawn_blocking(|| minting.wait_with_output()).await.expect("it is waited for");
@@ -285,4 +289,198 @@ async fn ctrl_c_leaves_no_file_and_a_batch_that_does_not_count() {
     assert!(said.contains("minting was stopped: nothing is left of it, and batch batch-1 is void"), "{said}");
     assert_eq!(files_in(stack.folder.path()), ["chai.yaml", "ready.json"]);
     assert_eq!(book(&stack).await.batches[0].status, BatchStatus::Void);
+}
+
+fn import_args<'a>(file: &'a str, more: &[&'a str]) -> Vec<&'a str> {
+    [&["code", "import"], &LIVE[..], &[file], more].concat()
+}
+
+#[tokio::test]
+async fn a_campaign_whose_codes_a_partner_checks_is_given_none() {
+    let stack = Stack::with_chai().await;
+    stack.fine(&mint_args("1", &stack.arg("before.csv"), &[])).await;
+    let file = stack.file("chai.yaml", crate::campaign::with_partner());
+    stack.fine(&["campaign", "apply", &file]).await;
+    let brand = stack.file("brand.csv", "KETTLE-01\n");
+    for refused in [
+        mint_args("3", &stack.arg("a.csv"), &[]),
+        import_args(&brand, &[]),
+        [&["code", "void"], &LIVE[..], &["--batch", "batch-1"]].concat(),
+    ] {
+        let error = stack.refused(&refused).await;
+        assert_eq!(error["code"], "codes_checked_by_partner");
+        let message = error["message"].as_str().expect("a message");
+        for what_to_do in ["take the codes from the partner", "set code.checked_by to `service`"] {
+            assert!(message.contains(what_to_do), "{message}");
+        }
+    }
+    let batches = book(&stack).await.batches;
+    assert_eq!((batches.len(), batches[0].status), (1, BatchStatus::Active));
+}
+
+/// What a function that read the code book before says of a code.
+async fn judged(judge: &CodeJudge, stack: &Stack, code: &str) -> Candidate {
+    let (scope, code) = (chai(Environment::Live), code.parse().expect("a code"));
+    let now = stack.clock.now();
+    judge.candidate(&scope, &code, None, None, Freshness::ForANo, now).await.expect("it answers")
+}
+
+#[tokio::test]
+async fn codes_are_good_when_the_command_returns_also_to_a_function_that_has_an_older_book() {
+    let stack = Stack::with_chai().await;
+    let judge = CodeJudge::new(stack.tables().await.codes().clone());
+    assert_eq!(judged(&judge, &stack, "KETTLE-01").await, Candidate::Unknown, "the book is read now");
+    let text = stack.fine(&mint_args("1", &stack.arg("a.csv"), &[])).await;
+    assert!(text.contains("They are good now: functions had 1 second to learn of them."), "{text}");
+    let minted = codes_in(&stack, "a.csv").concat();
+    assert_eq!(judged(&judge, &stack, &minted).await.name(), Some(&CodeName::Minted(0)));
+
+    let text = stack.fine(&import_args(&stack.file("brand.csv", "KETTLE-01\n"), &[])).await;
+    assert!(text.contains("They are good now"), "{text}");
+    let imported = judged(&judge, &stack, "KETTLE-01").await;
+    assert!(matches!(imported.name(), Some(CodeName::Imported { .. })), "{imported:?}");
+}
+
+#[tokio::test]
+async fn a_function_with_an_older_book_promises_no_prize_of_a_void_batch() {
+    let stack = Stack::with_chai().await;
+    let judge = CodeJudge::new(stack.tables().await.codes().clone());
+    stack.fine(&mint_args("1", &stack.arg("a.csv"), &["--prize", "A car"])).await;
+    let minted = codes_in(&stack, "a.csv").concat();
+    let (scope, code) = (chai(Environment::Live), minted.parse().expect("a code"));
+    let counts = async || {
+        let now = stack.clock.now();
+        let usual = judge.candidate(&scope, &code, None, None, Freshness::Usual, now).await;
+        matches!(usual.expect("it answers"), Candidate::Named { counts: true, .. })
+    };
+    assert!(counts().await);
+    stack.fine(&[&["code", "void"], &LIVE[..], &["--batch", "batch-1"]].concat()).await;
+    stack.clock.advance(Duration::from_millis(999));
+    assert!(counts().await, "the book in the cache is younger than a second");
+    stack.clock.advance(Duration::from_millis(1));
+    assert!(!counts().await);
+}
+
+#[tokio::test]
+async fn voiding_a_batch_says_how_long_its_codes_still_count() {
+    let stack = Stack::with_chai().await;
+    stack.fine(&mint_args("40", &stack.arg("a.csv"), &[])).await;
+    stack.fine(&mint_args("40", &stack.arg("b.csv"), &["--prize", "A car"])).await;
+    for (batch, within) in [("batch-1", "5 seconds"), ("batch-2", "1 second")] {
+        let text = stack.fine(&[&["code", "void"], &LIVE[..], &["--batch", batch]].concat()).await;
+        assert!(text.contains(&format!("its 40 codes count no more within {within}.")), "{text}");
+    }
+}
+
+#[tokio::test]
+async fn what_looks_like_a_minted_code_or_has_other_characters_is_not_imported() {
+    let stack = Stack::with_chai().await;
+    // Eight symbols are the scope's own length; twelve could be another scope's.
+    stack.fine(&mint_args("1", &stack.arg("a.csv"), &["--length", "8"])).await;
+    let lines = "ABCD-EFGH-JKMN\nabcd efgh\nKETTLÉ-01\nKETTLE/01\nABCD-EFG0\nABCD-EFGH-J\n";
+    let error = stack.refused(&import_args(&stack.file("brand.csv", lines), &[])).await;
+    let problems: Vec<_> = error["problems"]
+        .as_array()
+        .expect("a list")
+        .iter()
+        .map(|problem| {
+            let message = problem["message"].as_str().expect("a message");
+            (
+                problem["line"].as_u64().expect("a line"),
+                message.starts_with("this code looks like one that is minted"),
+            )
+        })
+        .collect();
+    assert_eq!(problems, [(1, true), (2, true), (3, false), (4, false)], "{error}");
+    assert_eq!(book(&stack).await.batches.len(), 1);
+    stack.fine(&import_args(&stack.file("brand.csv", "ABCD-EFG0\nABCD-EFGH-J\n"), &[])).await;
+}
+
+#[tokio::test]
+async fn imported_codes_that_can_be_guessed_are_refused_unless_asked_for() {
+    let stack = Stack::with_chai().await;
+    // Of six digits, one code is as many as is accepted; the worst length decides.
+    let weak = stack.file("weak.csv", "000001\n000002\n1234567890\n");
+    let error = stack.refused(&import_args(&weak, &[])).await;
+    assert_eq!(error["code"], "codes_too_weak");
+    let message = error["message"].as_str().expect("a message");
+    assert!(message.contains("odds of 2.0e-6") && message.contains("2 codes of 6 characters"), "{message}");
+    assert!(message.contains("--allow-weak"), "{message}");
+    assert!(book(&stack).await.batches.is_empty(), "nothing was imported");
+
+    let accepted = stack.file("accepted.csv", "000001\n1234567890\n");
+    let text = stack.fine(&import_args(&accepted, &["--batch", "april"])).await;
+    assert!(text.contains("The odds of a guess are 1.0e-6: 1 codes of 6 characters"), "{text}");
+    let again = stack.json(&import_args(&accepted, &["--batch", "april"])).await;
+    assert_eq!(again["duplicates"], 2, "codes that are there already are counted once");
+    let more = stack.file("more.csv", "000003\n");
+    assert_eq!(
+        stack.refused(&import_args(&more, &[])).await["code"],
+        "codes_too_weak",
+        "those there count too"
+    );
+    stack.fine(&import_args(&more, &["--allow-weak"])).await;
+    let listed = stack.fine(&[&["code", "batches"], &LIVE[..]].concat()).await;
+    assert!(listed.contains("april    imported  2      6 to 10  active"), "{listed}");
+    assert!(listed.contains("batch-2  imported  1      6        active"), "{listed}");
+}
+
+#[tokio::test]
+async fn importing_codes_of_a_void_batch_again_says_that_they_stay_void() {
+    let stack = Stack::with_chai().await;
+    let file = stack.file("brand.csv", "KETTLE-01\nKETTLE-02\n");
+    stack.fine(&import_args(&file, &["--batch", "april"])).await;
+    stack.fine(&[&["code", "void"], &LIVE[..], &["--batch", "april"]].concat()).await;
+    let more = stack.file("more.csv", "KETTLE-01\nKETTLE-02\nKETTLE-03\n");
+    let text = stack.fine(&import_args(&more, &[])).await;
+    assert!(text.contains("Imported 1 codes as batch batch-2; 2 were there before."), "{text}");
+    assert!(text.contains("2 of those that were there before are void and stay void"), "{text}");
+    assert!(text.contains("Print other codes in their place and import those."), "{text}");
+    let list = stack.file("one.csv", "KETTLE-03\n");
+    let one = [&["code", "void"], &LIVE[..], &["--file", &list]].concat();
+    stack.fine(&one).await;
+    assert_eq!(stack.json(&import_args(&more, &[])).await["void"], 3, "one that was voided by itself, too");
+}
+
+/// Mints five codes with this call to the database cut; `None` when the command died of it.
+async fn mint_cut(stack: &Stack, cuts: &Cuts, output: &str) -> Option<Ended> {
+    let upstream = stack.env.required("AWS_ENDPOINT_URL_DYNAMODB").expect("the stack sets it");
+    let url = cuts.in_front_of(&upstream).await;
+    let env = [("AWS_ENDPOINT_URL_DYNAMODB".to_owned(), url)].into_iter().collect();
+    let args = mint_args("5", output, &["--batch", "april"]);
+    tokio::select! {
+        ended = run(&args, stack.env.clone().overridden_by(env), &stack.clock) => Some(ended),
+        () = cuts.death() => None,
+    }
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn whatever_call_of_a_minting_is_cut_a_file_is_there_only_when_its_codes_count() {
+    let mut calls = 0;
+    for how in [How::DiesBefore, How::DiesAfter, How::AnswerLost] {
+        for call in 0.. {
+            let stack = Stack::with_chai().await;
+            let (cuts, output) = (Cuts::at(call, how), stack.arg("codes.csv"));
+            let ended = mint_cut(&stack, &cuts, &output).await;
+            let batches = book(&stack).await.batches;
+            let counts = batches.iter().any(|batch| batch.status == BatchStatus::Active);
+            let is_there = stack.path("codes.csv").exists();
+            assert!(counts || !is_there, "{how:?} at call {call}: a file of codes that do not count");
+            if let Some(ended) = &ended {
+                assert_eq!(ended.code, ops::FINE, "{how:?} at call {call}: {}", ended.err);
+                assert!(is_there && counts, "{how:?} at call {call}");
+                assert_eq!(
+                    (batches.len(), book(&stack).await.minted),
+                    (1, 5),
+                    "{how:?} at call {call}: one range"
+                );
+            }
+            if !cuts.was_made() {
+                assert!(ended.is_some(), "nothing was cut");
+                calls += call;
+                break;
+            }
+        }
+    }
+    assert!(calls >= 3 * 5, "the campaign, the book twice read and twice written: {calls}");
 }

@@ -1,5 +1,6 @@
 //! `ops submission settle` where receipts wait for a person.
 
+use common::domain::receipt::judgement::ReceiptSummary;
 use common::domain::settling::{Begin, Settling};
 use common::domain::submission::{Event, Standing, Submission};
 use common::entropy;
@@ -164,4 +165,30 @@ async fn of_two_decisions_at_once_one_stands() {
         let told = ["changed in the meantime", "settled already"].iter().any(|part| loser.err.contains(part));
         assert!(told, "{}", loser.err);
     }
+}
+
+#[tokio::test]
+async fn a_receipt_whose_record_was_found_earns_what_was_counted_unless_the_operator_says_otherwise() {
+    let stack = Stack::with_chai().await;
+    let counting = |entries| {
+        move |submission| {
+            let (date, branch, items_summary) = (None, None, None);
+            let receipt = ReceiptSummary { date, branch, items_summary, counted_entries: Some(entries) };
+            Submission { receipt: Some(receipt), ..submission }
+        }
+    };
+    let accept = ["--accept", "--without-receipt-code"];
+    let waiting = with_receipt(&stack, photo(None), counting(3)).await;
+    assert!(shown(&stack, &waiting, &[]).await.1.contains("  3 entries counted\n"));
+    let text = stack.fine(&settle(&waiting.submission_id.to_string(), &accept)).await;
+    assert!(text.ends_with(" settled as `entered`, with 3 entries\n"), "{text}");
+
+    let many = with_receipt(&stack, photo(None), counting(1_000_000)).await;
+    let id = many.submission_id.to_string();
+    let error = stack.refused(&settle(&id, &accept)).await;
+    assert_eq!(error["code"], "entries_needed");
+    let message = error["message"].as_str().expect("a message");
+    assert!(message.contains("1,000,000 entries") && message.contains("--entries"), "{message}");
+    let settled = stack.json(&settle(&id, &[&accept[..], &["--entries", "2"]].concat())).await;
+    assert_eq!(settled["entries"], 2);
 }

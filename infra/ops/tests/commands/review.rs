@@ -117,10 +117,10 @@ async fn what_is_not_settled_is_listed_with_whose_turn_it_is_the_longest_waiting
     assert_eq!(
         rows,
         [
-            "STATE    TURN     NEXT STEP                             WHY",
-            "pending  person   waits since 2026-02-28T22:00:00.000Z  photo_missing",
-            "pending  person   waits since 2026-02-28T23:00:00.000Z  no_product_matched",
-            "pending  service  due at 2026-03-01T00:15:00.000Z       missing x 1",
+            "STATE    TURN     NEXT STEP (Africa/Dar_es_Salaam)  WHY",
+            "pending  person   waits since 2026-03-01 01:00:00   photo_missing",
+            "pending  person   waits since 2026-03-01 02:00:00   no_product_matched",
+            "pending  service  due at 2026-03-01 03:15:00        missing x 1",
         ]
     );
     let ended = stack.run(&[&list[..], &["--limit", "1"]].concat()).await;
@@ -145,7 +145,7 @@ async fn a_photo_is_shown_by_a_link_that_gives_its_bytes() {
     assert_eq!((&source["type"], &source["arrived"]), (&json!("photo"), &arrived));
     let url = source["link"]["url"].as_str().expect("a link").to_owned();
     assert!(url.contains("X-Amz-Expires=600&"), "{url}");
-    assert!(text.contains("link_expires_at  2026-03-01T00:10:00.000Z\n"), "{text}");
+    assert!(text.contains("link_expires_at  2026-03-01 03:10:00 Africa/Dar_es_Salaam\n"), "{text}");
     let printed = text.lines().find_map(|line| line.strip_prefix("photo_link")).expect("a link").trim();
     for url in [url.as_str(), printed] {
         let (head, body) = get(url).await;

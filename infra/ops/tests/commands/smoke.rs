@@ -11,15 +11,17 @@ use crate::support::run;
 async fn a_walk_goes_through_every_operation_and_leaves_no_key_behind() {
     let local = Local::start(Options::default()).await.expect("it starts");
     let env: common::config::Env = local.env().clone().into_iter().collect();
-    let ended = run(&["smoke", "--url", local.base_url(), "--json"], env.clone(), &Clock::system()).await;
+    let without_scheme = local.base_url().trim_start_matches("http://");
+    let ended = run(&["smoke", "--url", without_scheme, "--json"], env.clone(), &Clock::system()).await;
     assert_eq!(ended.code, ops::FINE, "{}", ended.err);
     let document: Value = serde_json::from_str(&ended.out).expect("one JSON document");
     assert_eq!(document["steps"].as_array().map(Vec::len), Some(23));
 
     let slug: CampaignSlug = "smoke-test".parse().expect("a slug");
-    let keys = ops::connection::tables(&env).await.expect("all variables").api_keys.list(&slug).await;
-    let keys = keys.expect("it answers");
+    let tables = ops::connection::tables(&env).await.expect("all variables");
+    let keys = tables.api_keys.list(&slug).await.expect("it answers");
     assert_eq!((keys.len(), keys.iter().all(|key| key.revoked_at.is_some())), (1, true));
+    assert!(tables.campaign(&slug).await.expect("it is there").paused, "it takes no entries by itself");
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
@@ -34,6 +36,6 @@ async fn what_is_not_as_it_should_be_is_named() {
         "{}",
         ended.err
     );
-    let ended = run(&["smoke", "--url", "entry.example.com"], env, &Clock::system()).await;
-    assert!(ended.err.contains("is not a URL of http or https"), "{}", ended.err);
+    let ended = run(&["smoke", "--url", "ftp://entry.example.com"], env, &Clock::system()).await;
+    assert!(ended.err.contains("--url must be where the API is"), "{}", ended.err);
 }

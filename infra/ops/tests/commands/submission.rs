@@ -5,9 +5,10 @@ use common::domain::codebook::{Batch, BatchStatus};
 use common::domain::entrant::{Entrant, PhoneChecks};
 use common::domain::ids::SubmissionId;
 use common::domain::message::MessageKey;
+use common::domain::partner::reply::{Upstream, UpstreamCode};
 use common::domain::scope::Environment;
 use common::domain::settling::Settling;
-use common::domain::submission::{Standing, Submission};
+use common::domain::submission::{Claimed, ClaimedItem, Standing, Submission};
 use common::entropy;
 use common::store::codes::CodeName;
 use common::store::ledger::{Entry, Written};
@@ -157,7 +158,8 @@ async fn accepting_redeems_the_code_and_gives_entries_and_prize() {
     assert_eq!(settled["state"], "accepted");
     assert_eq!((&settled["entries"], &settled["instant_win"]), (&json!(2), &json!("A kettle")));
     assert_eq!(settled["reasons"], json!(["instant_win", "operator_decision"]));
-    let decision = json!({ "by": "asha", "at": "2026-03-01T00:00:00.000Z", "why": "Receipt seen" });
+    // A second after the codes were minted, which waits as long.
+    let decision = json!({ "by": "asha", "at": "2026-03-01T00:00:01.000Z", "why": "Receipt seen" });
     assert_eq!(settled["decision"], decision);
     let mut shown = stack.json(&["submission", "show", &id]).await["submissions"][0].clone();
     let source = shown.as_object_mut().and_then(|fields| fields.remove("receipt_source"));
@@ -234,4 +236,52 @@ async fn every_decision_says_who_and_why() {
     );
     let shown = stack.json(&["submission", "show", &id]).await;
     assert_eq!(shown["submissions"][0]["state"], "pending");
+}
+
+#[tokio::test]
+async fn what_consumers_and_partners_wrote_cannot_play_with_the_terminal() {
+    let stack = Stack::with_chai().await;
+    let claimed = Claimed {
+        items: vec![ClaimedItem { key: "chai\u{2028}250".to_owned(), qty: 2 }],
+        branch: Some("du\u{1b}[2Jka".to_owned()),
+    };
+    let upstream = Upstream {
+        code: UpstreamCode::Text("N\u{200b}O".to_owned()),
+        message: Some("no\u{2066}pe\n".to_owned()),
+    };
+    let written = Submission {
+        region: Some("Mwa\u{202e}nza".to_owned()),
+        claimed: Some(claimed),
+        upstream: Some(upstream),
+        ..submission(entropy::submission_id(), waiting(), None)
+    };
+    write(&stack, &written, None).await;
+    let show = ["submission", "show", &written.submission_id.to_string()];
+    let text = stack.fine(&show).await;
+    for line in [
+        "region          Mwa\\u{202e}nza\n",
+        "claimed         2 x chai\\u{2028}250, at du\\u{1b}[2Jka\n",
+        "partner_said    N\\u{200b}O: no\\u{2066}pe\\n\n",
+    ] {
+        assert!(text.contains(line), "{line}{text}");
+    }
+    let printed = stack.fine(&[&show[..], &["--json"]].concat()).await;
+    assert!(!printed.contains(['\u{202e}', '\u{2028}', '\u{200b}', '\u{2066}']), "{printed}");
+    assert_eq!(
+        stack.json(&show).await["submissions"][0]["region"],
+        "Mwa\u{202e}nza",
+        "JSON holds what it is"
+    );
+}
+
+#[tokio::test]
+async fn times_are_told_by_the_campaigns_clocks_and_in_utc_to_programs() {
+    let (stack, submission) = with_one_waiting().await;
+    let show = ["submission", "show", &submission.submission_id.to_string()];
+    let text = stack.fine(&show).await;
+    assert!(text.contains("created_at      2026-03-01 03:00:00 Africa/Dar_es_Salaam\n"), "{text}");
+    assert_eq!(stack.json(&show).await["submissions"][0]["created_at"], "2026-03-01T00:00:00.000Z");
+    let listed = stack.fine(&["submission", "list", "--campaign", "chai-bora-2026"]).await;
+    assert!(listed.contains("CREATED (Africa/Dar_es_Salaam)\n"), "{listed}");
+    assert!(listed.contains("2026-03-01 03:00:00\n"), "{listed}");
 }

@@ -149,6 +149,70 @@ async fn voiding_a_batch_takes_effect_within_five_seconds_except_to_whoever_has_
     assert_eq!(live.field("precheck"), "valid", "the other environment has a book of its own");
 }
 
+/// Voids a batch of the test environment, as an operator does.
+async fn void(campaign: &TestCampaign, name: &str) {
+    let (scope, codes) = (campaign.scope(Environment::Test), &campaign.service.tables.codes);
+    let mut stored = codes.book(&scope).await.expect("a book").expect("a book");
+    let batch = stored.book.batches.iter_mut().find(|batch| batch.name == name).expect("a batch");
+    batch.status = BatchStatus::Void;
+    codes.save_book(&scope, &stored).await.expect("saved").expect("nobody else");
+}
+
+#[tokio::test]
+async fn a_voided_batch_with_a_prize_takes_effect_within_a_second_except_to_the_phone_that_won() {
+    let service = Service::at_noon();
+    let campaign = TestCampaign::on(&service, plain()).await;
+    let first = campaign.mint("cars", BatchStatus::Active, Some("A car")).await;
+    campaign.import("printed", BatchStatus::Active, Some("A kettle"), &["KETTLE01", "KETTLE02"]).await;
+    let [won, free] = [first, first + 1].map(|serial| campaign.code(serial));
+    let entered = campaign.submit(&phone(1), &won).await;
+    assert_eq!(entered.field("instant_win"), "A car");
+    assert_eq!(campaign.outcome(&phone(1), "KETTLE01").await, "instant_win");
+    for code in [free.as_str(), "KETTLE02"] {
+        assert_eq!(said_of(&campaign, code).await, valid());
+    }
+
+    void(&campaign, "cars").await;
+    void(&campaign, "printed").await;
+    service.clock.advance(Duration::from_secs(1));
+    for code in [free.as_str(), "KETTLE02", &won, "KETTLE01"] {
+        assert_eq!(said_of(&campaign, code).await, invalid(), "{code}");
+        assert_eq!(campaign.outcome(&phone(2), code).await, "invalid", "{code}");
+    }
+    let again = campaign.submit(&phone(1), &won).await;
+    assert_eq!((again.field("id"), again.field("replayed")), (entered.field("id"), json!(true)));
+}
+
+#[tokio::test]
+async fn a_code_that_was_minted_and_imported_is_entered_once() {
+    let service = Service::at_noon();
+    let campaign = TestCampaign::on(&service, plain()).await;
+    let texts = [1, 2, 3].map(|serial| campaign.code(serial));
+    let normals = texts.clone().map(|text| text.replace('-', ""));
+    assert_eq!(
+        campaign.outcome(&phone(1), &texts[0]).await,
+        "entered",
+        "as a minted code, before it is imported"
+    );
+    let normals: Vec<_> = normals.iter().map(String::as_str).collect();
+    campaign.import("printed", BatchStatus::Active, Some("A kettle"), &normals).await;
+    service.clock.advance(Duration::from_secs(5));
+
+    assert_eq!(campaign.outcome(&phone(2), &texts[0]).await, "already_used");
+    assert_eq!(campaign.submit(&phone(1), &texts[0]).await.field("replayed"), true);
+    assert_eq!(campaign.outcome(&phone(3), &texts[1]).await, "instant_win", "the imported one decides");
+    assert_eq!(campaign.outcome(&phone(4), &texts[1]).await, "already_used");
+    assert_eq!(said_of(&campaign, &texts[2]).await, valid());
+    let (minted, imported) = (campaign.code(4), campaign.service.tables.codes.clone());
+    assert_eq!(campaign.outcome(&phone(5), &minted).await, "entered", "others are what they were");
+
+    let scope = campaign.scope(Environment::Test);
+    let book = imported.book(&scope).await.expect("a book").expect("a book").book;
+    let twin = CodeName::Imported { digest: book.digest(normals[2]), batch: "printed".to_owned() };
+    imported.void(&scope, &twin, campaign.service.clock.now()).await.expect("voided");
+    assert_eq!(said_of(&campaign, &texts[2]).await, invalid(), "a void one is not good as the other");
+}
+
 #[tokio::test]
 async fn a_single_voided_code_is_invalid_except_to_whoever_has_it() {
     let campaign = TestCampaign::plain().await;

@@ -1,21 +1,22 @@
 //! Lists of submissions: the newest, and those that are not settled.
 
+use common::domain::campaign::Zone;
 use common::domain::settling::{Settling, Turn};
 use common::domain::submission::Submission;
 use serde_json::json;
 
 use super::super::or_nothing;
 use super::show::{next_step, tally};
-use super::{all_as_json, one_line, word};
+use super::{all_as_json, word};
 use crate::console::Report;
 use crate::phones::masked;
-use crate::words::table;
+use crate::words::{local_time, table};
 
 /// What stands where a list would.
 const NONE: &str = "There are no such submissions.";
 
 /// The newest, whatever became of them.
-pub(super) fn newest(found: &[Submission]) -> Report {
+pub(super) fn newest(found: &[Submission], zone: &Zone) -> Report {
     let row = |submission: &Submission| {
         vec![
             submission.reference.to_string(),
@@ -24,20 +25,21 @@ pub(super) fn newest(found: &[Submission]) -> Report {
             word(json!(submission.standing.state())),
             word(json!(submission.standing.review_status())),
             submission.standing.message_key().to_string(),
-            submission.created_at.to_string(),
+            local_time(submission.created_at, zone),
         ]
     };
     let text = if found.is_empty() {
         NONE.to_owned()
     } else {
         let rows: Vec<_> = found.iter().map(row).collect();
-        table(&["REF", "ID", "PHONE", "STATE", "REVIEW", "MESSAGE", "CREATED"], &rows)
+        let created = format!("CREATED ({})", zone.name());
+        table(&["REF", "ID", "PHONE", "STATE", "REVIEW", "MESSAGE", &created], &rows)
     };
     Report::new(all_as_json(found), text)
 }
 
 /// Those that are not settled, at most `most` of them, with whose turn it is.
-pub(super) fn unsettled(found: &[Submission], most: usize) -> Report {
+pub(super) fn unsettled(found: &[Submission], most: usize, zone: &Zone) -> Report {
     let shown = found.get(..most).unwrap_or(found);
     let row = |submission: &Submission| {
         let settling = submission.settling.as_ref();
@@ -46,7 +48,7 @@ pub(super) fn unsettled(found: &[Submission], most: usize) -> Report {
             submission.submission_id.to_string(),
             word(json!(submission.standing.state())),
             or_nothing(settling.map(|settling| turn(settling.turn))),
-            or_nothing(settling.map(next_step)),
+            or_nothing(settling.map(|settling| next_step(settling, |at| local_time(at, zone)))),
             why(submission),
         ]
     };
@@ -54,7 +56,8 @@ pub(super) fn unsettled(found: &[Submission], most: usize) -> Report {
         NONE.to_owned()
     } else {
         let rows: Vec<_> = shown.iter().map(row).collect();
-        table(&["REF", "ID", "STATE", "TURN", "NEXT STEP", "WHY"], &rows)
+        let next_step = format!("NEXT STEP ({})", zone.name());
+        table(&["REF", "ID", "STATE", "TURN", &next_step, "WHY"], &rows)
     };
     let more = found.len().saturating_sub(shown.len());
     let note = (more > 0).then(|| format!("{more} more are not settled; --limit shows more of them"));
@@ -74,7 +77,7 @@ fn why(submission: &Submission) -> String {
     if let Some(Settling { tally: met, surprise, .. }) = &submission.settling {
         why.extend(tally(*met));
         if why.is_empty() {
-            why.extend(surprise.as_ref().map(|surprise| one_line(&surprise.what)));
+            why.extend(surprise.as_ref().map(|surprise| surprise.what.clone()));
         }
     }
     or_nothing((!why.is_empty()).then(|| why.join(", ")))

@@ -16,6 +16,7 @@ use crate::cli::{AcceptArgs, SubmissionCommand, VerdictArgs};
 use crate::console::Report;
 use crate::failure::Failure;
 use crate::settle::{Proof, Verdict, resume, settle};
+use crate::words::grouped;
 use crate::{connection, receipts, submissions};
 
 /// Characters of a name or a reason that an operator gives.
@@ -26,26 +27,23 @@ pub(crate) async fn run(command: SubmissionCommand, env: &Env, now: Moment) -> R
         SubmissionCommand::Show { name, show_phone, show_receipt } => {
             let tables = connection::tables(env).await?;
             let found = submissions::find(&tables, &name).await?;
-            let mut seen = Vec::new();
+            let mut shown = Vec::new();
             for submission in &found {
-                seen.push(receipts::of_submission(&tables, env, submission, now).await?);
+                let receipt = receipts::of_submission(&tables, env, submission, now).await?;
+                let zone = tables.campaign(&submission.scope.campaign).await?.timezone;
+                shown.push(Shown { submission, receipt, zone, show_phone, show_receipt });
             }
-            let shown = found.iter().zip(&seen).map(|(submission, seen)| Shown {
-                submission,
-                receipt: seen.as_ref(),
-                show_phone,
-                show_receipt,
-            });
-            Ok(show::report(&shown.collect::<Vec<_>>()))
+            Ok(show::report(&shown))
         }
         SubmissionCommand::List { campaign, environment, unsettled, limit } => {
             let scope = Scope { campaign, environment };
             let tables = connection::tables(env).await?;
+            let zone = tables.campaign(&scope.campaign).await?.timezone;
             if unsettled {
                 let found = submissions::list_unsettled(&tables, &scope).await?;
-                Ok(list::unsettled(&found, usize::from(limit)))
+                Ok(list::unsettled(&found, usize::from(limit), &zone))
             } else {
-                Ok(list::newest(&submissions::list(&tables, &scope, usize::from(limit)).await?))
+                Ok(list::newest(&submissions::list(&tables, &scope, usize::from(limit)).await?, &zone))
             }
         }
         SubmissionCommand::Resume { ids } => {
@@ -65,7 +63,13 @@ pub(crate) async fn run(command: SubmissionCommand, env: &Env, now: Moment) -> R
                 None => Verdict::Accept { entries: accept.entries, proof: proof(&accept)? },
             };
             let settled = settle(&connection::tables(env).await?, id, verdict, decision).await?;
-            let text = format!("{} settled as `{}`", settled.reference, settled.standing.message_key());
+            let standing = &settled.standing;
+            let entries = match standing.entries() {
+                0 => String::new(),
+                1 => ", with 1 entry".to_owned(),
+                entries => format!(", with {} entries", grouped(entries.into())),
+            };
+            let text = format!("{} settled as `{}`{entries}", settled.reference, standing.message_key());
             Ok(Report::new(show::as_json(&settled, false), text))
         }
     }
@@ -87,8 +91,7 @@ fn who(by: Option<String>, env: &Env) -> Result<String, Failure> {
     match by.or_else(|| env.optional("USER")) {
         Some(by) => words(&by, "--by"),
         None => {
-            let message =
-                "nobody is named as who decides, and $USER is not set; say who decides with --by NAME";
+            let message = "every decision is recorded with who took it, and $USER is not set; say who decides with --by NAME";
             Err(Failure::new("by_missing", message))
         }
     }
@@ -107,11 +110,6 @@ fn words(text: &str, option: &str) -> Result<String, Failure> {
 /// A name in the API's spelling, or the sign for nothing.
 fn word(value: Value) -> String {
     or_nothing(value.as_str())
-}
-
-/// Text from outside on one line, so that it cannot draw on an operator's terminal.
-fn one_line(text: &str) -> String {
-    text.chars().map(|c| if c.is_control() { ' ' } else { c }).collect()
 }
 
 /// Submissions for programs.

@@ -1,5 +1,7 @@
 //! One submission, for people and for programs.
 
+use common::domain::campaign::Zone;
+use common::domain::moment::Moment;
 use common::domain::partner::reply::{Upstream, UpstreamCode};
 use common::domain::receipt::Source;
 use common::domain::receipt::judgement::ReceiptSummary;
@@ -12,10 +14,11 @@ use serde_json::{Map, Value, json};
 
 use super::super::{lines, or_nothing};
 use super::list::turn;
-use super::{one_line, word};
+use super::word;
 use crate::console::Report;
 use crate::phones::masked;
 use crate::receipts::SeenReceipt;
+use crate::words::{grouped, zoned_time};
 
 /// What stands in place of a receipt's secrets.
 const HIDDEN: &str = "hidden; --show-receipt shows it";
@@ -23,7 +26,9 @@ const HIDDEN: &str = "hidden; --show-receipt shows it";
 /// A submission and how much of it to show.
 pub(super) struct Shown<'a> {
     pub(super) submission: &'a Submission,
-    pub(super) receipt: Option<&'a SeenReceipt>,
+    pub(super) receipt: Option<SeenReceipt>,
+    /// The campaign's.
+    pub(super) zone: Zone,
     pub(super) show_phone: bool,
     pub(super) show_receipt: bool,
 }
@@ -37,26 +42,72 @@ pub(super) fn report(shown: &[Shown<'_>]) -> Report {
 impl Shown<'_> {
     fn as_text(&self) -> String {
         let submission = self.submission;
-        let mut pairs = pairs(submission, self.show_phone);
+        let mut pairs = self.pairs();
         if let Some(settling) = &submission.settling {
             pairs.push(("turn", turn(settling.turn).to_owned()));
-            pairs.push(("next_step", next_step(settling)));
+            pairs.push(("next_step", next_step(settling, |at| self.time(at))));
             pairs.push(("tally", or_nothing(tally(settling.tally))));
             let asked = (settling.asked > 0).then(|| format!("{} times in vain", settling.asked));
             pairs.push(("partner_asked", or_nothing(asked)));
             let may_have = if settling.may_have_arrived() { "perhaps; ask it about the id" } else { "no" };
             pairs.extend(submission.partner_code.as_ref().map(|_| ("partner_redeemed", may_have.to_owned())));
             let surprise = settling.surprise.as_ref();
-            pairs.push(("surprise", or_nothing(surprise.map(|surprise| one_line(&surprise.what)))));
+            pairs.push(("surprise", or_nothing(surprise.map(|surprise| &surprise.what))));
             let excerpt = surprise.and_then(|surprise| surprise.excerpt.as_deref());
-            pairs.extend(excerpt.map(|excerpt| ("surprise_said", self.secret(&one_line(excerpt)))));
+            pairs.extend(excerpt.map(|excerpt| ("surprise_said", self.secret(excerpt))));
         }
-        if let Some(seen) = self.receipt {
+        if let Some(seen) = &self.receipt {
             let purchase = submission.purchase.as_ref().map(VerificationCode::as_str);
             pairs.push(("purchase", or_nothing(purchase.map(|code| self.secret(code)))));
             pairs.extend(self.receipt_pairs(seen));
         }
         lines(&pairs)
+    }
+
+    fn pairs(&self) -> Vec<(&'static str, String)> {
+        let submission = self.submission;
+        let Submission { scope, standing, .. } = submission;
+        let claimed = |claimed: &Claimed| {
+            let items = claimed.items.iter().map(|item| format!("{} x {}", item.qty, item.key));
+            items
+                .chain(claimed.branch.iter().map(|branch| format!("at {branch}")))
+                .collect::<Vec<_>>()
+                .join(", ")
+        };
+        let receipt = |receipt: &ReceiptSummary| {
+            let ReceiptSummary { date, branch, items_summary, counted_entries } = receipt;
+            let counted =
+                counted_entries.map(|entries| format!("{} entries counted", grouped(entries.into())));
+            let parts = [date, branch, items_summary, &counted];
+            parts.into_iter().flatten().cloned().collect::<Vec<_>>().join(", ")
+        };
+        let decision = |decision: &OperatorDecision| {
+            let why = decision.why.as_ref().map(|why| format!(": {why}")).unwrap_or_default();
+            format!("by {} at {}{why}", decision.by, self.time(decision.at))
+        };
+        vec![
+            ("ref", submission.reference.to_string()),
+            ("id", submission.submission_id.to_string()),
+            ("campaign", scope.campaign.to_string()),
+            ("environment", scope.environment.to_string()),
+            ("phone", phone(submission, self.show_phone)),
+            ("state", word(json!(standing.state()))),
+            ("review_status", word(json!(standing.review_status()))),
+            ("display_status", word(json!(standing.display_status()))),
+            ("message_key", standing.message_key().to_string()),
+            ("reasons", submission.reasons.join(", ")),
+            ("entries", standing.entries().to_string()),
+            ("instant_win", or_nothing(standing.instant_win())),
+            ("region", or_nothing(submission.region.as_ref())),
+            ("claimed", or_nothing(submission.claimed.as_ref().map(claimed))),
+            ("receipt_id", or_nothing(submission.receipt_id)),
+            ("receipt", or_nothing(submission.receipt.as_ref().map(receipt))),
+            ("partner_said", or_nothing(submission.upstream.as_ref().map(upstream))),
+            ("decision", or_nothing(submission.decision.as_ref().map(decision))),
+            ("day", submission.day.clone()),
+            ("created_at", self.time(submission.created_at)),
+            ("updated_at", self.time(submission.updated_at)),
+        ]
     }
 
     fn receipt_pairs(&self, seen: &SeenReceipt) -> Vec<(&'static str, String)> {
@@ -69,15 +120,24 @@ impl Shown<'_> {
             Source::Photo { qr_payload, .. } => vec![
                 ("receipt_type", "photo".to_owned()),
                 ("qr_payload", or_nothing(qr_payload.as_deref().map(|payload| self.secret(payload)))),
-                ("photo", or_nothing(seen.receipt.arrived.as_ref().map(arrived))),
+                ("photo", or_nothing(seen.receipt.arrived.as_ref().map(|arrived| self.arrived(arrived)))),
                 ("photo_link", or_nothing(seen.photo.as_ref().map(|link| &link.url))),
-                ("link_expires_at", or_nothing(seen.photo.as_ref().map(|link| link.expires_at))),
+                ("link_expires_at", or_nothing(seen.photo.as_ref().map(|link| self.time(link.expires_at)))),
             ],
         }
     }
 
     fn secret(&self, text: &str) -> String {
-        if self.show_receipt { one_line(text) } else { HIDDEN.to_owned() }
+        if self.show_receipt { text.to_owned() } else { HIDDEN.to_owned() }
+    }
+
+    fn time(&self, moment: Moment) -> String {
+        zoned_time(moment, &self.zone)
+    }
+
+    fn arrived(&self, arrived: &Arrived) -> String {
+        let photo_type = arrived.photo_type.map_or("not a photo by its first bytes", PhotoType::media_type);
+        format!("{photo_type}, {} bytes, seen at {}", arrived.bytes, self.time(arrived.seen_at))
     }
 
     fn as_json(&self) -> Value {
@@ -90,7 +150,10 @@ impl Shown<'_> {
                     self.submission.settling.as_ref().and_then(|settling| settling.surprise.as_ref());
                 fields.insert("surprise_said".to_owned(), json!(surprise.map(|surprise| &surprise.excerpt)));
             }
-            fields.insert("receipt_source".to_owned(), json!(self.receipt.map(|seen| self.source(seen))));
+            fields.insert(
+                "receipt_source".to_owned(),
+                json!(self.receipt.as_ref().map(|seen| self.source(seen))),
+            );
         }
         json
     }
@@ -128,8 +191,8 @@ impl Shown<'_> {
 }
 
 /// When something happens next, or since when somebody is waited for.
-pub(super) fn next_step(settling: &Settling) -> String {
-    let at = settling.next_step_at;
+pub(super) fn next_step(settling: &Settling, time: impl Fn(Moment) -> String) -> String {
+    let at = time(settling.next_step_at);
     match settling.turn {
         Turn::Person => format!("waits since {at}"),
         Turn::Service if settling.unfinished > 0 => format!("under way; due again at {at} if it is lost"),
@@ -156,52 +219,8 @@ fn upstream(upstream: &Upstream) -> String {
     format!("{code}{message}")
 }
 
-fn arrived(arrived: &Arrived) -> String {
-    let photo_type = arrived.photo_type.map_or("not a photo by its first bytes", PhotoType::media_type);
-    format!("{photo_type}, {} bytes, seen at {}", arrived.bytes, arrived.seen_at)
-}
-
 fn phone(submission: &Submission, show_phone: bool) -> String {
     if show_phone { submission.phone.expose_e164().to_owned() } else { masked(&submission.phone) }
-}
-
-fn pairs(submission: &Submission, show_phone: bool) -> Vec<(&'static str, String)> {
-    let Submission { scope, standing, .. } = submission;
-    let claimed = |claimed: &Claimed| {
-        let items = claimed.items.iter().map(|item| format!("{} x {}", item.qty, item.key));
-        items.chain(claimed.branch.iter().map(|branch| format!("at {branch}"))).collect::<Vec<_>>().join(", ")
-    };
-    let receipt = |receipt: &ReceiptSummary| {
-        let ReceiptSummary { date, branch, items_summary } = receipt;
-        [date, branch, items_summary].into_iter().flatten().cloned().collect::<Vec<_>>().join(", ")
-    };
-    let decision = |decision: &OperatorDecision| {
-        let why = decision.why.as_ref().map(|why| format!(": {why}")).unwrap_or_default();
-        format!("by {} at {}{why}", decision.by, decision.at)
-    };
-    vec![
-        ("ref", submission.reference.to_string()),
-        ("id", submission.submission_id.to_string()),
-        ("campaign", scope.campaign.to_string()),
-        ("environment", scope.environment.to_string()),
-        ("phone", phone(submission, show_phone)),
-        ("state", word(json!(standing.state()))),
-        ("review_status", word(json!(standing.review_status()))),
-        ("display_status", word(json!(standing.display_status()))),
-        ("message_key", standing.message_key().to_string()),
-        ("reasons", submission.reasons.join(", ")),
-        ("entries", standing.entries().to_string()),
-        ("instant_win", or_nothing(standing.instant_win())),
-        ("region", or_nothing(submission.region.as_deref().map(one_line))),
-        ("claimed", or_nothing(submission.claimed.as_ref().map(claimed).as_deref().map(one_line))),
-        ("receipt_id", or_nothing(submission.receipt_id)),
-        ("receipt", or_nothing(submission.receipt.as_ref().map(receipt))),
-        ("partner_said", or_nothing(submission.upstream.as_ref().map(upstream).as_deref().map(one_line))),
-        ("decision", or_nothing(submission.decision.as_ref().map(decision))),
-        ("day", submission.day.clone()),
-        ("created_at", submission.created_at.to_string()),
-        ("updated_at", submission.updated_at.to_string()),
-    ]
 }
 
 /// A submission without its receipt's secrets.
