@@ -1,11 +1,6 @@
 //! What a first user reads and pastes: the pages of the repository, and the commands that the local stack prints.
 
-#![expect(
-    clippy::expect_used,
-    clippy::indexing_slicing,
-    clippy::panic,
-    reason = "a test that cannot go on has failed"
-)]
+#![expect(clippy::expect_used, reason = "a test that cannot go on has failed")]
 
 mod pages;
 mod pasted;
