@@ -117,6 +117,11 @@ fn listed(value: Option<&Value>) -> Vec<Value> {
     }
 }
 
+/// Values by their names, where they have some: what else a tag says is for people.
+fn names(values: Vec<Value>) -> Vec<Value> {
+    values.into_iter().map(|value| value.get("name").cloned().unwrap_or(value)).collect()
+}
+
 impl Comparison<'_> {
     fn compare(&mut self, before: &Value, now: &Value, place: &str, of: Use) {
         match (before, now) {
@@ -189,7 +194,9 @@ impl Comparison<'_> {
                 }
                 name if only_sent && still.is_none() && REFUSING.contains(&name) => {}
                 "pattern" if only_sent && is_wider(value, still) => {}
-                name if GROWING.contains(&name) => self.lost(&listed(Some(value)), &listed(still), &inner),
+                name if GROWING.contains(&name) => {
+                    self.lost(&names(listed(Some(value))), &names(listed(still)), &inner);
+                }
                 name if still.is_some() && KINDS.contains(&name) => {
                     if of.sent || !of.answered {
                         self.lost(&listed(Some(value)), &listed(still), &inner);
