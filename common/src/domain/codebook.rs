@@ -243,7 +243,7 @@ mod tests {
     }
 
     fn imported(name: &str, status: BatchStatus) -> Batch {
-        Batch { name: name.to_owned(), origin: Origin::Imported { count: 1 }, prize: None, status }
+        Batch { name: name.to_owned(), origin: Origin::NOTHING_IMPORTED, prize: None, status }
     }
 
     #[test]
