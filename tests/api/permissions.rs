@@ -11,6 +11,7 @@ use common::domain::campaign::Campaign;
 use common::domain::codebook::BatchStatus;
 use common::domain::scope::Environment;
 use common::photos::{self, object_key};
+use common::settle_queue::Hint;
 use common::telemetry::Telemetry;
 use futures_util::future::join_all;
 use local::partner::{Options as PartnerOptions, SimulatedPartner};
@@ -171,6 +172,13 @@ async fn by_hand(service: &Service) {
     let settler = Settler::of(service);
     settler.settle_due().await;
     assert_eq!(receipts.read(key, &id_of(&sent)).await.field("review_status"), "under_review");
+    // One that a newer build wrote.
+    let newer = receipts.typed(key, "GOOD010009", TIME).await;
+    let newer = id_of(&receipts.with_receipt(key, &phone(3), "", &newer).send().await);
+    receipts.make_unreadable(&newer).await;
+    let hint =
+        Hint { scope: receipts.scope(Environment::Live), submission_id: newer.parse().expect("an id") };
+    assert_eq!(settler.deliver(&hint).await.batch_item_failures.len(), 1);
     let slow = receipts.typed(&receipts.test_key, "TEST0SLOW", TIME).await;
     receipts.with_receipt(&receipts.test_key, &phone(2), "", &slow).send().await;
     settler.settle_due().await;

@@ -3,9 +3,11 @@
 
 use std::time::Duration;
 
+use aws_sdk_dynamodb::types::AttributeValue;
 use common::background::{Background, EventFunction};
 use common::domain::campaign::{Campaign, CodePolicy};
 use common::domain::receipt::rules::{Branch, OnNoMatch, Product, ProductRange, ReceiptRules};
+use common::domain::scope::Environment;
 use common::domain::settling::Counterpart;
 use common::settle_queue::Hint;
 use common::store::submissions::{Due, Submissions};
@@ -92,6 +94,17 @@ impl TestCampaign {
         }
         let sending = self.with_key(key, "POST", "/api/v1/submissions");
         sending.header("idempotency-key", fresh_key()).json(&body)
+    }
+
+    /// Makes a live submission one that this build cannot read, as a newer one may have written it.
+    pub async fn make_unreadable(&self, id: &str) {
+        let table = self.service.env.required("SUBMISSIONS_TABLE").expect("the stack sets it");
+        let text = |text: &str| AttributeValue::S(text.to_owned());
+        let update = self.service.dynamodb().update_item().table_name(table);
+        let update = update.key("id", text(&self.scope(Environment::Live).key(id)));
+        let update = update.update_expression("SET standing = :newer");
+        let update = update.expression_attribute_values(":newer", text("of a newer build"));
+        update.send().await.expect("the table");
     }
 
     /// Reads a submission.

@@ -38,22 +38,12 @@ async fn a_hundred_receipts_of_one_campaign_do_not_hold_up_another() {
     assert_eq!(settler.due().await.len(), 98, "the other turns were the first campaign's own");
 }
 
-/// Makes a submission one that this build cannot read.
-async fn make_unreadable(campaign: &TestCampaign, submitted: &Reply) {
-    let table = campaign.service.env.required("SUBMISSIONS_TABLE").expect("the stack sets it");
-    let key = campaign.scope(Environment::Live).key(id_of(submitted));
-    let update = campaign.service.dynamodb().update_item().table_name(table);
-    let update = update.key("id", AttributeValue::S(key)).update_expression("SET standing = :newer");
-    let newer = AttributeValue::S("of a newer build".to_owned());
-    update.expression_attribute_values(":newer", newer).send().await.expect("the table");
-}
-
 #[tokio::test]
 async fn submissions_that_cannot_be_read_are_put_off_with_growing_waits() {
     let (campaign, settler) = scene(receipts_alone).await;
     for number in 0..8 {
         let odd = submit_typed(&campaign, &phone(number), "", &format!("GOOD0100{number:02}"), TIME).await;
-        make_unreadable(&campaign, &odd).await;
+        campaign.make_unreadable(&id_of(&odd)).await;
         // Its message fails, and is told of by an alarm in the end.
         assert_eq!(settler.deliver(&hint(&campaign, &odd)).await.batch_item_failures.len(), 1);
         assert_eq!(settler.due().await, [], "it is not due any more");
