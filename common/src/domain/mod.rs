@@ -18,3 +18,4 @@ pub mod scope;
 pub mod settling;
 pub mod sliding_window;
 pub mod submission;
+pub mod unicode;

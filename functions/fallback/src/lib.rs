@@ -12,6 +12,10 @@ use reference::Reference;
 /// The methods of pages and descriptions. Whoever sends replies leaves the body of one to HEAD away.
 const READING: [&str; 2] = ["GET", "HEAD"];
 
+/// What to look for in a path that does not exist.
+const NO_PATH: &str = "Check the path against the API reference: every path of the API begins with `/api/v1/`, is in \
+                       lower case and has no slash at its end.";
+
 /// The function behind the default route.
 pub struct Fallback {
     frame: Frame,
@@ -38,7 +42,7 @@ impl Fallback {
                 })
             }
             None if methods.is_empty() => {
-                Err(Error::from(ErrorCode::NotFound).with_detail("There is no such path."))
+                Err(Error::from(ErrorCode::NotFound).with_detail("There is no such path.").with_fix(NO_PATH))
             }
             None => Err(Error::method_not_allowed(methods)),
         }

@@ -59,8 +59,9 @@ pub(super) fn all() -> Map<String, Value> {
                 "header",
                 "SVC-Client-IP",
                 "The consumer's IP address as your server sees it; recommended. The \
-                limits count its range (IPv4 /24, IPv6 /48). Without it, or when it is no address, they count all \
-                calls of your server together.",
+                limits count its range (IPv4 /24, IPv6 /48). Of a list, the first address counts; a port or zone is \
+                left out. Without the header, or when it holds no address, they count all calls of your server \
+                together.",
                 such_as("41.59.13.200", anything()),
             ),
         ),
@@ -92,10 +93,10 @@ pub(super) fn all() -> Map<String, Value> {
 }
 
 const KEY_OF_SUBMISSION: &str = "Names the attempt: a fresh UUID for each, the same one on every retry of it. 16 to \
-    128 printable ASCII characters; double quotes around it do not make another key. Keys are remembered for \
+    128 printable ASCII characters without a comma, sent once; double quotes around it do not make another key. Keys are remembered for \
     30 days.";
 const KEY_OF_RECEIPT: &str = "Names the attempt, where you want a retry to find the first try's receipt: with a fresh \
-    upload target, while the photo has not arrived. 16 to 128 printable ASCII characters. Keys are remembered for 30 days.";
+    upload target, while the photo has not arrived. 16 to 128 printable ASCII characters without a comma. Keys are remembered for 30 days.";
 
 /// Text that is never refused, so that any bound would be untrue.
 fn anything() -> Value {
