@@ -31,6 +31,8 @@ pub struct Refusal {
     /// What exactly is wrong, when there is more to say than the code's own message. Never a value
     /// from the request.
     pub detail: Option<String>,
+    /// How to fix it, where the code's own advice does not fit.
+    pub fix: Option<&'static str>,
     /// When the same request can succeed.
     pub retry_after: Option<Duration>,
     /// The methods that the path takes, when the method is at fault.
@@ -74,7 +76,9 @@ impl Error {
 
     /// A validation failure of the body as a whole.
     pub fn body(detail: impl Into<String>) -> Self {
-        Self::from(ErrorCode::ValidationFailed).with_detail(detail)
+        Self::from(ErrorCode::ValidationFailed).with_detail(detail).with_fix(
+            "Send one JSON object of at most 64 KiB, in UTF-8 and with `Content-Type: application/json`.",
+        )
     }
 
     /// The path exists, but takes only these methods.
@@ -101,6 +105,15 @@ impl Error {
     pub fn with_detail(mut self, detail: impl Into<String>) -> Self {
         if let Self::Refused(refusal) = &mut self {
             refusal.detail = Some(detail.into());
+        }
+        self
+    }
+
+    /// Says how to fix it, where the code's own advice does not fit.
+    #[must_use]
+    pub fn with_fix(mut self, fix: &'static str) -> Self {
+        if let Self::Refused(refusal) = &mut self {
+            refusal.fix = Some(fix);
         }
         self
     }
@@ -145,6 +158,7 @@ impl From<ErrorCode> for Refusal {
             field: None,
             problems: Vec::new(),
             detail: None,
+            fix: None,
             retry_after: None,
             allowed: Vec::new(),
             limits: Vec::new(),
@@ -245,7 +259,7 @@ error_codes! {
         "Send `\"consent\": true`, as a boolean, once the consumer has agreed."
     /// The Idempotency-Key cannot be one.
     IdempotencyKeyInvalid "idempotency_key_invalid"
-        "The Idempotency-Key is not 16 to 128 printable ASCII characters."
+        "The Idempotency-Key is not one value of 16 to 128 printable ASCII characters without a comma."
         "Send a fresh UUID as the Idempotency-Key of each attempt, the same one on every retry of it."
     /// No Idempotency-Key where one is needed.
     IdempotencyKeyRequired "idempotency_key_required"

@@ -124,8 +124,8 @@ impl CodeJudge {
         Ok(Candidate::imported(book, &normal, Some(&batch)))
     }
 
-    /// A code that only the campaign's partner can judge: named by its digest, so that phones do not compete
-    /// for it unnoticed. A test key never reaches a partner, so to it no such code is good.
+    /// A code that only the campaign's partner can judge, in the form in which the partner compares it: named by
+    /// its digest, so that phones do not compete for it unnoticed. A test key never reaches a partner, so to it no such code is good.
     ///
     /// # Errors
     /// When the table does not answer.
@@ -140,7 +140,7 @@ impl CodeJudge {
             return Ok(Candidate::of(code, Some(phone), None, None));
         }
         let Some(book) = self.book(scope, now, cache::MAX_AGE).await? else { return Ok(Candidate::Unknown) };
-        let name = CodeName::Partner(book.digest(&code.normal()));
+        let name = CodeName::Partner(book.digest(code.expose()));
         Ok(Candidate::Named { name, prize: None, counts: true, says_yes: SaysYes::AskPartner })
     }
 
@@ -420,7 +420,7 @@ mod tests {
         }
 
         #[test]
-        fn nothing_typed_is_taken_for_a_minted_code_but_one(typed in "[2-9A-Za-z -]{1,16}") {
+        fn nothing_typed_is_taken_for_a_minted_code_but_one(typed in "[2-9A-Za-z -]{0,15}[2-9A-Za-z]") {
             let candidate = of(&code(&typed), None);
             if let Some(CodeName::Minted(serial)) = candidate.name() {
                 prop_assert_eq!(minted(*serial).normal(), code(&typed).normal());

@@ -17,8 +17,8 @@ async fn an_unknown_path_is_not_found() {
         json!([404, { "error": {
             "code": "not_found",
             "message": "There is nothing here under this key. There is no such path.",
-            "fix": "Check the path and the id, and that the record was made with a key of the same campaign \
-                    and environment.",
+            "fix": "Check the path against the API reference: every path of the API begins with `/api/v1/`, is in \
+                    lower case and has no slash at its end.",
             "docs_url": "[docs]", "request_id": "[request id]",
         } }])
     );

@@ -3,6 +3,7 @@
 use std::collections::BTreeMap;
 
 use common::domain::campaign::{Campaign, CodePolicy};
+use common::domain::code::CodeForm;
 use common::domain::message::MessageKey;
 use common::domain::partner::pointer::{Pointer, ReplyPointers};
 use common::domain::partner::template::Template;
@@ -38,6 +39,7 @@ pub fn rules(url: String) -> PartnerRules {
             name: PARTNER_SECRET.0.to_owned(),
         }),
         timeout_seconds: 8,
+        code: CodeForm::Folded,
         body: Some(
             Template::try_from(json!({
                 "reference": "{{reference}}", "code": "{{code}}", "phone": "{{phone}}",

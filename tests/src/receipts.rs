@@ -47,6 +47,7 @@ pub fn rules() -> ReceiptRules {
         required: true,
         typed: true,
         on_no_match: OnNoMatch::Review,
+        max_entries: ReceiptRules::DEFAULT_MAX_ENTRIES,
         ranges: vec![ProductRange { name: "Classic".to_owned(), tag: None }],
         products: vec![product("chai-250", "CHAI BORA 250", 1), product("chai-500", "CHAI BORA 500", 2)],
         branches: vec![branch("kko", "03TZ343001520"), branch("mwz", "03TZ343001521")],

@@ -6,6 +6,7 @@ use std::str::FromStr;
 use serde::{Deserialize, Serialize};
 
 use super::message::MessageKey;
+use super::unicode::{composed, folded, has_control, is_dash, is_format, stripped};
 
 /// The symbols of minted codes and references, in the order of their values: no 0, 1, I, L or O.
 pub const SYMBOLS: &[u8; 31] = b"23456789ABCDEFGHJKMNPQRSTUVWXYZ";
@@ -17,29 +18,56 @@ pub struct Code {
     typed: String,
 }
 
-/// The text cannot be a code: it is empty or too long.
+/// In which form a partner's codes are compared, and sent to it.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum CodeForm {
+    /// In the one spelling that all ways of writing a code have: [`Code::normal`].
+    #[default]
+    Folded,
+    /// As typed: only what is around it is stripped.
+    Exact,
+}
+
+/// Why a text cannot be a code.
 #[derive(Debug, PartialEq, Eq, thiserror::Error)]
-#[error("a code is 1 to 64 characters")]
-pub struct NotACode;
+pub enum NotACode {
+    /// It is empty or too long.
+    #[error("a code is 1 to 64 characters")]
+    Length,
+    /// It holds a control character that is not white space.
+    #[error("a code has no control characters")]
+    ControlCharacter,
+    /// Folding leaves nothing of it.
+    #[error("a code is more than spaces and dashes")]
+    Blank,
+}
 
 impl Code {
     /// The shortest and longest code, in characters.
     pub const CHARS: std::ops::RangeInclusive<usize> = 1..=64;
 
-    /// The code as it was typed, without the space around it: what a partner is asked about.
+    /// The code as it was typed, without what is stripped at its ends.
     pub fn expose(&self) -> &str {
-        self.typed.trim()
+        stripped(&self.typed)
     }
 
-    /// The one spelling under which a code is looked up: upper case, without spaces and dashes.
-    /// Empty when nothing else was typed.
+    /// The one spelling under which a code is looked up: compatibility form, upper case, without white space,
+    /// dashes and format characters. The underscore goes with the dashes: the digests of imported codes are of
+    /// codes without it.
     pub fn normal(&self) -> String {
-        let is_dash = |c: char| matches!(c, '-' | '_' | '\u{2010}'..='\u{2015}' | '\u{2212}');
-        self.typed
-            .chars()
-            .filter(|c| !c.is_whitespace() && !is_dash(*c))
-            .flat_map(char::to_uppercase)
-            .collect()
+        folded(&self.typed, |c| (!is_dash(c) && c != '_').then_some(c))
+    }
+
+    /// The code as a partner that wants this form compares it. A sentinel, which no partner sees, stays as typed.
+    #[must_use]
+    pub fn in_form(self, form: CodeForm) -> Self {
+        let typed = match form {
+            _ if self.sentinel().is_some() => return self,
+            CodeForm::Folded => self.normal(),
+            CodeForm::Exact => composed(self.expose()),
+        };
+        Self { typed }
     }
 
     /// The sentinel this code is, when it begins like one.
@@ -51,12 +79,17 @@ impl Code {
 impl FromStr for Code {
     type Err = NotACode;
 
+    /// Takes a code as people type and paste it. White space at its ends and format characters do not count.
     fn from_str(typed: &str) -> Result<Self, Self::Err> {
-        if Self::CHARS.contains(&typed.chars().count()) {
-            Ok(Self { typed: typed.to_owned() })
-        } else {
-            Err(NotACode)
+        let typed = stripped(typed);
+        if has_control(typed) {
+            return Err(NotACode::ControlCharacter);
         }
+        if !Self::CHARS.contains(&typed.chars().filter(|c| !is_format(*c)).count()) {
+            return Err(NotACode::Length);
+        }
+        let code = Self { typed: typed.to_owned() };
+        if code.normal().is_empty() { Err(NotACode::Blank) } else { Ok(code) }
     }
 }
 
@@ -70,7 +103,7 @@ impl fmt::Debug for Code {
 /// that makes another code with the same outcome.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Sentinel {
-    /// The whole sentinel in upper case: what makes it the same code or another one.
+    /// The whole sentinel, folded but for its dashes: what makes it the same code or another one.
     pub identity: String,
     /// What it asks for.
     pub outcome: SentinelOutcome,
@@ -95,7 +128,7 @@ impl Sentinel {
     const PREFIX: &str = "TEST-0-";
 
     fn parse(typed: &str) -> Option<Self> {
-        let identity = typed.trim().to_uppercase();
+        let identity = folded(typed, |c| Some(if is_dash(c) { '-' } else { c }));
         let asked = identity.strip_prefix(Self::PREFIX)?;
         let name = asked.split_once('.').map_or(asked, |(name, _suffix)| name);
         let outcome = match name {
@@ -140,8 +173,34 @@ mod tests {
     #[test]
     fn a_code_is_counted_in_characters_not_bytes() {
         assert!("é".repeat(64).parse::<Code>().is_ok());
-        assert_eq!("é".repeat(65).parse::<Code>(), Err(NotACode));
-        assert_eq!("".parse::<Code>(), Err(NotACode));
+        assert_eq!("é".repeat(65).parse::<Code>(), Err(NotACode::Length));
+        for nothing in ["", " \n", "\u{feff}\u{200b}"] {
+            assert_eq!(nothing.parse::<Code>(), Err(NotACode::Length), "{nothing:?}");
+        }
+        assert!(
+            format!("\n{}\u{200b}", "\u{ad}x".repeat(64)).parse::<Code>().is_ok(),
+            "what is invisible is free"
+        );
+        assert_eq!("- _\u{2014}".parse::<Code>(), Err(NotACode::Blank));
+        assert_eq!("A\u{0}1".parse::<Code>(), Err(NotACode::ControlCharacter));
+    }
+
+    /// How codes were folded before Unicode's forms came into it.
+    fn folded_before(typed: &str) -> String {
+        let is_dash = |c: char| matches!(c, '-' | '_' | '\u{2010}'..='\u{2015}' | '\u{2212}');
+        typed.chars().filter(|c| !c.is_whitespace() && !is_dash(*c)).flat_map(char::to_uppercase).collect()
+    }
+
+    #[test]
+    fn a_partners_code_is_folded_or_exact_and_a_sentinel_stays() {
+        let form =
+            |typed: &str, form| typed.parse::<Code>().expect("a code").in_form(form).expose().to_owned();
+        let typed = "\u{feff} ab-e\u{301}\u{200d}_ 1\n";
+        assert_eq!(form(typed, CodeForm::Folded), "ABÉ1");
+        assert_eq!(form(typed, CodeForm::Exact), "ab-é\u{200d}_ 1");
+        for any in [CodeForm::Folded, CodeForm::Exact] {
+            assert!(form("Test-0-Valid.x", any).parse::<Code>().expect("a code").sentinel().is_some());
+        }
     }
 
     #[test]
@@ -155,7 +214,10 @@ mod tests {
         assert_eq!(sentinel("TEST-0-NONSENSE"), Some(SentinelOutcome::Refused(MessageKey::Invalid)));
         assert_eq!(sentinel("TEST-0-SLOW"), Some(SentinelOutcome::Slow));
         assert_eq!(sentinel("TEST-0-CHECKING"), Some(SentinelOutcome::Stays(MessageKey::Checking)));
+        assert_eq!(sentinel("ＴＥＳＴ－０－ＶＡＬＩＤ"), Some(SentinelOutcome::Enters));
+        assert_eq!(sentinel("test\u{2011}0\u{2013} valid\u{200b}\n"), Some(SentinelOutcome::Enters));
         assert_eq!(sentinel("TEST-1-VALID"), None);
+        assert_eq!(sentinel("TEST0VALID"), None);
     }
 
     #[test]
@@ -166,15 +228,44 @@ mod tests {
         assert_ne!(identity("TEST-0-VALID.A"), identity("TEST-0-VALID.B"));
     }
 
+    /// What people and their programs put around and between the symbols of a code.
+    fn padding() -> impl Strategy<Value = String> {
+        "[\\s\\p{Cf}\\p{Pd}\u{2212}_]{0,3}"
+    }
+
     proptest! {
         #[test]
-        fn normalising_is_stable(typed in ".{1,64}") {
+        fn normalising_is_stable(typed in "\\PC{1,64}") {
             if let Ok(code) = typed.parse::<Code>() {
                 let normal = code.normal();
-                if let Ok(again) = normal.parse::<Code>() {
-                    prop_assert_eq!(again.normal().to_uppercase(), normal.to_uppercase());
-                }
+                let again: Code = normal.parse().unwrap_or_else(|_| Code { typed: normal.clone() });
+                prop_assert_eq!(again.normal(), normal.as_str());
+                prop_assert_eq!(again.clone().in_form(CodeForm::Folded), again);
             }
+        }
+
+        #[test]
+        fn ascii_codes_fold_to_what_they_always_did(typed in "[ -~]{1,64}") {
+            if let Ok(code) = typed.parse::<Code>() {
+                prop_assert_eq!(code.normal(), folded_before(&typed));
+            }
+        }
+
+        #[test]
+        fn what_stands_around_and_between_symbols_changes_nothing(
+            symbols in prop::collection::vec(("[A-Za-z0-9]", padding(), any::<bool>()), 1..16), before in padding(),
+        ) {
+            let plain: String = symbols.iter().map(|(symbol, ..)| symbol.as_str()).collect();
+            let full_width = |c: char| char::from_u32(u32::from(c) + 0xfee0).unwrap_or(c);
+            let typed: String = symbols.iter().map(|(symbol, padding, wide)| {
+                let symbol: String = if *wide { symbol.chars().map(full_width).collect() } else { symbol.clone() };
+                symbol + padding
+            }).collect();
+            let code = (before + &typed).parse::<Code>().expect("a code");
+            prop_assert_eq!(code.normal(), plain.to_ascii_uppercase());
+            let exact = code.clone().in_form(CodeForm::Exact);
+            prop_assert_eq!(exact.normal(), code.normal());
+            prop_assert_eq!(exact.clone().in_form(CodeForm::Exact), exact);
         }
     }
 }

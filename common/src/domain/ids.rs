@@ -122,13 +122,13 @@ impl fmt::Display for Reference {
     }
 }
 
-/// A caller's Idempotency-Key: 16 to 128 printable ASCII characters, without surrounding quotes.
+/// A caller's Idempotency-Key: 16 to 128 printable ASCII characters without a comma or surrounding quotes.
 #[derive(Clone, PartialEq, Eq, Hash)]
 pub struct IdempotencyKey(String);
 
 /// The header's value is no Idempotency-Key.
 #[derive(Debug, PartialEq, Eq, thiserror::Error)]
-#[error("an Idempotency-Key is 16 to 128 printable ASCII characters")]
+#[error("an Idempotency-Key is 16 to 128 printable ASCII characters without a comma")]
 pub struct MalformedIdempotencyKey;
 
 impl IdempotencyKey {
@@ -144,10 +144,11 @@ impl IdempotencyKey {
 impl FromStr for IdempotencyKey {
     type Err = MalformedIdempotencyKey;
 
-    /// A value in double quotes (a structured-field string) is the key without them.
+    /// A value in double quotes (a structured-field string) is the key without them. A comma is refused: API
+    /// Gateway joins the values of a header that comes twice with one.
     fn from_str(value: &str) -> Result<Self, Self::Err> {
         let bare = value.strip_prefix('"').and_then(|rest| rest.strip_suffix('"')).unwrap_or(value);
-        let printable = bare.bytes().all(|byte| (0x20..=0x7e).contains(&byte));
+        let printable = bare.bytes().all(|byte| (0x20..=0x7e).contains(&byte) && byte != b',');
         if printable && Self::CHARS.contains(&bare.len()) {
             Ok(Self(bare.to_owned()))
         } else {
@@ -201,9 +202,15 @@ mod tests {
         assert_eq!("\"abcdefghijklmnop\"".parse(), Ok(bare.clone()));
         assert_eq!(bare.as_str(), "abcdefghijklmnop");
         assert_eq!(format!("{bare:?}"), "***");
-        for bad in
-            ["short", "\"fourteen chars\"", "sixteen chars \u{e9}", "tab\tsixteen chars", &"x".repeat(129)]
-        {
+        for bad in [
+            "short",
+            "\"fourteen chars\"",
+            "sixteen chars \u{e9}",
+            "tab\tsixteen chars",
+            "abcdefghijklmnop,abcdefghijklmnop",
+            "\"abcdefghijklmnop\", \"abcdefghijklmnop\"",
+            &"x".repeat(129),
+        ] {
             assert_eq!(bad.parse::<IdempotencyKey>(), Err(MalformedIdempotencyKey), "{bad:?}");
         }
     }

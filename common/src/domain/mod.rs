@@ -19,3 +19,4 @@ pub mod scope;
 pub mod settling;
 pub mod sliding_window;
 pub mod submission;
+pub mod unicode;

@@ -5,6 +5,8 @@ use std::str::FromStr;
 
 use serde::{Deserialize, Serialize};
 
+use super::unicode::{is_dash, is_format};
+
 /// A Tanzanian mobile number in E.164, such as `+255712345678`.
 ///
 /// The rule is wide on purpose: new blocks of numbers are given out all the time, and numbers move
@@ -31,11 +33,13 @@ pub struct NotAMobileNumber;
 impl FromStr for Phone {
     type Err = NotAMobileNumber;
 
-    /// Takes `+255…`, `255…` or `0…` with spaces, dots, dashes and brackets anywhere, then nine
-    /// digits that begin with 61–69 or 70–79.
+    /// Takes `+255…`, `255…` or `0…` with white space, dots, dashes, brackets and format characters anywhere,
+    /// then nine digits that begin with 61–69 or 70–79.
     fn from_str(typed: &str) -> Result<Self, Self::Err> {
-        let bare: String =
-            typed.chars().filter(|c| !matches!(c, ' ' | '.' | '-' | '(' | ')' | '[' | ']')).collect();
+        let is_between = |c: char| {
+            c.is_whitespace() || is_dash(c) || is_format(c) || matches!(c, '.' | '(' | ')' | '[' | ']')
+        };
+        let bare: String = typed.chars().filter(|c| !is_between(*c)).collect();
         let national = bare
             .strip_prefix("+255")
             .or_else(|| bare.strip_prefix("255"))
@@ -87,6 +91,8 @@ mod tests {
             "0712 345 678",
             "(0712) 345-678",
             "+255 71 234.5678",
+            "\u{202a}0712\u{a0}345\u{2011}678\u{202c}\n",
+            "[0712]\t345\u{2212}678",
         ] {
             assert_eq!(typed.parse::<Phone>().expect(typed).expose_e164(), "+255712345678", "{typed}");
         }
@@ -104,6 +110,8 @@ mod tests {
             "+2550712345678",
             "0712E45678",
             "٠٧١٢٣٤٥٦٧٨",
+            "0712\u{0}345678",
+            "0712_345678",
             "",
         ] {
             assert_eq!(typed.parse::<Phone>(), Err(NotAMobileNumber), "{typed}");
@@ -128,6 +136,18 @@ mod tests {
                 prop_assert_eq!(phone.expose_e164().parse::<Phone>(), Ok(phone.clone()));
                 prop_assert_eq!(phone.expose_e164().len(), 13);
             }
+        }
+
+        #[test]
+        fn what_stands_around_and_between_digits_changes_nothing(
+            start in prop::sample::select(vec!["+255", "255", "0"]), rest in 0u32..100_000_000,
+            paddings in prop::collection::vec("[\\s\\p{Cf}\\p{Pd}\u{2212}.()\\[\\]]{0,2}", 14),
+        ) {
+            let plain = format!("{start}7{rest:08}");
+            let typed: String = plain.chars().zip(&paddings).map(|(c, padding)| format!("{padding}{c}")).collect();
+            let end = paddings.last().expect("some");
+            prop_assert_eq!(format!("{typed}{end}").parse::<Phone>(), plain.parse::<Phone>());
+            prop_assert!(plain.parse::<Phone>().is_ok());
         }
 
         #[test]

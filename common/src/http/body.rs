@@ -1,6 +1,6 @@
 //! JSON bodies: an object of a request, and a digest of it. [`super::fields`] reads its fields.
 
-use serde_json::{Map, Value};
+use serde_json::{Map, Number, Value};
 use sha2::{Digest, Sha256};
 
 use super::fields::{Fields, Problems};
@@ -41,11 +41,10 @@ impl JsonBody {
         }
     }
 
-    /// A digest of what the body says, whatever the order of its fields and the space between them.
-    pub fn digest(&self) -> String {
-        let mut hasher = Sha256::new();
-        digest_object(&self.0, &mut hasher);
-        hex(&hasher.finalize())
+    /// A digest of what the body says, whatever the order of its fields, the space between them, and the way in
+    /// which its numbers are written.
+    pub fn digest(&self) -> BodyDigest {
+        BodyDigest { by_value: digest(&self.0, by_value), as_written: digest(&self.0, as_written) }
     }
 
     /// Reads the fields. Every problem is noted, and the first decides the error; `read` gives `None` when
@@ -67,32 +66,78 @@ fn is_json(content_type: &str) -> bool {
     media_type.trim().eq_ignore_ascii_case("application/json")
 }
 
-/// Digests a value so that no two different values give the same bytes: each part has its kind, and its
-/// length where it has one, before it; an object's fields come in order of their names.
-fn digest_value(value: &Value, hasher: &mut Sha256) {
-    match value {
-        Value::Object(object) => digest_object(object, hasher),
-        Value::Array(list) => {
-            hasher.update(format!("[{}:", list.len()));
-            list.iter().for_each(|value| digest_value(value, hasher));
-        }
-        Value::String(text) => hasher.update(format!("\"{}:{text}", text.len())),
-        Value::Null | Value::Bool(_) | Value::Number(_) => hasher.update(format!("{value};")),
+/// The digest of a body, which tells whether another one says the same.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct BodyDigest {
+    by_value: String,
+    /// With `1` and `1.0` apart, as records have it that are older than the comparison by value.
+    as_written: String,
+}
+
+impl BodyDigest {
+    /// The digest as it is stored.
+    pub fn as_str(&self) -> &str {
+        &self.by_value
+    }
+
+    /// Whether a stored digest is of a body that says the same.
+    pub fn matches(&self, stored: &str) -> bool {
+        stored == self.by_value || stored == self.as_written
     }
 }
 
-fn digest_object(object: &Map<String, Value>, hasher: &mut Sha256) {
+/// How a number goes into a digest.
+type NumberForm = fn(&Number) -> String;
+
+/// One text for each value: a whole number has no fraction, exponent or negative zero.
+fn by_value(number: &Number) -> String {
+    match number.as_f64() {
+        Some(float) if number.is_f64() && float.fract() == 0.0 => {
+            format!("{:.0}", if float == 0.0 { 0.0 } else { float })
+        }
+        Some(_) | None => number.to_string(),
+    }
+}
+
+fn as_written(number: &Number) -> String {
+    number.to_string()
+}
+
+fn digest(object: &Map<String, Value>, number_form: NumberForm) -> String {
+    let mut hasher = Sha256::new();
+    digest_object(object, number_form, &mut hasher);
+    hex(&hasher.finalize())
+}
+
+/// Digests a value so that no two different values give the same bytes: each part has its kind, and its
+/// length where it has one, before it; an object's fields come in order of their names.
+fn digest_value(value: &Value, number_form: NumberForm, hasher: &mut Sha256) {
+    match value {
+        Value::Object(object) => digest_object(object, number_form, hasher),
+        Value::Array(list) => {
+            hasher.update(format!("[{}:", list.len()));
+            list.iter().for_each(|value| digest_value(value, number_form, hasher));
+        }
+        Value::String(text) => hasher.update(format!("\"{}:{text}", text.len())),
+        Value::Number(number) => hasher.update(format!("{};", number_form(number))),
+        Value::Null | Value::Bool(_) => hasher.update(format!("{value};")),
+    }
+}
+
+fn digest_object(object: &Map<String, Value>, number_form: NumberForm, hasher: &mut Sha256) {
     let mut fields: Vec<_> = object.iter().collect();
     fields.sort_unstable_by_key(|(name, _)| *name);
     hasher.update(format!("{{{}:", fields.len()));
     for (name, value) in fields {
         hasher.update(format!("\"{}:{name}", name.len()));
-        digest_value(value, hasher);
+        digest_value(value, number_form, hasher);
     }
 }
 
 #[cfg(test)]
 mod tests {
+    use proptest::prelude::*;
+
     use super::*;
 
     fn body(json: &str) -> JsonBody {
@@ -106,6 +151,45 @@ mod tests {
             [r#"{"a":1,"b":[false]}"#, r#"{"a":1}"#, r#"{"a":"1","b":[true]}"#, r#"{"a":1,"b":{"0":true}}"#]
         {
             assert_ne!(body(r#"{"a":1,"b":[true]}"#).digest(), body(other).digest(), "{other}");
+        }
+    }
+
+    #[test]
+    fn a_digest_stored_before_numbers_were_compared_by_value_matches_the_same_body() {
+        let whole = body(r#"{"qty":1,"more":[1,-2,"1.0"]}"#).digest();
+        assert_eq!(whole.by_value, whole.as_written, "most bodies have one digest, then and now");
+        let fraction = body(r#"{"qty":1.0}"#).digest();
+        assert!(fraction.matches(&fraction.as_written) && fraction.as_written != fraction.by_value);
+        assert!(!fraction.matches(&body(r#"{"qty":2.0}"#).digest().as_written));
+    }
+
+    #[test]
+    fn numbers_are_told_apart_by_their_value_alone() {
+        let digest = |number: &str| body(&format!("{{\"n\":{number}}}")).digest().by_value;
+        for same in [
+            &["0", "-0", "0.0", "-0.0", "0e9"][..],
+            &["100", "1e2", "1.0E+2", "1000e-1"],
+            &["-7", "-7.0"],
+            &["1e30", "1000000000000000000000000000000"],
+            &["18446744073709551616", "1.8446744073709551616e19"],
+            &["0.5", "5e-1", "0.50"],
+        ] {
+            assert!(same.iter().all(|number| digest(number) == digest(same[0])), "{same:?}");
+        }
+        let different = ["0", "1", "-1", "0.5", "1e30", "18446744073709551615", "1e19", "10"];
+        let digests: std::collections::HashSet<_> = different.iter().map(|number| digest(number)).collect();
+        assert_eq!(digests.len(), different.len());
+    }
+
+    proptest! {
+        #[test]
+        fn a_whole_number_is_the_same_however_it_is_written(number in -(1i64 << 53)..=1 << 53, zeros in 1usize..4) {
+            let digest = |text: String| body(&format!("{{\"n\":[{text}]}}")).digest().by_value;
+            let plain = digest(number.to_string());
+            prop_assert_eq!(digest(format!("{number}.{}", "0".repeat(zeros))), plain.as_str());
+            prop_assert_eq!(digest(format!("{number}e0")), plain.as_str());
+            prop_assert_ne!(digest((number + 1).to_string()), plain.as_str());
+            prop_assert_ne!(digest(format!("\"{number}\"")), plain.as_str());
         }
     }
 

@@ -5,7 +5,9 @@ use std::ops::RangeInclusive;
 
 use serde_json::{Map, Value};
 
+use crate::domain::code::{Code, NotACode};
 use crate::domain::phone::Phone;
+use crate::domain::unicode::{has_control, is_format, stripped};
 use crate::error::{Error, ErrorCode, FieldProblem};
 
 /// What is wrong with the fields of a body, in the order in which they were read.
@@ -86,21 +88,46 @@ impl<'a> Fields<'a> {
         read(self, name)
     }
 
-    /// A string of this many characters, without control characters.
+    /// A string of this many characters, without control characters. White space at its ends is left out, and
+    /// does not count.
     pub fn text(&self, name: &str, chars: RangeInclusive<usize>) -> Option<&'a str> {
-        let value = self.value(name)?;
-        let (least, most) = (chars.start(), chars.end());
-        match value.as_str() {
-            Some(text) if text.chars().any(char::is_control) => {
-                self.note(name, "a string without control characters");
-            }
-            Some(text) if chars.contains(&text.chars().count()) => return Some(text),
-            Some(_) | None if *least == 0 => {
-                self.note(name, &format!("a string of at most {most} characters"));
-            }
-            Some(_) | None => self.note(name, &format!("a string of {least} to {most} characters")),
+        let text = self.value(name)?.as_str().map(str::trim);
+        if text.is_some_and(|text| text.contains(char::is_control)) {
+            self.note_control_characters(name);
+            return None;
         }
-        None
+        self.of_length(name, &chars, text)
+    }
+
+    /// A string that people type or paste: format characters anywhere, and white space at its ends, are left out
+    /// and do not count.
+    fn typed(&self, name: &str, chars: &RangeInclusive<usize>) -> Option<String> {
+        let visible = |text: &str| stripped(text).chars().filter(|c| !is_format(*c)).collect();
+        self.of_length(name, chars, self.value(name)?.as_str().map(visible))
+    }
+
+    fn of_length<T: AsRef<str>>(
+        &self,
+        name: &str,
+        chars: &RangeInclusive<usize>,
+        text: Option<T>,
+    ) -> Option<T> {
+        let text = text.filter(|text| chars.contains(&text.as_ref().chars().count()));
+        if text.is_none() {
+            self.note_length(name, chars);
+        }
+        text
+    }
+
+    fn note_length(&self, name: &str, chars: &RangeInclusive<usize>) {
+        match (chars.start(), chars.end()) {
+            (0, most) => self.note(name, &format!("a string of at most {most} characters")),
+            (least, most) => self.note(name, &format!("a string of {least} to {most} characters")),
+        }
+    }
+
+    fn note_control_characters(&self, name: &str) {
+        self.note(name, "a string without control characters");
     }
 
     /// A string of this many characters that reads as a `T`; `expected` says what it has to be.
@@ -128,7 +155,7 @@ impl<'a> Fields<'a> {
         number
     }
 
-    /// A whole number from 1 on.
+    /// A whole number from 1 on; one that is larger than any `u64` is the largest.
     pub fn positive(&self, name: &str) -> Option<u64> {
         let number = whole(self.value(name)?).filter(|number| *number > 0);
         if number.is_none() {
@@ -176,24 +203,49 @@ impl<'a> Fields<'a> {
         items.into_iter().collect()
     }
 
+    /// A campaign's code.
+    pub fn code(&self, name: &str) -> Option<Code> {
+        match self.value(name)?.as_str().map(str::parse) {
+            Some(Ok(code)) => return Some(code),
+            Some(Err(NotACode::ControlCharacter)) => self.note_control_characters(name),
+            Some(Err(NotACode::Blank)) => self.note(name, "a code, of more than spaces and dashes"),
+            Some(Err(NotACode::Length)) | None => self.note_length(name, &Code::CHARS),
+        }
+        None
+    }
+
+    /// The code of a receipt, as typed.
+    pub fn receipt_code(&self, name: &str, chars: &RangeInclusive<usize>) -> Option<String> {
+        let code = self.typed(name, chars)?;
+        if has_control(&code) {
+            self.note_control_characters(name);
+            return None;
+        }
+        Some(code)
+    }
+
     /// A phone: `phone_invalid` when it is not a Tanzanian mobile number.
     pub fn phone(&self, name: &str) -> Option<Phone> {
-        let phone = self.text(name, Phone::TYPED_CHARS)?.parse().ok();
+        self.phone_or(name, ErrorCode::PhoneInvalid)
+    }
+
+    /// A phone, with the code of the error when it has the length of one and is not a Tanzanian mobile number.
+    pub fn phone_or(&self, name: &str, code: ErrorCode) -> Option<Phone> {
+        let phone = self.typed(name, &Phone::TYPED_CHARS)?.parse().ok();
         if phone.is_none() {
-            self.note_as(ErrorCode::PhoneInvalid, name, "a Tanzanian mobile number");
+            self.note_as(code, name, "a Tanzanian mobile number");
         }
         phone
     }
 }
 
-/// A whole number, however it is written: JSON does not tell 5 and 5.0 apart.
+/// A whole number, however it is written: JSON does not tell 5 and 5.0 apart. One that is larger than any `u64`
+/// is the largest.
 fn whole(value: &Value) -> Option<u64> {
-    /// Beyond, a fraction cannot be told any more.
-    const LARGEST_EXACT: f64 = 9_007_199_254_740_991.0;
     value.as_u64().or_else(|| {
-        let number =
-            value.as_f64().filter(|number| number.fract() == 0.0 && (0.0..=LARGEST_EXACT).contains(number));
-        format!("{:.0}", number?).parse().ok()
+        let number = value.as_f64().filter(|number| number.fract() == 0.0 && *number >= 0.0)?;
+        // Without a fraction, only its size can keep it from being read.
+        Some(format!("{:.0}", number.abs()).parse().unwrap_or(u64::MAX))
     })
 }
 
@@ -263,24 +315,52 @@ mod tests {
 
     #[test]
     fn a_whole_number_may_be_written_with_a_fraction_of_zero() {
-        let body = json!({ "whole": 64927.0, "half": 1.5, "less": -1.0, "huge": 1e300 });
+        let body = json!({ "whole": 64927.0, "half": 1.5, "less": -1.0, "huge": 1e300, "zero": -0.0 });
         let found = refusal(body, |fields| {
             assert_eq!(fields.positive("whole"), Some(64_927));
             assert_eq!(fields.integer("half", 1..=99).or(fields.integer("less", 0..=99)), None);
-            assert_eq!(fields.positive("huge"), None);
+            assert_eq!(fields.positive("huge"), Some(u64::MAX), "its value is larger than any limit");
+            assert_eq!(fields.integer("huge", 1..=u32::MAX), None);
+            assert_eq!(fields.integer("zero", 0..=9), Some(0));
         });
         assert_eq!(found.map(|(.., places)| places.len()), Some(3));
     }
 
     #[test]
     fn control_characters_and_other_types_are_problems() {
-        let body = json!({ "control": "x\u{0}", "number": 7, "text": "7" });
+        let body = json!({ "control": "x\u{0}", "line": "x\ny", "number": 7, "text": "7" });
         let found = refusal(body, |fields| {
             fields.text("control", 1..=9);
+            fields.code("control");
+            fields.receipt_code("control", &(1..=9));
+            fields.text("line", 1..=9);
             fields.text("number", 1..=9);
+            fields.code("number");
             fields.integer("text", 1..=9);
             fields.positive("text");
         });
-        assert_eq!(found.map(|(.., places)| places.len()), Some(4));
+        assert_eq!(found.map(|(.., places)| places.len()), Some(8));
+    }
+
+    #[test]
+    fn what_is_stripped_does_not_count() {
+        let body =
+            json!({ "text": "\t\u{2028}abc\r\n", "code": "\u{200b} AB\tC\u{ad}\n", "blank": "\u{2014}" });
+        let found = refusal(body, |fields| {
+            assert_eq!(fields.text("text", 3..=3), Some("abc"));
+            assert_eq!(fields.receipt_code("code", &(4..=4)).as_deref(), Some("AB\tC"));
+            assert_eq!(fields.code("code").map(|code| code.normal()).as_deref(), Some("ABC"));
+            assert_eq!(fields.code("blank"), None);
+        });
+        assert_eq!(found.map(|(_, field, _)| field), Some(Some("blank".to_owned())));
+    }
+
+    #[test]
+    fn a_phone_of_the_right_length_is_told_apart_from_a_text_that_is_none() {
+        let code = |phone: &str| refusal(json!({ "phone": phone }), |fields| drop(fields.phone("phone")));
+        let refused = |phone: &str| code(phone).map(|(code, ..)| code);
+        assert_eq!(refused(" 07123456 \u{200b}\u{200b}"), Some(ErrorCode::ValidationFailed));
+        assert_eq!(refused("0712345678\u{0}"), Some(ErrorCode::PhoneInvalid));
+        assert_eq!(refused("\u{202a}\u{202a}\u{202a}0712\t345\u{2011}678\u{202c}\u{202c}\u{202c}"), None);
     }
 }

@@ -210,12 +210,14 @@ impl<O: Operation> HttpFunction for Function<O> {
             let mut admitted = None;
             let request = Request::from_event(event);
             let ids = request.ids.clone();
+            let figures: &[_] =
+                if request.has_malformed_client_ip() { &[("MalformedClientIp", 1)] } else { &[] };
             let frame = &self.setup.frame;
             let now = frame.now();
             let working = contain_panic(self.run(request, now, &mut admitted));
             let result = tokio::time::timeout(LONGEST_REQUEST, working).await;
             let result = result.unwrap_or_else(|_| Err(Error::internal("the request took too long")));
-            frame.reply(O::ROUTE.function, &ids, now, admitted.as_ref(), result)
+            frame.reply_counting(O::ROUTE.function, &ids, now, admitted.as_ref(), result, figures)
         })
     }
 }
@@ -251,6 +253,19 @@ impl Frame {
         admitted: Option<&Admitted>,
         result: Result<Reply, Error>,
     ) -> HttpReply {
+        self.reply_counting(operation, ids, started, admitted, result, &[])
+    }
+
+    /// The same, with more figures in the line than the result has.
+    fn reply_counting(
+        &self,
+        operation: &str,
+        ids: &RequestIds,
+        started: Moment,
+        admitted: Option<&Admitted>,
+        result: Result<Reply, Error>,
+        counted: &[(&'static str, u64)],
+    ) -> HttpReply {
         let (mut reply, causes) = match result {
             Ok(reply) => {
                 let causes = reply.notes.causes.clone();
@@ -269,6 +284,7 @@ impl Frame {
             reply.limits.insert(0, admitted.ceiling);
         }
         let mut figures = reply.notes.figures.clone();
+        figures.extend(counted);
         let is_live = admitted.is_some_and(|admitted| admitted.scope.environment.is_live());
         figures.extend(guess(reply.outcome, reply.status.is_success(), is_live).map(|name| (name, 1)));
         self.telemetry.request(&RequestLine {

@@ -116,7 +116,7 @@ impl Reply {
                 message,
                 field: refusal.and_then(|refusal| refusal.field.as_deref()),
                 errors: refusal.map(|refusal| refusal.problems.as_slice()).unwrap_or_default(),
-                fix: code.fix(),
+                fix: refusal.and_then(|refusal| refusal.fix).unwrap_or(code.fix()),
                 docs_url: format!("{docs_base}/errors#{}", code.as_str()),
                 request_id,
             },

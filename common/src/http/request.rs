@@ -63,13 +63,42 @@ impl Request {
     /// Whose calls the limits count together: the consumer's address range when the caller says it, else
     /// the calling server alone.
     pub fn consumer_range(&self) -> String {
-        let stated = self.header("svc-client-ip").and_then(|value| value.trim().parse().ok());
-        match (stated, self.caller) {
+        match (self.header(SVC_CLIENT_IP).and_then(client_ip), self.caller) {
             (Some(consumer), _) => range(consumer),
             (None, Some(caller)) => caller.to_canonical().to_string(),
             (None, None) => "unknown".to_owned(),
         }
     }
+
+    /// Whether SVC-Client-IP is there without an address in it. The limits then count all consumers of the caller
+    /// together, which it hardly wants.
+    pub fn has_malformed_client_ip(&self) -> bool {
+        self.header(SVC_CLIENT_IP).is_some_and(|value| client_ip(value).is_none())
+    }
+}
+
+/// The header in which a caller names the consumer's address.
+const SVC_CLIENT_IP: &str = "svc-client-ip";
+
+/// The first address of a list, as proxies write them: an IPv6 one may be in brackets and have a zone, and either
+/// may have a port.
+fn client_ip(value: &str) -> Option<IpAddr> {
+    let first = value.split(',').next()?.trim();
+    let is_port = |text: &str| !text.is_empty() && text.bytes().all(|byte| byte.is_ascii_digit());
+    let host = match first.strip_prefix('[') {
+        Some(rest) => {
+            let (host, after) = rest.split_once(']')?;
+            let ends_well = after.is_empty() || after.strip_prefix(':').is_some_and(is_port);
+            ends_well.then_some(host)?
+        }
+        // In an IPv6 address without brackets, a last number cannot be told from a port.
+        None => match first.split_once(':') {
+            Some((host, port)) if is_port(port) => host,
+            Some(_) | None => first,
+        },
+    };
+    let address = host.split_once('%').map_or(host, |(address, _zone)| address);
+    address.parse().ok()
 }
 
 /// The range that one consumer's addresses come from: a /24 of IPv4, a /48 of IPv6.
@@ -107,6 +136,8 @@ fn request_id(headers: &BTreeMap<String, String>) -> String {
 
 #[cfg(test)]
 mod tests {
+    use proptest::prelude::*;
+
     use super::*;
 
     #[test]
@@ -115,6 +146,66 @@ mod tests {
         assert_eq!(of("41.59.13.200"), "41.59.13.0/24");
         assert_eq!(of("::ffff:41.59.13.7"), "41.59.13.0/24");
         assert_eq!(of("2c0f:fe38:1:2::9"), "2c0f:fe38:1::/48");
+    }
+
+    #[test]
+    fn a_client_ip_that_is_no_address_is_noticed() {
+        let with = |value: Option<&str>| {
+            let headers = value.map(|value| ("SVC-Client-IP".to_owned(), value.to_owned()));
+            Request::from_event(HttpEvent { headers: headers.into_iter().collect(), ..HttpEvent::default() })
+        };
+        assert!(!with(None).has_malformed_client_ip());
+        assert!(!with(Some("41.59.13.7:80, unknown")).has_malformed_client_ip());
+        for malformed in ["", "unknown", "41.59.13"] {
+            assert!(with(Some(malformed)).has_malformed_client_ip(), "{malformed}");
+        }
+    }
+
+    #[test]
+    fn what_is_no_address_is_none() {
+        for none in [
+            "",
+            ",41.59.13.7",
+            "unknown",
+            "41.59.13",
+            "41.59.13.7:",
+            "41.59.13.7:80:80",
+            "41.59.13.7 10.0.0.1",
+            "[41.59.13.7",
+            "[::1]80",
+            "[::1]:",
+            "[]:80",
+            "::1]:80",
+            "2c0f::fe38::1",
+            "localhost",
+        ] {
+            assert_eq!(client_ip(none), None, "{none}");
+        }
+    }
+
+    proptest! {
+        #[test]
+        fn the_first_address_of_a_list_counts_without_port_and_zone(
+            address in any::<IpAddr>(), more in "(, ?[0-9a-f.:]{0,9}){0,3}", space in " {0,2}",
+            port in prop::option::of(any::<u16>()), zone in prop::option::of("%[a-z0-9]{1,6}"), brackets in any::<bool>(),
+        ) {
+            let zone = zone.filter(|_| address.is_ipv6()).unwrap_or_default();
+            let brackets = brackets || (address.is_ipv6() && port.is_some());
+            let host = if brackets { format!("[{address}{zone}]") } else { format!("{address}{zone}") };
+            let port = port.map(|port| format!(":{port}")).unwrap_or_default();
+            prop_assert_eq!(client_ip(&format!("{space}{host}{port}{space}{more}")), Some(address));
+        }
+
+        #[test]
+        fn an_ipv4_address_is_one_range_however_it_is_written(address in any::<std::net::Ipv4Addr>()) {
+            let mapped = IpAddr::V6(address.to_ipv6_mapped());
+            prop_assert_eq!(range(mapped), range(IpAddr::V4(address)));
+        }
+
+        #[test]
+        fn any_value_is_an_address_or_none(value in "[0-9a-f.:%\\[\\], ]{0,40}") {
+            let _ = client_ip(&value);
+        }
     }
 
     #[test]

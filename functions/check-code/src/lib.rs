@@ -10,6 +10,7 @@ use common::domain::message::MessageKey;
 use common::domain::phone::Phone;
 use common::domain::sliding_window::SlidingWindow;
 use common::error::{Error, ErrorCode};
+use common::http::fields::Fields;
 use common::http::function::{Call, Operation, Setup};
 use common::http::reply::Reply;
 use common::http::routes::{self, Route};
@@ -82,12 +83,8 @@ impl Operation for CheckCode {
 
 fn read(call: &Call) -> Result<(Code, Option<Phone>), Error> {
     let (code, phone) = call.json()?.read(|fields| {
-        let code = fields.required("code", |fields, name| {
-            fields.parsed(name, Code::CHARS, "a code", |code| code.parse::<Code>().ok())
-        });
-        let phone = fields.parsed("phone", Phone::TYPED_CHARS, "a Tanzanian mobile number", |phone| {
-            phone.parse::<Phone>().ok()
-        });
+        let code = fields.required("code", Fields::code);
+        let phone = fields.phone_or("phone", ErrorCode::ValidationFailed);
         Some((code?, phone))
     })?;
     if code.sentinel().is_some() && call.scope.environment.is_live() {

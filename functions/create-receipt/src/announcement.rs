@@ -5,6 +5,7 @@ use common::domain::receipt::Source;
 use common::domain::receipt::payload::ReceiptTime;
 use common::domain::receipt::photo::{MAX_BYTES, PhotoType};
 use common::error::{Error, ErrorCode};
+use common::http::body::BodyDigest;
 use common::http::fields::Fields;
 use common::http::function::Call;
 
@@ -16,13 +17,20 @@ const QR_PAYLOAD_CHARS: std::ops::RangeInclusive<usize> = 0..=400;
 const CODE_CHARS: std::ops::RangeInclusive<usize> = 6..=40;
 /// Characters of a typed time: `h:mm` to `hh:mm:ss`.
 const TIME_CHARS: std::ops::RangeInclusive<usize> = 4..=8;
+/// What a typed time has to be.
+const TIME_OF_DAY: &str = "a time of day from 0:00 to 23:59:59, written `hh:mm` or `hh:mm:ss`";
+
+/// How to enter where no receipt is taken.
+const NO_RECEIPTS: &str = "Start no receipt: `receipt` of GET /api/v1/campaign is null for a campaign that takes none. \
+                           Enter the consumer with POST /api/v1/submissions alone, or use a key of a campaign with \
+                           receipts.";
 
 /// A well-formed request to start a receipt. It holds the receipt's secrets, so it does not print.
 pub(crate) struct Announcement {
     /// Names the attempt, where the caller wants retries of it to be one.
     pub(crate) key: Option<IdempotencyKey>,
     /// The digest of the body.
-    pub(crate) body_hash: String,
+    pub(crate) body_hash: BodyDigest,
     /// What the receipt is made of.
     pub(crate) source: Source,
 }
@@ -55,7 +63,7 @@ impl Announcement {
             return Err(Error::from(ErrorCode::TypedReceiptUnsupported).with_field("type"));
         }
         if call.campaign.receipt.is_none() {
-            return Err(Error::body("This campaign takes no receipts."));
+            return Err(Error::body("This campaign takes no receipts.").with_fix(NO_RECEIPTS));
         }
         Ok(Self { key, body_hash: body.digest(), source })
     }
@@ -91,11 +99,9 @@ fn photo(fields: &Fields<'_>) -> Option<Source> {
 }
 
 fn typed(fields: &Fields<'_>) -> Option<Source> {
-    let code = fields.required("code", |fields, name| fields.text(name, CODE_CHARS)).map(str::to_owned);
+    let code = fields.required("code", |fields, name| fields.receipt_code(name, &CODE_CHARS));
     let time = fields.required("time", |fields, name| {
-        fields.parsed(name, TIME_CHARS, "a time of day, `hh:mm` or `hh:mm:ss`", |time| {
-            ReceiptTime::from_typed(time).ok()
-        })
+        fields.parsed(name, TIME_CHARS, TIME_OF_DAY, |time| ReceiptTime::from_typed(time).ok())
     });
     Some(Source::Typed { code: code?, time: time? })
 }

@@ -53,7 +53,9 @@ impl Operation for CreateReceipt {
                 let target = self.uploads.target(&receipt, call.now).await?;
                 Reply::ok(&ReceiptObject::new(&receipt, target))
             }
-            Some(earlier) if earlier.body_hash != body_hash => Err(ErrorCode::IdempotencyKeyReused.into()),
+            Some(earlier) if !body_hash.matches(&earlier.body_hash) => {
+                Err(ErrorCode::IdempotencyKeyReused.into())
+            }
             Some(earlier) => {
                 let found = self.receipts.get(&call.scope, earlier.record_id).await?;
                 let receipt =

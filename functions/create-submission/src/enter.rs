@@ -375,7 +375,7 @@ impl Desk {
         wish: &Wish,
         request: RequestRecord<SubmissionId>,
     ) -> Result<Answer, Error> {
-        if request.body_hash != wish.body_hash {
+        if !wish.body_hash.matches(&request.body_hash) {
             return Err(ErrorCode::IdempotencyKeyReused.into());
         }
         let submission = self.submission(&call.scope, request.record_id).await?;
@@ -401,7 +401,7 @@ impl Desk {
 /// What is to be written, or looked at, for a request.
 fn entry<'a>(wish: &'a Wish, candidate: &'a Candidate, submission: &'a Submission) -> Entry<'a> {
     let Wish { key, body_hash, receipt_id, .. } = wish;
-    Entry { key, body_hash, code: candidate.name(), receipt: *receipt_id, submission }
+    Entry { key, body_hash: body_hash.as_str(), code: candidate.name(), receipt: *receipt_id, submission }
 }
 
 /// The submission before anything is decided.

@@ -5,6 +5,7 @@ use common::domain::ids::{IdempotencyKey, ReceiptId};
 use common::domain::phone::Phone;
 use common::domain::submission::{Claimed, ClaimedItem};
 use common::error::{Error, ErrorCode};
+use common::http::body::BodyDigest;
 use common::http::fields::{Fields, Problems};
 use common::http::function::Call;
 
@@ -21,16 +22,20 @@ const ITEM_QTY: std::ops::RangeInclusive<u32> = 1..=99;
 /// Characters of a claimed branch.
 const BRANCH_CHARS: std::ops::RangeInclusive<usize> = 0..=120;
 
+/// How to enter where no receipt is taken.
+const NO_RECEIPTS: &str = "Leave `receipt_id` out: `receipt` of GET /api/v1/campaign is null for a campaign that takes no \
+                           receipts. Or use a key of a campaign with receipts.";
+
 /// A well-formed request to enter.
 #[derive(Clone, Debug)]
 pub(crate) struct Wish {
     /// One for each attempt, the same on every retry of it.
     pub(crate) key: IdempotencyKey,
     /// The digest of the body.
-    pub(crate) body_hash: String,
+    pub(crate) body_hash: BodyDigest,
     /// Who wants to enter.
     pub(crate) phone: Phone,
-    /// With which code; none when the campaign takes none.
+    /// With which code, in the form in which a partner compares it; none when the campaign takes none.
     pub(crate) code: Option<Code>,
     /// With which receipt.
     pub(crate) receipt_id: Option<ReceiptId>,
@@ -53,7 +58,10 @@ impl Wish {
         if is_sentinel && call.scope.environment.is_live() {
             return Err(Error::from(ErrorCode::SentinelWithLiveKey).with_field("code"));
         }
-        let code = code.filter(|_| call.campaign.needs_code());
+        let code = code.filter(|_| call.campaign.needs_code()).map(|code| match &call.campaign.partner {
+            Some(partner) => code.in_form(partner.code),
+            None => code,
+        });
         Ok(Self { key, body_hash: body.digest(), phone, code, receipt_id, region, claimed })
     }
 
@@ -71,6 +79,7 @@ impl Wish {
             problems.note_as(ErrorCode::ReceiptRequired, "receipt_id", "`receipt_id` is missing.");
         } else if self.receipt_id.is_some() && campaign.receipt.is_none() {
             problems.note("receipt_id", "This campaign takes no receipts.");
+            return problems.check().map_err(|error| error.with_fix(NO_RECEIPTS));
         }
         problems.check()
     }
@@ -88,7 +97,7 @@ struct Asked {
 impl Asked {
     fn read(fields: &Fields<'_>) -> Option<Self> {
         let phone = fields.required("phone", Fields::phone);
-        let code = fields.parsed("code", Code::CHARS, "a code", |code| code.parse().ok());
+        let code = fields.code("code");
         if !fields.is_true("consent") {
             fields.note_as(ErrorCode::ConsentRequired, "consent", "`true`");
         }

@@ -15,6 +15,10 @@ const READING: [&str; 2] = ["GET", "HEAD"];
 /// How long a browser may show a page without asking whether it has changed. Replies of the API are never stored.
 const CACHE_CONTROL: &str = "public, max-age=300";
 
+/// What to look for in a path that does not exist.
+const NO_PATH: &str = "Check the path against the API reference: every path of the API begins with `/api/v1/`, is in \
+                       lower case and has no slash at its end.";
+
 /// The function behind the default route.
 pub struct Fallback {
     frame: Frame,
@@ -41,7 +45,9 @@ impl Fallback {
         }
         match self.reference.missing_page(path).filter(|_| is_read) {
             Some(file) => Ok(Reply { status: StatusCode::NOT_FOUND, ..text(file) }),
-            None => Err(Error::from(ErrorCode::NotFound).with_detail("There is no such path.")),
+            None => {
+                Err(Error::from(ErrorCode::NotFound).with_detail("There is no such path.").with_fix(NO_PATH))
+            }
         }
     }
 }

@@ -32,7 +32,8 @@ impl Operation for RefreshUploadUrl {
             return Err(ErrorCode::ReceiptAlreadyAttached.into());
         }
         if matches!(receipt.source, Source::Typed { .. }) {
-            return Err(Error::body("This receipt is typed in; there is nothing to upload."));
+            return Err(Error::body("This receipt is typed in; there is nothing to upload.")
+                .with_fix("Send the receipt's id as `receipt_id` with POST /api/v1/submissions at once."));
         }
         let (receipt, target) = self.uploads.expect(receipt, call.now).await?;
         Reply::ok(&ReceiptObject::new(&receipt, target))

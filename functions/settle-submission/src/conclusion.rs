@@ -86,14 +86,17 @@ impl Conclusion {
     pub(crate) fn of_sentinel(sentinel: ReceiptSentinel, campaign: &Campaign, state: State) -> Self {
         let entries = campaign.entries_per_submission;
         let first_try = state == State::Pending;
-        match sentinel {
+        let conclusion: Self = match sentinel {
             ReceiptSentinel::Slow if first_try => Next::SayYesLater.into(),
             ReceiptSentinel::Verified | ReceiptSentinel::Slow => Next::Accept { entries, prize: None }.into(),
             ReceiptSentinel::Wins => Next::Accept { entries, prize: Some(SENTINEL_PRIZE.to_owned()) }.into(),
             ReceiptSentinel::Review => Self::review("asked_for_by_test"),
             ReceiptSentinel::Stays(key) => Next::Stay(key).into(),
             ReceiptSentinel::Declined(key) => Next::Reject(key).into(),
-        }
+        };
+        let is_verified = matches!(conclusion.next, Next::Accept { .. });
+        let receipt = is_verified.then(|| ReceiptSummary::made_up(campaign.receipt.as_ref()));
+        Self { receipt, ..conclusion }
     }
 
     /// What the authority's answer means.

@@ -297,9 +297,10 @@ impl Desk {
         let payloads = match self.reader.read(photo).await {
             Ok(payloads) => payloads,
             // A person can see more than a machine, but not in a file that is no picture.
-            Err(Unreadable::NotDecoded(_)) => {
-                return Ok(Err(Conclusion::reject(MessageKey::ReceiptUnreadable, "photo_not_decoded")));
+            Err(Unreadable::NotDecoded(fault)) if fault.is_no_picture() => {
+                return Ok(Err(Conclusion::reject(MessageKey::ReceiptUnreadable, fault.as_str())));
             }
+            Err(Unreadable::NotDecoded(fault)) => return Ok(Err(Conclusion::review(fault.as_str()))),
             Err(Unreadable::NoQrCode) => return Ok(Err(Conclusion::review("no_qr_code"))),
             Err(Unreadable::TooSlow) => return Ok(Err(Conclusion::review("photo_too_slow"))),
             Err(Unreadable::Crashed) => return Ok(Err(Conclusion::review("photo_reader_crashed"))),

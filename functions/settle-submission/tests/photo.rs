@@ -115,7 +115,7 @@ async fn what_is_no_photo_is_refused_for_good() {
     for (file, fault) in [
         (&b""[..], NotDecoded::NotAnImage),
         (b"not an image", NotDecoded::NotAnImage),
-        (b"\xff\xd8\xff\xe0", NotDecoded::Damaged),
+        (b"\xff\xd8\xff\xe0", NotDecoded::NoHeader),
         (&vec![0; 5 * 1024 * 1024 + 1], NotDecoded::TooManyBytes),
     ] {
         let error = reader(limits()).read(file).await.expect_err("no photo");

@@ -4,6 +4,7 @@ use common::domain::ids::SubmissionId;
 use common::domain::message::MessageKey;
 use common::domain::moment::Moment;
 use common::domain::receipt::payload::VerificationCode;
+use common::domain::receipt::rules::ReceiptRules;
 use common::domain::settling::Turn;
 use common::domain::submission::{Event, OperatorDecision, Submission};
 use common::store::codes::CodeName;
@@ -18,9 +19,6 @@ use crate::words::grouped;
 const DECIDED_BY_A_PERSON: &str = "operator_decision";
 /// The reason of one that was accepted while nobody knows which purchase its receipt is of.
 const WITHOUT_RECEIPT_CODE: &str = "without_receipt_code";
-
-/// More entries than this an operator has to say: so many wait for a person because of their number.
-const MAX_ASSUMED_ENTRIES: u32 = 100;
 
 /// What an operator decided.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -102,8 +100,11 @@ pub async fn settle(
 
 /// The entries of a submission of which the operator gives no number.
 async fn usual_entries(tables: &Tables, submission: &Submission) -> Result<u32, Failure> {
+    let campaign = tables.campaign(&submission.scope.campaign).await?;
+    let max_entries =
+        campaign.receipt.as_ref().map_or(ReceiptRules::DEFAULT_MAX_ENTRIES, |rules| rules.max_entries);
     match submission.receipt.as_ref().and_then(|receipt| receipt.counted_entries) {
-        Some(counted) if counted > MAX_ASSUMED_ENTRIES => {
+        Some(counted) if counted > max_entries => {
             let message = format!(
                 "the receipt counts {} entries, which may be a slip of the till; look at it with `ops submission show` \
                  and say with --entries how many it earns",
@@ -112,7 +113,7 @@ async fn usual_entries(tables: &Tables, submission: &Submission) -> Result<u32, 
             Err(Failure::new("entries_needed", message))
         }
         Some(counted) => Ok(counted),
-        None => Ok(tables.campaign(&submission.scope.campaign).await?.entries_per_submission),
+        None => Ok(campaign.entries_per_submission),
     }
 }
 

@@ -70,19 +70,22 @@ async fn what_no_machine_can_read_is_for_a_person_and_what_is_no_picture_is_decl
         b"\x89PNG\r\n\x1a\n\0\0\0\rIHDR".as_slice(),
         &20_000u32.to_be_bytes(),
         &20_000u32.to_be_bytes(),
-        b"\x08\0\0\0\0\0\0\0\0",
+        b"\x08\0\0\0\0\xc6\x1b\x19\xe5",
     ]
     .concat();
     let huge_webp = b"RIFF\x1e\0\0\0WEBPVP8X\x0a\0\0\0\0\0\0\0\xff\xff\xff\xff\xff\xff".to_vec();
+    let animation = b"RIFF\x16\0\0\0WEBPVP8X\x0a\0\0\0\x02\0\0\0\x0f\0\0\x0f\0\0".to_vec();
     let cases = [
         ("hopeless", jpeg(&hopeless(), 50).expect("a file"), review("no_qr_code")),
         ("elsewhere", elsewhere, review("no_receipt_in_qr_codes")),
         ("no time", no_time, review("no_time_in_qr_code")),
         ("two receipts", two, review("several_receipts_in_photo")),
         ("no picture", b"\xff\xd8\xff\xe0 and nothing more".to_vec(), declined.clone()),
-        ("truncated", good[..600].to_vec(), declined.clone()),
-        ("20,000 x 20,000", huge_png, declined.clone()),
-        ("a huge canvas", huge_webp, declined),
+        ("no header", good[..20].to_vec(), declined),
+        ("truncated", good[..600].to_vec(), review("photo_damaged")),
+        ("20,000 x 20,000", huge_png, review("photo_too_large")),
+        ("a huge canvas", huge_webp, review("photo_too_large")),
+        ("an animation", animation, review("photo_animated")),
     ];
     for (number, (what, file, (expected, reasons))) in (1..).zip(cases) {
         let receipt = campaign.photo(&campaign.live_key, &file, None).await;

@@ -1,7 +1,9 @@
 //! Every case of the tax authority, by the simulated portal's codes.
 
+use common::domain::campaign::Window;
+use common::domain::moment::Moment;
 use serde_json::json;
-use service_tests::campaign::phone;
+use service_tests::campaign::{TestCampaign, phone, plain};
 use service_tests::receipts::{TIME, code_and_receipt, receipts_alone, rules};
 
 use super::{scene, standing, submit_typed};
@@ -114,6 +116,53 @@ async fn what_was_bought_earns_entries_by_product_and_quantity() {
     let lookup =
         campaign.live("POST", "/api/v1/submissions/lookup").json(&json!({ "phone": phone(1) })).send().await;
     assert_eq!(lookup.field("total_entries"), now.field("entries"));
+}
+
+#[tokio::test]
+async fn a_receipt_with_more_entries_than_a_campaign_allows_goes_to_a_person() {
+    let (mut campaign, settler) = scene(receipts_alone).await;
+    let submitted = submit_typed(&campaign, &phone(1), "", "MANY010001", TIME).await;
+    settler.settle_due().await;
+    let entries = standing(&campaign, &submitted).await[3].as_u64().expect("a number");
+    assert!(entries > 1);
+    let most = u32::try_from(entries).expect("few");
+    for (number, most, expected) in [
+        (2, most, json!(["accepted", "verified", "entered", entries])),
+        (3, most - 1, json!(["pending", "under_review", "receipt_received", 0])),
+    ] {
+        campaign.config.receipt.as_mut().expect("rules").max_entries = most;
+        campaign.apply().await;
+        let code = format!("MANY01000{number}");
+        let submitted = submit_typed(&campaign, &phone(number), "", &code, TIME).await;
+        settler.settle_due().await;
+        assert_eq!(standing(&campaign, &submitted).await, expected, "at most {most}");
+    }
+}
+
+#[tokio::test]
+async fn a_receipts_time_is_tanzanias_whatever_the_campaigns_zone() {
+    // Bought at 10:15:30 on 15 June 2050 in Dar es Salaam: 07:15:30 in UTC.
+    let bought = Moment::from_millis(2_538_890_130_000);
+    let later = Moment::from_millis(bought.as_millis() + 1);
+    let (first, settler) = scene(receipts_alone).await;
+    for zone in ["UTC", "Africa/Dar_es_Salaam", "Pacific/Auckland", "America/Los_Angeles"] {
+        for (start, end, expected) in [
+            (Some(bought), Some(later), "entered"),
+            (Some(later), None, "receipt_outside_window"),
+            (None, Some(bought), "receipt_outside_window"),
+        ] {
+            let mut config = plain();
+            receipts_alone(&mut config);
+            config.timezone = zone.to_owned().try_into().expect("a zone");
+            let mut campaign = TestCampaign::on(&first.service, config).await;
+            let submitted = submit_typed(&campaign, &phone(1), "", "GOOD010001", TIME).await;
+            // It was open when the receipt came; it is the purchase that has to lie in the window.
+            campaign.config.window = Window { start, end };
+            campaign.apply().await;
+            settler.settle_due().await;
+            assert_eq!(standing(&campaign, &submitted).await[2], expected, "{zone} {start:?} {end:?}");
+        }
+    }
 }
 
 #[tokio::test]

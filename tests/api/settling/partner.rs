@@ -2,6 +2,7 @@
 
 use std::time::Duration;
 
+use common::domain::code::CodeForm;
 use common::domain::scope::Environment;
 use common::domain::settling::{LONGEST_STEP, Turn};
 use common::domain::submission::Submission;
@@ -424,6 +425,40 @@ async fn of_many_phones_with_one_code_one_is_asked_about_and_redeems() {
         let key = reply.field("message_key");
         assert!(["entered", "code_held", "already_used"].iter().any(|known| key == *known), "{key}");
     }
+}
+
+#[tokio::test]
+async fn a_partner_is_asked_about_the_code_that_is_compared() {
+    let (partner, campaign, _) = judged().await;
+    let first = submit(&campaign, 1, " okay\u{2013}e\u{301} 1\n").await;
+    assert_eq!(first.field("message_key"), "entered");
+    let (again, another) = (submit(&campaign, 1, "OKAYÉ1").await, submit(&campaign, 2, "Ｏkay-É-1").await);
+    assert_eq!(again.field("replayed"), true, "{}", again.text);
+    assert_eq!(another.field("message_key"), "already_used");
+    assert_eq!(partner.codes(), ["OKAYÉ1"]);
+}
+
+#[tokio::test]
+async fn a_partner_whose_codes_are_exact_is_asked_about_what_was_typed() {
+    let partner = partner().await;
+    let (campaign, settler) = scene(|campaign| {
+        judged_by(partner.url())(campaign);
+        campaign.partner.as_mut().expect("rules").code = CodeForm::Exact;
+    })
+    .await;
+    let first = submit(&campaign, 1, "\u{feff} Okay-e\u{301}_1\n").await;
+    assert_eq!(first.field("message_key"), "entered");
+    let again = submit(&campaign, 1, "Okay-é_1").await;
+    assert_eq!((again.field("id"), again.field("replayed")), (first.field("id"), json!(true)));
+    let other = submit(&campaign, 2, "OKAY-é_1").await;
+    assert_eq!((other.field("message_key"), partner.asked(&id_of(&other))), (json!("already_used"), 1));
+    let later = submit(&campaign, 3, "Down-x").await;
+    assert_eq!(later.field("state"), "unknown");
+    for _ in 0..10 {
+        settler.settle_after(Duration::from_secs(1)).await;
+    }
+    assert_eq!(standing(&campaign, &later).await[0], "accepted");
+    assert_eq!(partner.codes(), ["Okay-é_1", "OKAY-é_1", "Down-x", "Down-x", "Down-x"]);
 }
 
 #[tokio::test]

@@ -5,7 +5,7 @@ use std::time::Duration;
 use common::domain::message::MessageKey;
 use serde_json::json;
 use service_tests::campaign::phone;
-use service_tests::receipts::{TIME, hardly_a_photo, receipts_alone};
+use service_tests::receipts::{TIME, hardly_a_photo, id_of, receipts_alone};
 
 use super::{scene, standing_with};
 
@@ -44,6 +44,24 @@ async fn the_word_receipt_can_be_left_out_and_a_photo_is_a_sentinel_by_its_paylo
         let submitted = campaign.with_receipt(key, &phone(number), "", &receipt).send().await;
         settler.settle_due().await;
         assert_eq!(standing_with(&campaign, key, &submitted).await, expected, "{payload}");
+    }
+}
+
+#[tokio::test]
+async fn a_verified_test_receipt_comes_with_a_made_up_record() {
+    let (campaign, settler) = scene(receipts_alone).await;
+    let key = &campaign.test_key;
+    for (number, code) in (1..).zip(["TEST0VERIFIED", "TEST0INSTANTWIN", "TEST0WRONGSTORE", "TEST0REVIEW"]) {
+        let receipt = campaign.typed(key, code, TIME).await;
+        let submitted = campaign.with_receipt(key, &phone(number), "", &receipt).send().await;
+        settler.settle_due().await;
+        let now = campaign.read(key, &id_of(&submitted)).await;
+        let made_up = json!({
+            "date": "2026-01-31", "branch": "kko", "items_summary": "1 x CHAI BORA 250", "tra_verified": true,
+        });
+        let is_verified = now.field("review_status") == "verified";
+        assert_eq!(now.field("receipt"), if is_verified { made_up } else { json!(null) }, "{code}");
+        assert_eq!(is_verified, number <= 2, "{code}");
     }
 }
 

@@ -11,6 +11,7 @@ use std::time::Duration;
 
 use serde::{Deserialize, Serialize};
 
+use super::code::CodeForm;
 use super::message::MessageKey;
 
 pub mod course;
@@ -39,6 +40,9 @@ pub struct PartnerRules {
     /// How long an answer is waited for, 1 to [`PartnerRules::MOST_SECONDS`].
     #[serde(default = "PartnerRules::most_seconds")]
     pub timeout_seconds: u32,
+    /// In which form codes are compared, and sent.
+    #[serde(default)]
+    pub code: CodeForm,
     /// What is sent.
     pub body: Option<Template>,
     /// Where in a reply its parts are.
@@ -137,7 +141,7 @@ pub struct PartnerSecret {
 pub struct Question {
     /// The submission's id: asking twice with it is asking once.
     pub reference: String,
-    /// The code as the consumer sent it, without spaces and dashes.
+    /// The code in the form in which it is compared: see [`PartnerRules::code`].
     pub code: String,
     /// The consumer's phone, E.164.
     pub phone: String,

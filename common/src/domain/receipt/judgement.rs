@@ -4,7 +4,7 @@
 use std::time::Duration;
 
 use jiff::civil::{Date, DateTime, Time};
-use jiff::tz::TimeZone;
+use jiff::tz::Offset;
 use serde::{Deserialize, Serialize};
 
 use super::basket::{bought, in_words};
@@ -68,7 +68,13 @@ pub enum Reason {
     NoProductMatched,
     /// It was bought after it was submitted.
     FromTheFuture,
+    /// It earns more entries than one receipt does by itself.
+    TooManyEntries,
 }
+
+/// How far the fiscal devices' clocks are ahead of UTC: they are in Africa/Dar_es_Salaam, which has had no other
+/// offset since 1961.
+const FISCAL_OFFSET: Offset = jiff::tz::offset(3);
 
 /// How far a fiscal device's clock may be ahead of ours.
 const CLOCK_ERROR: Duration = Duration::from_secs(60 * 60);
@@ -84,12 +90,13 @@ impl Reason {
             Self::UnknownDevice => "fiscal_device_unknown",
             Self::NoProductMatched => "no_product_matched",
             Self::FromTheFuture => "receipt_from_the_future",
+            Self::TooManyEntries => "too_many_entries",
         }
     }
 }
 
 /// Judges the record of a receipt submitted at a moment. First that applies: void, outside the window,
-/// another shop, bought only later, no product.
+/// another shop, bought only later, no product, too many entries.
 pub fn judge(
     record: &FiscalRecord,
     campaign: &Campaign,
@@ -110,17 +117,26 @@ pub fn judge(
         .or_else(|| branch.err().map(|reason| (MessageKey::ReceiptWrongStore, reason)));
     let verdict = match refusal {
         Some((key, reason)) => Verdict::Declined(key, reason),
-        None if later(record, campaign, submitted_at) => Verdict::Review(Reason::FromTheFuture),
-        None if rules.products.is_empty() => Verdict::Verified { entries: campaign.entries_per_submission },
+        None if later(record, submitted_at) => Verdict::Review(Reason::FromTheFuture),
+        None if rules.products.is_empty() => verified(campaign.entries_per_submission, rules),
         None if bought.is_empty() => match rules.on_no_match {
             OnNoMatch::Review => Verdict::Review(Reason::NoProductMatched),
             OnNoMatch::Decline => {
                 Verdict::Declined(MessageKey::ReceiptNoQualifyingProduct, Reason::NoProductMatched)
             }
         },
-        None => Verdict::Verified { entries: counted },
+        None => verified(counted, rules),
     };
     Judgement { verdict, summary }
+}
+
+/// A till's mistake, or a cashier's, must not own a draw by itself.
+fn verified(entries: u32, rules: &ReceiptRules) -> Verdict {
+    if entries > rules.max_entries {
+        Verdict::Review(Reason::TooManyEntries)
+    } else {
+        Verdict::Verified { entries }
+    }
 }
 
 fn void(record: &FiscalRecord) -> Option<(MessageKey, Reason)> {
@@ -131,25 +147,25 @@ fn void(record: &FiscalRecord) -> Option<(MessageKey, Reason)> {
     Some((MessageKey::ReceiptNotFound, reason))
 }
 
-/// The purchase has to lie in the campaign's window, by the campaign's own clock; without a time on the
-/// record, some moment of its day has to.
+/// The purchase has to lie in the campaign's window; without a time on the record, some moment of its day has
+/// to.
 fn outside(record: &FiscalRecord, campaign: &Campaign) -> Option<(MessageKey, Reason)> {
     let Window { start, end } = campaign.window;
-    let (earliest, latest) = bought_at(record, campaign);
+    let (earliest, latest) = bought_at(record);
     let too_early = start.is_some_and(|start| latest.is_none_or(|latest| latest < start));
     let too_late = end.is_some_and(|end| earliest.is_none_or(|earliest| earliest >= end));
     (too_early || too_late).then_some((MessageKey::ReceiptOutsideWindow, Reason::OutsideWindow))
 }
 
 /// Nobody can submit a receipt before it is printed.
-fn later(record: &FiscalRecord, campaign: &Campaign, submitted_at: Moment) -> bool {
-    let (earliest, _) = bought_at(record, campaign);
+fn later(record: &FiscalRecord, submitted_at: Moment) -> bool {
+    let (earliest, _) = bought_at(record);
     earliest.is_none_or(|earliest| earliest > submitted_at.after(CLOCK_ERROR))
 }
 
-/// The earliest and the latest moment at which the purchase can have been.
-fn bought_at(record: &FiscalRecord, campaign: &Campaign) -> (Option<Moment>, Option<Moment>) {
-    let at = |time| moment(record.date, time, campaign.timezone.rules());
+/// The earliest and the latest moment at which the purchase can have been. The campaign's zone has no say in it.
+fn bought_at(record: &FiscalRecord) -> (Option<Moment>, Option<Moment>) {
+    let at = |time| moment(record.date, time);
     match record.time {
         Some(time) => (at(time.civil()), at(time.civil())),
         None => (at(Time::midnight()), at(Time::MAX)),
@@ -157,8 +173,8 @@ fn bought_at(record: &FiscalRecord, campaign: &Campaign) -> (Option<Moment>, Opt
 }
 
 /// `None` for a moment so far off that it has no number.
-fn moment(date: Date, time: Time, zone: &TimeZone) -> Option<Moment> {
-    let timestamp = zone.to_timestamp(DateTime::from_parts(date, time)).ok()?;
+fn moment(date: Date, time: Time) -> Option<Moment> {
+    let timestamp = FISCAL_OFFSET.to_timestamp(DateTime::from_parts(date, time)).ok()?;
     Some(timestamp.into())
 }
 
@@ -356,10 +372,42 @@ mod tests {
     }
 
     #[test]
+    fn a_receipt_that_earns_too_much_goes_to_a_person() {
+        let at_most = |max_entries, record: &FiscalRecord| {
+            let rules = ReceiptRules { max_entries, ..rules() };
+            judge(record, &Campaign::example(), &rules, LATER).verdict
+        };
+        let pieces =
+            |number: i64| record(vec![item("CHAI BORA 500", Some(number), 1), chai().items.remove(0)]);
+        assert_eq!(
+            at_most(11, &pieces(3_999)),
+            Verdict::Verified { entries: 11 },
+            "a fraction earns nothing"
+        );
+        assert_eq!(at_most(10, &pieces(3_999)), Verdict::Review(Reason::TooManyEntries));
+        assert_eq!(at_most(13, &pieces(4_000)), Verdict::Review(Reason::TooManyEntries));
+        for slip in [1_000_000_000, i64::MAX] {
+            assert_eq!(at_most(100, &pieces(slip)), Verdict::Review(Reason::TooManyEntries));
+        }
+        assert_eq!(ReceiptRules::default().max_entries, 100);
+    }
+
+    #[test]
+    fn rules_from_before_a_receipts_entries_were_limited_have_the_usual_limit() {
+        let mut stored = serde_json::to_value(rules()).expect("JSON");
+        stored.as_object_mut().expect("an object").remove("max_entries").expect("it is stored");
+        assert_eq!(serde_json::from_value::<ReceiptRules>(stored).expect("rules"), rules());
+    }
+
+    /// A moment of UTC.
+    fn utc(date: Date, hour: i8, minute: i8) -> Moment {
+        Offset::UTC.to_timestamp(date.at(hour, minute, 0, 0)).expect("a moment").into()
+    }
+
+    #[test]
     fn the_window_is_the_campaigns_own_to_the_second() {
         // 00:30 of 1 March in Dar es Salaam is 21:30 of 28 February in UTC.
-        let bought = moment(Date::constant(2026, 2, 28), Time::constant(21, 30, 0, 0), &TimeZone::UTC)
-            .expect("a moment");
+        let bought = utc(Date::constant(2026, 2, 28), 21, 30);
         let later = Moment::from_millis(bought.as_millis() + 1);
         let within = |start, end, record: &FiscalRecord| {
             let campaign = Campaign { window: Window { start, end }, ..Campaign::example() };
@@ -375,9 +423,9 @@ mod tests {
 
     #[test]
     fn a_receipt_of_the_future_is_for_a_person() {
-        let bought = moment(Date::constant(2026, 2, 28), Time::constant(21, 30, 0, 0), &TimeZone::UTC);
+        let bought = utc(Date::constant(2026, 2, 28), 21, 30);
         let submitted = |seconds_before: i64| {
-            let at = Moment::from_millis(bought.expect("a moment").as_millis() - seconds_before * 1_000);
+            let at = Moment::from_millis(bought.as_millis() - seconds_before * 1_000);
             judge(&chai(), &Campaign::example(), &rules(), at).verdict
         };
         assert_eq!(submitted(3_600), Verdict::Verified { entries: 2 });
@@ -425,17 +473,20 @@ mod tests {
     proptest! {
         #[test]
         fn a_receipt_counts_only_where_nothing_speaks_against_it(
-            record in any_record(), decline in any::<bool>(), first_day in 1i8..=28, days in 1i8..20
+            record in any_record(), decline in any::<bool>(), first_day in 1i8..=28, days in 1i8..20,
+            zone in prop::sample::select(vec!["UTC", "Africa/Dar_es_Salaam", "Pacific/Auckland", "America/Lima"]),
+            max_entries in 1u32..400,
         ) {
-            let at = |day: i8| moment(Date::constant(2026, 3, 1), Time::midnight(), &TimeZone::UTC)
-                .map(|start| start.after(Duration::from_secs(86_400 * u64::try_from(day - 1).unwrap_or(0))));
+            // A day begins in Tanzania three hours before it does in UTC, wherever the campaign is.
+            let at = |day: i8| Some(utc(Date::constant(2026, 2, 28), 21, 0)
+                .after(Duration::from_secs(86_400 * u64::try_from(day - 1).unwrap_or(0))));
             let campaign = Campaign {
-                timezone: "UTC".to_owned().try_into().expect("a zone"),
+                timezone: zone.to_owned().try_into().expect("a zone"),
                 window: Window { start: at(first_day), end: at(first_day + days) },
                 ..Campaign::example()
             };
             let on_no_match = if decline { OnNoMatch::Decline } else { OnNoMatch::Review };
-            let rules = ReceiptRules { on_no_match, ..rules() };
+            let rules = ReceiptRules { on_no_match, max_entries, ..rules() };
             let expected = if record.void.is_some() {
                 Some(MessageKey::ReceiptNotFound)
             } else if !(first_day..first_day + days).contains(&record.date.day()) {
@@ -451,7 +502,13 @@ mod tests {
                     prop_assert!(decline);
                     prop_assert_eq!(key, MessageKey::ReceiptNoQualifyingProduct);
                 }
-                (Verdict::Verified { entries }, None) => prop_assert!(entries > 0),
+                (Verdict::Verified { entries }, None) => prop_assert!((1..=max_entries).contains(&entries)),
+                (Verdict::Review(Reason::TooManyEntries), None) => {
+                    let unlimited = ReceiptRules { max_entries: u32::MAX, ..rules };
+                    let verdict = judge(&record, &campaign, &unlimited, LATER).verdict;
+                    let is_more = matches!(verdict, Verdict::Verified { entries } if entries > max_entries);
+                    prop_assert!(is_more);
+                }
                 (Verdict::Review(_), None) => prop_assert!(!decline),
                 (verdict, Some(expected)) => prop_assert!(false, "{:?} instead of {}", verdict, expected),
             }
@@ -459,7 +516,9 @@ mod tests {
 
         #[test]
         fn one_item_more_never_earns_less(record in any_record(), more in 1i64..9_000) {
-            let entries = |record: &FiscalRecord| match verdict(record) {
+            let unlimited = ReceiptRules { max_entries: u32::MAX, ..rules() };
+            let judged = |record: &FiscalRecord| judge(record, &Campaign::example(), &unlimited, LATER).verdict;
+            let entries = |record: &FiscalRecord| match judged(record) {
                 Verdict::Verified { entries } => entries,
                 Verdict::Declined(..) | Verdict::Review(_) => 0,
             };

@@ -7,6 +7,8 @@ use std::str::FromStr;
 use jiff::civil::Time;
 use serde::{Deserialize, Serialize};
 
+use crate::domain::unicode::{folded, is_dash};
+
 /// The only host whose links are receipts.
 const HOST: &str = "verify.tra.go.tz";
 /// The parameter of the links that carry the code in their query.
@@ -26,10 +28,9 @@ impl VerificationCode {
     /// Characters of the device's part.
     const DEVICE_CHARS: usize = 6;
 
-    /// As people type it: spaces and dashes do not matter. `None` when no receipt can have it.
+    /// As people type it, folded like any code. `None` when no receipt can have it.
     pub fn typed(typed: &str) -> Option<Self> {
-        let bare: String = typed.chars().filter(|c| !c.is_whitespace() && *c != '-').collect();
-        bare.parse().ok()
+        folded(typed, |c| (!is_dash(c)).then_some(c)).parse().ok()
     }
 
     /// The code. Reading it is a visible act: it goes into records and requests, never into logs.
@@ -360,6 +361,15 @@ mod tests {
                 prop_assert_eq!(claim.code.as_str().parse::<VerificationCode>(), Ok(claim.code.clone()));
             }
             let _ = ReceiptTime::from_typed(&payload);
+        }
+
+        #[test]
+        fn what_stands_around_and_between_typed_symbols_changes_nothing(
+            symbols in prop::collection::vec(("[A-Za-z0-9]", "[\\s\\p{Cf}\\p{Pd}\u{2212}]{0,2}"), 6..=40),
+        ) {
+            let plain: String = symbols.iter().map(|(symbol, _)| symbol.as_str()).collect();
+            let typed: String = symbols.iter().map(|(symbol, padding)| format!("{padding}{symbol}")).collect();
+            prop_assert_eq!(VerificationCode::typed(&typed), plain.parse().ok());
         }
 
         #[test]

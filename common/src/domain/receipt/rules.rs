@@ -3,7 +3,7 @@
 use serde::{Deserialize, Serialize};
 
 /// A campaign's `receipt` block.
-#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct ReceiptRules {
     /// Whether every submission must carry a receipt.
     pub required: bool,
@@ -11,6 +11,9 @@ pub struct ReceiptRules {
     pub typed: bool,
     /// What happens to an honest receipt that names no participating product.
     pub on_no_match: OnNoMatch,
+    /// The most entries that one receipt earns by itself; a person looks at one that would earn more.
+    #[serde(default = "ReceiptRules::default_max_entries")]
+    pub max_entries: u32,
     /// Product ranges, for grouping.
     pub ranges: Vec<ProductRange>,
     /// Participating products; any purchase counts when there are none.
@@ -19,6 +22,30 @@ pub struct ReceiptRules {
     pub branches: Vec<Branch>,
     /// The rhythm of the draw, in words.
     pub draw_period: Option<String>,
+}
+
+impl ReceiptRules {
+    /// The most entries of one receipt, where a campaign says nothing else.
+    pub const DEFAULT_MAX_ENTRIES: u32 = 100;
+
+    fn default_max_entries() -> u32 {
+        Self::DEFAULT_MAX_ENTRIES
+    }
+}
+
+impl Default for ReceiptRules {
+    fn default() -> Self {
+        Self {
+            required: false,
+            typed: false,
+            on_no_match: OnNoMatch::default(),
+            max_entries: Self::DEFAULT_MAX_ENTRIES,
+            ranges: Vec::new(),
+            products: Vec::new(),
+            branches: Vec::new(),
+            draw_period: None,
+        }
+    }
 }
 
 /// What happens to a receipt that names no participating product. Tills often print no more than

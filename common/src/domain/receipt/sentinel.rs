@@ -1,6 +1,9 @@
 //! Test receipts: a receipt code, or the text of a QR code, that says which outcome it wants.
 
+use super::judgement::ReceiptSummary;
+use super::rules::ReceiptRules;
 use crate::domain::message::MessageKey;
+use crate::domain::unicode::folded;
 
 /// What a test receipt asks for: `TEST0` and an outcome without underscores, in any case, with an
 /// optional `.suffix` that makes another receipt of the same outcome.
@@ -25,7 +28,7 @@ impl ReceiptSentinel {
 
     /// Reads a code or a QR code's text; `None` when it does not begin like a test receipt.
     pub fn parse(text: &str) -> Option<Self> {
-        let upper = text.trim().to_uppercase();
+        let upper = folded(text, Some);
         let asked = upper.strip_prefix(Self::PREFIX)?;
         let name = asked.split_once('.').map_or(asked, |(name, _suffix)| name);
         Some(match name {
@@ -40,6 +43,21 @@ impl ReceiptSentinel {
                 None => Self::Declined(MessageKey::ReceiptNotFound),
             },
         })
+    }
+}
+
+impl ReceiptSummary {
+    /// The made-up record that a verified test receipt comes with: one piece of the campaign's first product,
+    /// bought at its first branch.
+    pub fn made_up(rules: Option<&ReceiptRules>) -> Self {
+        let product = rules.and_then(|rules| rules.products.first());
+        let branch = rules.and_then(|rules| rules.branches.first());
+        Self {
+            date: Some("2026-01-31".to_owned()),
+            branch: branch.map(|branch| branch.key.clone()),
+            items_summary: product.map(|product| format!("1 x {}", product.name)),
+            counted_entries: None,
+        }
     }
 }
 
@@ -81,6 +99,7 @@ mod tests {
         assert_eq!(asked("TEST0REVIEW.a"), Some(ReceiptSentinel::Review));
         assert_eq!(asked("TEST0SLOW"), Some(ReceiptSentinel::Slow));
         assert_eq!(asked("TEST0NONSENSE"), Some(ReceiptSentinel::Declined(MessageKey::ReceiptNotFound)));
+        assert_eq!(asked("ｔｅｓｔ０Ｒｅｖｉｅｗ\n"), Some(ReceiptSentinel::Review));
         assert_eq!(asked("TEST-0-VALID"), None);
         assert_eq!(asked("ATEST0VALID"), None);
     }

@@ -107,6 +107,11 @@ impl SimulatedPartner {
         self.state.memory().owners.get(&cases::normal(code)).cloned()
     }
 
+    /// The codes that the partner was asked about, in order and exactly as they came.
+    pub fn codes(&self) -> Vec<String> {
+        self.state.memory().codes.clone()
+    }
+
     /// How often a question came under a reference, whatever was answered.
     pub fn asked(&self, reference: &str) -> u32 {
         self.state.memory().asked.get(reference).copied().unwrap_or(0)
@@ -133,6 +138,8 @@ struct Memory {
     owners: HashMap<String, String>,
     /// Redemptions by reference.
     redemptions: HashMap<String, u32>,
+    /// The codes of all questions, as they came.
+    codes: Vec<String>,
 }
 
 impl State {
@@ -141,8 +148,9 @@ impl State {
     }
 
     /// Counts a question, and says the how-manieth it is under its reference.
-    fn count(&self, reference: &str) -> u32 {
+    fn count(&self, reference: &str, code: &str) -> u32 {
         let mut memory = self.memory();
+        memory.codes.push(code.to_owned());
         let asked = memory.asked.entry(reference.to_owned()).or_default();
         *asked = asked.saturating_add(1);
         *asked

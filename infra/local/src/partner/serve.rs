@@ -47,8 +47,8 @@ pub(super) async fn answer(
     if phone.is_empty() || reference.is_empty() {
         return json_with(StatusCode::BAD_REQUEST, &status_text(400, "Bad request"));
     }
+    let nth = state.count(&reference, &code);
     let code = cases::normal(&code);
-    let nth = state.count(&reference);
     let redeem = |win| ok(&redeem(&state, &code, &reference, win));
     match cases::of(&code) {
         Behaviour::Accept(win) => redeem(win),

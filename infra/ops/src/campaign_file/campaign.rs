@@ -59,6 +59,17 @@ pub(super) fn read(root: &Node, problems: &Problems) -> Option<CampaignFile> {
     let wrong_codes = file.get("wrong_codes").and_then(|field| wrong_codes(&field)).unwrap_or_default();
     let messages = file.get("messages").and_then(|field| messages(&field)).unwrap_or_default();
     let receipt = file.get("receipt").and_then(|field| receipt::read(&field));
+    if let (Some(entries), Some(rules)) = (entries, &receipt)
+        && rules.products.is_empty()
+        && entries > rules.max_entries
+        && let Some(field) = file.get("entries_per_submission")
+    {
+        field.problem(format!(
+            "is more than the {} of receipt.max_entries, so that every receipt would go to a person; raise one or \
+             lower the other",
+            rules.max_entries
+        ));
+    }
     let partner = match code {
         Some(code) => partner::read_for(code == CodePolicy::Partner, &file),
         // Whether it may be there is not known.

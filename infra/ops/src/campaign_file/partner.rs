@@ -3,6 +3,7 @@
 use std::collections::{BTreeMap, HashMap};
 use std::ops::RangeInclusive;
 
+use common::domain::code::CodeForm;
 use common::domain::message::MessageKey;
 use common::domain::partner::pointer::{Pointer, ReplyPointers};
 use common::domain::partner::reply::MOST_CODE_CHARS;
@@ -13,8 +14,8 @@ use common::upstream::partner::endpoint::{Endpoint, header_name, header_value};
 use super::fields::{Field, Fields, closest, listed};
 
 /// Fields of the block.
-const FIELDS: [&str; 8] =
-    ["url", "method", "headers", "secret", "timeout_seconds", "body", "reply", "outcomes"];
+const FIELDS: [&str; 9] =
+    ["url", "method", "headers", "secret", "timeout_seconds", "code", "body", "reply", "outcomes"];
 /// Fields that say where a reply's parts are.
 const REPLY_FIELDS: [&str; 4] = ["code", "message", "entries", "prize"];
 
@@ -38,6 +39,7 @@ pub(super) fn read(field: &Field<'_>) -> Option<PartnerRules> {
     let secret = fields.get("secret").and_then(|field| secret(&field, &headers));
     let most = PartnerRules::MOST_SECONDS;
     let timeout_seconds = fields.get("timeout_seconds").and_then(|field| field.count(most)).unwrap_or(most);
+    let code = fields.get("code").and_then(|field| code_form(&field)).unwrap_or_default();
     let such_as = "{ reference: \"{{reference}}\", code: \"{{code}}\", phone: \"{{phone}}\" }";
     let body = fields.required("body", such_as).and_then(|field| body(&field));
     let reply = fields.required("reply", "{ code: /status }").and_then(|field| reply(&field));
@@ -49,6 +51,7 @@ pub(super) fn read(field: &Field<'_>) -> Option<PartnerRules> {
         headers,
         secret,
         timeout_seconds,
+        code,
         body: Some(body?),
         reply: reply?,
         outcomes: outcomes?,
@@ -82,6 +85,14 @@ fn method(field: &Field<'_>) -> Option<Method> {
         "PUT" => Ok(Method::Put),
         "GET" => Ok(Method::Get),
         _ => Err("must be `POST`, `PUT` or `GET`".to_owned()),
+    })
+}
+
+fn code_form(field: &Field<'_>) -> Option<CodeForm> {
+    field.parsed(|text| match text {
+        "folded" => Ok(CodeForm::Folded),
+        "exact" => Ok(CodeForm::Exact),
+        _ => Err("must be `folded` (upper case, without spaces and dashes) or `exact` (as typed)".to_owned()),
     })
 }
 

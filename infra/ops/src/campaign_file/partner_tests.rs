@@ -1,6 +1,7 @@
 //! What a `partner` block may say, and how each mistake in it is named.
 
 use common::domain::campaign::CodePolicy;
+use common::domain::code::CodeForm;
 use common::domain::message::MessageKey;
 use common::domain::partner::{Method, PartnerRules, PartnerSecret};
 use proptest::prelude::*;
@@ -25,6 +26,7 @@ partner:
   headers: { X-Client: chai-bora }
   secret: { header: Authorization, name: partners/chai-bora }
   timeout_seconds: 5
+  code: exact
   body:
     reference: \"{{reference}}\"
     code: \"{{code}}\"
@@ -69,7 +71,7 @@ fn problem_with(name: &str, value: &str) -> String {
 fn a_whole_block_is_read() {
     let rules = rules(&format!("{HEAD}{WHOLE}"));
     assert_eq!(rules.url, "https://partner.example/redeem");
-    assert_eq!((rules.method, rules.timeout_seconds), (Method::Put, 5));
+    assert_eq!((rules.method, rules.timeout_seconds, rules.code), (Method::Put, 5, CodeForm::Exact));
     assert_eq!(rules.headers, [("X-Client".to_owned(), "chai-bora".to_owned())].into());
     let (header, name) = ("Authorization".to_owned(), "partners/chai-bora".to_owned());
     assert_eq!(rules.secret, Some(PartnerSecret { header, name }));
@@ -99,6 +101,11 @@ fn what_is_left_out_is_the_usual() {
     let rules = rules(&with("method", "null"));
     assert_eq!((rules.method, rules.timeout_seconds, rules.secret), (Method::Post, 8, None));
     assert!(rules.headers.is_empty());
+    assert_eq!(rules.code, CodeForm::Folded);
+    assert_eq!(
+        problem_with("code", "upper"),
+        "f.yaml:11: partner.code must be `folded` (upper case, without spaces and dashes) or `exact` (as typed)"
+    );
 }
 
 #[test]

@@ -9,8 +9,8 @@ use super::campaign::NAME_CHARS;
 use super::fields::{Field, Fields, closest, listed};
 
 /// Fields of the block.
-const FIELDS: [&str; 7] =
-    ["required", "typed", "on_no_match", "ranges", "products", "branches", "draw_period"];
+const FIELDS: [&str; 8] =
+    ["required", "typed", "on_no_match", "max_entries", "ranges", "products", "branches", "draw_period"];
 /// Fields of one product.
 const PRODUCT_FIELDS: [&str; 8] = ["key", "range", "label", "name", "color", "image", "match", "entries"];
 /// Fields of one branch.
@@ -37,6 +37,8 @@ const MOST_SERIALS: usize = 50;
 const MOST_MATCHES: usize = 20;
 /// More entries than this for one piece are a slip of the pen.
 const MOST_ENTRIES: u32 = 1_000;
+/// More entries than this for one receipt are one as well; a partner's code earns no more either.
+const MAX_RECEIPT_ENTRIES: u32 = 10_000;
 
 /// Reads the block; what is wrong is noted, and stands as if it were left out.
 pub(super) fn read(field: &Field<'_>) -> Option<ReceiptRules> {
@@ -44,11 +46,14 @@ pub(super) fn read(field: &Field<'_>) -> Option<ReceiptRules> {
     let switch = |name| fields.get(name).and_then(|field| field.switch());
     let ranges = ranges(&fields);
     let names: Vec<&str> = ranges.iter().map(|range| range.name.as_str()).collect();
+    let max_entries = fields.get("max_entries").and_then(|field| field.count(MAX_RECEIPT_ENTRIES));
+    let max_entries = max_entries.unwrap_or(ReceiptRules::DEFAULT_MAX_ENTRIES);
     Some(ReceiptRules {
         required: switch("required").unwrap_or(true),
         typed: switch("typed").unwrap_or(false),
         on_no_match: fields.get("on_no_match").and_then(|field| on_no_match(&field)).unwrap_or_default(),
-        products: products(&fields, &names),
+        max_entries,
+        products: products(&fields, &names, max_entries),
         branches: branches(&fields),
         draw_period: text(&fields, "draw_period", NAME_CHARS),
         ranges,
@@ -76,7 +81,7 @@ fn ranges(fields: &Fields<'_>) -> Vec<ProductRange> {
     items(fields, "ranges", MOST_RANGES).into_iter().filter_map(range).collect()
 }
 
-fn products(fields: &Fields<'_>, ranges: &[&str]) -> Vec<Product> {
+fn products(fields: &Fields<'_>, ranges: &[&str], max_entries: u32) -> Vec<Product> {
     let mut keys = HashSet::new();
     let product = |item: Field<'_>| {
         let fields = item.block(&PRODUCT_FIELDS)?;
@@ -87,10 +92,21 @@ fn products(fields: &Fields<'_>, ranges: &[&str]) -> Vec<Product> {
         let color = text(&fields, "color", LABEL_CHARS);
         let image = text(&fields, "image", PATH_CHARS);
         let matches = matches(&fields);
-        let entries = fields.get("entries").and_then(|field| field.count(MOST_ENTRIES)).unwrap_or(1);
+        let entries = fields.get("entries").and_then(|field| entries(&field, max_entries)).unwrap_or(1);
         Some(Product { key: key?, range: range?, label: label?, name: name?, color, image, matches, entries })
     };
     items(fields, "products", MOST_PRODUCTS).into_iter().filter_map(product).collect()
+}
+
+fn entries(field: &Field<'_>, max_entries: u32) -> Option<u32> {
+    let entries = field.count(MOST_ENTRIES)?;
+    if entries > max_entries {
+        field.problem(format!(
+            "is more than the {max_entries} of receipt.max_entries, so that every receipt with this product would \
+             go to a person; raise one or lower the other"
+        ));
+    }
+    Some(entries)
 }
 
 fn range_of(field: &Field<'_>, ranges: &[&str]) -> Option<String> {

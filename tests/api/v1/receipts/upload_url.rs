@@ -25,7 +25,10 @@ async fn a_fresh_target_works_like_the_first_until_the_file_is_there() {
 async fn there_is_nothing_to_upload_for_a_typed_receipt() {
     let campaign = TestCampaign::with(receipts_alone).await;
     let id = campaign.typed(&campaign.test_key, "AB12CD3456", "10:15").await;
-    assert_eq!(refresh(&campaign, &id).await.refusal(), (422, "validation_failed".to_owned(), None));
+    let refused = refresh(&campaign, &id).await;
+    assert_eq!(refused.refusal(), (422, "validation_failed".to_owned(), None));
+    let fix = "Send the receipt's id as `receipt_id` with POST /api/v1/submissions at once.";
+    assert_eq!(refused.field("error")["fix"], fix);
 }
 
 #[tokio::test]

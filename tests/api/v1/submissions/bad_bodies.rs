@@ -86,7 +86,7 @@ async fn json_of_another_kind_is_refused_and_leaves_nothing() {
             json!([422, { "error": {
                 "code": "validation_failed",
                 "message": "The request is not in the expected shape. The body is JSON, but not an object.",
-                "fix": "Correct the request; where fields are at fault, `errors` lists them all and `field` names the first.",
+                "fix": "Send one JSON object of at most 64 KiB, in UTF-8 and with `Content-Type: application/json`.",
                 "docs_url": "[docs]", "request_id": "[request id]",
             } }]),
             "{body}"
@@ -123,7 +123,7 @@ async fn a_body_is_at_most_64_kib() {
             json!([422, { "error": {
                 "code": "validation_failed",
                 "message": "The request is not in the expected shape. The body is over 64 KiB.",
-                "fix": "Correct the request; where fields are at fault, `errors` lists them all and `field` names the first.",
+                "fix": "Send one JSON object of at most 64 KiB, in UTF-8 and with `Content-Type: application/json`.",
                 "docs_url": "[docs]", "request_id": "[request id]",
             } }]),
             "{bytes} bytes"
@@ -156,7 +156,7 @@ async fn the_content_type_has_to_be_json() {
             json!([422, { "error": {
                 "code": "validation_failed",
                 "message": "The request is not in the expected shape. Send it with `Content-Type: application/json`.",
-                "fix": "Correct the request; where fields are at fault, `errors` lists them all and `field` names the first.",
+                "fix": "Send one JSON object of at most 64 KiB, in UTF-8 and with `Content-Type: application/json`.",
                 "docs_url": "[docs]", "request_id": "[request id]",
             } }]),
             "{}",

@@ -50,11 +50,10 @@ async fn a_phone_of_the_wrong_shape_is_named() {
         json!({ "number": "0712345678" }),
         json!(""),
         json!("07123456"),
+        json!("  07123456\n"),
+        json!("0712\u{200b}\u{2060}3456"),
         json!("+255 712 345 6789"),
         json!("é".repeat(17)),
-        json!("0712345678\u{0}"),
-        json!("0712\n345678"),
-        json!("071234567\u{85}"),
     ];
     spoil("phone", &wrong, at_fault("phone")).await;
 }
@@ -73,9 +72,39 @@ async fn a_phone_of_the_right_length_has_to_be_a_tanzanian_mobile_number() {
         json!("٠٧١٢٣٤٥٦٧٨"),
         json!("é".repeat(9)),
         json!("é".repeat(16)),
-        json!("0712\u{a0}345678"),
+        json!("0712345678\u{0}"),
+        json!("0712\u{1b}345678"),
+        json!("071234567\u{85}"),
+        json!("0712_345678"),
     ];
     spoil("phone", &wrong, refused("phone_invalid", "phone")).await;
+}
+
+#[tokio::test]
+async fn a_phone_is_read_however_it_was_typed_or_pasted() {
+    let typed = |number: u32| phone(number).replace("+255", "0");
+    let spellings: [fn(&str) -> String; 9] = [
+        |phone| format!("{phone}\n"),
+        |phone| format!("\u{feff}{phone}\u{200b}"),
+        |phone| format!("{}\t{}", &phone[..4], &phone[4..]),
+        |phone| format!("{}\n{}", &phone[..4], &phone[4..]),
+        |phone| format!("{}\u{a0}{}\u{202f}{}", &phone[..4], &phone[4..7], &phone[7..]),
+        |phone| format!("{}\u{2013}{}\u{2212}{}", &phone[..4], &phone[4..7], &phone[7..]),
+        |phone| format!("\u{202a}({}) [{}].{}\u{202c}", &phone[..4], &phone[4..7], &phone[7..]),
+        // More than 16 characters with what is stripped, and not without it.
+        |phone| format!("\u{2066}\u{2066}\u{2066}   {phone}   \u{2069}\u{2069}\u{2069}"),
+        |phone| phone.chars().map(|digit| format!("\u{ad}{digit}")).collect(),
+    ];
+    let campaign = TestCampaign::plain().await;
+    for (spelling, number) in spellings.iter().zip(1..) {
+        let attempt = Attempt::new(&campaign, number);
+        let spelt = spelling(&typed(number));
+        let reply = attempt.good().json(&attempt.body_with("phone", json!(spelt))).send().await;
+        assert_eq!(reply.status, 200, "{spelt:?}: {}", reply.text);
+        let lookup = campaign.lookup(&spelt).header("svc-client-ip", format!("10.{number}.2.2"));
+        let found = lookup.send().await;
+        assert_eq!(found.field("submissions")[0]["id"], reply.field("id"), "{spelt:?}: {}", found.text);
+    }
 }
 
 #[tokio::test]
@@ -91,8 +120,10 @@ async fn a_code_is_1_to_64_characters() {
         json!("é".repeat(65)),
         json!("🫖".repeat(65)),
         json!("a\u{0}b"),
-        json!("a\tb"),
         json!("a\u{1b}[31m"),
+        json!(" \t\n "),
+        json!("\u{200b}\u{feff}"),
+        json!("- \u{2014}\u{2212}\u{ad}-"),
     ];
     spoil("code", &wrong, at_fault("code")).await;
     // As many characters, but more bytes: codes nobody printed, not requests at fault.
@@ -100,6 +131,48 @@ async fn a_code_is_1_to_64_characters() {
     for (code, number) in ["x".repeat(64), "é".repeat(64), "🫖".repeat(64)].iter().zip(1..) {
         assert_eq!(campaign.outcome(&phone(number), code).await, "invalid");
     }
+    // What is stripped does not count.
+    let padded = format!(" \n{}\u{200b}{}\t", "x".repeat(32), "x".repeat(32));
+    assert_eq!(campaign.outcome(&phone(4), &padded).await, "invalid");
+}
+
+/// The full-width form of an ASCII character.
+fn full_width(ascii: char) -> char {
+    char::from_u32(u32::from(ascii) + 0xfee0).expect("a character")
+}
+
+#[tokio::test]
+async fn a_code_is_the_same_however_it_was_typed_or_pasted() {
+    let spellings: [fn(&str) -> String; 8] = [
+        |code| format!("{code}\n"),
+        |code| format!("\u{feff}\t{} ", code.to_lowercase()),
+        |code| code.replace('-', "\u{2011}"),
+        |code| code.replace('-', "\u{2212}"),
+        |code| code.replace('-', "\u{ff0d}"),
+        |code| code.replace('-', "\u{a0}\u{2060}"),
+        |code| code.chars().map(|symbol| format!("\u{200b}{symbol}\u{ad}")).collect(),
+        // Full-width letters and digits, as some keyboards type them.
+        |code| code.chars().map(full_width).collect(),
+    ];
+    let campaign = TestCampaign::plain().await;
+    for (spelling, number) in spellings.iter().zip(1..) {
+        let spelt = spelling(&campaign.code(u64::from(number)));
+        let checked = campaign.check(&spelt).header("svc-client-ip", format!("10.{number}.3.3")).send().await;
+        assert_eq!(checked.field("precheck"), "valid", "{spelt:?}: {}", checked.text);
+        assert_eq!(campaign.outcome(&phone(number), &spelt).await, "entered", "{spelt:?}");
+    }
+}
+
+#[tokio::test]
+async fn white_space_around_any_string_is_stripped() {
+    let campaign = TestCampaign::plain().await;
+    let attempt = Attempt::new(&campaign, 1);
+    let mut body = attempt.body();
+    body["region"] = json!(format!("\r\n {}\u{2029}\t", "é".repeat(80)));
+    body["claimed"] =
+        json!({ "items": [{ "key": " chai\n", "qty": 1 }], "branch": format!("\n{}\n", "é".repeat(120)) });
+    let reply = attempt.good().json(&body).send().await;
+    assert_eq!(reply.field("message_key"), "entered", "{}", reply.text);
 }
 
 #[tokio::test]
@@ -224,6 +297,22 @@ async fn huge_numbers_are_numbers_of_the_wrong_size() {
 }
 
 #[tokio::test]
+async fn numbers_are_compared_by_their_value() {
+    let campaign = TestCampaign::plain().await;
+    let attempt = Attempt::new(&campaign, 1);
+    let claimed = attempt.body_with("claimed", json!({ "items": [{ "key": "chai", "qty": "QTY" }] }));
+    let send = async |qty: &str| attempt.good().raw(claimed.to_string().replace("\"QTY\"", qty)).send().await;
+    let first = send("1").await;
+    assert_eq!(first.field("message_key"), "entered", "{}", first.text);
+    for same in ["1.0", "1e0", "10E-1", "1.000"] {
+        let again = send(same).await;
+        assert_eq!(again.header("idempotent-replayed"), Some("true"), "{same}: {}", again.text);
+        assert_eq!(again.field("id"), first.field("id"), "{same}");
+    }
+    assert_eq!(send("2").await.error_code(), "idempotency_key_reused");
+}
+
+#[tokio::test]
 async fn fields_that_nobody_asked_for_are_ignored() {
     let campaign = TestCampaign::plain().await;
     let attempt = Attempt::new(&campaign, 1);
@@ -253,7 +342,16 @@ async fn a_field_that_comes_twice_is_read_once() {
 #[tokio::test]
 async fn a_sentinel_with_a_live_key_is_refused_and_leaves_nothing() {
     let campaign = TestCampaign::plain().await;
-    for (code, number) in ["TEST-0-VALID", " test-0-anything", "TEST-0-"].into_iter().zip(1..) {
+    let sentinels = [
+        "TEST-0-VALID",
+        " test-0-anything",
+        "TEST-0-",
+        "TEST-0-VALID\n",
+        "ＴＥＳＴ－０－ＶＡＬＩＤ",
+        "test\u{2011}0\u{2013}valid",
+        "\u{feff}TEST\u{200b}-0-VALID",
+    ];
+    for (code, number) in sentinels.into_iter().zip(1..) {
         let attempt = Attempt::new(&campaign, number);
         let bad = attempt.with_key(&campaign.live_key).json(&attempt.body_with("code", json!(code)));
         let reply = bad.send().await;

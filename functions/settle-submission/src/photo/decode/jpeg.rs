@@ -13,6 +13,31 @@ use super::{NotDecoded, Samples, Size};
 /// pixels.
 const MAX_SCANS: usize = 40;
 
+/// Width and height as the first frame header has them, also in a file that goes wrong later.
+pub(super) fn size(photo: &[u8]) -> Option<(u32, u32)> {
+    let mut rest = photo.get(2..)?;
+    loop {
+        let [0xff, after @ ..] = rest else { return None };
+        let (marker, after) = after.split_first()?;
+        match marker {
+            // A filling byte before a marker, and markers that stand alone.
+            0xff => rest = rest.get(1..)?,
+            0x01 | 0xd0..=0xd7 => rest = after,
+            // The end, or pixels: a frame header comes before them.
+            0xd9 | 0xda => return None,
+            // A frame header of any kind; among them, these are tables.
+            0xc0..=0xcf if !matches!(marker, 0xc4 | 0xc8 | 0xcc) => {
+                let [_, _, _precision, y1, y0, x1, x0, ..] = after else { return None };
+                return Some((u16::from_be_bytes([*x1, *x0]).into(), u16::from_be_bytes([*y1, *y0]).into()));
+            }
+            _ => {
+                let [high, low, ..] = after else { return None };
+                rest = after.get(usize::from(u16::from_be_bytes([*high, *low]))..)?;
+            }
+        }
+    }
+}
+
 pub(super) fn decode(photo: &[u8]) -> Result<(Luma, Orientation), NotDecoded> {
     // The format's own longest side: the refusal is ours, and says the size.
     let longest = usize::from(u16::MAX);

@@ -26,7 +26,10 @@ pub enum NotDecoded {
     /// Neither JPEG nor PNG nor WebP.
     #[error("the file is no JPEG, PNG or WebP image")]
     NotAnImage,
-    /// It begins like one, but cannot be decoded.
+    /// It begins like one, but no header says how large the picture is.
+    #[error("the file begins like an image, but holds no size of a picture")]
+    NoHeader,
+    /// It begins like a picture with a size, but cannot be decoded.
     #[error("the photo is damaged")]
     Damaged,
     /// More pixels than are decoded.
@@ -42,6 +45,26 @@ pub enum NotDecoded {
     Animated,
 }
 
+impl NotDecoded {
+    /// Whether the file is no picture at all. Anything else can be one that a person makes something of.
+    pub fn is_no_picture(&self) -> bool {
+        match self {
+            Self::NotAnImage | Self::NoHeader => true,
+            Self::TooManyBytes | Self::Damaged | Self::TooManyPixels { .. } | Self::Animated => false,
+        }
+    }
+
+    /// The reason as it stands in `reasons`.
+    pub fn as_str(&self) -> &'static str {
+        match self {
+            Self::NotAnImage | Self::NoHeader => "photo_not_decoded",
+            Self::Damaged => "photo_damaged",
+            Self::TooManyBytes | Self::TooManyPixels { .. } => "photo_too_large",
+            Self::Animated => "photo_animated",
+        }
+    }
+}
+
 /// The gray pixels of a photo, the right way up, transparent parts as white paper. A JPEG that ends
 /// early gives what is there, the rest gray.
 ///
@@ -51,13 +74,27 @@ pub fn decode(photo: &[u8]) -> Result<Luma, NotDecoded> {
     if u64::try_from(photo.len()).is_ok_and(|bytes| bytes > MAX_BYTES) {
         return Err(NotDecoded::TooManyBytes);
     }
-    let (luma, orientation) = match PhotoType::of_bytes(photo) {
-        Some(PhotoType::Jpeg) => jpeg::decode(photo),
-        Some(PhotoType::Png) => png::decode(photo),
-        Some(PhotoType::Webp) => webp::decode(photo),
-        None => Err(NotDecoded::NotAnImage),
-    }?;
-    Ok(luma.turned(orientation))
+    let photo_type = PhotoType::of_bytes(photo).ok_or(NotDecoded::NotAnImage)?;
+    let decoded = match photo_type {
+        PhotoType::Jpeg => jpeg::decode(photo),
+        PhotoType::Png => png::decode(photo),
+        PhotoType::Webp => webp::decode(photo),
+    };
+    match decoded {
+        Ok((luma, orientation)) => Ok(luma.turned(orientation)),
+        Err(NotDecoded::Damaged) if !has_size(photo_type, photo) => Err(NotDecoded::NoHeader),
+        Err(fault) => Err(fault),
+    }
+}
+
+/// Whether a header of the file says how large the picture is, whatever becomes of the rest.
+fn has_size(photo_type: PhotoType, photo: &[u8]) -> bool {
+    let size = match photo_type {
+        PhotoType::Jpeg => jpeg::size(photo),
+        PhotoType::Png => png::size(photo),
+        PhotoType::Webp => webp::size(photo),
+    };
+    size.is_some_and(|(width, height)| width > 0 && height > 0)
 }
 
 /// The sides of an image, when it may be decoded.

@@ -12,6 +12,13 @@ use super::{NotDecoded, Samples, Size};
 /// is 128 KiB, an EXIF block 64 KiB.
 const DECODER_BYTES: usize = 8 * 1024 * 1024;
 
+/// Width and height as the first chunk has them.
+pub(super) fn size(photo: &[u8]) -> Option<(u32, u32)> {
+    let header = photo.get(12..24)?.strip_prefix(b"IHDR")?;
+    let (width, height) = header.split_first_chunk()?;
+    Some((u32::from_be_bytes(*width), u32::from_be_bytes(height.try_into().ok()?)))
+}
+
 pub(super) fn decode(photo: &[u8]) -> Result<(Luma, Orientation), NotDecoded> {
     let mut decoder = Decoder::new_with_limits(Cursor::new(photo), Limits { bytes: DECODER_BYTES });
     decoder.set_transformations(Transformations::EXPAND | Transformations::STRIP_16);

@@ -107,9 +107,47 @@ fn what_is_no_image_is_refused() {
 }
 
 #[test]
-fn what_only_begins_like_an_image_is_damaged() {
-    for bytes in [&b"\xff\xd8\xff"[..], b"\x89PNG\r\n\x1a\n", b"RIFF\x04\0\0\0WEBP"] {
-        assert_eq!(decode(bytes), Err(NotDecoded::Damaged));
+fn what_only_begins_like_an_image_is_no_picture() {
+    let no_sides = png_of(&[(b"IHDR", png_header(0, 9, [8, 0, 0, 0, 0]))]);
+    for bytes in [
+        &b"\xff\xd8\xff"[..],
+        b"\xff\xd8\xff\xe0 and nothing more",
+        b"\xff\xd8\xff\xda\x00\x08\xff\xc0\x00\x0b\x08\x00\x09\x00\x09",
+        b"\x89PNG\r\n\x1a\n",
+        &no_sides,
+        b"RIFF\x04\0\0\0WEBP",
+        b"RIFF\x04\0\0\0WEBPVP8X\x0a\0\0\0\0\0",
+    ] {
+        assert_eq!(decode(bytes), Err(NotDecoded::NoHeader));
+    }
+    assert!(NotDecoded::NoHeader.is_no_picture() && NotDecoded::NotAnImage.is_no_picture());
+}
+
+#[test]
+fn a_picture_with_a_size_is_damaged_however_soon_it_goes_wrong() {
+    for file in [jpeg(&picture(), 90), receipt_photo::png(&picture()), webp(&picture())] {
+        let file = file.expect("a photo");
+        let photo_type = PhotoType::of_bytes(&file).expect("a type");
+        let mut told = 0;
+        for end in 0..file.len() {
+            match decode(&file[..end]) {
+                Err(fault @ NotDecoded::Damaged) => {
+                    assert!(
+                        !fault.is_no_picture() && has_size(photo_type, &file[..end]),
+                        "{photo_type:?} {end}"
+                    );
+                    told += 1;
+                }
+                Err(NotDecoded::NoHeader) => {
+                    assert!(!has_size(photo_type, &file[..end]), "{photo_type:?} {end}")
+                }
+                Err(NotDecoded::NotAnImage) => assert!(end < 12, "{photo_type:?} {end}"),
+                // What is cut off at the end can be without pixels.
+                Ok(_) => {}
+                Err(other) => panic!("{photo_type:?} {end}: {other}"),
+            }
+        }
+        assert!(told > 0, "{photo_type:?}");
     }
 }
 

@@ -18,6 +18,11 @@ const ANIMATION_FLAG: u8 = 0x02;
 /// Bytes of metadata that are read.
 const METADATA_BYTES: usize = 256 * 1024;
 
+/// Width and height as the first chunk with a size has them.
+pub(super) fn size(photo: &[u8]) -> Option<(u32, u32)> {
+    Chunks(photo.get(FILE_HEADER_BYTES..)?).find_map(|chunk| chunk.size().flatten())
+}
+
 pub(super) fn decode(photo: &[u8]) -> Result<(Luma, Orientation), NotDecoded> {
     for chunk in Chunks(photo.get(FILE_HEADER_BYTES..).unwrap_or_default()) {
         chunk.check()?;
@@ -64,18 +69,26 @@ impl<'a> Iterator for Chunks<'a> {
 impl Chunk<'_> {
     /// Refuses sizes that are not to be decoded, and animations.
     fn check(&self) -> Result<(), NotDecoded> {
-        let size = match self.name {
+        match self.name {
             b"VP8X" if self.content.first().is_some_and(|flags| flags & ANIMATION_FLAG != 0) => {
                 return Err(NotDecoded::Animated);
             }
             b"ANIM" | b"ANMF" => return Err(NotDecoded::Animated),
+            _ => {}
+        }
+        let Some(size) = self.size() else { return Ok(()) };
+        let (width, height) = size.ok_or(NotDecoded::Damaged)?;
+        Size::bounded(width, height).map(|_| ())
+    }
+
+    /// The size that a chunk of this kind holds, `Some(None)` where it is cut off; `None` for other kinds.
+    fn size(&self) -> Option<Option<(u32, u32)>> {
+        Some(match self.name {
             b"VP8X" => self.number(4).zip(self.number(6)).map(|(w, h)| ((w & 0xff_ffff) + 1, (h >> 8) + 1)),
             b"VP8 " => self.number(6).map(|sides| (sides & 0x3fff, (sides >> 16) & 0x3fff)),
             b"VP8L" => self.number(1).map(|sides| ((sides & 0x3fff) + 1, ((sides >> 14) & 0x3fff) + 1)),
-            _ => return Ok(()),
-        };
-        let (width, height) = size.ok_or(NotDecoded::Damaged)?;
-        Size::bounded(width, height).map(|_| ())
+            _ => return None,
+        })
     }
 
     /// Four bytes as a little-endian number.
