@@ -30,7 +30,7 @@ pub fn describe(base_url: &str) -> Value {
         "info": info::info(&docs),
         "servers": [{
             "url": server,
-            "description": "The deployment that serves this description.",
+            "description": "The deployment that serves this description, production or staging.",
             "x-internal": false,
         }],
         "security": [{ "ApiKey": [] }],
