@@ -17,6 +17,8 @@ pub(crate) mod tables;
 
 use serde_json::{Value, json};
 
+pub(crate) use self::schema::set;
+
 /// Stands for a deployment that is not known.
 pub(crate) const SOME_BASE_URL: &str = "https://api.example.com";
 
