@@ -3,7 +3,9 @@
 use common::http::routes::{CREATE_RECEIPT, CREATE_SUBMISSION, ROUTES, Route};
 use serde_json::{Value, json};
 
+use crate::description::set;
 use crate::ordered;
+use crate::pages::{at, text_of};
 
 /// The example of a request that is in the collection.
 struct Request {
@@ -44,11 +46,12 @@ fn file(description: &Value, request: &Request, number: usize) -> (String, Strin
     let suffix = example.map(|name| format!("-{name}")).unwrap_or_default();
     let file_name = format!("{number:02}-{}{suffix}.bru", route.function);
     let method = route.method.to_ascii_lowercase();
-    let operation = &description["paths"][route.path][&method];
-    let media = &operation["requestBody"]["content"]["application/json"];
-    let example = example.or_else(|| media["x-order"][0].as_str()).map(|name| &media["examples"][name]);
-    let summary = operation["summary"].as_str().unwrap_or_default();
-    let name = match example.and_then(|example| example["summary"].as_str()) {
+    let operation = at(description, &["paths", route.path, &method]);
+    let media = at(operation, &["requestBody", "content", "application/json"]);
+    let first = || at(media, &["x-order"]).as_array()?.first()?.as_str();
+    let example = example.or_else(first).map(|name| at(media, &["examples", name]));
+    let summary = text_of(operation, "summary");
+    let name = match example.map(|example| text_of(example, "summary")) {
         Some(example) => format!("{summary} ({})", example.to_lowercase()),
         None => summary.to_owned(),
     };
@@ -62,11 +65,11 @@ fn file(description: &Value, request: &Request, number: usize) -> (String, Strin
         text.push_str("\nheaders {\n  Idempotency-Key: {{$guid}}\n}\n");
     }
     if let Some(example) = example {
-        let mut body = example["value"].clone();
+        let mut body = at(example, &["value"]).clone();
         if body.get("receipt_id").is_some() {
-            body["receipt_id"] = json!("{{receipt_id}}");
+            set(&mut body, "receipt_id", json!("{{receipt_id}}"));
         }
-        let body = ordered::value(description, &body, &media["schema"]).replace('\n', "\n  ");
+        let body = ordered::value(description, &body, at(media, &["schema"])).replace('\n', "\n  ");
         text.push_str(&format!("\nbody:json {{\n  {body}\n}}\n"));
     }
     text.push_str("\nassert {\n  res.status: eq 200\n}\n");

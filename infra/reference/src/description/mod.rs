@@ -17,6 +17,8 @@ pub(crate) mod tables;
 
 use serde_json::{Value, json};
 
+pub(crate) use self::schema::set;
+
 /// Stands for a deployment that is not known.
 pub(crate) const SOME_BASE_URL: &str = "https://api.example.com";
 
@@ -30,7 +32,7 @@ pub fn describe(base_url: &str) -> Value {
         "info": info::info(&docs),
         "servers": [{
             "url": server,
-            "description": "The deployment that serves this description.",
+            "description": "The deployment that serves this description, production or staging.",
             "x-internal": false,
         }],
         "security": [{ "ApiKey": [] }],

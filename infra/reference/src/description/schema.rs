@@ -150,7 +150,7 @@ pub(super) fn such_as(example: impl Into<Value>, mut schema: Value) -> Value {
 }
 
 /// Sets a member of an object.
-pub(super) fn set(object: &mut Value, name: &str, value: Value) {
+pub(crate) fn set(object: &mut Value, name: &str, value: Value) {
     if let Value::Object(members) = object {
         members.insert(name.to_owned(), value);
     }

@@ -215,12 +215,12 @@ impl Source<'_> {
 }
 
 /// A part of a part; null when there is none.
-fn at<'v>(value: &'v Value, names: &[&str]) -> &'v Value {
+pub(crate) fn at<'v>(value: &'v Value, names: &[&str]) -> &'v Value {
     names.iter().try_fold(value, |value, name| value.get(name)).unwrap_or(&Value::Null)
 }
 
 /// A text of an object; empty when there is none.
-fn text_of<'v>(value: &'v Value, name: &str) -> &'v str {
+pub(crate) fn text_of<'v>(value: &'v Value, name: &str) -> &'v str {
     value.get(name).and_then(Value::as_str).unwrap_or_default()
 }
 
@@ -263,7 +263,8 @@ mod tests {
         for (name, _) in
             members(source.part("/components/schemas")).filter(|(name, _)| !name.ends_with("Request"))
         {
-            let (_, place) = objects::place_of(name).split_once('#').expect("a place");
+            let place = objects::place_of(name);
+            let (_, place) = place.split_once('#').expect("a place");
             let places = pages.iter().map(|page| page.matches(&format!("id=\"{place}\"")).count());
             assert_eq!(places.sum::<usize>(), 1, "{name}");
         }
