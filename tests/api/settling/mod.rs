@@ -4,6 +4,7 @@ mod bad_photos;
 mod by_itself;
 mod crashes;
 mod creation;
+mod left_to_a_person;
 mod outcomes;
 mod partner;
 mod purchases;
