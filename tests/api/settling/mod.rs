@@ -5,6 +5,7 @@ mod blocklist;
 mod by_itself;
 mod crashes;
 mod creation;
+mod left_to_a_person;
 mod outcomes;
 mod partner;
 mod purchases;

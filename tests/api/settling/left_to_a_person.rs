@@ -1,0 +1,53 @@
+//! What the service leaves to a person: what it says of it, and how it lists it.
+
+use common::domain::scope::Environment;
+use common::domain::settling::{Settling, Surprise, Turn};
+use common::domain::submission::Submission;
+use common::store::ledger::{Ledger, Settled};
+use service_tests::campaign::{TestCampaign, phone};
+use service_tests::receipts::{TIME, receipts_alone};
+
+use super::{scene, submit_typed};
+
+fn ledger(campaign: &TestCampaign) -> Ledger {
+    Ledger::from_env(&campaign.service.env, &campaign.service.dynamodb()).expect("the tables")
+}
+
+#[tokio::test]
+async fn a_step_that_was_begun_too_often_is_left_with_what_was_met_before() {
+    let (campaign, settler) = scene(receipts_alone).await;
+    submit_typed(&campaign, &phone(1), "", "GOOD010001", TIME).await;
+    let (ledger, scope) = (ledger(&campaign), campaign.scope(Environment::Live));
+    let fresh = ledger.submissions().list_unsettled(&scope).await.expect("it answers").remove(0);
+    let surprise = Surprise { what: "connect".to_owned(), excerpt: Some("Karibu".to_owned()) };
+    let settling = fresh.settling.clone().expect("it is open");
+    let settling = Settling { unfinished: 5, surprise: Some(surprise), ..settling };
+    let begun = Submission { settling: Some(settling), ..fresh.changed(fresh.updated_at) };
+    assert_eq!(ledger.settle(&fresh, &begun, None).await.expect("it answers"), Settled::Done);
+    assert_eq!(settler.settle_due().await, 1);
+    let left = ledger.submissions().get(&scope, fresh.submission_id).await.expect("it answers");
+    let left = left.expect("it is there");
+    assert_eq!(left.reasons, ["step_never_finished"]);
+    let settling = left.settling.expect("it is open");
+    let surprise = settling.surprise.expect("it says why");
+    assert_eq!(settling.turn, Turn::Person);
+    assert_eq!(surprise.what, "a step was begun again and again, and never finished; connect");
+    assert_eq!(surprise.excerpt.as_deref(), Some("Karibu"));
+}
+
+#[tokio::test]
+async fn no_more_is_listed_than_is_asked_for() {
+    let (campaign, settler) = scene(receipts_alone).await;
+    let key = &campaign.test_key;
+    for number in 1..=2 {
+        let receipt = campaign.typed(key, &format!("TEST0REVIEW.{number}"), TIME).await;
+        let submitted = campaign.with_receipt(key, &phone(number), "", &receipt).send().await;
+        assert_eq!(submitted.status, 200, "{}", submitted.text);
+    }
+    assert_eq!(settler.settle_due().await, 2);
+    let ledger = ledger(&campaign);
+    for (most, expected) in [(Some(1), 1), (Some(2), 2), (Some(3), 2), (None, 2)] {
+        let waiting = ledger.submissions().for_a_person(Environment::Test, most).await.expect("it answers");
+        assert_eq!(waiting.len(), expected, "at most {most:?}");
+    }
+}
