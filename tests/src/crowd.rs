@@ -229,8 +229,8 @@ impl Scene {
             let table = campaign.service.env.required("SUBMISSIONS_TABLE").expect("the stack sets it");
             let scope = campaign.scope(Environment::Live);
             let queue = if campaign.config.partner.is_some() { "partner" } else { "tax" };
-            for shard in "0123456789abcdef".chars() {
-                let id = format!("{shard}0000000-0000-4000-8000-000000000000");
+            for shard in 0..4 {
+                let id = format!("0000000{shard}-0000-4000-8000-000000000000");
                 let text = |text: String| AttributeValue::S(text);
                 let put = client.put_item().table_name(&table).item("id", text(scope.key(&id)));
                 let put = put.item("unsettled", text(format!("{queue}#{shard}")));

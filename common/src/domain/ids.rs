@@ -50,6 +50,14 @@ uuid_ids! {
     ReceiptId
 }
 
+impl SubmissionId {
+    /// One of its random bytes, by which submissions are spread evenly.
+    pub fn first_byte(self) -> u8 {
+        let [first, ..] = self.0.into_bytes();
+        first
+    }
+}
+
 /// A UUID in its 36-character form; braces, `urn:` and the form without hyphens are not ids here.
 fn parse_hyphenated(text: &str) -> Result<Uuid, NotAUuid> {
     const HYPHENATED_CHARS: usize = 36;

@@ -13,11 +13,11 @@ use common::settle_queue::{Hint, SettleQueue};
 use common::store::submissions::{Due, Submissions};
 use serde::Deserialize;
 
-/// Hints of one sweep, and at most so many of one campaign from each of the 16 partitions: the tax authority bears
-/// about forty look-ups a minute, partners hundreds.
+/// Hints of one sweep, and at most so many of one campaign from each partition: the tax authority bears about forty
+/// look-ups a minute, partners hundreds.
 fn limits(work: Counterpart) -> (usize, u8) {
     match work {
-        Counterpart::TaxAuthority => (48, 3),
+        Counterpart::TaxAuthority => (48, 12),
         Counterpart::Partner => (640, 40),
     }
 }

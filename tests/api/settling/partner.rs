@@ -3,10 +3,12 @@
 use std::time::Duration;
 
 use common::domain::code::CodeForm;
+use common::domain::ids::SubmissionId;
 use common::domain::scope::Environment;
 use common::domain::settling::{LONGEST_STEP, Turn};
 use common::domain::submission::Submission;
 use common::settle_queue::Hint;
+use common::store::breakers::{Breakers, Permit};
 use common::store::ledger::{Ledger, Settled};
 use common::store::submissions::Submissions;
 use futures_util::future::join_all;
@@ -229,6 +231,32 @@ async fn submissions_that_a_partner_always_fails_with_keep_no_other_waiting() {
     assert_eq!(standing(&campaign, &honest).await[0], "accepted", "it is the probe, and none of the others");
     assert_eq!(submit(&campaign, 10, "OKAY-10").await.field("message_key"), "entered", "it is closed");
     drop(poison);
+}
+
+#[tokio::test]
+async fn only_the_failure_that_opens_the_breaker_says_so_and_a_silent_table_is_an_error() {
+    let (_partner, campaign, _) = judged().await;
+    let (scope, now) = (campaign.scope(Environment::Live), campaign.service.clock.now());
+    let env = &campaign.service.env;
+    let breakers = Breakers::from_env(env, &campaign.service.dynamodb()).expect("the table");
+    let mut grants = Vec::new();
+    for number in 1..=7 {
+        let id = SubmissionId::from_random([number; 16]);
+        match breakers.acquire(&scope, id, false, now).await.expect("it answers") {
+            Permit::Granted(grant) => grants.push(grant),
+            Permit::CircuitOpen { .. } => panic!("it is closed"),
+        }
+    }
+    let late = grants.pop().expect("seven");
+    let mut opened = Vec::new();
+    for grant in grants {
+        opened.push(breakers.record_failure(&scope, grant, now).await.expect("it answers"));
+    }
+    assert_eq!(opened, [false, false, false, false, true, false]);
+    let nowhere = ("AWS_ENDPOINT_URL_DYNAMODB".to_owned(), "http://127.0.0.1:1".to_owned());
+    let broken = campaign.service.with_env(env.clone().overridden_by([nowhere].into_iter().collect()));
+    let broken = Breakers::from_env(env, &broken.dynamodb()).expect("the table");
+    assert!(broken.record_failure(&scope, late, now).await.is_err());
 }
 
 #[tokio::test]

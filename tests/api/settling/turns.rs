@@ -72,7 +72,7 @@ async fn an_entry_of_the_index_that_is_not_understood_hides_no_other() {
     let good = submit_typed(&campaign, &phone(1), "", "GOOD010001", TIME).await;
     let table = campaign.service.env.required("SUBMISSIONS_TABLE").expect("the stack sets it");
     let text = |text: &str| AttributeValue::S(text.to_owned());
-    for shard in "0123456789abcdef".chars() {
+    for shard in 0..4 {
         let put = campaign.service.dynamodb().put_item().table_name(&table);
         let put = put.item("id", text(&format!("of a newer build {shard}")));
         let put = put.item("unsettled", text(&format!("tax#{shard}")));
