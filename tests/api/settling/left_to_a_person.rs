@@ -1,10 +1,12 @@
 //! What the service leaves to a person: what it says of it, and how it lists it.
 
+use std::time::Duration;
+
 use common::domain::scope::Environment;
 use common::domain::settling::{Settling, Surprise, Turn};
 use common::domain::submission::Submission;
 use common::store::ledger::{Ledger, Settled};
-use service_tests::campaign::{TestCampaign, phone};
+use service_tests::campaign::{TestCampaign, phone, plain};
 use service_tests::receipts::{TIME, receipts_alone};
 
 use super::{scene, submit_typed};
@@ -36,18 +38,27 @@ async fn a_step_that_was_begun_too_often_is_left_with_what_was_met_before() {
 }
 
 #[tokio::test]
-async fn no_more_is_listed_than_is_asked_for() {
-    let (campaign, settler) = scene(receipts_alone).await;
-    let key = &campaign.test_key;
-    for number in 1..=2 {
-        let receipt = campaign.typed(key, &format!("TEST0REVIEW.{number}"), TIME).await;
-        let submitted = campaign.with_receipt(key, &phone(number), "", &receipt).send().await;
+async fn the_longest_wait_for_a_person_is_told_whichever_campaign_it_is_of() {
+    let (first, settler) = scene(receipts_alone).await;
+    let mut config = plain();
+    receipts_alone(&mut config);
+    let second = TestCampaign::on(&first.service, config).await;
+    let ledger = ledger(&first);
+    let longest = async |environment| {
+        ledger.submissions().longest_waiting_for_a_person(environment).await.expect("it answers")
+    };
+    assert_eq!(longest(Environment::Test).await, None);
+    let since = first.service.clock.now();
+    for campaign in [&second, &first] {
+        let key = &campaign.test_key;
+        let receipt = campaign.typed(key, "TEST0REVIEW", TIME).await;
+        let submitted = campaign.with_receipt(key, &phone(1), "", &receipt).send().await;
         assert_eq!(submitted.status, 200, "{}", submitted.text);
+        assert_eq!(settler.settle_due().await, 1);
+        assert_eq!(longest(Environment::Test).await, Some(since));
+        first.service.clock.advance(Duration::from_secs(60));
     }
-    assert_eq!(settler.settle_due().await, 2);
-    let ledger = ledger(&campaign);
-    for (most, expected) in [(Some(1), 1), (Some(2), 2), (Some(3), 2), (None, 2)] {
-        let waiting = ledger.submissions().for_a_person(Environment::Test, most).await.expect("it answers");
-        assert_eq!(waiting.len(), expected, "at most {most:?}");
-    }
+    assert_eq!(longest(Environment::Live).await, None, "tests are left lying");
+    let scope = first.scope(Environment::Test);
+    assert_eq!(ledger.submissions().list_unsettled(&scope).await.expect("it answers").len(), 1);
 }
