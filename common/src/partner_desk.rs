@@ -19,6 +19,8 @@ use crate::upstream::partner::client::{Addresses, Partner};
 /// The variable that lets partners be anywhere: `any`, on the local stack alone.
 pub const ADDRESSES_VARIABLE: &str = "PARTNER_ADDRESSES";
 
+/// What reading the breaker and the secret may take of a partner's time without its silence counting less.
+const PREPARING_TIME: Duration = Duration::from_secs(1);
 /// With less time than this a partner is not asked: it could redeem, and hardly be heard.
 const LEAST: Duration = Duration::from_secs(2);
 
@@ -96,7 +98,7 @@ impl PartnerDesk {
             PartnerAnswer::NoAnswer(why) => why,
         };
         // A partner that was given less time than it has a right to is not down for using it.
-        let is_cut_short = silent == NoAnswer::Timeout && left < rules.timeout();
+        let is_cut_short = silent == NoAnswer::Timeout && left + PREPARING_TIME < rules.timeout();
         let opened_breaker = match silent.tells_of() {
             TellsOf::Partner if is_cut_short => false,
             TellsOf::Partner => self.breakers.record_failure(scope, grant, clock()).await.unwrap_or(false),

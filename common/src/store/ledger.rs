@@ -122,6 +122,8 @@ pub enum ReplayWrite {
     KeyUsed(RequestRecord<SubmissionId>),
     /// The earlier submission no longer has the code; nothing was written.
     CodeMoved,
+    /// Others kept touching the same records; nothing was written.
+    Conflict,
 }
 
 /// How settling ended.
@@ -340,7 +342,6 @@ impl Ledger {
         earlier: SubmissionId,
         now: Moment,
     ) -> Result<ReplayWrite, StoreError> {
-        const ACTION: &str = "remembering a replay";
         let scope = &entry.submission.scope;
         let record =
             RequestRecord { body_hash: entry.body_hash.to_owned(), record_id: earlier, replayed: true };
@@ -355,7 +356,7 @@ impl Ledger {
         match reasons.as_slice() {
             [Reason::ConditionFailed(Some(item)), ..] => requests::read(item).map(ReplayWrite::KeyUsed),
             [_, Reason::ConditionFailed(_)] => Ok(ReplayWrite::CodeMoved),
-            _ => Err(StoreError::new(ACTION, CONTENDED)),
+            _ => Ok(ReplayWrite::Conflict),
         }
     }
 

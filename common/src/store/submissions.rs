@@ -59,6 +59,14 @@ const LISTING: &str = "listing what is not settled";
 /// Submissions that are read at once where many are.
 const AT_ONCE: usize = 16;
 
+/// Which campaigns and environments of a partition are listed.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Scopes {
+    All,
+    /// The first that has something due.
+    FirstDue,
+}
+
 /// A submission in the table.
 #[derive(Serialize, Deserialize)]
 struct Stored {
@@ -202,8 +210,8 @@ impl Submissions {
     /// # Errors
     /// When the index does not answer.
     pub async fn due(&self, counterpart: Counterpart, now: Moment, max: u8) -> Result<Vec<Due>, StoreError> {
-        let found =
-            partitions(counterpart).map(|partition| self.due_by_scope(partition, BEFORE_ALL, now, max));
+        let found = partitions(counterpart)
+            .map(|partition| self.due_by_scope(partition, BEFORE_ALL, now, max, Scopes::All));
         let mut due = try_join_all(found).await?.concat();
         due.sort_by_key(|due| due.next_step_at);
         let mut turns = HashMap::new();
@@ -228,7 +236,8 @@ impl Submissions {
     ) -> Result<Option<Due>, StoreError> {
         let after_last = last_turn.map(after);
         for bound in after_last.as_deref().into_iter().chain([BEFORE_ALL]) {
-            let firsts = partitions(counterpart).map(|partition| self.due_by_scope(partition, bound, now, 1));
+            let firsts = partitions(counterpart)
+                .map(|partition| self.due_by_scope(partition, bound, now, 1, Scopes::FirstDue));
             let firsts = try_join_all(firsts).await?.concat();
             let next = firsts.into_iter().min_by_key(|due| (due.scope.key(""), due.next_step_at));
             if next.is_some() {
@@ -247,21 +256,28 @@ impl Submissions {
         environment: Environment,
     ) -> Result<Option<Moment>, StoreError> {
         let end = Moment::from_millis(i64::MAX);
-        let waiting = self.due_by_scope(for_a_person(environment), BEFORE_ALL, end, 1).await?;
+        let waiting = self.due_by_scope(for_a_person(environment), BEFORE_ALL, end, 1, Scopes::All).await?;
         Ok(waiting.into_iter().map(|due| due.next_step_at).min())
     }
 
-    /// Everything of a scope that is not settled, the longest due first. For operators.
+    /// Everything of a scope that is not settled, the longest due first, but for records that cannot be read. For
+    /// operators.
     ///
     /// # Errors
-    /// When the table does not answer, or a record cannot be read.
+    /// When the table does not answer.
     pub async fn list_unsettled(&self, scope: &Scope) -> Result<Vec<Submission>, StoreError> {
         let partitions = Counterpart::ALL.into_iter().flat_map(partitions);
         let partitions = partitions.chain([for_a_person(scope.environment)]);
         let found = partitions.map(|partition| self.unsettled_of_scope(partition, scope));
         let mut all = try_join_all(found).await?.concat();
         all.sort_by_key(|due| due.next_step_at);
-        let reads = all.into_iter().map(|due| self.get(scope, due.submission_id));
+        let reads = all.into_iter().map(|due| async move {
+            match self.get(scope, due.submission_id).await {
+                // Of a newer build: an alarm tells of it, and the others are listed all the same.
+                Err(error) if error.is_unreadable() => Ok(None),
+                found => found,
+            }
+        });
         let found: Vec<_> = stream::iter(reads).buffered(AT_ONCE).try_collect().await?;
         // The index may lag behind the table.
         Ok(found.into_iter().flatten().filter(|found| found.settling.is_some()).collect())
@@ -274,6 +290,7 @@ impl Submissions {
         bound: &str,
         now: Moment,
         max: u8,
+        scopes: Scopes,
     ) -> Result<Vec<Due>, StoreError> {
         let mut bound = bound.to_owned();
         let mut found = Vec::new();
@@ -287,15 +304,19 @@ impl Submissions {
             let reply = query.send().await.map_err(StoreError::during(LISTING))?;
             let items = reply.items.unwrap_or_default();
             let Some(first) = items.first() else { return Ok(found) };
-            let Some(scope) = read_due(first).map(|due| due.scope) else {
-                // No step of it can be made out, so the next one is looked at.
-                bound = required(read_text(first, NEXT_STEP), LISTING)?.to_owned();
+            let next_step = required(read_text(first, NEXT_STEP), LISTING)?;
+            let Some((scope, _)) = Scope::split_key(next_step) else {
+                // Not a key of this build: the next one is looked at.
+                bound = next_step.to_owned();
                 continue;
             };
             bound = after(&scope);
             found.extend(
                 items.iter().filter_map(read_due).filter(|due| due.scope == scope && due.next_step_at <= now),
             );
+            if scopes == Scopes::FirstDue && !found.is_empty() {
+                return Ok(found);
+            }
         }
     }
 

@@ -39,9 +39,9 @@ const MOST_ROUNDS: u32 = 24;
 const BUDGET: Duration = Duration::from_secs(10);
 /// What a caller is told to wait when the same request is being worked on elsewhere.
 const IN_PROGRESS_WAIT: Duration = Duration::from_secs(1);
-/// How long a throttled phone waits for its refusal. A good code and a wrong one take different calls, which all
-/// end well within this, so that the time does not tell one from the other.
-const THROTTLED_REPLY_TIME: Duration = Duration::from_millis(200);
+/// A throttled phone is refused after a multiple of this. A good code and a wrong one take different calls, which end
+/// well within it, so that the time does not tell one from the other.
+const THROTTLED_REPLY_STEP: Duration = Duration::from_millis(200);
 /// All that asking a partner may take.
 const PARTNER_BUDGET: Duration = Duration::from_secs(8);
 /// Kept of the ten seconds for writing down what the partner said.
@@ -115,14 +115,16 @@ impl Desk {
     ///
     /// Whatever was written when time is up stays, and the same request finds it.
     pub(crate) async fn enter(&self, call: &Call, wish: &Wish) -> Result<Answer, Error> {
-        let throttled_reply_at = Instant::now() + THROTTLED_REPLY_TIME;
+        let started = Instant::now();
         let in_time = tokio::time::timeout(BUDGET, self.decide_and_write(call, wish)).await;
         let mut answer = in_time.unwrap_or_else(|_| Err(contended(true)))?;
         if answer.idempotent_replay || answer.replayed {
             return Ok(answer);
         }
         if answer.submission.standing.message_key() == MessageKey::RateLimited {
-            tokio::time::sleep_until(throttled_reply_at).await;
+            let steps = started.elapsed().as_millis() / THROTTLED_REPLY_STEP.as_millis() + 1;
+            let steps = u32::try_from(steps).unwrap_or(u32::MAX);
+            tokio::time::sleep_until(started + THROTTLED_REPLY_STEP.saturating_mul(steps)).await;
         }
         let asks =
             answer.submission.settling.as_ref().is_some_and(|settling| settling.is_under_way(call.now));
@@ -298,6 +300,7 @@ impl Desk {
             ReplayWrite::Recorded => Some(Answer { replayed: true, ..Answer::new(submission) }),
             ReplayWrite::KeyUsed(request) => Some(self.answer_again(call, wish, request).await?),
             ReplayWrite::CodeMoved => None,
+            ReplayWrite::Conflict => return Err(contended(true)),
         })
     }
 
@@ -362,10 +365,10 @@ impl Desk {
     ) -> Result<Candidate, Error> {
         let Some(code) = &wish.code else { return Ok(Candidate::NotNeeded) };
         if call.campaign.code == CodePolicy::Partner {
-            return Ok(self.judge.of_partner(&call.scope, code, &wish.phone, call.now).await?);
+            return Ok(self.judge.of_partner(&call.scope, code, &wish.phone, call.later()).await?);
         }
         let batch = known.code.imported_batch();
-        Ok(self.judge.candidate(&call.scope, code, Some(&wish.phone), batch, freshness, call.now).await?)
+        Ok(self.judge.candidate(&call.scope, code, Some(&wish.phone), batch, freshness, call.later()).await?)
     }
 
     /// Answers with what the Idempotency-Key led to before.

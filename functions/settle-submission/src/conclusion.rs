@@ -192,7 +192,7 @@ impl Conclusion {
             Next::Review => "under_review",
             Next::Unanswered => "unanswered",
             Next::Again(..) | Next::SayYesLater => "again_later",
-            Next::WaitUntil(_) => "phone_throttled",
+            Next::WaitUntil(_) => "waits",
             Next::Stay(_) => "stays",
         }
     }

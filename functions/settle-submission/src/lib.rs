@@ -95,10 +95,7 @@ impl SettleSubmission {
             let unreadable = async { Err(Error::internal("the message is no hint").into()) };
             return self.logged(None, unreadable).await.map(drop);
         };
-        let next = match self.desk.next_in_turn(&hint, self.background.now()).await {
-            Ok(next) => next,
-            Err(error) => return self.logged(Some(&hint), async { Err(error.into()) }).await.map(drop),
-        };
+        let next = self.desk.next_in_turn(&hint, self.background.now()).await;
         let Some(next) = next else { return self.step(&hint).await.map(drop) };
         // Should its step fail, it stays due; the message is about the other one, which waits its turn.
         let _ = self.step(&next).await;

@@ -24,6 +24,7 @@ use common::error::Error;
 use common::partner_desk::PartnerDesk;
 use common::photos::Photos;
 use common::settle_queue::{Hint, SettleQueue};
+use common::store::StoreError;
 use common::store::campaigns::Campaigns;
 use common::store::ledger::{Ledger, Settled};
 use common::store::turns::Turns;
@@ -41,6 +42,11 @@ pub const PHOTO_READER: &str = "PHOTO_READER";
 const LONGEST_LEARNING: Duration = LONGEST_STEP.saturating_sub(Duration::from_secs(15));
 /// All that asking a partner may take.
 const LONGEST_QUESTION: Duration = Duration::from_secs(8);
+/// A receipt that is older is looked up although its phone is throttled: wrong codes that a stranger sends under the
+/// same number must not keep it waiting for good.
+const MAX_THROTTLE_WAIT: Duration = Duration::from_secs(24 * 60 * 60);
+/// All that finding out whose turn it is may take; after it, the hinted submission has it.
+const TURN_TIMEOUT: Duration = Duration::from_secs(3);
 /// Between two sweeps, which find whatever is due later.
 const SWEEP_EVERY: Duration = Duration::from_secs(60);
 /// What is still open after this is counted at every step.
@@ -91,11 +97,14 @@ impl Desk {
     }
 
     /// Which other campaign's submission has its turn at the tax authority before the hinted one: campaigns share the
-    /// few look-ups in turns, one each, so that one with many receipts holds up no other's.
-    ///
-    /// # Errors
-    /// When a table does not answer.
-    pub(crate) async fn next_in_turn(&self, hint: &Hint, now: Moment) -> Result<Option<Hint>, Error> {
+    /// few look-ups in turns, one each, so that one with many receipts holds up no other's. None, too, when the tables
+    /// do not say so in time: fairness is no reason not to settle.
+    pub(crate) async fn next_in_turn(&self, hint: &Hint, now: Moment) -> Option<Hint> {
+        let next = tokio::time::timeout(TURN_TIMEOUT, self.find_next_in_turn(hint, now)).await;
+        next.ok().and_then(Result::ok).flatten()
+    }
+
+    async fn find_next_in_turn(&self, hint: &Hint, now: Moment) -> Result<Option<Hint>, StoreError> {
         // One that cannot be read is the step's to deal with.
         let Ok(Some(submission)) = self.ledger.submissions().get(&hint.scope, hint.submission_id).await
         else {
@@ -265,31 +274,39 @@ impl Desk {
                 }
             });
         }
-        // Code and time that the caller sent may be guessed; those that the service reads itself are on a receipt.
-        let may_be_guess = matches!(evidence, Evidence::Claim(_));
-        if may_be_guess && let Some(until) = entrant.throttled_until.filter(|_| entrant.is_throttled(clock()))
-        {
-            // Else many submissions made at once would be as many guesses.
-            return Ok(Next::WaitUntil(until).into());
-        }
-        let claim = match evidence {
+        let now = clock();
+        match evidence {
             // A live receipt is never a sentinel: it was refused when it was made.
             Evidence::Sentinel(_) | Evidence::Impossible => {
-                return Ok(Conclusion::reject(MessageKey::ReceiptNotFound, "receipt_code_impossible"));
+                Ok(Conclusion::reject(MessageKey::ReceiptNotFound, "receipt_code_impossible"))
             }
-            Evidence::Claim(claim) => claim,
+            Evidence::Claim(claim) => {
+                // Code and time that the caller sent may be guessed, and many submissions at once be as many guesses.
+                let throttled = entrant.throttled_until.filter(|_| entrant.is_throttled(now));
+                match throttled.filter(|_| now.since(submission.created_at) < MAX_THROTTLE_WAIT) {
+                    Some(until) => {
+                        let obstacle = Some("phone_throttled");
+                        Ok(Conclusion { obstacle, ..Next::WaitUntil(until).into() })
+                    }
+                    None => self.look_up(submission, &campaign, claim, clock).await,
+                }
+            }
             Evidence::Photo => {
                 let Some(photo) = self.photos.read(&receipt.scope, receipt.receipt_id).await? else {
                     return Ok(Conclusion::review("photo_missing"));
                 };
-                match self.read(&photo).await? {
-                    Ok(claim) => claim,
-                    Err(conclusion) => return self.compared(conclusion, submission, &photo, clock()).await,
-                }
+                let conclusion = match self.read(&photo).await? {
+                    Ok(claim) if claim.time.is_some() => {
+                        let conclusion = self.look_up(submission, &campaign, claim, clock).await?;
+                        // What the service reads itself is on a receipt, and no guess.
+                        return Ok(Conclusion { wrong_pair: false, ..conclusion });
+                    }
+                    Ok(_) => Conclusion::review("no_time_in_qr_code"),
+                    Err(conclusion) => conclusion,
+                };
+                self.compared(conclusion, submission, &photo, now).await
             }
-        };
-        let conclusion = self.look_up(submission, &campaign, claim, clock).await?;
-        Ok(Conclusion { wrong_pair: conclusion.wrong_pair && may_be_guess, ..conclusion })
+        }
     }
 
     /// Reads code and time out of a photo, or says what follows when they cannot be.

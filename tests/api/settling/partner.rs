@@ -234,6 +234,33 @@ async fn submissions_that_a_partner_always_fails_with_keep_no_other_waiting() {
 }
 
 #[tokio::test]
+async fn a_partner_that_says_nothing_for_all_its_time_opens_the_breaker() {
+    let listener = tokio::net::TcpListener::bind("127.0.0.1:0").await.expect("a port");
+    let url = format!("http://{}/redeem", listener.local_addr().expect("an address"));
+    let (campaign, _) = scene(judged_by(url)).await;
+    assert_eq!(
+        campaign.config.partner.as_ref().map(|partner| partner.timeout_seconds),
+        Some(8),
+        "all it can have"
+    );
+    let silence = tokio::spawn(async move {
+        let mut held = Vec::new();
+        while let Ok((stream, _)) = listener.accept().await {
+            held.push(stream);
+            assert!(held.len() <= 5, "it is spared then");
+        }
+    });
+    join_all((1..=5).map(|number| {
+        let campaign = campaign.clone();
+        async move { submit(&campaign, number, &format!("OKAY-{number}")).await }
+    }))
+    .await;
+    assert_eq!(submit(&campaign, 6, "OKAY-6").await.field("state"), "unknown");
+    assert!(!silence.is_finished(), "no sixth connection");
+    silence.abort();
+}
+
+#[tokio::test]
 async fn only_the_failure_that_opens_the_breaker_says_so_and_a_silent_table_is_an_error() {
     let (_partner, campaign, _) = judged().await;
     let (scope, now) = (campaign.scope(Environment::Live), campaign.service.clock.now());

@@ -10,7 +10,7 @@ use service_tests::receipts::{TIME, code_and_receipt, id_of};
 
 use super::{scene, submit_typed};
 
-/// A receipt that nobody has.
+/// A receipt that does not exist.
 const UNKNOWN_RECEIPT: &str = "00000000-0000-4000-8000-000000000000";
 
 fn is_replay_of_a_rejected_one(reply: &Reply) -> bool {

@@ -1,9 +1,10 @@
-//! Wrong codes and wrong times of a phone, which anybody can send under its number: they slow guesses down and cost an
+//! Wrong codes and wrong times of a phone, which any stranger can send under its number: they slow guesses down and cost an
 //! honest consumer nothing that is theirs.
 
 use std::time::Duration;
 
 use common::domain::scope::Environment;
+use common::settle_queue::Hint;
 use receipt_photo::{Look, jpeg, qr_photo};
 use serde_json::{Value, json};
 use service_tests::campaign::{TestCampaign, phone};
@@ -23,7 +24,7 @@ async fn limited() -> (TestCampaign, Settler) {
     .await
 }
 
-/// Sends typed receipts with a wrong time under somebody's number until the phone is throttled.
+/// Sends typed receipts with a wrong time under its number until the phone is throttled.
 async fn throttle(campaign: &TestCampaign, settler: &Settler, phone: &str) {
     for code in ["TIME010001", "TIME010002"] {
         submit_typed(campaign, phone, "", code, "11:11").await;
@@ -56,6 +57,27 @@ async fn a_pending_receipt_outlives_what_a_stranger_sends_under_its_phone() {
     settler.settle_after(Duration::from_secs(10 * 60)).await;
     settler.settle_after(Duration::from_secs(60 * 60) / HASTEN).await;
     assert_eq!(standing(&campaign, &late).await, ENTERED());
+}
+
+#[tokio::test]
+async fn a_receipt_that_waited_for_a_day_is_looked_up_although_its_phone_is_throttled() {
+    let (campaign, settler) = limited().await;
+    let scope = campaign.scope(Environment::Live);
+    let hint =
+        |reply: &Reply| Hint { scope: scope.clone(), submission_id: id_of(reply).parse().expect("an id") };
+    let waiting = submit_typed(&campaign, &phone(1), "", "GOOD010001", TIME).await;
+    for (wait, expected) in [(23, WAITS()), (1, ENTERED())] {
+        campaign.service.clock.advance(Duration::from_secs(wait * 60 * 60));
+        for number in 1..=2 {
+            let code = format!("TIME01{wait}{number}");
+            let guess = submit_typed(&campaign, &phone(1), "", &code, "11:11").await;
+            if guess.field("message_key") == "receipt_received" {
+                settler.deliver(&hint(&guess)).await;
+            }
+        }
+        settler.deliver(&hint(&waiting)).await;
+        assert_eq!(standing(&campaign, &waiting).await, expected, "after {wait} hours more");
+    }
 }
 
 #[tokio::test]

@@ -76,6 +76,7 @@ async fn what_a_campaign_asks_of_receipts_is_shown() {
         json!({
             "required": true,
             "typed": true,
+            "max_entries": 100,
             "on_no_match": "review",
             "ranges": [{ "name": "Classic", "tag": null }],
             "products": [{

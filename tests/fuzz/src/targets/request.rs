@@ -88,7 +88,10 @@ fn answered(event: HttpEvent) {
         text: reply.body,
     };
     contract::check(&asked.method, &asked.path, &reply);
-    if reply.status != StatusCode::OK {
+    // A page that does not exist is told to a reader.
+    let is_page =
+        reply.header("content-type").is_some_and(|content_type| content_type.starts_with("text/html"));
+    if reply.status != StatusCode::OK && !is_page {
         check_error(&asked, &reply, &reply.field("error"));
     }
 }
