@@ -73,8 +73,11 @@ mod tests {
     use crate::domain::cipher::SecretKey;
     use crate::domain::codebook::{Batch, BatchStatus, DEFAULT_CODE_SYMBOLS, Origin};
 
-    fn book(imported: &[(BatchStatus, u64, &[(u8, u64)])]) -> CodeBook {
-        let batch = |(number, (status, uncounted, lengths)): (usize, &(BatchStatus, u64, &[(u8, u64)]))| {
+    /// Status, codes of unknown length, and lengths with their counts.
+    type Imported<'a> = (BatchStatus, u64, &'a [(u8, u64)]);
+
+    fn book(imported: &[Imported<'_>]) -> CodeBook {
+        let batch = |(number, (status, uncounted, lengths)): (usize, &Imported<'_>)| {
             let mut origin = Origin::Imported { count: *uncounted, lengths: Vec::new() };
             for (length, count) in *lengths {
                 origin.add_imported(LengthCount { length: *length, count: *count });

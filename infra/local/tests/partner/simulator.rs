@@ -6,7 +6,7 @@ use std::time::Duration;
 use common::domain::message::MessageKey;
 use common::domain::partner::PartnerSecret;
 use common::domain::partner::reply::{PartnerVerdict, Unreadable, Upstream};
-use common::upstream::partner::answer::{NoAnswer, PartnerAnswer};
+use common::upstream::partner::answer::{NoAnswer, PartnerAnswer, TellsOf};
 use common::upstream::partner::client::{Addresses, Partner};
 use local::partner::cases::CASES;
 use local::partner::{Options, SimulatedPartner};
