@@ -1,0 +1,281 @@
+//! The index of what is not settled: what is due, whose turn it is, and what waits for a person.
+
+use std::collections::HashMap;
+use std::time::Duration;
+
+use aws_sdk_dynamodb::operation::query::builders::QueryFluentBuilder;
+use futures_util::future::try_join_all;
+use futures_util::{StreamExt, TryStreamExt, stream};
+
+use super::{KEY, Submissions, item_key};
+use crate::domain::ids::SubmissionId;
+use crate::domain::moment::Moment;
+use crate::domain::scope::{Environment, Scope};
+use crate::domain::settling::{Counterpart, Hasten, Settling, Turn};
+use crate::domain::submission::Submission;
+use crate::store::{Item, StoreError, made, number, read_number, read_text, required, text};
+
+/// The sparse index of what is not settled: partition `unsettled`, sort [`NEXT_STEP`]; it carries keys alone. Each
+/// partition lists campaign after campaign, so that one with much to do hides no other.
+pub const UNSETTLED: &str = "unsettled-by-campaign";
+/// The sort key of that index: scope and the time of the next step in milliseconds, `campaign#live#0001793260800000`.
+pub const NEXT_STEP: &str = "scope_and_next_step";
+/// How often a step found that a submission cannot be read.
+const UNREADABLE_READS: &str = "unreadable_reads";
+/// Waits before a submission that cannot be read is due again, in minutes; the last one repeats.
+const UNREADABLE_WAITS: [u64; 4] = [15, 60, 180, 360];
+/// The partitions of submissions that wait for a person begin with this; live ones and those of tests are
+/// kept apart, since tests are left lying.
+const FOR_A_PERSON: &str = "person";
+/// Partitions of what the tax authority is asked about. Each takes a thousand writes a second, and each costs a query
+/// for whose turn it is.
+const TAX_SHARDS: u8 = 4;
+/// Partitions of what partners are asked about.
+const PARTNER_SHARDS: u8 = 16;
+
+/// A sort key before every scope's.
+const BEFORE_ALL: &str = " ";
+/// What is being done when the index fails.
+const LISTING: &str = "listing what is not settled";
+
+/// Submissions that are read at once where many are.
+const AT_ONCE: usize = 16;
+
+/// An unsettled submission, as its index carries it.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Due {
+    /// What it belongs to.
+    pub scope: Scope,
+    /// Its id.
+    pub submission_id: SubmissionId,
+    /// When its next step is due, or since when a person has to look.
+    pub next_step_at: Moment,
+}
+
+/// Which campaigns and environments of a partition are listed.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Scopes {
+    All,
+    /// The first that has something due.
+    FirstDue,
+}
+
+impl Submissions {
+    /// What the service has to settle and is due by now: of each campaign and environment the longest due first, at
+    /// most `max` of each partition, and the campaigns in turns.
+    ///
+    /// # Errors
+    /// When the index does not answer.
+    pub async fn due(&self, counterpart: Counterpart, now: Moment, max: u8) -> Result<Vec<Due>, StoreError> {
+        let found = partitions(counterpart)
+            .map(|partition| self.due_by_scope(partition, BEFORE_ALL, now, max, Scopes::All));
+        let mut due = try_join_all(found).await?.concat();
+        due.sort_by_key(|due| due.next_step_at);
+        let mut turns = HashMap::new();
+        due.sort_by_cached_key(|due| {
+            let turn = turns.entry(due.scope.clone()).or_insert(0u32);
+            *turn += 1;
+            *turn
+        });
+        Ok(due)
+    }
+
+    /// The longest due of the next campaign and environment, in the order of their keys, after the one that had the
+    /// last turn; from the beginning again after the last of them.
+    ///
+    /// # Errors
+    /// When the index does not answer.
+    pub async fn next_due(
+        &self,
+        counterpart: Counterpart,
+        last_turn: Option<&Scope>,
+        now: Moment,
+    ) -> Result<Option<Due>, StoreError> {
+        let after_last = last_turn.map(after);
+        for bound in after_last.as_deref().into_iter().chain([BEFORE_ALL]) {
+            let firsts = partitions(counterpart)
+                .map(|partition| self.due_by_scope(partition, bound, now, 1, Scopes::FirstDue));
+            let firsts = try_join_all(firsts).await?.concat();
+            let next = firsts.into_iter().min_by_key(|due| (due.scope.key(""), due.next_step_at));
+            if next.is_some() {
+                return Ok(next);
+            }
+        }
+        Ok(None)
+    }
+
+    /// Since when the longest waiting submission waits for a person.
+    ///
+    /// # Errors
+    /// When the index does not answer.
+    pub async fn longest_waiting_for_a_person(
+        &self,
+        environment: Environment,
+    ) -> Result<Option<Moment>, StoreError> {
+        let end = Moment::from_millis(i64::MAX);
+        let waiting = self.due_by_scope(for_a_person(environment), BEFORE_ALL, end, 1, Scopes::All).await?;
+        Ok(waiting.into_iter().map(|due| due.next_step_at).min())
+    }
+
+    /// Everything of a scope that is not settled, the longest due first, but for records that cannot be read. For
+    /// operators.
+    ///
+    /// # Errors
+    /// When the table does not answer.
+    pub async fn list_unsettled(&self, scope: &Scope) -> Result<Vec<Submission>, StoreError> {
+        let partitions = Counterpart::ALL.into_iter().flat_map(partitions);
+        let partitions = partitions.chain([for_a_person(scope.environment)]);
+        let found = partitions.map(|partition| self.unsettled_of_scope(partition, scope));
+        let mut all = try_join_all(found).await?.concat();
+        all.sort_by_key(|due| due.next_step_at);
+        let reads = all.into_iter().map(|due| async move {
+            match self.get(scope, due.submission_id).await {
+                // Of a newer build: an alarm tells of it, and the others are listed all the same.
+                Err(error) if error.is_unreadable() => Ok(None),
+                found => found,
+            }
+        });
+        let found: Vec<_> = stream::iter(reads).buffered(AT_ONCE).try_collect().await?;
+        // The index may lag behind the table.
+        Ok(found.into_iter().flatten().filter(|found| found.settling.is_some()).collect())
+    }
+
+    /// What is due of a partition: campaign after campaign from after `bound` on, at most `max` of each.
+    async fn due_by_scope(
+        &self,
+        partition: String,
+        bound: &str,
+        now: Moment,
+        max: u8,
+        scopes: Scopes,
+    ) -> Result<Vec<Due>, StoreError> {
+        let mut bound = bound.to_owned();
+        let mut found = Vec::new();
+        loop {
+            let query = self
+                .query_unsettled(&partition)
+                .key_condition_expression("unsettled = :partition AND #next_step > :bound")
+                .expression_attribute_names("#next_step", NEXT_STEP)
+                .expression_attribute_values(":bound", text(&bound))
+                .limit(i32::from(max));
+            let reply = query.send().await.map_err(StoreError::during(LISTING))?;
+            let items = reply.items.unwrap_or_default();
+            let Some(first) = items.first() else { return Ok(found) };
+            let next_step = required(read_text(first, NEXT_STEP), LISTING)?;
+            let Some((scope, _)) = Scope::split_key(next_step) else {
+                // Not a key of this build: the next one is looked at.
+                bound = next_step.to_owned();
+                continue;
+            };
+            bound = after(&scope);
+            found.extend(
+                items.iter().filter_map(read_due).filter(|due| due.scope == scope && due.next_step_at <= now),
+            );
+            if scopes == Scopes::FirstDue && !found.is_empty() {
+                return Ok(found);
+            }
+        }
+    }
+
+    async fn unsettled_of_scope(&self, partition: String, scope: &Scope) -> Result<Vec<Due>, StoreError> {
+        let query = self
+            .query_unsettled(&partition)
+            .key_condition_expression("unsettled = :partition AND begins_with(#next_step, :scope)")
+            .expression_attribute_names("#next_step", NEXT_STEP)
+            .expression_attribute_values(":scope", text(scope.key("")));
+        let items = query.into_paginator().items().send().collect::<Result<Vec<_>, _>>().await;
+        Ok(items.map_err(StoreError::during(LISTING))?.iter().filter_map(read_due).collect())
+    }
+
+    fn query_unsettled(&self, partition: &str) -> QueryFluentBuilder {
+        self.client
+            .query()
+            .table_name(&self.table)
+            .index_name(UNSETTLED)
+            .expression_attribute_values(":partition", text(partition))
+    }
+
+    /// Makes a submission that cannot be read due again later, so that it keeps no other from its turn: a newer
+    /// build may have written it, which can read it once it is back.
+    ///
+    /// A timeline of two workers: both meet the record; the first moves its next step; the second's condition fails.
+    ///
+    /// # Errors
+    /// When the table does not answer.
+    pub async fn postpone_unreadable(
+        &self,
+        scope: &Scope,
+        id: SubmissionId,
+        now: Moment,
+        hasten: Hasten,
+    ) -> Result<(), StoreError> {
+        const ACTION: &str = "putting a submission off that cannot be read";
+        let Some(item) = self.get_item(item_key(scope, id)).await? else { return Ok(()) };
+        let Some(due) = read_due(&item).filter(|due| due.next_step_at <= now) else { return Ok(()) };
+        let reads: u32 = read_number(&item, UNREADABLE_READS).unwrap_or(0);
+        let index = usize::try_from(reads).unwrap_or(usize::MAX);
+        let minutes = UNREADABLE_WAITS.get(index).or(UNREADABLE_WAITS.last()).copied().unwrap_or_default();
+        let later = now.after(hasten.apply(Duration::from_secs(minutes * 60)));
+        let update = self
+            .client
+            .update_item()
+            .table_name(&self.table)
+            .key(KEY, text(item_key(scope, id)))
+            .update_expression("SET #next_step = :later, #reads = :reads")
+            .condition_expression("#next_step = :seen")
+            .expression_attribute_names("#next_step", NEXT_STEP)
+            .expression_attribute_names("#reads", UNREADABLE_READS)
+            .expression_attribute_values(":later", text(next_step(scope, later)))
+            .expression_attribute_values(":reads", number(reads.saturating_add(1)))
+            .expression_attribute_values(":seen", text(next_step(scope, due.next_step_at)));
+        made(update.send().await, ACTION).map(drop)
+    }
+}
+
+/// What the index tells of a submission; `None` when it is not understood.
+fn read_due(item: &Item) -> Option<Due> {
+    let (scope, id) = Scope::split_key(read_text(item, KEY)?)?;
+    let (_, millis) = read_text(item, NEXT_STEP)?.rsplit_once('#')?;
+    let next_step_at = Moment::from_millis(millis.parse().ok()?);
+    Some(Due { submission_id: id.parse().ok()?, scope, next_step_at })
+}
+
+/// The sort key of an unsettled submission; times have as many digits as the latest one needs for 30,000 years.
+pub(super) fn next_step(scope: &Scope, at: Moment) -> String {
+    scope.key(format_args!("{:016}", at.as_millis().max(0)))
+}
+
+/// A sort key after all of a scope's and before the next one's: `$` comes right after the `#` of a scope's own.
+fn after(scope: &Scope) -> String {
+    format!("{scope}$")
+}
+
+pub(super) fn partition(settling: &Settling, submission: &Submission) -> String {
+    match settling.turn {
+        Turn::Service => {
+            // The first byte of a random id spreads them evenly.
+            let byte = submission.submission_id.first_byte();
+            shard(settling.counterpart, byte % shards(settling.counterpart))
+        }
+        Turn::Person => for_a_person(submission.scope.environment),
+    }
+}
+
+fn partitions(counterpart: Counterpart) -> impl Iterator<Item = String> {
+    (0..shards(counterpart)).map(move |number| shard(counterpart, number))
+}
+
+fn shards(counterpart: Counterpart) -> u8 {
+    match counterpart {
+        Counterpart::TaxAuthority => TAX_SHARDS,
+        Counterpart::Partner => PARTNER_SHARDS,
+    }
+}
+
+fn shard(counterpart: Counterpart, number: u8) -> String {
+    format!("{}#{number}", counterpart.as_str())
+}
+
+fn for_a_person(environment: Environment) -> String {
+    format!("{FOR_A_PERSON}#{environment}")
+}
