@@ -43,11 +43,18 @@ const REFUSING: [&str; 22] = [
 
 /// Patterns of the released description that control characters at the ends of a text, or white space anywhere in a code,
 /// now pass: whatever matched the first matches the others.
-const WIDENED: [(&str, [&str; 2]); 1] = [(
+const WIDENED: [(&str, [&str; 4]); 1] = [(
     "^[^\\u0000-\\u001F\\u007F-\\u009F]*$",
     [
         "^[\\u0009-\\u000D\\u0020\\u0085]*[^\\u0000-\\u001F\\u007F-\\u009F]*[\\u0009-\\u000D\\u0020\\u0085]*$",
         "^[^\\u0000-\\u0008\\u000E-\\u001F\\u007F-\\u0084\\u0086-\\u009F]*$",
+        // Not white space alone, which was no product's key and no receipt's code before either.
+        "^[^\\u0000-\\u001F\\u007F-\\u009F]*\
+     [^\\u0000-\\u0020\\u007F-\\u00A0\\u1680\\u2000-\\u200A\\u2028\\u2029\\u202F\\u205F\\u3000]\
+     [^\\u0000-\\u001F\\u007F-\\u009F]*$",
+        "^[^\\u0000-\\u0020\\u007F-\\u00A0\\u1680\\u2000-\\u200A\\u2028\\u2029\\u202F\\u205F\\u3000]\
+     [^\\u0000-\\u001F\\u007F-\\u009F]{4,}\
+     [^\\u0000-\\u0020\\u007F-\\u00A0\\u1680\\u2000-\\u200A\\u2028\\u2029\\u202F\\u205F\\u3000]$",
     ],
 )];
 

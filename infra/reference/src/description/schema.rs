@@ -7,6 +7,14 @@ use serde_json::{Map, Value, json};
 /// included.
 pub(super) const PRINTABLE: &str =
     "^[\\u0009-\\u000D\\u0020\\u0085]*[^\\u0000-\\u001F\\u007F-\\u009F]*[\\u0009-\\u000D\\u0020\\u0085]*$";
+/// Text that is more than white space.
+pub(super) const NOT_BLANK: &str = "^[^\\u0000-\\u001F\\u007F-\\u009F]*\
+     [^\\u0000-\\u0020\\u007F-\\u00A0\\u1680\\u2000-\\u200A\\u2028\\u2029\\u202F\\u205F\\u3000]\
+     [^\\u0000-\\u001F\\u007F-\\u009F]*$";
+/// Text of six characters that are left when white space at both ends is stripped.
+pub(super) const SIX_AT_LEAST: &str = "^[^\\u0000-\\u0020\\u007F-\\u00A0\\u1680\\u2000-\\u200A\\u2028\\u2029\\u202F\\u205F\\u3000]\
+     [^\\u0000-\\u001F\\u007F-\\u009F]{4,}\
+     [^\\u0000-\\u0020\\u007F-\\u00A0\\u1680\\u2000-\\u200A\\u2028\\u2029\\u202F\\u205F\\u3000]$";
 /// What a caller may send as a code, in which white space means nothing wherever it stands.
 pub(super) const CODE: &str = "^[^\\u0000-\\u0008\\u000E-\\u001F\\u007F-\\u0084\\u0086-\\u009F]*$";
 /// What a reply says in words. Campaigns may break lines in their copy.

@@ -5,7 +5,8 @@ use common::domain::receipt::photo::MAX_BYTES;
 use serde_json::{Value, json};
 
 use super::super::schema::{
-    CODE, PRINTABLE, field, integer, link, list, object, optional, or_null, such_as, text, uuid,
+    CODE, NOT_BLANK, PRINTABLE, SIX_AT_LEAST, field, integer, link, list, object, optional, or_null, such_as,
+    text, uuid,
 };
 
 /// Every way of typing a Tanzanian mobile number: `+255`, `255` or `0`, then nine digits that begin with
@@ -99,7 +100,7 @@ fn claimed_item() -> Value {
     object(
         "One product of a claimed purchase.",
         vec![
-            field("key", "Key of a product of the campaign.", text(1, 64, PRINTABLE)),
+            field("key", "Key of a product of the campaign.", text(1, 64, NOT_BLANK)),
             field("qty", "Quantity.", integer(1, 99)),
         ],
     )
@@ -155,7 +156,7 @@ fn typed() -> Value {
             field(
                 "code",
                 "Verification code printed under the QR code.",
-                such_as("TEST0VERIFIED", text(6, 40, PRINTABLE)),
+                such_as("TEST0VERIFIED", text(6, 40, SIX_AT_LEAST)),
             ),
             field(
                 "time",
