@@ -15,8 +15,8 @@ pub(super) const NOT_BLANK: &str = "^[^\\u0000-\\u001F\\u007F-\\u009F]*\
 pub(super) const SIX_AT_LEAST: &str = "^[^\\u0000-\\u0020\\u007F-\\u00A0\\u1680\\u2000-\\u200A\\u2028\\u2029\\u202F\\u205F\\u3000]\
      [^\\u0000-\\u001F\\u007F-\\u009F]{4,}\
      [^\\u0000-\\u0020\\u007F-\\u00A0\\u1680\\u2000-\\u200A\\u2028\\u2029\\u202F\\u205F\\u3000]$";
-/// What a caller may send as a code, in which white space means nothing wherever it stands.
-pub(super) const CODE: &str = "^[^\\u0000-\\u0008\\u000E-\\u001F\\u007F-\\u0084\\u0086-\\u009F]*$";
+/// What a caller may send as a code, in which white space means nothing wherever it stands. More than spaces and dashes.
+pub(super) const CODE: &str = "^[^\\u0000-\\u0008\\u000E-\\u001F\\u007F-\\u0084\\u0086-\\u009F]*[A-Za-z0-9][^\\u0000-\\u0008\\u000E-\\u001F\\u007F-\\u0084\\u0086-\\u009F]*$";
 /// What a reply says in words. Campaigns may break lines in their copy.
 pub(super) const WORDS: &str = "^[^\\u0000-\\u0009\\u000B-\\u001F\\u007F-\\u009F]*$";
 /// The keys of products and branches.
