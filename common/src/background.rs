@@ -115,10 +115,8 @@ impl Background {
     ) -> Result<Finding, Error> {
         let result = AssertUnwindSafe(doing).catch_unwind().await;
         let result = result.unwrap_or_else(|_| Err(Error::internal("the work panicked").into()));
-        let causes = match &result {
-            Ok(_) | Err(Failed { error: Error::Refused(_), .. }) => Vec::new(),
-            Err(Failed { error: Error::Internal(cause), .. }) => telemetry::causes(cause.as_ref()),
-        };
+        let error = result.as_ref().err().and_then(|failed| failed.error.cause());
+        let causes = error.map(telemetry::causes).unwrap_or_default();
         let (outcome, mut figures) = match &result {
             Ok(finding) => (finding.outcome, finding.figures.clone()),
             Err(failed) => ("failed", failed.figures.clone()),

@@ -22,6 +22,29 @@ impl<K, V> Default for Cache<K, V> {
 }
 
 impl<K: Eq + Hash + Clone, V> Cache<K, V> {
+    /// The value, if one younger than `max_age` is here.
+    pub fn peek(&self, key: &K, now: Moment, max_age: Duration) -> Option<Arc<V>> {
+        let entries = self.lock();
+        let (read_at, value) = entries.get(key)?;
+        // One read at a later time than now is from before the clock was set back.
+        (*read_at <= now && now.since(*read_at) < max_age).then(|| Arc::clone(value))
+    }
+
+    /// The value, however old.
+    pub fn peek_any(&self, key: &K) -> Option<Arc<V>> {
+        self.lock().get(key).map(|(_, value)| Arc::clone(value))
+    }
+
+    /// Takes over what was read; a value that does not exist is forgotten.
+    pub fn set(&self, key: &K, now: Moment, value: Option<V>) -> Option<Arc<V>> {
+        let value = value.map(Arc::new);
+        match &value {
+            Some(value) => self.lock().insert(key.clone(), (now, Arc::clone(value))),
+            None => self.lock().remove(key),
+        };
+        value
+    }
+
     /// The value, if one younger than `max_age` is here; else what `read` finds.
     ///
     /// # Errors
@@ -33,19 +56,10 @@ impl<K: Eq + Hash + Clone, V> Cache<K, V> {
         max_age: Duration,
         read: impl Future<Output = Result<Option<V>, E>>,
     ) -> Result<Option<Arc<V>>, E> {
-        if let Some((read_at, value)) = self.lock().get(key)
-            // One read at a later time than now is from before the clock was set back.
-            && *read_at <= now
-            && now.since(*read_at) < max_age
-        {
-            return Ok(Some(Arc::clone(value)));
+        match self.peek(key, now, max_age) {
+            Some(value) => Ok(Some(value)),
+            None => Ok(self.set(key, now, read.await?)),
         }
-        let value = read.await?.map(Arc::new);
-        match &value {
-            Some(value) => self.lock().insert(key.clone(), (now, Arc::clone(value))),
-            None => self.lock().remove(key),
-        };
-        Ok(value)
     }
 
     fn lock(&self) -> std::sync::MutexGuard<'_, HashMap<K, (Moment, Arc<V>)>> {

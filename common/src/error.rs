@@ -7,6 +7,9 @@ use std::time::Duration;
 use crate::domain::limit::LimitStanding;
 use crate::store::StoreError;
 
+/// When to retry what was turned away for want of capacity: DynamoDB adds some within seconds.
+const UNAVAILABLE_RETRY_AFTER: Duration = Duration::from_secs(5);
+
 /// Why a call is refused. What a caller may see is in the variants; a private cause is only in
 /// [`Error::Internal`], and only the log sees it.
 #[derive(Debug, thiserror::Error)]
@@ -17,6 +20,9 @@ pub enum Error {
     /// Something failed here. Callers see an opaque error.
     #[error("internal error")]
     Internal(#[source] Box<dyn StdError + Send + Sync>),
+    /// AWS takes no more calls at the moment, or does not answer. Callers are told when to retry.
+    #[error("service unavailable")]
+    Unavailable(#[source] Box<dyn StdError + Send + Sync>),
 }
 
 /// A request refused because of the request.
@@ -70,7 +76,7 @@ impl Error {
         };
         match error {
             Self::Refused(refusal) => Self::Refused(Box::new(Refusal { problems, ..*refusal })),
-            Self::Internal(_) => error,
+            Self::Internal(_) | Self::Unavailable(_) => error,
         }
     }
 
@@ -136,11 +142,29 @@ impl Error {
         self
     }
 
+    /// The private cause, for the log.
+    pub fn cause(&self) -> Option<&(dyn StdError + 'static)> {
+        match self {
+            Self::Refused(_) => None,
+            Self::Internal(cause) | Self::Unavailable(cause) => Some(cause.as_ref()),
+        }
+    }
+
+    /// When the same request can succeed, where that is known.
+    pub fn retry_after(&self) -> Option<Duration> {
+        match self {
+            Self::Refused(refusal) => refusal.retry_after,
+            Self::Internal(_) => None,
+            Self::Unavailable(_) => Some(UNAVAILABLE_RETRY_AFTER),
+        }
+    }
+
     /// The code that callers see.
     pub fn code(&self) -> ErrorCode {
         match self {
             Self::Refused(refusal) => refusal.code,
             Self::Internal(_) => ErrorCode::InternalError,
+            Self::Unavailable(_) => ErrorCode::ServiceUnavailable,
         }
     }
 }
@@ -168,7 +192,7 @@ impl From<ErrorCode> for Refusal {
 
 impl From<StoreError> for Error {
     fn from(error: StoreError) -> Self {
-        Self::internal(error)
+        if error.is_temporary() { Self::Unavailable(error.into()) } else { Self::internal(error) }
     }
 }
 
@@ -231,7 +255,7 @@ error_codes! {
         "Switch to the campaign's other key, or ask operations for a new one."
     /// The key's scope holds nothing of that name.
     NotFound "not_found"
-        "There is nothing here under this key."
+        "There is nothing here."
         "Check the path and the id, and that the record was made with a key of the same campaign and environment."
     /// The path exists, but not with this method.
     MethodNotAllowed "method_not_allowed"
@@ -301,6 +325,10 @@ error_codes! {
     RateLimited "rate_limited"
         "Too many requests."
         "Wait as long as Retry-After says, then send the request again."
+    /// AWS takes no more at the moment.
+    ServiceUnavailable "service_unavailable"
+        "The service is overloaded at the moment."
+        "Wait as long as Retry-After says, then send the same request again, with the same Idempotency-Key if it had one."
     /// Our fault.
     InternalError "internal_error"
         "Something failed on our side."

@@ -4,6 +4,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use crate::cache::{self, Cache};
+use crate::domain::campaign::CodePolicy;
 use crate::domain::code::{Code, SentinelOutcome};
 use crate::domain::codebook::{BatchStatus, CodeBook, Judgement};
 use crate::domain::entry::CodeFinding;
@@ -12,6 +13,8 @@ use crate::domain::moment::Moment;
 use crate::domain::phone::Phone;
 use crate::domain::scope::Scope;
 use crate::store::StoreError;
+use crate::store::batch::{BatchGet, BatchItems};
+use crate::store::code_books::CodeBooks;
 use crate::store::codes::{CodeName, CodeRecord, Codes};
 use crate::store::ledger::CodeStanding;
 
@@ -45,18 +48,61 @@ impl Freshness {
 #[derive(Debug)]
 pub struct CodeJudge {
     codes: Codes,
-    books: Cache<Scope, CodeBook>,
+    books: CodeBooks,
+    cache: Cache<Scope, CodeBook>,
 }
 
 impl CodeJudge {
-    /// Judges codes of this table.
-    pub fn new(codes: Codes) -> Self {
-        Self { codes, books: Cache::default() }
+    /// Judges codes of these tables.
+    pub fn new(codes: Codes, books: CodeBooks) -> Self {
+        Self { codes, books, cache: Cache::default() }
     }
 
     /// The codes' table.
     pub fn codes(&self) -> &Codes {
         &self.codes
+    }
+
+    /// Fetches what judging needs besides the tables, before the first event.
+    pub async fn prepare(&self) {
+        self.books.prepare().await;
+    }
+
+    /// Adds a scope's book to what a batch reads.
+    pub fn add_to(&self, batch: &mut BatchGet, scope: &Scope) {
+        self.books.add_to(batch, scope);
+    }
+
+    /// Takes a scope's book over into the cache, where a batch has read it and the secret that it is encrypted under is
+    /// known. Otherwise it is read when it is needed.
+    ///
+    /// # Errors
+    /// When the record cannot be read.
+    pub fn take_over(&self, items: &BatchItems, scope: &Scope, now: Moment) -> Result<(), StoreError> {
+        if let Some(book) = self.books.find_in(items, scope)? {
+            self.cache.set(scope, now, book.map(|stored| stored.book));
+        }
+        Ok(())
+    }
+
+    /// What names a code's record, by the book as it was when it was last seen here.
+    pub fn name_by_cached_book(
+        &self,
+        scope: &Scope,
+        code: &Code,
+        phone: &Phone,
+        policy: CodePolicy,
+    ) -> Option<CodeName> {
+        let book = self.cache.peek_any(scope);
+        match policy {
+            CodePolicy::None => None,
+            CodePolicy::Partner if scope.environment.is_live() && code.sentinel().is_none() => {
+                Some(CodeName::Partner(book?.digest(code.expose())))
+            }
+            CodePolicy::Service | CodePolicy::Partner => {
+                Candidate::of(code, Some(phone), book.as_deref(), None).name().cloned()
+            }
+        }
     }
 
     /// What a code is by its scope's book. `imported_batch` is the batch that the code's own record
@@ -150,8 +196,8 @@ impl CodeJudge {
         now: Moment,
         max_age: Duration,
     ) -> Result<Option<Arc<CodeBook>>, StoreError> {
-        let read = async { Ok(self.codes.book(scope).await?.map(|stored| stored.book)) };
-        self.books.get(scope, now, max_age, read).await
+        let read = async { Ok(self.books.get(scope).await?.map(|stored| stored.book)) };
+        self.cache.get(scope, now, max_age, read).await
     }
 }
 
@@ -312,13 +358,23 @@ mod tests {
         };
         let imported = Origin::Imported { count: 1, lengths: Vec::new() };
         CodeBook {
-            minting_key: SecretKey::from_random([7; 32]),
+            minting_keys: vec![SecretKey::from_random([7; 32])],
             digest_key: SecretKey::from_random([9; 32]),
             symbols: DEFAULT_CODE_SYMBOLS,
             minted: 20,
             batches: vec![
-                batch("first", Origin::Minted { first: 0, count: 10 }, BatchStatus::Active, Some("A kettle")),
-                batch("void", Origin::Minted { first: 10, count: 10 }, BatchStatus::Void, Some("A kettle")),
+                batch(
+                    "first",
+                    Origin::Minted { first: 0, count: 10, key_version: 1 },
+                    BatchStatus::Active,
+                    Some("A kettle"),
+                ),
+                batch(
+                    "void",
+                    Origin::Minted { first: 10, count: 10, key_version: 1 },
+                    BatchStatus::Void,
+                    Some("A kettle"),
+                ),
                 batch("lost", imported.clone(), BatchStatus::Void, None),
                 batch("printed", imported, BatchStatus::Active, Some("A cup")),
             ],

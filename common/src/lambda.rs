@@ -13,13 +13,14 @@ use crate::config::{ConfigError, Env};
 use crate::connection::Aws;
 use crate::http::event::HttpEvent;
 use crate::http::function::{BoxFuture, Frame, Function, HttpFunction, Operation, Setup};
-use crate::telemetry::Telemetry;
+use crate::telemetry::{self, Telemetry};
 
 pub use lambda_runtime::Error;
 
 /// Serves an operation of the API until Lambda ends the environment.
 ///
-/// The connection to DynamoDB is opened before the first event: a function has more of the processor then.
+/// The connection to DynamoDB is opened before the first event, and what requests would wait for is fetched: a
+/// function has more of the processor then.
 ///
 /// # Errors
 /// When the environment is not set up for it, or Lambda's runtime interface fails.
@@ -27,15 +28,19 @@ pub async fn serve<O: Operation>() -> Result<(), Error> {
     let env = Env::of_process();
     let aws = Aws::of_function(&env)?;
     let frame = frame(&env)?;
-    let set_up = || Function::<O>::new(Setup::over(aws.clone(), env, frame)?);
+    let set_up = async {
+        let function = Function::<O>::new(Setup::over(aws.clone(), env, frame)?)?;
+        function.prepare().await;
+        Ok::<_, ConfigError>(function)
+    };
     let function = while_opening(&aws, set_up).await?;
     serve_function(function).await
 }
 
 /// Sets something up while a connection to DynamoDB is being opened; both are there in the end.
-async fn while_opening<T>(aws: &Aws, set_up: impl FnOnce() -> T) -> T {
+async fn while_opening<T>(aws: &Aws, set_up: impl Future<Output = T>) -> T {
     // The opening is polled first, so that the network has its time meanwhile.
-    let ((), ready) = tokio::join!(aws.open_dynamodb(), async { set_up() });
+    let ((), ready) = tokio::join!(aws.open_dynamodb(), set_up);
     ready
 }
 
@@ -44,7 +49,7 @@ async fn while_opening<T>(aws: &Aws, set_up: impl FnOnce() -> T) -> T {
 /// # Errors
 /// Names the variable that is missing.
 pub fn frame(env: &Env) -> Result<Frame, ConfigError> {
-    Frame::from_env(env, Clock::system(), Telemetry::CloudWatch)
+    Frame::from_env(env, Clock::system(), Telemetry::cloud_watch(env))
 }
 
 /// Serves anything that answers API Gateway's events until Lambda ends the environment.
@@ -56,8 +61,10 @@ pub async fn serve_function(function: impl HttpFunction + 'static) -> Result<(),
     lambda_runtime::run(service_fn(move |event: LambdaEvent<HttpEvent>| {
         let function = Arc::clone(&function);
         // Boxed, because what a function does can be deep, and would be set aside on the stack at start.
-        let answered: BoxFuture<'_, _> =
-            Box::pin(async move { Ok::<_, Error>(function.answer(event.payload).await) });
+        let answered: BoxFuture<'_, _> = Box::pin(async move {
+            let (event, context) = event.into_parts();
+            Ok::<_, Error>(telemetry::in_invocation(context.request_id, function.answer(event)).await)
+        });
         answered
     }))
     .await
@@ -68,13 +75,18 @@ pub async fn serve_function(function: impl HttpFunction + 'static) -> Result<(),
 /// # Errors
 /// When the environment is not set up for it, or Lambda's runtime interface fails.
 pub async fn serve_events<F: EventFunction>() -> Result<(), Error> {
-    let background = Background::new(Env::of_process(), Clock::system(), Telemetry::CloudWatch)?;
-    let function = Arc::new(while_opening(&background.aws, || F::connect(&background)).await?);
+    let env = Env::of_process();
+    let telemetry = Telemetry::cloud_watch(&env);
+    let background = Background::new(env, Clock::system(), telemetry)?;
+    let function = Arc::new(while_opening(&background.aws, async { F::connect(&background) }).await?);
     lambda_runtime::run(service_fn(move |event: LambdaEvent<F::Event>| {
         let function = Arc::clone(&function);
         // An error makes Lambda send the event again. Boxed for the same reason as above.
-        let handled: BoxFuture<'_, _> =
-            Box::pin(async move { function.handle(event.payload).await.map_err(Error::from) });
+        let handled: BoxFuture<'_, _> = Box::pin(async move {
+            let (event, context) = event.into_parts();
+            let handling = telemetry::in_invocation(context.request_id, function.handle(event));
+            handling.await.map_err(Error::from)
+        });
         handled
     }))
     .await

@@ -4,9 +4,14 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use crate::cache::Cache;
+use crate::config::{ConfigError, Env};
 use crate::connection::Aws;
 use crate::domain::moment::Moment;
 use crate::store::StoreError;
+
+/// What the names of a deployment's secrets begin with in Secrets Manager, such as `campaign-entry-production/`: a stack
+/// reads no other's. Campaign files name them without it.
+pub const PREFIX_VARIABLE: &str = "PARTNER_SECRETS_PREFIX";
 
 /// How old a secret may be: one that was changed is used within this.
 const MAX_AGE: Duration = Duration::from_secs(5 * 60);
@@ -14,22 +19,27 @@ const MAX_AGE: Duration = Duration::from_secs(5 * 60);
 /// Where secrets are.
 pub struct Secrets {
     aws: Aws,
+    prefix: String,
     cache: Cache<String, String>,
 }
 
 impl Secrets {
-    /// Those of an account.
-    pub fn of(aws: &Aws) -> Self {
-        Self { aws: aws.clone(), cache: Cache::default() }
+    /// Those of the deployment that the environment names.
+    ///
+    /// # Errors
+    /// Names the missing variable.
+    pub fn from_env(env: &Env, aws: &Aws) -> Result<Self, ConfigError> {
+        Ok(Self { aws: aws.clone(), prefix: env.required(PREFIX_VARIABLE)?, cache: Cache::default() })
     }
 
-    /// A secret's value; `None` when there is none of that name.
+    /// A secret's value, by its name in a campaign file; `None` when there is none of that name.
     ///
     /// # Errors
     /// When Secrets Manager does not answer.
     pub async fn get(&self, name: &str, now: Moment) -> Result<Option<Arc<String>>, StoreError> {
         let read = async {
-            match self.aws.secrets().get_secret_value().secret_id(name).send().await {
+            let id = format!("{}{name}", self.prefix);
+            match self.aws.secrets().get_secret_value().secret_id(id).send().await {
                 Ok(reply) => Ok(reply.secret_string),
                 Err(error)
                     if error

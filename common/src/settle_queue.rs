@@ -1,4 +1,4 @@
-//! The queue of hints that a submission can be settled. Losing one, or getting it twice, changes
+//! The queues of messages that a submission can be settled. A message that is lost, or delivered twice, changes
 //! nothing: what is due stands in the table.
 
 use std::time::Duration;
@@ -21,9 +21,9 @@ pub const PARTNER_VARIABLE: &str = "PARTNER_QUEUE_URL";
 /// SQS takes no more messages at once.
 const MOST_AT_ONCE: usize = 10;
 
-/// Which submission to look at.
+/// Which submission can be settled.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
-pub struct Hint {
+pub struct SettleMessage {
     /// What it belongs to.
     #[serde(flatten)]
     pub scope: Scope,
@@ -51,30 +51,30 @@ impl SettleQueue {
         Ok(Self { aws: aws.clone(), url: env.required(variable)? })
     }
 
-    /// Sends one hint, to be delivered after a delay, which is rounded up to whole seconds: one that comes
+    /// Sends one message, to be delivered after a delay, which is rounded up to whole seconds: one that comes
     /// too early is passed over.
     ///
     /// # Errors
     /// When the queue does not answer.
-    pub async fn send(&self, hint: &Hint, delay: Duration) -> Result<(), StoreError> {
-        const ACTION: &str = "sending a hint";
-        let body = serde_json::to_string(hint).map_err(StoreError::during(ACTION))?;
+    pub async fn send(&self, message: &SettleMessage, delay: Duration) -> Result<(), StoreError> {
+        const ACTION: &str = "sending a message";
+        let body = serde_json::to_string(message).map_err(StoreError::during(ACTION))?;
         let delay = i32::try_from(delay.as_millis().div_ceil(1_000)).unwrap_or(i32::MAX);
         let send = self.aws.sqs().send_message().queue_url(&self.url).message_body(body).delay_seconds(delay);
         send.send().await.map(drop).map_err(StoreError::during(ACTION))
     }
 
-    /// Sends hints, and says how many were taken.
+    /// Sends messages, and says how many were taken.
     ///
     /// # Errors
     /// When the queue does not answer.
-    pub async fn send_all(&self, hints: &[Hint]) -> Result<usize, StoreError> {
-        const ACTION: &str = "sending hints";
+    pub async fn send_all(&self, messages: &[SettleMessage]) -> Result<usize, StoreError> {
+        const ACTION: &str = "sending messages";
         let mut taken = 0;
-        for batch in hints.chunks(MOST_AT_ONCE) {
+        for batch in messages.chunks(MOST_AT_ONCE) {
             let mut send = self.aws.sqs().send_message_batch().queue_url(&self.url);
-            for (index, hint) in batch.iter().enumerate() {
-                let body = serde_json::to_string(hint).map_err(StoreError::during(ACTION))?;
+            for (index, message) in batch.iter().enumerate() {
+                let body = serde_json::to_string(message).map_err(StoreError::during(ACTION))?;
                 let entry = SendMessageBatchRequestEntry::builder().id(index.to_string()).message_body(body);
                 send = send.entries(entry.build().map_err(StoreError::during(ACTION))?);
             }

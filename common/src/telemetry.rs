@@ -10,18 +10,35 @@ use std::io::Write;
 use serde::Serialize;
 use serde_json::json;
 
+use crate::config::Env;
 use crate::domain::moment::Moment;
 use crate::domain::scope::Scope;
 use crate::http::request::RequestIds;
 
-/// The namespace of the counters.
+/// The namespace of the counters. Each also carries the service's name, so that two stacks of one account stay apart.
 const NAMESPACE: &str = "CampaignEntryService";
+
+tokio::task_local! {
+    static INVOCATION_ID: String;
+}
+
+/// Runs the handling of an event, whose lines name Lambda's id of the invocation.
+pub async fn in_invocation<T>(id: String, handling: impl Future<Output = T>) -> T {
+    INVOCATION_ID.scope(id, handling).await
+}
+
+fn invocation_id() -> Option<String> {
+    INVOCATION_ID.try_with(Clone::clone).ok()
+}
+
+/// The service's name where nobody gave it one, as when a function is tried by itself.
+const UNNAMED: &str = "local";
 
 /// Where lines go.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Telemetry {
-    /// JSON with counters on standard output, which Lambda sends to CloudWatch.
-    CloudWatch,
+    /// JSON with counters on standard output, which Lambda sends to CloudWatch, under a service's name.
+    CloudWatch(&'static str),
     /// A short line for a person, on standard error.
     Terminal,
     /// Nowhere.
@@ -43,6 +60,8 @@ pub struct RequestLine<'a> {
     pub scope: Option<&'a Scope>,
     /// The public id of that key.
     pub key_id: Option<&'a str>,
+    /// The id of the submission or receipt that it was about.
+    pub subject: Option<&'a str>,
     /// The reply's status.
     pub status: u16,
     /// The error's code, or the message key of what happened to a consumer.
@@ -82,6 +101,9 @@ struct Line<'a> {
     request_id: &'a str,
     #[serde(skip_serializing_if = "Option::is_none")]
     gateway_request_id: Option<&'a str>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    lambda_request_id: Option<String>,
+    service: &'a str,
     operation: &'a str,
     #[serde(skip_serializing_if = "Option::is_none")]
     campaign: Option<&'a str>,
@@ -89,6 +111,8 @@ struct Line<'a> {
     environment: Option<&'static str>,
     #[serde(skip_serializing_if = "Option::is_none")]
     key_id: Option<&'a str>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    subject: Option<&'a str>,
     status: u16,
     outcome: &'a str,
     #[serde(skip_serializing_if = "<[String]>::is_empty")]
@@ -104,11 +128,16 @@ struct Line<'a> {
 }
 
 impl Telemetry {
+    /// Lines for CloudWatch, under the service's name that the environment gives. Once in a process.
+    pub fn cloud_watch(env: &Env) -> Self {
+        Self::CloudWatch(env.optional("SERVICE").map_or(UNNAMED, |name| Box::leak(name.into_boxed_str())))
+    }
+
     /// Writes the line of a request. A log that cannot be written stops nothing.
     pub fn request(self, line: &RequestLine<'_>) {
         match self {
-            Self::CloudWatch => {
-                if let Ok(text) = serde_json::to_string(&embedded_metrics(line)) {
+            Self::CloudWatch(service) => {
+                if let Ok(text) = serde_json::to_string(&embedded_metrics(service, line)) {
                     let _ = writeln!(std::io::stdout().lock(), "{text}");
                 }
             }
@@ -122,8 +151,8 @@ impl Telemetry {
     /// Writes the line of a piece of work.
     pub fn work(self, line: &WorkLine<'_>) {
         match self {
-            Self::CloudWatch => {
-                let _ = writeln!(std::io::stdout().lock(), "{}", work_metrics(line));
+            Self::CloudWatch(service) => {
+                let _ = writeln!(std::io::stdout().lock(), "{}", work_metrics(service, line));
             }
             Self::Terminal => {
                 // Figures that are all zero tell a person nothing.
@@ -137,11 +166,13 @@ impl Telemetry {
     }
 }
 
-fn work_metrics(line: &WorkLine<'_>) -> serde_json::Value {
+fn work_metrics(service: &str, line: &WorkLine<'_>) -> serde_json::Value {
     let mut text = json!({
         "timestamp": line.at.to_string(),
         "level": if line.causes.is_empty() { "INFO" } else { "ERROR" },
         "message": "work",
+        "lambda_request_id": invocation_id(),
+        "service": service,
         "operation": line.function,
         "campaign": line.scope.map(|scope| scope.campaign.as_str()),
         "environment": line.scope.map(|scope| scope.environment.as_str()),
@@ -152,11 +183,7 @@ fn work_metrics(line: &WorkLine<'_>) -> serde_json::Value {
         "Duration": u64::try_from(line.duration_ms).unwrap_or(u64::MAX),
         "_aws": {
             "Timestamp": line.at.as_millis(),
-            "CloudWatchMetrics": [{
-                "Namespace": NAMESPACE,
-                "Dimensions": [[], ["operation"], ["operation", "outcome"]],
-                "Metrics": metrics("Steps", line.figures),
-            }],
+            "CloudWatchMetrics": work_counters(line.figures),
         },
     });
     if let Some(fields) = text.as_object_mut() {
@@ -166,14 +193,45 @@ fn work_metrics(line: &WorkLine<'_>) -> serde_json::Value {
     text
 }
 
-/// What a line counts: itself, its duration and its figures.
-fn metrics(itself: &str, figures: &[(&str, u64)]) -> Vec<serde_json::Value> {
-    let mut metrics = vec![
-        json!({ "Name": itself, "Unit": "Count" }),
-        json!({ "Name": "Duration", "Unit": "Milliseconds" }),
-    ];
-    metrics.extend(figures.iter().map(|(name, _)| json!({ "Name": name })));
-    metrics
+/// What is counted, and by which of the line's fields. Each combination of their values is a metric to pay for.
+fn counters(dimensions: &[&[&str]], metrics: &[serde_json::Value]) -> serde_json::Value {
+    json!({ "Namespace": NAMESPACE, "Dimensions": dimensions, "Metrics": metrics })
+}
+
+/// What a line counts whatever came of it: itself and its duration for each operation, its figures for the service.
+fn common_counters(itself: &str, figures: &[(&str, u64)]) -> Vec<serde_json::Value> {
+    let duration = json!({ "Name": "Duration", "Unit": "Milliseconds" });
+    let itself = json!({ "Name": itself, "Unit": "Count" });
+    let mut all = vec![counters(&[&["service", "operation"]], &[itself, duration])];
+    if !figures.is_empty() {
+        let figures: Vec<_> = figures.iter().map(|(name, _)| json!({ "Name": name })).collect();
+        all.push(counters(&[&["service"]], &figures));
+    }
+    all
+}
+
+fn work_counters(figures: &[(&str, u64)]) -> Vec<serde_json::Value> {
+    let mut all = common_counters("Steps", figures);
+    let steps = json!({ "Name": "Steps", "Unit": "Count" });
+    all.push(counters(&[&["service", "operation", "outcome"]], &[steps]));
+    all
+}
+
+/// Outcomes are counted where a person looks at them: for each campaign what came of its live tries, and for the whole
+/// service what was refused before a campaign was known.
+fn request_counters(line: &RequestLine<'_>) -> Vec<serde_json::Value> {
+    let mut all = common_counters("Requests", line.figures);
+    let by: &[&[&str]] = match (line.scope, line.outcome) {
+        (Some(scope), Some(_)) if scope.environment.is_live() => {
+            &[&["service", "campaign"], &["service", "campaign", "outcome"]]
+        }
+        (Some(_), _) => &[],
+        (None, _) => &[&["service", "outcome"]],
+    };
+    if !by.is_empty() {
+        all.push(counters(by, &[json!({ "Name": "Requests", "Unit": "Count" })]));
+    }
+    all
 }
 
 fn work_for_a_person(line: &WorkLine<'_>) -> String {
@@ -186,20 +244,20 @@ fn work_for_a_person(line: &WorkLine<'_>) -> String {
     format!("--- {function}{scope} {outcome}{figures} {duration_ms} ms{subject}{causes}")
 }
 
-fn embedded_metrics<'a>(line: &RequestLine<'a>) -> Line<'a> {
-    // The outcome is counted for each campaign; what came before a campaign was known, for the whole.
-    let by_outcome =
-        if line.scope.is_some() { json!(["campaign", "environment", "outcome"]) } else { json!(["outcome"]) };
+fn embedded_metrics<'a>(service: &'a str, line: &RequestLine<'a>) -> Line<'a> {
     Line {
         timestamp: line.at.to_string(),
         level: if line.causes.is_empty() { "INFO" } else { "ERROR" },
         message: "request",
         request_id: &line.ids.request,
         gateway_request_id: line.ids.gateway.as_deref(),
+        lambda_request_id: invocation_id(),
+        service,
         operation: line.operation,
         campaign: line.scope.map(|scope| scope.campaign.as_str()),
         environment: line.scope.map(|scope| scope.environment.as_str()),
         key_id: line.key_id,
+        subject: line.subject,
         status: line.status,
         outcome: line.outcome.unwrap_or("ok"),
         causes: line.causes,
@@ -208,11 +266,7 @@ fn embedded_metrics<'a>(line: &RequestLine<'a>) -> Line<'a> {
         figures: line.figures.iter().copied().collect(),
         metrics: json!({
             "Timestamp": line.at.as_millis(),
-            "CloudWatchMetrics": [{
-                "Namespace": NAMESPACE,
-                "Dimensions": [[], ["operation"], by_outcome],
-                "Metrics": metrics("Requests", line.figures),
-            }],
+            "CloudWatchMetrics": request_counters(line),
         }),
     }
 }
@@ -254,10 +308,20 @@ mod tests {
             figures: &[("Due", 3)],
             causes: &[],
         };
-        let text = work_metrics(&line);
+        let text = work_metrics("stack", &line);
         assert_eq!((&text["Due"], &text["Steps"], &text["outcome"]), (&json!(3), &json!(1), &json!("swept")));
-        let metrics = &text["_aws"]["CloudWatchMetrics"][0];
-        assert_eq!(metrics["Metrics"][2], json!({ "Name": "Due" }));
+        let counted = |by: &[&str], metrics: serde_json::Value| json!({ "Namespace": "CampaignEntryService", "Dimensions": [by], "Metrics": metrics });
+        let steps = json!({ "Name": "Steps", "Unit": "Count" });
+        let expected = json!([
+            counted(
+                &["service", "operation"],
+                json!([steps, { "Name": "Duration", "Unit": "Milliseconds" }])
+            ),
+            counted(&["service"], json!([{ "Name": "Due" }])),
+            counted(&["service", "operation", "outcome"], json!([steps])),
+        ]);
+        assert_eq!(text["_aws"]["CloudWatchMetrics"], expected);
+        assert_eq!(text["service"], "stack");
         assert_eq!(text.get("campaign"), None);
         assert_eq!(work_for_a_person(&line), "--- sweep-unsettled swept Due=3 4 ms");
     }
@@ -272,32 +336,73 @@ mod tests {
             operation: "create-submission",
             scope: Some(&scope),
             key_id: Some("abc"),
+            subject: Some("s-1"),
             status: 200,
             outcome: Some("entered"),
             figures: &[("BreakerOpened", 1)],
             causes: &[],
         };
-        let text = serde_json::to_value(embedded_metrics(&line)).expect("JSON");
+        let text = serde_json::to_value(embedded_metrics("stack", &line)).expect("JSON");
         assert_eq!(
             text,
             json!({
                 "timestamp": "2025-12-31T21:00:00.007Z", "level": "INFO", "message": "request",
-                "request_id": "r-1", "gateway_request_id": "g-1", "operation": "create-submission", "campaign": "demo",
-                "environment": "live", "key_id": "abc", "status": 200, "outcome": "entered",
+                "request_id": "r-1", "gateway_request_id": "g-1", "service": "stack",
+                "operation": "create-submission", "campaign": "demo",
+                "environment": "live", "key_id": "abc", "subject": "s-1", "status": 200, "outcome": "entered",
                 "Requests": 1, "Duration": 4, "BreakerOpened": 1,
                 "_aws": {
                     "Timestamp": 1_767_214_800_007_i64,
-                    "CloudWatchMetrics": [{
-                        "Namespace": "CampaignEntryService",
-                        "Dimensions": [[], ["operation"], ["campaign", "environment", "outcome"]],
-                        "Metrics": [
-                            { "Name": "Requests", "Unit": "Count" },
-                            { "Name": "Duration", "Unit": "Milliseconds" },
-                            { "Name": "BreakerOpened" },
-                        ],
-                    }],
+                    "CloudWatchMetrics": [
+                        {
+                            "Namespace": "CampaignEntryService",
+                            "Dimensions": [["service", "operation"]],
+                            "Metrics": [
+                                { "Name": "Requests", "Unit": "Count" },
+                                { "Name": "Duration", "Unit": "Milliseconds" },
+                            ],
+                        },
+                        {
+                            "Namespace": "CampaignEntryService",
+                            "Dimensions": [["service"]],
+                            "Metrics": [{ "Name": "BreakerOpened" }],
+                        },
+                        {
+                            "Namespace": "CampaignEntryService",
+                            "Dimensions": [["service", "campaign"], ["service", "campaign", "outcome"]],
+                            "Metrics": [{ "Name": "Requests", "Unit": "Count" }],
+                        },
+                    ],
                 },
             })
         );
+    }
+
+    #[test]
+    fn a_campaign_is_counted_for_live_tries_alone() {
+        let dimensions = |environment: Option<Environment>, outcome: Option<&'static str>| {
+            let campaign = "demo".parse().expect("a slug");
+            let scope = environment.map(|environment| Scope { campaign, environment });
+            let line = RequestLine {
+                at: Moment::from_millis(0),
+                duration_ms: 4,
+                ids: &RequestIds { request: "r-1".to_owned(), gateway: None },
+                operation: "get-submission",
+                scope: scope.as_ref(),
+                key_id: None,
+                subject: None,
+                status: 200,
+                outcome,
+                figures: &[],
+                causes: &[],
+            };
+            let counted = request_counters(&line).split_off(1);
+            counted.into_iter().map(|one| one["Dimensions"].clone()).collect::<Vec<_>>()
+        };
+        let by_campaign = json!([["service", "campaign"], ["service", "campaign", "outcome"]]);
+        assert_eq!(dimensions(Some(Environment::Live), Some("entered")), [by_campaign]);
+        assert_eq!(dimensions(Some(Environment::Live), None), Vec::<serde_json::Value>::new());
+        assert_eq!(dimensions(Some(Environment::Test), Some("entered")), Vec::<serde_json::Value>::new());
+        assert_eq!(dimensions(None, Some("key_unknown")), [json!([["service", "outcome"]])]);
     }
 }

@@ -2,8 +2,8 @@
 
 use std::time::Duration;
 
+use common::auth::{DEFAULT_PER_MINUTE, key_prefix};
 use common::domain::scope::Environment;
-use common::gate::{DEFAULT_PER_MINUTE, key_prefix};
 use local::stack::Options;
 use serde_json::json;
 use service_tests::campaign::{TestCampaign, plain};
@@ -234,4 +234,16 @@ async fn whatever_else_is_wrong_the_key_is_judged_first() {
         let good = format!("Bearer {}", campaign.test_key);
         assert_eq!(code_of(&good).await, "campaign_mismatch", "{path}");
     }
+}
+
+#[tokio::test]
+async fn a_revoked_key_is_told_so_whatever_campaign_it_names() {
+    let service = Service::at_noon();
+    let campaign = TestCampaign::on(&service, plain()).await;
+    let key = campaign.issue(Environment::Test, DEFAULT_PER_MINUTE).await;
+    let mismatched = campaign.with_key(&key, "GET", "/api/v1/campaign").header("svc-campaign", "another");
+    assert_eq!(mismatched.clone().send().await.error_code(), "campaign_mismatch");
+    campaign.revoke(&key).await;
+    service.clock.advance(Duration::from_secs(6));
+    assert_eq!(mismatched.send().await.error_code(), "key_revoked");
 }

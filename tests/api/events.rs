@@ -16,7 +16,8 @@ use mark_receipt_uploaded::MarkReceiptUploaded;
 use serde::de::DeserializeOwned;
 use serde_json::{Value, json};
 use service_tests::service::Service;
-use settle_submission::SettleSubmission;
+use settle_partners::SettlePartners;
+use settle_receipts::SettleReceipts;
 use sweep_unsettled::SweepUnsettled;
 use tokio::sync::OnceCell;
 
@@ -40,9 +41,7 @@ fn expected(of: impl Fn(&str) -> bool) -> Vec<(String, Value)> {
 
 /// Whether nobody waits for the function of an event.
 fn is_of_the_background(file: &str) -> bool {
-    ["mark-receipt-uploaded", "settle-submission", "sweep-unsettled"]
-        .iter()
-        .any(|name| file.starts_with(name))
+    ["mark-receipt-uploaded", "settle-", "sweep-unsettled"].iter().any(|name| file.starts_with(name))
 }
 
 /// The variables of a stack on which the samples are there.
@@ -113,15 +112,19 @@ async fn the_events_of_the_background_are_taken() {
     let background =
         Background::new(env().await, Clock::system(), Telemetry::Off).expect("the stack sets every variable");
     let marker = MarkReceiptUploaded::connect(&background).expect("the stack sets every variable");
-    let settler = SettleSubmission::connect(&background).expect("the stack sets every variable");
+    let receipts = SettleReceipts::connect(&background).expect("the stack sets every variable");
+    let partners = SettlePartners::connect(&background).expect("the stack sets every variable");
     let sweeper = SweepUnsettled::connect(&background).expect("the stack sets every variable");
     for (file, expected) in expected(is_of_the_background) {
         let reply = match file.as_str() {
             name if name.starts_with("mark-receipt-uploaded") => {
                 json!(marker.handle(read(name)).await.expect("no record fails"))
             }
-            name if name.starts_with("settle-submission") => {
-                json!(settler.handle(read(name)).await.expect("a reply"))
+            name if name.starts_with("settle-receipts") => {
+                json!(receipts.handle(read(name)).await.expect("a reply"))
+            }
+            name if name.starts_with("settle-partners") => {
+                json!(partners.handle(read(name)).await.expect("a reply"))
             }
             name => json!(sweeper.handle(read(name)).await.expect("it sweeps")),
         };

@@ -2,12 +2,14 @@
 
 use std::time::Duration;
 
+use common::clock::Clock;
+use common::domain::moment::Moment;
 use common::domain::scope::Environment;
 use futures_util::future::join_all;
 use local::stack::Options;
 use serde_json::json;
 use service_tests::campaign::{TestCampaign, plain};
-use service_tests::service::Service;
+use service_tests::service::{NOON, Service};
 
 const CAMPAIGN: &str = "/api/v1/campaign";
 
@@ -93,4 +95,31 @@ async fn two_processes_together_admit_no_more_than_the_ceiling() {
     let admitted = replies.iter().filter(|reply| reply.status == 200).count();
     assert!((1..=CEILING).contains(&admitted), "{admitted} were let in");
     assert!(replies.iter().all(|reply| reply.status == 200 || reply.status == 429));
+}
+
+#[tokio::test]
+async fn an_environment_whose_clock_is_ahead_takes_from_the_next_minute() {
+    const LIMIT: usize = 20;
+    let late_in_the_minute = Moment::from_millis(NOON.as_millis() + 45_000);
+    let service = Service::with_clock(Clock::manual(late_in_the_minute));
+    let ahead = Service::of_its_own(Options {
+        dynamodb_url: service.env.optional("AWS_ENDPOINT_URL_DYNAMODB"),
+        clock: Clock::manual(late_in_the_minute.after(Duration::from_secs(30))),
+        ..Options::default()
+    });
+    let campaign = TestCampaign::on(&service, plain()).await;
+    let key = campaign.issue(Environment::Test, u32::try_from(LIMIT).expect("small")).await;
+    let admitted = async |service: &Service, requests: usize| {
+        let campaign = TestCampaign { service: service.clone(), ..campaign.clone() };
+        let mut admitted = 0;
+        for _ in 0..requests {
+            admitted += usize::from(campaign.with_key(&key, "GET", CAMPAIGN).send().await.status == 200);
+        }
+        admitted
+    };
+    assert_eq!(admitted(&ahead, 8).await, 8);
+    assert_eq!(admitted(&service, LIMIT + 5).await, LIMIT, "this minute is whole");
+    service.clock.advance(Duration::from_secs(30));
+    let rest = admitted(&service, LIMIT + 5).await;
+    assert!((8..=LIMIT - 8).contains(&rest), "{rest} were left of the next one");
 }

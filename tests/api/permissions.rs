@@ -10,8 +10,9 @@ use common::connection::Aws;
 use common::domain::campaign::Campaign;
 use common::domain::codebook::BatchStatus;
 use common::domain::scope::Environment;
+use common::domain::settling::Counterpart;
 use common::photos::{self, object_key};
-use common::settle_queue::Hint;
+use common::settle_queue::SettleMessage;
 use common::telemetry::Telemetry;
 use futures_util::future::join_all;
 use local::partner::{Options as PartnerOptions, SimulatedPartner};
@@ -176,17 +177,29 @@ async fn by_hand(service: &Service) {
     let newer = receipts.typed(key, "GOOD010009", TIME).await;
     let newer = id_of(&receipts.with_receipt(key, &phone(3), "", &newer).send().await);
     receipts.make_unreadable(&newer).await;
-    let hint =
-        Hint { scope: receipts.scope(Environment::Live), submission_id: newer.parse().expect("an id") };
-    assert_eq!(settler.deliver(&hint).await.batch_item_failures.len(), 1);
+    let message = SettleMessage {
+        scope: receipts.scope(Environment::Live),
+        submission_id: newer.parse().expect("an id"),
+    };
+    assert_eq!(settler.deliver(&message).await.batch_item_failures.len(), 1);
     let slow = receipts.typed(&receipts.test_key, "TEST0SLOW", TIME).await;
     receipts.with_receipt(&receipts.test_key, &phone(2), "", &slow).send().await;
     settler.settle_due().await;
 
-    // A partner that answers again.
+    // One of a partner's that a newer build wrote.
     let partner = partner().await;
     let campaign = campaign(service, judged_by(partner.url())).await;
-    assert_eq!(submit(&campaign, &phone(1), "DOWN-1").await.field("state"), "unknown");
+    let newer = id_of(&submit(&campaign, &phone(1), "DOWN-2").await);
+    campaign.make_unreadable(&newer).await;
+    let submission_id = newer.parse().expect("an id");
+    while !settler.due().await.iter().any(|due| due.submission_id == submission_id) {
+        tokio::task::yield_now().await;
+    }
+    let message = SettleMessage { scope: campaign.scope(Environment::Live), submission_id };
+    let reply = settler.deliver_to(Counterpart::Partner, &message).await;
+    assert_eq!(reply.batch_item_failures.len(), 1);
+    // A partner that answers again.
+    assert_eq!(submit(&campaign, &phone(3), "DOWN-1").await.field("state"), "unknown");
     assert_eq!(submit(&campaign, &phone(2), "OKAY-1").await.field("state"), "accepted");
 }
 
@@ -228,6 +241,46 @@ async fn each_function_is_allowed_what_it_does_and_nothing_else() {
 }
 
 #[test]
+fn functions_only_read_code_books() {
+    let policies = policies();
+    let allowed = policies.iter().flat_map(|(function, policy)| {
+        let books = policy.own.iter().filter(|(_, resource)| resource.starts_with("table/code_books"));
+        books.map(move |(action, _)| (function.as_str(), action.as_str()))
+    });
+    let readers = ["check-code", "create-submission"].map(|function| (function, "dynamodb:BatchGetItem"));
+    assert_eq!(allowed.collect::<Vec<_>>(), readers);
+}
+
+#[test]
+fn a_stack_reads_the_secrets_of_its_own_partners_alone() {
+    let policies = policies();
+    let readers = |secret: &str| -> Vec<&str> {
+        let call = |function: &str| Call {
+            function: function.to_owned(),
+            action: "secretsmanager:GetSecretValue".to_owned(),
+            resource: format!("secret/{secret}"),
+        };
+        let allowed = policies.iter().filter(|(function, policy)| policy.allows(&call(function)));
+        allowed.map(|(function, _)| function.as_str()).collect()
+    };
+    assert_eq!(readers("local/partners/demo"), ["create-submission", "settle-partners"]);
+    assert_eq!(readers("local/deployment"), ["check-code", "create-submission"]);
+    for of_others in ["other/partners/demo", "partners/demo", "other/deployment", "local/other"] {
+        assert!(readers(of_others).is_empty(), "{of_others}");
+    }
+}
+
+#[test]
+fn whoever_reads_strangers_photos_has_no_partners_secret() {
+    let policies = policies();
+    let may =
+        |function: &str, action: &str| policies[function].own.iter().any(|(allowed, _)| allowed == action);
+    let (photos, secrets) = ("s3:GetObject", "secretsmanager:GetSecretValue");
+    assert!(may("settle-receipts", photos) && !may("settle-receipts", secrets));
+    assert!(may("settle-partners", secrets) && !may("settle-partners", photos));
+}
+
+#[test]
 fn lambda_itself_is_allowed_logs_traces_and_its_own_queues() {
     let template = service();
     for (id, function) in resources(&template, "AWS::Serverless::Function") {
@@ -249,9 +302,11 @@ fn lambda_itself_is_allowed_logs_traces_and_its_own_queues() {
         let logs = json!([["logs:CreateLogStream", "logs:PutLogEvents"], [arn(&format!("{id}Logs"))]]);
         let traces = json!([["xray:PutTraceSegments", "xray:PutTelemetryRecords"], ["*"]]);
         let mut expected = BTreeMap::from([("RuntimeLogs", logs), ("RuntimeTraces", traces)]);
-        if name == "settle-submission" {
+        for (function, queue) in [("settle-receipts", "TaxWork"), ("settle-partners", "PartnerWork")] {
             let polling = ["sqs:ReceiveMessage", "sqs:DeleteMessage", "sqs:GetQueueAttributes"];
-            expected.insert("RuntimeQueues", json!([polling, [arn("TaxWork"), arn("PartnerWork")]]));
+            if name == function {
+                expected.insert("RuntimeQueue", json!([polling, [arn(queue)]]));
+            }
         }
         if name == "mark-receipt-uploaded" {
             expected.insert("RuntimeFailedEvents", json!([["sqs:SendMessage"], [arn("FailedEvents")]]));

@@ -21,7 +21,8 @@ use mark_receipt_uploaded::MarkReceiptUploaded;
 use refresh_upload_url::RefreshUploadUrl;
 use serde_json::{Value, json};
 use service_tests::template::{parse, resources, service, text_of};
-use settle_submission::SettleSubmission;
+use settle_partners::SettlePartners;
+use settle_receipts::SettleReceipts;
 use sweep_unsettled::SweepUnsettled;
 
 /// What AWS may keep a caller of the API waiting for, in seconds.
@@ -84,13 +85,13 @@ fn the_api_has_the_routes_of_the_code_and_everything_else_goes_to_the_fallback()
     for (key, function) in &expected {
         let of = |part: &str| &template["Resources"][format!("{function}{part}")]["Properties"];
         let integration = of("Integration");
-        assert_eq!(integration["IntegrationUri"], json!({ "Fn::GetAtt": format!("{function}.Arn") }));
+        assert_eq!(integration["IntegrationUri"], json!({ "Ref": format!("{function}.Alias") }));
         assert_eq!(integration["PayloadFormatVersion"], "2.0");
         let called = key.replacen(' ', "", 1).replace("{id}", "*");
         let api = "arn:${AWS::Partition}:execute-api:${AWS::Region}:${AWS::AccountId}:${Api}";
         let permission = of("Permission");
         assert_eq!(permission["SourceArn"], json!({ "Fn::Sub": format!("{api}/*/{called}") }));
-        assert_eq!(permission["FunctionName"], json!({ "Ref": function }));
+        assert_eq!(permission["FunctionName"], json!({ "Ref": format!("{function}.Alias") }));
     }
 }
 
@@ -102,6 +103,7 @@ fn the_tables_have_the_keys_indexes_and_expiry_that_the_code_uses() {
     for table in TABLES {
         let id = format!("{}Table", logical_id(&table.name.replace('_', "-")));
         let found = tables[id.as_str()];
+        let warmth = found.get("WarmThroughput").cloned();
         let mut attributes = BTreeMap::from([(table.key, "S")]);
         let hash = |name: &str| json!({ "AttributeName": name, "KeyType": "HASH" });
         assert_eq!(found["KeySchema"], json!([hash(table.key)]), "{id}");
@@ -120,8 +122,14 @@ fn the_tables_have_the_keys_indexes_and_expiry_that_the_code_uses() {
             } else {
                 json!({ "ProjectionType": "INCLUDE", "NonKeyAttributes": index.carries })
             };
-            let expected = json!({ "IndexName": index.name, "KeySchema": schema, "Projection": projection });
-            assert_eq!(*found, expected, "{id}");
+            assert_eq!(found["IndexName"], index.name, "{id}");
+            assert_eq!(found["KeySchema"], json!(schema), "{id}");
+            assert_eq!(found["Projection"], projection, "{id}");
+            assert_eq!(
+                found.get("WarmThroughput"),
+                warmth.as_ref(),
+                "an index is as warm as its table: {id}"
+            );
         }
         let declared: BTreeMap<_, _> = found["AttributeDefinitions"]
             .as_array()
@@ -157,7 +165,8 @@ fn connect(name: &str, env: Env) -> Result<(), ConfigError> {
         "lookup-submissions" => serve::<LookupSubmissions>(env),
         "mark-receipt-uploaded" => work::<MarkReceiptUploaded>(env),
         "refresh-upload-url" => serve::<RefreshUploadUrl>(env),
-        "settle-submission" => work::<SettleSubmission>(env),
+        "settle-partners" => work::<SettlePartners>(env),
+        "settle-receipts" => work::<SettleReceipts>(env),
         "sweep-unsettled" => work::<SweepUnsettled>(env),
         other => panic!("{other} is a function that is not known here"),
     }
@@ -200,6 +209,10 @@ fn every_function_is_given_the_variables_that_it_reads_and_no_others() {
             match variable.as_str() {
                 "TAX_QUEUE_URL" => assert_eq!(*value, json!({ "Ref": "TaxWork" }), "{name}"),
                 "PARTNER_QUEUE_URL" => assert_eq!(*value, json!({ "Ref": "PartnerWork" }), "{name}"),
+                "DEPLOYMENT_SECRET_ID" => assert_eq!(*value, json!({ "Ref": "DeploymentSecret" }), "{name}"),
+                "PARTNER_SECRETS_PREFIX" => {
+                    assert_eq!(*value, json!({ "Fn::Sub": "${AWS::StackName}/" }), "{name}");
+                }
                 "STAGE" => assert_eq!(*value, json!({ "Ref": "Stage" }), "{name}"),
                 "PHOTOS_BUCKET" if name == "mark-receipt-uploaded" => {
                     assert_eq!(*value, template["Resources"]["Photos"]["Properties"]["BucketName"]);
@@ -217,19 +230,25 @@ fn the_background_hears_of_photos_queues_and_the_clock() {
     let of = |id: &str| &template["Resources"][id]["Properties"];
     let told = &of("Photos")["NotificationConfiguration"]["LambdaConfigurations"];
     let marker =
-        json!({ "Event": "s3:ObjectCreated:Put", "Function": { "Fn::GetAtt": "MarkReceiptUploaded.Arn" } });
+        json!({ "Event": "s3:ObjectCreated:Put", "Function": { "Ref": "MarkReceiptUploaded.Alias" } });
     assert_eq!(*told, json!([marker]));
     assert_eq!(of("MarkReceiptUploadedPermission")["Principal"], "s3.amazonaws.com");
 
-    let settler = of("SettleSubmission");
-    let timeout = settler["Timeout"].as_u64().expect("seconds");
-    assert!(timeout < LONGEST_STEP.as_secs(), "a step that is cut off must not be another's already");
-    for (queue, at_once) in [("TaxWork", 2), ("PartnerWork", 10)] {
+    for (function, queue, at_once) in [
+        ("SettleReceipts", "TaxWork", ("ReceiptConcurrency", 2)),
+        ("SettlePartners", "PartnerWork", ("PartnerConcurrency", 10)),
+    ] {
+        let settler = of(function);
+        let timeout = settler["Timeout"].as_u64().expect("seconds");
+        assert!(timeout < LONGEST_STEP.as_secs(), "a step that is cut off must not be another's already");
+        assert_eq!(settler["Events"].as_object().map(serde_json::Map::len), Some(1), "{function}");
         let event = &settler["Events"][queue]["Properties"];
         assert_eq!(event["Queue"], json!({ "Fn::GetAtt": format!("{queue}.Arn") }));
         assert_eq!(event["BatchSize"], 1, "{queue}");
         assert_eq!(event["FunctionResponseTypes"], json!(["ReportBatchItemFailures"]), "{queue}");
-        assert_eq!(event["ScalingConfig"]["MaximumConcurrency"], at_once, "{queue}");
+        let (parameter, usual) = at_once;
+        assert_eq!(event["ScalingConfig"]["MaximumConcurrency"], json!({ "Ref": parameter }), "{queue}");
+        assert_eq!(template["Parameters"][parameter]["Default"], usual, "{queue}");
         assert!(of(queue)["VisibilityTimeout"].as_u64().expect("seconds") >= 6 * timeout, "{queue}");
         let dead_letters = json!({ "Fn::GetAtt": format!("{queue}DeadLetters.Arn") });
         assert_eq!(of(queue)["RedrivePolicy"]["deadLetterTargetArn"], dead_letters);
@@ -253,8 +272,32 @@ fn an_output_is_the_env_file_of_ops() {
         assert_eq!(given[table.variable], json!(format!("${{{id}}}")));
     }
     let others = given.keys().filter(|name| TABLES.iter().all(|table| table.variable != name.as_str()));
-    let named = ["AWS_REGION", "DOCS_URL", "PARTNER_QUEUE_URL", "PHOTOS_BUCKET", "STAGE", "TAX_QUEUE_URL"];
+    let named = [
+        "AWS_REGION",
+        "DEPLOYMENT_SECRET_ID",
+        "DOCS_URL",
+        "PARTNER_QUEUE_URL",
+        "PHOTOS_BUCKET",
+        "STAGE",
+        "TAX_QUEUE_URL",
+    ];
     assert_eq!(others.map(String::as_str).collect::<BTreeSet<_>>(), BTreeSet::from(named));
+}
+
+/// Without it, no minted or imported code of the deployment is good any more.
+#[test]
+fn the_deployments_secret_is_made_once_stays_and_is_printed_nowhere() {
+    let template = service();
+    let secret = &template["Resources"]["DeploymentSecret"];
+    assert_eq!(secret["DeletionPolicy"], "RetainExceptOnCreate");
+    assert_eq!(secret["UpdateReplacePolicy"], "Retain");
+    let properties = &secret["Properties"];
+    // CloudFormation makes another secret when any of this changes.
+    let stack = json!({ "Id": { "Fn::Select": [2, { "Fn::Split": ["/", { "Ref": "AWS::StackId" }] }] } });
+    assert_eq!(properties["Name"], json!({ "Fn::Sub": ["${AWS::StackName}/deployment-${Id}", stack] }));
+    let generated = json!({ "PasswordLength": 64, "ExcludePunctuation": true });
+    assert_eq!(properties["GenerateSecretString"], generated);
+    assert!(!text_of("template.yaml").contains("resolve:secretsmanager"));
 }
 
 #[test]
@@ -276,7 +319,25 @@ fn storage_takes_only_first_uploads_over_tls() {
 }
 
 #[test]
-fn every_function_has_alarms_by_its_time_out() {
+fn every_function_is_published_in_versions_and_taken_back_by_its_alarms() {
+    let template = service();
+    let everywhere = &template["Globals"]["Function"];
+    assert_eq!(everywhere["AutoPublishAlias"], "live");
+    assert_eq!(everywhere["Environment"]["Variables"], json!({ "SERVICE": { "Ref": "AWS::StackName" } }));
+    let gradually = json!({ "Fn::If": ["IsGradual", "Canary10Percent10Minutes", "AllAtOnce"] });
+    assert_eq!(everywhere["DeploymentPreference"]["Type"], gradually);
+    for name in crates() {
+        let function = &template["Resources"][logical_id(&name)]["Properties"];
+        assert_eq!(function["AutoPublishCodeSha256"], json!({ "Ref": "Release" }), "{name}");
+        let named = |alarm: &str| json!({ "Fn::Sub": format!("${{AWS::StackName}}-{alarm}") });
+        let alarms = json!([named("api-errors"), named(&format!("{name}-errors"))]);
+        let heeded = json!({ "Fn::If": ["HeedsAlarms", alarms, [{ "Ref": "AWS::NoValue" }]] });
+        assert_eq!(function["DeploymentPreference"]["Alarms"], heeded, "{name}");
+    }
+}
+
+#[test]
+fn every_function_has_alarms_by_its_objective() {
     let template = service();
     let monitoring = parse(&text_of("infra/monitoring/template.yaml"));
     let stacks: BTreeMap<_, _> = resources(&monitoring, "AWS::CloudFormation::Stack").collect();
@@ -287,16 +348,47 @@ fn every_function_has_alarms_by_its_time_out() {
         let timeout = template["Resources"][&id]["Properties"]["Timeout"].as_u64().expect("seconds");
         let told = &stacks[format!("{id}Alarms").as_str()]["Parameters"];
         assert_eq!(told["Function"], json!({ "Fn::Sub": format!("${{Service}}-{name}") }));
-        assert_eq!(told["SlowMs"], json!(timeout * 500), "{name}");
+        if name == "create-submission" {
+            assert_eq!(told["SlowMs"], json!({ "Ref": "EntrySlowMs" }));
+        } else {
+            let slow = told["SlowMs"].as_u64().expect("milliseconds");
+            assert!(slow < timeout * 500, "{name} is slow long before it is cut off");
+        }
+    }
+}
+
+/// The properties of every alarm, by its name.
+fn alarms() -> BTreeMap<String, Value> {
+    let files = ["template.yaml", "function.yaml", "campaign.yaml"];
+    let templates = files.map(|file| parse(&text_of(&format!("infra/monitoring/{file}"))));
+    let all = templates.iter().flat_map(|template| resources(template, "AWS::CloudWatch::Alarm"));
+    all.map(|(_, alarm)| (alarm["AlarmName"]["Fn::Sub"].as_str().expect("a name").to_owned(), alarm.clone()))
+        .collect()
+}
+
+#[test]
+fn every_alarm_counts_its_own_stack_alone() {
+    for (name, alarm) in alarms() {
+        let stack = json!({ "Name": "service", "Value": { "Ref": "Service" } });
+        let parts = alarm.get("Metrics").and_then(Value::as_array).cloned().unwrap_or_default();
+        let parts = parts.iter().filter_map(|part| part.pointer("/MetricStat/Metric"));
+        for metric in parts.chain([&alarm]) {
+            if metric["Namespace"] == "CampaignEntryService" {
+                assert!(metric["Dimensions"].as_array().is_some_and(|all| all.contains(&stack)), "{name}");
+            }
+        }
+        assert!(name.starts_with("${Service}-") || name.starts_with("${Function}-"), "{name}");
     }
 }
 
 #[test]
 fn every_alarm_has_its_section_in_the_runbook() {
-    let monitoring = text_of("infra/monitoring/template.yaml") + &text_of("infra/monitoring/function.yaml");
-    let named: BTreeSet<_> = monitoring
-        .lines()
-        .filter(|line| line.contains("AlarmDescription:"))
+    let files =
+        ["monitoring/template.yaml", "monitoring/function.yaml", "monitoring/campaign.yaml", "budget.yaml"];
+    let named: BTreeSet<_> = files
+        .iter()
+        .flat_map(|file| text_of(&format!("infra/{file}")).lines().map(str::to_owned).collect::<Vec<_>>())
+        .filter(|line| line.contains("AlarmDescription:") || line.contains("# See "))
         .map(|line| {
             line.split_once("infra/runbook.md#").expect("an alarm names its section").1.trim().to_owned()
         })
@@ -305,4 +397,55 @@ fn every_alarm_has_its_section_in_the_runbook() {
     let sections = runbook.lines().filter_map(|line| line.strip_prefix("### "));
     let sections: BTreeSet<_> = sections.map(|title| title.to_lowercase().replace(' ', "-")).collect();
     assert_eq!(named, sections);
+}
+
+#[test]
+fn every_parameter_is_explained_to_who_deploys() {
+    let template = service();
+    let page = text_of("infra/deploying.md");
+    let rows = page.lines().filter(|line| line.starts_with("| `")).filter_map(|line| line.split('|').nth(1));
+    let named: BTreeSet<_> = rows.flat_map(|cell| cell.split('`').skip(1).step_by(2)).collect();
+    let parameters: BTreeSet<_> =
+        template["Parameters"].as_object().expect("parameters").keys().map(String::as_str).collect();
+    assert_eq!(named, parameters);
+}
+
+#[test]
+fn the_deployer_may_make_every_kind_of_resource_and_remove_no_data() {
+    let policy: Value = serde_json::from_str(&text_of("infra/deployer.json")).expect("JSON");
+    let statements = policy["Statement"].as_array().expect("statements");
+    let actions: BTreeSet<_> = statements
+        .iter()
+        .flat_map(|statement| match &statement["Action"] {
+            Value::String(action) => vec![action.clone()],
+            actions => serde_json::from_value(actions.clone()).expect("actions"),
+        })
+        .collect();
+    let prefix = |service: &str| match service {
+        "ApiGatewayV2" => "apigateway".to_owned(),
+        "Serverless" => "lambda".to_owned(),
+        other => other.to_lowercase(),
+    };
+    for file in ["template.yaml", "infra/monitoring/template.yaml", "infra/monitoring/function.yaml"] {
+        let template = parse(&text_of(file));
+        for resource in template["Resources"].as_object().expect("resources").values() {
+            let kind = resource["Type"].as_str().expect("a type");
+            let service = format!("{}:", prefix(kind.split("::").nth(1).expect("a service")));
+            assert!(actions.iter().any(|action| action.starts_with(&service)), "{kind}");
+        }
+    }
+    for never in [
+        "dynamodb:DeleteTable",
+        "dynamodb:DeleteItem",
+        "s3:DeleteObject",
+        "s3:DeleteBucket",
+        "secretsmanager:DeleteSecret",
+        "secretsmanager:GetSecretValue",
+    ] {
+        assert!(!actions.contains(never), "{never}");
+    }
+    for statement in statements {
+        let action = &statement["Action"];
+        assert!(*action != "*" && statement["Effect"] == "Allow", "{statement}");
+    }
 }

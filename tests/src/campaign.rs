@@ -2,6 +2,7 @@
 
 use std::sync::atomic::{AtomicU32, Ordering};
 
+use common::auth::{DEFAULT_PER_MINUTE, key_prefix};
 use common::domain::campaign::{Campaign, CodePolicy, PhoneLimits, Window, WrongCodeLimit};
 use common::domain::cipher::{SecretKey, printed};
 use common::domain::codebook::{Batch, BatchStatus, CodeBook, DEFAULT_CODE_SYMBOLS, Origin};
@@ -9,7 +10,6 @@ use common::domain::hex::hex;
 use common::domain::message::MessageOverrides;
 use common::domain::scope::{Environment, Scope};
 use common::entropy;
-use common::gate::{DEFAULT_PER_MINUTE, key_prefix};
 use common::store::api_keys::{ApiKeyRecord, KeyHash};
 use common::store::codes::CodeName;
 use serde_json::{Value, json};
@@ -70,7 +70,7 @@ impl TestCampaign {
             Self { service: service.clone(), config, test_key: String::new(), live_key: String::new() };
         for environment in Environment::ALL {
             let book = book(vec![minted("first", 0, BatchStatus::Active, None)]);
-            service.tables.codes.start_book(&campaign.scope(environment), book).await.expect("a book");
+            service.tables.code_books.start(&campaign.scope(environment), book).await.expect("a book");
         }
         campaign.test_key = campaign.issue(Environment::Test, DEFAULT_PER_MINUTE * 100).await;
         campaign.live_key = campaign.issue(Environment::Live, DEFAULT_PER_MINUTE * 100).await;
@@ -99,6 +99,7 @@ impl TestCampaign {
             label: None,
             per_minute,
             created_at: self.service.clock.now(),
+            valid_until: None,
             revoked_at: None,
         };
         self.service.tables.keys.put(hash, record).await.expect("the key is written");
@@ -117,11 +118,12 @@ impl TestCampaign {
         let mut first = 0;
         for environment in Environment::ALL {
             let scope = self.scope(environment);
-            let mut stored = self.service.tables.codes.book(&scope).await.expect("a book").expect("a book");
+            let mut stored =
+                self.service.tables.code_books.get(&scope).await.expect("a book").expect("a book");
             first = stored.book.minted;
             stored.book.batches.push(minted(name, first, status, prize));
             stored.book.minted += MINTED;
-            self.service.tables.codes.save_book(&scope, &stored).await.expect("saved").expect("nobody else");
+            self.service.tables.code_books.save(&scope, &stored).await.expect("saved").expect("nobody else");
         }
         first
     }
@@ -130,11 +132,12 @@ impl TestCampaign {
     pub async fn activate(&self, name: &str) {
         for environment in Environment::ALL {
             let scope = self.scope(environment);
-            let mut stored = self.service.tables.codes.book(&scope).await.expect("a book").expect("a book");
+            let mut stored =
+                self.service.tables.code_books.get(&scope).await.expect("a book").expect("a book");
             for batch in stored.book.batches.iter_mut().filter(|batch| batch.name == name) {
                 batch.status = BatchStatus::Active;
             }
-            self.service.tables.codes.save_book(&scope, &stored).await.expect("saved").expect("nobody else");
+            self.service.tables.code_books.save(&scope, &stored).await.expect("saved").expect("nobody else");
         }
     }
 
@@ -142,7 +145,8 @@ impl TestCampaign {
     pub async fn import(&self, name: &str, status: BatchStatus, prize: Option<&str>, codes: &[&str]) {
         for environment in Environment::ALL {
             let scope = self.scope(environment);
-            let mut stored = self.service.tables.codes.book(&scope).await.expect("a book").expect("a book");
+            let mut stored =
+                self.service.tables.code_books.get(&scope).await.expect("a book").expect("a book");
             let batch = Batch {
                 name: name.to_owned(),
                 origin: Origin::NOTHING_IMPORTED,
@@ -150,7 +154,7 @@ impl TestCampaign {
                 status,
             };
             stored.book.batches.push(batch);
-            self.service.tables.codes.save_book(&scope, &stored).await.expect("saved").expect("nobody else");
+            self.service.tables.code_books.save(&scope, &stored).await.expect("saved").expect("nobody else");
             for code in codes {
                 let digest = stored.book.digest(code);
                 let name = CodeName::Imported { digest, batch: name.to_owned() };
@@ -238,7 +242,7 @@ fn name_of(name: &CodeName) -> &str {
 /// only the scope keeps them apart.
 fn book(batches: Vec<Batch>) -> CodeBook {
     CodeBook {
-        minting_key: SecretKey::from_random([1; 32]),
+        minting_keys: vec![SecretKey::from_random([1; 32])],
         digest_key: SecretKey::from_random([2; 32]),
         symbols: DEFAULT_CODE_SYMBOLS,
         minted: MINTED,
@@ -247,6 +251,6 @@ fn book(batches: Vec<Batch>) -> CodeBook {
 }
 
 fn minted(name: &str, first: u64, status: BatchStatus, prize: Option<&str>) -> Batch {
-    let origin = Origin::Minted { first, count: MINTED };
+    let origin = Origin::Minted { first, count: MINTED, key_version: 1 };
     Batch { name: name.to_owned(), origin, prize: prize.map(str::to_owned), status }
 }

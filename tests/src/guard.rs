@@ -61,7 +61,7 @@ struct Guarded {
 }
 
 /// Something to put in front of a stack's parts. A call that is not allowed ends the program: whoever makes it
-/// may go on without its answer, as after a hint that could not be sent, and nobody would notice.
+/// may go on without its answer, as after a message that could not be sent, and nobody would notice.
 pub fn front(record: Record, allows: Allows) -> Front {
     Front(Arc::new(move |upstream| {
         let (record, allows) = (record.clone(), Arc::clone(&allows));

@@ -39,6 +39,7 @@ pub fn rules(url: String) -> PartnerRules {
             name: PARTNER_SECRET.0.to_owned(),
         }),
         timeout_seconds: 8,
+        max_in_flight: PartnerRules::DEFAULT_MAX_IN_FLIGHT,
         code: CodeForm::Folded,
         body: Some(
             Template::try_from(json!({

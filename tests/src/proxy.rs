@@ -2,17 +2,20 @@
 //! the embedded database never shows.
 
 use std::collections::VecDeque;
+use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex};
+use std::time::Duration;
 
 use axum::Router;
 use axum::body::{Body, to_bytes};
 use axum::extract::{Request, State};
 use axum::http::header::CONTENT_LENGTH;
-use axum::http::{Response, StatusCode};
+use axum::http::{Method, Response, StatusCode};
 use bytes::Bytes;
 use serde_json::{Value, json};
 
-use crate::forward::{self, Forwarder, forwarder};
+use crate::forward::{self, Forwarder, failure, forwarder};
+use crate::random::Random;
 use crate::serving::Serving;
 
 /// A proxy that serves until the last of its clones is dropped.
@@ -29,6 +32,15 @@ struct Inner {
     forwarder: Forwarder,
     seen: Mutex<Seen>,
     faults: Mutex<VecDeque<Fault>>,
+    disturbance: Mutex<Option<Disturbance>>,
+    latency: Mutex<Duration>,
+    in_flight: AtomicUsize,
+}
+
+/// Faults by chance, so many in a hundred of the transactions.
+struct Disturbance {
+    random: Random,
+    percent: u32,
 }
 
 /// What the leasing of a key's requests is called among the operations.
@@ -39,8 +51,17 @@ pub const LEASE: &str = "UpdateItem of a key's ceiling";
 pub struct Seen {
     /// The operations, in order.
     pub calls: Vec<String>,
+    /// Round trips: calls that were under way at the same time are one.
+    pub round_trips: usize,
     /// Capacity units consumed by all of them.
     pub capacity: f64,
+}
+
+impl Seen {
+    /// How many of the calls leased requests of a key.
+    pub fn leases(&self) -> usize {
+        self.calls.iter().filter(|call| *call == LEASE).count()
+    }
 }
 
 /// What happens to a transaction instead of being written, or to a batch instead of being read.
@@ -48,6 +69,8 @@ pub struct Seen {
 pub enum Fault {
     /// Refused: another transaction touched this item, by position, at the same moment.
     Conflict(usize),
+    /// Refused: this item's table, by position, takes no more at the moment.
+    Throttled(usize),
     /// Written, but the answer is lost: the caller hears of a failure on the other side.
     AnswerLost,
     /// Refused by its conditions, and another transaction touched this item, by position, at the same moment.
@@ -60,8 +83,23 @@ impl Fault {
     /// The operation that it happens to.
     fn operation(self) -> &'static str {
         match self {
-            Self::Conflict(_) | Self::AnswerLost | Self::ConditionAndConflict(_) => "TransactWriteItems",
+            Self::Conflict(_) | Self::Throttled(_) | Self::AnswerLost | Self::ConditionAndConflict(_) => {
+                "TransactWriteItems"
+            }
             Self::Unprocessed => "BatchGetItem",
+        }
+    }
+}
+
+impl Inner {
+    fn by_chance(&self, operation: &str) -> Option<Fault> {
+        let mut disturbance = self.disturbance.lock().expect("not poisoned");
+        let Disturbance { random, percent } = disturbance.as_mut()?;
+        match random.below(100) {
+            _ if operation != "TransactWriteItems" => None,
+            chance if chance < *percent => Some(Fault::Throttled(0)),
+            chance if chance < *percent * 2 => Some(Fault::AnswerLost),
+            _ => None,
         }
     }
 }
@@ -74,6 +112,9 @@ impl Proxy {
             forwarder: forwarder(),
             seen: Mutex::default(),
             faults: Mutex::default(),
+            disturbance: Mutex::default(),
+            latency: Mutex::default(),
+            in_flight: AtomicUsize::new(0),
         });
         let router = Router::new().fallback(forward_counted).with_state(Arc::clone(&inner));
         let (url, serving) = forward::serve_on_a_thread(router).await;
@@ -90,6 +131,21 @@ impl Proxy {
         self.inner.faults.lock().expect("not poisoned").extend(faults);
     }
 
+    /// Drops the faults that have not been played yet.
+    pub fn play_no_more(&self) {
+        self.inner.faults.lock().expect("not poisoned").clear();
+    }
+
+    /// Lets every call take so much longer.
+    pub fn slow_down(&self, latency: Duration) {
+        *self.inner.latency.lock().expect("not poisoned") = latency;
+    }
+
+    /// Throttles so many in a hundred transactions, and loses the answer of as many.
+    pub fn disturb(&self, random: Random, percent: u32) {
+        self.inner.disturbance.lock().expect("not poisoned").replace(Disturbance { random, percent });
+    }
+
     /// How many faults have not been played yet.
     pub fn faults_left(&self) -> usize {
         self.inner.faults.lock().expect("not poisoned").len()
@@ -97,6 +153,24 @@ impl Proxy {
 }
 
 async fn forward_counted(State(inner): State<Arc<Inner>>, request: Request) -> Response<Body> {
+    if request.method() == Method::GET {
+        // A function opens a connection.
+        let (parts, body) = forward::read(request).await;
+        return forward::send(&inner.forwarder, &inner.upstream, &parts, body).await.unwrap_or_else(failure);
+    }
+    if inner.in_flight.fetch_add(1, Ordering::SeqCst) == 0 {
+        inner.seen.lock().expect("not poisoned").round_trips += 1;
+    }
+    let latency = *inner.latency.lock().expect("not poisoned");
+    if !latency.is_zero() {
+        tokio::time::sleep(latency).await;
+    }
+    let response = forward_disturbed(&inner, request).await;
+    inner.in_flight.fetch_sub(1, Ordering::SeqCst);
+    response
+}
+
+async fn forward_disturbed(inner: &Inner, request: Request) -> Response<Body> {
     let (mut parts, body) = forward::read(request).await;
     let target =
         parts.headers.get("x-amz-target").and_then(|target| target.to_str().ok()).unwrap_or_default();
@@ -111,12 +185,18 @@ async fn forward_counted(State(inner): State<Arc<Inner>>, request: Request) -> R
         let next = faults.front().copied().filter(|fault| fault.operation() == operation);
         next.and_then(|_| faults.pop_front())
     };
+    let fault = fault.or_else(|| inner.by_chance(&operation));
     if fault == Some(Fault::Unprocessed) {
         return answer_with(StatusCode::OK, &json!({ "UnprocessedKeys": json["RequestItems"] }));
     }
-    if let Some(Fault::Conflict(position)) = fault {
+    let cancelled = match fault {
+        Some(Fault::Conflict(position)) => Some((position, "TransactionConflict")),
+        Some(Fault::Throttled(position)) => Some((position, "ThrottlingError")),
+        _ => None,
+    };
+    if let Some((position, code)) = cancelled {
         let items = json["TransactItems"].as_array().map_or(0, Vec::len);
-        return conflict(position, items);
+        return cancelled_by(code, position, items);
     }
     json["ReturnConsumedCapacity"] = json!("TOTAL");
     parts.headers.remove(CONTENT_LENGTH);
@@ -138,10 +218,9 @@ async fn forward_counted(State(inner): State<Arc<Inner>>, request: Request) -> R
     Response::from_parts(head, Body::from(body))
 }
 
-fn conflict(position: usize, items: usize) -> Response<Body> {
-    let reasons: Vec<_> = (0..items)
-        .map(|item| json!({ "Code": if item == position { "TransactionConflict" } else { "None" } }))
-        .collect();
+fn cancelled_by(code: &str, position: usize, items: usize) -> Response<Body> {
+    let reasons: Vec<_> =
+        (0..items).map(|item| json!({ "Code": if item == position { code } else { "None" } })).collect();
     answer_with(
         StatusCode::BAD_REQUEST,
         &json!({

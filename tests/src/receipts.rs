@@ -9,12 +9,14 @@ use common::domain::campaign::{Campaign, CodePolicy};
 use common::domain::receipt::rules::{Branch, OnNoMatch, Product, ProductRange, ReceiptRules};
 use common::domain::scope::Environment;
 use common::domain::settling::Counterpart;
-use common::settle_queue::Hint;
+use common::settle_queue::SettleMessage;
+use common::settlement::batch::{BatchReply, QueueEvent, QueueMessage};
 use common::store::submissions::{Due, Submissions};
 use common::telemetry::Telemetry;
 use local::stack::as_function;
 use serde_json::{Value, json};
-use settle_submission::{BatchReply, QueueEvent, QueueMessage, SettleSubmission};
+use settle_partners::SettlePartners;
+use settle_receipts::SettleReceipts;
 
 use crate::campaign::{TestCampaign, fresh_key};
 use crate::http::{Reply, Sending, request_to_storage};
@@ -146,50 +148,70 @@ pub fn hardly_a_photo() -> Vec<u8> {
 /// Settles by hand what is due, on a stack that does not do it by itself.
 pub struct Settler {
     service: Service,
-    function: SettleSubmission,
+    receipts: SettleReceipts,
+    partners: SettlePartners,
     submissions: Submissions,
 }
 
 impl Settler {
     /// A settler of a stack.
     pub fn of(service: &Service) -> Self {
-        let env = as_function(&service.env, "settle-submission");
-        let background = Background::new(env, service.clock.clone(), Telemetry::Off)
-            .expect("the stack sets every variable");
-        let function = SettleSubmission::connect(&background).expect("the stack sets every variable");
         let submissions = Submissions::from_env(&service.env, &service.dynamodb()).expect("the table");
-        Self { service: service.clone(), function, submissions }
+        Self {
+            service: service.clone(),
+            receipts: function(service, "settle-receipts"),
+            partners: function(service, "settle-partners"),
+            submissions,
+        }
     }
 
     /// Does every step that is due now, and says how many there were.
     pub async fn settle_due(&self) -> usize {
-        let due = self.due().await;
-        let mut left = due.clone();
-        while !left.is_empty() {
-            for due in &left {
-                let hint = Hint { scope: due.scope.clone(), submission_id: due.submission_id };
-                assert_eq!(self.deliver(&hint).await, BatchReply::default(), "no message fails");
+        let mut settled = 0;
+        for counterpart in Counterpart::ALL {
+            let due = self.due_with(counterpart).await;
+            let mut left = due.clone();
+            while !left.is_empty() {
+                for due in &left {
+                    let message =
+                        SettleMessage { scope: due.scope.clone(), submission_id: due.submission_id };
+                    let reply = self.deliver_to(counterpart, &message).await;
+                    assert_eq!(reply, BatchReply::default(), "no message fails");
+                }
+                // Another campaign had its turn before some of them.
+                left = self.due_with(counterpart).await;
+                left.retain(|still| due.contains(still));
             }
-            // Another campaign had its turn before some of them.
-            left = self.due().await;
-            left.retain(|still| due.contains(still));
+            settled += due.len();
         }
-        due.len()
+        settled
     }
 
     /// What is due now.
     pub async fn due(&self) -> Vec<Due> {
-        let now = self.service.clock.now();
         let mut due = Vec::new();
         for counterpart in Counterpart::ALL {
-            due.extend(self.submissions.due(counterpart, now, 100).await.expect("the index"));
+            due.extend(self.due_with(counterpart).await);
         }
         due
     }
 
-    /// Delivers one hint.
-    pub async fn deliver(&self, hint: &Hint) -> BatchReply {
-        self.function.handle(message(hint)).await.expect("a reply")
+    async fn due_with(&self, counterpart: Counterpart) -> Vec<Due> {
+        self.submissions.due(counterpart, self.service.clock.now(), 100).await.expect("the index")
+    }
+
+    /// Delivers one message about a receipt.
+    pub async fn deliver(&self, message: &SettleMessage) -> BatchReply {
+        self.deliver_to(Counterpart::TaxAuthority, message).await
+    }
+
+    /// Delivers one message to the function that settles with a counterpart.
+    pub async fn deliver_to(&self, counterpart: Counterpart, message: &SettleMessage) -> BatchReply {
+        let reply = match counterpart {
+            Counterpart::TaxAuthority => self.receipts.handle(event(message)).await,
+            Counterpart::Partner => self.partners.handle(event(message)).await,
+        };
+        reply.expect("a reply")
     }
 
     /// Moves the clock on and does what is due then.
@@ -199,9 +221,16 @@ impl Settler {
     }
 }
 
-/// A batch of one hint, as the queue delivers it.
-pub fn message(hint: &Hint) -> QueueEvent {
-    let body = serde_json::to_string(hint).expect("JSON");
+/// A function of the background, under its own name.
+fn function<F: EventFunction>(service: &Service, name: &str) -> F {
+    let env = as_function(&service.env, name);
+    let background = Background::new(env, service.clock.clone(), Telemetry::Off);
+    F::connect(&background.expect("the stack sets every variable")).expect("the stack sets every variable")
+}
+
+/// A batch of one message, as the queue delivers it.
+fn event(message: &SettleMessage) -> QueueEvent {
+    let body = serde_json::to_string(message).expect("JSON");
     QueueEvent { records: vec![QueueMessage { message_id: "1".to_owned(), body }] }
 }
 

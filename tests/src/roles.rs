@@ -2,7 +2,7 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use local::stack::NAMES;
+use local::stack::{NAMES, PARTNER_SECRETS_PREFIX};
 use local::tables::TABLES;
 use serde_json::Value;
 
@@ -108,6 +108,9 @@ fn resource_of(action: &str, resource: &Value, names: &BTreeMap<String, String>)
     // What no function is told of by a variable is Lambda's alone.
     let named = |id: &str| names.get(id).map_or(id, String::as_str).to_owned();
     let service = action.split(':').next().unwrap_or_default();
+    if let ("secretsmanager", Some(id)) = (service, resource["Ref"].as_str()) {
+        return format!("secret/{}", named(id));
+    }
     if let Some(attribute) = resource["Fn::GetAtt"].as_str() {
         let id = attribute.strip_suffix(".Arn").expect("its address");
         let kind = match service {
@@ -122,7 +125,7 @@ fn resource_of(action: &str, resource: &Value, names: &BTreeMap<String, String>)
     let pattern = resource["Fn::Sub"].as_str().or(resource["Fn::Sub"][0].as_str());
     let pattern = pattern.unwrap_or_else(|| panic!("{action} on {resource}"));
     if let Some((_, secret)) = pattern.split_once(":secret:") {
-        return format!("secret/{secret}");
+        return format!("secret/{}", secret.replace("${AWS::StackName}/", PARTNER_SECRETS_PREFIX));
     }
     if let Some(bucket) = pattern.strip_prefix("arn:${AWS::Partition}:s3:::") {
         let (kind, bucket) =

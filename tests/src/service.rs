@@ -1,6 +1,7 @@
 //! Stacks for tests: one that all tests of a program share, and stacks of their own for those that move
 //! the clock or disturb the database.
 
+use std::collections::BTreeMap;
 use std::sync::mpsc::channel;
 use std::sync::{Arc, LazyLock, OnceLock};
 
@@ -12,6 +13,7 @@ use common::domain::moment::Moment;
 use common::domain::scope::Scope;
 use common::store::api_keys::ApiKeys;
 use common::store::campaigns::Campaigns;
+use common::store::code_books::CodeBooks;
 use common::store::codes::{Claim, CodeName, Codes};
 use common::store::entrants::Entrants;
 use local::stack::{Front, Options, Stack};
@@ -24,6 +26,9 @@ use crate::serving::{Serving, on_a_thread};
 /// embedded database deletes what has expired, so that nothing is deleted while a test counts on it.
 pub const NOON: Moment = Moment::from_millis(2_538_907_200_000);
 
+/// The deployment's secret of every stack of the tests: several of them can be over one database.
+pub const DEPLOYMENT_SECRET: &str = "the-deployments-secret-of-every-stack-of-the-tests";
+
 /// A running service, and the tables behind it. It runs until the last of its clones is dropped.
 #[derive(Clone)]
 pub struct Service {
@@ -31,6 +36,8 @@ pub struct Service {
     pub base_url: String,
     /// The variables of the stack.
     pub env: Env,
+    /// The same, for programs that are started with them.
+    pub variables: BTreeMap<String, String>,
     /// The clock of the functions.
     pub clock: Clock,
     /// The tables, for setting campaigns up and for looking behind the API.
@@ -44,6 +51,7 @@ pub struct Tables {
     pub campaigns: Campaigns,
     pub keys: ApiKeys,
     pub codes: Codes,
+    pub code_books: CodeBooks,
     pub entrants: Entrants,
 }
 
@@ -76,6 +84,11 @@ impl Service {
         Self { env, ..self.clone() }
     }
 
+    /// The same service, for functions whose clock is this one.
+    pub fn seen_by(&self, clock: Clock) -> Self {
+        Self { clock, ..self.clone() }
+    }
+
     /// A client of the database.
     pub fn dynamodb(&self) -> Client {
         Aws::of_function(&self.env).expect("the stack sets every variable").dynamodb()
@@ -99,6 +112,7 @@ impl Service {
 
 struct Started {
     base_url: String,
+    variables: BTreeMap<String, String>,
     env: Env,
     clock: Clock,
     serving: Arc<Serving>,
@@ -107,16 +121,19 @@ struct Started {
 impl Started {
     /// Clients are made anew for each test: a connection belongs to the runtime that opened it.
     fn service(&self) -> Service {
-        let client = Aws::of_function(&self.env).expect("the stack sets every variable").dynamodb();
+        let aws = Aws::of_function(&self.env).expect("the stack sets every variable");
+        let client = aws.dynamodb();
         let env = &self.env;
         Service {
             base_url: self.base_url.clone(),
             env: env.clone(),
+            variables: self.variables.clone(),
             clock: self.clock.clone(),
             tables: Tables {
                 campaigns: Campaigns::from_env(env, &client).expect("the stack sets every variable"),
                 keys: ApiKeys::from_env(env, &client).expect("the stack sets every variable"),
                 codes: Codes::from_env(env, &client).expect("the stack sets every variable"),
+                code_books: CodeBooks::from_env(env, &aws).expect("the stack sets every variable"),
                 entrants: Entrants::from_env(env, &client).expect("the stack sets every variable"),
             },
             _serving: Arc::clone(&self.serving),
@@ -138,13 +155,14 @@ fn start_on_a_thread(mut options: Options) -> Started {
     let _ = rlimit::increase_nofile_limit(u64::MAX);
     let (started, starting) = channel();
     options.front.get_or_insert_with(by_the_template);
+    options.deployment_secret.get_or_insert_with(|| DEPLOYMENT_SECRET.to_owned());
     let clock = options.clock.clone();
     let serving = on_a_thread(async move {
         let stack = Stack::start(options).await.expect("the stack starts");
-        let env = stack.env().clone().into_iter().collect();
-        started.send((stack.base_url().to_owned(), env)).expect("a test waits");
+        started.send((stack.base_url().to_owned(), stack.env().clone())).expect("a test waits");
         std::future::pending::<()>().await;
     });
-    let (base_url, env) = starting.recv().expect("the stack starts");
-    Started { base_url, env, clock, serving: Arc::new(serving) }
+    let (base_url, variables) = starting.recv().expect("the stack starts");
+    let env = variables.clone().into_iter().collect();
+    Started { base_url, variables, env, clock, serving: Arc::new(serving) }
 }

@@ -85,7 +85,7 @@ mod tests {
             Batch { name: number.to_string(), origin, prize: None, status: *status }
         };
         CodeBook {
-            minting_key: SecretKey::from_random([7; 32]),
+            minting_keys: vec![SecretKey::from_random([7; 32])],
             digest_key: SecretKey::from_random([9; 32]),
             symbols: DEFAULT_CODE_SYMBOLS,
             minted: 0,

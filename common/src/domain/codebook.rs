@@ -1,7 +1,8 @@
 //! The codes of one scope: which serial numbers are minted, and in which batches.
 //!
 //! A minted code is not stored anywhere. It is its serial number, enciphered, so judging one is
-//! arithmetic: decipher it, and look whether the serial number belongs to a batch.
+//! arithmetic: decipher it, and look whether the serial number belongs to a batch. The key has versions: a batch is
+//! minted under the newest, and a code is deciphered under each version that has a batch.
 
 use hmac::{Hmac, KeyInit, Mac};
 use serde::{Deserialize, Serialize};
@@ -20,13 +21,13 @@ pub const ACCEPTABLE_ODDS: f64 = 1e-6;
 /// What codes a scope has. One record, however many codes there are.
 #[derive(Clone, Debug)]
 pub struct CodeBook {
-    /// Enciphers serial numbers.
-    pub minting_key: SecretKey,
-    /// Digests codes that are stored: imported ones.
+    /// Encipher serial numbers: version 1 comes first, the newest last.
+    pub minting_keys: Vec<SecretKey>,
+    /// Digests codes that are stored: imported ones. It has no versions: each would cost every judged code a read.
     pub digest_key: SecretKey,
     /// Symbols in a minted code; one length for the whole scope.
     pub symbols: u8,
-    /// How many serial numbers are taken: 0 up to this.
+    /// How many serial numbers are taken, under all versions of the key together: 0 up to this.
     pub minted: u64,
     /// Where the codes came from, oldest first.
     pub batches: Vec<Batch>,
@@ -55,6 +56,9 @@ pub enum Origin {
         first: u64,
         /// How many.
         count: u64,
+        /// The version of the key that they are enciphered under.
+        #[serde(default = "first_version")]
+        key_version: u32,
     },
     /// Codes printed elsewhere, stored one by one as keyed digests.
     Imported {
@@ -111,9 +115,7 @@ pub enum Judgement {
 impl CodeBook {
     /// Judges a code in its normal spelling, by arithmetic alone.
     pub fn judge(&self, normal: &str) -> Judgement {
-        if let Some(serial) = self.cipher().and_then(|cipher| cipher.decipher(normal))
-            && let Some(batch) = self.batch_of(serial)
-        {
+        if let Some((serial, batch)) = self.ciphers_before(u32::MAX).find(normal) {
             return match batch.status {
                 BatchStatus::Active => Judgement::Minted { serial, prize: batch.prize.clone() },
                 BatchStatus::Reserved | BatchStatus::Void => Judgement::Withdrawn { serial },
@@ -138,9 +140,28 @@ impl CodeBook {
         self.batches.iter().find(|batch| batch.origin.contains(serial))
     }
 
-    /// The permutation of this book's codes. `None` when the stored length is no length of a code.
+    /// The newest version of the minting key.
+    pub fn key_version(&self) -> u32 {
+        u32::try_from(self.minting_keys.len()).unwrap_or(u32::MAX)
+    }
+
+    /// The permutation of this book's new codes. `None` when the stored length is no length of a code.
     pub fn cipher(&self) -> Option<CodeCipher> {
-        CodeCipher::new(&self.minting_key, self.symbols)
+        CodeCipher::new(self.minting_keys.last()?, self.symbols)
+    }
+
+    /// The permutations of the codes that were minted under versions before this one, for finding codes.
+    pub fn ciphers_before(&self, version: u32) -> Ciphers<'_> {
+        let mut versions: Vec<_> =
+            self.batches.iter().filter_map(|batch| batch.origin.key_version()).collect();
+        versions.sort_unstable();
+        versions.dedup();
+        let cipher = |version: u32| {
+            let index = usize::try_from(version.checked_sub(1)?).ok()?;
+            Some((version, CodeCipher::new(self.minting_keys.get(index)?, self.symbols)?))
+        };
+        let ciphers = versions.into_iter().filter(|known| *known < version).filter_map(cipher).collect();
+        Ciphers { book: self, ciphers }
     }
 
     /// The keyed digest under which an imported code is stored: HMAC-SHA-256, in hexadecimal.
@@ -153,8 +174,8 @@ impl CodeBook {
         hex(&mac.finalize().into_bytes())
     }
 
-    /// The odds of guessing a code in one try once `more` codes are minted. Codes that were withdrawn
-    /// count for nothing.
+    /// The odds of guessing a code in one try once `more` codes are minted. Those under all versions of the key add
+    /// up; codes that were withdrawn count for nothing.
     pub fn odds_of_a_guess(&self, more: u64) -> f64 {
         odds(self.good_codes().saturating_add(more), RADIX, self.symbols)
     }
@@ -182,7 +203,38 @@ impl CodeBook {
     }
 }
 
+/// The permutations of some versions of the minting key, the oldest first.
+pub struct Ciphers<'a> {
+    book: &'a CodeBook,
+    ciphers: Vec<(u32, CodeCipher)>,
+}
+
+impl<'a> Ciphers<'a> {
+    /// The serial number and batch of a code in its normal spelling, if it was minted under one of the versions. Minting
+    /// leaves out what is a code under an older version already, so the oldest is the one that was printed.
+    pub fn find(&self, normal: &str) -> Option<(u64, &'a Batch)> {
+        self.ciphers.iter().find_map(|(version, cipher)| {
+            let serial = cipher.decipher(normal)?;
+            let batch = self.book.batch_of(serial)?;
+            (batch.origin.key_version() == Some(*version)).then_some((serial, batch))
+        })
+    }
+}
+
+/// The version of batches that were minted before keys had versions.
+fn first_version() -> u32 {
+    1
+}
+
 impl Origin {
+    /// The version of the key that minted codes are enciphered under.
+    pub fn key_version(&self) -> Option<u32> {
+        match self {
+            Self::Minted { key_version, .. } => Some(*key_version),
+            Self::Imported { .. } => None,
+        }
+    }
+
     /// Imported codes, none so far.
     pub const NOTHING_IMPORTED: Self = Self::Imported { count: 0, lengths: Vec::new() };
 
@@ -202,7 +254,7 @@ impl Origin {
     }
 
     fn contains(&self, serial: u64) -> bool {
-        matches!(*self, Self::Minted { first, count } if serial >= first && serial - first < count)
+        matches!(*self, Self::Minted { first, count, .. } if serial >= first && serial - first < count)
     }
 
     fn imported_of_length(&self, length: u8) -> u64 {
@@ -229,7 +281,7 @@ mod tests {
 
     fn book(batches: Vec<Batch>) -> CodeBook {
         CodeBook {
-            minting_key: SecretKey::from_random([7; 32]),
+            minting_keys: vec![SecretKey::from_random([7; 32])],
             digest_key: SecretKey::from_random([9; 32]),
             symbols: DEFAULT_CODE_SYMBOLS,
             minted: 100,
@@ -238,7 +290,7 @@ mod tests {
     }
 
     fn minted(name: &str, first: u64, count: u64, status: BatchStatus, prize: Option<&str>) -> Batch {
-        let origin = Origin::Minted { first, count };
+        let origin = Origin::Minted { first, count, key_version: 1 };
         Batch { name: name.to_owned(), origin, prize: prize.map(str::to_owned), status }
     }
 
@@ -292,6 +344,67 @@ mod tests {
         assert_eq!(judge(39), Judgement::Minted { serial: 39, prize: Some("A kettle".to_owned()) });
         assert_eq!(judge(40), Judgement::Unknown);
         assert_eq!(book.judge("NOT A CODE"), Judgement::Unknown);
+    }
+
+    /// Serial numbers 0 to 9 under the first version, 10 to 19 under the second, 20 to 29 under the third.
+    fn book_of_versions() -> CodeBook {
+        let batch = |key_version: u32| {
+            let first = u64::from(key_version - 1) * 10;
+            let origin = Origin::Minted { first, count: 10, key_version };
+            Batch { origin, ..minted(&key_version.to_string(), 0, 0, BatchStatus::Active, None) }
+        };
+        CodeBook {
+            minting_keys: [7, 8, 6].map(|byte| SecretKey::from_random([byte; 32])).to_vec(),
+            ..book((1..=3).map(batch).collect())
+        }
+    }
+
+    #[test]
+    fn a_code_counts_under_the_version_of_its_own_batch_alone() {
+        let book = book_of_versions();
+        for (index, key) in book.minting_keys.iter().enumerate() {
+            let cipher = CodeCipher::new(key, book.symbols).expect("a length");
+            let own = index * 10..(index + 1) * 10;
+            for serial in 0..40 {
+                let code = cipher.encipher(serial).expect("in range");
+                let is_own = usize::try_from(serial).is_ok_and(|serial| own.contains(&serial));
+                let expected =
+                    if is_own { Judgement::Minted { serial, prize: None } } else { Judgement::Unknown };
+                assert_eq!(book.judge(&code), expected, "version {}, serial {serial}", index + 1);
+            }
+        }
+        assert_eq!(book.key_version(), 3);
+        let odds = book.odds_of_a_guess(0);
+        assert!((odds - 30.0 / 31f64.powi(12)).abs() < 1e-18, "they add up: {odds}");
+    }
+
+    #[test]
+    fn what_is_a_code_under_two_versions_is_the_one_that_was_printed_first() {
+        let mut book = book_of_versions();
+        let printed =
+            CodeCipher::new(&book.minting_keys[0], 12).expect("a length").encipher(3).expect("in range");
+        // A batch of the second version that holds the number which the same text is under it.
+        let second = CodeCipher::new(&book.minting_keys[1], 12).expect("a length");
+        let twin = second.decipher(&printed).expect("a number");
+        book.batches.push(Batch {
+            origin: Origin::Minted { first: twin, count: 1, key_version: 2 },
+            ..minted("twin", 0, 0, BatchStatus::Active, None)
+        });
+        assert_eq!(book.judge(&printed), Judgement::Minted { serial: 3, prize: None });
+        assert_eq!(book.ciphers_before(2).find(&printed).map(|(serial, _)| serial), Some(3));
+        assert_eq!(book.ciphers_before(1).find(&printed), None);
+        book.batches[0].status = BatchStatus::Void;
+        assert_eq!(
+            book.judge(&printed),
+            Judgement::Withdrawn { serial: 3 },
+            "and stays so when it is withdrawn"
+        );
+    }
+
+    #[test]
+    fn a_batch_from_before_keys_had_versions_is_of_the_first() {
+        let origin: Origin = serde_json::from_str(r#"{"kind":"minted","first":0,"count":5}"#).expect("JSON");
+        assert_eq!(origin.key_version(), Some(1));
     }
 
     #[test]

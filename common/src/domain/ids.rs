@@ -188,6 +188,12 @@ mod tests {
     }
 
     #[test]
+    fn an_ids_first_byte_is_that_of_its_spelling() {
+        let id: SubmissionId = "c0ffee00-0000-4000-8000-000000000000".parse().expect("an id");
+        assert_eq!(id.first_byte(), 0xc0);
+    }
+
+    #[test]
     fn a_reference_is_shown_in_two_halves_and_read_in_any_case() {
         let reference = Reference::from_random(&[31, 0, 1, 2, 3, 4, 5, 6, 7]).expect("eight symbols");
         assert_eq!(reference.to_string(), "2345-6789");

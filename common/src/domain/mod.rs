@@ -9,6 +9,8 @@ pub mod entrant;
 pub mod entry;
 pub mod hex;
 pub mod ids;
+pub mod key_encryption;
+pub mod leased_quota;
 pub mod limit;
 pub mod message;
 pub mod moment;

@@ -128,6 +128,16 @@ impl Scope {
     }
 }
 
+impl FromStr for Scope {
+    type Err = String;
+
+    /// Reads what [`Scope`] prints: `campaign#environment`.
+    fn from_str(text: &str) -> Result<Self, Self::Err> {
+        let (campaign, environment) = text.split_once('#').ok_or("it is `campaign#environment`")?;
+        Ok(Self { campaign: campaign.parse()?, environment: environment.parse()? })
+    }
+}
+
 impl fmt::Display for Scope {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(f, "{}#{}", self.campaign, self.environment)

@@ -58,6 +58,32 @@ pub struct Submission {
     pub created_at: Moment,
     /// When it last changed.
     pub updated_at: Moment,
+    /// What the request that made it is called in logs.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub request_id: Option<String>,
+    /// How it was before, oldest first: the first state and the latest 39.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub history: Vec<PastState>,
+}
+
+/// States that a submission remembers. One whose tax authority or partner is silent for a day changes more often.
+const MAX_HISTORY: usize = 40;
+
+/// How a submission was before a change.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct PastState {
+    /// Since when.
+    pub at: Moment,
+    /// How it stood.
+    pub standing: Standing,
+    /// Why.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub reasons: Vec<String>,
+    /// Whether a step had been begun, and not ended yet.
+    pub is_under_way: bool,
+    /// What was not as expected by then.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub surprise: Option<String>,
 }
 
 /// Who settled a submission by hand, when and why.
@@ -309,7 +335,25 @@ impl Submission {
     /// The submission as it is to be written next.
     #[must_use]
     pub fn changed(&self, now: Moment) -> Self {
-        Self { revision: self.revision.saturating_add(1), updated_at: now, ..self.clone() }
+        let mut history = self.history.clone();
+        if history.len() >= MAX_HISTORY {
+            history.remove(1);
+        }
+        history.push(self.state_now());
+        Self { revision: self.revision.saturating_add(1), updated_at: now, history, ..self.clone() }
+    }
+
+    /// How it is, for its history.
+    pub fn state_now(&self) -> PastState {
+        let settling = self.settling.as_ref();
+        let surprise = settling.and_then(|settling| settling.surprise.as_ref());
+        PastState {
+            at: self.updated_at,
+            standing: self.standing.clone(),
+            reasons: self.reasons.clone(),
+            is_under_way: settling.is_some_and(|settling| settling.unfinished > 0),
+            surprise: surprise.map(|surprise| surprise.what.clone()),
+        }
     }
 
     /// Whether it has a receipt that the service has still to settle: a phone may have so many of them.

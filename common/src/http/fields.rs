@@ -269,7 +269,7 @@ mod tests {
                 let places = refusal.problems.iter().map(FieldProblem::pointer).collect();
                 Some((refusal.code, refusal.field, places))
             }
-            Err(Error::Internal(cause)) => panic!("{cause}"),
+            Err(Error::Internal(cause) | Error::Unavailable(cause)) => panic!("{cause}"),
         }
     }
 

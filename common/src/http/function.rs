@@ -1,4 +1,4 @@
-//! A function behind the API: reads the event, passes the gate, runs its operation, answers in the
+//! A function behind the API: reads the event, checks its key, runs its operation, answers in the
 //! contract's shape whatever happens, and writes one line about it.
 
 use std::panic::AssertUnwindSafe;
@@ -12,18 +12,17 @@ use futures_util::FutureExt;
 use super::event::{HttpEvent, HttpReply};
 use super::reply::Reply;
 use super::request::{Request, RequestIds};
+use crate::auth::{AuthContext, Authenticator, Caller, Credentials};
 use crate::clock::Clock;
 use crate::config::{ConfigError, Env};
 use crate::connection::Aws;
 use crate::domain::campaign::Campaign;
-use crate::domain::ids::IdempotencyKey;
 use crate::domain::message::Language;
 use crate::domain::moment::Moment;
 use crate::domain::scope::Scope;
 use crate::error::{Error, ErrorCode};
-use crate::gate::{Admitted, Gate};
-use crate::http::body::JsonBody;
 use crate::http::routes::{self, Route};
+use crate::store::batch::{BatchGet, BatchItems};
 use crate::telemetry::{self, RequestLine, Telemetry};
 
 /// What stands around every reply, whoever makes it.
@@ -56,8 +55,8 @@ pub struct Setup {
     pub env: Env,
     /// The connection to AWS.
     pub aws: Aws,
-    /// The gate, with its caches.
-    pub gate: Arc<Gate>,
+    /// Checks API keys, with its caches.
+    pub authenticator: Arc<Authenticator>,
     frame: Frame,
 }
 
@@ -76,12 +75,12 @@ impl Setup {
     /// # Errors
     /// Names the variable that is missing or malformed.
     pub fn over(aws: Aws, env: Env, frame: Frame) -> Result<Self, ConfigError> {
-        let gate = Arc::new(Gate::from_env(&env, &aws.dynamodb())?);
-        Ok(Self { env, aws, gate, frame })
+        let authenticator = Arc::new(Authenticator::from_env(&env, &aws.dynamodb())?);
+        Ok(Self { env, aws, authenticator, frame })
     }
 }
 
-/// A call that passed the gate.
+/// A call whose key is good.
 #[derive(Clone)]
 pub struct Call {
     /// When it came.
@@ -92,6 +91,8 @@ pub struct Call {
     pub campaign: Arc<Campaign>,
     /// The request.
     pub request: Request,
+    /// What [`Operation::prefetch`] asked for, where anything was read before the call.
+    pub prefetched: BatchItems,
     clock: Clock,
 }
 
@@ -106,23 +107,6 @@ impl Call {
         self.request.language
     }
 
-    /// The Idempotency-Key, which has to be there.
-    ///
-    /// # Errors
-    /// `idempotency_key_required`, `idempotency_key_invalid`.
-    pub fn required_idempotency_key(&self) -> Result<IdempotencyKey, Error> {
-        self.idempotency_key()?.ok_or_else(|| ErrorCode::IdempotencyKeyRequired.into())
-    }
-
-    /// The Idempotency-Key, where there is one.
-    ///
-    /// # Errors
-    /// `idempotency_key_invalid`.
-    pub fn idempotency_key(&self) -> Result<Option<IdempotencyKey>, Error> {
-        let value = self.request.header("idempotency-key");
-        value.map(str::parse).transpose().map_err(|_| ErrorCode::IdempotencyKeyInvalid.into())
-    }
-
     /// The id in the path, of a record that may be there.
     ///
     /// # Errors
@@ -130,14 +114,6 @@ impl Call {
     pub fn path_id<Id: FromStr>(&self) -> Result<Id, Error> {
         let id = self.request.path_id.as_deref().and_then(|id| id.parse().ok());
         id.ok_or_else(|| ErrorCode::NotFound.into())
-    }
-
-    /// The JSON object of the body.
-    ///
-    /// # Errors
-    /// `validation_failed` without a field.
-    pub fn json(&self) -> Result<JsonBody, Error> {
-        JsonBody::of(&self.request)
     }
 }
 
@@ -152,7 +128,24 @@ pub trait Operation: Send + Sync + Sized + 'static {
     /// Names the variable that is missing or malformed.
     fn connect(setup: &Setup) -> Result<Self, ConfigError>;
 
-    /// Answers a call that passed the gate.
+    /// Fetches what requests would otherwise wait for, before the first event. What cannot be fetched then is
+    /// fetched by the first request that needs it.
+    fn prepare(&self) -> impl Future<Output = ()> + Send {
+        async {}
+    }
+
+    /// Adds to a batch what the operation is going to read. It is asked only where a batch is read anyway, because this
+    /// environment knows nothing recent of the key; `campaign` is as it was when it was last seen here.
+    fn prefetch(
+        &self,
+        _request: &Request,
+        _scope: &Scope,
+        _campaign: Option<&Campaign>,
+        _batch: &mut BatchGet,
+    ) {
+    }
+
+    /// Answers a call whose key is good.
     fn handle(&self, call: Call) -> impl Future<Output = Result<Reply, Error>> + Send;
 }
 
@@ -184,40 +177,45 @@ impl<O: Operation> Function<O> {
         Ok(Self { operation: O::connect(&setup)?, setup })
     }
 
-    async fn run(
-        &self,
-        request: Request,
-        now: Moment,
-        admitted: &mut Option<Admitted>,
-    ) -> Result<Reply, Error> {
+    /// As [`Operation::prepare`].
+    pub async fn prepare(&self) {
+        self.operation.prepare().await;
+    }
+
+    async fn run(&self, request: Request, now: Moment, caller: &mut Caller) -> Result<Reply, Error> {
         // API Gateway takes a fixed path sent with another method for one with an id in it.
         let methods = routes::methods_of(&request.path);
         if !methods.is_empty() && !methods.contains(&request.method.as_str()) {
             return Err(Error::method_not_allowed(methods));
         }
-        let authorization = request.header("authorization");
-        let named_campaign = request.header("svc-campaign");
-        let Admitted { scope, campaign, .. } =
-            admitted.insert(self.setup.gate.admit(authorization, named_campaign, now).await?).clone();
+        let credentials = Credentials {
+            authorization: request.header("authorization"),
+            campaign: request.header("svc-campaign"),
+        };
+        let prefetch = |scope: &Scope, campaign: Option<&Campaign>, batch: &mut BatchGet| {
+            self.operation.prefetch(&request, scope, campaign, batch);
+        };
+        let authenticated = self.setup.authenticator.authenticate(credentials, prefetch, caller, now).await?;
+        let AuthContext { scope, campaign, prefetched } = authenticated;
         let clock = self.setup.frame.clock.clone();
-        self.operation.handle(Call { now, scope, campaign, request, clock }).await
+        self.operation.handle(Call { now, scope, campaign, request, prefetched, clock }).await
     }
 }
 
 impl<O: Operation> HttpFunction for Function<O> {
     fn answer(&self, event: HttpEvent) -> BoxFuture<'_, HttpReply> {
         Box::pin(async move {
-            let mut admitted = None;
+            let mut caller = Caller::default();
             let request = Request::from_event(event);
             let ids = request.ids.clone();
             let figures: &[_] =
                 if request.has_malformed_client_ip() { &[("MalformedClientIp", 1)] } else { &[] };
             let frame = &self.setup.frame;
             let now = frame.now();
-            let working = contain_panic(self.run(request, now, &mut admitted));
+            let working = contain_panic(self.run(request, now, &mut caller));
             let result = tokio::time::timeout(LONGEST_REQUEST, working).await;
             let result = result.unwrap_or_else(|_| Err(Error::internal("the request took too long")));
-            frame.reply_counting(O::ROUTE.function, &ids, now, admitted.as_ref(), result, figures)
+            frame.reply_counting(O::ROUTE.function, &ids, now, &caller, result, figures)
         })
     }
 }
@@ -250,10 +248,10 @@ impl Frame {
         operation: &str,
         ids: &RequestIds,
         started: Moment,
-        admitted: Option<&Admitted>,
+        caller: &Caller,
         result: Result<Reply, Error>,
     ) -> HttpReply {
-        self.reply_counting(operation, ids, started, admitted, result, &[])
+        self.reply_counting(operation, ids, started, caller, result, &[])
     }
 
     /// The same, with more figures in the line than the result has.
@@ -262,7 +260,7 @@ impl Frame {
         operation: &str,
         ids: &RequestIds,
         started: Moment,
-        admitted: Option<&Admitted>,
+        caller: &Caller,
         result: Result<Reply, Error>,
         counted: &[(&'static str, u64)],
     ) -> HttpReply {
@@ -272,28 +270,27 @@ impl Frame {
                 (reply, causes)
             }
             Err(error) => {
-                let causes = match &error {
-                    Error::Refused(_) => Vec::new(),
-                    Error::Internal(cause) => telemetry::causes(cause.as_ref()),
-                };
+                let causes = error.cause().map(telemetry::causes).unwrap_or_default();
                 let code = error.code().as_str();
                 (Reply::error(&error, &self.docs_base, &ids.request).with_outcome(code), causes)
             }
         };
-        if let Some(admitted) = admitted {
-            reply.limits.insert(0, admitted.ceiling);
+        if let Some(rate_limit) = caller.rate_limit {
+            reply.limits.insert(0, rate_limit);
         }
         let mut figures = reply.notes.figures.clone();
         figures.extend(counted);
-        let is_live = admitted.is_some_and(|admitted| admitted.scope.environment.is_live());
+        let scope = caller.key.as_ref().map(|key| &key.scope);
+        let is_live = scope.is_some_and(|scope| scope.environment.is_live());
         figures.extend(guess(reply.outcome, reply.status.is_success(), is_live).map(|name| (name, 1)));
         self.telemetry.request(&RequestLine {
             at: started,
             duration_ms: self.now().since(started).as_millis(),
             ids,
             operation,
-            scope: admitted.map(|admitted| &admitted.scope),
-            key_id: admitted.map(|admitted| admitted.key_id.as_str()),
+            scope,
+            key_id: caller.key.as_ref().map(|key| key.key_id.as_str()),
+            subject: reply.subject.as_deref(),
             status: reply.status.as_u16(),
             outcome: reply.outcome,
             figures: &figures,

@@ -22,6 +22,8 @@ pub struct Reply {
     pub body: String,
     /// The message key of what happened to a consumer, for the log.
     pub outcome: Option<&'static str>,
+    /// The id of the submission or receipt that it is about, for the log.
+    pub subject: Option<String>,
     /// What else the log should tell.
     pub notes: Notes,
     /// How the limits stand that the request was counted by.
@@ -59,6 +61,13 @@ impl Reply {
         reply
     }
 
+    /// Names the submission or receipt that it is about.
+    #[must_use]
+    pub fn with_subject(mut self, id: impl ToString) -> Self {
+        self.subject = Some(id.to_string());
+        self
+    }
+
     /// Adds a header.
     #[must_use]
     pub fn with_header(mut self, name: &'static str, value: String) -> Self {
@@ -68,7 +77,15 @@ impl Reply {
 
     fn json(status: StatusCode, body: String) -> Self {
         let headers = BTreeMap::from([("content-type", "application/json".to_owned())]);
-        Self { status, headers, body, outcome: None, notes: Notes::default(), limits: Vec::new() }
+        Self {
+            status,
+            headers,
+            body,
+            outcome: None,
+            subject: None,
+            notes: Notes::default(),
+            limits: Vec::new(),
+        }
     }
 
     /// Says that an earlier try under the same Idempotency-Key made what this is about.
@@ -104,7 +121,7 @@ impl Reply {
         let code = error.code();
         let refusal = match error {
             Error::Refused(refusal) => Some(refusal),
-            Error::Internal(_) => None,
+            Error::Internal(_) | Error::Unavailable(_) => None,
         };
         let message = match refusal.and_then(|refusal| refusal.detail.as_deref()) {
             Some(detail) => format!("{} {detail}", code.message()),
@@ -123,7 +140,7 @@ impl Reply {
         };
         // A struct of strings always becomes JSON.
         let mut reply = Self::json(status(code), serde_json::to_string(&body).unwrap_or_default());
-        if let Some(wait) = refusal.and_then(|refusal| refusal.retry_after) {
+        if let Some(wait) = error.retry_after() {
             reply.headers.insert("retry-after", whole_seconds(wait).to_string());
         }
         reply.limits = refusal.map(|refusal| refusal.limits.clone()).unwrap_or_default();
@@ -219,6 +236,7 @@ pub fn status(code: ErrorCode) -> StatusCode {
         | ErrorCode::TypedReceiptUnsupported
         | ErrorCode::ValidationFailed => StatusCode::UNPROCESSABLE_ENTITY,
         ErrorCode::RateLimited => StatusCode::TOO_MANY_REQUESTS,
+        ErrorCode::ServiceUnavailable => StatusCode::SERVICE_UNAVAILABLE,
         ErrorCode::InternalError => StatusCode::INTERNAL_SERVER_ERROR,
     }
 }

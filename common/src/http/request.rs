@@ -1,5 +1,8 @@
 //! A request as API Gateway hands it over.
 
+use super::body::JsonBody;
+use crate::domain::ids::IdempotencyKey;
+use crate::error::{Error, ErrorCode};
 use std::collections::BTreeMap;
 use std::net::IpAddr;
 
@@ -58,6 +61,31 @@ impl Request {
     /// The value of a header, named in lower case.
     pub fn header(&self, name: &str) -> Option<&str> {
         self.headers.get(name).map(String::as_str)
+    }
+
+    /// The Idempotency-Key, which has to be there.
+    ///
+    /// # Errors
+    /// `idempotency_key_required`, `idempotency_key_invalid`.
+    pub fn required_idempotency_key(&self) -> Result<IdempotencyKey, Error> {
+        self.idempotency_key()?.ok_or_else(|| ErrorCode::IdempotencyKeyRequired.into())
+    }
+
+    /// The Idempotency-Key, where there is one.
+    ///
+    /// # Errors
+    /// `idempotency_key_invalid`.
+    pub fn idempotency_key(&self) -> Result<Option<IdempotencyKey>, Error> {
+        let value = self.header("idempotency-key");
+        value.map(str::parse).transpose().map_err(|_| ErrorCode::IdempotencyKeyInvalid.into())
+    }
+
+    /// The JSON object of the body.
+    ///
+    /// # Errors
+    /// `validation_failed` without a field.
+    pub fn json(&self) -> Result<JsonBody, Error> {
+        JsonBody::of(self)
     }
 
     /// Whose calls the limits count together: the consumer's address range when the caller says it, else

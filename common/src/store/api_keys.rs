@@ -1,11 +1,15 @@
 //! The `api_keys` table: whom a key lets in, by the SHA-256 of the key. The key itself is nowhere.
 
 use aws_sdk_dynamodb::Client;
+use aws_sdk_dynamodb::types::{Put, Update};
 use serde::{Deserialize, Serialize};
 use serde_dynamo::aws_sdk_dynamodb_1::{from_item, to_item};
 use sha2::{Digest, Sha256};
 
-use super::{StoreError, number, text};
+use super::batch::{BatchGet, BatchItems};
+use super::record_version::FIRST;
+use super::transaction::{Outcome, Reason};
+use super::{Item, StoreError, made, number, text, transaction};
 use crate::config::{ConfigError, Env};
 use crate::domain::hex::hex;
 use crate::domain::moment::Moment;
@@ -47,9 +51,19 @@ pub struct ApiKeyRecord {
     pub per_minute: u32,
     /// When it was issued.
     pub created_at: Moment,
+    /// When it ends, since another took its place; absent while none did.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub valid_until: Option<Moment>,
     /// When it was revoked; absent while it works, so that revoking finds no null in its place.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub revoked_at: Option<Moment>,
+}
+
+impl ApiKeyRecord {
+    /// Whether it lets nobody in any more.
+    pub fn is_revoked(&self, now: Moment) -> bool {
+        self.revoked_at.is_some() || self.valid_until.is_some_and(|until| until <= now)
+    }
 }
 
 /// A record with the digest it is found under.
@@ -59,6 +73,13 @@ struct Stored {
     #[serde(flatten)]
     record: ApiKeyRecord,
 }
+
+/// A key whose record can be changed: it was not revoked.
+const NOT_REVOKED: &str = "attribute_exists(key_hash) AND attribute_not_exists(revoked_at)";
+
+/// A key that another can take the place of: besides, none did.
+const NOT_ROLLED: &str =
+    "attribute_exists(key_hash) AND attribute_not_exists(revoked_at) AND attribute_not_exists(valid_until)";
 
 /// The table.
 #[derive(Clone, Debug)]
@@ -76,22 +97,22 @@ impl ApiKeys {
         Ok(Self { client: client.clone(), table: env.required(VARIABLE)? })
     }
 
-    /// What a key lets in, or `None` when it is not known.
+    /// Adds a key's record to what a batch reads.
+    pub(crate) fn add_to(&self, batch: &mut BatchGet, hash: &KeyHash) {
+        batch.add(&self.table, KEY, &hash.0);
+    }
+
+    /// What a key lets in, by the items of a batch; `None` when it is not known.
     ///
     /// # Errors
-    /// When the table does not answer, or the record cannot be read.
-    pub async fn get(&self, hash: &KeyHash) -> Result<Option<ApiKeyRecord>, StoreError> {
-        const ACTION: &str = "reading an API key";
-        let reply = self
-            .client
-            .get_item()
-            .table_name(&self.table)
-            .key(KEY, text(&hash.0))
-            .consistent_read(true)
-            .send()
-            .await
-            .map_err(StoreError::during(ACTION))?;
-        reply.item.map(from_item).transpose().map_err(StoreError::during(ACTION))
+    /// When the record cannot be read.
+    pub(crate) fn find_in(
+        &self,
+        items: &BatchItems,
+        hash: &KeyHash,
+    ) -> Result<Option<ApiKeyRecord>, StoreError> {
+        let item = items.find(&self.table, KEY, &hash.0).item().cloned();
+        Ok(item.map(|item| read(item, "reading an API key")).transpose()?.map(|stored| stored.record))
     }
 
     /// Records a new key.
@@ -100,7 +121,7 @@ impl ApiKeys {
     /// When the table does not answer.
     pub async fn put(&self, key_hash: KeyHash, record: ApiKeyRecord) -> Result<(), StoreError> {
         const ACTION: &str = "writing an API key";
-        let item = to_item(Stored { key_hash, record }).map_err(StoreError::during(ACTION))?;
+        let item = written(key_hash, record, ACTION)?;
         self.client
             .put_item()
             .table_name(&self.table)
@@ -123,27 +144,87 @@ impl ApiKeys {
         Ok(keys)
     }
 
+    /// The key with this public id, with the digest it is found under.
+    ///
+    /// # Errors
+    /// When the table does not answer, or a record cannot be read.
+    pub async fn find(&self, key_id: &str) -> Result<Option<(KeyHash, ApiKeyRecord)>, StoreError> {
+        let found = self.scan().await?.into_iter().find(|stored| stored.record.key_id == key_id);
+        Ok(found.map(|stored| (stored.key_hash, stored.record)))
+    }
+
+    /// Changes how many requests a minute a key lets in. False when it was revoked.
+    ///
+    /// # Errors
+    /// When the table does not answer.
+    pub async fn set_per_minute(&self, hash: &KeyHash, per_minute: u32) -> Result<bool, StoreError> {
+        let sent = self
+            .client
+            .update_item()
+            .table_name(&self.table)
+            .key(KEY, text(&hash.0))
+            .update_expression("SET per_minute = :per_minute")
+            .condition_expression(NOT_REVOKED)
+            .expression_attribute_values(":per_minute", number(per_minute))
+            .send()
+            .await;
+        made(sent, "changing an API key's ceiling")
+    }
+
+    /// Records a new key in place of another, which lets callers in until a moment: both or neither. False when that
+    /// one was revoked, or another took its place before.
+    ///
+    /// # Errors
+    /// When the table does not answer.
+    pub async fn roll(
+        &self,
+        old: &KeyHash,
+        until: Moment,
+        key_hash: KeyHash,
+        record: ApiKeyRecord,
+    ) -> Result<bool, StoreError> {
+        const ACTION: &str = "rolling an API key";
+        let end = Update::builder()
+            .table_name(&self.table)
+            .key(KEY, text(&old.0))
+            .update_expression("SET valid_until = :until")
+            .condition_expression(NOT_ROLLED)
+            .expression_attribute_values(":until", number(until.as_millis()));
+        let item = written(key_hash, record, ACTION)?;
+        let new = Put::builder().table_name(&self.table).set_item(Some(item));
+        let items = vec![
+            transaction::update(end.build().map_err(StoreError::during(ACTION))?),
+            transaction::put(new.build().map_err(StoreError::during(ACTION))?),
+        ];
+        match transaction::write(&self.client, items).await? {
+            Outcome::Written => Ok(true),
+            Outcome::Refused(reasons) => match reasons.first() {
+                Some(Reason::ConditionFailed(_)) => Ok(false),
+                Some(Reason::Conflict | Reason::Throttled | Reason::Harmless) | None => {
+                    Err(StoreError::new(ACTION, "others kept changing the same record"))
+                }
+            },
+        }
+    }
+
     /// Revokes the key with this public id. A key revoked before keeps its first date. `None` when
     /// there is no such key.
     ///
     /// # Errors
     /// When the table does not answer, or a record cannot be read.
     pub async fn revoke(&self, key_id: &str, now: Moment) -> Result<Option<ApiKeyRecord>, StoreError> {
-        let Some(stored) = self.scan().await?.into_iter().find(|stored| stored.record.key_id == key_id)
-        else {
-            return Ok(None);
-        };
+        let Some((hash, record)) = self.find(key_id).await? else { return Ok(None) };
         self.client
             .update_item()
             .table_name(&self.table)
-            .key(KEY, text(stored.key_hash.0))
+            .key(KEY, text(hash.0))
             .update_expression("SET revoked_at = if_not_exists(revoked_at, :now)")
             .expression_attribute_values(":now", number(now.as_millis()))
             .send()
             .await
             .map_err(StoreError::during("revoking an API key"))?;
-        let revoked_at = stored.record.revoked_at.or(Some(now));
-        Ok(Some(ApiKeyRecord { revoked_at, ..stored.record }))
+        let revoked_at = record.revoked_at.or(Some(now));
+        Ok(Some(ApiKeyRecord { revoked_at, ..record }))
     }
 
     async fn scan(&self) -> Result<Vec<Stored>, StoreError> {
@@ -152,8 +233,17 @@ impl ApiKeys {
         let mut keys = Vec::new();
         while let Some(item) = pages.next().await {
             let item = item.map_err(StoreError::during(ACTION))?;
-            keys.push(from_item(item).map_err(StoreError::during(ACTION))?);
+            keys.push(read(item, ACTION)?);
         }
         Ok(keys)
     }
+}
+
+fn read(item: Item, action: &'static str) -> Result<Stored, StoreError> {
+    FIRST.check(&item, action)?;
+    from_item(item).map_err(StoreError::during(action))
+}
+
+fn written(key_hash: KeyHash, record: ApiKeyRecord, action: &'static str) -> Result<Item, StoreError> {
+    Ok(FIRST.mark(to_item(Stored { key_hash, record }).map_err(StoreError::during(action))?))
 }

@@ -2,7 +2,12 @@
 //!
 //! A breaker opens when the partner failed with so many different submissions in a row, and lets a probe through
 //! after a wait. One submission that the partner always fails with counts once, and is no probe while another waits.
+//!
+//! An instance that has read a breaker without failures does not read it again for a second. So up to a second after a
+//! breaker has opened, an instance may still ask; and what the partner answers to it clears no failure of others.
 
+use std::collections::HashMap;
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
 use aws_sdk_dynamodb::Client;
@@ -10,6 +15,7 @@ use aws_sdk_dynamodb::error::ProvideErrorMetadata;
 use aws_sdk_dynamodb::types::{AttributeValue, ReturnValue};
 
 use super::rate_limits::{EXPIRY, KEY, VARIABLE};
+use super::record_version::{self, FIRST};
 use super::{Item, StoreError, made, number, read_number, text};
 use crate::config::{self, ConfigError, Env};
 use crate::domain::ids::SubmissionId;
@@ -28,6 +34,8 @@ const PROBE_LEASE: Duration = Duration::from_secs(30);
 /// How long after the wait the probe is left to a submission that has not failed: its next step is up to ten seconds
 /// later than the wait, and its message or the sweep may be late.
 const UNTRIED_GRACE: Duration = Duration::from_secs(90);
+/// How long a breaker that had no failures is taken to have none.
+const MAX_CLOSED_AGE: Duration = Duration::from_secs(1);
 /// A breaker that was not touched for so long is forgotten.
 const RETENTION: Duration = Duration::from_secs(24 * 60 * 60);
 
@@ -67,6 +75,8 @@ pub struct Breakers {
     client: Client,
     table: String,
     hasten: Hasten,
+    /// When breakers were read that had no failures.
+    closed: Arc<Mutex<HashMap<Scope, Moment>>>,
 }
 
 impl Breakers {
@@ -75,7 +85,12 @@ impl Breakers {
     /// # Errors
     /// Names the variable that is missing or malformed.
     pub fn from_env(env: &Env, client: &Client) -> Result<Self, ConfigError> {
-        Ok(Self { client: client.clone(), table: env.required(VARIABLE)?, hasten: config::hasten(env)? })
+        Ok(Self {
+            client: client.clone(),
+            table: env.required(VARIABLE)?,
+            hasten: config::hasten(env)?,
+            closed: Arc::default(),
+        })
     }
 
     /// Whether the partner of a scope may be asked about a submission now; `was_tried` when it was asked about it
@@ -93,11 +108,17 @@ impl Breakers {
         was_tried: bool,
         now: Moment,
     ) -> Result<Permit, StoreError> {
+        if self.was_just_closed(scope, now) {
+            return Ok(Permit::Granted(Grant { submission_id, failed: Vec::new(), probe: None }));
+        }
         let get = self.client.get_item().table_name(&self.table).key(KEY, text(key(scope)));
         let reply =
             get.consistent_read(true).send().await.map_err(StoreError::during("reading a breaker"))?;
         let item = reply.item.unwrap_or_default();
         let failed = failed_submissions(&item);
+        if failed.is_empty() {
+            self.closed().insert(scope.clone(), now);
+        }
         let moment = |name: &str| read_number::<i64>(&item, name).map(Moment::from_millis);
         let Some(open_until) = moment("open_until").filter(|_| failed.len() >= MAX_FAILURES) else {
             return Ok(Permit::Granted(Grant { submission_id, failed, probe: None }));
@@ -133,6 +154,18 @@ impl Breakers {
         })
     }
 
+    /// Whether this instance read less than [`MAX_CLOSED_AGE`] ago that a breaker has no failures.
+    fn was_just_closed(&self, scope: &Scope, now: Moment) -> bool {
+        let closed = self.closed();
+        // One read at a later time than now is from before the clock was set back.
+        closed.get(scope).is_some_and(|read_at| *read_at <= now && now.since(*read_at) < MAX_CLOSED_AGE)
+    }
+
+    fn closed(&self) -> MutexGuard<'_, HashMap<Scope, Moment>> {
+        // Nothing panics while it is held; should it ever, the map is still whole.
+        self.closed.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
     /// Leaves the next probe to a submission that the partner was not asked about yet.
     async fn keep_probe_for_untried(&self, scope: &Scope, open_until: Moment) -> Result<(), StoreError> {
         let until = open_until.after(self.hasten.apply(UNTRIED_GRACE));
@@ -155,6 +188,7 @@ impl Breakers {
     /// # Errors
     /// When the table does not answer.
     pub async fn record_failure(&self, scope: &Scope, grant: Grant, now: Moment) -> Result<bool, StoreError> {
+        self.closed().remove(scope);
         let failed_probes = grant.probe.map_or(0, |probe| probe.failed_before.saturating_add(1));
         let open_time = FIRST_OPEN_TIME.saturating_mul(2u32.saturating_pow(failed_probes)).min(MAX_OPEN_TIME);
         let failed = AttributeValue::Ss(vec![grant.submission_id.to_string()]);
@@ -176,7 +210,11 @@ impl Breakers {
                 .expression_attribute_values(":probes", number(failed_probes))
                 .expression_attribute_values(":leased", number(probe.leased_until.as_millis())),
             None => update
-                .update_expression("SET open_until = :until, #expiry = :expiry ADD failed :failed")
+                .update_expression(format!(
+                    "SET open_until = :until, #expiry = :expiry, {} ADD failed :failed",
+                    record_version::SET
+                ))
+                .expression_attribute_values(record_version::VALUE, FIRST.attribute())
                 .condition_expression("attribute_not_exists(failed) OR size(failed) < :max")
                 .expression_attribute_values(":failed", failed)
                 .expression_attribute_values(":max", number(MAX_FAILURES)),
@@ -208,6 +246,13 @@ impl Breakers {
                 .expression_attribute_values(":seen", AttributeValue::Ss(grant.failed)),
         };
         made(delete.send().await, "closing a breaker").map(drop)
+    }
+}
+
+impl Grant {
+    /// Whether it is the one question that finds out whether the partner answers again.
+    pub fn is_probe(&self) -> bool {
+        self.probe.is_some()
     }
 }
 

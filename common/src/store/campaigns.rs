@@ -4,7 +4,9 @@ use aws_sdk_dynamodb::Client;
 use aws_sdk_dynamodb::types::AttributeValue;
 use serde_dynamo::aws_sdk_dynamodb_1::{from_item, to_item};
 
-use super::{StoreError, made, text};
+use super::batch::{BatchGet, BatchItems};
+use super::record_version::FIRST;
+use super::{Item, StoreError, made, text};
 use crate::config::{ConfigError, Env};
 use crate::domain::campaign::Campaign;
 use crate::domain::scope::CampaignSlug;
@@ -45,7 +47,25 @@ impl Campaigns {
             .send()
             .await
             .map_err(StoreError::during(ACTION))?;
-        reply.item.map(from_item).transpose().map_err(StoreError::during(ACTION))
+        reply.item.map(|item| read(item, ACTION)).transpose()
+    }
+
+    /// Adds a campaign to what a batch reads.
+    pub(crate) fn add_to(&self, batch: &mut BatchGet, slug: &CampaignSlug) {
+        batch.add(&self.table, KEY, slug.as_str());
+    }
+
+    /// A campaign among the items of a batch, or `None` when there is none of that name.
+    ///
+    /// # Errors
+    /// When the record cannot be read.
+    pub(crate) fn find_in(
+        &self,
+        items: &BatchItems,
+        slug: &CampaignSlug,
+    ) -> Result<Option<Campaign>, StoreError> {
+        let item = items.find(&self.table, KEY, slug.as_str()).item().cloned();
+        item.map(|item| read(item, "reading a campaign")).transpose()
     }
 
     /// Every campaign, by slug. For operators: it reads the whole table.
@@ -58,7 +78,7 @@ impl Campaigns {
         let mut campaigns: Vec<Campaign> = Vec::new();
         while let Some(item) = pages.next().await {
             let item = item.map_err(StoreError::during(ACTION))?;
-            campaigns.push(from_item(item).map_err(StoreError::during(ACTION))?);
+            campaigns.push(read(item, ACTION)?);
         }
         campaigns.sort_by(|a, b| a.slug.cmp(&b.slug));
         Ok(campaigns)
@@ -71,7 +91,7 @@ impl Campaigns {
     /// When the table does not answer.
     pub async fn replace(&self, before: Option<&Campaign>, campaign: &Campaign) -> Result<bool, StoreError> {
         const ACTION: &str = "writing a campaign";
-        let item = to_item(campaign).map_err(StoreError::during(ACTION))?;
+        let item = FIRST.mark(to_item(campaign).map_err(StoreError::during(ACTION))?);
         let put = self.client.put_item().table_name(&self.table).set_item(Some(item));
         let put = match before {
             None => put.condition_expression("attribute_not_exists(slug)"),
@@ -99,4 +119,9 @@ impl Campaigns {
             .await;
         made(sent, "turning the pause switch")
     }
+}
+
+fn read(item: Item, action: &'static str) -> Result<Campaign, StoreError> {
+    FIRST.check(&item, action)?;
+    from_item(item).map_err(StoreError::during(action))
 }

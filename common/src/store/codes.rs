@@ -1,18 +1,15 @@
-//! The `codes` table: who holds or redeemed a code, the imported codes, and each scope's code book.
+//! The `codes` table: who holds or redeemed a code, and the imported codes.
 //!
 //! No code stands here in the open: a minted one is named by its serial number, an imported one by
 //! its keyed digest, a sentinel by its digest together with the phone.
 
-use std::collections::HashMap;
-
 use aws_sdk_dynamodb::Client;
-use aws_sdk_dynamodb::primitives::Blob;
-use aws_sdk_dynamodb::types::{
-    AttributeValue, ConditionCheck, KeysAndAttributes, Put, ReturnValuesOnConditionCheckFailure, Update,
-};
-use serde_dynamo::aws_sdk_dynamodb_1::{from_attribute_value, to_attribute_value};
+use aws_sdk_dynamodb::types::{AttributeValue, ConditionCheck, ReturnValuesOnConditionCheckFailure, Update};
+use serde_dynamo::aws_sdk_dynamodb_1::from_attribute_value;
 use sha2::{Digest, Sha256};
 
+use super::batch::{BatchGet, BatchItems, Found};
+use super::record_version::{self, FIRST};
 use super::{Item, StoreError, number, read_number, read_text, required, text, transaction};
 use crate::config::{ConfigError, Env};
 use crate::domain::cipher::SecretKey;
@@ -46,7 +43,7 @@ pub enum CodeName {
     Minted(u64),
     /// An imported code, by digest, in the batch that it is expected to be of.
     Imported {
-        /// From [`CodeBook::digest`].
+        /// From [`CodeBook::digest`](crate::domain::codebook::CodeBook::digest).
         digest: String,
         /// The batch whose prize the submission was given.
         batch: String,
@@ -109,18 +106,6 @@ pub struct Claim {
     pub redeemed: bool,
 }
 
-/// A code book with the number of the change that made it, for writing it back.
-#[derive(Clone, Debug)]
-pub struct StoredBook {
-    /// The book.
-    pub book: CodeBook,
-    revision: u64,
-}
-
-/// Somebody else changed the code book in between.
-#[derive(Debug, PartialEq, Eq)]
-pub struct BookChanged;
-
 /// The table.
 #[derive(Clone, Debug)]
 pub struct Codes {
@@ -137,11 +122,6 @@ impl Codes {
         Ok(Self { client: client.clone(), table: env.required(VARIABLE)? })
     }
 
-    /// The table's name, for finding its items in a batch.
-    pub(crate) fn table(&self) -> &str {
-        &self.table
-    }
-
     /// The piece of a transaction that gives a code to a submission, unless somebody has it.
     pub(crate) fn claim(
         &self,
@@ -152,9 +132,11 @@ impl Codes {
     ) -> Result<Update, StoreError> {
         let mut update = self
             .update(name.key(scope))
-            .update_expression(
-                "SET phone = :phone, submission_id = :id, redeemed = :redeemed, claimed_at = :now",
-            )
+            .update_expression(format!(
+                "SET phone = :phone, submission_id = :id, redeemed = :redeemed, claimed_at = :now, {}",
+                record_version::SET
+            ))
+            .expression_attribute_values(record_version::VALUE, FIRST.attribute())
             .expression_attribute_values(":phone", text(claim.phone.expose_e164()))
             .expression_attribute_values(":id", text(claim.submission_id.to_string()))
             .expression_attribute_values(":redeemed", AttributeValue::Bool(claim.redeemed))
@@ -214,13 +196,14 @@ impl Codes {
             .return_values_on_condition_check_failure(ReturnValuesOnConditionCheckFailure::AllOld)
     }
 
-    /// The piece of a batch that reads a code's record.
-    pub(crate) fn look(&self, scope: &Scope, name: &CodeName) -> Result<KeysAndAttributes, StoreError> {
-        KeysAndAttributes::builder()
-            .keys(HashMap::from([(KEY.to_owned(), text(name.key(scope)))]))
-            .consistent_read(true)
-            .build()
-            .map_err(StoreError::during("reading a code"))
+    /// Adds a code's record to what a batch reads.
+    pub(crate) fn add_to(&self, batch: &mut BatchGet, scope: &Scope, name: &CodeName) {
+        batch.add(&self.table, KEY, name.key(scope));
+    }
+
+    /// A code's record among the items of a batch.
+    pub(crate) fn find_in<'a>(&self, items: &'a BatchItems, scope: &Scope, name: &CodeName) -> Found<'a> {
+        items.find(&self.table, KEY, &name.key(scope))
     }
 
     /// A code's record; an imported code that was never imported has none.
@@ -228,84 +211,16 @@ impl Codes {
     /// # Errors
     /// When the table does not answer, or the record cannot be read.
     pub async fn get(&self, scope: &Scope, name: &CodeName) -> Result<Option<CodeRecord>, StoreError> {
-        self.get_item(name.key(scope), "reading a code").await?.as_ref().map(read).transpose()
-    }
-
-    /// A scope's code book, or `None` before the campaign was applied.
-    ///
-    /// # Errors
-    /// When the table does not answer, or the record cannot be read.
-    pub async fn book(&self, scope: &Scope) -> Result<Option<StoredBook>, StoreError> {
-        self.get_item(book_key(scope), "reading a code book").await?.as_ref().map(read_book).transpose()
-    }
-
-    async fn get_item(&self, key: String, action: &'static str) -> Result<Option<Item>, StoreError> {
         let reply = self
             .client
             .get_item()
             .table_name(&self.table)
-            .key(KEY, text(key))
+            .key(KEY, text(name.key(scope)))
             .consistent_read(true)
             .send()
             .await
-            .map_err(StoreError::during(action))?;
-        Ok(reply.item)
-    }
-
-    /// Starts a scope's code book, unless it has one: its keys are made once and for good.
-    ///
-    /// # Errors
-    /// When the table does not answer.
-    pub async fn start_book(&self, scope: &Scope, book: CodeBook) -> Result<(), StoreError> {
-        // Refused means that it is there already.
-        self.put_book(scope, &StoredBook { book, revision: 0 }, "attribute_not_exists(revision)", None)
-            .await?;
-        Ok(())
-    }
-
-    /// Writes a changed book back, unless somebody else changed it since it was read.
-    ///
-    /// # Errors
-    /// When the table does not answer.
-    pub async fn save_book(
-        &self,
-        scope: &Scope,
-        stored: &StoredBook,
-    ) -> Result<Result<(), BookChanged>, StoreError> {
-        let next = StoredBook { book: stored.book.clone(), revision: stored.revision + 1 };
-        let expected = Some(number(stored.revision));
-        let written = self.put_book(scope, &next, "revision = :expected", expected).await?;
-        Ok(if written { Ok(()) } else { Err(BookChanged) })
-    }
-
-    async fn put_book(
-        &self,
-        scope: &Scope,
-        stored: &StoredBook,
-        condition: &str,
-        expected: Option<AttributeValue>,
-    ) -> Result<bool, StoreError> {
-        const ACTION: &str = "writing a code book";
-        let StoredBook { book, revision } = stored;
-        let key = |key: &SecretKey| AttributeValue::B(Blob::new(key.expose().as_slice()));
-        let put = Put::builder()
-            .table_name(&self.table)
-            .item(KEY, text(book_key(scope)))
-            .item("minting_key", key(&book.minting_key))
-            .item("digest_key", key(&book.digest_key))
-            .item("symbols", number(book.symbols))
-            .item("minted", number(book.minted))
-            .item("batches", to_attribute_value(&book.batches).map_err(StoreError::during(ACTION))?)
-            .item("revision", number(revision))
-            .condition_expression(condition)
-            .set_expression_attribute_values(
-                expected.map(|value| HashMap::from([(":expected".to_owned(), value)])),
-            )
-            .build()
-            .map_err(StoreError::during(ACTION))?;
-        // A transaction carries a token, so the SDK's own retry after a lost answer hears that it was written,
-        // not that the revision has changed.
-        transaction::write_one(&self.client, transaction::put(put), ACTION).await
+            .map_err(StoreError::during("reading a code"))?;
+        reply.item.as_ref().map(read).transpose()
     }
 
     /// Stores an imported code. False when it was imported before: it then keeps its batch, and whoever
@@ -317,11 +232,45 @@ impl Codes {
         const ACTION: &str = "importing a code";
         let update = self
             .update(name.key(scope))
-            .update_expression("SET batch_name = :batch")
+            .update_expression(format!("SET batch_name = :batch, {}", record_version::SET))
+            .expression_attribute_values(record_version::VALUE, FIRST.attribute())
             .condition_expression("attribute_not_exists(batch_name)")
             .expression_attribute_values(":batch", text(batch));
         let update = update.build().map_err(StoreError::during(ACTION))?;
         transaction::write_one(&self.client, transaction::update(update), ACTION).await
+    }
+
+    /// A scope's code book as the first release kept it in this table, its keys in clear.
+    ///
+    /// # Errors
+    /// When the table does not answer, or the record cannot be read.
+    pub async fn book_of_first_release(&self, scope: &Scope) -> Result<Option<CodeBook>, StoreError> {
+        const ACTION: &str = "reading a code book of the first release";
+        let get = self.client.get_item().table_name(&self.table).key(KEY, text(first_book_key(scope)));
+        let reply = get.consistent_read(true).send().await.map_err(StoreError::during(ACTION))?;
+        let Some(item) = reply.item else { return Ok(None) };
+        let key = |name| {
+            let bytes =
+                item.get(name).and_then(|value| value.as_b().ok()).map(|blob| blob.as_ref().try_into());
+            required(bytes.and_then(Result::ok), ACTION).map(SecretKey::from_random)
+        };
+        let batches = required(item.get("batches"), ACTION)?.clone();
+        Ok(Some(CodeBook {
+            minting_keys: vec![key("minting_key")?],
+            digest_key: key("digest_key")?,
+            symbols: required(read_number(&item, "symbols"), ACTION)?,
+            minted: required(read_number(&item, "minted"), ACTION)?,
+            batches: from_attribute_value(batches).map_err(StoreError::during(ACTION))?,
+        }))
+    }
+
+    /// Deletes what [`Self::book_of_first_release`] reads.
+    ///
+    /// # Errors
+    /// When the table does not answer.
+    pub async fn delete_book_of_first_release(&self, scope: &Scope) -> Result<(), StoreError> {
+        let delete = self.client.delete_item().table_name(&self.table).key(KEY, text(first_book_key(scope)));
+        delete.send().await.map(drop).map_err(StoreError::during("deleting a code book of the first release"))
     }
 
     /// Withdraws one code, minted or imported. Whoever has it keeps it.
@@ -332,7 +281,11 @@ impl Codes {
         const ACTION: &str = "voiding a code";
         let update = self
             .update(name.key(scope))
-            .update_expression("SET voided_at = if_not_exists(voided_at, :now)")
+            .update_expression(format!(
+                "SET voided_at = if_not_exists(voided_at, :now), {}",
+                record_version::SET
+            ))
+            .expression_attribute_values(record_version::VALUE, FIRST.attribute())
             .expression_attribute_values(":now", number(now.as_millis()));
         let update = update.build().map_err(StoreError::during(ACTION))?;
         transaction::write_one(&self.client, transaction::update(update), ACTION).await.map(drop)
@@ -342,6 +295,7 @@ impl Codes {
 /// Reads a code's record.
 pub(crate) fn read(item: &Item) -> Result<CodeRecord, StoreError> {
     const ACTION: &str = "reading a code";
+    FIRST.check(item, ACTION)?;
     let claim = match read_text(item, "submission_id") {
         None => None,
         Some(id) => Some(Claim {
@@ -357,26 +311,7 @@ pub(crate) fn read(item: &Item) -> Result<CodeRecord, StoreError> {
     })
 }
 
-fn read_book(item: &Item) -> Result<StoredBook, StoreError> {
-    const ACTION: &str = "reading a code book";
-    let key = |name| {
-        let bytes = item.get(name).and_then(|value| value.as_b().ok()).map(|blob| blob.as_ref().try_into());
-        required(bytes.and_then(Result::ok), ACTION).map(SecretKey::from_random)
-    };
-    let batches = required(item.get("batches"), ACTION)?.clone();
-    Ok(StoredBook {
-        book: CodeBook {
-            minting_key: key("minting_key")?,
-            digest_key: key("digest_key")?,
-            symbols: required(read_number(item, "symbols"), ACTION)?,
-            minted: required(read_number(item, "minted"), ACTION)?,
-            batches: from_attribute_value(batches).map_err(StoreError::during(ACTION))?,
-        },
-        revision: required(read_number(item, "revision"), ACTION)?,
-    })
-}
-
-fn book_key(scope: &Scope) -> String {
+fn first_book_key(scope: &Scope) -> String {
     scope.key("book")
 }
 
@@ -399,6 +334,6 @@ mod tests {
             assert_eq!(CodeName::of_key(&test, &name.key(&test)), Some(name.clone()));
             assert_eq!(CodeName::of_key(&live, &name.key(&test)), None);
         }
-        assert_eq!(CodeName::of_key(&test, &book_key(&test)), None);
+        assert_eq!(CodeName::of_key(&test, &test.key("other#7")), None);
     }
 }

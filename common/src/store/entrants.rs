@@ -1,13 +1,11 @@
 //! The `entrants` table: one phone in one scope. Counts, entries earned, wrong codes, the blocklist.
 
-use std::collections::HashMap;
-
 use aws_sdk_dynamodb::Client;
 use aws_sdk_dynamodb::types::builders::UpdateBuilder;
-use aws_sdk_dynamodb::types::{
-    AttributeValue, KeysAndAttributes, ReturnValuesOnConditionCheckFailure, Update,
-};
+use aws_sdk_dynamodb::types::{AttributeValue, ReturnValuesOnConditionCheckFailure, Update};
 
+use super::batch::{BatchGet, BatchItems, Found};
+use super::record_version::{self, FIRST};
 use super::{Item, StoreError, number, read_number, text, transaction};
 use crate::config::{ConfigError, Env};
 use crate::domain::campaign::PhoneLimits;
@@ -72,11 +70,6 @@ impl Entrants {
         Ok(Self { client: client.clone(), table: env.required(VARIABLE)? })
     }
 
-    /// The table's name, for finding its items in a batch.
-    pub(crate) fn table(&self) -> &str {
-        &self.table
-    }
-
     /// The piece of a transaction that counts a new submission, if the phone may enter. With `guess`, its
     /// code is also logged as a wrong one.
     pub(crate) fn count(
@@ -138,19 +131,20 @@ impl Entrants {
             .return_values_on_condition_check_failure(ReturnValuesOnConditionCheckFailure::AllOld)
     }
 
-    /// The piece of a batch that reads an entrant.
-    pub(crate) fn look(&self, scope: &Scope, phone: &Phone) -> Result<KeysAndAttributes, StoreError> {
-        KeysAndAttributes::builder()
-            .keys(HashMap::from([(KEY.to_owned(), text(item_key(scope, phone)))]))
-            .consistent_read(true)
-            .build()
-            .map_err(StoreError::during("reading an entrant"))
+    /// Adds a phone's record to what a batch reads.
+    pub(crate) fn add_to(&self, batch: &mut BatchGet, scope: &Scope, phone: &Phone) {
+        batch.add(&self.table, KEY, item_key(scope, phone));
+    }
+
+    /// A phone's record among the items of a batch.
+    pub(crate) fn find_in<'a>(&self, items: &'a BatchItems, scope: &Scope, phone: &Phone) -> Found<'a> {
+        items.find(&self.table, KEY, &item_key(scope, phone))
     }
 
     /// A phone's standing as of a day; a phone never seen has the default one.
     ///
     /// # Errors
-    /// When the table does not answer.
+    /// When the table does not answer, or the record cannot be read.
     pub async fn get(&self, scope: &Scope, phone: &Phone, day: &str) -> Result<Entrant, StoreError> {
         let reply = self
             .client
@@ -161,7 +155,7 @@ impl Entrants {
             .send()
             .await
             .map_err(StoreError::during("reading an entrant"))?;
-        Ok(reply.item.as_ref().map(|item| read(item, day)).unwrap_or_default())
+        Ok(reply.item.as_ref().map(|item| read(item, day)).transpose()?.unwrap_or_default())
     }
 
     /// Puts a phone on the blocklist, or takes it off.
@@ -176,13 +170,14 @@ impl Entrants {
         now: Moment,
     ) -> Result<(), StoreError> {
         const ACTION: &str = "changing the blocklist";
-        let update = self.update(scope, phone);
+        let update =
+            self.update(scope, phone).expression_attribute_values(record_version::VALUE, FIRST.attribute());
         let update = if blocked {
             update
-                .update_expression("SET blocked = :since")
+                .update_expression(format!("SET blocked = :since, {}", record_version::SET))
                 .expression_attribute_values(":since", number(now.as_millis()))
         } else {
-            update.update_expression("REMOVE blocked")
+            update.update_expression(format!("SET {} REMOVE blocked", record_version::SET))
         };
         let update = update.build().map_err(StoreError::during(ACTION))?;
         transaction::write_one(&self.client, transaction::update(update), ACTION).await.map(drop)
@@ -190,12 +185,13 @@ impl Entrants {
 }
 
 /// Reads an entrant as of a day.
-pub(crate) fn read(item: &Item, day: &str) -> Entrant {
+pub(crate) fn read(item: &Item, day: &str) -> Result<Entrant, StoreError> {
+    FIRST.check(item, "reading an entrant")?;
     let count =
         |name: &str| read_number::<i64>(item, name).and_then(|count| u32::try_from(count).ok()).unwrap_or(0);
     let moments =
         item.get("wrong_codes").and_then(|value| value.as_l().ok()).map(Vec::as_slice).unwrap_or_default();
-    Entrant {
+    Ok(Entrant {
         blocked: item.contains_key("blocked"),
         total: count("submissions"),
         today: count(&day_attribute(day)),
@@ -207,7 +203,7 @@ pub(crate) fn read(item: &Item, day: &str) -> Entrant {
             .collect(),
         throttled_until: read_number(item, "throttled_until").map(Moment::from_millis),
         open_receipts: count("open_receipts"),
-    }
+    })
 }
 
 /// A write that changes a phone's counts, on conditions.
@@ -218,10 +214,11 @@ fn with_change(
     mut conditions: Vec<&'static str>,
 ) -> UpdateBuilder {
     let CountChange { submissions, entries, open_receipts, guess } = change;
-    let mut expression = String::new();
+    let (mut set, mut remove) = (vec![record_version::SET], Vec::new());
+    update = update.expression_attribute_values(record_version::VALUE, FIRST.attribute());
     if let Some(guess) = guess {
-        let (with_log, changes, as_seen) = log_guess(update, guess);
-        (update, expression) = (with_log, changes);
+        let (with_log, as_seen) = log_guess(update, guess, &mut set, &mut remove);
+        update = with_log;
         conditions.push(as_seen);
     }
     let mut add = Vec::new();
@@ -239,7 +236,7 @@ fn with_change(
         update = update.expression_attribute_values(":open_receipts", number(open_receipts));
         add.push("open_receipts :open_receipts");
     }
-    expression.push_str(&clause("ADD", &add));
+    let expression = clause("SET", &set) + &clause("REMOVE", &remove) + &clause("ADD", &add);
     let condition = (!conditions.is_empty()).then(|| conditions.join(" AND "));
     update.update_expression(expression).set_condition_expression(condition)
 }
@@ -252,11 +249,15 @@ fn clause(word: &str, parts: &[&str]) -> String {
     }
 }
 
-/// The values of a change of the log of wrong codes, what it says in an update expression, and its condition.
-fn log_guess(mut update: UpdateBuilder, guess: Guess<'_>) -> (UpdateBuilder, String, &'static str) {
+/// A write with the values of a change of the log of wrong codes, and its condition; what it sets and removes is added.
+fn log_guess(
+    mut update: UpdateBuilder,
+    guess: Guess<'_>,
+    set: &mut Vec<&'static str>,
+    remove: &mut Vec<&'static str>,
+) -> (UpdateBuilder, &'static str) {
     let Guess { seen, after } = guess;
     let log = |log: &[Moment]| AttributeValue::L(log.iter().map(|at| number(at.as_millis())).collect());
-    let (mut set, mut remove) = (Vec::new(), Vec::new());
     if after.log.is_empty() {
         // A phone without wrong codes has no log: see the condition.
         remove.push("wrong_codes");
@@ -271,12 +272,11 @@ fn log_guess(mut update: UpdateBuilder, guess: Guess<'_>) -> (UpdateBuilder, Str
         }
         None => remove.push("throttled_until"),
     }
-    let changes = clause("SET", &set) + &clause("REMOVE", &remove);
     if seen.wrong_codes.is_empty() {
-        return (update, changes, "attribute_not_exists(wrong_codes)");
+        return (update, "attribute_not_exists(wrong_codes)");
     }
     let update = update.expression_attribute_values(":seen", log(&seen.wrong_codes));
-    (update, changes, "wrong_codes = :seen")
+    (update, "wrong_codes = :seen")
 }
 
 /// Each day the phone took part has a count of its own, so that counting never needs to know which

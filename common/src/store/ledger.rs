@@ -1,11 +1,10 @@
 //! What a submission is made of, across tables, in one write: the request, the code, the entrant's
 //! counts and the submission itself. All of it is written, or nothing is.
 
-use std::collections::HashMap;
-
 use aws_sdk_dynamodb::Client;
-use aws_sdk_dynamodb::types::{KeysAndAttributes, TransactWriteItem};
+use aws_sdk_dynamodb::types::TransactWriteItem;
 
+use super::batch::{BatchGet, BatchItems, Found};
 use super::codes::{Claim, CodeName, CodeRecord, Codes};
 use super::entrants::{self, CountChange, Entrants, Guess};
 use super::receipts::{self, Receipts};
@@ -19,15 +18,15 @@ use crate::domain::entrant::{Entrant, PhoneChecks, WrongCodes};
 use crate::domain::ids::{IdempotencyKey, ReceiptId, SubmissionId};
 use crate::domain::message::MessageKey;
 use crate::domain::moment::Moment;
+use crate::domain::phone::Phone;
 use crate::domain::receipt::Receipt;
+use crate::domain::scope::Scope;
 use crate::domain::submission::{State, Submission};
 
 /// What is being done when settling fails.
 const SETTLING: &str = "settling a submission";
 /// Why a write is given up.
 const CONTENDED: &str = "others kept changing the same records";
-/// Tries of one batch that is answered in parts.
-const MAX_BATCH_READS: u32 = 8;
 
 /// The tables of a submission.
 #[derive(Clone, Debug)]
@@ -53,6 +52,28 @@ pub struct Entry<'a> {
     pub receipt: Option<ReceiptId>,
     /// The submission as it is to be.
     pub submission: &'a Submission,
+}
+
+/// The records that decide about a submission.
+#[derive(Clone, Copy, Debug)]
+pub struct Records<'a> {
+    /// What it belongs to.
+    pub scope: &'a Scope,
+    /// The request's Idempotency-Key.
+    pub key: &'a IdempotencyKey,
+    /// Whose it is.
+    pub phone: &'a Phone,
+    /// The code, when it has a record of its own.
+    pub code: Option<&'a CodeName>,
+    /// The receipt that came with it.
+    pub receipt: Option<ReceiptId>,
+}
+
+impl<'a> Entry<'a> {
+    fn records(self) -> Records<'a> {
+        let Self { key, code, receipt, submission: Submission { scope, phone, .. }, .. } = self;
+        Records { scope, key, phone, code, receipt }
+    }
 }
 
 /// What the tables say about a submission that is being made. What is not said was found harmless.
@@ -182,52 +203,57 @@ impl Ledger {
     /// # Errors
     /// When a table does not answer, or a record cannot be read.
     pub async fn look(&self, entry: Entry<'_>, now: Moment) -> Result<Known, StoreError> {
-        let Entry { key, code, receipt, submission, .. } = entry;
-        let scope = &submission.scope;
-        let mut wanted = HashMap::from([
-            (self.requests.table().to_owned(), self.requests.look::<SubmissionId>(scope, key)?),
-            (self.entrants.table().to_owned(), self.entrants.look(scope, &submission.phone)?),
-        ]);
-        if let Some(code) = code {
-            wanted.insert(self.codes.table().to_owned(), self.codes.look(scope, code)?);
-        }
-        if let Some(receipt) = receipt {
-            wanted.insert(self.receipts.table().to_owned(), self.receipts.look(scope, receipt)?);
-        }
-        let found = self.read_all(wanted).await?;
-        let request = found.get(self.requests.table()).map(|item| requests::read_remembered(item, now));
-        let entrant = found.get(self.entrants.table()).map(|item| entrants::read(item, &submission.day));
-        Ok(Known {
-            request: request.transpose()?.flatten(),
-            code: code_standing(code, found.get(self.codes.table()))?,
-            entrant: entrant.unwrap_or_default(),
-            receipt: found.get(self.receipts.table()).map(receipts::read).transpose()?,
-        })
+        let mut batch = BatchGet::default();
+        self.add_to(&mut batch, entry.records());
+        let items = batch.send(&self.client, "reading what is known").await?;
+        self.find_in(&items, entry, now).map(|(known, _)| known)
     }
 
-    /// Reads at most one item of each table; DynamoDB may hand a batch over in parts.
-    async fn read_all(
-        &self,
-        mut wanted: HashMap<String, KeysAndAttributes>,
-    ) -> Result<HashMap<String, Item>, StoreError> {
-        let mut found = HashMap::new();
-        let mut tries = 0;
-        loop {
-            let sent = self.client.batch_get_item().set_request_items(Some(wanted)).send().await;
-            let reply = sent.map_err(StoreError::during("reading what is known"))?;
-            for (table, items) in reply.responses.unwrap_or_default() {
-                found.extend(items.into_iter().next().map(|item| (table, item)));
-            }
-            wanted = reply.unprocessed_keys.unwrap_or_default();
-            if wanted.is_empty() {
-                return Ok(found);
-            }
-            tries += 1;
-            if tries >= MAX_BATCH_READS {
-                return Err(StoreError::new("reading what is known", "it was never answered whole"));
-            }
-            transaction::wait_after(tries).await;
+    /// Adds what there is to know before a submission is made to what a batch reads.
+    pub fn add_to(&self, batch: &mut BatchGet, records: Records<'_>) {
+        let Records { scope, key, phone, code, receipt } = records;
+        self.requests.add_to::<SubmissionId>(batch, scope, key);
+        self.entrants.add_to(batch, scope, phone);
+        if let Some(code) = code {
+            self.codes.add_to(batch, scope, code);
         }
+        if let Some(receipt) = receipt {
+            self.receipts.add_to(batch, scope, receipt);
+        }
+    }
+
+    /// What a batch tells of these records, and whether it asked for all of them.
+    ///
+    /// # Errors
+    /// When a record cannot be read.
+    pub fn find_in(
+        &self,
+        items: &BatchItems,
+        entry: Entry<'_>,
+        now: Moment,
+    ) -> Result<(Known, bool), StoreError> {
+        let Records { scope, key, phone, code, receipt } = entry.records();
+        let request = self.requests.find_in::<SubmissionId>(items, scope, key);
+        let entrant = self.entrants.find_in(items, scope, phone);
+        let code_found = code.map(|code| self.codes.find_in(items, scope, code));
+        let receipt = receipt.map(|receipt| self.receipts.find_in(items, scope, receipt));
+        let asked = [Some(request), Some(entrant), code_found, receipt];
+        let is_complete = !asked.iter().flatten().any(|found| matches!(found, Found::NotAsked));
+        let remembered = request.item().map(|item| requests::read_remembered(item, now));
+        let known = Known {
+            request: remembered.transpose()?.flatten(),
+            code: match code_found {
+                None | Some(Found::NotAsked) => CodeStanding::Free,
+                Some(found) => code_standing(code, found.item())?,
+            },
+            entrant: entrant
+                .item()
+                .map(|item| entrants::read(item, &entry.submission.day))
+                .transpose()?
+                .unwrap_or_default(),
+            receipt: receipt.and_then(Found::item).map(receipts::read).transpose()?,
+        };
+        Ok((known, is_complete))
     }
 
     /// Enters a submission: remembers the request, takes the code, counts the phone, writes the
@@ -306,7 +332,7 @@ impl Ledger {
             Outcome::Written => return Ok(Written::Done),
             Outcome::Refused(reasons) => reasons,
         };
-        let conflicts = reasons.iter().any(|reason| matches!(reason, Reason::Conflict));
+        let conflicts = reasons.iter().any(|reason| matches!(reason, Reason::Conflict | Reason::Throttled));
         let fails = reasons.iter().any(|reason| matches!(reason, Reason::ConditionFailed(_)));
         let known = match (fails, conflicts) {
             (false, _) => {
@@ -482,7 +508,7 @@ fn known_by(reasons: &[Reason], code: Option<&CodeName>, day: &str) -> Result<Kn
         known.code = code_standing(code, item.as_ref())?;
     }
     if let Some(Reason::ConditionFailed(Some(item))) = reasons.next() {
-        known.entrant = entrants::read(item, day);
+        known.entrant = entrants::read(item, day)?;
     }
     // The submission's own reason tells nothing.
     if let Some(Reason::ConditionFailed(Some(item))) = reasons.nth(1) {

@@ -2,23 +2,33 @@
 //! joins their pieces into the transactions that a submission is made of.
 
 pub mod api_keys;
+pub mod batch;
 pub mod breakers;
 pub mod campaigns;
+pub mod code_books;
 pub mod codes;
 pub mod entrants;
 pub mod ledger;
+pub mod look_up_slots;
+pub mod partner_leases;
 pub mod rate_limits;
 pub mod receipts;
+pub mod record_version;
 pub mod requests;
 pub mod submissions;
 pub mod transaction;
-pub mod turns;
 
 use std::collections::HashMap;
 use std::error::Error as StdError;
 
 use aws_sdk_dynamodb::error::{ProvideErrorMetadata, SdkError};
 use aws_sdk_dynamodb::types::AttributeValue;
+use aws_sdk_dynamodb::types::error::{
+    ProvisionedThroughputExceededException, RequestLimitExceeded, ThrottlingException,
+};
+
+use self::record_version::LaterVersion;
+use crate::deployment_secret::NotFetched;
 
 /// A DynamoDB item.
 pub type Item = HashMap<String, AttributeValue>;
@@ -33,6 +43,11 @@ pub struct StoreError {
     cause: Box<dyn StdError + Send + Sync>,
 }
 
+/// A call was turned away because a table takes no more at the moment.
+#[derive(Debug, thiserror::Error)]
+#[error("the table takes no more at the moment")]
+pub(crate) struct Throttled;
+
 impl StoreError {
     /// `action` says what was being done, such as "reading an API key".
     pub fn new(action: &'static str, cause: impl Into<Box<dyn StdError + Send + Sync>>) -> Self {
@@ -41,7 +56,24 @@ impl StoreError {
 
     /// Whether a record was found and cannot be read: another build may have written it.
     pub fn is_unreadable(&self) -> bool {
-        self.cause.is::<serde_dynamo::Error>()
+        self.cause.is::<serde_dynamo::Error>() || self.cause.is::<LaterVersion>()
+    }
+
+    /// Whether DynamoDB took no more calls at the moment, on a table or a part of it. The same call can succeed soon.
+    pub fn is_throttled(&self) -> bool {
+        let first: &(dyn StdError + 'static) = self.cause.as_ref();
+        std::iter::successors(Some(first), |&error| error.source()).any(|error| {
+            error.is::<Throttled>()
+                || error.is::<ProvisionedThroughputExceededException>()
+                || error.is::<RequestLimitExceeded>()
+                || error.is::<ThrottlingException>()
+        })
+    }
+
+    /// Whether the same call can succeed soon: a table takes no more at the moment, or Secrets Manager does not give the
+    /// deployment's secret.
+    pub fn is_temporary(&self) -> bool {
+        self.is_throttled() || self.cause.is::<NotFetched>()
     }
 
     /// For `map_err`: what was being done, with the cause to come.

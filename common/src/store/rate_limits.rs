@@ -7,6 +7,7 @@ use aws_sdk_dynamodb::Client;
 use aws_sdk_dynamodb::operation::update_item::UpdateItemError;
 use aws_sdk_dynamodb::types::{AttributeValue, ReturnValue, ReturnValuesOnConditionCheckFailure, Update};
 
+use super::record_version::{self, FIRST};
 use super::transaction::{self, Outcome, Reason, wait_after};
 use super::{Item, StoreError, number, read_number, text};
 use crate::config::{ConfigError, Env};
@@ -182,20 +183,25 @@ impl RateLimits {
         let update = Update::builder()
             .table_name(&self.table)
             .key(KEY, text(&limited.key))
+            .expression_attribute_values(record_version::VALUE, FIRST.attribute())
             .expression_attribute_values(":expires_at", number(now.after(window.span).as_seconds() + 1))
             .return_values_on_condition_check_failure(ReturnValuesOnConditionCheckFailure::AllOld);
         let update = if seen.is_empty() {
             update
-                .update_expression(
-                    "SET hits = list_append(if_not_exists(hits, :none), :hit), expires_at = :expires_at",
-                )
+                .update_expression(format!(
+                    "SET hits = list_append(if_not_exists(hits, :none), :hit), expires_at = :expires_at, {}",
+                    record_version::SET
+                ))
                 .condition_expression("attribute_not_exists(hits) OR size(hits) < :limit")
                 .expression_attribute_values(":none", log_attribute(&[]))
                 .expression_attribute_values(":hit", log_attribute(&[now]))
                 .expression_attribute_values(":limit", number(window.limit))
         } else {
             update
-                .update_expression("SET hits = :log, expires_at = :expires_at")
+                .update_expression(format!(
+                    "SET hits = :log, expires_at = :expires_at, {}",
+                    record_version::SET
+                ))
                 .condition_expression("hits = :seen")
                 .expression_attribute_values(":seen", log_attribute(seen))
                 .expression_attribute_values(":log", log_attribute(log))
@@ -227,7 +233,11 @@ impl RateLimits {
                 .key(KEY, text(&limited))
                 .expression_attribute_values(":expires_at", number(expires.as_seconds()))
                 .return_values_on_condition_check_failure(ReturnValuesOnConditionCheckFailure::AllOld)
-                .update_expression("SET expires_at = :expires_at ADD leased :wanted")
+                .update_expression(format!(
+                    "SET expires_at = :expires_at, {} ADD leased :wanted",
+                    record_version::SET
+                ))
+                .expression_attribute_values(record_version::VALUE, FIRST.attribute())
                 .condition_expression("attribute_not_exists(leased) OR leased <= :room")
                 .expression_attribute_values(":wanted", number(wanted))
                 .expression_attribute_values(":room", number(ceiling.saturating_sub(wanted)))

@@ -1,14 +1,14 @@
 //! The `receipts` table: every receipt by id and, by verification code, which submission a purchase
 //! belongs to.
 
-use std::collections::HashMap;
-
 use aws_sdk_dynamodb::Client;
 use aws_sdk_dynamodb::operation::put_item::PutItemError;
-use aws_sdk_dynamodb::types::{KeysAndAttributes, Put, ReturnValuesOnConditionCheckFailure, Update};
+use aws_sdk_dynamodb::types::{Put, ReturnValuesOnConditionCheckFailure, Update};
 use serde::{Deserialize, Serialize};
 use serde_dynamo::aws_sdk_dynamodb_1::{from_item, to_attribute_value, to_item};
 
+use super::batch::{BatchGet, BatchItems, Found};
+use super::record_version::{self, FIRST};
 use super::transaction::{self, Outcome, Reason};
 use super::{Item, StoreError, number, read_text, required, text};
 use crate::config::{ConfigError, Env};
@@ -66,11 +66,6 @@ impl Receipts {
         Ok(Self { client: client.clone(), table: env.required(VARIABLE)? })
     }
 
-    /// The table's name, for finding its items in a batch.
-    pub(crate) fn table(&self) -> &str {
-        &self.table
-    }
-
     /// Writes a new receipt and, with an Idempotency-Key, remembers the request. What the key led to
     /// before comes back instead, if it was used.
     ///
@@ -83,7 +78,7 @@ impl Receipts {
     ) -> Result<Option<RequestRecord<ReceiptId>>, StoreError> {
         const ACTION: &str = "writing a receipt";
         let stored = Stored { id: item_key(&receipt.scope, receipt.receipt_id), receipt: receipt.clone() };
-        let item = to_item(stored).map_err(StoreError::during(ACTION))?;
+        let item = FIRST.mark(to_item(stored).map_err(StoreError::during(ACTION))?);
         let put = Put::builder().table_name(&self.table).set_item(Some(item));
         // An id is random; should one ever come twice, the first receipt stays.
         let put = put.condition_expression("attribute_not_exists(id)");
@@ -102,9 +97,10 @@ impl Receipts {
             Outcome::Written => Ok(None),
             Outcome::Refused(reasons) => match reasons.last() {
                 Some(Reason::ConditionFailed(Some(item))) => requests::read(item).map(Some),
-                Some(Reason::ConditionFailed(None) | Reason::Conflict | Reason::Harmless) | None => {
-                    Err(StoreError::new(ACTION, "others kept changing the same record"))
-                }
+                Some(
+                    Reason::ConditionFailed(None) | Reason::Conflict | Reason::Throttled | Reason::Harmless,
+                )
+                | None => Err(StoreError::new(ACTION, "others kept changing the same record")),
             },
         }
     }
@@ -151,6 +147,7 @@ impl Receipts {
             .put_item()
             .table_name(&self.table)
             .item(KEY, text(photo_key(scope, digest)))
+            .item(record_version::ATTRIBUTE, FIRST.attribute())
             .item("submission_id", text(submission.to_string()))
             .item("claimed_at", number(now.as_millis()))
             .condition_expression(FIRST_WITH_PHOTO)
@@ -185,13 +182,14 @@ impl Receipts {
         Ok(reply.item)
     }
 
-    /// The piece of a batch that reads a receipt.
-    pub(crate) fn look(&self, scope: &Scope, id: ReceiptId) -> Result<KeysAndAttributes, StoreError> {
-        KeysAndAttributes::builder()
-            .keys(HashMap::from([(KEY.to_owned(), text(item_key(scope, id)))]))
-            .consistent_read(true)
-            .build()
-            .map_err(StoreError::during("reading a receipt"))
+    /// Adds a receipt to what a batch reads.
+    pub(crate) fn add_to(&self, batch: &mut BatchGet, scope: &Scope, id: ReceiptId) {
+        batch.add(&self.table, KEY, item_key(scope, id));
+    }
+
+    /// A receipt among the items of a batch.
+    pub(crate) fn find_in<'a>(&self, items: &'a BatchItems, scope: &Scope, id: ReceiptId) -> Found<'a> {
+        items.find(&self.table, KEY, &item_key(scope, id))
     }
 
     /// Writes down what arrived in storage. False when there is no such receipt, or it was written down
@@ -251,6 +249,7 @@ impl Receipts {
         Put::builder()
             .table_name(&self.table)
             .item(KEY, text(purchase_key(scope, code)))
+            .item(record_version::ATTRIBUTE, FIRST.attribute())
             .item("submission_id", text(submission.to_string()))
             .item("claimed_at", number(now.as_millis()))
             .condition_expression(NOBODYS_OR_MINE)
@@ -262,7 +261,9 @@ impl Receipts {
 
 /// Reads a receipt.
 pub(crate) fn read(item: &Item) -> Result<Receipt, StoreError> {
-    let stored: Stored = from_item(item.clone()).map_err(StoreError::during("reading a receipt"))?;
+    const ACTION: &str = "reading a receipt";
+    FIRST.check(item, ACTION)?;
+    let stored: Stored = from_item(item.clone()).map_err(StoreError::during(ACTION))?;
     Ok(stored.receipt)
 }
 

@@ -4,12 +4,14 @@ use std::collections::HashMap;
 use std::fmt::Display;
 use std::time::Duration;
 
-use aws_sdk_dynamodb::types::{AttributeValue, KeysAndAttributes, Put, ReturnValuesOnConditionCheckFailure};
+use aws_sdk_dynamodb::types::{AttributeValue, Put, ReturnValuesOnConditionCheckFailure};
 use serde::de::DeserializeOwned;
 use serde::{Deserialize, Serialize};
 use serde_dynamo::aws_sdk_dynamodb_1::{from_item, to_item};
 
-use super::{Item, StoreError, number, text};
+use super::batch::{BatchGet, BatchItems, Found};
+use super::record_version::FIRST;
+use super::{Item, StoreError, number};
 use crate::config::{ConfigError, Env};
 use crate::domain::ids::{IdempotencyKey, ReceiptId, SubmissionId};
 use crate::domain::moment::Moment;
@@ -80,11 +82,6 @@ impl Requests {
         Ok(Self { table: env.required(VARIABLE)? })
     }
 
-    /// The table's name, for finding its items in a batch.
-    pub(crate) fn table(&self) -> &str {
-        &self.table
-    }
-
     /// The piece of a transaction that remembers a request, unless it is remembered already.
     pub(crate) fn remember<Id: Remembered>(
         &self,
@@ -105,24 +102,25 @@ impl Requests {
             .map_err(StoreError::during(ACTION))
     }
 
-    /// The piece of a batch that reads a request.
-    pub(crate) fn look<Id: Remembered>(
+    /// Adds a request's record to what a batch reads.
+    pub(crate) fn add_to<Id: Remembered>(&self, batch: &mut BatchGet, scope: &Scope, key: &IdempotencyKey) {
+        batch.add(&self.table, KEY, item_key::<Id>(scope, key));
+    }
+
+    /// A request's record among the items of a batch.
+    pub(crate) fn find_in<'a, Id: Remembered>(
         &self,
+        items: &'a BatchItems,
         scope: &Scope,
         key: &IdempotencyKey,
-    ) -> Result<KeysAndAttributes, StoreError> {
-        KeysAndAttributes::builder()
-            .keys(HashMap::from([(KEY.to_owned(), text(item_key::<Id>(scope, key)))]))
-            .consistent_read(true)
-            .build()
-            .map_err(StoreError::during("reading a request"))
+    ) -> Found<'a> {
+        items.find(&self.table, KEY, &item_key::<Id>(scope, key))
     }
 }
 
 /// Reads an item back, expired or not.
 pub(crate) fn read<Id: Remembered>(item: &Item) -> Result<RequestRecord<Id>, StoreError> {
-    let stored: Stored<Id> = from_item(item.clone()).map_err(StoreError::during("reading a request"))?;
-    Ok(stored.record)
+    read_stored(item).map(|stored| stored.record)
 }
 
 /// Reads an item back; an expired one is forgotten even where it has not been deleted.
@@ -130,8 +128,14 @@ pub(crate) fn read_remembered<Id: Remembered>(
     item: &Item,
     now: Moment,
 ) -> Result<Option<RequestRecord<Id>>, StoreError> {
-    let stored: Stored<Id> = from_item(item.clone()).map_err(StoreError::during("reading a request"))?;
+    let stored: Stored<Id> = read_stored(item)?;
     Ok((stored.expires_at > now.as_seconds()).then_some(stored.record))
+}
+
+fn read_stored<Id: Remembered>(item: &Item) -> Result<Stored<Id>, StoreError> {
+    const ACTION: &str = "reading a request";
+    FIRST.check(item, ACTION)?;
+    from_item(item.clone()).map_err(StoreError::during(ACTION))
 }
 
 fn stored<Id: Remembered>(
@@ -145,7 +149,7 @@ fn stored<Id: Remembered>(
         expires_at: now.after(MEMORY).as_seconds(),
         record: record.clone(),
     };
-    to_item(stored).map_err(StoreError::during("writing a request"))
+    to_item(stored).map(|item| FIRST.mark(item)).map_err(StoreError::during("writing a request"))
 }
 
 fn item_key<Id: Remembered>(scope: &Scope, key: &IdempotencyKey) -> String {

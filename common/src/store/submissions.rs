@@ -9,6 +9,7 @@ use aws_sdk_dynamodb::types::{Put, ReturnValuesOnConditionCheckFailure};
 use serde::{Deserialize, Serialize};
 use serde_dynamo::aws_sdk_dynamodb_1::{from_item, to_item};
 
+use super::record_version::FIRST;
 use super::{Item, StoreError, number, read_text, text};
 use crate::config::{ConfigError, Env};
 use crate::domain::ids::{Reference, SubmissionId};
@@ -90,7 +91,7 @@ impl Submissions {
             next_step: settling.map(|settling| next_step(&submission.scope, settling.next_step_at)),
             submission: submission.clone(),
         };
-        let item = to_item(stored).map_err(StoreError::during("writing a submission"))?;
+        let item = FIRST.mark(to_item(stored).map_err(StoreError::during("writing a submission"))?);
         Ok(Put::builder()
             .table_name(&self.table)
             .set_item(Some(item))
@@ -225,7 +226,9 @@ fn keep_newest(submissions: &mut Vec<Submission>, most: usize) {
 
 /// Reads a submission.
 pub(crate) fn read(item: Item) -> Result<Submission, StoreError> {
-    let stored: Stored = from_item(item).map_err(StoreError::during("reading a submission"))?;
+    const ACTION: &str = "reading a submission";
+    FIRST.check(&item, ACTION)?;
+    let stored: Stored = from_item(item).map_err(StoreError::during(ACTION))?;
     Ok(stored.submission)
 }
 

@@ -7,8 +7,13 @@ use aws_sdk_dynamodb::error::SdkError;
 use aws_sdk_dynamodb::operation::transact_write_items::TransactWriteItemsError;
 use aws_sdk_dynamodb::types::{CancellationReason, ConditionCheck, Put, TransactWriteItem, Update};
 
-use super::{Item, StoreError};
+use tokio::time::Instant;
+
+use super::{Item, StoreError, Throttled};
 use crate::entropy;
+
+/// What is being done when a transaction fails.
+const WRITING: &str = "writing a transaction";
 
 /// Why one item of a transaction stopped it, in the order of the items.
 #[derive(Debug)]
@@ -19,6 +24,8 @@ pub enum Reason {
     ConditionFailed(Option<Item>),
     /// Another transaction touched it at the same moment.
     Conflict,
+    /// Its table, or the part of the table where it is, takes no more at the moment.
+    Throttled,
 }
 
 /// How a transaction ended.
@@ -30,34 +37,51 @@ pub enum Outcome {
     Refused(Vec<Reason>),
 }
 
-/// Tries of one transaction before giving up on conflicts: with the waits below, several seconds.
-const CONFLICT_TRIES: u32 = 14;
-/// The first wait is at most this; each further one at most twice the last.
-const FIRST_WAIT: Duration = Duration::from_millis(10);
-/// No single wait is longer.
-const LONGEST_WAIT: Duration = Duration::from_millis(800);
+/// Attempts at one transaction before giving up on conflicts: with the backoff below, several seconds.
+const MAX_CONFLICT_ATTEMPTS: u32 = 14;
+/// The first wait after a conflict is at most this; each further one at most twice the last.
+const CONFLICT_BACKOFF: Duration = Duration::from_millis(10);
+/// No single wait after a conflict is longer.
+const MAX_CONFLICT_BACKOFF: Duration = Duration::from_millis(800);
+/// As [`CONFLICT_BACKOFF`], after throttling: a table needs longer than a rival to be free again.
+const THROTTLING_BACKOFF: Duration = Duration::from_millis(50);
+/// No single wait after throttling is longer.
+const MAX_THROTTLING_BACKOFF: Duration = Duration::from_secs(2);
+/// A transaction that is still throttled after this is given up: a request has ten seconds, and has to answer.
+const THROTTLING_TIMEOUT: Duration = Duration::from_secs(6);
 
 /// Writes all items or none.
 ///
-/// A transaction that met nothing but conflicts is tried again here, after a random wait, because
-/// the SDK does not; one that still meets them is returned as refused by [`Reason::Conflict`].
+/// The SDK does not retry a transaction that was cancelled for conflicts or throttling, so it is retried here, with
+/// backoff and jitter. One that still meets conflicts is returned as refused by [`Reason::Conflict`].
 ///
 /// # Errors
-/// Anything but a cancellation by conditions or conflicts.
+/// Anything but a cancellation by conditions or conflicts; [`StoreError::is_throttled`] for one that stayed throttled.
 pub async fn write(client: &Client, items: Vec<TransactWriteItem>) -> Result<Outcome, StoreError> {
-    let mut tries = 1;
+    let started = Instant::now();
+    let (mut conflicts, mut throttled) = (0, 0);
     loop {
         let sent = client.transact_write_items().set_transact_items(Some(items.clone())).send().await;
         let reasons = match sent {
             Ok(_) => return Ok(Outcome::Written),
             Err(error) => reasons(error)?,
         };
-        let only_conflicts = reasons.iter().all(|reason| !matches!(reason, Reason::ConditionFailed(_)));
-        if !only_conflicts || tries >= CONFLICT_TRIES {
+        if reasons.iter().any(|reason| matches!(reason, Reason::ConditionFailed(_))) {
             return Ok(Outcome::Refused(reasons));
         }
-        wait_after(tries).await;
-        tries += 1;
+        if reasons.iter().any(|reason| matches!(reason, Reason::Throttled)) {
+            if started.elapsed() >= THROTTLING_TIMEOUT {
+                return Err(StoreError::new(WRITING, Throttled));
+            }
+            throttled += 1;
+            sleep_up_to(THROTTLING_BACKOFF, throttled, MAX_THROTTLING_BACKOFF).await;
+        } else {
+            conflicts += 1;
+            if conflicts >= MAX_CONFLICT_ATTEMPTS {
+                return Ok(Outcome::Refused(reasons));
+            }
+            wait_after(conflicts).await;
+        }
     }
 }
 
@@ -72,7 +96,7 @@ pub(crate) async fn write_one(
         Outcome::Written => Ok(true),
         Outcome::Refused(reasons) => match reasons.first() {
             Some(Reason::ConditionFailed(_)) => Ok(false),
-            Some(Reason::Conflict | Reason::Harmless) | None => {
+            Some(Reason::Conflict | Reason::Throttled | Reason::Harmless) | None => {
                 Err(StoreError::new(action, "others kept changing the same record"))
             }
         },
@@ -81,7 +105,12 @@ pub(crate) async fn write_one(
 
 /// Waits a random while that grows with the number of tries made, so that rivals spread out.
 pub async fn wait_after(tries: u32) {
-    let longest = FIRST_WAIT.saturating_mul(2u32.saturating_pow(tries)).min(LONGEST_WAIT);
+    sleep_up_to(CONFLICT_BACKOFF, tries, MAX_CONFLICT_BACKOFF).await;
+}
+
+/// Exponential backoff with full jitter.
+async fn sleep_up_to(backoff: Duration, attempts: u32, max: Duration) {
+    let longest = backoff.saturating_mul(2u32.saturating_pow(attempts)).min(max);
     tokio::time::sleep(longest.mul_f64(entropy::fraction())).await;
 }
 
@@ -91,12 +120,12 @@ fn reasons(error: SdkError<TransactWriteItemsError>) -> Result<Vec<Reason>, Stor
         Some(TransactWriteItemsError::TransactionInProgressException(_)) => {
             return Ok(vec![Reason::Conflict]);
         }
-        Some(_) | None => return Err(StoreError::new("writing a transaction", error)),
+        Some(_) | None => return Err(StoreError::new(WRITING, error)),
     };
     let known: Option<Vec<_>> = cancelled.cancellation_reasons().iter().map(reason).collect();
     match known {
         Some(reasons) if !reasons.is_empty() => Ok(reasons),
-        Some(_) | None => Err(StoreError::new("writing a transaction", error)),
+        Some(_) | None => Err(StoreError::new(WRITING, error)),
     }
 }
 
@@ -105,6 +134,7 @@ fn reason(reason: &CancellationReason) -> Option<Reason> {
         None | Some("None") => Some(Reason::Harmless),
         Some("ConditionalCheckFailed") => Some(Reason::ConditionFailed(reason.item().cloned())),
         Some("TransactionConflict") => Some(Reason::Conflict),
+        Some("ThrottlingError" | "ProvisionedThroughputExceeded") => Some(Reason::Throttled),
         Some(_) => None,
     }
 }

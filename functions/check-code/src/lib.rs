@@ -3,18 +3,22 @@
 use std::time::Duration;
 
 use common::config::ConfigError;
-use common::domain::campaign::CodePolicy;
+use common::domain::campaign::{Campaign, CodePolicy};
 use common::domain::code::Code;
 use common::domain::entry::CodeFinding;
 use common::domain::message::MessageKey;
 use common::domain::phone::Phone;
+use common::domain::scope::Scope;
 use common::domain::sliding_window::SlidingWindow;
 use common::error::{Error, ErrorCode};
 use common::http::fields::Fields;
 use common::http::function::{Call, Operation, Setup};
 use common::http::reply::Reply;
+use common::http::request::Request;
 use common::http::routes::{self, Route};
 use common::judge::{Candidate, CodeJudge, Freshness};
+use common::store::batch::BatchGet;
+use common::store::code_books::CodeBooks;
 use common::store::codes::Codes;
 use common::store::ledger::CodeStanding;
 use common::store::rate_limits::{Hit, Limited, RateLimits};
@@ -50,11 +54,26 @@ impl Operation for CheckCode {
 
     fn connect(setup: &Setup) -> Result<Self, ConfigError> {
         let (env, client) = (&setup.env, &setup.aws.dynamodb());
-        let judge = CodeJudge::new(Codes::from_env(env, client)?);
+        let judge = CodeJudge::new(Codes::from_env(env, client)?, CodeBooks::from_env(env, &setup.aws)?);
         Ok(Self { limits: RateLimits::from_env(env, client)?, judge })
     }
 
+    async fn prepare(&self) {
+        self.judge.prepare().await;
+    }
+
+    fn prefetch(
+        &self,
+        _request: &Request,
+        scope: &Scope,
+        _campaign: Option<&Campaign>,
+        batch: &mut BatchGet,
+    ) {
+        self.judge.add_to(batch, scope);
+    }
+
     async fn handle(&self, call: Call) -> Result<Reply, Error> {
+        self.judge.take_over(&call.prefetched, &call.scope, call.now)?;
         let (code, phone) = read(&call)?;
         let range = call.request.consumer_range();
         let key = call.scope.key(format_args!("check-range#{range}"));
@@ -82,7 +101,7 @@ impl Operation for CheckCode {
 }
 
 fn read(call: &Call) -> Result<(Code, Option<Phone>), Error> {
-    let (code, phone) = call.json()?.read(|fields| {
+    let (code, phone) = call.request.json()?.read(|fields| {
         let code = fields.required("code", Fields::code);
         let phone = fields.phone_or("phone", ErrorCode::ValidationFailed);
         Some((code?, phone))

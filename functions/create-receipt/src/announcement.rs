@@ -41,8 +41,8 @@ impl Announcement {
     /// # Errors
     /// The first thing that is wrong with it.
     pub(crate) fn of(call: &Call) -> Result<Self, Error> {
-        let key = call.idempotency_key()?;
-        let body = call.json()?;
+        let key = call.request.idempotency_key()?;
+        let body = call.request.json()?;
         let source = body.read(|fields| {
             let kind = fields.required("type", |fields, name| {
                 fields.parsed(name, NAME_CHARS, "`photo` or `typed`", Kind::named)

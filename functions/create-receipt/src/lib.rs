@@ -51,7 +51,7 @@ impl Operation for CreateReceipt {
         match self.receipts.announce(&receipt, request).await? {
             None => {
                 let target = self.uploads.target(&receipt, call.now).await?;
-                Reply::ok(&ReceiptObject::new(&receipt, target))
+                Ok(Reply::ok(&ReceiptObject::new(&receipt, target))?.with_subject(receipt.receipt_id))
             }
             Some(earlier) if !body_hash.matches(&earlier.body_hash) => {
                 Err(ErrorCode::IdempotencyKeyReused.into())
@@ -61,7 +61,8 @@ impl Operation for CreateReceipt {
                 let receipt =
                     found.ok_or_else(|| Error::internal("a request names a receipt that is not there"))?;
                 let (receipt, target) = self.uploads.expect(receipt, call.now).await?;
-                Ok(Reply::ok(&ReceiptObject::new(&receipt, target))?.idempotent_replayed())
+                let reply = Reply::ok(&ReceiptObject::new(&receipt, target))?;
+                Ok(reply.with_subject(receipt.receipt_id).idempotent_replayed())
             }
         }
     }

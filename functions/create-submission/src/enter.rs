@@ -4,7 +4,7 @@
 use std::time::Duration;
 
 use common::config::{self, ConfigError};
-use common::domain::campaign::CodePolicy;
+use common::domain::campaign::{Campaign, CodePolicy};
 use common::domain::entrant::PhoneChecks;
 use common::domain::entry::{CodeFinding, Decision, decide};
 use common::domain::ids::SubmissionId;
@@ -21,9 +21,11 @@ use common::error::{Error, ErrorCode};
 use common::http::function::{Call, Setup};
 use common::http::reply::Notes;
 use common::judge::{Candidate, CodeJudge, Freshness, SaysYes};
-use common::partner_desk::PartnerDesk;
-use common::settle_queue::{Hint, SettleQueue};
-use common::store::ledger::{CodeStanding, Entry, Known, Ledger, ReplayWrite, Settled, Written};
+use common::partner_gateway::{Answered, Caller, PartnerGateway};
+use common::settle_queue::{SettleMessage, SettleQueue};
+use common::store::batch::BatchGet;
+use common::store::code_books::CodeBooks;
+use common::store::ledger::{CodeStanding, Entry, Known, Ledger, Records, ReplayWrite, Settled, Written};
 use common::store::requests::RequestRecord;
 use common::store::transaction::wait_after;
 use common::telemetry;
@@ -48,15 +50,15 @@ const PARTNER_BUDGET: Duration = Duration::from_secs(8);
 const WRITING: Duration = Duration::from_secs(1);
 /// No message can be delayed for longer; the sweep finds what is due later.
 const LONGEST_DELAY: Duration = Duration::from_secs(15 * 60);
-/// Longer than this a caller does not wait for a hint to be sent: it is only a hint.
-const LONGEST_HINT: Duration = Duration::from_secs(1);
+/// Longer than this a caller does not wait for a message to be sent: the sweep makes up for one that is lost.
+const SEND_TIMEOUT: Duration = Duration::from_secs(1);
 
 /// Where consumers are entered.
 pub(crate) struct Desk {
     ledger: Ledger,
     judge: CodeJudge,
     uploads: Uploads,
-    partners: PartnerDesk,
+    partners: PartnerGateway,
     tax_queue: SettleQueue,
     partner_queue: SettleQueue,
     hasten: Hasten,
@@ -101,14 +103,42 @@ impl Desk {
         let Setup { env, aws, .. } = setup;
         let ledger = Ledger::from_env(env, &aws.dynamodb())?;
         Ok(Self {
-            judge: CodeJudge::new(ledger.codes().clone()),
+            judge: CodeJudge::new(ledger.codes().clone(), CodeBooks::from_env(env, aws)?),
             uploads: Uploads::from_env(env, aws, ledger.receipts().clone())?,
-            partners: PartnerDesk::from_env(env, aws)?,
+            partners: PartnerGateway::from_env(env, aws)?,
             tax_queue: SettleQueue::of(Counterpart::TaxAuthority, env, aws)?,
             partner_queue: SettleQueue::of(Counterpart::Partner, env, aws)?,
             hasten: config::hasten(env)?,
             ledger,
         })
+    }
+
+    /// Fetches what entering needs besides the tables, before the first event.
+    pub(crate) async fn prepare(&self) {
+        self.judge.prepare().await;
+    }
+
+    /// Adds to a batch what deciding about a request takes: the code book, and the records that decide. The code's record
+    /// can be named where the campaign and its book were seen here before.
+    pub(crate) fn prefetch(
+        &self,
+        wish: Option<Wish>,
+        scope: &Scope,
+        campaign: Option<&Campaign>,
+        batch: &mut BatchGet,
+    ) {
+        self.judge.add_to(batch, scope);
+        let Some(mut wish) = wish else { return };
+        let mut code_name = None;
+        if let Some(campaign) = campaign {
+            wish = wish.for_campaign(campaign);
+            let code = wish.code.as_ref();
+            code_name =
+                code.and_then(|code| self.judge.name_by_cached_book(scope, code, &wish.phone, campaign.code));
+        }
+        let Wish { key, phone, receipt_id, .. } = &wish;
+        let records = Records { scope, key, phone, code: code_name.as_ref(), receipt: *receipt_id };
+        self.ledger.add_to(batch, records);
     }
 
     /// Enters the consumer, or records why not, or answers with what was decided before.
@@ -131,7 +161,7 @@ impl Desk {
         if asks {
             answer.submission = self.ask_partner(call, answer.submission, &mut answer.notes).await?;
         }
-        self.hint(&answer.submission, call).await;
+        self.send_to_settle(&answer.submission, call).await;
         Ok(answer)
     }
 
@@ -145,19 +175,23 @@ impl Desk {
     ) -> Result<Submission, Error> {
         let spent = call.later().since(call.now);
         let limit = PARTNER_BUDGET.min(BUDGET.saturating_sub(spent).saturating_sub(WRITING));
-        let asked = self.partners.ask(&before, &call.campaign, limit, || call.later()).await;
-        let asked = asked.unwrap_or_else(|error| {
+        let clock = || call.later();
+        let answered = self.partners.ask(&before, &call.campaign, limit, Caller::Request, clock).await;
+        let Answered { asked, lease } = answered.unwrap_or_else(|error| {
             notes.causes = telemetry::causes(&error);
-            Asked::Silent(Silence::service_failed())
+            Asked::Silent(Silence::service_failed()).into()
         });
         notes.figures.extend(asked.figures());
         let pacing = Pacing { now: call.later(), hasten: self.hasten, chance: entropy::fraction() };
         let entries = call.campaign.entries_per_submission;
         let Ok(after) = asked.applied_to(&before, entries, pacing) else {
+            self.partners.release(lease).await;
             return Ok(before);
         };
         let wrong = asked.is_wrong_code().then_some(&*call.campaign);
-        match self.ledger.settle(&before, &after, wrong).await {
+        let (settled, ()) =
+            tokio::join!(self.ledger.settle(&before, &after, wrong), self.partners.release(lease));
+        match settled {
             Ok(Settled::Done) => Ok(after),
             // Somebody else was first: an operator.
             Ok(Settled::Moved | Settled::PurchaseTaken) => {
@@ -168,23 +202,25 @@ impl Desk {
         }
     }
 
-    /// Hints that a submission can be settled. Should that fail, the sweep finds it in the table.
-    async fn hint(&self, submission: &Submission, call: &Call) {
+    /// Sends a message that a submission can be settled. Should that fail, the sweep finds it in the table.
+    async fn send_to_settle(&self, submission: &Submission, call: &Call) {
         let Some(settling) = submission.settling.as_ref().filter(|settling| settling.turn == Turn::Service)
         else {
             return;
         };
-        let hint = Hint { scope: submission.scope.clone(), submission_id: submission.submission_id };
+        let message =
+            SettleMessage { scope: submission.scope.clone(), submission_id: submission.submission_id };
         let delay = settling.next_step_at.since(call.later());
         let queue = match settling.counterpart {
             Counterpart::TaxAuthority => &self.tax_queue,
             Counterpart::Partner => &self.partner_queue,
         };
         let delay = delay.min(LONGEST_DELAY);
-        let _ = tokio::time::timeout(LONGEST_HINT, queue.send(&hint, delay)).await;
+        let _ = tokio::time::timeout(SEND_TIMEOUT, queue.send(&message, delay)).await;
     }
 
     async fn decide_and_write(&self, call: &Call, wish: &Wish) -> Result<Answer, Error> {
+        self.judge.take_over(&call.prefetched, &call.scope, call.now)?;
         let draft = draft(call, wish);
         if let Err(unmet) = wish.check(call) {
             // A retry gets what the first try led to, whatever the campaign has come to ask for since.
@@ -198,11 +234,20 @@ impl Desk {
         let mut receipt = None;
         for round in 1..=MOST_ROUNDS {
             let mut candidate = self.candidate(call, wish, &known, freshness).await?;
+            let source_before = source;
+            if source == Source::Nothing && round == 1 {
+                let entry = entry(wish, &candidate, &draft);
+                let (read, is_complete) = self.ledger.find_in(&call.prefetched, entry, call.now)?;
+                known = read;
+                source = if is_complete { Source::Read } else { Source::Nothing };
+            }
             if wish.receipt_id.is_some() && source == Source::Nothing {
                 // What is wrong with a receipt is told before anything is decided.
                 known = self.ledger.look(entry(wish, &candidate, &draft), call.now).await?;
                 source = Source::Read;
-                receipt = known.receipt.take();
+            }
+            if source == Source::Read && source_before != source {
+                receipt = known.receipt.take().or(receipt);
                 candidate = self.candidate(call, wish, &known, freshness).await?;
             }
             let mut finding = candidate.finding(&known.code, Some(&wish.phone));
@@ -430,6 +475,8 @@ fn draft(call: &Call, wish: &Wish) -> Submission {
         revision: 0,
         created_at: call.now,
         updated_at: call.now,
+        request_id: Some(call.request.ids.request.clone()),
+        history: Vec::new(),
     }
 }
 

@@ -6,11 +6,15 @@ mod enter;
 mod wish;
 
 use common::config::ConfigError;
+use common::domain::campaign::Campaign;
+use common::domain::scope::Scope;
 use common::error::Error;
 use common::http::function::{Call, Operation, Setup};
 use common::http::reply::Reply;
+use common::http::request::Request;
 use common::http::routes::{self, Route};
 use common::http::submission::SubmissionObject;
+use common::store::batch::BatchGet;
 
 use crate::enter::{Answer, Desk};
 use crate::wish::Wish;
@@ -27,13 +31,25 @@ impl Operation for CreateSubmission {
         Ok(Self { desk: Desk::of(setup)? })
     }
 
+    async fn prepare(&self) {
+        self.desk.prepare().await;
+    }
+
+    fn prefetch(&self, request: &Request, scope: &Scope, campaign: Option<&Campaign>, batch: &mut BatchGet) {
+        // What is wrong with a request is told once its key is known to be good.
+        let wish = Wish::parse(request, scope.environment).ok();
+        self.desk.prefetch(wish, scope, campaign, batch);
+    }
+
     async fn handle(&self, call: Call) -> Result<Reply, Error> {
-        let wish = Wish::of(&call)?;
+        let wish = Wish::parse(&call.request, call.scope.environment)?.for_campaign(&call.campaign);
         let Answer { submission, replayed, idempotent_replay, notes } = self.desk.enter(&call, &wish).await?;
         let object =
             SubmissionObject::new(&submission, &call.campaign, call.language(), replayed, call.later());
-        let reply =
-            Reply::ok(&object)?.with_outcome(submission.standing.message_key().as_str()).with_notes(notes);
+        let reply = Reply::ok(&object)?
+            .with_outcome(submission.standing.message_key().as_str())
+            .with_notes(notes)
+            .with_subject(submission.submission_id);
         Ok(if idempotent_replay { reply.idempotent_replayed() } else { reply })
     }
 }

@@ -1,13 +1,16 @@
 //! What a request asks for, read and checked in the order of the reference.
 
+use common::domain::campaign::Campaign;
 use common::domain::code::Code;
 use common::domain::ids::{IdempotencyKey, ReceiptId};
 use common::domain::phone::Phone;
+use common::domain::scope::Environment;
 use common::domain::submission::{Claimed, ClaimedItem};
 use common::error::{Error, ErrorCode};
 use common::http::body::BodyDigest;
 use common::http::fields::{Fields, Problems};
 use common::http::function::Call;
+use common::http::request::Request;
 
 /// Characters of a region.
 const REGION_CHARS: std::ops::RangeInclusive<usize> = 0..=80;
@@ -46,23 +49,28 @@ pub(crate) struct Wish {
 }
 
 impl Wish {
-    /// Reads a call.
+    /// Reads a request.
     ///
     /// # Errors
     /// The first thing that is wrong with it.
-    pub(crate) fn of(call: &Call) -> Result<Self, Error> {
-        let key = call.required_idempotency_key()?;
-        let body = call.json()?;
+    pub(crate) fn parse(request: &Request, environment: Environment) -> Result<Self, Error> {
+        let key = request.required_idempotency_key()?;
+        let body = request.json()?;
         let Asked { phone, code, receipt_id, region, claimed } = body.read(Asked::read)?;
         let is_sentinel = code.as_ref().is_some_and(|code| code.sentinel().is_some());
-        if is_sentinel && call.scope.environment.is_live() {
+        if is_sentinel && environment.is_live() {
             return Err(Error::from(ErrorCode::SentinelWithLiveKey).with_field("code"));
         }
-        let code = code.filter(|_| call.campaign.needs_code()).map(|code| match &call.campaign.partner {
+        Ok(Self { key, body_hash: body.digest(), phone, code, receipt_id, region, claimed })
+    }
+
+    /// The same with the code in the form in which the campaign compares it; without one where the campaign takes none.
+    pub(crate) fn for_campaign(self, campaign: &Campaign) -> Self {
+        let code = self.code.filter(|_| campaign.needs_code()).map(|code| match &campaign.partner {
             Some(partner) => code.in_form(partner.code),
             None => code,
         });
-        Ok(Self { key, body_hash: body.digest(), phone, code, receipt_id, region, claimed })
+        Self { code, ..self }
     }
 
     /// What the campaign needs and does not find here, or finds and does not take.

@@ -1,6 +1,7 @@
 //! The API's default route: the Error object for unknown paths and wrong methods, the description of the
 //! API, and the reference pages that every `docs_url` leads to.
 
+use common::auth::Caller;
 use common::error::{Error, ErrorCode};
 use common::http::event::{HttpEvent, HttpReply};
 use common::http::function::{BoxFuture, Frame, HttpFunction};
@@ -83,7 +84,7 @@ impl HttpFunction for Fallback {
         Box::pin(async move {
             let request = Request::from_event(event);
             let started = self.frame.now();
-            self.frame.reply("fallback", &request.ids, started, None, self.reply(&request))
+            self.frame.reply("fallback", &request.ids, started, &Caller::default(), self.reply(&request))
         })
     }
 }

@@ -14,7 +14,7 @@ use common::http::reply::Reply;
 use common::http::routes::{self, Route};
 use serde::Serialize;
 
-/// The operation. What it answers with came through the gate already.
+/// The operation. What it answers with is read with the key already.
 pub struct GetCampaign;
 
 impl Operation for GetCampaign {

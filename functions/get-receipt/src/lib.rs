@@ -24,6 +24,6 @@ impl Operation for GetReceipt {
     async fn handle(&self, call: Call) -> Result<Reply, Error> {
         let id = call.path_id::<ReceiptId>()?;
         let receipt = self.receipts.get(&call.scope, id).await?.ok_or(ErrorCode::NotFound)?;
-        Reply::ok(&ReceiptObject::new(&receipt, None))
+        Ok(Reply::ok(&ReceiptObject::new(&receipt, None))?.with_subject(receipt.receipt_id))
     }
 }

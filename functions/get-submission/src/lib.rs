@@ -24,6 +24,7 @@ impl Operation for GetSubmission {
     async fn handle(&self, call: Call) -> Result<Reply, Error> {
         let id = call.path_id::<SubmissionId>()?;
         let submission = self.submissions.get(&call.scope, id).await?.ok_or(ErrorCode::NotFound)?;
-        Reply::ok(&SubmissionObject::new(&submission, &call.campaign, call.language(), false, call.now))
+        let object = SubmissionObject::new(&submission, &call.campaign, call.language(), false, call.now);
+        Ok(Reply::ok(&object)?.with_subject(submission.submission_id))
     }
 }

@@ -3,6 +3,7 @@
 use std::time::Duration;
 
 use common::config::ConfigError;
+use common::domain::limit::LimitStanding;
 use common::domain::sliding_window::SlidingWindow;
 use common::domain::submission::DisplayStatus;
 use common::error::{Error, ErrorCode};
@@ -62,7 +63,7 @@ impl Operation for LookupSubmissions {
     }
 
     async fn handle(&self, call: Call) -> Result<Reply, Error> {
-        let phone = call.json()?.read(|fields| fields.required("phone", Fields::phone))?;
+        let phone = call.request.json()?.read(|fields| fields.required("phone", Fields::phone))?;
         let Call { scope, campaign, now, .. } = &call;
 
         let range = call.request.consumer_range();
@@ -81,8 +82,13 @@ impl Operation for LookupSubmissions {
         let limits = match self.limits.hit(&limits, *now).await? {
             Hit::Admitted(limits) => limits,
             Hit::Refused { retry_after, limits } => {
-                let detail = "This phone has used up its 5 look-ups of 10 minutes, or its address range its 30. \
-                              Without SVC-Client-IP, all calls of your server count together.";
+                let is_full = |limit: &LimitStanding| limit.left.is_some_and(|left| left.requests == 0);
+                let detail = if limits.iter().any(|limit| limit.name == "address" && is_full(limit)) {
+                    "This address range has used up its 30 look-ups of 10 minutes. Without SVC-Client-IP, all calls \
+                     of your server count together."
+                } else {
+                    "This phone has used up its 5 look-ups of 10 minutes."
+                };
                 return Err(Error::from(ErrorCode::RateLimited)
                     .with_detail(detail)
                     .with_retry_after(retry_after)

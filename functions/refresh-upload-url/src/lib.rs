@@ -36,6 +36,6 @@ impl Operation for RefreshUploadUrl {
                 .with_fix("Send the receipt's id as `receipt_id` with POST /api/v1/submissions at once."));
         }
         let (receipt, target) = self.uploads.expect(receipt, call.now).await?;
-        Reply::ok(&ReceiptObject::new(&receipt, target))
+        Ok(Reply::ok(&ReceiptObject::new(&receipt, target))?.with_subject(receipt.receipt_id))
     }
 }

@@ -1,6 +1,6 @@
-//! The schedule, every minute: finds what is due to be settled and was missed, and sends a hint for it.
+//! The schedule, every minute: finds what is due to be settled and was missed, and sends a message for it.
 //!
-//! It is what makes lost messages harmless. It sends no more hints at a time than can be worked on until
+//! It is what makes lost messages harmless. It sends no more messages at a time than can be worked on until
 //! the next sweep, so that the queue does not grow by being swept: of each campaign in turn the longest due.
 
 use common::background::{Background, EventFunction, Failed, Finding, Work};
@@ -9,11 +9,11 @@ use common::domain::moment::Moment;
 use common::domain::scope::Environment;
 use common::domain::settling::Counterpart;
 use common::error::Error;
-use common::settle_queue::{Hint, SettleQueue};
+use common::settle_queue::{SettleMessage, SettleQueue};
 use common::store::submissions::{Due, Submissions};
 use serde::Deserialize;
 
-/// Hints of one sweep, and at most so many of one campaign from each partition: the tax authority bears about forty
+/// Messages of one sweep, and at most so many of one campaign from each partition: the tax authority bears about forty
 /// look-ups a minute, partners hundreds.
 fn limits(work: Counterpart) -> (usize, u8) {
     match work {
@@ -63,14 +63,15 @@ impl SweepUnsettled {
     async fn sweep(&self, now: Moment) -> Result<Finding, Failed> {
         let (mut found, mut sent, mut oldest) = (0, 0, 0);
         for (work, queue) in &self.queues {
-            let (max_hints, max_each) = limits(*work);
+            let (max_messages, max_each) = limits(*work);
             let mut due = self.submissions.due(*work, now, max_each).await?;
             let ages = due.iter().map(|due| now.since(due.next_step_at).as_secs());
             oldest = ages.max().unwrap_or(0).max(oldest);
-            due.truncate(max_hints);
-            let hint = |due: &Due| Hint { scope: due.scope.clone(), submission_id: due.submission_id };
+            due.truncate(max_messages);
+            let message =
+                |due: &Due| SettleMessage { scope: due.scope.clone(), submission_id: due.submission_id };
             found += due.len();
-            sent += queue.send_all(&due.iter().map(hint).collect::<Vec<_>>()).await?;
+            sent += queue.send_all(&due.iter().map(message).collect::<Vec<_>>()).await?;
         }
         let since = self.submissions.longest_waiting_for_a_person(Environment::Live).await?;
         let longest = since.map_or(0, |since| now.since(since).as_secs());

@@ -9,6 +9,8 @@ use axum::Router;
 use axum::body::{Body, BodyDataStream};
 use axum::extract::{ConnectInfo, Request, State};
 use axum::http::{HeaderMap, HeaderName, HeaderValue, Response, StatusCode};
+use axum::response::Redirect;
+use axum::routing::get;
 use base64::Engine;
 use base64::engine::general_purpose::STANDARD;
 use common::http::event::{HttpContext, HttpEvent, HttpReply, RequestContext};
@@ -38,9 +40,10 @@ impl Gateway {
         self.routes.push((route, Box::new(function)));
     }
 
-    /// The gateway as a service.
+    /// The gateway as a service. Who opens its address in a browser gets to the reference.
     pub fn router(self: Arc<Self>) -> Router {
-        Router::new().fallback(serve).with_state(self)
+        let to_reference = get(async || Redirect::temporary("/docs")).fallback(serve);
+        Router::new().route("/", to_reference).fallback(serve).with_state(self)
     }
 
     /// Hands an event to the function of its route.

@@ -10,11 +10,13 @@ use axum::http::Uri;
 use clap::{Parser, ValueEnum};
 use common::clock::Clock;
 use common::config::Env;
+use common::connection::Aws;
 use common::telemetry::{Telemetry, causes};
 use common::upstream::tax_authority::client::{Limits, TaxAuthority};
 use local::stack::{Options, Stack};
 use local::try_page;
 use local::{demo, ready_file};
+use ops::tables::Tables;
 use tokio::signal::unix::{Signal, SignalKind, signal};
 
 /// Runs the whole Campaign Entry Service on this machine, with everything embedded.
@@ -85,7 +87,7 @@ fn http_url(text: &str) -> Result<String, String> {
 
 fn main() -> ExitCode {
     // Photos are read in a process of their own, which is this program again.
-    settle_submission::read_photo_if_asked();
+    settle_receipts::read_photo_if_asked();
     let arguments = Arguments::parse();
     let runtime = tokio::runtime::Builder::new_multi_thread().enable_all().build();
     let ran = runtime.map_err(Into::into).and_then(|runtime| runtime.block_on(run(&arguments)));
@@ -123,6 +125,10 @@ async fn run(arguments: &Arguments) -> Result<(), Box<dyn std::error::Error>> {
     .await?;
     let env: Env = stack.env().clone().into_iter().collect();
     let data = arguments.data.as_deref();
+    if data.is_some() {
+        // An earlier release may have made the folder.
+        ops::migrate::run(&Tables::from_env(&env, &Aws::of_function(&env)?)?).await?;
+    }
     let demos = if arguments.no_demo {
         Vec::new()
     } else {
@@ -139,8 +145,9 @@ async fn run(arguments: &Arguments) -> Result<(), Box<dyn std::error::Error>> {
     if !demos.is_empty() {
         say(&format!("\nTo try them as a consumer, in a browser: {}{}\n", stack.base_url(), try_page::PATH));
     }
+    say(&format!("\nThe API reference, in a browser: {}/docs\n", stack.base_url()));
     stack.offer(demos);
-    say(&format!("\nServing {} ({stage}, data {kept}). Ctrl-C stops it.\n", stack.base_url()));
+    say(&format!("\nServing {} (stage {stage}, data {kept}). Ctrl-C stops it.\n", stack.base_url()));
 
     signals.next().await;
     say("Stopping.\n");

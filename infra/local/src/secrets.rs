@@ -1,9 +1,12 @@
-//! The embedded Secrets Manager: secrets that are there from the start and can only be read. Signatures are
-//! not checked.
+//! The embedded Secrets Manager: secrets that are given and can only be read, and those that are kept, whose versions
+//! stay: in a file, where there is one. Signatures are not checked.
 
 use std::collections::BTreeMap;
-use std::io;
-use std::sync::Arc;
+use std::fs::OpenOptions;
+use std::io::{self, Write};
+use std::os::unix::fs::OpenOptionsExt;
+use std::path::{Path, PathBuf};
+use std::sync::{Arc, Mutex, PoisonError};
 
 use axum::Router;
 use axum::body::{Body, Bytes};
@@ -11,13 +14,17 @@ use axum::extract::State;
 use axum::http::header::CONTENT_TYPE;
 use axum::http::{HeaderMap, HeaderValue, Response, StatusCode};
 use axum::routing::post;
-use serde::Deserialize;
+use serde::de::DeserializeOwned;
+use serde::{Deserialize, Serialize};
 use serde_json::{Value, json};
 
 use crate::loopback::{Loopback, Served};
 
 /// The content type of AWS's JSON protocol.
 const JSON: HeaderValue = HeaderValue::from_static("application/x-amz-json-1.1");
+/// The stages of the newest version of a secret, and of the one before.
+const CURRENT: &str = "AWSCURRENT";
+const PREVIOUS: &str = "AWSPREVIOUS";
 
 /// A Secrets Manager that serves. It stops when told to, and when it is dropped.
 pub struct SecretsManager {
@@ -25,11 +32,139 @@ pub struct SecretsManager {
     served: Served,
 }
 
-/// What a reader asks for.
+/// What it holds.
+#[derive(Default)]
+pub struct Secrets {
+    /// Secrets by name that can only be read.
+    pub given: BTreeMap<String, String>,
+    kept: Mutex<Kept>,
+    file: Option<PathBuf>,
+}
+
+/// Secrets by name, each with its versions, the newest last.
+type Kept = BTreeMap<String, Vec<Version>>;
+
+#[derive(Clone, Serialize, Deserialize)]
+struct Version {
+    id: String,
+    value: String,
+}
+
 #[derive(Deserialize)]
 #[serde(rename_all = "PascalCase", deny_unknown_fields)]
 struct GetSecretValue {
     secret_id: String,
+    version_id: Option<String>,
+    version_stage: Option<String>,
+}
+
+#[derive(Deserialize)]
+#[serde(rename_all = "PascalCase", deny_unknown_fields)]
+struct PutSecretValue {
+    secret_id: String,
+    secret_string: String,
+    client_request_token: String,
+}
+
+/// The kind of an error and what it says.
+type Refusal = (&'static str, String);
+
+impl Secrets {
+    /// Those that are kept in a file, if it is there.
+    ///
+    /// # Errors
+    /// When the file cannot be read.
+    pub fn kept_in(file: Option<PathBuf>) -> io::Result<Self> {
+        let kept = match &file {
+            Some(path) if path.exists() => serde_json::from_slice(&std::fs::read(path)?)?,
+            Some(_) | None => Kept::new(),
+        };
+        Ok(Self { kept: Mutex::new(kept), file, ..Self::default() })
+    }
+
+    /// Makes a secret with its first version, unless it is there.
+    ///
+    /// # Errors
+    /// When the file cannot be written.
+    pub fn make(&self, name: &str, version_id: String, value: String) -> io::Result<()> {
+        let mut kept = self.kept();
+        if !kept.contains_key(name) {
+            kept.insert(name.to_owned(), vec![Version { id: version_id, value }]);
+            self.write(&kept)?;
+        }
+        Ok(())
+    }
+
+    fn kept(&self) -> std::sync::MutexGuard<'_, Kept> {
+        // Nothing panics while it is held.
+        self.kept.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    fn write(&self, kept: &Kept) -> io::Result<()> {
+        self.file.as_deref().map_or(Ok(()), |path| write_whole(path, &serde_json::to_vec_pretty(kept)?))
+    }
+
+    fn get(&self, request: &GetSecretValue) -> Result<Value, Refusal> {
+        let name = request.secret_id.as_str();
+        let missing =
+            || ("ResourceNotFoundException", "Secrets Manager can't find the specified secret.".to_owned());
+        if let Some(value) = self.given.get(name) {
+            return Ok(described(name, "given", CURRENT, Some(value)));
+        }
+        let kept = self.kept();
+        let mut newest_first = kept.get(name).ok_or_else(missing)?.iter().rev();
+        let stage = request.version_stage.as_deref().unwrap_or(CURRENT);
+        let found = match (&request.version_id, stage) {
+            (Some(id), _) => newest_first.find(|version| version.id == *id),
+            (None, CURRENT) => newest_first.next(),
+            (None, PREVIOUS) => newest_first.nth(1),
+            (None, _) => None,
+        };
+        let version = found.ok_or_else(missing)?;
+        Ok(described(name, &version.id, stage, Some(&version.value)))
+    }
+
+    fn put(&self, request: PutSecretValue) -> Result<Value, Refusal> {
+        let PutSecretValue { secret_id: name, secret_string: value, client_request_token: id } = request;
+        let mut kept = self.kept();
+        let Some(versions) = kept.get_mut(&name) else {
+            return Err((
+                "ResourceNotFoundException",
+                "There is no such secret that can be written.".to_owned(),
+            ));
+        };
+        match versions.iter().find(|version| version.id == id) {
+            Some(version) if version.value == value => {}
+            Some(_) => {
+                return Err(("ResourceExistsException", "The version has another value already.".to_owned()));
+            }
+            None => versions.push(Version { id: id.clone(), value }),
+        }
+        self.write(&kept).map_err(|error| ("InternalServiceError", error.to_string()))?;
+        Ok(described(&name, &id, CURRENT, None))
+    }
+}
+
+fn described(name: &str, version: &str, stage: &str, value: Option<&str>) -> Value {
+    let mut reply = json!({
+        "ARN": format!("arn:aws:secretsmanager:af-south-1:000000000000:secret:{name}"),
+        "Name": name,
+        "VersionId": version,
+        "VersionStages": [stage],
+    });
+    if let (Some(fields), Some(value)) = (reply.as_object_mut(), value) {
+        fields.insert("SecretString".to_owned(), json!(value));
+    }
+    reply
+}
+
+/// Writes a file for its owner alone; a reader finds the old one or the new one, whole.
+fn write_whole(path: &Path, bytes: &[u8]) -> io::Result<()> {
+    let partial = path.with_extension("partial");
+    let mut file = OpenOptions::new().write(true).create(true).truncate(true).mode(0o600).open(&partial)?;
+    file.write_all(bytes)?;
+    file.sync_all()?;
+    std::fs::rename(&partial, path)
 }
 
 impl SecretsManager {
@@ -37,7 +172,7 @@ impl SecretsManager {
     ///
     /// # Errors
     /// When it cannot listen.
-    pub async fn serve(secrets: BTreeMap<String, String>) -> io::Result<Self> {
+    pub async fn serve(secrets: Secrets) -> io::Result<Self> {
         let loopback = Loopback::bind(0).await?;
         let endpoint = loopback.endpoint.clone();
         let router = Router::new().route("/", post(answer)).with_state(Arc::new(secrets));
@@ -55,13 +190,17 @@ impl SecretsManager {
     }
 }
 
-async fn answer(
-    State(secrets): State<Arc<BTreeMap<String, String>>>,
-    headers: HeaderMap,
-    body: Bytes,
-) -> Response<Body> {
+async fn answer(State(secrets): State<Arc<Secrets>>, headers: HeaderMap, body: Bytes) -> Response<Body> {
     let target = headers.get("x-amz-target").and_then(|target| target.to_str().ok()).unwrap_or_default();
-    let (status, reply) = match act(&secrets, target, &body) {
+    let acted = match target {
+        "secretsmanager.GetSecretValue" => read(&body).and_then(|request| secrets.get(&request)),
+        "secretsmanager.PutSecretValue" => read(&body).and_then(|request| secrets.put(request)),
+        other => {
+            let message = format!("The local Secrets Manager reads and puts values, and knows no {other:?}.");
+            Err(("UnknownOperationException", message))
+        }
+    };
+    let (status, reply) = match acted {
         Ok(reply) => (StatusCode::OK, reply),
         Err((kind, message)) => (StatusCode::BAD_REQUEST, json!({ "__type": kind, "Message": message })),
     };
@@ -71,30 +210,9 @@ async fn answer(
     response
 }
 
-/// The reply, or the kind of error and what it says.
-fn act(
-    secrets: &BTreeMap<String, String>,
-    target: &str,
-    body: &[u8],
-) -> Result<Value, (&'static str, String)> {
-    if target != "secretsmanager.GetSecretValue" {
-        return Err((
-            "UnknownOperationException",
-            format!("The local Secrets Manager only reads, not {target:?}."),
-        ));
-    }
-    let request: Result<GetSecretValue, _> = serde_json::from_slice(body);
-    let name = request.map_err(|error| ("InvalidRequestException", error.to_string()))?.secret_id;
-    let Some(value) = secrets.get(&name) else {
-        return Err((
-            "ResourceNotFoundException",
-            "Secrets Manager can't find the specified secret.".to_owned(),
-        ));
-    };
-    Ok(json!({
-        "ARN": format!("arn:aws:secretsmanager:af-south-1:000000000000:secret:{name}"),
-        "Name": name,
-        "SecretString": value,
-        "VersionStages": ["AWSCURRENT"],
-    }))
+/// Reads a request. What serde says of one that cannot be read may quote a secret.
+fn read<T: DeserializeOwned>(body: &[u8]) -> Result<T, Refusal> {
+    serde_json::from_slice(body).map_err(|_| {
+        ("InvalidRequestException", "The request has other fields than are known here.".to_owned())
+    })
 }

@@ -14,10 +14,12 @@ use common::background::Background;
 use common::clock::Clock;
 use common::config::{self, ConfigError, Env};
 use common::connection::Aws;
+use common::domain::hex::hex;
+use common::entropy;
 use common::http::function::{BoxFuture, Frame, Function, Operation, Setup};
 use common::store::StoreError;
 use common::telemetry::Telemetry;
-use common::{partner_desk, photos, settle_queue};
+use common::{deployment_secret, partner_gateway, photos, secrets as partner_secrets, settle_queue};
 use create_receipt::CreateReceipt;
 use create_submission::CreateSubmission;
 use fallback::Fallback;
@@ -38,7 +40,7 @@ use crate::gateway::Gateway;
 use crate::loopback::WallClock;
 use crate::partner::{self, SimulatedPartner};
 use crate::s3::{self, ObjectCreated, S3};
-use crate::secrets::SecretsManager;
+use crate::secrets::{Secrets, SecretsManager};
 use crate::shops::shops;
 use crate::sqs::{self, QueueOptions, Sqs};
 use crate::tables::{self, TABLES};
@@ -52,13 +54,18 @@ const BUCKET: &str = "receipt-photos";
 const TAX_QUEUE: &str = "tax-work";
 /// The queue of work for partners.
 const PARTNER_QUEUE: &str = "partner-work";
-/// What the variables of bucket and queues lead to, by the name at its end.
-pub const NAMES: [(&str, &str); 3] = [
+/// The deployment's secret.
+const DEPLOYMENT_SECRET: &str = "local/deployment";
+/// What the variables of bucket, queues and secret lead to, by the name at its end.
+pub const NAMES: [(&str, &str); 4] = [
     (photos::VARIABLE, BUCKET),
     (settle_queue::TAX_VARIABLE, TAX_QUEUE),
     (settle_queue::PARTNER_VARIABLE, PARTNER_QUEUE),
+    (deployment_secret::VARIABLE, DEPLOYMENT_SECRET),
 ];
-/// The secret that every stack knows, by name, and the header in which the simulated partner wants it.
+/// What the names of partners' secrets begin with in Secrets Manager, before what campaign files name.
+pub const PARTNER_SECRETS_PREFIX: &str = "local/";
+/// The secret that every stack knows, by its name in campaign files, and the header in which the simulated partner wants it.
 pub const PARTNER_SECRET: (&str, &str) = ("partners/demo", "Bearer a-secret-of-the-demo");
 /// The header of the secret.
 pub const PARTNER_SECRET_HEADER: &str = "authorization";
@@ -104,8 +111,10 @@ pub struct Options {
     pub tax_authority_url: Option<String>,
     /// A partner to ask instead of the simulated one.
     pub partner_url: Option<String>,
-    /// Secrets of partners, by name, besides the demo's own.
+    /// Secrets of partners, by their names in campaign files, besides the demo's own.
     pub secrets: BTreeMap<String, String>,
+    /// The deployment's secret, for stacks over one database; when absent, that of the data folder, or a random one.
+    pub deployment_secret: Option<String>,
     /// What stands in front of every embedded part of AWS, if anything.
     pub front: Option<Front>,
     /// What every planned wait between settling steps is divided by.
@@ -132,6 +141,7 @@ impl Default for Options {
             tax_authority_url: None,
             partner_url: None,
             secrets: BTreeMap::new(),
+            deployment_secret: None,
             front: None,
             hasten: 1,
             photo_reader: None,
@@ -239,7 +249,7 @@ impl Stack {
             };
             parts.extend(workers::start(&background, announced, &stopping)?);
         }
-        let gateway = Arc::new(functions(&settings, frame.clone())?);
+        let gateway = Arc::new(functions(&settings, frame.clone()).await?);
         let demos = Arc::new(OnceLock::new());
         let try_page = TryPage {
             gateway: Arc::clone(&gateway),
@@ -320,22 +330,24 @@ impl Stack {
 }
 
 /// The functions behind their routes, as the template has them: each with connections and caches of its own.
-fn functions(settings: &Env, frame: Frame) -> Result<Gateway, ConfigError> {
+async fn functions(settings: &Env, frame: Frame) -> Result<Gateway, ConfigError> {
     let mut gateway = Gateway::new(Fallback::new(frame.clone()));
-    add::<GetCampaign>(&mut gateway, settings, &frame)?;
-    add::<CheckCode>(&mut gateway, settings, &frame)?;
-    add::<CreateSubmission>(&mut gateway, settings, &frame)?;
-    add::<LookupSubmissions>(&mut gateway, settings, &frame)?;
-    add::<GetSubmission>(&mut gateway, settings, &frame)?;
-    add::<CreateReceipt>(&mut gateway, settings, &frame)?;
-    add::<RefreshUploadUrl>(&mut gateway, settings, &frame)?;
-    add::<GetReceipt>(&mut gateway, settings, &frame)?;
+    add::<GetCampaign>(&mut gateway, settings, &frame).await?;
+    add::<CheckCode>(&mut gateway, settings, &frame).await?;
+    add::<CreateSubmission>(&mut gateway, settings, &frame).await?;
+    add::<LookupSubmissions>(&mut gateway, settings, &frame).await?;
+    add::<GetSubmission>(&mut gateway, settings, &frame).await?;
+    add::<CreateReceipt>(&mut gateway, settings, &frame).await?;
+    add::<RefreshUploadUrl>(&mut gateway, settings, &frame).await?;
+    add::<GetReceipt>(&mut gateway, settings, &frame).await?;
     Ok(gateway)
 }
 
-fn add<O: Operation>(gateway: &mut Gateway, settings: &Env, frame: &Frame) -> Result<(), ConfigError> {
+async fn add<O: Operation>(gateway: &mut Gateway, settings: &Env, frame: &Frame) -> Result<(), ConfigError> {
     let setup = Setup::new(as_function(settings, O::ROUTE.function), frame.clone())?;
-    gateway.add(O::ROUTE, Function::<O>::new(setup)?);
+    let function = Function::<O>::new(setup)?;
+    function.prepare().await;
+    gateway.add(O::ROUTE, function);
     Ok(())
 }
 
@@ -375,15 +387,17 @@ fn variables(options: &Options, endpoints: &Endpoints<'_>) -> BTreeMap<String, S
         (photos::VARIABLE, BUCKET.to_owned()),
         (settle_queue::TAX_VARIABLE, tax_queue.clone()),
         (settle_queue::PARTNER_VARIABLE, partner_queue.clone()),
-        (partner_desk::ADDRESSES_VARIABLE, "any".to_owned()),
-        (settle_submission::TAX_AUTHORITY, tax_authority.to_owned()),
+        (deployment_secret::VARIABLE, DEPLOYMENT_SECRET.to_owned()),
+        (partner_secrets::PREFIX_VARIABLE, PARTNER_SECRETS_PREFIX.to_owned()),
+        (partner_gateway::ADDRESSES_VARIABLE, "any".to_owned()),
+        (settle_receipts::TAX_AUTHORITY, tax_authority.to_owned()),
         (config::HASTEN, options.hasten.to_string()),
     ]
     .map(|(name, value)| (name.to_owned(), value))
     .into();
     variables.extend(TABLES.iter().map(|table| (table.variable.to_owned(), table.name.to_owned())));
     if let Some(program) = &options.photo_reader {
-        variables.insert(settle_submission::PHOTO_READER.to_owned(), program.display().to_string());
+        variables.insert(settle_receipts::PHOTO_READER.to_owned(), program.display().to_string());
     }
     variables
 }
@@ -418,9 +432,18 @@ async fn queues(options: &Options) -> Result<Sqs, StartError> {
 }
 
 async fn secrets(options: &Options) -> Result<SecretsManager, StartError> {
-    let mut secrets = options.secrets.clone();
+    let folder = options.data.as_deref().unwrap_or_else(|| Path::new("memory"));
+    let file = options.data.as_deref().map(|data| data.join("secrets.json"));
+    let mut secrets = Secrets::kept_in(file).map_err(|cause| data_folder(folder, cause))?;
+    let random = || hex(&entropy::bytes::<32>());
+    let deployments = options.deployment_secret.clone().unwrap_or_else(random);
+    let made = secrets.make(DEPLOYMENT_SECRET, random(), deployments);
+    made.map_err(|cause| data_folder(folder, cause))?;
     let (name, value) = PARTNER_SECRET;
-    secrets.entry(name.to_owned()).or_insert_with(|| value.to_owned());
+    let mut given = options.secrets.clone();
+    given.entry(name.to_owned()).or_insert_with(|| value.to_owned());
+    let prefixed = |(name, value)| (format!("{PARTNER_SECRETS_PREFIX}{name}"), value);
+    secrets.given = given.into_iter().map(prefixed).collect();
     let started = SecretsManager::serve(secrets).await;
     started.map_err(|cause| StartError::Io { what: "the secrets cannot be served".to_owned(), cause })
 }

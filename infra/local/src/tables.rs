@@ -7,7 +7,8 @@ use aws_sdk_dynamodb::types::{
     ProjectionType, ScalarAttributeType, TimeToLiveSpecification,
 };
 use common::store::{
-    StoreError, api_keys, campaigns, codes, entrants, rate_limits, receipts, requests, submissions,
+    StoreError, api_keys, campaigns, code_books, codes, entrants, rate_limits, receipts, requests,
+    submissions,
 };
 
 /// One table.
@@ -48,6 +49,13 @@ pub const TABLES: &[Table] = &[
         indexes: &[],
     },
     Table { variable: api_keys::VARIABLE, name: "api_keys", key: api_keys::KEY, expiry: None, indexes: &[] },
+    Table {
+        variable: code_books::VARIABLE,
+        name: "code_books",
+        key: code_books::KEY,
+        expiry: None,
+        indexes: &[],
+    },
     Table { variable: codes::VARIABLE, name: "codes", key: codes::KEY, expiry: None, indexes: &[] },
     Table {
         variable: submissions::VARIABLE,

@@ -9,11 +9,13 @@ use aws_sdk_sqs::Client;
 use aws_sdk_sqs::types::{Message, QueueAttributeName};
 use common::background::{Background, EventFunction};
 use common::config::ConfigError;
-use common::settle_queue;
+use common::settle_queue::{PARTNER_VARIABLE, TAX_VARIABLE};
+use common::settlement::batch::{BatchReply, QueueEvent, QueueMessage};
 use form_urlencoded::byte_serialize;
 use mark_receipt_uploaded::{MarkReceiptUploaded, StorageEvent};
 use serde_json::json;
-use settle_submission::{BatchReply, QueueEvent, QueueMessage, SettleSubmission};
+use settle_partners::SettlePartners;
+use settle_receipts::SettleReceipts;
 use sweep_unsettled::{SweepUnsettled, Tick};
 use tokio::sync::{mpsc, watch};
 use tokio::task::JoinHandle;
@@ -23,14 +25,14 @@ use crate::dynamodb::stopped;
 use crate::s3::ObjectCreated;
 
 /// How many work on each queue at once, as on the tax authority's in the cloud.
-const SETTLERS: usize = 2;
+const MAX_CONCURRENCY: usize = 2;
 /// How long a poll waits for a message; SQS lets no one wait longer.
 const POLL_SECONDS: i32 = 20;
 /// Between two sweeps.
 const SWEEP_EVERY: Duration = Duration::from_secs(60);
 /// However hasty: a sweep costs some calls.
 const SHORTEST_SWEEP: Duration = Duration::from_millis(250);
-/// A hasty sweep leaves it at these hints in a queue.
+/// A hasty sweep adds no more to so many messages in a queue.
 const MOST_WAITING: usize = 20;
 /// Tries of one event of storage; Lambda makes as many.
 const TRIES: u32 = 3;
@@ -46,28 +48,38 @@ pub fn start(
     created: mpsc::UnboundedReceiver<ObjectCreated>,
     stop: &watch::Receiver<bool>,
 ) -> Result<Vec<JoinHandle<()>>, ConfigError> {
-    let settling = background("settle-submission")?;
-    let hasten = common::config::hasten(&settling.env)?;
+    let (receipts, partners) = (background("settle-receipts")?, background("settle-partners")?);
+    let hasten = common::config::hasten(&receipts.env)?;
     let marker = MarkReceiptUploaded::connect(&background("mark-receipt-uploaded")?)?;
-    let settler = Arc::new(SettleSubmission::connect(&settling)?);
     let sweeper = SweepUnsettled::connect(&background("sweep-unsettled")?)?;
     let mut workers = vec![until_stopped(stop, announce(created, marker))];
-    let queues = [settle_queue::TAX_VARIABLE, settle_queue::PARTNER_VARIABLE];
-    let queues = queues.map(|variable| settling.env.required(variable));
-    let queues = queues.into_iter().collect::<Result<Vec<_>, _>>()?;
+    let (tax_queue, partner_queue) =
+        (receipts.env.required(TAX_VARIABLE)?, partners.env.required(PARTNER_VARIABLE)?);
     let schedule = Schedule {
         every: hasten.apply(SWEEP_EVERY).max(SHORTEST_SWEEP),
-        client: settling.aws.sqs(),
-        queues: queues.clone(),
+        queues: vec![(receipts.aws.sqs(), tax_queue.clone()), (partners.aws.sqs(), partner_queue.clone())],
     };
     workers.push(until_stopped(stop, schedule.sweep(sweeper)));
-    for queue_url in queues {
-        for _ in 0..SETTLERS {
-            let consuming = consume(settling.aws.sqs(), queue_url.clone(), Arc::clone(&settler));
-            workers.push(until_stopped(stop, consuming));
-        }
-    }
+    workers.extend(consumers::<SettleReceipts>(&receipts, &tax_queue, stop)?);
+    workers.extend(consumers::<SettlePartners>(&partners, &partner_queue, stop)?);
     Ok(workers)
+}
+
+/// Those who hand a queue's messages to its function.
+fn consumers<F>(
+    background: &Background,
+    queue_url: &str,
+    stop: &watch::Receiver<bool>,
+) -> Result<Vec<JoinHandle<()>>, ConfigError>
+where
+    F: EventFunction<Event = QueueEvent, Reply = BatchReply>,
+{
+    let function = Arc::new(F::connect(background)?);
+    let consumer = |_| {
+        let consuming = consume(background.aws.sqs(), queue_url.to_owned(), Arc::clone(&function));
+        until_stopped(stop, consuming)
+    };
+    Ok((0..MAX_CONCURRENCY).map(consumer).collect())
 }
 
 fn until_stopped(
@@ -113,7 +125,10 @@ fn storage_event(object: &ObjectCreated) -> StorageEvent {
     StorageEvent { records: vec![record] }
 }
 
-async fn consume(client: Client, queue_url: String, settler: Arc<SettleSubmission>) {
+async fn consume<F>(client: Client, queue_url: String, function: Arc<F>)
+where
+    F: EventFunction<Event = QueueEvent, Reply = BatchReply>,
+{
     loop {
         let poll = client.receive_message().queue_url(&queue_url).wait_time_seconds(POLL_SECONDS);
         let Ok(received) = poll.max_number_of_messages(1).customize().config_override(patient()).send().await
@@ -122,7 +137,7 @@ async fn consume(client: Client, queue_url: String, settler: Arc<SettleSubmissio
             continue;
         };
         for message in received.messages() {
-            settle(&client, &queue_url, &settler, message).await;
+            settle(&client, &queue_url, &*function, message).await;
         }
     }
 }
@@ -138,14 +153,17 @@ fn patient() -> aws_sdk_sqs::config::Builder {
 }
 
 /// Hands one message over; it is deleted unless it failed, and comes again then.
-async fn settle(client: &Client, queue_url: &str, settler: &SettleSubmission, message: &Message) {
+async fn settle<F>(client: &Client, queue_url: &str, function: &F, message: &Message)
+where
+    F: EventFunction<Event = QueueEvent, Reply = BatchReply>,
+{
     let event = QueueEvent {
         records: vec![QueueMessage {
             message_id: message.message_id().unwrap_or_default().to_owned(),
             body: message.body().unwrap_or_default().to_owned(),
         }],
     };
-    let reply = settler.handle(event).await;
+    let reply = function.handle(event).await;
     if reply.is_ok_and(|reply| reply == BatchReply::default()) {
         let handle = message.receipt_handle().unwrap_or_default();
         // A message that is not deleted comes again, which does no harm.
@@ -156,8 +174,8 @@ async fn settle(client: &Client, queue_url: &str, settler: &SettleSubmission, me
 /// When sweeps are made.
 struct Schedule {
     every: Duration,
-    client: Client,
-    queues: Vec<String>,
+    /// Each with a client that may ask about it.
+    queues: Vec<(Client, String)>,
 }
 
 impl Schedule {
@@ -182,11 +200,11 @@ impl Schedule {
         self.every < SWEEP_EVERY
     }
 
-    /// Whether hints wait already: hasty sweeps would send them faster than they are worked off, until one that
+    /// Whether messages wait already: hasty sweeps would send them faster than they are worked off, until one that
     /// matters waits behind thousands that do not.
     async fn is_behind(&self) -> bool {
-        for queue_url in &self.queues {
-            let asked = self.client.get_queue_attributes().queue_url(queue_url);
+        for (client, queue_url) in &self.queues {
+            let asked = client.get_queue_attributes().queue_url(queue_url);
             let name = QueueAttributeName::ApproximateNumberOfMessages;
             let reply = asked.attribute_names(name.clone()).send().await;
             let attributes = reply.ok().and_then(|reply| reply.attributes).unwrap_or_default();

@@ -4,6 +4,7 @@
 
 use std::io::{BufRead, BufReader, Read, Write};
 use std::net::{TcpListener, TcpStream};
+use std::os::unix::fs::PermissionsExt;
 use std::path::Path;
 use std::process::{Child, Command, ExitStatus, Stdio};
 
@@ -86,6 +87,8 @@ fn the_printed_keys_and_codes_enter_a_consumer_and_nothing_personal_is_logged() 
     let wrong = running.submit(&key, "attempt-0000000002", "0712345678", "AAAA-BBBB-CCCC");
     assert!(wrong.contains(r#""message_key":"invalid""#), "{wrong}");
 
+    let reference = format!("in a browser: {}/docs\n", running.base_url());
+    assert!(running.printed.contains(&reference), "{}", running.printed);
     let (status, printed, log) = running.interrupt();
     assert!(status.success());
     assert_eq!(printed, "Stopping.\n");
@@ -103,7 +106,13 @@ fn data_kept_in_a_folder_is_there_again_with_the_same_keys() {
     let first = Running::start(&["--data", data]);
     let (key, code) = (first.after("live key").to_owned(), first.after("live codes").to_owned());
     let entered = first.submit(&key, "attempt-0000000001", "0712345678", &code);
+    let other =
+        first.printed.split(&code).nth(1).expect("codes").split_whitespace().next().expect("a second code");
+    let other = other.trim_matches(',').to_owned();
     assert!(first.interrupt().0.success());
+    let secrets =
+        std::fs::metadata(folder.path().join("secrets.json")).expect("the deployment's secret is kept");
+    assert_eq!(secrets.permissions().mode() & 0o077, 0, "for its owner alone");
 
     let second = Running::start(&["--data", data]);
     assert_eq!(second.after("live key"), key);
@@ -111,6 +120,8 @@ fn data_kept_in_a_folder_is_there_again_with_the_same_keys() {
     let body = |reply: &str| reply.split("\r\n\r\n").nth(1).expect("a body").to_owned();
     assert_eq!(body(&again), body(&entered));
     assert!(again.contains("idempotent-replayed: true"), "{again}");
+    let later = second.submit(&key, "attempt-0000000002", "0712345679", &other);
+    assert!(later.contains(r#""message_key":"entered""#), "codes minted before are good: {later}");
     assert!(second.interrupt().0.success());
 }
 
@@ -190,7 +201,7 @@ fn hasty_sweeps_do_not_fill_the_terminal() {
     let mut log = BufReader::new(running.child.stderr.take().expect("piped"));
     let mut text = String::new();
     // By the sixth step there were many sweeps.
-    while text.matches("settle-submission").count() < 6 {
+    while text.matches("settle-partners").count() < 6 {
         let read = log.read_line(&mut text).expect("text");
         assert!(read > 0, "the log ended early: {text}");
     }

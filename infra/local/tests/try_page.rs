@@ -70,6 +70,15 @@ impl Tried {
 const GUARD: (&str, &str) = ("x-requested-with", "try-page");
 const JSON: (&str, &str) = ("content-type", "application/json");
 
+#[tokio::test]
+async fn the_stacks_address_leads_to_the_reference() {
+    let tried = Tried::start().await;
+    let reply = tried.get("/").await;
+    assert_eq!((reply.status().as_u16(), reply.headers()["location"].to_str().unwrap()), (307, "/docs"));
+    assert_eq!(tried.get("/docs").await.status(), 200);
+    assert_eq!(error(&tried.send("POST", "/", &[], "").await), (404, "not_found".to_owned()));
+}
+
 fn parsed(reply: &Response<String>) -> Value {
     serde_json::from_str(reply.body()).unwrap_or_else(|error| panic!("{error} in {}", reply.body()))
 }
@@ -286,6 +295,7 @@ async fn pages_of_other_sites_are_not_served() {
         tried.send("POST", &path, &[JSON, attempt, ("origin", "https://elsewhere.example")], &body).await;
     assert_eq!(error(&reply), refused(422, "validation_failed"));
     assert!(reply.body().contains("x-requested-with"), "{}", reply.body());
+    assert!(reply.body().contains("Send this header"), "{}", reply.body());
     // What a browser asks before it sends a header of somebody's own.
     let asked = [
         ("origin", "https://elsewhere.example"),

@@ -17,6 +17,8 @@ pub struct Applied {
     pub slug: CampaignSlug,
     /// What became of it.
     pub change: Change,
+    /// Whether it was paused and no longer is.
+    pub resumed: bool,
 }
 
 /// What became of a campaign.
@@ -53,20 +55,19 @@ pub async fn apply(tables: &Tables, files: &[CampaignFile]) -> Result<Vec<Applie
         // The books come first, so that there is no campaign without them.
         for environment in Environment::ALL {
             let scope = Scope { campaign: slug.clone(), environment };
-            tables.codes().start_book(&scope, new_book()).await?;
+            tables.code_books.start(&scope, new_book()).await?;
         }
-        let change = loop {
-            if let Some(change) = try_to_apply(tables, file).await? {
-                break change;
+        applied.push(loop {
+            if let Some(applied) = try_to_apply(tables, file).await? {
+                break applied;
             }
-        };
-        applied.push(Applied { slug, change });
+        });
     }
     Ok(applied)
 }
 
 /// Writes one campaign; `None` when somebody else wrote or paused it in between.
-async fn try_to_apply(tables: &Tables, file: &CampaignFile) -> Result<Option<Change>, Failure> {
+async fn try_to_apply(tables: &Tables, file: &CampaignFile) -> Result<Option<Applied>, Failure> {
     let before = tables.campaigns.get(&file.campaign.slug).await?;
     let mut campaign = file.campaign.clone();
     if let (Some(before), false) = (&before, file.says_paused) {
@@ -74,17 +75,19 @@ async fn try_to_apply(tables: &Tables, file: &CampaignFile) -> Result<Option<Cha
     }
     let change = match &before {
         None => Change::Created,
-        Some(before) if *before == campaign => return Ok(Some(Change::Unchanged)),
+        Some(before) if *before == campaign => Change::Unchanged,
         Some(_) => Change::Updated,
     };
-    let written = tables.campaigns.replace(before.as_ref(), &campaign).await?;
-    Ok(written.then_some(change))
+    let resumed = before.as_ref().is_some_and(|before| before.paused && !campaign.paused);
+    let applied = Applied { slug: campaign.slug.clone(), change, resumed };
+    let done = change == Change::Unchanged || tables.campaigns.replace(before.as_ref(), &campaign).await?;
+    Ok(done.then_some(applied))
 }
 
 /// A code book with keys of its own and no codes.
 fn new_book() -> CodeBook {
     CodeBook {
-        minting_key: SecretKey::from_random(entropy::bytes()),
+        minting_keys: vec![SecretKey::from_random(entropy::bytes())],
         digest_key: SecretKey::from_random(entropy::bytes()),
         symbols: DEFAULT_CODE_SYMBOLS,
         minted: 0,

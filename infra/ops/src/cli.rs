@@ -3,11 +3,11 @@
 use std::path::PathBuf;
 
 use clap::{Args, Parser, Subcommand};
+use common::auth::DEFAULT_PER_MINUTE;
 use common::domain::cipher::CODE_SYMBOLS;
 use common::domain::ids::SubmissionId;
 use common::domain::message::MessageKey;
 use common::domain::scope::{CampaignSlug, Environment, Scope};
-use common::gate::DEFAULT_PER_MINUTE;
 
 use crate::campaign_file::MOST_ENTRIES;
 use crate::codes::mint::MOST_CODES;
@@ -22,7 +22,7 @@ pub(crate) struct Cli {
     /// Print one JSON document instead of text; errors as JSON on standard error
     #[arg(long, global = true)]
     pub(crate) json: bool,
-    /// Take variables from this JSON file, such as the local stack's --ready-file
+    /// Take variables from this file, such as the local stack's --ready-file: lines if its name ends in .env, else JSON
     #[arg(long, global = true, value_name = "PATH")]
     pub(crate) env_file: Option<PathBuf>,
     #[command(subcommand)]
@@ -34,10 +34,10 @@ pub(crate) enum Command {
     /// Campaigns: apply their files, look at them, pause and resume them
     #[command(subcommand)]
     Campaign(CampaignCommand),
-    /// API keys: issue, list and revoke them
+    /// API keys: issue, list, change, roll and revoke them
     #[command(subcommand)]
     Key(KeyCommand),
-    /// Codes: mint, import and void them
+    /// Codes: mint, import and void them, rotate their key
     #[command(subcommand)]
     Code(CodeCommand),
     /// Submissions: look at them, settle by hand what waits for a person
@@ -46,6 +46,11 @@ pub(crate) enum Command {
     /// Phones: a campaign's blocklist
     #[command(subcommand)]
     Phone(PhoneCommand),
+    /// The deployment's secret, which the keys of codes are encrypted under
+    #[command(subcommand)]
+    Secret(SecretCommand),
+    /// Bring the records of the first release into the form of this one, once after the update
+    Migrate,
     /// Walk through every operation of a deployment, in test mode
     Smoke {
         /// Where the API is, such as https://entry.example.com; http is meant for this machine, else https
@@ -100,6 +105,24 @@ pub(crate) enum KeyCommand {
         /// The campaign
         #[arg(long, value_name = "SLUG")]
         campaign: CampaignSlug,
+    },
+    /// Change how many requests a minute a key lets in
+    Set {
+        /// The key's id, as `key list` shows it; not the key itself
+        #[arg(value_name = "KEY-ID")]
+        key_id: String,
+        /// Requests that it may make each minute
+        #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..=1_000_000))]
+        per_minute: u32,
+    },
+    /// Issue a key in place of another and print it, this once; the other works for some time more
+    Roll {
+        /// The other key's id, as `key list` shows it; not the key itself
+        #[arg(value_name = "KEY-ID")]
+        key_id: String,
+        /// How many hours the other key still works
+        #[arg(long, value_name = "HOURS", default_value_t = 24, value_parser = clap::value_parser!(u16).range(0..=720))]
+        old_valid_for: u16,
     },
     /// Revoke a key
     Revoke {
@@ -164,6 +187,17 @@ pub(crate) enum CodeCommand {
         #[command(flatten)]
         scope: ScopeArgs,
     },
+    /// Mint under a new version of the key from now on; codes that are minted stay good
+    Rotate {
+        #[command(flatten)]
+        scope: ScopeArgs,
+    },
+}
+
+#[derive(Subcommand)]
+pub(crate) enum SecretCommand {
+    /// Make a new version of it and encrypt all code books under that, or finish a rotation that was cut short
+    Rotate,
 }
 
 #[derive(Args)]
@@ -190,6 +224,12 @@ pub(crate) enum SubmissionCommand {
         /// Show the receipt's code and time, or its QR code's text: whoever has them can look it up
         #[arg(long)]
         show_receipt: bool,
+    },
+    /// Show what happened to a submission, in order, from the records
+    Story {
+        /// The id, or the reference that a consumer quotes
+        #[arg(value_name = "ID-OR-REF")]
+        name: String,
     },
     /// List a campaign's submissions, newest first; the unsettled ones longest waiting first
     List {

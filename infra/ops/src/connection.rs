@@ -14,7 +14,7 @@ use serde::Deserialize;
 use crate::failure::Failure;
 use crate::tables::Tables;
 
-/// The file that the local stack writes once it is serving.
+/// The JSON that the local stack writes once it is serving.
 #[derive(Deserialize)]
 struct ReadyFile {
     env: HashMap<String, String>,
@@ -26,15 +26,36 @@ struct ReadyFile {
 /// When the file cannot be read.
 pub fn with_env_file(env: Env, path: &Path) -> Result<Env, Failure> {
     let bytes = std::fs::read(path).map_err(|error| Failure::of_file(path, "reading", &error))?;
-    let file: ReadyFile = serde_json::from_slice(&bytes).map_err(|error| {
+    // The local stack goes by the name as well.
+    let variables = if path.as_os_str().as_encoded_bytes().ends_with(b".env") {
+        of_lines(&bytes)
+    } else {
+        serde_json::from_slice(&bytes).map(|file: ReadyFile| file.env).map_err(|error| error.to_string())
+    };
+    let variables = variables.map_err(|problem| {
         let message = format!(
-            "{} is not an env file: {error}; name the file that the local stack wrote (its --ready-file), or \
-             JSON such as {{\"env\": {{\"CAMPAIGNS_TABLE\": \"...\"}}}}",
+            "{} is not an env file: {problem}; name the file that the local stack wrote (its --ready-file), JSON such \
+             as {{\"env\": {{\"CAMPAIGNS_TABLE\": \"...\"}}}}, or lines such as CAMPAIGNS_TABLE='...' in a file whose \
+             name ends in .env",
             path.display()
         );
         Failure::new("env_file_invalid", message)
     })?;
-    Ok(env.overridden_by(file.env.into_iter().collect()))
+    Ok(env.overridden_by(variables.into_iter().collect()))
+}
+
+/// The variables in lines such as `NAME='value'`, as a shell reads them.
+fn of_lines(bytes: &[u8]) -> Result<HashMap<String, String>, String> {
+    let text = std::str::from_utf8(bytes).map_err(|error| error.to_string())?;
+    let lines = (1..).zip(text.lines().map(str::trim));
+    let lines = lines.filter(|(_, line)| !line.is_empty() && !line.starts_with('#'));
+    let variable = |(number, line): (usize, &str)| {
+        // A line may hold a secret, so it is not repeated.
+        let (name, value) = line.split_once('=').ok_or_else(|| format!("line {number} has no ="))?;
+        let quoted = ['\'', '"'].iter().find_map(|quote| value.strip_prefix(*quote)?.strip_suffix(*quote));
+        Ok((name.to_owned(), quoted.unwrap_or(value).replace("'\\''", "'")))
+    };
+    lines.map(variable).collect()
 }
 
 /// The tables of the stack that the environment points at.
@@ -44,7 +65,7 @@ pub fn with_env_file(env: Env, path: &Path) -> Result<Env, Failure> {
 pub async fn tables(env: &Env) -> Result<Tables, Failure> {
     // Asked for before AWS is, so that a missing variable is reported at once.
     env.required(campaigns::VARIABLE)?;
-    Ok(Tables::from_env(env, &aws(env).await?.dynamodb())?)
+    Ok(Tables::from_env(env, &aws(env).await?)?)
 }
 
 /// The bucket of the photos that the environment names.

@@ -1,9 +1,11 @@
-//! API keys: issuing, listing and revoking them.
+//! API keys: issuing, changing, rolling and revoking them.
 
+use std::time::Duration;
+
+use common::auth::key_prefix;
 use common::domain::moment::Moment;
 use common::domain::scope::{Environment, Scope};
 use common::entropy;
-use common::gate::key_prefix;
 use common::store::api_keys::{ApiKeyRecord, KeyHash};
 
 use crate::failure::Failure;
@@ -35,6 +37,13 @@ pub async fn issue(
     now: Moment,
 ) -> Result<IssuedKey, Failure> {
     tables.campaign(&scope.campaign).await?;
+    let (hash, issued) = new(scope, label, per_minute, now);
+    tables.api_keys.put(hash, issued.record.clone()).await?;
+    Ok(issued)
+}
+
+/// A new key and the digest that it is found under.
+fn new(scope: &Scope, label: Option<&str>, per_minute: u32, now: Moment) -> (KeyHash, IssuedKey) {
     let key = new_key(scope.environment);
     let hash = KeyHash::of(&key);
     let record = ApiKeyRecord {
@@ -43,10 +52,75 @@ pub async fn issue(
         label: label.map(str::to_owned),
         per_minute,
         created_at: now,
+        valid_until: None,
         revoked_at: None,
     };
-    tables.api_keys.put(hash, record.clone()).await?;
-    Ok(IssuedKey { key, record })
+    (hash, IssuedKey { key, record })
+}
+
+/// Changes how many requests a minute a key lets in; functions follow within seconds.
+///
+/// # Errors
+/// When there is no such key, it was revoked, or the table does not answer.
+pub async fn set_per_minute(
+    tables: &Tables,
+    key_id: &str,
+    per_minute: u32,
+    now: Moment,
+) -> Result<ApiKeyRecord, Failure> {
+    let (hash, record) = valid(tables, key_id, now).await?;
+    if tables.api_keys.set_per_minute(&hash, per_minute).await? {
+        Ok(ApiKeyRecord { per_minute, ..record })
+    } else {
+        Err(revoked())
+    }
+}
+
+/// A key that took the place of another.
+pub struct RolledKey {
+    /// The new key.
+    pub new: IssuedKey,
+    /// The other, with the end of its time.
+    pub old: ApiKeyRecord,
+}
+
+/// Issues a key in place of another, with the same campaign, environment, label and ceiling. The other lets callers in
+/// for some time more.
+///
+/// # Errors
+/// When there is no such key, it was revoked or rolled before, or the table does not answer.
+pub async fn roll(
+    tables: &Tables,
+    key_id: &str,
+    old_valid_for: Duration,
+    now: Moment,
+) -> Result<RolledKey, Failure> {
+    let (old_hash, old) = valid(tables, key_id, now).await?;
+    let (hash, new) = new(&old.scope, old.label.as_deref(), old.per_minute, now);
+    let until = now.after(old_valid_for);
+    if tables.api_keys.roll(&old_hash, until, hash, new.record.clone()).await? {
+        Ok(RolledKey { new, old: ApiKeyRecord { valid_until: Some(until), ..old } })
+    } else {
+        let message = "another key took this one's place before, or it was revoked just now; `ops key list --campaign \
+                       SLUG` shows the keys";
+        Err(Failure::new("key_rolled", message))
+    }
+}
+
+/// A key that lets callers in.
+async fn valid(tables: &Tables, key_id: &str, now: Moment) -> Result<(KeyHash, ApiKeyRecord), Failure> {
+    let (hash, record) = tables.api_keys.find(key_id).await?.ok_or_else(unknown)?;
+    if record.is_revoked(now) { Err(revoked()) } else { Ok((hash, record)) }
+}
+
+fn unknown() -> Failure {
+    let message = "there is no key with this id; `ops key list --campaign SLUG` shows the ids, which are not the keys \
+                   themselves";
+    Failure::new("key_unknown", message)
+}
+
+fn revoked() -> Failure {
+    Failure::new("key_revoked", "this key lets nobody in any more; `ops key issue` makes another")
 }
 
 /// Revokes a key; functions follow within seconds.
@@ -54,11 +128,7 @@ pub async fn issue(
 /// # Errors
 /// When there is no such key, or the table does not answer.
 pub async fn revoke(tables: &Tables, key_id: &str, now: Moment) -> Result<ApiKeyRecord, Failure> {
-    tables.api_keys.revoke(key_id, now).await?.ok_or_else(|| {
-        let message = "there is no key with this id; `ops key list --campaign SLUG` shows the ids, which are not \
-                       the keys themselves";
-        Failure::new("key_unknown", message)
-    })
+    tables.api_keys.revoke(key_id, now).await?.ok_or_else(unknown)
 }
 
 fn new_key(environment: Environment) -> String {

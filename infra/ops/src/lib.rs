@@ -5,7 +5,8 @@
 //! - `cli` says what can be asked for; `commands` does it and reports; `console` shows the report;
 //! - [`campaign_file`] reads campaigns from YAML and names every problem by its line;
 //! - [`campaigns`], [`keys`], [`codes`], [`submissions`], [`settle`], [`receipts`] and [`phones`] do the
-//!   work on the stack's [`tables`], which [`connection`] reaches;
+//!   work on the stack's [`tables`], which [`connection`] reaches; [`secret`] rotates the deployment's secret;
+//! - [`migrate`] brings records of the first release into the form of this one;
 //! - [`smoke`] walks through every operation of a deployment;
 //! - [`failure`] is why a command did not do what it was asked to.
 
@@ -18,10 +19,12 @@ pub mod connection;
 mod console;
 pub mod failure;
 pub mod keys;
+pub mod migrate;
 pub mod phones;
 mod problem;
 pub mod receipts;
 mod run;
+pub mod secret;
 pub mod settle;
 pub mod smoke;
 pub mod submissions;

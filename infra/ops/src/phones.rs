@@ -7,7 +7,7 @@ use common::domain::scope::{CampaignSlug, Environment, Scope};
 use crate::failure::Failure;
 use crate::tables::Tables;
 
-/// Puts a phone on a campaign's blocklist, or takes it off, in both environments.
+/// Puts a phone on a campaign's blocklist, or takes it off, in both environments; whether it was on it before.
 ///
 /// # Errors
 /// When there is no such campaign, or a table does not answer.
@@ -17,13 +17,15 @@ pub async fn set_blocked(
     phone: &Phone,
     blocked: bool,
     now: Moment,
-) -> Result<(), Failure> {
-    tables.campaign(slug).await?;
+) -> Result<bool, Failure> {
+    let today = now.day_in(tables.campaign(slug).await?.timezone.rules());
+    let mut was_blocked = false;
     for environment in Environment::ALL {
         let scope = Scope { campaign: slug.clone(), environment };
+        was_blocked |= tables.entrants.get(&scope, phone, &today).await?.blocked;
         tables.entrants.set_blocked(&scope, phone, blocked, now).await?;
     }
-    Ok(())
+    Ok(was_blocked)
 }
 
 /// A phone that an operator can recognise and nobody can call: `+2557•••••678`.

@@ -7,7 +7,7 @@ use common::clock::Clock;
 use common::config::Env;
 
 use crate::cli::{Cli, Command};
-use crate::commands::{campaign, code, key, phone, smoke, submission};
+use crate::commands::{campaign, code, key, migrate, phone, secret, smoke, submission};
 use crate::connection;
 use crate::console::{Console, Report};
 use crate::failure::Failure;
@@ -39,9 +39,11 @@ async fn execute(cli: Cli, env: Env, clock: &Clock, console: &mut Console<'_>) -
     };
     match cli.command {
         Command::Campaign(command) => campaign::run(command, &env, clock.now()).await,
-        Command::Key(command) => key::run(command, &connection::tables(&env).await?, clock.now()).await,
+        Command::Key(command) => key::run(command, &env, clock.now()).await,
         Command::Code(command) => code::run(command, &connection::tables(&env).await?, clock, console).await,
         Command::Submission(command) => submission::run(command, &env, clock.now()).await,
+        Command::Secret(command) => secret::run(command, &connection::tables(&env).await?).await,
+        Command::Migrate => migrate::run(&connection::tables(&env).await?).await,
         Command::Smoke { url } => smoke::run(&url, &connection::tables(&env).await?, clock.now()).await,
         Command::Phone(command) => phone::run(command, &env, clock.now()).await,
     }

@@ -196,7 +196,7 @@ async fn prize(tables: &Tables, submission: &Submission) -> Result<Option<String
         return Ok(Some(prize));
     }
     let (Some(code_key), Some(stored)) =
-        (&submission.code_key, tables.codes().book(&submission.scope).await?)
+        (&submission.code_key, tables.code_books.get(&submission.scope).await?)
     else {
         return Ok(None);
     };

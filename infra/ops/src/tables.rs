@@ -1,11 +1,12 @@
 //! The tables of the stack that the environment points at.
 
-use aws_sdk_dynamodb::Client;
 use common::config::{ConfigError, Env};
+use common::connection::Aws;
 use common::domain::campaign::Campaign;
 use common::domain::scope::CampaignSlug;
 use common::store::api_keys::ApiKeys;
 use common::store::campaigns::Campaigns;
+use common::store::code_books::CodeBooks;
 use common::store::codes::Codes;
 use common::store::entrants::Entrants;
 use common::store::ledger::Ledger;
@@ -19,6 +20,8 @@ pub struct Tables {
     pub campaigns: Campaigns,
     /// API keys.
     pub api_keys: ApiKeys,
+    /// Code books.
+    pub code_books: CodeBooks,
     /// Phones: the blocklist.
     pub entrants: Entrants,
     /// Codes, submissions and what settles them.
@@ -30,10 +33,12 @@ impl Tables {
     ///
     /// # Errors
     /// Names the missing variable.
-    pub fn from_env(env: &Env, client: &Client) -> Result<Self, ConfigError> {
+    pub fn from_env(env: &Env, aws: &Aws) -> Result<Self, ConfigError> {
+        let client = &aws.dynamodb();
         Ok(Self {
             campaigns: Campaigns::from_env(env, client)?,
             api_keys: ApiKeys::from_env(env, client)?,
+            code_books: CodeBooks::from_env(env, aws)?,
             entrants: Entrants::from_env(env, client)?,
             ledger: Ledger::from_env(env, client)?,
         })

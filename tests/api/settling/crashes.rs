@@ -6,8 +6,8 @@ use common::config::Env;
 use common::domain::campaign::Campaign;
 use common::domain::phone::Phone;
 use common::domain::scope::Environment;
-use common::domain::settling::LONGEST_STEP;
-use common::settle_queue::Hint;
+use common::domain::settling::{Counterpart, LONGEST_STEP};
+use common::settle_queue::SettleMessage;
 use local::partner::{Options, SimulatedPartner};
 use local::stack::{PARTNER_SECRET, PARTNER_SECRET_HEADER};
 use receipt_photo::{Look, jpeg, qr_photo};
@@ -36,6 +36,14 @@ impl Kind {
             Self::Typed | Self::Photo => receipts_alone(campaign),
             Self::CodeAndReceipt => code_and_receipt(campaign),
             Self::Partner => judged_by(partner_url)(campaign),
+        }
+    }
+
+    /// Whom its steps have to do with.
+    fn counterpart(self) -> Counterpart {
+        match self {
+            Self::Typed | Self::Photo | Self::CodeAndReceipt => Counterpart::TaxAuthority,
+            Self::Partner => Counterpart::Partner,
         }
     }
 
@@ -87,9 +95,9 @@ async fn cut_settler_at(
     Settler::of(&service.with_env(env))
 }
 
-fn hint(campaign: &TestCampaign, submitted: &Reply) -> Hint {
+fn message_about(campaign: &TestCampaign, submitted: &Reply) -> SettleMessage {
     let submission_id = id_of(submitted).parse().expect("an id");
-    Hint { scope: campaign.scope(Environment::Live), submission_id }
+    SettleMessage { scope: campaign.scope(Environment::Live), submission_id }
 }
 
 /// Cuts every call of settling a submission, and shows that it ends as expected all the same. Gives back
@@ -106,13 +114,13 @@ async fn cut_everywhere(kind: Kind, case: &str, expected: serde_json::Value) -> 
         for call in 0.. {
             number += 1;
             let submitted = kind.submit(&campaign, number, case).await;
-            let hint = hint(&campaign, &submitted);
+            let message = message_about(&campaign, &submitted);
             let victim = cut_settler(&campaign.service, &cuts).await;
             // What a partner left open is due some seconds later.
             campaign.service.clock.advance(Duration::from_secs(10) / HASTEN);
             cuts.arm(call, how);
             tokio::select! {
-                _ = victim.deliver(&hint) => {}
+                _ = victim.deliver_to(kind.counterpart(), &message) => {}
                 () = cuts.death() => {}
             }
             drop(victim);
@@ -121,7 +129,8 @@ async fn cut_everywhere(kind: Kind, case: &str, expected: serde_json::Value) -> 
             // The message comes again, twice at once; then what was begun is taken for lost.
             for wait in [Duration::ZERO, LONGEST_STEP, Duration::from_secs(1), Duration::from_secs(5)] {
                 campaign.service.clock.advance(wait);
-                let (one, other) = tokio::join!(settler.deliver(&hint), settler.deliver(&hint));
+                let deliver = || settler.deliver_to(kind.counterpart(), &message);
+                let (one, other) = tokio::join!(deliver(), deliver());
                 assert_eq!((one.batch_item_failures, other.batch_item_failures), (vec![], vec![]));
             }
             let context = format!("{kind:?} {case}, call {call} {how:?}");
@@ -204,13 +213,13 @@ async fn a_code_that_the_partner_refuses_late_is_given_back_wherever_settling_is
 async fn a_step_that_always_dies_is_left_to_a_person_in_the_end() {
     let (campaign, _) = scene(receipts_alone).await;
     let submitted = Kind::Typed.submit(&campaign, 1, "GOOD").await;
-    let hint = hint(&campaign, &submitted);
+    let message = message_about(&campaign, &submitted);
     for _ in 0..6 {
         // The step has begun when it looks the receipt up.
         let cuts = Cuts::at(0, How::DiesBefore);
         let victim = cut_settler_at(&campaign.service, &cuts, [TAX_AUTHORITY]).await;
         tokio::select! {
-            _ = victim.deliver(&hint) => {}
+            _ = victim.deliver(&message) => {}
             () = cuts.death() => {}
         }
         campaign.service.clock.advance(LONGEST_STEP);

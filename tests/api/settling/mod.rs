@@ -5,15 +5,17 @@ mod blocklist;
 mod by_itself;
 mod crashes;
 mod creation;
+mod fairness;
 mod left_to_a_person;
 mod outcomes;
+mod pace;
 mod partner;
+mod partner_limit;
 mod purchases;
 mod replays;
 mod schedule;
 mod sentinels;
 mod throttle;
-mod turns;
 mod uploads;
 
 use common::clock::Clock;

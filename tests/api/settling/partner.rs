@@ -5,9 +5,9 @@ use std::time::Duration;
 use common::domain::code::CodeForm;
 use common::domain::ids::SubmissionId;
 use common::domain::scope::Environment;
-use common::domain::settling::{LONGEST_STEP, Turn};
+use common::domain::settling::{Counterpart, LONGEST_STEP, Turn};
 use common::domain::submission::Submission;
-use common::settle_queue::Hint;
+use common::settle_queue::SettleMessage;
 use common::store::breakers::{Breakers, Permit};
 use common::store::ledger::{Ledger, Settled};
 use common::store::submissions::Submissions;
@@ -287,6 +287,33 @@ async fn only_the_failure_that_opens_the_breaker_says_so_and_a_silent_table_is_a
 }
 
 #[tokio::test]
+async fn a_breaker_that_opens_is_seen_by_others_within_a_second_and_by_who_opened_it_at_once() {
+    let (_partner, campaign, _) = judged().await;
+    let (scope, start) = (campaign.scope(Environment::Live), campaign.service.clock.now());
+    let env = &campaign.service.env;
+    let environment = || Breakers::from_env(env, &campaign.service.dynamodb()).expect("the table");
+    let (one, other) = (environment(), environment());
+    let id = |number: u8| SubmissionId::from_random([number; 16]);
+    let is_granted = async |breakers: &Breakers, now| {
+        let permit = breakers.acquire(&scope, id(9), false, now).await.expect("it answers");
+        matches!(permit, Permit::Granted(_))
+    };
+    assert!(is_granted(&other, start).await);
+    for number in 1..=5 {
+        let permit = one.acquire(&scope, id(number), false, start).await.expect("it answers");
+        let Permit::Granted(grant) = permit else { panic!("open after {number}") };
+        let opened = one.record_failure(&scope, grant, start).await.expect("it answers");
+        assert_eq!(opened, number == 5);
+    }
+    assert!(!is_granted(&one, start).await, "at once");
+    assert!(is_granted(&other, start.after(Duration::from_millis(50))).await, "it need not look again yet");
+    // The wait is hastened, so it is over by then: one is let through, and it says so.
+    let later = start.after(Duration::from_secs(1));
+    let permit = other.acquire(&scope, id(9), false, later).await.expect("it answers");
+    assert!(matches!(permit, Permit::Granted(grant) if grant.is_probe()));
+}
+
+#[tokio::test]
 async fn one_submission_that_fails_again_and_again_does_not_open_the_breaker() {
     let (partner, campaign, settler) = judged().await;
     let poison = submit(&campaign, 1, "DEAD-1").await;
@@ -379,7 +406,7 @@ async fn a_part_of_the_service_that_fails_for_long_leaves_nothing_to_a_person() 
     let reply = submit(&campaign, 1, "DOWN-1").await;
     let scope = campaign.scope(Environment::Live);
     let submission_id = id_of(&reply).parse().expect("an id");
-    let hint = Hint { scope, submission_id };
+    let message = SettleMessage { scope, submission_id };
     // Nothing listens there.
     let nowhere = ("AWS_ENDPOINT_URL_SECRETS_MANAGER".to_owned(), "http://127.0.0.1:1".to_owned());
     let broken = [nowhere].into_iter().collect();
@@ -387,7 +414,11 @@ async fn a_part_of_the_service_that_fails_for_long_leaves_nothing_to_a_person() 
     let broken = Settler::of(&campaign.service.with_env(env));
     for _ in 0..10 {
         campaign.service.clock.advance(LONGEST_STEP);
-        assert_eq!(broken.deliver(&hint).await.batch_item_failures.len(), 1, "the message comes again");
+        assert_eq!(
+            broken.deliver_to(Counterpart::Partner, &message).await.batch_item_failures.len(),
+            1,
+            "the message comes again"
+        );
     }
     assert_eq!(partner.asked(&id_of(&reply)), 1);
     for _ in 0..10 {

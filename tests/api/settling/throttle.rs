@@ -4,7 +4,7 @@
 use std::time::Duration;
 
 use common::domain::scope::Environment;
-use common::settle_queue::Hint;
+use common::settle_queue::SettleMessage;
 use receipt_photo::{Look, jpeg, qr_photo};
 use serde_json::{Value, json};
 use service_tests::campaign::{TestCampaign, phone};
@@ -63,8 +63,10 @@ async fn a_pending_receipt_outlives_what_a_stranger_sends_under_its_phone() {
 async fn a_receipt_that_waited_for_a_day_is_looked_up_although_its_phone_is_throttled() {
     let (campaign, settler) = limited().await;
     let scope = campaign.scope(Environment::Live);
-    let hint =
-        |reply: &Reply| Hint { scope: scope.clone(), submission_id: id_of(reply).parse().expect("an id") };
+    let message = |reply: &Reply| SettleMessage {
+        scope: scope.clone(),
+        submission_id: id_of(reply).parse().expect("an id"),
+    };
     let waiting = submit_typed(&campaign, &phone(1), "", "GOOD010001", TIME).await;
     // Bought only after it was submitted, the simulated authority says by then: a person looks.
     let looked_up = json!(["pending", "under_review", "receipt_received", 0]);
@@ -74,10 +76,10 @@ async fn a_receipt_that_waited_for_a_day_is_looked_up_although_its_phone_is_thro
             let code = format!("TIME01{wait}{number}");
             let guess = submit_typed(&campaign, &phone(1), "", &code, "11:11").await;
             if guess.field("message_key") == "receipt_received" {
-                settler.deliver(&hint(&guess)).await;
+                settler.deliver(&message(&guess)).await;
             }
         }
-        settler.deliver(&hint(&waiting)).await;
+        settler.deliver(&message(&waiting)).await;
         assert_eq!(standing(&campaign, &waiting).await, expected, "after {wait} hours more");
     }
 }

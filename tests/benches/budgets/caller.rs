@@ -7,6 +7,7 @@ use hyper_util::client::legacy::Client;
 use hyper_util::client::legacy::connect::HttpConnector;
 use hyper_util::rt::TokioExecutor;
 use serde_json::Value;
+use service_tests::event;
 
 /// A request to the API, whichever stack it is sent to.
 #[derive(Clone, Debug)]
@@ -25,6 +26,11 @@ impl Ask {
     pub(crate) fn post(path: &str, body: Value) -> Self {
         let headers = vec![("content-type", "application/json".to_owned())];
         Self { method: Method::POST, path: path.to_owned(), headers, body: Some(body) }
+    }
+
+    /// The event that API Gateway makes of it.
+    pub(crate) fn event(&self, key: &str) -> Value {
+        event::of(self.method.as_str(), &self.path, &self.headers, self.body.as_ref(), key)
     }
 
     pub(crate) fn header(mut self, name: &'static str, value: String) -> Self {

@@ -1,7 +1,6 @@
 //! DynamoDB calls and capacity units of each operation, counted on the wire.
 
-use common::gate::DEFAULT_PER_MINUTE;
-use service_tests::proxy::LEASE;
+use common::auth::DEFAULT_PER_MINUTE;
 
 use crate::caller::{Ask, Caller};
 use crate::operations::Operation;
@@ -85,7 +84,7 @@ pub(crate) async fn measure(world: &World, operation: Operation, requests: usize
         operation.confirm(&caller.send(key, ask).await);
     }
     let seen = world.proxy.take_seen();
-    let leases = seen.calls.iter().filter(|call| *call == LEASE).count();
+    let leases = seen.leases();
     Cost {
         calls: share(seen.calls.len() - leases, requests),
         ceiling: share(leases, requests),
@@ -108,6 +107,6 @@ pub(crate) async fn prepare(
 }
 
 #[expect(clippy::cast_precision_loss, reason = "counts of a few thousand")]
-fn share(part: usize, whole: usize) -> f64 {
+pub(crate) fn share(part: usize, whole: usize) -> f64 {
     part as f64 / whole as f64
 }

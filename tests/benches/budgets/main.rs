@@ -7,7 +7,9 @@
 //! - [`size`]: whether they depend on how much is stored;
 //! - [`startup`]: how long each function takes to start, and its memory and size;
 //! - [`codes`]: codes minted and judged a second;
-//! - [`load`]: requests a second.
+//! - [`load`]: requests a second;
+//! - [`fleet`]: what two, thirty-two and two hundred environments do to a key's rate limit, and what an entry takes in one
+//!   that is cold, idle or warm.
 //!
 //! They measure on a [`world`] of stacks and campaigns, whose [`operations`] are asked for by a
 //! [`caller`], over time by a [`stopwatch`], and go into a [`report`].
@@ -16,13 +18,12 @@ mod binaries;
 mod caller;
 mod calls;
 mod codes;
-mod event;
+mod fleet;
 mod load;
 mod operations;
 mod process;
 mod records;
 mod report;
-mod runtime_api;
 mod size;
 mod startup;
 mod stopwatch;
@@ -34,7 +35,7 @@ use std::time::Duration;
 use crate::report::Verdicts;
 
 const USAGE: &str =
-    "usage: cargo bench -p service-tests [-- [--quick] [calls] [size] [startup] [codes] [load]]";
+    "usage: cargo bench -p service-tests [-- [--quick] [calls] [size] [startup] [codes] [load] [fleet]]";
 
 /// How much is measured.
 struct Effort {
@@ -72,11 +73,12 @@ enum Part {
     Startup,
     Codes,
     Load,
+    Fleet,
 }
 
 impl Part {
     /// In the order in which they run.
-    const ALL: [Self; 5] = [Self::Calls, Self::Size, Self::Startup, Self::Codes, Self::Load];
+    const ALL: [Self; 6] = [Self::Calls, Self::Size, Self::Startup, Self::Codes, Self::Load, Self::Fleet];
 
     fn named(name: &str) -> Option<Self> {
         Self::ALL.into_iter().find(|part| part.name() == name)
@@ -89,6 +91,7 @@ impl Part {
             Self::Startup => "startup",
             Self::Codes => "codes",
             Self::Load => "load",
+            Self::Fleet => "fleet",
         }
     }
 
@@ -99,6 +102,7 @@ impl Part {
             Self::Startup => startup::run(effort.starts, verdicts).await,
             Self::Codes => codes::run(effort.codes, verdicts),
             Self::Load => load::run(effort.load).await,
+            Self::Fleet => fleet::run(effort.load, verdicts).await,
         }
     }
 }

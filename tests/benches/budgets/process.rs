@@ -2,12 +2,11 @@
 
 use std::collections::BTreeMap;
 use std::path::Path;
-use std::process::{Child, Command, Stdio};
 use std::time::Duration;
 
 use serde_json::Value;
+use service_tests::environment::Environment;
 
-use crate::runtime_api::RuntimeApi;
 use crate::stopwatch;
 
 /// A function that has not answered by then never will.
@@ -27,47 +26,13 @@ pub(crate) struct Start {
 
 /// Starts a program, hands it an event, and stops it once it has answered.
 pub(crate) async fn start(program: &Path, variables: &BTreeMap<String, String>, event: &Value) -> Start {
-    let runtime_api = RuntimeApi::start(event).await;
-    let mut command = Command::new(program);
-    command
-        .env_clear()
-        .envs(variables)
-        .env("AWS_LAMBDA_RUNTIME_API", &runtime_api.address)
-        .env("AWS_LAMBDA_FUNCTION_NAME", "measured")
-        .env("AWS_LAMBDA_FUNCTION_MEMORY_SIZE", "256")
-        .env("AWS_LAMBDA_FUNCTION_VERSION", "$LATEST")
-        .env("AWS_LAMBDA_LOG_GROUP_NAME", "measured")
-        .env("AWS_LAMBDA_LOG_STREAM_NAME", "measured")
-        .stdin(Stdio::null())
-        .stdout(Stdio::null());
     let started = stopwatch::now();
-    let process = Running(command.spawn().expect("the program starts"));
-    let finished = tokio::time::timeout(PATIENCE, runtime_api.finished()).await.ok().flatten();
-    let finished = finished.unwrap_or_else(|| panic!("{} did not answer", program.display()));
-    Start {
-        to_first_poll: finished.polled - started,
-        to_first_answer: finished.answered - started,
-        peak_memory: process.peak_memory(),
-        answer: finished.answer,
-    }
-}
-
-/// A process that ends with this value.
-struct Running(Child);
-
-impl Running {
-    fn peak_memory(&self) -> Option<u64> {
-        let status = std::fs::read_to_string(format!("/proc/{}/status", self.0.id())).ok()?;
-        let line = status.lines().find_map(|line| line.strip_prefix("VmHWM:"))?;
-        let kibibytes: u64 = line.trim().strip_suffix(" kB")?.parse().ok()?;
-        Some(kibibytes * 1024)
-    }
-}
-
-impl Drop for Running {
-    fn drop(&mut self) {
-        // An error means that it has ended by itself.
-        let _ = self.0.kill();
-        let _ = self.0.wait();
-    }
+    let mut environment = Environment::start(program, &[], variables).await;
+    // The event is there before the function asks for it.
+    let answer = tokio::time::timeout(PATIENCE, environment.invoke(event)).await.ok().flatten();
+    let to_first_answer = started.elapsed();
+    let answer = answer.unwrap_or_else(|| panic!("{} did not answer", program.display()));
+    let polled = environment.first_poll().await.expect("it was polled");
+    let peak_memory = environment.peak_memory();
+    Start { to_first_poll: polled - started, to_first_answer, peak_memory, answer }
 }

@@ -6,13 +6,14 @@ use std::path::PathBuf;
 use common::http::routes;
 use local::stack::{Options, Stack};
 use serde_json::{Value, json};
+use service_tests::service::DEPLOYMENT_SECRET;
 
 use crate::caller::Ask;
 use crate::operations::Operation;
 use crate::report::{Table, Verdicts};
 use crate::stopwatch::{Durations, millis};
 use crate::world::World;
-use crate::{binaries, event, process};
+use crate::{binaries, process};
 
 /// The most that a function may take to its first poll, compared with the empty one.
 const TIMES_EMPTY: f64 = 1.5;
@@ -25,9 +26,10 @@ const EMPTY: &str = "empty-function";
 /// The function behind the default route, and a path that leads to it.
 const FALLBACK: (&str, &str) = ("fallback", "/docs/errors");
 /// The functions that nobody waits for, and an event of each.
-const BACKGROUND: [(&str, &str); 3] = [
+const BACKGROUND: [(&str, &str); 4] = [
     ("mark-receipt-uploaded", include_str!("../../../events/mark-receipt-uploaded.json")),
-    ("settle-submission", include_str!("../../../events/settle-submission.json")),
+    ("settle-partners", include_str!("../../../events/settle-partners.json")),
+    ("settle-receipts", include_str!("../../../events/settle-receipts.json")),
     ("sweep-unsettled", include_str!("../../../events/sweep-unsettled.json")),
 ];
 
@@ -53,6 +55,7 @@ pub(crate) async fn run(starts: usize, verdicts: &mut Verdicts) {
     let world = World::start().await;
     let options = Options {
         dynamodb_url: world.direct.env.optional("AWS_ENDPOINT_URL_DYNAMODB"),
+        deployment_secret: Some(DEPLOYMENT_SECRET.to_owned()),
         ..Options::default()
     };
     let stack = Stack::start(options).await.expect("a stack on the same database");
@@ -112,9 +115,9 @@ async fn first_event(function: &str, world: &World) -> Value {
     match operation(function) {
         Some(operation) => {
             let ask = operation.prepare(world, &world.direct_caller()).await;
-            event::of(&ask, &operation.shop(world).free_key)
+            ask.event(&operation.shop(world).free_key)
         }
-        None => event::of(&Ask::get(FALLBACK.1), &world.plain.free_key),
+        None => Ask::get(FALLBACK.1).event(&world.plain.free_key),
     }
 }
 

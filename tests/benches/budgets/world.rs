@@ -8,11 +8,11 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicU32, Ordering};
 use std::time::Duration;
 
+use common::auth::DEFAULT_PER_MINUTE;
 use common::clock::Clock;
 use common::domain::campaign::Campaign;
 use common::domain::codebook::{Batch, BatchStatus, Origin};
 use common::domain::scope::Environment;
-use common::gate::DEFAULT_PER_MINUTE;
 use local::stack::{Front, Options};
 use service_tests::campaign::{self, TestCampaign};
 use service_tests::proxy::Proxy;
@@ -99,15 +99,15 @@ impl Shop {
         change(&mut config);
         let campaign = TestCampaign::on(service, config).await;
         let scope = campaign.scope(Environment::Test);
-        let mut stored = service.tables.codes.book(&scope).await.expect("a book").expect("a book");
+        let mut stored = service.tables.code_books.get(&scope).await.expect("a book").expect("a book");
         stored.book.batches.push(Batch {
             name: "stock".to_owned(),
-            origin: Origin::Minted { first: stored.book.minted, count: MINTED },
+            origin: Origin::Minted { first: stored.book.minted, count: MINTED, key_version: 1 },
             prize: None,
             status: BatchStatus::Active,
         });
         stored.book.minted += MINTED;
-        service.tables.codes.save_book(&scope, &stored).await.expect("saved").expect("nobody else");
+        service.tables.code_books.save(&scope, &stored).await.expect("saved").expect("nobody else");
         let usual_key = campaign.issue(Environment::Test, DEFAULT_PER_MINUTE).await;
         let free_key = campaign.issue(Environment::Test, UNBOUNDED_PER_MINUTE).await;
         Self { campaign, usual_key, free_key, imported: AtomicU32::new(0) }

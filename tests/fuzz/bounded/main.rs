@@ -41,7 +41,7 @@ bounded! {
     a_partners_url_that_is_taken_can_be_asked: "partner_url", 4_000;
     a_phone_has_one_spelling_and_does_not_print: "phone", 4_000;
     a_photo_is_within_its_bounds_or_refused: "photo", 300;
-    a_message_that_is_no_hint_fails_alone: "queue_event", 150;
+    a_message_that_cannot_be_read_fails_alone: "queue_event", 150;
     a_receipts_code_and_time_survive_and_do_not_print: "receipt_text", 4_000;
     no_event_of_storage_has_to_be_sent_again: "storage_event", 150;
     a_page_is_read_the_same_twice_and_is_of_the_receipt_asked_for: "tax_page", 1_500;

@@ -1,5 +1,5 @@
 //! Reads photos for the tests, whose own programs cannot be started again to do so.
 
 fn main() {
-    settle_submission::read_photo_if_asked();
+    settle_receipts::read_photo_if_asked();
 }

@@ -31,6 +31,8 @@ pub enum Asked {
     Silent(Silence),
     /// It was not asked, because it fails again and again; not before this.
     Spared(Moment),
+    /// It was not asked, because as many questions of the campaign were under way as may be.
+    AtLimit,
 }
 
 /// A question without an answer that counts.
@@ -88,6 +90,7 @@ impl Asked {
         let silence = match self {
             Self::Silent(silence) => silence,
             Self::Spared(_) => return vec![("PartnerSpared", 1)],
+            Self::AtLimit => return vec![("PartnerAtLimit", 1)],
             Self::Decided(_) => return Vec::new(),
         };
         let name = match silence.blame {
@@ -136,6 +139,15 @@ impl Asked {
                 let spread = pacing.hasten.apply(Duration::from_secs(10));
                 let wait = until.since(pacing.now) + spread.mul_f64(pacing.chance.clamp(0.0, 1.0));
                 Self::open(before, wait, asked, None, pacing)
+            }
+            Self::AtLimit => {
+                // The partner was not asked. The queue asks it at once.
+                let (Pacing { now, hasten, .. }, mut after) =
+                    (pacing, before.after(Event::Unanswered, pacing.now)?);
+                let due_now =
+                    |settling: Settling| settling.again_after(Duration::ZERO, settling.tally, now, hasten);
+                after.settling = after.settling.map(due_now);
+                Ok(after)
             }
         }
     }

@@ -51,6 +51,19 @@ fn plan(submission: &Submission) -> &Settling {
 }
 
 #[test]
+fn one_that_was_not_asked_for_the_limits_sake_is_due_at_once_and_counts_as_no_silence() {
+    let after = applied(&Asked::AtLimit, &asking(|_| {}));
+    assert_eq!(
+        (after.standing.state(), after.standing.message_key()),
+        (State::Unknown, MessageKey::Checking)
+    );
+    let Settling { next_step_at, unfinished, asked, may_have_arrived, silent_since, .. } = plan(&after);
+    assert_eq!((*next_step_at, *unfinished, *asked), (NOW, 0, 0));
+    assert_eq!((*may_have_arrived, *silent_since), (false, None));
+    assert_eq!(Asked::AtLimit.figures(), [("PartnerAtLimit", 1)]);
+}
+
+#[test]
 fn an_accepting_answer_earns_what_it_says_or_what_the_campaign_gives() {
     let won = |outcome, entries, prize| {
         let standing = applied(&decided(outcome, entries, prize), &asking(|_| {})).standing;

@@ -40,6 +40,9 @@ pub struct PartnerRules {
     /// How long an answer is waited for, 1 to [`PartnerRules::MOST_SECONDS`].
     #[serde(default = "PartnerRules::most_seconds")]
     pub timeout_seconds: u32,
+    /// The most requests that ask it at a time, 1 to [`PartnerRules::MAX_IN_FLIGHT`]. What the queue asks is not counted.
+    #[serde(default = "PartnerRules::default_max_in_flight")]
+    pub max_in_flight: u32,
     /// In which form codes are compared, and sent.
     #[serde(default)]
     pub code: CodeForm,
@@ -55,6 +58,17 @@ impl PartnerRules {
     /// The longest an answer is waited for, in seconds: a caller waits as long, and API Gateway not
     /// much longer.
     pub const MOST_SECONDS: u32 = 8;
+
+    /// How many requests ask at a time, unless the campaign says otherwise: with eight seconds each, they are a small
+    /// part of an account's concurrency.
+    pub const DEFAULT_MAX_IN_FLIGHT: u32 = 50;
+
+    /// The most requests that can be let ask at a time: as many as a new account's functions do at once.
+    pub const MAX_IN_FLIGHT: u32 = 1_000;
+
+    fn default_max_in_flight() -> u32 {
+        Self::DEFAULT_MAX_IN_FLIGHT
+    }
 
     fn most_seconds() -> u32 {
         Self::MOST_SECONDS
@@ -97,6 +111,7 @@ impl fmt::Debug for PartnerRules {
             .field("headers", &self.headers.keys())
             .field("secret", &self.secret)
             .field("timeout_seconds", &self.timeout_seconds)
+            .field("max_in_flight", &self.max_in_flight)
             .field("reply", &self.reply)
             .field("outcomes", &self.outcomes)
             .finish_non_exhaustive()
@@ -191,7 +206,7 @@ mod tests {
     fn what_is_left_out_is_the_usual() {
         let rules = rules();
         assert_eq!((rules.method, rules.timeout_seconds, &rules.secret), (Method::Post, 8, &None));
-        assert_eq!(rules.timeout(), Duration::from_secs(8));
+        assert_eq!((rules.timeout(), rules.max_in_flight), (Duration::from_secs(8), 50));
     }
 
     #[test]

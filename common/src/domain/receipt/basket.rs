@@ -31,8 +31,8 @@ pub(super) fn bought<'a>(items: &[FiscalItem], products: &'a [Product]) -> Vec<B
     for item in items {
         let Some(index) = product_of(item, products) else { continue };
         let quantity = item.quantity.map_or(one_piece, |quantity| quantity.as_thousandths());
-        let given_back = item.amount_cents < 0 && quantity > 0;
-        let quantity = if given_back { quantity.saturating_neg() } else { quantity };
+        let given_back = item.amount_cents < 0;
+        let quantity = if given_back { quantity.saturating_abs().saturating_neg() } else { quantity };
         if let Some(line) = bought.get_mut(index) {
             line.thousandths = line.thousandths.saturating_add(quantity);
         }

@@ -316,6 +316,7 @@ mod tests {
         );
         assert_eq!(judged.verdict, Verdict::Verified { entries: 1 + 3 * 3 }, "2500 is not 250");
         assert_eq!(judged.summary.items_summary.as_deref(), Some("1 x chai-250, 3 x chai-500"));
+        assert_eq!(judged.summary.counted_entries, Some(10));
         assert_eq!(judged.summary.branch.as_deref(), Some("kko"));
         assert_eq!(judged.summary.date.as_deref(), Some("2026-03-01"));
     }
@@ -326,7 +327,9 @@ mod tests {
         let two_and_one_back = record(vec![line(2_000, 2), line(1_000, -1)]);
         assert_eq!(verdict(&two_and_one_back), Verdict::Verified { entries: 1 });
         let all_back = record(vec![line(2_000, 2), line(-2_000, -2)]);
-        assert_eq!(verdict(&all_back), Verdict::Review(Reason::NoProductMatched));
+        let judged = judge(&all_back, &Campaign::example(), &rules(), LATER);
+        assert_eq!(judged.verdict, Verdict::Review(Reason::NoProductMatched));
+        assert_eq!((judged.summary.items_summary, judged.summary.counted_entries), (None, None));
     }
 
     #[test]

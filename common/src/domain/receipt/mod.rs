@@ -160,6 +160,7 @@ impl fmt::Debug for Source {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::domain::scope::Environment;
 
     fn photo(qr_payload: Option<&str>) -> Source {
         let qr_payload = qr_payload.map(str::to_owned);
@@ -185,6 +186,20 @@ mod tests {
     fn what_no_receipt_can_say_is_impossible_and_not_asked() {
         assert!(matches!(typed("ab12 cd3456").evidence(), Evidence::Claim(_)));
         assert_eq!(typed("********").evidence(), Evidence::Impossible);
+    }
+
+    #[test]
+    fn a_receipt_is_typed_or_a_photo() {
+        let receipt = |source| Receipt {
+            receipt_id: ReceiptId::from_random([1; 16]),
+            scope: Scope { campaign: "demo".parse().expect("a slug"), environment: Environment::Live },
+            source,
+            arrived: None,
+            attached_to: None,
+            created_at: Moment::from_millis(0),
+        };
+        assert!(receipt(typed("AB12CD3456")).is_typed());
+        assert!(!receipt(photo(None)).is_typed());
     }
 
     #[test]

@@ -1,4 +1,4 @@
-//! When to ask the tax authority again for a record that it did not give.
+//! How often the tax authority is asked, and when again for a record that it did not give.
 
 use std::time::Duration;
 
@@ -6,6 +6,12 @@ use serde::{Deserialize, Serialize};
 
 use crate::domain::moment::Moment;
 use crate::domain::settling::Hasten;
+
+/// Look-ups in a minute, of all campaigns and environments together: "two at a time, three seconds apart" is what the
+/// authority bears from one address.
+pub const LOOK_UPS_PER_MINUTE: u64 = 40;
+/// Between the beginnings of two look-ups.
+pub const LOOK_UP_INTERVAL: Duration = Duration::from_millis(60_000 / LOOK_UPS_PER_MINUTE);
 
 /// Why there is no record yet.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

@@ -33,6 +33,8 @@ impl Submission {
             revision: 7,
             created_at: NOW,
             updated_at: NOW,
+            request_id: None,
+            history: Vec::new(),
         }
     }
 }
@@ -63,6 +65,17 @@ fn an_open_submission_keeps_its_plan_and_the_partners_code() {
     let expected =
         Submission { standing: Standing::unanswered(), revision: 8, updated_at: later(1), ..before.clone() };
     assert_eq!(after, expected);
+}
+
+#[test]
+fn an_open_receipt_is_one_that_the_service_has_still_to_settle() {
+    let receipt_id = Some(ReceiptId::from_random([2; 16]));
+    let open = Submission { receipt_id, ..Submission::example() };
+    assert!(open.has_open_receipt());
+    assert!(!Submission::example().has_open_receipt(), "it has no receipt");
+    assert!(!Submission { settling: None, ..open.clone() }.has_open_receipt(), "it is settled");
+    let settling = open.settling.clone().map(|settling| Settling { turn: Turn::Person, ..settling });
+    assert!(!Submission { settling, ..open }.has_open_receipt(), "a person has to settle it");
 }
 
 #[test]

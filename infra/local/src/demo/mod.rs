@@ -5,12 +5,12 @@ use std::io::{self, Write as _};
 use std::os::unix::fs::OpenOptionsExt;
 use std::path::{Path, PathBuf};
 
+use common::auth::DEFAULT_PER_MINUTE;
 use common::clock::Clock;
 use common::config::{ConfigError, Env};
 use common::connection::Aws;
 use common::domain::campaign::{Campaign, CodePolicy};
 use common::domain::scope::{CampaignSlug, Environment, Scope};
-use common::gate::DEFAULT_PER_MINUTE;
 use ops::codes::mint::{Order, mint};
 use ops::failure::Failure;
 use ops::tables::Tables;
@@ -117,7 +117,7 @@ pub async fn load(
 
 /// The simulated partner is at another port each time; a partner that an operator chose stays.
 async fn move_partner(env: &Env, demos: &[Demo], partner_url: &str) -> Result<(), DemoError> {
-    let tables = Tables::from_env(env, &Aws::of_function(env)?.dynamodb())?;
+    let tables = Tables::from_env(env, &Aws::of_function(env)?)?;
     for demo in demos {
         let before = tables.campaigns.get(&demo.slug).await.map_err(Failure::from)?;
         let Some(before) = before else { continue };
@@ -133,7 +133,7 @@ async fn move_partner(env: &Env, demos: &[Demo], partner_url: &str) -> Result<()
 }
 
 async fn make(env: &Env, partner_url: &str, clock: &Clock) -> Result<Vec<Demo>, DemoError> {
-    let tables = Tables::from_env(env, &Aws::of_function(env)?.dynamodb())?;
+    let tables = Tables::from_env(env, &Aws::of_function(env)?)?;
     let mut files = Vec::new();
     for (name, text, _) in FILES {
         let file =
@@ -171,7 +171,7 @@ async fn access(
 async fn minted(tables: &Tables, scope: &Scope, prize: Option<&str>) -> Result<Vec<String>, Failure> {
     let order = Order { count: CODES, prize: prize.map(str::to_owned), ..Order::default() };
     let mut file = Vec::new();
-    mint(tables.codes(), scope, &order, &mut file).await?;
+    mint(&tables.code_books, scope, &order, &mut file).await?;
     Ok(String::from_utf8_lossy(&file).lines().map(str::to_owned).collect())
 }
 

@@ -1,6 +1,7 @@
 //! What the sample events are about, so that each of them can be tried as it is: a campaign, a key that everybody knows, and records
 //! under the ids that the events name.
 
+use common::auth::DEFAULT_PER_MINUTE;
 use common::clock::Clock;
 use common::config::Env;
 use common::connection::Aws;
@@ -11,7 +12,6 @@ use common::domain::receipt::{Receipt, Source};
 use common::domain::scope::{CampaignSlug, Environment, Scope};
 use common::domain::submission::{Standing, Submission};
 use common::entropy;
-use common::gate::DEFAULT_PER_MINUTE;
 use common::photos::{self, object_key};
 use common::store::api_keys::{ApiKeyRecord, KeyHash};
 use common::store::ledger::Entry;
@@ -43,7 +43,7 @@ const PHOTO: &[u8] = &[0xff, 0xd8, 0xff, 0xe0, 0, 0x10, b'J', b'F', b'I', b'F', 
 /// When a table or storage does not answer.
 pub async fn load(env: &Env, clock: &Clock) -> Result<(), DemoError> {
     let aws = Aws::of_function(env)?;
-    let tables = Tables::from_env(env, &aws.dynamodb())?;
+    let tables = Tables::from_env(env, &aws)?;
     let receipts = Receipts::from_env(env, &aws.dynamodb())?;
     let bucket = env.required(photos::VARIABLE)?;
     let slug: CampaignSlug = SLUG.parse().map_err(|_| unusable("slug"))?;
@@ -91,6 +91,8 @@ pub async fn load(env: &Env, clock: &Clock) -> Result<(), DemoError> {
         revision: 0,
         created_at: now,
         updated_at: now,
+        request_id: None,
+        history: Vec::new(),
     };
     let key = "a-sample-event-0001".parse().map_err(|_| unusable("key"))?;
     let entry = Entry { key: &key, body_hash: "", code: None, receipt: None, submission: &submission };
@@ -106,6 +108,7 @@ pub async fn load(env: &Env, clock: &Clock) -> Result<(), DemoError> {
         label: Some("sample events".to_owned()),
         per_minute: DEFAULT_PER_MINUTE,
         created_at: now,
+        valid_until: None,
         revoked_at: None,
     };
     tables.api_keys.put(hash, record).await.map_err(Failure::from)?;

@@ -4,6 +4,7 @@
 
 use std::collections::BTreeMap;
 
+use common::auth::Caller;
 use common::domain::scope::Environment;
 use common::error::{Error, ErrorCode};
 use common::http::event::{HttpEvent, HttpReply};
@@ -43,7 +44,7 @@ impl TryPage {
     /// An error in the API's shape.
     pub(super) fn refuse(&self, event: HttpEvent, error: Error) -> HttpReply {
         let request = Request::from_event(event);
-        self.frame.reply("try-page", &request.ids, self.frame.now(), None, Err(error))
+        self.frame.reply("try-page", &request.ids, self.frame.now(), &Caller::default(), Err(error))
     }
 
     /// The request to the API that a call of the page becomes.
@@ -63,7 +64,8 @@ impl TryPage {
         }
         if event.headers.get(GUARD.0).map(String::as_str) != Some(GUARD.1) {
             let (name, value) = GUARD;
-            return Err(Error::body(format!("Requests of the try page carry `{name}: {value}`.")));
+            return Err(Error::body(format!("Requests of the try page carry `{name}: {value}`."))
+                .with_fix("Send this header, or call `/api/v1/` with a key."));
         }
         if event.body.as_ref().is_some_and(|body| body.len() > MOST_BYTES) {
             return Err(Error::body("The body is over 16 KiB."));

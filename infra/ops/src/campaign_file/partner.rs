@@ -14,8 +14,18 @@ use common::upstream::partner::endpoint::{Endpoint, header_name, header_value};
 use super::fields::{Field, Fields, closest, listed};
 
 /// Fields of the block.
-const FIELDS: [&str; 9] =
-    ["url", "method", "headers", "secret", "timeout_seconds", "code", "body", "reply", "outcomes"];
+const FIELDS: [&str; 10] = [
+    "url",
+    "method",
+    "headers",
+    "secret",
+    "timeout_seconds",
+    "max_in_flight",
+    "code",
+    "body",
+    "reply",
+    "outcomes",
+];
 /// Fields that say where a reply's parts are.
 const REPLY_FIELDS: [&str; 4] = ["code", "message", "entries", "prize"];
 
@@ -39,6 +49,8 @@ pub(super) fn read(field: &Field<'_>) -> Option<PartnerRules> {
     let secret = fields.get("secret").and_then(|field| secret(&field, &headers));
     let most = PartnerRules::MOST_SECONDS;
     let timeout_seconds = fields.get("timeout_seconds").and_then(|field| field.count(most)).unwrap_or(most);
+    let max_in_flight =
+        fields.get("max_in_flight").and_then(|field| field.count(PartnerRules::MAX_IN_FLIGHT));
     let code = fields.get("code").and_then(|field| code_form(&field)).unwrap_or_default();
     let such_as = "{ reference: \"{{reference}}\", code: \"{{code}}\", phone: \"{{phone}}\" }";
     let body = fields.required("body", such_as).and_then(|field| body(&field));
@@ -51,6 +63,7 @@ pub(super) fn read(field: &Field<'_>) -> Option<PartnerRules> {
         headers,
         secret,
         timeout_seconds,
+        max_in_flight: max_in_flight.unwrap_or(PartnerRules::DEFAULT_MAX_IN_FLIGHT),
         code,
         body: Some(body?),
         reply: reply?,

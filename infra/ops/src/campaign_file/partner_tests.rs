@@ -26,6 +26,7 @@ partner:
   headers: { X-Client: chai-bora }
   secret: { header: Authorization, name: partners/chai-bora }
   timeout_seconds: 5
+  max_in_flight: 20
   code: exact
   body:
     reference: \"{{reference}}\"
@@ -72,6 +73,7 @@ fn a_whole_block_is_read() {
     let rules = rules(&format!("{HEAD}{WHOLE}"));
     assert_eq!(rules.url, "https://partner.example/redeem");
     assert_eq!((rules.method, rules.timeout_seconds, rules.code), (Method::Put, 5, CodeForm::Exact));
+    assert_eq!(rules.max_in_flight, 20);
     assert_eq!(rules.headers, [("X-Client".to_owned(), "chai-bora".to_owned())].into());
     let (header, name) = ("Authorization".to_owned(), "partners/chai-bora".to_owned());
     assert_eq!(rules.secret, Some(PartnerSecret { header, name }));
@@ -101,7 +103,7 @@ fn what_is_left_out_is_the_usual() {
     let rules = rules(&with("method", "null"));
     assert_eq!((rules.method, rules.timeout_seconds, rules.secret), (Method::Post, 8, None));
     assert!(rules.headers.is_empty());
-    assert_eq!(rules.code, CodeForm::Folded);
+    assert_eq!((rules.code, rules.max_in_flight), (CodeForm::Folded, 50));
     assert_eq!(
         problem_with("code", "upper"),
         "f.yaml:11: partner.code must be `folded` (upper case, without spaces and dashes) or `exact` (as typed)"
@@ -211,6 +213,8 @@ fn a_mistake_is_named_by_its_line_and_field() {
             "11: partner.secret.name must be the name of a secret that begins with `partners/`, of letters, digits and `/_+=.@-`, such as `partners/chai-bora`; never the secret itself",
         ),
         ("timeout_seconds", "9", "11: partner.timeout_seconds must be a whole number of at most 8"),
+        ("max_in_flight", "1001", "11: partner.max_in_flight must be a whole number of at most 1000"),
+        ("max_in_flight", "0", "11: partner.max_in_flight must be a whole number of at least 1"),
         ("timeout_seconds", "0", "11: partner.timeout_seconds must be a whole number of at least 1"),
         (
             "body",

@@ -2,7 +2,7 @@
 
 use common::domain::codebook::{Batch, BatchStatus, CodeBook, Origin};
 use common::domain::scope::Scope;
-use common::store::codes::Codes;
+use common::store::code_books::CodeBooks;
 use common::store::transaction::wait_after;
 
 use crate::failure::Failure;
@@ -23,20 +23,20 @@ const PRIZE_CHARS: std::ops::RangeInclusive<usize> = 1..=120;
 ///
 /// # Errors
 /// When the scope has none, or the table does not answer.
-pub async fn read(codes: &Codes, scope: &Scope) -> Result<CodeBook, Failure> {
-    Ok(codes.book(scope).await?.ok_or_else(|| no_book(scope))?.book)
+pub async fn read(books: &CodeBooks, scope: &Scope) -> Result<CodeBook, Failure> {
+    Ok(books.get(scope).await?.ok_or_else(|| no_book(scope))?.book)
 }
 
 /// Changes a scope's code book as `change` says; when that refuses, the book stays as it is.
 pub(super) async fn change<T>(
-    codes: &Codes,
+    books: &CodeBooks,
     scope: &Scope,
     change: impl Fn(&mut CodeBook) -> Result<T, Failure>,
 ) -> Result<T, Failure> {
     for tries in 1..=MOST_TRIES {
-        let mut stored = codes.book(scope).await?.ok_or_else(|| no_book(scope))?;
+        let mut stored = books.get(scope).await?.ok_or_else(|| no_book(scope))?;
         let changed = change(&mut stored.book)?;
-        if codes.save_book(scope, &stored).await?.is_ok() {
+        if books.save(scope, &stored).await?.is_ok() {
             return Ok(changed);
         }
         wait_after(tries).await;

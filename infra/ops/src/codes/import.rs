@@ -7,11 +7,13 @@ use common::domain::code_list::{CodeList, WeakestLength};
 use common::domain::codebook::{ACCEPTABLE_ODDS, BatchStatus, CodeBook, LengthCount, Origin};
 use common::domain::scope::Scope;
 use common::store::StoreError;
-use common::store::codes::{CodeName, Codes};
+use common::store::code_books::CodeBooks;
+use common::store::codes::{CodeName, CodeRecord, Codes};
 use futures_util::{StreamExt, stream};
 
 use super::{AT_ONCE, PART, book, lines};
 use crate::failure::Failure;
+use crate::tables::Tables;
 use crate::words::{grouped, odds};
 
 /// What to import.
@@ -32,8 +34,19 @@ pub struct Order<'a> {
 pub struct Checked {
     /// How many codes it has.
     pub count: u64,
-    /// Those that are guessed most easily.
+    /// Of these, codes that were imported before.
+    pub known: Known,
+    /// Of the scope's codes that are as long as one of the file's, those that are guessed most easily.
     pub weakest: Option<WeakestLength>,
+}
+
+/// Codes of a file that were imported before.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Known {
+    /// How many.
+    pub count: u64,
+    /// Of these, those that are void.
+    pub void: u64,
 }
 
 /// What was imported.
@@ -53,8 +66,8 @@ pub struct Imported {
 ///
 /// # Errors
 /// Every line that cannot be imported, and codes that are guessed too easily.
-pub async fn check(codes: &Codes, scope: &Scope, order: Order<'_>) -> Result<Checked, Failure> {
-    let book = book::read(codes, scope).await?;
+pub async fn check(tables: &Tables, scope: &Scope, order: Order<'_>) -> Result<Checked, Failure> {
+    let book = book::read(&tables.code_books, scope).await?;
     let mut list = CodeList::default();
     let count = lines::check_all(order.file, PART, async |part, problem| {
         for (line, code) in part {
@@ -72,42 +85,45 @@ pub async fn check(codes: &Codes, scope: &Scope, order: Order<'_>) -> Result<Che
         Ok(())
     })
     .await?;
-    let is_weak = |list: &CodeList| list.weakest_in(&book).filter(|weakest| weakest.odds > ACCEPTABLE_ODDS);
-    if !order.allow_weak && is_weak(&list).is_some() {
-        // Codes that were imported before, as by an import that was cut short, are counted twice so far.
-        leave_out_known(codes, scope, &book, order.file, &mut list).await?;
-        if let Some(weakest) = is_weak(&list) {
-            return Err(too_weak(weakest));
-        }
+    batch_to_fill(&mut book.clone(), order)?;
+    // The book counts them already.
+    let known = leave_out_known(tables.codes(), scope, &book, order.file, &mut list).await?;
+    let weakest = list.weakest_in(&book);
+    match weakest.filter(|weakest| !order.allow_weak && weakest.odds > ACCEPTABLE_ODDS) {
+        Some(weakest) => Err(too_weak(weakest)),
+        None => Ok(Checked { count, known, weakest }),
     }
-    Ok(Checked { count, weakest: list.weakest_in(&book) })
 }
 
-/// Leaves out of a list the codes of its file that are imported already.
+/// Leaves out of a list the codes of its file that were imported before.
 async fn leave_out_known(
     codes: &Codes,
     scope: &Scope,
     book: &CodeBook,
     file: &Path,
     list: &mut CodeList,
-) -> Result<(), Failure> {
+) -> Result<Known, Failure> {
+    let mut all = Known::default();
     if book.likely_imported_batch().is_none() {
-        return Ok(());
+        return Ok(all);
     }
     let mut lines = lines::CodeLines::open(file)?;
     loop {
         let part = lines.next_lines(PART)?;
         if part.is_empty() {
-            return Ok(());
+            return Ok(all);
         }
         let looks = part.into_iter().filter_map(|(_, code)| code.ok()).map(|code| async move {
             let name = CodeName::Imported { digest: book.digest(&code), batch: String::new() };
-            let is_known = codes.get(scope, &name).await?.is_some_and(|record| record.batch.is_some());
-            Ok::<_, StoreError>(is_known.then_some(code))
+            let record = codes.get(scope, &name).await?.filter(|record| record.batch.is_some());
+            Ok::<_, StoreError>(record.map(|record| (code, is_void(book, &record))))
         });
         let mut looks = stream::iter(looks).buffer_unordered(AT_ONCE);
-        while let Some(known) = looks.next().await {
-            known?.inspect(|code| list.leave_out(code));
+        while let Some(look) = looks.next().await {
+            let Some((code, is_void)) = look? else { continue };
+            list.leave_out(&code);
+            all.count += 1;
+            all.void += u64::from(is_void);
         }
     }
 }
@@ -129,12 +145,12 @@ fn too_weak(weakest: WeakestLength) -> Failure {
 /// # Errors
 /// When the batch cannot be added to, the file changed, or the table does not answer.
 pub async fn import(
-    codes: &Codes,
+    tables: &Tables,
     scope: &Scope,
     order: Order<'_>,
     mut progress: impl FnMut(u64),
 ) -> Result<Imported, Failure> {
-    let (batch, book) = book::change(codes, scope, |book| {
+    let (batch, book) = book::change(&tables.code_books, scope, |book| {
         let batch = batch_to_fill(book, order)?;
         Ok((batch, book.clone()))
     })
@@ -147,9 +163,9 @@ pub async fn import(
             return Ok(done);
         }
         let normals = part.into_iter().filter_map(|(_, code)| code.ok());
-        let stored = import_part(codes, scope, &book, &done.batch, normals).await;
+        let stored = import_part(tables.codes(), scope, &book, &done.batch, normals).await;
         let fresh: Vec<_> = stored.fresh.lengths().collect();
-        count_more(codes, scope, &done.batch, &fresh).await?;
+        count_more(&tables.code_books, scope, &done.batch, &fresh).await?;
         done.imported += fresh.iter().map(|more| more.count).sum::<u64>();
         done.duplicates += stored.known;
         done.void += stored.void;
@@ -240,16 +256,25 @@ async fn import_one(
         return Ok(Stored::Fresh(code));
     }
     let record = codes.get(scope, &name).await?.unwrap_or_default();
-    let batch = record.batch.as_deref().and_then(|name| book.batch(name));
-    let counts = batch.is_some_and(|batch| batch.status == BatchStatus::Active);
-    Ok(Stored::Known { is_void: record.voided || !counts })
+    Ok(Stored::Known { is_void: is_void(book, &record) })
 }
 
-async fn count_more(codes: &Codes, scope: &Scope, batch: &str, more: &[LengthCount]) -> Result<(), Failure> {
+/// Whether an imported code, or its batch, was voided.
+fn is_void(book: &CodeBook, record: &CodeRecord) -> bool {
+    let batch = record.batch.as_deref().and_then(|name| book.batch(name));
+    record.voided || batch.is_none_or(|batch| batch.status != BatchStatus::Active)
+}
+
+async fn count_more(
+    books: &CodeBooks,
+    scope: &Scope,
+    batch: &str,
+    more: &[LengthCount],
+) -> Result<(), Failure> {
     if more.is_empty() {
         return Ok(());
     }
-    book::change(codes, scope, |book| {
+    book::change(books, scope, |book| {
         let origin = &mut book::batch_mut(book, batch)?.origin;
         more.iter().for_each(|more| origin.add_imported(*more));
         Ok(())

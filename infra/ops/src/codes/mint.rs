@@ -7,9 +7,9 @@ use std::sync::mpsc;
 use std::thread;
 
 use common::domain::cipher::{CODE_SYMBOLS, CodeCipher, printed};
-use common::domain::codebook::{ACCEPTABLE_ODDS, Batch, BatchStatus, CodeBook, Origin};
+use common::domain::codebook::{ACCEPTABLE_ODDS, Batch, BatchStatus, Ciphers, CodeBook, Origin};
 use common::domain::scope::Scope;
-use common::store::codes::Codes;
+use common::store::code_books::CodeBooks;
 
 use super::book;
 use crate::failure::Failure;
@@ -58,30 +58,30 @@ pub struct Reservation {
 /// # Errors
 /// When the order is refused, `out` cannot be written, or the table does not answer.
 pub async fn mint(
-    codes: &Codes,
+    books: &CodeBooks,
     scope: &Scope,
     order: &Order,
     out: &mut impl Write,
 ) -> Result<Batch, Failure> {
-    let reservation = reserve(codes, scope, order).await?;
+    let reservation = reserve(books, scope, order).await?;
     if let Err(error) = reservation.write(out, &mut |_| Ok(())) {
-        withdraw(codes, &reservation).await?;
+        withdraw(books, &reservation).await?;
         return Err(not_written(&error));
     }
-    activate(codes, reservation).await
+    activate(books, reservation).await
 }
 
 /// Takes the serial numbers of a batch.
 ///
 /// # Errors
 /// When the order is refused, or the table does not answer.
-pub async fn reserve(codes: &Codes, scope: &Scope, order: &Order) -> Result<Reservation, Failure> {
+pub async fn reserve(books: &CodeBooks, scope: &Scope, order: &Order) -> Result<Reservation, Failure> {
     let Order { count, prize, batch: name, symbols, allow_weak } = order;
     if !(1..=MOST_CODES).contains(count) {
         let message = format!("--count must be 1 to {}", grouped(MOST_CODES));
         return Err(Failure::new("count_invalid", message));
     }
-    book::change(codes, scope, |book| {
+    book::change(books, scope, |book| {
         if let Some(symbols) = symbols {
             set_length(book, *symbols)?;
         }
@@ -95,7 +95,7 @@ pub async fn reserve(codes: &Codes, scope: &Scope, order: &Order) -> Result<Rese
             return Err(Failure::new("codes_exhausted", message));
         }
         book.minted = first.saturating_add(*count);
-        let origin = Origin::Minted { first, count: *count };
+        let origin = Origin::Minted { first, count: *count, key_version: book.key_version() };
         let batch = book::add_batch(book, name.as_deref(), origin, prize.as_deref(), BatchStatus::Reserved)?;
         Ok(Reservation { scope: scope.clone(), batch, book: book.clone(), first, count: *count })
     })
@@ -137,9 +137,9 @@ fn not_written(error: &io::Error) -> Failure {
 ///
 /// # Errors
 /// When it was voided in the meantime, or the table does not answer.
-pub async fn activate(codes: &Codes, reservation: Reservation) -> Result<Batch, Failure> {
+pub async fn activate(books: &CodeBooks, reservation: Reservation) -> Result<Batch, Failure> {
     let name = &reservation.batch.name;
-    book::change(codes, &reservation.scope, |book| {
+    book::change(books, &reservation.scope, |book| {
         let batch = book::batch_mut(book, name)?;
         match batch.status {
             BatchStatus::Reserved | BatchStatus::Active => batch.status = BatchStatus::Active,
@@ -157,8 +157,8 @@ pub async fn activate(codes: &Codes, reservation: Reservation) -> Result<Batch, 
 ///
 /// # Errors
 /// When the table does not answer.
-pub async fn withdraw(codes: &Codes, reservation: &Reservation) -> Result<(), Failure> {
-    book::change(codes, &reservation.scope, |book| {
+pub async fn withdraw(books: &CodeBooks, reservation: &Reservation) -> Result<(), Failure> {
+    book::change(books, &reservation.scope, |book| {
         book::batch_mut(book, &reservation.batch.name)?.status = BatchStatus::Void;
         Ok(())
     })
@@ -171,7 +171,8 @@ impl Reservation {
         &self.book
     }
 
-    /// Writes the codes as printed, one a line, in constant memory and on several threads.
+    /// Writes the codes as printed, one a line, in constant memory and on several threads. What is a code under an
+    /// older version of the key is left out, so that none is printed twice; how many were comes back.
     ///
     /// # Errors
     /// Those of `out` and of `progress`, which is told how many are written.
@@ -179,8 +180,9 @@ impl Reservation {
         &self,
         out: &mut impl Write,
         progress: &mut dyn FnMut(u64) -> io::Result<()>,
-    ) -> io::Result<()> {
+    ) -> io::Result<u64> {
         let cipher = self.book.cipher().ok_or_else(|| io::Error::other("the code book has no cipher"))?;
+        let older = self.book.ciphers_before(self.book.key_version());
         let end = self.first.saturating_add(self.count);
         let threads = thread::available_parallelism().map_or(1, NonZero::get).min(MOST_THREADS);
         let stride = CHUNK.saturating_mul(u64::try_from(threads).unwrap_or(1));
@@ -190,20 +192,22 @@ impl Reservation {
             let mut queues = Vec::new();
             for _ in 0..threads {
                 let (sender, receiver) = mpsc::sync_channel(WAITING_CHUNKS);
-                let (cipher, start) = (&cipher, starts);
-                scope.spawn(move || encipher(cipher, start, stride, end, &sender));
+                let (cipher, older, start) = (&cipher, &older, starts);
+                scope.spawn(move || encipher(cipher, older, start, stride, end, &sender));
                 queues.push(receiver);
                 starts = starts.saturating_add(CHUNK);
             }
-            let mut written = 0;
+            let (mut written, mut left_out) = (0, 0);
             for queue in queues.iter().cycle() {
                 // A queue that has ended says that the chunk after the last one is due.
                 let Ok(chunk) = queue.recv() else { break };
-                out.write_all(&chunk?)?;
+                let chunk = chunk?;
+                out.write_all(&chunk.text)?;
+                left_out += chunk.left_out;
                 written = self.count.min(written + CHUNK);
                 progress(written)?;
             }
-            Ok(())
+            Ok(left_out)
         })
     }
 }
@@ -211,14 +215,15 @@ impl Reservation {
 /// Enciphers every `stride`-th chunk from `start` on, until `end` or until nobody listens.
 fn encipher(
     cipher: &CodeCipher,
+    older: &Ciphers<'_>,
     start: u64,
     stride: u64,
     end: u64,
-    queue: &mpsc::SyncSender<io::Result<Vec<u8>>>,
+    queue: &mpsc::SyncSender<io::Result<Chunk>>,
 ) {
     let mut start = start;
     while start < end {
-        let chunk = chunk(cipher, start, end.min(start.saturating_add(CHUNK)));
+        let chunk = chunk(cipher, older, start, end.min(start.saturating_add(CHUNK)));
         if queue.send(chunk).is_err() {
             return;
         }
@@ -226,15 +231,27 @@ fn encipher(
     }
 }
 
-fn chunk(cipher: &CodeCipher, start: u64, end: u64) -> io::Result<Vec<u8>> {
-    let mut text = Vec::new();
+/// Codes of some serial numbers.
+#[derive(Default)]
+struct Chunk {
+    text: Vec<u8>,
+    /// Serial numbers whose code is one under an older version of the key.
+    left_out: u64,
+}
+
+fn chunk(cipher: &CodeCipher, older: &Ciphers<'_>, start: u64, end: u64) -> io::Result<Chunk> {
+    let mut chunk = Chunk::default();
     for serial in start..end {
         let code =
             cipher.encipher(serial).ok_or_else(|| io::Error::other("a serial number is out of range"))?;
-        text.extend_from_slice(printed(&code).as_bytes());
-        text.push(b'\n');
+        if older.find(&code).is_some() {
+            chunk.left_out += 1;
+            continue;
+        }
+        chunk.text.extend_from_slice(printed(&code).as_bytes());
+        chunk.text.push(b'\n');
     }
-    Ok(text)
+    Ok(chunk)
 }
 
 #[cfg(test)]
@@ -246,13 +263,13 @@ mod tests {
 
     fn reservation(first: u64, count: u64) -> Reservation {
         let book = CodeBook {
-            minting_key: SecretKey::from_random([7; 32]),
+            minting_keys: vec![SecretKey::from_random([7; 32])],
             digest_key: SecretKey::from_random([9; 32]),
             symbols: 12,
             minted: first + count,
             batches: Vec::new(),
         };
-        let origin = Origin::Minted { first, count };
+        let origin = Origin::Minted { first, count, key_version: 1 };
         let batch = Batch { name: "a".to_owned(), origin, prize: None, status: BatchStatus::Reserved };
         let scope = Scope { campaign: "demo".parse().expect("a slug"), environment: Environment::Test };
         Reservation { scope, batch, book, first, count }
@@ -270,12 +287,32 @@ mod tests {
                 told.push(done);
                 Ok(())
             };
-            reservation(40, count).write(&mut out, &mut progress).expect("memory takes it");
+            let left_out = reservation(40, count).write(&mut out, &mut progress).expect("memory takes it");
+            assert_eq!(left_out, 0);
             let written: String =
                 expected.iter().take(usize::try_from(count).expect("few")).cloned().collect();
             assert_eq!(String::from_utf8(out).expect("ASCII"), written);
             assert_eq!(told.last(), Some(&count));
         }
+    }
+
+    #[test]
+    fn what_is_a_code_under_an_older_version_is_left_out() {
+        let mut reservation = reservation(0, 1);
+        let printed_before = reservation.book.cipher().expect("a length").encipher(0).expect("in range");
+        let origin = Origin::Minted { first: 0, count: 1, key_version: 1 };
+        reservation.book.batches.push(Batch { origin, ..reservation.batch.clone() });
+        reservation.book.minting_keys.push(SecretKey::from_random([8; 32]));
+        let cipher = reservation.book.cipher().expect("a length");
+        let twin = cipher.decipher(&printed_before).expect("a number");
+        (reservation.first, reservation.count) = (twin - 1, 3);
+
+        let mut out = Vec::new();
+        let left_out = reservation.write(&mut out, &mut |_| Ok(())).expect("memory takes it");
+
+        let code = |serial| printed(&cipher.encipher(serial).expect("in range")) + "\n";
+        assert_eq!(String::from_utf8(out).expect("ASCII"), code(twin - 1) + &code(twin + 1));
+        assert_eq!(left_out, 1);
     }
 
     #[test]

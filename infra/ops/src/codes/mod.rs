@@ -1,10 +1,11 @@
-//! Codes: minting, importing, voiding, and the batches they come in.
+//! Codes: minting, importing, voiding, rotating the minting key, and the batches they come in.
 
 pub mod book;
 pub mod import;
 pub mod lines;
 pub mod mint;
 pub mod new_file;
+pub mod rotate;
 pub mod void;
 
 /// Calls to the table at once when a file is imported or voided.

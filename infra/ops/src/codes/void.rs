@@ -5,11 +5,13 @@ use std::path::Path;
 use common::domain::codebook::{Batch, BatchStatus, CodeBook, Judgement};
 use common::domain::moment::Moment;
 use common::domain::scope::Scope;
+use common::store::code_books::CodeBooks;
 use common::store::codes::{CodeName, CodeRecord, Codes};
 use futures_util::{StreamExt, TryStreamExt, stream};
 
 use super::{AT_ONCE, PART, book, lines};
 use crate::failure::Failure;
+use crate::tables::Tables;
 
 /// What became of a file's codes.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -26,8 +28,8 @@ pub struct Voided {
 ///
 /// # Errors
 /// When there is no such batch, or the table does not answer.
-pub async fn void_batch(codes: &Codes, scope: &Scope, name: &str) -> Result<Batch, Failure> {
-    book::change(codes, scope, |book| {
+pub async fn void_batch(books: &CodeBooks, scope: &Scope, name: &str) -> Result<Batch, Failure> {
+    book::change(books, scope, |book| {
         let batch = book::batch_mut(book, name)?;
         batch.status = BatchStatus::Void;
         Ok(batch.clone())
@@ -40,13 +42,13 @@ pub async fn void_batch(codes: &Codes, scope: &Scope, name: &str) -> Result<Batc
 /// # Errors
 /// When the file changed, or the table does not answer.
 pub async fn void_file(
-    codes: &Codes,
+    tables: &Tables,
     scope: &Scope,
     file: &Path,
     now: Moment,
     mut progress: impl FnMut(u64),
 ) -> Result<Voided, Failure> {
-    let book = book::read(codes, scope).await?;
+    let book = book::read(&tables.code_books, scope).await?;
     let mut done = Voided::default();
     let mut lines = lines::CodeLines::open(file)?;
     loop {
@@ -55,7 +57,7 @@ pub async fn void_file(
             return Ok(done);
         }
         let normals = part.into_iter().filter_map(|(_, code)| code.ok());
-        let voids = normals.map(|code| void_one(codes, scope, &book, code, now));
+        let voids = normals.map(|code| void_one(tables.codes(), scope, &book, code, now));
         let voids = stream::iter(voids).buffer_unordered(AT_ONCE);
         done = voids.try_fold(done, async |sum, one| Ok(sum.and(one))).await?;
         progress(done.voided + done.already_void);
@@ -66,11 +68,11 @@ pub async fn void_file(
 ///
 /// # Errors
 /// Every line that is no code of the scope, or when the table does not answer.
-pub async fn check(codes: &Codes, scope: &Scope, file: &Path) -> Result<u64, Failure> {
-    let book = &book::read(codes, scope).await?;
+pub async fn check(tables: &Tables, scope: &Scope, file: &Path) -> Result<u64, Failure> {
+    let book = &book::read(&tables.code_books, scope).await?;
     lines::check_all(file, PART, async |part, problem| {
         let looks = part.into_iter().map(|(line, code)| async move {
-            Ok::<_, Failure>((line, !find(codes, scope, book, &code).await?.is_empty()))
+            Ok::<_, Failure>((line, !find(tables.codes(), scope, book, &code).await?.is_empty()))
         });
         let mut found = stream::iter(looks).buffer_unordered(AT_ONCE);
         while let Some((line, known)) = found.try_next().await? {

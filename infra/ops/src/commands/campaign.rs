@@ -11,6 +11,7 @@ use common::domain::message::MessageKey;
 use common::domain::moment::Moment;
 use common::domain::partner::PartnerRules;
 use common::domain::receipt::rules::{OnNoMatch, ReceiptRules};
+use common::domain::receipt::schedule::LOOK_UPS_PER_MINUTE;
 use common::domain::scope::{CampaignSlug, Environment, Scope};
 use serde_json::{Value, json};
 
@@ -66,10 +67,13 @@ fn read(path: &Path) -> Result<Vec<u8>, Failure> {
 
 async fn apply(tables: &Tables, files: &[CampaignFile], now: Moment) -> Result<Report, Failure> {
     let applied = campaigns::apply(tables, files).await?;
-    let text: String =
-        applied.iter().map(|campaign| format!("{} {}\n", campaign.slug, campaign.change.as_str())).collect();
+    let line = |campaign: &Applied| {
+        let resumed = if campaign.resumed { "; it is no longer paused" } else { "" };
+        format!("{} {}{resumed}\n", campaign.slug, campaign.change.as_str())
+    };
+    let text: String = applied.iter().map(line).collect();
     let mut notes = Vec::new();
-    for Applied { slug, change } in &applied {
+    for Applied { slug, change, .. } in &applied {
         let campaign = tables.campaign(slug).await?;
         let is_live = campaign.status(now) == CampaignStatus::Live;
         if is_live && campaign.window.start.is_none() && *change != Change::Unchanged {
@@ -77,6 +81,9 @@ async fn apply(tables: &Tables, files: &[CampaignFile], now: Moment) -> Result<R
                 "{slug} takes entries from now on: it has no window.start and is not paused; \
                  `ops campaign pause {slug}` stops it"
             ));
+        }
+        if *change != Change::Unchanged {
+            notes.extend(rate_notes(&campaign));
         }
         if !campaign.needs_code() && !campaign.needs_receipt() {
             notes.push(format!(
@@ -88,6 +95,32 @@ async fn apply(tables: &Tables, files: &[CampaignFile], now: Moment) -> Result<R
     let json = json!({ "campaigns": applied, "notes": notes });
     let note = (!notes.is_empty()).then(|| notes.join("\n"));
     Ok(Report { note, ..Report::new(json, text) })
+}
+
+/// How fast what is not decided at once is settled.
+fn rate_notes(campaign: &Campaign) -> Vec<String> {
+    /// Of settle-partners, unless the deployment says otherwise: the template's `PartnerConcurrency`.
+    const PARTNER_CONCURRENCY: u32 = 10;
+    let slug = &campaign.slug;
+    let mut notes = Vec::new();
+    if let Some(PartnerRules { max_in_flight, timeout_seconds, .. }) = &campaign.partner {
+        let a_minute = |seconds: u32| PARTNER_CONCURRENCY.saturating_mul(60) / seconds.max(1);
+        let slowest = a_minute(*timeout_seconds);
+        notes.push(format!(
+            "{slug}: at most {max_in_flight} requests ask the partner at a time (partner.max_in_flight); the queue asks \
+             about the rest, {slowest} a minute while an answer takes {timeout_seconds} s, {} at 1 s \
+             (PartnerConcurrency of the deployment: {PARTNER_CONCURRENCY} unless it was set)",
+            a_minute(1)
+        ));
+    }
+    if campaign.receipt.is_some() {
+        notes.push(format!(
+            "{slug}: receipts are looked up at the tax authority at {LOOK_UPS_PER_MINUTE} a minute, {} an hour, for all \
+             campaigns of the deployment together; what comes faster waits",
+            grouped(LOOK_UPS_PER_MINUTE * 60)
+        ));
+    }
+    notes
 }
 
 async fn list(tables: &Tables, now: Moment) -> Result<Report, Failure> {
@@ -167,6 +200,7 @@ fn partner_lines(rules: Option<&PartnerRules>) -> Vec<(&'static str, String)> {
         ("partner.headers", or_nothing((!headers.is_empty()).then(|| headers.join(", ")))),
         ("partner.secret", or_nothing(secret)),
         ("partner.timeout_seconds", rules.timeout_seconds.to_string()),
+        ("partner.max_in_flight", rules.max_in_flight.to_string()),
         ("partner.outcomes", rules.outcomes.len().to_string()),
     ]
 }
@@ -226,7 +260,7 @@ async fn show(tables: &Tables, slug: &CampaignSlug, now: Moment) -> Result<Repor
     let mut codes = serde_json::Map::new();
     for environment in Environment::ALL {
         let scope = Scope { campaign: slug.clone(), environment };
-        let book = crate::codes::book::read(tables.codes(), &scope).await?;
+        let book = crate::codes::book::read(&tables.code_books, &scope).await?;
         let minted = book.minted;
         let imported: u64 =
             book.batches.iter().filter(|b| b.origin.is_imported()).map(super::code::count_of).sum();

@@ -20,7 +20,7 @@ use super::or_nothing;
 use crate::cli::{CodeCommand, VoidArgs};
 use crate::codes::mint::{self, Reservation};
 use crate::codes::new_file::{NewFile, NotRenamed};
-use crate::codes::{book, import, void};
+use crate::codes::{book, import, rotate, void};
 use crate::console::{Console, Progress, Report};
 use crate::failure::Failure;
 use crate::tables::Tables;
@@ -54,7 +54,11 @@ pub(crate) async fn run(
         }
         CodeCommand::Batches { scope } => {
             let scope = code_scope(tables, scope.into()).await?;
-            Ok(report_batches(&scope, &book::read(tables.codes(), &scope).await?))
+            Ok(report_batches(&scope, &book::read(&tables.code_books, &scope).await?))
+        }
+        CodeCommand::Rotate { scope } => {
+            let scope = code_scope(tables, scope.into()).await?;
+            Ok(report_rotated(&scope, &rotate::rotate(&tables.code_books, &scope).await?))
         }
     }
 }
@@ -104,21 +108,21 @@ async fn mint(
     console: &mut Console<'_>,
 ) -> Result<Report, Failure> {
     let file = NewFile::begin(output)?;
-    let reservation = mint::reserve(tables.codes(), scope, order).await?;
+    let reservation = mint::reserve(&tables.code_books, scope, order).await?;
     let book = reservation.book().clone();
     let mut progress = Progress::new(clock, "minted", order.count);
     let written = write(file, reservation.clone(), &mut progress, console).await;
     progress.end(console);
-    let file = match written {
-        Ok(file) => file,
+    let (file, left_out) = match written {
+        Ok(written) => written,
         Err(error) => {
-            mint::withdraw(tables.codes(), &reservation).await?;
+            mint::withdraw(&tables.code_books, &reservation).await?;
             return Err(not_written(output, &reservation.batch, &error));
         }
     };
     // The file gets its name last: under it, there are only codes that count.
     let name = reservation.batch.name.clone();
-    let batch = mint::activate(tables.codes(), reservation).await.map_err(|mut failure| {
+    let batch = mint::activate(&tables.code_books, reservation).await.map_err(|mut failure| {
         failure.message.push_str(&format!(
             "; the file was removed. Void batch {name} before you mint again: its codes may count by now"
         ));
@@ -126,25 +130,34 @@ async fn mint(
     })?;
     file.finish().map_err(|not_renamed| kept(&not_renamed, output, &batch))?;
     wait_for_functions(clock).await;
+    let written = order.count.saturating_sub(left_out);
     let json = json!({
         "campaign": scope.campaign,
         "environment": scope.environment,
         "batch": batch.name,
-        "count": order.count,
+        "count": written,
+        "left_out": left_out,
+        "key_version": book.key_version(),
         "prize": batch.prize,
         "output": output.display().to_string(),
         "symbols": book.symbols,
         "minted": book.minted,
         "odds_of_a_guess": book.odds_of_a_guess(0),
     });
-    let text = format!(
+    let mut text = format!(
         "Minted {} codes as batch {} into {}. {}\n{}",
-        grouped(order.count),
+        grouped(written),
         batch.name,
         output.display(),
         good_now(),
         odds_line(&book)
     );
+    if left_out > 0 {
+        text.push_str(&format!(
+            "\n{} were left out, because the same codes are minted under an earlier version of the key.",
+            grouped(left_out)
+        ));
+    }
     Ok(Report::new(json, text))
 }
 
@@ -154,14 +167,14 @@ async fn write(
     reservation: Reservation,
     progress: &mut Progress<'_>,
     console: &mut Console<'_>,
-) -> io::Result<NewFile> {
+) -> io::Result<(NewFile, u64)> {
     let (told, mut heard) = watch::channel(0);
     let writing = task::spawn_blocking(move || {
         file.write_all(b"code\n")?;
         // Nobody hears it any more: stop.
-        reservation
-            .write(&mut file, &mut |done| told.send(done).map_err(|_| io::ErrorKind::Interrupted.into()))?;
-        file.sync().map(|()| file)
+        let mut progress = |done| told.send(done).map_err(|_| io::ErrorKind::Interrupted.into());
+        let left_out = reservation.write(&mut file, &mut progress)?;
+        file.sync().map(|()| (file, left_out))
     });
     let mut stopped = pin!(async {
         if tokio::signal::ctrl_c().await.is_err() {
@@ -203,7 +216,7 @@ fn kept(not_renamed: &NotRenamed, output: &Path, batch: &Batch) -> Failure {
 
 fn odds_line(book: &CodeBook) -> String {
     format!(
-        "The odds of a guess are {}: {} good codes of {} symbols.",
+        "The odds of guessing a minted code are {}: {} good codes of {} symbols.",
         odds(book.odds_of_a_guess(0)),
         grouped(book.good_codes()),
         book.symbols
@@ -217,9 +230,12 @@ async fn import(
     clock: &Clock,
     console: &mut Console<'_>,
 ) -> Result<Report, Failure> {
-    let checked = import::check(tables.codes(), scope, order).await?;
+    let checked = import::check(tables, scope, order).await?;
+    if checked.known.count == checked.count {
+        return Ok(report_nothing_new(scope, &checked));
+    }
     let mut progress = Progress::new(clock, "imported", checked.count);
-    let imported = import::import(tables.codes(), scope, order, |done| progress.show(console, done)).await;
+    let imported = import::import(tables, scope, order, |done| progress.show(console, done)).await;
     progress.end(console);
     let import::Imported { batch, imported, duplicates, void } = imported?;
     wait_for_functions(clock).await;
@@ -238,25 +254,51 @@ async fn import(
         grouped(duplicates),
         good_now()
     );
-    if let Some(WeakestLength { length, codes, alphabet, odds: chance }) = checked.weakest {
-        text.push_str(&format!(
-            "\nThe odds of a guess are {}: {} codes of {length} characters, each one of {alphabet}.",
+    text.push_str(&import_notes(checked.weakest, void));
+    Ok(Report::new(json, text))
+}
+
+/// A file whose codes were all imported before: no batch is made for it.
+fn report_nothing_new(scope: &Scope, checked: &import::Checked) -> Report {
+    let json = json!({
+        "campaign": scope.campaign,
+        "environment": scope.environment,
+        "batch": null,
+        "imported": 0,
+        "duplicates": checked.known.count,
+        "void": checked.known.void,
+        "odds_of_a_guess": checked.weakest.map(|weakest| weakest.odds),
+    });
+    let text = format!(
+        "Nothing was imported: all {} codes were there before.{}",
+        grouped(checked.count),
+        import_notes(checked.weakest, checked.known.void)
+    );
+    Report::new(json, text)
+}
+
+/// How easily imported codes are guessed, and which of the file stay void.
+fn import_notes(weakest: Option<WeakestLength>, void: u64) -> String {
+    let mut notes = String::new();
+    if let Some(WeakestLength { length, codes, alphabet, odds: chance }) = weakest {
+        notes.push_str(&format!(
+            "\nThe odds of guessing an imported code are {}: {} codes of {length} characters, each one of {alphabet}.",
             odds(chance),
             grouped(codes)
         ));
     }
     if void > 0 {
-        text.push_str(&format!(
+        notes.push_str(&format!(
             "\n{} of those that were there before are void and stay void, because they or their batch were voided, \
              and a voided code never counts again. Print other codes in their place and import those.",
             grouped(void)
         ));
     }
-    Ok(Report::new(json, text))
+    notes
 }
 
 async fn void_batch(tables: &Tables, scope: &Scope, name: &str) -> Result<Report, Failure> {
-    let batch = void::void_batch(tables.codes(), scope, name).await?;
+    let batch = void::void_batch(&tables.code_books, scope, name).await?;
     let text = format!(
         "Batch {} is void: its {} codes count no more within {}. Who entered with one stays in.",
         batch.name,
@@ -273,10 +315,9 @@ async fn void_file(
     clock: &Clock,
     console: &mut Console<'_>,
 ) -> Result<Report, Failure> {
-    let count = void::check(tables.codes(), scope, file).await?;
+    let count = void::check(tables, scope, file).await?;
     let mut progress = Progress::new(clock, "voided", count);
-    let voided =
-        void::void_file(tables.codes(), scope, file, clock.now(), |done| progress.show(console, done)).await;
+    let voided = void::void_file(tables, scope, file, clock.now(), |done| progress.show(console, done)).await;
     progress.end(console);
     let void::Voided { voided, already_void, in_use } = voided?;
     let json = json!({ "voided": voided, "already_void": already_void, "in_use": in_use });
@@ -297,6 +338,7 @@ fn report_batches(scope: &Scope, book: &CodeBook) -> Report {
             grouped(count_of(batch)),
             or_nothing(lengths_of(batch, book)),
             status_of(batch).to_owned(),
+            or_nothing(batch.origin.key_version()),
             or_nothing(batch.prize.as_ref()),
         ]
     };
@@ -304,9 +346,12 @@ fn report_batches(scope: &Scope, book: &CodeBook) -> Report {
     let mut text = if rows.is_empty() {
         "There are no codes yet; `ops code mint` and `ops code import` add some.\n".to_owned()
     } else {
-        table(&["BATCH", "ORIGIN", "CODES", "LENGTH", "STATUS", "PRIZE"], &rows)
+        table(&["BATCH", "ORIGIN", "CODES", "LENGTH", "STATUS", "KEY", "PRIZE"], &rows)
     };
     text.push_str(&odds_line(book));
+    if book.batches.iter().any(|batch| batch.origin.is_imported()) {
+        text.push_str(" Those of imported codes are what `ops code import` printed.");
+    }
     text.push_str("\nHow many of them were entered is not counted by batch.");
     for batch in book.batches.iter().filter(|batch| batch.status == BatchStatus::Reserved) {
         text.push_str(&format!(
@@ -320,8 +365,41 @@ fn report_batches(scope: &Scope, book: &CodeBook) -> Report {
         "campaign": scope.campaign,
         "environment": scope.environment,
         "batches": batches,
+        "key_version": book.key_version(),
         "symbols": book.symbols,
         "minted": book.minted,
+        "odds_of_a_guess": book.odds_of_a_guess(0),
+    });
+    Report::new(json, text)
+}
+
+fn report_rotated(scope: &Scope, book: &CodeBook) -> Report {
+    let earlier: Vec<_> = book
+        .batches
+        .iter()
+        .filter(|batch| batch.status != BatchStatus::Void && batch.origin.key_version().is_some())
+        .map(|batch| batch.name.as_str())
+        .collect();
+    let mut text = format!(
+        "Codes that are minted from now on are under version {} of the key; imported codes keep theirs.\n{}",
+        book.key_version(),
+        odds_line(book)
+    );
+    if !earlier.is_empty() {
+        text.push_str(&format!(
+            "\nA guess may meet a code of any version, so their odds add up. What was minted before stays good: {}. \
+             If an earlier key may be known to others, void those batches: ops code void --campaign {} --environment \
+             {} --batch NAME",
+            earlier.join(", "),
+            scope.campaign,
+            scope.environment
+        ));
+    }
+    let json = json!({
+        "campaign": scope.campaign,
+        "environment": scope.environment,
+        "key_version": book.key_version(),
+        "batches_of_earlier_versions": earlier,
         "odds_of_a_guess": book.odds_of_a_guess(0),
     });
     Report::new(json, text)
@@ -332,6 +410,7 @@ fn batch_json(batch: &Batch) -> Value {
         "batch": batch.name,
         "origin": kind_of(batch),
         "count": count_of(batch),
+        "key_version": batch.origin.key_version(),
         "prize": batch.prize,
         "status": batch.status,
     })

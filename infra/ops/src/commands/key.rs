@@ -1,5 +1,9 @@
 //! `ops key`.
 
+use std::time::Duration;
+
+use common::cache;
+use common::config::{Env, Stage};
 use common::domain::campaign::Zone;
 use common::domain::moment::Moment;
 use common::domain::scope::Scope;
@@ -8,25 +12,51 @@ use serde_json::{Value, json};
 
 use super::or_nothing;
 use crate::cli::KeyCommand;
+use crate::connection;
 use crate::console::Report;
 use crate::failure::Failure;
-use crate::keys::{self, IssuedKey};
-use crate::tables::Tables;
-use crate::words::{local_time, table};
+use crate::keys::{self, IssuedKey, RolledKey};
+use crate::words::{local_time, seconds, table, zoned_time};
 
 /// Characters of a label.
 const LABEL_CHARS: std::ops::RangeInclusive<usize> = 1..=100;
 
-pub(crate) async fn run(command: KeyCommand, tables: &Tables, now: Moment) -> Result<Report, Failure> {
+pub(crate) async fn run(command: KeyCommand, env: &Env, now: Moment) -> Result<Report, Failure> {
+    let tables = &connection::tables(env).await?;
     match command {
         KeyCommand::Issue { scope, label, per_minute } => {
             let label = label.as_deref().map(checked_label).transpose()?;
             let issued = keys::issue(tables, &Scope::from(scope), label, per_minute, now).await?;
-            Ok(report_issued(&issued))
+            let mut report = report_issued(&issued);
+            if issued.record.scope.environment.is_live() && matches!(Stage::from_env(env), Ok(Stage::Staging))
+            {
+                let note = report.note.get_or_insert_default();
+                note.push_str(
+                    "\nThis stack is for staging, where live keys are refused (`key_wrong_environment`): issue a test key.",
+                );
+            }
+            Ok(report)
         }
         KeyCommand::List { campaign } => {
             let zone = tables.campaign(&campaign).await?.timezone;
             Ok(report_list(&tables.api_keys.list(&campaign).await?, &zone))
+        }
+        KeyCommand::Set { key_id, per_minute } => {
+            let changed = keys::set_per_minute(tables, &key_id, per_minute, now).await?;
+            let text = format!(
+                "{} may make {} requests a minute; functions follow within {}. In the minute of the change, it is \
+                 let in as often as the larger of both numbers at most",
+                changed.key_id,
+                changed.per_minute,
+                seconds(cache::MAX_AGE)
+            );
+            Ok(Report::new(as_json(&changed), text))
+        }
+        KeyCommand::Roll { key_id, old_valid_for } => {
+            let old_valid_for = Duration::from_secs(u64::from(old_valid_for) * 60 * 60);
+            let rolled = keys::roll(tables, &key_id, old_valid_for, now).await?;
+            let zone = tables.campaign(&rolled.old.scope.campaign).await?.timezone;
+            Ok(report_rolled(&rolled, &zone))
         }
         KeyCommand::Revoke { key_id } => {
             let revoked = keys::revoke(tables, &key_id, now).await?;
@@ -60,6 +90,24 @@ fn report_issued(issued: &IssuedKey) -> Report {
     Report { note: Some(note), ..Report::new(json, key.clone()) }
 }
 
+/// The new key alone on standard output.
+fn report_rolled(rolled: &RolledKey, zone: &Zone) -> Report {
+    let RolledKey { new, old } = rolled;
+    let mut report = report_issued(new);
+    let until = old.valid_until;
+    if let Some(fields) = report.json.as_object_mut() {
+        fields.insert("old_key_id".to_owned(), json!(old.key_id));
+        fields.insert("old_valid_until".to_owned(), json!(until.map(|until| until.to_string())));
+    }
+    let until = or_nothing(until.map(|until| zoned_time(until, zone)));
+    let old = &old.key_id;
+    let note = format!(
+        "{old} works until {until}, and is refused as revoked from then on; `ops key revoke {old}` ends it at once."
+    );
+    report.note = Some(format!("{}\n{note}", report.note.unwrap_or_default()));
+    report
+}
+
 fn report_list(keys: &[ApiKeyRecord], zone: &Zone) -> Report {
     let row = |key: &ApiKeyRecord| {
         vec![
@@ -67,6 +115,7 @@ fn report_list(keys: &[ApiKeyRecord], zone: &Zone) -> Report {
             key.scope.environment.to_string(),
             key.per_minute.to_string(),
             local_time(key.created_at, zone),
+            or_nothing(key.valid_until.map(|moment| local_time(moment, zone))),
             or_nothing(key.revoked_at.map(|moment| local_time(moment, zone))),
             or_nothing(key.label.as_ref()),
         ]
@@ -76,7 +125,7 @@ fn report_list(keys: &[ApiKeyRecord], zone: &Zone) -> Report {
     } else {
         let rows: Vec<_> = keys.iter().map(row).collect();
         let times = format!("CREATED ({})", zone.name());
-        table(&["KEY-ID", "ENVIRONMENT", "PER MINUTE", &times, "REVOKED", "LABEL"], &rows)
+        table(&["KEY-ID", "ENVIRONMENT", "PER MINUTE", &times, "VALID UNTIL", "REVOKED", "LABEL"], &rows)
     };
     let json: Vec<Value> = keys.iter().map(as_json).collect();
     Report::new(json!({ "keys": json }), text)
@@ -90,6 +139,7 @@ fn as_json(key: &ApiKeyRecord) -> Value {
         "label": key.label,
         "per_minute": key.per_minute,
         "created_at": key.created_at.to_string(),
+        "valid_until": key.valid_until.map(|moment| moment.to_string()),
         "revoked_at": key.revoked_at.map(|moment| moment.to_string()),
     })
 }

@@ -5,7 +5,9 @@ use crate::words::printable;
 pub(crate) mod campaign;
 pub(crate) mod code;
 pub(crate) mod key;
+pub(crate) mod migrate;
 pub(crate) mod phone;
+pub(crate) mod secret;
 pub(crate) mod smoke;
 pub(crate) mod submission;
 

@@ -18,36 +18,42 @@ pub(crate) async fn run(command: PhoneCommand, env: &Env, now: Moment) -> Result
     };
     let phones = parse(&phones)?;
     let tables = connection::tables(env).await?;
+    let mut text = String::new();
     for phone in &phones {
-        set_blocked(&tables, &campaign, phone, blocked, now).await?;
+        let was_blocked = set_blocked(&tables, &campaign, phone, blocked, now).await?;
+        let word = match (was_blocked, blocked) {
+            (false, true) => "blocked",
+            (true, true) => "was blocked already",
+            (true, false) => "unblocked",
+            (false, false) => "was not blocked",
+        };
+        text.push_str(&format!("{} {word} in {campaign}, test and live\n", masked(phone)));
     }
-    let word = if blocked { "blocked" } else { "unblocked" };
     let phones: Vec<_> = phones.iter().map(masked).collect();
-    let lines = phones.iter().map(|phone| format!("{phone} {word} in {campaign}, test and live\n"));
-    let json = json!({ "campaign": campaign, "phones": phones, "blocked": blocked });
-    Ok(Report::new(json, lines.collect::<String>()))
+    Ok(Report::new(json!({ "campaign": campaign, "phones": phones, "blocked": blocked }), text))
 }
 
 /// The phones in the arguments: each is one, or several are one that was typed with spaces.
 fn parse(arguments: &[String]) -> Result<Vec<Phone>, Failure> {
     let mut phones = Vec::new();
     let mut typed = String::new();
-    for argument in arguments {
+    // Where the phone begins that is being put together.
+    let mut begin = 1;
+    for (number, argument) in (1..).zip(arguments) {
         typed.push_str(argument);
         if let Ok(phone) = typed.parse() {
             phones.push(phone);
             typed.clear();
+            begin = number + 1;
         }
     }
     if typed.is_empty() {
         return Ok(phones);
     }
-    let which = match phones.len() {
-        0 => "this is",
-        _ => "nothing was changed: one of these, after those that are, is",
-    };
-    let message =
-        format!("{which} not a Tanzanian mobile number; write it such as 0712345678 or +255712345678");
+    let message = format!(
+        "nothing was changed: PHONE {begin}, alone or with what follows it, is not a Tanzanian mobile number; write it \
+         such as 0712345678 or +255712345678"
+    );
     Err(Failure::new("phone_invalid", message))
 }
 

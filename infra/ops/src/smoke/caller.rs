@@ -20,6 +20,9 @@ const LOOK_EVERY: Duration = Duration::from_millis(500);
 /// What happens by itself has happened by then; an event of storage can be a minute late.
 const LONGEST_WAIT: Duration = Duration::from_secs(120);
 
+/// What to do about such a reply.
+const LOGS: &str = ". The functions' logs name the causes by the reply's `request_id`";
+
 /// One thing that was as it should be.
 #[derive(Clone, Debug)]
 pub struct Step {
@@ -157,14 +160,14 @@ impl Answer {
     pub(super) fn check(self, holds: bool, expected: &str) -> Result<Self, Failure> {
         match holds {
             true => Ok(self),
-            false => Err(failed(self.what, &format!("{expected}, and the reply is {}", self.shown()))),
+            false => Err(failed(self.what, &format!("{expected}, and the reply is {}{LOGS}", self.shown()))),
         }
     }
 
     /// A text of the reply.
     pub(super) fn text(&self, pointer: &str) -> Result<String, Failure> {
         let text = self.json.pointer(pointer).and_then(Value::as_str).map(str::to_owned);
-        text.ok_or_else(|| failed(self.what, &format!("`{pointer}` is missing in {}", self.shown())))
+        text.ok_or_else(|| failed(self.what, &format!("`{pointer}` is missing in {}{LOGS}", self.shown())))
     }
 
     /// The reply as JSON.
@@ -185,6 +188,5 @@ impl Answer {
 }
 
 fn failed(what: &'static str, why: &str) -> Failure {
-    let message = format!("{what}: {why}. The functions' logs name the causes by the reply's `request_id`");
-    Failure::new("smoke_failed", message)
+    Failure::new("smoke_failed", format!("{what}: {why}"))
 }

@@ -53,7 +53,9 @@ fn base_url(url: &str) -> Result<String, Failure> {
     let with_scheme = match url.split_once("://") {
         Some(_) => url.to_owned(),
         None if is_this_machine(url) => format!("http://{url}"),
-        None => format!("https://{url}"),
+        // A single word is a slip rather than a host.
+        None if url.contains('.') => format!("https://{url}"),
+        None => String::new(),
     };
     let with_scheme = with_scheme.trim_end_matches('/');
     let is_address = with_scheme.parse::<Uri>().is_ok_and(|uri| {

@@ -19,7 +19,7 @@ use crate::support::{CHAI, Ended, Stack, chai, files_in, run};
 const LIVE: [&str; 4] = ["--campaign", "chai-bora-2026", "--environment", "live"];
 
 async fn book(stack: &Stack) -> CodeBook {
-    ops::codes::book::read(stack.tables().await.codes(), &chai(Environment::Live)).await.expect("a book")
+    ops::codes::book::read(&stack.tables().await.code_books, &chai(Environment::Live)).await.expect("a book")
 }
 
 fn mint_args<'a>(count: &'a str, output: &'a str, more: &[&'a str]) -> Vec<&'a str> {
@@ -77,8 +77,8 @@ async fn a_second_minting_goes_on_where_the_first_ended() {
     assert_eq!(all.len(), 15);
     let listed = stack.json(&[&["code", "batches"], &LIVE[..]].concat()).await;
     let expected = json!([
-        { "batch": "batch-1", "origin": "minted", "count": 10, "prize": null, "status": "active" },
-        { "batch": "april", "origin": "minted", "count": 5, "prize": null, "status": "active" },
+        { "batch": "batch-1", "origin": "minted", "count": 10, "key_version": 1, "prize": null, "status": "active" },
+        { "batch": "april", "origin": "minted", "count": 5, "key_version": 1, "prize": null, "status": "active" },
     ]);
     assert_eq!(listed["batches"], expected);
     let error = stack.refused(&mint_args("5", &stack.arg("c.csv"), &["--batch", "april"])).await;
@@ -92,12 +92,12 @@ async fn minting_at_once_never_gives_a_code_twice() {
     let tables = stack.tables().await;
     let mut mintings = Vec::new();
     for _ in 0..8 {
-        let codes = tables.codes().clone();
+        let books = tables.code_books.clone();
         mintings.push(tokio::spawn(async move {
             let order = mint::Order { count: 50, ..mint::Order::default() };
             let mut out = Vec::new();
             let scope = chai(Environment::Live);
-            mint::mint(&codes, &scope, &order, &mut out).await.expect("it mints");
+            mint::mint(&books, &scope, &order, &mut out).await.expect("it mints");
             String::from_utf8(out).expect("ASCII")
         }));
     }
@@ -141,13 +141,13 @@ async fn a_file_that_is_there_is_not_overwritten_and_nothing_is_minted() {
 async fn a_minting_that_was_cut_short_is_shown_and_can_be_voided() {
     let stack = Stack::with_chai().await;
     let order = mint::Order { count: 5, ..mint::Order::default() };
-    let codes = stack.tables().await.codes().clone();
-    let reservation = mint::reserve(&codes, &chai(Environment::Live), &order).await.expect("it reserves");
+    let books = stack.tables().await.code_books.clone();
+    let reservation = mint::reserve(&books, &chai(Environment::Live), &order).await.expect("it reserves");
     let listed = stack.fine(&[&["code", "batches"], &LIVE[..]].concat()).await;
     assert!(listed.contains("batch-1  minted  5      12      reserved"), "{listed}");
     assert!(listed.contains("void it: ops code void --campaign chai-bora-2026"), "{listed}");
     stack.fine(&[&["code", "void"], &LIVE[..], &["--batch", "batch-1"]].concat()).await;
-    let late = mint::activate(&codes, reservation).await.expect_err("it is void");
+    let late = mint::activate(&books, reservation).await.expect_err("it is void");
     assert_eq!(late.code, "batch_void");
 }
 
@@ -165,11 +165,37 @@ async fn imported_codes_are_found_however_they_are_written_and_duplicates_are_co
     let more = stack.file("more.csv", "KETTLE-03\nKETTLE-04\n");
     stack.fine(&[&["code", "import"], &LIVE[..], &[&more, "--batch", "spring"]].concat()).await;
     let listed = stack.json(&[&["code", "batches"], &LIVE[..]].concat()).await;
-    let expected =
-        json!({ "batch": "spring", "origin": "imported", "count": 4, "prize": "A mug", "status": "active" });
+    let expected = json!({
+        "batch": "spring", "origin": "imported", "count": 4, "key_version": null, "prize": "A mug", "status": "active",
+    });
     assert_eq!(listed["batches"], json!([expected]));
     let other = [&["code", "import"], &LIVE[..], &[&more, "--batch", "spring", "--prize", "A car"]].concat();
     assert_eq!(stack.refused(&other).await["code"], "prize_differs");
+}
+
+#[tokio::test]
+async fn a_list_that_is_imported_again_makes_no_batch_and_counts_once_in_the_odds() {
+    let stack = Stack::with_chai().await;
+    let file = stack.file("brand.csv", "KETTLE-01\nKETTLE-02\n");
+    let first = stack.json(&import_args(&file, &[])).await;
+    let void = stack.file("void.csv", "KETTLE-02\n");
+    stack.fine(&[&["code", "void"], &LIVE[..], &["--file", &void]].concat()).await;
+    for batch in [&[][..], &["--batch", "batch-1"], &["--batch", "other"]] {
+        let again = stack.json(&import_args(&file, batch)).await;
+        assert_eq!(again["odds_of_a_guess"], first["odds_of_a_guess"]);
+        assert_eq!(
+            (&again["batch"], &again["imported"], &again["duplicates"], &again["void"]),
+            (&json!(null), &json!(0), &json!(2), &json!(1))
+        );
+    }
+    let text = stack.fine(&import_args(&file, &[])).await;
+    assert!(text.starts_with("Nothing was imported: all 2 codes were there before.\n"), "{text}");
+    assert!(text.contains("2 codes of 8 characters") && text.contains("1 of those"), "{text}");
+    assert_eq!(book(&stack).await.batches.len(), 1);
+
+    let listed = stack.fine(&[&["code", "batches"], &LIVE[..]].concat()).await;
+    assert!(listed.contains("The odds of guessing a minted code are 0.0e0: 0 good codes"), "{listed}");
+    assert!(listed.contains("Those of imported codes are what `ops code import` printed."), "{listed}");
 }
 
 #[tokio::test]
@@ -318,6 +344,12 @@ async fn a_campaign_whose_codes_a_partner_checks_is_given_none() {
     assert_eq!((batches.len(), batches[0].status), (1, BatchStatus::Active));
 }
 
+/// A function that judges codes.
+async fn judge(stack: &Stack) -> CodeJudge {
+    let tables = stack.tables().await;
+    CodeJudge::new(tables.codes().clone(), tables.code_books.clone())
+}
+
 /// What a function that read the code book before says of a code.
 async fn judged(judge: &CodeJudge, stack: &Stack, code: &str) -> Candidate {
     let (scope, code) = (chai(Environment::Live), code.parse().expect("a code"));
@@ -328,7 +360,7 @@ async fn judged(judge: &CodeJudge, stack: &Stack, code: &str) -> Candidate {
 #[tokio::test]
 async fn codes_are_good_when_the_command_returns_also_to_a_function_that_has_an_older_book() {
     let stack = Stack::with_chai().await;
-    let judge = CodeJudge::new(stack.tables().await.codes().clone());
+    let judge = judge(&stack).await;
     assert_eq!(judged(&judge, &stack, "KETTLE-01").await, Candidate::Unknown, "the book is read now");
     let text = stack.fine(&mint_args("1", &stack.arg("a.csv"), &[])).await;
     assert!(text.contains("They are good now: functions had 1 second to learn of them."), "{text}");
@@ -344,7 +376,7 @@ async fn codes_are_good_when_the_command_returns_also_to_a_function_that_has_an_
 #[tokio::test]
 async fn a_function_with_an_older_book_promises_no_prize_of_a_void_batch() {
     let stack = Stack::with_chai().await;
-    let judge = CodeJudge::new(stack.tables().await.codes().clone());
+    let judge = judge(&stack).await;
     stack.fine(&mint_args("1", &stack.arg("a.csv"), &["--prize", "A car"])).await;
     let minted = codes_in(&stack, "a.csv").concat();
     let (scope, code) = (chai(Environment::Live), minted.parse().expect("a code"));
@@ -410,7 +442,10 @@ async fn imported_codes_that_can_be_guessed_are_refused_unless_asked_for() {
 
     let accepted = stack.file("accepted.csv", "000001\n1234567890\n");
     let text = stack.fine(&import_args(&accepted, &["--batch", "april"])).await;
-    assert!(text.contains("The odds of a guess are 1.0e-6: 1 codes of 6 characters"), "{text}");
+    assert!(
+        text.contains("The odds of guessing an imported code are 1.0e-6: 1 codes of 6 characters"),
+        "{text}"
+    );
     let again = stack.json(&import_args(&accepted, &["--batch", "april"])).await;
     assert_eq!(again["duplicates"], 2, "codes that are there already are counted once");
     let more = stack.file("more.csv", "000003\n");
@@ -483,4 +518,61 @@ async fn whatever_call_of_a_minting_is_cut_a_file_is_there_only_when_its_codes_c
         }
     }
     assert!(calls >= 3 * 5, "the campaign, the book twice read and twice written: {calls}");
+}
+
+#[tokio::test]
+async fn after_a_rotation_new_codes_have_the_new_key_and_earlier_ones_stay_good() {
+    let stack = Stack::with_chai().await;
+    stack.fine(&mint_args("300", &stack.arg("a.csv"), &["--prize", "A kettle"])).await;
+    let file = stack.file("brand.csv", "KETTLE-01\n");
+    stack.fine(&import_args(&file, &["--batch", "printed"])).await;
+    let rotate = [&["code", "rotate"], &LIVE[..]].concat();
+    let rotated = stack.json(&rotate).await;
+    assert_eq!(
+        (&rotated["key_version"], &rotated["batches_of_earlier_versions"]),
+        (&json!(2), &json!(["batch-1"]))
+    );
+    let minted = stack.json(&mint_args("300", &stack.arg("b.csv"), &[])).await;
+    assert_eq!(
+        (&minted["count"], &minted["left_out"], &minted["key_version"]),
+        (&json!(300), &json!(0), &json!(2))
+    );
+    let said = stack.fine(&rotate).await;
+    assert!(said.contains("under version 3 of the key"), "{said}");
+    assert!(said.contains("600 good codes of 12 symbols"), "the odds of all versions add up: {said}");
+    assert!(
+        said.contains("their odds add up. What was minted before stays good: batch-1, batch-3."),
+        "{said}"
+    );
+    stack.fine(&mint_args("300", &stack.arg("c.csv"), &[])).await;
+
+    let book = book(&stack).await;
+    let mut serials = 0..;
+    let mut all = HashSet::new();
+    for (name, prize) in [("a.csv", Some("A kettle")), ("b.csv", None), ("c.csv", None)] {
+        for code in codes_in(&stack, name) {
+            // Serial numbers go on across versions, so no two codes have one record.
+            let (serial, prize) = (serials.next().expect("a number"), prize.map(str::to_owned));
+            assert_eq!(book.judge(&normal(&code)), Judgement::Minted { serial, prize });
+            assert!(all.insert(code));
+        }
+    }
+    assert_eq!(record(&stack, "KETTLE-01").await.expect("it is imported").batch.as_deref(), Some("printed"));
+    stack.fine(&[&["code", "void"], &LIVE[..], &["--batch", "batch-1"]].concat()).await;
+    let listed = stack.fine(&[&["code", "batches"], &LIVE[..]].concat()).await;
+    assert!(listed.contains("batch-1  minted    300    12      void    1    A kettle"), "{listed}");
+    assert!(listed.contains("printed  imported  1      8       active  -    -"), "{listed}");
+    assert!(listed.contains("batch-3  minted    300    12      active  2    -"), "{listed}");
+}
+
+#[tokio::test]
+async fn a_key_is_not_rotated_without_end_nor_where_there_is_none() {
+    let stack = Stack::with_chai().await;
+    let rotate = [&["code", "rotate"], &LIVE[..]].concat();
+    for _ in 1..8 {
+        stack.fine(&rotate).await;
+    }
+    assert_eq!(stack.refused(&rotate).await["code"], "too_many_key_versions");
+    let nobody = ["code", "rotate", "--campaign", "nobody", "--environment", "live"];
+    assert_eq!(stack.refused(&nobody).await["code"], "campaign_unknown");
 }

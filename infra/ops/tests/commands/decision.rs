@@ -192,3 +192,34 @@ async fn a_receipt_whose_record_was_found_earns_what_was_counted_unless_the_oper
     let settled = stack.json(&settle(&id, &[&accept[..], &["--entries", "2"]].concat())).await;
     assert_eq!(settled["entries"], 2);
 }
+
+#[tokio::test]
+async fn a_submissions_story_tells_what_happened_in_order() {
+    let stack = Stack::with_chai().await;
+    let from = |submission| Submission { request_id: Some("shop-4711".to_owned()), ..submission };
+    let waiting = with_receipt(&stack, photo(None), from).await;
+    let id = waiting.submission_id.to_string();
+    stack.fine(&settle(&id, &["--accept", "--receipt-code", CODE])).await;
+    let story = stack.json(&["submission", "story", &waiting.reference.to_string()]).await;
+    let told = story["submissions"][0].clone();
+    assert_eq!((&told["id"], &told["request_id"]), (&json!(id), &json!("shop-4711")));
+    let events = told["events"].as_array().expect("events").iter();
+    let said: Vec<_> = events.clone().filter_map(|event| event["what"].as_str()).collect();
+    let place =
+        |part: &str| said.iter().position(|what| what.contains(part)).unwrap_or_else(|| panic!("{said:?}"));
+    let in_order = [
+        place("receipt "),
+        place("made: pending `receipt_received`, under_review"),
+        place("decided by"),
+        place("accepted `entered`, verified"),
+    ];
+    assert!(in_order.is_sorted(), "{said:?}");
+    let times: Vec<_> = events.filter_map(|event| event["at"].as_str()).collect();
+    assert!(times.is_sorted(), "{times:?}");
+    assert!(!story.to_string().contains(CODE) && !story.to_string().contains("712345678"), "{story}");
+
+    let text = stack.fine(&["submission", "story", &id]).await;
+    assert!(text.contains("made by request shop-4711") && text.contains("accepted `entered`"), "{text}");
+    let error = stack.refused(&["submission", "story", "nothing"]).await;
+    assert_eq!(error["code"], stack.refused(&["submission", "show", "nothing"]).await["code"]);
+}

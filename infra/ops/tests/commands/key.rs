@@ -1,6 +1,10 @@
 //! `ops key`.
 
-use crate::support::Stack;
+use std::time::Duration;
+
+use serde_json::Value;
+
+use crate::support::{Stack, run};
 
 #[tokio::test]
 async fn a_key_is_alone_on_standard_output_and_never_seen_again() {
@@ -13,6 +17,25 @@ async fn a_key_is_alone_on_standard_output_and_never_seen_again() {
     let listed = stack.json(&["key", "list", "--campaign", "chai-bora-2026"]).await;
     assert!(!listed.to_string().contains(key));
     assert_eq!(listed["keys"][0]["per_minute"], 600);
+}
+
+#[tokio::test]
+async fn a_live_key_of_a_staging_stack_is_said_to_be_of_no_use_there() {
+    let stack = Stack::with_chai().await;
+    let staging =
+        stack.env.clone().overridden_by([("STAGE".to_owned(), "staging".to_owned())].into_iter().collect());
+    for (env, environment, is_warned) in
+        [(&staging, "live", true), (&staging, "test", false), (&stack.env, "live", false)]
+    {
+        let issue = ["key", "issue", "--campaign", "chai-bora-2026", "--environment", environment];
+        let ended = run(&issue, env.clone(), &stack.clock).await;
+        assert_eq!(
+            (ended.code, ended.err.contains("live keys are refused")),
+            (0, is_warned),
+            "{}",
+            ended.err
+        );
+    }
 }
 
 #[tokio::test]
@@ -38,4 +61,72 @@ async fn an_unknown_campaign_or_key_is_refused() {
     assert_eq!(stack.refused(&issue).await["code"], "campaign_unknown");
     assert_eq!(stack.refused(&["key", "list", "--campaign", "nobody"]).await["code"], "campaign_unknown");
     assert_eq!(stack.refused(&["key", "revoke", "0123456789ab"]).await["code"], "key_unknown");
+}
+
+async fn issue(stack: &Stack) -> String {
+    let scope = ["--campaign", "chai-bora-2026", "--environment", "live"];
+    let issue = [&["key", "issue"], &scope[..], &["--label", "Duka Ltd", "--per-minute", "30"]].concat();
+    let issued = stack.json(&issue).await;
+    issued.get("key_id").and_then(Value::as_str).expect("an id").to_owned()
+}
+
+#[tokio::test]
+async fn a_keys_ceiling_can_be_changed_while_it_works() {
+    let stack = Stack::with_chai().await;
+    let id = issue(&stack).await;
+    assert_eq!(stack.json(&["key", "set", &id, "--per-minute", "900"]).await["per_minute"], 900);
+    let listed = stack.json(&["key", "list", "--campaign", "chai-bora-2026"]).await;
+    assert_eq!(
+        (&listed["keys"][0]["per_minute"], &listed["keys"][0]["label"]),
+        (&900.into(), &"Duka Ltd".into())
+    );
+    let said = stack.fine(&["key", "set", &id, "--per-minute", "9"]).await;
+    assert!(said.contains("9 requests a minute; functions follow within 5 seconds"), "{said}");
+    stack.fine(&["key", "revoke", &id]).await;
+    assert_eq!(stack.refused(&["key", "set", &id, "--per-minute", "9"]).await["code"], "key_revoked");
+    assert_eq!(
+        stack.refused(&["key", "set", "0123456789ab", "--per-minute", "9"]).await["code"],
+        "key_unknown"
+    );
+}
+
+#[tokio::test]
+async fn a_rolled_key_has_a_successor_like_it_and_ends_after_a_day_or_as_was_said() {
+    let stack = Stack::with_chai().await;
+    let id = issue(&stack).await;
+    let rolled = stack.json(&["key", "roll", &id]).await;
+    assert!(rolled["key"].as_str().expect("a key").starts_with("svc_live_"));
+    assert_eq!((&rolled["old_key_id"], &rolled["label"]), (&id.as_str().into(), &"Duka Ltd".into()));
+    assert_eq!((&rolled["per_minute"], &rolled["valid_until"]), (&30.into(), &().into()));
+    assert_eq!(rolled["old_valid_until"], "2026-03-02T00:00:00.000Z");
+    assert_eq!(stack.refused(&["key", "roll", &id]).await["code"], "key_rolled", "it has a successor");
+    let new = rolled["key_id"].as_str().expect("an id");
+
+    let ended = stack.run(&["key", "roll", new, "--old-valid-for", "2"]).await;
+    let key = ended.out.trim_end();
+    assert!(ended.code == 0 && key.starts_with("svc_live_") && key.len() == 41, "the key alone: {key}");
+    assert!(ended.err.contains("works until 2026-03-01 05:00:00 Africa/Dar_es_Salaam"), "{}", ended.err);
+    assert!(
+        !ended.err.contains(key) && ended.err.contains("is refused as revoked from then on"),
+        "{}",
+        ended.err
+    );
+    let listed = stack.json(&["key", "list", "--campaign", "chai-bora-2026"]).await;
+    let until = |id: &str| {
+        let mut keys = listed["keys"].as_array().expect("a list").iter();
+        keys.find(|key| key["key_id"] == id).expect("it is listed")["valid_until"].clone()
+    };
+    assert_eq!(
+        (until(&id), until(new)),
+        ("2026-03-02T00:00:00.000Z".into(), "2026-03-01T02:00:00.000Z".into())
+    );
+    assert!(!listed.to_string().contains(key));
+
+    stack.clock.advance(Duration::from_secs(2 * 60 * 60));
+    assert_eq!(stack.refused(&["key", "roll", new]).await["code"], "key_revoked", "its time is over");
+    let revoked = stack.json(&["key", "revoke", &id]).await;
+    assert_eq!(
+        revoked["revoked_at"], "2026-03-01T02:00:00.000Z",
+        "one whose time is not over can be revoked"
+    );
 }

@@ -23,8 +23,15 @@ async fn a_phone_is_blocked_and_unblocked_in_both_environments_and_shown_masked(
     let ended = stack.run(&[&["phone", "block"], &campaign[..], &["0712", "345", "678"]].concat()).await;
     assert_eq!(ended.out, "+2557•••••678 blocked in chai-bora-2026, test and live\n");
     assert_eq!(is_blocked(&stack, "0712345678").await, [true, true]);
-    stack.fine(&[&["phone", "unblock"], &campaign[..], &["+255712345678"]].concat()).await;
+    let again = stack.fine(&[&["phone", "block"], &campaign[..], &["0712345678"]].concat()).await;
+    assert_eq!(again, "+2557•••••678 was blocked already in chai-bora-2026, test and live\n");
+    let unblock = [&["phone", "unblock"], &campaign[..], &["+255712345678"]].concat();
+    assert_eq!(stack.fine(&unblock).await, "+2557•••••678 unblocked in chai-bora-2026, test and live\n");
     assert_eq!(is_blocked(&stack, "0712345678").await, [false, false]);
+    assert_eq!(
+        stack.fine(&unblock).await,
+        "+2557•••••678 was not blocked in chai-bora-2026, test and live\n"
+    );
 }
 
 #[tokio::test]
@@ -46,7 +53,10 @@ async fn several_phones_are_blocked_at_once_or_none_of_them() {
     for phone in ["0712000001", "0712000002"] {
         assert_eq!(is_blocked(&stack, phone).await, [true, true]);
     }
-    let error = stack.refused(&[&block[..], &["0712000003", "0712"]].concat()).await;
-    assert_eq!(error["code"], "phone_invalid");
+    for (typed, wrong) in [(["0712000003", "0712"], "PHONE 2,"), (["12345", "0712000003"], "PHONE 1,")] {
+        let error = stack.refused(&[&block[..], &typed].concat()).await;
+        assert_eq!(error["code"], "phone_invalid");
+        assert!(error["message"].as_str().expect("a message").contains(wrong), "{error}");
+    }
     assert_eq!(is_blocked(&stack, "0712000003").await, [false, false]);
 }

@@ -45,6 +45,8 @@ pub(crate) fn submission(id: SubmissionId, standing: Standing, code_key: Option<
         revision: 0,
         created_at: NOW,
         updated_at: NOW,
+        request_id: None,
+        history: Vec::new(),
     }
 }
 
@@ -207,7 +209,7 @@ async fn an_imported_code_keeps_its_prize_until_its_submission_is_settled() {
     let import = ["code", "import", "--campaign", "chai-bora-2026", "--environment", "live", &file];
     stack.fine(&[&import[..], &["--prize", "A mug"]].concat()).await;
     let scope = chai(Environment::Live);
-    let book = ops::codes::book::read(stack.tables().await.codes(), &scope).await.expect("a book");
+    let book = ops::codes::book::read(&stack.tables().await.code_books, &scope).await.expect("a book");
     let Batch { name, status, .. } = book.batches[0].clone();
     assert_eq!(status, BatchStatus::Active);
     let code = CodeName::Imported { digest: book.digest("KETTLE01"), batch: name };

@@ -113,6 +113,11 @@ impl Stack {
         serde_json::json!({ "base_url": self.local.base_url(), "env": self.local.env() })
     }
 
+    /// Lets the local stack write its ready file.
+    pub(crate) fn write_ready_file(&self, path: &str) {
+        local::ready_file::write(Path::new(path), &self.local, &[]).expect("a disk");
+    }
+
     /// The tables, for what no command does.
     pub(crate) async fn tables(&self) -> Tables {
         tables(&self.env).await.expect("all variables")

@@ -23,9 +23,27 @@ async fn variables_can_come_from_the_local_stacks_ready_file() {
     let file = stack.file("ready.json", stack.ready_file().to_string());
     let ended = run(&["--env-file", &file, "campaign", "list", "--json"], Env::default(), &stack.clock).await;
     assert!(ended.code == 0 && ended.out.contains("chai-bora-2026"), "{}", ended.err);
-    let file = stack.file("wrong.json", "{}");
-    let ended = run(&["campaign", "list", "--env-file", &file], Env::default(), &stack.clock).await;
-    assert!(ended.code == 1 && ended.err.contains("is not an env file"), "{}", ended.err);
+    for (name, text) in [("wrong.json", "{}"), ("wrong.env", "{}"), ("wrong.txt", "A='b'")] {
+        let file = stack.file(name, text);
+        let ended = run(&["campaign", "list", "--env-file", &file], Env::default(), &stack.clock).await;
+        assert!(ended.code == 1 && ended.err.contains("is not an env file"), "{}", ended.err);
+    }
+}
+
+#[tokio::test]
+async fn variables_can_come_from_the_local_stacks_ready_file_for_shells() {
+    let stack = Stack::with_chai().await;
+    let file = stack.arg("ready.env");
+    stack.write_ready_file(&file);
+    let ended = run(&["--env-file", &file, "campaign", "list", "--json"], Env::default(), &stack.clock).await;
+    assert!(ended.code == 0 && ended.out.contains("chai-bora-2026"), "{}", ended.err);
+    let ours = format!(
+        "# Ours\n\nUSER=\"asha\"\n{}",
+        std::fs::read_to_string(&file).expect("it is there").replace("='", "=").replace("'\n", "\n")
+    );
+    let file = stack.file("ours.env", ours);
+    let ended = run(&["--env-file", &file, "campaign", "list", "--json"], Env::default(), &stack.clock).await;
+    assert!(ended.code == 0 && ended.out.contains("chai-bora-2026"), "{}", ended.err);
 }
 
 /// A submission's id.

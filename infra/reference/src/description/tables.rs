@@ -61,8 +61,9 @@ pub(crate) fn test_codes() -> Table {
         title: "Test codes",
         text: "With a test key, these codes produce an outcome in any campaign with codes. Everything else still applies: \
                a campaign that is not live, a blocked or throttled phone, the limits of the phone, and the receipt if \
-               the campaign needs one. Case does not matter. A suffix such as `.7` makes another code with the same \
-               outcome. A live key answers `sentinel_with_live_key`.",
+               the campaign needs one. Case does not matter. Test codes are not used up: each phone can send each of \
+               them, and sending it again gives that phone's submission. A suffix such as `.7` makes another code with \
+               the same outcome. Any other name after `TEST-0-` is `invalid`. A live key answers `sentinel_with_live_key`.",
         head: vec!["Code", "Outcome"],
         rows: names.map(row).collect(),
     }
@@ -95,7 +96,8 @@ pub(crate) fn test_receipts() -> Table {
         text: "With a test key, send one of these as the `code` of a typed receipt or the `qr_payload` of a photo. The \
                photo itself is not read: any file works that starts like a JPEG, PNG or WebP and has the announced \
                length. The tax authority is not asked. The submission is judged like any other first, the receipt a \
-               moment later. A suffix such as `.7` makes another receipt with the same outcome.",
+               moment later. A suffix such as `.7` makes another receipt with the same outcome. Anything else, a photo \
+               without `qr_payload` included, is `receipt_not_found`.",
         head: vec!["Receipt", "Outcome, a moment after the submission"],
         rows: names.map(row).collect(),
     }
@@ -234,7 +236,12 @@ pub(crate) fn transitions() -> Table {
             "A receipt must be checked, or a partner asked.",
             "`receipt_received`, `checking`",
         ),
-        ("`pending`", "`unknown`", "The partner did not answer within 8 seconds.", "`checking`"),
+        (
+            "`pending`",
+            "`unknown`",
+            "The partner did not answer within 8 seconds, or too many submissions were with it to ask it at once.",
+            "`checking`",
+        ),
         (
             "`pending`",
             "`pending`, `under_review`",
@@ -272,9 +279,11 @@ pub(crate) fn reasons() -> Table {
     let rows = [
         ("no_qr_code", "The photo shows no readable QR code. In review."),
         ("no_receipt_in_qr_codes", "The QR codes in the photo are not of a receipt. In review."),
+        ("photo_seen_before", "The same photo came with another submission. In review."),
         ("several_receipts_in_photo", "The photo shows more than one receipt. In review."),
         ("no_time_in_qr_code", "The QR code has no time, so the receipt cannot be looked up. In review."),
         ("no_product_matched", "No line of the receipt is a participating product."),
+        ("too_many_entries", "The receipt earns more than the campaign accepts unseen. In review."),
         ("receipt_cancelled", "The shop cancelled the receipt."),
         ("receipt_from_training", "The fiscal device was in training mode."),
         ("receipt_from_the_future", "The receipt is dated after the submission. In review."),
@@ -282,7 +291,11 @@ pub(crate) fn reasons() -> Table {
         ("fiscal_device_unknown", "The shop takes part, but not with this fiscal device."),
         ("receipt_code_impossible", "No receipt can have this verification code."),
         ("photo_not_decoded", "The file is not an image."),
+        ("referer_refused", "The tax authority refused the request. Your service operator is alerted."),
         ("partner_unanswered", "The partner has not answered for a day."),
+        ("operator_decision", "A person decided."),
+        ("asked_for_by_test", "A test receipt asked for a review."),
+        ("no_test_receipt", "The key is a test key, and this is no test receipt."),
     ];
     let row = |(reason, meaning): (&str, &str)| vec![code(reason), meaning.to_owned()];
     Table {

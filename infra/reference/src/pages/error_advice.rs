@@ -121,6 +121,11 @@ pub(super) fn advice(code: ErrorCode) -> &'static str {
              limited together, your server does not send `SVC-Client-IP`. Do not confuse it with the message key \
              `rate_limited`: that is a 200 about one consumer's phone."
         }
+        ErrorCode::ServiceUnavailable => {
+            "More requests arrived than the database takes at once; it adapts within seconds. Nothing is known to be wrong with \
+             your request. Send it again after `Retry-After`, with the same Idempotency-Key. A 503 without an `error` object \
+             comes from [API Gateway](/docs/gateway)."
+        }
         ErrorCode::InternalError => {
             "A failure of the service. Send the same request again with the same Idempotency-Key, after 1, 2, 4, 8 seconds. \
              If it keeps failing, send the `request_id` to your service operator, who finds the cause with it."

@@ -97,7 +97,7 @@ impl Call<'_> {
         let url = format!("{}{}", self.source.base_url, self.route.path.replace("{id}", "$ID"));
         let method = if self.route.method == "POST" && self.body.is_none() { " -X POST" } else { "" };
         let mut command = format!(
-            "curl -sS{method} --max-time 25 --retry 4 -w '\\n' \"{url}\" \\\n  -H \"Authorization: Bearer $KEY\""
+            "curl -sS{method} --max-time 25 --retry 4 --retry-max-time 60 -w '\\n' \"{url}\" \\\n  -H \"Authorization: Bearer $KEY\""
         );
         if self.keyed {
             command.push_str(" \\\n  -H \"Idempotency-Key: attempt-$(date +%s)-$RANDOM\"");

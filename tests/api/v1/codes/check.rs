@@ -137,10 +137,10 @@ async fn voiding_a_batch_takes_effect_within_five_seconds_except_to_whoever_has_
     assert_eq!(said_of(&campaign, &free).await, valid());
 
     let scope = campaign.scope(Environment::Test);
-    let codes = &service.tables.codes;
-    let mut stored = codes.book(&scope).await.expect("a book").expect("a book");
+    let books = &service.tables.code_books;
+    let mut stored = books.get(&scope).await.expect("a book").expect("a book");
     stored.book.batches[0].status = BatchStatus::Void;
-    codes.save_book(&scope, &stored).await.expect("saved").expect("nobody else");
+    books.save(&scope, &stored).await.expect("saved").expect("nobody else");
     service.clock.advance(Duration::from_secs(5));
     assert_eq!(said_of(&campaign, &free).await, invalid());
     assert_eq!(said_of(&campaign, &used).await, invalid());
@@ -151,11 +151,11 @@ async fn voiding_a_batch_takes_effect_within_five_seconds_except_to_whoever_has_
 
 /// Voids a batch of the test environment, as an operator does.
 async fn void(campaign: &TestCampaign, name: &str) {
-    let (scope, codes) = (campaign.scope(Environment::Test), &campaign.service.tables.codes);
-    let mut stored = codes.book(&scope).await.expect("a book").expect("a book");
+    let (scope, books) = (campaign.scope(Environment::Test), &campaign.service.tables.code_books);
+    let mut stored = books.get(&scope).await.expect("a book").expect("a book");
     let batch = stored.book.batches.iter_mut().find(|batch| batch.name == name).expect("a batch");
     batch.status = BatchStatus::Void;
-    codes.save_book(&scope, &stored).await.expect("saved").expect("nobody else");
+    books.save(&scope, &stored).await.expect("saved").expect("nobody else");
 }
 
 #[tokio::test]
@@ -207,7 +207,7 @@ async fn a_code_that_was_minted_and_imported_is_entered_once() {
     assert_eq!(campaign.outcome(&phone(5), &minted).await, "entered", "others are what they were");
 
     let scope = campaign.scope(Environment::Test);
-    let book = imported.book(&scope).await.expect("a book").expect("a book").book;
+    let book = campaign.service.tables.code_books.get(&scope).await.expect("a book").expect("a book").book;
     let twin = CodeName::Imported { digest: book.digest(normals[2]), batch: "printed".to_owned() };
     imported.void(&scope, &twin, campaign.service.clock.now()).await.expect("voided");
     assert_eq!(said_of(&campaign, &texts[2]).await, invalid(), "a void one is not good as the other");
@@ -256,8 +256,8 @@ async fn an_imported_code_counts_while_its_own_batch_does() {
     assert_eq!(said_of(&campaign, "LATECODE").await, valid(), "also when it is not of the first batch");
 
     let scope = campaign.scope(Environment::Test);
-    let codes = &campaign.service.tables.codes;
-    let book = codes.book(&scope).await.expect("a book").expect("a book").book;
+    let (codes, books) = (&campaign.service.tables.codes, &campaign.service.tables.code_books);
+    let book = books.get(&scope).await.expect("a book").expect("a book").book;
     let lost = CodeName::Imported { digest: book.digest("LOSTCODE"), batch: "printed".to_owned() };
     codes.void(&scope, &lost, campaign.service.clock.now()).await.expect("voided");
     assert_eq!(said_of(&campaign, "LOSTCODE").await, invalid());

@@ -48,12 +48,12 @@ async fn a_second_tap_that_meets_a_conflict_and_a_limit_at_once_is_a_replay_all_
 }
 
 #[tokio::test]
-async fn a_batch_that_is_never_read_whole_ends_in_an_error() {
+async fn a_batch_that_is_never_read_whole_is_answered_like_throttling() {
     let (service, proxy) = service().await;
     let campaign = TestCampaign::on(&service, plain()).await;
     proxy.play([Fault::Unprocessed; 8]);
     let sending = campaign.submission(&phone(1), "WRONG");
-    assert_eq!(sending.clone().send().await.status, 500);
+    assert_eq!(sending.clone().send().await.refusal(), (503, "service_unavailable".to_owned(), None));
     assert_eq!(proxy.faults_left(), 0, "after eight tries");
     assert_eq!(sending.send().await.field("message_key"), "invalid");
 }
@@ -82,6 +82,30 @@ async fn the_same_request_in_flight_elsewhere_is_told_to_wait() {
     let busy = sending.clone().send().await;
     assert_eq!(busy.refusal(), (409, "idempotency_in_progress".to_owned(), None));
     assert_eq!(busy.header("retry-after"), Some("1"));
+    let later = sending.send().await;
+    assert_eq!((later.field("message_key"), later.header("idempotent-replayed")), (json!("entered"), None));
+}
+
+#[tokio::test]
+async fn throttling_that_ends_within_the_budget_is_not_seen() {
+    let (service, proxy) = service().await;
+    let campaign = TestCampaign::on(&service, plain()).await;
+    proxy.play([Fault::Throttled(0), Fault::Throttled(2), Fault::Conflict(1), Fault::Throttled(3)]);
+    let entered = campaign.submit(&phone(1), &campaign.code(0)).await;
+    assert_eq!(entered.field("message_key"), "entered", "{}", entered.text);
+    assert_eq!(proxy.faults_left(), 0);
+}
+
+#[tokio::test]
+async fn who_is_throttled_for_longer_is_told_when_to_retry() {
+    let (service, proxy) = service().await;
+    let campaign = TestCampaign::on(&service, plain()).await;
+    let sending = campaign.submission(&phone(1), &campaign.code(0));
+    proxy.play([Fault::Throttled(1); 1_000]);
+    let unavailable = sending.clone().send().await;
+    assert_eq!(unavailable.refusal(), (503, "service_unavailable".to_owned(), None));
+    assert_eq!(unavailable.header("retry-after"), Some("5"));
+    proxy.play_no_more();
     let later = sending.send().await;
     assert_eq!((later.field("message_key"), later.header("idempotent-replayed")), (json!("entered"), None));
 }

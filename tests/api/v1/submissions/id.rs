@@ -129,7 +129,7 @@ async fn what_is_not_a_uuid_is_not_found() {
             reply.shown(),
             json!([404, { "error": {
                 "code": "not_found",
-                "message": "There is nothing here under this key.",
+                "message": "There is nothing here.",
                 "fix": "Check the path and the id, and that the record was made with a key of the same \
                         campaign and environment.",
                 "docs_url": "[docs]", "request_id": "[request id]",

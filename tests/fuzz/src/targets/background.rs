@@ -1,31 +1,33 @@
 //! What queue and storage send, through the functions that take it.
 
-use common::settle_queue::Hint;
+use common::settle_queue::SettleMessage;
+use common::settlement::batch::QueueEvent;
 use mark_receipt_uploaded::StorageEvent;
-use settle_submission::QueueEvent;
 
 use super::service::Service;
 
 /// Records of an event that are worked through here: each is a call or more.
 const MOST_RECORDS: usize = 8;
 
-/// A message that is no hint fails alone, and a hint survives being sent.
+/// A message that cannot be read fails alone, and one that can survives being sent.
 pub(super) fn queue_event(input: &[u8]) {
     let Ok(mut event) = serde_json::from_slice::<QueueEvent>(input) else { return };
     event.records.truncate(MOST_RECORDS);
     let mut strange = Vec::new();
     for message in &event.records {
-        match serde_json::from_str::<Hint>(&message.body) {
-            Ok(hint) => {
-                let sent = serde_json::to_string(&hint).expect("JSON");
-                assert_eq!(serde_json::from_str::<Hint>(&sent).expect("a hint"), hint);
+        match serde_json::from_str::<SettleMessage>(&message.body) {
+            Ok(message) => {
+                let sent = serde_json::to_string(&message).expect("JSON");
+                assert_eq!(serde_json::from_str::<SettleMessage>(&sent).expect("a message"), message);
             }
             Err(_) => strange.push(message.message_id.clone()),
         }
     }
-    let failed = Service::shared().settle(event).batch_item_failures;
-    let failed: Vec<_> = failed.into_iter().map(|item| item.item_identifier).collect();
-    assert_eq!(failed, strange);
+    let service = Service::shared();
+    for reply in [service.settle_receipts(event.clone()), service.settle_partners(event)] {
+        let failed = reply.batch_item_failures.into_iter().map(|item| item.item_identifier);
+        assert_eq!(failed.collect::<Vec<_>>(), strange);
+    }
 }
 
 /// Nothing that storage can say makes it say it again.

@@ -38,11 +38,7 @@ pub const TARGETS: &[Target] = &[
     own("partner_url", partner::url),
     own("phone", consumer::phone),
     own("photo", photo::photo),
-    Target {
-        name: "queue_event",
-        run: background::queue_event,
-        shared: &[("../../events", "settle-submission")],
-    },
+    Target { name: "queue_event", run: background::queue_event, shared: &[("../../events", "settle-")] },
     own("receipt_text", receipt::text),
     Target {
         name: "storage_event",

@@ -3,9 +3,9 @@
 use std::sync::Arc;
 use std::time::Duration;
 
-use settle_submission::photo::decode::{MAX_PIXELS, MAX_SIDE, decode};
-use settle_submission::photo::luma::Luma;
-use settle_submission::photo::readers::{Reader, Turn};
+use settle_receipts::photo::decode::{MAX_PIXELS, MAX_SIDE, decode};
+use settle_receipts::photo::luma::Luma;
+use settle_receipts::photo::readers::{Reader, Turn};
 
 /// Bytes of a file that is decoded here: larger ones are only slower.
 const MOST_BYTES: usize = 64 * 1024;

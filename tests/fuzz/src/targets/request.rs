@@ -187,7 +187,7 @@ fn refusal(body: &JsonBody, name: &str, told: Option<&str>, read: impl Fn(&Field
     });
     let refusal = match found {
         Ok(()) => return,
-        Err(Error::Internal(cause)) => panic!("{name} is our own fault: {cause}"),
+        Err(Error::Internal(cause) | Error::Unavailable(cause)) => panic!("{name} is our own fault: {cause}"),
         Err(Error::Refused(refusal)) => refusal,
     };
     assert!(refusal.field.is_some_and(|field| field.starts_with(name)), "{name}");

@@ -4,15 +4,16 @@ use std::sync::LazyLock;
 use std::time::Duration;
 
 use check_code::CheckCode;
+use common::auth::DEFAULT_PER_MINUTE;
 use common::background::{Background, EventFunction};
 use common::clock::Clock;
 use common::config::Env;
 use common::connection::Aws;
 use common::domain::scope::{CampaignSlug, Environment, Scope};
-use common::gate::DEFAULT_PER_MINUTE;
 use common::http::event::{HttpEvent, HttpReply};
 use common::http::function::{Frame, Function, HttpFunction, Operation, Setup};
 use common::http::routes::Route;
+use common::settlement::batch::{BatchReply, QueueEvent};
 use common::store::api_keys::{ApiKeyRecord, KeyHash};
 use common::telemetry::Telemetry;
 use create_receipt::CreateReceipt;
@@ -28,7 +29,8 @@ use mark_receipt_uploaded::{MarkReceiptUploaded, StorageEvent};
 use ops::tables::Tables;
 use refresh_upload_url::RefreshUploadUrl;
 use service_tests::service::{self, NOON};
-use settle_submission::{BatchReply, QueueEvent, SettleSubmission};
+use settle_partners::SettlePartners;
+use settle_receipts::SettleReceipts;
 use tokio::runtime::Runtime;
 
 /// The campaign of the sample events.
@@ -45,7 +47,8 @@ pub(super) struct Service {
     routes: Vec<(Route, Box<dyn HttpFunction>)>,
     fallback: Fallback,
     marker: MarkReceiptUploaded,
-    settler: SettleSubmission,
+    receipts: SettleReceipts,
+    partners: SettlePartners,
     /// What the functions work on.
     _stack: service::Service,
 }
@@ -76,9 +79,11 @@ impl Service {
             function::<GetReceipt>(&stack.env, &frame),
         ];
         let marker = background(&stack.env, &clock, "mark-receipt-uploaded");
-        let settler = background(&stack.env, &clock, "settle-submission");
+        let receipts = background(&stack.env, &clock, "settle-receipts");
+        let partners = background(&stack.env, &clock, "settle-partners");
         drop(_context);
-        Self { runtime, clock, routes, fallback: Fallback::new(frame), marker, settler, _stack: stack }
+        let fallback = Fallback::new(frame);
+        Self { runtime, clock, routes, fallback, marker, receipts, partners, _stack: stack }
     }
 
     /// Has the function of the event's path answer it.
@@ -93,9 +98,14 @@ impl Service {
         }
     }
 
-    /// Has a batch of messages settled.
-    pub(super) fn settle(&self, event: QueueEvent) -> BatchReply {
-        self.runtime.block_on(self.settler.handle(event)).expect("a batch is always answered")
+    /// Has a batch of messages about receipts settled.
+    pub(super) fn settle_receipts(&self, event: QueueEvent) -> BatchReply {
+        self.runtime.block_on(self.receipts.handle(event)).expect("a batch is always answered")
+    }
+
+    /// Has a batch of messages about partners' codes settled.
+    pub(super) fn settle_partners(&self, event: QueueEvent) -> BatchReply {
+        self.runtime.block_on(self.partners.handle(event)).expect("a batch is always answered")
     }
 
     /// Has an event of storage taken.
@@ -117,8 +127,8 @@ fn background<F: EventFunction>(env: &Env, clock: &Clock, name: &str) -> F {
 /// Loads the samples, and the live key.
 async fn load(env: &Env, clock: &Clock) {
     samples::load(env, clock).await.expect("the samples");
-    let client = Aws::of_function(env).expect("a whole environment").dynamodb();
-    let tables = Tables::from_env(env, &client).expect("a whole environment");
+    let aws = Aws::of_function(env).expect("a whole environment");
+    let tables = Tables::from_env(env, &aws).expect("a whole environment");
     let campaign: CampaignSlug = CAMPAIGN.parse().expect("a slug");
     let hash = KeyHash::of(LIVE_KEY);
     let record = ApiKeyRecord {
@@ -127,6 +137,7 @@ async fn load(env: &Env, clock: &Clock) {
         label: None,
         per_minute: DEFAULT_PER_MINUTE,
         created_at: clock.now(),
+        valid_until: None,
         revoked_at: None,
     };
     tables.api_keys.put(hash, record).await.expect("the table");

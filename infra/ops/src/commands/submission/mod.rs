@@ -2,6 +2,7 @@
 
 mod list;
 mod show;
+mod story;
 
 use common::config::Env;
 use common::domain::moment::Moment;
@@ -11,6 +12,7 @@ use common::domain::submission::{OperatorDecision, Submission};
 use serde_json::{Value, json};
 
 use self::show::Shown;
+use self::story::Story;
 use super::or_nothing;
 use crate::cli::{AcceptArgs, SubmissionCommand, VerdictArgs};
 use crate::console::Report;
@@ -34,6 +36,16 @@ pub(crate) async fn run(command: SubmissionCommand, env: &Env, now: Moment) -> R
                 shown.push(Shown { submission, receipt, zone, show_phone, show_receipt });
             }
             Ok(show::report(&shown))
+        }
+        SubmissionCommand::Story { name } => {
+            let tables = connection::tables(env).await?;
+            let mut stories = Vec::new();
+            for submission in submissions::find(&tables, &name).await? {
+                let receipt = receipts::of_submission(&tables, env, &submission, now).await?;
+                let zone = tables.campaign(&submission.scope.campaign).await?.timezone;
+                stories.push(Story::new(&submission, receipt.as_ref(), zone));
+            }
+            Ok(story::report(&stories))
         }
         SubmissionCommand::List { campaign, environment, unsettled, limit } => {
             let scope = Scope { campaign, environment };

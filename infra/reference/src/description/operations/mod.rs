@@ -133,14 +133,14 @@ fn error_reply(status: u16, route: Route, refusals: &[Refusal], docs: &str) -> V
     match status {
         401 => headers.extend([header("WWW-Authenticate")]),
         405 => headers.extend([header("Allow")]),
-        409 | 429 => headers.extend([header("Retry-After")]),
+        409 | 429 | 503 => headers.extend([header("Retry-After")]),
         _ => {}
     }
     match status {
         // Nothing is counted before the key is known, nor for a path with another method.
         401 | 403 | 405 => {}
         // A mismatched campaign is found before the request is counted; a failure may be anywhere.
-        422 | 500 => headers.extend(LIMITS.map(when_counted)),
+        422 | 500 | 503 => headers.extend(LIMITS.map(when_counted)),
         _ => headers.extend(LIMITS.map(header)),
     }
     let examples: Vec<Example> = refusals

@@ -91,6 +91,7 @@ pub(crate) fn shared() -> Vec<Refusal> {
         Refusal::new(ErrorCode::RateLimited, "Ceiling of the key reached")
             .detail("The key has used up its 600 requests of this minute."),
         Refusal::new(ErrorCode::InternalError, "Failure on the service side"),
+        Refusal::new(ErrorCode::ServiceUnavailable, "Overloaded for some seconds"),
     ]
 }
 

@@ -230,10 +230,7 @@ fn lookup() -> Operation {
             Refusal::new(ErrorCode::PhoneInvalid, "Not a Tanzanian mobile number").field("phone"),
             Refusal::new(ErrorCode::RateLimited, "Limit of the phone or address range reached")
                 .named("rate_limited_phone")
-                .detail(
-                    "This phone has used up its 5 look-ups of 10 minutes, or its address range its 30. Without \
-                     SVC-Client-IP, all calls of your server count together.",
-                ),
+                .detail("This phone has used up its 5 look-ups of 10 minutes."),
         ],
     }
 }

@@ -1,0 +1,117 @@
+"""Tries every alarm by its condition: figures that should ring it, and figures that should not.
+
+The emulator judges alarms of one metric, by the metric's name and statistic; of several it would judge nothing, so their expressions are worked
+out here.
+"""
+
+import re
+import time
+
+import yaml
+
+from emulator import fail
+
+# Of each alarm with an expression: figures that ring it, and figures that must not.
+EXPRESSIONS = {
+    "CodeGuessing": (
+        {"wrong": 120, "entries": 200, "checks": 100},
+        [{"wrong": 120, "entries": 4000, "checks": None}, {"wrong": 60, "entries": 60, "checks": None}],
+    ),
+    "GuessersSlowedDown": (
+        {"slowed": 60, "entries": 100, "checks": 200},
+        [{"slowed": 60, "entries": 2000, "checks": 500}, {"slowed": 10, "entries": 10, "checks": None}],
+    ),
+    "KeysRefused": ({"refused": 40, "all": 400}, [{"refused": 40, "all": 4000}, {"refused": 10, "all": 10}]),
+    "TooManyRequests": ({"refused": 40, "all": 400}, [{"refused": 40, "all": 4000}, {"refused": 10, "all": 10}]),
+    "TablesThrottledWrites": ({"m0": 20, "m6": 30}, [{"m0": 20, "m6": 20}]),
+    "TablesThrottledReads": ({"m2": 50}, [{"m2": 49}]),
+}
+COMPARISONS = {
+    "GreaterThanThreshold": lambda value, threshold: value > threshold,
+    "GreaterThanOrEqualToThreshold": lambda value, threshold: value >= threshold,
+    "LessThanThreshold": lambda value, threshold: value < threshold,
+}
+
+
+def try_alarms(stack, built):
+    cloudwatch = stack.emulator.client("cloudwatch")
+    pages = cloudwatch.get_paginator("describe_alarms").paginate(AlarmNamePrefix=f"{stack.name}-")
+    alarms = [alarm for page in pages for alarm in page["MetricAlarms"]]
+    # The emulator does not tell dimensions apart: alarms of one metric are tried together.
+    by_metric = {}
+    for alarm in alarms:
+        if not alarm["AlarmActions"]:
+            fail(f"{alarm['AlarmName']} tells nobody")
+        by_metric.setdefault((alarm["Namespace"], alarm["MetricName"], alarm["ComparisonOperator"]), []).append(alarm)
+    for (_, _, comparison), same in by_metric.items():
+        if comparison.startswith("Greater"):
+            try_rising(cloudwatch, sorted(same, key=lambda alarm: alarm["Threshold"]))
+        else:
+            for alarm in same:
+                try_falling(cloudwatch, alarm)
+    monitoring = yaml.safe_load((built / "Monitoring" / "template.yaml").read_text())["Resources"]
+    with_expression = {name: one["Properties"] for name, one in monitoring.items() if "Metrics" in one["Properties"]}
+    if with_expression.keys() != EXPRESSIONS.keys():
+        fail(f"alarms with an expression that is not tried, or no more there: {with_expression.keys() ^ EXPRESSIONS.keys()}")
+    for name, alarm in with_expression.items():
+        try_expression(name, alarm)
+    print(f"ok   {len(alarms)} alarms rang when their metric was reported (put-metric-data, judged by the emulator)")
+    print(f"ok   {len(with_expression)} alarms with an expression ring and keep quiet as they should (worked out here)", flush=True)
+
+
+def try_rising(cloudwatch, alarms):
+    """Nothing rings just below the lowest threshold, and each rings above its own."""
+    report(cloudwatch, alarms[0], max(alarms[0]["Threshold"] - 1, 0))
+    for alarm in alarms:
+        expect(cloudwatch, alarm, "OK")
+    for alarm in alarms:
+        report(cloudwatch, alarm, alarm["Threshold"] + 1)
+        expect(cloudwatch, alarm, "ALARM")
+
+
+def try_falling(cloudwatch, alarm):
+    report(cloudwatch, alarm, alarm["Threshold"] - 1)
+    expect(cloudwatch, alarm, "ALARM")
+    report(cloudwatch, alarm, alarm["Threshold"] + 1)
+    expect(cloudwatch, alarm, "OK")
+
+
+def expect(cloudwatch, alarm, state):
+    found = cloudwatch.describe_alarms(AlarmNames=[alarm["AlarmName"]])["MetricAlarms"][0]
+    if found["StateValue"] != state:
+        fail(f"{alarm['AlarmName']} is {found['StateValue']} instead of {state}: {found.get('StateReason')}")
+
+
+def report(cloudwatch, alarm, value):
+    """Adds what makes the alarm's statistic that value, over what was reported before."""
+    statistic = alarm.get("ExtendedStatistic") or alarm["Statistic"]
+    # A sum grows by what is added, and a maximum is the largest; of a percentile, a hundred more decide.
+    copies = 100 if statistic.startswith("p") else 1
+    datum = {"MetricName": alarm["MetricName"], "Dimensions": alarm["Dimensions"], "Timestamp": time.time()}
+    data = [datum | {"Value": value, "Unit": "None"}] * copies
+    cloudwatch.put_metric_data(Namespace=alarm["Namespace"], MetricData=data)
+
+
+def try_expression(name, alarm):
+    ringing, quiet = EXPRESSIONS[name]
+    ids = [part["Id"] for part in alarm["Metrics"] if "MetricStat" in part]
+    expression = next(part["Expression"] for part in alarm["Metrics"] if "Expression" in part)
+    for figures, expected in [(ringing, True), *((figures, False) for figures in quiet)]:
+        value = worked_out(expression, {one: figures.get(one) for one in ids})
+        rings = COMPARISONS[alarm["ComparisonOperator"]](value, alarm["Threshold"])
+        if rings != expected:
+            fail(f"{name} {'rings' if rings else 'keeps quiet'} at {figures}: {expression} is {value}")
+
+
+def worked_out(expression, figures):
+    """A CloudWatch expression of IF, FILL and SUM(METRICS()) over one period; a metric without figures is None."""
+    names = {
+        "IF": lambda condition, then, otherwise: then if condition else otherwise,
+        "FILL": lambda value, filling: filling if value is None else value,
+        "SUM": sum,
+        "METRICS": lambda: [value for value in figures.values() if value is not None],
+    }
+    if re.sub(r"[A-Za-z0-9_ ><=*/+(),.]", "", expression):
+        fail(f"not an expression that can be worked out here: {expression}")
+    # Only the names above and the figures can be used.
+    return eval(expression, {"__builtins__": {}}, names | figures)

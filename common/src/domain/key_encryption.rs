@@ -1,0 +1,153 @@
+//! Keys at rest: each is encrypted by AES-256-GCM under a key of its own, which HKDF-SHA256 derives from the
+//! deployment's secret.
+
+use std::fmt;
+
+use ring::aead::{AES_256_GCM, Aad, LessSafeKey, NONCE_LEN, Nonce, UnboundKey};
+use ring::hkdf::{HKDF_SHA256, Prk, Salt};
+
+use super::cipher::SecretKey;
+use super::scope::Scope;
+
+/// What tells the keys derived here from others that anybody may derive from the same secret.
+const SALT: &[u8] = b"campaign-entry-service/code-book";
+
+/// The secret that the keys of a deployment's code books are encrypted under. It prints as `***`.
+#[derive(Clone)]
+pub struct DeploymentSecret(Prk);
+
+/// A text is no deployment secret.
+#[derive(Debug, PartialEq, Eq, thiserror::Error)]
+#[error("the deployment's secret has fewer than {} characters", DeploymentSecret::MIN_CHARS)]
+pub struct TooShort;
+
+/// Which key is encrypted: keys of other scopes, uses or versions cannot stand in its place.
+#[derive(Clone, Copy, Debug)]
+pub enum KeyContext<'a> {
+    /// A minting key, by its version.
+    Minting(&'a Scope, u32),
+    /// The key of the digests of imported codes.
+    Digests(&'a Scope),
+}
+
+impl fmt::Display for KeyContext<'_> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Minting(scope, version) => write!(f, "{scope}#minting#{version}"),
+            Self::Digests(scope) => write!(f, "{scope}#digests#1"),
+        }
+    }
+}
+
+impl DeploymentSecret {
+    /// The template makes 64 letters and digits; a shorter secret comes from elsewhere and is refused.
+    pub const MIN_CHARS: usize = 32;
+    /// Bytes of a nonce.
+    pub const NONCE_BYTES: usize = NONCE_LEN;
+
+    /// Reads a secret as Secrets Manager holds it. White space at its ends, as in a file that it was put back from,
+    /// is none of it.
+    ///
+    /// # Errors
+    /// When it is too short to be a secret.
+    pub fn new(text: &str) -> Result<Self, TooShort> {
+        let text = text.trim();
+        let is_long_enough = text.chars().count() >= Self::MIN_CHARS;
+        is_long_enough.then(|| Self(Salt::new(HKDF_SHA256, SALT).extract(text.as_bytes()))).ok_or(TooShort)
+    }
+
+    /// A key as it is stored: the nonce, which must be random, then the encrypted key and its tag. `None` never comes
+    /// of a key's fixed length.
+    pub fn encrypt(
+        &self,
+        context: KeyContext<'_>,
+        key: &SecretKey,
+        nonce: [u8; Self::NONCE_BYTES],
+    ) -> Option<Vec<u8>> {
+        let mut sealed = key.expose().to_vec();
+        let cipher = self.cipher(context)?;
+        cipher
+            .seal_in_place_append_tag(Nonce::assume_unique_for_key(nonce), Aad::empty(), &mut sealed)
+            .ok()?;
+        Some([nonce.as_slice(), &sealed].concat())
+    }
+
+    /// The key that was encrypted in this context; `None` when it was not, or under another secret.
+    pub fn decrypt(&self, context: KeyContext<'_>, stored: &[u8]) -> Option<SecretKey> {
+        let (nonce, sealed) = stored.split_at_checked(Self::NONCE_BYTES)?;
+        let nonce = Nonce::try_assume_unique_for_key(nonce).ok()?;
+        let mut opened = sealed.to_vec();
+        let key = self.cipher(context)?.open_in_place(nonce, Aad::empty(), &mut opened).ok()?;
+        <[u8; 32]>::try_from(&*key).ok().map(SecretKey::from_random)
+    }
+
+    /// The cipher of one context. What tells contexts apart is in the key, so that nothing more is authenticated.
+    fn cipher(&self, context: KeyContext<'_>) -> Option<LessSafeKey> {
+        let info = context.to_string();
+        let info = [info.as_bytes()];
+        let derived = self.0.expand(&info, &AES_256_GCM).ok()?;
+        Some(LessSafeKey::new(UnboundKey::from(derived)))
+    }
+}
+
+impl fmt::Debug for DeploymentSecret {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("***")
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::domain::hex::hex;
+    use crate::domain::scope::Environment;
+
+    const NONCE: [u8; 12] = [5; 12];
+
+    fn secret(text: &str) -> DeploymentSecret {
+        DeploymentSecret::new(text).expect("long enough")
+    }
+
+    fn scope(environment: Environment) -> Scope {
+        Scope { campaign: "demo".parse().expect("a slug"), environment }
+    }
+
+    /// Computed by another implementation (Python's `cryptography`). A change here would lose every code book.
+    #[test]
+    fn an_encrypted_key_never_changes() {
+        let scope = scope(Environment::Live);
+        let stored = secret(&"s".repeat(64)).encrypt(
+            KeyContext::Minting(&scope, 1),
+            &SecretKey::from_random([7; 32]),
+            NONCE,
+        );
+        assert_eq!(
+            hex(&stored.expect("a key")),
+            "050505050505050505050505cd02110d4fe02b6d3ea9e420bc8a78e182bf1f4c0d29b78a4c37bdc5da700628fa98679700bd7f1e6b7b5b88fccbd4c7"
+        );
+    }
+
+    #[test]
+    fn a_key_is_read_back_in_its_own_context_under_its_own_secret_alone() {
+        let (live, test) = (scope(Environment::Live), scope(Environment::Test));
+        let (ours, key) = (secret(&"s".repeat(64)), SecretKey::from_random([7; 32]));
+        let mut stored = ours.encrypt(KeyContext::Minting(&live, 2), &key, NONCE).expect("a key");
+        assert_eq!(ours.decrypt(KeyContext::Minting(&live, 2), &stored), Some(key));
+        for other in
+            [KeyContext::Minting(&live, 1), KeyContext::Minting(&test, 2), KeyContext::Digests(&live)]
+        {
+            assert_eq!(ours.decrypt(other, &stored), None, "{other:?}");
+        }
+        assert_eq!(secret(&"t".repeat(64)).decrypt(KeyContext::Minting(&live, 2), &stored), None);
+        assert_eq!(ours.decrypt(KeyContext::Minting(&live, 2), &stored[..11]), None);
+        stored[20] ^= 1;
+        assert_eq!(ours.decrypt(KeyContext::Minting(&live, 2), &stored), None);
+    }
+
+    #[test]
+    fn a_secret_is_long_and_does_not_print() {
+        assert_eq!(DeploymentSecret::new(&"s".repeat(31)).map(drop), Err(TooShort));
+        assert_eq!(DeploymentSecret::new(&format!("{}\n", "s".repeat(31))).map(drop), Err(TooShort));
+        assert_eq!(format!("{:?}", secret(&"s".repeat(32))), "***");
+    }
+}

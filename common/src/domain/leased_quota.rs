@@ -1,0 +1,226 @@
+//! The part of a key's rate limit that one environment has leased.
+//!
+//! A key's requests of a minute are counted in the table. So that a request rarely costs a call, an environment leases
+//! some of them at once, as many as it has shown to need:
+//! - as many as it serves within `LEASE_TIME`, at the pace at which it used up its last lease, and at most twice that
+//!   lease, so that an environment that stops takes little with it;
+//! - no more than its own share of a small part of the limit and of what the table says is left, so that all leases
+//!   together are a small part, whether two environments or two hundred hold them, and whichever of them fall silent.
+
+use std::time::Duration;
+
+use super::moment::Moment;
+
+/// What a lease should last for.
+const LEASE_TIME: Duration = Duration::from_secs(4);
+/// All environments together hold about this part of what is left, in percent, ...
+const PERCENT_OF_LEFT: u64 = 5;
+/// ... and this part of the limit.
+const PERCENT_OF_LIMIT: u64 = 2;
+
+/// What one environment holds of a key's minute.
+#[derive(Clone, Debug, Default)]
+pub struct LeasedQuota {
+    minute: i64,
+    limit: u32,
+    /// Requests that may still be let through here.
+    held: u32,
+    /// Requests left in the table at the last lease.
+    left_in_table: u32,
+    /// Requests leased here within the minute.
+    leased: u32,
+    last_lease: Option<(u32, Moment)>,
+}
+
+impl LeasedQuota {
+    /// Begins a new minute, where it is one, or takes over a changed limit.
+    pub fn begin(&mut self, limit: u32, now: Moment) {
+        let minute = now.as_minutes();
+        if self.minute != minute {
+            let last_lease = self.last_lease;
+            *self = Self { minute, limit, left_in_table: limit, last_lease, ..Self::default() };
+        } else if self.limit != limit {
+            if limit < self.limit {
+                // What is held was leased under the higher one.
+                self.held = 0;
+            }
+            self.left_in_table = self.left_in_table.saturating_add(limit).saturating_sub(self.limit);
+            self.limit = limit;
+        }
+    }
+
+    /// How many requests to lease before the next one; none when some are held, or none are left.
+    pub fn wanted(&self, now: Moment) -> Option<u32> {
+        (self.held == 0 && self.left_in_table > 0).then(|| self.lease_size(now))
+    }
+
+    fn lease_size(&self, now: Moment) -> u32 {
+        let Some((last, leased_at)) = self.last_lease else { return 1 };
+        let used_within = now.since(leased_at).as_millis().max(1);
+        let needed = u128::from(last) * LEASE_TIME.as_millis() / used_within;
+        let needed = needed.min(u128::from(last) * 2);
+        let (limit, left) = (u64::from(self.limit), u64::from(self.left_in_table));
+        let for_all = left * PERCENT_OF_LEFT + limit * PERCENT_OF_LIMIT;
+        let leased_by_all = limit.saturating_sub(left).max(1);
+        let share = for_all * (u64::from(self.leased) + 1) / leased_by_all;
+        let at_most = share.min(for_all) / 100;
+        u32::try_from(needed.min(u128::from(at_most))).unwrap_or(u32::MAX).max(1)
+    }
+
+    /// Takes over a lease: so many requests were granted, and so many are left for others.
+    pub fn add(&mut self, granted: u32, left_in_table: u32, now: Moment) {
+        self.held = self.held.saturating_add(granted);
+        self.leased = self.leased.saturating_add(granted);
+        self.left_in_table = left_in_table;
+        self.last_lease = Some((granted.max(1), now));
+    }
+
+    /// Lets one request through; false when none is held.
+    pub fn consume(&mut self) -> bool {
+        let admitted = self.held.checked_sub(1);
+        self.held = admitted.unwrap_or(0);
+        admitted.is_some()
+    }
+
+    /// Requests that are left, as far as this environment knows: too many while others lease as well.
+    pub fn remaining(&self) -> u32 {
+        self.held.saturating_add(self.left_in_table)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use proptest::prelude::*;
+
+    use super::*;
+
+    /// A minute of a key's requests, spread over environments.
+    struct Minute {
+        limit: u32,
+        leased: u32,
+        calls: u32,
+        admitted: u32,
+        environments: Vec<LeasedQuota>,
+    }
+
+    impl Minute {
+        fn new(limit: u32, environments: usize) -> Self {
+            let environments = vec![LeasedQuota::default(); environments];
+            Self { limit, leased: 0, calls: 0, admitted: 0, environments }
+        }
+
+        fn request(&mut self, environment: usize, millis: u64) {
+            let now = Moment::from_millis(60_000 + i64::try_from(millis).expect("a minute"));
+            let quota = &mut self.environments[environment];
+            quota.begin(self.limit, now);
+            if let Some(wanted) = quota.wanted(now) {
+                let granted = wanted.min(self.limit - self.leased);
+                self.leased += granted;
+                self.calls += 1;
+                quota.add(granted, self.limit - self.leased, now);
+            }
+            self.admitted += u32::from(quota.consume());
+        }
+
+        /// The admitted share of what could be admitted, in percent, and calls for each hundred requests.
+        fn figures(&self, requests: u32) -> (u32, u32) {
+            (self.admitted * 100 / requests.min(self.limit), self.calls * 100 / requests)
+        }
+    }
+
+    /// Who is asked next of so many environments.
+    #[derive(Clone, Copy, Debug)]
+    enum Load {
+        Even,
+        /// The first is asked as often as all after it together.
+        Skewed,
+        /// A quarter of them is busy, another one every five seconds.
+        Moving,
+    }
+
+    fn pick(load: Load, environments: usize, random: u64, millis: u64) -> usize {
+        let environments = u64::try_from(environments).expect("a few hundred");
+        let picked = match load {
+            Load::Even => random % environments,
+            Load::Skewed => u64::from(random.trailing_zeros()) % environments,
+            Load::Moving => {
+                let busy = (environments / 4).max(1);
+                (millis / 5_000 * busy + random % busy) % environments
+            }
+        };
+        usize::try_from(picked).expect("an index")
+    }
+
+    proptest! {
+        #[test]
+        fn nearly_the_whole_limit_is_admitted_and_never_more(
+            limit in prop_oneof![Just(600_u32), Just(6_000)],
+            environments in prop_oneof![Just(1_usize), Just(2), Just(32), Just(200)],
+            load in prop_oneof![Just(Load::Even), Just(Load::Skewed), Just(Load::Moving)],
+            // The minute's requests, in percent of the limit, and the part of the minute in which they come.
+            demand in 80_u32..400,
+            within_seconds in 6_u64..60,
+            seed in any::<u64>(),
+        ) {
+            let requests = limit * demand / 100;
+            let mut minute = Minute::new(limit, environments);
+            let mut random = seed;
+            for number in 0..requests {
+                // SplitMix64, so that a case is the same each time.
+                random = random.wrapping_add(0x9e37_79b9_7f4a_7c15);
+                let mut mixed = random;
+                mixed = (mixed ^ (mixed >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
+                mixed = (mixed ^ (mixed >> 27)).wrapping_mul(0x94d0_49bb_1331_11eb);
+                mixed ^= mixed >> 31;
+                let millis = u64::from(number) * within_seconds * 1_000 / u64::from(requests);
+                minute.request(pick(load, environments, mixed, millis), millis);
+            }
+            let (admitted, _) = minute.figures(requests);
+            prop_assert!(minute.admitted <= limit);
+            prop_assert!(admitted >= 95, "{admitted} % of {limit} with {environments}, {load:?}");
+        }
+    }
+
+    #[test]
+    fn a_busy_environment_leases_with_less_than_a_tenth_of_a_call_for_each_request() {
+        for (limit, environments, percent) in
+            [(600, 1, 10), (6_000, 32, 20), (60_000, 32, 5), (60_000, 200, 10)]
+        {
+            let mut minute = Minute::new(limit, environments);
+            for number in 0..limit {
+                let millis = u64::from(number) * 60_000 / u64::from(limit);
+                minute.request(usize::try_from(number).expect("a number") % environments, millis);
+            }
+            let (admitted, calls) = minute.figures(limit);
+            assert!(
+                admitted >= 95 && calls < percent,
+                "{limit}, {environments}: {admitted} %, {calls} calls"
+            );
+        }
+    }
+
+    #[test]
+    fn a_raised_limit_is_used_within_the_minute_and_a_lowered_one_is_kept_to() {
+        let now = Moment::from_millis(90_000);
+        let mut quota = LeasedQuota::default();
+        quota.begin(1, now);
+        quota.add(quota.wanted(now).expect("none is held"), 0, now);
+        assert!(quota.consume());
+        assert_eq!(quota.wanted(now), None, "all is leased");
+        quota.begin(3, now);
+        assert_eq!((quota.wanted(now), quota.remaining()), (Some(1), 2));
+        quota.begin(1, now);
+        assert_eq!((quota.wanted(now), quota.remaining()), (None, 0));
+    }
+
+    #[test]
+    fn the_pace_of_the_last_minute_is_remembered() {
+        let mut quota = LeasedQuota::default();
+        let first = Moment::from_millis(119_000);
+        quota.begin(6_000, first);
+        quota.add(50, 3_000, first);
+        let next = Moment::from_millis(120_000);
+        quota.begin(6_000, next);
+        assert_eq!(quota.wanted(next), Some(100), "twice the last lease, which lasted a second");
+    }
+}

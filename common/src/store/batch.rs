@@ -1,0 +1,94 @@
+//! Reading items of several tables in one call.
+
+use std::collections::HashMap;
+
+use aws_sdk_dynamodb::Client;
+use aws_sdk_dynamodb::types::KeysAndAttributes;
+
+use super::{Item, StoreError, Throttled, read_text, text, transaction};
+
+/// Attempts at one batch that DynamoDB answers in parts.
+const MAX_ATTEMPTS: u32 = 8;
+
+/// Items to read, each by its table and key.
+#[derive(Debug, Default)]
+pub struct BatchGet {
+    keys: HashMap<String, Vec<Item>>,
+}
+
+/// What was asked for, and what was found of it.
+#[derive(Clone, Debug, Default)]
+pub struct BatchItems {
+    asked: HashMap<String, Vec<Item>>,
+    found: HashMap<String, Vec<Item>>,
+}
+
+impl BatchGet {
+    /// Adds an item to what is read. The same one must not be added twice.
+    pub(crate) fn add(&mut self, table: &str, key_name: &str, key: impl Into<String>) {
+        let key = HashMap::from([(key_name.to_owned(), text(key))]);
+        self.keys.entry(table.to_owned()).or_default().push(key);
+    }
+
+    /// Reads the items, consistently; nothing is sent for none.
+    ///
+    /// # Errors
+    /// When DynamoDB does not answer; [`StoreError::is_throttled`] when it never answers the whole batch.
+    pub async fn send(self, client: &Client, action: &'static str) -> Result<BatchItems, StoreError> {
+        let mut items = BatchItems { asked: self.keys.clone(), ..BatchItems::default() };
+        let keys = |(table, keys)| {
+            let keys = KeysAndAttributes::builder().set_keys(Some(keys)).consistent_read(true).build();
+            keys.map(|keys| (table, keys)).map_err(StoreError::during(action))
+        };
+        let mut requested = self.keys.into_iter().map(keys).collect::<Result<HashMap<_, _>, _>>()?;
+        let mut attempts = 0;
+        while !requested.is_empty() {
+            attempts += 1;
+            if attempts > MAX_ATTEMPTS {
+                return Err(StoreError::new(action, Throttled));
+            }
+            if attempts > 1 {
+                transaction::wait_after(attempts).await;
+            }
+            let sent = client.batch_get_item().set_request_items(Some(requested)).send().await;
+            let reply = sent.map_err(StoreError::during(action))?;
+            for (table, found) in reply.responses.unwrap_or_default() {
+                items.found.entry(table).or_default().extend(found);
+            }
+            requested = reply.unprocessed_keys.unwrap_or_default();
+        }
+        Ok(items)
+    }
+}
+
+/// An item looked for among those of a batch.
+#[derive(Clone, Copy, Debug)]
+pub(crate) enum Found<'a> {
+    /// The batch did not ask for it.
+    NotAsked,
+    /// There is none.
+    Absent,
+    /// This.
+    Item(&'a Item),
+}
+
+impl<'a> Found<'a> {
+    /// The item, if the batch asked for it and it is there.
+    pub(crate) fn item(self) -> Option<&'a Item> {
+        match self {
+            Self::NotAsked | Self::Absent => None,
+            Self::Item(item) => Some(item),
+        }
+    }
+}
+
+impl BatchItems {
+    /// The item of a table with this key.
+    pub(crate) fn find(&self, table: &str, key_name: &str, key: &str) -> Found<'_> {
+        let has_key = |item: &&Item| read_text(item, key_name) == Some(key);
+        if !self.asked.get(table).is_some_and(|keys| keys.iter().any(|item| has_key(&item))) {
+            return Found::NotAsked;
+        }
+        self.found.get(table).and_then(|items| items.iter().find(has_key)).map_or(Found::Absent, Found::Item)
+    }
+}

@@ -1,0 +1,253 @@
+//! The `code_books` table: each scope's code book. Operators write it; functions only read it.
+//!
+//! Its keys stand there encrypted, under keys that are derived from the deployment's secret.
+
+use std::collections::HashMap;
+use std::sync::Arc;
+
+use aws_sdk_dynamodb::Client;
+use aws_sdk_dynamodb::primitives::Blob;
+use aws_sdk_dynamodb::types::{AttributeValue, Put};
+use serde_dynamo::aws_sdk_dynamodb_1::{from_attribute_value, to_attribute_value};
+
+use super::batch::{BatchGet, BatchItems, Found};
+use super::record_version::{self, FIRST};
+use super::{Item, StoreError, number, read_number, read_text, required, text, transaction};
+use crate::config::{ConfigError, Env};
+use crate::connection::Aws;
+use crate::deployment_secret::{DeploymentSecrets, SecretVersion};
+use crate::domain::cipher::SecretKey;
+use crate::domain::codebook::CodeBook;
+use crate::domain::key_encryption::KeyContext;
+use crate::domain::scope::Scope;
+use crate::entropy;
+
+/// The partition key.
+pub const KEY: &str = "scope";
+/// The environment variable that names the table.
+pub const VARIABLE: &str = "CODE_BOOKS_TABLE";
+
+/// The version of the deployment's secret that the keys are encrypted under.
+const SECRET_VERSION: &str = "secret_version";
+
+/// What is being done when a book cannot be read or written.
+const READING: &str = "reading a code book";
+const WRITING: &str = "writing a code book";
+
+/// A code book with the number of the change that made it, for writing it back.
+#[derive(Clone, Debug)]
+pub struct StoredBook {
+    /// The book.
+    pub book: CodeBook,
+    revision: u64,
+    secret: Arc<SecretVersion>,
+}
+
+/// Somebody else changed the code book in between.
+#[derive(Debug, PartialEq, Eq)]
+pub struct BookChanged;
+
+/// The table.
+#[derive(Clone, Debug)]
+pub struct CodeBooks {
+    client: Client,
+    table: String,
+    secrets: DeploymentSecrets,
+}
+
+impl CodeBooks {
+    /// The table that the environment names.
+    ///
+    /// # Errors
+    /// Names the missing variable.
+    pub fn from_env(env: &Env, aws: &Aws) -> Result<Self, ConfigError> {
+        let secrets = DeploymentSecrets::from_env(env, aws)?;
+        Ok(Self { client: aws.dynamodb(), table: env.required(VARIABLE)?, secrets })
+    }
+
+    /// Fetches the deployment's secret before the first event.
+    pub async fn prepare(&self) {
+        self.secrets.prepare().await;
+    }
+
+    /// A scope's code book, or `None` before the campaign was applied.
+    ///
+    /// # Errors
+    /// When the table or Secrets Manager does not answer, or the record cannot be read.
+    pub async fn get(&self, scope: &Scope) -> Result<Option<StoredBook>, StoreError> {
+        let mut batch = BatchGet::default();
+        self.add_to(&mut batch, scope);
+        let items = batch.send(&self.client, READING).await?;
+        let Some(item) = items.find(&self.table, KEY, &scope.to_string()).item() else { return Ok(None) };
+        let secret = self.secrets.version(secret_version(item)?).await?;
+        read(item, scope, secret).map(Some)
+    }
+
+    /// Adds a scope's code book to what a batch reads.
+    pub(crate) fn add_to(&self, batch: &mut BatchGet, scope: &Scope) {
+        batch.add(&self.table, KEY, scope.to_string());
+    }
+
+    /// A scope's code book among the items of a batch; `None` when the batch did not ask for it, or when the secret that it is
+    /// encrypted under was not fetched yet.
+    pub(crate) fn find_in(
+        &self,
+        items: &BatchItems,
+        scope: &Scope,
+    ) -> Result<Option<Option<StoredBook>>, StoreError> {
+        match items.find(&self.table, KEY, &scope.to_string()) {
+            Found::NotAsked => Ok(None),
+            Found::Absent => Ok(Some(None)),
+            Found::Item(item) => {
+                let secret = self.secrets.fetched_version(secret_version(item)?);
+                secret.map(|secret| read(item, scope, secret).map(Some)).transpose()
+            }
+        }
+    }
+
+    /// Starts a scope's code book, unless it has one: its first keys are made once and for good.
+    ///
+    /// # Errors
+    /// When the table or Secrets Manager does not answer.
+    pub async fn start(&self, scope: &Scope, book: CodeBook) -> Result<(), StoreError> {
+        let first = StoredBook { book, revision: 0, secret: self.secrets.current().await? };
+        // Refused means that it is there already.
+        self.put(scope, &first, "attribute_not_exists(revision)", None).await?;
+        Ok(())
+    }
+
+    /// Writes a changed book back, unless somebody else changed it since it was read.
+    ///
+    /// # Errors
+    /// When the table does not answer.
+    pub async fn save(
+        &self,
+        scope: &Scope,
+        stored: &StoredBook,
+    ) -> Result<Result<(), BookChanged>, StoreError> {
+        let next = StoredBook { revision: stored.revision + 1, ..stored.clone() };
+        let expected = Some(number(stored.revision));
+        let written = self.put(scope, &next, "revision = :expected", expected).await?;
+        Ok(if written { Ok(()) } else { Err(BookChanged) })
+    }
+
+    /// Encrypts the keys of a scope's book under a version of the deployment's secret; false when they are already.
+    ///
+    /// # Errors
+    /// When the table or Secrets Manager does not answer, or the record cannot be read.
+    pub async fn reencrypt(
+        &self,
+        scope: &Scope,
+        secret: &Arc<SecretVersion>,
+    ) -> Result<Result<bool, BookChanged>, StoreError> {
+        match self.get(scope).await? {
+            Some(stored) if stored.secret.id != secret.id => {
+                let stored = StoredBook { secret: Arc::clone(secret), ..stored };
+                Ok(self.save(scope, &stored).await?.map(|()| true))
+            }
+            Some(_) | None => Ok(Ok(false)),
+        }
+    }
+
+    /// Every scope that has a book. For operators: it reads the whole, small, table.
+    ///
+    /// # Errors
+    /// When the table does not answer, or a key is no scope.
+    pub async fn scopes(&self) -> Result<Vec<Scope>, StoreError> {
+        const ACTION: &str = "listing code books";
+        let scan = self.client.scan().table_name(&self.table).projection_expression("#scope");
+        let scan = scan.expression_attribute_names("#scope", KEY).consistent_read(true);
+        let mut pages = scan.into_paginator().items().send();
+        let mut scopes = Vec::new();
+        while let Some(item) = pages.next().await {
+            let item = item.map_err(StoreError::during(ACTION))?;
+            let scope = read_text(&item, KEY).and_then(|key| key.parse().ok());
+            scopes.push(required(scope, ACTION)?);
+        }
+        Ok(scopes)
+    }
+
+    /// The deployment's secret.
+    pub fn secrets(&self) -> &DeploymentSecrets {
+        &self.secrets
+    }
+
+    async fn put(
+        &self,
+        scope: &Scope,
+        stored: &StoredBook,
+        condition: &str,
+        expected: Option<AttributeValue>,
+    ) -> Result<bool, StoreError> {
+        let StoredBook { book, revision, secret } = stored;
+        let key = |context, key| encrypted(secret, context, key);
+        let minting_keys = (1..).zip(&book.minting_keys);
+        let minting_keys =
+            minting_keys.map(|(version, minting)| key(KeyContext::Minting(scope, version), minting));
+        let minting_keys = minting_keys.collect::<Result<_, _>>()?;
+        let put = Put::builder()
+            .table_name(&self.table)
+            .item(KEY, text(scope.to_string()))
+            .item(record_version::ATTRIBUTE, FIRST.attribute())
+            .item(SECRET_VERSION, text(&secret.id))
+            .item("minting_keys", AttributeValue::L(minting_keys))
+            .item("digest_key", key(KeyContext::Digests(scope), &book.digest_key)?)
+            .item("symbols", number(book.symbols))
+            .item("minted", number(book.minted))
+            .item("batches", to_attribute_value(&book.batches).map_err(StoreError::during(WRITING))?)
+            .item("revision", number(revision))
+            .condition_expression(condition)
+            .set_expression_attribute_values(
+                expected.map(|value| HashMap::from([(":expected".to_owned(), value)])),
+            )
+            .build()
+            .map_err(StoreError::during(WRITING))?;
+        // A transaction carries a token, so the SDK's own retry after a lost answer hears that it was written,
+        // not that the revision has changed.
+        transaction::write_one(&self.client, transaction::put(put), WRITING).await
+    }
+}
+
+/// Which version of the deployment's secret a book is encrypted under.
+fn secret_version(item: &Item) -> Result<&str, StoreError> {
+    FIRST.check(item, READING)?;
+    required(read_text(item, SECRET_VERSION), READING)
+}
+
+fn encrypted(
+    secret: &SecretVersion,
+    context: KeyContext<'_>,
+    key: &SecretKey,
+) -> Result<AttributeValue, StoreError> {
+    let stored = secret.secret.encrypt(context, key, entropy::bytes());
+    let stored = stored.ok_or_else(|| StoreError::new(WRITING, "a key cannot be encrypted"))?;
+    Ok(AttributeValue::B(Blob::new(stored)))
+}
+
+fn decrypted(
+    secret: &SecretVersion,
+    context: KeyContext<'_>,
+    stored: &AttributeValue,
+) -> Result<SecretKey, StoreError> {
+    let stored = required(stored.as_b().ok(), READING)?;
+    let key = secret.secret.decrypt(context, stored.as_ref());
+    key.ok_or_else(|| {
+        StoreError::new(READING, "its keys are encrypted under another secret than the deployment's")
+    })
+}
+
+fn read(item: &Item, scope: &Scope, secret: Arc<SecretVersion>) -> Result<StoredBook, StoreError> {
+    let batches = required(item.get("batches"), READING)?.clone();
+    let key = |context, stored| decrypted(&secret, context, stored);
+    let minting_keys = item.get("minting_keys").and_then(|keys| keys.as_l().ok());
+    let minting_keys = (1..).zip(required(minting_keys, READING)?);
+    let minting_keys = minting_keys.map(|(version, stored)| key(KeyContext::Minting(scope, version), stored));
+    let book = CodeBook {
+        minting_keys: minting_keys.collect::<Result<_, _>>()?,
+        digest_key: key(KeyContext::Digests(scope), required(item.get("digest_key"), READING)?)?,
+        symbols: required(read_number(item, "symbols"), READING)?,
+        minted: required(read_number(item, "minted"), READING)?,
+        batches: from_attribute_value(batches).map_err(StoreError::during(READING))?,
+    };
+    Ok(StoredBook { book, revision: required(read_number(item, "revision"), READING)?, secret })
+}

@@ -1,0 +1,137 @@
+//! Slots of look-ups at the tax authority, in the `rate_limits` table: one pace for all environments, and whose look-up
+//! had the last slot.
+//!
+//! A slot is taken by a conditional write over the one before, so two environments never take the same. Nothing is
+//! held: an environment that dies after taking a slot leaves that slot unused, and the next one is free a gap later.
+
+use std::time::Duration;
+
+use aws_sdk_dynamodb::Client;
+use aws_sdk_dynamodb::operation::update_item::UpdateItemError;
+use aws_sdk_dynamodb::types::ReturnValuesOnConditionCheckFailure;
+
+use super::rate_limits::{EXPIRY, KEY, VARIABLE};
+use super::record_version::{self, FIRST};
+use super::{Item, StoreError, number, read_number, read_text, required, text};
+use crate::config::{ConfigError, Env};
+use crate::domain::moment::Moment;
+use crate::domain::scope::Scope;
+
+/// The record's key.
+const LOOK_UPS: &str = "look_ups#tax_authority";
+/// The attribute that counts the slots that were taken.
+const NUMBER: &str = "slot";
+/// The attribute with the time at which the last one was taken, by the clock of the environment that took it.
+const TAKEN_AT: &str = "taken_at";
+/// The attribute that holds the scope, written as the beginning of its keys.
+const SCOPE: &str = "scope";
+/// A slot that was taken so long ago decides nothing.
+const RETENTION: Duration = Duration::from_secs(24 * 60 * 60);
+
+/// The slot that was taken last.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Slot {
+    /// The how-manieth it is.
+    pub number: u64,
+    /// When, by the clock of the environment that took it.
+    pub taken_at: Moment,
+    /// For whose receipt; `None` when it is not a scope of this build.
+    pub scope: Option<Scope>,
+}
+
+/// What came of taking a slot.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Take {
+    /// It is this environment's.
+    Taken(Slot),
+    /// Another environment took one first, which is the last now.
+    Missed(Option<Slot>),
+}
+
+/// The slots.
+#[derive(Clone, Debug)]
+pub struct LookUpSlots {
+    client: Client,
+    table: String,
+}
+
+impl LookUpSlots {
+    /// The table that the environment names.
+    ///
+    /// # Errors
+    /// Names the missing variable.
+    pub fn from_env(env: &Env, client: &Client) -> Result<Self, ConfigError> {
+        Ok(Self { client: client.clone(), table: env.required(VARIABLE)? })
+    }
+
+    /// The slot that was taken last; `None` when there was none for a day.
+    ///
+    /// # Errors
+    /// When the table does not answer.
+    pub async fn last(&self) -> Result<Option<Slot>, StoreError> {
+        let get = self.client.get_item().table_name(&self.table).key(KEY, text(LOOK_UPS));
+        let reply = get.consistent_read(true).send().await;
+        reply.map_err(StoreError::during(READING))?.item.as_ref().map(read).transpose()
+    }
+
+    /// Takes the slot after `last`, for a receipt of this scope.
+    ///
+    /// A timeline of two environments: both have seen slot 7; the first writes slot 8 on the condition that 7 is the
+    /// last; the second's condition fails and brings back slot 8.
+    ///
+    /// # Errors
+    /// When the table does not answer.
+    pub async fn take(&self, last: Option<&Slot>, scope: &Scope, now: Moment) -> Result<Take, StoreError> {
+        let slot = Slot {
+            number: last.map_or(1, |last| last.number.saturating_add(1)),
+            taken_at: now,
+            scope: Some(scope.clone()),
+        };
+        let update = self
+            .client
+            .update_item()
+            .table_name(&self.table)
+            .key(KEY, text(LOOK_UPS))
+            .update_expression(format!(
+                "SET #slot = :next, #taken_at = :now, #scope = :scope, #expiry = :expiry, {}",
+                record_version::SET
+            ))
+            .expression_attribute_values(record_version::VALUE, FIRST.attribute())
+            .expression_attribute_names("#slot", NUMBER)
+            .expression_attribute_names("#taken_at", TAKEN_AT)
+            .expression_attribute_names("#scope", SCOPE)
+            .expression_attribute_names("#expiry", EXPIRY)
+            .expression_attribute_values(":next", number(slot.number))
+            .expression_attribute_values(":now", number(now.as_millis()))
+            .expression_attribute_values(":scope", text(scope.key("")))
+            .expression_attribute_values(":expiry", number(now.after(RETENTION).as_seconds()))
+            .return_values_on_condition_check_failure(ReturnValuesOnConditionCheckFailure::AllOld);
+        let update = match last {
+            Some(last) => update
+                .condition_expression("#slot = :last")
+                .expression_attribute_values(":last", number(last.number)),
+            None => update.condition_expression("attribute_not_exists(#slot)"),
+        };
+        let error = match update.send().await {
+            Ok(_) => return Ok(Take::Taken(slot)),
+            Err(error) => error,
+        };
+        match error.as_service_error() {
+            Some(UpdateItemError::ConditionalCheckFailedException(failed)) => {
+                Ok(Take::Missed(failed.item.as_ref().map(read).transpose()?))
+            }
+            Some(_) | None => Err(StoreError::new("taking a slot of the tax authority", error)),
+        }
+    }
+}
+
+const READING: &str = "reading the last slot of the tax authority";
+
+fn read(item: &Item) -> Result<Slot, StoreError> {
+    let scope = read_text(item, SCOPE).and_then(Scope::split_key).map(|(scope, _)| scope);
+    Ok(Slot {
+        number: required(read_number(item, NUMBER), READING)?,
+        taken_at: Moment::from_millis(required(read_number(item, TAKEN_AT), READING)?),
+        scope,
+    })
+}

@@ -1,0 +1,196 @@
+//! Leases of questions to partners, in the `rate_limits` table: how many requests of a campaign wait for its partner at a
+//! time, over all environments.
+//!
+//! A campaign has as many leases as questions may be under way. They are numbered, and spread over items of a few each,
+//! so that no item is written too often. A lease is taken by writing until when it holds, on the condition that it is
+//! free or over; a lease whose environment has died is free again then. A clock that is ahead can take a lease that
+//! still holds: each environment with such a clock asks one question too many, at the most.
+
+use std::time::Duration;
+
+use aws_sdk_dynamodb::Client;
+use aws_sdk_dynamodb::operation::update_item::UpdateItemError;
+use aws_sdk_dynamodb::types::ReturnValuesOnConditionCheckFailure;
+
+use super::rate_limits::{EXPIRY, KEY, VARIABLE};
+use super::record_version::{self, FIRST};
+use super::{Item, StoreError, made, number, read_number, text};
+use crate::config::{ConfigError, Env};
+use crate::domain::moment::Moment;
+use crate::domain::scope::Scope;
+
+/// Leases in one item. It takes a thousand writes a second, which is two for each question.
+const MAX_LEASES_IN_ITEM: u32 = 16;
+/// Writes that are tried before the limit is taken for reached.
+const MAX_TRIES: u32 = 4;
+/// An item of which no lease was taken for so long is forgotten.
+const RETENTION: Duration = Duration::from_secs(60 * 60);
+
+/// Leave to ask a campaign's partner once.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct PartnerLease {
+    key: String,
+    name: String,
+    until: Moment,
+}
+
+/// The leases.
+#[derive(Clone, Debug)]
+pub struct PartnerLeases {
+    client: Client,
+    table: String,
+}
+
+/// What came of trying one lease.
+enum Tried {
+    Taken(PartnerLease),
+    /// It holds; its item is as it was.
+    Held(Item),
+}
+
+impl PartnerLeases {
+    /// The table that the environment names.
+    ///
+    /// # Errors
+    /// Names the missing variable.
+    pub fn from_env(env: &Env, client: &Client) -> Result<Self, ConfigError> {
+        Ok(Self { client: client.clone(), table: env.required(VARIABLE)? })
+    }
+
+    /// Takes one of a scope's `max` leases until a moment; `None` when all that were looked at hold. `chance` gives
+    /// random numbers from 0 to 1, so that environments do not all try the same.
+    ///
+    /// Costs one write while most leases are free, four at most.
+    ///
+    /// # Errors
+    /// When the table does not answer.
+    pub async fn take(
+        &self,
+        scope: &Scope,
+        max: u32,
+        until: Moment,
+        now: Moment,
+        chance: impl Fn() -> f64,
+    ) -> Result<Option<PartnerLease>, StoreError> {
+        let items = max.div_ceil(MAX_LEASES_IN_ITEM).max(1);
+        let mut item = pick(items, chance());
+        let mut untried_items = items;
+        let mut lease = pick(leases_in(item, items, max), chance());
+        for _ in 0..MAX_TRIES {
+            let held = match self.try_lease(scope, item, lease, until, now).await? {
+                Tried::Taken(lease) => return Ok(Some(lease)),
+                Tried::Held(held) => held,
+            };
+            let free: Vec<u32> =
+                (0..leases_in(item, items, max)).filter(|lease| is_free(&held, *lease, now)).collect();
+            let picked = pick(u32::try_from(free.len()).unwrap_or(0), chance());
+            match free.get(usize::try_from(picked).unwrap_or(0)) {
+                Some(free) => lease = *free,
+                None => {
+                    untried_items = untried_items.saturating_sub(1);
+                    if untried_items == 0 {
+                        return Ok(None);
+                    }
+                    item = (item + 1) % items;
+                    lease = pick(leases_in(item, items, max), chance());
+                }
+            }
+        }
+        Ok(None)
+    }
+
+    async fn try_lease(
+        &self,
+        scope: &Scope,
+        item: u32,
+        lease: u32,
+        until: Moment,
+        now: Moment,
+    ) -> Result<Tried, StoreError> {
+        let (key, name) = (format!("partner_leases#{scope}#{item}"), lease_name(lease));
+        let sent = self
+            .client
+            .update_item()
+            .table_name(&self.table)
+            .key(KEY, text(&key))
+            .update_expression(format!("SET #lease = :until, #expiry = :expiry, {}", record_version::SET))
+            .expression_attribute_values(record_version::VALUE, FIRST.attribute())
+            .condition_expression("attribute_not_exists(#lease) OR #lease <= :now")
+            .expression_attribute_names("#lease", &name)
+            .expression_attribute_names("#expiry", EXPIRY)
+            .expression_attribute_values(":until", number(until.as_millis()))
+            .expression_attribute_values(":now", number(now.as_millis()))
+            .expression_attribute_values(":expiry", number(now.after(RETENTION).as_seconds()))
+            .return_values_on_condition_check_failure(ReturnValuesOnConditionCheckFailure::AllOld)
+            .send()
+            .await;
+        let error = match sent {
+            Ok(_) => return Ok(Tried::Taken(PartnerLease { key, name, until })),
+            Err(error) => error,
+        };
+        match error.as_service_error() {
+            Some(UpdateItemError::ConditionalCheckFailedException(failed)) => {
+                Ok(Tried::Held(failed.item.clone().unwrap_or_default()))
+            }
+            Some(_) | None => Err(StoreError::new("leasing a question to a partner", error)),
+        }
+    }
+
+    /// Gives a lease back, unless it was over and is another's.
+    ///
+    /// # Errors
+    /// When the table does not answer.
+    pub async fn release(&self, lease: &PartnerLease) -> Result<(), StoreError> {
+        let sent = self
+            .client
+            .update_item()
+            .table_name(&self.table)
+            .key(KEY, text(&lease.key))
+            .update_expression("REMOVE #lease")
+            .condition_expression("#lease = :until")
+            .expression_attribute_names("#lease", &lease.name)
+            .expression_attribute_values(":until", number(lease.until.as_millis()))
+            .send()
+            .await;
+        made(sent, "giving a partner's lease back").map(drop)
+    }
+}
+
+/// How many of `max` leases are in an item, of so many.
+fn leases_in(item: u32, items: u32, max: u32) -> u32 {
+    max / items + u32::from(item < max % items)
+}
+
+/// One of so many, by chance: 0 when there are none.
+fn pick(count: u32, chance: f64) -> u32 {
+    (0..count).rev().find(|number| f64::from(*number) <= chance * f64::from(count)).unwrap_or(0)
+}
+
+fn lease_name(lease: u32) -> String {
+    format!("lease_{lease}")
+}
+
+fn is_free(item: &Item, lease: u32, now: Moment) -> bool {
+    read_number::<i64>(item, &lease_name(lease)).is_none_or(|until| until <= now.as_millis())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn every_lease_is_in_one_item_and_no_item_has_too_many() {
+        for max in 1..=1_000_u32 {
+            let items = max.div_ceil(MAX_LEASES_IN_ITEM);
+            let counts: Vec<u32> = (0..items).map(|item| leases_in(item, items, max)).collect();
+            assert_eq!(counts.iter().sum::<u32>(), max);
+            assert!(counts.iter().all(|count| (1..=MAX_LEASES_IN_ITEM).contains(count)), "{max}: {counts:?}");
+        }
+    }
+
+    #[test]
+    fn chance_picks_each_alike() {
+        assert_eq!([0.0, 0.24, 0.25, 0.5, 0.99, 1.0].map(|chance| pick(4, chance)), [0, 0, 1, 2, 3, 3]);
+        assert_eq!(pick(0, 0.5), 0);
+    }
+}

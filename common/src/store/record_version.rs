@@ -1,0 +1,69 @@
+//! The version of a record's form, which every record carries.
+//!
+//! A build reads records of its own version and of all before it; those without a version are of the first release. A
+//! version goes up only with a form that the build before cannot read, and a record of a later version than one's own is
+//! unreadable: it is left alone rather than misread. The rule is in `.github/CONTRIBUTING.md`.
+
+use aws_sdk_dynamodb::types::AttributeValue;
+
+use super::{Item, StoreError, number, read_number};
+
+/// The attribute.
+pub const ATTRIBUTE: &str = "record_version";
+/// What an update expression sets on a record that it may make; a record that is there keeps its version.
+pub(crate) const SET: &str = "record_version = if_not_exists(record_version, :record_version)";
+/// The value in [`SET`].
+pub(crate) const VALUE: &str = ":record_version";
+
+/// The version that this build writes records of one kind in.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct RecordVersion(u32);
+
+/// The version of every kind so far.
+pub(crate) const FIRST: RecordVersion = RecordVersion(1);
+
+/// A record is of a later version.
+#[derive(Debug, thiserror::Error)]
+#[error("the record is of version {found}, and this build reads up to {known}")]
+pub(crate) struct LaterVersion {
+    found: u32,
+    known: u32,
+}
+
+impl RecordVersion {
+    /// As an attribute.
+    pub(crate) fn attribute(self) -> AttributeValue {
+        number(self.0)
+    }
+
+    /// Writes it into a record.
+    pub(crate) fn mark(self, mut item: Item) -> Item {
+        item.insert(ATTRIBUTE.to_owned(), self.attribute());
+        item
+    }
+
+    /// Refuses a record of a later version.
+    pub(crate) fn check(self, item: &Item, action: &'static str) -> Result<(), StoreError> {
+        let known = self.0;
+        match read_number::<u32>(item, ATTRIBUTE) {
+            Some(found) if found > known => Err(StoreError::new(action, LaterVersion { found, known })),
+            Some(_) | None => Ok(()),
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_record_without_a_version_or_with_ones_own_is_read_and_a_later_one_is_not() {
+        let bare = Item::new();
+        assert!(FIRST.check(&bare, "reading").is_ok());
+        let own = FIRST.mark(bare);
+        assert!(FIRST.check(&own, "reading").is_ok());
+        let later = RecordVersion(2).mark(own);
+        let error = FIRST.check(&later, "reading").expect_err("it is later");
+        assert!(error.is_unreadable(), "so that it is put off, not tried again and again");
+    }
+}

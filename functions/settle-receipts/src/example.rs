@@ -1,0 +1,35 @@
+//! A submission for tests to change.
+
+use common::domain::ids::{ReceiptId, SubmissionId};
+use common::domain::moment::Moment;
+use common::domain::scope::{Environment, Scope};
+use common::domain::settling::Settling;
+use common::domain::submission::{Standing, Submission};
+
+/// A submission made at this moment, whose receipt is to be looked up.
+pub(crate) fn submission(created_at: Moment) -> Submission {
+    Submission {
+        submission_id: SubmissionId::from_random([1; 16]),
+        reference: "K7M2-Q9XD".parse().expect("a reference"),
+        scope: Scope { campaign: "demo".parse().expect("a slug"), environment: Environment::Live },
+        phone: "0712345678".parse().expect("a phone"),
+        code_key: None,
+        receipt_id: Some(ReceiptId::from_random([2; 16])),
+        receipt: None,
+        purchase: None,
+        partner_code: None,
+        upstream: None,
+        standing: Standing::receipt_received(),
+        reasons: Vec::new(),
+        day: "1970-01-01".to_owned(),
+        region: None,
+        claimed: None,
+        decision: None,
+        settling: Some(Settling::at_once(created_at, None)),
+        revision: 0,
+        created_at,
+        updated_at: created_at,
+        request_id: None,
+        history: Vec::new(),
+    }
+}

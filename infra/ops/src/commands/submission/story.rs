@@ -1,0 +1,106 @@
+//! What happened to a submission, in order, from its records.
+
+use common::domain::campaign::Zone;
+use common::domain::moment::Moment;
+use common::domain::settling::Turn;
+use common::domain::submission::{PastState, Submission};
+use serde_json::{Value, json};
+
+use crate::console::Report;
+use crate::receipts::SeenReceipt;
+use crate::words::{table, zoned_time};
+
+/// One submission's story.
+pub(super) struct Story {
+    id: String,
+    reference: String,
+    request_id: Option<String>,
+    zone: Zone,
+    events: Vec<(Moment, String)>,
+}
+
+impl Story {
+    pub(super) fn new(submission: &Submission, receipt: Option<&SeenReceipt>, zone: Zone) -> Self {
+        let mut events = Vec::new();
+        if let Some(SeenReceipt { receipt, .. }) = receipt {
+            events.push((receipt.created_at, format!("receipt {} made", receipt.receipt_id)));
+            let arrived = receipt.arrived.as_ref();
+            events.extend(arrived.map(|arrived| (arrived.seen_at, "its photo seen in storage".to_owned())));
+        }
+        let decision = submission.decision.as_ref().map(|decision| {
+            let why = decision.why.as_ref().map(|why| format!(": {why}")).unwrap_or_default();
+            (decision.at, format!("decided by {}{why}", decision.by))
+        });
+        let mut states = submission.history.iter().map(|state| (state.at, sentence(state)));
+        let first = states.next().map(|(at, made)| (at, format!("made: {made}")));
+        let is_unchanged = first.is_none();
+        events.extend(first.into_iter().chain(states).chain(decision));
+        let now = submission.state_now();
+        let made = if is_unchanged { "made: " } else { "" };
+        events.push((now.at, format!("{made}{}", sentence(&now))));
+        // Events of the same time stay as they are: a receipt before its submission, a decision before what it led to.
+        events.sort_by_key(|(at, _)| *at);
+        events.extend(submission.settling.as_ref().map(|settling| {
+            let next = match settling.turn {
+                Turn::Service => "next step due",
+                Turn::Person => "waits for a person since then",
+            };
+            (settling.next_step_at, next.to_owned())
+        }));
+        Self {
+            id: submission.submission_id.to_string(),
+            reference: submission.reference.to_string(),
+            request_id: submission.request_id.clone(),
+            zone,
+            events,
+        }
+    }
+}
+
+/// How a submission came to stand.
+fn sentence(state: &PastState) -> String {
+    let PastState { standing, reasons, is_under_way, surprise, .. } = state;
+    let name = |value: Value| value.as_str().unwrap_or_default().to_owned();
+    let mut sentence = format!("{} `{}`", name(json!(standing.state())), standing.message_key());
+    if let Some(review) = standing.review_status() {
+        sentence.push_str(&format!(", {}", name(json!(review))));
+    }
+    let reasons: Vec<_> =
+        reasons.iter().filter(|reason| *reason != standing.message_key().as_str()).collect();
+    for reason in reasons {
+        sentence.push_str(&format!(", {reason}"));
+    }
+    if *is_under_way {
+        sentence.push_str("; a step begun");
+    }
+    if let Some(surprise) = surprise {
+        sentence.push_str(&format!("; {surprise}"));
+    }
+    sentence
+}
+
+pub(super) fn report(stories: &[Story]) -> Report {
+    let texts: Vec<String> = stories.iter().map(Story::as_text).collect();
+    let json: Vec<Value> = stories.iter().map(Story::as_json).collect();
+    Report::new(json!({ "submissions": json }), texts.join("\n"))
+}
+
+impl Story {
+    fn as_text(&self) -> String {
+        let rows: Vec<_> =
+            self.events.iter().map(|(at, what)| vec![zoned_time(*at, &self.zone), what.clone()]).collect();
+        let request = self.request_id.as_deref().unwrap_or("not recorded");
+        format!(
+            "{} {}, made by request {request}\n{}",
+            self.reference,
+            self.id,
+            table(&["AT", "WHAT"], &rows)
+        )
+    }
+
+    fn as_json(&self) -> Value {
+        let events: Vec<_> =
+            self.events.iter().map(|(at, what)| json!({ "at": at.to_string(), "what": what })).collect();
+        json!({ "id": self.id, "ref": self.reference, "request_id": self.request_id, "events": events })
+    }
+}

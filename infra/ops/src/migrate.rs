@@ -1,0 +1,49 @@
+//! Bringing the records of the first release into the form of this one: code books stood in the table of codes, their keys in
+//! clear.
+
+use common::domain::codebook::CodeBook;
+use common::domain::scope::{Environment, Scope};
+
+use crate::failure::Failure;
+use crate::tables::Tables;
+
+/// Moves every code book of the first release into the table of code books, encrypted, and deletes the old one; how
+/// many there were. Run again, it finds none.
+///
+/// # Errors
+/// When a table or Secrets Manager does not answer, or a campaign has codes in both places; what was moved before stays.
+pub async fn run(tables: &Tables) -> Result<usize, Failure> {
+    let mut moved = 0;
+    for campaign in tables.campaigns.list().await? {
+        for environment in Environment::ALL {
+            let scope = Scope { campaign: campaign.slug.clone(), environment };
+            let Some(old) = tables.codes().book_of_first_release(&scope).await? else { continue };
+            move_book(tables, &scope, old).await?;
+            tables.codes().delete_book_of_first_release(&scope).await?;
+            moved += 1;
+        }
+    }
+    Ok(moved)
+}
+
+async fn move_book(tables: &Tables, scope: &Scope, old: CodeBook) -> Result<(), Failure> {
+    tables.code_books.start(scope, old.clone()).await?;
+    let mut there = tables.code_books.get(scope).await?.ok_or_else(|| changed(scope))?;
+    if there.book.digest_key == old.digest_key {
+        return Ok(());
+    }
+    // The campaign was applied before this ran, which made a book without codes.
+    if !there.book.batches.is_empty() {
+        let message = format!(
+            "{scope} has codes of the first release and codes of this one, under different keys; void the batches of \
+             one of them"
+        );
+        return Err(Failure::new("code_books_differ", message));
+    }
+    there.book = old;
+    tables.code_books.save(scope, &there).await?.map_err(|_| changed(scope))
+}
+
+fn changed(scope: &Scope) -> Failure {
+    Failure::new("code_book_busy", format!("others changed the code book of {scope}; run this again"))
+}

@@ -1,0 +1,227 @@
+//! The deployment's secret, under which the keys of code books are encrypted: what stands in the table, and what becomes of
+//! requests while Secrets Manager refuses or is silent.
+
+use std::error::Error as _;
+use std::net::Ipv4Addr;
+
+use aws_sdk_dynamodb::types::AttributeValue;
+use check_code::CheckCode;
+use common::config::Env;
+use common::connection::Aws;
+use common::deployment_secret::DeploymentSecrets;
+use common::domain::codebook::BatchStatus;
+use common::domain::scope::Environment;
+use common::http::event::HttpEvent;
+use common::http::function::{Frame, Function, HttpFunction, Operation, Setup};
+use common::store::code_books::{self, CodeBooks};
+use common::telemetry::Telemetry;
+use create_submission::CreateSubmission;
+use local::stack::{Options, as_function};
+use serde_json::{Value, json};
+use service_tests::campaign::{TestCampaign, body, fresh_key, phone};
+use service_tests::secrets::SecretsFront;
+use service_tests::service::Service;
+use tokio::net::TcpListener;
+use tokio::time::Instant;
+
+const ENDPOINT: &str = "AWS_ENDPOINT_URL_SECRETS_MANAGER";
+
+fn with(env: &Env, variable: &str, value: String) -> Env {
+    env.clone().overridden_by([(variable.to_owned(), value)].into_iter().collect())
+}
+
+/// Starts a function whose Secrets Manager is there, as Lambda starts it.
+async fn start<O: Operation>(service: &Service, secrets: &SecretsFront) -> Function<O> {
+    let env = with(&as_function(&service.env, O::ROUTE.function), ENDPOINT, secrets.url.clone());
+    let frame = Frame::from_env(&env, service.clock.clone(), Telemetry::Off).expect("a whole environment");
+    let function = Function::<O>::new(Setup::new(env, frame).expect("a whole environment"));
+    let function = function.expect("a whole environment");
+    function.prepare().await;
+    function
+}
+
+async fn front(service: &Service) -> SecretsFront {
+    SecretsFront::start(service.env.required(ENDPOINT).expect("the stack sets it")).await
+}
+
+/// What a function answers to a POST: its status, and its body.
+async fn post(
+    function: &impl HttpFunction,
+    path: &str,
+    key: &str,
+    attempt: &str,
+    body: &Value,
+) -> (u16, Value) {
+    let event = json!({
+        "rawPath": path,
+        "headers": {
+            "authorization": format!("Bearer {key}"),
+            "content-type": "application/json",
+            "idempotency-key": attempt,
+        },
+        "requestContext": { "http": { "method": "POST", "path": path, "sourceIp": "192.0.2.1" } },
+        "body": body.to_string(),
+    });
+    let event: HttpEvent = serde_json::from_value(event).expect("an event");
+    let reply = serde_json::to_value(function.answer(event).await).expect("JSON");
+    let body = reply["body"].as_str().expect("a body");
+    let status = reply["statusCode"].as_u64().and_then(|status| u16::try_from(status).ok());
+    (status.expect("a status"), serde_json::from_str(body).expect("JSON"))
+}
+
+#[tokio::test]
+async fn the_keys_of_a_code_book_stand_in_the_table_encrypted() {
+    let campaign = TestCampaign::plain().await;
+    let scope = campaign.scope(Environment::Live);
+    let table = campaign.service.env.required(code_books::VARIABLE).expect("the stack sets it");
+    let read = campaign.service.dynamodb().get_item().table_name(table);
+    let read = read.key(code_books::KEY, AttributeValue::S(scope.to_string())).send().await;
+    let item = read.expect("the table answers").item.expect("a book");
+    let stored = campaign.service.tables.code_books.get(&scope).await.expect("read").expect("a book");
+    let (digest, minting) = (&item["digest_key"], &item["minting_keys"].as_l().expect("a list")[0]);
+    let keys = [(digest, &stored.book.digest_key), (minting, &stored.book.minting_keys[0])];
+    for (found, key) in keys {
+        let bytes = found.as_b().expect("bytes").as_ref();
+        assert_eq!(bytes.len(), 12 + 32 + 16, "a nonce, the key, a tag");
+        assert!(!bytes.windows(8).any(|part| key.expose().windows(8).any(|of_key| of_key == part)));
+    }
+}
+
+#[tokio::test]
+async fn no_request_waits_for_the_secret_and_once_it_is_known_nothing_needs_secrets_manager() {
+    let service = Service::shared();
+    let (campaign, secrets) = (TestCampaign::plain().await, front(&service).await);
+    campaign.import("printed", BatchStatus::Active, None, &["CHAI2026"]).await;
+    let (enter, check) =
+        (start::<CreateSubmission>(&service, &secrets).await, start::<CheckCode>(&service, &secrets).await);
+    assert_eq!(secrets.calls(), 2, "each fetches it once, before its first event");
+
+    secrets.refuse(true);
+    for (number, code) in [(1, campaign.code(1)), (2, "CHAI-2026".to_owned())] {
+        let check_body = json!({ "code": code });
+        let (status, reply) = post(&check, "/api/v1/codes/check", &campaign.live_key, "", &check_body).await;
+        assert_eq!((status, &reply["precheck"]), (200, &json!("valid")));
+        let body = body(&phone(number), &code);
+        let (status, reply) =
+            post(&enter, "/api/v1/submissions", &campaign.live_key, &fresh_key(), &body).await;
+        assert_eq!((status, &reply["message_key"]), (200, &json!("entered")));
+    }
+    assert_eq!(secrets.calls(), 2);
+}
+
+#[tokio::test]
+async fn while_secrets_manager_refuses_what_needs_a_code_book_is_unavailable_and_leaves_nothing() {
+    let service = Service::shared();
+    let (campaign, secrets) = (TestCampaign::plain().await, front(&service).await);
+    secrets.refuse(true);
+    let enter = start::<CreateSubmission>(&service, &secrets).await;
+    let check = start::<CheckCode>(&service, &secrets).await;
+    let attempt = fresh_key();
+    let (body, check_body) = (body(&phone(1), &campaign.code(1)), json!({ "code": campaign.code(1) }));
+    for _ in 0..2 {
+        let (status, reply) = post(&enter, "/api/v1/submissions", &campaign.live_key, &attempt, &body).await;
+        assert_eq!((status, &reply["error"]["code"]), (503, &json!("service_unavailable")));
+        let fix = reply["error"]["fix"].as_str().expect("text");
+        assert!(fix.contains("then send the same request again, with the same Idempotency-Key"), "{fix}");
+        let (status, reply) = post(&check, "/api/v1/codes/check", &campaign.live_key, "", &check_body).await;
+        assert_eq!((status, &reply["error"]["code"]), (503, &json!("service_unavailable")));
+    }
+    assert!(service.claims(&campaign.scope(Environment::Live)).await.is_empty(), "nothing is left behind");
+    let lookup = campaign.live("POST", "/api/v1/submissions/lookup").json(&json!({ "phone": phone(1) }));
+    assert_eq!(lookup.send().await.field("submissions"), json!([]));
+    // What needs no code book goes on.
+    let sentinel = body_of_sentinel();
+    let (status, reply) =
+        post(&enter, "/api/v1/submissions", &campaign.test_key, &fresh_key(), &sentinel).await;
+    assert_eq!((status, &reply["message_key"]), (200, &json!("entered")));
+
+    secrets.refuse(false);
+    let (status, reply) = post(&enter, "/api/v1/submissions", &campaign.live_key, &attempt, &body).await;
+    assert_eq!(
+        (status, &reply["message_key"]),
+        (200, &json!("entered")),
+        "the same request, without a new start"
+    );
+    let (status, reply) = post(&check, "/api/v1/codes/check", &campaign.live_key, "", &check_body).await;
+    assert_eq!((status, &reply["precheck"]), (200, &json!("already_used")));
+}
+
+fn body_of_sentinel() -> Value {
+    body(&phone(1), "TEST-0-VALID")
+}
+
+#[tokio::test]
+async fn the_cause_is_told_to_the_log_without_the_secret() {
+    let service = Service::shared();
+    let (campaign, secrets) = (TestCampaign::plain().await, front(&service).await);
+    secrets.refuse(true);
+    let env = with(&service.env, ENDPOINT, secrets.url.clone());
+    let books = CodeBooks::from_env(&env, &Aws::of_function(&env).expect("credentials")).expect("a table");
+    let error = books.get(&campaign.scope(Environment::Live)).await.expect_err("it is refused");
+    assert_eq!(error.to_string(), "reading the deployment's secret failed");
+    assert!(error.source().is_some());
+
+    // A stack of another secret over the same database cannot read its books.
+    let database = service.env.required("AWS_ENDPOINT_URL_DYNAMODB").expect("the stack sets it");
+    let other = "another-secret-than-that-of-the-other-stacks".to_owned();
+    let other = Service::of_its_own(Options {
+        dynamodb_url: Some(database),
+        deployment_secret: Some(other),
+        ..Options::default()
+    });
+    let error = other.tables.code_books.get(&campaign.scope(Environment::Live)).await.expect_err("not ours");
+    let cause = error.source().expect("a cause").to_string();
+    assert_eq!(cause, "its keys are encrypted under another secret than the deployment's");
+    let elsewhere = TestCampaign { service: other, ..campaign.clone() };
+    let reply = elsewhere.submit(&phone(1), &campaign.code(1)).await;
+    assert_eq!((reply.status.as_u16(), reply.error_code()), (500, "internal_error".to_owned()));
+}
+
+#[tokio::test]
+async fn a_secret_that_was_put_back_from_a_copy_is_the_same_secret() {
+    let service = Service::shared();
+    let campaign = TestCampaign::plain().await;
+    let database = service.env.required("AWS_ENDPOINT_URL_DYNAMODB").expect("the stack sets it");
+    // The same text under a version of another name.
+    let restored = Service::of_its_own(Options { dynamodb_url: Some(database), ..Options::default() });
+    let restored = TestCampaign { service: restored, ..campaign.clone() };
+    assert_eq!(restored.outcome(&phone(1), &campaign.code(1)).await, "entered");
+    assert_eq!(campaign.outcome(&phone(2), &campaign.code(1)).await, "already_used");
+}
+
+#[tokio::test]
+async fn a_secret_that_is_too_short_is_refused() {
+    let stack = Options { deployment_secret: Some("short".to_owned()), ..Options::default() };
+    let service = Service::of_its_own(stack);
+    let aws = Aws::of_function(&service.env).expect("credentials");
+    let secrets = DeploymentSecrets::from_env(&service.env, &aws).expect("a name");
+    let error = secrets.current().await.expect_err("it is too short");
+    assert_eq!(
+        error.source().expect("a cause").to_string(),
+        "the deployment's secret has fewer than 32 characters"
+    );
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_silent_secrets_manager_is_waited_for_a_second_and_a_half_at_start_and_three_in_a_request() {
+    // Connections to it are made, and nobody takes them.
+    let listener = TcpListener::bind((Ipv4Addr::LOCALHOST, 0)).await.expect("a free port");
+    let url = format!("http://{}", listener.local_addr().expect("an address"));
+    let env = [
+        ("AWS_ACCESS_KEY_ID", "a-key"),
+        ("AWS_SECRET_ACCESS_KEY", "a-secret"),
+        ("AWS_REGION", "af-south-1"),
+        ("DEPLOYMENT_SECRET_ID", "local/deployment"),
+        (ENDPOINT, url.as_str()),
+    ];
+    let env: Env = env.map(|(name, value)| (name.to_owned(), value.to_owned())).into_iter().collect();
+    let aws = Aws::of_function(&env).expect("every variable is set");
+    let secrets = DeploymentSecrets::from_env(&env, &aws).expect("every variable is set");
+
+    let began = Instant::now();
+    secrets.prepare().await;
+    assert_eq!(began.elapsed().as_millis(), 1_500);
+    let began = Instant::now();
+    secrets.current().await.expect_err("it is silent");
+    assert_eq!(began.elapsed().as_millis(), 3_000);
+}

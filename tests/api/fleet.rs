@@ -1,0 +1,187 @@
+//! Many environments of a function, each a process with one request at a time: what one of them holds in memory, none of the
+//! others knows.
+
+use std::path::PathBuf;
+use std::time::Duration;
+
+use common::clock::Clock;
+use common::domain::scope::Environment;
+use common::store::api_keys::KeyHash;
+use futures_util::stream::{self, StreamExt};
+use local::stack::Options;
+use serde_json::Value;
+use service_tests::campaign::{TestCampaign, body, fresh_key, phone, plain};
+use service_tests::environment::Environment as Process;
+use service_tests::event;
+use service_tests::fleet::{Fleet, Routing};
+use service_tests::proxy::Proxy;
+use service_tests::random::Random;
+use service_tests::service::Service;
+
+fn fleet(function: &'static str, service: &Service, routing: Routing) -> Fleet {
+    let program = PathBuf::from(env!("CARGO_BIN_EXE_environment"));
+    Fleet::new(program, &[function], service.variables.clone(), routing)
+}
+
+/// How many of so many requests a key's rate limit admits, with so many environments.
+async fn admitted(fleet: &Fleet, environments: usize, key: &str, requests: usize) -> usize {
+    fleet.warm_up(environments).await;
+    let event = event::of("GET", "/api/v1/campaign", &[], None, key);
+    let answers =
+        stream::iter(0..requests).map(|_| fleet.invoke(&event)).buffer_unordered(environments.min(4));
+    let statuses: Vec<Value> =
+        answers.map(|answer| answer.expect("an answer")["statusCode"].clone()).collect().await;
+    assert!(statuses.iter().all(|status| *status == 200 || *status == 429), "{statuses:?}");
+    statuses.iter().filter(|status| **status == 200).count()
+}
+
+#[tokio::test]
+async fn a_keys_rate_limit_is_shared_by_a_fleet() {
+    const PER_MINUTE: u32 = 240;
+    let campaign = TestCampaign::plain().await;
+    let clock = Clock::system();
+    for routing in [Routing::Even, Routing::Skewed] {
+        let fleet = fleet("get-campaign", &campaign.service, routing);
+        // Again, with a key of its own, when the minute ended meanwhile.
+        let admitted = loop {
+            let key = campaign.issue(Environment::Test, PER_MINUTE).await;
+            let minute = clock.now().as_minutes();
+            let admitted = admitted(&fleet, 12, &key, 320).await;
+            if clock.now().as_minutes() == minute {
+                break admitted;
+            }
+        };
+        assert!((228..=240).contains(&admitted), "{routing:?}: {admitted} of {PER_MINUTE}");
+    }
+}
+
+#[tokio::test]
+async fn an_entry_takes_three_round_trips_cold_two_idle_and_one_warm() {
+    let database = Service::shared().env.required("AWS_ENDPOINT_URL_DYNAMODB").expect("the stack sets it");
+    let proxy = Proxy::start(database).await;
+    // Long enough for calls that are made at once to meet.
+    proxy.slow_down(Duration::from_millis(30));
+    let clock = Clock::manual(Clock::system().now());
+    // The book's keys are encrypted under the secret that the stack fetched at its start.
+    let cold = {
+        let dynamodb_url = Some(proxy.url.clone());
+        Service::of_its_own(Options {
+            dynamodb_url,
+            clock: clock.clone(),
+            background: false,
+            ..Options::default()
+        })
+    };
+    let campaign = TestCampaign::on(&cold, plain()).await;
+    let mut number = 0;
+    let mut trips = async |outcome: &str, code: u64| {
+        number += 1;
+        proxy.take_seen();
+        let reply = campaign.submit(&phone(number), &campaign.code(code)).await;
+        assert_eq!(reply.field("message_key"), outcome, "{}", reply.text);
+        proxy.take_seen().round_trips
+    };
+    assert_eq!(trips("entered", 0).await, 3, "cold");
+    // One of three needs no lease: the first is for one request, the second for two.
+    let warm = [trips("entered", 1).await, trips("entered", 2).await, trips("entered", 3).await];
+    assert_eq!(warm.iter().min(), Some(&1), "warm: {warm:?}");
+    clock.advance(Duration::from_secs(6));
+    assert_eq!(trips("entered", 4).await, 2, "idle");
+    clock.advance(Duration::from_secs(6));
+    assert_eq!(trips("already_used", 4).await, 2, "a refusal in an idle environment, which reads first");
+    let warm =
+        [trips("already_used", 4).await, trips("already_used", 4).await, trips("already_used", 4).await];
+    assert_eq!(warm.iter().min(), Some(&2), "a warm one finds it by the write, and records it: {warm:?}");
+}
+
+#[tokio::test]
+async fn every_line_of_the_log_names_whose_request_it_was() {
+    let campaign = TestCampaign::plain().await;
+    let program = PathBuf::from(env!("CARGO_BIN_EXE_environment"));
+    let mut environment = Process::start(&program, &["create-submission"], &campaign.service.variables).await;
+    let slug = campaign.config.slug.as_str();
+    let mut line = async |key: &str, headers: &[(&str, String)]| {
+        let body = body(&phone(1), &campaign.code(0));
+        let event = event::of("POST", "/api/v1/submissions", headers, Some(&body), key);
+        let answer = environment.invoke(&event).await.expect("an answer");
+        let line: Value = serde_json::from_str(&environment.next_line().await).expect("JSON");
+        assert_eq!(line["lambda_request_id"], "00000000-0000-4000-8000-000000000001");
+        assert_eq!(line["gateway_request_id"], "JKJaXmPLvHcESHA=");
+        assert_eq!(line["request_id"], answer["headers"]["x-request-id"]);
+        line
+    };
+    let whose = |line: &Value| {
+        let named = ["campaign", "environment", "key_id", "outcome"];
+        named.map(|name| line[name].as_str().unwrap_or_default().to_owned())
+    };
+    let key_id = |key: &str| KeyHash::of(key).key_id().to_owned();
+    let [revoked, used_up] =
+        [campaign.issue(Environment::Test, 9).await, campaign.issue(Environment::Test, 0).await];
+    campaign.revoke(&revoked).await;
+    let other = [("svc-campaign", "another".to_owned())];
+    let json = [("content-type", "application/json".to_owned()), ("idempotency-key", fresh_key())];
+
+    let unknown = line("svc_test_0123456789abcdef", &[]).await;
+    assert_eq!(whose(&unknown), ["", "", "", "key_unknown"]);
+    let refused = [
+        (line(&revoked, &[]).await, &revoked, "key_revoked"),
+        (line(&used_up, &[]).await, &used_up, "rate_limited"),
+        (line(&campaign.test_key, &other).await, &campaign.test_key, "campaign_mismatch"),
+    ];
+    for (line, key, outcome) in refused {
+        assert_eq!(whose(&line), [slug, "test", &key_id(key), outcome]);
+    }
+    let entered = line(&campaign.test_key, &json).await;
+    assert_eq!(whose(&entered), [slug, "test", &key_id(&campaign.test_key), "entered"]);
+    let id = entered["subject"].as_str().expect("the submission");
+    assert_eq!(campaign.read(&campaign.test_key, id).await.field("state"), "accepted");
+}
+
+#[tokio::test]
+async fn nothing_is_lost_or_counted_twice_when_environments_die_amid_throttling() {
+    const CLIENTS: u32 = 40;
+    let campaign = TestCampaign::plain().await;
+    let database = campaign.service.env.required("AWS_ENDPOINT_URL_DYNAMODB").expect("the stack sets it");
+    let proxy = Proxy::start(database).await;
+    proxy.disturb(Random::new(7), 10);
+    let mut service = campaign.service.clone();
+    service.variables.insert("AWS_ENDPOINT_URL_DYNAMODB".to_owned(), proxy.url.clone());
+    let fleet = fleet("create-submission", &service, Routing::Even);
+    fleet.warm_up(4).await;
+    let enter = async |number: u32| {
+        // Two phones with one code each time.
+        let (phone, code) = (phone(number), campaign.code(u64::from(number / 2)));
+        let headers = [("idempotency-key", fresh_key()), ("content-type", "application/json".to_owned())];
+        let body = body(&phone, &code);
+        let event = event::of("POST", "/api/v1/submissions", &headers, Some(&body), &campaign.test_key);
+        if number.is_multiple_of(5) {
+            fleet.kill_during(&event, tokio::time::sleep(Duration::from_millis(u64::from(number % 7)))).await;
+        }
+        loop {
+            let answer = fleet.invoke(&event).await.expect("an answer");
+            match answer["statusCode"].as_u64() {
+                Some(200) => {
+                    let body = answer["body"].as_str().expect("a body");
+                    break serde_json::from_str::<Value>(body).expect("JSON")["message_key"].clone();
+                }
+                // To be sent again, as callers do.
+                Some(409 | 500 | 503) => {}
+                _ => panic!("{answer}"),
+            }
+        }
+    };
+    let outcomes = stream::iter(0..CLIENTS).map(enter).buffered(4).collect::<Vec<Value>>().await;
+    for (pair, outcomes) in outcomes.chunks(2).enumerate() {
+        let mut outcomes: Vec<_> = outcomes.iter().filter_map(Value::as_str).collect();
+        outcomes.sort_unstable();
+        assert_eq!(outcomes, ["already_used", "entered"], "the phones of code {pair}");
+    }
+    let scope = campaign.scope(Environment::Test);
+    let mut entries = 0;
+    for number in 0..CLIENTS {
+        let phone = phone(number).parse().expect("a phone");
+        entries +=
+            campaign.service.tables.entrants.get(&scope, &phone, "any day").await.expect("the table").entries;
+    }
+    assert_eq!((entries, campaign.service.claims(&scope).await.len()), (20, 20));
+}

@@ -1,0 +1,111 @@
+//! What an operator changes of a key while callers use it: its ceiling, and its successor.
+
+use std::time::Duration;
+
+use common::domain::scope::Environment;
+use common::store::api_keys::{ApiKeyRecord, KeyHash};
+use local::stack::Options;
+use serde_json::json;
+use service_tests::campaign::{TestCampaign, plain};
+use service_tests::service::Service;
+
+const CAMPAIGN: &str = "/api/v1/campaign";
+/// No function takes a key to be as it was for longer.
+const CACHE_AGE: Duration = Duration::from_secs(5);
+
+/// How many of so many requests a key is let in with.
+async fn admitted(campaign: &TestCampaign, key: &str, requests: usize) -> usize {
+    let mut admitted = 0;
+    for _ in 0..requests {
+        let reply = campaign.with_key(key, "GET", CAMPAIGN).send().await;
+        match reply.status.as_u16() {
+            200 => admitted += 1,
+            status => assert_eq!(status, 429, "{}", reply.text),
+        }
+    }
+    admitted
+}
+
+async fn set(campaign: &TestCampaign, key: &str, per_minute: u32) {
+    let keys = &campaign.service.tables.keys;
+    assert!(keys.set_per_minute(&KeyHash::of(key), per_minute).await.expect("the table"), "the key is there");
+}
+
+#[tokio::test]
+async fn a_raised_ceiling_is_in_force_within_five_seconds_of_the_same_minute() {
+    let service = Service::at_noon();
+    let campaign = TestCampaign::on(&service, plain()).await;
+    let key = campaign.issue(Environment::Test, 10).await;
+    assert_eq!(admitted(&campaign, &key, 20).await, 10);
+    set(&campaign, &key, 25).await;
+    service.clock.advance(CACHE_AGE);
+    assert_eq!(admitted(&campaign, &key, 30).await, 15, "25 in this minute, with those before");
+    service.clock.advance(Duration::from_secs(55));
+    assert_eq!(admitted(&campaign, &key, 30).await, 25);
+}
+
+#[tokio::test]
+async fn a_lowered_ceiling_is_in_force_within_five_seconds_also_where_requests_are_leased() {
+    let service = Service::at_noon();
+    let campaign = TestCampaign::on(&service, plain()).await;
+    let key = campaign.issue(Environment::Test, 600).await;
+    assert_eq!(admitted(&campaign, &key, 30).await, 30, "and more are leased");
+    set(&campaign, &key, 5).await;
+    service.clock.advance(CACHE_AGE);
+    assert_eq!(admitted(&campaign, &key, 5).await, 0, "more than 5 are leased in this minute");
+    service.clock.advance(Duration::from_secs(55));
+    assert_eq!(admitted(&campaign, &key, 10).await, 5);
+}
+
+#[tokio::test]
+async fn two_processes_that_see_a_change_at_different_times_admit_no_more_than_the_larger_ceiling() {
+    let first = Service::at_noon();
+    let database = first.env.required("AWS_ENDPOINT_URL_DYNAMODB").expect("the stack sets it");
+    let clock = first.clock.clone();
+    let second = Service::of_its_own(Options { dynamodb_url: Some(database), clock, ..Options::default() });
+    let campaign = TestCampaign::on(&first, plain()).await;
+    let elsewhere = TestCampaign { service: second, ..campaign.clone() };
+    for (before, after) in [(20, 40), (40, 20)] {
+        let key = campaign.issue(Environment::Test, before).await;
+        let mut all = admitted(&campaign, &key, 5).await;
+        set(&campaign, &key, after).await;
+        // The second reads the change at once; the first goes on by what it knows.
+        all += admitted(&elsewhere, &key, 30).await + admitted(&campaign, &key, 30).await;
+        first.clock.advance(CACHE_AGE);
+        all += admitted(&campaign, &key, 30).await + admitted(&elsewhere, &key, 30).await;
+        assert!(all <= 40, "{all} from {before} to {after}");
+        if after > before {
+            assert_eq!(all, 40, "and all of it, once both know");
+        }
+        first.clock.advance(Duration::from_secs(60));
+    }
+}
+
+#[tokio::test]
+async fn a_rolled_key_works_beside_its_successor_until_its_time_is_over_and_is_then_revoked() {
+    let service = Service::at_noon();
+    let campaign = TestCampaign::on(&service, plain()).await;
+    let old = campaign.issue(Environment::Test, 600).await;
+    let new = "svc_test_the-successor-of-a-key".to_owned();
+    let (old_hash, new_hash) = (KeyHash::of(&old), KeyHash::of(&new));
+    let keys = &service.tables.keys;
+    let listed = keys.list(&campaign.config.slug).await.expect("the table");
+    let record = listed.into_iter().find(|key| key.key_id == old_hash.key_id()).expect("a key");
+    let record = ApiKeyRecord { key_id: new_hash.key_id().to_owned(), ..record };
+    let until = service.clock.now().after(Duration::from_secs(3_600));
+    let read = |key: String| {
+        let campaign = campaign.clone();
+        async move { campaign.with_key(&key, "GET", CAMPAIGN).send().await }
+    };
+    assert_eq!(read(old.clone()).await.status, 200);
+    assert!(keys.roll(&old_hash, until, new_hash.clone(), record.clone()).await.expect("the table"));
+    assert!(!keys.roll(&old_hash, until, new_hash, record).await.expect("the table"), "it has one already");
+
+    assert_eq!(read(new.clone()).await.status, 200, "at once");
+    service.clock.advance(Duration::from_secs(3_599));
+    assert_eq!(read(old.clone()).await.status, 200);
+    service.clock.advance(Duration::from_secs(1));
+    let refused = read(old).await;
+    assert_eq!((refused.status.as_u16(), refused.error_code()), (403, "key_revoked".to_owned()));
+    assert_eq!(read(new).await.json()["slug"], json!(campaign.config.slug));
+}

@@ -1,0 +1,170 @@
+//! What stands in the tables: a record of each kind, as this build writes it. Every one carries its version.
+//!
+//! With `RECORDS_FOLDER`, they are written there, one file for each table: a release's records are kept in `tests/records`, and the
+//! build after it has to read them.
+
+use std::collections::BTreeMap;
+use std::path::PathBuf;
+use std::time::Duration;
+
+use common::clock::Clock;
+use common::domain::campaign::Campaign;
+use common::domain::codebook::BatchStatus;
+use common::domain::scope::Environment;
+use common::store::codes::CodeName;
+use common::store::record_version;
+use image::{GrayImage, Luma};
+use local::partner::{Options as PartnerOptions, SimulatedPartner};
+use local::stack::{Options, PARTNER_SECRET, PARTNER_SECRET_HEADER};
+use local::tables::TABLES;
+use receipt_photo::jpeg;
+use serde_json::{Value, json};
+use service_tests::campaign::{TestCampaign, body, fresh_key, phone, plain};
+use service_tests::http::{Reply, request_to_storage};
+use service_tests::partners::judged_by;
+use service_tests::receipts::{Settler, TIME, announced, id_of, receipts_alone};
+use service_tests::service::{NOON, Service};
+
+/// What somebody has to know to find the records again: ids, keys and codes, by name.
+#[derive(Default)]
+struct Known {
+    ids: BTreeMap<&'static str, String>,
+    keys: BTreeMap<&'static str, String>,
+    codes: BTreeMap<&'static str, String>,
+}
+
+async fn campaign(service: &Service, slug: &str, change: impl FnOnce(&mut Campaign)) -> TestCampaign {
+    let mut config = plain();
+    config.slug = slug.parse().expect("a slug");
+    change(&mut config);
+    TestCampaign::on(service, config).await
+}
+
+async fn submit(campaign: &TestCampaign, number: u32, code: &str, attempt: &str) -> Reply {
+    let sending = campaign.live("POST", "/api/v1/submissions").header("idempotency-key", attempt);
+    let reply = sending.json(&body(&phone(number), code)).send().await;
+    assert_eq!(reply.status, 200, "{}", reply.text);
+    reply
+}
+
+/// Minted, imported, void and wrong codes; a test code; a blocked and a throttled phone; a revoked key; limits.
+async fn codes(service: &Service, known: &mut Known) {
+    let campaign = campaign(service, "codes-2026", |campaign| campaign.limits.phone_daily = Some(50)).await;
+    let live = campaign.scope(Environment::Live);
+    let imported = ["CHAI2026", "CHAI2027", "CHAI2028"];
+    campaign.import("printed", BatchStatus::Active, Some("A cup"), &imported).await;
+    campaign.mint("kettles", BatchStatus::Active, Some("A kettle")).await;
+    let revoked = campaign.issue(Environment::Live, 30).await;
+    campaign.revoke(&revoked).await;
+    for (name, number, code, attempt) in [
+        ("minted", 1, campaign.code(1), "records-minted-01"),
+        ("replayed", 1, campaign.code(1), "records-replayed-1"),
+        ("imported", 2, "CHAI-2026".to_owned(), "records-imported1"),
+        ("prize", 1, campaign.code(101), "records-prize-001"),
+    ] {
+        known.ids.insert(name, id_of(&submit(&campaign, number, &code, attempt).await));
+    }
+    let book = service.tables.code_books.get(&live).await.expect("read").expect("a book").book;
+    let void = CodeName::Imported { digest: book.digest("CHAI2028"), batch: "printed".to_owned() };
+    service.tables.codes.void(&live, &void, NOON).await.expect("voided");
+    for number in 0..11 {
+        submit(&campaign, 3, &format!("WRONG{number}"), &fresh_key()).await;
+    }
+    let blocked = phone(4).parse().expect("a phone");
+    service.tables.entrants.set_blocked(&live, &blocked, true, NOON).await.expect("blocked");
+    let sentinel = campaign.submission(&phone(1), "TEST-0-VALID.x").send().await;
+    known.ids.insert("sentinel", id_of(&sentinel));
+    campaign.check(&campaign.code(5)).send().await;
+    campaign.lookup(&phone(1)).send().await;
+    let free = [("minted", 1), ("free", 2), ("prize", 101)];
+    known.codes.extend(free.map(|(name, serial)| (name, campaign.code(serial))));
+    known.keys.extend([("codes-2026", campaign.live_key.clone()), ("revoked", revoked)]);
+    known.keys.insert("codes-2026-test", campaign.test_key.clone());
+}
+
+/// A receipt of each standing, the purchase of one and the photo of another.
+async fn receipts(service: &Service, settler: &Settler, known: &mut Known) {
+    let campaign = campaign(service, "receipts-2026", receipts_alone).await;
+    let key = &campaign.live_key;
+    let blank =
+        GrayImage::from_fn(300, 300, |x, y| Luma([if (x / 40 + y / 40) % 2 == 0 { 200 } else { 190 }]));
+    let photo = jpeg(&blank, 60).expect("a file");
+    let awaiting = campaign.receipt(key, &announced(&photo, None));
+    let awaiting = awaiting.header("idempotency-key", "records-announced").send().await;
+    known.ids.insert("receipt-awaiting", id_of(&awaiting));
+    let good = campaign.typed(key, "GOOD010001", TIME).await;
+    let accepted = campaign.with_receipt(key, &phone(1), "", &good).send().await;
+    known.ids.insert("receipt-accepted", id_of(&accepted));
+    let shown = campaign.photo(key, &photo, None).await;
+    let reviewed = campaign.with_receipt(key, &phone(2), "", &shown).send().await;
+    known.ids.extend([("receipt-photo", shown), ("under-review", id_of(&reviewed))]);
+    settler.settle_due().await;
+    settler.settle_after(Duration::from_secs(30)).await;
+    let standing = campaign.read(key, &known.ids["receipt-accepted"]).await;
+    assert_eq!(standing.field("state"), "accepted", "{}", standing.text);
+    let standing = campaign.read(key, &known.ids["under-review"]).await;
+    assert_eq!(standing.field("review_status"), "under_review", "{}", standing.text);
+    let pending = campaign.typed(key, "GOOD010002", TIME).await;
+    let pending = campaign.with_receipt(key, &phone(3), "", &pending).send().await;
+    known.ids.insert("pending", id_of(&pending));
+    known.keys.insert("receipts-2026", key.clone());
+}
+
+/// A partner that answers, and one that does not.
+async fn partners(service: &Service, known: &mut Known) {
+    let secret = Some((PARTNER_SECRET_HEADER.to_owned(), PARTNER_SECRET.1.to_owned()));
+    let options = PartnerOptions { secret, ..PartnerOptions::default() };
+    let partner = SimulatedPartner::serve(options).await.expect("it serves");
+    let campaign = campaign(service, "partner-2026", judged_by(partner.url())).await;
+    for (number, code, name) in [(1, "OKAY-1", "partner-accepted"), (2, "DOWN-1", "partner-unknown")] {
+        known.ids.insert(name, id_of(&submit(&campaign, number, code, &fresh_key()).await));
+    }
+    known.keys.insert("partner-2026", campaign.live_key.clone());
+}
+
+/// Everything in a table, in DynamoDB's own JSON, by key.
+async fn items(service: &Service, table: &str, key: &str) -> Vec<Value> {
+    let database = service.env.required("AWS_ENDPOINT_URL_DYNAMODB").expect("the stack sets it");
+    let scan = request_to_storage("POST", format!("{database}/"));
+    let scan = scan.header("x-amz-target", "DynamoDB_20120810.Scan");
+    let scan = scan.header("content-type", "application/x-amz-json-1.0");
+    let scan = scan.header("x-amz-date", "20260101T000000Z");
+    let credential = "Credential=local/20260101/af-south-1/dynamodb/aws4_request";
+    let scan = scan
+        .header("authorization", format!("AWS4-HMAC-SHA256 {credential}, SignedHeaders=host, Signature=00"));
+    let reply = scan.raw(json!({ "TableName": table }).to_string()).send().await;
+    let mut items = reply.json()["Items"].as_array().unwrap_or_else(|| panic!("{}", reply.text)).clone();
+    items.sort_by_key(|item| item[key]["S"].to_string());
+    items
+}
+
+#[tokio::test]
+async fn every_record_carries_its_version() {
+    let service = Service::of_its_own(Options {
+        clock: Clock::manual(NOON),
+        background: false,
+        photo_reader: Some(env!("CARGO_BIN_EXE_photo-reader").into()),
+        ..Options::default()
+    });
+    let (settler, mut known) = (Settler::of(&service), Known::default());
+    codes(&service, &mut known).await;
+    receipts(&service, &settler, &mut known).await;
+    partners(&service, &mut known).await;
+
+    let folder = std::env::var_os("RECORDS_FOLDER").map(PathBuf::from);
+    let write = |name: &str, content: &Value| {
+        if let Some(folder) = &folder {
+            std::fs::write(folder.join(format!("{name}.json")), format!("{content:#}\n")).expect("a folder");
+        }
+    };
+    for table in TABLES {
+        let items = items(&service, table.name, table.key).await;
+        assert!(!items.is_empty(), "{} has records", table.name);
+        for item in &items {
+            let version = &item[record_version::ATTRIBUTE]["N"];
+            assert_eq!(version, "1", "{} {}", table.name, item[table.key]);
+        }
+        write(table.name, &json!(items));
+    }
+    write("known", &json!({ "ids": known.ids, "keys": known.keys, "codes": known.codes }));
+}

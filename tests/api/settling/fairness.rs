@@ -1,0 +1,83 @@
+//! Campaigns share the look-ups at the tax authority in turns, and what cannot be read keeps nothing from its turn.
+
+use std::time::Duration;
+
+use aws_sdk_dynamodb::types::AttributeValue;
+use common::domain::scope::Environment;
+use common::settle_queue::SettleMessage;
+use serde_json::json;
+use service_tests::campaign::{TestCampaign, phone, plain};
+use service_tests::http::Reply;
+use service_tests::receipts::{TIME, id_of, receipts_alone};
+
+use super::{HASTEN, scene, standing, submit_typed};
+
+fn message_about(campaign: &TestCampaign, submitted: &Reply) -> SettleMessage {
+    let scope = campaign.scope(Environment::Live);
+    SettleMessage { scope, submission_id: id_of(submitted).parse().expect("an id") }
+}
+
+#[tokio::test]
+async fn a_hundred_receipts_of_one_campaign_do_not_hold_up_another() {
+    let (junk, settler) = scene(receipts_alone).await;
+    let mut config = plain();
+    receipts_alone(&mut config);
+    let honest = TestCampaign::on(&junk.service, config).await;
+    let mut messages = Vec::new();
+    for number in 0..100 {
+        let code = format!("NONE01{number:04}");
+        messages.push(message_about(&junk, &submit_typed(&junk, &phone(number), "", &code, TIME).await));
+    }
+    // The queue has delivered some of them by the time that another campaign's receipt comes.
+    settler.deliver(&messages[0]).await;
+    let submitted = submit_typed(&honest, &phone(1), "", "GOOD010001", TIME).await;
+    for message in &messages[1..3] {
+        settler.deliver(message).await;
+    }
+    assert_eq!(standing(&honest, &submitted).await, json!(["accepted", "verified", "entered", 1]));
+    assert_eq!(settler.due().await.len(), 98, "the other turns were the first campaign's own");
+}
+
+#[tokio::test]
+async fn submissions_that_cannot_be_read_are_put_off_with_growing_waits() {
+    let (campaign, settler) = scene(receipts_alone).await;
+    for number in 0..8 {
+        let odd = submit_typed(&campaign, &phone(number), "", &format!("GOOD0100{number:02}"), TIME).await;
+        campaign.make_unreadable(&id_of(&odd)).await;
+        // Its message fails, and is told of by an alarm in the end.
+        assert_eq!(settler.deliver(&message_about(&campaign, &odd)).await.batch_item_failures.len(), 1);
+        assert_eq!(settler.due().await, [], "it is not due any more");
+    }
+    let good = submit_typed(&campaign, &phone(9), "", "GOOD010099", TIME).await;
+    assert_eq!(settler.settle_due().await, 1);
+    assert_eq!(standing(&campaign, &good).await, json!(["accepted", "verified", "entered", 1]));
+
+    let waits = [15, 60, 180, 360, 360].map(|minutes| Duration::from_secs(minutes * 60) / HASTEN);
+    for wait in waits {
+        campaign.service.clock.advance(wait - Duration::from_millis(1));
+        assert_eq!(settler.due().await, [], "before {wait:?}");
+        campaign.service.clock.advance(Duration::from_millis(1));
+        let due = settler.due().await;
+        assert_eq!(due.len(), 8, "after {wait:?}");
+        for due in due {
+            let message = SettleMessage { scope: due.scope, submission_id: due.submission_id };
+            assert_eq!(settler.deliver(&message).await.batch_item_failures.len(), 1);
+        }
+    }
+}
+
+#[tokio::test]
+async fn an_entry_of_the_index_that_is_not_understood_hides_no_other() {
+    let (campaign, settler) = scene(receipts_alone).await;
+    let good = submit_typed(&campaign, &phone(1), "", "GOOD010001", TIME).await;
+    let table = campaign.service.env.required("SUBMISSIONS_TABLE").expect("the stack sets it");
+    let text = |text: &str| AttributeValue::S(text.to_owned());
+    for shard in 0..4 {
+        let put = campaign.service.dynamodb().put_item().table_name(&table);
+        let put = put.item("id", text(&format!("of a newer build {shard}")));
+        let put = put.item("unsettled", text(&format!("tax#{shard}")));
+        put.item("scope_and_next_step", text("!")).send().await.expect("the table");
+    }
+    assert_eq!(settler.settle_due().await, 1);
+    assert_eq!(standing(&campaign, &good).await, json!(["accepted", "verified", "entered", 1]));
+}

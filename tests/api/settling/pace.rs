@@ -1,0 +1,174 @@
+//! One pace of look-ups at the tax authority for all environments, whatever their clocks say.
+
+use std::sync::{Arc, Mutex};
+use std::time::Duration;
+
+use axum::Router;
+use axum::extract::Request;
+use axum::http::StatusCode;
+use axum::http::header::LOCATION;
+use common::clock::Clock;
+use common::domain::receipt::schedule::LOOK_UP_INTERVAL;
+use common::domain::scope::Environment;
+use common::settle_queue::SettleMessage;
+use common::store::look_up_slots::LookUpSlots;
+use futures_util::future::join_all;
+use local::stack::Options;
+use serde_json::json;
+use service_tests::campaign::{TestCampaign, phone, plain};
+use service_tests::cuts::{Cuts, How};
+use service_tests::http::Reply;
+use service_tests::receipts::{Settler, TIME, hardly_a_photo, id_of, receipts_alone};
+use service_tests::service::{NOON, Service};
+use tokio::time::Instant;
+
+use super::{scene, standing_with, submit_typed};
+
+/// Between two look-ups.
+const GAP: Duration = LOOK_UP_INTERVAL;
+/// What a busy machine may add to, or take from, the way of a request.
+const JITTER: Duration = Duration::from_millis(750);
+
+/// A tax authority that knows no receipt, and the moments at which look-ups of it began.
+#[derive(Clone, Default)]
+struct Portal(Arc<Mutex<Vec<Instant>>>);
+
+impl Portal {
+    async fn serve(&self) -> String {
+        let portal = self.clone();
+        let answer = move |request: Request| {
+            let is_look_up = request.uri().path() == "/Verify/Verified";
+            if is_look_up {
+                portal.0.lock().expect("not poisoned").push(Instant::now());
+            }
+            let status = if is_look_up { StatusCode::FOUND } else { StatusCode::OK };
+            std::future::ready((status, [(LOCATION, "/Home/Missing")]))
+        };
+        let listener = tokio::net::TcpListener::bind("127.0.0.1:0").await.expect("a port");
+        let url = format!("http://{}", listener.local_addr().expect("an address"));
+        tokio::spawn(async move { axum::serve(listener, Router::new().fallback(answer)).await });
+        url
+    }
+
+    /// When look-ups began, counted from the first.
+    fn beginnings(&self) -> Vec<Duration> {
+        let mut beginnings = self.0.lock().expect("not poisoned").clone();
+        beginnings.sort();
+        beginnings.iter().map(|beginning| beginning.duration_since(beginnings[0])).collect()
+    }
+
+    /// Each look-up began a gap after the one before, and `count` there were.
+    fn assert_pace(&self, count: usize) {
+        let beginnings = self.beginnings();
+        println!("look-ups began after {beginnings:?}");
+        assert_eq!(beginnings.len(), count);
+        for (pair, number) in beginnings.windows(2).zip(1..) {
+            assert!(pair[1] - pair[0] + JITTER >= GAP, "{beginnings:?}");
+            assert!(pair[1] + JITTER >= GAP * number, "{beginnings:?}");
+        }
+    }
+}
+
+/// A service whose tax authority is this one, and a campaign with so many receipts to look up.
+async fn submitted(portal: &Portal, receipts: u32) -> (TestCampaign, Vec<Reply>) {
+    let service = Service::of_its_own(Options {
+        clock: Clock::manual(NOON),
+        background: false,
+        tax_authority_url: Some(portal.serve().await),
+        ..Options::default()
+    });
+    let mut config = plain();
+    receipts_alone(&mut config);
+    let campaign = TestCampaign::on(&service, config).await;
+    let mut replies = Vec::new();
+    for number in 0..receipts {
+        let code = format!("GOOD01{number:04}");
+        replies.push(submit_typed(&campaign, &phone(number), "", &code, TIME).await);
+    }
+    (campaign, replies)
+}
+
+/// Has environments with these clocks settle, all at once, until so many look-ups have begun.
+async fn settle_with(service: &Service, clocks: &[Clock], portal: &Portal, count: usize) {
+    let settlers: Vec<_> = clocks.iter().map(|clock| Settler::of(&service.seen_by(clock.clone()))).collect();
+    while portal.beginnings().len() < count {
+        join_all(settlers.iter().map(Settler::settle_due)).await;
+    }
+    portal.assert_pace(count);
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn look_ups_of_many_environments_begin_a_gap_apart() {
+    let portal = Portal::default();
+    let (campaign, replies) = submitted(&portal, 12).await;
+    let clocks = vec![campaign.service.clock.clone(); 12];
+    settle_with(&campaign.service, &clocks, &portal, replies.len()).await;
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn clocks_that_differ_bring_no_look_ups_together() {
+    let portal = Portal::default();
+    let (campaign, replies) = submitted(&portal, 8).await;
+    // To all of them everything is due, and no two are further apart than a minute.
+    let clocks = [30, 60, 60, 90, 90].map(|seconds| Clock::manual(NOON.after(Duration::from_secs(seconds))));
+    settle_with(&campaign.service, &clocks, &portal, replies.len()).await;
+}
+
+#[tokio::test]
+async fn the_last_slot_tells_whose_look_up_had_it() {
+    let portal = Portal::default();
+    let (campaign, _) = submitted(&portal, 1).await;
+    let settler = Settler::of(&campaign.service);
+    for number in 1..=3 {
+        assert_eq!(settler.settle_due().await, 1);
+        assert_eq!(portal.beginnings().len(), number);
+        // No later than this it is due again.
+        campaign.service.clock.advance(Duration::from_secs(3 * 60 * 60));
+    }
+    let slots =
+        LookUpSlots::from_env(&campaign.service.env, &campaign.service.dynamodb()).expect("the table");
+    let last = slots.last().await.expect("it answers").expect("there were look-ups");
+    assert_eq!(last.scope, Some(campaign.scope(Environment::Live)));
+}
+
+#[tokio::test]
+async fn an_environment_that_dies_with_a_slot_costs_one_gap() {
+    let portal = Portal::default();
+    let (campaign, replies) = submitted(&portal, 2).await;
+    let cuts = Cuts::at(0, How::DiesBefore);
+    let authority = campaign.service.env.required("TAX_AUTHORITY_URL").expect("the stack sets it");
+    let cut = ("TAX_AUTHORITY_URL".to_owned(), cuts.in_front_of(&authority).await);
+    let env = campaign.service.env.clone().overridden_by([cut].into_iter().collect());
+    let victim = Settler::of(&campaign.service.with_env(env));
+    let message = SettleMessage {
+        scope: campaign.scope(Environment::Live),
+        submission_id: id_of(&replies[0]).parse().expect("an id"),
+    };
+    tokio::select! {
+        _ = victim.deliver(&message) => {}
+        () = cuts.death() => {}
+    }
+    let died = Instant::now();
+    assert_eq!(Settler::of(&campaign.service).settle_due().await, 1, "the other one");
+    assert_eq!(portal.beginnings().len(), 1);
+    assert!(died.elapsed() >= GAP - JITTER, "the slot was taken");
+}
+
+#[tokio::test]
+async fn only_a_look_up_takes_a_slot() {
+    let (campaign, settler) = scene(receipts_alone).await;
+    let slots =
+        LookUpSlots::from_env(&campaign.service.env, &campaign.service.dynamodb()).expect("the table");
+    let (test, live) = (&campaign.test_key, &campaign.live_key);
+    let typed = campaign.typed(test, "TEST0VERIFIED", TIME).await;
+    let tested = campaign.with_receipt(test, &phone(1), "", &typed).send().await;
+    let photo = campaign.photo(live, &hardly_a_photo(), None).await;
+    let unreadable = campaign.with_receipt(live, &phone(2), "", &photo).send().await;
+    assert_eq!(settler.settle_due().await, 2);
+    assert_eq!(standing_with(&campaign, test, &tested).await[0], "accepted");
+    assert_eq!(standing_with(&campaign, live, &unreadable).await[0], json!("rejected"));
+    assert_eq!(slots.last().await.expect("it answers"), None);
+    submit_typed(&campaign, &phone(3), "", "GOOD010001", TIME).await;
+    assert_eq!(settler.settle_due().await, 1);
+    assert!(slots.last().await.expect("it answers").is_some());
+}

@@ -1,0 +1,211 @@
+//! How many requests ask a partner at a time, over all environments.
+
+use std::sync::Arc;
+use std::sync::atomic::{AtomicU32, AtomicU64, Ordering::SeqCst};
+use std::time::Duration;
+
+use axum::body::Bytes;
+use axum::routing::post;
+use axum::{Json, Router};
+use common::domain::moment::Moment;
+use common::domain::scope::Environment;
+use common::store::partner_leases::{PartnerLease, PartnerLeases};
+use futures_util::future::join_all;
+use futures_util::{StreamExt, stream};
+use serde_json::{Value, json};
+use service_tests::campaign::{TestCampaign, body, fresh_key, phone};
+use service_tests::http::Reply;
+use service_tests::partners::judged_by;
+use service_tests::receipts::Settler;
+
+use super::{scene, standing};
+
+/// A partner that takes its time over every question, accepts all of them, and counts.
+#[derive(Clone, Default)]
+struct Partner(Arc<Counts>);
+
+#[derive(Default)]
+struct Counts {
+    takes_ms: AtomicU64,
+    under_way: AtomicU32,
+    most_under_way: AtomicU32,
+    asked: AtomicU32,
+}
+
+/// A question that is under way until this is dropped, with its connection too.
+struct UnderWay(Partner);
+
+impl UnderWay {
+    fn new(partner: Partner) -> Self {
+        let now = partner.0.under_way.fetch_add(1, SeqCst) + 1;
+        partner.0.most_under_way.fetch_max(now, SeqCst);
+        partner.0.asked.fetch_add(1, SeqCst);
+        Self(partner)
+    }
+}
+
+impl Drop for UnderWay {
+    fn drop(&mut self) {
+        self.0.0.under_way.fetch_sub(1, SeqCst);
+    }
+}
+
+impl Partner {
+    fn taking(span: Duration) -> Self {
+        let partner = Self::default();
+        partner.take(span);
+        partner
+    }
+
+    fn take(&self, span: Duration) {
+        self.0.takes_ms.store(u64::try_from(span.as_millis()).expect("small"), SeqCst);
+    }
+
+    async fn serve(&self) -> String {
+        let partner = self.clone();
+        let answer = move |_question: Bytes| {
+            let under_way = UnderWay::new(partner.clone());
+            async move {
+                tokio::time::sleep(Duration::from_millis(under_way.0.0.takes_ms.load(SeqCst))).await;
+                Json(json!({ "status": 0, "text": "Accepted", "entries": 1, "prize": null }))
+            }
+        };
+        let listener = tokio::net::TcpListener::bind("127.0.0.1:0").await.expect("a port");
+        let url = format!("http://{}/redeem", listener.local_addr().expect("an address"));
+        let router = Router::new().route("/redeem", post(answer));
+        tokio::spawn(async move { axum::serve(listener, router).await });
+        url
+    }
+}
+
+/// A campaign that such a partner judges, `max_in_flight` at a time.
+async fn judged(partner: &Partner, max_in_flight: u32) -> (TestCampaign, Settler) {
+    let url = partner.serve().await;
+    scene(|campaign| {
+        judged_by(url)(campaign);
+        campaign.partner.as_mut().expect("it was set").max_in_flight = max_in_flight;
+    })
+    .await
+}
+
+/// Sends so many entries, each with a phone and a code of its own.
+async fn submit(campaign: &TestCampaign, entries: u32, at_once: usize) -> Vec<Reply> {
+    let sent = (0..entries).map(|number| {
+        let sending = campaign.live("POST", "/api/v1/submissions").header("idempotency-key", fresh_key());
+        sending.json(&body(&phone(number), &format!("OKAY-{number}"))).send()
+    });
+    stream::iter(sent).buffer_unordered(at_once).collect().await
+}
+
+fn states(replies: &[Reply], state: &str) -> usize {
+    replies.iter().filter(|reply| reply.status == 200 && reply.field("state") == state).count()
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_partner_at_eight_seconds_is_asked_fifty_at_a_time_and_nothing_is_lost() {
+    const ENTRIES: u32 = 500;
+    let partner = Partner::taking(Duration::from_secs(8));
+    let (campaign, settler) = judged(&partner, 50).await;
+    let replies = submit(&campaign, ENTRIES, 100).await;
+    let most = partner.0.most_under_way.load(SeqCst);
+    println!("{} asked, {most} at a time", partner.0.asked.load(SeqCst));
+    assert!((25..=50).contains(&most), "{most}");
+    let (unknown, accepted) = (states(&replies, "unknown"), states(&replies, "accepted"));
+    assert_eq!(unknown + accepted, replies.len(), "every one is answered, and none is refused");
+    // The partner is quick again, and the queue asks about the rest.
+    partner.take(Duration::ZERO);
+    let mut rounds = 0;
+    while settler.settle_after(Duration::from_secs(1)).await > 0 {
+        rounds += 1;
+        assert!(rounds < 100, "it never ends");
+    }
+    for reply in &replies {
+        assert_eq!(standing(&campaign, reply).await, json!(["accepted", null, "entered", 1]));
+    }
+}
+
+#[tokio::test]
+async fn one_over_the_limit_is_unknown_and_due_at_once_for_the_queue() {
+    let partner = Partner::taking(Duration::from_secs(3));
+    let (campaign, settler) = judged(&partner, 1).await;
+    let first = tokio::spawn({
+        let campaign = campaign.clone();
+        async move { submit(&campaign, 1, 1).await }
+    });
+    while partner.0.under_way.load(SeqCst) == 0 {
+        tokio::task::yield_now().await;
+    }
+    let sending = campaign.live("POST", "/api/v1/submissions").header("idempotency-key", fresh_key());
+    let second = sending.json(&body(&phone(7), "OKAY-7")).send().await;
+    let shown = |name: &str| second.field(name);
+    assert_eq!([shown("state"), shown("message_key")], [json!("unknown"), json!("checking")]);
+    assert_eq!(partner.0.asked.load(SeqCst), 1);
+    let due = settler.due().await;
+    assert_eq!(due.len(), 1, "the clock has not moved");
+    // The queue's own asking is not counted.
+    partner.take(Duration::ZERO);
+    assert_eq!(settler.settle_due().await, 1);
+    assert_eq!(standing(&campaign, &second).await[0], "accepted");
+    let first = first.await.expect("it ends");
+    assert_eq!(first[0].field("state"), Value::from("accepted"));
+    // Leave to ask was given back with the answer.
+    let third = campaign.live("POST", "/api/v1/submissions").header("idempotency-key", fresh_key());
+    let third = third.json(&body(&phone(8), "OKAY-8")).send().await;
+    assert_eq!(third.field("state"), "accepted");
+}
+
+/// So many environments, each with a connection of its own.
+fn environments(campaign: &TestCampaign, count: usize) -> Vec<PartnerLeases> {
+    let service = &campaign.service;
+    (0..count)
+        .map(|_| PartnerLeases::from_env(&service.env, &service.dynamodb()).expect("the table"))
+        .collect()
+}
+
+async fn take(
+    leases: &PartnerLeases,
+    campaign: &TestCampaign,
+    max: u32,
+    now: Moment,
+) -> Option<PartnerLease> {
+    let until = now.after(Duration::from_secs(10));
+    let scope = campaign.scope(Environment::Live);
+    leases.take(&scope, max, until, now, common::entropy::fraction).await.expect("it answers")
+}
+
+#[tokio::test]
+async fn no_more_leases_are_taken_than_there_are_however_many_environments_want_one() {
+    let (campaign, _) = judged(&Partner::default(), 50).await;
+    let environments = environments(&campaign, 40);
+    let now = campaign.service.clock.now();
+    let mut held = Vec::new();
+    for _ in 0..5 {
+        let taken = join_all(environments.iter().map(|leases| take(leases, &campaign, 40, now))).await;
+        held.extend(taken.into_iter().flatten());
+    }
+    assert_eq!(held.len(), 40);
+    let given_back = held.pop().expect("some");
+    environments[0].release(&given_back).await.expect("it answers");
+    let mut again = Vec::new();
+    for leases in &environments {
+        again.extend(take(leases, &campaign, 40, now).await);
+    }
+    assert_eq!(again.len(), 1);
+}
+
+#[tokio::test]
+async fn a_lease_whose_environment_died_is_anothers_once_it_is_over() {
+    let (campaign, _) = judged(&Partner::default(), 50).await;
+    let environments = environments(&campaign, 2);
+    let now = campaign.service.clock.now();
+    let lost = take(&environments[0], &campaign, 1, now).await.expect("it is free");
+    let just_before = now.after(Duration::from_millis(9_999));
+    assert_eq!(take(&environments[1], &campaign, 1, just_before).await, None);
+    let over = now.after(Duration::from_secs(10));
+    let taken = take(&environments[1], &campaign, 1, over).await.expect("it is over");
+    // The one that was taken for dead gives back nothing of another's.
+    environments[0].release(&lost).await.expect("it answers");
+    assert_eq!(take(&environments[0], &campaign, 1, over).await, None);
+    environments[1].release(&taken).await.expect("it answers");
+    assert!(take(&environments[0], &campaign, 1, over).await.is_some());
+}

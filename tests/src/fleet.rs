@@ -1,0 +1,110 @@
+//! A function's environments side by side: each is given one request at a time, more are started while all are busy, and
+//! idle ones wait.
+
+use std::collections::BTreeMap;
+use std::path::PathBuf;
+use std::sync::Mutex;
+use std::sync::atomic::{AtomicUsize, Ordering};
+
+use serde_json::Value;
+
+use crate::environment::Environment;
+use crate::random::Random;
+
+/// Which of the idle environments is given the next request.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Routing {
+    /// Any.
+    Even,
+    /// The one that was busy last, so that some are hardly ever used.
+    Skewed,
+}
+
+/// The environments of one function.
+pub struct Fleet {
+    program: PathBuf,
+    arguments: Vec<&'static str>,
+    variables: BTreeMap<String, String>,
+    routing: Routing,
+    idle: Mutex<(Vec<Environment>, Random)>,
+    started: AtomicUsize,
+}
+
+impl Fleet {
+    /// A fleet without environments.
+    pub fn new(
+        program: PathBuf,
+        arguments: &[&'static str],
+        variables: BTreeMap<String, String>,
+        routing: Routing,
+    ) -> Self {
+        let idle = Mutex::new((Vec::new(), Random::new(1)));
+        Self {
+            program,
+            arguments: arguments.to_vec(),
+            variables,
+            routing,
+            idle,
+            started: AtomicUsize::new(0),
+        }
+    }
+
+    /// Starts environments until so many are idle, each of which is then warm to its first request.
+    pub async fn warm_up(&self, environments: usize) {
+        let missing = environments.saturating_sub(self.idle.lock().expect("not poisoned").0.len());
+        for _ in 0..missing {
+            let mut environment = self.start().await;
+            environment.first_poll().await.expect("the function starts");
+            self.give_back(environment);
+        }
+    }
+
+    /// How many environments were started.
+    pub fn started(&self) -> usize {
+        self.started.load(Ordering::Relaxed)
+    }
+
+    /// Hands an event to an idle environment, or to a new one; `None` when the function failed.
+    pub async fn invoke(&self, event: &Value) -> Option<Value> {
+        let mut environment = self.take().await;
+        let answer = environment.invoke(event).await;
+        if answer.is_some() {
+            self.give_back(environment);
+        }
+        answer
+    }
+
+    /// Hands an event to an environment and kills it before or while it works on it.
+    pub async fn kill_during(&self, event: &Value, working: impl Future<Output = ()>) {
+        self.take().await.kill_during(event, working).await;
+    }
+
+    async fn take(&self) -> Environment {
+        match self.idle_one() {
+            Some(environment) => environment,
+            None => self.start().await,
+        }
+    }
+
+    fn idle_one(&self) -> Option<Environment> {
+        let mut idle = self.idle.lock().expect("not poisoned");
+        let (environments, random) = &mut *idle;
+        match (self.routing, environments.len()) {
+            (_, 0) => None,
+            (Routing::Skewed, _) => environments.pop(),
+            (Routing::Even, idle) => {
+                let picked = random.below(u32::try_from(idle).expect("a few hundred"));
+                Some(environments.swap_remove(usize::try_from(picked).expect("a few hundred")))
+            }
+        }
+    }
+
+    fn give_back(&self, environment: Environment) {
+        self.idle.lock().expect("not poisoned").0.push(environment);
+    }
+
+    async fn start(&self) -> Environment {
+        self.started.fetch_add(1, Ordering::Relaxed);
+        Environment::start(&self.program, &self.arguments, &self.variables).await
+    }
+}
