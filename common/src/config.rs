@@ -3,7 +3,7 @@
 use std::collections::HashMap;
 use std::sync::Arc;
 
-use crate::domain::settling::Hasten;
+use crate::domain::settling::RetrySpeedup;
 
 /// The variables a process was started with, or those of a local stack.
 #[derive(Clone, Default)]
@@ -27,7 +27,7 @@ pub enum ConfigError {
 
 impl Env {
     /// The variables of this process.
-    pub fn of_process() -> Self {
+    pub fn from_process() -> Self {
         std::env::vars().collect()
     }
 
@@ -64,12 +64,12 @@ impl FromIterator<(String, String)> for Env {
 ///
 /// # Errors
 /// Names the variable.
-pub fn hasten(env: &Env) -> Result<Hasten, ConfigError> {
+pub fn hasten(env: &Env) -> Result<RetrySpeedup, ConfigError> {
     let malformed = ConfigError::Malformed { variable: HASTEN, expected: "a whole number from 1 to 1000000" };
     match env.optional(HASTEN) {
-        None => Ok(Hasten::default()),
+        None => Ok(RetrySpeedup::default()),
         Some(times) => match times.parse() {
-            Ok(times @ 1..=1_000_000) => Ok(Hasten::by(times)),
+            Ok(times @ 1..=1_000_000) => Ok(RetrySpeedup::by(times)),
             Ok(_) | Err(_) => Err(malformed),
         },
     }

@@ -4,7 +4,7 @@
 use std::error::Error as StdError;
 use std::time::Duration;
 
-use crate::domain::limit::LimitStanding;
+use crate::domain::limit::RateLimitStatus;
 use crate::store::StoreError;
 
 /// When to retry what was turned away for want of capacity: DynamoDB adds some within seconds.
@@ -44,7 +44,7 @@ pub struct Refusal {
     /// The methods that the path takes, when the method is at fault.
     pub allowed: Vec<&'static str>,
     /// How the limits stand that the request was counted by.
-    pub limits: Vec<LimitStanding>,
+    pub limits: Vec<RateLimitStatus>,
 }
 
 /// One field at fault.
@@ -135,7 +135,7 @@ impl Error {
 
     /// Says how the limits stand that the request was counted by.
     #[must_use]
-    pub fn with_limits(mut self, limits: impl IntoIterator<Item = LimitStanding>) -> Self {
+    pub fn with_limits(mut self, limits: impl IntoIterator<Item = RateLimitStatus>) -> Self {
         if let Self::Refused(refusal) = &mut self {
             refusal.limits.extend(limits);
         }

@@ -142,7 +142,7 @@ impl Telemetry {
                 }
             }
             Self::Terminal => {
-                let _ = writeln!(std::io::stderr().lock(), "{}", for_a_person(line));
+                let _ = writeln!(std::io::stderr().lock(), "{}", escalate(line));
             }
             Self::Off => {}
         }
@@ -271,7 +271,7 @@ fn embedded_metrics<'a>(service: &'a str, line: &RequestLine<'a>) -> Line<'a> {
     }
 }
 
-fn for_a_person(line: &RequestLine<'_>) -> String {
+fn escalate(line: &RequestLine<'_>) -> String {
     let RequestLine { ids, operation, status, duration_ms, .. } = line;
     let request_id = &ids.request;
     let scope =

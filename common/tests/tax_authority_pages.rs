@@ -3,7 +3,7 @@
 #![expect(clippy::expect_used, clippy::panic, reason = "a test that cannot go on fails")]
 
 use common::domain::receipt::payload::{ReceiptTime, VerificationCode};
-use common::domain::receipt::record::{FiscalItem, FiscalRecord, MOST_ITEMS, Quantity, VoidMark};
+use common::domain::receipt::record::{FiscalItem, FiscalRecord, MAX_ITEMS, Quantity, VoidMark};
 use common::upstream::tax_authority::answer::{Answer, Trouble, UnexpectedPage};
 use common::upstream::tax_authority::page;
 use jiff::civil::date;
@@ -142,7 +142,7 @@ fn what_does_not_hold_is_shown_to_somebody() {
         assert_eq!(unexpected(&with(part, other)).why, why, "{part} as {other}");
     }
     let row = "<tr><td>A</td><td>200</td><td>n/a</td><td>CHUMVI</td></tr>\n";
-    assert_eq!(unexpected(&with(row, &row.repeat(MOST_ITEMS))).why, "more items than a receipt has");
+    assert_eq!(unexpected(&with(row, &row.repeat(MAX_ITEMS))).why, "more items than a receipt has");
     let table_end = PAGE.split_once("</table>").expect("a table").0.len();
     let rows_start = PAGE.find("<tr><td>A</td><td>1,5").expect("a row");
     let no_items = format!("{}{}", &PAGE[..rows_start], &PAGE[table_end..]);
@@ -158,7 +158,7 @@ fn an_operator_sees_the_page_without_the_customer() {
         assert!(!page.excerpt.contains(hidden), "{}", page.excerpt);
     }
     let long = unexpected(&"x ".repeat(10_000));
-    assert_eq!(long.excerpt.len(), UnexpectedPage::MOST_EXCERPT_CHARS);
+    assert_eq!(long.excerpt.len(), UnexpectedPage::MAX_EXCERPT_CHARS);
 }
 
 #[test]

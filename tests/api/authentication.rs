@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use common::auth::{DEFAULT_PER_MINUTE, key_prefix};
+use common::app::auth::{DEFAULT_PER_MINUTE, key_prefix};
 use common::domain::scope::Environment;
 use local::stack::Options;
 use serde_json::json;
@@ -22,7 +22,7 @@ async fn a_request_without_a_key_is_told_to_send_one() {
     let campaign = TestCampaign::plain().await;
     let reply = campaign.test("GET", CAMPAIGN).without("authorization").send().await;
     assert_eq!(
-        reply.shown(),
+        reply.redacted(),
         json!([401, { "error": {
             "code": "key_missing",
             "message": "The request has no Authorization header.",
@@ -61,7 +61,7 @@ async fn a_header_that_holds_no_key_is_malformed() {
 
     let reply = authorized_by(&campaign, "nonsense").await;
     assert_eq!(
-        reply.shown(),
+        reply.redacted(),
         json!([401, { "error": {
             "code": "key_malformed",
             "message": "The Authorization header does not hold an API key.",
@@ -108,7 +108,7 @@ async fn a_well_formed_key_that_nobody_has_is_unknown() {
     ] {
         let reply = authorized_by(&campaign, format!("Bearer {key}")).await;
         assert_eq!(
-            reply.shown(),
+            reply.redacted(),
             json!([401, { "error": {
                 "code": "key_unknown",
                 "message": "This API key is not known.",
@@ -129,7 +129,7 @@ async fn a_revoked_key_is_refused_and_the_campaigns_other_key_works() {
     campaign.revoke(&campaign.test_key).await;
     let reply = campaign.test("GET", CAMPAIGN).send().await;
     assert_eq!(
-        reply.shown(),
+        reply.redacted(),
         json!([403, { "error": {
             "code": "key_revoked",
             "message": "This API key was revoked.",
@@ -157,7 +157,7 @@ async fn a_live_key_works_on_production_alone() {
     let campaign = TestCampaign::on(&service, plain()).await;
     let reply = campaign.live("GET", CAMPAIGN).send().await;
     assert_eq!(
-        reply.shown(),
+        reply.redacted(),
         json!([401, { "error": {
             "code": "key_wrong_environment",
             "message": "A live key does not work on this deployment.",
@@ -187,7 +187,7 @@ async fn a_named_campaign_has_to_be_the_keys_own() {
     assert_eq!(named(own).send().await.status, 200);
     let reply = named(another.config.slug.as_str()).send().await;
     assert_eq!(
-        reply.shown(),
+        reply.redacted(),
         json!([422, { "error": {
             "code": "campaign_mismatch",
             "message": "The SVC-Campaign header names another campaign than the API key.",

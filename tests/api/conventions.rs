@@ -4,10 +4,10 @@
 use common::error::ErrorCode;
 use serde_json::json;
 use service_tests::campaign::{TestCampaign, body, fresh_key, phone};
-use service_tests::http::{Reply, Sending, request};
+use service_tests::http::{Reply, RequestBuilder, request};
 
 /// A request for each kind of reply: good ones, and refused ones of every layer.
-fn one_of_each_kind(campaign: &TestCampaign) -> Vec<(&'static str, Sending)> {
+fn one_of_each_kind(campaign: &TestCampaign) -> Vec<(&'static str, RequestBuilder)> {
     let base = &campaign.service.base_url;
     let bad = |path| campaign.test("POST", path).json(&json!({})).header("idempotency-key", fresh_key());
     vec![

@@ -6,13 +6,13 @@ use std::net::Ipv4Addr;
 
 use aws_sdk_dynamodb::types::AttributeValue;
 use check_code::CheckCode;
+use common::aws::Aws;
+use common::aws::deployment_secret::DeploymentSecrets;
 use common::config::Env;
-use common::connection::Aws;
-use common::deployment_secret::DeploymentSecrets;
 use common::domain::codebook::BatchStatus;
 use common::domain::scope::Environment;
 use common::http::event::HttpEvent;
-use common::http::function::{Frame, Function, HttpFunction, Operation, Setup};
+use common::runtime::http_handler::{ApiHandler, AppContext, Endpoint, HttpHandler, Responder};
 use common::store::code_books::{self, CodeBooks};
 use common::telemetry::Telemetry;
 use create_submission::CreateSubmission;
@@ -31,10 +31,11 @@ fn with(env: &Env, variable: &str, value: String) -> Env {
 }
 
 /// Starts a function whose Secrets Manager is there, as Lambda starts it.
-async fn start<O: Operation>(service: &Service, secrets: &SecretsFront) -> Function<O> {
+async fn start<O: Endpoint>(service: &Service, secrets: &SecretsFront) -> ApiHandler<O> {
     let env = with(&as_function(&service.env, O::ROUTE.function), ENDPOINT, secrets.url.clone());
-    let frame = Frame::from_env(&env, service.clock.clone(), Telemetry::Off).expect("a whole environment");
-    let function = Function::<O>::new(Setup::new(env, frame).expect("a whole environment"));
+    let frame =
+        Responder::from_env(&env, service.clock.clone(), Telemetry::Off).expect("a whole environment");
+    let function = ApiHandler::<O>::new(AppContext::new(env, frame).expect("a whole environment"));
     let function = function.expect("a whole environment");
     function.prepare().await;
     function
@@ -46,7 +47,7 @@ async fn front(service: &Service) -> SecretsFront {
 
 /// What a function answers to a POST: its status, and its body.
 async fn post(
-    function: &impl HttpFunction,
+    function: &impl HttpHandler,
     path: &str,
     key: &str,
     attempt: &str,
@@ -156,7 +157,7 @@ async fn the_cause_is_told_to_the_log_without_the_secret() {
     let (campaign, secrets) = (TestCampaign::plain().await, front(&service).await);
     secrets.refuse(true);
     let env = with(&service.env, ENDPOINT, secrets.url.clone());
-    let books = CodeBooks::from_env(&env, &Aws::of_function(&env).expect("credentials")).expect("a table");
+    let books = CodeBooks::from_env(&env, &Aws::for_function(&env).expect("credentials")).expect("a table");
     let error = books.get(&campaign.scope(Environment::Live)).await.expect_err("it is refused");
     assert_eq!(error.to_string(), "reading the deployment's secret failed");
     assert!(error.source().is_some());
@@ -193,7 +194,7 @@ async fn a_secret_that_was_put_back_from_a_copy_is_the_same_secret() {
 async fn a_secret_that_is_too_short_is_refused() {
     let stack = Options { deployment_secret: Some("short".to_owned()), ..Options::default() };
     let service = Service::of_its_own(stack);
-    let aws = Aws::of_function(&service.env).expect("credentials");
+    let aws = Aws::for_function(&service.env).expect("credentials");
     let secrets = DeploymentSecrets::from_env(&service.env, &aws).expect("a name");
     let error = secrets.current().await.expect_err("it is too short");
     assert_eq!(
@@ -215,7 +216,7 @@ async fn a_silent_secrets_manager_is_waited_for_a_second_and_a_half_at_start_and
         (ENDPOINT, url.as_str()),
     ];
     let env: Env = env.map(|(name, value)| (name.to_owned(), value.to_owned())).into_iter().collect();
-    let aws = Aws::of_function(&env).expect("every variable is set");
+    let aws = Aws::for_function(&env).expect("every variable is set");
     let secrets = DeploymentSecrets::from_env(&env, &aws).expect("every variable is set");
 
     let began = Instant::now();

@@ -4,12 +4,12 @@
 use std::collections::BTreeMap;
 use std::path::PathBuf;
 
-use common::background::{Background, EventFunction};
 use common::clock::Clock;
 use common::config::Env;
 use common::http::event::{HttpEvent, HttpReply};
-use common::http::function::{Frame, Function, HttpFunction, Setup};
 use common::http::routes::{ROUTES, Route};
+use common::runtime::event_handler::{EventContext, EventHandler};
+use common::runtime::http_handler::{ApiHandler, AppContext, HttpHandler, Responder};
 use common::telemetry::Telemetry;
 use local::demo::samples;
 use mark_receipt_uploaded::MarkReceiptUploaded;
@@ -54,34 +54,40 @@ async fn env() -> Env {
     service.env
 }
 
-async fn answer(file: &str, setup: &Setup, frame: Frame) -> HttpReply {
+async fn answer(file: &str, setup: &AppContext, frame: Responder) -> HttpReply {
     let event: HttpEvent = read(file);
     let setup = setup.clone();
     let connected = "the stack sets every variable";
     match file {
         name if name.starts_with("check-code") => {
-            Function::<check_code::CheckCode>::new(setup).expect(connected).answer(event).await
+            ApiHandler::<check_code::CheckCode>::new(setup).expect(connected).answer(event).await
         }
         name if name.starts_with("create-receipt") => {
-            Function::<create_receipt::CreateReceipt>::new(setup).expect(connected).answer(event).await
+            ApiHandler::<create_receipt::CreateReceipt>::new(setup).expect(connected).answer(event).await
         }
         name if name.starts_with("get-receipt") => {
-            Function::<get_receipt::GetReceipt>::new(setup).expect(connected).answer(event).await
+            ApiHandler::<get_receipt::GetReceipt>::new(setup).expect(connected).answer(event).await
         }
         name if name.starts_with("refresh-upload-url") => {
-            Function::<refresh_upload_url::RefreshUploadUrl>::new(setup).expect(connected).answer(event).await
+            ApiHandler::<refresh_upload_url::RefreshUploadUrl>::new(setup)
+                .expect(connected)
+                .answer(event)
+                .await
         }
         name if name.starts_with("create-submission") => {
-            Function::<create_submission::CreateSubmission>::new(setup).expect(connected).answer(event).await
+            ApiHandler::<create_submission::CreateSubmission>::new(setup)
+                .expect(connected)
+                .answer(event)
+                .await
         }
         name if name.starts_with("get-campaign") => {
-            Function::<get_campaign::GetCampaign>::new(setup).expect(connected).answer(event).await
+            ApiHandler::<get_campaign::GetCampaign>::new(setup).expect(connected).answer(event).await
         }
         name if name.starts_with("get-submission") => {
-            Function::<get_submission::GetSubmission>::new(setup).expect(connected).answer(event).await
+            ApiHandler::<get_submission::GetSubmission>::new(setup).expect(connected).answer(event).await
         }
         name if name.starts_with("lookup-submissions") => {
-            Function::<lookup_submissions::LookupSubmissions>::new(setup)
+            ApiHandler::<lookup_submissions::LookupSubmissions>::new(setup)
                 .expect(connected)
                 .answer(event)
                 .await
@@ -95,8 +101,8 @@ async fn answer(file: &str, setup: &Setup, frame: Frame) -> HttpReply {
 async fn every_sample_event_gets_its_reply() {
     let env = env().await;
     let frame =
-        Frame::from_env(&env, Clock::system(), Telemetry::Off).expect("the stack sets every variable");
-    let setup = Setup::new(env, frame.clone()).expect("the stack sets every variable");
+        Responder::from_env(&env, Clock::system(), Telemetry::Off).expect("the stack sets every variable");
+    let setup = AppContext::new(env, frame.clone()).expect("the stack sets every variable");
     for (file, expected) in expected(|file| !is_of_the_background(file)) {
         let reply = answer(&file, &setup, frame.clone()).await;
         assert_eq!(json!(reply.status_code), expected["statusCode"], "{file}: {}", reply.body);
@@ -109,8 +115,8 @@ async fn every_sample_event_gets_its_reply() {
 
 #[tokio::test]
 async fn the_events_of_the_background_are_taken() {
-    let background =
-        Background::new(env().await, Clock::system(), Telemetry::Off).expect("the stack sets every variable");
+    let background = EventContext::new(env().await, Clock::system(), Telemetry::Off)
+        .expect("the stack sets every variable");
     let marker = MarkReceiptUploaded::connect(&background).expect("the stack sets every variable");
     let receipts = SettleReceipts::connect(&background).expect("the stack sets every variable");
     let partners = SettlePartners::connect(&background).expect("the stack sets every variable");

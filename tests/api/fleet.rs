@@ -114,7 +114,7 @@ async fn every_line_of_the_log_names_whose_request_it_was() {
         let named = ["campaign", "environment", "key_id", "outcome"];
         named.map(|name| line[name].as_str().unwrap_or_default().to_owned())
     };
-    let key_id = |key: &str| KeyHash::of(key).key_id().to_owned();
+    let key_id = |key: &str| KeyHash::digest(key).key_id().to_owned();
     let [revoked, used_up] =
         [campaign.issue(Environment::Test, 9).await, campaign.issue(Environment::Test, 0).await];
     campaign.revoke(&revoked).await;

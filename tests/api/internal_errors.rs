@@ -22,7 +22,7 @@ async fn a_failure_says_nothing_of_its_cause_and_the_same_request_goes_on_from_t
     let failed = sending.clone().send().await;
     assert_eq!(proxy.faults_left(), 0, "every try failed");
     assert_eq!(
-        failed.shown(),
+        failed.redacted(),
         json!([500, { "error": {
             "code": "internal_error",
             "message": "Something failed on our side.",

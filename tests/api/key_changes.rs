@@ -28,7 +28,10 @@ async fn admitted(campaign: &TestCampaign, key: &str, requests: usize) -> usize 
 
 async fn set(campaign: &TestCampaign, key: &str, per_minute: u32) {
     let keys = &campaign.service.tables.keys;
-    assert!(keys.set_per_minute(&KeyHash::of(key), per_minute).await.expect("the table"), "the key is there");
+    assert!(
+        keys.set_per_minute(&KeyHash::digest(key), per_minute).await.expect("the table"),
+        "the key is there"
+    );
 }
 
 #[tokio::test]
@@ -87,7 +90,7 @@ async fn a_rolled_key_works_beside_its_successor_until_its_time_is_over_and_is_t
     let campaign = TestCampaign::on(&service, plain()).await;
     let old = campaign.issue(Environment::Test, 600).await;
     let new = "svc_test_the-successor-of-a-key".to_owned();
-    let (old_hash, new_hash) = (KeyHash::of(&old), KeyHash::of(&new));
+    let (old_hash, new_hash) = (KeyHash::digest(&old), KeyHash::digest(&new));
     let keys = &service.tables.keys;
     let listed = keys.list(&campaign.config.slug).await.expect("the table");
     let record = listed.into_iter().find(|key| key.key_id == old_hash.key_id()).expect("a key");

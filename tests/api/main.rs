@@ -2,17 +2,16 @@
 
 mod authentication;
 mod conventions;
-mod crowd;
 mod deployment_secret;
-mod described;
 mod events;
 mod fleet;
 mod internal_errors;
-mod key_ceiling;
 mod key_changes;
-mod limits_left;
+mod key_rate_limit;
+mod load;
+mod openapi_coverage;
 mod permissions;
-mod problems;
+mod rate_limit_headers;
 mod records;
 mod reference;
 mod settling;
@@ -20,3 +19,4 @@ mod start_up;
 mod template;
 mod unknown_paths;
 mod v1;
+mod validation_errors;

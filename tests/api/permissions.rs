@@ -5,14 +5,14 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 use std::time::Duration;
 
-use common::background::{Background, EventFunction};
-use common::connection::Aws;
+use common::aws::Aws;
+use common::aws::photos::{self, object_key};
+use common::aws::settle_queue::SettleMessage;
 use common::domain::campaign::Campaign;
 use common::domain::codebook::BatchStatus;
 use common::domain::scope::Environment;
-use common::domain::settling::Counterpart;
-use common::photos::{self, object_key};
-use common::settle_queue::SettleMessage;
+use common::domain::settling::Dependency;
+use common::runtime::event_handler::{EventContext, EventHandler};
 use common::telemetry::Telemetry;
 use futures_util::future::join_all;
 use local::partner::{Options as PartnerOptions, SimulatedPartner};
@@ -21,8 +21,8 @@ use mark_receipt_uploaded::{MarkReceiptUploaded, StorageEvent};
 use receipt_photo::{Look, jpeg, qr_photo};
 use serde_json::json;
 use service_tests::campaign::{TestCampaign, body, fresh_key, phone, plain};
-use service_tests::guard::{Call, Record, front};
 use service_tests::http::Reply;
+use service_tests::iam_guard::{Call, Record, front};
 use service_tests::partners::judged_by;
 use service_tests::receipts::{
     Settler, TIME, announced, code_and_receipt, hardly_a_photo, id_of, receipts_alone, upload,
@@ -161,7 +161,7 @@ async fn by_hand(service: &Service) {
 
     // The photo is gone when it is to be read, and its event comes after all.
     let sent = receipts.with_receipt(key, &phone(1), "", &id).send().await;
-    let s3 = Aws::of_function(&service.env).expect("the stack sets every variable").s3();
+    let s3 = Aws::for_function(&service.env).expect("the stack sets every variable").s3();
     let object = object_key(&receipts.scope(Environment::Live), id.parse().expect("an id"));
     let bucket = service.env.required(photos::VARIABLE).expect("the stack sets it");
     s3.delete_object().bucket(bucket).key(&object).send().await.expect("it is there");
@@ -196,7 +196,7 @@ async fn by_hand(service: &Service) {
         tokio::task::yield_now().await;
     }
     let message = SettleMessage { scope: campaign.scope(Environment::Live), submission_id };
-    let reply = settler.deliver_to(Counterpart::Partner, &message).await;
+    let reply = settler.deliver_to(Dependency::Partner, &message).await;
     assert_eq!(reply.batch_item_failures.len(), 1);
     // A partner that answers again.
     assert_eq!(submit(&campaign, &phone(3), "DOWN-1").await.field("state"), "unknown");
@@ -204,9 +204,9 @@ async fn by_hand(service: &Service) {
 }
 
 /// A function of the background, under its own name.
-fn function<F: EventFunction>(service: &Service, name: &str) -> F {
+fn function<F: EventHandler>(service: &Service, name: &str) -> F {
     let env = as_function(&service.env, name);
-    let background = Background::new(env, service.clock.clone(), Telemetry::Off);
+    let background = EventContext::new(env, service.clock.clone(), Telemetry::Off);
     F::connect(&background.expect("the stack sets every variable")).expect("the stack sets every variable")
 }
 

@@ -11,7 +11,7 @@ use common::clock::Clock;
 use common::domain::campaign::Campaign;
 use common::domain::codebook::BatchStatus;
 use common::domain::scope::Environment;
-use common::store::codes::CodeName;
+use common::store::codes::CodeKey;
 use common::store::record_version;
 use image::{GrayImage, Luma};
 use local::partner::{Options as PartnerOptions, SimulatedPartner};
@@ -65,7 +65,7 @@ async fn codes(service: &Service, known: &mut Known) {
         known.ids.insert(name, id_of(&submit(&campaign, number, &code, attempt).await));
     }
     let book = service.tables.code_books.get(&live).await.expect("read").expect("a book").book;
-    let void = CodeName::Imported { digest: book.digest("CHAI2028"), batch: "printed".to_owned() };
+    let void = CodeKey::Imported { digest: book.digest("CHAI2028"), batch: "printed".to_owned() };
     service.tables.codes.void(&live, &void, NOON).await.expect("voided");
     for number in 0..11 {
         submit(&campaign, 3, &format!("WRONG{number}"), &fresh_key()).await;
@@ -100,10 +100,10 @@ async fn receipts(service: &Service, settler: &Settler, known: &mut Known) {
     known.ids.extend([("receipt-photo", shown), ("under-review", id_of(&reviewed))]);
     settler.settle_due().await;
     settler.settle_after(Duration::from_secs(30)).await;
-    let standing = campaign.read(key, &known.ids["receipt-accepted"]).await;
-    assert_eq!(standing.field("state"), "accepted", "{}", standing.text);
-    let standing = campaign.read(key, &known.ids["under-review"]).await;
-    assert_eq!(standing.field("review_status"), "under_review", "{}", standing.text);
+    let status = campaign.read(key, &known.ids["receipt-accepted"]).await;
+    assert_eq!(status.field("state"), "accepted", "{}", status.text);
+    let status = campaign.read(key, &known.ids["under-review"]).await;
+    assert_eq!(status.field("review_status"), "under_review", "{}", status.text);
     let pending = campaign.typed(key, "GOOD010002", TIME).await;
     let pending = campaign.with_receipt(key, &phone(3), "", &pending).send().await;
     known.ids.insert("pending", id_of(&pending));

@@ -5,8 +5,8 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
 
 use aws_sdk_dynamodb::types::AttributeValue;
+use common::aws::Aws;
 use common::config::Env;
-use common::connection::Aws;
 use local::stack::{Options, Stack};
 use tokio::io::copy_bidirectional;
 use tokio::net::{TcpListener, TcpStream};
@@ -77,7 +77,7 @@ fn connected_to(database: String) -> Aws {
         ("AWS_REGION", "af-south-1".to_owned()),
         (ENDPOINT, database),
     ];
-    Aws::of_function(&env.map(|(name, value)| (name.to_owned(), value)).into_iter().collect())
+    Aws::for_function(&env.map(|(name, value)| (name.to_owned(), value)).into_iter().collect())
         .expect("every variable is set")
 }
 

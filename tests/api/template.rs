@@ -3,12 +3,12 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use check_code::CheckCode;
-use common::background::{Background, EventFunction};
 use common::clock::Clock;
 use common::config::{ConfigError, Env};
-use common::domain::settling::LONGEST_STEP;
-use common::http::function::{Frame, Function, Operation, Setup};
+use common::domain::settling::STEP_LEASE;
 use common::http::routes::ROUTES;
+use common::runtime::event_handler::{EventContext, EventHandler};
+use common::runtime::http_handler::{ApiHandler, AppContext, Endpoint, Responder};
 use common::telemetry::Telemetry;
 use create_receipt::CreateReceipt;
 use create_submission::CreateSubmission;
@@ -147,18 +147,18 @@ fn the_tables_have_the_keys_indexes_and_expiry_that_the_code_uses() {
 
 /// Connects a function to what an environment names.
 fn connect(name: &str, env: Env) -> Result<(), ConfigError> {
-    fn serve<O: Operation>(env: Env) -> Result<(), ConfigError> {
-        let frame = Frame::from_env(&env, Clock::system(), Telemetry::Off)?;
-        Function::<O>::new(Setup::new(env, frame)?).map(drop)
+    fn serve<O: Endpoint>(env: Env) -> Result<(), ConfigError> {
+        let frame = Responder::from_env(&env, Clock::system(), Telemetry::Off)?;
+        ApiHandler::<O>::new(AppContext::new(env, frame)?).map(drop)
     }
-    fn work<F: EventFunction>(env: Env) -> Result<(), ConfigError> {
-        F::connect(&Background::new(env, Clock::system(), Telemetry::Off)?).map(drop)
+    fn work<F: EventHandler>(env: Env) -> Result<(), ConfigError> {
+        F::connect(&EventContext::new(env, Clock::system(), Telemetry::Off)?).map(drop)
     }
     match name {
         "check-code" => serve::<CheckCode>(env),
         "create-receipt" => serve::<CreateReceipt>(env),
         "create-submission" => serve::<CreateSubmission>(env),
-        "fallback" => Frame::from_env(&env, Clock::system(), Telemetry::Off).map(drop),
+        "fallback" => Responder::from_env(&env, Clock::system(), Telemetry::Off).map(drop),
         "get-campaign" => serve::<GetCampaign>(env),
         "get-receipt" => serve::<GetReceipt>(env),
         "get-submission" => serve::<GetSubmission>(env),
@@ -240,7 +240,7 @@ fn the_background_hears_of_photos_queues_and_the_clock() {
     ] {
         let settler = of(function);
         let timeout = settler["Timeout"].as_u64().expect("seconds");
-        assert!(timeout < LONGEST_STEP.as_secs(), "a step that is cut off must not be another's already");
+        assert!(timeout < STEP_LEASE.as_secs(), "a step that is cut off must not be another's already");
         assert_eq!(settler["Events"].as_object().map(serde_json::Map::len), Some(1), "{function}");
         let event = &settler["Events"][queue]["Properties"];
         assert_eq!(event["Queue"], json!({ "Fn::GetAtt": format!("{queue}.Arn") }));

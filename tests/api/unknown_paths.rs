@@ -13,7 +13,7 @@ async fn send(method: &str, path: &str) -> Reply {
 #[tokio::test]
 async fn an_unknown_path_is_not_found() {
     assert_eq!(
-        send("GET", "/api/v1/none").await.shown(),
+        send("GET", "/api/v1/none").await.redacted(),
         json!([404, { "error": {
             "code": "not_found",
             "message": "There is nothing here. There is no such path.",
@@ -62,7 +62,7 @@ async fn a_path_has_one_spelling() {
 async fn a_known_path_says_which_methods_it_takes() {
     let reply = send("POST", "/api/v1/campaign").await;
     assert_eq!(
-        reply.shown(),
+        reply.redacted(),
         json!([405, { "error": {
             "code": "method_not_allowed",
             "message": "This path does not take this method.",

@@ -3,7 +3,7 @@
 use serde_json::{Value, json};
 
 use crate::campaign::{TestCampaign, body, fresh_key, phone};
-use crate::http::{Reply, Sending};
+use crate::http::{Reply, RequestBuilder};
 
 /// A phone, a code and an Idempotency-Key that nobody used before.
 pub struct Attempt<'a> {
@@ -31,7 +31,7 @@ impl<'a> Attempt<'a> {
     }
 
     /// The request with this key that enters.
-    pub fn with_key(&self, api_key: &str) -> Sending {
+    pub fn with_key(&self, api_key: &str) -> RequestBuilder {
         self.campaign
             .with_key(api_key, "POST", "/api/v1/submissions")
             .header("idempotency-key", &self.key)
@@ -39,13 +39,13 @@ impl<'a> Attempt<'a> {
     }
 
     /// The request with the test key that enters.
-    pub fn good(&self) -> Sending {
+    pub fn good(&self) -> RequestBuilder {
         self.with_key(&self.campaign.test_key)
     }
 
     /// Sends the request spoilt, then shows that this left nothing behind: the phone has no submission,
     /// and the request as it should be enters, with the same Idempotency-Key.
-    pub async fn spoilt(&self, bad: Sending) -> Reply {
+    pub async fn assert_rejected_without_effect(&self, bad: RequestBuilder) -> Reply {
         let refused = bad.send().await;
         assert!(refused.status.is_client_error(), "{}", refused.text);
         // Counted by itself, however many attempts a test makes.

@@ -2,19 +2,19 @@
 
 use std::sync::atomic::{AtomicU32, Ordering};
 
-use common::auth::{DEFAULT_PER_MINUTE, key_prefix};
+use common::app::auth::{DEFAULT_PER_MINUTE, key_prefix};
 use common::domain::campaign::{Campaign, CodePolicy, PhoneLimits, Window, WrongCodeLimit};
 use common::domain::cipher::{SecretKey, printed};
 use common::domain::codebook::{Batch, BatchStatus, CodeBook, DEFAULT_CODE_SYMBOLS, Origin};
 use common::domain::hex::hex;
 use common::domain::message::MessageOverrides;
 use common::domain::scope::{Environment, Scope};
-use common::entropy;
+use common::random;
 use common::store::api_keys::{ApiKeyRecord, KeyHash};
-use common::store::codes::CodeName;
+use common::store::codes::CodeKey;
 use serde_json::{Value, json};
 
-use crate::http::{Reply, Sending, request};
+use crate::http::{Reply, RequestBuilder, request};
 use crate::service::Service;
 
 /// Codes minted for each environment of a test's campaign.
@@ -91,8 +91,8 @@ impl TestCampaign {
 
     /// Issues a key.
     pub async fn issue(&self, environment: Environment, per_minute: u32) -> String {
-        let key = format!("{}{}", key_prefix(environment), hex(&entropy::bytes::<16>()));
-        let hash = KeyHash::of(&key);
+        let key = format!("{}{}", key_prefix(environment), hex(&random::bytes::<16>()));
+        let hash = KeyHash::digest(&key);
         let record = ApiKeyRecord {
             key_id: hash.key_id().to_owned(),
             scope: self.scope(environment),
@@ -108,7 +108,7 @@ impl TestCampaign {
 
     /// Revokes a key.
     pub async fn revoke(&self, key: &str) {
-        let id = KeyHash::of(key).key_id().to_owned();
+        let id = KeyHash::digest(key).key_id().to_owned();
         let now = self.service.clock.now();
         self.service.tables.keys.revoke(&id, now).await.expect("the key is revoked").expect("there is one");
     }
@@ -157,7 +157,7 @@ impl TestCampaign {
             self.service.tables.code_books.save(&scope, &stored).await.expect("saved").expect("nobody else");
             for code in codes {
                 let digest = stored.book.digest(code);
-                let name = CodeName::Imported { digest, batch: name.to_owned() };
+                let name = CodeKey::Imported { digest, batch: name.to_owned() };
                 assert!(
                     self.service.tables.codes.import(&scope, &name, name_of(&name)).await.expect("imported")
                 );
@@ -171,23 +171,23 @@ impl TestCampaign {
     }
 
     /// A request to a path of the API with the test key.
-    pub fn test(&self, method: &str, path: &str) -> Sending {
+    pub fn test(&self, method: &str, path: &str) -> RequestBuilder {
         self.with_key(&self.test_key, method, path)
     }
 
     /// A request to a path of the API with the live key.
-    pub fn live(&self, method: &str, path: &str) -> Sending {
+    pub fn live(&self, method: &str, path: &str) -> RequestBuilder {
         self.with_key(&self.live_key, method, path)
     }
 
     /// A request to a path of the API with a key.
-    pub fn with_key(&self, key: &str, method: &str, path: &str) -> Sending {
+    pub fn with_key(&self, key: &str, method: &str, path: &str) -> RequestBuilder {
         request(method, format!("{}{path}", self.service.base_url))
             .header("authorization", format!("Bearer {key}"))
     }
 
     /// A submission with a fresh Idempotency-Key, ready to be sent with the test key.
-    pub fn submission(&self, phone: &str, code: &str) -> Sending {
+    pub fn submission(&self, phone: &str, code: &str) -> RequestBuilder {
         self.test("POST", "/api/v1/submissions")
             .header("idempotency-key", fresh_key())
             .json(&body(phone, code))
@@ -199,12 +199,12 @@ impl TestCampaign {
     }
 
     /// A pre-check, ready to be sent with the test key.
-    pub fn check(&self, code: &str) -> Sending {
+    pub fn check(&self, code: &str) -> RequestBuilder {
         self.test("POST", "/api/v1/codes/check").json(&json!({ "code": code }))
     }
 
     /// A look-up, ready to be sent with the test key.
-    pub fn lookup(&self, phone: &str) -> Sending {
+    pub fn lookup(&self, phone: &str) -> RequestBuilder {
         self.test("POST", "/api/v1/submissions/lookup").json(&json!({ "phone": phone }))
     }
 
@@ -223,7 +223,7 @@ pub fn body(phone: &str, code: &str) -> Value {
 
 /// An Idempotency-Key never used before.
 pub fn fresh_key() -> String {
-    hex(&entropy::bytes::<16>())
+    hex(&random::bytes::<16>())
 }
 
 /// A phone of this number: the first, the second, …
@@ -231,10 +231,10 @@ pub fn phone(number: u32) -> String {
     format!("+2557{}", 10_000_000 + number)
 }
 
-fn name_of(name: &CodeName) -> &str {
+fn name_of(name: &CodeKey) -> &str {
     match name {
-        CodeName::Imported { batch, .. } => batch,
-        CodeName::Minted(_) | CodeName::Partner(_) | CodeName::Sentinel(_) => "",
+        CodeKey::Imported { batch, .. } => batch,
+        CodeKey::Minted(_) | CodeKey::Partner(_) | CodeKey::Sentinel(_) => "",
     }
 }
 

@@ -21,11 +21,11 @@ use tokio::sync::Semaphore;
 use crate::serving::{Serving, on_a_thread};
 
 /// More than any request or answer of ours.
-const MOST_BYTES: usize = 16 * 1024 * 1024;
+const MAX_BYTES: usize = 16 * 1024 * 1024;
 
 /// How many requests are under way to a server at the same time: enough for its races, and few beside the
 /// files that a program may have open.
-const MOST_AT_ONCE: usize = 32;
+const MAX_BATCH: usize = 32;
 
 /// Sends requests on.
 #[derive(Clone)]
@@ -37,7 +37,7 @@ pub(crate) struct Forwarder {
 /// Something that sends requests on.
 pub(crate) fn forwarder() -> Forwarder {
     let client = Client::builder(TokioExecutor::new()).build_http();
-    Forwarder { client, turns: Arc::new(Semaphore::new(MOST_AT_ONCE)) }
+    Forwarder { client, turns: Arc::new(Semaphore::new(MAX_BATCH)) }
 }
 
 /// Serves a router beside whatever calls this, on the same runtime and as long as that; its URL.
@@ -69,7 +69,7 @@ async fn bind(router: Router) -> (String, impl Future<Output = ()>) {
 /// A request, read whole.
 pub(crate) async fn read(request: Request) -> (Parts, Bytes) {
     let (parts, body) = request.into_parts();
-    let body = to_bytes(body, MOST_BYTES).await.expect("the whole request");
+    let body = to_bytes(body, MAX_BYTES).await.expect("the whole request");
     (parts, body)
 }
 
@@ -88,7 +88,7 @@ pub(crate) async fn send(
     let _turn = forwarder.turns.acquire().await.expect("it is never closed");
     let answer = forwarder.client.request(request.body(Full::new(body)).expect("a request")).await.ok()?;
     let (parts, body) = answer.into_parts();
-    let body = to_bytes(Body::new(body), MOST_BYTES).await.ok()?;
+    let body = to_bytes(Body::new(body), MAX_BYTES).await.ok()?;
     // The length of an answer to HEAD is of what is not there.
     let has_body = !body.is_empty();
     let mut response = Response::new(Body::from(body));

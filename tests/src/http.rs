@@ -11,7 +11,7 @@ use crate::contract::{self, Described};
 
 /// A request being put together.
 #[derive(Clone, Debug)]
-pub struct Sending {
+pub struct RequestBuilder {
     url: String,
     /// Whether it goes to the API, whose replies are described.
     to_api: bool,
@@ -29,17 +29,17 @@ pub struct Reply {
 }
 
 /// A request to the API, at a whole URL. Its reply has to be as the API describes it.
-pub fn request(method: &str, url: String) -> Sending {
-    Sending { to_api: true, ..request_to_storage(method, url) }
+pub fn request(method: &str, url: String) -> RequestBuilder {
+    RequestBuilder { to_api: true, ..request_to_storage(method, url) }
 }
 
 /// A request to the storage of photos, at a whole URL.
-pub fn request_to_storage(method: &str, url: String) -> Sending {
+pub fn request_to_storage(method: &str, url: String) -> RequestBuilder {
     let method = Method::from_bytes(method.as_bytes()).expect("a method");
-    Sending { url, to_api: false, method, headers: Vec::new(), body: Bytes::new() }
+    RequestBuilder { url, to_api: false, method, headers: Vec::new(), body: Bytes::new() }
 }
 
-impl Sending {
+impl RequestBuilder {
     /// Adds a header; adding it twice sends it twice.
     pub fn header(mut self, name: &str, value: impl AsRef<[u8]>) -> Self {
         self.headers.push((name.to_owned(), value.as_ref().to_vec()));
@@ -125,7 +125,7 @@ impl Reply {
     }
 
     /// Status and body, with ids, references, times and addresses replaced by what they are.
-    pub fn shown(&self) -> Value {
+    pub fn redacted(&self) -> Value {
         let mut body = self.json();
         replace(&mut body);
         json!([self.status.as_u16(), body])

@@ -4,14 +4,14 @@
 use std::time::Duration;
 
 use aws_sdk_dynamodb::types::AttributeValue;
-use common::background::{Background, EventFunction};
+use common::aws::settle_queue::SettleMessage;
 use common::domain::campaign::{Campaign, CodePolicy};
 use common::domain::receipt::rules::{Branch, OnNoMatch, Product, ProductRange, ReceiptRules};
 use common::domain::scope::Environment;
-use common::domain::settling::Counterpart;
-use common::settle_queue::SettleMessage;
-use common::settlement::batch::{BatchReply, QueueEvent, QueueMessage};
-use common::store::submissions::{Due, Submissions};
+use common::domain::settling::Dependency;
+use common::runtime::event_handler::{EventContext, EventHandler};
+use common::runtime::sqs_batch::{BatchReply, QueueEvent, QueueMessage};
+use common::store::submissions::{DueSubmission, Submissions};
 use common::telemetry::Telemetry;
 use local::stack::as_function;
 use serde_json::{Value, json};
@@ -19,7 +19,7 @@ use settle_partners::SettlePartners;
 use settle_receipts::SettleReceipts;
 
 use crate::campaign::{TestCampaign, fresh_key};
-use crate::http::{Reply, Sending, request_to_storage};
+use crate::http::{Reply, RequestBuilder, request_to_storage};
 use crate::service::Service;
 
 /// The time on every receipt that the simulated authority has.
@@ -70,7 +70,7 @@ pub fn code_and_receipt(campaign: &mut Campaign) {
 
 impl TestCampaign {
     /// An announcement of a receipt, ready to be sent with a key.
-    pub fn receipt(&self, key: &str, body: &Value) -> Sending {
+    pub fn receipt(&self, key: &str, body: &Value) -> RequestBuilder {
         self.with_key(key, "POST", "/api/v1/receipts").json(body)
     }
 
@@ -90,7 +90,7 @@ impl TestCampaign {
     }
 
     /// A submission with a receipt, ready to be sent with a key; an empty code is none.
-    pub fn with_receipt(&self, key: &str, phone: &str, code: &str, receipt_id: &str) -> Sending {
+    pub fn with_receipt(&self, key: &str, phone: &str, code: &str, receipt_id: &str) -> RequestBuilder {
         let mut body = json!({ "phone": phone, "consent": true, "receipt_id": receipt_id });
         if !code.is_empty() {
             body["code"] = json!(code);
@@ -126,7 +126,7 @@ pub fn announced(photo: &[u8], qr_payload: Option<&str>) -> Value {
 }
 
 /// The upload that a reply asks for, exactly.
-pub fn upload(reply: &Reply, photo: Vec<u8>) -> Sending {
+pub fn upload(reply: &Reply, photo: Vec<u8>) -> RequestBuilder {
     let target = reply.field("upload");
     let mut put = request_to_storage("PUT", target["url"].as_str().expect("a URL").to_owned());
     for (name, value) in target["headers"].as_object().expect("headers") {
@@ -168,18 +168,18 @@ impl Settler {
     /// Does every step that is due now, and says how many there were.
     pub async fn settle_due(&self) -> usize {
         let mut settled = 0;
-        for counterpart in Counterpart::ALL {
-            let due = self.due_with(counterpart).await;
+        for dependency in Dependency::ALL {
+            let due = self.due_with(dependency).await;
             let mut left = due.clone();
             while !left.is_empty() {
                 for due in &left {
                     let message =
                         SettleMessage { scope: due.scope.clone(), submission_id: due.submission_id };
-                    let reply = self.deliver_to(counterpart, &message).await;
+                    let reply = self.deliver_to(dependency, &message).await;
                     assert_eq!(reply, BatchReply::default(), "no message fails");
                 }
                 // Another campaign had its turn before some of them.
-                left = self.due_with(counterpart).await;
+                left = self.due_with(dependency).await;
                 left.retain(|still| due.contains(still));
             }
             settled += due.len();
@@ -188,28 +188,28 @@ impl Settler {
     }
 
     /// What is due now.
-    pub async fn due(&self) -> Vec<Due> {
+    pub async fn due(&self) -> Vec<DueSubmission> {
         let mut due = Vec::new();
-        for counterpart in Counterpart::ALL {
-            due.extend(self.due_with(counterpart).await);
+        for dependency in Dependency::ALL {
+            due.extend(self.due_with(dependency).await);
         }
         due
     }
 
-    async fn due_with(&self, counterpart: Counterpart) -> Vec<Due> {
-        self.submissions.due(counterpart, self.service.clock.now(), 100).await.expect("the index")
+    async fn due_with(&self, dependency: Dependency) -> Vec<DueSubmission> {
+        self.submissions.due(dependency, self.service.clock.now(), 100).await.expect("the index")
     }
 
     /// Delivers one message about a receipt.
     pub async fn deliver(&self, message: &SettleMessage) -> BatchReply {
-        self.deliver_to(Counterpart::TaxAuthority, message).await
+        self.deliver_to(Dependency::TaxAuthority, message).await
     }
 
     /// Delivers one message to the function that settles with a counterpart.
-    pub async fn deliver_to(&self, counterpart: Counterpart, message: &SettleMessage) -> BatchReply {
-        let reply = match counterpart {
-            Counterpart::TaxAuthority => self.receipts.handle(event(message)).await,
-            Counterpart::Partner => self.partners.handle(event(message)).await,
+    pub async fn deliver_to(&self, dependency: Dependency, message: &SettleMessage) -> BatchReply {
+        let reply = match dependency {
+            Dependency::TaxAuthority => self.receipts.handle(event(message)).await,
+            Dependency::Partner => self.partners.handle(event(message)).await,
         };
         reply.expect("a reply")
     }
@@ -222,9 +222,9 @@ impl Settler {
 }
 
 /// A function of the background, under its own name.
-fn function<F: EventFunction>(service: &Service, name: &str) -> F {
+fn function<F: EventHandler>(service: &Service, name: &str) -> F {
     let env = as_function(&service.env, name);
-    let background = Background::new(env, service.clock.clone(), Telemetry::Off);
+    let background = EventContext::new(env, service.clock.clone(), Telemetry::Off);
     F::connect(&background.expect("the stack sets every variable")).expect("the stack sets every variable")
 }
 

@@ -6,7 +6,7 @@ use local::stack::{NAMES, PARTNER_SECRETS_PREFIX};
 use local::tables::TABLES;
 use serde_json::Value;
 
-use crate::guard::Call;
+use crate::iam_guard::Call;
 use crate::template::{resources, service};
 
 /// Statements of what Lambda itself does in a function's name begin with it.

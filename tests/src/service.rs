@@ -6,19 +6,19 @@ use std::sync::mpsc::channel;
 use std::sync::{Arc, LazyLock, OnceLock};
 
 use aws_sdk_dynamodb::Client;
+use common::aws::Aws;
 use common::clock::Clock;
 use common::config::Env;
-use common::connection::Aws;
 use common::domain::moment::Moment;
 use common::domain::scope::Scope;
 use common::store::api_keys::ApiKeys;
 use common::store::campaigns::Campaigns;
 use common::store::code_books::CodeBooks;
-use common::store::codes::{Claim, CodeName, Codes};
+use common::store::codes::{Claim, CodeKey, Codes};
 use common::store::entrants::Entrants;
 use local::stack::{Front, Options, Stack};
 
-use crate::guard::{self, Allows, Call, Record};
+use crate::iam_guard::{self, Allows, Call, Record};
 use crate::roles::policies;
 use crate::serving::{Serving, on_a_thread};
 
@@ -91,7 +91,7 @@ impl Service {
 
     /// A client of the database.
     pub fn dynamodb(&self) -> Client {
-        Aws::of_function(&self.env).expect("the stack sets every variable").dynamodb()
+        Aws::for_function(&self.env).expect("the stack sets every variable").dynamodb()
     }
 
     /// Every code of a scope that somebody holds or redeemed, read from the whole table.
@@ -100,7 +100,7 @@ impl Service {
         let table = self.env.required("CODES_TABLE").expect("the stack sets it");
         let pages = client.scan().table_name(table).consistent_read(true).into_paginator().items().send();
         let items = pages.collect::<Result<Vec<_>, _>>().await.expect("the table");
-        let names = items.iter().filter_map(|item| CodeName::of_key(scope, item.get("code")?.as_s().ok()?));
+        let names = items.iter().filter_map(|item| CodeKey::parse(scope, item.get("code")?.as_s().ok()?));
         let mut claims = Vec::new();
         for name in names {
             let record = self.tables.codes.get(scope, &name).await.expect("the table");
@@ -121,7 +121,7 @@ struct Started {
 impl Started {
     /// Clients are made anew for each test: a connection belongs to the runtime that opened it.
     fn service(&self) -> Service {
-        let aws = Aws::of_function(&self.env).expect("the stack sets every variable");
+        let aws = Aws::for_function(&self.env).expect("the stack sets every variable");
         let client = aws.dynamodb();
         let env = &self.env;
         Service {
@@ -147,7 +147,7 @@ fn by_the_template() -> Front {
         let policies = policies();
         Arc::new(move |call: &Call| policies.get(&call.function).is_some_and(|policy| policy.allows(call)))
     });
-    guard::front(Record::default(), Arc::clone(&ALLOWS))
+    iam_guard::front(Record::default(), Arc::clone(&ALLOWS))
 }
 
 fn start_on_a_thread(mut options: Options) -> Started {

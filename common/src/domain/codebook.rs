@@ -93,7 +93,7 @@ pub enum BatchStatus {
 
 /// What the book alone can say about a code.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub enum Judgement {
+pub enum BookMatch {
     /// A minted code that counts: its serial number and prize.
     Minted {
         /// The serial number, which names the code in the table.
@@ -114,14 +114,14 @@ pub enum Judgement {
 
 impl CodeBook {
     /// Judges a code in its normal spelling, by arithmetic alone.
-    pub fn judge(&self, normal: &str) -> Judgement {
+    pub fn verify(&self, normal: &str) -> BookMatch {
         if let Some((serial, batch)) = self.ciphers_before(u32::MAX).find(normal) {
             return match batch.status {
-                BatchStatus::Active => Judgement::Minted { serial, prize: batch.prize.clone() },
-                BatchStatus::Reserved | BatchStatus::Void => Judgement::Withdrawn { serial },
+                BatchStatus::Active => BookMatch::Minted { serial, prize: batch.prize.clone() },
+                BatchStatus::Reserved | BatchStatus::Void => BookMatch::Withdrawn { serial },
             };
         }
-        if self.likely_imported_batch().is_some() { Judgement::PerhapsImported } else { Judgement::Unknown }
+        if self.likely_imported_batch().is_some() { BookMatch::PerhapsImported } else { BookMatch::Unknown }
     }
 
     /// The batch that an imported code is most likely of: the first that counts, else the first.
@@ -337,13 +337,13 @@ mod tests {
             minted("d", 30, 10, BatchStatus::Active, Some("A kettle")),
         ]);
         let judge =
-            |serial| book.judge(&book.cipher().expect("a length").encipher(serial).expect("in range"));
-        assert_eq!(judge(9), Judgement::Minted { serial: 9, prize: None });
-        assert_eq!(judge(10), Judgement::Withdrawn { serial: 10 });
-        assert_eq!(judge(20), Judgement::Withdrawn { serial: 20 });
-        assert_eq!(judge(39), Judgement::Minted { serial: 39, prize: Some("A kettle".to_owned()) });
-        assert_eq!(judge(40), Judgement::Unknown);
-        assert_eq!(book.judge("NOT A CODE"), Judgement::Unknown);
+            |serial| book.verify(&book.cipher().expect("a length").encipher(serial).expect("in range"));
+        assert_eq!(judge(9), BookMatch::Minted { serial: 9, prize: None });
+        assert_eq!(judge(10), BookMatch::Withdrawn { serial: 10 });
+        assert_eq!(judge(20), BookMatch::Withdrawn { serial: 20 });
+        assert_eq!(judge(39), BookMatch::Minted { serial: 39, prize: Some("A kettle".to_owned()) });
+        assert_eq!(judge(40), BookMatch::Unknown);
+        assert_eq!(book.verify("NOT A CODE"), BookMatch::Unknown);
     }
 
     /// Serial numbers 0 to 9 under the first version, 10 to 19 under the second, 20 to 29 under the third.
@@ -369,8 +369,8 @@ mod tests {
                 let code = cipher.encipher(serial).expect("in range");
                 let is_own = usize::try_from(serial).is_ok_and(|serial| own.contains(&serial));
                 let expected =
-                    if is_own { Judgement::Minted { serial, prize: None } } else { Judgement::Unknown };
-                assert_eq!(book.judge(&code), expected, "version {}, serial {serial}", index + 1);
+                    if is_own { BookMatch::Minted { serial, prize: None } } else { BookMatch::Unknown };
+                assert_eq!(book.verify(&code), expected, "version {}, serial {serial}", index + 1);
             }
         }
         assert_eq!(book.key_version(), 3);
@@ -390,13 +390,13 @@ mod tests {
             origin: Origin::Minted { first: twin, count: 1, key_version: 2 },
             ..minted("twin", 0, 0, BatchStatus::Active, None)
         });
-        assert_eq!(book.judge(&printed), Judgement::Minted { serial: 3, prize: None });
+        assert_eq!(book.verify(&printed), BookMatch::Minted { serial: 3, prize: None });
         assert_eq!(book.ciphers_before(2).find(&printed).map(|(serial, _)| serial), Some(3));
         assert_eq!(book.ciphers_before(1).find(&printed), None);
         book.batches[0].status = BatchStatus::Void;
         assert_eq!(
-            book.judge(&printed),
-            Judgement::Withdrawn { serial: 3 },
+            book.verify(&printed),
+            BookMatch::Withdrawn { serial: 3 },
             "and stays so when it is withdrawn"
         );
     }
@@ -415,9 +415,9 @@ mod tests {
             prize: None,
             status,
         };
-        assert_eq!(book(vec![imported(BatchStatus::Active)]).judge("X"), Judgement::PerhapsImported);
-        assert_eq!(book(vec![imported(BatchStatus::Void)]).judge("X"), Judgement::PerhapsImported);
-        assert_eq!(book(vec![]).judge("X"), Judgement::Unknown);
+        assert_eq!(book(vec![imported(BatchStatus::Active)]).verify("X"), BookMatch::PerhapsImported);
+        assert_eq!(book(vec![imported(BatchStatus::Void)]).verify("X"), BookMatch::PerhapsImported);
+        assert_eq!(book(vec![]).verify("X"), BookMatch::Unknown);
     }
 
     #[test]

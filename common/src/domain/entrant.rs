@@ -5,7 +5,7 @@ use std::time::Duration;
 use super::campaign::{Campaign, PhoneLimits, WrongCodeLimit};
 use super::message::MessageKey;
 use super::moment::Moment;
-use super::sliding_window::{Admission, SlidingWindow};
+use super::sliding_window::{SlidingWindow, WindowDecision};
 
 /// Receipts of one phone that the service has still to settle; one more is refused. Each costs a look-up at the
 /// tax authority, which bears about forty a minute.
@@ -72,9 +72,9 @@ impl Entrant {
     /// The log of wrong codes with one more, sent just now, and until when that throttles the phone.
     pub fn with_wrong_code(&self, campaign: &Campaign, now: Moment) -> WrongCodes {
         let log = match wrong_code_window(campaign).admit(&self.wrong_codes, now) {
-            Admission::Admitted(log) => log,
+            WindowDecision::Admitted(log) => log,
             // A wrong code is judged only while there is room, so this is a limit just lowered.
-            Admission::Refused { .. } => self.wrong_codes.clone(),
+            WindowDecision::Refused { .. } => self.wrong_codes.clone(),
         };
         Self::wrong_codes(log, campaign, now)
     }
@@ -103,8 +103,8 @@ impl Entrant {
     fn wrong_codes(log: Vec<Moment>, campaign: &Campaign, now: Moment) -> WrongCodes {
         let window = wrong_code_window(campaign);
         let throttled_until = match window.admit(&log, now) {
-            Admission::Admitted(_) => None,
-            Admission::Refused { retry_after } => Some(now.after(retry_after)),
+            WindowDecision::Admitted(_) => None,
+            WindowDecision::Refused { retry_after } => Some(now.after(retry_after)),
         };
         WrongCodes { log, throttled_until }
     }

@@ -4,7 +4,7 @@ use std::time::Duration;
 
 /// A limit that a request was counted by.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct LimitStanding {
+pub struct RateLimitStatus {
     /// What it counts: `key`, `address` or `phone`.
     pub name: &'static str,
     /// Requests in one window.
@@ -12,12 +12,12 @@ pub struct LimitStanding {
     /// The window.
     pub window: Duration,
     /// What is left, when it is known.
-    pub left: Option<Left>,
+    pub left: Option<Remaining>,
 }
 
 /// What is left of a limit.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Left {
+pub struct Remaining {
     /// Requests.
     pub requests: u32,
     /// Until the window ends or, when nothing is left, has room again.

@@ -31,12 +31,12 @@ pub struct MessageOverrides {
 
 impl MessageOverrides {
     /// The copy for a key: the campaign's own where it has one, else the service's.
-    pub fn copy(&self, key: MessageKey, language: Language) -> &str {
+    pub fn text(&self, key: MessageKey, language: Language) -> &str {
         let own = match language {
             Language::En => &self.en,
             Language::Sw => &self.sw,
         };
-        own.get(&key).map_or_else(|| key.copy(language), String::as_str)
+        own.get(&key).map_or_else(|| key.text(language), String::as_str)
     }
 }
 
@@ -56,7 +56,7 @@ macro_rules! messages {
             }
 
             /// The service's own copy.
-            pub fn copy(self, language: Language) -> &'static str {
+            pub fn text(self, language: Language) -> &'static str {
                 match (self, language) {
                     $((Self::$variant, Language::En) => $en, (Self::$variant, Language::Sw) => $sw,)*
                 }
@@ -227,10 +227,10 @@ mod tests {
         assert_eq!(MessageKey::ALL.len(), 26);
         for key in MessageKey::ALL {
             for language in [Language::En, Language::Sw] {
-                let copy = key.copy(language);
-                assert!(!copy.is_empty() && copy.len() <= 160 && copy.chars().all(is_gsm7), "{key}: {copy}");
+                let text = key.text(language);
+                assert!(!text.is_empty() && text.len() <= 160 && text.chars().all(is_gsm7), "{key}: {text}");
             }
-            assert_ne!(key.copy(Language::En), key.copy(Language::Sw), "{key} is not translated");
+            assert_ne!(key.text(Language::En), key.text(Language::Sw), "{key} is not translated");
         }
     }
 
@@ -249,7 +249,7 @@ mod tests {
             en: BTreeMap::from([(MessageKey::Entered, "Chai for you!".to_owned())]),
             sw: BTreeMap::new(),
         };
-        assert_eq!(overrides.copy(MessageKey::Entered, Language::En), "Chai for you!");
-        assert_eq!(overrides.copy(MessageKey::Entered, Language::Sw), MessageKey::Entered.copy(Language::Sw));
+        assert_eq!(overrides.text(MessageKey::Entered, Language::En), "Chai for you!");
+        assert_eq!(overrides.text(MessageKey::Entered, Language::Sw), MessageKey::Entered.text(Language::Sw));
     }
 }

@@ -1,12 +1,12 @@
 //! The rules: no I/O, no clock, no randomness. Time and ids come in as arguments.
 
+pub mod admission;
 pub mod campaign;
 pub mod cipher;
 pub mod code;
 pub mod code_list;
 pub mod codebook;
 pub mod entrant;
-pub mod entry;
 pub mod hex;
 pub mod ids;
 pub mod key_encryption;

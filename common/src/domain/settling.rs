@@ -7,19 +7,21 @@ use std::time::Duration;
 use serde::{Deserialize, Serialize};
 
 use super::moment::Moment;
-use super::receipt::schedule::Tally;
+use super::receipt::schedule::LookupFailures;
 
 /// How an unsettled submission is to be settled.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
-pub struct Settling {
+pub struct PendingSettlement {
     /// Whose turn it is.
-    pub turn: Turn,
+    #[serde(rename = "turn")]
+    pub assignee: Assignee,
     /// When the next step is due; a step that was begun and never finished is due again then.
     pub next_step_at: Moment,
     /// Steps begun in a row and not finished.
     pub unfinished: u32,
     /// Whom the next step has to do with.
-    pub counterpart: Counterpart,
+    #[serde(rename = "counterpart")]
+    pub dependency: Dependency,
     /// How often a partner was asked and gave no answer.
     pub asked: u32,
     /// One of these questions may have reached the partner, which may have redeemed the code. A step that was
@@ -30,29 +32,31 @@ pub struct Settling {
     #[serde(default)]
     pub silent_since: Option<Moment>,
     /// What the tax authority has said so far instead of giving the record.
-    pub tally: Tally,
+    #[serde(rename = "tally")]
+    pub lookup_failures: LookupFailures,
     /// The instant prize of the code that the submission holds.
     pub prize: Option<String>,
     /// The latest thing that was not as expected, for the operator.
-    pub surprise: Option<Surprise>,
+    #[serde(rename = "surprise")]
+    pub anomaly: Option<Anomaly>,
 }
 
 /// Something that was not as expected.
 #[derive(Clone, PartialEq, Eq, Serialize, Deserialize)]
-pub struct Surprise {
+pub struct Anomaly {
     /// What.
     pub what: String,
     /// What was said instead, where it was said in words. It may hold the secrets of a receipt.
     pub excerpt: Option<String>,
 }
 
-impl From<&str> for Surprise {
+impl From<&str> for Anomaly {
     fn from(what: &str) -> Self {
         Self { what: what.to_owned(), excerpt: None }
     }
 }
 
-impl fmt::Debug for Surprise {
+impl fmt::Debug for Anomaly {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.debug_struct("Surprise").field("what", &self.what).finish_non_exhaustive()
     }
@@ -61,14 +65,14 @@ impl fmt::Debug for Surprise {
 /// Whom a step has to do with: each has a queue of its own.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
-pub enum Counterpart {
+pub enum Dependency {
     /// The tax authority, or nobody: test codes.
     TaxAuthority,
     /// A partner.
     Partner,
 }
 
-impl Counterpart {
+impl Dependency {
     /// Both.
     pub const ALL: [Self; 2] = [Self::TaxAuthority, Self::Partner];
 
@@ -84,55 +88,56 @@ impl Counterpart {
 /// Whose turn it is.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
-pub enum Turn {
+pub enum Assignee {
     /// The service's own.
     Service,
     /// A person's: the service does nothing more by itself.
-    Person,
+    #[serde(rename = "person")]
+    Operator,
 }
 
 /// How long a test that asks for it stays unanswered.
-pub const SLOW: Duration = Duration::from_secs(4);
+pub const SENTINEL_DELAY: Duration = Duration::from_secs(4);
 
 /// Longer than a step can take; after it, a step that was begun is taken for lost.
-pub const LONGEST_STEP: Duration = Duration::from_secs(90);
+pub const STEP_LEASE: Duration = Duration::from_secs(90);
 
 /// A step that was begun this often and never finished kills whoever works on it.
-const MOST_UNFINISHED: u32 = 5;
+const MAX_UNFINISHED_ATTEMPTS: u32 = 5;
 
 /// How a step begins.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub enum Begin {
+pub enum StepClaim {
     /// It is not due: somebody works on it, it is planned for later, or it is a person's turn.
     NotDue,
     /// Write this down first, so that nobody else begins it too.
-    Go(Settling),
+    Claimed(PendingSettlement),
     /// It was begun too often.
-    GiveUp,
+    Exhausted,
 }
 
-impl Settling {
+impl PendingSettlement {
     /// The first step, at once.
     pub fn at_once(now: Moment, prize: Option<String>) -> Self {
-        let (turn, tally) = (Turn::Service, Tally::default());
+        let (assignee, lookup_failures) = (Assignee::Service, LookupFailures::default());
         Self {
-            turn,
+            assignee,
             next_step_at: now,
             unfinished: 0,
-            counterpart: Counterpart::TaxAuthority,
+            dependency: Dependency::TaxAuthority,
             asked: 0,
             may_have_arrived: false,
             silent_since: None,
-            tally,
+            lookup_failures,
             prize,
-            surprise: None,
+            anomaly: None,
         }
     }
 
     /// The first step, which is begun already: whoever writes this asks the partner at once.
     pub fn asking(now: Moment) -> Self {
-        let fresh = Self { counterpart: Counterpart::Partner, ..Self::at_once(now, None) };
-        Self { unfinished: 1, next_step_at: now.after(LONGEST_STEP), ..fresh }
+        let fresh = Self { dependency: Dependency::Partner, ..Self::at_once(now, None) };
+        Self { unfinished: 1, next_step_at: now.after(STEP_LEASE), ..fresh }
     }
 
     /// Whether somebody is at it.
@@ -141,15 +146,15 @@ impl Settling {
     }
 
     /// Whether and how to begin a step now.
-    pub fn begin(&self, now: Moment) -> Begin {
-        if self.turn == Turn::Person || now < self.next_step_at {
-            return Begin::NotDue;
+    pub fn claim(&self, now: Moment) -> StepClaim {
+        if self.assignee == Assignee::Operator || now < self.next_step_at {
+            return StepClaim::NotDue;
         }
-        if self.unfinished >= MOST_UNFINISHED {
-            return Begin::GiveUp;
+        if self.unfinished >= MAX_UNFINISHED_ATTEMPTS {
+            return StepClaim::Exhausted;
         }
         let unfinished = self.unfinished + 1;
-        Begin::Go(Self { unfinished, next_step_at: now.after(LONGEST_STEP), ..self.clone() })
+        StepClaim::Claimed(Self { unfinished, next_step_at: now.after(STEP_LEASE), ..self.clone() })
     }
 
     /// Whether an earlier step may have reached the partner without its answer being known: one that was lost
@@ -160,45 +165,65 @@ impl Settling {
 
     /// The plan for one more step, this much later.
     #[must_use]
-    pub fn again_after(&self, wait: Duration, tally: Tally, now: Moment, hasten: Hasten) -> Self {
+    pub fn again_after(
+        &self,
+        wait: Duration,
+        lookup_failures: LookupFailures,
+        now: Moment,
+        hasten: RetrySpeedup,
+    ) -> Self {
         let may_have_arrived = self.may_have_arrived();
         let next_step_at = now.after(hasten.apply(wait));
-        Self { unfinished: 0, may_have_arrived, tally, next_step_at, ..self.clone() }
+        Self { unfinished: 0, may_have_arrived, lookup_failures, next_step_at, ..self.clone() }
     }
 
     /// Taken from a person again: due at once, as if nothing had been tried.
     #[must_use]
     pub fn resumed(&self, now: Moment) -> Self {
-        let (turn, tally) = (Turn::Service, Tally::default());
+        let (assignee, lookup_failures) = (Assignee::Service, LookupFailures::default());
         let may_have_arrived = self.may_have_arrived();
         let (unfinished, silent_since) = (0, None);
-        Self { turn, unfinished, may_have_arrived, silent_since, tally, next_step_at: now, ..self.clone() }
+        Self {
+            assignee,
+            unfinished,
+            may_have_arrived,
+            silent_since,
+            lookup_failures,
+            next_step_at: now,
+            ..self.clone()
+        }
     }
 
     /// Handed to a person.
     #[must_use]
-    pub fn for_a_person(&self, now: Moment) -> Self {
+    pub fn escalate(&self, now: Moment) -> Self {
         let may_have_arrived = self.may_have_arrived();
-        Self { turn: Turn::Person, unfinished: 0, may_have_arrived, next_step_at: now, ..self.clone() }
+        Self {
+            assignee: Assignee::Operator,
+            unfinished: 0,
+            may_have_arrived,
+            next_step_at: now,
+            ..self.clone()
+        }
     }
 
     /// When the service plans its next step; `None` while a step is under way, or for a person.
-    pub fn planned_for(&self) -> Option<Moment> {
-        (self.turn == Turn::Service && self.unfinished == 0).then_some(self.next_step_at)
+    pub fn next_attempt_at(&self) -> Option<Moment> {
+        (self.assignee == Assignee::Service && self.unfinished == 0).then_some(self.next_step_at)
     }
 }
 
 /// What every planned wait is divided by: 1, or more where retries are to be watched.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Hasten(u32);
+pub struct RetrySpeedup(u32);
 
-impl Default for Hasten {
+impl Default for RetrySpeedup {
     fn default() -> Self {
         Self(1)
     }
 }
 
-impl Hasten {
+impl RetrySpeedup {
     /// Divides by this; 0 is 1.
     pub fn by(times: u32) -> Self {
         Self(times.max(1))
@@ -220,34 +245,43 @@ mod tests {
 
     #[test]
     fn a_step_that_was_begun_is_nobody_elses_until_it_is_lost() {
-        let fresh = Settling::at_once(at(0), None);
-        let Begin::Go(begun) = fresh.begin(at(0)) else { panic!("due at once") };
-        assert_eq!(begun.begin(at(89)), Begin::NotDue);
-        assert_eq!(begun.planned_for(), None, "a caller does not wait for it to be lost");
-        assert!(matches!(begun.begin(at(90)), Begin::Go(_)));
+        let fresh = PendingSettlement::at_once(at(0), None);
+        let StepClaim::Claimed(begun) = fresh.claim(at(0)) else { panic!("due at once") };
+        assert_eq!(begun.claim(at(89)), StepClaim::NotDue);
+        assert_eq!(begun.next_attempt_at(), None, "a caller does not wait for it to be lost");
+        assert!(matches!(begun.claim(at(90)), StepClaim::Claimed(_)));
     }
 
     #[test]
     fn a_step_that_kills_is_given_up_and_one_that_ends_is_not() {
-        let mut settling = Settling::at_once(at(0), None);
+        let mut settling = PendingSettlement::at_once(at(0), None);
         for round in 0..5 {
-            let Begin::Go(begun) = settling.begin(at(round * 100)) else { panic!("due") };
+            let StepClaim::Claimed(begun) = settling.claim(at(round * 100)) else { panic!("due") };
             settling = begun;
         }
-        assert_eq!(settling.begin(at(1_000)), Begin::GiveUp);
-        let ended =
-            settling.again_after(Duration::from_secs(60), Tally::default(), at(400), Hasten::default());
-        assert_eq!(ended.planned_for(), Some(at(460)));
-        let sooner = settling.again_after(Duration::from_secs(60), Tally::default(), at(400), Hasten::by(10));
-        assert_eq!(sooner.planned_for(), Some(at(406)));
-        assert!(matches!(ended.begin(at(460)), Begin::Go(_)));
+        assert_eq!(settling.claim(at(1_000)), StepClaim::Exhausted);
+        let ended = settling.again_after(
+            Duration::from_secs(60),
+            LookupFailures::default(),
+            at(400),
+            RetrySpeedup::default(),
+        );
+        assert_eq!(ended.next_attempt_at(), Some(at(460)));
+        let sooner = settling.again_after(
+            Duration::from_secs(60),
+            LookupFailures::default(),
+            at(400),
+            RetrySpeedup::by(10),
+        );
+        assert_eq!(sooner.next_attempt_at(), Some(at(406)));
+        assert!(matches!(ended.claim(at(460)), StepClaim::Claimed(_)));
     }
 
     #[test]
     fn a_persons_turn_is_never_due() {
-        let waiting = Settling::at_once(at(0), None).for_a_person(at(5));
-        assert_eq!(waiting.begin(at(1_000_000)), Begin::NotDue);
-        assert_eq!(waiting.planned_for(), None);
+        let waiting = PendingSettlement::at_once(at(0), None).escalate(at(5));
+        assert_eq!(waiting.claim(at(1_000_000)), StepClaim::NotDue);
+        assert_eq!(waiting.next_attempt_at(), None);
     }
 }
 

@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use super::limit::Left;
+use super::limit::Remaining;
 use super::moment::Moment;
 
 /// At most `limit` hits in any `span`.
@@ -16,7 +16,7 @@ pub struct SlidingWindow {
 
 /// What a hit at a given moment comes to.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub enum Admission {
+pub enum WindowDecision {
     /// It counts; the log to keep, oldest hit first, this one included.
     Admitted(Vec<Moment>),
     /// It does not; a hit is admitted again after this long, never less than a millisecond.
@@ -28,27 +28,27 @@ pub enum Admission {
 
 impl SlidingWindow {
     /// Judges a hit against the log of the admitted ones, in any order.
-    pub fn admit(self, log: &[Moment], now: Moment) -> Admission {
+    pub fn admit(self, log: &[Moment], now: Moment) -> WindowDecision {
         let mut counting = self.counting(log, now);
         let limit = usize::try_from(self.limit).unwrap_or(usize::MAX);
         // The hit whose end of span makes room: with a lowered limit, more than one must go first.
         let excess = counting.len().saturating_sub(limit.saturating_sub(1));
         match excess.checked_sub(1).and_then(|index| counting.get(index)) {
-            Some(blocking) => Admission::Refused { retry_after: blocking.after(self.span).since(now) },
+            Some(blocking) => WindowDecision::Refused { retry_after: blocking.after(self.span).since(now) },
             None => {
                 counting.push(now);
                 counting.sort_unstable();
-                Admission::Admitted(counting)
+                WindowDecision::Admitted(counting)
             }
         }
     }
 
     /// What a log of admitted hits leaves, and when one more falls out of it.
-    pub fn left(self, log: &[Moment], now: Moment) -> Left {
+    pub fn left(self, log: &[Moment], now: Moment) -> Remaining {
         let counting = self.counting(log, now);
         let hits = u32::try_from(counting.len()).unwrap_or(u32::MAX);
         let until = counting.first().map_or(self.span, |oldest| oldest.after(self.span).since(now));
-        Left { requests: self.limit.saturating_sub(hits), until }
+        Remaining { requests: self.limit.saturating_sub(hits), until }
     }
 
     /// The hits that still count, oldest first. Those from a clock that runs ahead count as well.
@@ -75,11 +75,11 @@ mod tests {
     fn a_full_window_says_how_long_to_wait() {
         assert_eq!(
             WINDOW.admit(&log(&[10, 50, 60]), Moment::from_millis(70)),
-            Admission::Refused { retry_after: Duration::from_millis(40) }
+            WindowDecision::Refused { retry_after: Duration::from_millis(40) }
         );
         assert_eq!(
             WINDOW.admit(&log(&[10, 50, 60]), Moment::from_millis(110)),
-            Admission::Admitted(log(&[50, 60, 110]))
+            WindowDecision::Admitted(log(&[50, 60, 110]))
         );
     }
 
@@ -88,13 +88,13 @@ mod tests {
         let lowered = SlidingWindow { limit: 1, ..WINDOW };
         assert_eq!(
             lowered.admit(&log(&[10, 50, 60]), Moment::from_millis(70)),
-            Admission::Refused { retry_after: Duration::from_millis(90) }
+            WindowDecision::Refused { retry_after: Duration::from_millis(90) }
         );
     }
 
     #[test]
     fn what_is_left_grows_when_the_oldest_hit_falls_out() {
-        let left = |requests, until| Left { requests, until: Duration::from_millis(until) };
+        let left = |requests, until| Remaining { requests, until: Duration::from_millis(until) };
         assert_eq!(WINDOW.left(&log(&[]), Moment::from_millis(70)), left(3, 100));
         assert_eq!(WINDOW.left(&log(&[10, 50]), Moment::from_millis(70)), left(1, 40));
         assert_eq!(WINDOW.left(&log(&[10, 50, 60]), Moment::from_millis(110)), left(1, 40));
@@ -108,17 +108,17 @@ mod tests {
             for step in steps {
                 now += step;
                 match window.admit(&kept, Moment::from_millis(now)) {
-                    Admission::Admitted(log) => {
+                    WindowDecision::Admitted(log) => {
                         kept = log;
                         admitted.push(now);
                     }
-                    Admission::Refused { retry_after } => {
+                    WindowDecision::Refused { retry_after } => {
                         let wait = i64::try_from(retry_after.as_millis()).expect("short");
                         prop_assert!(wait > 0);
                         let opens = Moment::from_millis(now + wait);
-                        prop_assert!(matches!(window.admit(&kept, opens), Admission::Admitted(_)));
+                        prop_assert!(matches!(window.admit(&kept, opens), WindowDecision::Admitted(_)));
                         let shut = Moment::from_millis(now + wait - 1);
-                        let still_shut = matches!(window.admit(&kept, shut), Admission::Refused { .. });
+                        let still_shut = matches!(window.admit(&kept, shut), WindowDecision::Refused { .. });
                         prop_assert!(still_shut);
                     }
                 }

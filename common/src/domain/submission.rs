@@ -13,7 +13,7 @@ use super::phone::Phone;
 use super::receipt::judgement::ReceiptSummary;
 use super::receipt::payload::VerificationCode;
 use super::scope::Scope;
-use super::settling::{Settling, Turn};
+use super::settling::{Assignee, PendingSettlement};
 
 /// One attempt of a consumer to enter, refused ones included.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
@@ -35,7 +35,8 @@ pub struct Submission {
     /// The purchase that the receipt proves: accepting the submission takes it.
     pub purchase: Option<VerificationCode>,
     /// How it stands.
-    pub standing: Standing,
+    #[serde(rename = "standing")]
+    pub status: SubmissionStatus,
     /// Why, for logs: message keys, or reasons for operators.
     pub reasons: Vec<String>,
     /// The campaign's day it was made on, `YYYY-MM-DD`: limits count by it, also when it settles later.
@@ -51,7 +52,7 @@ pub struct Submission {
     /// The operator's decision, when a person settled it.
     pub decision: Option<OperatorDecision>,
     /// How it is to be settled; none once it is.
-    pub settling: Option<Settling>,
+    pub settling: Option<PendingSettlement>,
     /// Counts its changes: a change is written only over the one it was made from.
     pub revision: u32,
     /// When it was made.
@@ -75,15 +76,16 @@ pub struct PastState {
     /// Since when.
     pub at: Moment,
     /// How it stood.
-    pub standing: Standing,
+    #[serde(rename = "standing")]
+    pub status: SubmissionStatus,
     /// Why.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub reasons: Vec<String>,
     /// Whether a step had been begun, and not ended yet.
     pub is_under_way: bool,
     /// What was not as expected by then.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub surprise: Option<String>,
+    #[serde(default, rename = "surprise", skip_serializing_if = "Option::is_none")]
+    pub anomaly: Option<String>,
 }
 
 /// Who settled a submission by hand, when and why.
@@ -175,7 +177,7 @@ impl DisplayStatus {
 
 /// How a submission stands: everything about its outcome, made only in the ways below.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
-pub struct Standing {
+pub struct SubmissionStatus {
     state: State,
     review_status: Option<ReviewStatus>,
     message_key: MessageKey,
@@ -206,7 +208,7 @@ pub enum Event {
 #[error("the submission is settled already")]
 pub struct AlreadySettled;
 
-impl Standing {
+impl SubmissionStatus {
     /// In, with this many entries and perhaps a prize.
     pub fn accepted(entries: u32, instant_win: Option<String>) -> Self {
         let message_key = if instant_win.is_some() { MessageKey::InstantWin } else { MessageKey::Entered };
@@ -324,12 +326,12 @@ impl Submission {
     /// # Errors
     /// [`AlreadySettled`] when nothing can happen any more.
     pub fn after(&self, event: Event, now: Moment) -> Result<Self, AlreadySettled> {
-        let standing = self.standing.after(event, self.receipt_id.is_some())?;
-        let (settling, partner_code) = match standing.is_terminal() {
+        let status = self.status.after(event, self.receipt_id.is_some())?;
+        let (settling, partner_code) = match status.is_terminal() {
             true => (None, None),
             false => (self.settling.clone(), self.partner_code.clone()),
         };
-        Ok(Self { standing, settling, partner_code, ..self.changed(now) })
+        Ok(Self { status, settling, partner_code, ..self.changed(now) })
     }
 
     /// The submission as it is to be written next.
@@ -346,19 +348,19 @@ impl Submission {
     /// How it is, for its history.
     pub fn state_now(&self) -> PastState {
         let settling = self.settling.as_ref();
-        let surprise = settling.and_then(|settling| settling.surprise.as_ref());
+        let anomaly = settling.and_then(|settling| settling.anomaly.as_ref());
         PastState {
             at: self.updated_at,
-            standing: self.standing.clone(),
+            status: self.status.clone(),
             reasons: self.reasons.clone(),
             is_under_way: settling.is_some_and(|settling| settling.unfinished > 0),
-            surprise: surprise.map(|surprise| surprise.what.clone()),
+            anomaly: anomaly.map(|anomaly| anomaly.what.clone()),
         }
     }
 
     /// Whether it has a receipt that the service has still to settle: a phone may have so many of them.
     pub fn has_open_receipt(&self) -> bool {
-        let is_ours = |settling: &Settling| settling.turn == Turn::Service;
+        let is_ours = |settling: &PendingSettlement| settling.assignee == Assignee::Service;
         self.receipt_id.is_some() && self.settling.as_ref().is_some_and(is_ours)
     }
 
@@ -373,15 +375,15 @@ impl Submission {
         const WHILE_REVIEWED: u64 = 300;
         /// A tenth of the age keeps the number of polls logarithmic.
         const SHARE_OF_AGE: u64 = 10;
-        if self.standing.is_terminal() {
+        if self.status.is_terminal() {
             return None;
         }
-        if self.settling.as_ref().is_some_and(|settling| settling.turn == Turn::Person) {
+        if self.settling.as_ref().is_some_and(|settling| settling.assignee == Assignee::Operator) {
             return Some(WHILE_REVIEWED);
         }
         let age: Duration = now.since(self.created_at);
         let by_age = (age.as_secs() / SHARE_OF_AGE).clamp(SHORTEST, LONGEST);
-        let planned = self.settling.as_ref().and_then(Settling::planned_for);
+        let planned = self.settling.as_ref().and_then(PendingSettlement::next_attempt_at);
         let until_planned = planned.map_or(Duration::ZERO, |planned| planned.since(now));
         Some(by_age.max(until_planned.as_millis().div_ceil(1_000).try_into().unwrap_or(u64::MAX)))
     }
@@ -393,8 +395,14 @@ mod tests {
 
     use super::*;
 
-    fn standing(state: State, review_status: Option<ReviewStatus>) -> Standing {
-        Standing { state, review_status, message_key: MessageKey::Checking, entries: 0, instant_win: None }
+    fn status(state: State, review_status: Option<ReviewStatus>) -> SubmissionStatus {
+        SubmissionStatus {
+            state,
+            review_status,
+            message_key: MessageKey::Checking,
+            entries: 0,
+            instant_win: None,
+        }
     }
 
     #[test]
@@ -410,7 +418,7 @@ mod tests {
         ];
         for (state, row) in table {
             for (review, shown) in reviews.into_iter().zip(row) {
-                assert_eq!(standing(state, review).display_status(), shown, "{state:?} {review:?}");
+                assert_eq!(status(state, review).display_status(), shown, "{state:?} {review:?}");
             }
         }
     }
@@ -434,7 +442,7 @@ mod tests {
         fn a_settled_submission_never_moves_and_an_open_one_settles_once(
             state in any_state(), events in prop::collection::vec(any_event(), 1..6), has_receipt in any::<bool>()
         ) {
-            let mut now = standing(state, None);
+            let mut now = status(state, None);
             for event in events {
                 let settles = matches!(event, Event::Accept { .. } | Event::Reject(_));
                 match now.after(event.clone(), has_receipt) {
@@ -455,7 +463,7 @@ mod tests {
         fn only_a_fault_of_the_receipt_asks_for_the_consumers_attention(
             key in prop::sample::select(MessageKey::ALL), reviewed_first in any::<bool>()
         ) {
-            let mut open = Standing::receipt_received();
+            let mut open = SubmissionStatus::receipt_received();
             if reviewed_first {
                 open = open.after(Event::Review, true).expect("open");
                 prop_assert_eq!(open.display_status(), DisplayStatus::ReceiptInReview);

@@ -20,7 +20,7 @@ impl JsonBody {
     ///
     /// # Errors
     /// `validation_failed` without a field.
-    pub fn of(request: &Request) -> Result<Self, Error> {
+    pub fn parse(request: &Request) -> Result<Self, Error> {
         let content_type = request.header("content-type").unwrap_or_default();
         if !is_json(content_type) {
             return Err(Error::body("Send it with `Content-Type: application/json`."));
@@ -54,7 +54,7 @@ impl JsonBody {
     /// The first problem, with all of them beside it when it is `validation_failed`.
     pub fn read<T>(&self, read: impl FnOnce(&Fields<'_>) -> Option<T>) -> Result<T, Error> {
         let problems = Problems::default();
-        let value = read(&Fields::of(&self.0, &problems));
+        let value = read(&Fields::new(&self.0, &problems));
         problems.check()?;
         value.ok_or_else(|| Error::internal("a field was refused without a problem"))
     }

@@ -54,7 +54,7 @@ pub struct Fields<'a> {
 
 impl<'a> Fields<'a> {
     /// The fields of a body.
-    pub fn of(object: &'a Map<String, Value>, problems: &'a Problems) -> Self {
+    pub fn new(object: &'a Map<String, Value>, problems: &'a Problems) -> Self {
         Self { object, path: String::new(), problems }
     }
 
@@ -262,7 +262,7 @@ mod tests {
     ) -> Option<(ErrorCode, Option<String>, Vec<String>)> {
         let problems = Problems::default();
         let object = body.as_object().expect("an object");
-        read(&Fields::of(object, &problems));
+        read(&Fields::new(object, &problems));
         match problems.check() {
             Ok(()) => None,
             Err(Error::Refused(refusal)) => {

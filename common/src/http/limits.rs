@@ -2,7 +2,7 @@
 //! limits a request was counted by, and how they stand.
 
 use super::reply::whole_seconds;
-use crate::domain::limit::LimitStanding;
+use crate::domain::limit::RateLimitStatus;
 
 /// The limits themselves: `"key";q=600;w=60`.
 const POLICY: &str = "ratelimit-policy";
@@ -10,15 +10,15 @@ const POLICY: &str = "ratelimit-policy";
 const STANDING: &str = "ratelimit";
 
 /// The headers that say how limits stand. A limit of which nothing is known is named in the policy alone.
-pub(super) fn headers(limits: &[LimitStanding]) -> Vec<(&'static str, String)> {
+pub(super) fn headers(limits: &[RateLimitStatus]) -> Vec<(&'static str, String)> {
     let policy = limits
         .iter()
         .map(|limit| format!("\"{}\";q={};w={}", limit.name, limit.quota, limit.window.as_secs()));
-    let standing = limits.iter().filter_map(|limit| {
+    let status = limits.iter().filter_map(|limit| {
         let left = limit.left?;
         Some(format!("\"{}\";r={};t={}", limit.name, left.requests, whole_seconds(left.until)))
     });
-    let headers = [(POLICY, list(policy)), (STANDING, list(standing))];
+    let headers = [(POLICY, list(policy)), (STANDING, list(status))];
     headers.into_iter().filter(|(_, value)| !value.is_empty()).collect()
 }
 
@@ -31,17 +31,17 @@ mod tests {
     use std::time::Duration;
 
     use super::*;
-    use crate::domain::limit::Left;
+    use crate::domain::limit::Remaining;
 
     #[test]
     fn a_limit_is_named_with_what_is_left_of_it_where_that_is_known() {
-        let key = LimitStanding {
+        let key = RateLimitStatus {
             name: "key",
             quota: 600,
             window: Duration::from_secs(60),
-            left: Some(Left { requests: 599, until: Duration::from_millis(41_001) }),
+            left: Some(Remaining { requests: 599, until: Duration::from_millis(41_001) }),
         };
-        let phone = LimitStanding { name: "phone", quota: 5, window: Duration::from_secs(600), left: None };
+        let phone = RateLimitStatus { name: "phone", quota: 5, window: Duration::from_secs(600), left: None };
         assert_eq!(
             headers(&[key, phone]),
             [

@@ -3,7 +3,6 @@
 pub mod body;
 pub mod event;
 pub mod fields;
-pub mod function;
 pub mod language;
 mod limits;
 pub mod receipt;

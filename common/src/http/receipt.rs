@@ -4,9 +4,9 @@ use std::collections::BTreeMap;
 
 use serde::Serialize;
 
+use crate::aws::photos::UploadTarget;
 use crate::domain::receipt::photo::{MAX_BYTES, PhotoType};
 use crate::domain::receipt::{Receipt, ReceiptState, Source};
-use crate::photos::UploadTarget;
 
 /// A receipt as callers see it. Whoever has its target can upload, so it does not print.
 #[derive(Clone, Serialize)]

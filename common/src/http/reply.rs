@@ -8,7 +8,7 @@ use serde::{Serialize, Serializer};
 
 use super::event::HttpReply;
 use super::limits;
-use crate::domain::limit::LimitStanding;
+use crate::domain::limit::RateLimitStatus;
 use crate::error::{Error, ErrorCode, FieldProblem};
 
 /// What an operation answers with.
@@ -25,14 +25,14 @@ pub struct Reply {
     /// The id of the submission or receipt that it is about, for the log.
     pub subject: Option<String>,
     /// What else the log should tell.
-    pub notes: Notes,
+    pub notes: LogFields,
     /// How the limits stand that the request was counted by.
-    pub limits: Vec<LimitStanding>,
+    pub limits: Vec<RateLimitStatus>,
 }
 
 /// What the log should tell of a request besides its reply.
 #[derive(Clone, Debug, Default)]
-pub struct Notes {
+pub struct LogFields {
     /// What there is to count: names and numbers.
     pub figures: Vec<(&'static str, u64)>,
     /// Why a part of the service failed that the reply could do without, outermost first.
@@ -83,7 +83,7 @@ impl Reply {
             body,
             outcome: None,
             subject: None,
-            notes: Notes::default(),
+            notes: LogFields::default(),
             limits: Vec::new(),
         }
     }
@@ -104,14 +104,14 @@ impl Reply {
 
     /// Notes what else the log should tell.
     #[must_use]
-    pub fn with_notes(mut self, notes: Notes) -> Self {
+    pub fn with_notes(mut self, notes: LogFields) -> Self {
         self.notes = notes;
         self
     }
 
     /// Says how limits stand that the request was counted by.
     #[must_use]
-    pub fn with_limits(mut self, limits: impl IntoIterator<Item = LimitStanding>) -> Self {
+    pub fn with_limits(mut self, limits: impl IntoIterator<Item = RateLimitStatus>) -> Self {
         self.limits.extend(limits);
         self
     }
@@ -194,13 +194,13 @@ struct ProblemObject<'a> {
 }
 
 impl<'a> ProblemObject<'a> {
-    fn of(problem: &'a FieldProblem) -> Self {
+    fn new(problem: &'a FieldProblem) -> Self {
         Self { field: &problem.field, pointer: problem.pointer(), message: &problem.message }
     }
 }
 
 fn problems<S: Serializer>(problems: &[FieldProblem], serializer: S) -> Result<S::Ok, S::Error> {
-    serializer.collect_seq(problems.iter().map(ProblemObject::of))
+    serializer.collect_seq(problems.iter().map(ProblemObject::new))
 }
 
 /// Retry-After counts whole seconds: rounded up, and never 0.

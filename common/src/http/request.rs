@@ -14,7 +14,7 @@ use super::language;
 use super::reply::X_REQUEST_ID;
 use crate::domain::hex::hex;
 use crate::domain::message::Language;
-use crate::entropy;
+use crate::random;
 
 /// A request, read from its event.
 #[derive(Clone)]
@@ -85,12 +85,12 @@ impl Request {
     /// # Errors
     /// `validation_failed` without a field.
     pub fn json(&self) -> Result<JsonBody, Error> {
-        JsonBody::of(self)
+        JsonBody::parse(self)
     }
 
     /// Whose calls the limits count together: the consumer's address range when the caller says it, else
     /// the calling server alone.
-    pub fn consumer_range(&self) -> String {
+    pub fn client_network(&self) -> String {
         match (self.header(SVC_CLIENT_IP).and_then(client_ip), self.caller) {
             (Some(consumer), _) => range(consumer),
             (None, Some(caller)) => caller.to_canonical().to_string(),
@@ -159,7 +159,7 @@ fn request_id(headers: &BTreeMap<String, String>) -> String {
     headers
         .get(X_REQUEST_ID)
         .filter(|id| CHARS.contains(&id.len()) && id.bytes().all(allowed))
-        .map_or_else(|| format!("req_{}", hex(&entropy::bytes::<12>())), String::clone)
+        .map_or_else(|| format!("req_{}", hex(&random::bytes::<12>())), String::clone)
 }
 
 #[cfg(test)]

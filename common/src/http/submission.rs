@@ -65,22 +65,22 @@ impl<'a> SubmissionObject<'a> {
         replayed: bool,
         now: Moment,
     ) -> Self {
-        let standing = &submission.standing;
+        let status = &submission.status;
         let id: SubmissionId = submission.submission_id;
         Self {
             id: id.to_string(),
             reference: submission.reference.to_string(),
             campaign: submission.scope.campaign.as_str(),
             livemode: submission.scope.environment.is_live(),
-            state: standing.state(),
-            review_status: standing.review_status(),
-            display_status: standing.display_status(),
-            message_key: standing.message_key(),
-            message: campaign.messages.copy(standing.message_key(), language),
+            state: status.state(),
+            review_status: status.review_status(),
+            display_status: status.display_status(),
+            message_key: status.message_key(),
+            message: campaign.messages.text(status.message_key(), language),
             reasons: &submission.reasons,
-            entries: standing.entries(),
-            instant_win: standing.instant_win(),
-            terminal: standing.is_terminal(),
+            entries: status.entries(),
+            instant_win: status.instant_win(),
+            terminal: status.is_terminal(),
             poll_after_seconds: submission.poll_after_seconds(now),
             replayed,
             receipt: submission.receipt.as_ref().map(ReceiptRecordObject::new),

@@ -8,8 +8,8 @@ use sha2::{Digest, Sha256};
 
 use super::batch::{BatchGet, BatchItems};
 use super::record_version::FIRST;
-use super::transaction::{Outcome, Reason};
-use super::{Item, StoreError, made, number, text, transaction};
+use super::transaction::{Reason, TransactionResult};
+use super::{Item, StoreError, condition_held, number, text, transaction};
 use crate::config::{ConfigError, Env};
 use crate::domain::hex::hex;
 use crate::domain::moment::Moment;
@@ -27,7 +27,7 @@ pub struct KeyHash(String);
 
 impl KeyHash {
     /// The digest of a key.
-    pub fn of(key: &str) -> Self {
+    pub fn digest(key: &str) -> Self {
         Self(hex(&Sha256::digest(key.as_bytes())))
     }
 
@@ -168,7 +168,7 @@ impl ApiKeys {
             .expression_attribute_values(":per_minute", number(per_minute))
             .send()
             .await;
-        made(sent, "changing an API key's ceiling")
+        condition_held(sent, "changing an API key's ceiling")
     }
 
     /// Records a new key in place of another, which lets callers in until a moment: both or neither. False when that
@@ -197,10 +197,10 @@ impl ApiKeys {
             transaction::put(new.build().map_err(StoreError::during(ACTION))?),
         ];
         match transaction::write(&self.client, items).await? {
-            Outcome::Written => Ok(true),
-            Outcome::Refused(reasons) => match reasons.first() {
+            TransactionResult::WriteResult => Ok(true),
+            TransactionResult::Refused(reasons) => match reasons.first() {
                 Some(Reason::ConditionFailed(_)) => Ok(false),
-                Some(Reason::Conflict | Reason::Throttled | Reason::Harmless) | None => {
+                Some(Reason::Conflict | Reason::Throttled | Reason::None) | None => {
                     Err(StoreError::new(ACTION, "others kept changing the same record"))
                 }
             },

@@ -48,7 +48,7 @@ impl BatchGet {
                 return Err(StoreError::new(action, Throttled));
             }
             if attempts > 1 {
-                transaction::wait_after(attempts).await;
+                transaction::backoff(attempts).await;
             }
             let sent = client.batch_get_item().set_request_items(Some(requested)).send().await;
             let reply = sent.map_err(StoreError::during(action))?;

@@ -16,12 +16,12 @@ use aws_sdk_dynamodb::types::{AttributeValue, ReturnValue};
 
 use super::rate_limits::{EXPIRY, KEY, VARIABLE};
 use super::record_version::{self, FIRST};
-use super::{Item, StoreError, made, number, read_number, text};
+use super::{Item, StoreError, condition_held, number, read_number, text};
 use crate::config::{self, ConfigError, Env};
 use crate::domain::ids::SubmissionId;
 use crate::domain::moment::Moment;
 use crate::domain::scope::Scope;
-use crate::domain::settling::Hasten;
+use crate::domain::settling::RetrySpeedup;
 
 /// Different submissions in a row that a partner fails with before the breaker opens.
 const MAX_FAILURES: usize = 5;
@@ -74,7 +74,7 @@ struct Probe {
 pub struct Breakers {
     client: Client,
     table: String,
-    hasten: Hasten,
+    hasten: RetrySpeedup,
     /// When breakers were read that had no failures.
     closed: Arc<Mutex<HashMap<Scope, Moment>>>,
 }
@@ -146,7 +146,7 @@ impl Breakers {
             .expression_attribute_values(":seen", number(open_until.as_millis()))
             .send()
             .await;
-        let is_first = made(sent, "letting a probe through")?;
+        let is_first = condition_held(sent, "letting a probe through")?;
         Ok(if is_first {
             Permit::Granted(Grant { submission_id, failed, probe: Some(probe) })
         } else {
@@ -179,7 +179,7 @@ impl Breakers {
             .expression_attribute_values(":until", number(until.as_millis()))
             .send()
             .await;
-        made(sent, "leaving a probe to others").map(drop)
+        condition_held(sent, "leaving a probe to others").map(drop)
     }
 
     /// Records that the partner failed, and says whether that opened the breaker. Failures that come at once after
@@ -245,7 +245,7 @@ impl Breakers {
                 .condition_expression("failed = :seen")
                 .expression_attribute_values(":seen", AttributeValue::Ss(grant.failed)),
         };
-        made(delete.send().await, "closing a breaker").map(drop)
+        condition_held(delete.send().await, "closing a breaker").map(drop)
     }
 }
 

@@ -6,7 +6,7 @@ use serde_dynamo::aws_sdk_dynamodb_1::{from_item, to_item};
 
 use super::batch::{BatchGet, BatchItems};
 use super::record_version::FIRST;
-use super::{Item, StoreError, made, text};
+use super::{Item, StoreError, condition_held, text};
 use crate::config::{ConfigError, Env};
 use crate::domain::campaign::Campaign;
 use crate::domain::scope::CampaignSlug;
@@ -99,7 +99,7 @@ impl Campaigns {
                 .condition_expression("paused = :paused")
                 .expression_attribute_values(":paused", AttributeValue::Bool(before.paused)),
         };
-        made(put.send().await, ACTION)
+        condition_held(put.send().await, ACTION)
     }
 
     /// Turns the pause switch. False when there is no such campaign.
@@ -117,7 +117,7 @@ impl Campaigns {
             .expression_attribute_values(":paused", AttributeValue::Bool(paused))
             .send()
             .await;
-        made(sent, "turning the pause switch")
+        condition_held(sent, "turning the pause switch")
     }
 }
 

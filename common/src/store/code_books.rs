@@ -13,14 +13,14 @@ use serde_dynamo::aws_sdk_dynamodb_1::{from_attribute_value, to_attribute_value}
 use super::batch::{BatchGet, BatchItems, Found};
 use super::record_version::{self, FIRST};
 use super::{Item, StoreError, number, read_number, read_text, required, text, transaction};
+use crate::aws::Aws;
+use crate::aws::deployment_secret::{DeploymentSecrets, SecretVersion};
 use crate::config::{ConfigError, Env};
-use crate::connection::Aws;
-use crate::deployment_secret::{DeploymentSecrets, SecretVersion};
 use crate::domain::cipher::SecretKey;
 use crate::domain::codebook::CodeBook;
 use crate::domain::key_encryption::KeyContext;
 use crate::domain::scope::Scope;
-use crate::entropy;
+use crate::random;
 
 /// The partition key.
 pub const KEY: &str = "scope";
@@ -219,7 +219,7 @@ fn encrypted(
     context: KeyContext<'_>,
     key: &SecretKey,
 ) -> Result<AttributeValue, StoreError> {
-    let stored = secret.secret.encrypt(context, key, entropy::bytes());
+    let stored = secret.secret.encrypt(context, key, random::bytes());
     let stored = stored.ok_or_else(|| StoreError::new(WRITING, "a key cannot be encrypted"))?;
     Ok(AttributeValue::B(Blob::new(stored)))
 }

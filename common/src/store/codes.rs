@@ -38,7 +38,7 @@ const IMPORTED_AND_FREE: &str =
 
 /// Names a code's record inside its scope.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub enum CodeName {
+pub enum CodeKey {
     /// A minted code, by serial number.
     Minted(u64),
     /// An imported code, by digest, in the batch that it is expected to be of.
@@ -54,7 +54,7 @@ pub enum CodeName {
     Sentinel(String),
 }
 
-impl CodeName {
+impl CodeKey {
     /// The name of a sentinel sent by a phone.
     pub fn sentinel(identity: &str, phone: &Phone) -> Self {
         let digest = Sha256::new().chain_update(phone.expose_e164()).chain_update(identity).finalize();
@@ -72,7 +72,7 @@ impl CodeName {
     }
 
     /// The name that a record's key was made from; an imported code's batch is in its record alone.
-    pub fn of_key(scope: &Scope, key: &str) -> Option<Self> {
+    pub fn parse(scope: &Scope, key: &str) -> Option<Self> {
         let (kind, rest) = key.strip_prefix(&scope.key(""))?.split_once('#')?;
         match kind {
             "minted" => rest.parse().ok().map(Self::Minted),
@@ -126,7 +126,7 @@ impl Codes {
     pub(crate) fn claim(
         &self,
         scope: &Scope,
-        name: &CodeName,
+        name: &CodeKey,
         claim: &Claim,
         now: Moment,
     ) -> Result<Update, StoreError> {
@@ -142,10 +142,10 @@ impl Codes {
             .expression_attribute_values(":redeemed", AttributeValue::Bool(claim.redeemed))
             .expression_attribute_values(":now", number(now.as_millis()));
         update = match name {
-            CodeName::Minted(_) | CodeName::Partner(_) | CodeName::Sentinel(_) => {
+            CodeKey::Minted(_) | CodeKey::Partner(_) | CodeKey::Sentinel(_) => {
                 update.condition_expression(FREE)
             }
-            CodeName::Imported { batch, .. } => update
+            CodeKey::Imported { batch, .. } => update
                 .condition_expression(IMPORTED_AND_FREE)
                 .expression_attribute_values(":batch", text(batch)),
         };
@@ -177,7 +177,7 @@ impl Codes {
     pub(crate) fn check_claim(
         &self,
         scope: &Scope,
-        name: &CodeName,
+        name: &CodeKey,
         holder: SubmissionId,
     ) -> Result<ConditionCheck, StoreError> {
         ConditionCheck::builder()
@@ -197,12 +197,12 @@ impl Codes {
     }
 
     /// Adds a code's record to what a batch reads.
-    pub(crate) fn add_to(&self, batch: &mut BatchGet, scope: &Scope, name: &CodeName) {
+    pub(crate) fn add_to(&self, batch: &mut BatchGet, scope: &Scope, name: &CodeKey) {
         batch.add(&self.table, KEY, name.key(scope));
     }
 
     /// A code's record among the items of a batch.
-    pub(crate) fn find_in<'a>(&self, items: &'a BatchItems, scope: &Scope, name: &CodeName) -> Found<'a> {
+    pub(crate) fn find_in<'a>(&self, items: &'a BatchItems, scope: &Scope, name: &CodeKey) -> Found<'a> {
         items.find(&self.table, KEY, &name.key(scope))
     }
 
@@ -210,7 +210,7 @@ impl Codes {
     ///
     /// # Errors
     /// When the table does not answer, or the record cannot be read.
-    pub async fn get(&self, scope: &Scope, name: &CodeName) -> Result<Option<CodeRecord>, StoreError> {
+    pub async fn get(&self, scope: &Scope, name: &CodeKey) -> Result<Option<CodeRecord>, StoreError> {
         let reply = self
             .client
             .get_item()
@@ -228,7 +228,7 @@ impl Codes {
     ///
     /// # Errors
     /// When the table does not answer.
-    pub async fn import(&self, scope: &Scope, name: &CodeName, batch: &str) -> Result<bool, StoreError> {
+    pub async fn import(&self, scope: &Scope, name: &CodeKey, batch: &str) -> Result<bool, StoreError> {
         const ACTION: &str = "importing a code";
         let update = self
             .update(name.key(scope))
@@ -277,7 +277,7 @@ impl Codes {
     ///
     /// # Errors
     /// When the table does not answer.
-    pub async fn void(&self, scope: &Scope, name: &CodeName, now: Moment) -> Result<(), StoreError> {
+    pub async fn void(&self, scope: &Scope, name: &CodeKey, now: Moment) -> Result<(), StoreError> {
         const ACTION: &str = "voiding a code";
         let update = self
             .update(name.key(scope))
@@ -324,16 +324,16 @@ mod tests {
     fn a_records_key_gives_its_name_back() {
         let scope = |environment| Scope { campaign: "demo".parse().expect("a slug"), environment };
         let (test, live) = (scope(Environment::Test), scope(Environment::Live));
-        let imported = CodeName::Imported { digest: "d1".to_owned(), batch: String::new() };
+        let imported = CodeKey::Imported { digest: "d1".to_owned(), batch: String::new() };
         for name in [
-            CodeName::Minted(7),
+            CodeKey::Minted(7),
             imported,
-            CodeName::Partner("d3".to_owned()),
-            CodeName::Sentinel("d2".to_owned()),
+            CodeKey::Partner("d3".to_owned()),
+            CodeKey::Sentinel("d2".to_owned()),
         ] {
-            assert_eq!(CodeName::of_key(&test, &name.key(&test)), Some(name.clone()));
-            assert_eq!(CodeName::of_key(&live, &name.key(&test)), None);
+            assert_eq!(CodeKey::parse(&test, &name.key(&test)), Some(name.clone()));
+            assert_eq!(CodeKey::parse(&live, &name.key(&test)), None);
         }
-        assert_eq!(CodeName::of_key(&test, &test.key("other#7")), None);
+        assert_eq!(CodeKey::parse(&test, &test.key("other#7")), None);
     }
 }

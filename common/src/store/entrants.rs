@@ -34,7 +34,7 @@ const MAY_SEND_RECEIPT: &str = "(attribute_not_exists(open_receipts) OR open_rec
 
 /// A change of a phone's log of wrong codes, on the condition that it is still as it was seen.
 #[derive(Clone, Copy, Debug)]
-pub(crate) struct Guess<'a> {
+pub(crate) struct WrongCodeLogUpdate<'a> {
     /// The phone as it was seen.
     pub(crate) seen: &'a Entrant,
     /// Its log as it is to be.
@@ -51,7 +51,7 @@ pub(crate) struct CountChange<'a> {
     /// Receipts that the service has still to settle.
     pub(crate) open_receipts: i32,
     /// The log of wrong codes.
-    pub(crate) guess: Option<Guess<'a>>,
+    pub(crate) guess: Option<WrongCodeLogUpdate<'a>>,
 }
 
 /// The table.
@@ -77,10 +77,10 @@ impl Entrants {
         submission: &Submission,
         limits: PhoneLimits,
         checks: PhoneChecks,
-        guess: Option<Guess<'_>>,
+        guess: Option<WrongCodeLogUpdate<'_>>,
         now: Moment,
     ) -> Result<Update, StoreError> {
-        let Submission { scope, phone, day, standing, .. } = submission;
+        let Submission { scope, phone, day, status, .. } = submission;
         let limit = |limit: Option<u32>| number(limit.unwrap_or(u32::MAX));
         let mut update = self
             .update(scope, phone)
@@ -97,7 +97,7 @@ impl Entrants {
         }
         let change = CountChange {
             submissions: 1,
-            entries: standing.entries(),
+            entries: status.entries(),
             open_receipts: i32::from(submission.has_open_receipt()),
             guess,
         };
@@ -217,7 +217,7 @@ fn with_change(
     let (mut set, mut remove) = (vec![record_version::SET], Vec::new());
     update = update.expression_attribute_values(record_version::VALUE, FIRST.attribute());
     if let Some(guess) = guess {
-        let (with_log, as_seen) = log_guess(update, guess, &mut set, &mut remove);
+        let (with_log, as_seen) = update_wrong_code_log(update, guess, &mut set, &mut remove);
         update = with_log;
         conditions.push(as_seen);
     }
@@ -250,13 +250,13 @@ fn clause(word: &str, parts: &[&str]) -> String {
 }
 
 /// A write with the values of a change of the log of wrong codes, and its condition; what it sets and removes is added.
-fn log_guess(
+fn update_wrong_code_log(
     mut update: UpdateBuilder,
-    guess: Guess<'_>,
+    guess: WrongCodeLogUpdate<'_>,
     set: &mut Vec<&'static str>,
     remove: &mut Vec<&'static str>,
 ) -> (UpdateBuilder, &'static str) {
-    let Guess { seen, after } = guess;
+    let WrongCodeLogUpdate { seen, after } = guess;
     let log = |log: &[Moment]| AttributeValue::L(log.iter().map(|at| number(at.as_millis())).collect());
     if after.log.is_empty() {
         // A phone without wrong codes has no log: see the condition.

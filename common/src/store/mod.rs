@@ -8,13 +8,13 @@ pub mod campaigns;
 pub mod code_books;
 pub mod codes;
 pub mod entrants;
-pub mod ledger;
+pub mod idempotency_keys;
 pub mod look_up_slots;
 pub mod partner_leases;
 pub mod rate_limits;
 pub mod receipts;
 pub mod record_version;
-pub mod requests;
+pub mod submission_writes;
 pub mod submissions;
 pub mod transaction;
 
@@ -28,7 +28,7 @@ use aws_sdk_dynamodb::types::error::{
 };
 
 use self::record_version::LaterVersion;
-use crate::deployment_secret::NotFetched;
+use crate::aws::deployment_secret::NotFetched;
 
 /// A DynamoDB item.
 pub type Item = HashMap<String, AttributeValue>;
@@ -85,7 +85,10 @@ impl StoreError {
 }
 
 /// Whether a conditional write was made. A condition that failed is an answer, not an error.
-pub(crate) fn made<T, E>(sent: Result<T, SdkError<E>>, action: &'static str) -> Result<bool, StoreError>
+pub(crate) fn condition_held<T, E>(
+    sent: Result<T, SdkError<E>>,
+    action: &'static str,
+) -> Result<bool, StoreError>
 where
     E: ProvideErrorMetadata + StdError + Send + Sync + 'static,
 {

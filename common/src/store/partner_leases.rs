@@ -14,7 +14,7 @@ use aws_sdk_dynamodb::types::ReturnValuesOnConditionCheckFailure;
 
 use super::rate_limits::{EXPIRY, KEY, VARIABLE};
 use super::record_version::{self, FIRST};
-use super::{Item, StoreError, made, number, read_number, text};
+use super::{Item, StoreError, condition_held, number, read_number, text};
 use crate::config::{ConfigError, Env};
 use crate::domain::moment::Moment;
 use crate::domain::scope::Scope;
@@ -152,7 +152,7 @@ impl PartnerLeases {
             .expression_attribute_values(":until", number(lease.until.as_millis()))
             .send()
             .await;
-        made(sent, "giving a partner's lease back").map(drop)
+        condition_held(sent, "giving a partner's lease back").map(drop)
     }
 }
 

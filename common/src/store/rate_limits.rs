@@ -8,12 +8,12 @@ use aws_sdk_dynamodb::operation::update_item::UpdateItemError;
 use aws_sdk_dynamodb::types::{AttributeValue, ReturnValue, ReturnValuesOnConditionCheckFailure, Update};
 
 use super::record_version::{self, FIRST};
-use super::transaction::{self, Outcome, Reason, wait_after};
+use super::transaction::{self, Reason, TransactionResult, backoff};
 use super::{Item, StoreError, number, read_number, text};
 use crate::config::{ConfigError, Env};
-use crate::domain::limit::LimitStanding;
+use crate::domain::limit::RateLimitStatus;
 use crate::domain::moment::Moment;
-use crate::domain::sliding_window::{Admission, SlidingWindow};
+use crate::domain::sliding_window::{SlidingWindow, WindowDecision};
 
 /// The partition key: what is limited.
 pub const KEY: &str = "limited";
@@ -24,10 +24,10 @@ pub const VARIABLE: &str = "RATE_LIMITS_TABLE";
 
 /// Tries to count one hit. Each further one is made because others were counted in between, and a limit
 /// is full after fewer of them than these.
-const MOST_TRIES: u32 = 40;
+const MAX_ATTEMPTS: u32 = 40;
 
 /// A leased counter is of no use after its minute; this leaves room for clocks that differ.
-const LEASE_MEMORY: Duration = Duration::from_secs(5 * 60);
+const LEASE_RETENTION: Duration = Duration::from_secs(5 * 60);
 
 /// The table.
 #[derive(Clone, Debug)]
@@ -38,7 +38,7 @@ pub struct RateLimits {
 
 /// Something that is limited, and by how much.
 #[derive(Clone, Debug)]
-pub struct Limited {
+pub struct RateLimitRule {
     /// What callers know the limit as.
     pub name: &'static str,
     /// What is limited, as the table's key has it.
@@ -47,10 +47,10 @@ pub struct Limited {
     pub window: SlidingWindow,
 }
 
-impl Limited {
+impl RateLimitRule {
     /// How the limit stands after these hits; nothing is known of it where none were seen.
-    fn standing(&self, log: &[Moment], now: Moment) -> LimitStanding {
-        LimitStanding {
+    fn status(&self, log: &[Moment], now: Moment) -> RateLimitStatus {
+        RateLimitStatus {
             name: self.name,
             quota: self.window.limit,
             window: self.window.span,
@@ -61,15 +61,15 @@ impl Limited {
 
 /// How asking for one more hit ended, and how the limits stand after it.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub enum Hit {
+pub enum RateLimitDecision {
     /// It counts.
-    Admitted(Vec<LimitStanding>),
+    Admitted(Vec<RateLimitStatus>),
     /// A limit is reached.
     Refused {
         /// Until there is room again.
         retry_after: Duration,
         /// How the limits stand.
-        limits: Vec<LimitStanding>,
+        limits: Vec<RateLimitStatus>,
     },
 }
 
@@ -94,32 +94,32 @@ impl RateLimits {
     ///
     /// # Errors
     /// When the table does not answer.
-    pub async fn hit(&self, limits: &[Limited], now: Moment) -> Result<Hit, StoreError> {
+    pub async fn hit(&self, limits: &[RateLimitRule], now: Moment) -> Result<RateLimitDecision, StoreError> {
         let mut seen: Vec<Vec<Moment>> = vec![Vec::new(); limits.len()];
-        for tries in 1..=MOST_TRIES {
+        for tries in 1..=MAX_ATTEMPTS {
             let mut updates = Vec::with_capacity(limits.len());
             let mut logs = Vec::with_capacity(limits.len());
             let mut refused = None;
             for (limited, seen) in limits.iter().zip(&seen) {
                 match limited.window.admit(seen, now) {
                     // Of several that are full, the one that takes longest decides when there is room.
-                    Admission::Refused { retry_after } => refused = refused.max(Some(retry_after)),
-                    Admission::Admitted(log) => {
+                    WindowDecision::Refused { retry_after } => refused = refused.max(Some(retry_after)),
+                    WindowDecision::Admitted(log) => {
                         updates.push(self.count_hit(limited, seen, &log, now)?);
                         // Unseen hits may come before the one that is appended.
                         logs.push(if seen.is_empty() { Vec::new() } else { log });
                     }
                 }
             }
-            let standings = |logs: &[Vec<Moment>]| {
-                limits.iter().zip(logs).map(|(limited, log)| limited.standing(log, now)).collect()
+            let statuses = |logs: &[Vec<Moment>]| {
+                limits.iter().zip(logs).map(|(limited, log)| limited.status(log, now)).collect()
             };
             if let Some(retry_after) = refused {
-                return Ok(Hit::Refused { retry_after, limits: standings(&seen) });
+                return Ok(RateLimitDecision::Refused { retry_after, limits: statuses(&seen) });
             }
             let reasons = match self.count(updates).await? {
                 Counted::All { log } => {
-                    return Ok(Hit::Admitted(standings(&log.map_or(logs, |log| vec![log]))));
+                    return Ok(RateLimitDecision::Admitted(statuses(&log.map_or(logs, |log| vec![log]))));
                 }
                 Counted::None(reasons) => reasons,
             };
@@ -128,7 +128,7 @@ impl RateLimits {
                     *seen = item.as_ref().map(read_log).unwrap_or_default();
                 }
             }
-            wait_after(tries).await;
+            backoff(tries).await;
         }
         Err(StoreError::new("counting a hit", "others kept hitting the same limits"))
     }
@@ -140,8 +140,8 @@ impl RateLimits {
         }
         let items = updates.into_iter().map(transaction::update).collect();
         Ok(match transaction::write(&self.client, items).await? {
-            Outcome::Written => Counted::All { log: None },
-            Outcome::Refused(reasons) => Counted::None(reasons),
+            TransactionResult::WriteResult => Counted::All { log: None },
+            TransactionResult::Refused(reasons) => Counted::None(reasons),
         })
     }
 
@@ -174,7 +174,7 @@ impl RateLimits {
 
     fn count_hit(
         &self,
-        limited: &Limited,
+        limited: &RateLimitRule,
         seen: &[Moment],
         log: &[Moment],
         now: Moment,
@@ -223,7 +223,7 @@ impl RateLimits {
     ) -> Result<Lease, StoreError> {
         const ACTION: &str = "leasing requests";
         let limited = format!("ceiling#{key_id}#{minute}");
-        let expires = Moment::from_millis(minute.saturating_mul(60_000)).after(LEASE_MEMORY);
+        let expires = Moment::from_millis(minute.saturating_mul(60_000)).after(LEASE_RETENTION);
         let mut wanted = wanted.min(ceiling);
         loop {
             let sent = self

@@ -9,16 +9,16 @@ use serde_dynamo::aws_sdk_dynamodb_1::{from_item, to_attribute_value, to_item};
 
 use super::batch::{BatchGet, BatchItems, Found};
 use super::record_version::{self, FIRST};
-use super::transaction::{self, Outcome, Reason};
+use super::transaction::{self, Reason, TransactionResult};
 use super::{Item, StoreError, number, read_text, required, text};
 use crate::config::{ConfigError, Env};
 use crate::domain::ids::{IdempotencyKey, ReceiptId, SubmissionId};
 use crate::domain::moment::Moment;
 use crate::domain::receipt::Receipt;
 use crate::domain::receipt::payload::VerificationCode;
-use crate::domain::receipt::photo::Arrived;
+use crate::domain::receipt::photo::StoredPhoto;
 use crate::domain::scope::Scope;
-use crate::store::requests::{self, RequestRecord, Requests};
+use crate::store::idempotency_keys::{self, IdempotencyKeys, IdempotencyRecord};
 
 /// The partition key: scope and receipt id, or scope and purchase.
 pub const KEY: &str = "id";
@@ -74,8 +74,8 @@ impl Receipts {
     pub async fn announce(
         &self,
         receipt: &Receipt,
-        request: Option<(&Requests, &IdempotencyKey, &str)>,
-    ) -> Result<Option<RequestRecord<ReceiptId>>, StoreError> {
+        request: Option<(&IdempotencyKeys, &IdempotencyKey, &str)>,
+    ) -> Result<Option<IdempotencyRecord<ReceiptId>>, StoreError> {
         const ACTION: &str = "writing a receipt";
         let stored = Stored { id: item_key(&receipt.scope, receipt.receipt_id), receipt: receipt.clone() };
         let item = FIRST.mark(to_item(stored).map_err(StoreError::during(ACTION))?);
@@ -85,7 +85,7 @@ impl Receipts {
         let mut items = vec![transaction::put(put.build().map_err(StoreError::during(ACTION))?)];
         if let Some((requests, key, body_hash)) = request {
             let (body_hash, record_id) = (body_hash.to_owned(), receipt.receipt_id);
-            let record = RequestRecord { body_hash, record_id, replayed: false };
+            let record = IdempotencyRecord { body_hash, record_id, replayed: false };
             items.push(transaction::put(requests.remember(
                 &receipt.scope,
                 key,
@@ -94,12 +94,10 @@ impl Receipts {
             )?));
         }
         match transaction::write(&self.client, items).await? {
-            Outcome::Written => Ok(None),
-            Outcome::Refused(reasons) => match reasons.last() {
-                Some(Reason::ConditionFailed(Some(item))) => requests::read(item).map(Some),
-                Some(
-                    Reason::ConditionFailed(None) | Reason::Conflict | Reason::Throttled | Reason::Harmless,
-                )
+            TransactionResult::WriteResult => Ok(None),
+            TransactionResult::Refused(reasons) => match reasons.last() {
+                Some(Reason::ConditionFailed(Some(item))) => idempotency_keys::read(item).map(Some),
+                Some(Reason::ConditionFailed(None) | Reason::Conflict | Reason::Throttled | Reason::None)
                 | None => Err(StoreError::new(ACTION, "others kept changing the same record")),
             },
         }
@@ -197,11 +195,11 @@ impl Receipts {
     ///
     /// # Errors
     /// When the table does not answer.
-    pub async fn mark_arrived(
+    pub async fn mark_uploaded(
         &self,
         scope: &Scope,
         id: ReceiptId,
-        arrived: &Arrived,
+        arrived: &StoredPhoto,
     ) -> Result<bool, StoreError> {
         const ACTION: &str = "marking a receipt as uploaded";
         let update = self

@@ -15,9 +15,9 @@ use crate::config::{ConfigError, Env};
 use crate::domain::ids::{Reference, SubmissionId};
 use crate::domain::phone::Phone;
 use crate::domain::scope::Scope;
-use crate::domain::submission::{Standing, Submission};
+use crate::domain::submission::{Submission, SubmissionStatus};
 
-pub use self::unsettled::{Due, NEXT_STEP, UNSETTLED};
+pub use self::unsettled::{DueSubmission, NEXT_STEP, UNSETTLED};
 use self::unsettled::{next_step, partition};
 
 /// The partition key: scope and submission id.
@@ -46,13 +46,14 @@ struct Stored {
 
 /// A submission as the index by entrant carries it.
 #[derive(Clone, Debug, Deserialize)]
-pub struct Recent {
+pub struct SubmissionSummary {
     /// Its id.
     pub submission_id: SubmissionId,
     /// Its reference.
     pub reference: Reference,
-    /// How it stands.
-    pub standing: Standing,
+    /// Its outcome so far.
+    #[serde(rename = "standing")]
+    pub status: SubmissionStatus,
     /// The campaign's day it was made on.
     pub day: String,
 }
@@ -139,7 +140,12 @@ impl Submissions {
     ///
     /// # Errors
     /// When the index does not answer, or a record cannot be read.
-    pub async fn recent(&self, scope: &Scope, phone: &Phone, most: u8) -> Result<Vec<Recent>, StoreError> {
+    pub async fn recent(
+        &self,
+        scope: &Scope,
+        phone: &Phone,
+        most: u8,
+    ) -> Result<Vec<SubmissionSummary>, StoreError> {
         const ACTION: &str = "looking a phone's submissions up";
         let reply = self
             .client

@@ -10,7 +10,7 @@ use aws_sdk_dynamodb::types::{CancellationReason, ConditionCheck, Put, TransactW
 use tokio::time::Instant;
 
 use super::{Item, StoreError, Throttled};
-use crate::entropy;
+use crate::random;
 
 /// What is being done when a transaction fails.
 const WRITING: &str = "writing a transaction";
@@ -19,7 +19,7 @@ const WRITING: &str = "writing a transaction";
 #[derive(Debug)]
 pub enum Reason {
     /// This one did not.
-    Harmless,
+    None,
     /// Its condition failed; the item as it was, unless it was not there.
     ConditionFailed(Option<Item>),
     /// Another transaction touched it at the same moment.
@@ -30,9 +30,9 @@ pub enum Reason {
 
 /// How a transaction ended.
 #[derive(Debug)]
-pub enum Outcome {
+pub enum TransactionResult {
     /// Everything was written.
-    Written,
+    WriteResult,
     /// Nothing was.
     Refused(Vec<Reason>),
 }
@@ -57,17 +57,17 @@ const THROTTLING_TIMEOUT: Duration = Duration::from_secs(6);
 ///
 /// # Errors
 /// Anything but a cancellation by conditions or conflicts; [`StoreError::is_throttled`] for one that stayed throttled.
-pub async fn write(client: &Client, items: Vec<TransactWriteItem>) -> Result<Outcome, StoreError> {
+pub async fn write(client: &Client, items: Vec<TransactWriteItem>) -> Result<TransactionResult, StoreError> {
     let started = Instant::now();
     let (mut conflicts, mut throttled) = (0, 0);
     loop {
         let sent = client.transact_write_items().set_transact_items(Some(items.clone())).send().await;
         let reasons = match sent {
-            Ok(_) => return Ok(Outcome::Written),
+            Ok(_) => return Ok(TransactionResult::WriteResult),
             Err(error) => reasons(error)?,
         };
         if reasons.iter().any(|reason| matches!(reason, Reason::ConditionFailed(_))) {
-            return Ok(Outcome::Refused(reasons));
+            return Ok(TransactionResult::Refused(reasons));
         }
         if reasons.iter().any(|reason| matches!(reason, Reason::Throttled)) {
             if started.elapsed() >= THROTTLING_TIMEOUT {
@@ -78,9 +78,9 @@ pub async fn write(client: &Client, items: Vec<TransactWriteItem>) -> Result<Out
         } else {
             conflicts += 1;
             if conflicts >= MAX_CONFLICT_ATTEMPTS {
-                return Ok(Outcome::Refused(reasons));
+                return Ok(TransactionResult::Refused(reasons));
             }
-            wait_after(conflicts).await;
+            backoff(conflicts).await;
         }
     }
 }
@@ -93,10 +93,10 @@ pub(crate) async fn write_one(
     action: &'static str,
 ) -> Result<bool, StoreError> {
     match write(client, vec![item]).await? {
-        Outcome::Written => Ok(true),
-        Outcome::Refused(reasons) => match reasons.first() {
+        TransactionResult::WriteResult => Ok(true),
+        TransactionResult::Refused(reasons) => match reasons.first() {
             Some(Reason::ConditionFailed(_)) => Ok(false),
-            Some(Reason::Conflict | Reason::Throttled | Reason::Harmless) | None => {
+            Some(Reason::Conflict | Reason::Throttled | Reason::None) | None => {
                 Err(StoreError::new(action, "others kept changing the same record"))
             }
         },
@@ -104,14 +104,14 @@ pub(crate) async fn write_one(
 }
 
 /// Waits a random while that grows with the number of tries made, so that rivals spread out.
-pub async fn wait_after(tries: u32) {
+pub async fn backoff(tries: u32) {
     sleep_up_to(CONFLICT_BACKOFF, tries, MAX_CONFLICT_BACKOFF).await;
 }
 
 /// Exponential backoff with full jitter.
 async fn sleep_up_to(backoff: Duration, attempts: u32, max: Duration) {
     let longest = backoff.saturating_mul(2u32.saturating_pow(attempts)).min(max);
-    tokio::time::sleep(longest.mul_f64(entropy::fraction())).await;
+    tokio::time::sleep(longest.mul_f64(random::unit_f64())).await;
 }
 
 fn reasons(error: SdkError<TransactWriteItemsError>) -> Result<Vec<Reason>, StoreError> {
@@ -131,7 +131,7 @@ fn reasons(error: SdkError<TransactWriteItemsError>) -> Result<Vec<Reason>, Stor
 
 fn reason(reason: &CancellationReason) -> Option<Reason> {
     match reason.code() {
-        None | Some("None") => Some(Reason::Harmless),
+        None | Some("None") => Some(Reason::None),
         Some("ConditionalCheckFailed") => Some(Reason::ConditionFailed(reason.item().cloned())),
         Some("TransactionConflict") => Some(Reason::Conflict),
         Some("ThrottlingError" | "ProvisionedThroughputExceeded") => Some(Reason::Throttled),

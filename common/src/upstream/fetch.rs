@@ -12,7 +12,7 @@ use super::connection::{self, Connection, Fault, within};
 use super::partner::endpoint::Endpoint;
 
 /// No reply of the service is as large.
-const MOST_BYTES: usize = 4 * 1024 * 1024;
+const MAX_BYTES: usize = 4 * 1024 * 1024;
 
 /// Makes requests.
 #[derive(Clone)]
@@ -110,7 +110,7 @@ impl Fetcher {
         headers.insert(CONTENT_LENGTH, HeaderValue::from(length));
         let reply = connection.send(request).await?;
         let (status, headers) = (reply.status, reply.headers.clone());
-        let body = reply.read(MOST_BYTES, self.limit).await?;
+        let body = reply.read(MAX_BYTES, self.limit).await?;
         Ok(Fetched { status, headers, body })
     }
 }

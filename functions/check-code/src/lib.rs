@@ -2,26 +2,26 @@
 
 use std::time::Duration;
 
+use common::app::code_verifier::{CodeVerifier, ResolvedCode, Staleness};
 use common::config::ConfigError;
+use common::domain::admission::CodeStatus;
 use common::domain::campaign::{Campaign, CodePolicy};
 use common::domain::code::Code;
-use common::domain::entry::CodeFinding;
 use common::domain::message::MessageKey;
 use common::domain::phone::Phone;
 use common::domain::scope::Scope;
 use common::domain::sliding_window::SlidingWindow;
 use common::error::{Error, ErrorCode};
 use common::http::fields::Fields;
-use common::http::function::{Call, Operation, Setup};
 use common::http::reply::Reply;
 use common::http::request::Request;
 use common::http::routes::{self, Route};
-use common::judge::{Candidate, CodeJudge, Freshness};
+use common::runtime::http_handler::{ApiRequest, AppContext, Endpoint};
 use common::store::batch::BatchGet;
 use common::store::code_books::CodeBooks;
 use common::store::codes::Codes;
-use common::store::ledger::CodeStanding;
-use common::store::rate_limits::{Hit, Limited, RateLimits};
+use common::store::rate_limits::{RateLimitDecision, RateLimitRule, RateLimits};
+use common::store::submission_writes::CodeLookup;
 use serde::Serialize;
 
 /// Pre-checks from one address range: enough for a family's packs, useless for guessing.
@@ -30,7 +30,7 @@ const PER_RANGE: SlidingWindow = SlidingWindow { limit: 30, span: Duration::from
 /// The operation.
 pub struct CheckCode {
     limits: RateLimits,
-    judge: CodeJudge,
+    verifier: CodeVerifier,
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
@@ -49,17 +49,18 @@ struct PrecheckObject<'a> {
     message: Option<&'a str>,
 }
 
-impl Operation for CheckCode {
+impl Endpoint for CheckCode {
     const ROUTE: Route = routes::CHECK_CODE;
 
-    fn connect(setup: &Setup) -> Result<Self, ConfigError> {
+    fn connect(setup: &AppContext) -> Result<Self, ConfigError> {
         let (env, client) = (&setup.env, &setup.aws.dynamodb());
-        let judge = CodeJudge::new(Codes::from_env(env, client)?, CodeBooks::from_env(env, &setup.aws)?);
-        Ok(Self { limits: RateLimits::from_env(env, client)?, judge })
+        let verifier =
+            CodeVerifier::new(Codes::from_env(env, client)?, CodeBooks::from_env(env, &setup.aws)?);
+        Ok(Self { limits: RateLimits::from_env(env, client)?, verifier })
     }
 
     async fn prepare(&self) {
-        self.judge.prepare().await;
+        self.verifier.prepare().await;
     }
 
     fn prefetch(
@@ -69,38 +70,41 @@ impl Operation for CheckCode {
         _campaign: Option<&Campaign>,
         batch: &mut BatchGet,
     ) {
-        self.judge.add_to(batch, scope);
+        self.verifier.add_to(batch, scope);
     }
 
-    async fn handle(&self, call: Call) -> Result<Reply, Error> {
-        self.judge.take_over(&call.prefetched, &call.scope, call.now)?;
+    async fn handle(&self, call: ApiRequest) -> Result<Reply, Error> {
+        self.verifier.take_over(&call.prefetched, &call.scope, call.now)?;
         let (code, phone) = read(&call)?;
-        let range = call.request.consumer_range();
+        let range = call.request.client_network();
         let key = call.scope.key(format_args!("check-range#{range}"));
-        let limits =
-            match self.limits.hit(&[Limited { name: "address", key, window: PER_RANGE }], call.now).await? {
-                Hit::Admitted(limits) => limits,
-                Hit::Refused { retry_after, limits } => {
-                    let detail = "This address range has used up its 30 pre-checks of 10 minutes. Without \
+        let limits = match self
+            .limits
+            .hit(&[RateLimitRule { name: "address", key, window: PER_RANGE }], call.now)
+            .await?
+        {
+            RateLimitDecision::Admitted(limits) => limits,
+            RateLimitDecision::Refused { retry_after, limits } => {
+                let detail = "This address range has used up its 30 pre-checks of 10 minutes. Without \
                               SVC-Client-IP, all calls of your server count together.";
-                    return Err(Error::from(ErrorCode::RateLimited)
-                        .with_detail(detail)
-                        .with_retry_after(retry_after)
-                        .with_limits(limits));
-                }
-            };
+                return Err(Error::from(ErrorCode::RateLimited)
+                    .with_detail(detail)
+                    .with_retry_after(retry_after)
+                    .with_limits(limits));
+            }
+        };
         let (precheck, message_key) = match call.campaign.code {
             CodePolicy::Service => verdict(&self.find(&call, &code, phone.as_ref()).await?),
             // Only a submission can tell.
             CodePolicy::Partner | CodePolicy::None => (Precheck::Unsupported, None),
         };
-        let message = message_key.map(|key| call.campaign.messages.copy(key, call.language()));
+        let message = message_key.map(|key| call.campaign.messages.text(key, call.language()));
         let reply = Reply::ok(&PrecheckObject { precheck, message_key, message })?;
         Ok(reply.with_limits(limits).with_outcome(message_key.map_or("usable", MessageKey::as_str)))
     }
 }
 
-fn read(call: &Call) -> Result<(Code, Option<Phone>), Error> {
+fn read(call: &ApiRequest) -> Result<(Code, Option<Phone>), Error> {
     let (code, phone) = call.request.json()?.read(|fields| {
         let code = fields.required("code", Fields::code);
         let phone = fields.phone_or("phone", ErrorCode::ValidationFailed);
@@ -113,38 +117,38 @@ fn read(call: &Call) -> Result<(Code, Option<Phone>), Error> {
 }
 
 impl CheckCode {
-    async fn find(&self, call: &Call, code: &Code, phone: Option<&Phone>) -> Result<CodeFinding, Error> {
-        match self.find_by(call, code, phone, Freshness::Usual).await? {
-            CodeFinding::Wrong => self.find_by(call, code, phone, Freshness::ForANo).await,
+    async fn find(&self, call: &ApiRequest, code: &Code, phone: Option<&Phone>) -> Result<CodeStatus, Error> {
+        match self.find_by(call, code, phone, Staleness::Cached).await? {
+            CodeStatus::Invalid => self.find_by(call, code, phone, Staleness::BeforeRejecting).await,
             finding => Ok(finding),
         }
     }
 
     async fn find_by(
         &self,
-        call: &Call,
+        call: &ApiRequest,
         code: &Code,
         phone: Option<&Phone>,
-        freshness: Freshness,
-    ) -> Result<CodeFinding, Error> {
-        let Call { scope, now, .. } = call;
-        let mut candidate = self.judge.candidate(scope, code, phone, None, freshness, *now).await?;
-        let standing = self.standing(call, &candidate).await?;
-        if let Some(batch) = standing.imported_batch() {
+        staleness: Staleness,
+    ) -> Result<CodeStatus, Error> {
+        let ApiRequest { scope, now, .. } = call;
+        let mut resolved = self.verifier.resolve(scope, code, phone, None, staleness, *now).await?;
+        let lookup = self.lookup(call, &resolved).await?;
+        if let Some(batch) = lookup.imported_batch() {
             // An imported code's own record says which batch it is of, and so whether it counts.
-            candidate = self.judge.candidate(scope, code, phone, Some(batch), freshness, *now).await?;
+            resolved = self.verifier.resolve(scope, code, phone, Some(batch), staleness, *now).await?;
         }
-        Ok(candidate.finding(&standing, phone))
+        Ok(resolved.finding(&lookup, phone))
     }
 
-    async fn standing(&self, call: &Call, candidate: &Candidate) -> Result<CodeStanding, Error> {
-        let Some(name) = candidate.name() else { return Ok(CodeStanding::Free) };
-        let record = self.judge.codes().get(&call.scope, name).await?;
-        Ok(CodeStanding::of(name, record))
+    async fn lookup(&self, call: &ApiRequest, resolved: &ResolvedCode) -> Result<CodeLookup, Error> {
+        let Some(name) = resolved.name() else { return Ok(CodeLookup::NoRecordNeeded) };
+        let record = self.verifier.codes().get(&call.scope, name).await?;
+        Ok(CodeLookup::new(name, record))
     }
 }
 
-fn verdict(finding: &CodeFinding) -> (Precheck, Option<MessageKey>) {
+fn verdict(finding: &CodeStatus) -> (Precheck, Option<MessageKey>) {
     match finding.refusal() {
         Some(MessageKey::Invalid) => (Precheck::Invalid, Some(MessageKey::Invalid)),
         Some(key @ (MessageKey::AlreadyUsed | MessageKey::CodeHeld)) => (Precheck::AlreadyUsed, Some(key)),

@@ -1,6 +1,6 @@
 //! Pre-checks a code, on AWS Lambda.
 
 #[tokio::main(flavor = "current_thread")]
-async fn main() -> Result<(), common::lambda::Error> {
-    common::lambda::serve::<check_code::CheckCode>().await
+async fn main() -> Result<(), common::runtime::lambda::Error> {
+    common::runtime::lambda::serve::<check_code::CheckCode>().await
 }

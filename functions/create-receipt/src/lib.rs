@@ -1,46 +1,46 @@
 //! `POST /api/v1/receipts`: announces a receipt, a photo to be uploaded or one typed in.
 //!
-//! `announcement` reads the request.
+//! `request` reads the request.
 
-mod announcement;
+mod request;
 
+use common::app::uploads::Uploads;
 use common::config::ConfigError;
 use common::domain::receipt::Receipt;
-use common::entropy;
 use common::error::{Error, ErrorCode};
-use common::http::function::{Call, Operation, Setup};
 use common::http::receipt::ReceiptObject;
 use common::http::reply::Reply;
 use common::http::routes::{self, Route};
+use common::random;
+use common::runtime::http_handler::{ApiRequest, AppContext, Endpoint};
+use common::store::idempotency_keys::IdempotencyKeys;
 use common::store::receipts::Receipts;
-use common::store::requests::Requests;
-use common::uploads::Uploads;
 
-use crate::announcement::Announcement;
+use crate::request::CreateReceiptRequest;
 
 /// The operation.
 pub struct CreateReceipt {
     receipts: Receipts,
-    requests: Requests,
+    requests: IdempotencyKeys,
     uploads: Uploads,
 }
 
-impl Operation for CreateReceipt {
+impl Endpoint for CreateReceipt {
     const ROUTE: Route = routes::CREATE_RECEIPT;
 
-    fn connect(setup: &Setup) -> Result<Self, ConfigError> {
+    fn connect(setup: &AppContext) -> Result<Self, ConfigError> {
         let receipts = Receipts::from_env(&setup.env, &setup.aws.dynamodb())?;
         Ok(Self {
-            requests: Requests::from_env(&setup.env)?,
+            requests: IdempotencyKeys::from_env(&setup.env)?,
             uploads: Uploads::from_env(&setup.env, &setup.aws, receipts.clone())?,
             receipts,
         })
     }
 
-    async fn handle(&self, call: Call) -> Result<Reply, Error> {
-        let Announcement { key, body_hash, source } = Announcement::of(&call)?;
+    async fn handle(&self, call: ApiRequest) -> Result<Reply, Error> {
+        let CreateReceiptRequest { key, body_hash, source } = CreateReceiptRequest::parse(&call)?;
         let receipt = Receipt {
-            receipt_id: entropy::receipt_id(),
+            receipt_id: random::receipt_id(),
             scope: call.scope.clone(),
             source,
             arrived: None,

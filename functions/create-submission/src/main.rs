@@ -1,6 +1,6 @@
 //! Enters a consumer, on AWS Lambda.
 
 #[tokio::main(flavor = "current_thread")]
-async fn main() -> Result<(), common::lambda::Error> {
-    common::lambda::serve::<create_submission::CreateSubmission>().await
+async fn main() -> Result<(), common::runtime::lambda::Error> {
+    common::runtime::lambda::serve::<create_submission::CreateSubmission>().await
 }

@@ -1,13 +1,13 @@
 //! The API's default route: the Error object for unknown paths and wrong methods, the description of the
 //! API, and the reference pages that every `docs_url` leads to.
 
-use common::auth::Caller;
+use common::app::auth::Caller;
 use common::error::{Error, ErrorCode};
 use common::http::event::{HttpEvent, HttpReply};
-use common::http::function::{BoxFuture, Frame, HttpFunction};
 use common::http::reply::Reply;
 use common::http::request::Request;
 use common::http::routes;
+use common::runtime::http_handler::{BoxFuture, HttpHandler, Responder};
 use http::StatusCode;
 use reference::{File, Reference};
 
@@ -22,14 +22,14 @@ const NO_PATH: &str = "Check the path against the API reference: every path of t
 
 /// The function behind the default route.
 pub struct Fallback {
-    frame: Frame,
+    frame: Responder,
     reference: Reference,
 }
 
 impl Fallback {
     /// It needs no table and no key: only what stands around every reply. Pages are rendered when they are
     /// first asked for.
-    pub fn new(frame: Frame) -> Self {
+    pub fn new(frame: Responder) -> Self {
         let reference = Reference::new(frame.docs_base());
         Self { frame, reference }
     }
@@ -79,7 +79,7 @@ fn text(file: File) -> Reply {
     }
 }
 
-impl HttpFunction for Fallback {
+impl HttpHandler for Fallback {
     fn answer(&self, event: HttpEvent) -> BoxFuture<'_, HttpReply> {
         Box::pin(async move {
             let request = Request::from_event(event);

@@ -1,9 +1,9 @@
 //! Answers whatever no other function does, on AWS Lambda.
 
 use common::config::Env;
-use common::lambda;
+use common::runtime::lambda;
 
 #[tokio::main(flavor = "current_thread")]
 async fn main() -> Result<(), lambda::Error> {
-    lambda::serve_function(fallback::Fallback::new(lambda::frame(&Env::of_process())?)).await
+    lambda::serve_function(fallback::Fallback::new(lambda::frame(&Env::from_process())?)).await
 }

@@ -9,22 +9,22 @@ use common::domain::moment::Moment;
 use common::domain::receipt::photo::{MAX_BYTES, PhotoType};
 use common::domain::receipt::rules::{Branch, Product, ProductRange, ReceiptRules};
 use common::error::Error;
-use common::http::function::{Call, Operation, Setup};
 use common::http::reply::Reply;
 use common::http::routes::{self, Route};
+use common::runtime::http_handler::{ApiRequest, AppContext, Endpoint};
 use serde::Serialize;
 
 /// The operation. What it answers with is read with the key already.
 pub struct GetCampaign;
 
-impl Operation for GetCampaign {
+impl Endpoint for GetCampaign {
     const ROUTE: Route = routes::GET_CAMPAIGN;
 
-    fn connect(_setup: &Setup) -> Result<Self, ConfigError> {
+    fn connect(_setup: &AppContext) -> Result<Self, ConfigError> {
         Ok(Self)
     }
 
-    async fn handle(&self, call: Call) -> Result<Reply, Error> {
+    async fn handle(&self, call: ApiRequest) -> Result<Reply, Error> {
         let livemode = call.scope.environment.is_live();
         Reply::ok(&CampaignObject::new(&call.campaign, livemode, call.language(), call.now))
     }
@@ -118,7 +118,7 @@ impl<'a> ReceiptBlock<'a> {
 
 impl<'a> CampaignObject<'a> {
     fn new(campaign: &'a Campaign, livemode: bool, language: Language, now: Moment) -> Self {
-        let copy = |key: &MessageKey| (*key, campaign.messages.copy(*key, language));
+        let copy = |key: &MessageKey| (*key, campaign.messages.text(*key, language));
         Self {
             slug: campaign.slug.as_str(),
             name: &campaign.name,

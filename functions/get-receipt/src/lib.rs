@@ -3,10 +3,10 @@
 use common::config::ConfigError;
 use common::domain::ids::ReceiptId;
 use common::error::{Error, ErrorCode};
-use common::http::function::{Call, Operation, Setup};
 use common::http::receipt::ReceiptObject;
 use common::http::reply::Reply;
 use common::http::routes::{self, Route};
+use common::runtime::http_handler::{ApiRequest, AppContext, Endpoint};
 use common::store::receipts::Receipts;
 
 /// The operation.
@@ -14,14 +14,14 @@ pub struct GetReceipt {
     receipts: Receipts,
 }
 
-impl Operation for GetReceipt {
+impl Endpoint for GetReceipt {
     const ROUTE: Route = routes::GET_RECEIPT;
 
-    fn connect(setup: &Setup) -> Result<Self, ConfigError> {
+    fn connect(setup: &AppContext) -> Result<Self, ConfigError> {
         Ok(Self { receipts: Receipts::from_env(&setup.env, &setup.aws.dynamodb())? })
     }
 
-    async fn handle(&self, call: Call) -> Result<Reply, Error> {
+    async fn handle(&self, call: ApiRequest) -> Result<Reply, Error> {
         let id = call.path_id::<ReceiptId>()?;
         let receipt = self.receipts.get(&call.scope, id).await?.ok_or(ErrorCode::NotFound)?;
         Ok(Reply::ok(&ReceiptObject::new(&receipt, None))?.with_subject(receipt.receipt_id))

@@ -3,10 +3,10 @@
 use common::config::ConfigError;
 use common::domain::ids::SubmissionId;
 use common::error::{Error, ErrorCode};
-use common::http::function::{Call, Operation, Setup};
 use common::http::reply::Reply;
 use common::http::routes::{self, Route};
 use common::http::submission::SubmissionObject;
+use common::runtime::http_handler::{ApiRequest, AppContext, Endpoint};
 use common::store::submissions::Submissions;
 
 /// The operation.
@@ -14,14 +14,14 @@ pub struct GetSubmission {
     submissions: Submissions,
 }
 
-impl Operation for GetSubmission {
+impl Endpoint for GetSubmission {
     const ROUTE: Route = routes::GET_SUBMISSION;
 
-    fn connect(setup: &Setup) -> Result<Self, ConfigError> {
+    fn connect(setup: &AppContext) -> Result<Self, ConfigError> {
         Ok(Self { submissions: Submissions::from_env(&setup.env, &setup.aws.dynamodb())? })
     }
 
-    async fn handle(&self, call: Call) -> Result<Reply, Error> {
+    async fn handle(&self, call: ApiRequest) -> Result<Reply, Error> {
         let id = call.path_id::<SubmissionId>()?;
         let submission = self.submissions.get(&call.scope, id).await?.ok_or(ErrorCode::NotFound)?;
         let object = SubmissionObject::new(&submission, &call.campaign, call.language(), false, call.now);

@@ -3,21 +3,21 @@
 use std::time::Duration;
 
 use common::config::ConfigError;
-use common::domain::limit::LimitStanding;
+use common::domain::limit::RateLimitStatus;
 use common::domain::sliding_window::SlidingWindow;
 use common::domain::submission::DisplayStatus;
 use common::error::{Error, ErrorCode};
 use common::http::fields::Fields;
-use common::http::function::{Call, Operation, Setup};
 use common::http::reply::Reply;
 use common::http::routes::{self, Route};
+use common::runtime::http_handler::{ApiRequest, AppContext, Endpoint};
 use common::store::entrants::Entrants;
-use common::store::rate_limits::{Hit, Limited, RateLimits};
-use common::store::submissions::{Recent, Submissions};
+use common::store::rate_limits::{RateLimitDecision, RateLimitRule, RateLimits};
+use common::store::submissions::{SubmissionSummary, Submissions};
 use serde::Serialize;
 
 /// Submissions in a reply.
-const MOST: u8 = 50;
+const MAX_SUBMISSIONS: u8 = 50;
 /// Look-ups are counted over this span.
 const SPAN: Duration = Duration::from_secs(10 * 60);
 /// Look-ups of one phone: enough for its owner, useless for watching somebody.
@@ -50,10 +50,10 @@ struct LookupEntry<'a> {
     entries: u32,
 }
 
-impl Operation for LookupSubmissions {
+impl Endpoint for LookupSubmissions {
     const ROUTE: Route = routes::LOOKUP_SUBMISSIONS;
 
-    fn connect(setup: &Setup) -> Result<Self, ConfigError> {
+    fn connect(setup: &AppContext) -> Result<Self, ConfigError> {
         let (env, client) = (&setup.env, &setup.aws.dynamodb());
         Ok(Self {
             limits: RateLimits::from_env(env, client)?,
@@ -62,27 +62,27 @@ impl Operation for LookupSubmissions {
         })
     }
 
-    async fn handle(&self, call: Call) -> Result<Reply, Error> {
+    async fn handle(&self, call: ApiRequest) -> Result<Reply, Error> {
         let phone = call.request.json()?.read(|fields| fields.required("phone", Fields::phone))?;
-        let Call { scope, campaign, now, .. } = &call;
+        let ApiRequest { scope, campaign, now, .. } = &call;
 
-        let range = call.request.consumer_range();
+        let range = call.request.client_network();
         let limits = [
-            Limited {
+            RateLimitRule {
                 name: "phone",
                 key: scope.key(format_args!("lookup-phone#{}", phone.expose_e164())),
                 window: PER_PHONE,
             },
-            Limited {
+            RateLimitRule {
                 name: "address",
                 key: scope.key(format_args!("lookup-range#{range}")),
                 window: PER_RANGE,
             },
         ];
         let limits = match self.limits.hit(&limits, *now).await? {
-            Hit::Admitted(limits) => limits,
-            Hit::Refused { retry_after, limits } => {
-                let is_full = |limit: &LimitStanding| limit.left.is_some_and(|left| left.requests == 0);
+            RateLimitDecision::Admitted(limits) => limits,
+            RateLimitDecision::Refused { retry_after, limits } => {
+                let is_full = |limit: &RateLimitStatus| limit.left.is_some_and(|left| left.requests == 0);
                 let detail = if limits.iter().any(|limit| limit.name == "address" && is_full(limit)) {
                     "This address range has used up its 30 look-ups of 10 minutes. Without SVC-Client-IP, all calls \
                      of your server count together."
@@ -98,16 +98,16 @@ impl Operation for LookupSubmissions {
 
         let today = now.day_in(campaign.timezone.rules());
         let (recent, entrant) = tokio::try_join!(
-            self.submissions.recent(scope, &phone, MOST),
+            self.submissions.recent(scope, &phone, MAX_SUBMISSIONS),
             self.entrants.get(scope, &phone, &today)
         )?;
-        let entry = |recent: Recent| LookupEntry {
+        let entry = |recent: SubmissionSummary| LookupEntry {
             id: recent.submission_id.to_string(),
             reference: recent.reference.to_string(),
             date: recent.day,
-            display_status: recent.standing.display_status(),
-            message: campaign.messages.copy(recent.standing.message_key(), call.language()),
-            entries: recent.standing.entries(),
+            display_status: recent.status.display_status(),
+            message: campaign.messages.text(recent.status.message_key(), call.language()),
+            entries: recent.status.entries(),
         };
         let reply = Reply::ok(&LookupObject {
             submissions: recent.into_iter().map(entry).collect(),

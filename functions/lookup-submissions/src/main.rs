@@ -1,6 +1,6 @@
 //! Looks a phone's submissions up, on AWS Lambda.
 
 #[tokio::main(flavor = "current_thread")]
-async fn main() -> Result<(), common::lambda::Error> {
-    common::lambda::serve::<lookup_submissions::LookupSubmissions>().await
+async fn main() -> Result<(), common::runtime::lambda::Error> {
+    common::runtime::lambda::serve::<lookup_submissions::LookupSubmissions>().await
 }

@@ -4,10 +4,10 @@
 //! Events come at least once, late and in any order. What is in storage never changes, so each of them
 //! says the same; those of unknown keys, or of objects that are gone, say nothing.
 
-use common::background::{Background, EventFunction, Finding, Work};
+use common::aws::photos::{Photos, receipt_of};
 use common::config::ConfigError;
 use common::error::Error;
-use common::photos::{Photos, receipt_of};
+use common::runtime::event_handler::{EventContext, EventHandler, Job, JobOutcome};
 use common::store::receipts::Receipts;
 use serde::Deserialize;
 use serde_json::Value;
@@ -17,7 +17,7 @@ const FUNCTION: &str = "mark-receipt-uploaded";
 
 /// The function.
 pub struct MarkReceiptUploaded {
-    background: Background,
+    background: EventContext,
     photos: Photos,
     receipts: Receipts,
 }
@@ -37,11 +37,11 @@ fn key(record: &Value) -> Option<String> {
     form_urlencoded::parse(written.as_bytes()).next().map(|(key, _)| key.into_owned())
 }
 
-impl EventFunction for MarkReceiptUploaded {
+impl EventHandler for MarkReceiptUploaded {
     type Event = StorageEvent;
     type Reply = ();
 
-    fn connect(background: &Background) -> Result<Self, ConfigError> {
+    fn connect(background: &EventContext) -> Result<Self, ConfigError> {
         let env = &background.env;
         Ok(Self {
             photos: Photos::from_env(env, &background.aws)?,
@@ -64,10 +64,10 @@ impl EventFunction for MarkReceiptUploaded {
 }
 
 impl MarkReceiptUploaded {
-    async fn mark(&self, record: &Value) -> Result<Finding, Error> {
+    async fn mark(&self, record: &Value) -> Result<JobOutcome, Error> {
         let place = key(record).as_deref().and_then(receipt_of);
         let subject = place.as_ref().map(|(_, id)| id.to_string());
-        let work = Work {
+        let work = Job {
             function: FUNCTION,
             started: self.background.now(),
             scope: place.as_ref().map(|(scope, _)| scope),
@@ -78,10 +78,10 @@ impl MarkReceiptUploaded {
             let Some(arrived) = self.photos.look(scope, *id, work.started).await? else {
                 return Ok("gone".into());
             };
-            let marked = self.receipts.mark_arrived(scope, *id, &arrived).await?;
+            let marked = self.receipts.mark_uploaded(scope, *id, &arrived).await?;
             Ok(if marked { "marked" } else { "known_or_without_receipt" }.into())
         };
-        self.background.watch(work, marking).await
+        self.background.run_logged(work, marking).await
     }
 }
 

@@ -1,6 +1,6 @@
 //! Marks receipts whose photo has arrived, on AWS Lambda.
 
 #[tokio::main(flavor = "current_thread")]
-async fn main() -> Result<(), common::lambda::Error> {
-    common::lambda::serve_events::<mark_receipt_uploaded::MarkReceiptUploaded>().await
+async fn main() -> Result<(), common::runtime::lambda::Error> {
+    common::runtime::lambda::serve_events::<mark_receipt_uploaded::MarkReceiptUploaded>().await
 }

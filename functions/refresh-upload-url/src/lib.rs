@@ -1,15 +1,15 @@
 //! `POST /api/v1/receipts/{id}/upload-url`: a fresh target for a photo that has not arrived.
 
+use common::app::uploads::Uploads;
 use common::config::ConfigError;
 use common::domain::ids::ReceiptId;
 use common::domain::receipt::{ReceiptState, Source};
 use common::error::{Error, ErrorCode};
-use common::http::function::{Call, Operation, Setup};
 use common::http::receipt::ReceiptObject;
 use common::http::reply::Reply;
 use common::http::routes::{self, Route};
+use common::runtime::http_handler::{ApiRequest, AppContext, Endpoint};
 use common::store::receipts::Receipts;
-use common::uploads::Uploads;
 
 /// The operation.
 pub struct RefreshUploadUrl {
@@ -17,15 +17,15 @@ pub struct RefreshUploadUrl {
     uploads: Uploads,
 }
 
-impl Operation for RefreshUploadUrl {
+impl Endpoint for RefreshUploadUrl {
     const ROUTE: Route = routes::REFRESH_UPLOAD_URL;
 
-    fn connect(setup: &Setup) -> Result<Self, ConfigError> {
+    fn connect(setup: &AppContext) -> Result<Self, ConfigError> {
         let receipts = Receipts::from_env(&setup.env, &setup.aws.dynamodb())?;
         Ok(Self { uploads: Uploads::from_env(&setup.env, &setup.aws, receipts.clone())?, receipts })
     }
 
-    async fn handle(&self, call: Call) -> Result<Reply, Error> {
+    async fn handle(&self, call: ApiRequest) -> Result<Reply, Error> {
         let id = call.path_id::<ReceiptId>()?;
         let receipt = self.receipts.get(&call.scope, id).await?.ok_or(ErrorCode::NotFound)?;
         if receipt.state() == ReceiptState::Attached {

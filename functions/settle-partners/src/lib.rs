@@ -2,19 +2,19 @@
 
 use std::time::Duration;
 
-use common::background::{Background, EventFunction, Failed, Finding};
+use common::app::partner_gateway::{Caller, PartnerGateway};
+use common::app::settlement::{NEVER_FINISHED, Step, Worker, with_age};
+use common::aws::settle_queue::SettleMessage;
 use common::config::ConfigError;
 use common::domain::campaign::Campaign;
 use common::domain::partner::course::{Asked, Blame, Pacing, Silence};
-use common::domain::settling::{Counterpart, Turn};
+use common::domain::settling::{Assignee, Dependency};
 use common::domain::submission::Submission;
-use common::entropy;
 use common::error::Error;
-use common::partner_gateway::{Caller, PartnerGateway};
-use common::settle_queue::SettleMessage;
-use common::settlement::batch::{BatchReply, QueueEvent, Settle, settle_each};
-use common::settlement::worker::{NEVER_FINISHED, Step, Worker, with_age};
-use common::store::ledger::Settled;
+use common::random;
+use common::runtime::event_handler::{EventContext, EventHandler, JobError, JobOutcome};
+use common::runtime::sqs_batch::{BatchReply, QueueEvent, Settle, settle_each};
+use common::store::submission_writes::SettleResult;
 
 /// All that asking a partner may take.
 const QUESTION_TIMEOUT: Duration = Duration::from_secs(8);
@@ -25,13 +25,13 @@ pub struct SettlePartners {
     partners: PartnerGateway,
 }
 
-impl EventFunction for SettlePartners {
+impl EventHandler for SettlePartners {
     type Event = QueueEvent;
     type Reply = BatchReply;
 
-    fn connect(background: &Background) -> Result<Self, ConfigError> {
+    fn connect(background: &EventContext) -> Result<Self, ConfigError> {
         Ok(Self {
-            worker: Worker::new(background, "settle-partners", Counterpart::Partner)?,
+            worker: Worker::new(background, "settle-partners", Dependency::Partner)?,
             partners: PartnerGateway::from_env(&background.env, &background.aws)?,
         })
     }
@@ -44,14 +44,14 @@ impl EventFunction for SettlePartners {
 impl Settle for SettlePartners {
     async fn settle(&self, message: &SettleMessage) -> Result<(), Error> {
         // Boxed: it holds all that a step can meet.
-        self.worker.watch(message, Box::pin(self.step(message))).await.map(drop)
+        self.worker.run_logged(message, Box::pin(self.step(message))).await.map(drop)
     }
 }
 
 impl SettlePartners {
     /// Does the step that is due, if one is.
-    async fn step(&self, message: &SettleMessage) -> Result<Finding, Failed> {
-        let begun = match self.worker.begin(message).await? {
+    async fn step(&self, message: &SettleMessage) -> Result<JobOutcome, JobError> {
+        let begun = match self.worker.claim(message).await? {
             Step::Begun(begun) => begun,
             Step::NeverFinished(submission) => {
                 // Asking kills no worker, so these were failures: it goes on as after a silence.
@@ -67,7 +67,7 @@ impl SettlePartners {
                 // Nobody was asked. The step has ended, though badly, and goes on as after a silence.
                 let asked = Asked::Silent(Silence::service_failed());
                 let finding = self.conclude(&begun, &asked, None).await?;
-                Err(Failed { error, figures: finding.figures })
+                Err(JobError { error, figures: finding.figures })
             }
         }
     }
@@ -86,24 +86,24 @@ impl SettlePartners {
         before: &Submission,
         asked: &Asked,
         campaign: Option<&Campaign>,
-    ) -> Result<Finding, Error> {
+    ) -> Result<JobOutcome, Error> {
         let (now, hasten) = (self.worker.now(), self.worker.hasten());
-        let pacing = Pacing { now, hasten, chance: entropy::fraction() };
+        let pacing = Pacing { now, hasten, chance: random::unit_f64() };
         let entries = campaign.map_or(0, |campaign| campaign.entries_per_submission);
         let Ok(after) = asked.applied_to(before, entries, pacing) else {
             return Ok("settled_before".into());
         };
         let wrong_code_in = campaign.filter(|_| asked.is_wrong_code());
         Ok(match self.worker.finish(before, &after, wrong_code_in).await? {
-            Settled::Done => with_age(finding(asked, &after), &after),
-            Settled::Moved | Settled::PurchaseTaken => "settled_by_another".into(),
+            SettleResult::Committed => with_age(finding(asked, &after), &after),
+            SettleResult::StaleRevision | SettleResult::ReceiptAlreadyUsed => "settled_by_another".into(),
         })
     }
 }
 
 /// What there is to count of an answer.
-fn finding(asked: &Asked, after: &Submission) -> Finding {
-    let given_up = after.settling.as_ref().is_some_and(|settling| settling.turn == Turn::Person);
+fn finding(asked: &Asked, after: &Submission) -> JobOutcome {
+    let given_up = after.settling.as_ref().is_some_and(|settling| settling.assignee == Assignee::Operator);
     let mut figures = asked.figures();
     figures.extend(given_up.then_some(("LeftToAPerson", 1)));
     let outcome = match asked {
@@ -113,5 +113,5 @@ fn finding(asked: &Asked, after: &Submission) -> Finding {
         Asked::Spared(_) => "partner_spared",
         Asked::AtLimit => "partner_at_limit",
     };
-    Finding { outcome, figures }
+    JobOutcome { outcome, figures }
 }

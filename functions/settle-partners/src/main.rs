@@ -1,6 +1,6 @@
 //! Settles submissions whose codes a partner judges, on AWS Lambda.
 
 #[tokio::main(flavor = "current_thread")]
-async fn main() -> Result<(), common::lambda::Error> {
-    common::lambda::serve_events::<settle_partners::SettlePartners>().await
+async fn main() -> Result<(), common::runtime::lambda::Error> {
+    common::runtime::lambda::serve_events::<settle_partners::SettlePartners>().await
 }

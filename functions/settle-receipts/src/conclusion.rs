@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use common::background::Finding;
+use common::app::code_verifier::SENTINEL_PRIZE;
 use common::domain::campaign::Campaign;
 use common::domain::message::MessageKey;
 use common::domain::moment::Moment;
@@ -10,18 +10,18 @@ use common::domain::receipt::judgement::{Judgement, ReceiptSummary, Verdict, jud
 use common::domain::receipt::payload::VerificationCode;
 use common::domain::receipt::record::FiscalRecord;
 use common::domain::receipt::rules::ReceiptRules;
-use common::domain::receipt::schedule::{Obstacle, Plan, Tally};
+use common::domain::receipt::schedule::{LookupFailure, LookupFailures, RetryDecision};
 use common::domain::receipt::sentinel::ReceiptSentinel;
-use common::domain::settling::{Hasten, SLOW, Settling, Surprise};
+use common::domain::settling::{Anomaly, PendingSettlement, RetrySpeedup, SENTINEL_DELAY};
 use common::domain::submission::{AlreadySettled, Event, State, Submission};
-use common::judge::SENTINEL_PRIZE;
+use common::runtime::event_handler::JobOutcome;
 use common::upstream::tax_authority::answer::Answer;
 
 /// What a step came to.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub(crate) struct Conclusion {
+pub(crate) struct StepOutcome {
     /// What becomes of the submission.
-    pub(crate) next: Next,
+    pub(crate) next: Transition,
     /// Why, besides the message key.
     pub(crate) reason: Option<&'static str>,
     /// What callers see of the authority's record, once there is one.
@@ -29,16 +29,16 @@ pub(crate) struct Conclusion {
     /// The purchase that the record proves.
     pub(crate) purchase: Option<VerificationCode>,
     /// Something that was not as expected, for the operator.
-    pub(crate) surprise: Option<Surprise>,
+    pub(crate) anomaly: Option<Anomaly>,
     /// What kind of answer it was instead of one that decides, for the counters.
     pub(crate) obstacle: Option<&'static str>,
     /// Code and time did not belong together.
-    pub(crate) wrong_pair: bool,
+    pub(crate) receipt_time_mismatch: bool,
 }
 
 /// What becomes of a submission.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub(crate) enum Next {
+pub(crate) enum Transition {
     /// It is accepted, with these entries and perhaps another prize than its code's.
     Accept { entries: u32, prize: Option<String> },
     /// It is rejected.
@@ -48,110 +48,118 @@ pub(crate) enum Next {
     /// Nobody answers; a person has to know.
     Unanswered,
     /// One more step follows after this wait.
-    Again(Duration, Tally),
+    RetryAfter(Duration, LookupFailures),
     /// Its phone is throttled, or no slot was free in time: it goes on at this moment as if nothing had been tried.
     WaitUntil(Moment),
     /// It is unanswered for some seconds: what a test asked for.
-    SayYesLater,
+    AcceptLater,
     /// It stays as it is, for a person to settle: what a test asked for.
-    Stay(MessageKey),
+    StaysPending(MessageKey),
 }
 
-impl From<Next> for Conclusion {
-    fn from(next: Next) -> Self {
+impl From<Transition> for StepOutcome {
+    fn from(next: Transition) -> Self {
         Self {
             next,
             reason: None,
             receipt: None,
             purchase: None,
-            surprise: None,
+            anomaly: None,
             obstacle: None,
-            wrong_pair: false,
+            receipt_time_mismatch: false,
         }
     }
 }
 
-impl Conclusion {
+impl StepOutcome {
     /// Rejected for a reason that the key alone does not tell.
     pub(crate) fn reject(key: MessageKey, reason: &'static str) -> Self {
-        Self { reason: Some(reason), ..Next::Reject(key).into() }
+        Self { reason: Some(reason), ..Transition::Reject(key).into() }
     }
 
     /// For a person to look at, for this reason.
     pub(crate) fn review(reason: &'static str) -> Self {
-        Self { reason: Some(reason), ..Next::Review.into() }
+        Self { reason: Some(reason), ..Transition::Review.into() }
     }
 
     /// What a test receipt asks for.
-    pub(crate) fn of_sentinel(sentinel: ReceiptSentinel, campaign: &Campaign, state: State) -> Self {
+    pub(crate) fn from_sentinel(sentinel: ReceiptSentinel, campaign: &Campaign, state: State) -> Self {
         let entries = campaign.entries_per_submission;
         let first_try = state == State::Pending;
         let conclusion: Self = match sentinel {
-            ReceiptSentinel::Slow if first_try => Next::SayYesLater.into(),
-            ReceiptSentinel::Verified | ReceiptSentinel::Slow => Next::Accept { entries, prize: None }.into(),
-            ReceiptSentinel::Wins => Next::Accept { entries, prize: Some(SENTINEL_PRIZE.to_owned()) }.into(),
+            ReceiptSentinel::Slow if first_try => Transition::AcceptLater.into(),
+            ReceiptSentinel::Verified | ReceiptSentinel::Slow => {
+                Transition::Accept { entries, prize: None }.into()
+            }
+            ReceiptSentinel::Wins => {
+                Transition::Accept { entries, prize: Some(SENTINEL_PRIZE.to_owned()) }.into()
+            }
             ReceiptSentinel::Review => Self::review("asked_for_by_test"),
-            ReceiptSentinel::Stays(key) => Next::Stay(key).into(),
-            ReceiptSentinel::Declined(key) => Next::Reject(key).into(),
+            ReceiptSentinel::Stays(key) => Transition::StaysPending(key).into(),
+            ReceiptSentinel::Declined(key) => Transition::Reject(key).into(),
         };
-        let is_verified = matches!(conclusion.next, Next::Accept { .. });
+        let is_verified = matches!(conclusion.next, Transition::Accept { .. });
         let receipt = is_verified.then(|| ReceiptSummary::made_up(campaign.receipt.as_ref()));
         Self { receipt, ..conclusion }
     }
 
     /// What the authority's answer means.
-    pub(crate) fn of_answer(
+    pub(crate) fn from_answer(
         answer: Answer,
         campaign: &Campaign,
         rules: &ReceiptRules,
         submission: &Submission,
         now: Moment,
-        hasten: Hasten,
+        hasten: RetrySpeedup,
     ) -> Self {
         let kind = answer.as_str();
-        let surprise = surprise(&answer);
+        let anomaly = anomaly(&answer);
         let obstacle = match answer {
-            Answer::Found(record) => return Self::of_record(&record, campaign, rules, submission.created_at),
+            Answer::Found(record) => {
+                return Self::from_record(&record, campaign, rules, submission.created_at);
+            }
             Answer::WrongTime => {
-                let wrong = Self::from(Next::Reject(MessageKey::ReceiptTimeMismatch));
-                return Self { wrong_pair: true, ..wrong };
+                let wrong = Self::from(Transition::Reject(MessageKey::ReceiptTimeMismatch));
+                return Self { receipt_time_mismatch: true, ..wrong };
             }
             Answer::RefererRefused => {
                 return Self {
                     reason: Some(kind),
-                    surprise,
+                    anomaly,
                     obstacle: Some(kind),
-                    ..Next::Unanswered.into()
+                    ..Transition::Unanswered.into()
                 };
             }
-            Answer::NotFoundYet => Obstacle::Missing,
-            Answer::Throttled => Obstacle::Throttled,
-            Answer::Trouble(_) | Answer::Unexpected(_) => Obstacle::Trouble,
+            Answer::NotFoundYet => LookupFailure::Missing,
+            Answer::Throttled => LookupFailure::Throttled,
+            Answer::Trouble(_) | Answer::Unexpected(_) => LookupFailure::Trouble,
         };
-        let tally = submission.settling.as_ref().map(|settling| settling.tally).unwrap_or_default();
-        let (tally, plan) = tally.after(obstacle, now, hasten);
+        let lookup_failures =
+            submission.settling.as_ref().map(|settling| settling.lookup_failures).unwrap_or_default();
+        let (lookup_failures, plan) = lookup_failures.after(obstacle, now, hasten);
         let next = match plan {
-            Plan::AskAgain(wait) => Next::Again(wait, tally),
-            Plan::NotThere => Next::Reject(MessageKey::ReceiptNotFound),
-            Plan::Unanswered => Next::Unanswered,
+            RetryDecision::AskAgain(wait) => Transition::RetryAfter(wait, lookup_failures),
+            RetryDecision::DoesNotExist => Transition::Reject(MessageKey::ReceiptNotFound),
+            RetryDecision::Unanswered => Transition::Unanswered,
         };
-        let reason = matches!(next, Next::Unanswered).then_some(kind);
-        Self { reason, surprise, obstacle: Some(kind), ..next.into() }
+        let reason = matches!(next, Transition::Unanswered).then_some(kind);
+        Self { reason, anomaly, obstacle: Some(kind), ..next.into() }
     }
 
     /// What follows when a part of the service itself fails: as when the authority does.
-    pub(crate) fn of_failure(submission: &Submission, now: Moment, hasten: Hasten) -> Self {
-        let tally = submission.settling.as_ref().map(|settling| settling.tally).unwrap_or_default();
-        let (tally, plan) = tally.after(Obstacle::Trouble, now, hasten);
+    pub(crate) fn from_failure(submission: &Submission, now: Moment, hasten: RetrySpeedup) -> Self {
+        let lookup_failures =
+            submission.settling.as_ref().map(|settling| settling.lookup_failures).unwrap_or_default();
+        let (lookup_failures, plan) = lookup_failures.after(LookupFailure::Trouble, now, hasten);
         let next = match plan {
-            Plan::AskAgain(wait) => Next::Again(wait, tally),
-            Plan::NotThere | Plan::Unanswered => Next::Unanswered,
+            RetryDecision::AskAgain(wait) => Transition::RetryAfter(wait, lookup_failures),
+            RetryDecision::DoesNotExist | RetryDecision::Unanswered => Transition::Unanswered,
         };
-        let surprise = Some("a part of the service failed".into());
-        Self { surprise, obstacle: Some("service_failed"), ..next.into() }
+        let anomaly = Some("a part of the service failed".into());
+        Self { anomaly, obstacle: Some("service_failed"), ..next.into() }
     }
 
-    fn of_record(
+    fn from_record(
         record: &FiscalRecord,
         campaign: &Campaign,
         rules: &ReceiptRules,
@@ -159,41 +167,41 @@ impl Conclusion {
     ) -> Self {
         let Judgement { verdict, summary } = judge(record, campaign, rules, submitted_at);
         let (next, reason) = match verdict {
-            Verdict::Verified { entries } => (Next::Accept { entries, prize: None }, None),
-            Verdict::Declined(key, reason) => (Next::Reject(key), Some(reason.as_str())),
-            Verdict::Review(reason) => (Next::Review, Some(reason.as_str())),
+            Verdict::Verified { entries } => (Transition::Accept { entries, prize: None }, None),
+            Verdict::Declined(key, reason) => (Transition::Reject(key), Some(reason.as_str())),
+            Verdict::Review(reason) => (Transition::Review, Some(reason.as_str())),
         };
-        let declined = matches!(next, Next::Reject(_));
+        let declined = matches!(next, Transition::Reject(_));
         let purchase = (!declined).then(|| record.code.clone());
         Self { reason, receipt: Some(summary), purchase, ..next.into() }
     }
 
     /// Whether something keeps the receipt from being settled, other than that it is not there yet.
-    pub(crate) fn is_hindered(&self) -> bool {
+    pub(crate) fn is_blocked_upstream(&self) -> bool {
         self.obstacle.is_some_and(|obstacle| obstacle != Answer::NotFoundYet.as_str())
     }
 
     /// What there is to count.
-    pub(crate) fn finding(&self) -> Finding {
-        let given_up = matches!(self.next, Next::Unanswered);
+    pub(crate) fn finding(&self) -> JobOutcome {
+        let given_up = matches!(self.next, Transition::Unanswered);
         let mut figures = if given_up { vec![("LeftToAPerson", 1)] } else { Vec::new() };
         figures.extend(match self.obstacle {
             Some("unexpected_page" | "referer_refused") => Some(("TaxAuthorityChanged", 1)),
             Some("trouble" | "throttled") => Some(("TaxAuthorityDown", 1)),
             Some(_) | None => None,
         });
-        Finding { outcome: self.obstacle.unwrap_or_else(|| self.outcome()), figures }
+        JobOutcome { outcome: self.obstacle.unwrap_or_else(|| self.outcome()), figures }
     }
 
     fn outcome(&self) -> &'static str {
         match &self.next {
-            Next::Accept { .. } => "accepted",
-            Next::Reject(key) => key.as_str(),
-            Next::Review => "under_review",
-            Next::Unanswered => "unanswered",
-            Next::Again(..) | Next::SayYesLater => "again_later",
-            Next::WaitUntil(_) => "waits",
-            Next::Stay(_) => "stays",
+            Transition::Accept { .. } => "accepted",
+            Transition::Reject(key) => key.as_str(),
+            Transition::Review => "under_review",
+            Transition::Unanswered => "unanswered",
+            Transition::RetryAfter(..) | Transition::AcceptLater => "again_later",
+            Transition::WaitUntil(_) => "waits",
+            Transition::StaysPending(_) => "stays",
         }
     }
 
@@ -201,40 +209,44 @@ impl Conclusion {
     ///
     /// # Errors
     /// [`AlreadySettled`] when nothing can happen any more.
-    pub(crate) fn applied_to(
+    pub(crate) fn apply(
         &self,
         before: &Submission,
         now: Moment,
-        hasten: Hasten,
+        hasten: RetrySpeedup,
     ) -> Result<Submission, AlreadySettled> {
         let settling = before.settling.clone().ok_or(AlreadySettled)?;
-        let settling = Settling { surprise: self.surprise.clone().or(settling.surprise), ..settling };
+        let settling = PendingSettlement { anomaly: self.anomaly.clone().or(settling.anomaly), ..settling };
         let mut after = match &self.next {
-            Next::Accept { entries, prize } => {
+            Transition::Accept { entries, prize } => {
                 let instant_win = prize.clone().or(settling.prize);
                 before.after(Event::Accept { entries: *entries, instant_win }, now)?
             }
-            Next::Reject(key) => before.after(Event::Reject(*key), now)?,
-            Next::Review => {
-                let settling = Some(settling.for_a_person(now));
+            Transition::Reject(key) => before.after(Event::Reject(*key), now)?,
+            Transition::Review => {
+                let settling = Some(settling.escalate(now));
                 Submission { settling, ..before.after(Event::Review, now)? }
             }
-            Next::Unanswered | Next::Stay(MessageKey::Checking) => {
-                let settling = Some(settling.for_a_person(now));
+            Transition::Unanswered | Transition::StaysPending(MessageKey::Checking) => {
+                let settling = Some(settling.escalate(now));
                 Submission { settling, ..before.after(Event::Unanswered, now)? }
             }
-            Next::Stay(_) => Submission { settling: Some(settling.for_a_person(now)), ..before.changed(now) },
-            Next::Again(wait, tally) => {
-                let settling = Some(settling.again_after(*wait, *tally, now, hasten));
+            Transition::StaysPending(_) => {
+                Submission { settling: Some(settling.escalate(now)), ..before.changed(now) }
+            }
+            Transition::RetryAfter(wait, lookup_failures) => {
+                let settling = Some(settling.again_after(*wait, *lookup_failures, now, hasten));
                 Submission { settling, ..before.changed(now) }
             }
-            Next::WaitUntil(until) => {
+            Transition::WaitUntil(until) => {
                 let wait = until.since(now);
-                let settling = Some(settling.again_after(wait, settling.tally, now, Hasten::default()));
+                let settling =
+                    Some(settling.again_after(wait, settling.lookup_failures, now, RetrySpeedup::default()));
                 Submission { settling, ..before.changed(now) }
             }
-            Next::SayYesLater => {
-                let settling = Some(settling.again_after(SLOW, settling.tally, now, hasten));
+            Transition::AcceptLater => {
+                let settling =
+                    Some(settling.again_after(SENTINEL_DELAY, settling.lookup_failures, now, hasten));
                 Submission { settling, ..before.after(Event::Unanswered, now)? }
             }
         };
@@ -245,27 +257,27 @@ impl Conclusion {
             after.purchase.clone_from(&self.purchase);
         }
         after.reasons = match &self.next {
-            Next::Reject(key) => {
+            Transition::Reject(key) => {
                 let mut reasons = vec![key.as_str().to_owned()];
                 reasons.extend(self.reason.filter(|reason| *reason != key.as_str()).map(str::to_owned));
                 reasons
             }
-            Next::Accept { .. }
-            | Next::Review
-            | Next::Unanswered
-            | Next::Again(..)
-            | Next::WaitUntil(_)
-            | Next::SayYesLater
-            | Next::Stay(_) => self.reason.map(str::to_owned).into_iter().collect(),
+            Transition::Accept { .. }
+            | Transition::Review
+            | Transition::Unanswered
+            | Transition::RetryAfter(..)
+            | Transition::WaitUntil(_)
+            | Transition::AcceptLater
+            | Transition::StaysPending(_) => self.reason.map(str::to_owned).into_iter().collect(),
         };
         Ok(after)
     }
 }
 
 /// What an operator should know of an answer that was not as expected.
-fn surprise(answer: &Answer) -> Option<Surprise> {
+fn anomaly(answer: &Answer) -> Option<Anomaly> {
     match answer {
-        Answer::Unexpected(page) => Some(Surprise {
+        Answer::Unexpected(page) => Some(Anomaly {
             what: format!("{} at {} (status {})", page.why, page.final_path, page.status),
             excerpt: Some(page.excerpt.clone()),
         }),

@@ -2,65 +2,65 @@
 
 use common::domain::message::MessageKey;
 use common::domain::moment::Moment;
-use common::domain::receipt::payload::ReceiptClaim;
+use common::domain::receipt::payload::ReceiptKey;
 use common::domain::receipt::photo::photo_digest;
-use common::domain::settling::Surprise;
+use common::domain::settling::Anomaly;
 use common::domain::submission::{State, Submission};
 use common::error::Error;
 
 use crate::SettleReceipts;
-use crate::conclusion::{Conclusion, Next};
+use crate::conclusion::{StepOutcome, Transition};
 use crate::photo::Unreadable;
 
 impl SettleReceipts {
     /// Reads code and time out of a photo, or says what follows when they cannot be.
-    pub(crate) async fn read(&self, photo: &[u8]) -> Result<Result<ReceiptClaim, Conclusion>, Error> {
+    pub(crate) async fn read(&self, photo: &[u8]) -> Result<Result<ReceiptKey, StepOutcome>, Error> {
         let payloads = match self.reader.read(photo).await {
             Ok(payloads) => payloads,
             // A person can see more than a machine, but not in a file that is no picture.
             Err(Unreadable::NotDecoded(fault)) if fault.is_no_picture() => {
-                return Ok(Err(Conclusion::reject(MessageKey::ReceiptUnreadable, fault.as_str())));
+                return Ok(Err(StepOutcome::reject(MessageKey::ReceiptUnreadable, fault.as_str())));
             }
-            Err(Unreadable::NotDecoded(fault)) => return Ok(Err(Conclusion::review(fault.as_str()))),
-            Err(Unreadable::NoQrCode) => return Ok(Err(Conclusion::review("no_qr_code"))),
-            Err(Unreadable::TooSlow) => return Ok(Err(Conclusion::review("photo_too_slow"))),
-            Err(Unreadable::Crashed) => return Ok(Err(Conclusion::review("photo_reader_crashed"))),
+            Err(Unreadable::NotDecoded(fault)) => return Ok(Err(StepOutcome::review(fault.as_str()))),
+            Err(Unreadable::NoQrCode) => return Ok(Err(StepOutcome::review("no_qr_code"))),
+            Err(Unreadable::TooSlow) => return Ok(Err(StepOutcome::review("photo_too_slow"))),
+            Err(Unreadable::Crashed) => return Ok(Err(StepOutcome::review("photo_reader_crashed"))),
             Err(Unreadable::Io(cause)) => return Err(Error::internal(cause)),
         };
         let mut claims: Vec<_> =
-            payloads.iter().filter_map(|payload| ReceiptClaim::from_payload(payload)).collect();
+            payloads.iter().filter_map(|payload| ReceiptKey::from_payload(payload)).collect();
         // Any word can be a bare code, so those with a time are meant, when there are any.
         if claims.iter().any(|claim| claim.time.is_some()) {
             claims.retain(|claim| claim.time.is_some());
         }
         let Some(first) = claims.first().cloned() else {
-            return Ok(Err(Conclusion::review("no_receipt_in_qr_codes")));
+            return Ok(Err(StepOutcome::review("no_receipt_in_qr_codes")));
         };
         let several = claims.iter().any(|claim| claim.code != first.code);
-        Ok(if several { Err(Conclusion::review("several_receipts_in_photo")) } else { Ok(first) })
+        Ok(if several { Err(StepOutcome::review("several_receipts_in_photo")) } else { Ok(first) })
     }
 
     /// Names the submission that sent the same photo before, where a person has to look at it.
     pub(crate) async fn compared(
         &self,
-        conclusion: Conclusion,
+        conclusion: StepOutcome,
         submission: &Submission,
         photo: &[u8],
         now: Moment,
-    ) -> Result<Conclusion, Error> {
-        if conclusion.next != Next::Review {
+    ) -> Result<StepOutcome, Error> {
+        if conclusion.next != Transition::Review {
             return Ok(conclusion);
         }
         let (scope, id, digest) = (&submission.scope, submission.submission_id, photo_digest(photo));
-        let ledger = self.worker.ledger();
+        let store = self.worker.store();
         let mut rejected = None;
-        while let Some(earlier) = ledger.receipts().claim_photo(scope, &digest, id, rejected, now).await? {
-            let found = ledger.submissions().get(scope, earlier).await?;
-            match found.filter(|found| found.standing.state() != State::Rejected) {
+        while let Some(earlier) = store.receipts().claim_photo(scope, &digest, id, rejected, now).await? {
+            let found = store.submissions().get(scope, earlier).await?;
+            match found.filter(|found| found.status.state() != State::Rejected) {
                 Some(found) => {
                     let what = format!("submission {} sent the same photo", found.reference);
-                    let surprise = Some(Surprise { what, excerpt: None });
-                    return Ok(Conclusion { surprise, ..Conclusion::review("photo_seen_before") });
+                    let anomaly = Some(Anomaly { what, excerpt: None });
+                    return Ok(StepOutcome { anomaly, ..StepOutcome::review("photo_seen_before") });
                 }
                 None => rejected = Some(earlier),
             }
@@ -71,7 +71,7 @@ impl SettleReceipts {
 
 /// Whether the text of a QR code is all that a look-up needs.
 pub(crate) fn is_receipt(payload: &str) -> bool {
-    ReceiptClaim::from_payload(payload).is_some_and(|claim| claim.time.is_some())
+    ReceiptKey::from_payload(payload).is_some_and(|claim| claim.time.is_some())
 }
 
 #[cfg(test)]

@@ -3,8 +3,8 @@
 use common::domain::ids::{ReceiptId, SubmissionId};
 use common::domain::moment::Moment;
 use common::domain::scope::{Environment, Scope};
-use common::domain::settling::Settling;
-use common::domain::submission::{Standing, Submission};
+use common::domain::settling::PendingSettlement;
+use common::domain::submission::{Submission, SubmissionStatus};
 
 /// A submission made at this moment, whose receipt is to be looked up.
 pub(crate) fn submission(created_at: Moment) -> Submission {
@@ -19,13 +19,13 @@ pub(crate) fn submission(created_at: Moment) -> Submission {
         purchase: None,
         partner_code: None,
         upstream: None,
-        standing: Standing::receipt_received(),
+        status: SubmissionStatus::receipt_received(),
         reasons: Vec::new(),
         day: "1970-01-01".to_owned(),
         region: None,
         claimed: None,
         decision: None,
-        settling: Some(Settling::at_once(created_at, None)),
+        settling: Some(PendingSettlement::at_once(created_at, None)),
         revision: 0,
         created_at,
         updated_at: created_at,

@@ -2,9 +2,9 @@
 
 use std::time::Duration;
 
+use common::aws::settle_queue::SettleMessage;
 use common::domain::scope::{Environment, Scope};
-use common::domain::settling::{Begin, Counterpart, Settling};
-use common::settle_queue::SettleMessage;
+use common::domain::settling::{Dependency, PendingSettlement, StepClaim};
 use common::store::StoreError;
 
 use crate::SettleReceipts;
@@ -34,19 +34,19 @@ impl SettleReceipts {
     }
 
     async fn find_next(&self, message: &SettleMessage) -> Result<Choice, StoreError> {
-        let (submissions, now) = (self.worker.ledger().submissions(), self.worker.now());
+        let (submissions, now) = (self.worker.store().submissions(), self.worker.now());
         // One that cannot be read is the step's to deal with.
         let Ok(Some(submission)) = submissions.get(&message.scope, message.submission_id).await else {
             return Ok(Choice::default());
         };
-        let is_due = |settling: &Settling| {
-            settling.counterpart == Counterpart::TaxAuthority && settling.begin(now) != Begin::NotDue
+        let is_due = |settling: &PendingSettlement| {
+            settling.dependency == Dependency::TaxAuthority && settling.claim(now) != StepClaim::NotDue
         };
         if !submission.settling.as_ref().is_some_and(is_due) {
             return Ok(Choice::default());
         }
         let seen = self.pace.see().await?;
-        let next = submissions.next_due(Counterpart::TaxAuthority, seen.scope(), now).await?;
+        let next = submissions.next_due(Dependency::TaxAuthority, seen.scope(), now).await?;
         // The index may not show the submission of the message yet.
         let turn = |scope: &Scope| {
             let key = scope.key("");

@@ -18,15 +18,15 @@ mod step;
 
 use std::time::Duration;
 
-use common::background::{Background, EventFunction};
+use common::app::settlement::Worker;
+use common::aws::photos::Photos;
+use common::aws::settle_queue::SettleMessage;
 use common::config::{ConfigError, Env};
 use common::domain::receipt::schedule::LOOK_UP_INTERVAL;
-use common::domain::settling::Counterpart;
+use common::domain::settling::Dependency;
 use common::error::Error;
-use common::photos::Photos;
-use common::settle_queue::SettleMessage;
-use common::settlement::batch::{BatchReply, QueueEvent, Settle, settle_each};
-use common::settlement::worker::Worker;
+use common::runtime::event_handler::{EventContext, EventHandler};
+use common::runtime::sqs_batch::{BatchReply, QueueEvent, Settle, settle_each};
 use common::store::look_up_slots::LookUpSlots;
 use common::upstream::tax_authority::client::{Limits, TaxAuthority};
 
@@ -54,13 +54,13 @@ pub struct SettleReceipts {
     pace: Pace,
 }
 
-impl EventFunction for SettleReceipts {
+impl EventHandler for SettleReceipts {
     type Event = QueueEvent;
     type Reply = BatchReply;
 
-    fn connect(background: &Background) -> Result<Self, ConfigError> {
-        let Background { env, aws, .. } = background;
-        let worker = Worker::new(background, "settle-receipts", Counterpart::TaxAuthority)?;
+    fn connect(background: &EventContext) -> Result<Self, ConfigError> {
+        let EventContext { env, aws, .. } = background;
+        let worker = Worker::new(background, "settle-receipts", Dependency::TaxAuthority)?;
         let base = env.required(TAX_AUTHORITY)?;
         let authority = TaxAuthority::new(&base, Limits::default()).map_err(|_| ConfigError::Malformed {
             variable: TAX_AUTHORITY,
@@ -86,18 +86,18 @@ impl EventFunction for SettleReceipts {
 impl Settle for SettleReceipts {
     async fn settle(&self, message: &SettleMessage) -> Result<(), Error> {
         let Choice { other, seen } = self.choose(message).await;
-        let Some(other) = other else { return self.watched_step(message, seen).await };
+        let Some(other) = other else { return self.logged_step(message, seen).await };
         // Should its step fail, it stays due; the message is about another one, which waits for its turn.
-        let _ = self.watched_step(&other, seen).await;
+        let _ = self.logged_step(&other, seen).await;
         self.worker.send(message, Duration::ZERO).await;
         Ok(())
     }
 }
 
 impl SettleReceipts {
-    async fn watched_step(&self, message: &SettleMessage, seen: Option<Seen>) -> Result<(), Error> {
+    async fn logged_step(&self, message: &SettleMessage, seen: Option<Seen>) -> Result<(), Error> {
         // Boxed: it holds all that a step can meet.
-        self.worker.watch(message, Box::pin(self.step(message, seen))).await.map(drop)
+        self.worker.run_logged(message, Box::pin(self.step(message, seen))).await.map(drop)
     }
 }
 

@@ -4,14 +4,14 @@ use std::time::Duration;
 
 use common::domain::campaign::Campaign;
 use common::domain::message::MessageKey;
-use common::domain::receipt::payload::{ReceiptClaim, VerificationCode};
+use common::domain::receipt::payload::{ReceiptKey, VerificationCode};
 use common::domain::submission::Submission;
 use common::error::Error;
 use common::upstream::tax_authority::answer::{Answer, Trouble};
 use tokio::time::{Instant, timeout_at};
 
 use crate::SettleReceipts;
-use crate::conclusion::{Conclusion, Next};
+use crate::conclusion::{StepOutcome, Transition};
 use crate::pace::{Permit, Seen};
 
 /// A look-up that has less time than this is left to the next step.
@@ -33,30 +33,30 @@ impl SettleReceipts {
         &self,
         submission: &Submission,
         campaign: &Campaign,
-        claim: ReceiptClaim,
+        claim: ReceiptKey,
         time: LookUpTime,
-    ) -> Result<Conclusion, Error> {
-        let Some(receipt_time) = claim.time else { return Ok(Conclusion::review("no_time_in_qr_code")) };
+    ) -> Result<StepOutcome, Error> {
+        let Some(receipt_time) = claim.time else { return Ok(StepOutcome::review("no_time_in_qr_code")) };
         // The block was taken out of the campaign while this one waited.
         let Some(rules) = &campaign.receipt else {
-            return Ok(Conclusion::review("campaign_without_receipts"));
+            return Ok(StepOutcome::review("campaign_without_receipts"));
         };
         let answer_until = time.step_ends_at - CONCLUDING_TIME;
         if self.wait_for_slot(submission, time.seen, answer_until - MIN_LOOK_UP_TIME).await?
             == Permit::TooBusy
         {
             let obstacle = Some("tax_authority_busy");
-            return Ok(Conclusion { obstacle, ..Next::WaitUntil(self.worker.now()).into() });
+            return Ok(StepOutcome { obstacle, ..Transition::WaitUntil(self.worker.now()).into() });
         }
         let looking_up = self.authority.look_up(&claim.code, receipt_time);
         let answer = timeout_at(answer_until, looking_up).await;
         let answer = answer.unwrap_or(Answer::Trouble(Trouble::Deadline));
         let (now, hasten) = (self.worker.now(), self.worker.hasten());
-        let conclusion = Conclusion::of_answer(answer, campaign, rules, submission, now, hasten);
+        let conclusion = StepOutcome::from_answer(answer, campaign, rules, submission, now, hasten);
         if conclusion.purchase.is_some() && self.is_anothers(submission, &claim.code).await? {
             // Told only to whoever knows the time.
             let receipt = conclusion.receipt;
-            return Ok(Conclusion { receipt, ..Next::Reject(MessageKey::ReceiptAlreadyUsed).into() });
+            return Ok(StepOutcome { receipt, ..Transition::Reject(MessageKey::ReceiptAlreadyUsed).into() });
         }
         Ok(conclusion)
     }
@@ -76,7 +76,7 @@ impl SettleReceipts {
 
     /// Whether a purchase belongs to another submission: then no person has to look at this one.
     async fn is_anothers(&self, submission: &Submission, code: &VerificationCode) -> Result<bool, Error> {
-        let owner = self.worker.ledger().receipts().purchase(&submission.scope, code).await?;
+        let owner = self.worker.store().receipts().purchase(&submission.scope, code).await?;
         Ok(owner.is_some_and(|owner| owner != submission.submission_id))
     }
 }

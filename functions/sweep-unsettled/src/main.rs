@@ -1,6 +1,6 @@
 //! Finds submissions that are due to be settled, on AWS Lambda.
 
 #[tokio::main(flavor = "current_thread")]
-async fn main() -> Result<(), common::lambda::Error> {
-    common::lambda::serve_events::<sweep_unsettled::SweepUnsettled>().await
+async fn main() -> Result<(), common::runtime::lambda::Error> {
+    common::runtime::lambda::serve_events::<sweep_unsettled::SweepUnsettled>().await
 }

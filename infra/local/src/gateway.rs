@@ -14,29 +14,29 @@ use axum::routing::get;
 use base64::Engine;
 use base64::engine::general_purpose::STANDARD;
 use common::http::event::{HttpContext, HttpEvent, HttpReply, RequestContext};
-use common::http::function::HttpFunction;
 use common::http::routes::Route;
+use common::runtime::http_handler::HttpHandler;
 use futures_util::StreamExt;
 use percent_encoding::percent_decode_str;
 
 /// Bytes of a body that are handed on. Functions refuse far smaller ones; what is beyond is read and
 /// thrown away, so that the caller gets to hear it.
-const MOST_BYTES: usize = 1024 * 1024;
+const MAX_BYTES: usize = 1024 * 1024;
 
 /// The functions by route, and the one of the default route.
 pub struct Gateway {
-    routes: Vec<(Route, Box<dyn HttpFunction>)>,
-    default_route: Box<dyn HttpFunction>,
+    routes: Vec<(Route, Box<dyn HttpHandler>)>,
+    default_route: Box<dyn HttpHandler>,
 }
 
 impl Gateway {
     /// A gateway whose default route is this function.
-    pub fn new(default_route: impl HttpFunction + 'static) -> Self {
+    pub fn new(default_route: impl HttpHandler + 'static) -> Self {
         Self { routes: Vec::new(), default_route: Box::new(default_route) }
     }
 
     /// Adds a function. Routes with fixed paths have to be added before those with `{id}`.
-    pub fn add(&mut self, route: Route, function: impl HttpFunction + 'static) {
+    pub fn add(&mut self, route: Route, function: impl HttpHandler + 'static) {
         self.routes.push((route, Box::new(function)));
     }
 
@@ -54,7 +54,7 @@ impl Gateway {
         function.answer(event).await
     }
 
-    fn route(&self, method: &str, path: &str) -> (String, Option<String>, &dyn HttpFunction) {
+    fn route(&self, method: &str, path: &str) -> (String, Option<String>, &dyn HttpHandler) {
         for (route, function) in &self.routes {
             if let Some(id) = route.matches(path).filter(|_| route.method == method) {
                 let id = id.map(|id| percent_decode_str(id).decode_utf8_lossy().into_owned());
@@ -115,7 +115,7 @@ async fn read(mut stream: BodyDataStream) -> Vec<u8> {
     let mut bytes = Vec::new();
     // A caller that breaks off in the middle gets no reply anyway.
     while let Some(Ok(chunk)) = stream.next().await {
-        let room = MOST_BYTES - bytes.len();
+        let room = MAX_BYTES - bytes.len();
         bytes.extend(chunk.iter().take(room));
     }
     bytes

@@ -8,9 +8,9 @@ use std::time::Duration;
 
 use axum::http::Uri;
 use clap::{Parser, ValueEnum};
+use common::aws::Aws;
 use common::clock::Clock;
 use common::config::Env;
-use common::connection::Aws;
 use common::telemetry::{Telemetry, causes};
 use common::upstream::tax_authority::client::{Limits, TaxAuthority};
 use local::stack::{Options, Stack};
@@ -127,7 +127,7 @@ async fn run(arguments: &Arguments) -> Result<(), Box<dyn std::error::Error>> {
     let data = arguments.data.as_deref();
     if data.is_some() {
         // An earlier release may have made the folder.
-        ops::migrate::run(&Tables::from_env(&env, &Aws::of_function(&env)?)?).await?;
+        ops::migrate::run(&Tables::from_env(&env, &Aws::for_function(&env)?)?).await?;
     }
     let demos = if arguments.no_demo {
         Vec::new()
@@ -154,14 +154,14 @@ async fn run(arguments: &Arguments) -> Result<(), Box<dyn std::error::Error>> {
     tokio::select! {
         () = stack.stop() => {}
         // Requests that never end must not keep it, and whoever asks twice means it.
-        () = tokio::time::sleep(LONGEST_STOP) => {}
+        () = tokio::time::sleep(STOP_TIMEOUT) => {}
         () = signals.next() => {}
     }
     Ok(())
 }
 
 /// For requests under way to finish.
-const LONGEST_STOP: Duration = Duration::from_secs(3);
+const STOP_TIMEOUT: Duration = Duration::from_secs(3);
 
 /// Says something to whoever started the stack, who may have stopped listening.
 fn say(text: &str) {

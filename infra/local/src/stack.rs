@@ -10,16 +10,17 @@ use std::sync::{Arc, OnceLock};
 use std::time::Duration;
 
 use check_code::CheckCode;
-use common::background::Background;
+use common::app::partner_gateway;
+use common::aws::Aws;
+use common::aws::{deployment_secret, photos, secrets as partner_secrets, settle_queue};
 use common::clock::Clock;
 use common::config::{self, ConfigError, Env};
-use common::connection::Aws;
 use common::domain::hex::hex;
-use common::entropy;
-use common::http::function::{BoxFuture, Frame, Function, Operation, Setup};
+use common::random;
+use common::runtime::event_handler::EventContext;
+use common::runtime::http_handler::{ApiHandler, AppContext, BoxFuture, Endpoint, Responder};
 use common::store::StoreError;
 use common::telemetry::Telemetry;
-use common::{deployment_secret, partner_gateway, photos, secrets as partner_secrets, settle_queue};
 use create_receipt::CreateReceipt;
 use create_submission::CreateSubmission;
 use fallback::Fallback;
@@ -72,7 +73,7 @@ pub const PARTNER_SECRET_HEADER: &str = "authorization";
 /// How long a message is hidden from others while one works on it, as in the cloud.
 const VISIBILITY: Duration = Duration::from_secs(9 * 60);
 /// How often a message is tried before it is put aside.
-const MOST_RECEIVES: u32 = 5;
+const MAX_RECEIVES: u32 = 5;
 /// From midnight to 10:15:30, the time on every receipt of the simulated tax authority.
 const SINCE_MIDNIGHT: SignedDuration = SignedDuration::from_secs(10 * 3_600 + 15 * 60 + 30);
 /// The access key of operators; a function has one of its own, which begins with it. All have the same secret.
@@ -236,16 +237,16 @@ impl Stack {
         };
         let env = variables(&options, &endpoints);
         let settings: Env = env.clone().into_iter().collect();
-        tables::create_missing(&Aws::of_function(&settings)?.dynamodb()).await?;
+        tables::create_missing(&Aws::for_function(&settings)?.dynamodb()).await?;
 
-        let frame = Frame::from_env(&settings, options.clock.clone(), options.telemetry)?;
+        let frame = Responder::from_env(&settings, options.clock.clone(), options.telemetry)?;
         if options.background {
             let background = |function: &str| {
                 let env = as_function(&settings, function);
                 // Hasty sweeps come every second or so: their lines would bury all others.
                 let is_silent = function == "sweep-unsettled" && options.hasten > 1;
                 let telemetry = if is_silent { Telemetry::Off } else { options.telemetry };
-                Background::new(env, options.clock.clone(), telemetry)
+                EventContext::new(env, options.clock.clone(), telemetry)
             };
             parts.extend(workers::start(&background, announced, &stopping)?);
         }
@@ -330,7 +331,7 @@ impl Stack {
 }
 
 /// The functions behind their routes, as the template has them: each with connections and caches of its own.
-async fn functions(settings: &Env, frame: Frame) -> Result<Gateway, ConfigError> {
+async fn functions(settings: &Env, frame: Responder) -> Result<Gateway, ConfigError> {
     let mut gateway = Gateway::new(Fallback::new(frame.clone()));
     add::<GetCampaign>(&mut gateway, settings, &frame).await?;
     add::<CheckCode>(&mut gateway, settings, &frame).await?;
@@ -343,9 +344,13 @@ async fn functions(settings: &Env, frame: Frame) -> Result<Gateway, ConfigError>
     Ok(gateway)
 }
 
-async fn add<O: Operation>(gateway: &mut Gateway, settings: &Env, frame: &Frame) -> Result<(), ConfigError> {
-    let setup = Setup::new(as_function(settings, O::ROUTE.function), frame.clone())?;
-    let function = Function::<O>::new(setup)?;
+async fn add<O: Endpoint>(
+    gateway: &mut Gateway,
+    settings: &Env,
+    frame: &Responder,
+) -> Result<(), ConfigError> {
+    let setup = AppContext::new(as_function(settings, O::ROUTE.function), frame.clone())?;
+    let function = ApiHandler::<O>::new(setup)?;
     function.prepare().await;
     gateway.add(O::ROUTE, function);
     Ok(())
@@ -422,7 +427,7 @@ async fn queues(options: &Options) -> Result<Sqs, StartError> {
         let queue = QueueOptions {
             name: name.to_owned(),
             visibility: VISIBILITY,
-            dead_letter: Some((dead_letters.clone(), MOST_RECEIVES)),
+            dead_letter: Some((dead_letters.clone(), MAX_RECEIVES)),
         };
         [queue, QueueOptions { name: dead_letters, visibility: VISIBILITY, dead_letter: None }]
     };
@@ -435,7 +440,7 @@ async fn secrets(options: &Options) -> Result<SecretsManager, StartError> {
     let folder = options.data.as_deref().unwrap_or_else(|| Path::new("memory"));
     let file = options.data.as_deref().map(|data| data.join("secrets.json"));
     let mut secrets = Secrets::kept_in(file).map_err(|cause| data_folder(folder, cause))?;
-    let random = || hex(&entropy::bytes::<32>());
+    let random = || hex(&random::bytes::<32>());
     let deployments = options.deployment_secret.clone().unwrap_or_else(random);
     let made = secrets.make(DEPLOYMENT_SECRET, random(), deployments);
     made.map_err(|cause| data_folder(folder, cause))?;

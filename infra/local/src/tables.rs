@@ -7,7 +7,7 @@ use aws_sdk_dynamodb::types::{
     ProjectionType, ScalarAttributeType, TimeToLiveSpecification,
 };
 use common::store::{
-    StoreError, api_keys, campaigns, code_books, codes, entrants, rate_limits, receipts, requests,
+    StoreError, api_keys, campaigns, code_books, codes, entrants, idempotency_keys, rate_limits, receipts,
     submissions,
 };
 
@@ -81,10 +81,10 @@ pub const TABLES: &[Table] = &[
     Table { variable: receipts::VARIABLE, name: "receipts", key: receipts::KEY, expiry: None, indexes: &[] },
     Table { variable: entrants::VARIABLE, name: "entrants", key: entrants::KEY, expiry: None, indexes: &[] },
     Table {
-        variable: requests::VARIABLE,
+        variable: idempotency_keys::VARIABLE,
         name: "requests",
-        key: requests::KEY,
-        expiry: Some(requests::EXPIRY),
+        key: idempotency_keys::KEY,
+        expiry: Some(idempotency_keys::EXPIRY),
         indexes: &[],
     },
     Table {

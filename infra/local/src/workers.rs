@@ -7,10 +7,10 @@ use std::time::Duration;
 
 use aws_sdk_sqs::Client;
 use aws_sdk_sqs::types::{Message, QueueAttributeName};
-use common::background::{Background, EventFunction};
+use common::aws::settle_queue::{PARTNER_VARIABLE, TAX_VARIABLE};
 use common::config::ConfigError;
-use common::settle_queue::{PARTNER_VARIABLE, TAX_VARIABLE};
-use common::settlement::batch::{BatchReply, QueueEvent, QueueMessage};
+use common::runtime::event_handler::{EventContext, EventHandler};
+use common::runtime::sqs_batch::{BatchReply, QueueEvent, QueueMessage};
 use form_urlencoded::byte_serialize;
 use mark_receipt_uploaded::{MarkReceiptUploaded, StorageEvent};
 use serde_json::json;
@@ -31,9 +31,9 @@ const POLL_SECONDS: i32 = 20;
 /// Between two sweeps.
 const SWEEP_EVERY: Duration = Duration::from_secs(60);
 /// However hasty: a sweep costs some calls.
-const SHORTEST_SWEEP: Duration = Duration::from_millis(250);
+const MIN_SWEEP_INTERVAL: Duration = Duration::from_millis(250);
 /// A hasty sweep adds no more to so many messages in a queue.
-const MOST_WAITING: usize = 20;
+const MAX_WAITING: usize = 20;
 /// Tries of one event of storage; Lambda makes as many.
 const TRIES: u32 = 3;
 /// Between two tries, and after a queue that did not answer.
@@ -44,7 +44,7 @@ const WAIT_AFTER_FAILURE: Duration = Duration::from_secs(1);
 /// # Errors
 /// Names the variable that is missing.
 pub fn start(
-    background: &dyn Fn(&str) -> Result<Background, ConfigError>,
+    background: &dyn Fn(&str) -> Result<EventContext, ConfigError>,
     created: mpsc::UnboundedReceiver<ObjectCreated>,
     stop: &watch::Receiver<bool>,
 ) -> Result<Vec<JoinHandle<()>>, ConfigError> {
@@ -56,7 +56,7 @@ pub fn start(
     let (tax_queue, partner_queue) =
         (receipts.env.required(TAX_VARIABLE)?, partners.env.required(PARTNER_VARIABLE)?);
     let schedule = Schedule {
-        every: hasten.apply(SWEEP_EVERY).max(SHORTEST_SWEEP),
+        every: hasten.apply(SWEEP_EVERY).max(MIN_SWEEP_INTERVAL),
         queues: vec![(receipts.aws.sqs(), tax_queue.clone()), (partners.aws.sqs(), partner_queue.clone())],
     };
     workers.push(until_stopped(stop, schedule.sweep(sweeper)));
@@ -67,12 +67,12 @@ pub fn start(
 
 /// Those who hand a queue's messages to its function.
 fn consumers<F>(
-    background: &Background,
+    background: &EventContext,
     queue_url: &str,
     stop: &watch::Receiver<bool>,
 ) -> Result<Vec<JoinHandle<()>>, ConfigError>
 where
-    F: EventFunction<Event = QueueEvent, Reply = BatchReply>,
+    F: EventHandler<Event = QueueEvent, Reply = BatchReply>,
 {
     let function = Arc::new(F::connect(background)?);
     let consumer = |_| {
@@ -127,7 +127,7 @@ fn storage_event(object: &ObjectCreated) -> StorageEvent {
 
 async fn consume<F>(client: Client, queue_url: String, function: Arc<F>)
 where
-    F: EventFunction<Event = QueueEvent, Reply = BatchReply>,
+    F: EventHandler<Event = QueueEvent, Reply = BatchReply>,
 {
     loop {
         let poll = client.receive_message().queue_url(&queue_url).wait_time_seconds(POLL_SECONDS);
@@ -155,7 +155,7 @@ fn patient() -> aws_sdk_sqs::config::Builder {
 /// Hands one message over; it is deleted unless it failed, and comes again then.
 async fn settle<F>(client: &Client, queue_url: &str, function: &F, message: &Message)
 where
-    F: EventFunction<Event = QueueEvent, Reply = BatchReply>,
+    F: EventHandler<Event = QueueEvent, Reply = BatchReply>,
 {
     let event = QueueEvent {
         records: vec![QueueMessage {
@@ -209,7 +209,7 @@ impl Schedule {
             let reply = asked.attribute_names(name.clone()).send().await;
             let attributes = reply.ok().and_then(|reply| reply.attributes).unwrap_or_default();
             let waiting = attributes.get(&name).and_then(|waiting| waiting.parse().ok()).unwrap_or(0);
-            if waiting > MOST_WAITING {
+            if waiting > MAX_WAITING {
                 return true;
             }
         }

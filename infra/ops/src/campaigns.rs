@@ -3,7 +3,7 @@
 use common::domain::cipher::SecretKey;
 use common::domain::codebook::{CodeBook, DEFAULT_CODE_SYMBOLS};
 use common::domain::scope::{CampaignSlug, Environment, Scope};
-use common::entropy;
+use common::random;
 use serde::Serialize;
 
 use crate::campaign_file::CampaignFile;
@@ -87,8 +87,8 @@ async fn try_to_apply(tables: &Tables, file: &CampaignFile) -> Result<Option<App
 /// A code book with keys of its own and no codes.
 fn new_book() -> CodeBook {
     CodeBook {
-        minting_keys: vec![SecretKey::from_random(entropy::bytes())],
-        digest_key: SecretKey::from_random(entropy::bytes()),
+        minting_keys: vec![SecretKey::from_random(random::bytes())],
+        digest_key: SecretKey::from_random(random::bytes()),
         symbols: DEFAULT_CODE_SYMBOLS,
         minted: 0,
         batches: Vec::new(),

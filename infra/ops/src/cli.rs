@@ -3,14 +3,14 @@
 use std::path::PathBuf;
 
 use clap::{Args, Parser, Subcommand};
-use common::auth::DEFAULT_PER_MINUTE;
+use common::app::auth::DEFAULT_PER_MINUTE;
 use common::domain::cipher::CODE_SYMBOLS;
 use common::domain::ids::SubmissionId;
 use common::domain::message::MessageKey;
 use common::domain::scope::{CampaignSlug, Environment, Scope};
 
-use crate::campaign_file::MOST_ENTRIES;
-use crate::codes::mint::MOST_CODES;
+use crate::campaign_file::MAX_ENTRIES;
+use crate::codes::mint::MAX_CODES;
 
 /// Operates the Campaign Entry Service: campaigns, API keys, codes, submissions, phones.
 ///
@@ -139,7 +139,7 @@ pub(crate) enum CodeCommand {
         #[command(flatten)]
         scope: ScopeArgs,
         /// How many
-        #[arg(long, value_name = "N", value_parser = clap::value_parser!(u64).range(1..=MOST_CODES))]
+        #[arg(long, value_name = "N", value_parser = clap::value_parser!(u64).range(1..=MAX_CODES))]
         count: u64,
         /// Where to write them; must not exist yet
         #[arg(long, value_name = "FILE")]
@@ -285,7 +285,7 @@ pub(crate) struct VerdictArgs {
 pub(crate) struct AcceptArgs {
     /// Entries that it earns [default: what its receipt was counted to earn, else entries_per_submission]
     #[arg(long, value_name = "N", conflicts_with = "reject",
-          value_parser = clap::value_parser!(u32).range(1..=i64::from(MOST_ENTRIES)))]
+          value_parser = clap::value_parser!(u32).range(1..=i64::from(MAX_ENTRIES)))]
     pub(crate) entries: Option<u32>,
     /// The receipt's verification code, as you read it: nobody else can enter with that receipt then
     // Taken as any text, so that no message about the command line repeats it.

@@ -5,9 +5,9 @@ use std::path::Path;
 
 use aws_config::BehaviorVersion;
 use aws_sdk_dynamodb::config::Region;
+use common::aws::photos::{self, Photos};
+use common::aws::{self, Aws};
 use common::config::Env;
-use common::connection::{self, Aws};
-use common::photos::{self, Photos};
 use common::store::campaigns;
 use serde::Deserialize;
 
@@ -25,7 +25,7 @@ struct ReadyFile {
 /// # Errors
 /// When the file cannot be read.
 pub fn with_env_file(env: Env, path: &Path) -> Result<Env, Failure> {
-    let bytes = std::fs::read(path).map_err(|error| Failure::of_file(path, "reading", &error))?;
+    let bytes = std::fs::read(path).map_err(|error| Failure::from_io(path, "reading", &error))?;
     // The local stack goes by the name as well.
     let variables = if path.as_os_str().as_encoded_bytes().ends_with(b".env") {
         of_lines(&bytes)
@@ -84,10 +84,10 @@ pub async fn photos(env: &Env) -> Result<Photos, Failure> {
 /// Says what is missing.
 pub async fn aws(env: &Env) -> Result<Aws, Failure> {
     // Whole in the environment: an env file, or a session's own variables.
-    if let Ok(aws) = Aws::of_function(env) {
+    if let Ok(aws) = Aws::for_function(env) {
         return Ok(aws);
     }
-    let mut chain = aws_config::defaults(BehaviorVersion::latest()).http_client(connection::https(env));
+    let mut chain = aws_config::defaults(BehaviorVersion::latest()).http_client(aws::https(env));
     if let Some(profile) = env.optional("AWS_PROFILE") {
         chain = chain.profile_name(profile);
     }

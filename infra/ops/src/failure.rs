@@ -31,7 +31,7 @@ impl Failure {
     }
 
     /// Files that have problems.
-    pub fn of_problems(code: &'static str, problems: Vec<Problem>) -> Self {
+    pub fn from_problems(code: &'static str, problems: Vec<Problem>) -> Self {
         let things = if problems.len() == 1 { "problem" } else { "problems" };
         let message =
             format!("nothing was changed: correct the {} {things} and run this again", problems.len());
@@ -39,7 +39,7 @@ impl Failure {
     }
 
     /// A file that cannot be read or written.
-    pub fn of_file(path: &Path, doing: &str, error: &io::Error) -> Self {
+    pub fn from_io(path: &Path, doing: &str, error: &io::Error) -> Self {
         let message =
             format!("{doing} {} failed: {error}; check the path and its permissions", path.display());
         Self::new("file_failed", message)

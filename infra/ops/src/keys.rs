@@ -2,10 +2,10 @@
 
 use std::time::Duration;
 
-use common::auth::key_prefix;
+use common::app::auth::key_prefix;
 use common::domain::moment::Moment;
 use common::domain::scope::{Environment, Scope};
-use common::entropy;
+use common::random;
 use common::store::api_keys::{ApiKeyRecord, KeyHash};
 
 use crate::failure::Failure;
@@ -45,7 +45,7 @@ pub async fn issue(
 /// A new key and the digest that it is found under.
 fn new(scope: &Scope, label: Option<&str>, per_minute: u32, now: Moment) -> (KeyHash, IssuedKey) {
     let key = new_key(scope.environment);
-    let hash = KeyHash::of(&key);
+    let hash = KeyHash::digest(&key);
     let record = ApiKeyRecord {
         key_id: hash.key_id().to_owned(),
         scope: scope.clone(),
@@ -135,7 +135,7 @@ fn new_key(environment: Environment) -> String {
     let mut key = key_prefix(environment).to_owned();
     let whole = key.len() + RANDOM_CHARS;
     while key.len() < whole {
-        let symbols = entropy::bytes::<RANDOM_CHARS>().into_iter().filter_map(symbol);
+        let symbols = random::bytes::<RANDOM_CHARS>().into_iter().filter_map(symbol);
         key.extend(symbols.take(whole - key.len()));
     }
     key

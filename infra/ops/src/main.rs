@@ -12,5 +12,5 @@ async fn main() -> ExitCode {
     let (mut out, mut err) = (io::stdout(), io::stderr());
     let err_is_terminal = err.is_terminal();
     let mut console = Console { out: &mut out, err: &mut err, err_is_terminal };
-    ops::run(std::env::args_os(), Env::of_process(), &Clock::system(), &mut console).await.into()
+    ops::run(std::env::args_os(), Env::from_process(), &Clock::system(), &mut console).await.into()
 }

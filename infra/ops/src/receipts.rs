@@ -1,10 +1,10 @@
 //! What an operator sees of a submission's receipt.
 
+use common::aws::photos::LINK_LIFETIME;
 use common::config::Env;
 use common::domain::moment::Moment;
 use common::domain::receipt::Receipt;
 use common::domain::submission::Submission;
-use common::photos::LINK_LIFETIME;
 
 use crate::connection;
 use crate::failure::Failure;

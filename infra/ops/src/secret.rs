@@ -2,11 +2,11 @@
 
 use std::sync::Arc;
 
-use common::deployment_secret::SecretVersion;
+use common::aws::deployment_secret::SecretVersion;
 use common::domain::hex::hex;
-use common::entropy;
+use common::random;
 use common::store::code_books::CodeBooks;
-use common::store::transaction::wait_after;
+use common::store::transaction::backoff;
 
 use crate::failure::Failure;
 
@@ -35,7 +35,7 @@ pub async fn rotate(books: &CodeBooks) -> Result<Rotated, Failure> {
     if unfinished > 0 {
         return Ok(Rotated { version: current.id.clone(), is_new: false, books: unfinished });
     }
-    let new = books.secrets().replace(hex(&entropy::bytes::<32>())).await?;
+    let new = books.secrets().replace(hex(&random::bytes::<32>())).await?;
     let books = encrypt_all(books, &new).await?;
     Ok(Rotated { version: new.id.clone(), is_new: true, books })
 }
@@ -49,7 +49,7 @@ async fn encrypt_all(books: &CodeBooks, secret: &Arc<SecretVersion>) -> Result<u
             match books.reencrypt(&scope, secret).await? {
                 Ok(done) => break done,
                 Err(_) if tries < MAX_TRIES => {
-                    wait_after(tries).await;
+                    backoff(tries).await;
                     tries += 1;
                 }
                 Err(_) => {

@@ -5,10 +5,10 @@ use common::domain::message::MessageKey;
 use common::domain::moment::Moment;
 use common::domain::receipt::payload::VerificationCode;
 use common::domain::receipt::rules::ReceiptRules;
-use common::domain::settling::Turn;
+use common::domain::settling::Assignee;
 use common::domain::submission::{Event, OperatorDecision, Submission};
-use common::store::codes::CodeName;
-use common::store::ledger::Settled;
+use common::store::codes::CodeKey;
+use common::store::submission_writes::SettleResult;
 
 use crate::failure::Failure;
 use crate::submissions::{by_id, unknown};
@@ -60,7 +60,7 @@ pub async fn settle(
     decision: OperatorDecision,
 ) -> Result<Submission, Failure> {
     let before = by_id(tables, id).await?.ok_or_else(unknown)?;
-    if before.standing.is_terminal() {
+    if before.status.is_terminal() {
         return Err(settled_already(&before));
     }
     if matches!(verdict, Verdict::Reject(_)) && is_with_the_partner(&before) {
@@ -83,18 +83,18 @@ pub async fn settle(
     let is_unproved =
         matches!(event, Event::Accept { .. }) && before.receipt_id.is_some() && purchase.is_none();
     let mut after = before.after(event, decision.at).map_err(|_| settled_already(&before))?;
-    after.reasons = vec![after.standing.message_key().as_str().to_owned(), DECIDED_BY_A_PERSON.to_owned()];
+    after.reasons = vec![after.status.message_key().as_str().to_owned(), DECIDED_BY_A_PERSON.to_owned()];
     after.reasons.extend(is_unproved.then(|| WITHOUT_RECEIPT_CODE.to_owned()));
     after.purchase = purchase;
     after.decision = Some(decision);
     match tables.ledger.settle(&before, &after, None).await? {
-        Settled::Done => Ok(after),
-        Settled::PurchaseTaken => {
+        SettleResult::Committed => Ok(after),
+        SettleResult::ReceiptAlreadyUsed => {
             let message = "another submission was accepted with the same receipt; reject this one with \
                            `--reject receipt_already_used`";
             Err(Failure::new("purchase_taken", message))
         }
-        Settled::Moved => Err(moved()),
+        SettleResult::StaleRevision => Err(moved()),
     }
 }
 
@@ -119,7 +119,7 @@ async fn usual_entries(tables: &Tables, submission: &Submission) -> Result<u32, 
 
 /// Whether the service may ask the partner at any moment, or has just done so.
 fn is_with_the_partner(submission: &Submission) -> bool {
-    let asks = submission.settling.as_ref().is_some_and(|settling| settling.turn == Turn::Service);
+    let asks = submission.settling.as_ref().is_some_and(|settling| settling.assignee == Assignee::Service);
     asks && submission.partner_code.is_some()
 }
 
@@ -132,7 +132,7 @@ pub async fn resume(tables: &Tables, id: SubmissionId, now: Moment) -> Result<Su
     let before = by_id(tables, id).await?.ok_or_else(unknown)?;
     let settling = match &before.settling {
         None => return Err(settled_already(&before)),
-        Some(settling) if settling.turn == Turn::Service => {
+        Some(settling) if settling.assignee == Assignee::Service => {
             let message =
                 "the service works on the submission already; `ops submission show` says what comes next";
             return Err(Failure::new("not_waiting", message));
@@ -141,8 +141,8 @@ pub async fn resume(tables: &Tables, id: SubmissionId, now: Moment) -> Result<Su
     };
     let after = Submission { settling: Some(settling), reasons: Vec::new(), ..before.changed(now) };
     match tables.ledger.settle(&before, &after, None).await? {
-        Settled::Done => Ok(after),
-        Settled::Moved | Settled::PurchaseTaken => Err(moved()),
+        SettleResult::Committed => Ok(after),
+        SettleResult::StaleRevision | SettleResult::ReceiptAlreadyUsed => Err(moved()),
     }
 }
 
@@ -185,7 +185,7 @@ fn settled_already(submission: &Submission) -> Failure {
     };
     let message = format!(
         "the submission is settled already as `{}`{by_whom}; a settled submission never changes",
-        submission.standing.message_key()
+        submission.status.message_key()
     );
     Failure::new("already_settled", message)
 }
@@ -201,13 +201,13 @@ async fn prize(tables: &Tables, submission: &Submission) -> Result<Option<String
         return Ok(None);
     };
     let book = stored.book;
-    let batch = match CodeName::of_key(&submission.scope, code_key) {
-        Some(CodeName::Minted(serial)) => book.batch_of(serial).cloned(),
-        Some(name @ CodeName::Imported { .. }) => {
+    let batch = match CodeKey::parse(&submission.scope, code_key) {
+        Some(CodeKey::Minted(serial)) => book.batch_of(serial).cloned(),
+        Some(name @ CodeKey::Imported { .. }) => {
             let record = tables.codes().get(&submission.scope, &name).await?.unwrap_or_default();
             record.batch.and_then(|name| book.batch(&name).cloned())
         }
-        Some(CodeName::Partner(_) | CodeName::Sentinel(_)) | None => None,
+        Some(CodeKey::Partner(_) | CodeKey::Sentinel(_)) | None => None,
     };
     Ok(batch.and_then(|batch| batch.prize))
 }

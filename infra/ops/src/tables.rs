@@ -1,7 +1,7 @@
 //! The tables of the stack that the environment points at.
 
+use common::aws::Aws;
 use common::config::{ConfigError, Env};
-use common::connection::Aws;
 use common::domain::campaign::Campaign;
 use common::domain::scope::CampaignSlug;
 use common::store::api_keys::ApiKeys;
@@ -9,7 +9,7 @@ use common::store::campaigns::Campaigns;
 use common::store::code_books::CodeBooks;
 use common::store::codes::Codes;
 use common::store::entrants::Entrants;
-use common::store::ledger::Ledger;
+use common::store::submission_writes::SubmissionStore;
 
 use crate::failure::Failure;
 
@@ -25,7 +25,7 @@ pub struct Tables {
     /// Phones: the blocklist.
     pub entrants: Entrants,
     /// Codes, submissions and what settles them.
-    pub ledger: Ledger,
+    pub ledger: SubmissionStore,
 }
 
 impl Tables {
@@ -40,7 +40,7 @@ impl Tables {
             api_keys: ApiKeys::from_env(env, client)?,
             code_books: CodeBooks::from_env(env, aws)?,
             entrants: Entrants::from_env(env, client)?,
-            ledger: Ledger::from_env(env, client)?,
+            ledger: SubmissionStore::from_env(env, client)?,
         })
     }
 

@@ -3,13 +3,13 @@
 use common::domain::message::MessageKey;
 use common::domain::scope::Environment;
 use common::domain::submission::Event;
-use common::store::ledger::{Ledger, Settled};
+use common::store::submission_writes::{SettleResult, SubmissionStore};
 use receipt_photo::{Look, jpeg, png, qr_photo, webp};
 use serde_json::json;
 use service_tests::campaign::phone;
 use service_tests::receipts::{id_of, receipts_alone};
 
-use super::{scene, standing};
+use super::{scene, status};
 
 const PAYLOAD: &str = "https://verify.tra.go.tz/GOOD010001_101530";
 
@@ -36,7 +36,7 @@ async fn a_photo_is_read_whatever_its_format_and_whatever_it_is_called() {
         let submitted = campaign.with_receipt(&campaign.live_key, &phone(number), "", &receipt).send().await;
         settler.settle_due().await;
         assert_eq!(
-            standing(&campaign, &submitted).await,
+            status(&campaign, &submitted).await,
             json!(["accepted", "verified", "entered", 1]),
             "{code}"
         );
@@ -50,7 +50,7 @@ async fn a_payload_that_came_along_needs_no_reading() {
     let receipt = campaign.photo(&campaign.live_key, &blank, Some(PAYLOAD)).await;
     let submitted = campaign.with_receipt(&campaign.live_key, &phone(1), "", &receipt).send().await;
     settler.settle_due().await;
-    assert_eq!(standing(&campaign, &submitted).await, json!(["accepted", "verified", "entered", 1]));
+    assert_eq!(status(&campaign, &submitted).await, json!(["accepted", "verified", "entered", 1]));
 }
 
 #[tokio::test]
@@ -92,7 +92,7 @@ async fn what_no_machine_can_read_is_for_a_person_and_what_is_no_picture_is_decl
         let submitted = campaign.with_receipt(&campaign.live_key, &phone(number), "", &receipt).send().await;
         assert_eq!(submitted.field("message_key"), "receipt_received", "{what}: {}", submitted.text);
         assert_eq!(settler.settle_due().await, 1, "{what}");
-        assert_eq!(standing(&campaign, &submitted).await, expected, "{what}");
+        assert_eq!(status(&campaign, &submitted).await, expected, "{what}");
         let now = campaign.read(&campaign.live_key, submitted.field("id").as_str().expect("an id")).await;
         assert_eq!(now.field("reasons"), reasons, "{what}");
     }
@@ -111,8 +111,8 @@ async fn a_photo_sent_before_names_the_submission_that_sent_it_unless_that_was_r
     let mut kept = Vec::new();
     for submitted in &submitted {
         let id = id_of(submitted).parse().expect("an id");
-        let ledger =
-            Ledger::from_env(&campaign.service.env, &campaign.service.dynamodb()).expect("the tables");
+        let ledger = SubmissionStore::from_env(&campaign.service.env, &campaign.service.dynamodb())
+            .expect("the tables");
         let scope = campaign.scope(Environment::Live);
         kept.push(ledger.submissions().get(&scope, id).await.expect("the table").expect("it is there"));
     }
@@ -120,15 +120,16 @@ async fn a_photo_sent_before_names_the_submission_that_sent_it_unless_that_was_r
         kept.iter().map(|kept| kept.reasons[0].as_str()).collect::<Vec<_>>(),
         ["no_qr_code", "photo_seen_before"]
     );
-    let surprise =
-        kept[1].settling.as_ref().and_then(|settling| settling.surprise.as_ref()).expect("a surprise");
-    assert_eq!(surprise.what, format!("submission {} sent the same photo", kept[0].reference));
+    let anomaly =
+        kept[1].settling.as_ref().and_then(|settling| settling.anomaly.as_ref()).expect("a surprise");
+    assert_eq!(anomaly.what, format!("submission {} sent the same photo", kept[0].reference));
     // An operator rejects both; the file counts as new then.
-    let ledger = Ledger::from_env(&campaign.service.env, &campaign.service.dynamodb()).expect("the tables");
+    let ledger =
+        SubmissionStore::from_env(&campaign.service.env, &campaign.service.dynamodb()).expect("the tables");
     for before in &kept {
         let event = Event::Reject(MessageKey::ReceiptUnreadable);
         let after = before.after(event, campaign.service.clock.now()).expect("it is open");
-        assert_eq!(ledger.settle(before, &after, None).await.expect("it answers"), Settled::Done);
+        assert_eq!(ledger.settle(before, &after, None).await.expect("it answers"), SettleResult::Committed);
     }
     let receipt = campaign.photo(&campaign.live_key, &file, None).await;
     let third = campaign.with_receipt(&campaign.live_key, &phone(3), "", &receipt).send().await;
@@ -148,7 +149,7 @@ async fn more_behind_the_picture_does_no_harm_and_ten_codes_of_one_receipt_are_o
         let submitted = campaign.with_receipt(&campaign.live_key, &phone(number), "", &receipt).send().await;
         settler.settle_due().await;
         assert_eq!(
-            standing(&campaign, &submitted).await,
+            status(&campaign, &submitted).await,
             json!(["accepted", "verified", "entered", 1]),
             "{number}"
         );

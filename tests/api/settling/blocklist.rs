@@ -4,7 +4,7 @@ use serde_json::json;
 use service_tests::campaign::phone;
 use service_tests::receipts::{TIME, receipts_alone};
 
-use super::{scene, standing, submit_typed};
+use super::{scene, status, submit_typed};
 use common::domain::scope::Environment;
 
 #[tokio::test]
@@ -18,6 +18,6 @@ async fn a_pending_receipt_of_a_phone_just_blocked_is_refused() {
     let now = campaign.service.clock.now();
     entrants.set_blocked(&scope, &number, true, now).await.expect("the table");
     settler.settle_due().await;
-    assert_eq!(standing(&campaign, &blocked).await, json!(["rejected", null, "blocked", 0]));
-    assert_eq!(standing(&campaign, &other).await, json!(["accepted", "verified", "entered", 1]));
+    assert_eq!(status(&campaign, &blocked).await, json!(["rejected", null, "blocked", 0]));
+    assert_eq!(status(&campaign, &other).await, json!(["accepted", "verified", "entered", 1]));
 }

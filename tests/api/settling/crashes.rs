@@ -2,24 +2,24 @@
 
 use std::time::Duration;
 
+use common::aws::settle_queue::SettleMessage;
 use common::config::Env;
 use common::domain::campaign::Campaign;
 use common::domain::phone::Phone;
 use common::domain::scope::Environment;
-use common::domain::settling::{Counterpart, LONGEST_STEP};
-use common::settle_queue::SettleMessage;
+use common::domain::settling::{Dependency, STEP_LEASE};
 use local::partner::{Options, SimulatedPartner};
 use local::stack::{PARTNER_SECRET, PARTNER_SECRET_HEADER};
 use receipt_photo::{Look, jpeg, qr_photo};
 use serde_json::json;
 use service_tests::campaign::{TestCampaign, body, fresh_key, phone};
-use service_tests::cuts::{AWS, Cuts, How};
+use service_tests::fault_injection::{AWS, FaultInjector, FaultKind};
 use service_tests::http::Reply;
 use service_tests::partners::judged_by;
 use service_tests::receipts::{Settler, TIME, code_and_receipt, id_of, receipts_alone};
 use service_tests::service::Service;
 
-use super::{HASTEN, scene, standing, submit_typed};
+use super::{HASTEN, scene, status, submit_typed};
 
 /// What is submitted.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -40,10 +40,10 @@ impl Kind {
     }
 
     /// Whom its steps have to do with.
-    fn counterpart(self) -> Counterpart {
+    fn dependency(self) -> Dependency {
         match self {
-            Self::Typed | Self::Photo | Self::CodeAndReceipt => Counterpart::TaxAuthority,
-            Self::Partner => Counterpart::Partner,
+            Self::Typed | Self::Photo | Self::CodeAndReceipt => Dependency::TaxAuthority,
+            Self::Partner => Dependency::Partner,
         }
     }
 
@@ -76,20 +76,20 @@ impl Kind {
 const TAX_AUTHORITY: &str = "TAX_AUTHORITY_URL";
 
 /// A settler whose every call can be cut.
-async fn cut_settler(service: &Service, cuts: &Cuts) -> Settler {
-    cut_settler_at(service, cuts, AWS.into_iter().chain([TAX_AUTHORITY])).await
+async fn cut_settler(service: &Service, fault_injection: &FaultInjector) -> Settler {
+    cut_settler_at(service, fault_injection, AWS.into_iter().chain([TAX_AUTHORITY])).await
 }
 
 /// A settler whose calls to what these variables name can be cut.
 async fn cut_settler_at(
     service: &Service,
-    cuts: &Cuts,
+    fault_injection: &FaultInjector,
     variables: impl IntoIterator<Item = &'static str>,
 ) -> Settler {
     let mut env: Vec<(String, String)> = Vec::new();
     for variable in variables {
         let upstream = service.env.required(variable).expect("the stack sets it");
-        env.push((variable.to_owned(), cuts.in_front_of(&upstream).await));
+        env.push((variable.to_owned(), fault_injection.in_front_of(&upstream).await));
     }
     let env = service.env.clone().overridden_by(env.into_iter().collect::<Env>());
     Settler::of(&service.with_env(env))
@@ -105,36 +105,36 @@ fn message_about(campaign: &TestCampaign, submitted: &Reply) -> SettleMessage {
 async fn cut_everywhere(kind: Kind, case: &str, expected: serde_json::Value) -> usize {
     let secret = Some((PARTNER_SECRET_HEADER.to_owned(), PARTNER_SECRET.1.to_owned()));
     let partner = SimulatedPartner::serve(Options { secret, ..Options::default() }).await.expect("it serves");
-    let cuts = Cuts::at(0, How::DiesBefore);
-    cuts.disarm();
-    let partner_url = format!("{}/redeem", cuts.in_front_of(&partner.base_url).await);
+    let fault_injection = FaultInjector::at(0, FaultKind::DiesBefore);
+    fault_injection.disarm();
+    let partner_url = format!("{}/redeem", fault_injection.in_front_of(&partner.base_url).await);
     let (campaign, settler) = scene(|campaign| kind.campaign(campaign, partner_url)).await;
     let mut number = 0;
-    for how in How::ALL {
+    for how in FaultKind::ALL {
         for call in 0.. {
             number += 1;
             let submitted = kind.submit(&campaign, number, case).await;
             let message = message_about(&campaign, &submitted);
-            let victim = cut_settler(&campaign.service, &cuts).await;
+            let victim = cut_settler(&campaign.service, &fault_injection).await;
             // What a partner left open is due some seconds later.
             campaign.service.clock.advance(Duration::from_secs(10) / HASTEN);
-            cuts.arm(call, how);
+            fault_injection.arm(call, how);
             tokio::select! {
-                _ = victim.deliver_to(kind.counterpart(), &message) => {}
-                () = cuts.death() => {}
+                _ = victim.deliver_to(kind.dependency(), &message) => {}
+                () = fault_injection.death() => {}
             }
             drop(victim);
-            let was_cut = cuts.was_made();
-            cuts.disarm();
+            let was_cut = fault_injection.was_made();
+            fault_injection.disarm();
             // The message comes again, twice at once; then what was begun is taken for lost.
-            for wait in [Duration::ZERO, LONGEST_STEP, Duration::from_secs(1), Duration::from_secs(5)] {
+            for wait in [Duration::ZERO, STEP_LEASE, Duration::from_secs(1), Duration::from_secs(5)] {
                 campaign.service.clock.advance(wait);
-                let deliver = || settler.deliver_to(kind.counterpart(), &message);
+                let deliver = || settler.deliver_to(kind.dependency(), &message);
                 let (one, other) = tokio::join!(deliver(), deliver());
                 assert_eq!((one.batch_item_failures, other.batch_item_failures), (vec![], vec![]));
             }
             let context = format!("{kind:?} {case}, call {call} {how:?}");
-            assert_eq!(standing(&campaign, &submitted).await, expected, "{context}");
+            assert_eq!(status(&campaign, &submitted).await, expected, "{context}");
             check_counts(&campaign, kind, number, &expected, &context).await;
             if kind == Kind::Partner {
                 let redeemed = u32::from(expected[0] == "accepted");
@@ -145,9 +145,9 @@ async fn cut_everywhere(kind: Kind, case: &str, expected: serde_json::Value) -> 
             }
         }
     }
-    let cuts = usize::try_from(number).expect("small") - How::ALL.len();
-    println!("settling {kind:?} {case}: {cuts} cut points");
-    cuts
+    let fault_injection = usize::try_from(number).expect("small") - FaultKind::ALL.len();
+    println!("settling {kind:?} {case}: {fault_injection} cut points");
+    fault_injection
 }
 
 /// The counts of the phone, and who has the code, are those of one settled submission.
@@ -216,13 +216,13 @@ async fn a_step_that_always_dies_is_left_to_a_person_in_the_end() {
     let message = message_about(&campaign, &submitted);
     for _ in 0..6 {
         // The step has begun when it looks the receipt up.
-        let cuts = Cuts::at(0, How::DiesBefore);
-        let victim = cut_settler_at(&campaign.service, &cuts, [TAX_AUTHORITY]).await;
+        let fault_injection = FaultInjector::at(0, FaultKind::DiesBefore);
+        let victim = cut_settler_at(&campaign.service, &fault_injection, [TAX_AUTHORITY]).await;
         tokio::select! {
             _ = victim.deliver(&message) => {}
-            () = cuts.death() => {}
+            () = fault_injection.death() => {}
         }
-        campaign.service.clock.advance(LONGEST_STEP);
+        campaign.service.clock.advance(STEP_LEASE);
     }
-    assert_eq!(standing(&campaign, &submitted).await, json!(["unknown", null, "checking", 0]));
+    assert_eq!(status(&campaign, &submitted).await, json!(["unknown", null, "checking", 0]));
 }

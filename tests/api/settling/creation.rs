@@ -7,16 +7,16 @@ use std::time::Duration;
 use common::config::Env;
 use common::domain::campaign::Campaign;
 use common::domain::scope::Environment;
-use common::domain::settling::LONGEST_STEP;
+use common::domain::settling::STEP_LEASE;
 use common::http::event::{HttpContext, HttpEvent, RequestContext};
-use common::http::function::{Frame, Function, HttpFunction, Setup};
+use common::runtime::http_handler::{ApiHandler, AppContext, HttpHandler, Responder};
 use common::telemetry::Telemetry;
 use create_submission::CreateSubmission;
 use local::partner::{Options, SimulatedPartner};
 use local::stack::{PARTNER_SECRET, PARTNER_SECRET_HEADER, as_function};
 use serde_json::{Value, json};
 use service_tests::campaign::{TestCampaign, body, fresh_key, phone};
-use service_tests::cuts::{AWS, Cuts, How};
+use service_tests::fault_injection::{AWS, FaultInjector, FaultKind};
 use service_tests::http::Reply;
 use service_tests::partners::judged_by;
 use service_tests::receipts::{Settler, TIME, code_and_receipt, id_of, receipts_alone};
@@ -73,17 +73,17 @@ impl Case {
 }
 
 /// The function with every call of it going through the cuts.
-async fn cut_function(service: &Service, cuts: &Cuts) -> Function<CreateSubmission> {
+async fn cut_function(service: &Service, fault_injection: &FaultInjector) -> ApiHandler<CreateSubmission> {
     let mut proxied = Vec::new();
     for variable in AWS {
         let upstream = service.env.required(variable).expect("the stack sets it");
-        proxied.push((variable.to_owned(), cuts.in_front_of(&upstream).await));
+        proxied.push((variable.to_owned(), fault_injection.in_front_of(&upstream).await));
     }
     let env = service.env.clone().overridden_by(proxied.into_iter().collect::<Env>());
     let env = as_function(&env, "create-submission");
-    let frame = Frame::from_env(&env, service.clock.clone(), Telemetry::Off).expect("the stack sets it");
-    let setup = Setup::new(env, frame).expect("the stack sets every variable");
-    Function::new(setup).expect("the stack sets every variable")
+    let frame = Responder::from_env(&env, service.clock.clone(), Telemetry::Off).expect("the stack sets it");
+    let setup = AppContext::new(env, frame).expect("the stack sets every variable");
+    ApiHandler::new(setup).expect("the stack sets every variable")
 }
 
 fn event(campaign: &TestCampaign, key: &str, body: &Value) -> HttpEvent {
@@ -125,25 +125,25 @@ async fn retried(campaign: &TestCampaign, key: &str, body: &Value) -> Reply {
 async fn cut_everywhere(case: Case) -> usize {
     let secret = Some((PARTNER_SECRET_HEADER.to_owned(), PARTNER_SECRET.1.to_owned()));
     let partner = SimulatedPartner::serve(Options { secret, ..Options::default() }).await.expect("it serves");
-    let cuts = Cuts::at(0, How::DiesBefore);
-    cuts.disarm();
-    let partner_url = format!("{}/redeem", cuts.in_front_of(&partner.base_url).await);
+    let fault_injection = FaultInjector::at(0, FaultKind::DiesBefore);
+    fault_injection.disarm();
+    let partner_url = format!("{}/redeem", fault_injection.in_front_of(&partner.base_url).await);
     let (campaign, settler) = scene(|campaign| case.campaign(campaign, partner_url)).await;
     let mut number = 0;
     let mut ends = BTreeSet::new();
-    for how in How::ALL {
+    for how in FaultKind::ALL {
         for call in 0.. {
             number += 1;
             let (key, body) = (fresh_key(), case.body(&campaign, number).await);
-            let victim = cut_function(&campaign.service, &cuts).await;
-            cuts.arm(call, how);
+            let victim = cut_function(&campaign.service, &fault_injection).await;
+            fault_injection.arm(call, how);
             tokio::select! {
                 _ = victim.answer(event(&campaign, &key, &body)) => {}
-                () = cuts.death() => {}
+                () = fault_injection.death() => {}
             }
             drop(victim);
-            let was_cut = cuts.was_made();
-            cuts.disarm();
+            let was_cut = fault_injection.was_made();
+            fault_injection.disarm();
             let context = format!("{case:?}, call {call} {how:?}");
             let reply = retried(&campaign, &key, &body).await;
             settle(&campaign, &settler).await;
@@ -154,14 +154,14 @@ async fn cut_everywhere(case: Case) -> usize {
         }
     }
     assert_eq!(ends, case.ends.iter().copied().collect(), "each of the ends was seen");
-    let cuts = usize::try_from(number).expect("small") - How::ALL.len();
-    println!("{:?} {}: {cuts} cut points", case.kind, case.letters);
-    cuts
+    let fault_injection = usize::try_from(number).expect("small") - FaultKind::ALL.len();
+    println!("{:?} {}: {fault_injection} cut points", case.kind, case.letters);
+    fault_injection
 }
 
 /// The messages and the sweep, for as long as a lost step and some retries take.
 async fn settle(campaign: &TestCampaign, settler: &Settler) {
-    for wait in [Duration::ZERO, LONGEST_STEP, Duration::from_secs(1), Duration::from_secs(30)] {
+    for wait in [Duration::ZERO, STEP_LEASE, Duration::from_secs(1), Duration::from_secs(30)] {
         campaign.service.clock.advance(wait);
         settler.settle_due().await;
     }
@@ -214,45 +214,48 @@ async fn check(
 
 #[tokio::test]
 async fn a_service_code_is_entered_once_wherever_its_request_is_cut() {
-    let cuts = cut_everywhere(Case { kind: Kind::Code, letters: "", ends: &[ENTERED] }).await;
-    assert!(cuts >= 3 * 4, "{cuts}");
+    let fault_injection = cut_everywhere(Case { kind: Kind::Code, letters: "", ends: &[ENTERED] }).await;
+    assert!(fault_injection >= 3 * 4, "{fault_injection}");
 }
 
 #[tokio::test]
 async fn a_receipt_is_entered_once_wherever_its_request_is_cut() {
-    let cuts = cut_everywhere(Case { kind: Kind::Receipt, letters: "GOOD", ends: &[ENTERED] }).await;
-    assert!(cuts >= 3 * 5, "{cuts}");
+    let fault_injection =
+        cut_everywhere(Case { kind: Kind::Receipt, letters: "GOOD", ends: &[ENTERED] }).await;
+    assert!(fault_injection >= 3 * 5, "{fault_injection}");
 }
 
 #[tokio::test]
 async fn code_and_receipt_are_entered_once_wherever_their_request_is_cut() {
-    let cuts = cut_everywhere(Case { kind: Kind::CodeAndReceipt, letters: "GOOD", ends: &[ENTERED] }).await;
-    assert!(cuts >= 3 * 5, "{cuts}");
+    let fault_injection =
+        cut_everywhere(Case { kind: Kind::CodeAndReceipt, letters: "GOOD", ends: &[ENTERED] }).await;
+    assert!(fault_injection >= 3 * 5, "{fault_injection}");
 }
 
 #[tokio::test]
 async fn a_declined_receipt_gives_its_code_back_wherever_its_request_is_cut() {
     let ends = &[("rejected", "receipt_wrong_store")];
-    let cuts = cut_everywhere(Case { kind: Kind::CodeAndReceipt, letters: "SHOP", ends }).await;
-    assert!(cuts >= 3 * 5, "{cuts}");
+    let fault_injection = cut_everywhere(Case { kind: Kind::CodeAndReceipt, letters: "SHOP", ends }).await;
+    assert!(fault_injection >= 3 * 5, "{fault_injection}");
 }
 
 #[tokio::test]
 async fn a_partners_code_is_redeemed_once_wherever_its_request_is_cut() {
-    let cuts = cut_everywhere(Case { kind: Kind::Partner, letters: "OKAY", ends: &[ENTERED] }).await;
-    assert!(cuts >= 3 * 6, "{cuts}");
+    let fault_injection =
+        cut_everywhere(Case { kind: Kind::Partner, letters: "OKAY", ends: &[ENTERED] }).await;
+    assert!(fault_injection >= 3 * 6, "{fault_injection}");
 }
 
 #[tokio::test]
 async fn a_code_that_the_partner_refuses_is_given_back_wherever_its_request_is_cut() {
     let ends = &[("rejected", "invalid")];
-    let cuts = cut_everywhere(Case { kind: Kind::Partner, letters: "BADC", ends }).await;
-    assert!(cuts >= 3 * 6, "{cuts}");
+    let fault_injection = cut_everywhere(Case { kind: Kind::Partner, letters: "BADC", ends }).await;
+    assert!(fault_injection >= 3 * 6, "{fault_injection}");
 }
 
 #[tokio::test]
 async fn a_partner_that_answers_twice_differently_redeems_for_nobody_that_is_refused() {
     let ends = &[ENTERED, ("unknown", "checking")];
-    let cuts = cut_everywhere(Case { kind: Kind::Partner, letters: "FLIP", ends }).await;
-    assert!(cuts >= 3 * 6, "{cuts}");
+    let fault_injection = cut_everywhere(Case { kind: Kind::Partner, letters: "FLIP", ends }).await;
+    assert!(fault_injection >= 3 * 6, "{fault_injection}");
 }

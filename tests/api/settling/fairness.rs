@@ -3,14 +3,14 @@
 use std::time::Duration;
 
 use aws_sdk_dynamodb::types::AttributeValue;
+use common::aws::settle_queue::SettleMessage;
 use common::domain::scope::Environment;
-use common::settle_queue::SettleMessage;
 use serde_json::json;
 use service_tests::campaign::{TestCampaign, phone, plain};
 use service_tests::http::Reply;
 use service_tests::receipts::{TIME, id_of, receipts_alone};
 
-use super::{HASTEN, scene, standing, submit_typed};
+use super::{HASTEN, scene, status, submit_typed};
 
 fn message_about(campaign: &TestCampaign, submitted: &Reply) -> SettleMessage {
     let scope = campaign.scope(Environment::Live);
@@ -34,7 +34,7 @@ async fn a_hundred_receipts_of_one_campaign_do_not_hold_up_another() {
     for message in &messages[1..3] {
         settler.deliver(message).await;
     }
-    assert_eq!(standing(&honest, &submitted).await, json!(["accepted", "verified", "entered", 1]));
+    assert_eq!(status(&honest, &submitted).await, json!(["accepted", "verified", "entered", 1]));
     assert_eq!(settler.due().await.len(), 98, "the other turns were the first campaign's own");
 }
 
@@ -50,7 +50,7 @@ async fn submissions_that_cannot_be_read_are_put_off_with_growing_waits() {
     }
     let good = submit_typed(&campaign, &phone(9), "", "GOOD010099", TIME).await;
     assert_eq!(settler.settle_due().await, 1);
-    assert_eq!(standing(&campaign, &good).await, json!(["accepted", "verified", "entered", 1]));
+    assert_eq!(status(&campaign, &good).await, json!(["accepted", "verified", "entered", 1]));
 
     let waits = [15, 60, 180, 360, 360].map(|minutes| Duration::from_secs(minutes * 60) / HASTEN);
     for wait in waits {
@@ -79,5 +79,5 @@ async fn an_entry_of_the_index_that_is_not_understood_hides_no_other() {
         put.item("scope_and_next_step", text("!")).send().await.expect("the table");
     }
     assert_eq!(settler.settle_due().await, 1);
-    assert_eq!(standing(&campaign, &good).await, json!(["accepted", "verified", "entered", 1]));
+    assert_eq!(status(&campaign, &good).await, json!(["accepted", "verified", "entered", 1]));
 }

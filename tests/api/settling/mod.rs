@@ -1,12 +1,12 @@
 //! Settling: what becomes of submissions that are not decided at once.
 
+mod background;
 mod bad_photos;
 mod blocklist;
-mod by_itself;
 mod crashes;
 mod creation;
 mod fairness;
-mod left_to_a_person;
+mod operator_review;
 mod outcomes;
 mod pace;
 mod partner;
@@ -59,7 +59,7 @@ async fn submit_typed(campaign: &TestCampaign, phone: &str, code: &str, receipt:
 }
 
 /// How a live submission stands now: state, review status, message key and entries.
-async fn standing(campaign: &TestCampaign, submitted: &Reply) -> Value {
+async fn status(campaign: &TestCampaign, submitted: &Reply) -> Value {
     standing_with(campaign, &campaign.live_key, submitted).await
 }
 

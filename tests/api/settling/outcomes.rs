@@ -6,7 +6,7 @@ use serde_json::json;
 use service_tests::campaign::{TestCampaign, phone, plain};
 use service_tests::receipts::{TIME, code_and_receipt, receipts_alone, rules};
 
-use super::{scene, standing, submit_typed};
+use super::{scene, status, submit_typed};
 
 #[tokio::test]
 async fn a_receipt_is_received_first_and_judged_then() {
@@ -23,7 +23,7 @@ async fn a_receipt_is_received_first_and_judged_then() {
     assert_eq!(settler.settle_due().await, 1);
     let settled = campaign.read(&campaign.live_key, submitted.field("id").as_str().expect("an id")).await;
     assert_eq!(
-        settled.shown(),
+        settled.redacted(),
         json!([200, {
             "id": "[uuid]", "ref": "[ref]", "campaign": "[slug]", "livemode": true,
             "state": "accepted", "review_status": "verified", "display_status": "entered",
@@ -94,7 +94,7 @@ async fn every_answer_that_settles_has_its_outcome() {
     for (number, (code, expected, reasons)) in (1..).zip(cases) {
         let submitted = submit_typed(&campaign, &phone(number), "", code, TIME).await;
         settler.settle_due().await;
-        assert_eq!(standing(&campaign, &submitted).await, expected, "{code}");
+        assert_eq!(status(&campaign, &submitted).await, expected, "{code}");
         let now = campaign.read(&campaign.live_key, submitted.field("id").as_str().expect("an id")).await;
         assert_eq!(now.field("reasons"), reasons, "{code}");
     }
@@ -123,7 +123,7 @@ async fn a_receipt_with_more_entries_than_a_campaign_allows_goes_to_a_person() {
     let (mut campaign, settler) = scene(receipts_alone).await;
     let submitted = submit_typed(&campaign, &phone(1), "", "MANY010001", TIME).await;
     settler.settle_due().await;
-    let entries = standing(&campaign, &submitted).await[3].as_u64().expect("a number");
+    let entries = status(&campaign, &submitted).await[3].as_u64().expect("a number");
     assert!(entries > 1);
     let most = u32::try_from(entries).expect("few");
     for (number, most, expected) in [
@@ -135,7 +135,7 @@ async fn a_receipt_with_more_entries_than_a_campaign_allows_goes_to_a_person() {
         let code = format!("MANY01000{number}");
         let submitted = submit_typed(&campaign, &phone(number), "", &code, TIME).await;
         settler.settle_due().await;
-        assert_eq!(standing(&campaign, &submitted).await, expected, "at most {most}");
+        assert_eq!(status(&campaign, &submitted).await, expected, "at most {most}");
     }
 }
 
@@ -160,7 +160,7 @@ async fn a_receipts_time_is_tanzanias_whatever_the_campaigns_zone() {
             campaign.config.window = Window { start, end };
             campaign.apply().await;
             settler.settle_due().await;
-            assert_eq!(standing(&campaign, &submitted).await[2], expected, "{zone} {start:?} {end:?}");
+            assert_eq!(status(&campaign, &submitted).await[2], expected, "{zone} {start:?} {end:?}");
         }
     }
 }
@@ -176,7 +176,7 @@ async fn a_wrong_time_is_told_and_counts_as_a_wrong_code() {
         let submitted = submit_typed(&campaign, &phone(1), "", code, "10:15").await;
         settler.settle_due().await;
         assert_eq!(
-            standing(&campaign, &submitted).await,
+            status(&campaign, &submitted).await,
             json!(["rejected", "declined", "receipt_time_mismatch", 0])
         );
     }
@@ -201,7 +201,7 @@ async fn many_guesses_submitted_at_once_are_no_more_than_the_limit() {
     settler.settle_due().await;
     let mut keys = Vec::new();
     for guess in &guesses {
-        keys.push(standing(&campaign, guess).await[2].as_str().expect("a key").to_owned());
+        keys.push(status(&campaign, guess).await[2].as_str().expect("a key").to_owned());
     }
     let asked = keys.iter().filter(|key| *key == "receipt_time_mismatch").count();
     let waiting = keys.iter().filter(|key| *key == "receipt_received").count();
@@ -219,7 +219,7 @@ async fn without_a_person_to_look_a_receipt_without_product_is_declined() {
     let submitted = submit_typed(&campaign, &phone(1), "", "GENR010001", TIME).await;
     settler.settle_due().await;
     let expected = json!(["rejected", "declined", "receipt_no_qualifying_product", 0]);
-    assert_eq!(standing(&campaign, &submitted).await, expected);
+    assert_eq!(status(&campaign, &submitted).await, expected);
     let shown = campaign.read(&campaign.live_key, submitted.field("id").as_str().expect("an id")).await;
     assert_eq!(shown.field("display_status"), "needs_attention");
 }
@@ -239,14 +239,14 @@ async fn a_code_is_held_until_its_receipt_is_judged_and_free_again_after_a_refus
     assert_eq!(held.field("message_key"), "code_held");
 
     settler.settle_due().await;
-    assert_eq!(standing(&campaign, &first).await, json!(["rejected", "declined", "receipt_wrong_store", 0]));
+    assert_eq!(status(&campaign, &first).await, json!(["rejected", "declined", "receipt_wrong_store", 0]));
     let again = submit_typed(&campaign, &phone(1), &code, "GOOD010002", TIME).await;
     assert_eq!(
         (again.field("message_key"), again.field("replayed")),
         (json!("receipt_received"), json!(false))
     );
     settler.settle_due().await;
-    assert_eq!(standing(&campaign, &again).await, json!(["accepted", "verified", "entered", 1]));
+    assert_eq!(status(&campaign, &again).await, json!(["accepted", "verified", "entered", 1]));
     let used = submit_typed(&campaign, &phone(2), &code, "GOOD010003", TIME).await;
     assert_eq!(used.field("message_key"), "already_used");
 }

@@ -7,16 +7,16 @@ use axum::Router;
 use axum::extract::Request;
 use axum::http::StatusCode;
 use axum::http::header::LOCATION;
+use common::aws::settle_queue::SettleMessage;
 use common::clock::Clock;
 use common::domain::receipt::schedule::LOOK_UP_INTERVAL;
 use common::domain::scope::Environment;
-use common::settle_queue::SettleMessage;
 use common::store::look_up_slots::LookUpSlots;
 use futures_util::future::join_all;
 use local::stack::Options;
 use serde_json::json;
 use service_tests::campaign::{TestCampaign, phone, plain};
-use service_tests::cuts::{Cuts, How};
+use service_tests::fault_injection::{FaultInjector, FaultKind};
 use service_tests::http::Reply;
 use service_tests::receipts::{Settler, TIME, hardly_a_photo, id_of, receipts_alone};
 use service_tests::service::{NOON, Service};
@@ -135,9 +135,9 @@ async fn the_last_slot_tells_whose_look_up_had_it() {
 async fn an_environment_that_dies_with_a_slot_costs_one_gap() {
     let portal = Portal::default();
     let (campaign, replies) = submitted(&portal, 2).await;
-    let cuts = Cuts::at(0, How::DiesBefore);
+    let fault_injection = FaultInjector::at(0, FaultKind::DiesBefore);
     let authority = campaign.service.env.required("TAX_AUTHORITY_URL").expect("the stack sets it");
-    let cut = ("TAX_AUTHORITY_URL".to_owned(), cuts.in_front_of(&authority).await);
+    let cut = ("TAX_AUTHORITY_URL".to_owned(), fault_injection.in_front_of(&authority).await);
     let env = campaign.service.env.clone().overridden_by([cut].into_iter().collect());
     let victim = Settler::of(&campaign.service.with_env(env));
     let message = SettleMessage {
@@ -146,7 +146,7 @@ async fn an_environment_that_dies_with_a_slot_costs_one_gap() {
     };
     tokio::select! {
         _ = victim.deliver(&message) => {}
-        () = cuts.death() => {}
+        () = fault_injection.death() => {}
     }
     let died = Instant::now();
     assert_eq!(Settler::of(&campaign.service).settle_due().await, 1, "the other one");

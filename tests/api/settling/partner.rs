@@ -2,26 +2,26 @@
 
 use std::time::Duration;
 
+use common::aws::settle_queue::SettleMessage;
 use common::domain::code::CodeForm;
 use common::domain::ids::SubmissionId;
 use common::domain::scope::Environment;
-use common::domain::settling::{Counterpart, LONGEST_STEP, Turn};
+use common::domain::settling::{Assignee, Dependency, STEP_LEASE};
 use common::domain::submission::Submission;
-use common::settle_queue::SettleMessage;
 use common::store::breakers::{Breakers, Permit};
-use common::store::ledger::{Ledger, Settled};
+use common::store::submission_writes::{SettleResult, SubmissionStore};
 use common::store::submissions::Submissions;
 use futures_util::future::join_all;
 use local::partner::{Options, SimulatedPartner};
 use local::stack::{PARTNER_SECRET, PARTNER_SECRET_HEADER};
 use serde_json::{Value, json};
 use service_tests::campaign::{TestCampaign, body, fresh_key, phone};
-use service_tests::cuts::{Cuts, How};
-use service_tests::http::{Reply, Sending};
+use service_tests::fault_injection::{FaultInjector, FaultKind};
+use service_tests::http::{Reply, RequestBuilder};
 use service_tests::partners::judged_by;
 use service_tests::receipts::{Settler, id_of};
 
-use super::{HASTEN, scene, standing};
+use super::{HASTEN, scene, status};
 
 /// A partner that wants the secret that the stack knows.
 async fn partner() -> SimulatedPartner {
@@ -35,7 +35,7 @@ async fn judged() -> (SimulatedPartner, TestCampaign, Settler) {
     (partner, campaign, settler)
 }
 
-fn sending(campaign: &TestCampaign, phone: &str, code: &str) -> Sending {
+fn sending(campaign: &TestCampaign, phone: &str, code: &str) -> RequestBuilder {
     campaign
         .live("POST", "/api/v1/submissions")
         .header("idempotency-key", fresh_key())
@@ -99,7 +99,7 @@ async fn whatever_is_no_answer_is_unknown_and_settled_later_or_never_refused() {
     }
     assert_eq!(settler.settle_after(Duration::from_secs(1_000_000)).await, 0, "nothing more is asked");
     for reply in &open {
-        assert_eq!(standing(&campaign, reply).await, json!(["unknown", null, "checking", 0]));
+        assert_eq!(status(&campaign, reply).await, json!(["unknown", null, "checking", 0]));
         let now = campaign.read(&campaign.live_key, &id_of(reply)).await;
         assert_eq!(now.field("reasons"), json!(["partner_unanswered"]));
     }
@@ -117,7 +117,7 @@ async fn a_partner_that_was_down_is_asked_again_until_it_answers() {
     for _ in 0..10 {
         settler.settle_after(Duration::from_secs(1)).await;
     }
-    let settled = standing(&campaign, &reply).await;
+    let settled = status(&campaign, &reply).await;
     assert_eq!((&settled[0], &settled[2]), (&json!("accepted"), &json!("entered")));
     assert_eq!(partner.redeemed(&id_of(&reply)), 1);
     let used = submit(&campaign, 2, "DOWN-1").await;
@@ -133,7 +133,7 @@ async fn an_answer_that_was_lost_redeems_once() {
     for _ in 0..10 {
         settler.settle_after(Duration::from_secs(1)).await;
     }
-    assert_eq!(standing(&campaign, &reply).await[0], "accepted");
+    assert_eq!(status(&campaign, &reply).await[0], "accepted");
     assert_eq!((partner.redeemed(&id_of(&reply)), partner.asked(&id_of(&reply))), (1, 2));
 }
 
@@ -210,7 +210,7 @@ async fn codes_that_a_silent_partner_has_not_judged_refuse_nothing_and_count_fro
     }
     let mut keys = Vec::new();
     for reply in &sent {
-        keys.push(standing(&campaign, reply).await[2].clone());
+        keys.push(status(&campaign, reply).await[2].clone());
     }
     assert_eq!(keys, ["invalid", "invalid", "entered"]);
     assert_eq!(wrong_codes(&campaign, 9).await, 2);
@@ -228,7 +228,7 @@ async fn submissions_that_a_partner_always_fails_with_keep_no_other_waiting() {
     assert_eq!((honest.field("state"), partner.asked(&id_of(&honest))), (json!("unknown"), 0), "it is open");
     // Its first wait, and the ten seconds that submissions are spread over.
     settler.settle_after(Duration::from_secs(5 + 10) / HASTEN).await;
-    assert_eq!(standing(&campaign, &honest).await[0], "accepted", "it is the probe, and none of the others");
+    assert_eq!(status(&campaign, &honest).await[0], "accepted", "it is the probe, and none of the others");
     assert_eq!(submit(&campaign, 10, "OKAY-10").await.field("message_key"), "entered", "it is closed");
     drop(poison);
 }
@@ -334,7 +334,7 @@ async fn a_refusal_counts_under_any_status_that_is_about_the_code_and_an_accepta
     ];
     for (number, (code, expected)) in (1..).zip(cases) {
         let reply = submit(&campaign, number, code).await;
-        assert_eq!(standing(&campaign, &reply).await, expected, "{code}");
+        assert_eq!(status(&campaign, &reply).await, expected, "{code}");
     }
 }
 
@@ -413,26 +413,26 @@ async fn a_part_of_the_service_that_fails_for_long_leaves_nothing_to_a_person() 
     let env = campaign.service.env.clone().overridden_by(broken);
     let broken = Settler::of(&campaign.service.with_env(env));
     for _ in 0..10 {
-        campaign.service.clock.advance(LONGEST_STEP);
+        campaign.service.clock.advance(STEP_LEASE);
         assert_eq!(
-            broken.deliver_to(Counterpart::Partner, &message).await.batch_item_failures.len(),
+            broken.deliver_to(Dependency::Partner, &message).await.batch_item_failures.len(),
             1,
             "the message comes again"
         );
     }
     assert_eq!(partner.asked(&id_of(&reply)), 1);
     for _ in 0..10 {
-        settler.settle_after(LONGEST_STEP).await;
+        settler.settle_after(STEP_LEASE).await;
     }
-    assert_eq!(standing(&campaign, &reply).await[0], "accepted");
+    assert_eq!(status(&campaign, &reply).await[0], "accepted");
 }
 
 #[tokio::test]
 async fn a_code_that_is_used_when_asked_about_again_is_a_matter_for_a_person() {
     // The first answer is lost on the way: the partner has redeemed the code.
     let partner = partner().await;
-    let cuts = Cuts::at(0, How::AnswerLost);
-    let url = format!("{}/redeem", cuts.in_front_of(&partner.base_url).await);
+    let fault_injection = FaultInjector::at(0, FaultKind::AnswerLost);
+    let url = format!("{}/redeem", fault_injection.in_front_of(&partner.base_url).await);
     let (campaign, settler) = scene(judged_by(url)).await;
     let reply = submit(&campaign, 1, "FLIP-1").await;
     assert_eq!((reply.field("state"), partner.redeemed(&id_of(&reply))), (json!("unknown"), 1));
@@ -451,27 +451,27 @@ async fn a_code_that_is_used_when_asked_about_again_is_a_matter_for_a_person() {
 async fn what_may_be_redeemed_stays_so_when_the_service_tries_again() {
     // The process that asked first died, and nobody heard the answer.
     let partner = partner().await;
-    let cuts = Cuts::at(0, How::DiesAfter);
-    let url = format!("{}/redeem", cuts.in_front_of(&partner.base_url).await);
+    let fault_injection = FaultInjector::at(0, FaultKind::DiesAfter);
+    let url = format!("{}/redeem", fault_injection.in_front_of(&partner.base_url).await);
     let (campaign, settler) = scene(judged_by(url)).await;
     let first = tokio::spawn(sending(&campaign, &phone(1), "FLIP-1").send());
-    cuts.death().await;
+    fault_injection.death().await;
     first.abort();
     let scope = campaign.scope(Environment::Live);
     let submissions =
         Submissions::from_env(&campaign.service.env, &campaign.service.dynamodb()).expect("the table");
     let id = submissions.list_unsettled(&scope).await.expect("it answers")[0].submission_id;
     for _ in 0..2 {
-        settler.settle_after(LONGEST_STEP).await;
+        settler.settle_after(STEP_LEASE).await;
         let left = submissions.get(&scope, id).await.expect("it answers").expect("it is there");
         assert_eq!(left.reasons, ["partner_used_when_asked_again"]);
         let settling = left.settling.clone().expect("it is open");
-        assert_eq!(settling.turn, Turn::Person);
+        assert_eq!(settling.assignee, Assignee::Operator);
         let resumed = settling.resumed(campaign.service.clock.now());
         let resumed = Submission { settling: Some(resumed), ..left.changed(left.updated_at) };
         let client = campaign.service.dynamodb();
-        let ledger = Ledger::from_env(&campaign.service.env, &client).expect("the tables");
-        assert_eq!(ledger.settle(&left, &resumed, None).await.expect("it answers"), Settled::Done);
+        let ledger = SubmissionStore::from_env(&campaign.service.env, &client).expect("the tables");
+        assert_eq!(ledger.settle(&left, &resumed, None).await.expect("it answers"), SettleResult::Committed);
     }
     assert_eq!(partner.redeemed(&id.to_string()), 1);
 }
@@ -543,7 +543,7 @@ async fn a_partner_whose_codes_are_exact_is_asked_about_what_was_typed() {
     for _ in 0..10 {
         settler.settle_after(Duration::from_secs(1)).await;
     }
-    assert_eq!(standing(&campaign, &later).await[0], "accepted");
+    assert_eq!(status(&campaign, &later).await[0], "accepted");
     assert_eq!(partner.codes(), ["Okay-é_1", "OKAY-é_1", "Down-x", "Down-x", "Down-x"]);
 }
 

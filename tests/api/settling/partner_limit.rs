@@ -18,7 +18,7 @@ use service_tests::http::Reply;
 use service_tests::partners::judged_by;
 use service_tests::receipts::Settler;
 
-use super::{scene, standing};
+use super::{scene, status};
 
 /// A partner that takes its time over every question, accepts all of them, and counts.
 #[derive(Clone, Default)]
@@ -120,7 +120,7 @@ async fn a_partner_at_eight_seconds_is_asked_fifty_at_a_time_and_nothing_is_lost
         assert!(rounds < 100, "it never ends");
     }
     for reply in &replies {
-        assert_eq!(standing(&campaign, reply).await, json!(["accepted", null, "entered", 1]));
+        assert_eq!(status(&campaign, reply).await, json!(["accepted", null, "entered", 1]));
     }
 }
 
@@ -145,7 +145,7 @@ async fn one_over_the_limit_is_unknown_and_due_at_once_for_the_queue() {
     // The queue's own asking is not counted.
     partner.take(Duration::ZERO);
     assert_eq!(settler.settle_due().await, 1);
-    assert_eq!(standing(&campaign, &second).await[0], "accepted");
+    assert_eq!(status(&campaign, &second).await[0], "accepted");
     let first = first.await.expect("it ends");
     assert_eq!(first[0].field("state"), Value::from("accepted"));
     // Leave to ask was given back with the answer.
@@ -170,7 +170,7 @@ async fn take(
 ) -> Option<PartnerLease> {
     let until = now.after(Duration::from_secs(10));
     let scope = campaign.scope(Environment::Live);
-    leases.take(&scope, max, until, now, common::entropy::fraction).await.expect("it answers")
+    leases.take(&scope, max, until, now, common::random::unit_f64).await.expect("it answers")
 }
 
 #[tokio::test]

@@ -5,19 +5,19 @@ use serde_json::json;
 use service_tests::campaign::{TestCampaign, phone, plain};
 use service_tests::receipts::{Settler, TIME, receipts_alone};
 
-use super::{scene, standing, submit_typed};
+use super::{scene, status, submit_typed};
 
 #[tokio::test]
 async fn a_receipt_submitted_again_is_used_however_it_is_typed() {
     let (campaign, settler) = scene(receipts_alone).await;
     let first = submit_typed(&campaign, &phone(1), "", "GOOD010001", TIME).await;
     settler.settle_due().await;
-    assert_eq!(standing(&campaign, &first).await, json!(["accepted", "verified", "entered", 1]));
+    assert_eq!(status(&campaign, &first).await, json!(["accepted", "verified", "entered", 1]));
     for (number, typed) in [(1, "GOOD010001"), (2, "good-0100 01")] {
         let again = submit_typed(&campaign, &phone(number), "", typed, TIME).await;
         settler.settle_due().await;
         let expected = json!(["rejected", "declined", "receipt_already_used", 0]);
-        assert_eq!(standing(&campaign, &again).await, expected, "{typed}");
+        assert_eq!(status(&campaign, &again).await, expected, "{typed}");
     }
 }
 
@@ -33,7 +33,7 @@ async fn of_many_submissions_with_one_receipt_settled_at_once_one_is_accepted() 
     join_all(settlers.iter().map(Settler::settle_due)).await;
     let mut entered = 0;
     for submitted in &submitted {
-        let now = standing(&campaign, submitted).await;
+        let now = status(&campaign, submitted).await;
         if now == json!(["accepted", "verified", "entered", 1]) {
             entered += 1;
         } else {
@@ -49,10 +49,10 @@ async fn a_receipt_that_was_declined_can_still_be_accepted_elsewhere() {
     let declined = submit_typed(&campaign, &phone(1), "", "GOOD010001", "11:11").await;
     settler.settle_due().await;
     let expected = json!(["rejected", "declined", "receipt_time_mismatch", 0]);
-    assert_eq!(standing(&campaign, &declined).await, expected);
+    assert_eq!(status(&campaign, &declined).await, expected);
     let accepted = submit_typed(&campaign, &phone(2), "", "GOOD010001", TIME).await;
     settler.settle_due().await;
-    assert_eq!(standing(&campaign, &accepted).await, json!(["accepted", "verified", "entered", 1]));
+    assert_eq!(status(&campaign, &accepted).await, json!(["accepted", "verified", "entered", 1]));
 }
 
 #[tokio::test]
@@ -61,16 +61,16 @@ async fn a_receipt_that_waits_for_a_person_is_not_taken_yet() {
     let waiting = submit_typed(&campaign, &phone(1), "", "GENR010001", TIME).await;
     settler.settle_due().await;
     let expected = json!(["pending", "under_review", "receipt_received", 0]);
-    assert_eq!(standing(&campaign, &waiting).await, expected);
+    assert_eq!(status(&campaign, &waiting).await, expected);
     // From now on any purchase counts.
     campaign.config.receipt.as_mut().expect("rules").products.clear();
     campaign.apply().await;
     let accepted = submit_typed(&campaign, &phone(2), "", "GENR010001", TIME).await;
     settler.settle_due().await;
-    assert_eq!(standing(&campaign, &accepted).await, json!(["accepted", "verified", "entered", 1]));
+    assert_eq!(status(&campaign, &accepted).await, json!(["accepted", "verified", "entered", 1]));
     let third = submit_typed(&campaign, &phone(3), "", "GENR010001", TIME).await;
     settler.settle_due().await;
-    assert_eq!(standing(&campaign, &third).await, json!(["rejected", "declined", "receipt_already_used", 0]));
+    assert_eq!(status(&campaign, &third).await, json!(["rejected", "declined", "receipt_already_used", 0]));
 }
 
 #[tokio::test]
@@ -81,7 +81,7 @@ async fn a_campaign_that_takes_no_receipts_any_more_leaves_them_to_a_person() {
     campaign.apply().await;
     settler.settle_due().await;
     let expected = json!(["pending", "under_review", "receipt_received", 0]);
-    assert_eq!(standing(&campaign, &waiting).await, expected);
+    assert_eq!(status(&campaign, &waiting).await, expected);
 }
 
 #[tokio::test]
@@ -93,6 +93,6 @@ async fn another_campaign_takes_the_same_receipt() {
     for campaign in [&campaign, &other] {
         let submitted = submit_typed(campaign, &phone(1), "", "GOOD010001", TIME).await;
         settler.settle_due().await;
-        assert_eq!(standing(campaign, &submitted).await, json!(["accepted", "verified", "entered", 1]));
+        assert_eq!(status(campaign, &submitted).await, json!(["accepted", "verified", "entered", 1]));
     }
 }

@@ -1,8 +1,8 @@
 //! A second tap that races with the settling of the first.
 
 use common::domain::scope::Environment;
-use common::store::codes::CodeName;
-use common::store::ledger::{Entry, Ledger, ReplayWrite};
+use common::store::codes::CodeKey;
+use common::store::submission_writes::{ReplayWrite, SubmissionStore, SubmissionWrite};
 use futures_util::future::{join, join_all};
 use service_tests::campaign::phone;
 use service_tests::http::Reply;
@@ -53,16 +53,17 @@ async fn a_replay_is_not_recorded_for_a_submission_that_lost_its_code_meanwhile(
     let (campaign, settler) = scene(code_and_receipt).await;
     let first = submit_typed(&campaign, &phone(1), &campaign.code(0), "SHOP010001", TIME).await;
     let scope = campaign.scope(Environment::Live);
-    let ledger = Ledger::from_env(&campaign.service.env, &campaign.service.dynamodb()).expect("the tables");
+    let ledger =
+        SubmissionStore::from_env(&campaign.service.env, &campaign.service.dynamodb()).expect("the tables");
     let earlier = id_of(&first).parse().expect("an id");
     let submission =
         ledger.submissions().get(&scope, earlier).await.expect("the table").expect("it is there");
     let (key, other_key) =
         ("a-replay-that-races".parse().expect("a key"), "a-replay-in-time-00".parse().expect("a key"));
-    let entry = |key| Entry {
+    let entry = |key| SubmissionWrite {
         key,
         body_hash: "hash",
-        code: Some(&CodeName::Minted(0)),
+        code: Some(&CodeKey::Minted(0)),
         receipt: None,
         submission: &submission,
     };

@@ -7,7 +7,7 @@ use serde_json::json;
 use service_tests::campaign::phone;
 use service_tests::receipts::{TIME, receipts_alone};
 
-use super::{scene, standing, submit_typed};
+use super::{scene, status, submit_typed};
 
 const STILL: fn() -> serde_json::Value = || json!(["pending", null, "receipt_received", 0]);
 
@@ -25,11 +25,11 @@ async fn a_late_receipt_is_found_when_it_is_asked_for_again() {
     let (campaign, settler) = scene(receipts_alone).await;
     let submitted = submit_typed(&campaign, &phone(1), "", "LATE010001", TIME).await;
     assert_eq!(settler.settle_due().await, 1);
-    assert_eq!(standing(&campaign, &submitted).await, STILL());
+    assert_eq!(status(&campaign, &submitted).await, STILL());
     let now = campaign.read(&campaign.live_key, submitted.field("id").as_str().expect("an id")).await;
     assert_eq!(now.field("poll_after_seconds"), 15, "not before the next step");
     settle_at(&settler, &[15, 60]).await;
-    assert_eq!(standing(&campaign, &submitted).await, json!(["accepted", "verified", "entered", 1]));
+    assert_eq!(status(&campaign, &submitted).await, json!(["accepted", "verified", "entered", 1]));
 }
 
 #[tokio::test]
@@ -38,10 +38,10 @@ async fn a_receipt_that_never_comes_is_not_found_in_the_end() {
     let submitted = submit_typed(&campaign, &phone(1), "", "NONE010001", TIME).await;
     settler.settle_due().await;
     settle_at(&settler, &[15, 60, 180, 360, 720]).await;
-    assert_eq!(standing(&campaign, &submitted).await, STILL());
+    assert_eq!(status(&campaign, &submitted).await, STILL());
     settle_at(&settler, &[1440]).await;
     let expected = json!(["rejected", "declined", "receipt_not_found", 0]);
-    assert_eq!(standing(&campaign, &submitted).await, expected);
+    assert_eq!(status(&campaign, &submitted).await, expected);
 }
 
 #[tokio::test]
@@ -52,10 +52,10 @@ async fn throttling_trouble_and_mix_ups_pass() {
     {
         let submitted = submit_typed(&campaign, &phone(number), "", code, TIME).await;
         settler.settle_due().await;
-        assert_eq!(standing(&campaign, &submitted).await, STILL(), "{code}");
+        assert_eq!(status(&campaign, &submitted).await, STILL(), "{code}");
         settle_at(&settler, waits).await;
         assert_eq!(
-            standing(&campaign, &submitted).await,
+            status(&campaign, &submitted).await,
             json!(["accepted", "verified", "entered", 1]),
             "{code}"
         );
@@ -72,12 +72,12 @@ async fn a_day_without_an_answer_is_left_to_a_person() {
         settler.settle_due().await;
         settle_at(&settler, &[1, 5, 15, 45]).await;
         for _ in 0..11 {
-            assert_eq!(standing(&campaign, &submitted).await, STILL(), "{code}");
+            assert_eq!(status(&campaign, &submitted).await, STILL(), "{code}");
             settle_at(&settler, &[120]).await;
         }
-        assert_eq!(standing(&campaign, &submitted).await, STILL(), "{code}");
+        assert_eq!(status(&campaign, &submitted).await, STILL(), "{code}");
         settle_at(&settler, &[120]).await;
-        assert_eq!(standing(&campaign, &submitted).await, json!(["unknown", null, "checking", 0]), "{code}");
+        assert_eq!(status(&campaign, &submitted).await, json!(["unknown", null, "checking", 0]), "{code}");
         assert_eq!(settler.settle_after(Duration::from_secs(1_000_000)).await, 0, "nothing more is asked");
     }
 }
@@ -87,7 +87,7 @@ async fn a_page_without_end_is_trouble() {
     let (campaign, settler) = scene(receipts_alone).await;
     let submitted = submit_typed(&campaign, &phone(1), "", "HUGE010001", TIME).await;
     settler.settle_due().await;
-    assert_eq!(standing(&campaign, &submitted).await, STILL());
+    assert_eq!(status(&campaign, &submitted).await, STILL());
     settle_at(&settler, &[1]).await;
-    assert_eq!(standing(&campaign, &submitted).await, STILL());
+    assert_eq!(status(&campaign, &submitted).await, STILL());
 }

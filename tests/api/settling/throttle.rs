@@ -3,15 +3,15 @@
 
 use std::time::Duration;
 
+use common::aws::settle_queue::SettleMessage;
 use common::domain::scope::Environment;
-use common::settle_queue::SettleMessage;
 use receipt_photo::{Look, jpeg, qr_photo};
 use serde_json::{Value, json};
 use service_tests::campaign::{TestCampaign, phone};
 use service_tests::http::Reply;
 use service_tests::receipts::{Settler, TIME, code_and_receipt, id_of, receipts_alone};
 
-use super::{HASTEN, scene, standing, submit_typed};
+use super::{HASTEN, scene, status, submit_typed};
 
 const WAITS: fn() -> Value = || json!(["pending", null, "receipt_received", 0]);
 const ENTERED: fn() -> Value = || json!(["accepted", "verified", "entered", 1]);
@@ -52,11 +52,11 @@ async fn a_pending_receipt_outlives_what_a_stranger_sends_under_its_phone() {
     throttle(&campaign, &settler, &phone(1)).await;
     // Its next look-up is due after fifteen minutes, and waits until the throttle ends.
     assert_eq!(settler.settle_after(Duration::from_secs(15 * 60) / HASTEN).await, 1);
-    assert_eq!(standing(&campaign, &late).await, WAITS());
+    assert_eq!(status(&campaign, &late).await, WAITS());
     assert_eq!(settler.settle_after(Duration::from_secs(50 * 60)).await, 0, "this wait is not shortened");
     settler.settle_after(Duration::from_secs(10 * 60)).await;
     settler.settle_after(Duration::from_secs(60 * 60) / HASTEN).await;
-    assert_eq!(standing(&campaign, &late).await, ENTERED());
+    assert_eq!(status(&campaign, &late).await, ENTERED());
 }
 
 #[tokio::test]
@@ -80,7 +80,7 @@ async fn a_receipt_that_waited_for_a_day_is_looked_up_although_its_phone_is_thro
             }
         }
         settler.deliver(&message(&waiting)).await;
-        assert_eq!(standing(&campaign, &waiting).await, expected, "after {wait} hours more");
+        assert_eq!(status(&campaign, &waiting).await, expected, "after {wait} hours more");
     }
 }
 
@@ -92,7 +92,7 @@ async fn a_throttled_phone_still_enters_with_a_photo() {
     let submitted = submit(&campaign, &phone(1), &receipt).await;
     assert_eq!(submitted.field("message_key"), "receipt_received", "{}", submitted.text);
     settler.settle_due().await;
-    assert_eq!(standing(&campaign, &submitted).await, ENTERED());
+    assert_eq!(status(&campaign, &submitted).await, ENTERED());
 }
 
 #[tokio::test]
@@ -104,9 +104,9 @@ async fn a_payload_that_came_with_a_photo_waits_for_the_end_of_the_throttle_like
     let receipt = campaign.photo(&campaign.live_key, &photo, payload).await;
     let submitted = submit(&campaign, &phone(1), &receipt).await;
     settler.settle_due().await;
-    assert_eq!(standing(&campaign, &submitted).await, WAITS());
+    assert_eq!(status(&campaign, &submitted).await, WAITS());
     settler.settle_after(Duration::from_secs(60 * 60)).await;
-    assert_eq!(standing(&campaign, &submitted).await, ENTERED());
+    assert_eq!(status(&campaign, &submitted).await, ENTERED());
 }
 
 #[tokio::test]
@@ -117,7 +117,7 @@ async fn a_time_that_the_service_read_out_of_a_photo_is_no_guess() {
             photo_of(&campaign, &format!("https://verify.tra.go.tz/TIME01000{number}_111111")).await;
         let submitted = submit(&campaign, &phone(1), &receipt).await;
         settler.settle_due().await;
-        assert_eq!(standing(&campaign, &submitted).await[2], "receipt_time_mismatch", "{number}");
+        assert_eq!(status(&campaign, &submitted).await[2], "receipt_time_mismatch", "{number}");
     }
     let scope = campaign.scope(Environment::Live);
     let phone = phone(1).parse().expect("a phone");
@@ -153,7 +153,7 @@ async fn a_phone_has_at_most_twenty_receipts_that_are_to_be_settled() {
     for wait in [0, 15, 60] {
         settler.settle_after(Duration::from_secs(wait)).await;
     }
-    assert_eq!(standing(&campaign, &open[0]).await, ENTERED());
+    assert_eq!(status(&campaign, &open[0]).await, ENTERED());
     let now = submit(&campaign, &phone(1), &receipt).await;
     assert_eq!(now.field("message_key"), "receipt_received");
 }

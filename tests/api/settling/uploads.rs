@@ -1,9 +1,9 @@
 //! The events of storage: each is harmless, however often and in whatever order it comes.
 
-use common::background::{Background, EventFunction};
+use common::aws::photos::object_key;
 use common::config::Env;
 use common::domain::scope::Environment;
-use common::photos::object_key;
+use common::runtime::event_handler::{EventContext, EventHandler};
 use common::telemetry::Telemetry;
 use mark_receipt_uploaded::{MarkReceiptUploaded, StorageEvent};
 use serde_json::{Value, json};
@@ -14,7 +14,7 @@ use service_tests::service::Service;
 use super::scene;
 
 fn marker(service: &Service) -> MarkReceiptUploaded {
-    let background = Background::new(service.env.clone(), service.clock.clone(), Telemetry::Off)
+    let background = EventContext::new(service.env.clone(), service.clock.clone(), Telemetry::Off)
         .expect("the stack sets every variable");
     MarkReceiptUploaded::connect(&background).expect("the stack sets every variable")
 }

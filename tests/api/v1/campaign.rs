@@ -21,7 +21,7 @@ async fn a_campaign_says_what_its_callers_need() {
     })
     .await;
     let reply = campaign.test("GET", PATH).send().await;
-    let mut shown = reply.shown();
+    let mut shown = reply.redacted();
     let messages = shown[1]["messages"].take();
     assert_eq!(
         shown,
@@ -38,7 +38,7 @@ async fn a_campaign_says_what_its_callers_need() {
     );
     assert_eq!(messages.as_object().expect("a map").len(), 26);
     assert_eq!(messages["entered"], "Chai for you!");
-    assert_eq!(messages["invalid"], MessageKey::Invalid.copy(Language::En));
+    assert_eq!(messages["invalid"], MessageKey::Invalid.text(Language::En));
 }
 
 /// The campaign's copy of one message, asked for with this query and Accept-Language.
@@ -118,8 +118,8 @@ async fn a_campaign_without_codes_needs_and_checks_none() {
 #[tokio::test]
 async fn the_copy_is_swahili_for_those_who_prefer_it() {
     let campaign = TestCampaign::plain().await;
-    let english = MessageKey::CampaignEnded.copy(Language::En);
-    let swahili = MessageKey::CampaignEnded.copy(Language::Sw);
+    let english = MessageKey::CampaignEnded.text(Language::En);
+    let swahili = MessageKey::CampaignEnded.text(Language::Sw);
     for accepted in ["sw", "SW", "sw-TZ", "sw, en;q=0.9", "en;q=0.4, fr, sw;q=0.5", "en;q=0, sw;q=0.001"] {
         assert_eq!(copy(&campaign, "", Some(accepted)).await, swahili, "{accepted}");
     }
@@ -132,8 +132,8 @@ async fn the_copy_is_swahili_for_those_who_prefer_it() {
 #[tokio::test]
 async fn the_locale_parameter_wins_over_the_header_when_it_names_a_language() {
     let campaign = TestCampaign::plain().await;
-    let english = MessageKey::CampaignEnded.copy(Language::En);
-    let swahili = MessageKey::CampaignEnded.copy(Language::Sw);
+    let english = MessageKey::CampaignEnded.text(Language::En);
+    let swahili = MessageKey::CampaignEnded.text(Language::Sw);
     assert_eq!(copy(&campaign, "?locale=sw", None).await, swahili);
     assert_eq!(copy(&campaign, "?locale=sw", Some("en")).await, swahili);
     assert_eq!(copy(&campaign, "?page=1&locale=%73w", Some("en")).await, swahili);
@@ -152,7 +152,7 @@ async fn a_campaigns_own_copy_wins_in_its_language_alone() {
     })
     .await;
     assert_eq!(copy(&campaign, "", None).await, "That was \"Chai\" & fun.");
-    assert_eq!(copy(&campaign, "?locale=sw", None).await, MessageKey::CampaignEnded.copy(Language::Sw));
+    assert_eq!(copy(&campaign, "?locale=sw", None).await, MessageKey::CampaignEnded.text(Language::Sw));
     let swahili = campaign.test("GET", &format!("{PATH}?locale=sw")).send().await.field("messages");
     assert_eq!(swahili["entered"], "Karibu chai!");
     assert_eq!(swahili.as_object().expect("a map").len(), 26);

@@ -1,9 +1,9 @@
 //! DynamoDB calls and capacity units of each operation, counted on the wire.
 
-use common::auth::DEFAULT_PER_MINUTE;
+use common::app::auth::DEFAULT_PER_MINUTE;
 
 use crate::caller::{Ask, Caller};
-use crate::operations::Operation;
+use crate::operations::Endpoint;
 use crate::report::{Table, Verdicts};
 use crate::world::World;
 
@@ -35,17 +35,17 @@ pub(crate) async fn run(requests: usize, verdicts: &mut Verdicts) {
     println!("DynamoDB does not report it: for refused and replayed submissions it is not in the units.\n");
     let world = World::start().await;
     let mut table = Table::new(["operation", "calls", "budget", "ceiling", "capacity units", "kept"]);
-    for operation in Operation::ALL {
+    for operation in Endpoint::ALL {
         let cost = measure(&world, operation, requests).await;
         report(&mut table, verdicts, operation.name(), operation.budget(), cost);
     }
     let whole_minute = usize::try_from(DEFAULT_PER_MINUTE).expect("a few hundred") - WARM_UP;
-    let cost = measure(&world, Operation::GetCampaign, whole_minute).await;
+    let cost = measure(&world, Endpoint::GetCampaign, whole_minute).await;
     report(
         &mut table,
         verdicts,
         "GET campaign, a whole ceiling used up",
-        Operation::GetCampaign.budget(),
+        Endpoint::GetCampaign.budget(),
         cost,
     );
     table.print();
@@ -70,7 +70,7 @@ fn report(table: &mut Table, verdicts: &mut Verdicts, name: &str, budget: f64, c
 }
 
 /// Counts what an operation's requests cost on the average, from a minute's beginning.
-pub(crate) async fn measure(world: &World, operation: Operation, requests: usize) -> Cost {
+pub(crate) async fn measure(world: &World, operation: Endpoint, requests: usize) -> Cost {
     world.begin_minute();
     let caller = world.counted_caller();
     let asks = prepare(world, operation, &caller, requests + WARM_UP).await;
@@ -95,7 +95,7 @@ pub(crate) async fn measure(world: &World, operation: Operation, requests: usize
 /// Requests of an operation, with everything in place for them.
 pub(crate) async fn prepare(
     world: &World,
-    operation: Operation,
+    operation: Endpoint,
     caller: &Caller,
     requests: usize,
 ) -> Vec<Ask> {

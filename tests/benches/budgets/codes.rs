@@ -6,7 +6,7 @@ use std::thread;
 use std::time::Duration;
 
 use common::domain::cipher::{CodeCipher, SecretKey};
-use common::domain::codebook::{Batch, BatchStatus, CodeBook, DEFAULT_CODE_SYMBOLS, Judgement, Origin};
+use common::domain::codebook::{Batch, BatchStatus, BookMatch, CodeBook, DEFAULT_CODE_SYMBOLS, Origin};
 
 use crate::report::{Table, Verdicts};
 use crate::stopwatch::{self, per_second};
@@ -86,6 +86,6 @@ fn encipher(cipher: &CodeCipher, serials: Range<u64>) {
 fn judge(book: &CodeBook, codes: &[String], serials: Range<u64>) {
     let range = usize::try_from(serials.start).expect("fits")..usize::try_from(serials.end).expect("fits");
     for (code, serial) in codes[range].iter().zip(serials) {
-        assert_eq!(book.judge(code), Judgement::Minted { serial, prize: None });
+        assert_eq!(book.verify(code), BookMatch::Minted { serial, prize: None });
     }
 }

@@ -13,7 +13,7 @@ use service_tests::fleet::{Fleet, Routing};
 use crate::binaries;
 use crate::caller::Ask;
 use crate::calls::share;
-use crate::operations::Operation;
+use crate::operations::Endpoint;
 use crate::report::{Table, Verdicts};
 use crate::stopwatch::{self, Durations, millis, per_second};
 use crate::world::{Shop, World};
@@ -131,10 +131,10 @@ impl Bench {
         let mut table =
             Table::new(["operation", "cold", "idle", "warm", "capacity units idle", "warm", "kept"]);
         let operations = [
-            (Operation::SubmitMinted, [3, 2, 1]),
-            (Operation::SubmitUsedCode, [4, 2, 2]),
-            (Operation::ReplayByKey, [3, 2, 2]),
-            (Operation::ReplayByCodeAndPhone, [5, 3, 3]),
+            (Endpoint::SubmitMinted, [3, 2, 1]),
+            (Endpoint::SubmitUsedCode, [4, 2, 2]),
+            (Endpoint::ReplayByKey, [3, 2, 2]),
+            (Endpoint::ReplayByCodeAndPhone, [5, 3, 3]),
         ];
         for (operation, budget) in operations {
             let fleet = self.fleet("create-submission", Routing::Skewed);
@@ -163,7 +163,7 @@ impl Bench {
     }
 
     /// Round trips and capacity units of one request.
-    async fn trips(&self, fleet: &Fleet, operation: Operation) -> (usize, f64) {
+    async fn trips(&self, fleet: &Fleet, operation: Endpoint) -> (usize, f64) {
         let Shop { free_key, .. } = operation.shop(&self.world);
         let ask = operation.prepare(&self.world, &self.world.direct_caller()).await;
         self.world.proxy.take_seen();

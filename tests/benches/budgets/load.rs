@@ -6,7 +6,7 @@ use std::time::Duration;
 use futures_util::future::join_all;
 
 use crate::caller::Caller;
-use crate::operations::Operation;
+use crate::operations::Endpoint;
 use crate::report::Table;
 use crate::stopwatch::{self, Durations, millis, per_second};
 use crate::world::World;
@@ -24,7 +24,7 @@ pub(crate) async fn run(span: Duration) {
     println!("and embedded database share the machine). For orientation: it has no budget.\n");
     let world = Arc::new(World::start().await);
     let mut table = Table::new(["operation", "requests a second", "p50 ms", "p99 ms"]);
-    for operation in [Operation::GetCampaign, Operation::SubmitMinted] {
+    for operation in [Endpoint::GetCampaign, Endpoint::SubmitMinted] {
         let started = stopwatch::now();
         let callers = (0..CALLERS).map(|_| tokio::spawn(call(Arc::clone(&world), operation, span)));
         let mut latency = Durations::default();
@@ -42,7 +42,7 @@ pub(crate) async fn run(span: Duration) {
     table.print();
 }
 
-async fn call(world: Arc<World>, operation: Operation, span: Duration) -> Durations {
+async fn call(world: Arc<World>, operation: Endpoint, span: Duration) -> Durations {
     let caller = Caller::of(&world.direct.base_url);
     let key = &operation.shop(&world).free_key;
     let mut latency = Durations::default();

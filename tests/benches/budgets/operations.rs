@@ -14,7 +14,7 @@ const NEVER_MINTED: u64 = 1_000_000_000_000;
 
 /// Something a caller does that has a price of its own.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Operation {
+pub(crate) enum Endpoint {
     GetCampaign,
     GetSubmission,
     SubmitMinted,
@@ -33,7 +33,7 @@ pub(crate) enum Operation {
     SubmitReceipt,
 }
 
-impl Operation {
+impl Endpoint {
     pub(crate) const ALL: [Self; 16] = [
         Self::GetCampaign,
         Self::GetSubmission,

@@ -6,9 +6,9 @@ use std::ops::Range;
 
 use aws_sdk_dynamodb::Client;
 use aws_sdk_dynamodb::types::{AttributeValue, PutRequest, WriteRequest};
-use common::connection::Aws;
-use common::entropy;
-use common::store::{codes, entrants, requests, submissions};
+use common::aws::Aws;
+use common::random;
+use common::store::{codes, entrants, idempotency_keys, submissions};
 use futures_util::{StreamExt, stream};
 use service_tests::campaign::{fresh_key, phone};
 
@@ -36,7 +36,7 @@ pub(crate) struct Records {
 impl Records {
     /// Makes the submission that is copied.
     pub(crate) async fn of(world: &World) -> Self {
-        let client = Aws::of_function(&world.direct.env).expect("the stack sets every variable").dynamodb();
+        let client = Aws::for_function(&world.direct.env).expect("the stack sets every variable").dynamodb();
         let shop = &world.plain;
         let ask = submission(&phone(FIRST), &shop.campaign.code(u64::from(FIRST)));
         let reply = world.direct_caller().send(&shop.free_key, &ask).await;
@@ -49,7 +49,9 @@ impl Records {
             idempotency_key.expect("it has one").1.clone(),
         ];
         let mut originals = Vec::new();
-        for variable in [codes::VARIABLE, submissions::VARIABLE, entrants::VARIABLE, requests::VARIABLE] {
+        for variable in
+            [codes::VARIABLE, submissions::VARIABLE, entrants::VARIABLE, idempotency_keys::VARIABLE]
+        {
             let table = world.direct.env.required(variable).expect("the stack sets every variable");
             let item = find(&client, &table, &names).await;
             originals.push((table, item));
@@ -89,8 +91,8 @@ fn names(number: u32) -> [String; 5] {
     [
         phone(number),
         format!("minted#{number}"),
-        entropy::submission_id().to_string(),
-        entropy::reference().to_string().replace('-', ""),
+        random::submission_id().to_string(),
+        random::reference().to_string().replace('-', ""),
         fresh_key(),
     ]
 }

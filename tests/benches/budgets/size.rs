@@ -1,15 +1,15 @@
 //! Independence of size: the same requests with few and with many records in the tables.
 
 use crate::calls::{self, Cost, WARM_UP};
-use crate::operations::Operation;
+use crate::operations::Endpoint;
 use crate::records::Records;
 use crate::report::{Table, Verdicts};
 use crate::stopwatch::{self, Durations, millis};
 use crate::world::World;
 
 /// What a request does does not depend on what others left behind, so neither may its cost.
-const MEASURED: [Operation; 4] =
-    [Operation::SubmitMinted, Operation::GetSubmission, Operation::LookUp, Operation::CheckCode];
+const MEASURED: [Endpoint; 4] =
+    [Endpoint::SubmitMinted, Endpoint::GetSubmission, Endpoint::LookUp, Endpoint::CheckCode];
 
 /// Rounding of averages; a difference of one call in a thousand requests would be more.
 const TOLERANCE: f64 = 0.001;
@@ -56,7 +56,7 @@ pub(crate) async fn run(requests: usize, few: u32, many: u32, verdicts: &mut Ver
     table.print();
 }
 
-async fn measure(world: &World, operation: Operation, requests: usize) -> (Cost, Durations) {
+async fn measure(world: &World, operation: Endpoint, requests: usize) -> (Cost, Durations) {
     let cost = calls::measure(world, operation, requests).await;
     let caller = world.direct_caller();
     let asks = calls::prepare(world, operation, &caller, requests + WARM_UP).await;

@@ -9,7 +9,7 @@ use serde_json::{Value, json};
 use service_tests::service::DEPLOYMENT_SECRET;
 
 use crate::caller::Ask;
-use crate::operations::Operation;
+use crate::operations::Endpoint;
 use crate::report::{Table, Verdicts};
 use crate::stopwatch::{Durations, millis};
 use crate::world::World;
@@ -22,7 +22,7 @@ const PEAK_MEMORY_MB: f64 = 40.0;
 /// The most that a function's program may take on disk.
 const BINARY_MB: f64 = 12.0;
 
-const EMPTY: &str = "empty-function";
+const EMPTY: &str = "baseline-function";
 /// The function behind the default route, and a path that leads to it.
 const FALLBACK: (&str, &str) = ("fallback", "/docs/errors");
 /// The functions that nobody waits for, and an event of each.
@@ -122,16 +122,16 @@ async fn first_event(function: &str, world: &World) -> Value {
 }
 
 /// What a function behind a route is asked first.
-fn operation(function: &str) -> Option<Operation> {
+fn operation(function: &str) -> Option<Endpoint> {
     match function {
-        "get-campaign" => Some(Operation::GetCampaign),
-        "check-code" => Some(Operation::CheckCode),
-        "create-submission" => Some(Operation::SubmitMinted),
-        "get-submission" => Some(Operation::GetSubmission),
-        "lookup-submissions" => Some(Operation::LookUp),
-        "create-receipt" => Some(Operation::CreateReceipt),
-        "get-receipt" => Some(Operation::GetReceipt),
-        "refresh-upload-url" => Some(Operation::RefreshUploadUrl),
+        "get-campaign" => Some(Endpoint::GetCampaign),
+        "check-code" => Some(Endpoint::CheckCode),
+        "create-submission" => Some(Endpoint::SubmitMinted),
+        "get-submission" => Some(Endpoint::GetSubmission),
+        "lookup-submissions" => Some(Endpoint::LookUp),
+        "create-receipt" => Some(Endpoint::CreateReceipt),
+        "get-receipt" => Some(Endpoint::GetReceipt),
+        "refresh-upload-url" => Some(Endpoint::RefreshUploadUrl),
         EMPTY => None,
         name if name == FALLBACK.0 => None,
         other => panic!("say here what {other} is asked first"),

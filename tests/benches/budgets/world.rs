@@ -8,7 +8,7 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicU32, Ordering};
 use std::time::Duration;
 
-use common::auth::DEFAULT_PER_MINUTE;
+use common::app::auth::DEFAULT_PER_MINUTE;
 use common::clock::Clock;
 use common::domain::campaign::Campaign;
 use common::domain::codebook::{Batch, BatchStatus, Origin};

@@ -7,9 +7,9 @@ use proptest::prelude::*;
 use proptest::sample::Index;
 
 /// Changes to one sample, at most.
-const MOST_EDITS: usize = 8;
+const MAX_EDITS: usize = 8;
 /// Bytes of an input, at most.
-const MOST_BYTES: usize = 80 * 1024;
+const MAX_BYTES: usize = 80 * 1024;
 
 /// What some parser gives a meaning to.
 const TOKENS: &[&str] = &[
@@ -143,11 +143,11 @@ enum Edit {
 /// Inputs made from these samples.
 pub fn inputs(samples: Vec<Vec<u8>>) -> impl Strategy<Value = Input> {
     let samples = Arc::new(samples);
-    let edits = prop::collection::vec(edit(), 0..=MOST_EDITS);
+    let edits = prop::collection::vec(edit(), 0..=MAX_EDITS);
     (any::<Index>(), edits).prop_map(move |(chosen, edits)| {
         let mut input = samples[chosen.index(samples.len())].clone();
         edits.iter().for_each(|edit| edit.apply(&mut input, &samples));
-        input.truncate(MOST_BYTES);
+        input.truncate(MAX_BYTES);
         Input(input)
     })
 }

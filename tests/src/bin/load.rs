@@ -4,7 +4,7 @@
 use std::time::Duration;
 
 use clap::Parser;
-use service_tests::crowd::{Plan, run};
+use service_tests::load::{Plan, run};
 
 /// A crowd of clients on the local stack, with injected faults.
 #[derive(Parser)]

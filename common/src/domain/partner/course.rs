@@ -6,7 +6,7 @@ use super::Question;
 use super::reply::{PartnerVerdict, Upstream};
 use crate::domain::message::MessageKey;
 use crate::domain::moment::Moment;
-use crate::domain::settling::{Hasten, Settling, Surprise};
+use crate::domain::settling::{Anomaly, PendingSettlement, RetrySpeedup};
 use crate::domain::submission::{AlreadySettled, Event, Submission};
 
 /// Waits before asking again, in seconds; the last one repeats.
@@ -14,7 +14,7 @@ const WAITS: [u64; 8] = [5, 15, 30, 60, 120, 300, 900, 1_800];
 /// How much of a wait is left to chance, so that submissions that failed together do not come back together.
 const JITTER: f64 = 0.2;
 /// How long no answer is borne before a person is told.
-const LONGEST_SILENCE: Duration = Duration::from_secs(24 * 60 * 60);
+const GIVE_UP_AFTER: Duration = Duration::from_secs(24 * 60 * 60);
 /// The prize of a partner that names none.
 const UNNAMED_PRIZE: &str = "Instant prize";
 /// The reason of a submission that is left to a person.
@@ -56,7 +56,7 @@ pub enum Blame {
     /// The partner, which is down.
     Partner,
     /// Whoever set the campaign up: the partner is up and not understood, or cannot be asked like this.
-    Setup,
+    AppContext,
     /// The service: a part of it failed, and nobody was asked.
     Service,
 }
@@ -79,7 +79,7 @@ pub struct Pacing {
     /// The time now.
     pub now: Moment,
     /// What waits are divided by.
-    pub hasten: Hasten,
+    pub hasten: RetrySpeedup,
     /// A random number from 0 to 1.
     pub chance: f64,
 }
@@ -95,7 +95,7 @@ impl Asked {
         };
         let name = match silence.blame {
             Blame::Partner => "PartnerSilent",
-            Blame::Setup => "PartnerNotUnderstood",
+            Blame::AppContext => "PartnerNotUnderstood",
             Blame::Service => "Failed",
         };
         let mut figures = vec![(name, 1)];
@@ -122,7 +122,7 @@ impl Asked {
         match self {
             Self::Decided(verdict) if verdict.outcome == MessageKey::AlreadyUsed && may_be_ours(before) => {
                 let mut after = before.after(Event::Unanswered, pacing.now)?;
-                after.settling = after.settling.map(|settling| settling.for_a_person(pacing.now));
+                after.settling = after.settling.map(|settling| settling.escalate(pacing.now));
                 after.upstream = Some(verdict.upstream.clone());
                 after.reasons = vec![USED_BY_WHOM.to_owned()];
                 Ok(after)
@@ -144,8 +144,9 @@ impl Asked {
                 // The partner was not asked. The queue asks it at once.
                 let (Pacing { now, hasten, .. }, mut after) =
                     (pacing, before.after(Event::Unanswered, pacing.now)?);
-                let due_now =
-                    |settling: Settling| settling.again_after(Duration::ZERO, settling.tally, now, hasten);
+                let due_now = |settling: PendingSettlement| {
+                    settling.again_after(Duration::ZERO, settling.lookup_failures, now, hasten)
+                };
                 after.settling = after.settling.map(due_now);
                 Ok(after)
             }
@@ -182,18 +183,18 @@ impl Asked {
     ) -> Result<Submission, AlreadySettled> {
         let mut after = before.after(Event::Unanswered, now)?;
         let Some(settling) = after.settling.take() else { return Err(AlreadySettled) };
-        let surprise = silence.map(|silence| Surprise::from(silence.why)).or(settling.surprise.clone());
+        let anomaly = silence.map(|silence| Anomaly::from(silence.why)).or(settling.anomaly.clone());
         let may_have_arrived =
             settling.may_have_arrived() || silence.is_some_and(|silence| silence.may_have_arrived);
         let since = settling.silent_since.unwrap_or(now);
         let silent_since = Some(since);
-        let settling = Settling { asked, surprise, may_have_arrived, silent_since, ..settling };
+        let settling = PendingSettlement { asked, anomaly, may_have_arrived, silent_since, ..settling };
         let silent_for = now.since(since);
-        after.settling = Some(if silent_for >= hasten.apply(LONGEST_SILENCE) {
+        after.settling = Some(if silent_for >= hasten.apply(GIVE_UP_AFTER) {
             after.reasons = vec![UNANSWERED.to_owned()];
-            settling.for_a_person(now)
+            settling.escalate(now)
         } else {
-            settling.again_after(wait, settling.tally, now, Hasten::default())
+            settling.again_after(wait, settling.lookup_failures, now, RetrySpeedup::default())
         });
         Ok(after)
     }
@@ -201,7 +202,7 @@ impl Asked {
 
 /// Whether a code that the partner calls used may be used by this very submission.
 fn may_be_ours(submission: &Submission) -> bool {
-    submission.settling.as_ref().is_some_and(Settling::may_have_arrived)
+    submission.settling.as_ref().is_some_and(PendingSettlement::may_have_arrived)
 }
 
 /// The wait after so many tries, shortened or lengthened by chance.

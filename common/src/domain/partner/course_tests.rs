@@ -8,14 +8,14 @@ use super::reply::{PartnerVerdict, Upstream, UpstreamCode};
 use crate::domain::message::MessageKey;
 use crate::domain::moment::Moment;
 use crate::domain::scope::{Environment, Scope};
-use crate::domain::settling::{Hasten, Settling, Surprise, Turn};
+use crate::domain::settling::{Anomaly, Assignee, PendingSettlement, RetrySpeedup};
 use crate::domain::submission::{AlreadySettled, State, Submission};
 
 const NOW: Moment = Moment::from_millis(2_000_000);
 
 /// In the middle between the shortest and the longest wait, so that a wait is as planned.
 fn pacing() -> Pacing {
-    Pacing { now: NOW, hasten: Hasten::default(), chance: 0.5 }
+    Pacing { now: NOW, hasten: RetrySpeedup::default(), chance: 0.5 }
 }
 
 fn later(seconds: u64) -> Moment {
@@ -36,8 +36,8 @@ fn silent(may_have_arrived: bool) -> Silence {
 }
 
 /// A submission whose partner is asked now, with this plan.
-fn asking(change: impl FnOnce(&mut Settling)) -> Submission {
-    let mut settling = Settling::asking(NOW);
+fn asking(change: impl FnOnce(&mut PendingSettlement)) -> Submission {
+    let mut settling = PendingSettlement::asking(NOW);
     change(&mut settling);
     Submission { settling: Some(settling), ..Submission::example() }
 }
@@ -46,18 +46,16 @@ fn applied(asked: &Asked, before: &Submission) -> Submission {
     asked.applied_to(before, 1, pacing()).expect("open")
 }
 
-fn plan(submission: &Submission) -> &Settling {
+fn plan(submission: &Submission) -> &PendingSettlement {
     submission.settling.as_ref().expect("open")
 }
 
 #[test]
 fn one_that_was_not_asked_for_the_limits_sake_is_due_at_once_and_counts_as_no_silence() {
     let after = applied(&Asked::AtLimit, &asking(|_| {}));
-    assert_eq!(
-        (after.standing.state(), after.standing.message_key()),
-        (State::Unknown, MessageKey::Checking)
-    );
-    let Settling { next_step_at, unfinished, asked, may_have_arrived, silent_since, .. } = plan(&after);
+    assert_eq!((after.status.state(), after.status.message_key()), (State::Unknown, MessageKey::Checking));
+    let PendingSettlement { next_step_at, unfinished, asked, may_have_arrived, silent_since, .. } =
+        plan(&after);
     assert_eq!((*next_step_at, *unfinished, *asked), (NOW, 0, 0));
     assert_eq!((*may_have_arrived, *silent_since), (false, None));
     assert_eq!(Asked::AtLimit.figures(), [("PartnerAtLimit", 1)]);
@@ -66,8 +64,8 @@ fn one_that_was_not_asked_for_the_limits_sake_is_due_at_once_and_counts_as_no_si
 #[test]
 fn an_accepting_answer_earns_what_it_says_or_what_the_campaign_gives() {
     let won = |outcome, entries, prize| {
-        let standing = applied(&decided(outcome, entries, prize), &asking(|_| {})).standing;
-        (standing.message_key(), standing.entries(), standing.instant_win().map(str::to_owned))
+        let status = applied(&decided(outcome, entries, prize), &asking(|_| {})).status;
+        (status.message_key(), status.entries(), status.instant_win().map(str::to_owned))
     };
     assert_eq!(won(MessageKey::Entered, None, None), (MessageKey::Entered, 1, None));
     assert_eq!(won(MessageKey::Entered, Some(4), Some("A kettle")), (MessageKey::Entered, 4, None));
@@ -84,7 +82,7 @@ fn a_decision_keeps_the_partners_words_and_says_why_it_refuses() {
     let accepted = applied(&decided(MessageKey::Entered, None, None), &asking(|_| {}));
     assert_eq!((accepted.upstream, accepted.reasons), (Some(upstream()), Vec::new()));
     let refused = applied(&decided(MessageKey::Invalid, None, None), &asking(|_| {}));
-    assert_eq!(refused.standing.message_key(), MessageKey::Invalid);
+    assert_eq!(refused.status.message_key(), MessageKey::Invalid);
     assert_eq!((refused.upstream, refused.reasons), (Some(upstream()), vec!["invalid".to_owned()]));
 }
 
@@ -92,9 +90,9 @@ fn a_decision_keeps_the_partners_words_and_says_why_it_refuses() {
 fn a_used_code_is_a_refusal_unless_an_earlier_question_may_have_used_it() {
     let used = decided(MessageKey::AlreadyUsed, None, None);
     let refused = applied(&used, &asking(|_| {}));
-    assert_eq!(refused.standing.message_key(), MessageKey::AlreadyUsed);
+    assert_eq!(refused.status.message_key(), MessageKey::AlreadyUsed);
     let open = applied(&used, &asking(|settling| settling.may_have_arrived = true));
-    assert_eq!((open.standing.state(), plan(&open).turn), (State::Unknown, Turn::Person));
+    assert_eq!((open.status.state(), plan(&open).assignee), (State::Unknown, Assignee::Operator));
     assert_eq!(
         (open.upstream, open.reasons),
         (Some(upstream()), vec!["partner_used_when_asked_again".to_owned()])
@@ -103,7 +101,7 @@ fn a_used_code_is_a_refusal_unless_an_earlier_question_may_have_used_it() {
         &decided(MessageKey::Invalid, None, None),
         &asking(|settling| settling.may_have_arrived = true),
     );
-    assert_eq!(other.standing.state(), State::Rejected);
+    assert_eq!(other.status.state(), State::Rejected);
 }
 
 #[test]
@@ -111,13 +109,13 @@ fn after_a_silence_the_partner_is_asked_again_later_and_later() {
     for (asked, wait) in [(0, 5), (1, 15), (2, 30), (3, 60), (7, 1_800), (8, 1_800)] {
         let before = asking(|settling| settling.asked = asked);
         let after = applied(&Asked::Silent(silent(false)), &before);
-        assert_eq!(after.standing.state(), State::Unknown);
-        let expected = Settling {
+        assert_eq!(after.status.state(), State::Unknown);
+        let expected = PendingSettlement {
             asked: asked + 1,
             unfinished: 0,
             next_step_at: later(wait),
             silent_since: Some(NOW),
-            surprise: Some(Surprise::from("timeout")),
+            anomaly: Some(Anomaly::from("timeout")),
             ..plan(&before).clone()
         };
         assert_eq!(plan(&after), &expected);
@@ -132,9 +130,9 @@ fn chance_moves_a_wait_by_a_fifth_and_haste_divides_it() {
         let after = Asked::Silent(silent(false)).applied_to(&asking(|_| {}), 1, pacing).expect("open");
         plan(&after).next_step_at.since(NOW)
     };
-    assert_eq!(planned(0.0, Hasten::default()), Duration::from_secs(4));
-    assert_eq!(planned(1.0, Hasten::default()), Duration::from_secs(6));
-    assert_eq!(planned(0.5, Hasten::by(5)), Duration::from_secs(1));
+    assert_eq!(planned(0.0, RetrySpeedup::default()), Duration::from_secs(4));
+    assert_eq!(planned(1.0, RetrySpeedup::default()), Duration::from_secs(6));
+    assert_eq!(planned(0.5, RetrySpeedup::by(5)), Duration::from_secs(1));
 }
 
 #[test]
@@ -154,21 +152,25 @@ fn a_day_of_silence_is_told_to_a_person() {
         let start = Moment::from_millis(NOW.as_millis() - i64::try_from(ago).expect("small") * 1_000);
         let before = asking(|settling| settling.silent_since = Some(start));
         let after = applied(&Asked::Silent(silent(false)), &before);
-        (plan(&after).turn, plan(&after).silent_since == Some(start), after.reasons)
+        (plan(&after).assignee, plan(&after).silent_since == Some(start), after.reasons)
     };
-    assert_eq!(since(day - 1), (Turn::Service, true, Vec::new()));
-    assert_eq!(since(day), (Turn::Person, true, vec!["partner_unanswered".to_owned()]));
+    assert_eq!(since(day - 1), (Assignee::Service, true, Vec::new()));
+    assert_eq!(since(day), (Assignee::Operator, true, vec!["partner_unanswered".to_owned()]));
 }
 
 #[test]
 fn a_partner_left_in_peace_is_not_asked_and_not_counted_as_asked() {
     let before = asking(|settling| {
         settling.asked = 3;
-        settling.surprise = Some(Surprise::from("timeout"));
+        settling.anomaly = Some(Anomaly::from("timeout"));
     });
     let after = applied(&Asked::Spared(later(60)), &before);
-    let expected =
-        Settling { unfinished: 0, next_step_at: later(65), silent_since: Some(NOW), ..plan(&before).clone() };
+    let expected = PendingSettlement {
+        unfinished: 0,
+        next_step_at: later(65),
+        silent_since: Some(NOW),
+        ..plan(&before).clone()
+    };
     assert_eq!(plan(&after), &expected);
 }
 
@@ -193,7 +195,7 @@ fn nothing_moves_a_settled_submission() {
 fn a_silence_is_counted_by_who_has_to_do_something_about_it() {
     let figures = |blame| Asked::Silent(Silence::unasked("why", blame)).figures();
     assert_eq!(figures(Blame::Partner), [("PartnerSilent", 1)]);
-    assert_eq!(figures(Blame::Setup), [("PartnerNotUnderstood", 1)]);
+    assert_eq!(figures(Blame::AppContext), [("PartnerNotUnderstood", 1)]);
     assert_eq!(figures(Blame::Service), [("Failed", 1)]);
     assert_eq!(Asked::Silent(Silence::service_failed()).figures(), [("Failed", 1)]);
     let opened = Silence { opened_breaker: true, ..silent(false) };

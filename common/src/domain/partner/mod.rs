@@ -37,7 +37,7 @@ pub struct PartnerRules {
     /// The header that proves who asks.
     #[serde(default)]
     pub secret: Option<PartnerSecret>,
-    /// How long an answer is waited for, 1 to [`PartnerRules::MOST_SECONDS`].
+    /// How long an answer is waited for, 1 to [`PartnerRules::MAX_TIMEOUT_SECONDS`].
     #[serde(default = "PartnerRules::most_seconds")]
     pub timeout_seconds: u32,
     /// The most requests that ask it at a time, 1 to [`PartnerRules::MAX_IN_FLIGHT`]. What the queue asks is not counted.
@@ -57,7 +57,7 @@ pub struct PartnerRules {
 impl PartnerRules {
     /// The longest an answer is waited for, in seconds: a caller waits as long, and API Gateway not
     /// much longer.
-    pub const MOST_SECONDS: u32 = 8;
+    pub const MAX_TIMEOUT_SECONDS: u32 = 8;
 
     /// How many requests ask at a time, unless the campaign says otherwise: with eight seconds each, they are a small
     /// part of an account's concurrency.
@@ -71,12 +71,12 @@ impl PartnerRules {
     }
 
     fn most_seconds() -> u32 {
-        Self::MOST_SECONDS
+        Self::MAX_TIMEOUT_SECONDS
     }
 
     /// How long an answer is waited for.
     pub fn timeout(&self) -> Duration {
-        Duration::from_secs(self.timeout_seconds.clamp(1, Self::MOST_SECONDS).into())
+        Duration::from_secs(self.timeout_seconds.clamp(1, Self::MAX_TIMEOUT_SECONDS).into())
     }
 
     /// Reads the body of a reply. Never panics, whatever it holds.

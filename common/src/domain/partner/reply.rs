@@ -11,13 +11,13 @@ use super::pointer::{Pointer, ReplyPointers};
 use crate::domain::message::MessageKey;
 
 /// More entries than this for one submission are a mistake of the partner's.
-pub const MOST_ENTRIES: u32 = 10_000;
+pub const MAX_ENTRIES: u32 = 10_000;
 /// The longest prize, in characters: it goes into one line.
-pub const MOST_PRIZE_CHARS: usize = 120;
+pub const MAX_PRIZE_CHARS: usize = 120;
 /// What is kept of a partner's message, in characters.
-pub const MOST_MESSAGE_CHARS: usize = 500;
+pub const MAX_MESSAGE_CHARS: usize = 500;
 /// What is kept of a partner's code, in characters; codes that are known are shorter.
-pub const MOST_CODE_CHARS: usize = 64;
+pub const MAX_CODE_CHARS: usize = 64;
 
 /// What a partner decided.
 #[derive(Clone, PartialEq, Eq)]
@@ -119,7 +119,7 @@ pub(super) fn read(
     let find = |pointer: &Option<Pointer>| pointer.as_ref().and_then(|pointer| pointer.find(&document));
     // Nothing rests on the message, so one that is no text is only left out.
     let message = find(&pointers.message).and_then(Value::as_str);
-    let upstream = Upstream { code, message: message.map(|text| cut(text, MOST_MESSAGE_CHARS)) };
+    let upstream = Upstream { code, message: message.map(|text| cut(text, MAX_MESSAGE_CHARS)) };
     let Some(outcome) = outcomes.get(&name).copied() else { return Err(Unreadable::UnknownCode(upstream)) };
     let Ok(entries) = find(&pointers.entries).map(entries).transpose() else {
         return Err(Unreadable::Entries(upstream));
@@ -133,7 +133,7 @@ pub(super) fn read(
 /// A code as text, for the table, and as it was sent.
 fn code(value: &Value) -> Option<(String, UpstreamCode)> {
     match value {
-        Value::String(text) => Some((text.clone(), UpstreamCode::Text(cut(text, MOST_CODE_CHARS)))),
+        Value::String(text) => Some((text.clone(), UpstreamCode::Text(cut(text, MAX_CODE_CHARS)))),
         Value::Number(number) => {
             let number = number.as_i64()?;
             Some((number.to_string(), UpstreamCode::Number(number)))
@@ -147,14 +147,14 @@ struct NotAgreed;
 
 fn entries(value: &Value) -> Result<u32, NotAgreed> {
     let entries = value.as_u64().and_then(|number| u32::try_from(number).ok());
-    entries.filter(|entries| *entries <= MOST_ENTRIES).ok_or(NotAgreed)
+    entries.filter(|entries| *entries <= MAX_ENTRIES).ok_or(NotAgreed)
 }
 
 fn prize(value: &Value) -> Result<Option<String>, NotAgreed> {
     let prize: String = printable(value.as_str().ok_or(NotAgreed)?).collect();
     let prize = prize.trim();
     // Half a prize is another prize.
-    if prize.chars().count() > MOST_PRIZE_CHARS {
+    if prize.chars().count() > MAX_PRIZE_CHARS {
         return Err(NotAgreed);
     }
     Ok((!prize.is_empty()).then(|| prize.to_owned()))

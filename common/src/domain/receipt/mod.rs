@@ -19,8 +19,8 @@ use std::fmt;
 
 use serde::{Deserialize, Serialize};
 
-use self::payload::{ReceiptClaim, ReceiptTime, VerificationCode};
-use self::photo::{Arrived, PhotoType};
+use self::payload::{ReceiptKey, ReceiptTime, VerificationCode};
+use self::photo::{PhotoType, StoredPhoto};
 use self::sentinel::ReceiptSentinel;
 use super::ids::{ReceiptId, SubmissionId};
 use super::moment::Moment;
@@ -37,7 +37,7 @@ pub struct Receipt {
     pub source: Source,
     /// The file, once it is in storage.
     #[serde(skip_serializing_if = "Option::is_none")]
-    pub arrived: Option<Arrived>,
+    pub arrived: Option<StoredPhoto>,
     /// The submission that uses it.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub attached_to: Option<SubmissionId>,
@@ -91,11 +91,11 @@ pub enum Evidence {
     /// A test receipt says its outcome.
     Sentinel(ReceiptSentinel),
     /// They came with the receipt.
-    Claim(ReceiptClaim),
+    Claim(ReceiptKey),
     /// They have to be read out of the photo.
     Photo,
     /// What was typed cannot be on any receipt.
-    Impossible,
+    Malformed,
 }
 
 impl Receipt {
@@ -131,14 +131,14 @@ impl Source {
         }
         match self {
             Self::Photo { qr_payload, .. } => {
-                match qr_payload.as_deref().and_then(ReceiptClaim::from_payload) {
+                match qr_payload.as_deref().and_then(ReceiptKey::from_payload) {
                     Some(claim) if claim.time.is_some() => Evidence::Claim(claim),
                     Some(_) | None => Evidence::Photo,
                 }
             }
             Self::Typed { code, time } => match VerificationCode::typed(code) {
-                Some(code) => Evidence::Claim(ReceiptClaim { code, time: Some(*time) }),
-                None => Evidence::Impossible,
+                Some(code) => Evidence::Claim(ReceiptKey { code, time: Some(*time) }),
+                None => Evidence::Malformed,
             },
         }
     }
@@ -185,7 +185,7 @@ mod tests {
     #[test]
     fn what_no_receipt_can_say_is_impossible_and_not_asked() {
         assert!(matches!(typed("ab12 cd3456").evidence(), Evidence::Claim(_)));
-        assert_eq!(typed("********").evidence(), Evidence::Impossible);
+        assert_eq!(typed("********").evidence(), Evidence::Malformed);
     }
 
     #[test]

@@ -14,7 +14,7 @@ const HOST: &str = "verify.tra.go.tz";
 /// The parameter of the links that carry the code in their query.
 const CODE_PARAMETER: &str = "rctvcode";
 /// A longer payload is no receipt's; the longest link with the longest code has about 90.
-const MOST_PAYLOAD_BYTES: usize = 200;
+const MAX_PAYLOAD_BYTES: usize = 200;
 
 /// The code that identifies a receipt world-wide: upper-case letters and digits, 6 to 40 of them. The
 /// first six are the fiscal device's, the rest is the receipt's number.
@@ -170,20 +170,20 @@ impl fmt::Debug for ReceiptTime {
 
 /// Which receipt somebody says they have. Without a time it cannot be looked up yet.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct ReceiptClaim {
+pub struct ReceiptKey {
     /// The receipt's code.
     pub code: VerificationCode,
     /// The time printed on it, when the payload says so.
     pub time: Option<ReceiptTime>,
 }
 
-impl ReceiptClaim {
+impl ReceiptKey {
     /// Reads the payload of a QR code: `https://verify.tra.go.tz/<CODE>_<HHMMSS>`, also with `http` or
     /// no scheme, with a `/` at its end, in lower case, without the time, with the code as the query's
     /// `rctvcode`, or nothing but the code. Anything else is not a receipt's.
     pub fn from_payload(payload: &str) -> Option<Self> {
         let payload = payload.trim();
-        if payload.len() > MOST_PAYLOAD_BYTES {
+        if payload.len() > MAX_PAYLOAD_BYTES {
             return None;
         }
         let (bare, has_scheme) = match payload.split_once("://") {
@@ -242,7 +242,7 @@ mod tests {
     use super::*;
 
     fn claim(payload: &str) -> Option<(String, Option<String>)> {
-        ReceiptClaim::from_payload(payload)
+        ReceiptKey::from_payload(payload)
             .map(|claim| (claim.code.as_str().to_owned(), claim.time.map(ReceiptTime::expose)))
     }
 
@@ -255,7 +255,7 @@ mod tests {
 
     #[test]
     fn code_and_time_are_stored_in_one_spelling() {
-        let claim = ReceiptClaim::from_payload("ab12cd3456_090807").expect("a claim");
+        let claim = ReceiptKey::from_payload("ab12cd3456_090807").expect("a claim");
         assert_eq!(serde_json::to_value(&claim.code).expect("JSON"), "AB12CD3456");
         assert_eq!(serde_json::to_value(claim.time).expect("JSON"), "09:08:07");
     }
@@ -350,14 +350,14 @@ mod tests {
 
     #[test]
     fn a_claim_does_not_print() {
-        let claim = ReceiptClaim::from_payload("AB12CD3456_090807").expect("a claim");
+        let claim = ReceiptKey::from_payload("AB12CD3456_090807").expect("a claim");
         assert_eq!(format!("{claim:?}"), "ReceiptClaim { code: ***, time: Some(***) }");
     }
 
     proptest! {
         #[test]
         fn reading_never_panics_and_yields_only_codes(payload in ".{0,120}") {
-            if let Some(claim) = ReceiptClaim::from_payload(&payload) {
+            if let Some(claim) = ReceiptKey::from_payload(&payload) {
                 prop_assert_eq!(claim.code.as_str().parse::<VerificationCode>(), Ok(claim.code.clone()));
             }
             let _ = ReceiptTime::from_typed(&payload);
@@ -379,7 +379,7 @@ mod tests {
         ) {
             let time = ReceiptTime::new(hour, minute, second).expect("a time");
             let payload = format!("{scheme}{code}_{}", time.expose_compact());
-            let claim = ReceiptClaim::from_payload(&payload).expect("a claim");
+            let claim = ReceiptKey::from_payload(&payload).expect("a claim");
             prop_assert_eq!(claim.code.as_str(), code.to_ascii_uppercase());
             prop_assert_eq!(claim.time, Some(time));
             prop_assert_eq!(ReceiptTime::from_typed(&time.expose()), Ok(time));

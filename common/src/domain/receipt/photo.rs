@@ -10,7 +10,7 @@ use crate::domain::moment::Moment;
 pub const MAX_BYTES: u64 = 5 * 1024 * 1024;
 
 /// Bytes at the beginning of a file that tell its type.
-pub const TELLING_BYTES: usize = 12;
+pub const MAGIC_BYTES: usize = 12;
 
 /// The types of photos.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
@@ -40,12 +40,12 @@ impl PhotoType {
     }
 
     /// The type with this media type.
-    pub fn of_media_type(media_type: &str) -> Option<Self> {
+    pub fn from_media_type(media_type: &str) -> Option<Self> {
         Self::ALL.into_iter().find(|of| of.media_type() == media_type)
     }
 
     /// The type of a file by its first bytes, whatever it is called.
-    pub fn of_bytes(first: &[u8]) -> Option<Self> {
+    pub fn from_magic_bytes(first: &[u8]) -> Option<Self> {
         if first.starts_with(&[0xff, 0xd8, 0xff]) {
             Some(Self::Jpeg)
         } else if first.starts_with(b"\x89PNG\r\n\x1a\n") {
@@ -65,7 +65,7 @@ pub fn photo_digest(bytes: &[u8]) -> String {
 
 /// A file in storage.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
-pub struct Arrived {
+pub struct StoredPhoto {
     /// Its size.
     pub bytes: u64,
     /// Its type by its first bytes; `None` when it is no photo.
@@ -85,20 +85,20 @@ mod tests {
 
     #[test]
     fn a_file_is_what_its_first_bytes_say() {
-        assert_eq!(PhotoType::of_bytes(b"\xff\xd8\xff\xe0....JFIF"), Some(PhotoType::Jpeg));
-        assert_eq!(PhotoType::of_bytes(b"\x89PNG\r\n\x1a\n...."), Some(PhotoType::Png));
-        assert_eq!(PhotoType::of_bytes(b"RIFF\x00\x00\x00\x00WEBPVP8 "), Some(PhotoType::Webp));
+        assert_eq!(PhotoType::from_magic_bytes(b"\xff\xd8\xff\xe0....JFIF"), Some(PhotoType::Jpeg));
+        assert_eq!(PhotoType::from_magic_bytes(b"\x89PNG\r\n\x1a\n...."), Some(PhotoType::Png));
+        assert_eq!(PhotoType::from_magic_bytes(b"RIFF\x00\x00\x00\x00WEBPVP8 "), Some(PhotoType::Webp));
         for other in [&b""[..], b"RIFF", b"RIFF\x00\x00\x00\x00WAVEfmt ", b"GIF89a", b"<svg>", b"\xff\xd8"] {
-            assert_eq!(PhotoType::of_bytes(other), None, "{other:?}");
+            assert_eq!(PhotoType::from_magic_bytes(other), None, "{other:?}");
         }
     }
 
     #[test]
     fn a_media_type_is_matched_exactly() {
         for photo_type in PhotoType::ALL {
-            assert_eq!(PhotoType::of_media_type(photo_type.media_type()), Some(photo_type));
+            assert_eq!(PhotoType::from_media_type(photo_type.media_type()), Some(photo_type));
         }
-        assert_eq!(PhotoType::of_media_type("image/gif"), None);
-        assert_eq!(PhotoType::of_media_type("image/jpeg; q=1"), None);
+        assert_eq!(PhotoType::from_media_type("image/gif"), None);
+        assert_eq!(PhotoType::from_media_type("image/jpeg; q=1"), None);
     }
 }

@@ -8,9 +8,9 @@ use serde::{Deserialize, Serialize};
 use super::payload::{ReceiptTime, VerificationCode};
 
 /// Characters of a text that are kept; what is beyond is cut off.
-pub const MOST_TEXT_CHARS: usize = 200;
+pub const MAX_TEXT_CHARS: usize = 200;
 /// Lines of a receipt that are taken. A page with more is not read at all: a part would be a guess.
-pub const MOST_ITEMS: usize = 500;
+pub const MAX_ITEMS: usize = 500;
 
 /// A receipt as the tax authority has it. Values that it leaves blank are `None`.
 #[derive(Clone, PartialEq, Eq, Serialize, Deserialize)]

@@ -5,7 +5,7 @@ use std::time::Duration;
 use serde::{Deserialize, Serialize};
 
 use crate::domain::moment::Moment;
-use crate::domain::settling::Hasten;
+use crate::domain::settling::RetrySpeedup;
 
 /// Look-ups in a minute, of all campaigns and environments together: "two at a time, three seconds apart" is what the
 /// authority bears from one address.
@@ -15,7 +15,7 @@ pub const LOOK_UP_INTERVAL: Duration = Duration::from_millis(60_000 / LOOK_UPS_P
 
 /// Why there is no record yet.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Obstacle {
+pub enum LookupFailure {
     /// The authority does not know the receipt, or not yet: shops send theirs hours later.
     Missing,
     /// We asked too often.
@@ -26,7 +26,7 @@ pub enum Obstacle {
 
 /// What was met so far.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
-pub struct Tally {
+pub struct LookupFailures {
     /// How often the authority did not know the receipt.
     pub missing: u32,
     /// How often it was too busy for us, in a row.
@@ -39,11 +39,11 @@ pub struct Tally {
 
 /// What to do after an obstacle.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Plan {
+pub enum RetryDecision {
     /// Ask again after this wait.
     AskAgain(Duration),
     /// The receipt does not exist: a shop that sends it at all has done so by now.
-    NotThere,
+    DoesNotExist,
     /// There has been no answer for so long that a person has to know.
     Unanswered,
 }
@@ -55,30 +55,36 @@ const WHILE_THROTTLED: [u64; 5] = [2, 5, 15, 45, 120];
 /// Waits before asking again after trouble, in minutes; the last one repeats.
 const WHILE_IN_TROUBLE: [u64; 5] = [1, 5, 15, 45, 120];
 /// How long no answer is borne before a person is told.
-const LONGEST_SILENCE: Duration = Duration::from_secs(24 * 60 * 60);
+const GIVE_UP_AFTER: Duration = Duration::from_secs(24 * 60 * 60);
 
-impl Tally {
+impl LookupFailures {
     /// What to do after one more obstacle, and the tally with it.
-    pub fn after(self, obstacle: Obstacle, now: Moment, hasten: Hasten) -> (Self, Plan) {
+    pub fn after(self, obstacle: LookupFailure, now: Moment, hasten: RetrySpeedup) -> (Self, RetryDecision) {
         let silent_since = self.silent_since.unwrap_or(now);
-        let tally = match obstacle {
-            Obstacle::Missing => Self { missing: self.missing + 1, ..Self::default() },
-            Obstacle::Throttled => {
+        let lookup_failures = match obstacle {
+            LookupFailure::Missing => Self { missing: self.missing + 1, ..Self::default() },
+            LookupFailure::Throttled => {
                 Self { throttled: self.throttled + 1, silent_since: Some(silent_since), ..self }
             }
-            Obstacle::Trouble => Self { trouble: self.trouble + 1, silent_since: Some(silent_since), ..self },
+            LookupFailure::Trouble => {
+                Self { trouble: self.trouble + 1, silent_since: Some(silent_since), ..self }
+            }
         };
         let plan = match obstacle {
-            Obstacle::Missing => nth(&WHILE_MISSING, self.missing).map_or(Plan::NotThere, Plan::AskAgain),
-            Obstacle::Throttled | Obstacle::Trouble
-                if now.since(silent_since) >= hasten.apply(LONGEST_SILENCE) =>
-            {
-                Plan::Unanswered
+            LookupFailure::Missing => {
+                nth(&WHILE_MISSING, self.missing).map_or(RetryDecision::DoesNotExist, RetryDecision::AskAgain)
             }
-            Obstacle::Throttled => Plan::AskAgain(nth_or_last(&WHILE_THROTTLED, self.throttled)),
-            Obstacle::Trouble => Plan::AskAgain(nth_or_last(&WHILE_IN_TROUBLE, self.trouble)),
+            LookupFailure::Throttled | LookupFailure::Trouble
+                if now.since(silent_since) >= hasten.apply(GIVE_UP_AFTER) =>
+            {
+                RetryDecision::Unanswered
+            }
+            LookupFailure::Throttled => {
+                RetryDecision::AskAgain(nth_or_last(&WHILE_THROTTLED, self.throttled))
+            }
+            LookupFailure::Trouble => RetryDecision::AskAgain(nth_or_last(&WHILE_IN_TROUBLE, self.trouble)),
         };
-        (tally, plan)
+        (lookup_failures, plan)
     }
 }
 
@@ -101,12 +107,12 @@ mod tests {
     const START: Moment = Moment::from_millis(0);
 
     /// The waits in minutes when every answer is this obstacle, and how it ends.
-    fn course(obstacle: Obstacle, hasten: Hasten) -> (Vec<u64>, Plan) {
-        let (mut tally, mut now, mut waits) = (Tally::default(), START, Vec::new());
+    fn course(obstacle: LookupFailure, hasten: RetrySpeedup) -> (Vec<u64>, RetryDecision) {
+        let (mut lookup_failures, mut now, mut waits) = (LookupFailures::default(), START, Vec::new());
         loop {
-            let (next, plan) = tally.after(obstacle, now, hasten);
-            let Plan::AskAgain(wait) = plan else { return (waits, plan) };
-            tally = next;
+            let (next, plan) = lookup_failures.after(obstacle, now, hasten);
+            let RetryDecision::AskAgain(wait) = plan else { return (waits, plan) };
+            lookup_failures = next;
             now = now.after(hasten.apply(wait));
             waits.push(wait.as_secs() / 60);
             assert!(waits.len() < 100, "it never ends");
@@ -115,40 +121,46 @@ mod tests {
 
     #[test]
     fn a_receipt_that_never_comes_is_asked_for_six_more_times() {
-        let expected = (vec![15, 60, 180, 360, 720, 1440], Plan::NotThere);
-        assert_eq!(course(Obstacle::Missing, Hasten::default()), expected);
+        let expected = (vec![15, 60, 180, 360, 720, 1440], RetryDecision::DoesNotExist);
+        assert_eq!(course(LookupFailure::Missing, RetrySpeedup::default()), expected);
     }
 
     #[test]
     fn a_day_of_silence_is_told_to_a_person() {
-        let (waits, end) = course(Obstacle::Trouble, Hasten::default());
-        assert_eq!((waits.get(..6), end), (Some(&[1, 5, 15, 45, 120, 120][..]), Plan::Unanswered));
+        let (waits, end) = course(LookupFailure::Trouble, RetrySpeedup::default());
+        assert_eq!((waits.get(..6), end), (Some(&[1, 5, 15, 45, 120, 120][..]), RetryDecision::Unanswered));
         assert!((1_440..1_440 + 120).contains(&waits.iter().sum::<u64>()), "{waits:?}");
-        let (waits, end) = course(Obstacle::Throttled, Hasten::default());
-        assert_eq!((waits.get(..6), end), (Some(&[2, 5, 15, 45, 120, 120][..]), Plan::Unanswered));
-        assert_eq!(course(Obstacle::Throttled, Hasten::by(100)).0, waits, "haste changes no number of tries");
+        let (waits, end) = course(LookupFailure::Throttled, RetrySpeedup::default());
+        assert_eq!((waits.get(..6), end), (Some(&[2, 5, 15, 45, 120, 120][..]), RetryDecision::Unanswered));
+        assert_eq!(
+            course(LookupFailure::Throttled, RetrySpeedup::by(100)).0,
+            waits,
+            "haste changes no number of tries"
+        );
     }
 
     #[test]
     fn an_answer_ends_the_silence() {
-        let (tally, _) = Tally::default().after(Obstacle::Trouble, START, Hasten::default());
-        let (tally, _) = tally.after(Obstacle::Missing, START, Hasten::default());
-        assert_eq!(tally, Tally { missing: 1, ..Tally::default() });
+        let (lookup_failures, _) =
+            LookupFailures::default().after(LookupFailure::Trouble, START, RetrySpeedup::default());
+        let (lookup_failures, _) =
+            lookup_failures.after(LookupFailure::Missing, START, RetrySpeedup::default());
+        assert_eq!(lookup_failures, LookupFailures { missing: 1, ..LookupFailures::default() });
     }
 
-    fn any_obstacle() -> impl Strategy<Value = Obstacle> {
-        prop::sample::select(vec![Obstacle::Missing, Obstacle::Throttled, Obstacle::Trouble])
+    fn any_obstacle() -> impl Strategy<Value = LookupFailure> {
+        prop::sample::select(vec![LookupFailure::Missing, LookupFailure::Throttled, LookupFailure::Trouble])
     }
 
     proptest! {
         #[test]
         fn whatever_is_met_it_ends(obstacles in prop::collection::vec(any_obstacle(), 400)) {
-            let (mut tally, mut now) = (Tally::default(), START);
+            let (mut lookup_failures, mut now) = (LookupFailures::default(), START);
             let ended = obstacles.into_iter().any(|obstacle| {
-                let (next, plan) = tally.after(obstacle, now, Hasten::default());
-                tally = next;
-                if let Plan::AskAgain(wait) = plan { now = now.after(wait) }
-                !matches!(plan, Plan::AskAgain(_))
+                let (next, plan) = lookup_failures.after(obstacle, now, RetrySpeedup::default());
+                lookup_failures = next;
+                if let RetryDecision::AskAgain(wait) = plan { now = now.after(wait) }
+                !matches!(plan, RetryDecision::AskAgain(_))
             });
             prop_assert!(ended);
         }

@@ -23,13 +23,13 @@ impl Submission {
             purchase: None,
             partner_code: Some("ABC123".parse().expect("a code")),
             upstream: None,
-            standing: Standing::checking(),
+            status: SubmissionStatus::checking(),
             reasons: Vec::new(),
             day: "1970-01-01".to_owned(),
             region: None,
             claimed: None,
             decision: None,
-            settling: Some(Settling::asking(NOW)),
+            settling: Some(PendingSettlement::asking(NOW)),
             revision: 7,
             created_at: NOW,
             updated_at: NOW,
@@ -45,14 +45,14 @@ fn a_settled_submission_forgets_its_plan_and_the_partners_code() {
     for event in [Event::Accept { entries: 3, instant_win: None }, Event::Reject(MessageKey::Invalid)] {
         let after = before.after(event, later(1)).expect("open");
         let expected = Submission {
-            standing: after.standing.clone(),
+            status: after.status.clone(),
             settling: None,
             partner_code: None,
             revision: 8,
             updated_at: later(1),
             ..before.clone()
         };
-        assert!(after.standing.is_terminal());
+        assert!(after.status.is_terminal());
         assert_eq!(after, expected);
         assert_eq!(after.after(Event::Review, later(2)), Err(AlreadySettled));
     }
@@ -62,8 +62,12 @@ fn a_settled_submission_forgets_its_plan_and_the_partners_code() {
 fn an_open_submission_keeps_its_plan_and_the_partners_code() {
     let before = Submission::example();
     let after = before.after(Event::Unanswered, later(1)).expect("open");
-    let expected =
-        Submission { standing: Standing::unanswered(), revision: 8, updated_at: later(1), ..before.clone() };
+    let expected = Submission {
+        status: SubmissionStatus::unanswered(),
+        revision: 8,
+        updated_at: later(1),
+        ..before.clone()
+    };
     assert_eq!(after, expected);
 }
 
@@ -74,20 +78,21 @@ fn an_open_receipt_is_one_that_the_service_has_still_to_settle() {
     assert!(open.has_open_receipt());
     assert!(!Submission::example().has_open_receipt(), "it has no receipt");
     assert!(!Submission { settling: None, ..open.clone() }.has_open_receipt(), "it is settled");
-    let settling = open.settling.clone().map(|settling| Settling { turn: Turn::Person, ..settling });
+    let settling =
+        open.settling.clone().map(|settling| PendingSettlement { assignee: Assignee::Operator, ..settling });
     assert!(!Submission { settling, ..open }.has_open_receipt(), "a person has to settle it");
 }
 
 #[test]
 fn only_an_accepted_submission_has_entries_and_perhaps_a_prize() {
-    let shown = |standing: &Standing| {
-        (standing.message_key(), standing.entries(), standing.instant_win().map(str::to_owned))
+    let shown = |status: &SubmissionStatus| {
+        (status.message_key(), status.entries(), status.instant_win().map(str::to_owned))
     };
-    assert_eq!(shown(&Standing::accepted(3, None)), (MessageKey::Entered, 3, None));
+    assert_eq!(shown(&SubmissionStatus::accepted(3, None)), (MessageKey::Entered, 3, None));
     let prize = Some("A kettle".to_owned());
-    assert_eq!(shown(&Standing::accepted(2, prize.clone())), (MessageKey::InstantWin, 2, prize));
-    assert_eq!(shown(&Standing::rejected(MessageKey::Blocked)), (MessageKey::Blocked, 0, None));
-    assert_eq!(shown(&Standing::checking()), (MessageKey::Checking, 0, None));
+    assert_eq!(shown(&SubmissionStatus::accepted(2, prize.clone())), (MessageKey::InstantWin, 2, prize));
+    assert_eq!(shown(&SubmissionStatus::rejected(MessageKey::Blocked)), (MessageKey::Blocked, 0, None));
+    assert_eq!(shown(&SubmissionStatus::checking()), (MessageKey::Checking, 0, None));
 }
 
 #[test]
@@ -95,7 +100,7 @@ fn a_receipt_is_verified_or_declined_by_what_settles_it() {
     let review_status = |event, receipt: bool| {
         let receipt_id = receipt.then(|| ReceiptId::from_random([2; 16]));
         let before = Submission { receipt_id, ..Submission::example() };
-        before.after(event, NOW).expect("open").standing.review_status()
+        before.after(event, NOW).expect("open").status.review_status()
     };
     let accept = Event::Accept { entries: 1, instant_win: None };
     let decline = Event::Reject(MessageKey::ReceiptWrongStore);
@@ -122,14 +127,14 @@ fn it_is_asked_about_less_often_with_age() {
 fn it_is_not_asked_about_before_its_next_step_nor_often_while_a_person_looks() {
     let planned = |millis| {
         let next_step_at = Moment::from_millis(NOW.as_millis() + millis);
-        let settling = Settling { next_step_at, ..Settling::at_once(NOW, None) };
+        let settling = PendingSettlement { next_step_at, ..PendingSettlement::at_once(NOW, None) };
         Submission { settling: Some(settling), ..Submission::example() }
     };
     assert_eq!(planned(45_000).poll_after_seconds(NOW), Some(45));
     assert_eq!(planned(45_001).poll_after_seconds(NOW), Some(46));
     assert_eq!(planned(1_000).poll_after_seconds(NOW), Some(2));
     assert_eq!(planned(45_000).poll_after_seconds(later(60)), Some(6));
-    let reviewed = Settling::at_once(NOW, None).for_a_person(NOW);
+    let reviewed = PendingSettlement::at_once(NOW, None).escalate(NOW);
     let reviewed = Submission { settling: Some(reviewed), ..Submission::example() };
     assert_eq!(reviewed.poll_after_seconds(NOW), Some(300));
 }

@@ -11,9 +11,9 @@ use super::{KEY, Submissions, item_key};
 use crate::domain::ids::SubmissionId;
 use crate::domain::moment::Moment;
 use crate::domain::scope::{Environment, Scope};
-use crate::domain::settling::{Counterpart, Hasten, Settling, Turn};
+use crate::domain::settling::{Assignee, Dependency, PendingSettlement, RetrySpeedup};
 use crate::domain::submission::Submission;
-use crate::store::{Item, StoreError, made, number, read_number, read_text, required, text};
+use crate::store::{Item, StoreError, condition_held, number, read_number, read_text, required, text};
 
 /// The sparse index of what is not settled: partition `unsettled`, sort [`NEXT_STEP`]; it carries keys alone. Each
 /// partition lists campaign after campaign, so that one with much to do hides no other.
@@ -43,7 +43,7 @@ const AT_ONCE: usize = 16;
 
 /// An unsettled submission, as its index carries it.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Due {
+pub struct DueSubmission {
     /// What it belongs to.
     pub scope: Scope,
     /// Its id.
@@ -66,8 +66,13 @@ impl Submissions {
     ///
     /// # Errors
     /// When the index does not answer.
-    pub async fn due(&self, counterpart: Counterpart, now: Moment, max: u8) -> Result<Vec<Due>, StoreError> {
-        let found = partitions(counterpart)
+    pub async fn due(
+        &self,
+        dependency: Dependency,
+        now: Moment,
+        max: u8,
+    ) -> Result<Vec<DueSubmission>, StoreError> {
+        let found = partitions(dependency)
             .map(|partition| self.due_by_scope(partition, BEFORE_ALL, now, max, Scopes::All));
         let mut due = try_join_all(found).await?.concat();
         due.sort_by_key(|due| due.next_step_at);
@@ -87,13 +92,13 @@ impl Submissions {
     /// When the index does not answer.
     pub async fn next_due(
         &self,
-        counterpart: Counterpart,
+        dependency: Dependency,
         last_turn: Option<&Scope>,
         now: Moment,
-    ) -> Result<Option<Due>, StoreError> {
+    ) -> Result<Option<DueSubmission>, StoreError> {
         let after_last = last_turn.map(after);
         for bound in after_last.as_deref().into_iter().chain([BEFORE_ALL]) {
-            let firsts = partitions(counterpart)
+            let firsts = partitions(dependency)
                 .map(|partition| self.due_by_scope(partition, bound, now, 1, Scopes::FirstDue));
             let firsts = try_join_all(firsts).await?.concat();
             let next = firsts.into_iter().min_by_key(|due| (due.scope.key(""), due.next_step_at));
@@ -113,7 +118,7 @@ impl Submissions {
         environment: Environment,
     ) -> Result<Option<Moment>, StoreError> {
         let end = Moment::from_millis(i64::MAX);
-        let waiting = self.due_by_scope(for_a_person(environment), BEFORE_ALL, end, 1, Scopes::All).await?;
+        let waiting = self.due_by_scope(escalate(environment), BEFORE_ALL, end, 1, Scopes::All).await?;
         Ok(waiting.into_iter().map(|due| due.next_step_at).min())
     }
 
@@ -123,8 +128,8 @@ impl Submissions {
     /// # Errors
     /// When the table does not answer.
     pub async fn list_unsettled(&self, scope: &Scope) -> Result<Vec<Submission>, StoreError> {
-        let partitions = Counterpart::ALL.into_iter().flat_map(partitions);
-        let partitions = partitions.chain([for_a_person(scope.environment)]);
+        let partitions = Dependency::ALL.into_iter().flat_map(partitions);
+        let partitions = partitions.chain([escalate(scope.environment)]);
         let found = partitions.map(|partition| self.unsettled_of_scope(partition, scope));
         let mut all = try_join_all(found).await?.concat();
         all.sort_by_key(|due| due.next_step_at);
@@ -148,7 +153,7 @@ impl Submissions {
         now: Moment,
         max: u8,
         scopes: Scopes,
-    ) -> Result<Vec<Due>, StoreError> {
+    ) -> Result<Vec<DueSubmission>, StoreError> {
         let mut bound = bound.to_owned();
         let mut found = Vec::new();
         loop {
@@ -177,7 +182,11 @@ impl Submissions {
         }
     }
 
-    async fn unsettled_of_scope(&self, partition: String, scope: &Scope) -> Result<Vec<Due>, StoreError> {
+    async fn unsettled_of_scope(
+        &self,
+        partition: String,
+        scope: &Scope,
+    ) -> Result<Vec<DueSubmission>, StoreError> {
         let query = self
             .query_unsettled(&partition)
             .key_condition_expression("unsettled = :partition AND begins_with(#next_step, :scope)")
@@ -207,7 +216,7 @@ impl Submissions {
         scope: &Scope,
         id: SubmissionId,
         now: Moment,
-        hasten: Hasten,
+        hasten: RetrySpeedup,
     ) -> Result<(), StoreError> {
         const ACTION: &str = "putting a submission off that cannot be read";
         let Some(item) = self.get_item(item_key(scope, id)).await? else { return Ok(()) };
@@ -228,16 +237,16 @@ impl Submissions {
             .expression_attribute_values(":later", text(next_step(scope, later)))
             .expression_attribute_values(":reads", number(reads.saturating_add(1)))
             .expression_attribute_values(":seen", text(next_step(scope, due.next_step_at)));
-        made(update.send().await, ACTION).map(drop)
+        condition_held(update.send().await, ACTION).map(drop)
     }
 }
 
 /// What the index tells of a submission; `None` when it is not understood.
-fn read_due(item: &Item) -> Option<Due> {
+fn read_due(item: &Item) -> Option<DueSubmission> {
     let (scope, id) = Scope::split_key(read_text(item, KEY)?)?;
     let (_, millis) = read_text(item, NEXT_STEP)?.rsplit_once('#')?;
     let next_step_at = Moment::from_millis(millis.parse().ok()?);
-    Some(Due { submission_id: id.parse().ok()?, scope, next_step_at })
+    Some(DueSubmission { submission_id: id.parse().ok()?, scope, next_step_at })
 }
 
 /// The sort key of an unsettled submission; times have as many digits as the latest one needs for 30,000 years.
@@ -250,32 +259,32 @@ fn after(scope: &Scope) -> String {
     format!("{scope}$")
 }
 
-pub(super) fn partition(settling: &Settling, submission: &Submission) -> String {
-    match settling.turn {
-        Turn::Service => {
+pub(super) fn partition(settling: &PendingSettlement, submission: &Submission) -> String {
+    match settling.assignee {
+        Assignee::Service => {
             // The first byte of a random id spreads them evenly.
             let byte = submission.submission_id.first_byte();
-            shard(settling.counterpart, byte % shards(settling.counterpart))
+            shard(settling.dependency, byte % shards(settling.dependency))
         }
-        Turn::Person => for_a_person(submission.scope.environment),
+        Assignee::Operator => escalate(submission.scope.environment),
     }
 }
 
-fn partitions(counterpart: Counterpart) -> impl Iterator<Item = String> {
-    (0..shards(counterpart)).map(move |number| shard(counterpart, number))
+fn partitions(dependency: Dependency) -> impl Iterator<Item = String> {
+    (0..shards(dependency)).map(move |number| shard(dependency, number))
 }
 
-fn shards(counterpart: Counterpart) -> u8 {
-    match counterpart {
-        Counterpart::TaxAuthority => TAX_SHARDS,
-        Counterpart::Partner => PARTNER_SHARDS,
+fn shards(dependency: Dependency) -> u8 {
+    match dependency {
+        Dependency::TaxAuthority => TAX_SHARDS,
+        Dependency::Partner => PARTNER_SHARDS,
     }
 }
 
-fn shard(counterpart: Counterpart, number: u8) -> String {
-    format!("{}#{number}", counterpart.as_str())
+fn shard(dependency: Dependency, number: u8) -> String {
+    format!("{}#{number}", dependency.as_str())
 }
 
-fn for_a_person(environment: Environment) -> String {
+fn escalate(environment: Environment) -> String {
     format!("{FOR_A_PERSON}#{environment}")
 }

@@ -19,7 +19,7 @@ use crate::upstream::connection::{self, Connection, Fault, within};
 /// An answer has some hundred bytes.
 const MAX_REPLY_BYTES: usize = 64 * 1024;
 /// A host that does not take a connection by then is down; the rest of the time is for its answer.
-const LONGEST_CONNECT: Duration = Duration::from_secs(4);
+const CONNECT_TIMEOUT: Duration = Duration::from_secs(4);
 const JSON: HeaderValue = HeaderValue::from_static("application/json");
 const US: HeaderValue = HeaderValue::from_static("campaign-entry-service");
 const IDEMPOTENCY_KEY: HeaderName = HeaderName::from_static("idempotency-key");
@@ -81,7 +81,7 @@ impl Partner {
             let addresses = self.allowed(connection::resolve(&endpoint.name, endpoint.port).await?)?;
             Ok(Connection::open(&addresses, server.as_ref()).await?)
         };
-        let connection = within(LONGEST_CONNECT, NoAnswer::ConnectTimeout, connecting).await?;
+        let connection = within(CONNECT_TIMEOUT, NoAnswer::ConnectTimeout, connecting).await?;
         let reply = connection.send(request).await?;
         let status = reply.status;
         if NoAnswer::Status(status).tells_of() == TellsOf::Partner {

@@ -149,7 +149,7 @@ pub struct UnexpectedPage {
     pub final_path: String,
     /// Its HTTP status.
     pub status: u16,
-    /// What it said to a reader, at most [`UnexpectedPage::MOST_EXCERPT_CHARS`], without the
+    /// What it said to a reader, at most [`UnexpectedPage::MAX_EXCERPT_CHARS`], without the
     /// shopper's own data.
     pub excerpt: String,
     /// What about it was not expected.
@@ -158,7 +158,7 @@ pub struct UnexpectedPage {
 
 impl UnexpectedPage {
     /// The longest excerpt, in characters.
-    pub const MOST_EXCERPT_CHARS: usize = 2_000;
+    pub const MAX_EXCERPT_CHARS: usize = 2_000;
 }
 
 impl fmt::Debug for UnexpectedPage {

@@ -24,9 +24,9 @@ const BROWSER: HeaderValue = HeaderValue::from_static(
 );
 const PAGES: HeaderValue = HeaderValue::from_static("text/html,application/xhtml+xml");
 /// A receipt takes one or two; more are a loop.
-const MOST_REDIRECTS: usize = 5;
+const MAX_REDIRECTS: usize = 5;
 /// A receipt's page has some tens of kilobytes.
-const MOST_BODY_BYTES: usize = 1024 * 1024;
+const MAX_BODY_BYTES: usize = 1024 * 1024;
 
 /// How long a look-up may take.
 #[derive(Clone, Copy, Debug)]
@@ -138,7 +138,7 @@ impl TaxAuthority {
         let mut target: Uri = format!("{LOOK_UP_PATH}?Secret={}", time.expose().replace(':', "%3A"))
             .parse()
             .map_err(|_| Trouble::Broken)?;
-        for _ in 0..=MOST_REDIRECTS {
+        for _ in 0..=MAX_REDIRECTS {
             let path = target.path().to_owned();
             let reply = self.get(target, headers.clone()).await?;
             let status = reply.status;
@@ -146,7 +146,7 @@ impl TaxAuthority {
                 if status >= 500 {
                     return Ok(Answer::Trouble(Trouble::Status(status)));
                 }
-                let body = reply.read(MOST_BODY_BYTES, self.limits.read).await?;
+                let body = reply.read(MAX_BODY_BYTES, self.limits.read).await?;
                 return Ok(page::read(&path, status, &body, code));
             }
             target = match self.next(reply.headers.get(LOCATION)).ok_or(Trouble::BadRedirect)? {
@@ -210,7 +210,7 @@ fn led_away(path: &str, status: u16, host: &str) -> Answer {
     Answer::Unexpected(Box::new(UnexpectedPage {
         final_path: page::shown_path(path),
         status,
-        excerpt: format!("redirect to {host}").chars().take(UnexpectedPage::MOST_EXCERPT_CHARS).collect(),
+        excerpt: format!("redirect to {host}").chars().take(UnexpectedPage::MAX_EXCERPT_CHARS).collect(),
         why: "a redirect to another host",
     }))
 }

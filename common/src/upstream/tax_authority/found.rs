@@ -6,7 +6,7 @@ use jiff::civil::Date;
 use super::markup::{Sheet, Table, collapsed};
 use crate::domain::receipt::payload::{ReceiptTime, VerificationCode};
 use crate::domain::receipt::record::{
-    FiscalItem, FiscalRecord, MOST_ITEMS, MOST_TEXT_CHARS, Quantity, VoidMark, bare_identifier, parse_cents,
+    FiscalItem, FiscalRecord, MAX_ITEMS, MAX_TEXT_CHARS, Quantity, VoidMark, bare_identifier, parse_cents,
 };
 
 /// What stands before the code on every found page, and on no other page.
@@ -96,7 +96,7 @@ fn unless_blank(text: &str) -> Option<&str> {
 }
 
 fn cut(text: &str) -> String {
-    text.chars().take(MOST_TEXT_CHARS).collect()
+    text.chars().take(MAX_TEXT_CHARS).collect()
 }
 
 /// `DD/MM/YYYY`, or `YYYY-MM-DD` on older pages.
@@ -160,7 +160,7 @@ fn items(sheet: &Sheet) -> Result<Vec<FiscalItem>, Why> {
     let rows = rows.take_while(|row| !row.iter().any(|cell| is_total(cell)));
     let mut items = Vec::new();
     for row in rows.filter(|row| row.iter().any(|cell| unless_blank(cell).is_some())) {
-        if items.len() == MOST_ITEMS {
+        if items.len() == MAX_ITEMS {
             return Err("more items than a receipt has");
         }
         items.push(item(row, &columns)?);

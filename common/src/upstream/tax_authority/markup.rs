@@ -49,7 +49,7 @@ pub struct Table {
 
 /// Deeper elements are read, but not as what they stand in; a page of nothing but opened elements
 /// must not make reading slow.
-const MOST_OPEN_ELEMENTS: usize = 256;
+const MAX_OPEN_ELEMENTS: usize = 256;
 
 /// Reads a page.
 pub fn read(html: &str) -> Sheet {
@@ -129,7 +129,7 @@ impl Reader {
             }
             _ => {}
         }
-        if !is_void(&name) && self.open.len() < MOST_OPEN_ELEMENTS {
+        if !is_void(&name) && self.open.len() < MAX_OPEN_ELEMENTS {
             self.open.push(Element { name, is_invoice_header: has_class("invoice-header") });
         }
     }

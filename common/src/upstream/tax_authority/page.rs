@@ -3,7 +3,7 @@
 use super::answer::{Answer, Trouble, UnexpectedPage};
 use super::found::{self, FOUND_MARKER, Why};
 use super::markup::{self, Sheet, collapsed};
-use crate::domain::receipt::payload::{ReceiptClaim, VerificationCode};
+use crate::domain::receipt::payload::{ReceiptKey, VerificationCode};
 
 /// What the portal asks for when the time is not the receipt's, in lower case.
 const TIME_PROMPT: &str = "please provide your receipt time";
@@ -51,7 +51,7 @@ impl Place {
         }
         // Only a link with the time counts as a receipt's: any other word could be a code.
         let claim = path.trim_matches('/');
-        match ReceiptClaim::from_token(claim).filter(|claim| claim.time.is_some()) {
+        match ReceiptKey::from_token(claim).filter(|claim| claim.time.is_some()) {
             Some(claim) => Self::Receipt { is_asked: claim.code == *asked },
             None => Self::Elsewhere,
         }
@@ -127,11 +127,11 @@ pub(super) fn shown_path(path: &str) -> String {
         if is_secret { "***".to_owned() } else { part.to_owned() }
     };
     let path: Vec<String> = path.split('/').map(shown).collect();
-    path.join("/").chars().take(MOST_PATH_CHARS).collect()
+    path.join("/").chars().take(MAX_PATH_CHARS).collect()
 }
 
 /// Characters of a path that an operator needs to see.
-const MOST_PATH_CHARS: usize = 200;
+const MAX_PATH_CHARS: usize = 200;
 
 /// What the page shows, without the shopper's own data: from a line that names the customer up to the
 /// next line that begins with a label of somebody else's.
@@ -152,9 +152,9 @@ fn excerpt(sheet: &Sheet) -> String {
             excerpt.push_str("CUSTOMER ***");
         }
         excerpt.push('\n');
-        if excerpt.len() > 4 * UnexpectedPage::MOST_EXCERPT_CHARS {
+        if excerpt.len() > 4 * UnexpectedPage::MAX_EXCERPT_CHARS {
             break;
         }
     }
-    excerpt.trim_end().chars().take(UnexpectedPage::MOST_EXCERPT_CHARS).collect()
+    excerpt.trim_end().chars().take(UnexpectedPage::MAX_EXCERPT_CHARS).collect()
 }

@@ -5,10 +5,10 @@ use std::io::{self, Write as _};
 use std::os::unix::fs::OpenOptionsExt;
 use std::path::{Path, PathBuf};
 
-use common::auth::DEFAULT_PER_MINUTE;
+use common::app::auth::DEFAULT_PER_MINUTE;
+use common::aws::Aws;
 use common::clock::Clock;
 use common::config::{ConfigError, Env};
-use common::connection::Aws;
 use common::domain::campaign::{Campaign, CodePolicy};
 use common::domain::scope::{CampaignSlug, Environment, Scope};
 use ops::codes::mint::{Order, mint};
@@ -117,7 +117,7 @@ pub async fn load(
 
 /// The simulated partner is at another port each time; a partner that an operator chose stays.
 async fn move_partner(env: &Env, demos: &[Demo], partner_url: &str) -> Result<(), DemoError> {
-    let tables = Tables::from_env(env, &Aws::of_function(env)?)?;
+    let tables = Tables::from_env(env, &Aws::for_function(env)?)?;
     for demo in demos {
         let before = tables.campaigns.get(&demo.slug).await.map_err(Failure::from)?;
         let Some(before) = before else { continue };
@@ -133,7 +133,7 @@ async fn move_partner(env: &Env, demos: &[Demo], partner_url: &str) -> Result<()
 }
 
 async fn make(env: &Env, partner_url: &str, clock: &Clock) -> Result<Vec<Demo>, DemoError> {
-    let tables = Tables::from_env(env, &Aws::of_function(env)?)?;
+    let tables = Tables::from_env(env, &Aws::for_function(env)?)?;
     let mut files = Vec::new();
     for (name, text, _) in FILES {
         let file =

@@ -1,21 +1,21 @@
 //! What the sample events are about, so that each of them can be tried as it is: a campaign, a key that everybody knows, and records
 //! under the ids that the events name.
 
-use common::auth::DEFAULT_PER_MINUTE;
+use common::app::auth::DEFAULT_PER_MINUTE;
+use common::aws::Aws;
+use common::aws::photos::{self, object_key};
 use common::clock::Clock;
 use common::config::Env;
-use common::connection::Aws;
 use common::domain::entrant::{Entrant, PhoneChecks};
 use common::domain::message::MessageKey;
 use common::domain::receipt::photo::PhotoType;
 use common::domain::receipt::{Receipt, Source};
 use common::domain::scope::{CampaignSlug, Environment, Scope};
-use common::domain::submission::{Standing, Submission};
-use common::entropy;
-use common::photos::{self, object_key};
+use common::domain::submission::{Submission, SubmissionStatus};
+use common::random;
 use common::store::api_keys::{ApiKeyRecord, KeyHash};
-use common::store::ledger::Entry;
 use common::store::receipts::Receipts;
+use common::store::submission_writes::SubmissionWrite;
 use ops::failure::Failure;
 use ops::tables::Tables;
 use ops::{campaign_file, campaigns};
@@ -42,7 +42,7 @@ const PHOTO: &[u8] = &[0xff, 0xd8, 0xff, 0xe0, 0, 0x10, b'J', b'F', b'I', b'F', 
 /// # Errors
 /// When a table or storage does not answer.
 pub async fn load(env: &Env, clock: &Clock) -> Result<(), DemoError> {
-    let aws = Aws::of_function(env)?;
+    let aws = Aws::for_function(env)?;
     let tables = Tables::from_env(env, &aws)?;
     let receipts = Receipts::from_env(env, &aws.dynamodb())?;
     let bucket = env.required(photos::VARIABLE)?;
@@ -72,14 +72,14 @@ pub async fn load(env: &Env, clock: &Clock) -> Result<(), DemoError> {
 
     let submission = Submission {
         submission_id: SUBMISSION.parse().map_err(|_| unusable("id"))?,
-        reference: entropy::reference(),
+        reference: random::reference(),
         scope: scope.clone(),
         phone: "+255712345678".parse().map_err(|_| unusable("phone"))?,
         code_key: None,
         receipt_id: None,
         receipt: None,
         purchase: None,
-        standing: Standing::accepted(1, None),
+        status: SubmissionStatus::accepted(1, None),
         reasons: vec![MessageKey::Entered.as_str().to_owned()],
         day: now.to_string().chars().take(10).collect(),
         region: None,
@@ -95,13 +95,14 @@ pub async fn load(env: &Env, clock: &Clock) -> Result<(), DemoError> {
         history: Vec::new(),
     };
     let key = "a-sample-event-0001".parse().map_err(|_| unusable("key"))?;
-    let entry = Entry { key: &key, body_hash: "", code: None, receipt: None, submission: &submission };
+    let entry =
+        SubmissionWrite { key: &key, body_hash: "", code: None, receipt: None, submission: &submission };
     let file = campaign_file::read("sample-events.yaml", FILE).map_err(|_| unusable("campaign"))?;
     let entered =
         tables.ledger.enter(entry, &Entrant::default(), &file.campaign, PhoneChecks::default(), now).await;
     entered.map_err(Failure::from)?;
 
-    let hash = KeyHash::of(KEY);
+    let hash = KeyHash::digest(KEY);
     let record = ApiKeyRecord {
         key_id: hash.key_id().to_owned(),
         scope,

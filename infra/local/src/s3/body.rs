@@ -8,7 +8,7 @@ use s3s::crypto::{Checksum, Crc32, Crc32c, Crc64Nvme, Md5, Sha1, Sha256};
 use s3s::dto::PutObjectInput;
 use s3s::{S3Error, S3ErrorCode, S3Request, S3Result, s3_error};
 
-use crate::s3::MOST_OBJECT_BYTES;
+use crate::s3::MAX_OBJECT_BYTES;
 
 /// A checksum of some bytes, in base64.
 type Sum = fn(&[u8]) -> String;
@@ -23,12 +23,12 @@ pub(super) async fn read(request: &mut S3Request<PutObjectInput>) -> S3Result<By
             let chunk = chunk.map_err(|error| S3Error::with_source(S3ErrorCode::IncompleteBody, error))?;
             read = read.saturating_add(chunk.len());
             // What is beyond the limit is read and thrown away, so that the caller gets to hear it.
-            if read <= MOST_OBJECT_BYTES {
+            if read <= MAX_OBJECT_BYTES {
                 bytes.extend_from_slice(&chunk);
             }
         }
     }
-    if read > MOST_OBJECT_BYTES {
+    if read > MAX_OBJECT_BYTES {
         return Err(s3_error!(EntityTooLarge, "Your proposed upload exceeds the maximum allowed size"));
     }
     if usize::try_from(declared) != Ok(read) {

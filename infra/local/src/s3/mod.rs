@@ -23,7 +23,7 @@ use crate::s3::service::Objects;
 use crate::s3::store::Store;
 
 /// Bytes of the largest object that is taken, 16 MiB; a larger one is refused with `EntityTooLarge`.
-pub const MOST_OBJECT_BYTES: usize = 16 * 1024 * 1024;
+pub const MAX_OBJECT_BYTES: usize = 16 * 1024 * 1024;
 
 /// How an S3 is started.
 pub struct Options {

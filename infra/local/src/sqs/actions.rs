@@ -9,7 +9,7 @@ use axum::http::{HeaderMap, HeaderValue, Response};
 use serde_json::{Value, json};
 
 use crate::loopback::stopped;
-use crate::sqs::queues::{Changed, LONGEST_VISIBILITY, Message, NoSuchQueue, Receive};
+use crate::sqs::queues::{Changed, MAX_VISIBILITY, Message, NoSuchQueue, Receive};
 use crate::sqs::refusal::{Kind, Refusal};
 use crate::sqs::requests::{
     ChangeMessageVisibility, DeleteMessage, GetQueueAttributes, GetQueueUrl, ReceiveMessage, SendMessage,
@@ -20,9 +20,9 @@ use crate::sqs::{Shared, attributes, batches};
 /// The content type of AWS's JSON protocol.
 const JSON: HeaderValue = HeaderValue::from_static("application/x-amz-json-1.0");
 /// Seconds that a receive waits for a message.
-const LONGEST_WAIT_SECONDS: u64 = 20;
+const MAX_WAIT_SECONDS: u64 = 20;
 /// Messages of one receive.
-const MOST_RECEIVED: u64 = 10;
+const MAX_RECEIVED: u64 = 10;
 
 /// Answers a request.
 pub(super) async fn serve(
@@ -97,10 +97,10 @@ async fn receive(shared: &Shared, request: ReceiveMessage) -> Result<Value, Refu
         most: most_received(request.max_number_of_messages)?,
         visibility: request
             .visibility_timeout
-            .map(|asked| seconds("VisibilityTimeout", asked, LONGEST_VISIBILITY.as_secs()))
+            .map(|asked| seconds("VisibilityTimeout", asked, MAX_VISIBILITY.as_secs()))
             .transpose()?,
     };
-    let wait = seconds("WaitTimeSeconds", request.wait_time_seconds.unwrap_or(0), LONGEST_WAIT_SECONDS)?;
+    let wait = seconds("WaitTimeSeconds", request.wait_time_seconds.unwrap_or(0), MAX_WAIT_SECONDS)?;
     let until = shared.with(|_, now| now + wait);
     // Asked for before the queue is looked at, so that nothing that happens in between is missed.
     let mut changed = shared.changed.subscribe();
@@ -130,8 +130,8 @@ async fn receive(shared: &Shared, request: ReceiveMessage) -> Result<Value, Refu
 
 fn most_received(asked: Option<i64>) -> Result<usize, Refusal> {
     let asked = asked.unwrap_or(1);
-    let refuse = || out_of_range("MaxNumberOfMessages", asked, 1, MOST_RECEIVED);
-    let most = u64::try_from(asked).ok().filter(|most| (1..=MOST_RECEIVED).contains(most));
+    let refuse = || out_of_range("MaxNumberOfMessages", asked, 1, MAX_RECEIVED);
+    let most = u64::try_from(asked).ok().filter(|most| (1..=MAX_RECEIVED).contains(most));
     most.and_then(|most| usize::try_from(most).ok()).ok_or_else(refuse)
 }
 
@@ -161,7 +161,7 @@ pub(super) fn delete(shared: &Shared, name: &str, handle: &str) -> Result<Value,
 
 fn change_visibility(shared: &Shared, request: ChangeMessageVisibility) -> Result<Value, Refusal> {
     let name = queue(&request.queue_url);
-    let timeout = seconds("VisibilityTimeout", request.visibility_timeout, LONGEST_VISIBILITY.as_secs())?;
+    let timeout = seconds("VisibilityTimeout", request.visibility_timeout, MAX_VISIBILITY.as_secs())?;
     let handle = receipt(&request.receipt_handle)?;
     match shared.with_news(|queues, now| queues.change_visibility(name, handle, now + timeout, now))? {
         Changed::Done => Ok(Value::Null),

@@ -8,19 +8,19 @@ use crate::sqs::Shared;
 use crate::sqs::actions::{delete, send};
 use crate::sqs::queues::NoSuchQueue;
 use crate::sqs::refusal::{Kind, Refusal};
-use crate::sqs::requests::{Batch, DeleteEntry, MOST_MESSAGE_BYTES, SendEntry, queue};
+use crate::sqs::requests::{Batch, DeleteEntry, MAX_MESSAGE_BYTES, SendEntry, queue};
 
 /// Entries of a batch.
-const MOST_ENTRIES: usize = 10;
+const MAX_ENTRIES: usize = 10;
 /// Characters of an entry's id.
-const MOST_ID_CHARACTERS: usize = 80;
+const MAX_ID_CHARACTERS: usize = 80;
 
 pub(super) fn send_all(shared: &Shared, request: Batch<SendEntry>) -> Result<Value, Refusal> {
     check_ids(request.entries.iter().map(|entry| entry.id.as_str()))?;
     let bytes = request.entries.iter().map(|entry| entry.message_body.len()).fold(0, usize::saturating_add);
-    if bytes > MOST_MESSAGE_BYTES {
+    if bytes > MAX_MESSAGE_BYTES {
         let message = format!(
-            "Batch requests cannot be longer than {MOST_MESSAGE_BYTES} bytes. You have sent {bytes} bytes."
+            "Batch requests cannot be longer than {MAX_MESSAGE_BYTES} bytes. You have sent {bytes} bytes."
         );
         return Err(Refusal::new(Kind::BatchRequestTooLong, message));
     }
@@ -58,13 +58,13 @@ fn check_ids<'a>(ids: impl Iterator<Item = &'a str> + Clone) -> Result<(), Refus
             "There should be at least one entry in the request.",
         ));
     }
-    if count > MOST_ENTRIES {
+    if count > MAX_ENTRIES {
         let message =
-            format!("Maximum number of entries per request are {MOST_ENTRIES}. You have sent {count}.");
+            format!("Maximum number of entries per request are {MAX_ENTRIES}. You have sent {count}.");
         return Err(Refusal::new(Kind::TooManyEntriesInBatchRequest, message));
     }
     let character = |c: char| c.is_ascii_alphanumeric() || c == '-' || c == '_';
-    let valid = |id: &str| (1..=MOST_ID_CHARACTERS).contains(&id.len()) && id.chars().all(character);
+    let valid = |id: &str| (1..=MAX_ID_CHARACTERS).contains(&id.len()) && id.chars().all(character);
     if !ids.clone().all(valid) {
         let message = "A batch entry id can only contain alphanumeric characters, hyphens and underscores. \
                        It can be at most 80 letters long.";

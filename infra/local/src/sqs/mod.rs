@@ -25,7 +25,7 @@ pub use crate::sqs::queues::QueueOptions;
 use crate::sqs::queues::Queues;
 
 /// Bytes of a request that are read: a full batch has 1 MiB, and escaping can make six bytes of one.
-const MOST_REQUEST_BYTES: usize = 8 * 1024 * 1024;
+const MAX_REQUEST_BYTES: usize = 8 * 1024 * 1024;
 
 /// How an SQS is started.
 pub struct Options {
@@ -78,7 +78,7 @@ impl Sqs {
             // A queue's URL is an endpoint as well; which queue is meant says the body.
             .route("/", post(actions::serve))
             .route("/{account}/{queue}", post(actions::serve))
-            .layer(DefaultBodyLimit::max(MOST_REQUEST_BYTES))
+            .layer(DefaultBodyLimit::max(MAX_REQUEST_BYTES))
             .with_state(Arc::clone(&shared));
         Ok(Self { shared, served: loopback.serve(router) })
     }

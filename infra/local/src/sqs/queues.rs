@@ -11,7 +11,7 @@ use tokio::time::Instant;
 use uuid::Uuid;
 
 /// The longest visibility timeout that SQS knows: 12 hours.
-pub(super) const LONGEST_VISIBILITY: Duration = Duration::from_secs(12 * 60 * 60);
+pub(super) const MAX_VISIBILITY: Duration = Duration::from_secs(12 * 60 * 60);
 
 /// How a queue is set up.
 #[derive(Clone, Debug)]
@@ -89,7 +89,7 @@ impl Queues {
             if !(1..=80).contains(&name.len()) || !name.chars().all(character) {
                 return Err(invalid(format!("{name:?} is not a name of a standard queue")));
             }
-            if visibility > LONGEST_VISIBILITY {
+            if visibility > MAX_VISIBILITY {
                 return Err(invalid(format!("the visibility timeout of {name} is above 12 hours")));
             }
             let queue = Queue { visibility, dead_letter, messages: Vec::new() };

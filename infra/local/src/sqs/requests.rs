@@ -9,9 +9,9 @@ use serde::de::DeserializeOwned;
 use crate::sqs::refusal::{Kind, Refusal};
 
 /// Bytes of a message, and of all messages of one batch together: 1 MiB.
-pub(super) const MOST_MESSAGE_BYTES: usize = 1024 * 1024;
+pub(super) const MAX_MESSAGE_BYTES: usize = 1024 * 1024;
 /// Seconds that a message can be delayed.
-const MOST_DELAY_SECONDS: u64 = 900;
+const MAX_DELAY_SECONDS: u64 = 900;
 
 #[derive(Deserialize)]
 #[serde(rename_all = "PascalCase", deny_unknown_fields)]
@@ -111,7 +111,7 @@ pub(super) fn seconds(parameter: &str, value: i64, most: u64) -> Result<Duration
 
 /// The delay of a message; none when the caller doesn't say.
 pub(super) fn delay(seconds_asked: Option<i64>) -> Result<Duration, Refusal> {
-    seconds("DelaySeconds", seconds_asked.unwrap_or(0), MOST_DELAY_SECONDS)
+    seconds("DelaySeconds", seconds_asked.unwrap_or(0), MAX_DELAY_SECONDS)
 }
 
 pub(super) fn out_of_range(parameter: &str, value: i64, least: u64, most: u64) -> Refusal {
@@ -126,8 +126,8 @@ pub(super) fn message_body(body: String) -> Result<String, Refusal> {
     if body.is_empty() {
         return Err(Refusal::new(Kind::InvalidParameterValue, "The parameter MessageBody is empty."));
     }
-    if body.len() > MOST_MESSAGE_BYTES {
-        let message = format!("Message must be at most {MOST_MESSAGE_BYTES} bytes.");
+    if body.len() > MAX_MESSAGE_BYTES {
+        let message = format!("Message must be at most {MAX_MESSAGE_BYTES} bytes.");
         return Err(Refusal::new(Kind::InvalidParameterValue, message));
     }
     let taken = |c: char| match c {

@@ -93,7 +93,7 @@ const MINTED: Words = Words { en: "a code of a pack", sw: "namba ya pakiti" };
 const WITH_PRIZE: Words = Words { en: "a code with a prize", sw: "namba yenye zawadi" };
 
 /// Minted codes that are shown, of each kind.
-const MOST_MINTED: usize = 3;
+const MAX_MINTED: usize = 3;
 
 /// The guide to these campaigns, as the page reads it.
 pub(super) fn as_json(demos: &[Demo], takes_live_keys: bool) -> String {
@@ -113,7 +113,7 @@ fn campaign(demo: &Demo, takes_live_keys: bool) -> CampaignGuide<'_> {
 
 fn environment(demo: &Demo, environment: Environment, samples: &Samples) -> EnvironmentGuide {
     let minted = |codes: &[String], what: Words| {
-        let shown = codes.iter().take(MOST_MINTED).cloned();
+        let shown = codes.iter().take(MAX_MINTED).cloned();
         shown.map(|value| Sample { value, what }).collect::<Vec<_>>()
     };
     let fixed = |fixed: &[Fixed]| {

@@ -14,7 +14,7 @@ use axum::http::Response;
 use axum::routing::any;
 use common::error::{Error, ErrorCode};
 use common::http::event::{HttpEvent, HttpReply};
-use common::http::function::Frame;
+use common::runtime::http_handler::Responder;
 
 use crate::demo::Demo;
 use crate::gateway::{self, Gateway};
@@ -52,7 +52,7 @@ pub(crate) struct TryPage {
     /// The API.
     pub(crate) gateway: Arc<Gateway>,
     /// What stands around every reply.
-    pub(crate) frame: Frame,
+    pub(crate) frame: Responder,
     /// The campaigns to try, once they are loaded.
     pub(crate) demos: Arc<OnceLock<Vec<Demo>>>,
     /// Whether the API takes live keys.

@@ -4,7 +4,7 @@
 
 use std::collections::BTreeMap;
 
-use common::auth::Caller;
+use common::app::auth::Caller;
 use common::domain::scope::Environment;
 use common::error::{Error, ErrorCode};
 use common::http::event::{HttpEvent, HttpReply};
@@ -30,7 +30,7 @@ const HEADERS: [&str; 4] = ["accept-language", "content-type", "idempotency-key"
 const GUARD: (&str, &str) = ("x-requested-with", "try-page");
 
 /// A page sends a few hundred bytes: 40 claimed items are under 4 KiB. A photo goes to storage, not here.
-const MOST_BYTES: usize = 16 * 1024;
+const MAX_BYTES: usize = 16 * 1024;
 
 impl TryPage {
     /// Answers a call of the page, by the API or with an error in the API's own shape.
@@ -67,7 +67,7 @@ impl TryPage {
             return Err(Error::body(format!("Requests of the try page carry `{name}: {value}`."))
                 .with_fix("Send this header, or call `/api/v1/` with a key."));
         }
-        if event.body.as_ref().is_some_and(|body| body.len() > MOST_BYTES) {
+        if event.body.as_ref().is_some_and(|body| body.len() > MAX_BYTES) {
             return Err(Error::body("The body is over 16 KiB."));
         }
         let demo = self.demos().iter().find(|demo| demo.slug().as_str() == slug).ok_or_else(|| {

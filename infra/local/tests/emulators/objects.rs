@@ -5,7 +5,7 @@ use aws_sdk_s3::error::ProvideErrorMetadata;
 use aws_sdk_s3::primitives::ByteStream;
 use axum::http::Request;
 use http_body_util::Full;
-use local::s3::MOST_OBJECT_BYTES;
+use local::s3::MAX_OBJECT_BYTES;
 use tokio::net::TcpStream;
 
 use crate::common::{BUCKET, NOW, SECRET, Storage, s3_client, send, soon, storage};
@@ -152,8 +152,8 @@ async fn the_largest_object_is_stored_and_a_larger_one_leaves_nothing() {
         let body = ByteStream::from(vec![b'x'; bytes]);
         storage.client.put_object().bucket(BUCKET).key(key).body(body).send()
     };
-    put("largest", MOST_OBJECT_BYTES).await.unwrap();
-    let larger = put("larger", MOST_OBJECT_BYTES + 1).await.unwrap_err();
+    put("largest", MAX_OBJECT_BYTES).await.unwrap();
+    let larger = put("larger", MAX_OBJECT_BYTES + 1).await.unwrap_err();
     assert_eq!(larger.code(), Some("EntityTooLarge"));
     assert_eq!(keys(&storage, "").await, ["largest"]);
 }

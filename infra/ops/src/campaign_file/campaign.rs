@@ -9,7 +9,7 @@ use super::fields::{Field, Fields};
 use super::partner;
 use super::receipt;
 use super::tree::Node;
-use super::{CampaignFile, MOST_ENTRIES};
+use super::{CampaignFile, MAX_ENTRIES};
 use crate::problem::Problems;
 
 /// Fields of the whole file.
@@ -34,13 +34,13 @@ pub(super) const NAME_CHARS: std::ops::RangeInclusive<usize> = 1..=120;
 /// Characters of a message: two SMS at most.
 const COPY_CHARS: std::ops::RangeInclusive<usize> = 1..=320;
 /// More than any campaign means; it keeps sums far from overflow.
-const MOST_SUBMISSIONS: u32 = 1_000_000;
+const MAX_SUBMISSIONS: u32 = 1_000_000;
 /// Each wrong code that counts is kept with its phone, so there must not be many.
-const MOST_WRONG_CODES: u32 = 100;
+const MAX_WRONG_CODES: u32 = 100;
 /// A DynamoDB item holds 400 KB; as JSON, a campaign is never smaller than as an item.
-const MOST_RECORD_BYTES: usize = 390 * 1024;
+const MAX_RECORD_BYTES: usize = 390 * 1024;
 /// A day.
-const MOST_MINUTES: u32 = 24 * 60;
+const MAX_MINUTES: u32 = 24 * 60;
 
 /// Reads a campaign; `None` when something was noted.
 pub(super) fn read(root: &Node, problems: &Problems) -> Option<CampaignFile> {
@@ -55,7 +55,7 @@ pub(super) fn read(root: &Node, problems: &Problems) -> Option<CampaignFile> {
     let window = file.get("window").and_then(|field| window(&field)).unwrap_or_default();
     let code = file.required("code", "{ checked_by: service }").and_then(|field| code(&field));
     let limits = file.get("limits").and_then(|field| limits(&field)).unwrap_or_default();
-    let entries = file.get("entries_per_submission").and_then(|field| field.count(MOST_ENTRIES));
+    let entries = file.get("entries_per_submission").and_then(|field| field.count(MAX_ENTRIES));
     let wrong_codes = file.get("wrong_codes").and_then(|field| wrong_codes(&field)).unwrap_or_default();
     let messages = file.get("messages").and_then(|field| messages(&field)).unwrap_or_default();
     let receipt = file.get("receipt").and_then(|field| receipt::read(&field));
@@ -104,9 +104,9 @@ pub(super) fn read(root: &Node, problems: &Problems) -> Option<CampaignFile> {
 /// Notes when the campaign is more than its record can hold.
 fn check_size(campaign: &Campaign, line: usize, problems: &Problems) {
     let bytes = serde_json::to_string(campaign).map_or(0, |json| json.len());
-    if bytes > MOST_RECORD_BYTES {
+    if bytes > MAX_RECORD_BYTES {
         let message = format!(
-            "the campaign takes {bytes} bytes and its record holds {MOST_RECORD_BYTES}; shorten its names, or list \
+            "the campaign takes {bytes} bytes and its record holds {MAX_RECORD_BYTES}; shorten its names, or list \
              fewer serials, match texts, branches or products"
         );
         problems.add_line(line, message);
@@ -152,7 +152,7 @@ fn code(field: &Field<'_>) -> Option<CodePolicy> {
 
 fn limits(field: &Field<'_>) -> Option<PhoneLimits> {
     let fields = field.block(&["phone_daily", "phone_total"])?;
-    let limit = |name| fields.get(name).and_then(|field| field.count(MOST_SUBMISSIONS));
+    let limit = |name| fields.get(name).and_then(|field| field.count(MAX_SUBMISSIONS));
     Some(PhoneLimits { phone_daily: limit("phone_daily"), phone_total: limit("phone_total") })
 }
 
@@ -161,8 +161,8 @@ fn wrong_codes(field: &Field<'_>) -> Option<WrongCodeLimit> {
     let usual = WrongCodeLimit::default();
     let limit = |name, most, usual| fields.get(name).and_then(|field| field.count(most)).unwrap_or(usual);
     Some(WrongCodeLimit {
-        count: limit("count", MOST_WRONG_CODES, usual.count),
-        minutes: limit("minutes", MOST_MINUTES, usual.minutes),
+        count: limit("count", MAX_WRONG_CODES, usual.count),
+        minutes: limit("minutes", MAX_MINUTES, usual.minutes),
     })
 }
 

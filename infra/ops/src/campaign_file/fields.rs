@@ -9,9 +9,9 @@ use super::tree::{Content, Entry, Node};
 use crate::problem::Problems;
 
 /// Names further apart than this are no slip of the pen.
-const LEAST_LIKENESS: f64 = 0.75;
+const MIN_LIKENESS: f64 = 0.75;
 /// Values in one list or block of JSON.
-const MOST_JSON_ITEMS: usize = 100;
+const MAX_JSON_ITEMS: usize = 100;
 /// Characters of a text in JSON.
 const JSON_CHARS: RangeInclusive<usize> = 0..=1_000;
 
@@ -190,11 +190,11 @@ impl<'a> Field<'a> {
     pub(super) fn json(&self) -> Option<Value> {
         match &self.node.content {
             Content::List(_) => {
-                let items: Vec<_> = self.items(MOST_JSON_ITEMS)?.iter().map(Self::json).collect();
+                let items: Vec<_> = self.items(MAX_JSON_ITEMS)?.iter().map(Self::json).collect();
                 items.into_iter().collect()
             }
             Content::Block(_) => {
-                let entries = self.entries(MOST_JSON_ITEMS, "{ name: value }")?;
+                let entries = self.entries(MAX_JSON_ITEMS, "{ name: value }")?;
                 let values: Vec<_> =
                     entries.iter().map(|(name, field)| Some(((*name).to_owned(), field.json()?))).collect();
                 values.into_iter().collect::<Option<_>>().map(Value::Object)
@@ -261,7 +261,7 @@ fn unknown(name: &str, known: &[&str]) -> String {
 pub(super) fn closest<'n>(name: &str, known: &[&'n str]) -> Option<&'n str> {
     let likeness = |known: &str| strsim::jaro_winkler(name, known);
     let closest = known.iter().copied().max_by(|a, b| likeness(a).total_cmp(&likeness(b)))?;
-    (likeness(closest) >= LEAST_LIKENESS).then_some(closest)
+    (likeness(closest) >= MIN_LIKENESS).then_some(closest)
 }
 
 /// Names as a message lists them.

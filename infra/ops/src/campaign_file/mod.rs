@@ -21,10 +21,10 @@ pub use crate::problem::Problem;
 use crate::problem::Problems;
 
 /// The largest file, in bytes: many times what a campaign with every message needs.
-pub const MOST_BYTES: usize = 1024 * 1024;
+pub const MAX_BYTES: usize = 1024 * 1024;
 
 /// More entries than this for one submission are a slip of the pen.
-pub const MOST_ENTRIES: u32 = 10_000;
+pub const MAX_ENTRIES: u32 = 10_000;
 
 /// What a campaign file says.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -41,8 +41,8 @@ pub struct CampaignFile {
 /// Everything that is wrong with it, by line.
 pub fn read(name: &str, text: &str) -> Result<CampaignFile, Vec<Problem>> {
     let problems = Problems::of_file(name);
-    let file = if text.len() > MOST_BYTES {
-        problems.add_line(1, format!("the file is larger than {MOST_BYTES} bytes; is it a campaign file?"));
+    let file = if text.len() > MAX_BYTES {
+        problems.add_line(1, format!("the file is larger than {MAX_BYTES} bytes; is it a campaign file?"));
         None
     } else {
         match tree::parse(text) {

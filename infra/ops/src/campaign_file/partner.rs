@@ -6,7 +6,7 @@ use std::ops::RangeInclusive;
 use common::domain::code::CodeForm;
 use common::domain::message::MessageKey;
 use common::domain::partner::pointer::{Pointer, ReplyPointers};
-use common::domain::partner::reply::MOST_CODE_CHARS;
+use common::domain::partner::reply::MAX_CODE_CHARS;
 use common::domain::partner::template::{Placeholder, Template};
 use common::domain::partner::{Method, PartnerRules, PartnerSecret};
 use common::upstream::partner::endpoint::{Endpoint, header_name, header_value};
@@ -36,9 +36,9 @@ const VALUE_CHARS: RangeInclusive<usize> = 1..=1_000;
 /// Characters of a secret's name.
 const SECRET_NAME_CHARS: usize = 120;
 /// What a partner needs to know a request by.
-const MOST_HEADERS: usize = 20;
+const MAX_HEADERS: usize = 20;
 /// More codes than any partner has.
-const MOST_OUTCOMES: usize = 200;
+const MAX_OUTCOMES: usize = 200;
 
 /// Reads the block; `None` when something of it was noted that it cannot be without.
 pub(super) fn read(field: &Field<'_>) -> Option<PartnerRules> {
@@ -47,7 +47,7 @@ pub(super) fn read(field: &Field<'_>) -> Option<PartnerRules> {
     let method = fields.get("method").and_then(|field| method(&field)).unwrap_or_default();
     let headers = fields.get("headers").map(|field| headers(&field)).unwrap_or_default();
     let secret = fields.get("secret").and_then(|field| secret(&field, &headers));
-    let most = PartnerRules::MOST_SECONDS;
+    let most = PartnerRules::MAX_TIMEOUT_SECONDS;
     let timeout_seconds = fields.get("timeout_seconds").and_then(|field| field.count(most)).unwrap_or(most);
     let max_in_flight =
         fields.get("max_in_flight").and_then(|field| field.count(PartnerRules::MAX_IN_FLIGHT));
@@ -110,7 +110,7 @@ fn code_form(field: &Field<'_>) -> Option<CodeForm> {
 }
 
 fn headers(field: &Field<'_>) -> BTreeMap<String, String> {
-    let entries = field.entries(MOST_HEADERS, "{ X-Client: chai-bora }").unwrap_or_default();
+    let entries = field.entries(MAX_HEADERS, "{ X-Client: chai-bora }").unwrap_or_default();
     let mut spellings = HashMap::new();
     let mut headers = BTreeMap::new();
     for (name, field) in entries {
@@ -195,12 +195,12 @@ fn reply(field: &Field<'_>) -> Option<ReplyPointers> {
 
 fn outcomes_of(field: &Field<'_>) -> Option<BTreeMap<String, MessageKey>> {
     let such_as = "{ \"0\": entered, \"20\": invalid }";
-    let entries = field.entries(MOST_OUTCOMES, such_as)?;
+    let entries = field.entries(MAX_OUTCOMES, such_as)?;
     let mut has_problem = false;
     let mut outcomes = BTreeMap::new();
     for (code, field) in entries {
-        if code.is_empty() || code.chars().count() > MOST_CODE_CHARS {
-            field.problem(format!("must be for a partner's code of 1 to {MOST_CODE_CHARS} characters"));
+        if code.is_empty() || code.chars().count() > MAX_CODE_CHARS {
+            field.problem(format!("must be for a partner's code of 1 to {MAX_CODE_CHARS} characters"));
         }
         match field.parsed(outcome) {
             Some(outcome) => {

@@ -37,7 +37,7 @@ partner:
 ";
 
 /// The lines of the least block, from line 7 on, by field.
-const LEAST: [(&str, &str); 4] = [
+const MINIMAL: [(&str, &str); 4] = [
     ("url", "https://partner.example/redeem"),
     ("body", "{ id: \"{{reference}}\", code: \"{{code}}\" }"),
     ("reply", "{ code: /status }"),
@@ -46,7 +46,7 @@ const LEAST: [(&str, &str); 4] = [
 
 /// The least block with one field as given; a field that it does not have comes last, at line 11.
 fn with(name: &str, value: &str) -> String {
-    let mut fields = LEAST.to_vec();
+    let mut fields = MINIMAL.to_vec();
     match fields.iter_mut().find(|field| field.0 == name) {
         Some(field) => field.1 = value,
         None => fields.push((name, value)),

@@ -30,13 +30,13 @@ const TIN_DIGITS: usize = 9;
 const SERIAL_CHARS: RangeInclusive<usize> = 1..=40;
 
 /// Judging a receipt goes through all of these lists, so none may be long.
-const MOST_RANGES: usize = 50;
-const MOST_PRODUCTS: usize = 200;
-const MOST_BRANCHES: usize = 500;
-const MOST_SERIALS: usize = 50;
-const MOST_MATCHES: usize = 20;
+const MAX_RANGES: usize = 50;
+const MAX_PRODUCTS: usize = 200;
+const MAX_BRANCHES: usize = 500;
+const MAX_SERIALS: usize = 50;
+const MAX_MATCHES: usize = 20;
 /// More entries than this for one piece are a slip of the pen.
-const MOST_ENTRIES: u32 = 1_000;
+const MAX_ENTRIES: u32 = 1_000;
 /// More entries than this for one receipt are one as well; a partner's code earns no more either.
 const MAX_RECEIPT_ENTRIES: u32 = 10_000;
 
@@ -78,7 +78,7 @@ fn ranges(fields: &Fields<'_>) -> Vec<ProductRange> {
         note_twice(&field, &name, &mut names);
         Some(ProductRange { name, tag })
     };
-    items(fields, "ranges", MOST_RANGES).into_iter().filter_map(range).collect()
+    items(fields, "ranges", MAX_RANGES).into_iter().filter_map(range).collect()
 }
 
 fn products(fields: &Fields<'_>, ranges: &[&str], max_entries: u32) -> Vec<Product> {
@@ -95,11 +95,11 @@ fn products(fields: &Fields<'_>, ranges: &[&str], max_entries: u32) -> Vec<Produ
         let entries = fields.get("entries").and_then(|field| entries(&field, max_entries)).unwrap_or(1);
         Some(Product { key: key?, range: range?, label: label?, name: name?, color, image, matches, entries })
     };
-    items(fields, "products", MOST_PRODUCTS).into_iter().filter_map(product).collect()
+    items(fields, "products", MAX_PRODUCTS).into_iter().filter_map(product).collect()
 }
 
 fn entries(field: &Field<'_>, max_entries: u32) -> Option<u32> {
-    let entries = field.count(MOST_ENTRIES)?;
+    let entries = field.count(MAX_ENTRIES)?;
     if entries > max_entries {
         field.problem(format!(
             "is more than the {max_entries} of receipt.max_entries, so that every receipt with this product would \
@@ -126,7 +126,7 @@ fn range_of(field: &Field<'_>, ranges: &[&str]) -> Option<String> {
 
 fn matches(fields: &Fields<'_>) -> Vec<String> {
     let Some(field) = fields.required("match", "[\"CHAI BORA 250\"]") else { return Vec::new() };
-    let Some(items) = field.items(MOST_MATCHES) else { return Vec::new() };
+    let Some(items) = field.items(MAX_MATCHES) else { return Vec::new() };
     if items.is_empty() {
         field.problem("must hold at least one text that tills print, such as `[\"CHAI BORA 250\"]`");
     }
@@ -151,7 +151,7 @@ fn branches(fields: &Fields<'_>) -> Vec<Branch> {
         let merchant = required_text(&fields, "merchant", "Duka Kuu", NAME_CHARS);
         let tin_field = fields.required("tin", "\"100147181\"");
         let tin = tin_field.as_ref().and_then(|field| field.parsed(tin_of));
-        let listed = fields.get("serials").map(|field| field.items(MOST_SERIALS));
+        let listed = fields.get("serials").map(|field| field.items(MAX_SERIALS));
         let every_one = listed.as_ref().is_none_or(|items| items.as_ref().is_some_and(Vec::is_empty));
         if let (Some(field), Some(tin), true) = (&tin_field, &tin, every_one) {
             devices.take_every_one(field, tin);
@@ -166,7 +166,7 @@ fn branches(fields: &Fields<'_>) -> Vec<Branch> {
         let serials = listed.flatten().unwrap_or_default().into_iter().filter_map(serial).collect();
         Some(Branch { key: key?, name: name?, city: city?, merchant: merchant?, tin: tin?, serials })
     };
-    items(fields, "branches", MOST_BRANCHES).into_iter().filter_map(branch).collect()
+    items(fields, "branches", MAX_BRANCHES).into_iter().filter_map(branch).collect()
 }
 
 fn tin_of(text: &str) -> Result<String, String> {

@@ -5,7 +5,7 @@ use std::fmt::Write;
 use common::domain::receipt::rules::{Branch, OnNoMatch, Product, ProductRange, ReceiptRules};
 use proptest::prelude::*;
 
-use super::tests::{LEAST, problem_of, problems};
+use super::tests::{MINIMAL, problem_of, problems};
 use super::*;
 
 const WHOLE: &str = "\
@@ -36,7 +36,7 @@ fn branch(fields: &str) -> String {
 }
 
 fn rules(lines: &str) -> ReceiptRules {
-    let file = read("f.yaml", &format!("{LEAST}{lines}")).expect(lines);
+    let file = read("f.yaml", &format!("{MINIMAL}{lines}")).expect(lines);
     file.campaign.receipt.expect("a receipt block")
 }
 
@@ -105,13 +105,13 @@ fn what_always_earns_more_than_one_receipt_may_is_named() {
     assert_eq!(rules(&format!("{}  max_entries: 101\n", earns(101))).max_entries, 101);
     let hint = "so that every receipt with this product would go to a person; raise one or lower the other";
     assert_eq!(
-        problems(&format!("{LEAST}{}", earns(101))),
+        problems(&format!("{MINIMAL}{}", earns(101))),
         [format!(
             "f.yaml:8: receipt.products[0].entries is more than the 100 of receipt.max_entries, {hint}"
         )]
     );
     assert_eq!(
-        problems(&format!("{LEAST}entries_per_submission: 3\nreceipt: {{ max_entries: 2 }}\n")),
+        problems(&format!("{MINIMAL}entries_per_submission: 3\nreceipt: {{ max_entries: 2 }}\n")),
         [
             "f.yaml:6: entries_per_submission is more than the 2 of receipt.max_entries, so that every receipt would \
           go to a person; raise one or lower the other"
@@ -301,7 +301,7 @@ fn no_receipt_can_be_of_two_branches() {
 fn every_problem_of_the_block_is_named_at_once() {
     let text =
         "receipt:\n  typed: 7\n  products:\n    - range: X\n      entries: 0\n  branches: [{ tin: '1' }]\n";
-    let found = problems(&format!("{LEAST}{text}"));
+    let found = problems(&format!("{MINIMAL}{text}"));
     let fields: Vec<_> = found.iter().filter_map(|problem| problem.split(' ').nth(1)).collect();
     assert_eq!(
         fields,
@@ -361,7 +361,7 @@ proptest! {
         let mut text = WHOLE.to_owned();
         let end = (at + length).min(text.len());
         text.replace_range(at..end, &with);
-        if let Err(problems) = read("f.yaml", &format!("{LEAST}{text}")) {
+        if let Err(problems) = read("f.yaml", &format!("{MINIMAL}{text}")) {
             prop_assert!(!problems.is_empty());
         }
     }

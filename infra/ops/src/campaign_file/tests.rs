@@ -20,7 +20,7 @@ messages: { en: { entered: \"You are in!\" }, sw: {} }
 ";
 
 /// The least that a campaign needs.
-pub(super) const LEAST: &str = "\
+pub(super) const MINIMAL: &str = "\
 slug: demo
 name: Demo
 brand: Demo
@@ -35,7 +35,7 @@ pub(super) fn problems(text: &str) -> Vec<String> {
 
 /// The only problem of the least campaign with these lines below it, which begin at line 6.
 pub(super) fn problem_of(lines: &str) -> String {
-    let found = problems(&format!("{LEAST}{lines}"));
+    let found = problems(&format!("{MINIMAL}{lines}"));
     assert_eq!(found.len(), 1, "{found:?}");
     found.concat()
 }
@@ -52,12 +52,12 @@ fn a_good_file_is_read_whole() {
     assert_eq!(campaign.window.end, None);
     assert_eq!(campaign.code, CodePolicy::Service);
     assert_eq!(campaign.limits, PhoneLimits { phone_daily: Some(3), phone_total: Some(20) });
-    assert_eq!(campaign.messages.copy(MessageKey::Entered, Language::En), "You are in!");
+    assert_eq!(campaign.messages.text(MessageKey::Entered, Language::En), "You are in!");
 }
 
 #[test]
 fn what_is_left_out_is_the_usual() {
-    let file = read("f.yaml", LEAST).expect("it is good");
+    let file = read("f.yaml", MINIMAL).expect("it is good");
     assert!(!file.says_paused);
     let campaign = file.campaign;
     assert_eq!((campaign.paused, campaign.entries_per_submission), (false, 1));
@@ -65,7 +65,7 @@ fn what_is_left_out_is_the_usual() {
     assert_eq!(campaign.wrong_codes, WrongCodeLimit { count: 10, minutes: 60 });
     let nulls =
         "window: null\nlimits: ~\nmessages:\nreceipt: null\nwrong_codes: { count: 5, minutes: null }\n";
-    let file = read("f.yaml", &format!("{LEAST}{nulls}")).expect("null is as good as left out");
+    let file = read("f.yaml", &format!("{MINIMAL}{nulls}")).expect("null is as good as left out");
     assert_eq!(file.campaign.wrong_codes, WrongCodeLimit { count: 5, minutes: 60 });
 }
 
@@ -180,7 +180,7 @@ fn what_is_no_campaign_file_at_all_is_said_so() {
     }
     let found = problems("slug: a\nname: \"b\nbrand: c\n").concat();
     assert!(found.starts_with("f.yaml:") && found.contains("this is not YAML that can be read"), "{found}");
-    assert_eq!(problems(&"#".repeat(MOST_BYTES + 1)).len(), 1);
+    assert_eq!(problems(&"#".repeat(MAX_BYTES + 1)).len(), 1);
     let deep = format!("a: {}", "[".repeat(1000));
     assert_eq!(problems(&deep).len(), 1);
     let bomb = "a: &a [x,x]\nb: &b [*a,*a]\nc: &c [*b,*b]\n";
@@ -191,7 +191,7 @@ fn what_is_no_campaign_file_at_all_is_said_so() {
 fn bytes_that_are_not_text_are_named_by_their_line() {
     let found = read_bytes("f.yaml", b"slug: a\nname: \xff\n").expect_err("it is not UTF-8");
     assert_eq!(found.first().map(|problem| problem.line), Some(2));
-    let marked = [b"\xef\xbb\xbf", LEAST.as_bytes()].concat();
+    let marked = [b"\xef\xbb\xbf", MINIMAL.as_bytes()].concat();
     assert!(read_bytes("f.yaml", &marked).is_ok(), "a byte order mark is no mistake");
 }
 
@@ -215,7 +215,7 @@ fn text_that_looks_like_something_else_needs_quotes() {
         (".nan", false),
         ("true", false),
     ] {
-        let text = LEAST.replace("name: Demo", &format!("name: {value}"));
+        let text = MINIMAL.replace("name: Demo", &format!("name: {value}"));
         assert_eq!(read("f.yaml", &text).is_ok(), is_text, "{value}");
     }
 }

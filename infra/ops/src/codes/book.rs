@@ -3,15 +3,15 @@
 use common::domain::codebook::{Batch, BatchStatus, CodeBook, Origin};
 use common::domain::scope::Scope;
 use common::store::code_books::CodeBooks;
-use common::store::transaction::wait_after;
+use common::store::transaction::backoff;
 
 use crate::failure::Failure;
 
 /// Tries of one change before giving up on others who keep changing the book.
-const MOST_TRIES: u32 = 10;
+const MAX_ATTEMPTS: u32 = 10;
 
 /// A judged code may look at every batch, and they all fit into one record.
-const MOST_BATCHES: usize = 500;
+const MAX_BATCHES: usize = 500;
 
 /// Characters of a batch's name.
 const NAME_CHARS: std::ops::RangeInclusive<usize> = 1..=64;
@@ -33,13 +33,13 @@ pub(super) async fn change<T>(
     scope: &Scope,
     change: impl Fn(&mut CodeBook) -> Result<T, Failure>,
 ) -> Result<T, Failure> {
-    for tries in 1..=MOST_TRIES {
+    for tries in 1..=MAX_ATTEMPTS {
         let mut stored = books.get(scope).await?.ok_or_else(|| no_book(scope))?;
         let changed = change(&mut stored.book)?;
         if books.save(scope, &stored).await?.is_ok() {
             return Ok(changed);
         }
-        wait_after(tries).await;
+        backoff(tries).await;
     }
     let message = "others keep minting or importing codes of this campaign; run this again in a moment";
     Err(Failure::new("code_book_busy", message))
@@ -59,9 +59,9 @@ pub(super) fn add_batch(
     prize: Option<&str>,
     status: BatchStatus,
 ) -> Result<Batch, Failure> {
-    if book.batches.len() >= MOST_BATCHES {
+    if book.batches.len() >= MAX_BATCHES {
         let message =
-            format!("this campaign has {MOST_BATCHES} batches already; mint or import more codes at a time");
+            format!("this campaign has {MAX_BATCHES} batches already; mint or import more codes at a time");
         return Err(Failure::new("too_many_batches", message));
     }
     let name = match name {

@@ -8,7 +8,7 @@ use common::domain::codebook::{ACCEPTABLE_ODDS, BatchStatus, CodeBook, LengthCou
 use common::domain::scope::Scope;
 use common::store::StoreError;
 use common::store::code_books::CodeBooks;
-use common::store::codes::{CodeName, CodeRecord, Codes};
+use common::store::codes::{CodeKey, CodeRecord, Codes};
 use futures_util::{StreamExt, stream};
 
 use super::{AT_ONCE, PART, book, lines};
@@ -114,7 +114,7 @@ async fn leave_out_known(
             return Ok(all);
         }
         let looks = part.into_iter().filter_map(|(_, code)| code.ok()).map(|code| async move {
-            let name = CodeName::Imported { digest: book.digest(&code), batch: String::new() };
+            let name = CodeKey::Imported { digest: book.digest(&code), batch: String::new() };
             let record = codes.get(scope, &name).await?.filter(|record| record.batch.is_some());
             Ok::<_, StoreError>(record.map(|record| (code, is_void(book, &record))))
         });
@@ -251,7 +251,7 @@ async fn import_one(
     batch: &str,
     code: String,
 ) -> Result<Stored, StoreError> {
-    let name = CodeName::Imported { digest: book.digest(&code), batch: batch.to_owned() };
+    let name = CodeKey::Imported { digest: book.digest(&code), batch: batch.to_owned() };
     if codes.import(scope, &name, batch).await? {
         return Ok(Stored::Fresh(code));
     }

@@ -10,10 +10,10 @@ use crate::failure::Failure;
 use crate::problem::{Problem, Problems};
 
 /// Bytes of a line; what is longer is no list of codes.
-const MOST_LINE_BYTES: usize = 4096;
+const MAX_LINE_BYTES: usize = 4096;
 
 /// Problems after which a file is not read further.
-const MOST_PROBLEMS: usize = 100;
+const MAX_PROBLEMS: usize = 100;
 
 /// What a first line may say to name its column.
 const HEADER: &str = "code";
@@ -35,7 +35,7 @@ impl CodeLines<BufReader<File>> {
     /// # Errors
     /// When it cannot be opened.
     pub fn open(path: &Path) -> Result<Self, Failure> {
-        let file = File::open(path).map_err(|error| Failure::of_file(path, "reading", &error))?;
+        let file = File::open(path).map_err(|error| Failure::from_io(path, "reading", &error))?;
         Ok(Self::new(path, BufReader::new(file)))
     }
 }
@@ -56,7 +56,7 @@ impl<R: BufRead> CodeLines<R> {
             match self.next_line() {
                 Ok(Some(line)) => lines.push(line),
                 Ok(None) => break,
-                Err(error) => return Err(Failure::of_file(&self.path, "reading", &error)),
+                Err(error) => return Err(Failure::from_io(&self.path, "reading", &error)),
             }
         }
         Ok(lines)
@@ -66,12 +66,12 @@ impl<R: BufRead> CodeLines<R> {
         let mut bytes = Vec::new();
         loop {
             bytes.clear();
-            let most = u64::try_from(MOST_LINE_BYTES).unwrap_or(u64::MAX);
+            let most = u64::try_from(MAX_LINE_BYTES).unwrap_or(u64::MAX);
             if io::Read::take(&mut self.reader, most).read_until(b'\n', &mut bytes)? == 0 {
                 return Ok(None);
             }
             self.line += 1;
-            if bytes.len() >= MOST_LINE_BYTES && bytes.last() != Some(&b'\n') {
+            if bytes.len() >= MAX_LINE_BYTES && bytes.last() != Some(&b'\n') {
                 self.reader.skip_until(b'\n')?;
                 return Ok(Some((self.line, Err("this line is too long; put one code on each line"))));
             }
@@ -119,7 +119,7 @@ pub(super) async fn check_all(
     let mut count = 0;
     loop {
         let part = lines.next_lines(most_at_once)?;
-        if part.is_empty() || problems.count() >= MOST_PROBLEMS {
+        if part.is_empty() || problems.count() >= MAX_PROBLEMS {
             break;
         }
         let mut codes = Vec::new();
@@ -140,12 +140,12 @@ pub(super) async fn check_all(
         return Ok(count);
     }
     cut_short(&mut found);
-    Err(Failure::of_problems("code_file_invalid", found))
+    Err(Failure::from_problems("code_file_invalid", found))
 }
 
 fn cut_short(found: &mut Vec<Problem>) {
-    if found.len() > MOST_PROBLEMS {
-        found.truncate(MOST_PROBLEMS);
+    if found.len() > MAX_PROBLEMS {
+        found.truncate(MAX_PROBLEMS);
         if let Some(last) = found.last_mut() {
             last.message.push_str(" (there may be more below)");
         }

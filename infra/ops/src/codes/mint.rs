@@ -16,19 +16,19 @@ use crate::failure::Failure;
 use crate::words::{grouped, odds};
 
 /// The most codes of one batch.
-pub const MOST_CODES: u64 = 1_000_000_000;
+pub const MAX_CODES: u64 = 1_000_000_000;
 
 /// Codes that one thread enciphers at a time: about 60 KB of text.
 const CHUNK: u64 = 4 * 1024;
 /// Chunks of one thread that wait to be written; together with the threads' number it bounds memory.
 const WAITING_CHUNKS: usize = 8;
 /// More threads than this wait for the disk.
-const MOST_THREADS: usize = 8;
+const MAX_THREADS: usize = 8;
 
 /// What to mint.
 #[derive(Clone, Debug, Default)]
 pub struct Order {
-    /// How many codes, 1 to [`MOST_CODES`].
+    /// How many codes, 1 to [`MAX_CODES`].
     pub count: u64,
     /// The instant prize of each.
     pub prize: Option<String>,
@@ -77,8 +77,8 @@ pub async fn mint(
 /// When the order is refused, or the table does not answer.
 pub async fn reserve(books: &CodeBooks, scope: &Scope, order: &Order) -> Result<Reservation, Failure> {
     let Order { count, prize, batch: name, symbols, allow_weak } = order;
-    if !(1..=MOST_CODES).contains(count) {
-        let message = format!("--count must be 1 to {}", grouped(MOST_CODES));
+    if !(1..=MAX_CODES).contains(count) {
+        let message = format!("--count must be 1 to {}", grouped(MAX_CODES));
         return Err(Failure::new("count_invalid", message));
     }
     book::change(books, scope, |book| {
@@ -184,7 +184,7 @@ impl Reservation {
         let cipher = self.book.cipher().ok_or_else(|| io::Error::other("the code book has no cipher"))?;
         let older = self.book.ciphers_before(self.book.key_version());
         let end = self.first.saturating_add(self.count);
-        let threads = thread::available_parallelism().map_or(1, NonZero::get).min(MOST_THREADS);
+        let threads = thread::available_parallelism().map_or(1, NonZero::get).min(MAX_THREADS);
         let stride = CHUNK.saturating_mul(u64::try_from(threads).unwrap_or(1));
         thread::scope(|scope| {
             // Thread n does every n-th chunk, and chunks are written in turn, so that order is kept.

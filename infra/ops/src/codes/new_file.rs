@@ -51,10 +51,10 @@ impl NewFile {
                 );
                 Failure::new("file_exists", message)
             }
-            _ => Failure::of_file(&partial, "creating", &error),
+            _ => Failure::from_io(&partial, "creating", &error),
         })?;
         let temporary = TempPath::try_from_path(&partial)
-            .map_err(|error| Failure::of_file(&partial, "creating", &error))?;
+            .map_err(|error| Failure::from_io(&partial, "creating", &error))?;
         Ok(Self { partial: NamedTempFile::from_parts(file, temporary), path: path.to_owned() })
     }
 

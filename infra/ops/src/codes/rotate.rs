@@ -3,7 +3,7 @@
 use common::domain::cipher::SecretKey;
 use common::domain::codebook::CodeBook;
 use common::domain::scope::Scope;
-use common::entropy;
+use common::random;
 use common::store::code_books::CodeBooks;
 
 use super::book;
@@ -26,7 +26,7 @@ pub async fn rotate(books: &CodeBooks, scope: &Scope) -> Result<CodeBook, Failur
             );
             return Err(Failure::new("too_many_key_versions", message));
         }
-        book.minting_keys.push(SecretKey::from_random(entropy::bytes()));
+        book.minting_keys.push(SecretKey::from_random(random::bytes()));
         Ok(book.clone())
     })
     .await

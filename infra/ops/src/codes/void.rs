@@ -2,11 +2,11 @@
 
 use std::path::Path;
 
-use common::domain::codebook::{Batch, BatchStatus, CodeBook, Judgement};
+use common::domain::codebook::{Batch, BatchStatus, BookMatch, CodeBook};
 use common::domain::moment::Moment;
 use common::domain::scope::Scope;
 use common::store::code_books::CodeBooks;
-use common::store::codes::{CodeName, CodeRecord, Codes};
+use common::store::codes::{CodeKey, CodeRecord, Codes};
 use futures_util::{StreamExt, TryStreamExt, stream};
 
 use super::{AT_ONCE, PART, book, lines};
@@ -87,7 +87,7 @@ pub async fn check(tables: &Tables, scope: &Scope, file: &Path) -> Result<u64, F
 
 /// One of a code's records.
 struct Found {
-    name: CodeName,
+    name: CodeKey,
     record: CodeRecord,
     /// Its batch counts.
     counts: bool,
@@ -96,15 +96,15 @@ struct Found {
 /// A code's records: none when the scope has no such code, two when it was both minted and imported.
 async fn find(codes: &Codes, scope: &Scope, book: &CodeBook, normal: &str) -> Result<Vec<Found>, Failure> {
     let mut found = Vec::new();
-    if let Judgement::Minted { serial, .. } | Judgement::Withdrawn { serial } = book.judge(normal) {
+    if let BookMatch::Minted { serial, .. } | BookMatch::Withdrawn { serial } = book.verify(normal) {
         let counts = book.batch_of(serial).is_some_and(|batch| batch.status == BatchStatus::Active);
-        let name = CodeName::Minted(serial);
+        let name = CodeKey::Minted(serial);
         let record = codes.get(scope, &name).await?.unwrap_or_default();
         found.push(Found { name, record, counts });
     }
     if book.likely_imported_batch().is_some() {
         // The batch does not matter for finding it.
-        let name = CodeName::Imported { digest: book.digest(normal), batch: String::new() };
+        let name = CodeKey::Imported { digest: book.digest(normal), batch: String::new() };
         if let Some(record) = codes.get(scope, &name).await?.filter(|record| record.batch.is_some()) {
             let batch = record.batch.as_deref().and_then(|name| book.batch(name));
             let counts = batch.is_some_and(|batch| batch.status == BatchStatus::Active);

@@ -53,15 +53,19 @@ fn read_all(paths: &[PathBuf]) -> Result<Vec<CampaignFile>, Failure> {
             Ok(file) => files.push(file),
         }
     }
-    if problems.is_empty() { Ok(files) } else { Err(Failure::of_problems("campaign_file_invalid", problems)) }
+    if problems.is_empty() {
+        Ok(files)
+    } else {
+        Err(Failure::from_problems("campaign_file_invalid", problems))
+    }
 }
 
 /// The file's bytes; of a file that is too large only so many that the reader notices.
 fn read(path: &Path) -> Result<Vec<u8>, Failure> {
     let mut bytes = Vec::new();
-    let most = u64::try_from(campaign_file::MOST_BYTES).unwrap_or(u64::MAX).saturating_add(1);
+    let most = u64::try_from(campaign_file::MAX_BYTES).unwrap_or(u64::MAX).saturating_add(1);
     let read = File::open(path).and_then(|file| file.take(most).read_to_end(&mut bytes));
-    read.map_err(|error| Failure::of_file(path, "reading", &error))?;
+    read.map_err(|error| Failure::from_io(path, "reading", &error))?;
     Ok(bytes)
 }
 

@@ -5,13 +5,13 @@ use std::io::{self, Write};
 use std::path::Path;
 use std::pin::pin;
 
+use common::app::code_verifier::FRESH_BOOK_MAX_AGE;
 use common::cache;
 use common::clock::Clock;
 use common::domain::campaign::CodePolicy;
 use common::domain::code_list::WeakestLength;
 use common::domain::codebook::{Batch, BatchStatus, CodeBook, Origin};
 use common::domain::scope::Scope;
-use common::judge::FRESH_BOOK_MAX_AGE;
 use serde_json::{Value, json};
 use tokio::sync::watch;
 use tokio::task;

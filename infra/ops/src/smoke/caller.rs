@@ -12,13 +12,13 @@ use crate::failure::Failure;
 use crate::words::printable;
 
 /// Longer than any reply takes: API Gateway itself gives up after 30 s.
-const LONGEST_REPLY: Duration = Duration::from_secs(35);
+const MAX_REPLY_BYTES: Duration = Duration::from_secs(35);
 /// What is shown of a reply that is not as it should be, in characters.
-const MOST_SHOWN: usize = 600;
+const MAX_SHOWN: usize = 600;
 /// Between two looks at what should happen by itself.
 const LOOK_EVERY: Duration = Duration::from_millis(500);
 /// What happens by itself has happened by then; an event of storage can be a minute late.
-const LONGEST_WAIT: Duration = Duration::from_secs(120);
+const MAX_WAIT: Duration = Duration::from_secs(120);
 
 /// What to do about such a reply.
 const LOGS: &str = ". The functions' logs name the causes by the reply's `request_id`";
@@ -75,7 +75,7 @@ impl<'a> Ask<'a> {
 
 impl<'a> Caller<'a> {
     pub(super) fn new(base_url: &'a str, key: String) -> Self {
-        Self { fetcher: Fetcher::new(LONGEST_REPLY), base_url, key, steps: Vec::new() }
+        Self { fetcher: Fetcher::new(MAX_REPLY_BYTES), base_url, key, steps: Vec::new() }
     }
 
     /// Asks once, with the key.
@@ -122,7 +122,7 @@ impl<'a> Caller<'a> {
             let answer = self.ask(what, Ask::get(path)).await?;
             self.steps.truncate(before);
             let took = started.elapsed();
-            if answer.json.get(field) == Some(value) || took >= LONGEST_WAIT {
+            if answer.json.get(field) == Some(value) || took >= MAX_WAIT {
                 self.steps.push(Step { what, took_ms: took.as_millis() });
                 return answer.status(200)?.field(field, value);
             }
@@ -182,7 +182,7 @@ impl Answer {
 
     fn shown(&self) -> String {
         let text = String::from_utf8_lossy(&self.reply.body);
-        let text: String = text.chars().take(MOST_SHOWN).collect();
+        let text: String = text.chars().take(MAX_SHOWN).collect();
         format!("{} {}", self.reply.status, printable(&text))
     }
 }

@@ -9,7 +9,7 @@ use std::net::IpAddr;
 
 use common::domain::moment::Moment;
 use common::domain::scope::{Environment, Scope};
-use common::entropy;
+use common::random;
 use common::upstream::fetch::Fetch;
 use http::{HeaderName, HeaderValue, Method, Uri};
 use serde_json::{Value, json};
@@ -37,7 +37,7 @@ const PHOTO: &[u8] = b"\xff\xd8\xff\xe0 the photo of a smoke test";
 pub async fn walk(tables: &Tables, url: &str, now: Moment) -> Result<Vec<Step>, Failure> {
     let base_url = base_url(url)?;
     let file = campaign_file::read_bytes("campaign.yaml", CAMPAIGN.as_bytes());
-    let file = file.map_err(|problems| Failure::of_problems("campaign_file_invalid", problems))?;
+    let file = file.map_err(|problems| Failure::from_problems("campaign_file_invalid", problems))?;
     let scope = Scope { campaign: file.campaign.slug.clone(), environment: Environment::Test };
     campaigns::apply(tables, &[file]).await?;
     let issued = keys::issue(tables, &scope, Some(LABEL), PER_MINUTE, now).await?;
@@ -79,7 +79,7 @@ fn is_this_machine(url: &str) -> bool {
 async fn everything(base_url: &str, key: String) -> Result<Vec<Step>, Failure> {
     let mut caller = Caller::new(base_url, key);
     // A number of its own for every walk, so that the last one's entries are not in the way.
-    let run = u64::from_le_bytes(entropy::bytes());
+    let run = u64::from_le_bytes(random::bytes());
     let phone = format!("+2557{:08}", run % 100_000_000);
     contract(&mut caller).await?;
     codes(&mut caller, run, &phone).await?;

@@ -3,16 +3,16 @@
 use std::collections::HashSet;
 use std::time::Duration;
 
+use common::app::code_verifier::{CodeVerifier, ResolvedCode, Staleness};
 use common::domain::code::Code;
-use common::domain::codebook::{BatchStatus, CodeBook, Judgement};
+use common::domain::codebook::{BatchStatus, BookMatch, CodeBook};
 use common::domain::phone::Phone;
 use common::domain::scope::Environment;
-use common::entropy;
-use common::judge::{Candidate, CodeJudge, Freshness};
-use common::store::codes::{CodeName, CodeRecord};
+use common::random;
+use common::store::codes::{CodeKey, CodeRecord};
 use ops::codes::mint;
 use serde_json::json;
-use service_tests::cuts::{Cuts, How};
+use service_tests::fault_injection::{FaultInjector, FaultKind};
 
 use crate::support::{CHAI, Ended, Stack, chai, files_in, run};
 
@@ -39,10 +39,10 @@ fn normal(code: &str) -> String {
 
 async fn record(stack: &Stack, code: &str) -> Option<CodeRecord> {
     let book = book(stack).await;
-    let name = match book.judge(&normal(code)) {
-        Judgement::Minted { serial, .. } | Judgement::Withdrawn { serial } => CodeName::Minted(serial),
-        Judgement::PerhapsImported | Judgement::Unknown => {
-            CodeName::Imported { digest: book.digest(&normal(code)), batch: String::new() }
+    let name = match book.verify(&normal(code)) {
+        BookMatch::Minted { serial, .. } | BookMatch::Withdrawn { serial } => CodeKey::Minted(serial),
+        BookMatch::PerhapsImported | BookMatch::Unknown => {
+            CodeKey::Imported { digest: book.digest(&normal(code)), batch: String::new() }
         }
     };
     stack.tables().await.codes().get(&chai(Environment::Live), &name).await.expect("it answers")
@@ -62,7 +62,7 @@ async fn minted_codes_are_genuine_distinct_and_carry_the_prize() {
     for (serial, code) in (0..).zip(&codes) {
         assert_eq!(code.len(), "XXXX-XXXX-XXXX".len());
         let prize = Some("A kettle".to_owned());
-        assert_eq!(book.judge(&normal(code)), Judgement::Minted { serial, prize });
+        assert_eq!(book.verify(&normal(code)), BookMatch::Minted { serial, prize });
     }
 }
 
@@ -250,10 +250,10 @@ async fn a_file_of_minted_and_imported_codes_is_voided_and_redeemed_ones_stay() 
 
 /// Enters a phone with a minted code, as the service does.
 async fn enter(stack: &Stack, serial: u64) {
-    let name = CodeName::Minted(serial);
+    let name = CodeKey::Minted(serial);
     let submission = crate::submission::submission(
-        entropy::submission_id(),
-        common::domain::submission::Standing::accepted(1, None),
+        random::submission_id(),
+        common::domain::submission::SubmissionStatus::accepted(1, None),
         Some(name.key(&chai(Environment::Live))),
     );
     crate::submission::write(stack, &submission, Some(&name)).await;
@@ -270,7 +270,7 @@ async fn a_batch_is_voided_as_a_whole() {
     assert_eq!(stack.json(&void).await["status"], "void");
     let book = book(&stack).await;
     for code in codes_in(&stack, "a.csv") {
-        assert!(matches!(book.judge(&normal(&code)), Judgement::Withdrawn { .. }));
+        assert!(matches!(book.verify(&normal(&code)), BookMatch::Withdrawn { .. }));
     }
     let unknown = [&["code", "void"], &LIVE[..], &["--batch", "batch-7"]].concat();
     assert_eq!(stack.refused(&unknown).await["code"], "batch_unknown");
@@ -345,45 +345,45 @@ async fn a_campaign_whose_codes_a_partner_checks_is_given_none() {
 }
 
 /// A function that judges codes.
-async fn judge(stack: &Stack) -> CodeJudge {
+async fn verifier(stack: &Stack) -> CodeVerifier {
     let tables = stack.tables().await;
-    CodeJudge::new(tables.codes().clone(), tables.code_books.clone())
+    CodeVerifier::new(tables.codes().clone(), tables.code_books.clone())
 }
 
 /// What a function that read the code book before says of a code.
-async fn judged(judge: &CodeJudge, stack: &Stack, code: &str) -> Candidate {
+async fn judged(verifier: &CodeVerifier, stack: &Stack, code: &str) -> ResolvedCode {
     let (scope, code) = (chai(Environment::Live), code.parse().expect("a code"));
     let now = stack.clock.now();
-    judge.candidate(&scope, &code, None, None, Freshness::ForANo, now).await.expect("it answers")
+    verifier.resolve(&scope, &code, None, None, Staleness::BeforeRejecting, now).await.expect("it answers")
 }
 
 #[tokio::test]
 async fn codes_are_good_when_the_command_returns_also_to_a_function_that_has_an_older_book() {
     let stack = Stack::with_chai().await;
-    let judge = judge(&stack).await;
-    assert_eq!(judged(&judge, &stack, "KETTLE-01").await, Candidate::Unknown, "the book is read now");
+    let verifier = verifier(&stack).await;
+    assert_eq!(judged(&verifier, &stack, "KETTLE-01").await, ResolvedCode::Unknown, "the book is read now");
     let text = stack.fine(&mint_args("1", &stack.arg("a.csv"), &[])).await;
     assert!(text.contains("They are good now: functions had 1 second to learn of them."), "{text}");
     let minted = codes_in(&stack, "a.csv").concat();
-    assert_eq!(judged(&judge, &stack, &minted).await.name(), Some(&CodeName::Minted(0)));
+    assert_eq!(judged(&verifier, &stack, &minted).await.name(), Some(&CodeKey::Minted(0)));
 
     let text = stack.fine(&import_args(&stack.file("brand.csv", "KETTLE-01\n"), &[])).await;
     assert!(text.contains("They are good now"), "{text}");
-    let imported = judged(&judge, &stack, "KETTLE-01").await;
-    assert!(matches!(imported.name(), Some(CodeName::Imported { .. })), "{imported:?}");
+    let imported = judged(&verifier, &stack, "KETTLE-01").await;
+    assert!(matches!(imported.name(), Some(CodeKey::Imported { .. })), "{imported:?}");
 }
 
 #[tokio::test]
 async fn a_function_with_an_older_book_promises_no_prize_of_a_void_batch() {
     let stack = Stack::with_chai().await;
-    let judge = judge(&stack).await;
+    let verifier = verifier(&stack).await;
     stack.fine(&mint_args("1", &stack.arg("a.csv"), &["--prize", "A car"])).await;
     let minted = codes_in(&stack, "a.csv").concat();
     let (scope, code) = (chai(Environment::Live), minted.parse().expect("a code"));
     let counts = async || {
         let now = stack.clock.now();
-        let usual = judge.candidate(&scope, &code, None, None, Freshness::Usual, now).await;
-        matches!(usual.expect("it answers"), Candidate::Named { counts: true, .. })
+        let usual = verifier.resolve(&scope, &code, None, None, Staleness::Cached, now).await;
+        matches!(usual.expect("it answers"), ResolvedCode::Named { counts: true, .. })
     };
     assert!(counts().await);
     stack.fine(&[&["code", "void"], &LIVE[..], &["--batch", "batch-1"]].concat()).await;
@@ -478,7 +478,7 @@ async fn importing_codes_of_a_void_batch_again_says_that_they_stay_void() {
 }
 
 /// Mints five codes with this call to the database cut; `None` when the command died of it.
-async fn mint_cut(stack: &Stack, cuts: &Cuts, output: &str) -> Option<Ended> {
+async fn mint_cut(stack: &Stack, cuts: &FaultInjector, output: &str) -> Option<Ended> {
     let upstream = stack.env.required("AWS_ENDPOINT_URL_DYNAMODB").expect("the stack sets it");
     let url = cuts.in_front_of(&upstream).await;
     let env = [("AWS_ENDPOINT_URL_DYNAMODB".to_owned(), url)].into_iter().collect();
@@ -492,10 +492,10 @@ async fn mint_cut(stack: &Stack, cuts: &Cuts, output: &str) -> Option<Ended> {
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn whatever_call_of_a_minting_is_cut_a_file_is_there_only_when_its_codes_count() {
     let mut calls = 0;
-    for how in [How::DiesBefore, How::DiesAfter, How::AnswerLost] {
+    for how in [FaultKind::DiesBefore, FaultKind::DiesAfter, FaultKind::AnswerLost] {
         for call in 0.. {
             let stack = Stack::with_chai().await;
-            let (cuts, output) = (Cuts::at(call, how), stack.arg("codes.csv"));
+            let (cuts, output) = (FaultInjector::at(call, how), stack.arg("codes.csv"));
             let ended = mint_cut(&stack, &cuts, &output).await;
             let batches = book(&stack).await.batches;
             let counts = batches.iter().any(|batch| batch.status == BatchStatus::Active);
@@ -553,7 +553,7 @@ async fn after_a_rotation_new_codes_have_the_new_key_and_earlier_ones_stay_good(
         for code in codes_in(&stack, name) {
             // Serial numbers go on across versions, so no two codes have one record.
             let (serial, prize) = (serials.next().expect("a number"), prize.map(str::to_owned));
-            assert_eq!(book.judge(&normal(&code)), Judgement::Minted { serial, prize });
+            assert_eq!(book.verify(&normal(&code)), BookMatch::Minted { serial, prize });
             assert!(all.insert(code));
         }
     }

@@ -1,10 +1,10 @@
 //! `ops submission settle` where receipts wait for a person.
 
 use common::domain::receipt::judgement::ReceiptSummary;
-use common::domain::settling::{Begin, Settling};
-use common::domain::submission::{Event, Standing, Submission};
-use common::entropy;
-use common::store::ledger::Settled;
+use common::domain::settling::{PendingSettlement, StepClaim};
+use common::domain::submission::{Event, Submission, SubmissionStatus};
+use common::random;
+use common::store::submission_writes::SettleResult;
 use serde_json::json;
 
 use crate::review::{CODE, as_it_is, code, photo, shown, typed, with_receipt};
@@ -76,7 +76,7 @@ async fn without_a_purchase_accepting_a_receipt_has_to_be_meant() {
     assert_eq!(settled["reasons"], json!(["entered", "operator_decision", "without_receipt_code"]));
     assert_eq!(settled["purchase_known"], false);
 
-    let bare = submission(entropy::submission_id(), Standing::unanswered(), None);
+    let bare = submission(random::submission_id(), SubmissionStatus::unanswered(), None);
     write(&stack, &bare, None).await;
     let id = bare.submission_id.to_string();
     let error = stack.refused(&settle(&id, &["--accept", "--receipt-code", CODE])).await;
@@ -89,7 +89,7 @@ async fn without_a_purchase_accepting_a_receipt_has_to_be_meant() {
 async fn entries_can_be_given_and_the_prize_is_the_one_that_was_kept() {
     let stack = Stack::with_chai().await;
     let with_prize = |submission| Submission {
-        settling: Some(Settling::at_once(NOW, Some("A kettle".to_owned())).for_a_person(NOW)),
+        settling: Some(PendingSettlement::at_once(NOW, Some("A kettle".to_owned())).escalate(NOW)),
         ..submission
     };
     let waiting = with_receipt(&stack, photo(None), with_prize).await;
@@ -106,23 +106,26 @@ async fn entries_can_be_given_and_the_prize_is_the_one_that_was_kept() {
 async fn a_decision_made_while_the_service_works_stands() {
     let stack = Stack::with_chai().await;
     let fresh = |submission| Submission {
-        standing: Standing::receipt_received(),
-        settling: Some(Settling::at_once(NOW, None)),
+        status: SubmissionStatus::receipt_received(),
+        settling: Some(PendingSettlement::at_once(NOW, None)),
         ..submission
     };
     let due = with_receipt(&stack, typed(), fresh).await;
     let ledger = stack.tables().await.ledger;
-    let Some(Begin::Go(settling)) = due.settling.as_ref().map(|settling| settling.begin(NOW)) else {
+    let Some(StepClaim::Claimed(settling)) = due.settling.as_ref().map(|settling| settling.claim(NOW)) else {
         panic!("it is due");
     };
     let begun = Submission { settling: Some(settling), ..due.changed(NOW) };
-    assert_eq!(ledger.settle(&due, &begun, None).await.expect("it answers"), Settled::Done);
+    assert_eq!(ledger.settle(&due, &begun, None).await.expect("it answers"), SettleResult::Committed);
     assert!(shown(&stack, &due, &[]).await.1.contains("under way; due again at "));
 
     let id = due.submission_id.to_string();
     stack.fine(&settle(&id, &["--accept", "--receipt-code", CODE])).await;
     let concluded = begun.after(Event::Accept { entries: 9, instant_win: None }, NOW).expect("it was open");
-    assert_eq!(ledger.settle(&begun, &concluded, None).await.expect("it answers"), Settled::Moved);
+    assert_eq!(
+        ledger.settle(&begun, &concluded, None).await.expect("it answers"),
+        SettleResult::StaleRevision
+    );
     let entrants = stack.tables().await.entrants;
     let entrant = entrants.get(&due.scope, &due.phone, &due.day).await.expect("it answers");
     assert_eq!(entrant.entries, 2, "it is accepted once");
@@ -133,8 +136,8 @@ async fn what_a_partner_may_be_redeeming_is_not_refused_by_hand() {
     let stack = Stack::with_chai().await;
     let asked = Submission {
         partner_code: Some("OKAY-1".parse().expect("a code")),
-        settling: Some(Settling::asking(NOW)),
-        ..submission(entropy::submission_id(), Standing::checking(), None)
+        settling: Some(PendingSettlement::asking(NOW)),
+        ..submission(random::submission_id(), SubmissionStatus::checking(), None)
     };
     write(&stack, &asked, None).await;
     let id = asked.submission_id.to_string();
@@ -143,9 +146,9 @@ async fn what_a_partner_may_be_redeeming_is_not_refused_by_hand() {
     assert!(!error.to_string().contains("OKAY-1"), "{error}");
 
     let ledger = stack.tables().await.ledger;
-    let left = asked.settling.as_ref().map(|settling| settling.for_a_person(NOW));
+    let left = asked.settling.as_ref().map(|settling| settling.escalate(NOW));
     let left = Submission { settling: left, ..asked.changed(NOW) };
-    assert_eq!(ledger.settle(&asked, &left, None).await.expect("it answers"), Settled::Done);
+    assert_eq!(ledger.settle(&asked, &left, None).await.expect("it answers"), SettleResult::Committed);
     stack.fine(&settle(&id, &["--reject", "invalid"])).await;
 }
 

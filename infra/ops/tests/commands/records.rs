@@ -82,7 +82,7 @@ impl Restored {
         self.known_as("codes", name)
     }
 
-    fn sending(&self, key: &str, method: &str, path: &str) -> service_tests::http::Sending {
+    fn sending(&self, key: &str, method: &str, path: &str) -> service_tests::http::RequestBuilder {
         let key = self.known_as("keys", key);
         let sending = request(method, format!("{}{path}", self.service.base_url));
         sending.header("authorization", format!("Bearer {key}"))
@@ -215,7 +215,7 @@ async fn a_record_of_a_later_version_is_left_alone() {
     let due = settler.due().await;
     for due in &due {
         let (scope, submission_id) = (due.scope.clone(), due.submission_id);
-        settler.deliver(&common::settle_queue::SettleMessage { scope, submission_id }).await;
+        settler.deliver(&common::aws::settle_queue::SettleMessage { scope, submission_id }).await;
     }
     assert!(settler.due().await.len() < due.len(), "it is put off, so that it holds up no other");
     let found = restored.database("GetItem", &json!({ "TableName": "submissions", "Key": key })).await;

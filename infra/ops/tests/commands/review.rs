@@ -4,14 +4,15 @@ use std::io::{Read, Write};
 use std::net::TcpStream;
 use std::time::Duration;
 
+use common::aws::photos;
 use common::domain::receipt::payload::{ReceiptTime, VerificationCode};
-use common::domain::receipt::photo::{Arrived, PhotoType};
-use common::domain::receipt::schedule::{Obstacle, Tally};
+use common::domain::receipt::photo::{PhotoType, StoredPhoto};
+use common::domain::receipt::schedule::{LookupFailure, LookupFailures};
 use common::domain::receipt::{Receipt, Source};
 use common::domain::scope::Environment;
-use common::domain::settling::{Hasten, Settling, Surprise};
-use common::domain::submission::{Standing, Submission};
-use common::{entropy, photos};
+use common::domain::settling::{Anomaly, PendingSettlement, RetrySpeedup};
+use common::domain::submission::{Submission, SubmissionStatus};
+use common::random;
 use ops::connection::aws;
 use serde_json::{Value, json};
 
@@ -37,14 +38,16 @@ pub(crate) async fn with_receipt(
     changed: impl FnOnce(Submission) -> Submission,
 ) -> Submission {
     let arrived = match source {
-        Source::Photo { .. } => Some(Arrived { bytes: 7, photo_type: Some(PhotoType::Jpeg), seen_at: NOW }),
+        Source::Photo { .. } => {
+            Some(StoredPhoto { bytes: 7, photo_type: Some(PhotoType::Jpeg), seen_at: NOW })
+        }
         Source::Typed { .. } => None,
     };
-    let (receipt_id, scope) = (entropy::receipt_id(), chai(Environment::Live));
+    let (receipt_id, scope) = (random::receipt_id(), chai(Environment::Live));
     let receipt = Receipt { receipt_id, scope, source, arrived, attached_to: None, created_at: NOW };
     let tables = stack.tables().await;
     assert!(tables.ledger.receipts().announce(&receipt, None).await.expect("it answers").is_none());
-    let waiting = submission(entropy::submission_id(), waiting(), None);
+    let waiting = submission(random::submission_id(), waiting(), None);
     let submission = changed(Submission { receipt_id: Some(receipt_id), ..waiting });
     write(stack, &submission, None).await;
     submission
@@ -74,22 +77,29 @@ async fn what_is_not_settled_is_listed_with_whose_turn_it_is_the_longest_waiting
         |hours: i64| common::domain::moment::Moment::from_millis(NOW.as_millis() - hours * 3_600_000);
     let person = |hours, reason: &'static str| {
         move |submission: Submission| Submission {
-            settling: Some(Settling::at_once(NOW, None).for_a_person(hours_ago(hours))),
+            settling: Some(PendingSettlement::at_once(NOW, None).escalate(hours_ago(hours))),
             reasons: vec![reason.to_owned()],
             ..submission
         }
     };
     let later = with_receipt(&stack, photo(None), person(1, "no_product_matched")).await;
     let sooner = with_receipt(&stack, photo(None), person(2, "photo_missing")).await;
-    let (tally, _) = Tally::default().after(Obstacle::Missing, NOW, Hasten::default());
+    let (lookup_failures, _) =
+        LookupFailures::default().after(LookupFailure::Missing, NOW, RetrySpeedup::default());
     let wait = Duration::from_secs(15 * 60);
     let asking = with_receipt(&stack, typed(), |submission| Submission {
-        standing: Standing::receipt_received(),
-        settling: Some(Settling::at_once(NOW, None).again_after(wait, tally, NOW, Hasten::default())),
+        status: SubmissionStatus::receipt_received(),
+        settling: Some(PendingSettlement::at_once(NOW, None).again_after(
+            wait,
+            lookup_failures,
+            NOW,
+            RetrySpeedup::default(),
+        )),
         ..submission
     });
     let asking = asking.await;
-    write(&stack, &submission(entropy::submission_id(), Standing::accepted(1, None), None), None).await;
+    write(&stack, &submission(random::submission_id(), SubmissionStatus::accepted(1, None), None), None)
+        .await;
 
     let list = ["submission", "list", "--campaign", "chai-bora-2026", "--unsettled"];
     let listed = stack.json(&list).await["submissions"].clone();
@@ -159,12 +169,12 @@ async fn a_photo_is_shown_by_a_link_that_gives_its_bytes() {
 #[tokio::test]
 async fn a_photo_that_has_not_arrived_has_no_link() {
     let stack = Stack::with_chai().await;
-    let (receipt_id, scope) = (entropy::receipt_id(), chai(Environment::Live));
+    let (receipt_id, scope) = (random::receipt_id(), chai(Environment::Live));
     let source = photo(None);
     let receipt = Receipt { receipt_id, scope, source, arrived: None, attached_to: None, created_at: NOW };
     let tables = stack.tables().await;
     tables.ledger.receipts().announce(&receipt, None).await.expect("it answers");
-    let waiting = submission(entropy::submission_id(), waiting(), None);
+    let waiting = submission(random::submission_id(), waiting(), None);
     let waiting = Submission { receipt_id: Some(receipt_id), ..waiting };
     write(&stack, &waiting, None).await;
     let (json, _) = shown(&stack, &waiting, &[]).await;
@@ -238,9 +248,11 @@ async fn a_receipts_secrets_are_shown_only_when_asked_for() {
 async fn what_the_authority_said_instead_is_shown_only_when_asked_for() {
     let stack = Stack::with_chai().await;
     let surprised = |submission: Submission| {
-        let surprise = Surprise { what: "no TIN".to_owned(), excerpt: Some(format!("Receipt {CODE}")) };
-        let settling =
-            submission.settling.clone().map(|settling| Settling { surprise: Some(surprise), ..settling });
+        let anomaly = Anomaly { what: "no TIN".to_owned(), excerpt: Some(format!("Receipt {CODE}")) };
+        let settling = submission
+            .settling
+            .clone()
+            .map(|settling| PendingSettlement { anomaly: Some(anomaly), ..settling });
         Submission { settling, ..submission }
     };
     let waiting = with_receipt(&stack, typed(), surprised).await;
@@ -255,11 +267,11 @@ async fn what_the_authority_said_instead_is_shown_only_when_asked_for() {
 #[tokio::test]
 async fn what_waits_for_a_person_can_be_given_back_to_the_service() {
     let stack = Stack::with_chai().await;
-    let for_a_person = |submission: Submission| {
-        let settling = submission.settling.as_ref().map(|settling| settling.for_a_person(stack.clock.now()));
+    let escalate = |submission: Submission| {
+        let settling = submission.settling.as_ref().map(|settling| settling.escalate(stack.clock.now()));
         Submission { settling, ..submission }
     };
-    let waiting = with_receipt(&stack, typed(), for_a_person).await;
+    let waiting = with_receipt(&stack, typed(), escalate).await;
     let resume = ["submission", "resume", &waiting.submission_id.to_string()];
     let resumed = stack.json(&resume).await;
     assert_eq!(resumed["submissions"][0]["settling"]["turn"], "service");

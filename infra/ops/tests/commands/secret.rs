@@ -3,8 +3,8 @@
 use std::collections::HashMap;
 
 use aws_sdk_dynamodb::types::AttributeValue;
-use common::connection::Aws;
-use common::deployment_secret::DeploymentSecrets;
+use common::aws::Aws;
+use common::aws::deployment_secret::DeploymentSecrets;
 use common::domain::scope::Environment;
 use common::store::code_books::{self, CodeBooks};
 use serde_json::json;
@@ -19,7 +19,7 @@ async fn keys(books: &CodeBooks, environment: Environment) -> String {
 
 /// Which version of the secret each book is under.
 async fn versions(stack: &Stack) -> Vec<String> {
-    let client = Aws::of_function(&stack.env).expect("credentials").dynamodb();
+    let client = Aws::for_function(&stack.env).expect("credentials").dynamodb();
     let table = stack.env.required(code_books::VARIABLE).expect("the stack sets it");
     let reply = client.scan().table_name(table).send().await.expect("the table");
     let version =
@@ -50,7 +50,7 @@ async fn a_rotation_that_was_cut_short_is_finished_before_another_begins() {
     let stack = Stack::with_chai().await;
     let tables = stack.tables().await;
     let before = keys(&tables.code_books, Environment::Test).await;
-    let aws = Aws::of_function(&stack.env).expect("credentials");
+    let aws = Aws::for_function(&stack.env).expect("credentials");
     let secrets = DeploymentSecrets::from_env(&stack.env, &aws).expect("a name");
     let new = secrets.replace("n".repeat(64)).await.expect("it is replaced");
     // Books of both versions are read meanwhile, by functions old and new.

@@ -7,11 +7,11 @@ use common::domain::ids::SubmissionId;
 use common::domain::message::MessageKey;
 use common::domain::partner::reply::{Upstream, UpstreamCode};
 use common::domain::scope::Environment;
-use common::domain::settling::Settling;
-use common::domain::submission::{Claimed, ClaimedItem, Standing, Submission};
-use common::entropy;
-use common::store::codes::CodeName;
-use common::store::ledger::{Entry, Written};
+use common::domain::settling::PendingSettlement;
+use common::domain::submission::{Claimed, ClaimedItem, Submission, SubmissionStatus};
+use common::random;
+use common::store::codes::CodeKey;
+use common::store::submission_writes::{SubmissionWrite, WriteResult};
 use serde_json::json;
 
 use crate::support::{NOW, Stack, chai, run};
@@ -22,11 +22,11 @@ pub(crate) const WHY: [&str; 2] = ["--why", "Receipt seen"];
 /// A submission of 0712 345 678 in the live environment.
 ///
 /// One that is not settled waits for a person.
-pub(crate) fn submission(id: SubmissionId, standing: Standing, code_key: Option<String>) -> Submission {
-    let settling = (!standing.is_terminal()).then(|| Settling::at_once(NOW, None).for_a_person(NOW));
+pub(crate) fn submission(id: SubmissionId, status: SubmissionStatus, code_key: Option<String>) -> Submission {
+    let settling = (!status.is_terminal()).then(|| PendingSettlement::at_once(NOW, None).escalate(NOW));
     Submission {
         submission_id: id,
-        reference: entropy::reference(),
+        reference: random::reference(),
         scope: chai(Environment::Live),
         phone: "0712345678".parse().expect("a phone"),
         code_key,
@@ -35,7 +35,7 @@ pub(crate) fn submission(id: SubmissionId, standing: Standing, code_key: Option<
         purchase: None,
         partner_code: None,
         upstream: None,
-        standing,
+        status,
         reasons: Vec::new(),
         day: "2026-03-01".to_owned(),
         region: Some("Mwanza".to_owned()),
@@ -51,9 +51,10 @@ pub(crate) fn submission(id: SubmissionId, standing: Standing, code_key: Option<
 }
 
 /// Writes a submission as the service does.
-pub(crate) async fn write(stack: &Stack, submission: &Submission, code: Option<&CodeName>) {
+pub(crate) async fn write(stack: &Stack, submission: &Submission, code: Option<&CodeKey>) {
     let key = format!("key-of-{}", submission.submission_id).parse().expect("a key");
-    let entry = Entry { key: &key, body_hash: "", code, receipt: submission.receipt_id, submission };
+    let entry =
+        SubmissionWrite { key: &key, body_hash: "", code, receipt: submission.receipt_id, submission };
     let tables = stack.tables().await;
     let campaign = tables.campaigns.get(&submission.scope.campaign).await.expect("it answers");
     // One phone has them all.
@@ -64,11 +65,11 @@ pub(crate) async fn write(stack: &Stack, submission: &Submission, code: Option<&
         .enter(entry, &Entrant::default(), &campaign, PhoneChecks::default(), NOW)
         .await
         .expect("it answers");
-    assert!(matches!(written, Written::Done), "{written:?}");
+    assert!(matches!(written, WriteResult::Committed), "{written:?}");
 }
 
 /// Standing of a submission that waits for a person.
-pub(crate) fn waiting() -> Standing {
+pub(crate) fn waiting() -> SubmissionStatus {
     let waiting = json!({
         "state": "pending",
         "review_status": "under_review",
@@ -85,9 +86,9 @@ async fn with_one_waiting() -> (Stack, Submission) {
     let mint = ["code", "mint", "--campaign", "chai-bora-2026", "--environment", "live", "--count", "2"];
     let output = stack.arg("codes.csv");
     stack.fine(&[&mint[..], &["--output", &output, "--prize", "A kettle"]].concat()).await;
-    let name = CodeName::Minted(0);
+    let name = CodeKey::Minted(0);
     let code_key = Some(name.key(&chai(Environment::Live)));
-    let submission = submission(entropy::submission_id(), waiting(), code_key);
+    let submission = submission(random::submission_id(), waiting(), code_key);
     write(&stack, &submission, Some(&name)).await;
     (stack, submission)
 }
@@ -113,7 +114,7 @@ async fn every_submission_of_a_reference_is_shown() {
     let twin = Submission {
         reference: first.reference.clone(),
         scope: chai(Environment::Test),
-        ..submission(entropy::submission_id(), Standing::accepted(1, None), None)
+        ..submission(random::submission_id(), SubmissionStatus::accepted(1, None), None)
     };
     write(&stack, &twin, None).await;
     let shown = stack.json(&["submission", "show", &first.reference.to_string()]).await;
@@ -123,7 +124,7 @@ async fn every_submission_of_a_reference_is_shown() {
 #[tokio::test]
 async fn what_names_no_submission_is_refused() {
     let stack = Stack::with_chai().await;
-    let id = entropy::submission_id().to_string();
+    let id = random::submission_id().to_string();
     assert_eq!(stack.refused(&["submission", "show", &id]).await["code"], "submission_unknown");
     assert_eq!(stack.refused(&["submission", "show", "K7M2-Q9XD"]).await["code"], "submission_unknown");
     assert_eq!(stack.refused(&["submission", "show", "0712345678"]).await["code"], "name_invalid");
@@ -137,7 +138,8 @@ async fn what_names_no_submission_is_refused() {
 #[tokio::test]
 async fn a_list_can_be_of_those_that_are_not_settled() {
     let (stack, first) = with_one_waiting().await;
-    write(&stack, &submission(entropy::submission_id(), Standing::accepted(1, None), None), None).await;
+    write(&stack, &submission(random::submission_id(), SubmissionStatus::accepted(1, None), None), None)
+        .await;
     let list = ["submission", "list", "--campaign", "chai-bora-2026"];
     let count = |document: serde_json::Value| document["submissions"].as_array().map(Vec::len);
     assert_eq!(count(stack.json(&list).await), Some(2));
@@ -167,7 +169,7 @@ async fn accepting_redeems_the_code_and_gives_entries_and_prize() {
     let source = shown.as_object_mut().and_then(|fields| fields.remove("receipt_source"));
     assert_eq!((source, shown), (Some(json!(null)), settled));
     let tables = stack.tables().await;
-    let record = tables.codes().get(&submission.scope, &CodeName::Minted(0)).await.expect("it answers");
+    let record = tables.codes().get(&submission.scope, &CodeKey::Minted(0)).await.expect("it answers");
     assert!(record.and_then(|record| record.claim).is_some_and(|claim| claim.redeemed));
     let entrant = tables.entrants.get(&submission.scope, &submission.phone, &submission.day).await;
     assert_eq!(entrant.expect("it answers").entries, 2);
@@ -182,7 +184,7 @@ async fn rejecting_frees_the_code_and_gives_the_place_back() {
     assert_eq!((&settled["decision"]["by"], &settled["settling"]), (&json!("juma"), &json!(null)));
     assert_eq!((&settled["message_key"], &settled["entries"]), (&json!("receipt_wrong_store"), &json!(0)));
     let tables = stack.tables().await;
-    let record = tables.codes().get(&submission.scope, &CodeName::Minted(0)).await.expect("it answers");
+    let record = tables.codes().get(&submission.scope, &CodeKey::Minted(0)).await.expect("it answers");
     assert_eq!(record.and_then(|record| record.claim), None);
     let entrant = tables.entrants.get(&submission.scope, &submission.phone, &submission.day).await;
     assert_eq!(entrant.expect("it answers").total, 0);
@@ -212,8 +214,8 @@ async fn an_imported_code_keeps_its_prize_until_its_submission_is_settled() {
     let book = ops::codes::book::read(&stack.tables().await.code_books, &scope).await.expect("a book");
     let Batch { name, status, .. } = book.batches[0].clone();
     assert_eq!(status, BatchStatus::Active);
-    let code = CodeName::Imported { digest: book.digest("KETTLE01"), batch: name };
-    let submission = submission(entropy::submission_id(), waiting(), Some(code.key(&scope)));
+    let code = CodeKey::Imported { digest: book.digest("KETTLE01"), batch: name };
+    let submission = submission(random::submission_id(), waiting(), Some(code.key(&scope)));
     write(&stack, &submission, Some(&code)).await;
     let id = submission.submission_id.to_string();
     let accept = [&["submission", "settle", &id, "--accept"], &WHY[..]].concat();
@@ -255,7 +257,7 @@ async fn what_consumers_and_partners_wrote_cannot_play_with_the_terminal() {
         region: Some("Mwa\u{202e}nza".to_owned()),
         claimed: Some(claimed),
         upstream: Some(upstream),
-        ..submission(entropy::submission_id(), waiting(), None)
+        ..submission(random::submission_id(), waiting(), None)
     };
     write(&stack, &written, None).await;
     let show = ["submission", "show", &written.submission_id.to_string()];

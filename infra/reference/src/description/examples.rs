@@ -59,7 +59,7 @@ pub(super) fn media(schema: Value, examples: Vec<Example>) -> Value {
 }
 
 fn copy(key: MessageKey) -> &'static str {
-    key.copy(Language::En)
+    key.text(Language::En)
 }
 
 /// A campaign with codes, and one of receipts.

@@ -11,7 +11,7 @@ const LIMITS: &str = "^\"[a-z]+\"(;[a-z]+=[0-9]+)+(, \"[a-z]+\"(;[a-z]+=[0-9]+)+
 /// Longer than three limits, the most of any operation.
 const LIMITS_CHARS: usize = 200;
 /// The longest wait of any limit, in seconds.
-const LONGEST_WAIT: u64 = 86_400;
+const MAX_WAIT: u64 = 86_400;
 
 /// Every header, by name.
 pub(super) fn all() -> Map<String, Value> {
@@ -42,7 +42,7 @@ pub(super) fn all() -> Map<String, Value> {
         (
             "Retry-After",
             "Seconds to wait before you send the same request again.",
-            such_as(17, integer(1, LONGEST_WAIT)),
+            such_as(17, integer(1, MAX_WAIT)),
         ),
         (
             "Idempotent-Replayed",

@@ -3,7 +3,7 @@
 use common::domain::code::{Code, SentinelOutcome};
 use common::domain::message::{Language, MessageKey};
 use common::domain::receipt::sentinel::ReceiptSentinel;
-use common::domain::submission::{ReviewStatus, Standing, State};
+use common::domain::submission::{ReviewStatus, State, SubmissionStatus};
 use serde::Serialize;
 use serde_json::json;
 
@@ -34,8 +34,8 @@ pub(crate) fn message_keys() -> Table {
         vec![
             code(key.as_str()),
             message_meaning(*key).to_owned(),
-            key.copy(Language::En).to_owned(),
-            key.copy(Language::Sw).to_owned(),
+            key.text(Language::En).to_owned(),
+            key.text(Language::Sw).to_owned(),
         ]
     };
     Table {
@@ -207,11 +207,11 @@ pub(crate) fn display_statuses() -> Table {
 
 /// What the submission itself would show.
 fn display_status(state: State, review: Option<ReviewStatus>) -> String {
-    let standing = json!({
+    let status = json!({
         "state": state, "review_status": review, "message_key": MessageKey::Checking, "entries": 0, "instant_win": null,
     });
-    let standing: Option<Standing> = serde_json::from_value(standing).ok();
-    standing.map(|standing| in_json(&standing.display_status())).unwrap_or_default()
+    let status: Option<SubmissionStatus> = serde_json::from_value(status).ok();
+    status.map(|status| in_json(&status.display_status())).unwrap_or_default()
 }
 
 /// A value of an enum as replies have it.

@@ -6,7 +6,7 @@ use common::domain::campaign::CodePolicy;
 use common::domain::codebook::BatchStatus;
 use common::domain::message::MessageKey;
 use common::domain::scope::Environment;
-use common::store::codes::CodeName;
+use common::store::codes::CodeKey;
 use serde_json::{Value, json};
 use service_tests::campaign::{TestCampaign, phone, plain};
 use service_tests::http::Reply;
@@ -40,7 +40,7 @@ async fn a_genuine_code_is_valid_and_stays_free() {
     for _ in 0..2 {
         let reply = campaign.check(&code).send().await;
         assert_eq!(
-            reply.shown(),
+            reply.redacted(),
             json!([200, { "precheck": "valid", "message_key": null, "message": null }])
         );
     }
@@ -52,7 +52,7 @@ async fn a_code_that_nobody_printed_is_invalid() {
     let campaign = TestCampaign::plain().await;
     let reply = campaign.check("2345-6789-ABCD").send().await;
     assert_eq!(
-        reply.shown(),
+        reply.redacted(),
         json!([200, {
             "precheck": "invalid", "message_key": "invalid",
             "message": "This code is not valid. Check it and try again.",
@@ -83,15 +83,15 @@ async fn a_used_code_is_already_used_to_everybody_but_its_owner() {
     assert_eq!(campaign.outcome(&phone(1), &code).await, "entered");
     let reply = campaign.check(&code).send().await;
     assert_eq!(
-        reply.shown(),
+        reply.redacted(),
         json!([200, {
             "precheck": "already_used", "message_key": "already_used",
             "message": "This code has already been used. Try another code.",
         }])
     );
-    assert_eq!(check_for(&campaign, &code, &phone(2)).await.shown(), reply.shown());
+    assert_eq!(check_for(&campaign, &code, &phone(2)).await.redacted(), reply.redacted());
     let own = check_for(&campaign, &code, &phone(1)).await;
-    assert_eq!(own.shown(), json!([200, { "precheck": "valid", "message_key": null, "message": null }]));
+    assert_eq!(own.redacted(), json!([200, { "precheck": "valid", "message_key": null, "message": null }]));
     let own_national = format!("0{}", &phone(1)[4..]);
     assert_eq!(check_for(&campaign, &code, &own_national).await.field("precheck"), "valid");
 }
@@ -208,7 +208,7 @@ async fn a_code_that_was_minted_and_imported_is_entered_once() {
 
     let scope = campaign.scope(Environment::Test);
     let book = campaign.service.tables.code_books.get(&scope).await.expect("a book").expect("a book").book;
-    let twin = CodeName::Imported { digest: book.digest(normals[2]), batch: "printed".to_owned() };
+    let twin = CodeKey::Imported { digest: book.digest(normals[2]), batch: "printed".to_owned() };
     imported.void(&scope, &twin, campaign.service.clock.now()).await.expect("voided");
     assert_eq!(said_of(&campaign, &texts[2]).await, invalid(), "a void one is not good as the other");
 }
@@ -219,7 +219,7 @@ async fn a_single_voided_code_is_invalid_except_to_whoever_has_it() {
     let scope = campaign.scope(Environment::Test);
     let void = async |serial| {
         let codes = &campaign.service.tables.codes;
-        codes.void(&scope, &CodeName::Minted(serial), campaign.service.clock.now()).await.expect("voided");
+        codes.void(&scope, &CodeKey::Minted(serial), campaign.service.clock.now()).await.expect("voided");
     };
     void(1).await;
     assert_eq!(said_of(&campaign, &campaign.code(1)).await, invalid());
@@ -258,7 +258,7 @@ async fn an_imported_code_counts_while_its_own_batch_does() {
     let scope = campaign.scope(Environment::Test);
     let (codes, books) = (&campaign.service.tables.codes, &campaign.service.tables.code_books);
     let book = books.get(&scope).await.expect("a book").expect("a book").book;
-    let lost = CodeName::Imported { digest: book.digest("LOSTCODE"), batch: "printed".to_owned() };
+    let lost = CodeKey::Imported { digest: book.digest("LOSTCODE"), batch: "printed".to_owned() };
     codes.void(&scope, &lost, campaign.service.clock.now()).await.expect("voided");
     assert_eq!(said_of(&campaign, "LOSTCODE").await, invalid());
 }
@@ -269,7 +269,7 @@ async fn a_campaign_without_codes_cannot_tell() {
     for code in [campaign.code(1), "x".to_owned(), "TEST-0-ALREADY-USED".to_owned()] {
         let reply = campaign.check(&code).send().await;
         assert_eq!(
-            reply.shown(),
+            reply.redacted(),
             json!([200, { "precheck": "unsupported", "message_key": null, "message": null }])
         );
     }
@@ -316,7 +316,7 @@ async fn a_held_code_says_that_another_entry_is_being_checked() {
     let campaign = TestCampaign::plain().await;
     let reply = campaign.check("TEST-0-CODE-HELD").send().await;
     assert_eq!(
-        reply.shown(),
+        reply.redacted(),
         json!([200, {
             "precheck": "already_used", "message_key": "code_held",
             "message": "This code is being checked for another entry. Try again later.",

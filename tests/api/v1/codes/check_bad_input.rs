@@ -45,7 +45,7 @@ async fn the_error_says_what_the_field_has_to_be() {
     let campaign = TestCampaign::plain().await;
     let reply = campaign.check("").send().await;
     assert_eq!(
-        reply.shown(),
+        reply.redacted(),
         json!([422, { "error": {
             "code": "validation_failed",
             "message": "The request is not in the expected shape. `code` must be a string of 1 to 64 characters.",
@@ -80,7 +80,7 @@ async fn a_sentinel_with_a_live_key_is_refused() {
     for code in ["TEST-0-VALID", "test-0-valid", "  Test-0-Anything ", "TEST-0-"] {
         let reply = check(code).send().await;
         assert_eq!(
-            reply.shown(),
+            reply.redacted(),
             json!([422, { "error": {
                 "code": "sentinel_with_live_key",
                 "message": "A test code or test receipt was sent with a live key.",

@@ -5,18 +5,18 @@ use std::time::Duration;
 use futures_util::future::join_all;
 use serde_json::json;
 use service_tests::campaign::{TestCampaign, plain};
-use service_tests::http::{Reply, Sending};
+use service_tests::http::{Reply, RequestBuilder};
 use service_tests::service::Service;
 
 const LIMIT: usize = 30;
 
 /// A pre-check of a consumer at this address.
-fn from(campaign: &TestCampaign, address: &str) -> Sending {
+fn from(campaign: &TestCampaign, address: &str) -> RequestBuilder {
     campaign.check("x").header("svc-client-ip", address)
 }
 
 /// Sends the same pre-check so many times and counts those that were answered.
-async fn answered(sending: &Sending, times: usize) -> usize {
+async fn answered(sending: &RequestBuilder, times: usize) -> usize {
     let mut answered = 0;
     for _ in 0..times {
         answered += usize::from(sending.clone().send().await.status == 200);
@@ -36,7 +36,7 @@ async fn the_thirty_first_in_ten_minutes_is_told_when_there_is_room_again() {
     assert_eq!(answered(&check, LIMIT).await, LIMIT);
     let refused = check.clone().send().await;
     assert_eq!(
-        refused.shown(),
+        refused.redacted(),
         json!([429, { "error": {
             "code": "rate_limited",
             "message": "Too many requests. This address range has used up its 30 pre-checks of 10 minutes. Without SVC-Client-IP, all calls of your server count together.",

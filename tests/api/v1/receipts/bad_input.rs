@@ -139,7 +139,7 @@ async fn a_campaign_takes_what_its_rules_say() {
     let none = TestCampaign::plain().await;
     let refused = none.receipt(&none.test_key, &photo(|_| {})).send().await;
     assert_eq!(
-        refused.shown(),
+        refused.redacted(),
         json!([422, { "error": {
             "code": "validation_failed",
             "message": "The request is not in the expected shape. This campaign takes no receipts.",

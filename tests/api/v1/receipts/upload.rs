@@ -39,8 +39,8 @@ async fn storage_refuses_another_type_length_or_less_than_all_headers() {
     let longer = put().without("content-length").raw([hardly_a_photo(), vec![0]].concat());
     let shorter = put().without("content-length").raw(hardly_a_photo()[1..].to_vec());
     let repeatable = put().without("if-none-match");
-    for spoilt in [another_type, longer, shorter, repeatable] {
-        assert_eq!(spoilt.send().await.status, 403);
+    for assert_rejected_without_effect in [another_type, longer, shorter, repeatable] {
+        assert_eq!(assert_rejected_without_effect.send().await.status, 403);
     }
     let url = made.field("upload")["url"].as_str().expect("a URL").to_owned();
     assert_eq!(

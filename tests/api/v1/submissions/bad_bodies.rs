@@ -3,12 +3,12 @@
 use serde_json::{Value, json};
 use service_tests::attempt::Attempt;
 use service_tests::campaign::{TestCampaign, phone};
-use service_tests::http::{Reply, Sending};
+use service_tests::http::{Reply, RequestBuilder};
 
 const OTHERS: [&str; 2] = ["/api/v1/codes/check", "/api/v1/submissions/lookup"];
 
 /// The largest body, in bytes.
-const MOST_BYTES: usize = 64 * 1024;
+const MAX_BYTES: usize = 64 * 1024;
 
 /// The refusal of a body as a whole.
 fn whole() -> (u16, String, Option<String>) {
@@ -16,14 +16,18 @@ fn whole() -> (u16, String, Option<String>) {
 }
 
 /// Spoils a good request in the same way for every operation, and gives back the last reply.
-async fn spoil(campaign: &TestCampaign, number: u32, change: impl Fn(Sending) -> Sending) -> Reply {
+async fn spoil(
+    campaign: &TestCampaign,
+    number: u32,
+    change: impl Fn(RequestBuilder) -> RequestBuilder,
+) -> Reply {
     for path in OTHERS {
         let body = json!({ "code": campaign.code(1), "phone": phone(number) });
         let reply = change(campaign.test("POST", path).json(&body)).send().await;
         assert_eq!(reply.refusal(), whole(), "{path}");
     }
     let attempt = Attempt::new(campaign, number);
-    attempt.spoilt(change(attempt.good())).await
+    attempt.assert_rejected_without_effect(change(attempt.good())).await
 }
 
 /// A good body, blown up with spaces to this many bytes.
@@ -82,7 +86,7 @@ async fn json_of_another_kind_is_refused_and_leaves_nothing() {
     for (body, number) in kinds.into_iter().zip(1..) {
         let reply = spoil(&campaign, number, |good| good.raw(body)).await;
         assert_eq!(
-            reply.shown(),
+            reply.redacted(),
             json!([422, { "error": {
                 "code": "validation_failed",
                 "message": "The request is not in the expected shape. The body is JSON, but not an object.",
@@ -113,13 +117,13 @@ async fn the_error_says_where_the_json_ends_to_be_json() {
 async fn a_body_is_at_most_64_kib() {
     let campaign = TestCampaign::plain().await;
     let attempt = Attempt::new(&campaign, 1);
-    let largest = attempt.good().raw(padded(&attempt.body(), MOST_BYTES)).send().await;
+    let largest = attempt.good().raw(padded(&attempt.body(), MAX_BYTES)).send().await;
     assert_eq!(largest.field("message_key"), "entered");
-    for (bytes, number) in [MOST_BYTES + 1, 1024 * 1024, 5 * 1024 * 1024].into_iter().zip(2..) {
+    for (bytes, number) in [MAX_BYTES + 1, 1024 * 1024, 5 * 1024 * 1024].into_iter().zip(2..) {
         let body = Attempt::new(&campaign, number).body();
         let reply = spoil(&campaign, number, |good| good.raw(padded(&body, bytes))).await;
         assert_eq!(
-            reply.shown(),
+            reply.redacted(),
             json!([422, { "error": {
                 "code": "validation_failed",
                 "message": "The request is not in the expected shape. The body is over 64 KiB.",
@@ -149,10 +153,10 @@ async fn the_content_type_has_to_be_json() {
         b"application/json\xe9",
     ];
     for (content_type, number) in types.into_iter().zip(1..) {
-        let change = |good: Sending| good.without("content-type").header("content-type", content_type);
+        let change = |good: RequestBuilder| good.without("content-type").header("content-type", content_type);
         let reply = spoil(&campaign, number, change).await;
         assert_eq!(
-            reply.shown(),
+            reply.redacted(),
             json!([422, { "error": {
                 "code": "validation_failed",
                 "message": "The request is not in the expected shape. Send it with `Content-Type: application/json`.",

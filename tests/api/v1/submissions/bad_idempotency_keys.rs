@@ -8,9 +8,9 @@ use service_tests::campaign::{TestCampaign, phone};
 async fn a_request_without_a_key_is_told_to_send_one() {
     let campaign = TestCampaign::plain().await;
     let attempt = Attempt::new(&campaign, 1);
-    let reply = attempt.spoilt(attempt.good().without("idempotency-key")).await;
+    let reply = attempt.assert_rejected_without_effect(attempt.good().without("idempotency-key")).await;
     assert_eq!(
-        reply.shown(),
+        reply.redacted(),
         json!([422, { "error": {
             "code": "idempotency_key_required",
             "message": "The request has no Idempotency-Key.",
@@ -39,9 +39,9 @@ async fn a_key_of_another_length_or_alphabet_is_refused_and_leaves_nothing() {
     for (key, number) in keys.into_iter().zip(1..) {
         let attempt = Attempt::new(&campaign, number);
         let bad = attempt.good().without("idempotency-key").header("idempotency-key", &key);
-        let reply = attempt.spoilt(bad).await;
+        let reply = attempt.assert_rejected_without_effect(bad).await;
         assert_eq!(
-            reply.shown(),
+            reply.redacted(),
             json!([422, { "error": {
                 "code": "idempotency_key_invalid",
                 "message": "The Idempotency-Key is not one value of 16 to 128 printable ASCII characters without a comma.",
@@ -105,7 +105,8 @@ async fn a_header_that_comes_twice_is_no_key() {
     for (number, second) in [(1, None), (2, Some("another-key-of-16"))] {
         let attempt = Attempt::new(&campaign, number);
         let second = second.unwrap_or(&attempt.key);
-        let refused = attempt.spoilt(attempt.good().header("idempotency-key", second)).await;
+        let refused =
+            attempt.assert_rejected_without_effect(attempt.good().header("idempotency-key", second)).await;
         assert_eq!(refused.refusal(), (422, "idempotency_key_invalid".to_owned(), None));
     }
 }

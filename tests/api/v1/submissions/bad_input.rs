@@ -4,7 +4,7 @@ use common::domain::campaign::CodePolicy;
 use serde_json::{Value, json};
 use service_tests::attempt::Attempt;
 use service_tests::campaign::{TestCampaign, body, fresh_key, phone};
-use service_tests::http::Sending;
+use service_tests::http::RequestBuilder;
 
 type Refusal = (u16, String, Option<String>);
 
@@ -23,7 +23,7 @@ async fn spoil(field: &str, values: &[Value], expected: Refusal) {
     for (value, number) in values.iter().zip(1..) {
         let attempt = Attempt::new(&campaign, number);
         let body = attempt.body_with(field, value.clone());
-        let reply = attempt.spoilt(attempt.good().json(&body)).await;
+        let reply = attempt.assert_rejected_without_effect(attempt.good().json(&body)).await;
         assert_eq!(reply.refusal(), expected, "{field} = {value}");
     }
 }
@@ -192,9 +192,9 @@ async fn consent_is_true_and_nothing_else() {
     let campaign = TestCampaign::plain().await;
     let attempt = Attempt::new(&campaign, 1);
     let absent = json!({ "phone": phone(1), "code": campaign.code(1), "Consent": true });
-    let reply = attempt.spoilt(attempt.good().json(&absent)).await;
+    let reply = attempt.assert_rejected_without_effect(attempt.good().json(&absent)).await;
     assert_eq!(
-        reply.shown(),
+        reply.redacted(),
         json!([422, { "error": {
             "code": "consent_required",
             "message": "The consumer's consent is missing.",
@@ -291,7 +291,7 @@ async fn huge_numbers_are_numbers_of_the_wrong_size() {
         let attempt = Attempt::new(&campaign, number);
         let text = attempt.body_with("claimed", json!({ "items": [{ "key": "chai", "qty": "QTY" }] }));
         let text = text.to_string().replace("\"QTY\"", qty);
-        let reply = attempt.spoilt(attempt.good().raw(text)).await;
+        let reply = attempt.assert_rejected_without_effect(attempt.good().raw(text)).await;
         assert_eq!(reply.refusal(), at_fault("claimed.items[0].qty"), "{qty}");
     }
 }
@@ -373,7 +373,7 @@ async fn each_check_comes_after_the_one_before() {
     assert_eq!(short.send().await.error_code(), "idempotency_key_invalid");
     let key = fresh_key();
     sending = sending.header("idempotency-key", &key);
-    let message = async |sending: &Sending| {
+    let message = async |sending: &RequestBuilder| {
         sending.clone().send().await.field("error")["message"].as_str().expect("a message").to_owned()
     };
     assert!(message(&sending).await.contains("Content-Type"));

@@ -30,7 +30,7 @@ async fn an_entered_consumer_is_read_as_created() {
     let reply = read(&campaign, id_of(&created)).await;
     assert_eq!(reply.json(), created);
     assert_eq!(
-        reply.shown(),
+        reply.redacted(),
         json!([200, {
             "id": "[uuid]", "ref": "[ref]", "campaign": "[slug]", "livemode": false,
             "state": "accepted", "review_status": null, "display_status": "entered",
@@ -50,7 +50,7 @@ async fn a_refused_consumer_is_read_as_created() {
     let reply = read(&campaign, id_of(&created)).await;
     assert_eq!(reply.json(), created);
     assert_eq!(
-        reply.shown(),
+        reply.redacted(),
         json!([200, {
             "id": "[uuid]", "ref": "[ref]", "campaign": "[slug]", "livemode": false,
             "state": "rejected", "review_status": null, "display_status": "not_accepted",
@@ -126,7 +126,7 @@ async fn what_is_not_a_uuid_is_not_found() {
     ] {
         let reply = read(&campaign, other).await;
         assert_eq!(
-            reply.shown(),
+            reply.redacted(),
             json!([404, { "error": {
                 "code": "not_found",
                 "message": "There is nothing here.",

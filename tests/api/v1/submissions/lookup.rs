@@ -22,7 +22,7 @@ async fn a_phone_never_seen_has_an_empty_list() {
     let campaign = TestCampaign::plain().await;
     let reply = campaign.lookup(&phone(1)).send().await;
     assert_eq!(
-        reply.shown(),
+        reply.redacted(),
         json!([200, { "submissions": [], "total_entries": 0, "timezone": "Africa/Dar_es_Salaam" }])
     );
 }
@@ -54,7 +54,7 @@ async fn submissions_are_listed_newest_first_refused_ones_among_them() {
         })
     };
     assert_eq!(
-        reply.shown(),
+        reply.redacted(),
         json!([200, {
             "submissions": [
                 entry("not_accepted", "You have reached today's limit. Try again tomorrow.", 0),
@@ -157,7 +157,7 @@ async fn a_phone_that_is_no_tanzanian_mobile_number_is_said_to_be_none() {
     let campaign = TestCampaign::plain().await;
     let reply = campaign.lookup("+254712345678").send().await;
     assert_eq!(
-        reply.shown(),
+        reply.redacted(),
         json!([422, { "error": {
             "code": "phone_invalid",
             "message": "The phone is not a Tanzanian mobile number.",
@@ -200,7 +200,7 @@ async fn a_phone_of_the_wrong_shape_is_named() {
     }
     let reply = campaign.lookup("07123456").send().await;
     assert_eq!(
-        reply.shown(),
+        reply.redacted(),
         json!([422, { "error": {
             "code": "validation_failed",
             "message": "The request is not in the expected shape. `phone` must be a string of 9 to 16 characters.",

@@ -5,19 +5,19 @@ use std::time::Duration;
 use futures_util::future::join_all;
 use serde_json::json;
 use service_tests::campaign::{TestCampaign, phone, plain};
-use service_tests::http::{Reply, Sending};
+use service_tests::http::{Reply, RequestBuilder};
 use service_tests::service::Service;
 
 const PER_PHONE: usize = 5;
 const PER_RANGE: u32 = 30;
 
 /// A look-up of a phone by a consumer at this address.
-fn from(campaign: &TestCampaign, address: &str, number: u32) -> Sending {
+fn from(campaign: &TestCampaign, address: &str, number: u32) -> RequestBuilder {
     campaign.lookup(&phone(number)).header("svc-client-ip", address)
 }
 
 /// Sends the same look-up so many times and counts those that were answered.
-async fn answered(sending: &Sending, times: usize) -> usize {
+async fn answered(sending: &RequestBuilder, times: usize) -> usize {
     let mut answered = 0;
     for _ in 0..times {
         answered += usize::from(sending.clone().send().await.status == 200);
@@ -36,7 +36,7 @@ async fn the_sixth_of_a_phone_is_told_when_there_is_room_again() {
     assert_eq!(answered(&campaign.lookup(&phone(1)), PER_PHONE).await, PER_PHONE);
     let refused = campaign.lookup(&phone(1)).send().await;
     assert_eq!(
-        refused.shown(),
+        refused.redacted(),
         json!([429, { "error": {
             "code": "rate_limited",
             "message": "Too many requests. This phone has used up its 5 look-ups of 10 minutes.",

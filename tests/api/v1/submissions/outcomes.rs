@@ -8,7 +8,7 @@ use common::domain::codebook::BatchStatus;
 use common::domain::message::{Language, MessageKey};
 use common::domain::moment::Moment;
 use common::domain::scope::Environment;
-use common::store::codes::CodeName;
+use common::store::codes::CodeKey;
 use serde_json::json;
 use service_tests::campaign::{TestCampaign, phone, plain};
 use service_tests::service::Service;
@@ -18,11 +18,11 @@ async fn a_refused_consumer_is_a_recorded_submission() {
     let campaign = TestCampaign::plain().await;
     let reply = campaign.submission(&phone(1), "WRONG").header("accept-language", "sw").send().await;
     assert_eq!(
-        reply.shown(),
+        reply.redacted(),
         json!([200, {
             "id": "[uuid]", "ref": "[ref]", "campaign": "[slug]", "livemode": false, "state": "rejected",
             "review_status": null, "display_status": "not_accepted", "message_key": "invalid",
-            "message": MessageKey::Invalid.copy(Language::Sw), "reasons": ["invalid"], "entries": 0,
+            "message": MessageKey::Invalid.text(Language::Sw), "reasons": ["invalid"], "entries": 0,
             "instant_win": null, "terminal": true, "poll_after_seconds": null, "replayed": false,
             "receipt": null, "upstream": null, "created_at": "[time]", "updated_at": "[time]",
         }])
@@ -91,7 +91,7 @@ async fn a_voided_code_is_invalid_but_its_own_submission_stays() {
     let scope = campaign.scope(Environment::Test);
     for serial in [0, 1] {
         let now = campaign.service.clock.now();
-        campaign.service.tables.codes.void(&scope, &CodeName::Minted(serial), now).await.expect("voided");
+        campaign.service.tables.codes.void(&scope, &CodeKey::Minted(serial), now).await.expect("voided");
     }
     assert_eq!(campaign.outcome(&phone(2), &campaign.code(1)).await, "invalid");
     assert_eq!(campaign.outcome(&phone(2), &campaign.code(0)).await, "invalid");

@@ -1,9 +1,9 @@
 //! `POST /api/v1/submissions` with receipts: attaching one, and what can be wrong with it.
 
 use aws_sdk_s3::primitives::ByteStream;
-use common::connection::Aws;
+use common::aws::Aws;
+use common::aws::photos::object_key;
 use common::domain::scope::Environment;
-use common::photos::object_key;
 use futures_util::future::join_all;
 use serde_json::json;
 use service_tests::campaign::{TestCampaign, fresh_key, phone};
@@ -128,7 +128,7 @@ async fn what_is_no_photo_or_too_large_is_refused_with_a_status_of_its_own() {
         let env = &campaign.service.env;
         let key = object_key(&campaign.scope(Environment::Test), id.parse().expect("an id"));
         let bucket = env.required("PHOTOS_BUCKET").expect("the stack sets it");
-        let s3 = Aws::of_function(env).expect("the stack sets every variable").s3();
+        let s3 = Aws::for_function(env).expect("the stack sets every variable").s3();
         s3.put_object().bucket(bucket).key(key).body(ByteStream::from(file)).send().await.expect("stored");
         let refused = campaign.with_receipt(&campaign.test_key, &phone(9), "", &id).send().await;
         assert_eq!(refused.refusal(), at_fault(status, code), "{size}");

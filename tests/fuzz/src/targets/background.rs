@@ -1,18 +1,18 @@
 //! What queue and storage send, through the functions that take it.
 
-use common::settle_queue::SettleMessage;
-use common::settlement::batch::QueueEvent;
+use common::aws::settle_queue::SettleMessage;
+use common::runtime::sqs_batch::QueueEvent;
 use mark_receipt_uploaded::StorageEvent;
 
 use super::service::Service;
 
 /// Records of an event that are worked through here: each is a call or more.
-const MOST_RECORDS: usize = 8;
+const MAX_RECORDS: usize = 8;
 
 /// A message that cannot be read fails alone, and one that can survives being sent.
 pub(super) fn queue_event(input: &[u8]) {
     let Ok(mut event) = serde_json::from_slice::<QueueEvent>(input) else { return };
-    event.records.truncate(MOST_RECORDS);
+    event.records.truncate(MAX_RECORDS);
     let mut strange = Vec::new();
     for message in &event.records {
         match serde_json::from_str::<SettleMessage>(&message.body) {
@@ -33,6 +33,6 @@ pub(super) fn queue_event(input: &[u8]) {
 /// Nothing that storage can say makes it say it again.
 pub(super) fn storage_event(input: &[u8]) {
     let Ok(mut event) = serde_json::from_slice::<StorageEvent>(input) else { return };
-    event.records.truncate(MOST_RECORDS);
+    event.records.truncate(MAX_RECORDS);
     Service::shared().mark(event);
 }

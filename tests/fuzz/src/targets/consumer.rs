@@ -1,11 +1,11 @@
 //! What consumers type, and what names records and requests.
 
+use common::aws::photos::{object_key, receipt_of};
 use common::domain::code::{Code, CodeForm, NotACode};
 use common::domain::ids::{IdempotencyKey, ReceiptId, Reference, SubmissionId};
 use common::domain::phone::Phone;
 use common::domain::scope::{CampaignSlug, Scope};
 use common::domain::unicode::{has_control, is_dash, is_format, stripped};
-use common::photos::{object_key, receipt_of};
 
 use super::text;
 

@@ -3,7 +3,7 @@
 use std::sync::LazyLock;
 
 use common::domain::partner::pointer::Pointer;
-use common::domain::partner::reply::{MOST_CODE_CHARS, MOST_ENTRIES, MOST_MESSAGE_CHARS, MOST_PRIZE_CHARS};
+use common::domain::partner::reply::{MAX_CODE_CHARS, MAX_ENTRIES, MAX_MESSAGE_CHARS, MAX_PRIZE_CHARS};
 use common::domain::partner::reply::{PartnerVerdict, Unreadable, Upstream, UpstreamCode};
 use common::domain::partner::template::Template;
 use common::domain::partner::{PartnerRules, Question};
@@ -48,9 +48,9 @@ fn check_reply(rules: &PartnerRules, body: &[u8]) {
 
 fn check_verdict(rules: &PartnerRules, verdict: &PartnerVerdict) {
     assert!(rules.outcomes.values().any(|outcome| *outcome == verdict.outcome));
-    assert!(verdict.entries.is_none_or(|entries| entries <= MOST_ENTRIES));
+    assert!(verdict.entries.is_none_or(|entries| entries <= MAX_ENTRIES));
     if let Some(prize) = &verdict.prize {
-        assert!(prize == prize.trim() && !prize.is_empty() && is_fit(prize, MOST_PRIZE_CHARS), "{prize:?}");
+        assert!(prize == prize.trim() && !prize.is_empty() && is_fit(prize, MAX_PRIZE_CHARS), "{prize:?}");
     }
     check_upstream(&verdict.upstream);
     let bare = PartnerVerdict {
@@ -68,9 +68,9 @@ fn is_fit(words: &str, most_chars: usize) -> bool {
 
 fn check_upstream(upstream: &Upstream) {
     if let UpstreamCode::Text(code) = &upstream.code {
-        assert!(is_fit(code, MOST_CODE_CHARS), "{code:?}");
+        assert!(is_fit(code, MAX_CODE_CHARS), "{code:?}");
     }
-    assert!(upstream.message.as_ref().is_none_or(|message| is_fit(message, MOST_MESSAGE_CHARS)));
+    assert!(upstream.message.as_ref().is_none_or(|message| is_fit(message, MAX_MESSAGE_CHARS)));
     assert_eq!(format!("{upstream:?} {:?}", upstream.code), "Upstream(***) ***");
     let stored = serde_json::to_value(upstream).expect("JSON");
     assert_eq!(&serde_json::from_value::<Upstream>(stored).expect("words"), upstream);
@@ -81,7 +81,7 @@ pub(super) fn rules(input: &[u8]) {
     let Ok(rules) = serde_json::from_slice::<PartnerRules>(input) else { return };
     let stored = serde_json::to_value(&rules).expect("JSON");
     assert_eq!(serde_json::from_value::<PartnerRules>(stored).expect("rules"), rules);
-    assert!((1..=u64::from(PartnerRules::MOST_SECONDS)).contains(&rules.timeout().as_secs()));
+    assert!((1..=u64::from(PartnerRules::MAX_TIMEOUT_SECONDS)).contains(&rules.timeout().as_secs()));
     let printed = format!("{rules:?}");
     let query = rules.url.split_once('?').map(|(_, query)| query);
     for secret in rules.headers.values().map(String::as_str).chain(query) {

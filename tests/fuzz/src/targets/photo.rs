@@ -8,15 +8,15 @@ use settle_receipts::photo::luma::Luma;
 use settle_receipts::photo::readers::{Reader, Turn};
 
 /// Bytes of a file that is decoded here: larger ones are only slower.
-const MOST_BYTES: usize = 64 * 1024;
+const MAX_BYTES: usize = 64 * 1024;
 /// Pixels of a side of a picture that is given to the readers, whose time grows with it.
-const MOST_READ: usize = 160;
+const MAX_READ: usize = 160;
 /// What is waited for a reader. One that hangs is left alone, as it is in the process of its own.
 const PATIENCE: Duration = Duration::from_secs(2);
 
 /// A picture is within its bounds and the same twice; readers read or give up.
 pub(super) fn photo(input: &[u8]) {
-    if input.len() > MOST_BYTES {
+    if input.len() > MAX_BYTES {
         return;
     }
     let decoded = decode(input);
@@ -28,7 +28,7 @@ pub(super) fn photo(input: &[u8]) {
     assert_eq!(Some(luma.pixels().len()), width.checked_mul(height));
     assert!(u64::try_from(luma.pixels().len()).is_ok_and(|pixels| pixels <= MAX_PIXELS));
     assert!(u32::try_from(luma.longer_side()).is_ok_and(|side| side <= MAX_SIDE));
-    if luma.longer_side() > MOST_READ {
+    if luma.longer_side() > MAX_READ {
         return;
     }
     assert_eq!(decode(input).as_ref(), Ok(&luma));

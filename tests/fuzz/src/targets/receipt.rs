@@ -1,6 +1,6 @@
 //! What receipts say: the text of their QR codes, codes and times as typed, amounts.
 
-use common::domain::receipt::payload::{ReceiptClaim, ReceiptTime, VerificationCode};
+use common::domain::receipt::payload::{ReceiptKey, ReceiptTime, VerificationCode};
 use common::domain::receipt::photo::PhotoType;
 use common::domain::receipt::record::{Quantity, parse_cents, same_identifier};
 use common::domain::receipt::sentinel::ReceiptSentinel;
@@ -25,13 +25,13 @@ pub(super) fn text(input: &[u8]) {
         assert_eq!(ReceiptTime::from_typed(&time.expose()), Ok(time));
         assert_eq!(format!("{time:?}"), "***");
     }
-    let claim = ReceiptClaim::from_payload(&text);
+    let claim = ReceiptKey::from_payload(&text);
     if let Some(claim) = &claim {
         check(&claim.code);
         assert!(!format!("{claim:?}").contains(claim.code.as_str()));
         let time = claim.time.map(|time| format!("_{}", time.expose_compact())).unwrap_or_default();
         let link = format!("https://verify.tra.go.tz/{}{time}", claim.code.as_str());
-        assert_eq!(ReceiptClaim::from_payload(&link).as_ref(), Some(claim));
+        assert_eq!(ReceiptKey::from_payload(&link).as_ref(), Some(claim));
     }
     let sentinel = ReceiptSentinel::parse(&text);
     assert_eq!(ReceiptSentinel::parse(&format!(" {} ", text.to_ascii_uppercase())), sentinel);
@@ -43,13 +43,13 @@ pub(super) fn text(input: &[u8]) {
         Evidence::Sentinel(found) => assert_eq!(Some(found), sentinel),
         Evidence::Claim(found) => assert_eq!(Some(found), with_time),
         Evidence::Photo => assert!(with_time.is_none()),
-        Evidence::Impossible => panic!("a photo can always be read"),
+        Evidence::Malformed => panic!("a photo can always be read"),
     }
     let noon = ReceiptTime::new(12, 0, 0).expect("a time");
     match (Source::Typed { code: text.to_string(), time: noon }).evidence() {
         Evidence::Sentinel(found) => assert_eq!(Some(found), sentinel),
         Evidence::Claim(found) => assert_eq!(Some(found.code), typed),
-        Evidence::Impossible => assert_eq!(typed, None),
+        Evidence::Malformed => assert_eq!(typed, None),
         Evidence::Photo => panic!("a typed receipt has no photo"),
     }
 }

@@ -108,7 +108,7 @@ fn check_error(asked: &Request, reply: &Reply, error: &Value) {
     assert_eq!(has("retry-after"), matches!(reply.status.as_u16(), 409 | 429), "{error}");
     assert_eq!(has("allow"), reply.status == StatusCode::METHOD_NOT_ALLOWED, "{error}");
     assert_eq!(has("www-authenticate"), reply.status == StatusCode::UNAUTHORIZED, "{error}");
-    if code == ErrorCode::ValidationFailed && JsonBody::of(asked).is_ok() {
+    if code == ErrorCode::ValidationFailed && JsonBody::parse(asked).is_ok() {
         assert!(!part("field").is_empty(), "{error} names no field");
     }
     let said = format!("{} {} {} {}", part("message"), part("fix"), part("field"), error["errors"]);
@@ -170,7 +170,7 @@ pub(super) fn json_body(input: &[u8]) {
 
 /// The body of a request that is all right but for it.
 fn read(body: &[u8]) -> Result<JsonBody, Error> {
-    JsonBody::of(&Request::from_event(HttpEvent {
+    JsonBody::parse(&Request::from_event(HttpEvent {
         headers: [("content-type".to_owned(), "application/json".to_owned())].into(),
         body: Some(STANDARD.encode(body)),
         is_base64_encoded: true,

@@ -4,16 +4,16 @@ use std::sync::LazyLock;
 use std::time::Duration;
 
 use check_code::CheckCode;
-use common::auth::DEFAULT_PER_MINUTE;
-use common::background::{Background, EventFunction};
+use common::app::auth::DEFAULT_PER_MINUTE;
+use common::aws::Aws;
 use common::clock::Clock;
 use common::config::Env;
-use common::connection::Aws;
 use common::domain::scope::{CampaignSlug, Environment, Scope};
 use common::http::event::{HttpEvent, HttpReply};
-use common::http::function::{Frame, Function, HttpFunction, Operation, Setup};
 use common::http::routes::Route;
-use common::settlement::batch::{BatchReply, QueueEvent};
+use common::runtime::event_handler::{EventContext, EventHandler};
+use common::runtime::http_handler::{ApiHandler, AppContext, Endpoint, HttpHandler, Responder};
+use common::runtime::sqs_batch::{BatchReply, QueueEvent};
 use common::store::api_keys::{ApiKeyRecord, KeyHash};
 use common::telemetry::Telemetry;
 use create_receipt::CreateReceipt;
@@ -44,7 +44,7 @@ const LIMITS_FORGET: Duration = Duration::from_secs(11 * 60);
 pub(super) struct Service {
     runtime: Runtime,
     clock: Clock,
-    routes: Vec<(Route, Box<dyn HttpFunction>)>,
+    routes: Vec<(Route, Box<dyn HttpHandler>)>,
     fallback: Fallback,
     marker: MarkReceiptUploaded,
     receipts: SettleReceipts,
@@ -67,7 +67,8 @@ impl Service {
         let runtime = runtime.expect("a runtime");
         runtime.block_on(load(&stack.env, &clock));
         let _context = runtime.enter();
-        let frame = Frame::from_env(&stack.env, clock.clone(), Telemetry::Off).expect("a whole environment");
+        let frame =
+            Responder::from_env(&stack.env, clock.clone(), Telemetry::Off).expect("a whole environment");
         let routes = vec![
             function::<GetCampaign>(&stack.env, &frame),
             function::<CheckCode>(&stack.env, &frame),
@@ -114,23 +115,24 @@ impl Service {
     }
 }
 
-fn function<O: Operation>(env: &Env, frame: &Frame) -> (Route, Box<dyn HttpFunction>) {
-    let setup = Setup::new(as_function(env, O::ROUTE.function), frame.clone()).expect("a whole environment");
-    (O::ROUTE, Box::new(Function::<O>::new(setup).expect("a whole environment")))
+fn function<O: Endpoint>(env: &Env, frame: &Responder) -> (Route, Box<dyn HttpHandler>) {
+    let setup =
+        AppContext::new(as_function(env, O::ROUTE.function), frame.clone()).expect("a whole environment");
+    (O::ROUTE, Box::new(ApiHandler::<O>::new(setup).expect("a whole environment")))
 }
 
-fn background<F: EventFunction>(env: &Env, clock: &Clock, name: &str) -> F {
-    let background = Background::new(as_function(env, name), clock.clone(), Telemetry::Off);
+fn background<F: EventHandler>(env: &Env, clock: &Clock, name: &str) -> F {
+    let background = EventContext::new(as_function(env, name), clock.clone(), Telemetry::Off);
     F::connect(&background.expect("a whole environment")).expect("a whole environment")
 }
 
 /// Loads the samples, and the live key.
 async fn load(env: &Env, clock: &Clock) {
     samples::load(env, clock).await.expect("the samples");
-    let aws = Aws::of_function(env).expect("a whole environment");
+    let aws = Aws::for_function(env).expect("a whole environment");
     let tables = Tables::from_env(env, &aws).expect("a whole environment");
     let campaign: CampaignSlug = CAMPAIGN.parse().expect("a slug");
-    let hash = KeyHash::of(LIVE_KEY);
+    let hash = KeyHash::digest(LIVE_KEY);
     let record = ApiKeyRecord {
         key_id: hash.key_id().to_owned(),
         scope: Scope { campaign, environment: Environment::Live },

@@ -1,7 +1,7 @@
 //! The pages of the tax authority.
 
 use common::domain::receipt::payload::VerificationCode;
-use common::domain::receipt::record::{FiscalRecord, MOST_ITEMS, MOST_TEXT_CHARS};
+use common::domain::receipt::record::{FiscalRecord, MAX_ITEMS, MAX_TEXT_CHARS};
 use common::upstream::tax_authority::answer::{Answer, UnexpectedPage};
 use common::upstream::tax_authority::page;
 
@@ -37,12 +37,12 @@ pub(super) fn page(input: &[u8]) {
 fn found(record: &FiscalRecord, asked: &VerificationCode) {
     assert_eq!(&record.code, asked);
     receipt::check(&record.code);
-    assert!((1..=MOST_ITEMS).contains(&record.items.len()));
+    assert!((1..=MAX_ITEMS).contains(&record.items.len()));
     let descriptions = record.items.iter().map(|item| &item.description);
     let texts = [&record.trader, &record.vrn, &record.uin, &record.tax_office, &record.z_number];
     let texts = texts.into_iter().flatten().chain([&record.tin, &record.serial, &record.receipt_number]);
     for text in texts.chain(descriptions) {
-        assert!(text.chars().count() <= MOST_TEXT_CHARS, "{text}");
+        assert!(text.chars().count() <= MAX_TEXT_CHARS, "{text}");
     }
     let stored = serde_json::to_value(record).expect("JSON");
     assert_eq!(&serde_json::from_value::<FiscalRecord>(stored).expect("a record"), record);
@@ -50,8 +50,8 @@ fn found(record: &FiscalRecord, asked: &VerificationCode) {
 
 fn unexpected(page: &UnexpectedPage) {
     let excerpt = page.excerpt.to_ascii_uppercase();
-    assert!(excerpt.chars().count() <= UnexpectedPage::MOST_EXCERPT_CHARS);
-    let is_cut = excerpt.chars().count() == UnexpectedPage::MOST_EXCERPT_CHARS;
+    assert!(excerpt.chars().count() <= UnexpectedPage::MAX_EXCERPT_CHARS);
+    let is_cut = excerpt.chars().count() == UnexpectedPage::MAX_EXCERPT_CHARS;
     // What follows the word is the customer's.
     for (_, after) in excerpt.match_indices("CUSTOMER").map(|(at, word)| excerpt.split_at(at + word.len())) {
         assert!(after.starts_with(" ***") || is_cut, "{excerpt}");

@@ -74,7 +74,7 @@ pub fn decode(photo: &[u8]) -> Result<Luma, NotDecoded> {
     if u64::try_from(photo.len()).is_ok_and(|bytes| bytes > MAX_BYTES) {
         return Err(NotDecoded::TooManyBytes);
     }
-    let photo_type = PhotoType::of_bytes(photo).ok_or(NotDecoded::NotAnImage)?;
+    let photo_type = PhotoType::from_magic_bytes(photo).ok_or(NotDecoded::NotAnImage)?;
     let decoded = match photo_type {
         PhotoType::Jpeg => jpeg::decode(photo),
         PhotoType::Png => png::decode(photo),

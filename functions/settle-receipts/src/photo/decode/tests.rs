@@ -127,7 +127,7 @@ fn what_only_begins_like_an_image_is_no_picture() {
 fn a_picture_with_a_size_is_damaged_however_soon_it_goes_wrong() {
     for file in [jpeg(&picture(), 90), receipt_photo::png(&picture()), webp(&picture())] {
         let file = file.expect("a photo");
-        let photo_type = PhotoType::of_bytes(&file).expect("a type");
+        let photo_type = PhotoType::from_magic_bytes(&file).expect("a type");
         let mut told = 0;
         for end in 0..file.len() {
             match decode(&file[..end]) {

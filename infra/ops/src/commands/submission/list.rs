@@ -1,12 +1,12 @@
 //! Lists of submissions: the newest, and those that are not settled.
 
 use common::domain::campaign::Zone;
-use common::domain::settling::{Settling, Turn};
+use common::domain::settling::{Assignee, PendingSettlement};
 use common::domain::submission::Submission;
 use serde_json::json;
 
 use super::super::or_nothing;
-use super::show::{next_step, tally};
+use super::show::{lookup_failures, next_step};
 use super::{all_as_json, word};
 use crate::console::Report;
 use crate::phones::masked;
@@ -22,9 +22,9 @@ pub(super) fn newest(found: &[Submission], zone: &Zone) -> Report {
             submission.reference.to_string(),
             submission.submission_id.to_string(),
             masked(&submission.phone),
-            word(json!(submission.standing.state())),
-            word(json!(submission.standing.review_status())),
-            submission.standing.message_key().to_string(),
+            word(json!(submission.status.state())),
+            word(json!(submission.status.review_status())),
+            submission.status.message_key().to_string(),
             local_time(submission.created_at, zone),
         ]
     };
@@ -46,8 +46,8 @@ pub(super) fn unsettled(found: &[Submission], most: usize, zone: &Zone) -> Repor
         vec![
             submission.reference.to_string(),
             submission.submission_id.to_string(),
-            word(json!(submission.standing.state())),
-            or_nothing(settling.map(|settling| turn(settling.turn))),
+            word(json!(submission.status.state())),
+            or_nothing(settling.map(|settling| assignee(settling.assignee))),
             or_nothing(settling.map(|settling| next_step(settling, |at| local_time(at, zone)))),
             why(submission),
         ]
@@ -64,20 +64,20 @@ pub(super) fn unsettled(found: &[Submission], most: usize, zone: &Zone) -> Repor
     Report { note, ..Report::new(all_as_json(shown), text) }
 }
 
-pub(super) fn turn(turn: Turn) -> &'static str {
-    match turn {
-        Turn::Service => "service",
-        Turn::Person => "person",
+pub(super) fn assignee(assignee: Assignee) -> &'static str {
+    match assignee {
+        Assignee::Service => "service",
+        Assignee::Operator => "person",
     }
 }
 
 /// Why it is not settled: reasons and what the tax authority said; else what was not as expected.
 fn why(submission: &Submission) -> String {
     let mut why = submission.reasons.clone();
-    if let Some(Settling { tally: met, surprise, .. }) = &submission.settling {
-        why.extend(tally(*met));
+    if let Some(PendingSettlement { lookup_failures: met, anomaly, .. }) = &submission.settling {
+        why.extend(lookup_failures(*met));
         if why.is_empty() {
-            why.extend(surprise.as_ref().map(|surprise| surprise.what.clone()));
+            why.extend(anomaly.as_ref().map(|anomaly| anomaly.what.clone()));
         }
     }
     or_nothing((!why.is_empty()).then(|| why.join(", ")))

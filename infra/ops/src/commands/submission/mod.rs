@@ -75,13 +75,13 @@ pub(crate) async fn run(command: SubmissionCommand, env: &Env, now: Moment) -> R
                 None => Verdict::Accept { entries: accept.entries, proof: proof(&accept)? },
             };
             let settled = settle(&connection::tables(env).await?, id, verdict, decision).await?;
-            let standing = &settled.standing;
-            let entries = match standing.entries() {
+            let status = &settled.status;
+            let entries = match status.entries() {
                 0 => String::new(),
                 1 => ", with 1 entry".to_owned(),
                 entries => format!(", with {} entries", grouped(entries.into())),
             };
-            let text = format!("{} settled as `{}`{entries}", settled.reference, standing.message_key());
+            let text = format!("{} settled as `{}`{entries}", settled.reference, status.message_key());
             Ok(Report::new(show::as_json(&settled, false), text))
         }
     }

@@ -6,14 +6,14 @@ use common::domain::partner::reply::{Upstream, UpstreamCode};
 use common::domain::receipt::Source;
 use common::domain::receipt::judgement::ReceiptSummary;
 use common::domain::receipt::payload::VerificationCode;
-use common::domain::receipt::photo::{Arrived, PhotoType};
-use common::domain::receipt::schedule::Tally;
-use common::domain::settling::{Settling, Turn};
+use common::domain::receipt::photo::{PhotoType, StoredPhoto};
+use common::domain::receipt::schedule::LookupFailures;
+use common::domain::settling::{Assignee, PendingSettlement};
 use common::domain::submission::{Claimed, OperatorDecision, Submission};
 use serde_json::{Map, Value, json};
 
 use super::super::{lines, or_nothing};
-use super::list::turn;
+use super::list::assignee;
 use super::word;
 use crate::console::Report;
 use crate::phones::masked;
@@ -44,16 +44,16 @@ impl Shown<'_> {
         let submission = self.submission;
         let mut pairs = self.pairs();
         if let Some(settling) = &submission.settling {
-            pairs.push(("turn", turn(settling.turn).to_owned()));
+            pairs.push(("turn", assignee(settling.assignee).to_owned()));
             pairs.push(("next_step", next_step(settling, |at| self.time(at))));
-            pairs.push(("tally", or_nothing(tally(settling.tally))));
+            pairs.push(("tally", or_nothing(lookup_failures(settling.lookup_failures))));
             let asked = (settling.asked > 0).then(|| format!("{} times in vain", settling.asked));
             pairs.push(("partner_asked", or_nothing(asked)));
             let may_have = if settling.may_have_arrived() { "perhaps; ask it about the id" } else { "no" };
             pairs.extend(submission.partner_code.as_ref().map(|_| ("partner_redeemed", may_have.to_owned())));
-            let surprise = settling.surprise.as_ref();
-            pairs.push(("surprise", or_nothing(surprise.map(|surprise| &surprise.what))));
-            let excerpt = surprise.and_then(|surprise| surprise.excerpt.as_deref());
+            let anomaly = settling.anomaly.as_ref();
+            pairs.push(("surprise", or_nothing(anomaly.map(|anomaly| &anomaly.what))));
+            let excerpt = anomaly.and_then(|anomaly| anomaly.excerpt.as_deref());
             pairs.extend(excerpt.map(|excerpt| ("surprise_said", self.secret(excerpt))));
         }
         if let Some(seen) = &self.receipt {
@@ -66,7 +66,7 @@ impl Shown<'_> {
 
     fn pairs(&self) -> Vec<(&'static str, String)> {
         let submission = self.submission;
-        let Submission { scope, standing, .. } = submission;
+        let Submission { scope, status, .. } = submission;
         let claimed = |claimed: &Claimed| {
             let items = claimed.items.iter().map(|item| format!("{} x {}", item.qty, item.key));
             items
@@ -91,13 +91,13 @@ impl Shown<'_> {
             ("campaign", scope.campaign.to_string()),
             ("environment", scope.environment.to_string()),
             ("phone", phone(submission, self.show_phone)),
-            ("state", word(json!(standing.state()))),
-            ("review_status", word(json!(standing.review_status()))),
-            ("display_status", word(json!(standing.display_status()))),
-            ("message_key", standing.message_key().to_string()),
+            ("state", word(json!(status.state()))),
+            ("review_status", word(json!(status.review_status()))),
+            ("display_status", word(json!(status.display_status()))),
+            ("message_key", status.message_key().to_string()),
             ("reasons", submission.reasons.join(", ")),
-            ("entries", standing.entries().to_string()),
-            ("instant_win", or_nothing(standing.instant_win())),
+            ("entries", status.entries().to_string()),
+            ("instant_win", or_nothing(status.instant_win())),
             ("region", or_nothing(submission.region.as_ref())),
             ("claimed", or_nothing(submission.claimed.as_ref().map(claimed))),
             ("receipt_id", or_nothing(submission.receipt_id)),
@@ -135,7 +135,7 @@ impl Shown<'_> {
         zoned_time(moment, &self.zone)
     }
 
-    fn arrived(&self, arrived: &Arrived) -> String {
+    fn arrived(&self, arrived: &StoredPhoto) -> String {
         let photo_type = arrived.photo_type.map_or("not a photo by its first bytes", PhotoType::media_type);
         format!("{photo_type}, {} bytes, seen at {}", arrived.bytes, self.time(arrived.seen_at))
     }
@@ -146,9 +146,9 @@ impl Shown<'_> {
             if self.show_receipt {
                 let purchase = self.submission.purchase.as_ref().map(VerificationCode::as_str);
                 fields.insert("purchase".to_owned(), json!(purchase));
-                let surprise =
-                    self.submission.settling.as_ref().and_then(|settling| settling.surprise.as_ref());
-                fields.insert("surprise_said".to_owned(), json!(surprise.map(|surprise| &surprise.excerpt)));
+                let anomaly =
+                    self.submission.settling.as_ref().and_then(|settling| settling.anomaly.as_ref());
+                fields.insert("surprise_said".to_owned(), json!(anomaly.map(|anomaly| &anomaly.excerpt)));
             }
             fields.insert(
                 "receipt_source".to_owned(),
@@ -191,18 +191,18 @@ impl Shown<'_> {
 }
 
 /// When something happens next, or since when somebody is waited for.
-pub(super) fn next_step(settling: &Settling, time: impl Fn(Moment) -> String) -> String {
+pub(super) fn next_step(settling: &PendingSettlement, time: impl Fn(Moment) -> String) -> String {
     let at = time(settling.next_step_at);
-    match settling.turn {
-        Turn::Person => format!("waits since {at}"),
-        Turn::Service if settling.unfinished > 0 => format!("under way; due again at {at} if it is lost"),
-        Turn::Service => format!("due at {at}"),
+    match settling.assignee {
+        Assignee::Operator => format!("waits since {at}"),
+        Assignee::Service if settling.unfinished > 0 => format!("under way; due again at {at} if it is lost"),
+        Assignee::Service => format!("due at {at}"),
     }
 }
 
 /// How often the tax authority did not give the record; `None` when it was not asked in vain.
-pub(super) fn tally(tally: Tally) -> Option<String> {
-    let Tally { missing, throttled, trouble, silent_since: _ } = tally;
+pub(super) fn lookup_failures(lookup_failures: LookupFailures) -> Option<String> {
+    let LookupFailures { missing, throttled, trouble, silent_since: _ } = lookup_failures;
     let counts = [("missing", missing), ("throttled", throttled), ("trouble", trouble)];
     let met: Vec<_> = counts.iter().filter(|(_, count)| *count > 0).collect();
     let words: Vec<_> = met.iter().map(|(name, count)| format!("{name} x {count}")).collect();
@@ -225,7 +225,7 @@ fn phone(submission: &Submission, show_phone: bool) -> String {
 
 /// A submission without its receipt's secrets.
 pub(super) fn as_json(submission: &Submission, show_phone: bool) -> Value {
-    let Submission { scope, standing, .. } = submission;
+    let Submission { scope, status, .. } = submission;
     let decision = submission
         .decision
         .as_ref()
@@ -236,13 +236,13 @@ pub(super) fn as_json(submission: &Submission, show_phone: bool) -> Value {
         "campaign": scope.campaign,
         "environment": scope.environment,
         "phone": phone(submission, show_phone),
-        "state": standing.state(),
-        "review_status": standing.review_status(),
-        "display_status": standing.display_status(),
-        "message_key": standing.message_key(),
+        "state": status.state(),
+        "review_status": status.review_status(),
+        "display_status": status.display_status(),
+        "message_key": status.message_key(),
         "reasons": submission.reasons,
-        "entries": standing.entries(),
-        "instant_win": standing.instant_win(),
+        "entries": status.entries(),
+        "instant_win": status.instant_win(),
         "region": submission.region,
         "claimed": submission.claimed,
         "receipt_id": submission.receipt_id,
@@ -257,12 +257,12 @@ pub(super) fn as_json(submission: &Submission, show_phone: bool) -> Value {
     })
 }
 
-fn settling(settling: &Settling) -> Value {
-    let Tally { missing, throttled, trouble, silent_since } = settling.tally;
+fn settling(settling: &PendingSettlement) -> Value {
+    let LookupFailures { missing, throttled, trouble, silent_since } = settling.lookup_failures;
     let at = settling.next_step_at.to_string();
-    let (next_step_at, waiting_since) = match settling.turn {
-        Turn::Service => (Some(at), None),
-        Turn::Person => (None, Some(at)),
+    let (next_step_at, waiting_since) = match settling.assignee {
+        Assignee::Service => (Some(at), None),
+        Assignee::Operator => (None, Some(at)),
     };
     json!({
         "partner": {
@@ -270,7 +270,7 @@ fn settling(settling: &Settling) -> Value {
             "may_have_redeemed": settling.may_have_arrived(),
             "silent_since": settling.silent_since.map(|moment| moment.to_string()),
         },
-        "turn": turn(settling.turn),
+        "turn": assignee(settling.assignee),
         "next_step_at": next_step_at,
         "waiting_since": waiting_since,
         "under_way": settling.unfinished > 0,
@@ -281,6 +281,6 @@ fn settling(settling: &Settling) -> Value {
             "silent_since": silent_since.map(|moment| moment.to_string()),
         },
         "prize": settling.prize,
-        "surprise": settling.surprise.as_ref().map(|surprise| &surprise.what),
+        "surprise": settling.anomaly.as_ref().map(|anomaly| &anomaly.what),
     })
 }

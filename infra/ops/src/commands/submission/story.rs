@@ -2,7 +2,7 @@
 
 use common::domain::campaign::Zone;
 use common::domain::moment::Moment;
-use common::domain::settling::Turn;
+use common::domain::settling::Assignee;
 use common::domain::submission::{PastState, Submission};
 use serde_json::{Value, json};
 
@@ -41,9 +41,9 @@ impl Story {
         // Events of the same time stay as they are: a receipt before its submission, a decision before what it led to.
         events.sort_by_key(|(at, _)| *at);
         events.extend(submission.settling.as_ref().map(|settling| {
-            let next = match settling.turn {
-                Turn::Service => "next step due",
-                Turn::Person => "waits for a person since then",
+            let next = match settling.assignee {
+                Assignee::Service => "next step due",
+                Assignee::Operator => "waits for a person since then",
             };
             (settling.next_step_at, next.to_owned())
         }));
@@ -59,22 +59,21 @@ impl Story {
 
 /// How a submission came to stand.
 fn sentence(state: &PastState) -> String {
-    let PastState { standing, reasons, is_under_way, surprise, .. } = state;
+    let PastState { status, reasons, is_under_way, anomaly, .. } = state;
     let name = |value: Value| value.as_str().unwrap_or_default().to_owned();
-    let mut sentence = format!("{} `{}`", name(json!(standing.state())), standing.message_key());
-    if let Some(review) = standing.review_status() {
+    let mut sentence = format!("{} `{}`", name(json!(status.state())), status.message_key());
+    if let Some(review) = status.review_status() {
         sentence.push_str(&format!(", {}", name(json!(review))));
     }
-    let reasons: Vec<_> =
-        reasons.iter().filter(|reason| *reason != standing.message_key().as_str()).collect();
+    let reasons: Vec<_> = reasons.iter().filter(|reason| *reason != status.message_key().as_str()).collect();
     for reason in reasons {
         sentence.push_str(&format!(", {reason}"));
     }
     if *is_under_way {
         sentence.push_str("; a step begun");
     }
-    if let Some(surprise) = surprise {
-        sentence.push_str(&format!("; {surprise}"));
+    if let Some(anomaly) = anomaly {
+        sentence.push_str(&format!("; {anomaly}"));
     }
     sentence
 }

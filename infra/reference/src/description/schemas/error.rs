@@ -6,7 +6,7 @@ use serde_json::{Value, json};
 use super::super::schema::{field, link, list, object, one_of_plain, optional, text, words};
 
 /// Problems that one reply can list: a full list of claimed items with every field wrong has fewer.
-const MOST_PROBLEMS: usize = 100;
+const MAX_PROBLEMS: usize = 100;
 /// A name such as `claimed.items[0].qty`.
 const FIELD: &str = "^[a-z_]+(\\[[0-9]+\\])?(\\.[a-z_]+(\\[[0-9]+\\])?)*$";
 /// A JSON Pointer such as `/claimed/items/0/qty`.
@@ -48,7 +48,7 @@ fn error() -> Value {
                 "errors",
                 "All fields at fault, in the order of the reference. Only with `validation_failed`, when fields are at \
                  fault.",
-                list(MOST_PROBLEMS, link("FieldProblem")),
+                list(MAX_PROBLEMS, link("FieldProblem")),
             ),
             field("fix", "How to fix it, for developers. The wording may change.", words(1000)),
             field(

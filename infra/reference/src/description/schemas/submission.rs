@@ -1,7 +1,7 @@
 //! The Submission object, and the list of a phone's submissions.
 
 use common::domain::message::MessageKey;
-use common::domain::partner::reply::{MOST_CODE_CHARS, MOST_MESSAGE_CHARS};
+use common::domain::partner::reply::{MAX_CODE_CHARS, MAX_MESSAGE_CHARS};
 use common::domain::submission::{DisplayStatus, ReviewStatus, State};
 use serde_json::{Value, json};
 
@@ -12,11 +12,11 @@ use super::super::schema::{
 use super::campaign::{slug, timezone};
 
 /// More entries than any submission earns.
-const MOST_ENTRIES: u64 = 4_294_967_295;
+const MAX_ENTRIES: u64 = 4_294_967_295;
 /// Sums stay exact in every language that reads JSON.
-const LARGEST_EXACT: u64 = 9_007_199_254_740_991;
+const MAX_EXACT: u64 = 9_007_199_254_740_991;
 /// The longest planned wait, a day.
-const LONGEST_WAIT_SECONDS: u64 = 86_400;
+const MAX_WAIT_SECONDS: u64 = 86_400;
 
 /// The schemas of submissions.
 pub(super) fn schemas() -> Vec<(&'static str, Value)> {
@@ -83,7 +83,7 @@ fn submission() -> Value {
                 "Reasons behind the outcome: message keys, and reasons for the service operator. For logs, not for branching. [List of reasons](/docs/outcomes#reasons).",
                 list(10, text(1, 64, "^[a-z][a-z0-9_]*$")),
             ),
-            field("entries", "Entries earned; 0 until accepted.", integer(0, MOST_ENTRIES)),
+            field("entries", "Entries earned; 0 until accepted.", integer(0, MAX_ENTRIES)),
             field("instant_win", "Instant prize as text, or null.", or_null(words(200))),
             field(
                 "terminal",
@@ -93,7 +93,7 @@ fn submission() -> Value {
             field(
                 "poll_after_seconds",
                 "Seconds to wait before you read the submission again; null when `terminal`.",
-                or_null(integer(1, LONGEST_WAIT_SECONDS)),
+                or_null(integer(1, MAX_WAIT_SECONDS)),
             ),
             field(
                 "replayed",
@@ -140,7 +140,7 @@ fn upstream() -> Value {
     let code = json!({
         "anyOf": [
             { "type": "integer", "format": "int64", "minimum": i64::MIN, "maximum": i64::MAX },
-            words(MOST_CODE_CHARS),
+            words(MAX_CODE_CHARS),
             { "type": "null" },
         ],
     });
@@ -148,7 +148,7 @@ fn upstream() -> Value {
         "The partner's own reply. It can change without notice.",
         vec![
             field("code", "Partner's code.", code),
-            field("message", "Partner's message.", or_null(words(MOST_MESSAGE_CHARS))),
+            field("message", "Partner's message.", or_null(words(MAX_MESSAGE_CHARS))),
         ],
     )
 }
@@ -165,7 +165,7 @@ fn submissions() -> Value {
             field(
                 "total_entries",
                 "Sum of the entries of all accepted submissions, always up to date.",
-                integer(0, LARGEST_EXACT),
+                integer(0, MAX_EXACT),
             ),
             field("timezone", "Campaign's time zone, in which `date` is counted.", timezone()),
         ],
@@ -181,7 +181,7 @@ fn entry() -> Value {
             field("date", "Day of creation, in the campaign's time zone.", day()),
             field("display_status", "Status to show.", link("DisplayStatus")),
             field("message", "Message for it, in the request's language.", words(320)),
-            field("entries", "Entries earned.", integer(0, MOST_ENTRIES)),
+            field("entries", "Entries earned.", integer(0, MAX_ENTRIES)),
         ],
     )
 }

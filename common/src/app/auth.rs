@@ -1,0 +1,253 @@
+//! Whose API key a request has, which campaign and environment it selects, and whether its rate limit has room.
+
+use std::collections::HashMap;
+use std::sync::{Arc, Mutex, PoisonError};
+use std::time::Duration;
+
+use aws_sdk_dynamodb::Client;
+
+use crate::cache::{self, Cache};
+use crate::config::{ConfigError, Env, Stage};
+use crate::domain::campaign::Campaign;
+use crate::domain::leased_quota::LeasedQuota;
+use crate::domain::limit::{RateLimitStatus, Remaining};
+use crate::domain::moment::Moment;
+use crate::domain::scope::{CampaignSlug, Environment, Scope};
+use crate::error::{Error, ErrorCode};
+use crate::store::api_keys::{ApiKeyRecord, ApiKeys, KeyHash};
+use crate::store::batch::{BatchGet, BatchItems};
+use crate::store::campaigns::Campaigns;
+use crate::store::rate_limits::{Lease, RateLimits};
+
+/// Requests a minute of a key that was issued without a rate limit of its own.
+pub const DEFAULT_PER_MINUTE: u32 = 600;
+
+/// Letters, digits, `_` and `-` after a key's prefix.
+const KEY_BODY_CHARS: std::ops::RangeInclusive<usize> = 8..=128;
+
+/// What a key starts with, by environment.
+pub fn key_prefix(environment: Environment) -> &'static str {
+    match environment {
+        Environment::Test => "svc_test_",
+        Environment::Live => "svc_live_",
+    }
+}
+
+/// Checks API keys. A key and its campaign come from a cache when they were read in the last seconds.
+#[derive(Debug)]
+pub struct Authenticator {
+    stage: Stage,
+    client: Client,
+    keys: ApiKeys,
+    campaigns: Campaigns,
+    limits: RateLimits,
+    key_cache: Cache<KeyHash, ApiKeyRecord>,
+    campaign_cache: Cache<CampaignSlug, Campaign>,
+    quotas: Mutex<HashMap<String, Arc<tokio::sync::Mutex<LeasedQuota>>>>,
+}
+
+/// The headers that say who calls.
+#[derive(Clone, Copy, Debug)]
+pub struct Credentials<'a> {
+    /// Authorization.
+    pub authorization: Option<&'a str>,
+    /// SVC-Campaign.
+    pub campaign: Option<&'a str>,
+}
+
+/// What is known of the caller, for the reply and the log, also when the call is refused.
+#[derive(Clone, Debug, Default)]
+pub struct Caller {
+    /// The caller's key, once it was found.
+    pub key: Option<Arc<ApiKeyRecord>>,
+    /// How the key's rate limit stands, once the request was counted.
+    pub rate_limit: Option<RateLimitStatus>,
+}
+
+/// A caller whose key is good and has room.
+#[derive(Clone, Debug)]
+pub struct AuthContext {
+    /// The campaign and environment that the key selects.
+    pub scope: Scope,
+    /// The campaign's configuration.
+    pub campaign: Arc<Campaign>,
+    /// What the operation asked to be read along with them; empty when they came from the cache.
+    pub prefetched: BatchItems,
+}
+
+impl Authenticator {
+    /// That of the deployment that the environment describes.
+    ///
+    /// # Errors
+    /// Names the variable that is missing or malformed.
+    pub fn from_env(env: &Env, client: &Client) -> Result<Self, ConfigError> {
+        Ok(Self {
+            stage: Stage::from_env(env)?,
+            client: client.clone(),
+            keys: ApiKeys::from_env(env, client)?,
+            campaigns: Campaigns::from_env(env, client)?,
+            limits: RateLimits::from_env(env, client)?,
+            key_cache: Cache::default(),
+            campaign_cache: Cache::default(),
+            quotas: Mutex::default(),
+        })
+    }
+
+    /// Checks the Authorization header, then SVC-Campaign, then the key's rate limit.
+    ///
+    /// An environment that has never seen the key reads it first; all else, and the key itself where it was only seen too
+    /// long ago, is read in one batch while the rate limit is being leased. `prefetch` adds to that batch what the
+    /// operation is going to need, given the campaign as it was when it was last seen here.
+    ///
+    /// # Errors
+    /// The first check that fails; an internal error when a table does not answer.
+    pub async fn authenticate(
+        &self,
+        credentials: Credentials<'_>,
+        prefetch: impl FnOnce(&Scope, Option<&Campaign>, &mut BatchGet),
+        caller: &mut Caller,
+        now: Moment,
+    ) -> Result<AuthContext, Error> {
+        let hash = key_hash(credentials)?;
+        // A key that was refused when it was last seen may be refused for another reason now.
+        let passed = |key: &Arc<ApiKeyRecord>| self.check(key, credentials, now).is_ok();
+        let fresh = self.key_cache.peek(&hash, now, cache::MAX_AGE);
+        let key = match fresh.or_else(|| self.key_cache.peek_any(&hash).filter(passed)) {
+            Some(key) => key,
+            None => self.read_key(&hash, now).await?.ok_or(ErrorCode::KeyUnknown)?,
+        };
+        let key = caller.key.insert(key).clone();
+        self.check(&key, credentials, now)?;
+
+        let slug = &key.scope.campaign;
+        let is_fresh = self.key_cache.peek(&hash, now, cache::MAX_AGE).is_some();
+        let cached = self.campaign_cache.peek(slug, now, cache::MAX_AGE).filter(|_| is_fresh);
+        if let Some(campaign) = cached {
+            caller.rate_limit = Some(self.count(&key, now).await?);
+            let scope = key.scope.clone();
+            return Ok(AuthContext { scope, campaign, prefetched: BatchItems::default() });
+        }
+
+        let mut batch = BatchGet::default();
+        self.campaigns.add_to(&mut batch, slug);
+        if !is_fresh {
+            self.keys.add_to(&mut batch, &hash);
+        }
+        prefetch(&key.scope, self.campaign_cache.peek_any(slug).as_deref(), &mut batch);
+        let reading = batch.send(&self.client, "reading a key and its campaign");
+        let (items, mut counted) = tokio::join!(reading, self.count(&key, now));
+        let items = items?;
+        if !is_fresh {
+            let found = self.key_cache.set(&hash, now, self.keys.find_in(&items, &hash)?);
+            let current = caller.key.insert(found.ok_or(ErrorCode::KeyUnknown)?).clone();
+            self.check(&current, credentials, now)?;
+            if current.per_minute != key.per_minute {
+                // It was counted under a limit that holds no more.
+                counted = self.count(&current, now).await;
+            }
+        }
+        let rate_limit = *caller.rate_limit.insert(counted?);
+        let campaign = self.campaign_cache.set(slug, now, self.campaigns.find_in(&items, slug)?);
+        let campaign = campaign.ok_or_else(|| Error::from(ErrorCode::NotFound).with_limits([rate_limit]))?;
+        Ok(AuthContext { scope: key.scope.clone(), campaign, prefetched: items })
+    }
+
+    async fn read_key(&self, hash: &KeyHash, now: Moment) -> Result<Option<Arc<ApiKeyRecord>>, Error> {
+        let mut batch = BatchGet::default();
+        self.keys.add_to(&mut batch, hash);
+        let items = batch.send(&self.client, "reading an API key").await?;
+        Ok(self.key_cache.set(hash, now, self.keys.find_in(&items, hash)?))
+    }
+
+    fn check(&self, key: &ApiKeyRecord, credentials: Credentials<'_>, now: Moment) -> Result<(), Error> {
+        if key.is_revoked(now) {
+            return Err(ErrorCode::KeyRevoked.into());
+        }
+        match (self.stage, key.scope.environment) {
+            (Stage::Staging, Environment::Live) => return Err(ErrorCode::KeyWrongEnvironment.into()),
+            (Stage::Staging, Environment::Test) | (Stage::Production, _) => {}
+        }
+        if credentials.campaign.is_some_and(|named| named != key.scope.campaign.as_str()) {
+            return Err(ErrorCode::CampaignMismatch.into());
+        }
+        Ok(())
+    }
+
+    /// Counts one request against the key's rate limit, of which it leases some more when none is held here.
+    async fn count(&self, key: &ApiKeyRecord, now: Moment) -> Result<RateLimitStatus, Error> {
+        let quota = self.quota(&key.key_id);
+        let mut quota = quota.lock().await;
+        quota.begin(key.per_minute, now);
+        if let Some(wanted) = quota.wanted(now) {
+            let leasing = self.limits.lease(&key.key_id, now.as_minutes(), key.per_minute, wanted);
+            let Lease { got, left } = leasing.await?;
+            quota.add(got, left, now);
+        }
+        let admitted = quota.consume();
+        let until = until_next_minute(now);
+        let status = RateLimitStatus {
+            name: "key",
+            quota: key.per_minute,
+            window: Duration::from_secs(60),
+            left: Some(Remaining { requests: quota.remaining(), until }),
+        };
+        if admitted {
+            return Ok(status);
+        }
+        Err(Error::from(ErrorCode::RateLimited)
+            .with_detail(format!("The key has used up its {} requests of this minute.", key.per_minute))
+            .with_retry_after(until)
+            .with_limits([status]))
+    }
+
+    fn quota(&self, key_id: &str) -> Arc<tokio::sync::Mutex<LeasedQuota>> {
+        let mut quotas = self.quotas.lock().unwrap_or_else(PoisonError::into_inner);
+        Arc::clone(quotas.entry(key_id.to_owned()).or_default())
+    }
+}
+
+fn key_hash(credentials: Credentials<'_>) -> Result<KeyHash, ErrorCode> {
+    let header = credentials.authorization.ok_or(ErrorCode::KeyMissing)?;
+    bearer_key(header).map(KeyHash::digest).ok_or(ErrorCode::KeyMalformed)
+}
+
+fn until_next_minute(now: Moment) -> Duration {
+    Moment::from_millis((now.as_minutes() + 1) * 60_000).since(now)
+}
+
+/// The key in `Bearer <key>`, if it looks like one.
+fn bearer_key(header: &str) -> Option<&str> {
+    let (scheme, key) = header.trim().split_once(' ')?;
+    let key = key.trim_start();
+    let body =
+        [Environment::Test, Environment::Live].into_iter().find_map(|e| key.strip_prefix(key_prefix(e)))?;
+    let allowed = |byte: u8| byte.is_ascii_alphanumeric() || byte == b'_' || byte == b'-';
+    let well_formed = scheme.eq_ignore_ascii_case("bearer")
+        && KEY_BODY_CHARS.contains(&body.len())
+        && body.bytes().all(allowed);
+    well_formed.then_some(key)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_key_is_recognised_by_its_shape() {
+        assert_eq!(bearer_key("Bearer svc_test_12345678"), Some("svc_test_12345678"));
+        assert_eq!(bearer_key("bEARER svc_live_a-b_c-d_e"), Some("svc_live_a-b_c-d_e"));
+        for bad in [
+            "svc_test_12345678",
+            "Basic svc_test_12345678",
+            "Bearer svc_test_1234567",
+            "Bearer svc_prod_12345678",
+            "Bearer svc_test_1234 5678",
+            "Bearer svc_test_12345678,Bearer svc_test_12345678",
+            "Bearer",
+            "",
+            &format!("Bearer svc_test_{}", "x".repeat(129)),
+        ] {
+            assert_eq!(bearer_key(bad), None, "{bad}");
+        }
+    }
+}

@@ -1,0 +1,7 @@
+//! Application services: what combines rules, tables and clients, and is used by more than one function.
+
+pub mod auth;
+pub mod code_verifier;
+pub mod partner_gateway;
+pub mod settlement;
+pub mod uploads;

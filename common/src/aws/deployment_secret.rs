@@ -1,0 +1,151 @@
+//! The deployment's secret, in Secrets Manager: fetched while a function starts, and kept from then on.
+
+use std::collections::HashMap;
+use std::error::Error as StdError;
+use std::fmt;
+use std::sync::{Arc, Mutex, PoisonError};
+use std::time::Duration;
+
+use aws_sdk_secretsmanager::operation::get_secret_value::GetSecretValueOutput;
+use tokio::time::timeout;
+
+use crate::aws::Aws;
+use crate::config::{ConfigError, Env};
+use crate::domain::key_encryption::DeploymentSecret;
+use crate::store::StoreError;
+
+/// The environment variable that names the secret: its ARN, or its name.
+pub const VARIABLE: &str = "DEPLOYMENT_SECRET_ID";
+
+/// A start waits no longer for the secret: the first request that needs it can fetch it as well.
+const START_TIMEOUT: Duration = Duration::from_millis(1_500);
+/// A request waits no longer for it, so that it is still answered in its time.
+const REQUEST_TIMEOUT: Duration = Duration::from_secs(3);
+
+/// What is being done when it fails.
+const READING: &str = "reading the deployment's secret";
+
+/// Secrets Manager does not answer, or refuses: the same call can succeed soon.
+#[derive(Debug, thiserror::Error)]
+#[error("Secrets Manager does not give it")]
+pub(crate) struct NotFetched(#[source] Box<dyn StdError + Send + Sync>);
+
+/// A version of the secret, with Secrets Manager's name for it.
+#[derive(Debug)]
+pub struct SecretVersion {
+    /// The version's id, which the records that are encrypted under it name.
+    pub id: String,
+    /// The secret.
+    pub secret: DeploymentSecret,
+}
+
+/// The versions of the secret that were fetched so far. An environment lives for hours, and a version never changes.
+#[derive(Clone)]
+pub struct DeploymentSecrets {
+    aws: Aws,
+    secret_id: String,
+    known: Arc<Mutex<HashMap<String, Arc<SecretVersion>>>>,
+}
+
+impl DeploymentSecrets {
+    /// The secret that the environment names.
+    ///
+    /// # Errors
+    /// Names the missing variable.
+    pub fn from_env(env: &Env, aws: &Aws) -> Result<Self, ConfigError> {
+        Ok(Self { aws: aws.clone(), secret_id: env.required(VARIABLE)?, known: Arc::default() })
+    }
+
+    /// Fetches the current version before the first event. When Secrets Manager refuses or is silent, the first
+    /// request that needs the secret asks again, and tells what is wrong.
+    pub async fn prepare(&self) {
+        let _ = timeout(START_TIMEOUT, self.current()).await;
+    }
+
+    /// The current version, as Secrets Manager has it now.
+    ///
+    /// # Errors
+    /// When Secrets Manager does not answer in time, or the value is no secret.
+    pub async fn current(&self) -> Result<Arc<SecretVersion>, StoreError> {
+        let found = self.fetch(None).await?;
+        found.ok_or_else(|| StoreError::new(READING, "Secrets Manager has no such secret"))
+    }
+
+    /// A version by its id: from memory, where it was fetched before. A version that Secrets Manager does not have is
+    /// taken for the current one, which is the same secret when it was put back from a copy.
+    ///
+    /// # Errors
+    /// As [`Self::current`].
+    pub async fn version(&self, id: &str) -> Result<Arc<SecretVersion>, StoreError> {
+        if let Some(version) = self.fetched_version(id) {
+            return Ok(version);
+        }
+        let version = match self.fetch(Some(id)).await? {
+            Some(version) => version,
+            None => self.current().await?,
+        };
+        self.known().insert(id.to_owned(), Arc::clone(&version));
+        Ok(version)
+    }
+
+    /// A version by its id, where it was fetched before.
+    pub(crate) fn fetched_version(&self, id: &str) -> Option<Arc<SecretVersion>> {
+        self.known().get(id).cloned()
+    }
+
+    /// Puts a new version in place of the current one, which Secrets Manager keeps as the previous one.
+    ///
+    /// # Errors
+    /// When Secrets Manager does not answer or refuses.
+    pub async fn replace(&self, text: String) -> Result<Arc<SecretVersion>, StoreError> {
+        const ACTION: &str = "replacing the deployment's secret";
+        let secret = DeploymentSecret::new(&text).map_err(StoreError::during(ACTION))?;
+        let client = self.aws.secrets();
+        let put = client.put_secret_value().secret_id(&self.secret_id).secret_string(text).send().await;
+        let id = put.map_err(StoreError::during(ACTION))?.version_id;
+        let id = id.ok_or_else(|| StoreError::new(ACTION, "Secrets Manager named no version"))?;
+        Ok(self.keep(SecretVersion { id, secret }))
+    }
+
+    /// Fetches a version, or the current one; `None` when there is none.
+    async fn fetch(&self, id: Option<&str>) -> Result<Option<Arc<SecretVersion>>, StoreError> {
+        let client = self.aws.secrets();
+        let get = client.get_secret_value().secret_id(&self.secret_id).set_version_id(id.map(str::to_owned));
+        let failed = |cause| StoreError::new(READING, NotFetched(cause));
+        let sent = timeout(REQUEST_TIMEOUT, get.send()).await.map_err(|elapsed| failed(elapsed.into()))?;
+        let reply = match sent {
+            Ok(reply) => reply,
+            Err(error)
+                if error.as_service_error().is_some_and(|error| error.is_resource_not_found_exception()) =>
+            {
+                return Ok(None);
+            }
+            Err(error) => return Err(failed(error.into())),
+        };
+        Ok(Some(self.keep(read(reply)?)))
+    }
+
+    fn keep(&self, version: SecretVersion) -> Arc<SecretVersion> {
+        let version = Arc::new(version);
+        self.known().insert(version.id.clone(), Arc::clone(&version));
+        version
+    }
+
+    fn known(&self) -> std::sync::MutexGuard<'_, HashMap<String, Arc<SecretVersion>>> {
+        // Nothing panics while it is held; should it ever, the map is still whole.
+        self.known.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+impl fmt::Debug for DeploymentSecrets {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("DeploymentSecrets").field("secret_id", &self.secret_id).finish_non_exhaustive()
+    }
+}
+
+fn read(reply: GetSecretValueOutput) -> Result<SecretVersion, StoreError> {
+    let unnamed = || StoreError::new(READING, "Secrets Manager named no version or gave no text");
+    let (Some(id), Some(text)) = (reply.version_id, reply.secret_string) else { return Err(unnamed()) };
+    let secret = DeploymentSecret::new(&text).map_err(StoreError::during(READING))?;
+    Ok(SecretVersion { id, secret })
+}

@@ -1,0 +1,205 @@
+//! Photos of receipts, in storage: where they are put, what arrived, and reading them.
+
+use std::collections::BTreeMap;
+use std::time::Duration;
+
+use aws_sdk_s3::error::{ProvideErrorMetadata, SdkError};
+use aws_sdk_s3::operation::get_object::{GetObjectError, GetObjectOutput};
+use aws_sdk_s3::presigning::PresigningConfig;
+use aws_sdk_s3::primitives::ByteStream;
+
+use crate::aws::Aws;
+use crate::config::{ConfigError, Env};
+use crate::domain::ids::ReceiptId;
+use crate::domain::moment::Moment;
+use crate::domain::receipt::photo::{MAGIC_BYTES, MAX_BYTES, PhotoType, StoredPhoto};
+use crate::domain::scope::Scope;
+use crate::store::StoreError;
+
+/// The environment variable that names the bucket.
+pub const VARIABLE: &str = "PHOTOS_BUCKET";
+/// How long an upload's target can be used.
+pub const UPLOAD_LIFETIME: Duration = Duration::from_secs(15 * 60);
+/// How long an operator's link to a photo can be used.
+pub const LINK_LIFETIME: Duration = Duration::from_secs(10 * 60);
+
+/// The bucket.
+#[derive(Clone)]
+pub struct Photos {
+    aws: Aws,
+    bucket: String,
+}
+
+/// How long the bytes of a photo may take to come; the client's own limits end with the head of a reply.
+const READ_TIMEOUT: Duration = Duration::from_secs(10);
+
+/// Where a photo is to be put. Whoever has it can upload, so it does not print.
+#[derive(Clone, PartialEq, Eq)]
+pub struct UploadTarget {
+    /// The presigned URL.
+    pub url: String,
+    /// The headers to be sent with it, exactly.
+    pub headers: BTreeMap<String, String>,
+    /// When it stops working.
+    pub expires_at: Moment,
+}
+
+impl Photos {
+    /// The bucket that the environment names.
+    ///
+    /// # Errors
+    /// Names the missing variable.
+    pub fn from_env(env: &Env, aws: &Aws) -> Result<Self, ConfigError> {
+        Ok(Self { aws: aws.clone(), bucket: env.required(VARIABLE)? })
+    }
+
+    /// A target that takes one file of exactly this type and size, once: type, size and "only if there is
+    /// none" are signed, so storage itself refuses anything else.
+    ///
+    /// # Errors
+    /// When it cannot be signed.
+    pub async fn upload_target(
+        &self,
+        scope: &Scope,
+        id: ReceiptId,
+        photo_type: PhotoType,
+        size_bytes: u64,
+        now: Moment,
+    ) -> Result<UploadTarget, StoreError> {
+        const ACTION: &str = "signing an upload";
+        let size = i64::try_from(size_bytes).map_err(StoreError::during(ACTION))?;
+        let lifetime = PresigningConfig::expires_in(UPLOAD_LIFETIME).map_err(StoreError::during(ACTION))?;
+        let signed = self
+            .aws
+            .s3()
+            .put_object()
+            .bucket(&self.bucket)
+            .key(object_key(scope, id))
+            .content_type(photo_type.media_type())
+            .content_length(size)
+            .if_none_match("*")
+            .presigned(lifetime)
+            .await
+            .map_err(StoreError::during(ACTION))?;
+        Ok(UploadTarget {
+            url: signed.uri().to_owned(),
+            headers: signed.headers().map(|(name, value)| (name.to_owned(), value.to_owned())).collect(),
+            expires_at: now.after(UPLOAD_LIFETIME),
+        })
+    }
+
+    /// What is in storage for a receipt, by size and first bytes. Whoever asks needs the permission to list
+    /// the bucket too: without it, S3 says that what is not there is forbidden.
+    ///
+    /// # Errors
+    /// When storage does not answer.
+    pub async fn look(
+        &self,
+        scope: &Scope,
+        id: ReceiptId,
+        now: Moment,
+    ) -> Result<Option<StoredPhoto>, StoreError> {
+        const ACTION: &str = "looking at a photo";
+        let range = format!("bytes=0-{}", MAGIC_BYTES - 1);
+        let sent = self.get(scope, id).range(range).send().await;
+        let Some(object) = found(sent, ACTION)? else { return Ok(None) };
+        let Object::Here(object) = object else {
+            return Ok(Some(StoredPhoto { bytes: 0, photo_type: None, seen_at: now }));
+        };
+        let whole = object.content_range().and_then(|range| range.rsplit_once('/')?.1.parse().ok());
+        let given = object.content_length().and_then(|length| u64::try_from(length).ok());
+        let bytes = whole.or(given).ok_or_else(|| StoreError::new(ACTION, "the object has no length"))?;
+        let first = collected(object.body, ACTION).await?;
+        Ok(Some(StoredPhoto { bytes, photo_type: PhotoType::from_magic_bytes(&first), seen_at: now }))
+    }
+
+    /// A photo's bytes; `None` when it is not there, or is larger than a photo can be.
+    ///
+    /// # Errors
+    /// When storage does not answer.
+    pub async fn read(&self, scope: &Scope, id: ReceiptId) -> Result<Option<Vec<u8>>, StoreError> {
+        const ACTION: &str = "reading a photo";
+        let sent = self.get(scope, id).send().await;
+        let Some(Object::Here(object)) = found(sent, ACTION)? else { return Ok(None) };
+        let length = object.content_length().and_then(|length| u64::try_from(length).ok());
+        if length.is_none_or(|length| length > MAX_BYTES) {
+            return Ok(None);
+        }
+        collected(object.body, ACTION).await.map(Some)
+    }
+
+    /// A link that shows a photo for a short while.
+    ///
+    /// # Errors
+    /// When it cannot be signed.
+    pub async fn link(&self, scope: &Scope, id: ReceiptId) -> Result<String, StoreError> {
+        const ACTION: &str = "signing a link to a photo";
+        let lifetime = PresigningConfig::expires_in(LINK_LIFETIME).map_err(StoreError::during(ACTION))?;
+        let signed = self.get(scope, id).presigned(lifetime).await.map_err(StoreError::during(ACTION))?;
+        Ok(signed.uri().to_owned())
+    }
+
+    fn get(
+        &self,
+        scope: &Scope,
+        id: ReceiptId,
+    ) -> aws_sdk_s3::operation::get_object::builders::GetObjectFluentBuilder {
+        self.aws.s3().get_object().bucket(&self.bucket).key(object_key(scope, id))
+    }
+}
+
+/// An object in storage.
+enum Object {
+    Here(Box<GetObjectOutput>),
+    /// It has no bytes at all, so that not even its first ones can be given.
+    Empty,
+}
+
+fn found(
+    sent: Result<GetObjectOutput, SdkError<GetObjectError>>,
+    action: &'static str,
+) -> Result<Option<Object>, StoreError> {
+    match sent {
+        Ok(object) => Ok(Some(Object::Here(Box::new(object)))),
+        Err(error) => match error.code() {
+            Some("NoSuchKey") => Ok(None),
+            Some("InvalidRange") => Ok(Some(Object::Empty)),
+            Some(_) | None => Err(StoreError::new(action, error)),
+        },
+    }
+}
+
+async fn collected(body: ByteStream, action: &'static str) -> Result<Vec<u8>, StoreError> {
+    let bytes = tokio::time::timeout(READ_TIMEOUT, body.collect()).await;
+    let bytes = bytes.map_err(StoreError::during(action))?.map_err(StoreError::during(action))?;
+    Ok(bytes.to_vec())
+}
+
+/// The key of a receipt's photo: `campaign/environment/id`.
+pub fn object_key(scope: &Scope, id: ReceiptId) -> String {
+    format!("{}/{}/{id}", scope.campaign, scope.environment)
+}
+
+/// The receipt whose photo has this key.
+pub fn receipt_of(object_key: &str) -> Option<(Scope, ReceiptId)> {
+    let (campaign, rest) = object_key.split_once('/')?;
+    let (environment, id) = rest.split_once('/')?;
+    let scope = Scope { campaign: campaign.parse().ok()?, environment: environment.parse().ok()? };
+    Some((scope, id.parse().ok()?))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::domain::scope::Environment;
+
+    #[test]
+    fn an_objects_key_gives_its_receipt_back() {
+        let scope = Scope { campaign: "demo".parse().expect("a slug"), environment: Environment::Live };
+        let id = ReceiptId::from_random([7; 16]);
+        assert_eq!(receipt_of(&object_key(&scope, id)), Some((scope, id)));
+        for other in ["", "demo", "demo/live", "demo/live/x", "demo/prod/x", "a/demo/live/x", "demo//live"] {
+            assert_eq!(receipt_of(other), None, "{other}");
+        }
+    }
+}

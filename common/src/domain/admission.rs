@@ -1,0 +1,225 @@
+//! The one decision: whether a consumer is in, and if not, why. First that applies.
+
+use super::campaign::{Campaign, CampaignStatus};
+use super::entrant::{Entrant, PhoneChecks};
+use super::ids::SubmissionId;
+use super::message::MessageKey;
+use super::moment::Moment;
+
+/// What is known of the code that came with a submission.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum CodeStatus {
+    /// The campaign takes none.
+    NotNeeded,
+    /// Genuine and free, as far as is known.
+    Free,
+    /// This phone's own earlier submission, not rejected, has it.
+    OwnedByCaller(SubmissionId),
+    /// Another phone redeemed it.
+    Redeemed,
+    /// Another phone's submission, not settled yet, has it.
+    HeldByOther,
+    /// Not genuine, or withdrawn.
+    Invalid,
+    /// A sentinel that asks to be refused.
+    Forced(MessageKey),
+}
+
+/// What to do with a submission.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Decision {
+    /// Answer with this earlier one.
+    Replay(SubmissionId),
+    /// Let the consumer in.
+    Enter,
+    /// Record it as refused.
+    Refuse(MessageKey),
+}
+
+/// Decides from what is known. A fact that is not known counts as harmless: the write's conditions
+/// then decide whether it is.
+pub fn decide(
+    campaign: &Campaign,
+    entrant: &Entrant,
+    code: &CodeStatus,
+    checks: PhoneChecks,
+    now: Moment,
+) -> Decision {
+    if let CodeStatus::OwnedByCaller(earlier) = code {
+        return Decision::Replay(*earlier);
+    }
+    let refusal = closed(campaign.status(now))
+        .or_else(|| entrant.barred(checks, now))
+        .or_else(|| code.refusal())
+        .or_else(|| entrant.over_limit(campaign.limits));
+    refusal.map_or(Decision::Enter, Decision::Refuse)
+}
+
+fn closed(status: CampaignStatus) -> Option<MessageKey> {
+    match status {
+        CampaignStatus::Live => None,
+        CampaignStatus::Paused => Some(MessageKey::CampaignPaused),
+        CampaignStatus::NotStarted => Some(MessageKey::CampaignNotStarted),
+        CampaignStatus::Ended => Some(MessageKey::CampaignEnded),
+    }
+}
+
+impl CodeStatus {
+    /// The message key that refuses the code, for a submission and for a pre-check alike.
+    pub fn refusal(&self) -> Option<MessageKey> {
+        match self {
+            Self::NotNeeded | Self::Free | Self::OwnedByCaller(_) => None,
+            Self::Redeemed => Some(MessageKey::AlreadyUsed),
+            Self::HeldByOther => Some(MessageKey::CodeHeld),
+            Self::Invalid => Some(MessageKey::Invalid),
+            Self::Forced(key) => Some(*key),
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use proptest::prelude::*;
+
+    use super::*;
+    use crate::domain::campaign::{PhoneLimits, Window};
+
+    const NOW: Moment = Moment::from_millis(1_000);
+
+    #[test]
+    fn a_code_that_cannot_be_used_is_refused_for_its_own_reason() {
+        for (finding, expected) in [
+            (CodeStatus::NotNeeded, None),
+            (CodeStatus::Free, None),
+            (CodeStatus::OwnedByCaller(SubmissionId::from_random([1; 16])), None),
+            (CodeStatus::Redeemed, Some(MessageKey::AlreadyUsed)),
+            (CodeStatus::HeldByOther, Some(MessageKey::CodeHeld)),
+            (CodeStatus::Invalid, Some(MessageKey::Invalid)),
+            (CodeStatus::Forced(MessageKey::EntryLimit), Some(MessageKey::EntryLimit)),
+        ] {
+            assert_eq!(finding.refusal(), expected, "{finding:?}");
+        }
+    }
+
+    /// Everything a decision rests on, by whether it stands in the way.
+    #[derive(Clone, Debug)]
+    struct Facts {
+        paused: bool,
+        not_started: bool,
+        ended: bool,
+        blocked: bool,
+        throttled: bool,
+        open_receipts: bool,
+        checks: PhoneChecks,
+        code: CodeStatus,
+        daily: bool,
+        total: bool,
+    }
+
+    impl Facts {
+        fn decide(&self) -> Decision {
+            let campaign = Campaign {
+                paused: self.paused,
+                window: Window {
+                    start: Some(Moment::from_millis(if self.not_started { 1_001 } else { 1_000 })),
+                    end: Some(Moment::from_millis(if self.ended { 1_000 } else { 1_001 })),
+                },
+                limits: PhoneLimits { phone_daily: Some(2), phone_total: Some(5) },
+                ..Campaign::example()
+            };
+            let entrant = Entrant {
+                blocked: self.blocked,
+                today: if self.daily { 2 } else { 1 },
+                total: if self.total { 5 } else { 4 },
+                throttled_until: Some(Moment::from_millis(if self.throttled { 1_001 } else { 1_000 })),
+                open_receipts: if self.open_receipts { 20 } else { 19 },
+                ..Entrant::default()
+            };
+            decide(&campaign, &entrant, &self.code, self.checks, NOW)
+        }
+
+        /// What stands in the way, in the order in which it is told.
+        fn refusals(&self) -> Vec<MessageKey> {
+            let of_the_code = match &self.code {
+                CodeStatus::NotNeeded | CodeStatus::Free | CodeStatus::OwnedByCaller(_) => None,
+                CodeStatus::Redeemed => Some(MessageKey::AlreadyUsed),
+                CodeStatus::HeldByOther => Some(MessageKey::CodeHeld),
+                CodeStatus::Invalid => Some(MessageKey::Invalid),
+                CodeStatus::Forced(key) => Some(*key),
+            };
+            [
+                self.paused.then_some(MessageKey::CampaignPaused),
+                self.not_started.then_some(MessageKey::CampaignNotStarted),
+                self.ended.then_some(MessageKey::CampaignEnded),
+                self.blocked.then_some(MessageKey::Blocked),
+                (self.throttled && self.checks.throttle).then_some(MessageKey::RateLimited),
+                (self.open_receipts && self.checks.open_receipts).then_some(MessageKey::RateLimited),
+                of_the_code,
+                self.daily.then_some(MessageKey::DailyLimit),
+                self.total.then_some(MessageKey::EntryLimit),
+            ]
+            .into_iter()
+            .flatten()
+            .collect()
+        }
+    }
+
+    fn any_code() -> impl Strategy<Value = CodeStatus> {
+        prop_oneof![
+            Just(CodeStatus::NotNeeded),
+            Just(CodeStatus::Free),
+            any::<[u8; 16]>().prop_map(|bytes| CodeStatus::OwnedByCaller(SubmissionId::from_random(bytes))),
+            Just(CodeStatus::Redeemed),
+            Just(CodeStatus::HeldByOther),
+            Just(CodeStatus::Invalid),
+            prop::sample::select(MessageKey::ALL).prop_map(CodeStatus::Forced),
+        ]
+    }
+
+    prop_compose! {
+        fn any_facts()(
+            flags in any::<[bool; 10]>(), code in any_code()
+        ) -> Facts {
+            let [paused, not_started, ended, blocked, throttled, daily, total, many, throttle, open] = flags;
+            let checks = PhoneChecks { throttle, open_receipts: open };
+            Facts { paused, not_started, ended, blocked, throttled, open_receipts: many, checks, code, daily, total }
+        }
+    }
+
+    proptest! {
+        #[test]
+        fn the_first_thing_in_the_way_refuses_and_without_any_the_consumer_is_in(facts in any_facts()) {
+            let expected = match (&facts.code, facts.refusals().first()) {
+                (CodeStatus::OwnedByCaller(earlier), _) => Decision::Replay(*earlier),
+                (_, Some(first)) => Decision::Refuse(*first),
+                (_, None) => Decision::Enter,
+            };
+            prop_assert_eq!(facts.decide(), expected);
+        }
+
+        #[test]
+        fn one_thing_more_in_the_way_never_lets_anybody_in(facts in any_facts(), which in 0usize..8) {
+            let mut worse = facts.clone();
+            let flags = [
+                &mut worse.paused, &mut worse.not_started, &mut worse.ended, &mut worse.blocked,
+                &mut worse.throttled, &mut worse.open_receipts, &mut worse.daily, &mut worse.total,
+            ];
+            *flags.into_iter().nth(which).expect("one of eight") = true;
+            match (facts.decide(), worse.decide()) {
+                (Decision::Replay(earlier), after) => prop_assert_eq!(after, Decision::Replay(earlier)),
+                (Decision::Enter, after) => {
+                    let applies = match which {
+                        4 => worse.checks.throttle,
+                        5 => worse.checks.open_receipts,
+                        _ => true,
+                    };
+                    let refused = matches!(after, Decision::Refuse(_));
+                    prop_assert_eq!(refused, applies, "{:?}", after);
+                }
+                (Decision::Refuse(_), after) => {
+                    prop_assert!(matches!(after, Decision::Refuse(_)), "{:?}", after);
+                }
+            }
+        }
+    }
+}

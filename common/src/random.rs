@@ -1,0 +1,39 @@
+//! Randomness: the one place that asks the operating system for it.
+
+use crate::domain::ids::{ReceiptId, Reference, SubmissionId};
+
+/// Random bytes, fit for keys.
+///
+/// # Panics
+/// When the operating system has none to give, which it does not let happen after it has started;
+/// going on with guessable ids would be worse.
+#[expect(clippy::expect_used, reason = "without randomness nothing here is safe")]
+pub fn bytes<const N: usize>() -> [u8; N] {
+    let mut bytes = [0; N];
+    getrandom::fill(&mut bytes).expect("the operating system gives random bytes");
+    bytes
+}
+
+/// A random submission id.
+pub fn submission_id() -> SubmissionId {
+    SubmissionId::from_random(bytes())
+}
+
+/// A random receipt id.
+pub fn receipt_id() -> ReceiptId {
+    ReceiptId::from_random(bytes())
+}
+
+/// A random reference.
+pub fn reference() -> Reference {
+    loop {
+        if let Some(reference) = Reference::from_random(&bytes::<32>()) {
+            return reference;
+        }
+    }
+}
+
+/// A random number from 0 to 1, for spreading waits.
+pub fn unit_f64() -> f64 {
+    f64::from(u32::from_le_bytes(bytes())) / f64::from(u32::MAX)
+}

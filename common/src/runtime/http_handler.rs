@@ -1,0 +1,301 @@
+//! A function behind the API: reads the event, checks its key, runs its operation, answers in the
+//! contract's shape whatever happens, and writes one line about it.
+
+use std::panic::AssertUnwindSafe;
+use std::pin::Pin;
+use std::str::FromStr;
+use std::sync::Arc;
+use std::time::Duration;
+
+use futures_util::FutureExt;
+
+use crate::app::auth::{AuthContext, Authenticator, Caller, Credentials};
+use crate::aws::Aws;
+use crate::clock::Clock;
+use crate::config::{ConfigError, Env};
+use crate::domain::campaign::Campaign;
+use crate::domain::message::Language;
+use crate::domain::moment::Moment;
+use crate::domain::scope::Scope;
+use crate::error::{Error, ErrorCode};
+use crate::http::event::{HttpEvent, HttpReply};
+use crate::http::reply::Reply;
+use crate::http::request::{Request, RequestIds};
+use crate::http::routes::{self, Route};
+use crate::store::batch::{BatchGet, BatchItems};
+use crate::telemetry::{self, RequestLine, Telemetry};
+
+/// What stands around every reply, whoever makes it.
+#[derive(Clone, Debug)]
+pub struct Responder {
+    clock: Clock,
+    telemetry: Telemetry,
+    docs_base: Arc<str>,
+}
+
+impl Responder {
+    /// `DOCS_URL` is where the reference pages are, without a slash at the end.
+    ///
+    /// # Errors
+    /// Names the variable when it is missing.
+    pub fn from_env(env: &Env, clock: Clock, telemetry: Telemetry) -> Result<Self, ConfigError> {
+        Ok(Self { clock, telemetry, docs_base: env.required("DOCS_URL")?.into() })
+    }
+
+    /// Where the reference pages are, without a slash at the end.
+    pub fn docs_base(&self) -> &str {
+        &self.docs_base
+    }
+}
+
+/// What the operations of one process share.
+#[derive(Clone)]
+pub struct AppContext {
+    /// The variables.
+    pub env: Env,
+    /// The connection to AWS.
+    pub aws: Aws,
+    /// Checks API keys, with its caches.
+    pub authenticator: Arc<Authenticator>,
+    frame: Responder,
+}
+
+impl AppContext {
+    /// Connects to what the environment names.
+    ///
+    /// # Errors
+    /// Names the variable that is missing or malformed.
+    pub fn new(env: Env, frame: Responder) -> Result<Self, ConfigError> {
+        let aws = Aws::for_function(&env)?;
+        Self::with_aws(aws, env, frame)
+    }
+
+    /// The same over a connection that is there.
+    ///
+    /// # Errors
+    /// Names the variable that is missing or malformed.
+    pub fn with_aws(aws: Aws, env: Env, frame: Responder) -> Result<Self, ConfigError> {
+        let authenticator = Arc::new(Authenticator::from_env(&env, &aws.dynamodb())?);
+        Ok(Self { env, aws, authenticator, frame })
+    }
+}
+
+/// A call whose key is good.
+#[derive(Clone)]
+pub struct ApiRequest {
+    /// When it came.
+    pub now: Moment,
+    /// The campaign and environment that the key selects.
+    pub scope: Scope,
+    /// The campaign's configuration.
+    pub campaign: Arc<Campaign>,
+    /// The request.
+    pub request: Request,
+    /// What [`Endpoint::prefetch`] asked for, where anything was read before the call.
+    pub prefetched: BatchItems,
+    clock: Clock,
+}
+
+impl ApiRequest {
+    /// The time by now, for what is written after a long wait.
+    pub fn later(&self) -> Moment {
+        self.clock.now()
+    }
+
+    /// The language of the copy.
+    pub fn language(&self) -> Language {
+        self.request.language
+    }
+
+    /// The id in the path, of a record that may be there.
+    ///
+    /// # Errors
+    /// `not_found` when it is no id.
+    pub fn path_id<Id: FromStr>(&self) -> Result<Id, Error> {
+        let id = self.request.path_id.as_deref().and_then(|id| id.parse().ok());
+        id.ok_or_else(|| ErrorCode::NotFound.into())
+    }
+}
+
+/// One operation of the API: parse, one call into the domain, render.
+pub trait Endpoint: Send + Sync + Sized + 'static {
+    /// Its place in the API.
+    const ROUTE: Route;
+
+    /// Connects to the tables it uses.
+    ///
+    /// # Errors
+    /// Names the variable that is missing or malformed.
+    fn connect(setup: &AppContext) -> Result<Self, ConfigError>;
+
+    /// Fetches what requests would otherwise wait for, before the first event. What cannot be fetched then is
+    /// fetched by the first request that needs it.
+    fn prepare(&self) -> impl Future<Output = ()> + Send {
+        async {}
+    }
+
+    /// Adds to a batch what the operation is going to read. It is asked only where a batch is read anyway, because this
+    /// environment knows nothing recent of the key; `campaign` is as it was when it was last seen here.
+    fn prefetch(
+        &self,
+        _request: &Request,
+        _scope: &Scope,
+        _campaign: Option<&Campaign>,
+        _batch: &mut BatchGet,
+    ) {
+    }
+
+    /// Answers a call whose key is good.
+    fn handle(&self, call: ApiRequest) -> impl Future<Output = Result<Reply, Error>> + Send;
+}
+
+/// Less than any function of the API may take on Lambda, so that a caller gets the contract's error when the
+/// tables do not answer. What was written by then stays, and a retry finds it.
+const REQUEST_TIMEOUT: Duration = Duration::from_secs(19);
+
+/// A future that can be kept in a table of functions.
+pub type BoxFuture<'a, T> = Pin<Box<dyn Future<Output = T> + Send + 'a>>;
+
+/// Anything that answers API Gateway's events.
+pub trait HttpHandler: Send + Sync {
+    /// Answers one event; never fails.
+    fn answer(&self, event: HttpEvent) -> BoxFuture<'_, HttpReply>;
+}
+
+/// An operation with all that stands around it.
+pub struct ApiHandler<O> {
+    setup: AppContext,
+    operation: O,
+}
+
+impl<O: Endpoint> ApiHandler<O> {
+    /// Connects an operation to its tables.
+    ///
+    /// # Errors
+    /// Names the variable that is missing or malformed.
+    pub fn new(setup: AppContext) -> Result<Self, ConfigError> {
+        Ok(Self { operation: O::connect(&setup)?, setup })
+    }
+
+    /// As [`Endpoint::prepare`].
+    pub async fn prepare(&self) {
+        self.operation.prepare().await;
+    }
+
+    async fn run(&self, request: Request, now: Moment, caller: &mut Caller) -> Result<Reply, Error> {
+        // API Gateway takes a fixed path sent with another method for one with an id in it.
+        let methods = routes::methods_of(&request.path);
+        if !methods.is_empty() && !methods.contains(&request.method.as_str()) {
+            return Err(Error::method_not_allowed(methods));
+        }
+        let credentials = Credentials {
+            authorization: request.header("authorization"),
+            campaign: request.header("svc-campaign"),
+        };
+        let prefetch = |scope: &Scope, campaign: Option<&Campaign>, batch: &mut BatchGet| {
+            self.operation.prefetch(&request, scope, campaign, batch);
+        };
+        let authenticated = self.setup.authenticator.authenticate(credentials, prefetch, caller, now).await?;
+        let AuthContext { scope, campaign, prefetched } = authenticated;
+        let clock = self.setup.frame.clock.clone();
+        self.operation.handle(ApiRequest { now, scope, campaign, request, prefetched, clock }).await
+    }
+}
+
+impl<O: Endpoint> HttpHandler for ApiHandler<O> {
+    fn answer(&self, event: HttpEvent) -> BoxFuture<'_, HttpReply> {
+        Box::pin(async move {
+            let mut caller = Caller::default();
+            let request = Request::from_event(event);
+            let ids = request.ids.clone();
+            let figures: &[_] =
+                if request.has_malformed_client_ip() { &[("MalformedClientIp", 1)] } else { &[] };
+            let frame = &self.setup.frame;
+            let now = frame.now();
+            let working = contain_panic(self.run(request, now, &mut caller));
+            let result = tokio::time::timeout(REQUEST_TIMEOUT, working).await;
+            let result = result.unwrap_or_else(|_| Err(Error::internal("the request took too long")));
+            frame.reply_counting(O::ROUTE.function, &ids, now, &caller, result, figures)
+        })
+    }
+}
+
+/// Runs the work of a request; a panic in it becomes an internal error like any other.
+async fn contain_panic(work: impl Future<Output = Result<Reply, Error>>) -> Result<Reply, Error> {
+    let result = AssertUnwindSafe(work).catch_unwind().await;
+    result.unwrap_or_else(|_| Err(Error::internal("the operation panicked")))
+}
+
+/// What somebody who guesses is counted as.
+fn guess(outcome: Option<&str>, is_success: bool, is_live: bool) -> Option<&'static str> {
+    match outcome? {
+        "key_unknown" | "key_malformed" | "key_revoked" => Some("KeyRefused"),
+        "invalid" if is_success && is_live => Some("WrongCode"),
+        "rate_limited" if is_live => Some("SlowedDown"),
+        _ => None,
+    }
+}
+
+impl Responder {
+    /// The time now.
+    pub fn now(&self) -> Moment {
+        self.clock.now()
+    }
+
+    /// Renders the result of a request, and writes the line about it.
+    pub fn reply(
+        &self,
+        operation: &str,
+        ids: &RequestIds,
+        started: Moment,
+        caller: &Caller,
+        result: Result<Reply, Error>,
+    ) -> HttpReply {
+        self.reply_counting(operation, ids, started, caller, result, &[])
+    }
+
+    /// The same, with more figures in the line than the result has.
+    fn reply_counting(
+        &self,
+        operation: &str,
+        ids: &RequestIds,
+        started: Moment,
+        caller: &Caller,
+        result: Result<Reply, Error>,
+        counted: &[(&'static str, u64)],
+    ) -> HttpReply {
+        let (mut reply, causes) = match result {
+            Ok(reply) => {
+                let causes = reply.notes.causes.clone();
+                (reply, causes)
+            }
+            Err(error) => {
+                let causes = error.cause().map(telemetry::causes).unwrap_or_default();
+                let code = error.code().as_str();
+                (Reply::error(&error, &self.docs_base, &ids.request).with_outcome(code), causes)
+            }
+        };
+        if let Some(rate_limit) = caller.rate_limit {
+            reply.limits.insert(0, rate_limit);
+        }
+        let mut figures = reply.notes.figures.clone();
+        figures.extend(counted);
+        let scope = caller.key.as_ref().map(|key| &key.scope);
+        let is_live = scope.is_some_and(|scope| scope.environment.is_live());
+        figures.extend(guess(reply.outcome, reply.status.is_success(), is_live).map(|name| (name, 1)));
+        self.telemetry.request(&RequestLine {
+            at: started,
+            duration_ms: self.now().since(started).as_millis(),
+            ids,
+            operation,
+            scope,
+            key_id: caller.key.as_ref().map(|key| key.key_id.as_str()),
+            subject: reply.subject.as_deref(),
+            status: reply.status.as_u16(),
+            outcome: reply.outcome,
+            figures: &figures,
+            causes: &causes,
+        });
+        reply.into_event(&ids.request)
+    }
+}

@@ -1,0 +1,6 @@
+//! From Lambda's event to a handler, and back.
+
+pub mod event_handler;
+pub mod http_handler;
+pub mod lambda;
+pub mod sqs_batch;

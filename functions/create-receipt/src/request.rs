@@ -1,0 +1,107 @@
+//! What a request announces, read and checked in the order of the reference.
+
+use common::domain::ids::IdempotencyKey;
+use common::domain::receipt::Source;
+use common::domain::receipt::payload::ReceiptTime;
+use common::domain::receipt::photo::{MAX_BYTES, PhotoType};
+use common::error::{Error, ErrorCode};
+use common::http::body::BodyDigest;
+use common::http::fields::Fields;
+use common::runtime::http_handler::ApiRequest;
+
+/// Characters of a selector or a media type; longer ones are none that are known.
+const NAME_CHARS: std::ops::RangeInclusive<usize> = 1..=64;
+/// Characters of a QR code's text.
+const QR_PAYLOAD_CHARS: std::ops::RangeInclusive<usize> = 0..=400;
+/// Characters of a typed code.
+const CODE_CHARS: std::ops::RangeInclusive<usize> = 6..=40;
+/// Characters of a typed time: `h:mm` to `hh:mm:ss`.
+const TIME_CHARS: std::ops::RangeInclusive<usize> = 4..=8;
+/// What a typed time has to be.
+const TIME_OF_DAY: &str = "a time of day from 0:00 to 23:59:59, written `hh:mm` or `hh:mm:ss`";
+
+/// How to enter where no receipt is taken.
+const NO_RECEIPTS: &str = "Start no receipt: `receipt` of GET /api/v1/campaign is null for a campaign that takes none. \
+                           Enter the consumer with POST /api/v1/submissions alone, or use a key of a campaign with \
+                           receipts.";
+
+/// A well-formed request to start a receipt. It holds the receipt's secrets, so it does not print.
+pub(crate) struct CreateReceiptRequest {
+    /// Names the attempt, where the caller wants retries of it to be one.
+    pub(crate) key: Option<IdempotencyKey>,
+    /// The digest of the body.
+    pub(crate) body_hash: BodyDigest,
+    /// What the receipt is made of.
+    pub(crate) source: Source,
+}
+
+impl CreateReceiptRequest {
+    /// Reads a call.
+    ///
+    /// # Errors
+    /// The first thing that is wrong with it.
+    pub(crate) fn parse(call: &ApiRequest) -> Result<Self, Error> {
+        let key = call.request.idempotency_key()?;
+        let body = call.request.json()?;
+        let source = body.read(|fields| {
+            let kind = fields.required("type", |fields, name| {
+                fields.parsed(name, NAME_CHARS, "`photo` or `typed`", Kind::named)
+            });
+            match kind? {
+                Kind::Photo => photo(fields),
+                Kind::Typed => typed(fields),
+            }
+        })?;
+        if source.sentinel().is_some() && call.scope.environment.is_live() {
+            let field = match source {
+                Source::Photo { .. } => "qr_payload",
+                Source::Typed { .. } => "code",
+            };
+            return Err(Error::from(ErrorCode::SentinelWithLiveKey).with_field(field));
+        }
+        if matches!(source, Source::Typed { .. }) && !call.campaign.takes_typed_receipts() {
+            return Err(Error::from(ErrorCode::TypedReceiptUnsupported).with_field("type"));
+        }
+        if call.campaign.receipt.is_none() {
+            return Err(Error::body("This campaign takes no receipts.").with_fix(NO_RECEIPTS));
+        }
+        Ok(Self { key, body_hash: body.digest(), source })
+    }
+}
+
+/// What a receipt is made of.
+enum Kind {
+    Photo,
+    Typed,
+}
+
+impl Kind {
+    fn named(name: &str) -> Option<Self> {
+        match name {
+            "photo" => Some(Self::Photo),
+            "typed" => Some(Self::Typed),
+            _ => None,
+        }
+    }
+}
+
+fn photo(fields: &Fields<'_>) -> Option<Source> {
+    let types = PhotoType::ALL.map(|photo_type| format!("`{}`", photo_type.media_type())).join(", ");
+    let content_type = fields.required("content_type", |fields, name| {
+        fields.parsed(name, NAME_CHARS, &format!("one of {types}"), PhotoType::from_media_type)
+    });
+    let size_bytes = fields.required("size_bytes", Fields::positive);
+    if size_bytes.is_some_and(|bytes| bytes > MAX_BYTES) {
+        fields.note_as(ErrorCode::FileTooLarge, "size_bytes", &format!("at most {MAX_BYTES}"));
+    }
+    let qr_payload = fields.text("qr_payload", QR_PAYLOAD_CHARS).map(str::to_owned);
+    Some(Source::Photo { content_type: content_type?, size_bytes: size_bytes?, qr_payload })
+}
+
+fn typed(fields: &Fields<'_>) -> Option<Source> {
+    let code = fields.required("code", |fields, name| fields.receipt_code(name, &CODE_CHARS));
+    let time = fields.required("time", |fields, name| {
+        fields.parsed(name, TIME_CHARS, TIME_OF_DAY, |time| ReceiptTime::from_typed(time).ok())
+    });
+    Some(Source::Typed { code: code?, time: time? })
+}

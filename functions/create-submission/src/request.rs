@@ -1,0 +1,127 @@
+//! What a request asks for, read and checked in the order of the reference.
+
+use common::domain::campaign::Campaign;
+use common::domain::code::Code;
+use common::domain::ids::{IdempotencyKey, ReceiptId};
+use common::domain::phone::Phone;
+use common::domain::scope::Environment;
+use common::domain::submission::{Claimed, ClaimedItem};
+use common::error::{Error, ErrorCode};
+use common::http::body::BodyDigest;
+use common::http::fields::{Fields, Problems};
+use common::http::request::Request;
+use common::runtime::http_handler::ApiRequest;
+
+/// Characters of a region.
+const REGION_CHARS: std::ops::RangeInclusive<usize> = 0..=80;
+/// Characters of a receipt's id; a UUID has 36.
+const RECEIPT_ID_CHARS: std::ops::RangeInclusive<usize> = 1..=64;
+/// Claimed products in one submission.
+const MAX_ITEMS: usize = 40;
+/// Characters of a claimed product's key; a campaign's own keys are shorter.
+const ITEM_KEY_CHARS: std::ops::RangeInclusive<usize> = 1..=64;
+/// How many of one product.
+const ITEM_QTY: std::ops::RangeInclusive<u32> = 1..=99;
+/// Characters of a claimed branch.
+const BRANCH_CHARS: std::ops::RangeInclusive<usize> = 0..=120;
+
+/// How to enter where no receipt is taken.
+const NO_RECEIPTS: &str = "Leave `receipt_id` out: `receipt` of GET /api/v1/campaign is null for a campaign that takes no \
+                           receipts. Or use a key of a campaign with receipts.";
+
+/// A well-formed request to enter.
+#[derive(Clone, Debug)]
+pub(crate) struct CreateSubmissionRequest {
+    /// One for each attempt, the same on every retry of it.
+    pub(crate) key: IdempotencyKey,
+    /// The digest of the body.
+    pub(crate) body_hash: BodyDigest,
+    /// Who wants to enter.
+    pub(crate) phone: Phone,
+    /// With which code, in the form in which a partner compares it; none when the campaign takes none.
+    pub(crate) code: Option<Code>,
+    /// With which receipt.
+    pub(crate) receipt_id: Option<ReceiptId>,
+    /// From where.
+    pub(crate) region: Option<String>,
+    /// With what.
+    pub(crate) claimed: Option<Claimed>,
+}
+
+impl CreateSubmissionRequest {
+    /// Reads a request.
+    ///
+    /// # Errors
+    /// The first thing that is wrong with it.
+    pub(crate) fn parse(request: &Request, environment: Environment) -> Result<Self, Error> {
+        let key = request.required_idempotency_key()?;
+        let body = request.json()?;
+        let SubmissionBody { phone, code, receipt_id, region, claimed } = body.read(SubmissionBody::read)?;
+        let is_sentinel = code.as_ref().is_some_and(|code| code.sentinel().is_some());
+        if is_sentinel && environment.is_live() {
+            return Err(Error::from(ErrorCode::SentinelWithLiveKey).with_field("code"));
+        }
+        Ok(Self { key, body_hash: body.digest(), phone, code, receipt_id, region, claimed })
+    }
+
+    /// The same with the code in the form in which the campaign compares it; without one where the campaign takes none.
+    pub(crate) fn for_campaign(self, campaign: &Campaign) -> Self {
+        let code = self.code.filter(|_| campaign.needs_code()).map(|code| match &campaign.partner {
+            Some(partner) => code.in_form(partner.code),
+            None => code,
+        });
+        Self { code, ..self }
+    }
+
+    /// What the campaign needs and does not find here, or finds and does not take.
+    ///
+    /// # Errors
+    /// The first of it.
+    pub(crate) fn check(&self, call: &ApiRequest) -> Result<(), Error> {
+        let campaign = &call.campaign;
+        let problems = Problems::default();
+        if self.code.is_none() && campaign.needs_code() {
+            problems.note("code", "`code` is missing.");
+        }
+        if self.receipt_id.is_none() && campaign.needs_receipt() {
+            problems.note_as(ErrorCode::ReceiptRequired, "receipt_id", "`receipt_id` is missing.");
+        } else if self.receipt_id.is_some() && campaign.receipt.is_none() {
+            problems.note("receipt_id", "This campaign takes no receipts.");
+            return problems.check().map_err(|error| error.with_fix(NO_RECEIPTS));
+        }
+        problems.check()
+    }
+}
+
+/// The fields of a body.
+struct SubmissionBody {
+    phone: Phone,
+    code: Option<Code>,
+    receipt_id: Option<ReceiptId>,
+    region: Option<String>,
+    claimed: Option<Claimed>,
+}
+
+impl SubmissionBody {
+    fn read(fields: &Fields<'_>) -> Option<Self> {
+        let phone = fields.required("phone", Fields::phone);
+        let code = fields.code("code");
+        if !fields.is_true("consent") {
+            fields.note_as(ErrorCode::ConsentRequired, "consent", "`true`");
+        }
+        let region = fields.text("region", REGION_CHARS).map(str::to_owned);
+        let receipt_id = fields.parsed("receipt_id", RECEIPT_ID_CHARS, "a UUID", |id| id.parse().ok());
+        let claimed = fields.object("claimed").map(|claimed| {
+            let items = claimed.each("items", MAX_ITEMS, claimed_item).unwrap_or_default();
+            let branch = claimed.text("branch", BRANCH_CHARS).map(str::to_owned);
+            Claimed { items, branch }
+        });
+        Some(Self { phone: phone?, code, receipt_id, region, claimed })
+    }
+}
+
+fn claimed_item(item: &Fields<'_>) -> Option<ClaimedItem> {
+    let key = item.required("key", |item, name| item.text(name, ITEM_KEY_CHARS)).map(str::to_owned);
+    let qty = item.required("qty", |item, name| item.integer(name, ITEM_QTY));
+    Some(ClaimedItem { key: key?, qty: qty? })
+}

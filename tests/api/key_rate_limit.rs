@@ -1,0 +1,125 @@
+//! The per-minute ceiling of a key.
+
+use std::time::Duration;
+
+use common::clock::Clock;
+use common::domain::moment::Moment;
+use common::domain::scope::Environment;
+use futures_util::future::join_all;
+use local::stack::Options;
+use serde_json::json;
+use service_tests::campaign::{TestCampaign, plain};
+use service_tests::service::{NOON, Service};
+
+const CAMPAIGN: &str = "/api/v1/campaign";
+
+#[tokio::test]
+async fn a_key_over_its_ceiling_is_told_when_the_next_minute_begins() {
+    let service = Service::at_noon();
+    let campaign = TestCampaign::on(&service, plain()).await;
+    let key = campaign.issue(Environment::Test, 2).await;
+    let other = campaign.issue(Environment::Test, 1).await;
+    let read = || campaign.with_key(&key, "GET", CAMPAIGN).send();
+
+    // Requests that are refused for what they ask count; those of another campaign's caller do not.
+    let bad = campaign.with_key(&key, "POST", "/api/v1/codes/check").raw("not JSON").send().await;
+    assert_eq!(bad.error_code(), "validation_failed");
+    let mismatched = campaign.with_key(&key, "GET", CAMPAIGN).header("svc-campaign", "another");
+    assert_eq!(mismatched.clone().send().await.error_code(), "campaign_mismatch");
+    assert_eq!(read().await.status, 200);
+    service.clock.advance(Duration::from_millis(12_500));
+    let refused = read().await;
+    assert_eq!(
+        refused.redacted(),
+        json!([429, { "error": {
+            "code": "rate_limited",
+            "message": "Too many requests. The key has used up its 2 requests of this minute.",
+            "fix": "Wait as long as Retry-After says, then send the request again.",
+            "docs_url": "[docs]", "request_id": "[request id]",
+        } }])
+    );
+    assert_eq!(refused.header("retry-after"), Some("48"), "47.5 seconds, rounded up");
+    assert_eq!(campaign.with_key(&other, "GET", CAMPAIGN).send().await.status, 200, "each key has its own");
+    assert_eq!(mismatched.send().await.error_code(), "campaign_mismatch", "judged before the ceiling");
+
+    service.clock.advance(Duration::from_millis(47_499));
+    let refused = read().await;
+    assert_eq!((refused.status.as_u16(), refused.header("retry-after")), (429, Some("1")));
+    service.clock.advance(Duration::from_millis(1));
+    assert_eq!(read().await.status, 200, "the next minute has begun");
+    assert_eq!(read().await.status, 200);
+    let refused = read().await;
+    assert_eq!((refused.status.as_u16(), refused.header("retry-after")), (429, Some("60")));
+}
+
+#[tokio::test]
+async fn a_request_over_the_ceiling_is_not_looked_at_further() {
+    let service = Service::at_noon();
+    let campaign = TestCampaign::on(&service, plain()).await;
+    let key = campaign.issue(Environment::Test, 1).await;
+    assert_eq!(campaign.with_key(&key, "GET", CAMPAIGN).send().await.status, 200);
+    for path in ["/api/v1/submissions", "/api/v1/submissions/lookup", "/api/v1/codes/check"] {
+        let reply = campaign.with_key(&key, "POST", path).raw("not JSON").send().await;
+        assert_eq!(reply.error_code(), "rate_limited", "{path}");
+    }
+}
+
+#[tokio::test]
+async fn a_ceiling_admits_exactly_its_number_also_when_all_come_at_once() {
+    let service = Service::at_noon();
+    let campaign = TestCampaign::on(&service, plain()).await;
+    for ceiling in [5, 30] {
+        let key = campaign.issue(Environment::Test, ceiling).await;
+        let replies = join_all((0..40).map(|_| campaign.with_key(&key, "GET", CAMPAIGN).send())).await;
+        let admitted = replies.iter().filter(|reply| reply.status == 200).count();
+        let refused = replies.iter().filter(|reply| reply.status == 429).count();
+        assert_eq!((u32::try_from(admitted), admitted + refused), (Ok(ceiling), 40));
+    }
+}
+
+#[tokio::test]
+async fn two_processes_together_admit_no_more_than_the_ceiling() {
+    const CEILING: usize = 40;
+    let first = Service::at_noon();
+    let database = first.env.required("AWS_ENDPOINT_URL_DYNAMODB").expect("the stack sets it");
+    let clock = first.clock.clone();
+    let second = Service::of_its_own(Options { dynamodb_url: Some(database), clock, ..Options::default() });
+    let campaign = TestCampaign::on(&first, plain()).await;
+    let elsewhere = TestCampaign { service: second, ..campaign.clone() };
+    let key = campaign.issue(Environment::Test, 40).await;
+    let sendings = (0..100).map(|number| {
+        let campaign = if number % 2 == 0 { &campaign } else { &elsewhere };
+        campaign.with_key(&key, "GET", CAMPAIGN).send()
+    });
+    let replies = join_all(sendings).await;
+    let admitted = replies.iter().filter(|reply| reply.status == 200).count();
+    assert!((1..=CEILING).contains(&admitted), "{admitted} were let in");
+    assert!(replies.iter().all(|reply| reply.status == 200 || reply.status == 429));
+}
+
+#[tokio::test]
+async fn an_environment_whose_clock_is_ahead_takes_from_the_next_minute() {
+    const LIMIT: usize = 20;
+    let late_in_the_minute = Moment::from_millis(NOON.as_millis() + 45_000);
+    let service = Service::with_clock(Clock::manual(late_in_the_minute));
+    let ahead = Service::of_its_own(Options {
+        dynamodb_url: service.env.optional("AWS_ENDPOINT_URL_DYNAMODB"),
+        clock: Clock::manual(late_in_the_minute.after(Duration::from_secs(30))),
+        ..Options::default()
+    });
+    let campaign = TestCampaign::on(&service, plain()).await;
+    let key = campaign.issue(Environment::Test, u32::try_from(LIMIT).expect("small")).await;
+    let admitted = async |service: &Service, requests: usize| {
+        let campaign = TestCampaign { service: service.clone(), ..campaign.clone() };
+        let mut admitted = 0;
+        for _ in 0..requests {
+            admitted += usize::from(campaign.with_key(&key, "GET", CAMPAIGN).send().await.status == 200);
+        }
+        admitted
+    };
+    assert_eq!(admitted(&ahead, 8).await, 8);
+    assert_eq!(admitted(&service, LIMIT + 5).await, LIMIT, "this minute is whole");
+    service.clock.advance(Duration::from_secs(30));
+    let rest = admitted(&service, LIMIT + 5).await;
+    assert!((8..=LIMIT - 8).contains(&rest), "{rest} were left of the next one");
+}

@@ -1,0 +1,64 @@
+//! What the service leaves to a person: what it says of it, and how it lists it.
+
+use std::time::Duration;
+
+use common::domain::scope::Environment;
+use common::domain::settling::{Anomaly, Assignee, PendingSettlement};
+use common::domain::submission::Submission;
+use common::store::submission_writes::{SettleResult, SubmissionStore};
+use service_tests::campaign::{TestCampaign, phone, plain};
+use service_tests::receipts::{TIME, receipts_alone};
+
+use super::{scene, submit_typed};
+
+fn ledger(campaign: &TestCampaign) -> SubmissionStore {
+    SubmissionStore::from_env(&campaign.service.env, &campaign.service.dynamodb()).expect("the tables")
+}
+
+#[tokio::test]
+async fn a_step_that_was_begun_too_often_is_left_with_what_was_met_before() {
+    let (campaign, settler) = scene(receipts_alone).await;
+    submit_typed(&campaign, &phone(1), "", "GOOD010001", TIME).await;
+    let (ledger, scope) = (ledger(&campaign), campaign.scope(Environment::Live));
+    let fresh = ledger.submissions().list_unsettled(&scope).await.expect("it answers").remove(0);
+    let anomaly = Anomaly { what: "connect".to_owned(), excerpt: Some("Karibu".to_owned()) };
+    let settling = fresh.settling.clone().expect("it is open");
+    let settling = PendingSettlement { unfinished: 5, anomaly: Some(anomaly), ..settling };
+    let begun = Submission { settling: Some(settling), ..fresh.changed(fresh.updated_at) };
+    assert_eq!(ledger.settle(&fresh, &begun, None).await.expect("it answers"), SettleResult::Committed);
+    assert_eq!(settler.settle_due().await, 1);
+    let left = ledger.submissions().get(&scope, fresh.submission_id).await.expect("it answers");
+    let left = left.expect("it is there");
+    assert_eq!(left.reasons, ["step_never_finished"]);
+    let settling = left.settling.expect("it is open");
+    let anomaly = settling.anomaly.expect("it says why");
+    assert_eq!(settling.assignee, Assignee::Operator);
+    assert_eq!(anomaly.what, "a step was begun again and again, and never finished; connect");
+    assert_eq!(anomaly.excerpt.as_deref(), Some("Karibu"));
+}
+
+#[tokio::test]
+async fn the_longest_wait_for_a_person_is_told_whichever_campaign_it_is_of() {
+    let (first, settler) = scene(receipts_alone).await;
+    let mut config = plain();
+    receipts_alone(&mut config);
+    let second = TestCampaign::on(&first.service, config).await;
+    let ledger = ledger(&first);
+    let longest = async |environment| {
+        ledger.submissions().longest_waiting_for_a_person(environment).await.expect("it answers")
+    };
+    assert_eq!(longest(Environment::Test).await, None);
+    let since = first.service.clock.now();
+    for campaign in [&second, &first] {
+        let key = &campaign.test_key;
+        let receipt = campaign.typed(key, "TEST0REVIEW", TIME).await;
+        let submitted = campaign.with_receipt(key, &phone(1), "", &receipt).send().await;
+        assert_eq!(submitted.status, 200, "{}", submitted.text);
+        assert_eq!(settler.settle_due().await, 1);
+        assert_eq!(longest(Environment::Test).await, Some(since));
+        first.service.clock.advance(Duration::from_secs(60));
+    }
+    assert_eq!(longest(Environment::Live).await, None, "tests are left lying");
+    let scope = first.scope(Environment::Test);
+    assert_eq!(ledger.submissions().list_unsettled(&scope).await.expect("it answers").len(), 1);
+}
