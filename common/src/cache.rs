@@ -5,7 +5,7 @@ use std::hash::Hash;
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
 
-use crate::domain::moment::Moment;
+use crate::domain::timestamp::Timestamp;
 
 /// No cached value is older than this, so pausing a campaign or revoking a key takes effect within it.
 pub const MAX_AGE: Duration = Duration::from_secs(5);
@@ -13,7 +13,7 @@ pub const MAX_AGE: Duration = Duration::from_secs(5);
 /// Values by key, each with the time it was read. Only values that exist are kept, so that it never
 /// grows beyond what operators made.
 #[derive(Debug)]
-pub struct Cache<K, V>(Mutex<HashMap<K, (Moment, Arc<V>)>>);
+pub struct Cache<K, V>(Mutex<HashMap<K, (Timestamp, Arc<V>)>>);
 
 impl<K, V> Default for Cache<K, V> {
     fn default() -> Self {
@@ -23,7 +23,7 @@ impl<K, V> Default for Cache<K, V> {
 
 impl<K: Eq + Hash + Clone, V> Cache<K, V> {
     /// The value, if one younger than `max_age` is here.
-    pub fn peek(&self, key: &K, now: Moment, max_age: Duration) -> Option<Arc<V>> {
+    pub fn peek(&self, key: &K, now: Timestamp, max_age: Duration) -> Option<Arc<V>> {
         let entries = self.lock();
         let (read_at, value) = entries.get(key)?;
         // One read at a later time than now is from before the clock was set back.
@@ -36,7 +36,7 @@ impl<K: Eq + Hash + Clone, V> Cache<K, V> {
     }
 
     /// Takes over what was read; a value that does not exist is forgotten.
-    pub fn set(&self, key: &K, now: Moment, value: Option<V>) -> Option<Arc<V>> {
+    pub fn set(&self, key: &K, now: Timestamp, value: Option<V>) -> Option<Arc<V>> {
         let value = value.map(Arc::new);
         match &value {
             Some(value) => self.lock().insert(key.clone(), (now, Arc::clone(value))),
@@ -52,7 +52,7 @@ impl<K: Eq + Hash + Clone, V> Cache<K, V> {
     pub async fn get<E>(
         &self,
         key: &K,
-        now: Moment,
+        now: Timestamp,
         max_age: Duration,
         read: impl Future<Output = Result<Option<V>, E>>,
     ) -> Result<Option<Arc<V>>, E> {
@@ -62,7 +62,7 @@ impl<K: Eq + Hash + Clone, V> Cache<K, V> {
         }
     }
 
-    fn lock(&self) -> std::sync::MutexGuard<'_, HashMap<K, (Moment, Arc<V>)>> {
+    fn lock(&self) -> std::sync::MutexGuard<'_, HashMap<K, (Timestamp, Arc<V>)>> {
         // Nothing panics while it is held; should it ever, the map is still whole.
         self.0.lock().unwrap_or_else(PoisonError::into_inner)
     }

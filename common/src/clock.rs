@@ -4,7 +4,7 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicI64, Ordering};
 use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
-use crate::domain::moment::Moment;
+use crate::domain::timestamp::Timestamp;
 
 /// Tells the time; a clone tells the same.
 #[derive(Clone, Debug)]
@@ -23,19 +23,19 @@ impl Clock {
     }
 
     /// A clock that stands still until it is moved.
-    pub fn manual(start: Moment) -> Self {
+    pub fn manual(start: Timestamp) -> Self {
         Self(Source::Manual(Arc::new(AtomicI64::new(start.as_millis()))))
     }
 
     /// The time now.
-    pub fn now(&self) -> Moment {
+    pub fn now(&self) -> Timestamp {
         match &self.0 {
             Source::System => {
                 #[expect(clippy::disallowed_methods, reason = "this is the clock")]
                 let since_epoch = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default();
-                Moment::from_millis(0).after(since_epoch)
+                Timestamp::from_millis(0).after(since_epoch)
             }
-            Source::Manual(millis) => Moment::from_millis(millis.load(Ordering::SeqCst)),
+            Source::Manual(millis) => Timestamp::from_millis(millis.load(Ordering::SeqCst)),
         }
     }
 

@@ -11,8 +11,8 @@ use serde::Serialize;
 use serde_json::json;
 
 use crate::config::Env;
-use crate::domain::moment::Moment;
 use crate::domain::scope::Scope;
+use crate::domain::timestamp::Timestamp;
 use crate::http::request::RequestIds;
 
 /// The namespace of the counters. Each also carries the service's name, so that two stacks of one account stay apart.
@@ -49,7 +49,7 @@ pub enum Telemetry {
 #[derive(Clone, Debug)]
 pub struct RequestLine<'a> {
     /// When it came.
-    pub at: Moment,
+    pub at: Timestamp,
     /// Milliseconds from then to its reply.
     pub duration_ms: u128,
     /// What it is called.
@@ -76,7 +76,7 @@ pub struct RequestLine<'a> {
 #[derive(Clone, Debug)]
 pub struct WorkLine<'a> {
     /// When it began.
-    pub at: Moment,
+    pub at: Timestamp,
     /// Milliseconds it took.
     pub duration_ms: u128,
     /// The function that did it.
@@ -299,7 +299,7 @@ mod tests {
     #[test]
     fn the_line_of_a_piece_of_work_counts_what_it_names() {
         let line = WorkLine {
-            at: Moment::from_millis(1_767_214_800_007),
+            at: Timestamp::from_millis(1_767_214_800_007),
             duration_ms: 4,
             function: "sweep-unsettled",
             scope: None,
@@ -330,7 +330,7 @@ mod tests {
     fn a_line_is_a_log_and_a_counter_in_one() {
         let scope = Scope { campaign: "demo".parse().expect("a slug"), environment: Environment::Live };
         let line = RequestLine {
-            at: Moment::from_millis(1_767_214_800_007),
+            at: Timestamp::from_millis(1_767_214_800_007),
             duration_ms: 4,
             ids: &RequestIds { request: "r-1".to_owned(), gateway: Some("g-1".to_owned()) },
             operation: "create-submission",
@@ -384,7 +384,7 @@ mod tests {
             let campaign = "demo".parse().expect("a slug");
             let scope = environment.map(|environment| Scope { campaign, environment });
             let line = RequestLine {
-                at: Moment::from_millis(0),
+                at: Timestamp::from_millis(0),
                 duration_ms: 4,
                 ids: &RequestIds { request: "r-1".to_owned(), gateway: None },
                 operation: "get-submission",

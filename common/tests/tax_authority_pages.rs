@@ -2,11 +2,11 @@
 
 #![expect(clippy::expect_used, clippy::panic, reason = "a test that cannot go on fails")]
 
+use chrono::NaiveDate;
 use common::domain::receipt::payload::{ReceiptTime, VerificationCode};
 use common::domain::receipt::record::{FiscalItem, FiscalRecord, MAX_ITEMS, Quantity, VoidMark};
 use common::upstream::tax_authority::answer::{Answer, Trouble, UnexpectedPage};
 use common::upstream::tax_authority::page;
-use jiff::civil::date;
 use proptest::prelude::*;
 
 const VERIFIED: &str = "/Verify/Verified";
@@ -78,7 +78,7 @@ fn every_shape_of_a_value_is_read() {
         tax_office: Some("Temeke".to_owned()),
         receipt_number: "77".to_owned(),
         z_number: None,
-        date: date(2025, 12, 31),
+        date: NaiveDate::from_ymd_opt(2025, 12, 31).expect("a day"),
         time: ReceiptTime::new(23, 59, 1),
         items: vec![item("MAFUTA YA ALIZETI", Some(1_500), 150_000), item("CHUMVI", None, 20_000)],
         total_excl_cents: Some(144_068),

@@ -3,8 +3,8 @@
 use std::time::Duration;
 
 use common::clock::Clock;
-use common::domain::moment::Moment;
 use common::domain::scope::Environment;
+use common::domain::timestamp::Timestamp;
 use futures_util::future::join_all;
 use local::stack::Options;
 use serde_json::json;
@@ -100,7 +100,7 @@ async fn two_processes_together_admit_no_more_than_the_ceiling() {
 #[tokio::test]
 async fn an_environment_whose_clock_is_ahead_takes_from_the_next_minute() {
     const LIMIT: usize = 20;
-    let late_in_the_minute = Moment::from_millis(NOON.as_millis() + 45_000);
+    let late_in_the_minute = Timestamp::from_millis(NOON.as_millis() + 45_000);
     let service = Service::with_clock(Clock::manual(late_in_the_minute));
     let ahead = Service::of_its_own(Options {
         dynamodb_url: service.env.optional("AWS_ENDPOINT_URL_DYNAMODB"),

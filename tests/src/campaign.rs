@@ -37,7 +37,7 @@ pub fn plain() -> Campaign {
         slug: format!("campaign-{number}").parse().expect("a slug"),
         name: "Chai Bora Shinda".to_owned(),
         brand: "Chai Bora".to_owned(),
-        timezone: "Africa/Dar_es_Salaam".to_owned().try_into().expect("a zone"),
+        timezone: "Africa/Dar_es_Salaam".parse().expect("a zone"),
         paused: false,
         window: Window::default(),
         code: CodePolicy::Service,

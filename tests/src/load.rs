@@ -156,7 +156,7 @@ impl Scene {
             other_receipt: campaign(&|config| {
                 receipts_alone(config);
                 config.wrong_codes = THROTTLE;
-                config.timezone = "Pacific/Auckland".to_owned().try_into().expect("a zone");
+                config.timezone = "Pacific/Auckland".parse().expect("a zone");
             })
             .await,
             partner: campaign(&|config| judged_by(partner_url.clone())(config)).await,

@@ -9,8 +9,8 @@ use aws_sdk_dynamodb::Client;
 use common::aws::Aws;
 use common::clock::Clock;
 use common::config::Env;
-use common::domain::moment::Moment;
 use common::domain::scope::Scope;
+use common::domain::timestamp::Timestamp;
 use common::store::api_keys::ApiKeys;
 use common::store::campaigns::Campaigns;
 use common::store::code_books::CodeBooks;
@@ -24,7 +24,7 @@ use crate::serving::{Serving, on_a_thread};
 
 /// Where manual clocks start: noon (UTC) of 15 June 2050. Later than any machine's clock, by which the
 /// embedded database deletes what has expired, so that nothing is deleted while a test counts on it.
-pub const NOON: Moment = Moment::from_millis(2_538_907_200_000);
+pub const NOON: Timestamp = Timestamp::from_millis(2_538_907_200_000);
 
 /// The deployment's secret of every stack of the tests: several of them can be over one database.
 pub const DEPLOYMENT_SECRET: &str = "the-deployments-secret-of-every-stack-of-the-tests";

@@ -11,8 +11,8 @@ use crate::config::{ConfigError, Env, Stage};
 use crate::domain::campaign::Campaign;
 use crate::domain::leased_quota::LeasedQuota;
 use crate::domain::limit::{RateLimitStatus, Remaining};
-use crate::domain::moment::Moment;
 use crate::domain::scope::{CampaignSlug, Environment, Scope};
+use crate::domain::timestamp::Timestamp;
 use crate::error::{Error, ErrorCode};
 use crate::store::api_keys::{ApiKeyRecord, ApiKeys, KeyHash};
 use crate::store::batch::{BatchGet, BatchItems};
@@ -106,7 +106,7 @@ impl Authenticator {
         credentials: Credentials<'_>,
         prefetch: impl FnOnce(&Scope, Option<&Campaign>, &mut BatchGet),
         caller: &mut Caller,
-        now: Moment,
+        now: Timestamp,
     ) -> Result<AuthContext, Error> {
         let hash = key_hash(credentials)?;
         // A key that was refused when it was last seen may be refused for another reason now.
@@ -152,14 +152,14 @@ impl Authenticator {
         Ok(AuthContext { scope: key.scope.clone(), campaign, prefetched: items })
     }
 
-    async fn read_key(&self, hash: &KeyHash, now: Moment) -> Result<Option<Arc<ApiKeyRecord>>, Error> {
+    async fn read_key(&self, hash: &KeyHash, now: Timestamp) -> Result<Option<Arc<ApiKeyRecord>>, Error> {
         let mut batch = BatchGet::default();
         self.keys.add_to(&mut batch, hash);
         let items = batch.send(&self.client, "reading an API key").await?;
         Ok(self.key_cache.set(hash, now, self.keys.find_in(&items, hash)?))
     }
 
-    fn check(&self, key: &ApiKeyRecord, credentials: Credentials<'_>, now: Moment) -> Result<(), Error> {
+    fn check(&self, key: &ApiKeyRecord, credentials: Credentials<'_>, now: Timestamp) -> Result<(), Error> {
         if key.is_revoked(now) {
             return Err(ErrorCode::KeyRevoked.into());
         }
@@ -174,7 +174,7 @@ impl Authenticator {
     }
 
     /// Counts one request against the key's rate limit, of which it leases some more when none is held here.
-    async fn count(&self, key: &ApiKeyRecord, now: Moment) -> Result<RateLimitStatus, Error> {
+    async fn count(&self, key: &ApiKeyRecord, now: Timestamp) -> Result<RateLimitStatus, Error> {
         let quota = self.quota(&key.key_id);
         let mut quota = quota.lock().await;
         quota.begin(key.per_minute, now);
@@ -211,8 +211,8 @@ fn key_hash(credentials: Credentials<'_>) -> Result<KeyHash, ErrorCode> {
     bearer_key(header).map(KeyHash::digest).ok_or(ErrorCode::KeyMalformed)
 }
 
-fn until_next_minute(now: Moment) -> Duration {
-    Moment::from_millis((now.as_minutes() + 1) * 60_000).since(now)
+fn until_next_minute(now: Timestamp) -> Duration {
+    Timestamp::from_millis((now.as_minutes() + 1) * 60_000).since(now)
 }
 
 /// The key in `Bearer <key>`, if it looks like one.

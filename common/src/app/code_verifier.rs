@@ -9,9 +9,9 @@ use crate::domain::campaign::CodePolicy;
 use crate::domain::code::{Code, SentinelOutcome};
 use crate::domain::codebook::{BatchStatus, BookMatch, CodeBook};
 use crate::domain::message::MessageKey;
-use crate::domain::moment::Moment;
 use crate::domain::phone::Phone;
 use crate::domain::scope::Scope;
+use crate::domain::timestamp::Timestamp;
 use crate::store::StoreError;
 use crate::store::batch::{BatchGet, BatchItems};
 use crate::store::code_books::CodeBooks;
@@ -78,7 +78,7 @@ impl CodeVerifier {
     ///
     /// # Errors
     /// When the record cannot be read.
-    pub fn take_over(&self, items: &BatchItems, scope: &Scope, now: Moment) -> Result<(), StoreError> {
+    pub fn take_over(&self, items: &BatchItems, scope: &Scope, now: Timestamp) -> Result<(), StoreError> {
         if let Some(book) = self.books.find_in(items, scope)? {
             self.cache.set(scope, now, book.map(|stored| stored.book));
         }
@@ -118,7 +118,7 @@ impl CodeVerifier {
         phone: Option<&Phone>,
         imported_batch: Option<&str>,
         staleness: Staleness,
-        now: Moment,
+        now: Timestamp,
     ) -> Result<ResolvedCode, StoreError> {
         if code.sentinel().is_some() {
             return Ok(ResolvedCode::new(code, phone, None, None));
@@ -180,7 +180,7 @@ impl CodeVerifier {
         scope: &Scope,
         code: &Code,
         phone: &Phone,
-        now: Moment,
+        now: Timestamp,
     ) -> Result<ResolvedCode, StoreError> {
         if code.sentinel().is_some() || !scope.environment.is_live() {
             return Ok(ResolvedCode::new(code, Some(phone), None, None));
@@ -195,7 +195,7 @@ impl CodeVerifier {
     async fn book(
         &self,
         scope: &Scope,
-        now: Moment,
+        now: Timestamp,
         max_age: Duration,
     ) -> Result<Option<Arc<CodeBook>>, StoreError> {
         let read = async { Ok(self.books.get(scope).await?.map(|stored| stored.book)) };

@@ -8,10 +8,10 @@ use crate::aws::Aws;
 use crate::aws::secrets::Secrets;
 use crate::config::{ConfigError, Env};
 use crate::domain::campaign::Campaign;
-use crate::domain::moment::Moment;
 use crate::domain::partner::PartnerRules;
 use crate::domain::partner::course::{Asked, Blame, Silence, question};
 use crate::domain::submission::Submission;
+use crate::domain::timestamp::Timestamp;
 use crate::random;
 use crate::store::StoreError;
 use crate::store::breakers::{Breakers, Grant, Permit};
@@ -94,7 +94,7 @@ impl PartnerGateway {
         campaign: &Campaign,
         limit: Duration,
         caller: Caller,
-        clock: impl Fn() -> Moment,
+        clock: impl Fn() -> Timestamp,
     ) -> Result<Answered, StoreError> {
         let scope = &submission.scope;
         let (Some(rules), Some(question)) = (&campaign.partner, question(submission)) else {
@@ -155,7 +155,7 @@ impl PartnerGateway {
         rules: &PartnerRules,
         grant: Grant,
         left: Duration,
-        now: Moment,
+        now: Timestamp,
     ) -> Asked {
         let scope = &submission.scope;
         let silent = match answer {

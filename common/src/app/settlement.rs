@@ -9,9 +9,9 @@ use std::time::Duration;
 use crate::aws::settle_queue::{SettleMessage, SettleQueue};
 use crate::config::{self, ConfigError};
 use crate::domain::campaign::Campaign;
-use crate::domain::moment::Moment;
 use crate::domain::settling::{Assignee, Dependency, RetrySpeedup, StepClaim};
 use crate::domain::submission::Submission;
+use crate::domain::timestamp::Timestamp;
 use crate::error::Error;
 use crate::runtime::event_handler::{EventContext, Job, JobError, JobOutcome};
 use crate::store::campaigns::Campaigns;
@@ -79,7 +79,7 @@ impl Worker {
     }
 
     /// The time now.
-    pub fn now(&self) -> Moment {
+    pub fn now(&self) -> Timestamp {
         self.background.now()
     }
 

@@ -4,8 +4,8 @@
 use crate::aws::Aws;
 use crate::aws::photos::{Photos, UploadTarget};
 use crate::config::{ConfigError, Env};
-use crate::domain::moment::Moment;
 use crate::domain::receipt::{Receipt, Source};
+use crate::domain::timestamp::Timestamp;
 use crate::store::StoreError;
 use crate::store::receipts::Receipts;
 
@@ -29,7 +29,7 @@ impl Uploads {
     ///
     /// # Errors
     /// When storage or the table does not answer.
-    pub async fn seen(&self, mut receipt: Receipt, now: Moment) -> Result<Receipt, StoreError> {
+    pub async fn seen(&self, mut receipt: Receipt, now: Timestamp) -> Result<Receipt, StoreError> {
         let awaited = matches!(receipt.source, Source::Photo { .. }) && receipt.arrived.is_none();
         if awaited && let Some(arrived) = self.photos.look(&receipt.scope, receipt.receipt_id, now).await? {
             // Refused means that the event was written down in between: of the same file.
@@ -46,7 +46,7 @@ impl Uploads {
     pub async fn expect(
         &self,
         receipt: Receipt,
-        now: Moment,
+        now: Timestamp,
     ) -> Result<(Receipt, Option<UploadTarget>), StoreError> {
         let receipt = self.seen(receipt, now).await?;
         let target = self.target(&receipt, now).await?;
@@ -57,7 +57,11 @@ impl Uploads {
     ///
     /// # Errors
     /// When it cannot be signed.
-    pub async fn target(&self, receipt: &Receipt, now: Moment) -> Result<Option<UploadTarget>, StoreError> {
+    pub async fn target(
+        &self,
+        receipt: &Receipt,
+        now: Timestamp,
+    ) -> Result<Option<UploadTarget>, StoreError> {
         match (&receipt.source, receipt.arrived) {
             (Source::Photo { content_type, size_bytes, .. }, None) => {
                 let (scope, id) = (&receipt.scope, receipt.receipt_id);

@@ -11,9 +11,9 @@ use aws_sdk_s3::primitives::ByteStream;
 use crate::aws::Aws;
 use crate::config::{ConfigError, Env};
 use crate::domain::ids::ReceiptId;
-use crate::domain::moment::Moment;
 use crate::domain::receipt::photo::{MAGIC_BYTES, MAX_BYTES, PhotoType, StoredPhoto};
 use crate::domain::scope::Scope;
+use crate::domain::timestamp::Timestamp;
 use crate::store::StoreError;
 
 /// The environment variable that names the bucket.
@@ -41,7 +41,7 @@ pub struct UploadTarget {
     /// The headers to be sent with it, exactly.
     pub headers: BTreeMap<String, String>,
     /// When it stops working.
-    pub expires_at: Moment,
+    pub expires_at: Timestamp,
 }
 
 impl Photos {
@@ -64,7 +64,7 @@ impl Photos {
         id: ReceiptId,
         photo_type: PhotoType,
         size_bytes: u64,
-        now: Moment,
+        now: Timestamp,
     ) -> Result<UploadTarget, StoreError> {
         const ACTION: &str = "signing an upload";
         let size = i64::try_from(size_bytes).map_err(StoreError::during(ACTION))?;
@@ -97,7 +97,7 @@ impl Photos {
         &self,
         scope: &Scope,
         id: ReceiptId,
-        now: Moment,
+        now: Timestamp,
     ) -> Result<Option<StoredPhoto>, StoreError> {
         const ACTION: &str = "looking at a photo";
         let range = format!("bytes=0-{}", MAGIC_BYTES - 1);

@@ -6,7 +6,7 @@ use std::time::Duration;
 use crate::aws::Aws;
 use crate::cache::Cache;
 use crate::config::{ConfigError, Env};
-use crate::domain::moment::Moment;
+use crate::domain::timestamp::Timestamp;
 use crate::store::StoreError;
 
 /// What the names of a deployment's secrets begin with in Secrets Manager, such as `campaign-entry-production/`: a stack
@@ -36,7 +36,7 @@ impl Secrets {
     ///
     /// # Errors
     /// When Secrets Manager does not answer.
-    pub async fn get(&self, name: &str, now: Moment) -> Result<Option<Arc<String>>, StoreError> {
+    pub async fn get(&self, name: &str, now: Timestamp) -> Result<Option<Arc<String>>, StoreError> {
         let read = async {
             let id = format!("{}{name}", self.prefix);
             match self.aws.secrets().get_secret_value().secret_id(id).send().await {

@@ -4,7 +4,7 @@ use super::campaign::{Campaign, CampaignStatus};
 use super::entrant::{Entrant, PhoneChecks};
 use super::ids::SubmissionId;
 use super::message::MessageKey;
-use super::moment::Moment;
+use super::timestamp::Timestamp;
 
 /// What is known of the code that came with a submission.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -43,7 +43,7 @@ pub fn decide(
     entrant: &Entrant,
     code: &CodeStatus,
     checks: PhoneChecks,
-    now: Moment,
+    now: Timestamp,
 ) -> Decision {
     if let CodeStatus::OwnedByCaller(earlier) = code {
         return Decision::Replay(*earlier);
@@ -84,7 +84,7 @@ mod tests {
     use super::*;
     use crate::domain::campaign::{PhoneLimits, Window};
 
-    const NOW: Moment = Moment::from_millis(1_000);
+    const NOW: Timestamp = Timestamp::from_millis(1_000);
 
     #[test]
     fn a_code_that_cannot_be_used_is_refused_for_its_own_reason() {
@@ -121,8 +121,8 @@ mod tests {
             let campaign = Campaign {
                 paused: self.paused,
                 window: Window {
-                    start: Some(Moment::from_millis(if self.not_started { 1_001 } else { 1_000 })),
-                    end: Some(Moment::from_millis(if self.ended { 1_000 } else { 1_001 })),
+                    start: Some(Timestamp::from_millis(if self.not_started { 1_001 } else { 1_000 })),
+                    end: Some(Timestamp::from_millis(if self.ended { 1_000 } else { 1_001 })),
                 },
                 limits: PhoneLimits { phone_daily: Some(2), phone_total: Some(5) },
                 ..Campaign::example()
@@ -131,7 +131,7 @@ mod tests {
                 blocked: self.blocked,
                 today: if self.daily { 2 } else { 1 },
                 total: if self.total { 5 } else { 4 },
-                throttled_until: Some(Moment::from_millis(if self.throttled { 1_001 } else { 1_000 })),
+                throttled_until: Some(Timestamp::from_millis(if self.throttled { 1_001 } else { 1_000 })),
                 open_receipts: if self.open_receipts { 20 } else { 19 },
                 ..Entrant::default()
             };

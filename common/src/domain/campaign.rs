@@ -1,15 +1,13 @@
 //! A campaign's configuration, and what follows from it and the time alone.
 
-use std::fmt;
-
-use jiff::tz::TimeZone;
+use chrono_tz::Tz;
 use serde::{Deserialize, Serialize};
 
 use super::message::MessageOverrides;
-use super::moment::Moment;
 use super::partner::PartnerRules;
 use super::receipt::rules::ReceiptRules;
 use super::scope::CampaignSlug;
+use super::timestamp::Timestamp;
 
 /// A campaign as its operator configured it.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
@@ -21,7 +19,7 @@ pub struct Campaign {
     /// The brand it belongs to.
     pub brand: String,
     /// Where its days begin.
-    pub timezone: Zone,
+    pub timezone: Tz,
     /// The pause switch: no entries are taken while it is on.
     pub paused: bool,
     /// When entries are taken.
@@ -47,9 +45,9 @@ pub struct Campaign {
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Window {
     /// From when on; always, when absent.
-    pub start: Option<Moment>,
+    pub start: Option<Timestamp>,
     /// Until when; for ever, when absent.
-    pub end: Option<Moment>,
+    pub end: Option<Timestamp>,
 }
 
 /// Who checks a campaign's codes.
@@ -110,7 +108,7 @@ impl CampaignStatus {
 
 impl Campaign {
     /// The pause switch first, then the window.
-    pub fn status(&self, now: Moment) -> CampaignStatus {
+    pub fn status(&self, now: Timestamp) -> CampaignStatus {
         if self.paused {
             CampaignStatus::Paused
         } else if self.window.start.is_some_and(|start| now < start) {
@@ -141,48 +139,6 @@ impl Campaign {
     }
 }
 
-/// An IANA time zone, by name; the rules come with the program.
-#[derive(Clone, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(try_from = "String", into = "String")]
-pub struct Zone(TimeZone);
-
-impl Zone {
-    /// The zone's rules.
-    pub fn rules(&self) -> &TimeZone {
-        &self.0
-    }
-
-    /// Its IANA name.
-    pub fn name(&self) -> &str {
-        self.0.iana_name().unwrap_or("UTC")
-    }
-}
-
-impl TryFrom<String> for Zone {
-    type Error = String;
-
-    fn try_from(name: String) -> Result<Self, Self::Error> {
-        match TimeZone::get(&name) {
-            Ok(zone) if zone.iana_name().is_some() => Ok(Self(zone)),
-            Ok(_) | Err(_) => {
-                Err(format!("`{name}` is not an IANA time zone, such as `Africa/Dar_es_Salaam`"))
-            }
-        }
-    }
-}
-
-impl From<Zone> for String {
-    fn from(zone: Zone) -> Self {
-        zone.name().to_owned()
-    }
-}
-
-impl fmt::Debug for Zone {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(self.name())
-    }
-}
-
 #[cfg(test)]
 impl Campaign {
     /// A live campaign with service codes and no limits, for tests to change.
@@ -191,7 +147,7 @@ impl Campaign {
             slug: "demo".parse().expect("a slug"),
             name: "Demo".to_owned(),
             brand: "Demo".to_owned(),
-            timezone: "Africa/Dar_es_Salaam".to_owned().try_into().expect("a zone"),
+            timezone: Tz::Africa__Dar_es_Salaam,
             paused: false,
             window: Window::default(),
             code: CodePolicy::Service,
@@ -210,14 +166,15 @@ mod tests {
     use super::*;
 
     fn campaign(paused: bool, start: Option<i64>, end: Option<i64>) -> Campaign {
-        let window = Window { start: start.map(Moment::from_millis), end: end.map(Moment::from_millis) };
+        let window =
+            Window { start: start.map(Timestamp::from_millis), end: end.map(Timestamp::from_millis) };
         Campaign { paused, window, ..Campaign::example() }
     }
 
     #[test]
     fn the_start_belongs_to_the_window_and_the_end_does_not() {
         let campaign = campaign(false, Some(10), Some(20));
-        let status = |millis| campaign.status(Moment::from_millis(millis));
+        let status = |millis| campaign.status(Timestamp::from_millis(millis));
         assert_eq!(status(9), CampaignStatus::NotStarted);
         assert_eq!(status(10), CampaignStatus::Live);
         assert_eq!(status(19), CampaignStatus::Live);
@@ -226,18 +183,23 @@ mod tests {
 
     #[test]
     fn a_pause_comes_before_the_window() {
-        let status = campaign(true, Some(10), None).status(Moment::from_millis(0));
+        let status = campaign(true, Some(10), None).status(Timestamp::from_millis(0));
         assert_eq!(status, CampaignStatus::Paused);
     }
 
     #[test]
-    fn a_zone_has_an_iana_name() {
-        assert!(Zone::try_from("Mars/Olympus".to_owned()).is_err());
-        assert!(Zone::try_from("+03:00".to_owned()).is_err());
-        let zone = Zone::try_from("Africa/Nairobi".to_owned()).expect("a zone");
-        assert_eq!(zone.name(), "Africa/Nairobi");
-        assert_eq!(format!("{zone:?}"), "Africa/Nairobi");
-        assert_eq!(String::from(zone), "Africa/Nairobi");
+    fn a_zone_is_stored_by_its_iana_name() {
+        let zones = |json: &str| serde_json::from_str::<Tz>(json);
+        for name in
+            ["Africa/Dar_es_Salaam", "Africa/Nairobi", "America/Argentina/Buenos_Aires", "UTC", "US/Eastern"]
+        {
+            let json = format!("\"{name}\"");
+            let zone = zones(&json).expect(name);
+            assert_eq!((zone.name(), serde_json::to_string(&zone).expect("JSON")), (name, json));
+        }
+        for text in ["", "Mars/Olympus", "+03:00", "+03", "UTC+3", "EAT", "Africa/Dar es Salaam"] {
+            assert!(zones(&format!("\"{text}\"")).is_err(), "{text}");
+        }
     }
 
     #[test]

@@ -4,8 +4,8 @@ use std::time::Duration;
 
 use super::campaign::{Campaign, PhoneLimits, WrongCodeLimit};
 use super::message::MessageKey;
-use super::moment::Moment;
 use super::sliding_window::{SlidingWindow, WindowDecision};
+use super::timestamp::Timestamp;
 
 /// Receipts of one phone that the service has still to settle; one more is refused. Each costs a look-up at the
 /// tax authority, which bears about forty a minute.
@@ -23,9 +23,9 @@ pub struct Entrant {
     /// Entries earned by accepted submissions.
     pub entries: u64,
     /// When the latest wrong codes came, oldest first, and those that a partner has not judged yet.
-    pub wrong_codes: Vec<Moment>,
+    pub wrong_codes: Vec<Timestamp>,
     /// Until when codes are refused unheard.
-    pub throttled_until: Option<Moment>,
+    pub throttled_until: Option<Timestamp>,
     /// Receipts that the service has still to settle; those that wait for an operator do not count.
     pub open_receipts: u32,
 }
@@ -41,7 +41,7 @@ pub struct PhoneChecks {
 
 impl Entrant {
     /// What refuses the phone before its code is looked at.
-    pub fn barred(&self, checks: PhoneChecks, now: Moment) -> Option<MessageKey> {
+    pub fn barred(&self, checks: PhoneChecks, now: Timestamp) -> Option<MessageKey> {
         if self.blocked {
             Some(MessageKey::Blocked)
         } else if (checks.throttle && self.is_throttled(now))
@@ -54,7 +54,7 @@ impl Entrant {
     }
 
     /// Whether the phone has sent too many wrong codes.
-    pub fn is_throttled(&self, now: Moment) -> bool {
+    pub fn is_throttled(&self, now: Timestamp) -> bool {
         self.throttled_until.is_some_and(|until| now < until)
     }
 
@@ -70,7 +70,7 @@ impl Entrant {
     }
 
     /// The log of wrong codes with one more, sent just now, and until when that throttles the phone.
-    pub fn with_wrong_code(&self, campaign: &Campaign, now: Moment) -> WrongCodes {
+    pub fn with_wrong_code(&self, campaign: &Campaign, now: Timestamp) -> WrongCodes {
         let log = match wrong_code_window(campaign).admit(&self.wrong_codes, now) {
             WindowDecision::Admitted(log) => log,
             // A wrong code is judged only while there is room, so this is a limit just lowered.
@@ -84,8 +84,8 @@ impl Entrant {
     pub fn with_earlier_wrong_code(
         &self,
         campaign: &Campaign,
-        sent_at: Moment,
-        now: Moment,
+        sent_at: Timestamp,
+        now: Timestamp,
     ) -> Option<WrongCodes> {
         let window = wrong_code_window(campaign);
         if self.wrong_codes.contains(&sent_at) || sent_at.after(window.span) <= now {
@@ -100,7 +100,7 @@ impl Entrant {
         Some(Self::wrong_codes(log, campaign, now))
     }
 
-    fn wrong_codes(log: Vec<Moment>, campaign: &Campaign, now: Moment) -> WrongCodes {
+    fn wrong_codes(log: Vec<Timestamp>, campaign: &Campaign, now: Timestamp) -> WrongCodes {
         let window = wrong_code_window(campaign);
         let throttled_until = match window.admit(&log, now) {
             WindowDecision::Admitted(_) => None,
@@ -111,7 +111,7 @@ impl Entrant {
 
     /// The log without a code of this moment that was not wrong after all, which makes room for another;
     /// `None` when the log no longer has it.
-    pub fn without_code(&self, sent_at: Moment) -> Option<WrongCodes> {
+    pub fn without_code(&self, sent_at: Timestamp) -> Option<WrongCodes> {
         let mut log = self.wrong_codes.clone();
         log.remove(log.iter().position(|at| *at == sent_at)?);
         Some(WrongCodes { log, throttled_until: None })
@@ -127,9 +127,9 @@ fn wrong_code_window(campaign: &Campaign) -> SlidingWindow {
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct WrongCodes {
     /// When they came, oldest first.
-    pub log: Vec<Moment>,
+    pub log: Vec<Timestamp>,
     /// Until when codes are refused unheard; `None` while there is room for another.
-    pub throttled_until: Option<Moment>,
+    pub throttled_until: Option<Timestamp>,
 }
 
 #[cfg(test)]
@@ -144,12 +144,12 @@ mod tests {
         Campaign { wrong_codes: WrongCodeLimit { count, minutes }, ..Campaign::example() }
     }
 
-    fn at(millis: i64) -> Moment {
-        Moment::from_millis(millis)
+    fn at(millis: i64) -> Timestamp {
+        Timestamp::from_millis(millis)
     }
 
     /// A phone that sends one more wrong code.
-    fn guess(entrant: &mut Entrant, campaign: &Campaign, now: Moment) {
+    fn guess(entrant: &mut Entrant, campaign: &Campaign, now: Timestamp) {
         let WrongCodes { log, throttled_until } = entrant.with_wrong_code(campaign, now);
         entrant.wrong_codes = log;
         entrant.throttled_until = throttled_until;

@@ -9,7 +9,7 @@
 
 use std::time::Duration;
 
-use super::moment::Moment;
+use super::timestamp::Timestamp;
 
 /// What a lease should last for.
 const LEASE_TIME: Duration = Duration::from_secs(4);
@@ -29,12 +29,12 @@ pub struct LeasedQuota {
     left_in_table: u32,
     /// Requests leased here within the minute.
     leased: u32,
-    last_lease: Option<(u32, Moment)>,
+    last_lease: Option<(u32, Timestamp)>,
 }
 
 impl LeasedQuota {
     /// Begins a new minute, where it is one, or takes over a changed limit.
-    pub fn begin(&mut self, limit: u32, now: Moment) {
+    pub fn begin(&mut self, limit: u32, now: Timestamp) {
         let minute = now.as_minutes();
         if self.minute != minute {
             let last_lease = self.last_lease;
@@ -50,11 +50,11 @@ impl LeasedQuota {
     }
 
     /// How many requests to lease before the next one; none when some are held, or none are left.
-    pub fn wanted(&self, now: Moment) -> Option<u32> {
+    pub fn wanted(&self, now: Timestamp) -> Option<u32> {
         (self.held == 0 && self.left_in_table > 0).then(|| self.lease_size(now))
     }
 
-    fn lease_size(&self, now: Moment) -> u32 {
+    fn lease_size(&self, now: Timestamp) -> u32 {
         let Some((last, leased_at)) = self.last_lease else { return 1 };
         let used_within = now.since(leased_at).as_millis().max(1);
         let needed = u128::from(last) * LEASE_TIME.as_millis() / used_within;
@@ -68,7 +68,7 @@ impl LeasedQuota {
     }
 
     /// Takes over a lease: so many requests were granted, and so many are left for others.
-    pub fn add(&mut self, granted: u32, left_in_table: u32, now: Moment) {
+    pub fn add(&mut self, granted: u32, left_in_table: u32, now: Timestamp) {
         self.held = self.held.saturating_add(granted);
         self.leased = self.leased.saturating_add(granted);
         self.left_in_table = left_in_table;
@@ -110,7 +110,7 @@ mod tests {
         }
 
         fn request(&mut self, environment: usize, millis: u64) {
-            let now = Moment::from_millis(60_000 + i64::try_from(millis).expect("a minute"));
+            let now = Timestamp::from_millis(60_000 + i64::try_from(millis).expect("a minute"));
             let quota = &mut self.environments[environment];
             quota.begin(self.limit, now);
             if let Some(wanted) = quota.wanted(now) {
@@ -201,7 +201,7 @@ mod tests {
 
     #[test]
     fn a_raised_limit_is_used_within_the_minute_and_a_lowered_one_is_kept_to() {
-        let now = Moment::from_millis(90_000);
+        let now = Timestamp::from_millis(90_000);
         let mut quota = LeasedQuota::default();
         quota.begin(1, now);
         quota.add(quota.wanted(now).expect("none is held"), 0, now);
@@ -216,10 +216,10 @@ mod tests {
     #[test]
     fn the_pace_of_the_last_minute_is_remembered() {
         let mut quota = LeasedQuota::default();
-        let first = Moment::from_millis(119_000);
+        let first = Timestamp::from_millis(119_000);
         quota.begin(6_000, first);
         quota.add(50, 3_000, first);
-        let next = Moment::from_millis(120_000);
+        let next = Timestamp::from_millis(120_000);
         quota.begin(6_000, next);
         assert_eq!(quota.wanted(next), Some(100), "twice the last lease, which lasted a second");
     }

@@ -6,8 +6,8 @@ use std::time::Duration;
 
 use serde::{Deserialize, Serialize};
 
-use super::moment::Moment;
 use super::receipt::schedule::LookupFailures;
+use super::timestamp::Timestamp;
 
 /// How an unsettled submission is to be settled.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
@@ -16,7 +16,7 @@ pub struct PendingSettlement {
     #[serde(rename = "turn")]
     pub assignee: Assignee,
     /// When the next step is due; a step that was begun and never finished is due again then.
-    pub next_step_at: Moment,
+    pub next_step_at: Timestamp,
     /// Steps begun in a row and not finished.
     pub unfinished: u32,
     /// Whom the next step has to do with.
@@ -30,7 +30,7 @@ pub struct PendingSettlement {
     pub may_have_arrived: bool,
     /// Since when a partner has given no answer; none when it was not asked in vain.
     #[serde(default)]
-    pub silent_since: Option<Moment>,
+    pub silent_since: Option<Timestamp>,
     /// What the tax authority has said so far instead of giving the record.
     #[serde(rename = "tally")]
     pub lookup_failures: LookupFailures,
@@ -118,7 +118,7 @@ pub enum StepClaim {
 
 impl PendingSettlement {
     /// The first step, at once.
-    pub fn at_once(now: Moment, prize: Option<String>) -> Self {
+    pub fn at_once(now: Timestamp, prize: Option<String>) -> Self {
         let (assignee, lookup_failures) = (Assignee::Service, LookupFailures::default());
         Self {
             assignee,
@@ -135,18 +135,18 @@ impl PendingSettlement {
     }
 
     /// The first step, which is begun already: whoever writes this asks the partner at once.
-    pub fn asking(now: Moment) -> Self {
+    pub fn asking(now: Timestamp) -> Self {
         let fresh = Self { dependency: Dependency::Partner, ..Self::at_once(now, None) };
         Self { unfinished: 1, next_step_at: now.after(STEP_LEASE), ..fresh }
     }
 
     /// Whether somebody is at it.
-    pub fn is_under_way(&self, now: Moment) -> bool {
+    pub fn is_under_way(&self, now: Timestamp) -> bool {
         self.unfinished > 0 && now < self.next_step_at
     }
 
     /// Whether and how to begin a step now.
-    pub fn claim(&self, now: Moment) -> StepClaim {
+    pub fn claim(&self, now: Timestamp) -> StepClaim {
         if self.assignee == Assignee::Operator || now < self.next_step_at {
             return StepClaim::NotDue;
         }
@@ -169,7 +169,7 @@ impl PendingSettlement {
         &self,
         wait: Duration,
         lookup_failures: LookupFailures,
-        now: Moment,
+        now: Timestamp,
         hasten: RetrySpeedup,
     ) -> Self {
         let may_have_arrived = self.may_have_arrived();
@@ -179,7 +179,7 @@ impl PendingSettlement {
 
     /// Taken from a person again: due at once, as if nothing had been tried.
     #[must_use]
-    pub fn resumed(&self, now: Moment) -> Self {
+    pub fn resumed(&self, now: Timestamp) -> Self {
         let (assignee, lookup_failures) = (Assignee::Service, LookupFailures::default());
         let may_have_arrived = self.may_have_arrived();
         let (unfinished, silent_since) = (0, None);
@@ -196,7 +196,7 @@ impl PendingSettlement {
 
     /// Handed to a person.
     #[must_use]
-    pub fn escalate(&self, now: Moment) -> Self {
+    pub fn escalate(&self, now: Timestamp) -> Self {
         let may_have_arrived = self.may_have_arrived();
         Self {
             assignee: Assignee::Operator,
@@ -208,7 +208,7 @@ impl PendingSettlement {
     }
 
     /// When the service plans its next step; `None` while a step is under way, or for a person.
-    pub fn next_attempt_at(&self) -> Option<Moment> {
+    pub fn next_attempt_at(&self) -> Option<Timestamp> {
         (self.assignee == Assignee::Service && self.unfinished == 0).then_some(self.next_step_at)
     }
 }
@@ -239,8 +239,8 @@ impl RetrySpeedup {
 mod tests {
     use super::*;
 
-    fn at(seconds: i64) -> Moment {
-        Moment::from_millis(seconds * 1_000)
+    fn at(seconds: i64) -> Timestamp {
+        Timestamp::from_millis(seconds * 1_000)
     }
 
     #[test]

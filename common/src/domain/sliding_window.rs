@@ -3,7 +3,7 @@
 use std::time::Duration;
 
 use super::limit::Remaining;
-use super::moment::Moment;
+use super::timestamp::Timestamp;
 
 /// At most `limit` hits in any `span`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -18,7 +18,7 @@ pub struct SlidingWindow {
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum WindowDecision {
     /// It counts; the log to keep, oldest hit first, this one included.
-    Admitted(Vec<Moment>),
+    Admitted(Vec<Timestamp>),
     /// It does not; a hit is admitted again after this long, never less than a millisecond.
     Refused {
         /// How long to wait.
@@ -28,7 +28,7 @@ pub enum WindowDecision {
 
 impl SlidingWindow {
     /// Judges a hit against the log of the admitted ones, in any order.
-    pub fn admit(self, log: &[Moment], now: Moment) -> WindowDecision {
+    pub fn admit(self, log: &[Timestamp], now: Timestamp) -> WindowDecision {
         let mut counting = self.counting(log, now);
         let limit = usize::try_from(self.limit).unwrap_or(usize::MAX);
         // The hit whose end of span makes room: with a lowered limit, more than one must go first.
@@ -44,7 +44,7 @@ impl SlidingWindow {
     }
 
     /// What a log of admitted hits leaves, and when one more falls out of it.
-    pub fn left(self, log: &[Moment], now: Moment) -> Remaining {
+    pub fn left(self, log: &[Timestamp], now: Timestamp) -> Remaining {
         let counting = self.counting(log, now);
         let hits = u32::try_from(counting.len()).unwrap_or(u32::MAX);
         let until = counting.first().map_or(self.span, |oldest| oldest.after(self.span).since(now));
@@ -52,7 +52,7 @@ impl SlidingWindow {
     }
 
     /// The hits that still count, oldest first. Those from a clock that runs ahead count as well.
-    fn counting(self, log: &[Moment], now: Moment) -> Vec<Moment> {
+    fn counting(self, log: &[Timestamp], now: Timestamp) -> Vec<Timestamp> {
         let mut counting: Vec<_> = log.iter().copied().filter(|hit| hit.after(self.span) > now).collect();
         counting.sort_unstable();
         counting
@@ -67,18 +67,18 @@ mod tests {
 
     const WINDOW: SlidingWindow = SlidingWindow { limit: 3, span: Duration::from_millis(100) };
 
-    fn log(hits: &[i64]) -> Vec<Moment> {
-        hits.iter().copied().map(Moment::from_millis).collect()
+    fn log(hits: &[i64]) -> Vec<Timestamp> {
+        hits.iter().copied().map(Timestamp::from_millis).collect()
     }
 
     #[test]
     fn a_full_window_says_how_long_to_wait() {
         assert_eq!(
-            WINDOW.admit(&log(&[10, 50, 60]), Moment::from_millis(70)),
+            WINDOW.admit(&log(&[10, 50, 60]), Timestamp::from_millis(70)),
             WindowDecision::Refused { retry_after: Duration::from_millis(40) }
         );
         assert_eq!(
-            WINDOW.admit(&log(&[10, 50, 60]), Moment::from_millis(110)),
+            WINDOW.admit(&log(&[10, 50, 60]), Timestamp::from_millis(110)),
             WindowDecision::Admitted(log(&[50, 60, 110]))
         );
     }
@@ -87,7 +87,7 @@ mod tests {
     fn a_lowered_limit_waits_for_more_than_one_hit_to_pass() {
         let lowered = SlidingWindow { limit: 1, ..WINDOW };
         assert_eq!(
-            lowered.admit(&log(&[10, 50, 60]), Moment::from_millis(70)),
+            lowered.admit(&log(&[10, 50, 60]), Timestamp::from_millis(70)),
             WindowDecision::Refused { retry_after: Duration::from_millis(90) }
         );
     }
@@ -95,9 +95,9 @@ mod tests {
     #[test]
     fn what_is_left_grows_when_the_oldest_hit_falls_out() {
         let left = |requests, until| Remaining { requests, until: Duration::from_millis(until) };
-        assert_eq!(WINDOW.left(&log(&[]), Moment::from_millis(70)), left(3, 100));
-        assert_eq!(WINDOW.left(&log(&[10, 50]), Moment::from_millis(70)), left(1, 40));
-        assert_eq!(WINDOW.left(&log(&[10, 50, 60]), Moment::from_millis(110)), left(1, 40));
+        assert_eq!(WINDOW.left(&log(&[]), Timestamp::from_millis(70)), left(3, 100));
+        assert_eq!(WINDOW.left(&log(&[10, 50]), Timestamp::from_millis(70)), left(1, 40));
+        assert_eq!(WINDOW.left(&log(&[10, 50, 60]), Timestamp::from_millis(110)), left(1, 40));
     }
 
     proptest! {
@@ -107,7 +107,7 @@ mod tests {
             let (mut now, mut kept, mut admitted) = (0, Vec::new(), Vec::new());
             for step in steps {
                 now += step;
-                match window.admit(&kept, Moment::from_millis(now)) {
+                match window.admit(&kept, Timestamp::from_millis(now)) {
                     WindowDecision::Admitted(log) => {
                         kept = log;
                         admitted.push(now);
@@ -115,9 +115,9 @@ mod tests {
                     WindowDecision::Refused { retry_after } => {
                         let wait = i64::try_from(retry_after.as_millis()).expect("short");
                         prop_assert!(wait > 0);
-                        let opens = Moment::from_millis(now + wait);
+                        let opens = Timestamp::from_millis(now + wait);
                         prop_assert!(matches!(window.admit(&kept, opens), WindowDecision::Admitted(_)));
-                        let shut = Moment::from_millis(now + wait - 1);
+                        let shut = Timestamp::from_millis(now + wait - 1);
                         let still_shut = matches!(window.admit(&kept, shut), WindowDecision::Refused { .. });
                         prop_assert!(still_shut);
                     }

@@ -7,13 +7,13 @@ use serde::{Deserialize, Serialize};
 use super::code::Code;
 use super::ids::{ReceiptId, Reference, SubmissionId};
 use super::message::MessageKey;
-use super::moment::Moment;
 use super::partner::reply::Upstream;
 use super::phone::Phone;
 use super::receipt::judgement::ReceiptSummary;
 use super::receipt::payload::VerificationCode;
 use super::scope::Scope;
 use super::settling::{Assignee, PendingSettlement};
+use super::timestamp::Timestamp;
 
 /// One attempt of a consumer to enter, refused ones included.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
@@ -56,9 +56,9 @@ pub struct Submission {
     /// Counts its changes: a change is written only over the one it was made from.
     pub revision: u32,
     /// When it was made.
-    pub created_at: Moment,
+    pub created_at: Timestamp,
     /// When it last changed.
-    pub updated_at: Moment,
+    pub updated_at: Timestamp,
     /// What the request that made it is called in logs.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub request_id: Option<String>,
@@ -74,7 +74,7 @@ const MAX_HISTORY: usize = 40;
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct PastState {
     /// Since when.
-    pub at: Moment,
+    pub at: Timestamp,
     /// How it stood.
     #[serde(rename = "standing")]
     pub status: SubmissionStatus,
@@ -94,7 +94,7 @@ pub struct OperatorDecision {
     /// The operator, as they named themselves.
     pub by: String,
     /// When.
-    pub at: Moment,
+    pub at: Timestamp,
     /// Why, in their words.
     pub why: Option<String>,
 }
@@ -325,7 +325,7 @@ impl Submission {
     ///
     /// # Errors
     /// [`AlreadySettled`] when nothing can happen any more.
-    pub fn after(&self, event: Event, now: Moment) -> Result<Self, AlreadySettled> {
+    pub fn after(&self, event: Event, now: Timestamp) -> Result<Self, AlreadySettled> {
         let status = self.status.after(event, self.receipt_id.is_some())?;
         let (settling, partner_code) = match status.is_terminal() {
             true => (None, None),
@@ -336,7 +336,7 @@ impl Submission {
 
     /// The submission as it is to be written next.
     #[must_use]
-    pub fn changed(&self, now: Moment) -> Self {
+    pub fn changed(&self, now: Timestamp) -> Self {
         let mut history = self.history.clone();
         if history.len() >= MAX_HISTORY {
             history.remove(1);
@@ -366,7 +366,7 @@ impl Submission {
 
     /// Seconds to wait before asking again; `None` when settled. Short while fresh, growing with age,
     /// not before the next planned step, long while a person looks.
-    pub fn poll_after_seconds(&self, now: Moment) -> Option<u64> {
+    pub fn poll_after_seconds(&self, now: Timestamp) -> Option<u64> {
         /// Soon enough to feel immediate.
         const SHORTEST: u64 = 2;
         /// Slow enough to cost nothing.

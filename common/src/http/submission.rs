@@ -5,10 +5,10 @@ use serde::Serialize;
 use crate::domain::campaign::Campaign;
 use crate::domain::ids::SubmissionId;
 use crate::domain::message::{Language, MessageKey};
-use crate::domain::moment::Moment;
 use crate::domain::partner::reply::Upstream;
 use crate::domain::receipt::judgement::ReceiptSummary;
 use crate::domain::submission::{DisplayStatus, ReviewStatus, State, Submission};
+use crate::domain::timestamp::Timestamp;
 
 /// A submission as callers see it.
 #[derive(Clone, Debug, Serialize)]
@@ -63,7 +63,7 @@ impl<'a> SubmissionObject<'a> {
         campaign: &'a Campaign,
         language: Language,
         replayed: bool,
-        now: Moment,
+        now: Timestamp,
     ) -> Self {
         let status = &submission.status;
         let id: SubmissionId = submission.submission_id;

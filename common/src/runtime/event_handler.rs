@@ -10,8 +10,8 @@ use serde::de::DeserializeOwned;
 use crate::aws::Aws;
 use crate::clock::Clock;
 use crate::config::{ConfigError, Env};
-use crate::domain::moment::Moment;
 use crate::domain::scope::Scope;
+use crate::domain::timestamp::Timestamp;
 use crate::error::Error;
 use crate::telemetry::{self, Telemetry, WorkLine};
 
@@ -32,7 +32,7 @@ pub struct Job<'a> {
     /// The function that did it.
     pub function: &'static str,
     /// When it began.
-    pub started: Moment,
+    pub started: Timestamp,
     /// What it belongs to, where it is of one campaign.
     pub scope: Option<&'a Scope>,
     /// The public id of what was worked on.
@@ -100,7 +100,7 @@ impl EventContext {
     }
 
     /// The time now.
-    pub fn now(&self) -> Moment {
+    pub fn now(&self) -> Timestamp {
         self.clock.now()
     }
 

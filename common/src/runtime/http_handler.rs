@@ -15,8 +15,8 @@ use crate::clock::Clock;
 use crate::config::{ConfigError, Env};
 use crate::domain::campaign::Campaign;
 use crate::domain::message::Language;
-use crate::domain::moment::Moment;
 use crate::domain::scope::Scope;
+use crate::domain::timestamp::Timestamp;
 use crate::error::{Error, ErrorCode};
 use crate::http::event::{HttpEvent, HttpReply};
 use crate::http::reply::Reply;
@@ -84,7 +84,7 @@ impl AppContext {
 #[derive(Clone)]
 pub struct ApiRequest {
     /// When it came.
-    pub now: Moment,
+    pub now: Timestamp,
     /// The campaign and environment that the key selects.
     pub scope: Scope,
     /// The campaign's configuration.
@@ -98,7 +98,7 @@ pub struct ApiRequest {
 
 impl ApiRequest {
     /// The time by now, for what is written after a long wait.
-    pub fn later(&self) -> Moment {
+    pub fn later(&self) -> Timestamp {
         self.clock.now()
     }
 
@@ -182,7 +182,7 @@ impl<O: Endpoint> ApiHandler<O> {
         self.operation.prepare().await;
     }
 
-    async fn run(&self, request: Request, now: Moment, caller: &mut Caller) -> Result<Reply, Error> {
+    async fn run(&self, request: Request, now: Timestamp, caller: &mut Caller) -> Result<Reply, Error> {
         // API Gateway takes a fixed path sent with another method for one with an id in it.
         let methods = routes::methods_of(&request.path);
         if !methods.is_empty() && !methods.contains(&request.method.as_str()) {
@@ -238,7 +238,7 @@ fn guess(outcome: Option<&str>, is_success: bool, is_live: bool) -> Option<&'sta
 
 impl Responder {
     /// The time now.
-    pub fn now(&self) -> Moment {
+    pub fn now(&self) -> Timestamp {
         self.clock.now()
     }
 
@@ -247,7 +247,7 @@ impl Responder {
         &self,
         operation: &str,
         ids: &RequestIds,
-        started: Moment,
+        started: Timestamp,
         caller: &Caller,
         result: Result<Reply, Error>,
     ) -> HttpReply {
@@ -259,7 +259,7 @@ impl Responder {
         &self,
         operation: &str,
         ids: &RequestIds,
-        started: Moment,
+        started: Timestamp,
         caller: &Caller,
         result: Result<Reply, Error>,
         counted: &[(&'static str, u64)],

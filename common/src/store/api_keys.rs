@@ -12,8 +12,8 @@ use super::transaction::{Reason, TransactionResult};
 use super::{Item, StoreError, condition_held, number, text, transaction};
 use crate::config::{ConfigError, Env};
 use crate::domain::hex::hex;
-use crate::domain::moment::Moment;
 use crate::domain::scope::{CampaignSlug, Scope};
+use crate::domain::timestamp::Timestamp;
 
 /// The partition key.
 pub const KEY: &str = "key_hash";
@@ -50,18 +50,18 @@ pub struct ApiKeyRecord {
     /// Requests a minute.
     pub per_minute: u32,
     /// When it was issued.
-    pub created_at: Moment,
+    pub created_at: Timestamp,
     /// When it ends, since another took its place; absent while none did.
     #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub valid_until: Option<Moment>,
+    pub valid_until: Option<Timestamp>,
     /// When it was revoked; absent while it works, so that revoking finds no null in its place.
     #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub revoked_at: Option<Moment>,
+    pub revoked_at: Option<Timestamp>,
 }
 
 impl ApiKeyRecord {
     /// Whether it lets nobody in any more.
-    pub fn is_revoked(&self, now: Moment) -> bool {
+    pub fn is_revoked(&self, now: Timestamp) -> bool {
         self.revoked_at.is_some() || self.valid_until.is_some_and(|until| until <= now)
     }
 }
@@ -179,7 +179,7 @@ impl ApiKeys {
     pub async fn roll(
         &self,
         old: &KeyHash,
-        until: Moment,
+        until: Timestamp,
         key_hash: KeyHash,
         record: ApiKeyRecord,
     ) -> Result<bool, StoreError> {
@@ -212,7 +212,7 @@ impl ApiKeys {
     ///
     /// # Errors
     /// When the table does not answer, or a record cannot be read.
-    pub async fn revoke(&self, key_id: &str, now: Moment) -> Result<Option<ApiKeyRecord>, StoreError> {
+    pub async fn revoke(&self, key_id: &str, now: Timestamp) -> Result<Option<ApiKeyRecord>, StoreError> {
         let Some((hash, record)) = self.find(key_id).await? else { return Ok(None) };
         self.client
             .update_item()

@@ -19,9 +19,9 @@ use super::record_version::{self, FIRST};
 use super::{Item, StoreError, condition_held, number, read_number, text};
 use crate::config::{self, ConfigError, Env};
 use crate::domain::ids::SubmissionId;
-use crate::domain::moment::Moment;
 use crate::domain::scope::Scope;
 use crate::domain::settling::RetrySpeedup;
+use crate::domain::timestamp::Timestamp;
 
 /// Different submissions in a row that a partner fails with before the breaker opens.
 const MAX_FAILURES: usize = 5;
@@ -47,7 +47,7 @@ pub enum Permit {
     /// The breaker is open: not before this.
     CircuitOpen {
         /// When the next probe is let through.
-        retry_at: Moment,
+        retry_at: Timestamp,
     },
 }
 
@@ -64,7 +64,7 @@ pub struct Grant {
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 struct Probe {
-    leased_until: Moment,
+    leased_until: Timestamp,
     /// Probes that failed before it.
     failed_before: u32,
 }
@@ -76,7 +76,7 @@ pub struct Breakers {
     table: String,
     hasten: RetrySpeedup,
     /// When breakers were read that had no failures.
-    closed: Arc<Mutex<HashMap<Scope, Moment>>>,
+    closed: Arc<Mutex<HashMap<Scope, Timestamp>>>,
 }
 
 impl Breakers {
@@ -106,7 +106,7 @@ impl Breakers {
         scope: &Scope,
         submission_id: SubmissionId,
         was_tried: bool,
-        now: Moment,
+        now: Timestamp,
     ) -> Result<Permit, StoreError> {
         if self.was_just_closed(scope, now) {
             return Ok(Permit::Granted(Grant { submission_id, failed: Vec::new(), probe: None }));
@@ -119,11 +119,11 @@ impl Breakers {
         if failed.is_empty() {
             self.closed().insert(scope.clone(), now);
         }
-        let moment = |name: &str| read_number::<i64>(&item, name).map(Moment::from_millis);
-        let Some(open_until) = moment("open_until").filter(|_| failed.len() >= MAX_FAILURES) else {
+        let timestamp = |name: &str| read_number::<i64>(&item, name).map(Timestamp::from_millis);
+        let Some(open_until) = timestamp("open_until").filter(|_| failed.len() >= MAX_FAILURES) else {
             return Ok(Permit::Granted(Grant { submission_id, failed, probe: None }));
         };
-        let kept_for_untried = moment("untried_until").filter(|until| now < *until);
+        let kept_for_untried = timestamp("untried_until").filter(|until| now < *until);
         if now < open_until {
             if !was_tried && kept_for_untried.is_none_or(|until| until < open_until) {
                 self.keep_probe_for_untried(scope, open_until).await?;
@@ -155,19 +155,19 @@ impl Breakers {
     }
 
     /// Whether this instance read less than [`MAX_CLOSED_AGE`] ago that a breaker has no failures.
-    fn was_just_closed(&self, scope: &Scope, now: Moment) -> bool {
+    fn was_just_closed(&self, scope: &Scope, now: Timestamp) -> bool {
         let closed = self.closed();
         // One read at a later time than now is from before the clock was set back.
         closed.get(scope).is_some_and(|read_at| *read_at <= now && now.since(*read_at) < MAX_CLOSED_AGE)
     }
 
-    fn closed(&self) -> MutexGuard<'_, HashMap<Scope, Moment>> {
+    fn closed(&self) -> MutexGuard<'_, HashMap<Scope, Timestamp>> {
         // Nothing panics while it is held; should it ever, the map is still whole.
         self.closed.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
     /// Leaves the next probe to a submission that the partner was not asked about yet.
-    async fn keep_probe_for_untried(&self, scope: &Scope, open_until: Moment) -> Result<(), StoreError> {
+    async fn keep_probe_for_untried(&self, scope: &Scope, open_until: Timestamp) -> Result<(), StoreError> {
         let until = open_until.after(self.hasten.apply(UNTRIED_GRACE));
         let sent = self
             .client
@@ -187,7 +187,12 @@ impl Breakers {
     ///
     /// # Errors
     /// When the table does not answer.
-    pub async fn record_failure(&self, scope: &Scope, grant: Grant, now: Moment) -> Result<bool, StoreError> {
+    pub async fn record_failure(
+        &self,
+        scope: &Scope,
+        grant: Grant,
+        now: Timestamp,
+    ) -> Result<bool, StoreError> {
         self.closed().remove(scope);
         let failed_probes = grant.probe.map_or(0, |probe| probe.failed_before.saturating_add(1));
         let open_time = FIRST_OPEN_TIME.saturating_mul(2u32.saturating_pow(failed_probes)).min(MAX_OPEN_TIME);

@@ -16,9 +16,9 @@ use crate::domain::cipher::SecretKey;
 use crate::domain::codebook::CodeBook;
 use crate::domain::hex::hex;
 use crate::domain::ids::SubmissionId;
-use crate::domain::moment::Moment;
 use crate::domain::phone::Phone;
 use crate::domain::scope::Scope;
+use crate::domain::timestamp::Timestamp;
 
 /// The partition key: scope and what names the code in it.
 pub const KEY: &str = "code";
@@ -128,7 +128,7 @@ impl Codes {
         scope: &Scope,
         name: &CodeKey,
         claim: &Claim,
-        now: Moment,
+        now: Timestamp,
     ) -> Result<Update, StoreError> {
         let mut update = self
             .update(name.key(scope))
@@ -277,7 +277,7 @@ impl Codes {
     ///
     /// # Errors
     /// When the table does not answer.
-    pub async fn void(&self, scope: &Scope, name: &CodeKey, now: Moment) -> Result<(), StoreError> {
+    pub async fn void(&self, scope: &Scope, name: &CodeKey, now: Timestamp) -> Result<(), StoreError> {
         const ACTION: &str = "voiding a code";
         let update = self
             .update(name.key(scope))

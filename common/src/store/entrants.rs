@@ -10,10 +10,10 @@ use super::{Item, StoreError, number, read_number, text, transaction};
 use crate::config::{ConfigError, Env};
 use crate::domain::campaign::PhoneLimits;
 use crate::domain::entrant::{Entrant, MAX_OPEN_RECEIPTS, PhoneChecks, WrongCodes};
-use crate::domain::moment::Moment;
 use crate::domain::phone::Phone;
 use crate::domain::scope::Scope;
 use crate::domain::submission::Submission;
+use crate::domain::timestamp::Timestamp;
 
 /// The partition key: scope and phone.
 pub const KEY: &str = "entrant";
@@ -78,7 +78,7 @@ impl Entrants {
         limits: PhoneLimits,
         checks: PhoneChecks,
         guess: Option<WrongCodeLogUpdate<'_>>,
-        now: Moment,
+        now: Timestamp,
     ) -> Result<Update, StoreError> {
         let Submission { scope, phone, day, status, .. } = submission;
         let limit = |limit: Option<u32>| number(limit.unwrap_or(u32::MAX));
@@ -167,7 +167,7 @@ impl Entrants {
         scope: &Scope,
         phone: &Phone,
         blocked: bool,
-        now: Moment,
+        now: Timestamp,
     ) -> Result<(), StoreError> {
         const ACTION: &str = "changing the blocklist";
         let update =
@@ -189,19 +189,19 @@ pub(crate) fn read(item: &Item, day: &str) -> Result<Entrant, StoreError> {
     FIRST.check(item, "reading an entrant")?;
     let count =
         |name: &str| read_number::<i64>(item, name).and_then(|count| u32::try_from(count).ok()).unwrap_or(0);
-    let moments =
+    let times =
         item.get("wrong_codes").and_then(|value| value.as_l().ok()).map(Vec::as_slice).unwrap_or_default();
     Ok(Entrant {
         blocked: item.contains_key("blocked"),
         total: count("submissions"),
         today: count(&day_attribute(day)),
         entries: read_number(item, "entries").unwrap_or(0),
-        wrong_codes: moments
+        wrong_codes: times
             .iter()
             .filter_map(|value| value.as_n().ok()?.parse().ok())
-            .map(Moment::from_millis)
+            .map(Timestamp::from_millis)
             .collect(),
-        throttled_until: read_number(item, "throttled_until").map(Moment::from_millis),
+        throttled_until: read_number(item, "throttled_until").map(Timestamp::from_millis),
         open_receipts: count("open_receipts"),
     })
 }
@@ -257,7 +257,7 @@ fn update_wrong_code_log(
     remove: &mut Vec<&'static str>,
 ) -> (UpdateBuilder, &'static str) {
     let WrongCodeLogUpdate { seen, after } = guess;
-    let log = |log: &[Moment]| AttributeValue::L(log.iter().map(|at| number(at.as_millis())).collect());
+    let log = |log: &[Timestamp]| AttributeValue::L(log.iter().map(|at| number(at.as_millis())).collect());
     if after.log.is_empty() {
         // A phone without wrong codes has no log: see the condition.
         remove.push("wrong_codes");

@@ -14,8 +14,8 @@ use super::record_version::FIRST;
 use super::{Item, StoreError, number};
 use crate::config::{ConfigError, Env};
 use crate::domain::ids::{IdempotencyKey, ReceiptId, SubmissionId};
-use crate::domain::moment::Moment;
 use crate::domain::scope::Scope;
+use crate::domain::timestamp::Timestamp;
 
 /// The partition key: scope, operation and Idempotency-Key.
 pub const KEY: &str = "request";
@@ -88,7 +88,7 @@ impl IdempotencyKeys {
         scope: &Scope,
         key: &IdempotencyKey,
         record: &IdempotencyRecord<Id>,
-        now: Moment,
+        now: Timestamp,
     ) -> Result<Put, StoreError> {
         const ACTION: &str = "remembering a request";
         Put::builder()
@@ -131,7 +131,7 @@ pub(crate) fn read<Id: IdempotentRecordId>(item: &Item) -> Result<IdempotencyRec
 /// Reads an item back; an expired one is forgotten even where it has not been deleted.
 pub(crate) fn read_unexpired<Id: IdempotentRecordId>(
     item: &Item,
-    now: Moment,
+    now: Timestamp,
 ) -> Result<Option<IdempotencyRecord<Id>>, StoreError> {
     let stored: Stored<Id> = read_stored(item)?;
     Ok((stored.expires_at > now.as_seconds()).then_some(stored.record))
@@ -147,7 +147,7 @@ fn stored<Id: IdempotentRecordId>(
     scope: &Scope,
     key: &IdempotencyKey,
     record: &IdempotencyRecord<Id>,
-    now: Moment,
+    now: Timestamp,
 ) -> Result<HashMap<String, AttributeValue>, StoreError> {
     let stored = Stored {
         request: item_key::<Id>(scope, key),

@@ -14,8 +14,8 @@ use super::rate_limits::{EXPIRY, KEY, VARIABLE};
 use super::record_version::{self, FIRST};
 use super::{Item, StoreError, number, read_number, read_text, required, text};
 use crate::config::{ConfigError, Env};
-use crate::domain::moment::Moment;
 use crate::domain::scope::Scope;
+use crate::domain::timestamp::Timestamp;
 
 /// The record's key.
 const LOOK_UPS: &str = "look_ups#tax_authority";
@@ -34,7 +34,7 @@ pub struct Slot {
     /// The how-manieth it is.
     pub number: u64,
     /// When, by the clock of the environment that took it.
-    pub taken_at: Moment,
+    pub taken_at: Timestamp,
     /// For whose receipt; `None` when it is not a scope of this build.
     pub scope: Option<Scope>,
 }
@@ -81,7 +81,7 @@ impl LookUpSlots {
     ///
     /// # Errors
     /// When the table does not answer.
-    pub async fn take(&self, last: Option<&Slot>, scope: &Scope, now: Moment) -> Result<Take, StoreError> {
+    pub async fn take(&self, last: Option<&Slot>, scope: &Scope, now: Timestamp) -> Result<Take, StoreError> {
         let slot = Slot {
             number: last.map_or(1, |last| last.number.saturating_add(1)),
             taken_at: now,
@@ -131,7 +131,7 @@ fn read(item: &Item) -> Result<Slot, StoreError> {
     let scope = read_text(item, SCOPE).and_then(Scope::split_key).map(|(scope, _)| scope);
     Ok(Slot {
         number: required(read_number(item, NUMBER), READING)?,
-        taken_at: Moment::from_millis(required(read_number(item, TAKEN_AT), READING)?),
+        taken_at: Timestamp::from_millis(required(read_number(item, TAKEN_AT), READING)?),
         scope,
     })
 }

@@ -16,8 +16,8 @@ use super::rate_limits::{EXPIRY, KEY, VARIABLE};
 use super::record_version::{self, FIRST};
 use super::{Item, StoreError, condition_held, number, read_number, text};
 use crate::config::{ConfigError, Env};
-use crate::domain::moment::Moment;
 use crate::domain::scope::Scope;
+use crate::domain::timestamp::Timestamp;
 
 /// Leases in one item. It takes a thousand writes a second, which is two for each question.
 const MAX_LEASES_IN_ITEM: u32 = 16;
@@ -31,7 +31,7 @@ const RETENTION: Duration = Duration::from_secs(60 * 60);
 pub struct PartnerLease {
     key: String,
     name: String,
-    until: Moment,
+    until: Timestamp,
 }
 
 /// The leases.
@@ -68,8 +68,8 @@ impl PartnerLeases {
         &self,
         scope: &Scope,
         max: u32,
-        until: Moment,
-        now: Moment,
+        until: Timestamp,
+        now: Timestamp,
         chance: impl Fn() -> f64,
     ) -> Result<Option<PartnerLease>, StoreError> {
         let items = max.div_ceil(MAX_LEASES_IN_ITEM).max(1);
@@ -104,8 +104,8 @@ impl PartnerLeases {
         scope: &Scope,
         item: u32,
         lease: u32,
-        until: Moment,
-        now: Moment,
+        until: Timestamp,
+        now: Timestamp,
     ) -> Result<Tried, StoreError> {
         let (key, name) = (format!("partner_leases#{scope}#{item}"), lease_name(lease));
         let sent = self
@@ -170,7 +170,7 @@ fn lease_name(lease: u32) -> String {
     format!("lease_{lease}")
 }
 
-fn is_free(item: &Item, lease: u32, now: Moment) -> bool {
+fn is_free(item: &Item, lease: u32, now: Timestamp) -> bool {
     read_number::<i64>(item, &lease_name(lease)).is_none_or(|until| until <= now.as_millis())
 }
 

@@ -12,8 +12,8 @@ use super::transaction::{self, Reason, TransactionResult, backoff};
 use super::{Item, StoreError, number, read_number, text};
 use crate::config::{ConfigError, Env};
 use crate::domain::limit::RateLimitStatus;
-use crate::domain::moment::Moment;
 use crate::domain::sliding_window::{SlidingWindow, WindowDecision};
+use crate::domain::timestamp::Timestamp;
 
 /// The partition key: what is limited.
 pub const KEY: &str = "limited";
@@ -49,7 +49,7 @@ pub struct RateLimitRule {
 
 impl RateLimitRule {
     /// How the limit stands after these hits; nothing is known of it where none were seen.
-    fn status(&self, log: &[Moment], now: Moment) -> RateLimitStatus {
+    fn status(&self, log: &[Timestamp], now: Timestamp) -> RateLimitStatus {
         RateLimitStatus {
             name: self.name,
             quota: self.window.limit,
@@ -94,8 +94,12 @@ impl RateLimits {
     ///
     /// # Errors
     /// When the table does not answer.
-    pub async fn hit(&self, limits: &[RateLimitRule], now: Moment) -> Result<RateLimitDecision, StoreError> {
-        let mut seen: Vec<Vec<Moment>> = vec![Vec::new(); limits.len()];
+    pub async fn hit(
+        &self,
+        limits: &[RateLimitRule],
+        now: Timestamp,
+    ) -> Result<RateLimitDecision, StoreError> {
+        let mut seen: Vec<Vec<Timestamp>> = vec![Vec::new(); limits.len()];
         for tries in 1..=MAX_ATTEMPTS {
             let mut updates = Vec::with_capacity(limits.len());
             let mut logs = Vec::with_capacity(limits.len());
@@ -111,7 +115,7 @@ impl RateLimits {
                     }
                 }
             }
-            let statuses = |logs: &[Vec<Moment>]| {
+            let statuses = |logs: &[Vec<Timestamp>]| {
                 limits.iter().zip(logs).map(|(limited, log)| limited.status(log, now)).collect()
             };
             if let Some(retry_after) = refused {
@@ -175,9 +179,9 @@ impl RateLimits {
     fn count_hit(
         &self,
         limited: &RateLimitRule,
-        seen: &[Moment],
-        log: &[Moment],
-        now: Moment,
+        seen: &[Timestamp],
+        log: &[Timestamp],
+        now: Timestamp,
     ) -> Result<Update, StoreError> {
         let window = limited.window;
         let update = Update::builder()
@@ -223,7 +227,7 @@ impl RateLimits {
     ) -> Result<Lease, StoreError> {
         const ACTION: &str = "leasing requests";
         let limited = format!("ceiling#{key_id}#{minute}");
-        let expires = Moment::from_millis(minute.saturating_mul(60_000)).after(LEASE_RETENTION);
+        let expires = Timestamp::from_millis(minute.saturating_mul(60_000)).after(LEASE_RETENTION);
         let mut wanted = wanted.min(ceiling);
         loop {
             let sent = self
@@ -275,7 +279,7 @@ enum Counted {
     /// Every log has the hit; the only one comes back.
     All {
         /// The log of a single limit.
-        log: Option<Vec<Moment>>,
+        log: Option<Vec<Timestamp>>,
     },
     /// None has it, because a condition failed.
     None(Vec<Reason>),
@@ -290,11 +294,11 @@ pub struct Lease {
     pub left: u32,
 }
 
-fn read_log(item: &Item) -> Vec<Moment> {
+fn read_log(item: &Item) -> Vec<Timestamp> {
     let hits = item.get("hits").and_then(|value| value.as_l().ok()).map(Vec::as_slice).unwrap_or_default();
-    hits.iter().filter_map(|hit| hit.as_n().ok()?.parse().ok()).map(Moment::from_millis).collect()
+    hits.iter().filter_map(|hit| hit.as_n().ok()?.parse().ok()).map(Timestamp::from_millis).collect()
 }
 
-fn log_attribute(log: &[Moment]) -> AttributeValue {
+fn log_attribute(log: &[Timestamp]) -> AttributeValue {
     AttributeValue::L(log.iter().map(|hit| number(hit.as_millis())).collect())
 }

@@ -13,11 +13,11 @@ use super::transaction::{self, Reason, TransactionResult};
 use super::{Item, StoreError, number, read_text, required, text};
 use crate::config::{ConfigError, Env};
 use crate::domain::ids::{IdempotencyKey, ReceiptId, SubmissionId};
-use crate::domain::moment::Moment;
 use crate::domain::receipt::Receipt;
 use crate::domain::receipt::payload::VerificationCode;
 use crate::domain::receipt::photo::StoredPhoto;
 use crate::domain::scope::Scope;
+use crate::domain::timestamp::Timestamp;
 use crate::store::idempotency_keys::{self, IdempotencyKeys, IdempotencyRecord};
 
 /// The partition key: scope and receipt id, or scope and purchase.
@@ -137,7 +137,7 @@ impl Receipts {
         digest: &str,
         submission: SubmissionId,
         rejected: Option<SubmissionId>,
-        now: Moment,
+        now: Timestamp,
     ) -> Result<Option<SubmissionId>, StoreError> {
         const ACTION: &str = "remembering a photo";
         let sent = self
@@ -242,7 +242,7 @@ impl Receipts {
         scope: &Scope,
         code: &VerificationCode,
         submission: SubmissionId,
-        now: Moment,
+        now: Timestamp,
     ) -> Result<Put, StoreError> {
         Put::builder()
             .table_name(&self.table)

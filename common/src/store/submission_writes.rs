@@ -17,11 +17,11 @@ use crate::domain::campaign::Campaign;
 use crate::domain::entrant::{Entrant, PhoneChecks, WrongCodes};
 use crate::domain::ids::{IdempotencyKey, ReceiptId, SubmissionId};
 use crate::domain::message::MessageKey;
-use crate::domain::moment::Moment;
 use crate::domain::phone::Phone;
 use crate::domain::receipt::Receipt;
 use crate::domain::scope::Scope;
 use crate::domain::submission::{State, Submission};
+use crate::domain::timestamp::Timestamp;
 
 /// What is being done when settling fails.
 const SETTLING: &str = "settling a submission";
@@ -202,7 +202,11 @@ impl SubmissionStore {
     ///
     /// # Errors
     /// When a table does not answer, or a record cannot be read.
-    pub async fn look(&self, entry: SubmissionWrite<'_>, now: Moment) -> Result<ExistingState, StoreError> {
+    pub async fn look(
+        &self,
+        entry: SubmissionWrite<'_>,
+        now: Timestamp,
+    ) -> Result<ExistingState, StoreError> {
         let mut batch = BatchGet::default();
         self.add_to(&mut batch, entry.records());
         let items = batch.send(&self.client, "reading what is known").await?;
@@ -230,7 +234,7 @@ impl SubmissionStore {
         &self,
         items: &BatchItems,
         entry: SubmissionWrite<'_>,
-        now: Moment,
+        now: Timestamp,
     ) -> Result<(ExistingState, bool), StoreError> {
         let Records { scope, key, phone, code, receipt } = entry.records();
         let request = self.requests.find_in::<SubmissionId>(items, scope, key);
@@ -270,7 +274,7 @@ impl SubmissionStore {
         seen: &Entrant,
         campaign: &Campaign,
         checks: PhoneChecks,
-        now: Moment,
+        now: Timestamp,
     ) -> Result<WriteResult, StoreError> {
         let SubmissionWrite { code, submission, .. } = entry;
         let Submission { scope, phone, status, .. } = submission;
@@ -305,7 +309,7 @@ impl SubmissionStore {
         &self,
         entry: SubmissionWrite<'_>,
         wrong_code: Option<(&Entrant, &WrongCodes)>,
-        now: Moment,
+        now: Timestamp,
     ) -> Result<WriteResult, StoreError> {
         let submission = entry.submission;
         let mut items = vec![transaction::put(self.remember(entry, now)?)];
@@ -327,7 +331,7 @@ impl SubmissionStore {
         outcome: TransactionResult,
         code: Option<&CodeKey>,
         entry: SubmissionWrite<'_>,
-        now: Moment,
+        now: Timestamp,
     ) -> Result<WriteResult, StoreError> {
         let reasons = match outcome {
             TransactionResult::WriteResult => return Ok(WriteResult::Committed),
@@ -349,7 +353,7 @@ impl SubmissionStore {
     fn remember(
         &self,
         entry: SubmissionWrite<'_>,
-        now: Moment,
+        now: Timestamp,
     ) -> Result<aws_sdk_dynamodb::types::Put, StoreError> {
         let record = IdempotencyRecord {
             body_hash: entry.body_hash.to_owned(),
@@ -371,7 +375,7 @@ impl SubmissionStore {
         &self,
         entry: SubmissionWrite<'_>,
         earlier: SubmissionId,
-        now: Moment,
+        now: Timestamp,
     ) -> Result<ReplayWrite, StoreError> {
         let scope = &entry.submission.scope;
         let record =

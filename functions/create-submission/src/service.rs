@@ -504,7 +504,7 @@ fn draft(call: &ApiRequest, wish: &CreateSubmissionRequest) -> Submission {
         upstream: None,
         status: SubmissionStatus::rejected(MessageKey::ServiceUnavailable),
         reasons: Vec::new(),
-        day: call.now.day_in(call.campaign.timezone.rules()),
+        day: call.now.day_in(call.campaign.timezone),
         region: wish.region.clone(),
         claimed: wish.claimed.clone(),
         decision: None,

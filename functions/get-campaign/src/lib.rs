@@ -5,9 +5,9 @@ use std::collections::BTreeMap;
 use common::config::ConfigError;
 use common::domain::campaign::{Campaign, CampaignStatus, CodePolicy, PhoneLimits};
 use common::domain::message::{Language, MessageKey};
-use common::domain::moment::Moment;
 use common::domain::receipt::photo::{MAX_BYTES, PhotoType};
 use common::domain::receipt::rules::{Branch, Product, ProductRange, ReceiptRules};
+use common::domain::timestamp::Timestamp;
 use common::error::Error;
 use common::http::reply::Reply;
 use common::http::routes::{self, Route};
@@ -117,7 +117,7 @@ impl<'a> ReceiptBlock<'a> {
 }
 
 impl<'a> CampaignObject<'a> {
-    fn new(campaign: &'a Campaign, livemode: bool, language: Language, now: Moment) -> Self {
+    fn new(campaign: &'a Campaign, livemode: bool, language: Language, now: Timestamp) -> Self {
         let copy = |key: &MessageKey| (*key, campaign.messages.text(*key, language));
         Self {
             slug: campaign.slug.as_str(),

@@ -96,7 +96,7 @@ impl Endpoint for LookupSubmissions {
             }
         };
 
-        let today = now.day_in(campaign.timezone.rules());
+        let today = now.day_in(campaign.timezone);
         let (recent, entrant) = tokio::try_join!(
             self.submissions.recent(scope, &phone, MAX_SUBMISSIONS),
             self.entrants.get(scope, &phone, &today)

@@ -5,7 +5,6 @@ use std::time::Duration;
 use common::app::code_verifier::SENTINEL_PRIZE;
 use common::domain::campaign::Campaign;
 use common::domain::message::MessageKey;
-use common::domain::moment::Moment;
 use common::domain::receipt::judgement::{Judgement, ReceiptSummary, Verdict, judge};
 use common::domain::receipt::payload::VerificationCode;
 use common::domain::receipt::record::FiscalRecord;
@@ -14,6 +13,7 @@ use common::domain::receipt::schedule::{LookupFailure, LookupFailures, RetryDeci
 use common::domain::receipt::sentinel::ReceiptSentinel;
 use common::domain::settling::{Anomaly, PendingSettlement, RetrySpeedup, SENTINEL_DELAY};
 use common::domain::submission::{AlreadySettled, Event, State, Submission};
+use common::domain::timestamp::Timestamp;
 use common::runtime::event_handler::JobOutcome;
 use common::upstream::tax_authority::answer::Answer;
 
@@ -50,7 +50,7 @@ pub(crate) enum Transition {
     /// One more step follows after this wait.
     RetryAfter(Duration, LookupFailures),
     /// Its phone is throttled, or no slot was free in time: it goes on at this moment as if nothing had been tried.
-    WaitUntil(Moment),
+    WaitUntil(Timestamp),
     /// It is unanswered for some seconds: what a test asked for.
     AcceptLater,
     /// It stays as it is, for a person to settle: what a test asked for.
@@ -109,7 +109,7 @@ impl StepOutcome {
         campaign: &Campaign,
         rules: &ReceiptRules,
         submission: &Submission,
-        now: Moment,
+        now: Timestamp,
         hasten: RetrySpeedup,
     ) -> Self {
         let kind = answer.as_str();
@@ -147,7 +147,7 @@ impl StepOutcome {
     }
 
     /// What follows when a part of the service itself fails: as when the authority does.
-    pub(crate) fn from_failure(submission: &Submission, now: Moment, hasten: RetrySpeedup) -> Self {
+    pub(crate) fn from_failure(submission: &Submission, now: Timestamp, hasten: RetrySpeedup) -> Self {
         let lookup_failures =
             submission.settling.as_ref().map(|settling| settling.lookup_failures).unwrap_or_default();
         let (lookup_failures, plan) = lookup_failures.after(LookupFailure::Trouble, now, hasten);
@@ -163,7 +163,7 @@ impl StepOutcome {
         record: &FiscalRecord,
         campaign: &Campaign,
         rules: &ReceiptRules,
-        submitted_at: Moment,
+        submitted_at: Timestamp,
     ) -> Self {
         let Judgement { verdict, summary } = judge(record, campaign, rules, submitted_at);
         let (next, reason) = match verdict {
@@ -212,7 +212,7 @@ impl StepOutcome {
     pub(crate) fn apply(
         &self,
         before: &Submission,
-        now: Moment,
+        now: Timestamp,
         hasten: RetrySpeedup,
     ) -> Result<Submission, AlreadySettled> {
         let settling = before.settling.clone().ok_or(AlreadySettled)?;

@@ -1,11 +1,11 @@
 //! Code and time of a receipt out of its photo, or why a person has to look at it.
 
 use common::domain::message::MessageKey;
-use common::domain::moment::Moment;
 use common::domain::receipt::payload::ReceiptKey;
 use common::domain::receipt::photo::photo_digest;
 use common::domain::settling::Anomaly;
 use common::domain::submission::{State, Submission};
+use common::domain::timestamp::Timestamp;
 use common::error::Error;
 
 use crate::SettleReceipts;
@@ -46,7 +46,7 @@ impl SettleReceipts {
         conclusion: StepOutcome,
         submission: &Submission,
         photo: &[u8],
-        now: Moment,
+        now: Timestamp,
     ) -> Result<StepOutcome, Error> {
         if conclusion.next != Transition::Review {
             return Ok(conclusion);

@@ -1,13 +1,13 @@
 //! A submission for tests to change.
 
 use common::domain::ids::{ReceiptId, SubmissionId};
-use common::domain::moment::Moment;
 use common::domain::scope::{Environment, Scope};
 use common::domain::settling::PendingSettlement;
 use common::domain::submission::{Submission, SubmissionStatus};
+use common::domain::timestamp::Timestamp;
 
 /// A submission made at this moment, whose receipt is to be looked up.
-pub(crate) fn submission(created_at: Moment) -> Submission {
+pub(crate) fn submission(created_at: Timestamp) -> Submission {
     Submission {
         submission_id: SubmissionId::from_random([1; 16]),
         reference: "K7M2-Q9XD".parse().expect("a reference"),

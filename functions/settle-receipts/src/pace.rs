@@ -13,8 +13,8 @@
 use std::sync::{Mutex, PoisonError};
 use std::time::Duration;
 
-use common::domain::moment::Moment;
 use common::domain::scope::Scope;
+use common::domain::timestamp::Timestamp;
 use common::store::StoreError;
 use common::store::look_up_slots::{LookUpSlots, Slot, Take};
 use tokio::time::{Instant, sleep, sleep_until};
@@ -63,7 +63,7 @@ impl Seen {
     }
 
     /// When the next slot can be taken.
-    fn next_at(&self, gap: Duration, now: Moment) -> Instant {
+    fn next_at(&self, gap: Duration, now: Timestamp) -> Instant {
         let is_long_ago = |slot: &Slot| now.since(slot.taken_at) >= gap + MAX_CLOCK_DIFFERENCE;
         if self.slot.as_ref().is_none_or(is_long_ago) { self.at } else { self.at + gap }
     }
@@ -92,7 +92,7 @@ impl Pace {
         scope: &Scope,
         mut seen: Seen,
         until: Instant,
-        clock: impl Fn() -> Moment,
+        clock: impl Fn() -> Timestamp,
     ) -> Result<Permit, StoreError> {
         let until = until.min(Instant::now() + self.gap * MAX_GAPS);
         let look_interval = (self.gap / LOOKS_IN_A_GAP).max(MIN_LOOK_INTERVAL);
@@ -142,11 +142,11 @@ mod tests {
 
     use super::*;
 
-    const NOW: Moment = Moment::from_millis(1_000_000);
+    const NOW: Timestamp = Timestamp::from_millis(1_000_000);
 
     /// How long a slot is waited for that was taken so many seconds ago, by the clocks of two environments.
     fn wait(seconds_ago: Option<i64>) -> Duration {
-        let taken_at = |seconds: i64| Moment::from_millis(NOW.as_millis() - seconds * 1_000);
+        let taken_at = |seconds: i64| Timestamp::from_millis(NOW.as_millis() - seconds * 1_000);
         let slot = seconds_ago.map(|ago| Slot { number: 7, taken_at: taken_at(ago), scope: None });
         let seen = Seen { slot, at: Instant::now() };
         seen.next_at(LOOK_UP_INTERVAL, NOW).duration_since(seen.at)

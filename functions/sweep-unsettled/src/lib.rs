@@ -5,9 +5,9 @@
 
 use common::aws::settle_queue::{SettleMessage, SettleQueue};
 use common::config::ConfigError;
-use common::domain::moment::Moment;
 use common::domain::scope::Environment;
 use common::domain::settling::Dependency;
+use common::domain::timestamp::Timestamp;
 use common::error::Error;
 use common::runtime::event_handler::{EventContext, EventHandler, Job, JobError, JobOutcome};
 use common::store::submissions::{DueSubmission, Submissions};
@@ -60,7 +60,7 @@ impl EventHandler for SweepUnsettled {
 }
 
 impl SweepUnsettled {
-    async fn sweep(&self, now: Moment) -> Result<JobOutcome, JobError> {
+    async fn sweep(&self, now: Timestamp) -> Result<JobOutcome, JobError> {
         let (mut found, mut sent, mut oldest) = (0, 0, 0);
         for (work, queue) in &self.queues {
             let (max_messages, max_each) = limits(*work);

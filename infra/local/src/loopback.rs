@@ -6,13 +6,13 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use axum::Router;
-use jiff::Timestamp;
+use chrono::{DateTime, Utc};
 use tokio::net::TcpListener;
 use tokio::sync::watch;
 use tokio::task::JoinHandle;
 
 /// Tells the time of day, for what is stored with an object or a message.
-pub type WallClock = Arc<dyn Fn() -> Timestamp + Send + Sync>;
+pub type WallClock = Arc<dyn Fn() -> DateTime<Utc> + Send + Sync>;
 
 /// How long requests under way may take once the stack stops: a caller that went silent in the middle
 /// of an upload would hold it up for ever.

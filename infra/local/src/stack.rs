@@ -10,6 +10,7 @@ use std::sync::{Arc, OnceLock};
 use std::time::Duration;
 
 use check_code::CheckCode;
+use chrono::{DateTime, FixedOffset, TimeDelta};
 use common::app::partner_gateway;
 use common::aws::Aws;
 use common::aws::{deployment_secret, photos, secrets as partner_secrets, settle_queue};
@@ -27,8 +28,6 @@ use fallback::Fallback;
 use get_campaign::GetCampaign;
 use get_receipt::GetReceipt;
 use get_submission::GetSubmission;
-use jiff::tz::TimeZone;
-use jiff::{SignedDuration, Timestamp};
 use lookup_submissions::LookupSubmissions;
 use refresh_upload_url::RefreshUploadUrl;
 use tokio::net::TcpListener;
@@ -75,7 +74,9 @@ const VISIBILITY: Duration = Duration::from_secs(9 * 60);
 /// How often a message is tried before it is put aside.
 const MAX_RECEIVES: u32 = 5;
 /// From midnight to 10:15:30, the time on every receipt of the simulated tax authority.
-const SINCE_MIDNIGHT: SignedDuration = SignedDuration::from_secs(10 * 3_600 + 15 * 60 + 30);
+const SINCE_MIDNIGHT: TimeDelta = TimeDelta::seconds(10 * 3_600 + 15 * 60 + 30);
+/// How far the clocks of its fiscal devices are ahead of UTC.
+const FISCAL_OFFSET: FixedOffset = FixedOffset::east_opt(3 * 3_600).expect("less than a day");
 /// The access key of operators; a function has one of its own, which begins with it. All have the same secret.
 const ACCESS_KEY: &str = "local";
 const SECRET_KEY: &str = "local";
@@ -457,8 +458,8 @@ async fn tax_portal(options: &Options) -> Result<TaxPortal, StartError> {
     let clock = options.clock.clone();
     // The latest day on which the time of every receipt is over, so that none is of the future.
     let today = move || {
-        let since = timestamp(&clock).checked_sub(SINCE_MIDNIGHT).unwrap_or_default();
-        since.to_zoned(TimeZone::fixed(jiff::tz::offset(3))).date()
+        let over_at = DateTime::from(clock.now()).checked_sub_signed(SINCE_MIDNIGHT).unwrap_or_default();
+        over_at.with_timezone(&FISCAL_OFFSET).date_naive()
     };
     let mut portal = tax_portal::Options::new(shops(), today);
     if options.hasten > 1 {
@@ -481,11 +482,7 @@ async fn simulated_partner() -> Result<SimulatedPartner, StartError> {
 
 fn wall_clock(clock: &Clock) -> WallClock {
     let clock = clock.clone();
-    Arc::new(move || timestamp(&clock))
-}
-
-fn timestamp(clock: &Clock) -> Timestamp {
-    Timestamp::from_millisecond(clock.now().as_millis()).unwrap_or_default()
+    Arc::new(move || clock.now().into())
 }
 
 async fn bind(port: u16) -> Result<TcpListener, StartError> {

@@ -7,6 +7,7 @@ use std::time::Duration;
 
 use aws_sdk_sqs::Client;
 use aws_sdk_sqs::types::{Message, QueueAttributeName};
+use chrono::SecondsFormat;
 use common::aws::settle_queue::{PARTNER_VARIABLE, TAX_VARIABLE};
 use common::config::ConfigError;
 use common::runtime::event_handler::{EventContext, EventHandler};
@@ -115,7 +116,7 @@ fn storage_event(object: &ObjectCreated) -> StorageEvent {
     let record = json!({
         "eventVersion": "2.1",
         "eventSource": "aws:s3",
-        "eventTime": object.time.to_string(),
+        "eventTime": object.time.to_rfc3339_opts(SecondsFormat::Millis, true),
         "eventName": "ObjectCreated:Put",
         "s3": {
             "bucket": { "name": object.bucket },

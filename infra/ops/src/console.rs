@@ -3,7 +3,7 @@
 use std::io::{self, Write};
 
 use common::clock::Clock;
-use common::domain::moment::Moment;
+use common::domain::timestamp::Timestamp;
 use serde_json::{Value, json};
 
 use crate::failure::Failure;
@@ -104,8 +104,8 @@ pub(crate) struct Progress<'a> {
     clock: &'a Clock,
     doing: &'static str,
     total: u64,
-    started: Moment,
-    shown: Moment,
+    started: Timestamp,
+    shown: Timestamp,
 }
 
 impl<'a> Progress<'a> {
@@ -145,7 +145,7 @@ impl<'a> Progress<'a> {
         }
     }
 
-    fn line(&self, now: Moment, done: u64) -> String {
+    fn line(&self, now: Timestamp, done: u64) -> String {
         let millis = u64::try_from(now.as_millis() - self.started.as_millis()).unwrap_or(0).max(1);
         let rate = (done.saturating_mul(1000) / millis).max(1);
         let left = self.total.saturating_sub(done).div_ceil(rate);
@@ -176,7 +176,7 @@ mod tests {
 
     #[test]
     fn progress_says_how_much_how_fast_and_how_long_still() {
-        let clock = Clock::manual(Moment::from_millis(0));
+        let clock = Clock::manual(Timestamp::from_millis(0));
         let mut progress = Progress::new(&clock, "minted", 10_000_000);
         let (mut out, mut err) = (Vec::new(), Vec::new());
         let mut console = Console { out: &mut out, err: &mut err, err_is_terminal: false };

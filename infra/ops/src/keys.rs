@@ -3,8 +3,8 @@
 use std::time::Duration;
 
 use common::app::auth::key_prefix;
-use common::domain::moment::Moment;
 use common::domain::scope::{Environment, Scope};
+use common::domain::timestamp::Timestamp;
 use common::random;
 use common::store::api_keys::{ApiKeyRecord, KeyHash};
 
@@ -34,7 +34,7 @@ pub async fn issue(
     scope: &Scope,
     label: Option<&str>,
     per_minute: u32,
-    now: Moment,
+    now: Timestamp,
 ) -> Result<IssuedKey, Failure> {
     tables.campaign(&scope.campaign).await?;
     let (hash, issued) = new(scope, label, per_minute, now);
@@ -43,7 +43,7 @@ pub async fn issue(
 }
 
 /// A new key and the digest that it is found under.
-fn new(scope: &Scope, label: Option<&str>, per_minute: u32, now: Moment) -> (KeyHash, IssuedKey) {
+fn new(scope: &Scope, label: Option<&str>, per_minute: u32, now: Timestamp) -> (KeyHash, IssuedKey) {
     let key = new_key(scope.environment);
     let hash = KeyHash::digest(&key);
     let record = ApiKeyRecord {
@@ -66,7 +66,7 @@ pub async fn set_per_minute(
     tables: &Tables,
     key_id: &str,
     per_minute: u32,
-    now: Moment,
+    now: Timestamp,
 ) -> Result<ApiKeyRecord, Failure> {
     let (hash, record) = valid(tables, key_id, now).await?;
     if tables.api_keys.set_per_minute(&hash, per_minute).await? {
@@ -93,7 +93,7 @@ pub async fn roll(
     tables: &Tables,
     key_id: &str,
     old_valid_for: Duration,
-    now: Moment,
+    now: Timestamp,
 ) -> Result<RolledKey, Failure> {
     let (old_hash, old) = valid(tables, key_id, now).await?;
     let (hash, new) = new(&old.scope, old.label.as_deref(), old.per_minute, now);
@@ -108,7 +108,7 @@ pub async fn roll(
 }
 
 /// A key that lets callers in.
-async fn valid(tables: &Tables, key_id: &str, now: Moment) -> Result<(KeyHash, ApiKeyRecord), Failure> {
+async fn valid(tables: &Tables, key_id: &str, now: Timestamp) -> Result<(KeyHash, ApiKeyRecord), Failure> {
     let (hash, record) = tables.api_keys.find(key_id).await?.ok_or_else(unknown)?;
     if record.is_revoked(now) { Err(revoked()) } else { Ok((hash, record)) }
 }
@@ -127,7 +127,7 @@ fn revoked() -> Failure {
 ///
 /// # Errors
 /// When there is no such key, or the table does not answer.
-pub async fn revoke(tables: &Tables, key_id: &str, now: Moment) -> Result<ApiKeyRecord, Failure> {
+pub async fn revoke(tables: &Tables, key_id: &str, now: Timestamp) -> Result<ApiKeyRecord, Failure> {
     tables.api_keys.revoke(key_id, now).await?.ok_or_else(unknown)
 }
 

@@ -1,8 +1,8 @@
 //! Phones: a campaign's blocklist, and how a phone is shown.
 
-use common::domain::moment::Moment;
 use common::domain::phone::Phone;
 use common::domain::scope::{CampaignSlug, Environment, Scope};
+use common::domain::timestamp::Timestamp;
 
 use crate::failure::Failure;
 use crate::tables::Tables;
@@ -16,9 +16,9 @@ pub async fn set_blocked(
     slug: &CampaignSlug,
     phone: &Phone,
     blocked: bool,
-    now: Moment,
+    now: Timestamp,
 ) -> Result<bool, Failure> {
-    let today = now.day_in(tables.campaign(slug).await?.timezone.rules());
+    let today = now.day_in(tables.campaign(slug).await?.timezone);
     let mut was_blocked = false;
     for environment in Environment::ALL {
         let scope = Scope { campaign: slug.clone(), environment };

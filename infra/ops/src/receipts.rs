@@ -2,9 +2,9 @@
 
 use common::aws::photos::LINK_LIFETIME;
 use common::config::Env;
-use common::domain::moment::Moment;
 use common::domain::receipt::Receipt;
 use common::domain::submission::Submission;
+use common::domain::timestamp::Timestamp;
 
 use crate::connection;
 use crate::failure::Failure;
@@ -25,7 +25,7 @@ pub struct PhotoLink {
     /// The link.
     pub url: String,
     /// When it stops working.
-    pub expires_at: Moment,
+    pub expires_at: Timestamp,
 }
 
 /// A submission's receipt; `None` when it came without one. The bucket's name is asked for only when
@@ -37,7 +37,7 @@ pub async fn of_submission(
     tables: &Tables,
     env: &Env,
     submission: &Submission,
-    now: Moment,
+    now: Timestamp,
 ) -> Result<Option<SeenReceipt>, Failure> {
     let Some(id) = submission.receipt_id else { return Ok(None) };
     let Some(receipt) = tables.ledger.receipts().get(&submission.scope, id).await? else { return Ok(None) };

@@ -2,11 +2,11 @@
 
 use common::domain::ids::SubmissionId;
 use common::domain::message::MessageKey;
-use common::domain::moment::Moment;
 use common::domain::receipt::payload::VerificationCode;
 use common::domain::receipt::rules::ReceiptRules;
 use common::domain::settling::Assignee;
 use common::domain::submission::{Event, OperatorDecision, Submission};
+use common::domain::timestamp::Timestamp;
 use common::store::codes::CodeKey;
 use common::store::submission_writes::SettleResult;
 
@@ -128,7 +128,7 @@ fn is_with_the_partner(submission: &Submission) -> bool {
 ///
 /// # Errors
 /// When there is no such submission, it waits for nobody, it changed in between, or a table does not answer.
-pub async fn resume(tables: &Tables, id: SubmissionId, now: Moment) -> Result<Submission, Failure> {
+pub async fn resume(tables: &Tables, id: SubmissionId, now: Timestamp) -> Result<Submission, Failure> {
     let before = by_id(tables, id).await?.ok_or_else(unknown)?;
     let settling = match &before.settling {
         None => return Err(settled_already(&before)),

@@ -2,9 +2,9 @@
 
 use std::time::Duration;
 
-use common::domain::campaign::Zone;
-use common::domain::moment::Moment;
-use jiff::Timestamp;
+use chrono::DateTime;
+use chrono_tz::Tz;
+use common::domain::timestamp::Timestamp;
 
 /// `1234567` as `1,234,567`.
 pub(crate) fn grouped(number: u64) -> String {
@@ -38,15 +38,14 @@ pub(crate) fn printable(text: &str) -> String {
     shown
 }
 
-/// A moment by the clocks of a zone, whose name has to stand beside it.
-pub(crate) fn local_time(moment: Moment, zone: &Zone) -> String {
-    let timestamp = Timestamp::from_millisecond(moment.as_millis()).unwrap_or_default();
-    timestamp.to_zoned(zone.rules().clone()).strftime("%Y-%m-%d %H:%M:%S").to_string()
+/// A point in time by the clocks of a zone, whose name has to stand beside it.
+pub(crate) fn local_time(timestamp: Timestamp, zone: Tz) -> String {
+    DateTime::from(timestamp).with_timezone(&zone).format("%Y-%m-%d %H:%M:%S").to_string()
 }
 
-/// A moment by the clocks of a zone, with its name.
-pub(crate) fn zoned_time(moment: Moment, zone: &Zone) -> String {
-    format!("{} {}", local_time(moment, zone), zone.name())
+/// A point in time by the clocks of a zone, with its name.
+pub(crate) fn zoned_time(timestamp: Timestamp, zone: Tz) -> String {
+    format!("{} {}", local_time(timestamp, zone), zone.name())
 }
 
 /// A span in whole seconds.
@@ -109,9 +108,18 @@ mod tests {
 
     #[test]
     fn a_time_is_told_by_the_zones_clocks() {
-        let zone = Zone::try_from("Africa/Dar_es_Salaam".to_owned()).expect("a zone");
-        let midnight = Moment::from_millis(1_767_214_800_007);
-        assert_eq!(zoned_time(midnight, &zone), "2026-01-01 00:00:00 Africa/Dar_es_Salaam");
+        let midnight = Timestamp::from_millis(1_767_214_800_007);
+        let shown = zoned_time(midnight, Tz::Africa__Dar_es_Salaam);
+        assert_eq!(shown, "2026-01-01 00:00:00 Africa/Dar_es_Salaam");
+    }
+
+    #[test]
+    fn summer_time_is_told_by_its_own_clocks() {
+        let time = |text: &str| local_time(text.parse().expect(text), Tz::America__New_York);
+        assert_eq!(time("2026-03-08T06:59:59Z"), "2026-03-08 01:59:59");
+        assert_eq!(time("2026-03-08T07:00:00Z"), "2026-03-08 03:00:00", "the hour in between is left out");
+        assert_eq!(time("2026-11-01T05:30:00Z"), "2026-11-01 01:30:00");
+        assert_eq!(time("2026-11-01T06:30:00Z"), "2026-11-01 01:30:00", "an hour comes twice");
     }
 
     #[test]

@@ -1,7 +1,7 @@
 //! Every case of the tax authority, by the simulated portal's codes.
 
 use common::domain::campaign::Window;
-use common::domain::moment::Moment;
+use common::domain::timestamp::Timestamp;
 use serde_json::json;
 use service_tests::campaign::{TestCampaign, phone, plain};
 use service_tests::receipts::{TIME, code_and_receipt, receipts_alone, rules};
@@ -43,7 +43,7 @@ async fn a_receipt_is_received_first_and_judged_then() {
 async fn every_answer_that_settles_has_its_outcome() {
     let (campaign, settler) = scene(|campaign| {
         receipts_alone(campaign);
-        campaign.window.start = Some(common::domain::moment::Moment::from_millis(2_535_000_000_000));
+        campaign.window.start = Some(common::domain::timestamp::Timestamp::from_millis(2_535_000_000_000));
     })
     .await;
     let cases = [
@@ -142,8 +142,8 @@ async fn a_receipt_with_more_entries_than_a_campaign_allows_goes_to_a_person() {
 #[tokio::test]
 async fn a_receipts_time_is_tanzanias_whatever_the_campaigns_zone() {
     // Bought at 10:15:30 on 15 June 2050 in Dar es Salaam: 07:15:30 in UTC.
-    let bought = Moment::from_millis(2_538_890_130_000);
-    let later = Moment::from_millis(bought.as_millis() + 1);
+    let bought = Timestamp::from_millis(2_538_890_130_000);
+    let later = Timestamp::from_millis(bought.as_millis() + 1);
     let (first, settler) = scene(receipts_alone).await;
     for zone in ["UTC", "Africa/Dar_es_Salaam", "Pacific/Auckland", "America/Los_Angeles"] {
         for (start, end, expected) in [
@@ -153,7 +153,7 @@ async fn a_receipts_time_is_tanzanias_whatever_the_campaigns_zone() {
         ] {
             let mut config = plain();
             receipts_alone(&mut config);
-            config.timezone = zone.to_owned().try_into().expect("a zone");
+            config.timezone = zone.parse().expect("a zone");
             let mut campaign = TestCampaign::on(&first.service, config).await;
             let submitted = submit_typed(&campaign, &phone(1), "", "GOOD010001", TIME).await;
             // It was open when the receipt came; it is the purchase that has to lie in the window.

@@ -7,8 +7,8 @@ use std::time::Duration;
 use axum::body::Bytes;
 use axum::routing::post;
 use axum::{Json, Router};
-use common::domain::moment::Moment;
 use common::domain::scope::Environment;
+use common::domain::timestamp::Timestamp;
 use common::store::partner_leases::{PartnerLease, PartnerLeases};
 use futures_util::future::join_all;
 use futures_util::{StreamExt, stream};
@@ -166,7 +166,7 @@ async fn take(
     leases: &PartnerLeases,
     campaign: &TestCampaign,
     max: u32,
-    now: Moment,
+    now: Timestamp,
 ) -> Option<PartnerLease> {
     let until = now.after(Duration::from_secs(10));
     let scope = campaign.scope(Environment::Live);

@@ -4,7 +4,7 @@ use std::time::Duration;
 
 use common::domain::campaign::{CodePolicy, PhoneLimits, Window};
 use common::domain::message::{Language, MessageKey};
-use common::domain::moment::Moment;
+use common::domain::timestamp::Timestamp;
 use serde_json::{Value, json};
 use service_tests::campaign::{TestCampaign, plain};
 use service_tests::receipts::receipts_alone;
@@ -16,7 +16,7 @@ const PATH: &str = "/api/v1/campaign";
 async fn a_campaign_says_what_its_callers_need() {
     let campaign = TestCampaign::with(|config| {
         config.limits = PhoneLimits { phone_daily: Some(3), phone_total: Some(20) };
-        config.window.start = Some(Moment::from_millis(1_767_214_800_000));
+        config.window.start = Some(Timestamp::from_millis(1_767_214_800_000));
         config.messages.en.insert(MessageKey::Entered, "Chai for you!".to_owned());
     })
     .await;
@@ -56,8 +56,8 @@ async fn copy(campaign: &TestCampaign, query: &str, accept_language: Option<&str
 async fn a_live_key_reads_the_same_campaign_in_live_mode() {
     let campaign = TestCampaign::with(|config| {
         config.limits = PhoneLimits::default();
-        config.window.end = Some(Moment::from_millis(4_102_444_799_999));
-        config.timezone = "Asia/Kathmandu".to_owned().try_into().expect("a zone");
+        config.window.end = Some(Timestamp::from_millis(4_102_444_799_999));
+        config.timezone = "Asia/Kathmandu".parse().expect("a zone");
     })
     .await;
     let reply = campaign.live("GET", PATH).send().await.json();

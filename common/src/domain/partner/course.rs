@@ -5,9 +5,9 @@ use std::time::Duration;
 use super::Question;
 use super::reply::{PartnerVerdict, Upstream};
 use crate::domain::message::MessageKey;
-use crate::domain::moment::Moment;
 use crate::domain::settling::{Anomaly, PendingSettlement, RetrySpeedup};
 use crate::domain::submission::{AlreadySettled, Event, Submission};
+use crate::domain::timestamp::Timestamp;
 
 /// Waits before asking again, in seconds; the last one repeats.
 const WAITS: [u64; 8] = [5, 15, 30, 60, 120, 300, 900, 1_800];
@@ -30,7 +30,7 @@ pub enum Asked {
     /// It did not.
     Silent(Silence),
     /// It was not asked, because it fails again and again; not before this.
-    Spared(Moment),
+    Spared(Timestamp),
     /// It was not asked, because as many questions of the campaign were under way as may be.
     AtLimit,
 }
@@ -77,7 +77,7 @@ impl Silence {
 #[derive(Clone, Copy, Debug)]
 pub struct Pacing {
     /// The time now.
-    pub now: Moment,
+    pub now: Timestamp,
     /// What waits are divided by.
     pub hasten: RetrySpeedup,
     /// A random number from 0 to 1.
@@ -157,7 +157,7 @@ impl Asked {
         verdict: &PartnerVerdict,
         before: &Submission,
         entries: u32,
-        now: Moment,
+        now: Timestamp,
     ) -> Result<Submission, AlreadySettled> {
         let event = match verdict.outcome {
             MessageKey::Entered | MessageKey::InstantWin => Event::Accept {

@@ -6,19 +6,19 @@ use super::Question;
 use super::course::{Asked, Blame, Pacing, Silence, question};
 use super::reply::{PartnerVerdict, Upstream, UpstreamCode};
 use crate::domain::message::MessageKey;
-use crate::domain::moment::Moment;
 use crate::domain::scope::{Environment, Scope};
 use crate::domain::settling::{Anomaly, Assignee, PendingSettlement, RetrySpeedup};
 use crate::domain::submission::{AlreadySettled, State, Submission};
+use crate::domain::timestamp::Timestamp;
 
-const NOW: Moment = Moment::from_millis(2_000_000);
+const NOW: Timestamp = Timestamp::from_millis(2_000_000);
 
 /// In the middle between the shortest and the longest wait, so that a wait is as planned.
 fn pacing() -> Pacing {
     Pacing { now: NOW, hasten: RetrySpeedup::default(), chance: 0.5 }
 }
 
-fn later(seconds: u64) -> Moment {
+fn later(seconds: u64) -> Timestamp {
     NOW.after(Duration::from_secs(seconds))
 }
 
@@ -149,7 +149,7 @@ fn that_a_question_may_have_arrived_is_never_forgotten() {
 fn a_day_of_silence_is_told_to_a_person() {
     let day = 24 * 60 * 60;
     let since = |ago: u64| {
-        let start = Moment::from_millis(NOW.as_millis() - i64::try_from(ago).expect("small") * 1_000);
+        let start = Timestamp::from_millis(NOW.as_millis() - i64::try_from(ago).expect("small") * 1_000);
         let before = asking(|settling| settling.silent_since = Some(start));
         let after = applied(&Asked::Silent(silent(false)), &before);
         (plan(&after).assignee, plan(&after).silent_since == Some(start), after.reasons)

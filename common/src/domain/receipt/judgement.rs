@@ -3,8 +3,7 @@
 
 use std::time::Duration;
 
-use jiff::civil::{Date, DateTime, Time};
-use jiff::tz::Offset;
+use chrono::{FixedOffset, NaiveDate, NaiveTime};
 use serde::{Deserialize, Serialize};
 
 use super::basket::{bought, in_words};
@@ -12,7 +11,7 @@ use super::record::{FiscalRecord, VoidMark, same_identifier};
 use super::rules::{Branch, OnNoMatch, ReceiptRules};
 use crate::domain::campaign::{Campaign, Window};
 use crate::domain::message::MessageKey;
-use crate::domain::moment::Moment;
+use crate::domain::timestamp::Timestamp;
 
 /// What callers see of a record.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
@@ -74,7 +73,10 @@ pub enum Reason {
 
 /// How far the fiscal devices' clocks are ahead of UTC: they are in Africa/Dar_es_Salaam, which has had no other
 /// offset since 1961.
-const FISCAL_OFFSET: Offset = jiff::tz::offset(3);
+const FISCAL_OFFSET: FixedOffset = FixedOffset::east_opt(3 * 60 * 60).expect("less than a day");
+
+/// The last time of a day.
+const LAST_TIME: NaiveTime = NaiveTime::from_hms_milli_opt(23, 59, 59, 999).expect("a time");
 
 /// How far a fiscal device's clock may be ahead of ours.
 const CLOCK_ERROR: Duration = Duration::from_secs(60 * 60);
@@ -101,7 +103,7 @@ pub fn judge(
     record: &FiscalRecord,
     campaign: &Campaign,
     rules: &ReceiptRules,
-    submitted_at: Moment,
+    submitted_at: Timestamp,
 ) -> Judgement {
     let branch = branch_of(record, &rules.branches);
     let bought = bought(&record.items, &rules.products);
@@ -158,24 +160,24 @@ fn outside(record: &FiscalRecord, campaign: &Campaign) -> Option<(MessageKey, Re
 }
 
 /// Nobody can submit a receipt before it is printed.
-fn later(record: &FiscalRecord, submitted_at: Moment) -> bool {
+fn later(record: &FiscalRecord, submitted_at: Timestamp) -> bool {
     let (earliest, _) = bought_at(record);
     earliest.is_none_or(|earliest| earliest > submitted_at.after(CLOCK_ERROR))
 }
 
 /// The earliest and the latest moment at which the purchase can have been. The campaign's zone has no say in it.
-fn bought_at(record: &FiscalRecord) -> (Option<Moment>, Option<Moment>) {
-    let at = |time| moment(record.date, time);
+fn bought_at(record: &FiscalRecord) -> (Option<Timestamp>, Option<Timestamp>) {
+    let at = |time| instant(record.date, time);
     match record.time {
-        Some(time) => (at(time.civil()), at(time.civil())),
-        None => (at(Time::midnight()), at(Time::MAX)),
+        Some(time) => (at(time.into()), at(time.into())),
+        None => (at(NaiveTime::MIN), at(LAST_TIME)),
     }
 }
 
-/// `None` for a moment so far off that it has no number.
-fn moment(date: Date, time: Time) -> Option<Moment> {
-    let timestamp = FISCAL_OFFSET.to_timestamp(DateTime::from_parts(date, time)).ok()?;
-    Some(timestamp.into())
+/// `None` for a day so far off that chrono cannot count to it. An offset that never changes has no gaps and no overlaps.
+fn instant(date: NaiveDate, time: NaiveTime) -> Option<Timestamp> {
+    let instant = date.and_time(time).and_local_timezone(FISCAL_OFFSET).single()?;
+    Some(instant.to_utc().into())
 }
 
 /// The branch a record is from: none where every shop counts.
@@ -197,6 +199,7 @@ fn branch_of<'a>(record: &FiscalRecord, branches: &'a [Branch]) -> Result<Option
 
 #[cfg(test)]
 mod tests {
+    use chrono::Datelike;
     use proptest::prelude::*;
 
     use super::super::payload::ReceiptTime;
@@ -205,7 +208,7 @@ mod tests {
     use super::*;
 
     /// After every record of these tests.
-    const LATER: Moment = Moment::from_millis(4_000_000_000_000);
+    const LATER: Timestamp = Timestamp::from_millis(4_000_000_000_000);
 
     #[test]
     fn every_reason_has_a_name() {
@@ -259,6 +262,10 @@ mod tests {
         }
     }
 
+    fn day(year: i32, month: u32, day: u32) -> NaiveDate {
+        NaiveDate::from_ymd_opt(year, month, day).expect("a day")
+    }
+
     fn item(description: &str, thousandths: Option<i64>, amount_cents: i64) -> FiscalItem {
         let quantity = thousandths.map(Quantity::from_thousandths);
         FiscalItem { description: description.to_owned(), quantity, amount_cents }
@@ -275,7 +282,7 @@ mod tests {
             tax_office: None,
             receipt_number: "3456".to_owned(),
             z_number: None,
-            date: Date::constant(2026, 3, 1),
+            date: day(2026, 3, 1),
             time: Some(ReceiptTime::from_typed("00:30").expect("a time")),
             items,
             total_excl_cents: None,
@@ -402,16 +409,15 @@ mod tests {
         assert_eq!(serde_json::from_value::<ReceiptRules>(stored).expect("rules"), rules());
     }
 
-    /// A moment of UTC.
-    fn utc(date: Date, hour: i8, minute: i8) -> Moment {
-        Offset::UTC.to_timestamp(date.at(hour, minute, 0, 0)).expect("a moment").into()
+    fn utc(date: NaiveDate, hour: u32, minute: u32) -> Timestamp {
+        date.and_hms_opt(hour, minute, 0).expect("a time").and_utc().into()
     }
 
     #[test]
     fn the_window_is_the_campaigns_own_to_the_second() {
         // 00:30 of 1 March in Dar es Salaam is 21:30 of 28 February in UTC.
-        let bought = utc(Date::constant(2026, 2, 28), 21, 30);
-        let later = Moment::from_millis(bought.as_millis() + 1);
+        let bought = utc(day(2026, 2, 28), 21, 30);
+        let later = Timestamp::from_millis(bought.as_millis() + 1);
         let within = |start, end, record: &FiscalRecord| {
             let campaign = Campaign { window: Window { start, end }, ..Campaign::example() };
             let outside = Verdict::Declined(MessageKey::ReceiptOutsideWindow, Reason::OutsideWindow);
@@ -426,9 +432,9 @@ mod tests {
 
     #[test]
     fn a_receipt_of_the_future_is_for_a_person() {
-        let bought = utc(Date::constant(2026, 2, 28), 21, 30);
+        let bought = utc(day(2026, 2, 28), 21, 30);
         let submitted = |seconds_before: i64| {
-            let at = Moment::from_millis(bought.as_millis() - seconds_before * 1_000);
+            let at = Timestamp::from_millis(bought.as_millis() - seconds_before * 1_000);
             judge(&chai(), &Campaign::example(), &rules(), at).verdict
         };
         assert_eq!(submitted(3_600), Verdict::Verified { entries: 2 });
@@ -464,11 +470,11 @@ mod tests {
             void in prop::option::of(prop::sample::select(vec![VoidMark::Cancelled, VoidMark::Test])),
             tin in prop::sample::select(vec!["100147181", "999999999"]),
             serial in prop::sample::select(vec!["03TZ1", "03TZ2", "03TZ9"]),
-            day in 1i8..=28,
+            number in 1u32..=28,
         ) -> FiscalRecord {
             FiscalRecord {
                 void, tin: tin.to_owned(), serial: serial.to_owned(),
-                date: Date::constant(2026, 3, day), ..record(items)
+                date: day(2026, 3, number), ..record(items)
             }
         }
     }
@@ -476,15 +482,15 @@ mod tests {
     proptest! {
         #[test]
         fn a_receipt_counts_only_where_nothing_speaks_against_it(
-            record in any_record(), decline in any::<bool>(), first_day in 1i8..=28, days in 1i8..20,
+            record in any_record(), decline in any::<bool>(), first_day in 1u32..=28, days in 1u32..20,
             zone in prop::sample::select(vec!["UTC", "Africa/Dar_es_Salaam", "Pacific/Auckland", "America/Lima"]),
             max_entries in 1u32..400,
         ) {
             // A day begins in Tanzania three hours before it does in UTC, wherever the campaign is.
-            let at = |day: i8| Some(utc(Date::constant(2026, 2, 28), 21, 0)
-                .after(Duration::from_secs(86_400 * u64::try_from(day - 1).unwrap_or(0))));
+            let at = |number: u32| Some(utc(day(2026, 2, 28), 21, 0)
+                .after(Duration::from_secs(86_400 * u64::from(number - 1))));
             let campaign = Campaign {
-                timezone: zone.to_owned().try_into().expect("a zone"),
+                timezone: zone.parse().expect("a zone"),
                 window: Window { start: at(first_day), end: at(first_day + days) },
                 ..Campaign::example()
             };

@@ -23,8 +23,8 @@ use self::payload::{ReceiptKey, ReceiptTime, VerificationCode};
 use self::photo::{PhotoType, StoredPhoto};
 use self::sentinel::ReceiptSentinel;
 use super::ids::{ReceiptId, SubmissionId};
-use super::moment::Moment;
 use super::scope::Scope;
+use super::timestamp::Timestamp;
 
 /// A receipt as a caller announced it, and how far it has come.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
@@ -42,7 +42,7 @@ pub struct Receipt {
     #[serde(skip_serializing_if = "Option::is_none")]
     pub attached_to: Option<SubmissionId>,
     /// When it was made.
-    pub created_at: Moment,
+    pub created_at: Timestamp,
 }
 
 /// What a receipt is made of. Code and time are the look-up's only secret, so they do not print.
@@ -196,7 +196,7 @@ mod tests {
             source,
             arrived: None,
             attached_to: None,
-            created_at: Moment::from_millis(0),
+            created_at: Timestamp::from_millis(0),
         };
         assert!(receipt(typed("AB12CD3456")).is_typed());
         assert!(!receipt(photo(None)).is_typed());

@@ -4,7 +4,7 @@
 use std::fmt;
 use std::str::FromStr;
 
-use jiff::civil::Time;
+use chrono::NaiveTime;
 use serde::{Deserialize, Serialize};
 
 use crate::domain::unicode::{folded, is_dash};
@@ -126,12 +126,6 @@ impl ReceiptTime {
         Self::new(part(0..2)?, part(2..4)?, part(4..6)?)
     }
 
-    /// The time of day.
-    pub fn civil(self) -> Time {
-        let part = |part: u8| i8::try_from(part).unwrap_or(0);
-        Time::new(part(self.hour), part(self.minute), part(self.second), 0).unwrap_or_default()
-    }
-
     /// `HHMMSS`. Reading it is a visible act, as with the code.
     pub fn expose_compact(self) -> String {
         format!("{:02}{:02}{:02}", self.hour, self.minute, self.second)
@@ -146,6 +140,12 @@ impl ReceiptTime {
 fn number(text: &str, digits: std::ops::RangeInclusive<usize>) -> Option<u8> {
     let plain = digits.contains(&text.len()) && text.bytes().all(|byte| byte.is_ascii_digit());
     if plain { text.parse().ok() } else { None }
+}
+
+impl From<ReceiptTime> for NaiveTime {
+    fn from(time: ReceiptTime) -> Self {
+        Self::from_hms_opt(time.hour.into(), time.minute.into(), time.second.into()).unwrap_or_default()
+    }
 }
 
 impl TryFrom<String> for ReceiptTime {

@@ -4,7 +4,7 @@ use serde::{Deserialize, Serialize};
 use sha2::{Digest, Sha256};
 
 use crate::domain::hex::hex;
-use crate::domain::moment::Moment;
+use crate::domain::timestamp::Timestamp;
 
 /// The largest photo, in bytes: 5 MB, counted as storage and browsers count it.
 pub const MAX_BYTES: u64 = 5 * 1024 * 1024;
@@ -71,7 +71,7 @@ pub struct StoredPhoto {
     /// Its type by its first bytes; `None` when it is no photo.
     pub photo_type: Option<PhotoType>,
     /// When it was seen first.
-    pub seen_at: Moment,
+    pub seen_at: Timestamp,
 }
 
 #[cfg(test)]

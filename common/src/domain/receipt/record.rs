@@ -2,7 +2,7 @@
 
 use std::fmt;
 
-use jiff::civil::Date;
+use chrono::NaiveDate;
 use serde::{Deserialize, Serialize};
 
 use super::payload::{ReceiptTime, VerificationCode};
@@ -34,7 +34,7 @@ pub struct FiscalRecord {
     /// The day's closing report that the receipt belongs to.
     pub z_number: Option<String>,
     /// The day of the purchase, in Tanzania.
-    pub date: Date,
+    pub date: NaiveDate,
     /// The time of the purchase, in Tanzania.
     pub time: Option<ReceiptTime>,
     /// The lines, in the receipt's order.
@@ -231,7 +231,7 @@ mod tests {
             tax_office: None,
             receipt_number: "3456".to_owned(),
             z_number: None,
-            date: Date::constant(2026, 2, 3),
+            date: NaiveDate::from_ymd_opt(2026, 2, 3).expect("a day"),
             time: ReceiptTime::new(9, 8, 7),
             items: Vec::new(),
             total_excl_cents: None,

@@ -4,8 +4,8 @@ use std::time::Duration;
 
 use serde::{Deserialize, Serialize};
 
-use crate::domain::moment::Moment;
 use crate::domain::settling::RetrySpeedup;
+use crate::domain::timestamp::Timestamp;
 
 /// Look-ups in a minute, of all campaigns and environments together: "two at a time, three seconds apart" is what the
 /// authority bears from one address.
@@ -34,7 +34,7 @@ pub struct LookupFailures {
     /// How often something was wrong, in a row.
     pub trouble: u32,
     /// Since when it has given no answer at all.
-    pub silent_since: Option<Moment>,
+    pub silent_since: Option<Timestamp>,
 }
 
 /// What to do after an obstacle.
@@ -59,7 +59,12 @@ const GIVE_UP_AFTER: Duration = Duration::from_secs(24 * 60 * 60);
 
 impl LookupFailures {
     /// What to do after one more obstacle, and the tally with it.
-    pub fn after(self, obstacle: LookupFailure, now: Moment, hasten: RetrySpeedup) -> (Self, RetryDecision) {
+    pub fn after(
+        self,
+        obstacle: LookupFailure,
+        now: Timestamp,
+        hasten: RetrySpeedup,
+    ) -> (Self, RetryDecision) {
         let silent_since = self.silent_since.unwrap_or(now);
         let lookup_failures = match obstacle {
             LookupFailure::Missing => Self { missing: self.missing + 1, ..Self::default() },
@@ -104,7 +109,7 @@ mod tests {
 
     use super::*;
 
-    const START: Moment = Moment::from_millis(0);
+    const START: Timestamp = Timestamp::from_millis(0);
 
     /// The waits in minutes when every answer is this obstacle, and how it ends.
     fn course(obstacle: LookupFailure, hasten: RetrySpeedup) -> (Vec<u64>, RetryDecision) {

@@ -4,9 +4,9 @@ use std::time::Duration;
 
 use super::*;
 
-const NOW: Moment = Moment::from_millis(1_000_000);
+const NOW: Timestamp = Timestamp::from_millis(1_000_000);
 
-fn later(seconds: u64) -> Moment {
+fn later(seconds: u64) -> Timestamp {
     NOW.after(Duration::from_secs(seconds))
 }
 
@@ -47,7 +47,7 @@ fn asking_begins_the_first_step_at_once() {
 fn a_step_is_under_way_from_when_it_is_begun_until_it_is_lost() {
     let asking = PendingSettlement::asking(NOW);
     assert!(asking.is_under_way(NOW));
-    assert!(asking.is_under_way(Moment::from_millis(later(90).as_millis() - 1)));
+    assert!(asking.is_under_way(Timestamp::from_millis(later(90).as_millis() - 1)));
     assert!(!asking.is_under_way(later(90)));
     assert!(!asking.is_under_way(later(91)));
     let planned = PendingSettlement { unfinished: 0, ..asking };

@@ -3,9 +3,9 @@
 use super::*;
 use crate::domain::scope::Environment;
 
-const NOW: Moment = Moment::from_millis(1_000_000);
+const NOW: Timestamp = Timestamp::from_millis(1_000_000);
 
-fn later(seconds: u64) -> Moment {
+fn later(seconds: u64) -> Timestamp {
     NOW.after(Duration::from_secs(seconds))
 }
 
@@ -126,7 +126,7 @@ fn it_is_asked_about_less_often_with_age() {
 #[test]
 fn it_is_not_asked_about_before_its_next_step_nor_often_while_a_person_looks() {
     let planned = |millis| {
-        let next_step_at = Moment::from_millis(NOW.as_millis() + millis);
+        let next_step_at = Timestamp::from_millis(NOW.as_millis() + millis);
         let settling = PendingSettlement { next_step_at, ..PendingSettlement::at_once(NOW, None) };
         Submission { settling: Some(settling), ..Submission::example() }
     };

@@ -9,10 +9,10 @@ use futures_util::{StreamExt, TryStreamExt, stream};
 
 use super::{KEY, Submissions, item_key};
 use crate::domain::ids::SubmissionId;
-use crate::domain::moment::Moment;
 use crate::domain::scope::{Environment, Scope};
 use crate::domain::settling::{Assignee, Dependency, PendingSettlement, RetrySpeedup};
 use crate::domain::submission::Submission;
+use crate::domain::timestamp::Timestamp;
 use crate::store::{Item, StoreError, condition_held, number, read_number, read_text, required, text};
 
 /// The sparse index of what is not settled: partition `unsettled`, sort [`NEXT_STEP`]; it carries keys alone. Each
@@ -49,7 +49,7 @@ pub struct DueSubmission {
     /// Its id.
     pub submission_id: SubmissionId,
     /// When its next step is due, or since when a person has to look.
-    pub next_step_at: Moment,
+    pub next_step_at: Timestamp,
 }
 
 /// Which campaigns and environments of a partition are listed.
@@ -69,7 +69,7 @@ impl Submissions {
     pub async fn due(
         &self,
         dependency: Dependency,
-        now: Moment,
+        now: Timestamp,
         max: u8,
     ) -> Result<Vec<DueSubmission>, StoreError> {
         let found = partitions(dependency)
@@ -94,7 +94,7 @@ impl Submissions {
         &self,
         dependency: Dependency,
         last_turn: Option<&Scope>,
-        now: Moment,
+        now: Timestamp,
     ) -> Result<Option<DueSubmission>, StoreError> {
         let after_last = last_turn.map(after);
         for bound in after_last.as_deref().into_iter().chain([BEFORE_ALL]) {
@@ -116,9 +116,9 @@ impl Submissions {
     pub async fn longest_waiting_for_a_person(
         &self,
         environment: Environment,
-    ) -> Result<Option<Moment>, StoreError> {
-        let end = Moment::from_millis(i64::MAX);
-        let waiting = self.due_by_scope(escalate(environment), BEFORE_ALL, end, 1, Scopes::All).await?;
+    ) -> Result<Option<Timestamp>, StoreError> {
+        let waiting =
+            self.due_by_scope(escalate(environment), BEFORE_ALL, Timestamp::MAX, 1, Scopes::All).await?;
         Ok(waiting.into_iter().map(|due| due.next_step_at).min())
     }
 
@@ -150,7 +150,7 @@ impl Submissions {
         &self,
         partition: String,
         bound: &str,
-        now: Moment,
+        now: Timestamp,
         max: u8,
         scopes: Scopes,
     ) -> Result<Vec<DueSubmission>, StoreError> {
@@ -215,7 +215,7 @@ impl Submissions {
         &self,
         scope: &Scope,
         id: SubmissionId,
-        now: Moment,
+        now: Timestamp,
         hasten: RetrySpeedup,
     ) -> Result<(), StoreError> {
         const ACTION: &str = "putting a submission off that cannot be read";
@@ -245,12 +245,12 @@ impl Submissions {
 fn read_due(item: &Item) -> Option<DueSubmission> {
     let (scope, id) = Scope::split_key(read_text(item, KEY)?)?;
     let (_, millis) = read_text(item, NEXT_STEP)?.rsplit_once('#')?;
-    let next_step_at = Moment::from_millis(millis.parse().ok()?);
+    let next_step_at = Timestamp::from_millis(millis.parse().ok()?);
     Some(DueSubmission { submission_id: id.parse().ok()?, scope, next_step_at })
 }
 
 /// The sort key of an unsettled submission; times have as many digits as the latest one needs for 30,000 years.
-pub(super) fn next_step(scope: &Scope, at: Moment) -> String {
+pub(super) fn next_step(scope: &Scope, at: Timestamp) -> String {
     scope.key(format_args!("{:016}", at.as_millis().max(0)))
 }
 

@@ -1,7 +1,7 @@
 //! A found page as a record, with the checks that held on every page seen so far. What does not hold
 //! is a reason to show the page to somebody.
 
-use jiff::civil::Date;
+use chrono::NaiveDate;
 
 use super::markup::{Sheet, Table, collapsed};
 use crate::domain::receipt::payload::{ReceiptTime, VerificationCode};
@@ -100,7 +100,7 @@ fn cut(text: &str) -> String {
 }
 
 /// `DD/MM/YYYY`, or `YYYY-MM-DD` on older pages.
-fn date(text: &str) -> Result<Date, Why> {
+fn date(text: &str) -> Result<NaiveDate, Why> {
     let parts = |separator| -> Vec<&str> { text.split(separator).collect() };
     let (year, month, day) = match (parts('/').as_slice(), parts('-').as_slice()) {
         ([day, month, year], _) | (_, [year, month, day]) => (*year, *month, *day),
@@ -112,7 +112,7 @@ fn date(text: &str) -> Result<Date, Why> {
         return Err("RECEIPT DATE in another format");
     }
     let date = match (year.parse(), month.parse(), day.parse()) {
-        (Ok(year), Ok(month), Ok(day)) => Date::new(year, month, day).ok(),
+        (Ok(year), Ok(month), Ok(day)) => NaiveDate::from_ymd_opt(year, month, day),
         _ => None,
     };
     date.ok_or("RECEIPT DATE is no day")

@@ -7,7 +7,7 @@ use common::upstream::tax_authority::answer::{Trouble, UnexpectedPage};
 use super::*;
 use crate::example;
 
-const NOW: Moment = Moment::from_millis(100_000_000);
+const NOW: Timestamp = Timestamp::from_millis(100_000_000);
 
 fn applied(conclusion: &StepOutcome) -> Submission {
     let before = Submission { settling: Some(begun()), ..example::submission(NOW) };

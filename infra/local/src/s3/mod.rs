@@ -12,7 +12,7 @@ use std::path::PathBuf;
 use std::sync::Arc;
 
 use axum::Router;
-use jiff::Timestamp;
+use chrono::{DateTime, Utc};
 use s3s::auth::{S3Auth, SecretKey};
 use s3s::service::S3ServiceBuilder;
 use s3s::{S3Result, s3_error};
@@ -55,7 +55,7 @@ pub struct ObjectCreated {
     /// The MD5 of the content in hexadecimal, without quotes.
     pub etag: String,
     /// When it was written.
-    pub time: Timestamp,
+    pub time: DateTime<Utc>,
 }
 
 /// An S3 that serves. It stops when told to, and when it is dropped.

@@ -7,7 +7,7 @@ use std::path::PathBuf;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use bytes::Bytes;
-use jiff::Timestamp;
+use chrono::{DateTime, Utc};
 use serde::{Deserialize, Serialize};
 
 use crate::s3::files::{self, Folder};
@@ -21,7 +21,7 @@ pub(super) struct Object {
     pub(super) metadata: BTreeMap<String, String>,
     pub(super) etag: String,
     pub(super) size: u64,
-    pub(super) last_modified: Timestamp,
+    pub(super) last_modified: DateTime<Utc>,
 }
 
 /// When a write is done.

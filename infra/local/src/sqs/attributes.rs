@@ -37,10 +37,10 @@ pub(super) fn of_queue(
 pub(super) fn of_message(asked: &[String], message: &Message) -> Attributes {
     let first_received = message.first_received.unwrap_or(message.sent);
     let mut attributes = Attributes::from([
-        ("ApproximateFirstReceiveTimestamp", first_received.as_millisecond().to_string()),
+        ("ApproximateFirstReceiveTimestamp", first_received.timestamp_millis().to_string()),
         ("ApproximateReceiveCount", message.receives.to_string()),
         ("SenderId", "local".to_owned()),
-        ("SentTimestamp", message.sent.as_millisecond().to_string()),
+        ("SentTimestamp", message.sent.timestamp_millis().to_string()),
     ]);
     keep(&mut attributes, asked);
     attributes

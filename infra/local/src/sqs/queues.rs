@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 use std::io;
 use std::time::Duration;
 
-use jiff::Timestamp;
+use chrono::{DateTime, Utc};
 use md5::{Digest, Md5};
 use tokio::time::Instant;
 use uuid::Uuid;
@@ -30,8 +30,8 @@ pub(super) struct Message {
     pub(super) id: Uuid,
     pub(super) body: String,
     pub(super) md5: String,
-    pub(super) sent: Timestamp,
-    pub(super) first_received: Option<Timestamp>,
+    pub(super) sent: DateTime<Utc>,
+    pub(super) first_received: Option<DateTime<Utc>>,
     pub(super) receives: u32,
     /// The handle of the latest receive.
     pub(super) receipt: String,
@@ -123,7 +123,7 @@ impl Queues {
         &mut self,
         name: &str,
         body: String,
-        sent: Timestamp,
+        sent: DateTime<Utc>,
         visible_at: Instant,
     ) -> Result<Message, NoSuchQueue> {
         let number = self.number();
@@ -147,7 +147,7 @@ impl Queues {
         &mut self,
         name: &str,
         receive: Receive,
-        received: Timestamp,
+        received: DateTime<Utc>,
         now: Instant,
     ) -> Result<Vec<Message>, NoSuchQueue> {
         let first = self.last_number;
@@ -257,9 +257,9 @@ mod tests {
     fn the_time_of_the_first_receive_stays() {
         let options = QueueOptions { name: "work".to_owned(), visibility: Duration::ZERO, dead_letter: None };
         let (mut queues, now) = (Queues::new(vec![options], 1).unwrap(), Instant::now());
-        queues.send("work", "one".to_owned(), Timestamp::UNIX_EPOCH, now).unwrap();
+        queues.send("work", "one".to_owned(), DateTime::UNIX_EPOCH, now).unwrap();
         let how = Receive { most: 1, visibility: None };
-        let times = [10, 20].map(|second| Timestamp::from_second(second).unwrap());
+        let times = [10, 20].map(|second| DateTime::from_timestamp_secs(second).unwrap());
         let seen = times.map(|time| queues.receive("work", how, time, now).unwrap()[0].first_received);
         assert_eq!(seen, [Some(times[0]); 2]);
     }

@@ -7,7 +7,7 @@ use std::time::Duration;
 use axum::body::{Bytes, to_bytes};
 use axum::extract::State;
 use axum::http::HeaderMap;
-use jiff::Timestamp;
+use chrono::DateTime;
 use serde_json::{Value, json};
 use tokio::task::JoinHandle;
 use tokio::time::Instant;
@@ -21,7 +21,7 @@ async fn queues() -> Sqs {
         dead_letter,
     };
     let queues = vec![queue("work", Some(("dead".to_owned(), 1))), queue("dead", None)];
-    let now = Arc::new(|| Timestamp::UNIX_EPOCH);
+    let now = Arc::new(|| DateTime::UNIX_EPOCH);
     Sqs::serve(Options { queues, now, port: 0 }).await.unwrap()
 }
 
@@ -155,7 +155,7 @@ async fn queues_that_cannot_be_are_refused() {
     ];
     for queues in wrong {
         let named = format!("{queues:?}");
-        let served = Sqs::serve(Options { queues, now: Arc::new(|| Timestamp::UNIX_EPOCH), port: 0 }).await;
+        let served = Sqs::serve(Options { queues, now: Arc::new(|| DateTime::UNIX_EPOCH), port: 0 }).await;
         let error = served.err().unwrap_or_else(|| panic!("taken: {named}"));
         assert_eq!(error.kind(), std::io::ErrorKind::InvalidInput, "{named}");
     }

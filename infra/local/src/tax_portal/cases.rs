@@ -1,5 +1,7 @@
 //! What each code leads to.
 
+use chrono::Days;
+
 /// What the codes with one prefix lead to. A code is the prefix, the shop's two digits, then any
 /// running number: `GOOD010001` is a receipt of the first shop.
 #[derive(Clone, Copy, Debug)]
@@ -59,7 +61,7 @@ pub(super) const FIRST: u32 = 2;
 /// How often the page of another receipt comes first, where it does.
 pub(super) const SWAPPED_FIRST: u32 = 1;
 /// How long ago a receipt of long ago is.
-pub(super) const LONG_AGO_DAYS: i32 = 400;
+pub(super) const LONG_AGO: Days = Days::new(400);
 /// The time on every receipt, as the look-up sends it.
 pub const TIME: &str = "10:15:30";
 

@@ -10,7 +10,7 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
 use axum::Router;
-use jiff::civil::Date;
+use chrono::NaiveDate;
 use tokio::net::TcpListener;
 use tokio::task::JoinHandle;
 use tokio::time::Instant;
@@ -59,7 +59,7 @@ pub struct Options {
     /// The shops, by the two digits after a code's first four letters, counted from 01.
     pub shops: Vec<Shop>,
     /// The day that its receipts are of.
-    pub today: Arc<dyn Fn() -> Date + Send + Sync>,
+    pub today: Arc<dyn Fn() -> NaiveDate + Send + Sync>,
     /// When it turns an address away; `None` for never.
     pub throttle: Option<Throttle>,
     /// How long it keeps a caller waiting who asks for a receipt that hangs.
@@ -68,7 +68,7 @@ pub struct Options {
 
 impl Options {
     /// On any free port of this machine, turning away who asks more than eight times in ten seconds.
-    pub fn new(shops: Vec<Shop>, today: impl Fn() -> Date + Send + Sync + 'static) -> Self {
+    pub fn new(shops: Vec<Shop>, today: impl Fn() -> NaiveDate + Send + Sync + 'static) -> Self {
         Self {
             address: SocketAddr::from((Ipv4Addr::LOCALHOST, 0)),
             shops,

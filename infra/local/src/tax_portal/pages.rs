@@ -31,7 +31,7 @@ fn page(body: &str) -> String {
 /// A receipt as the portal shows it now.
 pub(super) fn receipt(receipt: &Receipt) -> String {
     let Receipt { trader, tin, serial, code, .. } = receipt;
-    let (trader, number, date) = (escaped(trader), receipt.number(), receipt.date.strftime("%d/%m/%Y"));
+    let (trader, number, date) = (escaped(trader), receipt.number(), receipt.date.format("%d/%m/%Y"));
     let watermark =
         receipt.watermark.map(|class| format!(r#"<div class="mark {class}"></div>"#)).unwrap_or_default();
     let field = |label: &str, value: &str| format!("<p><b>{label}:</b> <span>{value}</span></p>\n");

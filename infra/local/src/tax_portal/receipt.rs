@@ -1,9 +1,8 @@
 //! The receipts that the portal has: made from a shop and what is to be on them.
 
-use jiff::ToSpan;
-use jiff::civil::Date;
+use chrono::{Days, NaiveDate};
 
-use super::cases::{LONG_AGO_DAYS, Paper};
+use super::cases::{LONG_AGO, Paper};
 use super::{Shop, ShopItem};
 
 pub(super) struct Receipt {
@@ -11,7 +10,7 @@ pub(super) struct Receipt {
     pub(super) trader: String,
     pub(super) tin: String,
     pub(super) serial: String,
-    pub(super) date: Date,
+    pub(super) date: NaiveDate,
     pub(super) lines: Vec<Line>,
     /// The class of the watermark on it.
     pub(super) watermark: Option<&'static str>,
@@ -29,7 +28,7 @@ const OTHER_TIN: &str = "999000111";
 const OTHER_SERIAL: &str = "09TZ000999";
 
 impl Receipt {
-    pub(super) fn new(code: &str, shop: &Shop, paper: Paper, today: Date) -> Self {
+    pub(super) fn new(code: &str, shop: &Shop, paper: Paper, today: NaiveDate) -> Self {
         let mut receipt = Self {
             code: code.to_owned(),
             trader: shop.trader.clone(),
@@ -43,8 +42,8 @@ impl Receipt {
             Paper::Wanted | Paper::Many | Paper::Generic | Paper::Unwanted | Paper::OlderPage => {}
             Paper::Cancelled => receipt.watermark = Some("cancelled-watermark"),
             Paper::Training => receipt.watermark = Some("test-watermark"),
-            Paper::LongAgo => receipt.date = today.saturating_sub(LONG_AGO_DAYS.days()),
-            Paper::Future => receipt.date = today.saturating_add(2.days()),
+            Paper::LongAgo => receipt.date = today.checked_sub_days(LONG_AGO).unwrap_or(NaiveDate::MIN),
+            Paper::Future => receipt.date = today.checked_add_days(Days::new(2)).unwrap_or(NaiveDate::MAX),
             Paper::OtherShop => {
                 receipt.trader = "SOME OTHER TRADER LTD".to_owned();
                 receipt.tin = OTHER_TIN.to_owned();

@@ -8,10 +8,10 @@ use aws_credential_types::Credentials;
 use aws_sdk_s3::config::{BehaviorVersion, Region, RequestChecksumCalculation, retry::RetryConfig};
 use axum::body::Bytes;
 use axum::http::{Request, Response};
+use chrono::DateTime;
 use http_body_util::{BodyExt, Full};
 use hyper_util::client::legacy::Client;
 use hyper_util::rt::TokioExecutor;
-use jiff::Timestamp;
 use local::loopback::WallClock;
 use local::s3::{self, ObjectCreated, S3};
 use local::sqs::{self, QueueOptions, Sqs};
@@ -23,7 +23,7 @@ pub(crate) const SECRET: &str = "a secret of the tests";
 pub(crate) const NOW: i64 = 1_767_323_045;
 
 pub(crate) fn wall_clock() -> WallClock {
-    Arc::new(|| Timestamp::from_second(NOW).unwrap())
+    Arc::new(|| DateTime::from_timestamp_secs(NOW).unwrap())
 }
 
 fn credentials(secret: &str) -> Credentials {

@@ -2,15 +2,19 @@
 
 use std::time::Duration;
 
+use chrono::NaiveDate;
 use common::domain::receipt::payload::{ReceiptTime, VerificationCode};
 use common::domain::receipt::record::{FiscalRecord, Quantity, VoidMark};
 use common::upstream::tax_authority::answer::{Answer, AnswerKind, Trouble, UnexpectedPage};
 use common::upstream::tax_authority::client::{Limits, TaxAuthority};
-use jiff::civil::{Date, date};
 use local::tax_portal::cases::{CASES, TIME};
 use local::tax_portal::{Options, Shop, ShopItem, TaxPortal, Throttle};
 
-const TODAY: Date = date(2026, 3, 9);
+const fn date(year: i32, month: u32, day: u32) -> NaiveDate {
+    NaiveDate::from_ymd_opt(year, month, day).expect("a day")
+}
+
+const TODAY: NaiveDate = date(2026, 3, 9);
 
 struct Scene {
     portal: TaxPortal,

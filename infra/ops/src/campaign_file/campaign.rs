@@ -1,9 +1,10 @@
 //! What a campaign file's fields mean, and what each may be.
 
-use common::domain::campaign::{Campaign, CodePolicy, PhoneLimits, Window, WrongCodeLimit, Zone};
+use chrono_tz::Tz;
+use common::domain::campaign::{Campaign, CodePolicy, PhoneLimits, Window, WrongCodeLimit};
 use common::domain::message::{MessageKey, MessageOverrides};
-use common::domain::moment::Moment;
 use common::domain::scope::CampaignSlug;
+use common::domain::timestamp::Timestamp;
 
 use super::fields::{Field, Fields};
 use super::partner;
@@ -118,15 +119,15 @@ fn slug_of(text: &str) -> Result<CampaignSlug, String> {
     text.parse().map_err(|_| wanted.to_owned())
 }
 
-fn zone(name: &str) -> Result<Zone, String> {
+fn zone(name: &str) -> Result<Tz, String> {
     let wanted = "must be an IANA time zone, such as `Africa/Dar_es_Salaam`";
-    Zone::try_from(name.to_owned()).map_err(|_| wanted.to_owned())
+    name.parse().map_err(|_| wanted.to_owned())
 }
 
 fn window(field: &Field<'_>) -> Option<Window> {
     let fields = field.block(&["start", "end"])?;
-    let moment = |name| fields.get(name).and_then(|field| field.parsed(moment));
-    let window = Window { start: moment("start"), end: moment("end") };
+    let timestamp = |name| fields.get(name).and_then(|field| field.parsed(timestamp));
+    let window = Window { start: timestamp("start"), end: timestamp("end") };
     if let (Some(start), Some(end)) = (window.start, window.end)
         && start >= end
     {
@@ -135,9 +136,9 @@ fn window(field: &Field<'_>) -> Option<Window> {
     Some(window)
 }
 
-fn moment(text: &str) -> Result<Moment, String> {
+fn timestamp(text: &str) -> Result<Timestamp, String> {
     let wanted = "must be a date and time with its offset, such as `2026-01-01T00:00:00+03:00`, or null";
-    text.parse::<jiff::Timestamp>().map(Moment::from).map_err(|_| wanted.to_owned())
+    text.parse().map_err(|_| wanted.to_owned())
 }
 
 fn code(field: &Field<'_>) -> Option<CodePolicy> {

@@ -2,6 +2,7 @@
 
 use common::domain::campaign::{CodePolicy, PhoneLimits, WrongCodeLimit};
 use common::domain::message::{Language, MessageKey};
+use common::domain::timestamp::Timestamp;
 use proptest::prelude::*;
 
 use super::*;
@@ -133,6 +134,35 @@ fn a_mistake_is_named_by_its_line_and_field() {
         ),
     ] {
         assert_eq!(problem_of(lines), expected);
+    }
+}
+
+#[test]
+fn a_window_is_written_as_in_rfc_3339() {
+    for start in ["2026-01-01T00:00:00+03:00", "2025-12-31T21:00:00Z", "2025-12-31 21:00:00.000z"] {
+        let file = read("f.yaml", &format!("{MINIMAL}window: {{ start: '{start}' }}")).expect(start);
+        assert_eq!(file.campaign.window.start, Some(Timestamp::from_millis(1_767_214_800_000)), "{start}");
+    }
+    for start in [
+        "2026-01-01T00:00:00",
+        "2026-01-01T00:00+03:00",
+        "2026-01-01T00:00:00+0300",
+        "2026-01-01T00:00:00+03:00[Africa/Dar_es_Salaam]",
+        "2026-02-29T00:00:00Z",
+        "10000-01-01T00:00:00Z",
+    ] {
+        let expected = "f.yaml:6: window.start must be a date and time with its offset, such as \
+                        `2026-01-01T00:00:00+03:00`, or null";
+        assert_eq!(problem_of(&format!("window: {{ start: '{start}' }}")), expected, "{start}");
+    }
+}
+
+#[test]
+fn a_zone_is_named_as_in_the_iana_database() {
+    for name in ["Mars/Olympus", "+03:00", "EAT", "UTC+3", "africa/dar_es_salaam"] {
+        let expected = "f.yaml:4: timezone must be an IANA time zone, such as `Africa/Dar_es_Salaam`";
+        let text = MINIMAL.replace("UTC", &format!("'{name}'"));
+        assert_eq!(problems(&text), [expected], "{name}");
     }
 }
 

@@ -3,8 +3,8 @@
 use std::path::Path;
 
 use common::domain::codebook::{Batch, BatchStatus, BookMatch, CodeBook};
-use common::domain::moment::Moment;
 use common::domain::scope::Scope;
+use common::domain::timestamp::Timestamp;
 use common::store::code_books::CodeBooks;
 use common::store::codes::{CodeKey, CodeRecord, Codes};
 use futures_util::{StreamExt, TryStreamExt, stream};
@@ -45,7 +45,7 @@ pub async fn void_file(
     tables: &Tables,
     scope: &Scope,
     file: &Path,
-    now: Moment,
+    now: Timestamp,
     mut progress: impl FnMut(u64),
 ) -> Result<Voided, Failure> {
     let book = book::read(&tables.code_books, scope).await?;
@@ -119,7 +119,7 @@ async fn void_one(
     scope: &Scope,
     book: &CodeBook,
     normal: String,
-    now: Moment,
+    now: Timestamp,
 ) -> Result<Voided, Failure> {
     let found = find(codes, scope, book, &normal).await?;
     if found.is_empty() {

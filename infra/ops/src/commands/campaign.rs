@@ -8,11 +8,11 @@ use std::path::{Path, PathBuf};
 use common::config::Env;
 use common::domain::campaign::{Campaign, CampaignStatus, CodePolicy};
 use common::domain::message::MessageKey;
-use common::domain::moment::Moment;
 use common::domain::partner::PartnerRules;
 use common::domain::receipt::rules::{OnNoMatch, ReceiptRules};
 use common::domain::receipt::schedule::LOOK_UPS_PER_MINUTE;
 use common::domain::scope::{CampaignSlug, Environment, Scope};
+use common::domain::timestamp::Timestamp;
 use serde_json::{Value, json};
 
 use super::{lines, or_nothing};
@@ -25,7 +25,7 @@ use crate::failure::Failure;
 use crate::tables::Tables;
 use crate::words::{grouped, local_time, table, zoned_time};
 
-pub(crate) async fn run(command: CampaignCommand, env: &Env, now: Moment) -> Result<Report, Failure> {
+pub(crate) async fn run(command: CampaignCommand, env: &Env, now: Timestamp) -> Result<Report, Failure> {
     match command {
         CampaignCommand::Apply { files } => {
             // Read before anything is asked of the stack: a bad file is bad everywhere.
@@ -69,7 +69,7 @@ fn read(path: &Path) -> Result<Vec<u8>, Failure> {
     Ok(bytes)
 }
 
-async fn apply(tables: &Tables, files: &[CampaignFile], now: Moment) -> Result<Report, Failure> {
+async fn apply(tables: &Tables, files: &[CampaignFile], now: Timestamp) -> Result<Report, Failure> {
     let applied = campaigns::apply(tables, files).await?;
     let line = |campaign: &Applied| {
         let resumed = if campaign.resumed { "; it is no longer paused" } else { "" };
@@ -127,14 +127,12 @@ fn rate_notes(campaign: &Campaign) -> Vec<String> {
     notes
 }
 
-async fn list(tables: &Tables, now: Moment) -> Result<Report, Failure> {
+async fn list(tables: &Tables, now: Timestamp) -> Result<Report, Failure> {
     let campaigns = tables.campaigns.list().await?;
     let rows: Vec<Vec<String>> = campaigns
         .iter()
         .map(|campaign| {
-            let time = |moment: Option<Moment>| {
-                or_nothing(moment.map(|moment| local_time(moment, &campaign.timezone)))
-            };
+            let time = |at: Option<Timestamp>| or_nothing(at.map(|at| local_time(at, campaign.timezone)));
             vec![
                 campaign.slug.to_string(),
                 status_word(campaign.status(now)).to_owned(),
@@ -156,13 +154,13 @@ async fn list(tables: &Tables, now: Moment) -> Result<Report, Failure> {
 }
 
 /// The campaign in the words of its file, and its status.
-fn as_json(campaign: &Campaign, now: Moment) -> Result<Value, Failure> {
+fn as_json(campaign: &Campaign, now: Timestamp) -> Result<Value, Failure> {
     let mut json = serde_json::to_value(campaign).map_err(|error| {
         Failure::new("not_shown", format!("showing the campaign failed: {error}; report this"))
     })?;
     if let Some(fields) = json.as_object_mut() {
-        let moment = |moment: Option<Moment>| moment.map(|moment| moment.to_string());
-        let window = json!({ "start": moment(campaign.window.start), "end": moment(campaign.window.end) });
+        let time = |at: Option<Timestamp>| at.map(|at| at.to_string());
+        let window = json!({ "start": time(campaign.window.start), "end": time(campaign.window.end) });
         fields.insert("window".to_owned(), window);
         fields.insert("code".to_owned(), json!({ "checked_by": campaign.code }));
         fields.insert("status".to_owned(), json!(campaign.status(now)));
@@ -235,10 +233,10 @@ fn status_word(status: CampaignStatus) -> &'static str {
     }
 }
 
-async fn show(tables: &Tables, slug: &CampaignSlug, now: Moment) -> Result<Report, Failure> {
+async fn show(tables: &Tables, slug: &CampaignSlug, now: Timestamp) -> Result<Report, Failure> {
     let campaign = tables.campaign(slug).await?;
-    let zone = &campaign.timezone;
-    let time = |moment: Option<Moment>| or_nothing(moment.map(|moment| zoned_time(moment, zone)));
+    let zone = campaign.timezone;
+    let time = |at: Option<Timestamp>| or_nothing(at.map(|at| zoned_time(at, zone)));
     let limit = |limit: Option<u32>| limit.map_or_else(|| "no limit".to_owned(), |limit| limit.to_string());
     let mut pairs = vec![
         ("slug", slug.to_string()),

@@ -2,11 +2,11 @@
 
 use std::time::Duration;
 
+use chrono_tz::Tz;
 use common::cache;
 use common::config::{Env, Stage};
-use common::domain::campaign::Zone;
-use common::domain::moment::Moment;
 use common::domain::scope::Scope;
+use common::domain::timestamp::Timestamp;
 use common::store::api_keys::ApiKeyRecord;
 use serde_json::{Value, json};
 
@@ -21,7 +21,7 @@ use crate::words::{local_time, seconds, table, zoned_time};
 /// Characters of a label.
 const LABEL_CHARS: std::ops::RangeInclusive<usize> = 1..=100;
 
-pub(crate) async fn run(command: KeyCommand, env: &Env, now: Moment) -> Result<Report, Failure> {
+pub(crate) async fn run(command: KeyCommand, env: &Env, now: Timestamp) -> Result<Report, Failure> {
     let tables = &connection::tables(env).await?;
     match command {
         KeyCommand::Issue { scope, label, per_minute } => {
@@ -39,7 +39,7 @@ pub(crate) async fn run(command: KeyCommand, env: &Env, now: Moment) -> Result<R
         }
         KeyCommand::List { campaign } => {
             let zone = tables.campaign(&campaign).await?.timezone;
-            Ok(report_list(&tables.api_keys.list(&campaign).await?, &zone))
+            Ok(report_list(&tables.api_keys.list(&campaign).await?, zone))
         }
         KeyCommand::Set { key_id, per_minute } => {
             let changed = keys::set_per_minute(tables, &key_id, per_minute, now).await?;
@@ -56,7 +56,7 @@ pub(crate) async fn run(command: KeyCommand, env: &Env, now: Moment) -> Result<R
             let old_valid_for = Duration::from_secs(u64::from(old_valid_for) * 60 * 60);
             let rolled = keys::roll(tables, &key_id, old_valid_for, now).await?;
             let zone = tables.campaign(&rolled.old.scope.campaign).await?.timezone;
-            Ok(report_rolled(&rolled, &zone))
+            Ok(report_rolled(&rolled, zone))
         }
         KeyCommand::Revoke { key_id } => {
             let revoked = keys::revoke(tables, &key_id, now).await?;
@@ -91,7 +91,7 @@ fn report_issued(issued: &IssuedKey) -> Report {
 }
 
 /// The new key alone on standard output.
-fn report_rolled(rolled: &RolledKey, zone: &Zone) -> Report {
+fn report_rolled(rolled: &RolledKey, zone: Tz) -> Report {
     let RolledKey { new, old } = rolled;
     let mut report = report_issued(new);
     let until = old.valid_until;
@@ -108,15 +108,15 @@ fn report_rolled(rolled: &RolledKey, zone: &Zone) -> Report {
     report
 }
 
-fn report_list(keys: &[ApiKeyRecord], zone: &Zone) -> Report {
+fn report_list(keys: &[ApiKeyRecord], zone: Tz) -> Report {
     let row = |key: &ApiKeyRecord| {
         vec![
             key.key_id.clone(),
             key.scope.environment.to_string(),
             key.per_minute.to_string(),
             local_time(key.created_at, zone),
-            or_nothing(key.valid_until.map(|moment| local_time(moment, zone))),
-            or_nothing(key.revoked_at.map(|moment| local_time(moment, zone))),
+            or_nothing(key.valid_until.map(|at| local_time(at, zone))),
+            or_nothing(key.revoked_at.map(|at| local_time(at, zone))),
             or_nothing(key.label.as_ref()),
         ]
     };
@@ -139,7 +139,7 @@ fn as_json(key: &ApiKeyRecord) -> Value {
         "label": key.label,
         "per_minute": key.per_minute,
         "created_at": key.created_at.to_string(),
-        "valid_until": key.valid_until.map(|moment| moment.to_string()),
-        "revoked_at": key.revoked_at.map(|moment| moment.to_string()),
+        "valid_until": key.valid_until.map(|at| at.to_string()),
+        "revoked_at": key.revoked_at.map(|at| at.to_string()),
     })
 }

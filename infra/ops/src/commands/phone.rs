@@ -1,8 +1,8 @@
 //! `ops phone`.
 
 use common::config::Env;
-use common::domain::moment::Moment;
 use common::domain::phone::Phone;
+use common::domain::timestamp::Timestamp;
 use serde_json::json;
 
 use crate::cli::{PhoneArgs, PhoneCommand};
@@ -11,7 +11,7 @@ use crate::console::Report;
 use crate::failure::Failure;
 use crate::phones::{masked, set_blocked};
 
-pub(crate) async fn run(command: PhoneCommand, env: &Env, now: Moment) -> Result<Report, Failure> {
+pub(crate) async fn run(command: PhoneCommand, env: &Env, now: Timestamp) -> Result<Report, Failure> {
     let (PhoneArgs { campaign, phones }, blocked) = match command {
         PhoneCommand::Block(args) => (args, true),
         PhoneCommand::Unblock(args) => (args, false),

@@ -1,6 +1,6 @@
 //! `ops smoke`.
 
-use common::domain::moment::Moment;
+use common::domain::timestamp::Timestamp;
 use serde_json::{Value, json};
 
 use crate::console::Report;
@@ -8,7 +8,7 @@ use crate::failure::Failure;
 use crate::smoke::{self, Step};
 use crate::tables::Tables;
 
-pub(crate) async fn run(base_url: &str, tables: &Tables, now: Moment) -> Result<Report, Failure> {
+pub(crate) async fn run(base_url: &str, tables: &Tables, now: Timestamp) -> Result<Report, Failure> {
     let steps = smoke::walk(tables, base_url, now).await?;
     let text: String = steps.iter().map(|step| format!("{:>7} ms  {}\n", step.took_ms, step.what)).collect();
     let json: Vec<Value> = steps.iter().map(as_json).collect();

@@ -7,8 +7,8 @@ mod caller;
 
 use std::net::IpAddr;
 
-use common::domain::moment::Moment;
 use common::domain::scope::{Environment, Scope};
+use common::domain::timestamp::Timestamp;
 use common::random;
 use common::upstream::fetch::Fetch;
 use http::{HeaderName, HeaderValue, Method, Uri};
@@ -34,7 +34,7 @@ const PHOTO: &[u8] = b"\xff\xd8\xff\xe0 the photo of a smoke test";
 ///
 /// # Errors
 /// The first thing that is not as it should be; the key is revoked and the campaign paused all the same.
-pub async fn walk(tables: &Tables, url: &str, now: Moment) -> Result<Vec<Step>, Failure> {
+pub async fn walk(tables: &Tables, url: &str, now: Timestamp) -> Result<Vec<Step>, Failure> {
     let base_url = base_url(url)?;
     let file = campaign_file::read_bytes("campaign.yaml", CAMPAIGN.as_bytes());
     let file = file.map_err(|problems| Failure::from_problems("campaign_file_invalid", problems))?;

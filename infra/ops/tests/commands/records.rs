@@ -4,8 +4,8 @@
 use std::path::PathBuf;
 
 use common::clock::Clock;
-use common::domain::moment::Moment;
 use common::domain::scope::Environment;
+use common::domain::timestamp::Timestamp;
 use local::stack::Options;
 use local::tables::TABLES;
 use serde_json::{Value, json};
@@ -19,7 +19,7 @@ use crate::support::{Ended, run};
 /// The commit of the release before.
 const RELEASE: &str = "e759523";
 /// When its records were written: after half a minute of 2050-06-15.
-const WRITTEN: Moment = Moment::from_millis(NOON.as_millis() + 31_000);
+const WRITTEN: Timestamp = Timestamp::from_millis(NOON.as_millis() + 31_000);
 
 /// A stack with the records of the release before.
 struct Restored {

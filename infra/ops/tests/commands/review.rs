@@ -74,7 +74,7 @@ pub(crate) async fn shown(stack: &Stack, submission: &Submission, options: &[&st
 async fn what_is_not_settled_is_listed_with_whose_turn_it_is_the_longest_waiting_first() {
     let stack = Stack::with_chai().await;
     let hours_ago =
-        |hours: i64| common::domain::moment::Moment::from_millis(NOW.as_millis() - hours * 3_600_000);
+        |hours: i64| common::domain::timestamp::Timestamp::from_millis(NOW.as_millis() - hours * 3_600_000);
     let person = |hours, reason: &'static str| {
         move |submission: Submission| Submission {
             settling: Some(PendingSettlement::at_once(NOW, None).escalate(hours_ago(hours))),

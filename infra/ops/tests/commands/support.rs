@@ -5,8 +5,8 @@ use std::path::{Path, PathBuf};
 
 use common::clock::Clock;
 use common::config::Env;
-use common::domain::moment::Moment;
 use common::domain::scope::{Environment, Scope};
+use common::domain::timestamp::Timestamp;
 use local::stack::Options;
 use ops::connection::tables;
 use ops::tables::Tables;
@@ -15,7 +15,7 @@ use serde_json::Value;
 use tempfile::TempDir;
 
 /// 2026-03-01T00:00:00Z.
-pub(crate) const NOW: Moment = Moment::from_millis(1_772_323_200_000);
+pub(crate) const NOW: Timestamp = Timestamp::from_millis(1_772_323_200_000);
 
 /// A campaign file that is good.
 pub(crate) const CHAI: &str = "\

@@ -4,8 +4,8 @@ use std::time::Duration;
 
 use common::clock::Clock;
 use common::domain::codebook::BatchStatus;
-use common::domain::moment::Moment;
 use common::domain::scope::Environment;
+use common::domain::timestamp::Timestamp;
 use serde_json::json;
 use service_tests::campaign::{TestCampaign, body, fresh_key, phone, plain};
 use service_tests::service::Service;
@@ -161,7 +161,7 @@ async fn an_earlier_rejected_submission_is_not_given_back() {
 
 #[tokio::test]
 async fn an_earlier_submission_is_given_back_whatever_the_campaign_says_now() {
-    let service = Service::with_clock(Clock::manual(Moment::from_millis(1_800_000_000_000)));
+    let service = Service::with_clock(Clock::manual(Timestamp::from_millis(1_800_000_000_000)));
     let mut campaign = TestCampaign::on(&service, plain()).await;
     let first = campaign.submit(&phone(1), &campaign.code(0)).await;
     campaign.config.paused = true;
@@ -175,7 +175,7 @@ async fn an_earlier_submission_is_given_back_whatever_the_campaign_says_now() {
 #[tokio::test]
 async fn a_key_is_forgotten_after_thirty_days_and_not_before() {
     const DAY: Duration = Duration::from_secs(24 * 60 * 60);
-    let service = Service::with_clock(Clock::manual(Moment::from_millis(1_800_000_000_000)));
+    let service = Service::with_clock(Clock::manual(Timestamp::from_millis(1_800_000_000_000)));
     let campaign = TestCampaign::on(&service, plain()).await;
     let sending = campaign.submission(&phone(1), &campaign.code(0));
     let first = sending.clone().send().await;

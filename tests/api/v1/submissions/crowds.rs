@@ -2,7 +2,6 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use common::domain::moment::Moment;
 use common::domain::scope::Environment;
 use futures_util::StreamExt;
 use futures_util::future::join_all;
@@ -58,7 +57,7 @@ async fn fifty_codes_of_one_phone_pass_a_limit_of_three_three_times() {
     assert_eq!(count(&replies), counts(&[("entered", 3), ("entry_limit", 47)]));
     let scope = campaign.scope(Environment::Test);
     let phone = phone(1).parse().expect("a phone");
-    let today = Moment::day_in(campaign.service.clock.now(), campaign.config.timezone.rules());
+    let today = campaign.service.clock.now().day_in(campaign.config.timezone);
     let entrant = campaign.service.tables.entrants.get(&scope, &phone, &today).await.expect("read");
     assert_eq!((entrant.total, entrant.entries), (3, 3));
 }

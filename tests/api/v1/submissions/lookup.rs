@@ -104,7 +104,7 @@ async fn the_latest_fifty_are_listed_and_the_entries_of_all_are_counted() {
 async fn the_date_is_the_campaigns_own_day() {
     let service = Service::at_noon();
     let mut in_auckland = plain();
-    in_auckland.timezone = "Pacific/Auckland".to_owned().try_into().expect("a zone");
+    in_auckland.timezone = "Pacific/Auckland".parse().expect("a zone");
     let here = TestCampaign::on(&service, plain()).await;
     let in_auckland = TestCampaign::on(&service, in_auckland).await;
 

@@ -6,8 +6,8 @@ use common::clock::Clock;
 use common::domain::campaign::PhoneLimits;
 use common::domain::codebook::BatchStatus;
 use common::domain::message::{Language, MessageKey};
-use common::domain::moment::Moment;
 use common::domain::scope::Environment;
+use common::domain::timestamp::Timestamp;
 use common::store::codes::CodeKey;
 use serde_json::json;
 use service_tests::campaign::{TestCampaign, phone, plain};
@@ -36,8 +36,8 @@ async fn a_refused_consumer_is_a_recorded_submission() {
 
 #[tokio::test]
 async fn a_campaign_that_takes_no_entries_says_why() {
-    let past = Some(Moment::from_millis(1_000));
-    let future = Some(Moment::from_millis(4_000_000_000_000));
+    let past = Some(Timestamp::from_millis(1_000));
+    let future = Some(Timestamp::from_millis(4_000_000_000_000));
     let paused = TestCampaign::with(|config| config.paused = true).await;
     assert_eq!(paused.outcome(&phone(1), &paused.code(0)).await, "campaign_paused");
     let early = TestCampaign::with(|config| config.window.start = future).await;
@@ -75,7 +75,7 @@ async fn only_codes_of_a_batch_that_counts_are_genuine() {
 
 #[tokio::test]
 async fn codes_minted_after_a_wrong_one_work_within_a_second() {
-    let service = Service::with_clock(Clock::manual(Moment::from_millis(1_800_000_000_000)));
+    let service = Service::with_clock(Clock::manual(Timestamp::from_millis(1_800_000_000_000)));
     let campaign = TestCampaign::on(&service, plain()).await;
     assert_eq!(campaign.outcome(&phone(1), &campaign.code(100)).await, "invalid");
     let first = campaign.mint("more", BatchStatus::Active, None).await;
@@ -118,7 +118,7 @@ async fn imported_codes_live_beside_minted_ones() {
 
 #[tokio::test]
 async fn codes_of_a_batch_imported_just_now_work_at_once() {
-    let service = Service::with_clock(Clock::manual(Moment::from_millis(1_800_000_000_000)));
+    let service = Service::with_clock(Clock::manual(Timestamp::from_millis(1_800_000_000_000)));
     let campaign = TestCampaign::on(&service, plain()).await;
     campaign.import("printed", BatchStatus::Active, None, &["CHAI11111"]).await;
     assert_eq!(campaign.outcome(&phone(1), "CHAI11111").await, "entered");
@@ -128,7 +128,7 @@ async fn codes_of_a_batch_imported_just_now_work_at_once() {
 
 #[tokio::test]
 async fn codes_minted_beside_imported_ones_work_within_a_second() {
-    let service = Service::with_clock(Clock::manual(Moment::from_millis(1_800_000_000_000)));
+    let service = Service::with_clock(Clock::manual(Timestamp::from_millis(1_800_000_000_000)));
     let campaign = TestCampaign::on(&service, plain()).await;
     campaign.import("printed", BatchStatus::Active, None, &["CHAI11111"]).await;
     assert_eq!(campaign.outcome(&phone(1), "CHAI11111").await, "entered");
@@ -139,7 +139,7 @@ async fn codes_minted_beside_imported_ones_work_within_a_second() {
 
 #[tokio::test]
 async fn codes_of_a_batch_that_was_being_written_work_within_a_second_of_its_end() {
-    let service = Service::with_clock(Clock::manual(Moment::from_millis(1_800_000_000_000)));
+    let service = Service::with_clock(Clock::manual(Timestamp::from_millis(1_800_000_000_000)));
     let campaign = TestCampaign::on(&service, plain()).await;
     campaign.mint("more", BatchStatus::Reserved, None).await;
     assert_eq!(campaign.outcome(&phone(1), &campaign.code(100)).await, "invalid");
@@ -151,7 +151,7 @@ async fn codes_of_a_batch_that_was_being_written_work_within_a_second_of_its_end
 #[tokio::test]
 async fn the_daily_limit_starts_anew_at_the_campaigns_own_midnight() {
     // 23:59:59 in Dar es Salaam is 20:59:59 in UTC.
-    let service = Service::with_clock(Clock::manual(Moment::from_millis(1_767_214_799_000)));
+    let service = Service::with_clock(Clock::manual(Timestamp::from_millis(1_767_214_799_000)));
     let limits = PhoneLimits { phone_daily: Some(2), phone_total: Some(3) };
     let campaign = TestCampaign::on(&service, common::domain::campaign::Campaign { limits, ..plain() }).await;
     let mut outcomes = Vec::new();
@@ -181,7 +181,7 @@ async fn a_blocked_phone_is_refused_until_it_is_unblocked() {
 
 #[tokio::test]
 async fn ten_wrong_codes_within_an_hour_refuse_the_phone_unheard() {
-    let service = Service::with_clock(Clock::manual(Moment::from_millis(1_800_000_000_000)));
+    let service = Service::with_clock(Clock::manual(Timestamp::from_millis(1_800_000_000_000)));
     let campaign = TestCampaign::on(&service, plain()).await;
     for minute in 0..10 {
         assert_eq!(campaign.outcome(&phone(1), "WRONG").await, "invalid", "minute {minute}");

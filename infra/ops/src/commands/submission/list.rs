@@ -1,6 +1,6 @@
 //! Lists of submissions: the newest, and those that are not settled.
 
-use common::domain::campaign::Zone;
+use chrono_tz::Tz;
 use common::domain::settling::{Assignee, PendingSettlement};
 use common::domain::submission::Submission;
 use serde_json::json;
@@ -16,7 +16,7 @@ use crate::words::{local_time, table};
 const NONE: &str = "There are no such submissions.";
 
 /// The newest, whatever became of them.
-pub(super) fn newest(found: &[Submission], zone: &Zone) -> Report {
+pub(super) fn newest(found: &[Submission], zone: Tz) -> Report {
     let row = |submission: &Submission| {
         vec![
             submission.reference.to_string(),
@@ -39,7 +39,7 @@ pub(super) fn newest(found: &[Submission], zone: &Zone) -> Report {
 }
 
 /// Those that are not settled, at most `most` of them, with whose turn it is.
-pub(super) fn unsettled(found: &[Submission], most: usize, zone: &Zone) -> Report {
+pub(super) fn unsettled(found: &[Submission], most: usize, zone: Tz) -> Report {
     let shown = found.get(..most).unwrap_or(found);
     let row = |submission: &Submission| {
         let settling = submission.settling.as_ref();

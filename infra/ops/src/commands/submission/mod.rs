@@ -5,10 +5,10 @@ mod show;
 mod story;
 
 use common::config::Env;
-use common::domain::moment::Moment;
 use common::domain::receipt::payload::VerificationCode;
 use common::domain::scope::Scope;
 use common::domain::submission::{OperatorDecision, Submission};
+use common::domain::timestamp::Timestamp;
 use serde_json::{Value, json};
 
 use self::show::Shown;
@@ -24,7 +24,7 @@ use crate::{connection, receipts, submissions};
 /// Characters of a name or a reason that an operator gives.
 const WORDS_CHARS: std::ops::RangeInclusive<usize> = 1..=500;
 
-pub(crate) async fn run(command: SubmissionCommand, env: &Env, now: Moment) -> Result<Report, Failure> {
+pub(crate) async fn run(command: SubmissionCommand, env: &Env, now: Timestamp) -> Result<Report, Failure> {
     match command {
         SubmissionCommand::Show { name, show_phone, show_receipt } => {
             let tables = connection::tables(env).await?;
@@ -53,9 +53,9 @@ pub(crate) async fn run(command: SubmissionCommand, env: &Env, now: Moment) -> R
             let zone = tables.campaign(&scope.campaign).await?.timezone;
             if unsettled {
                 let found = submissions::list_unsettled(&tables, &scope).await?;
-                Ok(list::unsettled(&found, usize::from(limit), &zone))
+                Ok(list::unsettled(&found, usize::from(limit), zone))
             } else {
-                Ok(list::newest(&submissions::list(&tables, &scope, usize::from(limit)).await?, &zone))
+                Ok(list::newest(&submissions::list(&tables, &scope, usize::from(limit)).await?, zone))
             }
         }
         SubmissionCommand::Resume { ids } => {

@@ -1,7 +1,6 @@
 //! One submission, for people and for programs.
 
-use common::domain::campaign::Zone;
-use common::domain::moment::Moment;
+use chrono_tz::Tz;
 use common::domain::partner::reply::{Upstream, UpstreamCode};
 use common::domain::receipt::Source;
 use common::domain::receipt::judgement::ReceiptSummary;
@@ -10,6 +9,7 @@ use common::domain::receipt::photo::{PhotoType, StoredPhoto};
 use common::domain::receipt::schedule::LookupFailures;
 use common::domain::settling::{Assignee, PendingSettlement};
 use common::domain::submission::{Claimed, OperatorDecision, Submission};
+use common::domain::timestamp::Timestamp;
 use serde_json::{Map, Value, json};
 
 use super::super::{lines, or_nothing};
@@ -28,7 +28,7 @@ pub(super) struct Shown<'a> {
     pub(super) submission: &'a Submission,
     pub(super) receipt: Option<SeenReceipt>,
     /// The campaign's.
-    pub(super) zone: Zone,
+    pub(super) zone: Tz,
     pub(super) show_phone: bool,
     pub(super) show_receipt: bool,
 }
@@ -131,8 +131,8 @@ impl Shown<'_> {
         if self.show_receipt { text.to_owned() } else { HIDDEN.to_owned() }
     }
 
-    fn time(&self, moment: Moment) -> String {
-        zoned_time(moment, &self.zone)
+    fn time(&self, at: Timestamp) -> String {
+        zoned_time(at, self.zone)
     }
 
     fn arrived(&self, arrived: &StoredPhoto) -> String {
@@ -191,7 +191,7 @@ impl Shown<'_> {
 }
 
 /// When something happens next, or since when somebody is waited for.
-pub(super) fn next_step(settling: &PendingSettlement, time: impl Fn(Moment) -> String) -> String {
+pub(super) fn next_step(settling: &PendingSettlement, time: impl Fn(Timestamp) -> String) -> String {
     let at = time(settling.next_step_at);
     match settling.assignee {
         Assignee::Operator => format!("waits since {at}"),
@@ -268,7 +268,7 @@ fn settling(settling: &PendingSettlement) -> Value {
         "partner": {
             "asked_in_vain": settling.asked,
             "may_have_redeemed": settling.may_have_arrived(),
-            "silent_since": settling.silent_since.map(|moment| moment.to_string()),
+            "silent_since": settling.silent_since.map(|at| at.to_string()),
         },
         "turn": assignee(settling.assignee),
         "next_step_at": next_step_at,
@@ -278,7 +278,7 @@ fn settling(settling: &PendingSettlement) -> Value {
             "missing": missing,
             "throttled": throttled,
             "trouble": trouble,
-            "silent_since": silent_since.map(|moment| moment.to_string()),
+            "silent_since": silent_since.map(|at| at.to_string()),
         },
         "prize": settling.prize,
         "surprise": settling.anomaly.as_ref().map(|anomaly| &anomaly.what),

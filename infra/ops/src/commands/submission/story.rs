@@ -1,9 +1,9 @@
 //! What happened to a submission, in order, from its records.
 
-use common::domain::campaign::Zone;
-use common::domain::moment::Moment;
+use chrono_tz::Tz;
 use common::domain::settling::Assignee;
 use common::domain::submission::{PastState, Submission};
+use common::domain::timestamp::Timestamp;
 use serde_json::{Value, json};
 
 use crate::console::Report;
@@ -15,12 +15,12 @@ pub(super) struct Story {
     id: String,
     reference: String,
     request_id: Option<String>,
-    zone: Zone,
-    events: Vec<(Moment, String)>,
+    zone: Tz,
+    events: Vec<(Timestamp, String)>,
 }
 
 impl Story {
-    pub(super) fn new(submission: &Submission, receipt: Option<&SeenReceipt>, zone: Zone) -> Self {
+    pub(super) fn new(submission: &Submission, receipt: Option<&SeenReceipt>, zone: Tz) -> Self {
         let mut events = Vec::new();
         if let Some(SeenReceipt { receipt, .. }) = receipt {
             events.push((receipt.created_at, format!("receipt {} made", receipt.receipt_id)));
@@ -87,7 +87,7 @@ pub(super) fn report(stories: &[Story]) -> Report {
 impl Story {
     fn as_text(&self) -> String {
         let rows: Vec<_> =
-            self.events.iter().map(|(at, what)| vec![zoned_time(*at, &self.zone), what.clone()]).collect();
+            self.events.iter().map(|(at, what)| vec![zoned_time(*at, self.zone), what.clone()]).collect();
         let request = self.request_id.as_deref().unwrap_or("not recorded");
         format!(
             "{} {}, made by request {request}\n{}",
