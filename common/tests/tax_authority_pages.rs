@@ -5,7 +5,7 @@
 use chrono::NaiveDate;
 use common::domain::receipt::payload::{ReceiptTime, VerificationCode};
 use common::domain::receipt::record::{FiscalItem, FiscalRecord, MAX_ITEMS, Quantity, VoidMark};
-use common::upstream::tax_authority::answer::{Answer, Trouble, UnexpectedPage};
+use common::upstream::tax_authority::answer::{Answer, PortalError, UnexpectedPage};
 use common::upstream::tax_authority::page;
 use proptest::prelude::*;
 
@@ -169,32 +169,32 @@ fn long_texts_are_cut() {
 #[test]
 fn the_page_of_another_receipt_is_trouble() {
     let other = page::read(VERIFIED, 200, PAGE.as_bytes(), &code("0A1B2C78"));
-    assert_eq!(other, Answer::Trouble(Trouble::OtherReceipt));
+    assert_eq!(other, Answer::Trouble(PortalError::OtherReceipt));
     let prompt = b"<p>Please provide your receipt time</p>";
     let other = page::read("/0A1B2C78_101530", 200, prompt, &code("0A1B2C77"));
-    assert_eq!(other, Answer::Trouble(Trouble::OtherReceipt));
+    assert_eq!(other, Answer::Trouble(PortalError::OtherReceipt));
 }
 
 #[test]
 fn the_final_path_decides() {
     let prompt = "<p>PLEASE provide\n your Receipt Time</p>";
-    let unknown = Answer::Trouble(Trouble::UnknownPage);
+    let unknown = || Answer::Trouble(PortalError::UnknownPage);
     for (path, status, body, expected) in [
         (VERIFIED, 200, prompt, Answer::WrongTime),
         ("/verify/verified/", 200, prompt, Answer::WrongTime),
         ("/0A1B2C77_101530", 200, prompt, Answer::WrongTime),
         ("/0a1b2c77_101530/", 200, prompt, Answer::WrongTime),
-        ("/0A1B2C77_101530", 200, "", unknown.clone()),
+        ("/0A1B2C77_101530", 200, "", unknown()),
         ("/Home/Missing", 200, "", Answer::NotFoundYet),
         ("/Home/Missing", 404, "", Answer::NotFoundYet),
         ("/Home/Warning", 200, "", Answer::Throttled),
         ("/Home/Index", 200, PAGE, Answer::RefererRefused),
         ("/", 200, "", Answer::RefererRefused),
-        ("/Home/Error", 200, "", unknown.clone()),
-        ("/Home/Error", 200, prompt, unknown),
-        ("/Home/Missing", 503, "", Answer::Trouble(Trouble::Status(503))),
-        (VERIFIED, 500, PAGE, Answer::Trouble(Trouble::Status(500))),
-        (VERIFIED, 403, "", Answer::Trouble(Trouble::Status(403))),
+        ("/Home/Error", 200, "", unknown()),
+        ("/Home/Error", 200, prompt, unknown()),
+        ("/Home/Missing", 503, "", Answer::Trouble(PortalError::Status(503))),
+        (VERIFIED, 500, PAGE, Answer::Trouble(PortalError::Status(500))),
+        (VERIFIED, 403, "", Answer::Trouble(PortalError::Status(403))),
     ] {
         let answer = page::read(path, status, body.as_bytes(), &code("0A1B2C77"));
         assert_eq!(answer, expected, "{path} {status}");

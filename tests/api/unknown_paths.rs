@@ -4,6 +4,8 @@ use serde_json::json;
 use service_tests::campaign::TestCampaign;
 use service_tests::http::{Reply, request};
 use service_tests::service::Service;
+use tokio::io::{AsyncReadExt, AsyncWriteExt};
+use tokio::net::TcpStream;
 
 /// Without a key: where there is nothing, none is asked for.
 async fn send(method: &str, path: &str) -> Reply {
@@ -38,8 +40,6 @@ async fn a_path_has_one_spelling() {
         "/API/V1/CAMPAIGN",
         "/api/v1/campaign.json",
         "/api/v1/%63ampaign",
-        "/api/v1/./campaign",
-        "/api/v1/none/../campaign",
         "/api/v1/campaign%2F",
         "/api/v1/campaign;a=b",
         "/api/v1/submissions/",
@@ -55,6 +55,21 @@ async fn a_path_has_one_spelling() {
             let reply = send(method, path).await;
             assert_eq!(reply.refusal(), (404, "not_found".to_owned(), None), "{method} {path}");
         }
+    }
+}
+
+/// The client would shorten these paths.
+#[tokio::test]
+async fn dots_in_a_path_lead_nowhere() {
+    let service = Service::shared();
+    let host = service.base_url.trim_start_matches("http://");
+    for path in ["/api/v1/./campaign", "/api/v1/none/../campaign"] {
+        let mut stream = TcpStream::connect(host).await.expect("a connection");
+        let request = format!("GET {path} HTTP/1.1\r\nhost: {host}\r\nconnection: close\r\n\r\n");
+        stream.write_all(request.as_bytes()).await.expect("it is sent");
+        let mut reply = String::new();
+        stream.read_to_string(&mut reply).await.expect("a reply");
+        assert!(reply.starts_with("HTTP/1.1 404 ") && reply.contains("\"not_found\""), "{path}: {reply}");
     }
 }
 

@@ -10,11 +10,9 @@ use axum::extract::Request;
 use axum::http::header::CONNECTION;
 use axum::http::{HeaderValue, Response, StatusCode};
 use bytes::Bytes;
+use common::upstream::http_client;
 use http::request::Parts;
-use http_body_util::Full;
-use hyper_util::client::legacy::Client;
-use hyper_util::client::legacy::connect::HttpConnector;
-use hyper_util::rt::TokioExecutor;
+use reqwest::Client;
 use tokio::net::TcpListener;
 use tokio::sync::Semaphore;
 
@@ -30,13 +28,13 @@ const MAX_BATCH: usize = 32;
 /// Sends requests on.
 #[derive(Clone)]
 pub(crate) struct Forwarder {
-    client: Client<HttpConnector, Full<Bytes>>,
+    client: Client,
     turns: Arc<Semaphore>,
 }
 
 /// Something that sends requests on.
 pub(crate) fn forwarder() -> Forwarder {
-    let client = Client::builder(TokioExecutor::new()).build_http();
+    let client = http_client::builder().expect("TLS").build().expect("a client");
     Forwarder { client, turns: Arc::new(Semaphore::new(MAX_BATCH)) }
 }
 
@@ -81,19 +79,19 @@ pub(crate) async fn send(
     body: Bytes,
 ) -> Option<Response<Body>> {
     let path = parts.uri.path_and_query().map_or("/", |path| path.as_str());
-    let mut request = http::Request::builder().method(parts.method.clone()).uri(format!("{upstream}{path}"));
-    for (name, value) in &parts.headers {
-        request = request.header(name, value);
-    }
+    let url = format!("{upstream}{path}").parse().expect("a URL");
+    let mut request = reqwest::Request::new(parts.method.clone(), url);
+    request.headers_mut().clone_from(&parts.headers);
+    *request.body_mut() = Some(body.into());
     let _turn = forwarder.turns.acquire().await.expect("it is never closed");
-    let answer = forwarder.client.request(request.body(Full::new(body)).expect("a request")).await.ok()?;
-    let (parts, body) = answer.into_parts();
-    let body = to_bytes(Body::new(body), MAX_BYTES).await.ok()?;
+    let answer = forwarder.client.execute(request).await.ok()?;
+    let (status, headers) = (answer.status(), answer.headers().clone());
+    let body = answer.bytes().await.ok()?;
     // The length of an answer to HEAD is of what is not there.
     let has_body = !body.is_empty();
     let mut response = Response::new(Body::from(body));
-    *response.status_mut() = parts.status;
-    *response.headers_mut() = parts.headers;
+    *response.status_mut() = status;
+    *response.headers_mut() = headers;
     response.headers_mut().remove("transfer-encoding");
     // After a crowd, connections that wait for more would fill what a program may have open.
     response.headers_mut().insert(CONNECTION, HeaderValue::from_static("close"));

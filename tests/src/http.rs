@@ -1,13 +1,19 @@
 //! Sending requests and showing replies.
 
+use std::sync::LazyLock;
+
 use bytes::Bytes;
-use http::{HeaderMap, Method, Request, StatusCode};
-use http_body_util::{BodyExt, Full};
-use hyper_util::client::legacy::Client;
-use hyper_util::rt::TokioExecutor;
+use common::upstream::http_client;
+use http::{HeaderMap, HeaderName, HeaderValue, Method, StatusCode};
+use reqwest::{Client, Request};
 use serde_json::{Value, json};
 
 use crate::contract::{self, Described};
+
+/// A connection belongs to the runtime of one test, so none is kept.
+static CLIENT: LazyLock<Client> = LazyLock::new(|| {
+    http_client::builder().expect("TLS").pool_max_idle_per_host(0).build().expect("a client")
+});
 
 /// A request being put together.
 #[derive(Clone, Debug)]
@@ -77,18 +83,18 @@ impl RequestBuilder {
     /// When the API's reply is not as described.
     pub async fn send_and_name(self) -> (Reply, Option<Described>) {
         let (method, to_api) = (self.method.to_string(), self.to_api);
-        let mut request = Request::builder().method(self.method).uri(&self.url);
+        let mut request = Request::new(self.method, self.url.parse().expect("a URL"));
         for (name, value) in &self.headers {
-            request = request.header(name, value.as_slice());
+            let name: HeaderName = name.parse().expect("a header's name");
+            request.headers_mut().append(name, HeaderValue::from_bytes(value).expect("a header's value"));
         }
-        let request = request.body(Full::new(self.body)).expect("a request");
-        let path = request.uri().path().to_owned();
-        let client = Client::builder(TokioExecutor::new()).build_http();
-        let response = client.request(request).await.expect("the service answers");
-        let (parts, body) = response.into_parts();
-        let bytes = body.collect().await.expect("the whole body").to_bytes();
+        *request.body_mut() = Some(self.body.into());
+        let path = request.url().path().to_owned();
+        let response = CLIENT.execute(request).await.expect("the service answers");
+        let (status, headers) = (response.status(), response.headers().clone());
+        let bytes = response.bytes().await.expect("the whole body");
         let text = String::from_utf8(bytes.to_vec()).expect("text");
-        let reply = Reply { status: parts.status, headers: parts.headers, text };
+        let reply = Reply { status, headers, text };
         let described = to_api.then(|| contract::check(&method, &path, &reply)).flatten();
         (reply, described)
     }

@@ -1,4 +1,4 @@
-//! Asking a partner about a submission: its secret, its circuit breaker, how many ask at a time, and the one question.
+//! Asking a partner about a submission: its secret, its circuit breaker, how many ask at a time, and the one request.
 
 use std::time::Duration;
 
@@ -9,15 +9,17 @@ use crate::aws::secrets::Secrets;
 use crate::config::{ConfigError, Env};
 use crate::domain::campaign::Campaign;
 use crate::domain::partner::PartnerRules;
-use crate::domain::partner::course::{Asked, Blame, Silence, question};
+use crate::domain::partner::course::{Asked, FaultOwner, Silence, partner_request};
+use crate::domain::partner::reply::PartnerVerdict;
 use crate::domain::submission::Submission;
 use crate::domain::timestamp::Timestamp;
 use crate::random;
 use crate::store::StoreError;
 use crate::store::breakers::{Breakers, Grant, Permit};
 use crate::store::partner_leases::{PartnerLease, PartnerLeases};
-use crate::upstream::partner::answer::{NoAnswer, PartnerAnswer, TellsOf};
-use crate::upstream::partner::client::{Addresses, Partner};
+use crate::upstream::http_client::{Addresses, TransportError};
+use crate::upstream::partner::client::Partner;
+use crate::upstream::partner::error::PartnerError;
 
 /// The variable that lets partners be anywhere: `any`, on the local stack alone.
 pub const ADDRESSES_VARIABLE: &str = "PARTNER_ADDRESSES";
@@ -26,7 +28,7 @@ pub const ADDRESSES_VARIABLE: &str = "PARTNER_ADDRESSES";
 const PREPARING_TIME: Duration = Duration::from_secs(1);
 /// With less time than this a partner is not asked: it could redeem, and hardly be heard.
 const MIN_TIME: Duration = Duration::from_secs(2);
-/// How long a lease holds after the time of its question is up.
+/// How long a lease holds after the time of its request is up.
 const LEASE_MARGIN: Duration = Duration::from_secs(2);
 
 /// The way to partners.
@@ -72,7 +74,7 @@ impl PartnerGateway {
             ConfigError::Malformed { variable: ADDRESSES_VARIABLE, expected: "`public` or `any`" };
         let addresses = match env.optional(ADDRESSES_VARIABLE).as_deref() {
             None | Some("public") => Addresses::PublicOnly,
-            Some("any") => Addresses::AnyForLocal,
+            Some("any") => Addresses::Any,
             Some(_) => return Err(malformed),
         };
         Ok(Self {
@@ -97,8 +99,8 @@ impl PartnerGateway {
         clock: impl Fn() -> Timestamp,
     ) -> Result<Answered, StoreError> {
         let scope = &submission.scope;
-        let (Some(rules), Some(question)) = (&campaign.partner, question(submission)) else {
-            let silence = Silence::unasked(NoAnswer::Misconfigured.as_str(), Blame::AppContext);
+        let (Some(rules), Some(request)) = (&campaign.partner, partner_request(submission)) else {
+            let silence = Silence::unasked(PartnerError::Misconfigured.as_str(), FaultOwner::AppContext);
             return Ok(Asked::Silent(silence).into());
         };
         let deadline = Instant::now() + limit;
@@ -135,7 +137,7 @@ impl PartnerGateway {
             self.release(lease).await;
             return Err(late());
         }
-        let answer = self.partner.ask(rules, secret, &question, left).await;
+        let answer = self.partner.ask(rules, secret, &request, left).await;
         let asked = self.record(answer, submission, rules, grant, left, clock()).await;
         Ok(Answered { asked, lease })
     }
@@ -147,10 +149,10 @@ impl PartnerGateway {
         }
     }
 
-    /// Tells the breaker what came of a question that had this time left.
+    /// Tells the breaker what came of a request that had this time left.
     async fn record(
         &self,
-        answer: PartnerAnswer,
+        answer: Result<PartnerVerdict, PartnerError>,
         submission: &Submission,
         rules: &PartnerRules,
         grant: Grant,
@@ -158,38 +160,37 @@ impl PartnerGateway {
         now: Timestamp,
     ) -> Asked {
         let scope = &submission.scope;
-        let silent = match answer {
-            PartnerAnswer::Verdict(verdict) => {
+        let error = match answer {
+            Ok(verdict) => {
                 // An answer counts whatever becomes of the breaker, which opens for the next one at worst.
                 let _ = self.breakers.record_success(scope, grant).await;
                 return Asked::Decided(verdict);
             }
-            PartnerAnswer::NoAnswer(why) => why,
+            Err(error) => error,
         };
+        let is_timeout = matches!(error, PartnerError::Transport(TransportError::Timeout));
         // A partner that was given less time than it has a right to is not down for using it.
-        let is_cut_short = silent == NoAnswer::Timeout && left + PREPARING_TIME < rules.timeout();
-        let opened_breaker = match silent.tells_of() {
-            TellsOf::Partner if is_cut_short => false,
-            TellsOf::Partner => self.breakers.record_failure(scope, grant, now).await.unwrap_or(false),
-            TellsOf::Question => {
+        let is_cut_short = is_timeout && left + PREPARING_TIME < rules.timeout();
+        let opened_breaker = match error.fault_owner() {
+            FaultOwner::Partner if is_cut_short => false,
+            FaultOwner::Partner => self.breakers.record_failure(scope, grant, now).await.unwrap_or(false),
+            // A reply that is not understood shows that the partner is up.
+            FaultOwner::AppContext if error.may_have_arrived() => {
                 let _ = self.breakers.record_success(scope, grant).await;
                 false
             }
-            TellsOf::Us => false,
+            FaultOwner::AppContext | FaultOwner::Service => false,
         };
         Asked::Silent(Silence {
-            why: silent.as_str(),
-            upstream: silent.upstream().cloned(),
-            may_have_arrived: silent.may_have_arrived(),
-            blame: match silent.tells_of() {
-                TellsOf::Partner => Blame::Partner,
-                TellsOf::Question | TellsOf::Us => Blame::AppContext,
-            },
+            why: error.as_str(),
+            upstream: error.upstream().cloned(),
+            may_have_arrived: error.may_have_arrived(),
+            fault_owner: error.fault_owner(),
             opened_breaker,
         })
     }
 }
 
 fn late() -> StoreError {
-    StoreError::new("preparing a partner's question", "it took too long")
+    StoreError::new("preparing a partner's request", "it took too long")
 }

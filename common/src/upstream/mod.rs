@@ -1,6 +1,8 @@
-//! Those outside who are asked.
+//! Clients of systems outside AWS.
 
-mod connection;
-pub mod fetch;
+pub mod address;
+pub mod http_client;
+#[cfg(test)]
+mod http_client_tests;
 pub mod partner;
 pub mod tax_authority;

@@ -7,7 +7,7 @@ use common::app::settlement::{NEVER_FINISHED, Step, Worker, with_age};
 use common::aws::settle_queue::SettleMessage;
 use common::config::ConfigError;
 use common::domain::campaign::Campaign;
-use common::domain::partner::course::{Asked, Blame, Pacing, Silence};
+use common::domain::partner::course::{Asked, FaultOwner, Pacing, Silence};
 use common::domain::settling::{Assignee, Dependency};
 use common::domain::submission::Submission;
 use common::error::Error;
@@ -55,7 +55,7 @@ impl SettlePartners {
             Step::Begun(begun) => begun,
             Step::NeverFinished(submission) => {
                 // Asking kills no worker, so these were failures: it goes on as after a silence.
-                let asked = Asked::Silent(Silence::unasked(NEVER_FINISHED, Blame::Service));
+                let asked = Asked::Silent(Silence::unasked(NEVER_FINISHED, FaultOwner::Service));
                 return Ok(self.conclude(&submission, &asked, None).await?);
             }
             Step::Nothing(why) => return Ok(why.into()),

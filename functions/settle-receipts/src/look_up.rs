@@ -7,7 +7,7 @@ use common::domain::message::MessageKey;
 use common::domain::receipt::payload::{ReceiptKey, VerificationCode};
 use common::domain::submission::Submission;
 use common::error::Error;
-use common::upstream::tax_authority::answer::{Answer, Trouble};
+use common::upstream::tax_authority::answer::{Answer, PortalError};
 use tokio::time::{Instant, timeout_at};
 
 use crate::SettleReceipts;
@@ -50,7 +50,7 @@ impl SettleReceipts {
         }
         let looking_up = self.authority.look_up(&claim.code, receipt_time);
         let answer = timeout_at(answer_until, looking_up).await;
-        let answer = answer.unwrap_or(Answer::Trouble(Trouble::Deadline));
+        let answer = answer.unwrap_or(Answer::Trouble(PortalError::Deadline));
         let (now, hasten) = (self.worker.now(), self.worker.hasten());
         let conclusion = StepOutcome::from_answer(answer, campaign, rules, submission, now, hasten);
         if conclusion.purchase.is_some() && self.is_anothers(submission, &claim.code).await? {

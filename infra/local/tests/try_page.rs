@@ -8,16 +8,15 @@
     reason = "a test that cannot go on fails"
 )]
 
-use axum::body::Bytes;
-use axum::http::{Request, Response};
+use axum::http::{Method, Response};
 use common::clock::Clock;
 use common::domain::scope::Environment;
-use http_body_util::{BodyExt, Full};
-use hyper_util::client::legacy::Client;
-use hyper_util::rt::TokioExecutor;
+use common::upstream::http_client;
 use local::demo::{self, Demo};
 use local::stack::{Options, Stack};
 use serde_json::{Value, json};
+use tokio::io::{AsyncReadExt, AsyncWriteExt};
+use tokio::net::TcpStream;
 
 const CODES: &str = "chai-bora-2026";
 
@@ -55,15 +54,16 @@ impl Tried {
     }
 
     async fn send(&self, method: &str, path: &str, headers: &[(&str, &str)], body: &str) -> Response<String> {
-        let mut request = Request::builder().method(method).uri(format!("{}{path}", self.stack.base_url()));
+        let client = http_client::builder().expect("TLS").build().expect("a client");
+        let method = Method::from_bytes(method.as_bytes()).expect("a method");
+        let mut request = client.request(method, format!("{}{path}", self.stack.base_url()));
         for (name, value) in headers {
             request = request.header(*name, *value);
         }
-        let request = request.body(Full::new(Bytes::from(body.to_owned()))).expect("a request");
-        let reply = Client::builder(TokioExecutor::new()).build_http().request(request).await;
-        let (parts, body) = reply.expect("a reply").into_parts();
-        let body = body.collect().await.expect("a whole reply").to_bytes();
-        Response::from_parts(parts, String::from_utf8(body.to_vec()).expect("text"))
+        let reply = request.body(body.to_owned()).send().await.expect("a reply");
+        let mut response = Response::builder().status(reply.status());
+        response.headers_mut().expect("headers").clone_from(reply.headers());
+        response.body(reply.text().await.expect("a whole reply")).expect("a response")
     }
 }
 
@@ -233,7 +233,6 @@ async fn there_is_nothing_but_what_the_page_needs() {
         "chai-bora-2026/campaign",
         "chai-bora-2026/test/",
         "chai-bora-2026/test/campaign/",
-        "chai-bora-2026/test/../../../campaign",
         "chai-bora-2026/test/receipts/5d2f7c1e-0b64-4a8e-9f3d-7c1b2a3d4e5f",
         "chai-bora-2026/test/submissions/5d2f7c1e-0b64-4a8e-9f3d-7c1b2a3d4e5f",
         "sample-events/test/campaign",
@@ -245,6 +244,16 @@ async fn there_is_nothing_but_what_the_page_needs() {
             "{path}"
         );
     }
+    // The client would shorten this path.
+    let host = tried.stack.base_url().trim_start_matches("http://");
+    let mut stream = TcpStream::connect(host).await.expect("a connection");
+    let head =
+        "GET /try/api/chai-bora-2026/test/../../../campaign HTTP/1.1\r\nx-requested-with: try-page\r\n";
+    let head = format!("{head}host: {host}\r\nconnection: close\r\n\r\n");
+    stream.write_all(head.as_bytes()).await.expect("it is sent");
+    let mut dotted = String::new();
+    stream.read_to_string(&mut dotted).await.expect("a reply");
+    assert!(dotted.starts_with("HTTP/1.1 404 ") && dotted.contains("\"not_found\""), "{dotted}");
     let check = format!("/try/api/{CODES}/test/codes/check");
     let reply = tried.call("POST", &check, &json!({ "code": "TEST-0-VALID" }).to_string()).await;
     assert_eq!(error(&reply), refused(404, "not_found"));

@@ -1,11 +1,8 @@
 //! A caller of the API whose connections stay open, as those of a brand's server do.
 
-use bytes::Bytes;
-use http::{Method, Request};
-use http_body_util::{BodyExt, Full};
-use hyper_util::client::legacy::Client;
-use hyper_util::client::legacy::connect::HttpConnector;
-use hyper_util::rt::TokioExecutor;
+use common::upstream::http_client;
+use http::Method;
+use reqwest::Client;
 use serde_json::Value;
 use service_tests::event;
 
@@ -42,35 +39,34 @@ impl Ask {
 /// Sends requests to one stack.
 #[derive(Clone)]
 pub(crate) struct Caller {
-    client: Client<HttpConnector, Full<Bytes>>,
+    client: Client,
     base_url: String,
 }
 
 impl Caller {
     pub(crate) fn of(base_url: &str) -> Self {
-        Self { client: Client::builder(TokioExecutor::new()).build_http(), base_url: base_url.to_owned() }
+        let client = http_client::builder().expect("TLS").build().expect("a client");
+        Self { client, base_url: base_url.to_owned() }
     }
 
     /// Sends a request with an API key and gives back the body of the reply, which has to be a 200:
     /// anything else would be measured for nothing.
     pub(crate) async fn send(&self, key: &str, ask: &Ask) -> Value {
-        let mut request = Request::builder()
-            .method(&ask.method)
-            .uri(format!("{}{}", self.base_url, ask.path))
-            .header("authorization", format!("Bearer {key}"));
+        let url = format!("{}{}", self.base_url, ask.path);
+        let mut request = self.client.request(ask.method.clone(), url).bearer_auth(key);
         for (name, value) in &ask.headers {
             request = request.header(*name, value);
         }
         let body = ask.body.as_ref().map(ToString::to_string).unwrap_or_default();
-        let request = request.body(Full::new(Bytes::from(body))).expect("a request");
-        let (parts, body) = self.client.request(request).await.expect("the service answers").into_parts();
-        let body = body.collect().await.expect("the whole body").to_bytes();
+        let reply = request.body(body).send().await.expect("the service answers");
+        let status = reply.status();
+        let body = reply.bytes().await.expect("the whole body");
         assert!(
-            parts.status.is_success(),
+            status.is_success(),
             "{} {} was answered with {}: {}",
             ask.method,
             ask.path,
-            parts.status,
+            status,
             String::from_utf8_lossy(&body)
         );
         serde_json::from_slice(&body).expect("JSON")

@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use super::Question;
+use super::PartnerRequest;
 use super::reply::{PartnerVerdict, Upstream};
 use crate::domain::message::MessageKey;
 use crate::domain::settling::{Anomaly, PendingSettlement, RetrySpeedup};
@@ -19,7 +19,7 @@ const GIVE_UP_AFTER: Duration = Duration::from_secs(24 * 60 * 60);
 const UNNAMED_PRIZE: &str = "Instant prize";
 /// The reason of a submission that is left to a person.
 const UNANSWERED: &str = "partner_unanswered";
-/// The reason of one whose code is used, perhaps by the question that nobody heard the answer of.
+/// The reason of one whose code is used, perhaps by an earlier request whose reply was lost.
 const USED_BY_WHOM: &str = "partner_used_when_asked_again";
 
 /// What came of asking.
@@ -31,45 +31,45 @@ pub enum Asked {
     Silent(Silence),
     /// It was not asked, because it fails again and again; not before this.
     Spared(Timestamp),
-    /// It was not asked, because as many questions of the campaign were under way as may be.
+    /// It was not asked, because as many requests of the campaign were under way as may be.
     AtLimit,
 }
 
-/// A question without an answer that counts.
+/// A request without an answer that counts.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Silence {
     /// Why, in one word.
     pub why: &'static str,
     /// The partner's own words, where there were some.
     pub upstream: Option<Upstream>,
-    /// The partner may have heard the question, and done what it asks for.
+    /// The partner may have received the request, and done what it asks for.
     pub may_have_arrived: bool,
     /// Who has to do something about it.
-    pub blame: Blame,
+    pub fault_owner: FaultOwner,
     /// With this one, the partner failed so often that it is left in peace for a while.
     pub opened_breaker: bool,
 }
 
 /// Who has to do something about a silence.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Blame {
-    /// The partner, which is down.
+pub enum FaultOwner {
+    /// The partner: it is down or refuses us, and other requests would fare alike.
     Partner,
-    /// Whoever set the campaign up: the partner is up and not understood, or cannot be asked like this.
+    /// The campaign's setup: the partner is up and its reply is not understood, or no request can be made.
     AppContext,
-    /// The service: a part of it failed, and nobody was asked.
+    /// The service: a part of it failed, so the partner was not asked.
     Service,
 }
 
 impl Silence {
     /// Nobody was asked.
-    pub fn unasked(why: &'static str, blame: Blame) -> Self {
-        Self { why, upstream: None, may_have_arrived: false, blame, opened_breaker: false }
+    pub fn unasked(why: &'static str, fault_owner: FaultOwner) -> Self {
+        Self { why, upstream: None, may_have_arrived: false, fault_owner, opened_breaker: false }
     }
 
     /// Nobody was asked, because a part of the service failed.
     pub fn service_failed() -> Self {
-        Self::unasked("service_failed", Blame::Service)
+        Self::unasked("service_failed", FaultOwner::Service)
     }
 }
 
@@ -93,10 +93,10 @@ impl Asked {
             Self::AtLimit => return vec![("PartnerAtLimit", 1)],
             Self::Decided(_) => return Vec::new(),
         };
-        let name = match silence.blame {
-            Blame::Partner => "PartnerSilent",
-            Blame::AppContext => "PartnerNotUnderstood",
-            Blame::Service => "Failed",
+        let name = match silence.fault_owner {
+            FaultOwner::Partner => "PartnerSilent",
+            FaultOwner::AppContext => "PartnerNotUnderstood",
+            FaultOwner::Service => "Failed",
         };
         let mut figures = vec![(name, 1)];
         figures.extend(silence.opened_breaker.then_some(("PartnerSpared", 1)));
@@ -213,10 +213,10 @@ fn waited(tries: u32, chance: f64) -> Duration {
     Duration::from_secs(seconds).mul_f64(factor)
 }
 
-/// What a partner is asked about a submission; `None` when no code of its own is known.
-pub fn question(submission: &Submission) -> Option<Question> {
+/// The request to a partner about a submission; `None` when no code of the partner's is known.
+pub fn partner_request(submission: &Submission) -> Option<PartnerRequest> {
     let code = submission.partner_code.as_ref()?;
-    Some(Question {
+    Some(PartnerRequest {
         reference: submission.submission_id.to_string(),
         code: code.expose().to_owned(),
         phone: submission.phone.expose_e164().to_owned(),

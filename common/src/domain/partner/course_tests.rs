@@ -2,8 +2,8 @@
 
 use std::time::Duration;
 
-use super::Question;
-use super::course::{Asked, Blame, Pacing, Silence, question};
+use super::PartnerRequest;
+use super::course::{Asked, FaultOwner, Pacing, Silence, partner_request};
 use super::reply::{PartnerVerdict, Upstream, UpstreamCode};
 use crate::domain::message::MessageKey;
 use crate::domain::scope::{Environment, Scope};
@@ -32,7 +32,7 @@ fn decided(outcome: MessageKey, entries: Option<u32>, prize: Option<&str>) -> As
 }
 
 fn silent(may_have_arrived: bool) -> Silence {
-    Silence { may_have_arrived, ..Silence::unasked("timeout", Blame::Partner) }
+    Silence { may_have_arrived, ..Silence::unasked("timeout", FaultOwner::Partner) }
 }
 
 /// A submission whose partner is asked now, with this plan.
@@ -87,7 +87,7 @@ fn a_decision_keeps_the_partners_words_and_says_why_it_refuses() {
 }
 
 #[test]
-fn a_used_code_is_a_refusal_unless_an_earlier_question_may_have_used_it() {
+fn a_used_code_is_a_refusal_unless_an_earlier_request_may_have_used_it() {
     let used = decided(MessageKey::AlreadyUsed, None, None);
     let refused = applied(&used, &asking(|_| {}));
     assert_eq!(refused.status.message_key(), MessageKey::AlreadyUsed);
@@ -136,7 +136,7 @@ fn chance_moves_a_wait_by_a_fifth_and_haste_divides_it() {
 }
 
 #[test]
-fn that_a_question_may_have_arrived_is_never_forgotten() {
+fn that_a_request_may_have_arrived_is_never_forgotten() {
     let arrived = |before: bool, now: bool| {
         let before = asking(|settling| settling.may_have_arrived = before);
         plan(&applied(&Asked::Silent(silent(now)), &before)).may_have_arrived
@@ -193,10 +193,10 @@ fn nothing_moves_a_settled_submission() {
 
 #[test]
 fn a_silence_is_counted_by_who_has_to_do_something_about_it() {
-    let figures = |blame| Asked::Silent(Silence::unasked("why", blame)).figures();
-    assert_eq!(figures(Blame::Partner), [("PartnerSilent", 1)]);
-    assert_eq!(figures(Blame::AppContext), [("PartnerNotUnderstood", 1)]);
-    assert_eq!(figures(Blame::Service), [("Failed", 1)]);
+    let figures = |owner| Asked::Silent(Silence::unasked("why", owner)).figures();
+    assert_eq!(figures(FaultOwner::Partner), [("PartnerSilent", 1)]);
+    assert_eq!(figures(FaultOwner::AppContext), [("PartnerNotUnderstood", 1)]);
+    assert_eq!(figures(FaultOwner::Service), [("Failed", 1)]);
     assert_eq!(Asked::Silent(Silence::service_failed()).figures(), [("Failed", 1)]);
     let opened = Silence { opened_breaker: true, ..silent(false) };
     assert_eq!(Asked::Silent(opened).figures(), [("PartnerSilent", 1), ("PartnerSpared", 1)]);
@@ -207,16 +207,16 @@ fn a_silence_is_counted_by_who_has_to_do_something_about_it() {
 #[test]
 fn a_partner_is_asked_about_the_submission_by_its_id() {
     let submission = Submission::example();
-    let expected = Question {
+    let expected = PartnerRequest {
         reference: submission.submission_id.to_string(),
         code: "ABC123".to_owned(),
         phone: "+255712345678".to_owned(),
         campaign: "demo".to_owned(),
         livemode: true,
     };
-    assert_eq!(question(&submission), Some(expected.clone()));
+    assert_eq!(partner_request(&submission), Some(expected.clone()));
     let scope = Scope { environment: Environment::Test, ..submission.scope.clone() };
     let test = Submission { scope, ..submission.clone() };
-    assert_eq!(question(&test), Some(Question { livemode: false, ..expected }));
-    assert_eq!(question(&Submission { partner_code: None, ..submission }), None);
+    assert_eq!(partner_request(&test), Some(PartnerRequest { livemode: false, ..expected }));
+    assert_eq!(partner_request(&Submission { partner_code: None, ..submission }), None);
 }

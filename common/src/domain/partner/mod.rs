@@ -153,7 +153,7 @@ pub struct PartnerSecret {
 
 /// What a partner is asked.
 #[derive(Clone, PartialEq, Eq)]
-pub struct Question {
+pub struct PartnerRequest {
     /// The submission's id: asking twice with it is asking once.
     pub reference: String,
     /// The code in the form in which it is compared: see [`PartnerRules::code`].
@@ -166,9 +166,9 @@ pub struct Question {
     pub livemode: bool,
 }
 
-impl fmt::Debug for Question {
+impl fmt::Debug for PartnerRequest {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("Question")
+        f.debug_struct("PartnerRequest")
             .field("reference", &self.reference)
             .field("code", &format_args!("***"))
             .field("phone", &format_args!("***"))
@@ -230,14 +230,14 @@ mod tests {
 
     #[test]
     fn nothing_private_prints() {
-        let question = Question {
+        let request = PartnerRequest {
             reference: "r1".to_owned(),
             code: "hush1".to_owned(),
             phone: "hush2".to_owned(),
             campaign: "demo".to_owned(),
             livemode: true,
         };
-        let printed = format!("{:?} {question:?}", rules());
+        let printed = format!("{:?} {request:?}", rules());
         assert!(!printed.contains("hush") && printed.contains("X-Client"), "{printed}");
         assert!(printed.contains("r1") && printed.contains("livemode: true"), "{printed}");
     }

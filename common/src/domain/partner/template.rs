@@ -5,7 +5,7 @@ use std::fmt;
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
-use super::Question;
+use super::PartnerRequest;
 
 const OPEN: &str = "{{";
 const CLOSE: &str = "}}";
@@ -45,13 +45,13 @@ impl Placeholder {
         }
     }
 
-    fn value(self, question: &Question) -> &str {
+    fn value(self, request: &PartnerRequest) -> &str {
         match self {
-            Self::Reference => &question.reference,
-            Self::Code => &question.code,
-            Self::Phone => &question.phone,
-            Self::Campaign => &question.campaign,
-            Self::Livemode if question.livemode => "true",
+            Self::Reference => &request.reference,
+            Self::Code => &request.code,
+            Self::Phone => &request.phone,
+            Self::Campaign => &request.campaign,
+            Self::Livemode if request.livemode => "true",
             Self::Livemode => "false",
         }
     }
@@ -82,8 +82,8 @@ impl fmt::Display for Known {
 
 impl Template {
     /// The body that asks this.
-    pub fn render(&self, question: &Question) -> Value {
-        rendered(&self.0, question)
+    pub fn render(&self, request: &PartnerRequest) -> Value {
+        rendered(&self.0, request)
     }
 
     /// Whether a placeholder is anywhere in it.
@@ -128,26 +128,26 @@ fn holds(value: &Value, placeholder: Placeholder) -> bool {
     }
 }
 
-fn rendered(value: &Value, question: &Question) -> Value {
+fn rendered(value: &Value, request: &PartnerRequest) -> Value {
     match value {
-        Value::String(text) => rendered_text(text, question),
-        Value::Array(items) => items.iter().map(|item| rendered(item, question)).collect(),
+        Value::String(text) => rendered_text(text, request),
+        Value::Array(items) => items.iter().map(|item| rendered(item, request)).collect(),
         Value::Object(fields) => {
-            fields.iter().map(|(name, value)| (name.clone(), rendered(value, question))).collect()
+            fields.iter().map(|(name, value)| (name.clone(), rendered(value, request))).collect()
         }
         Value::Null | Value::Bool(_) | Value::Number(_) => value.clone(),
     }
 }
 
-fn rendered_text(text: &str, question: &Question) -> Value {
+fn rendered_text(text: &str, request: &PartnerRequest) -> Value {
     // Checked when it was made, so that every piece is one.
     let pieces: Vec<Piece<'_>> = pieces(text).filter_map(Result::ok).collect();
     if let [Piece::Placeholder(Placeholder::Livemode)] = pieces.as_slice() {
-        return Value::Bool(question.livemode);
+        return Value::Bool(request.livemode);
     }
     let text = |piece| match piece {
         Piece::Text(text) => text,
-        Piece::Placeholder(placeholder) => Placeholder::value(placeholder, question),
+        Piece::Placeholder(placeholder) => Placeholder::value(placeholder, request),
     };
     // One pass: what a value holds is never taken for a placeholder.
     Value::String(pieces.into_iter().map(text).collect())
@@ -189,8 +189,8 @@ mod tests {
 
     use super::*;
 
-    fn question() -> Question {
-        Question {
+    fn request() -> PartnerRequest {
+        PartnerRequest {
             reference: "sub-1".to_owned(),
             code: "{{phone}}\"\\".to_owned(),
             phone: "+255712345678".to_owned(),
@@ -200,7 +200,7 @@ mod tests {
     }
 
     fn render(value: Value) -> Value {
-        Template::try_from(value).expect("a template").render(&question())
+        Template::try_from(value).expect("a template").render(&request())
     }
 
     fn error(value: Value) -> String {
@@ -231,9 +231,9 @@ mod tests {
 
     #[test]
     fn a_test_is_not_meant_seriously() {
-        let question = Question { livemode: false, ..question() };
+        let request = PartnerRequest { livemode: false, ..request() };
         let template = Template::try_from(json!(["{{livemode}}", "live: {{livemode}}"])).expect("a template");
-        assert_eq!(template.render(&question), json!([false, "live: false"]));
+        assert_eq!(template.render(&request), json!([false, "live: false"]));
     }
 
     #[test]
@@ -294,15 +294,15 @@ mod tests {
         #[test]
         fn nothing_is_left_to_replace(json in some_json(), livemode in any::<bool>()) {
             if let Ok(template) = Template::try_from(json) {
-                let question = Question { code: "K7M2".to_owned(), livemode, ..question() };
-                let body = template.render(&question);
+                let request = PartnerRequest { code: "K7M2".to_owned(), livemode, ..request() };
+                let body = template.render(&request);
                 prop_assert!(!texts(&body).iter().any(|text| text.contains("{{")), "{body}");
             }
         }
 
         #[test]
         fn a_text_is_a_template_or_is_refused(text in "(\\{|\\}|code|phone|é| ){0,12}") {
-            let _ = Template::try_from(Value::String(text)).map(|template| template.render(&question()));
+            let _ = Template::try_from(Value::String(text)).map(|template| template.render(&request()));
         }
     }
 

@@ -1,154 +1,106 @@
 //! Asking a partner, once: the request, its limits, and where it may go.
 
-use std::net::SocketAddr;
 use std::time::Duration;
 
-use bytes::Bytes;
-use http::header::{ACCEPT, CONTENT_TYPE, HOST, HeaderName, HeaderValue, USER_AGENT};
-use http::{HeaderMap, Request};
-use http_body_util::Full;
-use tokio_rustls::rustls::pki_types::ServerName;
+use http::header::{ACCEPT, CONTENT_TYPE, HeaderName, HeaderValue, USER_AGENT};
+use reqwest::Request;
 
-use super::address::is_public;
-use super::answer::{NoAnswer, PartnerAnswer, TellsOf};
 use super::endpoint::{Endpoint, header_name, header_value};
+use super::error::PartnerError;
+use crate::domain::partner::course::FaultOwner;
 use crate::domain::partner::reply::{PartnerVerdict, Unreadable};
-use crate::domain::partner::{Method, PartnerRules, Question};
-use crate::upstream::connection::{self, Connection, Fault, within};
+use crate::domain::partner::{Method, PartnerRequest, PartnerRules};
+use crate::upstream::http_client::{self, Addresses, HttpClient, Timeouts, TransportError};
 
 /// An answer has some hundred bytes.
 const MAX_REPLY_BYTES: usize = 64 * 1024;
 /// A host that does not take a connection by then is down; the rest of the time is for its answer.
 const CONNECT_TIMEOUT: Duration = Duration::from_secs(4);
+/// As long as the longest limit of a whole request.
+const READ_TIMEOUT: Duration = Duration::from_secs(8);
 const JSON: HeaderValue = HeaderValue::from_static("application/json");
 const US: HeaderValue = HeaderValue::from_static("campaign-entry-service");
 const IDEMPOTENCY_KEY: HeaderName = HeaderName::from_static("idempotency-key");
 
-/// Where partners may be.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Addresses {
-    /// At public addresses, over https.
-    PublicOnly,
-    /// Anywhere, also over http: for partners on this machine.
-    AnyForLocal,
-}
-
-/// Asks partners.
-#[derive(Clone)]
+/// Asks partners. Plain HTTP is spoken only where any address is allowed.
+#[derive(Debug)]
 pub struct Partner {
     addresses: Addresses,
-}
-
-impl std::fmt::Debug for Partner {
-    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        f.debug_struct("Partner").field("addresses", &self.addresses).finish_non_exhaustive()
-    }
+    client: HttpClient,
 }
 
 impl Partner {
     /// Asks partners that are at these addresses. Opens no connection.
     pub fn new(addresses: Addresses) -> Self {
-        Self { addresses }
+        let timeouts = Timeouts { connect: CONNECT_TIMEOUT, read: READ_TIMEOUT };
+        Self { addresses, client: HttpClient::new(addresses, timeouts) }
     }
 
     /// Asks once, for at most `limit` and never longer than the rules say. `secret` is the value of
-    /// the secret that the rules name. Whatever happens is an answer.
+    /// the secret that the rules name.
+    ///
+    /// # Errors
+    /// When there is no answer that counts.
     pub async fn ask(
         &self,
         rules: &PartnerRules,
         secret: Option<&str>,
-        question: &Question,
+        request: &PartnerRequest,
         limit: Duration,
-    ) -> PartnerAnswer {
-        let limit = limit.min(rules.timeout());
-        match within(limit, NoAnswer::Timeout, self.request(rules, secret, question, limit)).await {
-            Ok(verdict) => PartnerAnswer::Verdict(verdict),
-            Err(why) => PartnerAnswer::NoAnswer(why),
+    ) -> Result<PartnerVerdict, PartnerError> {
+        let endpoint = Endpoint::parse(&rules.url).map_err(|_| PartnerError::Misconfigured)?;
+        if self.addresses == Addresses::PublicOnly && !endpoint.is_https() {
+            return Err(PartnerError::NotHttps);
         }
-    }
-
-    async fn request(
-        &self,
-        rules: &PartnerRules,
-        secret: Option<&str>,
-        question: &Question,
-        limit: Duration,
-    ) -> Result<PartnerVerdict, NoAnswer> {
-        let endpoint = Endpoint::parse(&rules.url).map_err(|_| NoAnswer::Misconfigured)?;
-        let server = self.server(&endpoint)?;
-        let request = request(rules, secret, question, &endpoint).ok_or(NoAnswer::Misconfigured)?;
-        let connecting = async {
-            let addresses = self.allowed(connection::resolve(&endpoint.name, endpoint.port).await?)?;
-            Ok(Connection::open(&addresses, server.as_ref()).await?)
-        };
-        let connection = within(CONNECT_TIMEOUT, NoAnswer::ConnectTimeout, connecting).await?;
-        let reply = connection.send(request).await?;
-        let status = reply.status;
-        if NoAnswer::Status(status).tells_of() == TellsOf::Partner {
-            return Err(NoAnswer::Status(status));
+        let mut request =
+            http_request(rules, secret, request, endpoint).ok_or(PartnerError::Misconfigured)?;
+        *request.timeout_mut() = Some(limit.min(rules.timeout()));
+        let reply = self.client.send(request).await?;
+        let status = reply.status().as_u16();
+        if PartnerError::Status(status).fault_owner() == FaultOwner::Partner {
+            return Err(PartnerError::Status(status));
         }
-        let body = reply.read(MAX_REPLY_BYTES, limit).await;
+        let body = http_client::read(reply, MAX_REPLY_BYTES).await;
         if (200..=299).contains(&status) {
-            return rules.read(&body?).map_err(NoAnswer::Unreadable);
+            return rules.read(&body?).map_err(PartnerError::Unreadable);
         }
-        let unclear =
-            if (300..=399).contains(&status) { NoAnswer::Redirected } else { NoAnswer::Status(status) };
+        let unclear = if (300..=399).contains(&status) {
+            PartnerError::Redirected
+        } else {
+            PartnerError::Status(status)
+        };
         let body = match body {
-            Err(Fault::TooLarge) => return Err(unclear),
+            Err(TransportError::TooLarge) => return Err(unclear),
             body => body?,
         };
         match rules.read(&body) {
             Ok(verdict) if !PartnerRules::accepts(verdict.outcome) => Ok(verdict),
             Ok(_) | Err(Unreadable::NotJson | Unreadable::Code) => Err(unclear),
-            Err(unreadable) => Err(NoAnswer::Unreadable(unreadable)),
-        }
-    }
-
-    /// With whom TLS is spoken; `None` where plain HTTP is spoken, on the local stack alone.
-    fn server(&self, endpoint: &Endpoint) -> Result<Option<ServerName<'static>>, NoAnswer> {
-        match (self.addresses, endpoint.is_https) {
-            (_, true) => {
-                let name = ServerName::try_from(endpoint.name.clone());
-                Ok(Some(name.map_err(|_| NoAnswer::Misconfigured)?))
-            }
-            (Addresses::AnyForLocal, false) => Ok(None),
-            (Addresses::PublicOnly, false) => Err(NoAnswer::NotHttps),
-        }
-    }
-
-    /// The addresses of a name, if a connection to them is allowed. The connection is made to what was
-    /// looked at here: a name that is resolved again could lead elsewhere. One address that is not
-    /// public makes all of them suspect.
-    fn allowed(&self, addresses: Vec<SocketAddr>) -> Result<Vec<SocketAddr>, NoAnswer> {
-        match self.addresses {
-            Addresses::PublicOnly if !addresses.iter().all(|address| is_public(address.ip())) => {
-                Err(NoAnswer::ForbiddenAddress)
-            }
-            Addresses::PublicOnly | Addresses::AnyForLocal if addresses.is_empty() => {
-                Err(Fault::Connect.into())
-            }
-            Addresses::PublicOnly | Addresses::AnyForLocal => Ok(addresses),
+            Err(unreadable) => Err(PartnerError::Unreadable(unreadable)),
         }
     }
 }
 
-/// The request; `None` when the rules, the secret or the question cannot make one.
-fn request(
+/// The request over HTTP; `None` when the rules and the secret cannot make one.
+fn http_request(
     rules: &PartnerRules,
     secret: Option<&str>,
-    question: &Question,
-    endpoint: &Endpoint,
-) -> Option<Request<Full<Bytes>>> {
-    let mut headers = HeaderMap::from_iter([
-        (HOST, endpoint.authority.clone()),
-        (CONTENT_TYPE, JSON),
-        (ACCEPT, JSON),
-        (USER_AGENT, US),
-    ]);
+    request: &PartnerRequest,
+    endpoint: Endpoint,
+) -> Option<Request> {
+    let method = match rules.method {
+        Method::Post => http::Method::POST,
+        Method::Put => http::Method::PUT,
+        Method::Get => http::Method::GET,
+    };
+    let mut sent = Request::new(method, endpoint.into_url());
+    *sent.body_mut() = rules.body.as_ref().map(|template| template.render(request).to_string().into());
+    let headers = sent.headers_mut();
+    headers.extend([(CONTENT_TYPE, JSON), (ACCEPT, JSON), (USER_AGENT, US)]);
     for (name, value) in &rules.headers {
         headers.insert(header_name(name).ok()?, header_value(value).ok()?);
     }
-    headers.insert(IDEMPOTENCY_KEY, header_value(&question.reference).ok()?);
+    headers.insert(IDEMPOTENCY_KEY, header_value(&request.reference).ok()?);
     if let Some(named) = &rules.secret {
         // A secret that was kept as a file ends with a line break.
         let secret = secret.map(str::trim).filter(|secret| !secret.is_empty())?;
@@ -156,19 +108,7 @@ fn request(
         value.set_sensitive(true);
         headers.insert(header_name(&named.header).ok()?, value);
     }
-    let body = match &rules.body {
-        Some(template) => Bytes::from(template.render(question).to_string()),
-        None => Bytes::new(),
-    };
-    let mut request = Request::new(Full::new(body));
-    *request.method_mut() = match rules.method {
-        Method::Post => http::Method::POST,
-        Method::Put => http::Method::PUT,
-        Method::Get => http::Method::GET,
-    };
-    *request.uri_mut() = endpoint.target.clone();
-    *request.headers_mut() = headers;
-    Some(request)
+    Some(sent)
 }
 
 #[cfg(test)]
@@ -188,21 +128,21 @@ mod tests {
         serde_json::from_value(rules).expect("rules")
     }
 
-    fn question() -> Question {
+    fn partner_request() -> PartnerRequest {
         let [reference, code, phone, campaign] =
             ["sub-1", "K7M2", "+255712345678", "demo"].map(str::to_owned);
-        Question { reference, code, phone, campaign, livemode: true }
+        PartnerRequest { reference, code, phone, campaign, livemode: true }
     }
 
-    fn made(rules: &PartnerRules, secret: Option<&str>) -> Option<Request<Full<Bytes>>> {
-        request(rules, secret, &question(), &Endpoint::parse(&rules.url).expect("an endpoint"))
+    fn made(rules: &PartnerRules, secret: Option<&str>) -> Option<Request> {
+        http_request(rules, secret, &partner_request(), Endpoint::parse(&rules.url).expect("an endpoint"))
     }
 
     #[test]
     fn the_secret_does_not_print() {
         let request = made(&rules(), Some(" Bearer hush\n")).expect("a request");
         assert_eq!(request.headers()["authorization"], "Bearer hush");
-        assert!(!format!("{:?}", request.headers()).contains("hush"));
+        assert!(!format!("{request:?}").contains("hush"));
     }
 
     #[test]
@@ -210,19 +150,5 @@ mod tests {
         for secret in [None, Some(""), Some(" \n"), Some("a\nb")] {
             assert!(made(&rules(), secret).is_none(), "{secret:?}");
         }
-    }
-
-    #[test]
-    fn one_address_that_is_not_public_makes_all_suspect() {
-        let addresses = |texts: &[&str]| texts.iter().map(|text| text.parse().expect("an address")).collect();
-        let public = Partner::new(Addresses::PublicOnly);
-        assert!(public.allowed(addresses(&["1.1.1.1:443", "[2600::1]:443"])).is_ok());
-        for texts in [&["1.1.1.1:443", "10.0.0.1:443"][..], &["[::1]:443"], &["[::ffff:169.254.169.254]:80"]]
-        {
-            assert_eq!(public.allowed(addresses(texts)), Err(NoAnswer::ForbiddenAddress), "{texts:?}");
-        }
-        assert_eq!(public.allowed(Vec::new()), Err(NoAnswer::Connect));
-        let local = Partner::new(Addresses::AnyForLocal);
-        assert!(local.allowed(addresses(&["127.0.0.1:1"])).is_ok());
     }
 }

@@ -1,12 +1,11 @@
 //! Where a partner is, and which headers its requests can have: checked when a campaign is applied, and
 //! again when the partner is asked.
 
-use std::net::IpAddr;
+use http::{HeaderName, HeaderValue};
+use rustls::pki_types::ServerName;
+use url::Url;
 
-use http::uri::Scheme;
-use http::{HeaderName, HeaderValue, Uri};
-
-use super::address::is_public;
+use crate::upstream::address::{is_public, literal};
 
 /// Headers that are ours: they say what the body is, how long it is, or which request it is.
 const OURS: [&str; 14] = [
@@ -26,18 +25,9 @@ const OURS: [&str; 14] = [
     "upgrade",
 ];
 
-/// A partner's URL in parts.
+/// A partner's URL.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Endpoint {
-    /// Its name or address, without the brackets of IPv6.
-    pub(in crate::upstream) name: String,
-    pub(in crate::upstream) port: u16,
-    pub(in crate::upstream) is_https: bool,
-    /// Name and port as in the URL.
-    pub(in crate::upstream) authority: HeaderValue,
-    /// Path and query.
-    pub(in crate::upstream) target: Uri,
-}
+pub struct Endpoint(Url);
 
 /// Why a text cannot be a partner's URL.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
@@ -57,61 +47,58 @@ pub enum EndpointError {
 }
 
 impl Endpoint {
-    /// Takes a URL apart. Whether a partner may be there is for [`Self::is_https`] and
-    /// [`Self::is_loopback`] to say.
+    /// Reads a URL. Whether a partner may be there is for [`Self::is_https`] and [`Self::is_loopback`] to say.
     ///
     /// # Errors
     /// When it is no absolute URL of `https` or `http`.
-    pub fn parse(url: &str) -> Result<Self, EndpointError> {
-        // The parser takes other characters in path and query, which would be sent as they are.
-        if !url.is_ascii() {
+    pub fn parse(text: &str) -> Result<Self, EndpointError> {
+        // `Url` repairs what is likely to be a slip, such as blanks, backslashes and missing slashes.
+        if !text.bytes().all(|byte| byte.is_ascii_graphic() && byte != b'\\') {
             return Err(EndpointError::NotAUrl);
         }
-        // What follows it is dropped by the parser without a word.
-        if url.contains('#') {
+        let (scheme, rest) = text.split_once("://").ok_or(EndpointError::NotAUrl)?;
+        let url = Url::parse(text).map_err(|_| EndpointError::NotAUrl)?;
+        if url.fragment().is_some() {
             return Err(EndpointError::Fragment);
         }
-        let uri: Uri = url.parse().map_err(|_| EndpointError::NotAUrl)?;
-        let (Some(scheme), Some(authority)) = (uri.scheme(), uri.authority()) else {
-            return Err(EndpointError::NotAUrl);
-        };
-        let is_https = *scheme == Scheme::HTTPS;
-        if !is_https && *scheme != Scheme::HTTP {
+        if !matches!(url.scheme(), "https" | "http") {
             return Err(EndpointError::Scheme);
         }
-        if authority.as_str().contains('@') {
+        let authority = rest.split(['/', '?']).next().unwrap_or_default();
+        if authority.contains('@') {
             return Err(EndpointError::User);
         }
-        let name = authority.host().trim_matches(['[', ']']).to_owned();
-        let has_odd_port = authority.port_u16().is_none() && authority.as_str() != authority.host();
-        if name.is_empty() || has_odd_port || authority.port_u16() == Some(0) {
+        let is_as_written = scheme.eq_ignore_ascii_case(url.scheme())
+            && !authority.is_empty()
+            && !authority.contains('%')
+            && !authority.ends_with(':');
+        // TLS needs a name that a certificate can be for.
+        let has_name = url.domain().is_none_or(|name| ServerName::try_from(name).is_ok());
+        if !is_as_written || !has_name || url.port() == Some(0) {
             return Err(EndpointError::NotAUrl);
         }
-        let target = uri.path_and_query().cloned().ok_or(EndpointError::NotAUrl)?;
-        Ok(Self {
-            name,
-            port: authority.port_u16().unwrap_or(if is_https { 443 } else { 80 }),
-            is_https,
-            authority: HeaderValue::try_from(authority.as_str()).map_err(|_| EndpointError::NotAUrl)?,
-            target: target.into(),
-        })
+        Ok(Self(url))
+    }
+
+    /// The URL.
+    pub fn into_url(self) -> Url {
+        self.0
     }
 
     /// Whether it is of https.
     pub fn is_https(&self) -> bool {
-        self.is_https
+        self.0.scheme() == "https"
     }
 
     /// Whether it is an address that is not public, rather than a name; where a name leads is looked at
     /// when a connection is made.
     pub fn is_forbidden(&self) -> bool {
-        self.name.parse().is_ok_and(|address| !is_public(address))
+        literal(&self.0).is_some_and(|address| !is_public(address))
     }
 
     /// Whether it is on this machine, by its own word: a loopback address, or `localhost`.
     pub fn is_loopback(&self) -> bool {
-        self.name.eq_ignore_ascii_case("localhost")
-            || self.name.parse::<IpAddr>().is_ok_and(|address| address.is_loopback())
+        self.0.domain() == Some("localhost") || literal(&self.0).is_some_and(|address| address.is_loopback())
     }
 }
 
@@ -152,17 +139,18 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_url_comes_apart() {
-        let parts = |url: &str| {
+    fn a_url_is_read_as_written() {
+        let read = |url: &str| {
             let endpoint = Endpoint::parse(url).expect(url);
-            (endpoint.name, endpoint.port, endpoint.is_https, endpoint.target.to_string())
+            (endpoint.is_https(), endpoint.into_url().to_string())
         };
         assert_eq!(
-            parts("https://partner.example/redeem?a=b"),
-            ("partner.example".to_owned(), 443, true, "/redeem?a=b".to_owned())
+            read("https://partner.example/redeem?a=b"),
+            (true, "https://partner.example/redeem?a=b".to_owned())
         );
-        assert_eq!(parts("HTTPS://p.example"), ("p.example".to_owned(), 443, true, "/".to_owned()));
-        assert_eq!(parts("http://[::1]:81/x"), ("::1".to_owned(), 81, false, "/x".to_owned()));
+        assert_eq!(read("HTTPS://p.example"), (true, "https://p.example/".to_owned()));
+        assert_eq!(read("https://P.example:443?a"), (true, "https://p.example/?a".to_owned()));
+        assert_eq!(read("http://[::1]:81/x"), (false, "http://[::1]:81/x".to_owned()));
     }
 
     #[test]
@@ -178,6 +166,13 @@ mod tests {
             ("https://a:99999/", EndpointError::NotAUrl),
             ("https://a:0/", EndpointError::NotAUrl),
             ("https://a:/", EndpointError::NotAUrl),
+            ("https:a/", EndpointError::NotAUrl),
+            ("https:a/?://", EndpointError::NotAUrl),
+            ("https:///a", EndpointError::NotAUrl),
+            ("https:\\\\a\\b", EndpointError::NotAUrl),
+            ("https://-a/", EndpointError::NotAUrl),
+            ("https://%6cocalhost/", EndpointError::NotAUrl),
+            ("https://1.2.3.4.5/", EndpointError::NotAUrl),
             ("ftp://a/", EndpointError::Scheme),
             ("https://me:secret@a/", EndpointError::User),
             ("https://a/#/redeem", EndpointError::Fragment),
@@ -189,11 +184,29 @@ mod tests {
 
     #[test]
     fn this_machine_is_known_by_its_names() {
-        for url in ["http://127.0.0.1:1/", "http://127.9.9.9/", "http://[::1]/", "http://LOCALHOST:3/"] {
+        for url in [
+            "http://127.0.0.1:1/",
+            "http://127.9.9.9/",
+            "http://[::1]/",
+            "http://LOCALHOST:3/",
+            "http://0x7f.1/",
+        ] {
             assert!(Endpoint::parse(url).expect(url).is_loopback(), "{url}");
         }
         for url in ["http://10.0.0.1/", "http://localhost.example/", "http://0.0.0.0/"] {
             assert!(!Endpoint::parse(url).expect(url).is_loopback(), "{url}");
+        }
+    }
+
+    #[test]
+    fn an_address_that_is_not_public_is_known_in_every_spelling() {
+        for host in
+            ["10.0.0.1", "2130706433", "0x7f.1", "017700000001", "127.1", "[::ffff:a00:1]", "127.0.0.1."]
+        {
+            assert!(Endpoint::parse(&format!("https://{host}/")).expect(host).is_forbidden(), "{host}");
+        }
+        for host in ["1.1.1.1", "[2600::1]", "partner.example", "localhost"] {
+            assert!(!Endpoint::parse(&format!("https://{host}/")).expect(host).is_forbidden(), "{host}");
         }
     }
 

@@ -5,10 +5,10 @@ use std::fmt;
 use serde::Serialize;
 
 use crate::domain::receipt::record::FiscalRecord;
-use crate::upstream::connection::Fault;
+use crate::upstream::http_client::TransportError;
 
 /// What came of a look-up. Nothing in it prints the receipt's code or time.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Debug, PartialEq, Eq)]
 pub enum Answer {
     /// The receipt asked for.
     Found(Box<FiscalRecord>),
@@ -21,7 +21,7 @@ pub enum Answer {
     /// The request was not taken for one from a receipt's page: our own fault.
     RefererRefused,
     /// It did not work this time.
-    Trouble(Trouble),
+    Trouble(PortalError),
     /// An answer that we do not know how to read: somebody has to look at it.
     Unexpected(Box<UnexpectedPage>),
 }
@@ -80,64 +80,44 @@ impl AnswerKind {
     }
 }
 
-/// Why a look-up did not work this time.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
-pub enum Trouble {
-    /// No TCP connection, or no address for the host's name.
-    Connect,
-    /// The host did not take the connection or the TLS handshake in time.
-    ConnectTimeout,
-    /// No TLS: the certificate is not trusted, or the handshake failed.
-    Tls,
-    /// Nothing came for too long.
-    ReadTimeout,
+/// Why a look-up did not work this time. It prints neither the receipt's code nor its time.
+#[derive(Debug, PartialEq, Eq, thiserror::Error)]
+pub enum PortalError {
+    /// There was no complete reply.
+    #[error("no complete reply of the portal")]
+    Transport(#[from] TransportError),
     /// The look-up as a whole took too long.
+    #[error("the look-up took too long")]
     Deadline,
-    /// The connection broke, or what came over it was not HTTP.
-    Broken,
-    /// The body is larger than any receipt's page.
-    TooLarge,
     /// More redirects than a receipt's page takes.
+    #[error("the portal redirects again and again")]
     TooManyRedirects,
     /// A redirect that leads nowhere.
+    #[error("the portal redirects nowhere")]
     BadRedirect,
     /// An HTTP status that is no page's.
+    #[error("the portal answered with status {0}")]
     Status(u16),
     /// A page that is none of the known ones, at a path that is none of the known ones.
+    #[error("the portal sent an unknown page")]
     UnknownPage,
     /// The page of another receipt: look-ups were mixed up there.
+    #[error("the portal sent another receipt")]
     OtherReceipt,
 }
 
-impl Trouble {
+impl PortalError {
     /// The stable name, for metrics and logs.
-    pub fn as_str(self) -> &'static str {
+    pub fn as_str(&self) -> &'static str {
         match self {
-            Self::Connect => "connect",
-            Self::ConnectTimeout => "connect_timeout",
-            Self::Tls => "tls",
-            Self::ReadTimeout => "read_timeout",
+            Self::Transport(TransportError::Timeout) => "read_timeout",
+            Self::Transport(error) => error.as_str(),
             Self::Deadline => "deadline",
-            Self::Broken => "broken",
-            Self::TooLarge => "too_large",
             Self::TooManyRedirects => "too_many_redirects",
             Self::BadRedirect => "bad_redirect",
             Self::Status(_) => "status",
             Self::UnknownPage => "unknown_page",
             Self::OtherReceipt => "other_receipt",
-        }
-    }
-}
-
-impl From<Fault> for Trouble {
-    fn from(fault: Fault) -> Self {
-        match fault {
-            Fault::Connect => Self::Connect,
-            Fault::ConnectTimeout => Self::ConnectTimeout,
-            Fault::Tls => Self::Tls,
-            Fault::ReadTimeout => Self::ReadTimeout,
-            Fault::Broken => Self::Broken,
-            Fault::TooLarge => Self::TooLarge,
         }
     }
 }

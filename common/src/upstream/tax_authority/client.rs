@@ -1,20 +1,16 @@
 //! The look-up of one receipt: the request as the portal's own page makes it, the redirects it answers
 //! with, and limits on all of it. It logs nothing: code and time stay between caller and portal.
 
-use std::fmt;
 use std::time::Duration;
 
-use bytes::Bytes;
-use http::header::{ACCEPT, HOST, HeaderValue, LOCATION, REFERER, USER_AGENT};
-use http::uri::{Authority, Scheme};
-use http::{HeaderMap, Request, Uri};
-use http_body_util::Empty;
-use tokio_rustls::rustls::pki_types::ServerName;
+use http::header::{ACCEPT, HeaderValue, LOCATION, REFERER, USER_AGENT};
+use http::{HeaderMap, Method};
+use reqwest::{Request, Url};
 
-use super::answer::{Answer, Trouble, UnexpectedPage};
+use super::answer::{Answer, PortalError, UnexpectedPage};
 use super::page;
 use crate::domain::receipt::payload::{ReceiptTime, VerificationCode};
-use crate::upstream::connection::{self, Connection, Fault, Reply, within};
+use crate::upstream::http_client::{self, Addresses, HttpClient, Timeouts, TransportError};
 
 /// Where a look-up begins, and where a found receipt's page is.
 const LOOK_UP_PATH: &str = "/Verify/Verified";
@@ -33,7 +29,7 @@ const MAX_BODY_BYTES: usize = 1024 * 1024;
 pub struct Limits {
     /// Connecting, TLS included.
     pub connect: Duration,
-    /// Waiting for the head of a reply, or for the next part of its body.
+    /// Waiting for the head of a reply, connecting included, or for the next part of its body.
     pub read: Duration,
     /// The look-up as a whole, with all its redirects.
     pub whole: Duration,
@@ -50,31 +46,13 @@ impl Default for Limits {
     }
 }
 
-/// Where the portal is.
-struct Host {
-    /// Its name or address, without the brackets of IPv6.
-    name: String,
-    port: u16,
-    /// With whom TLS is spoken; `None` where plain HTTP is spoken.
-    server: Option<ServerName<'static>>,
-}
-
 /// The tax authority's receipt portal.
+#[derive(Debug)]
 pub struct TaxAuthority {
-    /// `https://verify.tra.go.tz`, without a slash at its end.
-    base: String,
-    authority: Authority,
-    host: Host,
+    /// Scheme, host and port alone.
+    base: Url,
     limits: Limits,
-}
-
-impl fmt::Debug for TaxAuthority {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("TaxAuthority")
-            .field("base", &self.base)
-            .field("limits", &self.limits)
-            .finish_non_exhaustive()
-    }
+    client: HttpClient,
 }
 
 /// The portal's base URL cannot be one.
@@ -98,29 +76,20 @@ impl TaxAuthority {
     /// # Errors
     /// When the base is not of that form.
     pub fn new(base: &str, limits: Limits) -> Result<Self, BaseUrlError> {
-        let uri: Uri = base.parse().map_err(|_| BaseUrlError::NotAUrl)?;
-        let (Some(scheme), Some(authority)) = (uri.scheme(), uri.authority()) else {
+        let base = Url::parse(base).map_err(|_| BaseUrlError::NotAUrl)?;
+        if base.host().is_none() {
             return Err(BaseUrlError::NotAUrl);
-        };
-        if uri.path() != "/" || uri.query().is_some() || authority.as_str().contains('@') {
+        }
+        if !matches!(base.scheme(), "https" | "http") {
+            return Err(BaseUrlError::Scheme);
+        }
+        let is_more = base.path() != "/" || base.query().is_some() || base.fragment().is_some();
+        if is_more || base.authority().contains('@') {
             return Err(BaseUrlError::Path);
         }
-        let name = authority.host().trim_matches(['[', ']']).to_owned();
-        let (default_port, server) = if *scheme == Scheme::HTTPS {
-            let server = ServerName::try_from(name.clone()).map_err(|_| BaseUrlError::NotAUrl)?;
-            (443, Some(server))
-        } else if *scheme == Scheme::HTTP {
-            (80, None)
-        } else {
-            return Err(BaseUrlError::Scheme);
-        };
-        let port = authority.port_u16().unwrap_or(default_port);
-        Ok(Self {
-            base: format!("{scheme}://{authority}"),
-            authority: authority.clone(),
-            host: Host { name, port, server },
-            limits,
-        })
+        // The operator names the portal; a simulated one is on this machine.
+        let timeouts = Timeouts { connect: limits.connect, read: limits.read };
+        Ok(Self { base, limits, client: HttpClient::new(Addresses::Any, timeouts) })
     }
 
     /// Asks for a receipt, once. Whatever happens is an answer; when to ask again is
@@ -128,81 +97,71 @@ impl TaxAuthority {
     pub async fn look_up(&self, code: &VerificationCode, time: ReceiptTime) -> Answer {
         match tokio::time::timeout(self.limits.whole, self.follow(code, time)).await {
             Ok(Ok(answer)) => answer,
-            Ok(Err(trouble)) => Answer::Trouble(trouble),
-            Err(_) => Answer::Trouble(Trouble::Deadline),
+            Ok(Err(error)) => Answer::Trouble(error),
+            Err(_) => Answer::Trouble(PortalError::Deadline),
         }
     }
 
-    async fn follow(&self, code: &VerificationCode, time: ReceiptTime) -> Result<Answer, Trouble> {
-        let headers = self.headers(code, time).ok_or(Trouble::Broken)?;
-        let mut target: Uri = format!("{LOOK_UP_PATH}?Secret={}", time.expose().replace(':', "%3A"))
-            .parse()
-            .map_err(|_| Trouble::Broken)?;
+    async fn follow(&self, code: &VerificationCode, time: ReceiptTime) -> Result<Answer, PortalError> {
+        let headers = self.headers(code, time)?;
+        let mut target = self.base.clone();
+        target.set_path(LOOK_UP_PATH);
+        target.set_query(Some(&format!("Secret={}", time.expose().replace(':', "%3A"))));
         for _ in 0..=MAX_REDIRECTS {
             let path = target.path().to_owned();
-            let reply = self.get(target, headers.clone()).await?;
-            let status = reply.status;
+            let mut request = Request::new(Method::GET, target);
+            request.headers_mut().clone_from(&headers);
+            let reply = self.client.send(request).await?;
+            let status = reply.status().as_u16();
             if !matches!(status, 301 | 302 | 303 | 307 | 308) {
                 if status >= 500 {
-                    return Ok(Answer::Trouble(Trouble::Status(status)));
+                    return Ok(Answer::Trouble(PortalError::Status(status)));
                 }
-                let body = reply.read(MAX_BODY_BYTES, self.limits.read).await?;
+                let body = http_client::read(reply, MAX_BODY_BYTES).await?;
                 return Ok(page::read(&path, status, &body, code));
             }
-            target = match self.next(reply.headers.get(LOCATION)).ok_or(Trouble::BadRedirect)? {
+            target = match self.next(reply.headers().get(LOCATION)).ok_or(PortalError::BadRedirect)? {
                 Redirect::Here(target) => target,
                 Redirect::Elsewhere(host) => return Ok(led_away(&path, status, &host)),
             };
         }
-        Err(Trouble::TooManyRedirects)
-    }
-
-    /// One GET, up to the head of its reply.
-    async fn get(&self, target: Uri, headers: HeaderMap) -> Result<Reply, Fault> {
-        let Host { name, port, server } = &self.host;
-        let connecting =
-            async { Connection::open(&connection::resolve(name, *port).await?, server.as_ref()).await };
-        let connection = within(self.limits.connect, Fault::ConnectTimeout, connecting).await?;
-        let mut request = Request::new(Empty::<Bytes>::new());
-        *request.uri_mut() = target;
-        *request.headers_mut() = headers;
-        within(self.limits.read, Fault::ReadTimeout, connection.send(request)).await
+        Err(PortalError::TooManyRedirects)
     }
 
     /// The headers of every request of a look-up. No cookies, and nothing that says who is asking.
-    fn headers(&self, code: &VerificationCode, time: ReceiptTime) -> Option<HeaderMap> {
-        let page = format!("{}/{}_{}", self.base, code.as_str(), time.expose_compact());
-        let mut page = HeaderValue::try_from(page).ok()?;
+    fn headers(&self, code: &VerificationCode, time: ReceiptTime) -> Result<HeaderMap, TransportError> {
+        let page = format!("{}{}_{}", self.base, code.as_str(), time.expose_compact());
+        let mut page = HeaderValue::try_from(page).map_err(|error| TransportError::Broken(error.into()))?;
         page.set_sensitive(true);
-        let host = HeaderValue::try_from(self.authority.as_str()).ok()?;
-        Some(HeaderMap::from_iter([(HOST, host), (USER_AGENT, BROWSER), (ACCEPT, PAGES), (REFERER, page)]))
+        Ok(HeaderMap::from_iter([(USER_AGENT, BROWSER), (ACCEPT, PAGES), (REFERER, page)]))
     }
 
     /// Where a redirect leads. Only path and query are taken from it: scheme, host and port stay the
     /// base's, which also turns the portal's `http://` back into `https://`.
     fn next(&self, location: Option<&HeaderValue>) -> Option<Redirect> {
         let location = location?.to_str().ok()?.trim();
-        let absolute = match (location.starts_with("//"), location.starts_with('/')) {
-            (true, _) => format!("http:{location}"),
-            (false, true) => format!("{}{location}", self.base),
-            (false, false) => location.to_owned(),
+        let url = match (location.starts_with("//"), location.starts_with('/')) {
+            (true, _) => Url::parse(&format!("http:{location}")),
+            (false, true) => self.base.join(location),
+            (false, false) => Url::parse(location),
         };
-        let uri: Uri = absolute.parse().ok()?;
-        let scheme = uri.scheme_str()?;
-        let authority = uri.authority()?;
-        let is_web = scheme == "http" || scheme == "https";
-        let is_same_host = authority.host().eq_ignore_ascii_case(self.authority.host());
-        let is_same_port = authority.port_u16().is_none_or(|port| port == self.host.port || port == 80);
+        let url = url.ok().filter(Url::has_host)?;
+        let is_web = matches!(url.scheme(), "http" | "https");
+        let is_same_host = url.host() == self.base.host();
+        let is_same_port =
+            url.port().is_none_or(|port| Some(port) == self.base.port_or_known_default() || port == 80);
         if !is_web || !is_same_host || !is_same_port {
-            return Some(Redirect::Elsewhere(format!("{scheme}://{authority}")));
+            return Some(Redirect::Elsewhere(format!("{}://{}", url.scheme(), url.authority())));
         }
-        let path_and_query = uri.path_and_query()?.clone();
-        Some(Redirect::Here(path_and_query.into()))
+        let mut target = self.base.clone();
+        target.set_path(url.path());
+        target.set_query(url.query());
+        Some(Redirect::Here(target))
     }
 }
 
 enum Redirect {
-    Here(Uri),
+    Here(Url),
     Elsewhere(String),
 }
 
@@ -226,7 +185,7 @@ mod tests {
     fn next(base: &str, location: &str) -> Option<String> {
         let location = HeaderValue::from_str(location).expect(location);
         portal(base).next(Some(&location)).map(|redirect| match redirect {
-            Redirect::Here(target) => target.to_string(),
+            Redirect::Here(target) => target.as_str().trim_start_matches(base).to_owned(),
             Redirect::Elsewhere(host) => host,
         })
     }
@@ -271,7 +230,7 @@ mod tests {
             "http://127.0.0.1:4000",
             "http://[::1]:4",
         ] {
-            assert_eq!(portal(base).base, base.trim_end_matches('/'));
+            assert_eq!(portal(base).base.as_str().trim_end_matches('/'), base.trim_end_matches('/'));
         }
         for (base, expected) in [
             ("verify.tra.go.tz", "is not a URL"),

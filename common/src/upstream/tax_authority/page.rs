@@ -1,6 +1,6 @@
 //! Which answer a page is: by where the redirects ended, and by what it shows.
 
-use super::answer::{Answer, Trouble, UnexpectedPage};
+use super::answer::{Answer, PortalError, UnexpectedPage};
 use super::found::{self, FOUND_MARKER, Why};
 use super::markup::{self, Sheet, collapsed};
 use crate::domain::receipt::payload::{ReceiptKey, VerificationCode};
@@ -62,7 +62,7 @@ impl Place {
 /// for. Takes any bytes.
 pub fn read(path: &str, status: u16, body: &[u8], asked: &VerificationCode) -> Answer {
     if status >= 500 {
-        return Answer::Trouble(Trouble::Status(status));
+        return Answer::Trouble(PortalError::Status(status));
     }
     let place = Place::of(path, asked);
     match place {
@@ -70,7 +70,7 @@ pub fn read(path: &str, status: u16, body: &[u8], asked: &VerificationCode) -> A
         Place::Warning => return Answer::Throttled,
         Place::Start => return Answer::RefererRefused,
         Place::Verified | Place::Receipt { .. } | Place::Elsewhere if status != 200 => {
-            return Answer::Trouble(Trouble::Status(status));
+            return Answer::Trouble(PortalError::Status(status));
         }
         Place::Verified | Place::Receipt { .. } | Place::Elsewhere => {}
     }
@@ -86,7 +86,7 @@ pub fn read(path: &str, status: u16, body: &[u8], asked: &VerificationCode) -> A
         return found_page(&sheet, asked).unwrap_or_else(unexpected);
     }
     if place == (Place::Receipt { is_asked: false }) {
-        return Answer::Trouble(Trouble::OtherReceipt);
+        return Answer::Trouble(PortalError::OtherReceipt);
     }
     if place != Place::Elsewhere && text.to_ascii_lowercase().contains(TIME_PROMPT) {
         return Answer::WrongTime;
@@ -94,13 +94,13 @@ pub fn read(path: &str, status: u16, body: &[u8], asked: &VerificationCode) -> A
     if is_verified {
         return unexpected("neither a receipt nor a question for its time");
     }
-    Answer::Trouble(Trouble::UnknownPage)
+    Answer::Trouble(PortalError::UnknownPage)
 }
 
 fn found_page(sheet: &Sheet, asked: &VerificationCode) -> Result<Answer, Why> {
     // Whose page it is comes before whether it can be read: the next one may be ours.
     if found::code(sheet)? != *asked {
-        return Ok(Answer::Trouble(Trouble::OtherReceipt));
+        return Ok(Answer::Trouble(PortalError::OtherReceipt));
     }
     found::read(sheet).map(|record| Answer::Found(Box::new(record)))
 }

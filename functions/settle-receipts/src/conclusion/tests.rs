@@ -2,7 +2,8 @@
 
 use common::domain::settling::Assignee;
 use common::domain::submission::SubmissionStatus;
-use common::upstream::tax_authority::answer::{Trouble, UnexpectedPage};
+use common::upstream::http_client::TransportError;
+use common::upstream::tax_authority::answer::UnexpectedPage;
 
 use super::*;
 use crate::example;
@@ -50,7 +51,8 @@ fn what_is_met_instead_of_an_answer_is_counted_by_what_has_to_be_done_about_it()
     };
     assert_eq!(figures(page()), ("unexpected_page", vec![("TaxAuthorityChanged", 1)]));
     assert_eq!(figures(Answer::RefererRefused), ("referer_refused", vec![("TaxAuthorityChanged", 1)]));
-    assert_eq!(figures(Answer::Trouble(Trouble::Connect)), ("trouble", vec![("TaxAuthorityDown", 1)]));
+    let trouble = Answer::Trouble(TransportError::ConnectTimeout.into());
+    assert_eq!(figures(trouble), ("trouble", vec![("TaxAuthorityDown", 1)]));
     assert_eq!(figures(Answer::Throttled), ("throttled", vec![("TaxAuthorityDown", 1)]));
     assert_eq!(figures(Answer::NotFoundYet), (Answer::NotFoundYet.as_str(), vec![]));
     let given_up = StepOutcome::from(Transition::Unanswered).finding();
@@ -73,7 +75,8 @@ fn an_operator_is_told_what_was_not_as_expected() {
     let told = |answer: Answer| anomaly(&answer).map(|anomaly| (anomaly.what, anomaly.excerpt));
     let page = told(page()).expect("something to tell");
     assert_eq!(page, ("unknown_page at /error (status 200)".to_owned(), Some("Karibu".to_owned())));
-    assert_eq!(told(Answer::Trouble(Trouble::Connect)), Some(("connect".to_owned(), None)));
+    let trouble = Answer::Trouble(TransportError::ConnectTimeout.into());
+    assert_eq!(told(trouble), Some(("connect_timeout".to_owned(), None)));
     assert!(told(Answer::RefererRefused).is_some());
     for expected in [Answer::WrongTime, Answer::NotFoundYet, Answer::Throttled] {
         assert_eq!(told(expected), None);

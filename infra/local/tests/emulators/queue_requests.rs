@@ -3,7 +3,6 @@
 use aws_sdk_sqs::error::ProvideErrorMetadata;
 use aws_sdk_sqs::types::{DeleteMessageBatchRequestEntry, SendMessageBatchRequestEntry};
 use axum::http::Request;
-use http_body_util::Full;
 
 use crate::common::{queues, send};
 
@@ -127,7 +126,7 @@ async fn a_request_that_is_no_json_is_refused() {
     let (sqs, _client) = queues().await;
     for body in ["", "{", "[]", "{\"QueueUrl\": 1}"] {
         let request = Request::post(sqs.endpoint()).header("x-amz-target", "AmazonSQS.SendMessage");
-        let response = send(request.body(Full::from(body)).unwrap()).await;
+        let response = send(request.body(body).unwrap()).await;
         assert_eq!(response.status(), 400, "{body}");
         assert!(response.body().contains("InvalidParameterValue"), "{}", response.body());
         assert_eq!(response.headers()["content-type"], "application/x-amz-json-1.0");

@@ -1,6 +1,6 @@
 //! The partner's client over HTTP: against the simulated partner, and against servers that are none.
 
-#![expect(clippy::expect_used, clippy::panic, reason = "a test that cannot go on has failed")]
+#![expect(clippy::expect_used, reason = "a test that cannot go on has failed")]
 
 mod addresses;
 mod requests;
@@ -8,9 +8,11 @@ mod simulator;
 
 use std::time::Duration;
 
-use common::domain::partner::{PartnerRules, Question};
-use common::upstream::partner::answer::{NoAnswer, PartnerAnswer};
-use common::upstream::partner::client::{Addresses, Partner};
+use common::domain::partner::reply::PartnerVerdict;
+use common::domain::partner::{PartnerRequest, PartnerRules};
+use common::upstream::http_client::Addresses;
+use common::upstream::partner::client::Partner;
+use common::upstream::partner::error::PartnerError;
 use serde_json::json;
 
 /// Longer than any answer that comes takes.
@@ -29,8 +31,8 @@ fn rules(url: &str) -> PartnerRules {
     serde_json::from_value(rules).expect("rules")
 }
 
-fn question(reference: &str, code: &str) -> Question {
-    Question {
+fn request(reference: &str, code: &str) -> PartnerRequest {
+    PartnerRequest {
         reference: reference.to_owned(),
         code: code.to_owned(),
         phone: "+255712345678".to_owned(),
@@ -39,19 +41,12 @@ fn question(reference: &str, code: &str) -> Question {
     }
 }
 
-async fn ask_within(url: &str, limit: Duration) -> PartnerAnswer {
-    let client = Partner::new(Addresses::AnyForLocal);
-    client.ask(&rules(url), None, &question("sub-1", "OKAY0001"), limit).await
+async fn ask_within(url: &str, limit: Duration) -> Result<PartnerVerdict, PartnerError> {
+    let client = Partner::new(Addresses::Any);
+    client.ask(&rules(url), None, &request("sub-1", "OKAY0001"), limit).await
 }
 
 /// Why there is no answer at this URL.
-async fn no_answer(url: &str) -> NoAnswer {
-    no_answer_within(url, LONG).await
-}
-
-async fn no_answer_within(url: &str, limit: Duration) -> NoAnswer {
-    match ask_within(url, limit).await {
-        PartnerAnswer::NoAnswer(why) => why,
-        PartnerAnswer::Verdict(verdict) => panic!("{verdict:?}"),
-    }
+async fn error(url: &str) -> PartnerError {
+    ask_within(url, LONG).await.expect_err(url)
 }

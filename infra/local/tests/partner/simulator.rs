@@ -5,14 +5,18 @@ use std::time::Duration;
 
 use common::domain::message::MessageKey;
 use common::domain::partner::PartnerSecret;
+use common::domain::partner::course::FaultOwner;
 use common::domain::partner::reply::{PartnerVerdict, Unreadable, Upstream};
-use common::upstream::partner::answer::{NoAnswer, PartnerAnswer, TellsOf};
-use common::upstream::partner::client::{Addresses, Partner};
+use common::upstream::http_client::{Addresses, TransportError};
+use common::upstream::partner::client::Partner;
+use common::upstream::partner::error::PartnerError;
 use local::partner::cases::CASES;
 use local::partner::{Options, SimulatedPartner};
 use serde_json::{Value, json};
 
-use super::{LONG, question, rules};
+use super::{LONG, request, rules};
+
+const TIMEOUT: PartnerError = PartnerError::Transport(TransportError::Timeout);
 
 struct Scene {
     partner: SimulatedPartner,
@@ -28,33 +32,32 @@ impl Scene {
         let mut options = Options::new();
         change(&mut options);
         let partner = SimulatedPartner::serve(options).await.expect("a partner");
-        Self { partner, client: Partner::new(Addresses::AnyForLocal) }
+        Self { partner, client: Partner::new(Addresses::Any) }
     }
 
-    async fn ask(&self, reference: &str, code: &str) -> PartnerAnswer {
+    async fn ask(&self, reference: &str, code: &str) -> Result<PartnerVerdict, PartnerError> {
         self.ask_within(reference, code, LONG).await
     }
 
-    async fn ask_within(&self, reference: &str, code: &str, limit: Duration) -> PartnerAnswer {
-        self.client.ask(&rules(&self.partner.url()), None, &question(reference, code), limit).await
+    async fn ask_within(
+        &self,
+        reference: &str,
+        code: &str,
+        limit: Duration,
+    ) -> Result<PartnerVerdict, PartnerError> {
+        self.client.ask(&rules(&self.partner.url()), None, &request(reference, code), limit).await
     }
 
     async fn verdict(&self, reference: &str, code: &str) -> PartnerVerdict {
-        match self.ask(reference, code).await {
-            PartnerAnswer::Verdict(verdict) => verdict,
-            PartnerAnswer::NoAnswer(why) => panic!("{code}: {why:?}"),
-        }
+        self.ask(reference, code).await.expect(code)
     }
 
     async fn outcome(&self, reference: &str, code: &str) -> MessageKey {
         self.verdict(reference, code).await.outcome
     }
 
-    async fn no_answer(&self, reference: &str, code: &str) -> NoAnswer {
-        match self.ask(reference, code).await {
-            PartnerAnswer::NoAnswer(why) => why,
-            PartnerAnswer::Verdict(verdict) => panic!("{code}: {verdict:?}"),
-        }
+    async fn error(&self, reference: &str, code: &str) -> PartnerError {
+        self.ask(reference, code).await.expect_err(code)
     }
 }
 
@@ -106,20 +109,20 @@ async fn a_refused_code_is_not_redeemed() {
 async fn a_reply_that_is_not_as_agreed_is_no_answer() {
     let scene = Scene::new().await;
     for (code, expected) in [
-        ("HTML0001", NoAnswer::Unreadable(Unreadable::NotJson)),
-        ("TWOJ0001", NoAnswer::Unreadable(Unreadable::NotJson)),
-        ("HUGE0001", NoAnswer::TooLarge),
-        ("MOVE0001", NoAnswer::Redirected),
-        ("DEAD0001", NoAnswer::Status(503)),
-        ("ODDS0001", NoAnswer::Status(422)),
+        ("HTML0001", PartnerError::Unreadable(Unreadable::NotJson)),
+        ("TWOJ0001", PartnerError::Unreadable(Unreadable::NotJson)),
+        ("HUGE0001", TransportError::TooLarge.into()),
+        ("MOVE0001", PartnerError::Redirected),
+        ("DEAD0001", PartnerError::Status(503)),
+        ("ODDS0001", PartnerError::Status(422)),
     ] {
-        assert_eq!(scene.no_answer(code, code).await, expected, "{code}");
+        assert_eq!(scene.error(code, code).await, expected, "{code}");
     }
     for (code, expected, upstream) in [
         ("STRG0001", "entries_unreadable", json!({ "code": 0, "message": "Accepted" })),
         ("NEWC0001", "code_unknown", json!({ "code": 77, "message": "A new kind of answer" })),
     ] {
-        let why = scene.no_answer(code, code).await;
+        let why = scene.error(code, code).await;
         assert_eq!((why.as_str(), why.upstream().map(shown)), (expected, Some(upstream)), "{code}");
         assert!(!format!("{why:?}").contains("ccepted") && !format!("{why:?}").contains("kind"), "{why:?}");
     }
@@ -130,10 +133,10 @@ async fn a_reply_that_is_not_as_agreed_is_no_answer() {
 async fn a_lost_answer_is_had_by_asking_again() {
     let scene = Scene::with(|options| options.slow_for = Duration::from_secs(60)).await;
     let slow = scene.ask_within("a", "SLOW0001", Duration::from_millis(300)).await;
-    assert_eq!(slow, PartnerAnswer::NoAnswer(NoAnswer::Timeout));
-    assert_eq!(scene.no_answer("b", "GONE0001").await, NoAnswer::Broken);
+    assert_eq!(slow, Err(TIMEOUT));
+    assert_eq!(scene.error("b", "GONE0001").await.as_str(), "broken");
     for _ in 0..2 {
-        assert_eq!(scene.no_answer("c", "DOWN0001").await, NoAnswer::Status(503));
+        assert_eq!(scene.error("c", "DOWN0001").await, PartnerError::Status(503));
     }
     for (reference, code) in [("a", "SLOW0001"), ("b", "GONE0001"), ("c", "DOWN0001")] {
         assert_eq!(scene.outcome(reference, code).await, MessageKey::Entered, "{code}");
@@ -153,7 +156,7 @@ async fn a_partner_can_answer_twice_differently() {
 async fn an_answer_that_drips_ends_at_the_limit() {
     let scene = Scene::with(|options| options.drip_every = Duration::from_millis(20)).await;
     let drip = scene.ask_within("a", "DRIP0001", Duration::from_millis(500)).await;
-    assert_eq!(drip, PartnerAnswer::NoAnswer(NoAnswer::Timeout));
+    assert_eq!(drip, Err(TIMEOUT));
 }
 
 #[tokio::test]
@@ -161,36 +164,37 @@ async fn the_rules_limit_counts_too() {
     let scene = Scene::with(|options| options.slow_for = Duration::from_secs(60)).await;
     let mut rules = rules(&scene.partner.url());
     rules.timeout_seconds = 1;
-    let answer = scene.client.ask(&rules, None, &question("a", "SLOW0001"), LONG).await;
-    assert_eq!(answer, PartnerAnswer::NoAnswer(NoAnswer::Timeout));
+    let answer = scene.client.ask(&rules, None, &request("a", "SLOW0001"), LONG).await;
+    assert_eq!(answer, Err(TIMEOUT));
 }
 
 #[tokio::test]
 async fn only_who_knows_the_secret_is_answered() {
     let secret = ("X-Key".to_owned(), "hush".to_owned());
     let scene = Scene::with(|options| options.secret = Some(secret)).await;
-    assert_eq!(scene.no_answer("a", "OKAY0001").await, NoAnswer::Status(401));
+    assert_eq!(scene.error("a", "OKAY0001").await, PartnerError::Status(401));
     let mut rules = rules(&scene.partner.url());
     rules.secret = Some(PartnerSecret { header: "X-Key".to_owned(), name: "partners/demo".to_owned() });
-    let question = question("a", "OKAY0001");
-    let wrong = scene.client.ask(&rules, Some("hash"), &question, LONG).await;
-    assert_eq!(wrong, PartnerAnswer::NoAnswer(NoAnswer::Status(401)));
-    let none = scene.client.ask(&rules, None, &question, LONG).await;
-    assert_eq!(none, PartnerAnswer::NoAnswer(NoAnswer::Misconfigured));
+    let request = request("a", "OKAY0001");
+    let wrong = scene.client.ask(&rules, Some("hash"), &request, LONG).await;
+    assert_eq!(wrong, Err(PartnerError::Status(401)));
+    let none = scene.client.ask(&rules, None, &request, LONG).await;
+    assert_eq!(none, Err(PartnerError::Misconfigured));
     assert_eq!(scene.partner.asked("a"), 0);
-    let right = scene.client.ask(&rules, Some("hush"), &question, LONG).await;
-    assert!(matches!(right, PartnerAnswer::Verdict(_)), "{right:?}");
+    let right = scene.client.ask(&rules, Some("hush"), &request, LONG).await;
+    assert!(right.is_ok(), "{right:?}");
 }
 
 #[tokio::test]
-async fn a_question_that_is_none_is_refused() {
+async fn a_request_that_is_none_is_refused() {
     let scene = Scene::new().await;
-    let refused = |why: &NoAnswer| (why.as_str(), why.tells_of()) == ("code_unknown", TellsOf::Question);
-    assert!(refused(&scene.no_answer("", "OKAY0001").await));
+    let refused =
+        |why: &PartnerError| (why.as_str(), why.fault_owner()) == ("code_unknown", FaultOwner::AppContext);
+    assert!(refused(&scene.error("", "OKAY0001").await));
     let mut rules = rules(&scene.partner.url());
     rules.body = None;
-    let answer = scene.client.ask(&rules, None, &question("a", "OKAY0001"), LONG).await;
-    assert!(matches!(&answer, PartnerAnswer::NoAnswer(why) if refused(why)), "{answer:?}");
+    let answer = scene.client.ask(&rules, None, &request("a", "OKAY0001"), LONG).await;
+    assert!(answer.as_ref().is_err_and(refused), "{answer:?}");
 }
 
 #[test]

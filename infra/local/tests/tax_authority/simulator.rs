@@ -5,7 +5,8 @@ use std::time::Duration;
 use chrono::NaiveDate;
 use common::domain::receipt::payload::{ReceiptTime, VerificationCode};
 use common::domain::receipt::record::{FiscalRecord, Quantity, VoidMark};
-use common::upstream::tax_authority::answer::{Answer, AnswerKind, Trouble, UnexpectedPage};
+use common::upstream::http_client::TransportError;
+use common::upstream::tax_authority::answer::{Answer, AnswerKind, PortalError, UnexpectedPage};
 use common::upstream::tax_authority::client::{Limits, TaxAuthority};
 use local::tax_portal::cases::{CASES, TIME};
 use local::tax_portal::{Options, Shop, ShopItem, TaxPortal, Throttle};
@@ -183,10 +184,10 @@ async fn what_is_not_there_is_not_found() {
 async fn trouble_has_a_name() {
     let scene = Scene::new().await;
     for (code, trouble) in [
-        ("DEAD010001", Trouble::Status(503)),
-        ("SWAX010001", Trouble::OtherReceipt),
-        ("HUGE010001", Trouble::TooLarge),
-        ("LOOP010001", Trouble::TooManyRedirects),
+        ("DEAD010001", PortalError::Status(503)),
+        ("SWAX010001", PortalError::OtherReceipt),
+        ("HUGE010001", TransportError::TooLarge.into()),
+        ("LOOP010001", PortalError::TooManyRedirects),
     ] {
         assert_eq!(scene.ask(code).await, Answer::Trouble(trouble), "{code}");
     }
@@ -224,7 +225,7 @@ async fn a_portal_that_hangs_is_given_up() {
     let mut scene = Scene::with(|options| options.hang_for = Duration::from_secs(3_600)).await;
     let limits = Limits { read: Duration::from_millis(50), ..Limits::default() };
     scene.client = TaxAuthority::new(&scene.portal.base_url, limits).expect("a client");
-    assert_eq!(scene.ask("HANG010001").await, Answer::Trouble(Trouble::ReadTimeout));
+    assert_eq!(scene.ask("HANG010001").await, Answer::Trouble(TransportError::Timeout.into()));
 }
 
 #[tokio::test]

@@ -2,9 +2,10 @@
 
 use std::time::Duration;
 
-use common::upstream::fetch::{Fetch, Fetched, Fetcher};
+use common::upstream::http_client::{self, Addresses, HttpClient, Timeouts, TransportError};
 use http::header::{AUTHORIZATION, CONTENT_TYPE};
-use http::{HeaderName, HeaderValue, Method};
+use http::{HeaderMap, HeaderName, HeaderValue, Method};
+use reqwest::{Body, Request, Url};
 use serde_json::Value;
 use tokio::time::{Instant, sleep};
 
@@ -12,7 +13,9 @@ use crate::failure::Failure;
 use crate::words::printable;
 
 /// Longer than any reply takes: API Gateway itself gives up after 30 s.
-const MAX_REPLY_BYTES: Duration = Duration::from_secs(35);
+const REPLY_TIMEOUT: Duration = Duration::from_secs(35);
+/// No reply of the service is as large.
+const MAX_REPLY_BYTES: usize = 4 * 1024 * 1024;
 /// What is shown of a reply that is not as it should be, in characters.
 const MAX_SHOWN: usize = 600;
 /// Between two looks at what should happen by itself.
@@ -34,7 +37,7 @@ pub struct Step {
 
 /// Makes requests as a brand's server does.
 pub(super) struct Caller<'a> {
-    fetcher: Fetcher,
+    client: HttpClient,
     base_url: &'a str,
     key: String,
     pub(super) steps: Vec<Step>,
@@ -49,10 +52,16 @@ pub(super) struct Ask<'a> {
     pub(super) body: Option<Value>,
 }
 
+struct Reply {
+    status: u16,
+    headers: HeaderMap,
+    body: Vec<u8>,
+}
+
 /// A reply to a step.
 pub(super) struct Answer {
     what: &'static str,
-    reply: Fetched,
+    reply: Reply,
     json: Value,
 }
 
@@ -75,37 +84,58 @@ impl<'a> Ask<'a> {
 
 impl<'a> Caller<'a> {
     pub(super) fn new(base_url: &'a str, key: String) -> Self {
-        Self { fetcher: Fetcher::new(MAX_REPLY_BYTES), base_url, key, steps: Vec::new() }
+        let timeouts = Timeouts { connect: REPLY_TIMEOUT, read: REPLY_TIMEOUT };
+        let client = HttpClient::new(Addresses::Any, timeouts);
+        Self { client, base_url, key, steps: Vec::new() }
     }
 
     /// Asks once, with the key.
     pub(super) async fn ask(&mut self, what: &'static str, ask: Ask<'_>) -> Result<Answer, Failure> {
         let mut ask = ask;
-        let bearer = HeaderValue::from_str(&format!("Bearer {}", self.key)).ok();
-        ask.headers.extend(bearer.map(|bearer| (AUTHORIZATION, bearer)));
+        if let Ok(mut bearer) = HeaderValue::from_str(&format!("Bearer {}", self.key)) {
+            bearer.set_sensitive(true);
+            ask.headers.push((AUTHORIZATION, bearer));
+        }
         self.ask_as(what, ask).await
     }
 
     /// Asks once, with these headers alone.
     pub(super) async fn ask_as(&mut self, what: &'static str, ask: Ask<'_>) -> Result<Answer, Failure> {
         let url = format!("{}{}", self.base_url, ask.path);
-        let mut headers = ask.headers;
-        let body = ask.body.map(|body| body.to_string().into_bytes()).unwrap_or_default();
+        let mut headers = HeaderMap::from_iter(ask.headers);
+        let body = ask.body.map(|body| body.to_string()).unwrap_or_default();
         if !body.is_empty() {
-            headers.push((CONTENT_TYPE, HeaderValue::from_static("application/json")));
+            headers.insert(CONTENT_TYPE, HeaderValue::from_static("application/json"));
         }
-        self.send(what, Fetch { method: ask.method, url: &url, headers: &headers, body }).await
+        self.send(what, ask.method, &url, headers, body).await
     }
 
     /// Sends a request to wherever it goes.
-    pub(super) async fn send(&mut self, what: &'static str, fetch: Fetch<'_>) -> Result<Answer, Failure> {
+    pub(super) async fn send(
+        &mut self,
+        what: &'static str,
+        method: Method,
+        url: &str,
+        headers: HeaderMap,
+        body: impl Into<Body>,
+    ) -> Result<Answer, Failure> {
         let started = Instant::now();
-        let host = fetch.url.split('/').nth(2).unwrap_or(fetch.url).to_owned();
-        let reply = self.fetcher.fetch(fetch).await;
-        let reply = reply.map_err(|error| failed(what, &format!("{host} {error}")))?;
+        let url = Url::parse(url).map_err(|error| failed(what, &format!("no URL to go to: {error}")))?;
+        let host = url.authority().to_owned();
+        let mut request = Request::new(method, url);
+        *request.headers_mut() = headers;
+        *request.body_mut() = Some(body.into());
+        *request.timeout_mut() = Some(REPLY_TIMEOUT);
+        let reply = self.reply(request).await.map_err(|error| failed(what, &format!("{host} {error}")))?;
         self.steps.push(Step { what, took_ms: started.elapsed().as_millis() });
         let json = serde_json::from_slice(&reply.body).unwrap_or_default();
         Ok(Answer { what, reply, json })
+    }
+
+    async fn reply(&self, request: Request) -> Result<Reply, TransportError> {
+        let reply = self.client.send(request).await?;
+        let (status, headers) = (reply.status().as_u16(), reply.headers().clone());
+        Ok(Reply { status, headers, body: http_client::read(reply, MAX_REPLY_BYTES).await? })
     }
 
     /// Asks until the field has the value, as what happens by itself takes its time.

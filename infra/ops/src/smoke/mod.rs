@@ -10,8 +10,8 @@ use std::net::IpAddr;
 use common::domain::scope::{Environment, Scope};
 use common::domain::timestamp::Timestamp;
 use common::random;
-use common::upstream::fetch::Fetch;
-use http::{HeaderName, HeaderValue, Method, Uri};
+use http::header::IF_NONE_MATCH;
+use http::{HeaderMap, HeaderName, HeaderValue, Method, Uri};
 use serde_json::{Value, json};
 
 pub use self::caller::Step;
@@ -101,10 +101,8 @@ async fn contract(caller: &mut Caller<'_>) -> Result<(), Failure> {
     let refused = caller.ask_as("asking without a key", get("/api/v1/campaign")).await?.status(401)?;
     let refused = refused.field("/error/code", &json!("key_missing"))?;
     let docs_url = refused.text("/error/docs_url")?;
-    // What follows `#` is for the browser, and not sent.
-    let url = docs_url.split('#').next().unwrap_or_default();
-    let page = Fetch { method: Method::GET, url, headers: &[], body: Vec::new() };
-    caller.send("opening an error's page", page).await?.status(200)?;
+    let page = caller.send("opening an error's page", Method::GET, &docs_url, HeaderMap::new(), "").await?;
+    page.status(200)?;
     let lost =
         caller.ask("asking for a path that is not there", get("/api/v1/nothing")).await?.status(404)?;
     lost.field("/error/code", &json!("not_found"))?;
@@ -160,13 +158,15 @@ async fn photo(caller: &mut Caller<'_>, run: u64, phone: &str) -> Result<(), Fai
     let fresh = caller.ask("asking for a fresh upload URL", fresh).await?.status(200)?;
     let url = fresh.text("/upload/url")?;
     let headers = upload_headers(fresh.json());
-    let put = || Fetch { method: Method::PUT, url: &url, headers: &headers, body: PHOTO.to_vec() };
-    let bare: Vec<_> = headers.iter().filter(|(name, _)| name != "if-none-match").cloned().collect();
-    let refused = caller.send("uploading without its headers", Fetch { headers: &bare, ..put() }).await?;
+    let mut bare = headers.clone();
+    bare.remove(IF_NONE_MATCH);
+    let put = Method::PUT;
+    let refused = caller.send("uploading without its headers", put.clone(), &url, bare, PHOTO).await?;
     let is_refused = refused.is_one_of(&[400, 403]);
     refused.check(is_refused, "storage should refuse it")?;
-    caller.send("uploading the photo", put()).await?.status(200)?;
-    let second = caller.send("uploading it a second time", put()).await?;
+    let first = caller.send("uploading the photo", put.clone(), &url, headers.clone(), PHOTO).await?;
+    first.status(200)?;
+    let second = caller.send("uploading it a second time", put, &url, headers, PHOTO).await?;
     let is_refused = second.is_one_of(&[403, 409, 412]);
     second.check(is_refused, "storage should refuse it")?;
     let path = format!("/api/v1/receipts/{receipt}");
@@ -176,10 +176,10 @@ async fn photo(caller: &mut Caller<'_>, run: u64, phone: &str) -> Result<(), Fai
 }
 
 /// The headers that the upload wants.
-fn upload_headers(receipt: &Value) -> Vec<(HeaderName, HeaderValue)> {
+fn upload_headers(receipt: &Value) -> HeaderMap {
     let headers = receipt.pointer("/upload/headers").and_then(Value::as_object).into_iter().flatten();
     let header = |(name, value): (&String, &Value)| {
-        Some((name.parse().ok()?, HeaderValue::from_str(value.as_str()?).ok()?))
+        Some((name.parse::<HeaderName>().ok()?, HeaderValue::from_str(value.as_str()?).ok()?))
     };
     headers.filter_map(header).collect()
 }

@@ -6,7 +6,7 @@ use common::domain::partner::pointer::Pointer;
 use common::domain::partner::reply::{MAX_CODE_CHARS, MAX_ENTRIES, MAX_MESSAGE_CHARS, MAX_PRIZE_CHARS};
 use common::domain::partner::reply::{PartnerVerdict, Unreadable, Upstream, UpstreamCode};
 use common::domain::partner::template::Template;
-use common::domain::partner::{PartnerRules, Question};
+use common::domain::partner::{PartnerRequest, PartnerRules};
 use common::upstream::partner::endpoint::{Endpoint, header_name, header_value};
 use serde_json::{Value, json};
 
@@ -97,14 +97,14 @@ pub(super) fn rules(input: &[u8]) {
 }
 
 fn template(template: &Template) {
-    let question = Question {
+    let request = PartnerRequest {
         reference: "r".to_owned(),
         code: "{{phone}}".to_owned(),
         phone: "p".to_owned(),
         campaign: "c".to_owned(),
         livemode: true,
     };
-    let rendered = template.render(&question);
+    let rendered = template.render(&request);
     let printed = rendered.to_string();
     for placeholder in ["{{reference}}", "{{code}}", "{{campaign}}", "{{livemode}}"] {
         assert!(!printed.contains(placeholder), "{printed}");

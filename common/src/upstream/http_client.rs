@@ -1,0 +1,228 @@
+//! HTTP client for systems outside AWS.
+//!
+//! Each request is sent once, over a connection of its own: no pool, no retries, no redirects, no proxy. TLS is rustls
+//! over ring and trusts the roots that browsers trust.
+
+use std::error::Error;
+use std::fmt;
+use std::net::SocketAddr;
+use std::sync::{Arc, LazyLock, OnceLock};
+use std::time::Duration;
+
+use reqwest::dns::{Addrs, Name, Resolve, Resolving};
+use reqwest::redirect::Policy;
+use reqwest::{Client, ClientBuilder, Request, Response, retry};
+use rustls::crypto::ring;
+use rustls::{ClientConfig, RootCertStore};
+
+use super::address::{is_public, literal};
+
+/// Where requests may go.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Addresses {
+    /// Public addresses alone.
+    PublicOnly,
+    /// Any address.
+    Any,
+}
+
+/// Time limits of a client. A request can have one for the whole exchange too: see [`Request::timeout_mut`].
+#[derive(Clone, Copy, Debug)]
+pub struct Timeouts {
+    /// Resolving the host's name, TCP and TLS together.
+    pub connect: Duration,
+    /// From the request, connecting included, to the head of the reply; then for each part of the body.
+    pub read: Duration,
+}
+
+/// Client of one external system. Made cheaply; TLS is set up at the first request, which many functions never make.
+pub struct HttpClient {
+    addresses: Addresses,
+    timeouts: Timeouts,
+    client: OnceLock<Client>,
+}
+
+/// Why there is no complete reply. Neither the error nor its causes hold any text of the request.
+#[derive(Debug, thiserror::Error)]
+pub enum TransportError {
+    /// No TCP connection, or no address for the host's name.
+    #[error("takes no connection")]
+    Connect(#[source] Cause),
+    /// TCP or the TLS handshake took too long.
+    #[error("takes too long to take a connection")]
+    ConnectTimeout,
+    /// The certificate is not trusted, the handshake failed, or our side could not be set up.
+    #[error("does not speak TLS with a certificate that is trusted")]
+    Tls(#[source] Cause),
+    /// The host is at an address that is not public.
+    #[error("is at an address that is not public")]
+    ForbiddenAddress,
+    /// The reply was not complete in time.
+    #[error("takes too long to answer")]
+    Timeout,
+    /// The connection broke, or what came over it was not HTTP.
+    #[error("sends something that is no HTTP reply")]
+    Broken(#[source] Cause),
+    /// The body is larger than agreed.
+    #[error("sends a reply that is too large")]
+    TooLarge,
+}
+
+/// The library's error.
+pub type Cause = Box<dyn Error + Send + Sync>;
+
+impl TransportError {
+    /// Stable name, for metrics and records.
+    pub fn as_str(&self) -> &'static str {
+        match self {
+            Self::Connect(_) => "connect",
+            Self::ConnectTimeout => "connect_timeout",
+            Self::Tls(_) => "tls",
+            Self::ForbiddenAddress => "forbidden_address",
+            Self::Timeout => "timeout",
+            Self::Broken(_) => "broken",
+            Self::TooLarge => "too_large",
+        }
+    }
+}
+
+/// Equal means of one kind: causes cannot be compared.
+impl PartialEq for TransportError {
+    fn eq(&self, other: &Self) -> bool {
+        std::mem::discriminant(self) == std::mem::discriminant(other)
+    }
+}
+
+impl Eq for TransportError {}
+
+impl HttpClient {
+    /// A client of hosts at these addresses. Opens no connection.
+    pub const fn new(addresses: Addresses, timeouts: Timeouts) -> Self {
+        Self { addresses, timeouts, client: OnceLock::new() }
+    }
+
+    /// Sends a request and waits for the head of the reply.
+    ///
+    /// # Errors
+    /// When there is no reply in time, or the host's address is not allowed.
+    pub async fn send(&self, request: Request) -> Result<Response, TransportError> {
+        // The resolver is asked about names only.
+        if literal(request.url()).is_some_and(|address| !self.addresses.allow(&[(address, 0).into()])) {
+            return Err(TransportError::ForbiddenAddress);
+        }
+        Ok(self.client()?.execute(request).await?)
+    }
+
+    fn client(&self) -> Result<&Client, TransportError> {
+        if let Some(client) = self.client.get() {
+            return Ok(client);
+        }
+        let client = builder()?
+            .dns_resolver(Resolver(self.addresses))
+            .connect_timeout(self.timeouts.connect)
+            .read_timeout(self.timeouts.read)
+            .pool_max_idle_per_host(0)
+            // Some servers know a header only as `Content-Type`, not as `content-type`.
+            .http1_title_case_headers()
+            .build()
+            .map_err(|error| TransportError::Tls(error.into()))?;
+        Ok(self.client.get_or_init(|| client))
+    }
+}
+
+impl fmt::Debug for HttpClient {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let Self { addresses, timeouts, client: _ } = self;
+        f.debug_struct("HttpClient").field("addresses", addresses).field("timeouts", timeouts).finish()
+    }
+}
+
+/// Settings that all clients share. Without them `reqwest` panics: it is built without a provider of TLS.
+///
+/// # Errors
+/// When TLS cannot be set up.
+pub fn builder() -> Result<ClientBuilder, TransportError> {
+    static TLS: LazyLock<Result<ClientConfig, rustls::Error>> = LazyLock::new(|| {
+        let roots: RootCertStore = webpki_roots::TLS_SERVER_ROOTS.iter().cloned().collect();
+        let mut config = ClientConfig::builder_with_provider(Arc::new(ring::default_provider()))
+            .with_safe_default_protocol_versions()?
+            .with_root_certificates(roots)
+            .with_no_client_auth();
+        config.alpn_protocols = vec![b"http/1.1".to_vec()];
+        Ok(config)
+    });
+    let tls = TLS.clone().map_err(|error| TransportError::Tls(error.into()))?;
+    let builder = Client::builder().tls_backend_preconfigured(tls);
+    Ok(builder.no_proxy().redirect(Policy::none()).referer(false).retry(retry::never()))
+}
+
+/// Reads a body of at most `max_bytes`.
+///
+/// # Errors
+/// When it is larger, breaks off or does not come in time.
+pub async fn read(mut reply: Response, max_bytes: usize) -> Result<Vec<u8>, TransportError> {
+    let mut body = Vec::new();
+    while let Some(part) = reply.chunk().await? {
+        if part.len() > max_bytes.saturating_sub(body.len()) {
+            return Err(TransportError::TooLarge);
+        }
+        body.extend_from_slice(&part);
+    }
+    Ok(body)
+}
+
+impl Addresses {
+    /// Whether a host with these addresses may be asked. One that is not public makes all of them suspect.
+    pub(super) fn allow(self, found: &[SocketAddr]) -> bool {
+        self == Self::Any || found.iter().all(|address| is_public(address.ip()))
+    }
+}
+
+/// Resolves names to addresses that were checked, and the connection is made to these: resolving a name again could
+/// lead elsewhere.
+struct Resolver(Addresses);
+
+impl Resolve for Resolver {
+    fn resolve(&self, name: Name) -> Resolving {
+        let allowed = self.0;
+        Box::pin(async move {
+            // The client sets the port.
+            let found: Vec<_> = tokio::net::lookup_host((name.as_str(), 0)).await?.collect();
+            if !allowed.allow(&found) {
+                return Err(ForbiddenAddress.into());
+            }
+            let addresses: Addrs = Box::new(found.into_iter());
+            Ok(addresses)
+        })
+    }
+}
+
+/// The resolver's refusal on its way through `reqwest`.
+#[derive(Debug, thiserror::Error)]
+#[error("not a public address")]
+struct ForbiddenAddress;
+
+impl From<reqwest::Error> for TransportError {
+    fn from(error: reqwest::Error) -> Self {
+        // A URL can hold a secret, or the time of a receipt.
+        let error = error.without_url();
+        match (error.is_connect(), error.is_timeout()) {
+            (true, true) => Self::ConnectTimeout,
+            (true, false) if is_forbidden(&error) => Self::ForbiddenAddress,
+            (true, false) if is_tls(&error) => Self::Tls(error.into()),
+            (true, false) => Self::Connect(error.into()),
+            (false, true) => Self::Timeout,
+            (false, false) => Self::Broken(error.into()),
+        }
+    }
+}
+
+fn is_forbidden(error: &reqwest::Error) -> bool {
+    std::iter::successors(error.source(), |&cause| cause.source()).any(|cause| cause.is::<ForbiddenAddress>())
+}
+
+/// Whether the TLS handshake failed. `hyper-rustls` reports that as a bare I/O error; a failure of TCP or of resolving
+/// a name comes wrapped in an error of `hyper-util`.
+fn is_tls(error: &reqwest::Error) -> bool {
+    error.source().and_then(Error::source).is_some_and(|cause| cause.is::<std::io::Error>())
+}

@@ -1,0 +1,91 @@
+//! Why a partner gave no answer that counts.
+
+use crate::domain::partner::course::FaultOwner;
+use crate::domain::partner::reply::{Unreadable, Upstream};
+use crate::upstream::http_client::TransportError;
+
+/// Why a partner gave no answer that counts, so that it has to be asked again. It prints nothing that the partner said.
+#[derive(Debug, PartialEq, Eq, thiserror::Error)]
+pub enum PartnerError {
+    /// There was no complete reply.
+    #[error("no complete reply of the partner")]
+    Transport(#[from] TransportError),
+    /// The partner sent us elsewhere, where we do not go.
+    #[error("the partner redirects")]
+    Redirected,
+    /// An HTTP status other than success, and no refusal in the body that the campaign knows.
+    #[error("the partner answered with status {0}")]
+    Status(u16),
+    /// A reply that is not what was agreed.
+    #[error("the partner's reply is not as agreed: {}", .0.as_str())]
+    Unreadable(Unreadable),
+    /// The URL is not of https.
+    #[error("the partner's URL is not of https")]
+    NotHttps,
+    /// No request can be made of the campaign's `partner` block or its secret: our own fault.
+    #[error("no request can be made of the campaign's partner block and its secret")]
+    Misconfigured,
+}
+
+impl PartnerError {
+    /// The stable name, for metrics and records.
+    pub fn as_str(&self) -> &'static str {
+        match self {
+            Self::Transport(error) => error.as_str(),
+            Self::Redirected => "redirected",
+            Self::Status(_) => "status",
+            Self::Unreadable(why) => why.as_str(),
+            Self::NotHttps => "not_https",
+            Self::Misconfigured => "misconfigured",
+        }
+    }
+
+    /// Who has to do something about it.
+    pub fn fault_owner(&self) -> FaultOwner {
+        match self {
+            Self::Transport(TransportError::ForbiddenAddress) | Self::NotHttps | Self::Misconfigured => {
+                FaultOwner::AppContext
+            }
+            Self::Transport(_) | Self::Unreadable(Unreadable::NotJson) => FaultOwner::Partner,
+            // A partner that refuses our secret, or has too much of us, refuses the next request too.
+            Self::Status(401 | 403 | 408 | 429 | 500..) => FaultOwner::Partner,
+            Self::Redirected
+            | Self::Status(_)
+            | Self::Unreadable(
+                Unreadable::Code | Unreadable::UnknownCode(_) | Unreadable::Entries(_) | Unreadable::Prize(_),
+            ) => FaultOwner::AppContext,
+        }
+    }
+
+    /// Whether the partner may have received the request, and done what it asks for.
+    pub fn may_have_arrived(&self) -> bool {
+        match self {
+            Self::Transport(
+                TransportError::Timeout | TransportError::Broken(_) | TransportError::TooLarge,
+            )
+            | Self::Redirected
+            | Self::Status(_)
+            | Self::Unreadable(_) => true,
+            Self::Transport(
+                TransportError::Connect(_)
+                | TransportError::ConnectTimeout
+                | TransportError::Tls(_)
+                | TransportError::ForbiddenAddress,
+            )
+            | Self::NotHttps
+            | Self::Misconfigured => false,
+        }
+    }
+
+    /// The partner's own words, where a reply had some that could be read.
+    pub fn upstream(&self) -> Option<&Upstream> {
+        match self {
+            Self::Unreadable(why) => why.upstream(),
+            Self::Transport(_)
+            | Self::Redirected
+            | Self::Status(_)
+            | Self::NotHttps
+            | Self::Misconfigured => None,
+        }
+    }
+}
