@@ -198,9 +198,13 @@ impl From<StoreError> for Error {
 
 macro_rules! error_codes {
     ($($(#[$doc:meta])* $variant:ident $name:literal $message:literal $fix:literal)*) => {
-        /// The stable codes of errors.
+        /// Machine-readable error code. `session_expired` and `campaign_not_assigned` are reserved: no call returns
+        /// them yet. New codes may be added: for an unknown error code, fall back to the HTTP status.
         #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
-        pub enum ErrorCode { $($(#[$doc])* $variant,)* }
+        #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+        pub enum ErrorCode {
+            $($(#[$doc])* #[cfg_attr(feature = "schema", schemars(rename = $name))] $variant,)*
+        }
 
         impl ErrorCode {
             /// Every code, in the order of the reference page.

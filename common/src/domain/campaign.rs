@@ -62,12 +62,13 @@ pub enum CodePolicy {
     None,
 }
 
-/// How many submissions of one phone count; `None` is no limit.
+/// Submissions per phone; null means no limit.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema), schemars(inline))]
 pub struct PhoneLimits {
-    /// In one day of the campaign's time zone.
+    /// Per day, in the campaign's time zone.
     pub phone_daily: Option<u32>,
-    /// In the whole campaign.
+    /// Over the whole campaign.
     pub phone_total: Option<u32>,
 }
 
@@ -87,23 +88,19 @@ impl Default for WrongCodeLimit {
     }
 }
 
-/// Whether entries are taken at one moment.
+/// Whether the campaign takes entries at the time of the request.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(rename_all = "snake_case")]
 pub enum CampaignStatus {
-    /// They are.
+    /// Entries are taken.
     Live,
-    /// The pause switch is on.
+    /// The operator paused the campaign. Submissions answer `campaign_paused`.
     Paused,
-    /// The window is still to come.
+    /// The entry window has not started. Submissions answer `campaign_not_started`.
     NotStarted,
-    /// The window is over.
+    /// The entry window is over. Submissions answer `campaign_ended`.
     Ended,
-}
-
-impl CampaignStatus {
-    /// Every status.
-    pub const ALL: [Self; 4] = [Self::Live, Self::Paused, Self::NotStarted, Self::Ended];
 }
 
 impl Campaign {

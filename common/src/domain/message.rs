@@ -42,8 +42,9 @@ impl MessageOverrides {
 
 macro_rules! messages {
     ($($(#[$doc:meta])* $variant:ident $name:literal $en:literal $sw:literal)*) => {
-        /// Which message applies. The set grows; it never shrinks.
+        /// Message to show. New keys may be added: show `message` for an unknown message key.
         #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, Deserialize)]
+        #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
         pub enum MessageKey { $($(#[$doc])* #[serde(rename = $name)] $variant,)* }
 
         impl MessageKey {
@@ -77,19 +78,19 @@ macro_rules! messages {
 }
 
 messages! {
-    /// The consumer is in.
+    /// Accepted.
     Entered "entered"
         "You are in! Keep your code or receipt until the campaign ends."
         "Umeingia kwenye shindano! Tunza namba au risiti yako hadi kampeni itakapoisha."
-    /// The consumer is in and won an instant prize.
+    /// Accepted, with an instant prize in `instant_win`.
     InstantWin "instant_win"
         "Congratulations, you have won an instant prize! We will contact you on this number."
         "Hongera, umeshinda zawadi ya papo hapo! Tutawasiliana nawe kwa namba hii ya simu."
-    /// The code is not genuine, or was withdrawn.
+    /// The code does not exist or was withdrawn.
     Invalid "invalid"
         "This code is not valid. Check it and try again."
         "Namba hii si sahihi. Iangalie vizuri kisha ujaribu tena."
-    /// A code is needed.
+    /// For your form: no code was typed. No submission has this key without a test code.
     CodeRequired "code_required"
         "Enter the code printed on the pack."
         "Weka namba iliyochapishwa kwenye pakiti."
@@ -97,23 +98,23 @@ messages! {
     AlreadyUsed "already_used"
         "This code has already been used. Try another code."
         "Namba hii imeshatumika. Jaribu namba nyingine."
-    /// The phone's submissions of today are used up.
+    /// The phone reached `limits.phone_daily`.
     DailyLimit "daily_limit"
         "You have reached today's limit. Try again tomorrow."
         "Umefikia kikomo cha leo. Jaribu tena kesho."
-    /// The phone may not take part.
+    /// The phone is on the campaign's blocklist.
     Blocked "blocked"
         "This phone number cannot take part. Contact customer care for help."
         "Namba hii ya simu haiwezi kushiriki. Wasiliana na huduma kwa wateja."
-    /// The submission is being checked.
+    /// A partner, or the tax authority, has still to answer.
     Checking "checking"
         "We are checking your entry. You will see the result soon."
         "Tunahakiki ushiriki wako. Utapata matokeo hivi karibuni."
-    /// The receipt arrived and will be read.
+    /// The receipt is being checked, by the service or by a person.
     ReceiptReceived "receipt_received"
         "We have received your receipt and are checking it."
         "Tumepokea risiti yako na tunaihakiki."
-    /// The photo shows no readable receipt.
+    /// The file shows no readable receipt.
     ReceiptUnreadable "receipt_unreadable"
         "We could not read your receipt. Take a clear photo of the whole receipt and try again."
         "Hatukuweza kusoma risiti yako. Piga picha inayoonyesha risiti yote vizuri kisha ujaribu tena."
@@ -125,11 +126,11 @@ messages! {
     ReceiptWrongStore "receipt_wrong_store"
         "This receipt is from a shop that does not take part."
         "Risiti hii inatoka kwenye duka ambalo halishiriki."
-    /// The receipt's date is outside the campaign.
+    /// The purchase was outside the entry window.
     ReceiptOutsideWindow "receipt_outside_window"
         "The date of this receipt is outside the campaign."
         "Tarehe ya risiti hii iko nje ya muda wa kampeni."
-    /// The receipt names no participating product.
+    /// The receipt lists no participating product.
     ReceiptNoQualifyingProduct "receipt_no_qualifying_product"
         "This receipt has no product that takes part."
         "Risiti hii haina bidhaa inayoshiriki."
@@ -137,47 +138,47 @@ messages! {
     ReceiptAlreadyUsed "receipt_already_used"
         "This receipt has already been used."
         "Risiti hii imeshatumika."
-    /// The tax authority does not know the receipt.
+    /// The tax authority does not know the receipt, or it was cancelled.
     ReceiptNotFound "receipt_not_found"
         "We could not find this receipt with the tax authority."
         "Hatukuipata risiti hii kwenye mfumo wa mamlaka ya mapato."
-    /// The time does not belong to the receipt.
+    /// The typed time is not the one on the receipt.
     ReceiptTimeMismatch "receipt_time_mismatch"
         "The time does not match this receipt. Check the time printed on it."
         "Muda ulioweka haulingani na risiti hii. Angalia muda uliochapishwa."
-    /// The phone's submissions of the campaign are used up.
+    /// The phone reached `limits.phone_total`.
     EntryLimit "entry_limit"
         "You have reached the limit of entries for this campaign."
         "Umefikia kikomo cha ushiriki kwenye kampeni hii."
-    /// Another phone's submission holds the code.
+    /// Another phone's submission with this code is still being checked.
     CodeHeld "code_held"
         "This code is being checked for another entry. Try again later."
         "Namba hii inahakikiwa kwa ushiriki mwingine. Jaribu tena baadaye."
-    /// Entries are not taken yet.
+    /// The entry window has not started.
     CampaignNotStarted "campaign_not_started"
         "The campaign has not started yet."
         "Kampeni bado haijaanza."
-    /// Entries are not taken any more.
+    /// The entry window is over.
     CampaignEnded "campaign_ended"
         "The campaign has ended. Thank you for taking part."
         "Kampeni imekwisha. Asante kwa kushiriki."
-    /// Entries are not taken for now.
+    /// The operator paused the campaign.
     CampaignPaused "campaign_paused"
         "The campaign is paused. Try again later."
         "Kampeni imesimamishwa kwa muda. Jaribu tena baadaye."
-    /// Too many wrong codes from this phone.
+    /// Too many wrong codes from this phone, or too many receipts still being checked.
     RateLimited "rate_limited"
         "Too many tries. Wait a while and try again."
         "Umejaribu mara nyingi mno. Subiri kidogo kisha ujaribu tena."
-    /// The service cannot answer now.
+    /// For your page: the service could not be reached. Only test codes produce it.
     ServiceUnavailable "service_unavailable"
         "The service is not available right now. Try again later."
         "Huduma haipatikani kwa sasa. Jaribu tena baadaye."
-    /// The photo is too large.
+    /// The photo is over 5 MB.
     FileTooLarge "file_too_large"
         "The photo is too large. Send a photo of at most 5 MB."
         "Picha ni kubwa mno. Tuma picha isiyozidi MB 5."
-    /// The file is no photo we take.
+    /// The file is not a JPEG, PNG or WebP photo.
     FileWrongType "file_wrong_type"
         "This file is not a photo we can read. Send a JPEG, PNG or WebP photo."
         "Faili hili si picha tunayoweza kusoma. Tuma picha ya JPEG, PNG au WebP."

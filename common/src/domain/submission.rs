@@ -117,62 +117,54 @@ pub struct ClaimedItem {
     pub qty: u32,
 }
 
-/// Where a submission is on its way.
+/// Current state of a submission. New values may be added.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema), schemars(rename = "SubmissionState"))]
 #[serde(rename_all = "snake_case")]
 pub enum State {
-    /// Still being checked.
+    /// Still being checked: the receipt, or the partner's answer.
     Pending,
-    /// In.
+    /// The consumer is in. Final.
     Accepted,
-    /// Not in.
+    /// The consumer is not in. Final; code, receipt and limits are free again.
     Rejected,
-    /// The partner did not answer; the service settles it by itself.
+    /// The partner or the tax authority has not answered. The service keeps asking by itself.
     Unknown,
 }
 
-/// How far the receipt has been looked at.
+/// Result of looking at the receipt. New values may be added.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(rename_all = "snake_case")]
 pub enum ReviewStatus {
     /// The receipt counts.
     Verified,
-    /// A person looks at it.
+    /// A person looks at the receipt.
     UnderReview,
     /// The receipt does not count.
     Declined,
 }
 
-/// The one status that is shown.
+/// The one status to show to the consumer. New values may be added.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(rename_all = "snake_case")]
 pub enum DisplayStatus {
-    /// In.
+    /// The consumer is in.
     Entered,
-    /// Being checked by machines.
+    /// Being checked; the result comes by itself, within seconds or hours.
     Checking,
-    /// Being looked at by a person.
+    /// A person looks at the receipt; the result comes by itself.
     ReceiptInReview,
-    /// Not in.
+    /// The consumer is not in.
     NotAccepted,
-    /// Not in, but the consumer can do something about it.
+    /// Not in because of the receipt: the consumer can send a better one, with the same code.
     NeedsAttention,
 }
 
 impl State {
     /// Every state.
     pub const ALL: [Self; 4] = [Self::Pending, Self::Accepted, Self::Rejected, Self::Unknown];
-}
-
-impl ReviewStatus {
-    /// Every status.
-    pub const ALL: [Self; 3] = [Self::Verified, Self::UnderReview, Self::Declined];
-}
-
-impl DisplayStatus {
-    /// Every status.
-    pub const ALL: [Self; 5] =
-        [Self::Entered, Self::Checking, Self::ReceiptInReview, Self::NotAccepted, Self::NeedsAttention];
 }
 
 /// How a submission stands: everything about its outcome, made only in the ways below.

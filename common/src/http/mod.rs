@@ -1,12 +1,17 @@
 //! HTTP: reading API Gateway's events, and every reply in the contract's shape.
 
 pub mod body;
+pub mod campaign;
+pub mod code_check;
 pub mod event;
 pub mod fields;
 pub mod language;
 mod limits;
+pub mod lookup;
 pub mod receipt;
 pub mod reply;
 pub mod request;
 pub mod routes;
+#[cfg(feature = "schema")]
+pub mod schema;
 pub mod submission;

@@ -7,34 +7,65 @@ use serde::Serialize;
 use crate::aws::photos::UploadTarget;
 use crate::domain::receipt::photo::{MAX_BYTES, PhotoType};
 use crate::domain::receipt::{Receipt, ReceiptState, Source};
+#[cfg(feature = "schema")]
+use crate::http::schema::{Time, Uuid};
 
-/// A receipt as callers see it. Whoever has its target can upload, so it does not print.
+/// A receipt that one submission can use.
+// Whoever has its target can upload, so it does not print.
 #[derive(Clone, Serialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema), schemars(rename = "Receipt"))]
 pub struct ReceiptObject {
+    /// Receipt id; send it as `receipt_id` with the submission.
+    #[cfg_attr(feature = "schema", schemars(with = "Uuid"))]
     id: String,
+    /// Kind of receipt.
     #[serde(rename = "type")]
     receipt_type: ReceiptType,
+    /// Current state.
     state: ReceiptState,
+    /// Upload target while the photo has not arrived. Null for typed receipts, once the photo is there, and on every GET.
     upload: Option<UploadObject>,
+    /// Creation time.
+    #[cfg_attr(feature = "schema", schemars(with = "Time"))]
     created_at: String,
 }
 
-/// What a receipt is made of.
+/// Kind of receipt.
 #[derive(Clone, Copy, Debug, Serialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(rename_all = "snake_case")]
 enum ReceiptType {
+    /// A photo that is uploaded to storage.
     Photo,
+    /// Verification code and time, typed by the consumer.
     Typed,
 }
 
-/// Where the photo is to be put.
+/// Where to upload the photo. The first upload that succeeds is the only one.
 #[derive(Clone, Serialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema), schemars(rename = "UploadTarget"))]
 struct UploadObject {
+    /// Presigned URL, valid until `expires_at`.
+    #[cfg_attr(feature = "schema", schemars(url, length(min = 1, max = 4096)))]
     url: String,
+    /// Always `PUT`.
+    #[cfg_attr(feature = "schema", schemars(extend("const" = "PUT")))]
     method: &'static str,
+    /// Headers to send with the PUT exactly as given: they are signed. Browsers and curl set `content-length` themselves.
+    #[cfg_attr(feature = "schema", schemars(extend(
+        "maxProperties" = 10,
+        "propertyNames" = { "pattern": "^[a-z0-9-]+$", "maxLength": 64 },
+        "additionalProperties" = { "type": "string", "maxLength": 200 },
+    )))]
     headers: BTreeMap<String, String>,
+    /// End of the URL's validity. Ask for a fresh target after that.
+    #[cfg_attr(feature = "schema", schemars(with = "Time"))]
     expires_at: String,
+    /// Maximum photo size in bytes.
+    #[cfg_attr(feature = "schema", schemars(range(min = 1, max = MAX_BYTES)))]
     max_bytes: u64,
+    /// Accepted photo types.
+    #[cfg_attr(feature = "schema", schemars(with = "Vec<PhotoType>", length(max = 10)))]
     accepted_types: [&'static str; 3],
 }
 

@@ -8,6 +8,8 @@ use serde::{Serialize, Serializer};
 
 use super::event::HttpReply;
 use super::limits;
+#[cfg(feature = "schema")]
+use super::schema::{FieldName, RequestId};
 use crate::domain::limit::RateLimitStatus;
 use crate::error::{Error, ErrorCode, FieldProblem};
 
@@ -41,6 +43,9 @@ pub struct LogFields {
 
 /// Set on a reply about what an earlier try under the same Idempotency-Key made.
 const IDEMPOTENT_REPLAYED: &str = "idempotent-replayed";
+/// More problems than one reply can list: a full list of claimed items with every field wrong has fewer.
+#[cfg(feature = "schema")]
+const MAX_PROBLEMS: usize = 100;
 /// Names the request, on every reply.
 pub const X_REQUEST_ID: &str = "x-request-id";
 
@@ -168,28 +173,62 @@ impl Reply {
     }
 }
 
+/// Body of every error reply.
 #[derive(Serialize)]
-struct ErrorBody<'a> {
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+pub struct ErrorBody<'a> {
+    /// The error.
     error: ErrorObject<'a>,
 }
 
+/// What is wrong with a request and how to fix it.
 #[derive(Serialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema), schemars(
+    rename = "Error",
+    // What may be missing is not in the list of what is required, from which other objects have their order.
+    extend("x-order" = ["code", "message", "field", "errors", "fix", "docs_url", "request_id"]),
+))]
 struct ErrorObject<'a> {
+    /// Error code. Branch on this.
+    #[cfg_attr(feature = "schema", schemars(with = "ErrorCode"))]
     code: &'static str,
+    /// What happened, for developers. The wording may change.
+    #[cfg_attr(feature = "schema", schemars(length(max = 1000)))]
     message: String,
+    /// First field at fault, such as `claimed.items[0].qty`. Present when one field is at fault.
+    #[cfg_attr(feature = "schema", schemars(with = "FieldName"))]
     #[serde(skip_serializing_if = "Option::is_none")]
     field: Option<&'a str>,
+    /// All fields at fault, in the order of the reference. Only with `validation_failed`, when fields are at fault.
+    #[cfg_attr(feature = "schema", schemars(with = "Vec<ProblemObject<'a>>", length(max = MAX_PROBLEMS)))]
     #[serde(skip_serializing_if = "<[FieldProblem]>::is_empty", serialize_with = "problems")]
     errors: &'a [FieldProblem],
+    /// How to fix it, for developers. The wording may change.
+    #[cfg_attr(feature = "schema", schemars(length(max = 1000)))]
     fix: &'static str,
+    /// URL of this code's section in the reference.
+    #[cfg_attr(feature = "schema", schemars(url, length(min = 1, max = 500)))]
     docs_url: String,
+    /// Id of the request, as in `X-Request-Id`. Quote it to your service operator.
+    #[cfg_attr(feature = "schema", schemars(with = "RequestId"))]
     request_id: &'a str,
 }
 
+/// One field at fault.
 #[derive(Serialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema), schemars(rename = "FieldProblem"))]
 struct ProblemObject<'a> {
+    /// Field name, such as `claimed.items[0].qty`.
+    #[cfg_attr(feature = "schema", schemars(with = "FieldName"))]
     field: &'a str,
+    /// The same place as a JSON Pointer (RFC 6901), such as `/claimed/items/0/qty`.
+    #[cfg_attr(
+        feature = "schema",
+        schemars(length(min = 1, max = 100), regex(pattern = "^(/[a-z0-9_]+)+$"))
+    )]
     pointer: String,
+    /// What is wrong with the field, for developers.
+    #[cfg_attr(feature = "schema", schemars(length(max = 500)))]
     message: &'a str,
 }
 

@@ -9,38 +9,81 @@ use crate::domain::partner::reply::Upstream;
 use crate::domain::receipt::judgement::ReceiptSummary;
 use crate::domain::submission::{DisplayStatus, ReviewStatus, State, Submission};
 use crate::domain::timestamp::Timestamp;
+#[cfg(feature = "schema")]
+use crate::http::schema::{Day, Key, Reference, Slug, Time, Uuid};
 
-/// A submission as callers see it.
+/// One attempt of a consumer to enter, including refused ones.
 #[derive(Clone, Debug, Serialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema), schemars(rename = "Submission"))]
 pub struct SubmissionObject<'a> {
+    /// Submission id, a random UUID.
+    #[cfg_attr(feature = "schema", schemars(with = "Uuid"))]
     id: String,
+    /// Short reference that the consumer can quote.
+    #[cfg_attr(feature = "schema", schemars(with = "Reference"))]
     #[serde(rename = "ref")]
     reference: String,
+    /// Campaign slug.
+    #[cfg_attr(feature = "schema", schemars(with = "Slug"))]
     campaign: &'a str,
+    /// `false` if it was created with a test key.
     livemode: bool,
+    /// Current state.
     state: State,
+    /// Result of looking at the receipt. Null without a receipt, and until the receipt has been read.
     review_status: Option<ReviewStatus>,
+    /// The one status to show to the consumer.
     display_status: DisplayStatus,
+    /// Message to show. Branch on this, never on `message`.
     message_key: MessageKey,
+    /// Text for `message_key` in the request's language, including the campaign's own wording.
+    #[cfg_attr(feature = "schema", schemars(length(max = 320)))]
     message: &'a str,
+    /// Reasons behind the outcome: message keys, and reasons for the service operator. For logs, not for branching.
+    /// [List of reasons](/docs/outcomes#reasons).
+    #[cfg_attr(
+        feature = "schema",
+        schemars(length(max = 10), inner(length(min = 1, max = 64), regex(pattern = "^[a-z][a-z0-9_]*$")))
+    )]
     reasons: &'a [String],
+    /// Entries earned; 0 until accepted.
     entries: u32,
+    /// Instant prize as text, or null.
+    #[cfg_attr(feature = "schema", schemars(length(max = 200)))]
     instant_win: Option<&'a str>,
+    /// `true` once `state` is `accepted` or `rejected`. Stop polling then.
     terminal: bool,
+    /// Seconds to wait before you read the submission again; null when `terminal`.
+    #[cfg_attr(feature = "schema", schemars(range(min = 1, max = 86_400)))]
     poll_after_seconds: Option<u64>,
+    /// `true` when this phone has already entered this code; you get the earlier submission.
     replayed: bool,
+    /// Summary of the tax authority's record. Null until the authority returned it, and without a receipt.
     receipt: Option<ReceiptRecordObject<'a>>,
+    /// The partner's own reply, if a partner checks codes. Unstable: never branch on it.
     upstream: Option<&'a Upstream>,
+    /// Creation time.
+    #[cfg_attr(feature = "schema", schemars(with = "Time"))]
     created_at: String,
+    /// Time of the last change.
+    #[cfg_attr(feature = "schema", schemars(with = "Time"))]
     updated_at: String,
 }
 
-/// What the tax authority's record says, as callers see it.
+/// Summary of the tax authority's record of a receipt.
 #[derive(Clone, Debug, Serialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema), schemars(rename = "ReceiptRecord"))]
 struct ReceiptRecordObject<'a> {
+    /// Date of the receipt in Tanzania (Africa/Dar_es_Salaam), whatever the campaign's time zone.
+    #[cfg_attr(feature = "schema", schemars(with = "Option<Day>"))]
     date: Option<&'a str>,
+    /// Key of the participating shop, or null.
+    #[cfg_attr(feature = "schema", schemars(with = "Option<Key>"))]
     branch: Option<&'a str>,
+    /// Qualifying items as text, or null.
+    #[cfg_attr(feature = "schema", schemars(length(max = 20_000)))]
     items_summary: Option<&'a str>,
+    /// Always `true`.
     tra_verified: bool,
 }
 

@@ -12,6 +12,7 @@ use common::domain::phone::Phone;
 use common::domain::scope::Scope;
 use common::domain::sliding_window::SlidingWindow;
 use common::error::{Error, ErrorCode};
+use common::http::code_check::{PrecheckObject, PrecheckResult};
 use common::http::fields::Fields;
 use common::http::reply::Reply;
 use common::http::request::Request;
@@ -22,7 +23,6 @@ use common::store::code_books::CodeBooks;
 use common::store::codes::Codes;
 use common::store::rate_limits::{RateLimitDecision, RateLimitRule, RateLimits};
 use common::store::submission_writes::CodeLookup;
-use serde::Serialize;
 
 /// Pre-checks from one address range: enough for a family's packs, useless for guessing.
 const PER_RANGE: SlidingWindow = SlidingWindow { limit: 30, span: Duration::from_secs(10 * 60) };
@@ -31,22 +31,6 @@ const PER_RANGE: SlidingWindow = SlidingWindow { limit: 30, span: Duration::from
 pub struct CheckCode {
     limits: RateLimits,
     verifier: CodeVerifier,
-}
-
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
-#[serde(rename_all = "snake_case")]
-enum Precheck {
-    Valid,
-    Invalid,
-    AlreadyUsed,
-    Unsupported,
-}
-
-#[derive(Serialize)]
-struct PrecheckObject<'a> {
-    precheck: Precheck,
-    message_key: Option<MessageKey>,
-    message: Option<&'a str>,
 }
 
 impl Endpoint for CheckCode {
@@ -96,7 +80,7 @@ impl Endpoint for CheckCode {
         let (precheck, message_key) = match call.campaign.code {
             CodePolicy::Service => verdict(&self.find(&call, &code, phone.as_ref()).await?),
             // Only a submission can tell.
-            CodePolicy::Partner | CodePolicy::None => (Precheck::Unsupported, None),
+            CodePolicy::Partner | CodePolicy::None => (PrecheckResult::Unsupported, None),
         };
         let message = message_key.map(|key| call.campaign.messages.text(key, call.language()));
         let reply = Reply::ok(&PrecheckObject { precheck, message_key, message })?;
@@ -148,11 +132,13 @@ impl CheckCode {
     }
 }
 
-fn verdict(finding: &CodeStatus) -> (Precheck, Option<MessageKey>) {
+fn verdict(finding: &CodeStatus) -> (PrecheckResult, Option<MessageKey>) {
     match finding.refusal() {
-        Some(MessageKey::Invalid) => (Precheck::Invalid, Some(MessageKey::Invalid)),
-        Some(key @ (MessageKey::AlreadyUsed | MessageKey::CodeHeld)) => (Precheck::AlreadyUsed, Some(key)),
+        Some(MessageKey::Invalid) => (PrecheckResult::Invalid, Some(MessageKey::Invalid)),
+        Some(key @ (MessageKey::AlreadyUsed | MessageKey::CodeHeld)) => {
+            (PrecheckResult::AlreadyUsed, Some(key))
+        }
         // What else a sentinel asks for is not about the code.
-        Some(_) | None => (Precheck::Valid, None),
+        Some(_) | None => (PrecheckResult::Valid, None),
     }
 }

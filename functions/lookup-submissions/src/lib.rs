@@ -5,16 +5,15 @@ use std::time::Duration;
 use common::config::ConfigError;
 use common::domain::limit::RateLimitStatus;
 use common::domain::sliding_window::SlidingWindow;
-use common::domain::submission::DisplayStatus;
 use common::error::{Error, ErrorCode};
 use common::http::fields::Fields;
+use common::http::lookup::{LookupEntry, LookupObject};
 use common::http::reply::Reply;
 use common::http::routes::{self, Route};
 use common::runtime::http_handler::{ApiRequest, AppContext, Endpoint};
 use common::store::entrants::Entrants;
 use common::store::rate_limits::{RateLimitDecision, RateLimitRule, RateLimits};
 use common::store::submissions::{SubmissionSummary, Submissions};
-use serde::Serialize;
 
 /// Submissions in a reply.
 const MAX_SUBMISSIONS: u8 = 50;
@@ -30,24 +29,6 @@ pub struct LookupSubmissions {
     limits: RateLimits,
     submissions: Submissions,
     entrants: Entrants,
-}
-
-#[derive(Serialize)]
-struct LookupObject<'a> {
-    submissions: Vec<LookupEntry<'a>>,
-    total_entries: u64,
-    timezone: &'a str,
-}
-
-#[derive(Serialize)]
-struct LookupEntry<'a> {
-    id: String,
-    #[serde(rename = "ref")]
-    reference: String,
-    date: String,
-    display_status: DisplayStatus,
-    message: &'a str,
-    entries: u32,
 }
 
 impl Endpoint for LookupSubmissions {

@@ -41,12 +41,15 @@ impl fmt::Debug for PartnerVerdict {
     }
 }
 
-/// A partner's own words, as callers see them: `{ "code": ..., "message": ... }`.
+/// The partner's own reply. It can change without notice.
 #[derive(Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct Upstream {
-    /// Its code.
+    /// Partner's code.
+    #[cfg_attr(feature = "schema", schemars(with = "Option<UpstreamCode>"))]
     pub code: UpstreamCode,
-    /// Its message.
+    /// Partner's message.
+    #[cfg_attr(feature = "schema", schemars(length(max = MAX_MESSAGE_CHARS)))]
     pub message: Option<String>,
 }
 
@@ -58,12 +61,13 @@ impl fmt::Debug for Upstream {
 
 /// A partner's code, as it was sent.
 #[derive(Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema), schemars(inline))]
 #[serde(untagged)]
 pub enum UpstreamCode {
     /// A whole number.
     Number(i64),
     /// A text.
-    Text(String),
+    Text(#[cfg_attr(feature = "schema", schemars(length(max = MAX_CODE_CHARS)))] String),
 }
 
 impl fmt::Debug for UpstreamCode {

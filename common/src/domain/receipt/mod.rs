@@ -68,21 +68,17 @@ pub enum Source {
     },
 }
 
-/// How far a receipt has come.
+/// Current state of a receipt. New values may be added.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(rename_all = "snake_case")]
 pub enum ReceiptState {
-    /// The photo is not there yet.
+    /// The photo has not arrived in storage yet.
     AwaitingUpload,
-    /// Ready to be used.
+    /// The photo is there, or the receipt was typed. Ready for a submission.
     Uploaded,
-    /// A submission uses it.
+    /// A submission uses the receipt. No other submission can.
     Attached,
-}
-
-impl ReceiptState {
-    /// Every state.
-    pub const ALL: [Self; 3] = [Self::AwaitingUpload, Self::Uploaded, Self::Attached];
 }
 
 /// Where the look-up's code and time come from.

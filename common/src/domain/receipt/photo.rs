@@ -12,8 +12,9 @@ pub const MAX_BYTES: u64 = 5 * 1024 * 1024;
 /// Bytes at the beginning of a file that tell its type.
 pub const MAGIC_BYTES: usize = 12;
 
-/// The types of photos.
+/// Media type of a photo.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub enum PhotoType {
     /// JPEG.
     #[serde(rename = "image/jpeg")]

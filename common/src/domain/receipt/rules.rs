@@ -60,12 +60,15 @@ pub enum OnNoMatch {
     Decline,
 }
 
-/// A group of products.
+/// A product range.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct ProductRange {
-    /// Its name.
+    /// Name of the range.
+    #[cfg_attr(feature = "schema", schemars(length(max = 120)))]
     pub name: String,
-    /// A short line about it.
+    /// Short tag line, or null.
+    #[cfg_attr(feature = "schema", schemars(length(max = 120)))]
     pub tag: Option<String>,
 }
 

@@ -1,0 +1,199 @@
+//! The Campaign object of replies.
+
+use std::collections::BTreeMap;
+
+use serde::Serialize;
+
+use crate::domain::campaign::{Campaign, CampaignStatus, CodePolicy, PhoneLimits};
+use crate::domain::message::{Language, MessageKey};
+use crate::domain::receipt::photo::{MAX_BYTES, PhotoType};
+use crate::domain::receipt::rules::{Branch, Product, ProductRange, ReceiptRules};
+use crate::domain::timestamp::Timestamp;
+#[cfg(feature = "schema")]
+use crate::http::schema::{Key, Slug, Time, TimeZone};
+
+/// What your page needs before it asks the consumer for anything.
+#[derive(Serialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema), schemars(rename = "Campaign"))]
+pub struct CampaignObject<'a> {
+    /// Campaign slug.
+    #[cfg_attr(feature = "schema", schemars(with = "Slug"))]
+    slug: &'a str,
+    /// Campaign name to show.
+    #[cfg_attr(feature = "schema", schemars(length(max = 120), example = "Chai Bora Shinda"))]
+    name: &'a str,
+    /// Brand name to show.
+    #[cfg_attr(feature = "schema", schemars(length(max = 120), example = "Chai Bora"))]
+    brand: &'a str,
+    /// `false` with a test key.
+    livemode: bool,
+    /// Current status, computed from the pause switch and the entry window on each request.
+    status: CampaignStatus,
+    /// Entry window.
+    window: WindowObject,
+    /// IANA time zone in which days and limits are counted.
+    #[cfg_attr(feature = "schema", schemars(with = "TimeZone"))]
+    timezone: &'a str,
+    /// What a submission must carry.
+    capabilities: Capabilities,
+    /// Submissions per phone. Further ones end in `daily_limit` or `entry_limit`. Rejected submissions do not count.
+    limits: PhoneLimits,
+    /// Receipt settings, or null if the campaign takes no receipts.
+    receipt: Option<ReceiptBlock<'a>>,
+    /// Text for every message key in the request's language, including the campaign's own wording.
+    #[cfg_attr(feature = "schema", schemars(with = "BTreeMap<String, String>", extend(
+        "maxProperties" = 100,
+        "propertyNames" = { "pattern": "^[a-z][a-z0-9_]*$", "maxLength": 64 },
+        "additionalProperties" = { "type": "string", "maxLength": 320 },
+    )))]
+    messages: BTreeMap<MessageKey, &'a str>,
+}
+
+#[derive(Serialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema), schemars(inline))]
+struct WindowObject {
+    /// Start of the entry window, or null.
+    #[cfg_attr(feature = "schema", schemars(with = "Option<Time>"))]
+    start: Option<String>,
+    /// End of the entry window (exclusive), or null.
+    #[cfg_attr(feature = "schema", schemars(with = "Option<Time>"))]
+    end: Option<String>,
+}
+
+#[derive(Serialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema), schemars(inline))]
+struct Capabilities {
+    /// Whether [`POST /api/v1/codes/check`](/docs/endpoints/codes#checkCode) can judge codes of this campaign.
+    precheck: bool,
+    /// Whether every submission needs a `code`.
+    code_required: bool,
+    /// Whether every submission needs a `receipt_id`.
+    receipt_required: bool,
+    /// Whether receipts of type `typed` are accepted.
+    typed_receipt: bool,
+}
+
+/// Receipt settings of a campaign, and the products and shops to choose from.
+// How a shop or a product is recognised is not for callers.
+#[derive(Serialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema), schemars(rename = "CampaignReceipt"))]
+struct ReceiptBlock<'a> {
+    /// Maximum photo size in bytes.
+    #[cfg_attr(feature = "schema", schemars(range(min = 1, max = MAX_BYTES)))]
+    max_bytes: u64,
+    /// Accepted photo types.
+    #[cfg_attr(feature = "schema", schemars(with = "Vec<PhotoType>", length(max = 10)))]
+    accepted_types: [&'static str; 3],
+    /// Product ranges, for grouping.
+    #[cfg_attr(feature = "schema", schemars(length(max = 50)))]
+    ranges: &'a [ProductRange],
+    /// Participating products. If empty, any purchase counts.
+    #[cfg_attr(feature = "schema", schemars(length(max = 200)))]
+    products: Vec<ProductObject<'a>>,
+    /// Participating shops. If empty, any shop counts.
+    #[cfg_attr(feature = "schema", schemars(length(max = 500)))]
+    branches: Vec<BranchObject<'a>>,
+    /// How often the draw takes place, as text, or null.
+    #[cfg_attr(feature = "schema", schemars(length(max = 120)))]
+    draw_period: Option<&'a str>,
+}
+
+/// A participating product.
+#[derive(Serialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema), schemars(rename = "Product"))]
+struct ProductObject<'a> {
+    /// Product key; send it as `claimed.items[].key`.
+    #[cfg_attr(feature = "schema", schemars(with = "Key"))]
+    key: &'a str,
+    /// Name of its range.
+    #[cfg_attr(feature = "schema", schemars(length(max = 120)))]
+    range: &'a str,
+    /// Short label, for a tile.
+    #[cfg_attr(feature = "schema", schemars(length(max = 40)))]
+    label: &'a str,
+    /// Full product name.
+    #[cfg_attr(feature = "schema", schemars(length(max = 120)))]
+    name: &'a str,
+    /// Tile colour, or null.
+    #[cfg_attr(feature = "schema", schemars(length(max = 40)))]
+    color: Option<&'a str>,
+    /// Image path, or null.
+    #[cfg_attr(feature = "schema", schemars(length(max = 500)))]
+    image: Option<&'a str>,
+}
+
+/// A participating shop.
+#[derive(Serialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema), schemars(rename = "Branch"))]
+struct BranchObject<'a> {
+    /// Shop key, unique in the campaign. `receipt.branch` of a submission names it.
+    #[cfg_attr(feature = "schema", schemars(with = "Key"))]
+    key: &'a str,
+    /// Shop name.
+    #[cfg_attr(feature = "schema", schemars(length(max = 120)))]
+    name: &'a str,
+    /// City.
+    #[cfg_attr(feature = "schema", schemars(length(max = 120)))]
+    city: &'a str,
+    /// Merchant that the shop belongs to.
+    #[cfg_attr(feature = "schema", schemars(length(max = 120)))]
+    merchant: &'a str,
+}
+
+impl<'a> ReceiptBlock<'a> {
+    fn new(rules: &'a ReceiptRules) -> Self {
+        let product = |product: &'a Product| ProductObject {
+            key: &product.key,
+            range: &product.range,
+            label: &product.label,
+            name: &product.name,
+            color: product.color.as_deref(),
+            image: product.image.as_deref(),
+        };
+        let branch = |branch: &'a Branch| BranchObject {
+            key: &branch.key,
+            name: &branch.name,
+            city: &branch.city,
+            merchant: &branch.merchant,
+        };
+        Self {
+            max_bytes: MAX_BYTES,
+            accepted_types: PhotoType::ALL.map(PhotoType::media_type),
+            ranges: &rules.ranges,
+            products: rules.products.iter().map(product).collect(),
+            branches: rules.branches.iter().map(branch).collect(),
+            draw_period: rules.draw_period.as_deref(),
+        }
+    }
+}
+
+impl<'a> CampaignObject<'a> {
+    /// Renders a campaign in a language.
+    pub fn new(campaign: &'a Campaign, livemode: bool, language: Language, now: Timestamp) -> Self {
+        let copy = |key: &MessageKey| (*key, campaign.messages.text(*key, language));
+        Self {
+            slug: campaign.slug.as_str(),
+            name: &campaign.name,
+            brand: &campaign.brand,
+            livemode,
+            status: campaign.status(now),
+            window: WindowObject {
+                start: campaign.window.start.map(|start| start.to_string()),
+                end: campaign.window.end.map(|end| end.to_string()),
+            },
+            timezone: campaign.timezone.name(),
+            capabilities: Capabilities {
+                precheck: match campaign.code {
+                    CodePolicy::Service => true,
+                    CodePolicy::Partner | CodePolicy::None => false,
+                },
+                code_required: campaign.needs_code(),
+                receipt_required: campaign.needs_receipt(),
+                typed_receipt: campaign.takes_typed_receipts(),
+            },
+            limits: campaign.limits,
+            receipt: campaign.receipt.as_ref().map(ReceiptBlock::new),
+            messages: MessageKey::ALL.iter().map(copy).collect(),
+        }
+    }
+}

@@ -1,0 +1,188 @@
+//! Samples of calls in each language, made from an endpoint's first example, and the client that they share.
+
+use common::http::routes::Route;
+use serde_json::Value;
+
+use super::document::{Block, Language, Sample};
+use super::{Source, at, text_of};
+use crate::ordered;
+
+/// A file of the client, or of the walk that uses it.
+struct File {
+    name: &'static str,
+    language: Language,
+    text: &'static str,
+    /// The command that runs it.
+    run: &'static str,
+}
+
+const CLIENTS: [File; 3] = [
+    File {
+        name: "client.mjs",
+        language: Language::JavaScript,
+        text: include_str!("samples/client.mjs"),
+        run: "",
+    },
+    File { name: "client.php", language: Language::Php, text: include_str!("samples/client.php"), run: "" },
+    File { name: "client.py", language: Language::Python, text: include_str!("samples/client.py"), run: "" },
+];
+
+const ENTER: [File; 4] = [
+    File { name: "enter.sh", language: Language::Shell, text: include_str!("samples/enter.sh"), run: "" },
+    File {
+        name: "enter.mjs",
+        language: Language::JavaScript,
+        text: include_str!("samples/enter.mjs"),
+        run: "node enter.mjs",
+    },
+    File {
+        name: "enter.php",
+        language: Language::Php,
+        text: include_str!("samples/enter.php"),
+        run: "php enter.php",
+    },
+    File {
+        name: "enter.py",
+        language: Language::Python,
+        text: include_str!("samples/enter.py"),
+        run: "python3 enter.py",
+    },
+];
+
+/// The client in each language.
+pub(super) fn clients() -> Block {
+    choice(&CLIENTS)
+}
+
+/// A whole entry in each language.
+pub(super) fn enter() -> Block {
+    choice(&ENTER)
+}
+
+fn choice(files: &[File]) -> Block {
+    let sample = |file: &File| {
+        let caption = match file.run {
+            "" => format!("`{}`", file.name),
+            run => format!("`{}`: run `{run}`", file.name),
+        };
+        Sample { caption, language: file.language, text: file.text.trim_end().to_owned() }
+    };
+    Block::Choice(files.iter().map(sample).collect())
+}
+
+/// A call with its body, in each language.
+pub(super) fn call(source: &Source<'_>, route: &Route, body: Option<&Value>, schema: &Value) -> Block {
+    let body = body.map(|body| ordered::value(source.description, body, schema));
+    let call =
+        ApiRequest { source, route, body: body.as_deref(), keyed: route.path == "/api/v1/submissions" };
+    let sample = |language, text| Sample { caption: String::new(), language, text };
+    Block::Choice(vec![
+        sample(Language::Shell, call.curl()),
+        sample(Language::JavaScript, call.javascript()),
+        sample(Language::Php, call.php()),
+        sample(Language::Python, call.python()),
+    ])
+}
+
+/// One call of the API.
+struct ApiRequest<'a> {
+    source: &'a Source<'a>,
+    route: &'a Route,
+    body: Option<&'a str>,
+    /// Whether it needs an Idempotency-Key.
+    keyed: bool,
+}
+
+impl ApiRequest<'_> {
+    fn curl(&self) -> String {
+        let url = format!("{}{}", self.source.base_url, self.route.path.replace("{id}", "$ID"));
+        let method = if self.route.method == "POST" && self.body.is_none() { " -X POST" } else { "" };
+        let mut command = format!(
+            "curl -sS{method} --max-time 25 --retry 4 --retry-max-time 60 -w '\\n' \"{url}\" \\\n  -H \"Authorization: Bearer $KEY\""
+        );
+        if self.keyed {
+            command.push_str(" \\\n  -H \"Idempotency-Key: attempt-$(date +%s)-$RANDOM\"");
+        }
+        if let Some(body) = self.body {
+            let body = body.replace('\n', "\n  ");
+            command.push_str(&format!(" \\\n  -H 'Content-Type: application/json' \\\n  -d '{body}'"));
+        }
+        command
+    }
+
+    fn javascript(&self) -> String {
+        let path = match self.route.path.split_once("{id}") {
+            Some((before, after)) => format!("`{before}${{process.env.ID}}{after}`"),
+            None => format!("\"{}\"", self.route.path),
+        };
+        let (import, key) = match self.keyed {
+            true => {
+                ("import { randomUUID } from \"node:crypto\";\n", ", { \"Idempotency-Key\": randomUUID() }")
+            }
+            false => ("", ""),
+        };
+        let body = self.body.map(|body| format!(", {body}")).unwrap_or_default();
+        format!(
+            "{import}import {{ call }} from \"./client.mjs\";\n\nconsole.log(await call(\"{}\", {path}{body}{key}));",
+            self.route.method
+        )
+    }
+
+    fn php(&self) -> String {
+        let path = match self.route.path.split_once("{id}") {
+            Some((before, after)) => format!("'{before}' . getenv('ID') . '{after}'").replace(" . ''", ""),
+            None => format!("'{}'", self.route.path),
+        };
+        let key = if self.keyed { ", ['Idempotency-Key' => bin2hex(random_bytes(16))]" } else { "" };
+        let body = self.body.map(|body| format!(", {}", php_array(body))).unwrap_or_default();
+        format!(
+            "<?php\nrequire __DIR__ . '/client.php';\n\nprint_r(call('{}', {path}{body}{key}));",
+            self.route.method
+        )
+    }
+
+    fn python(&self) -> String {
+        let path = match self.route.path.split_once("{id}") {
+            Some((before, after)) => format!("f\"{before}{{os.environ['ID']}}{after}\""),
+            None => format!("\"{}\"", self.route.path),
+        };
+        let import = match (self.route.path.contains("{id}"), self.keyed) {
+            (true, _) => "import os\n\n",
+            (false, true) => "import uuid\n\n",
+            (false, false) => "",
+        };
+        let key = if self.keyed { ", {\"Idempotency-Key\": str(uuid.uuid4())}" } else { "" };
+        let literal = |body: &str| {
+            body.replace(": true", ": True").replace(": false", ": False").replace(": null", ": None")
+        };
+        let body = self.body.map(|body| format!(", {}", literal(body))).unwrap_or_default();
+        format!(
+            "{import}from client import call\n\nprint(call(\"{}\", {path}{body}{key}))",
+            self.route.method
+        )
+    }
+}
+
+/// JSON as an array of PHP. No name or text of an example has a quote or a colon before a space.
+fn php_array(json: &str) -> String {
+    json.replace(['{', '['], "[").replace(['}', ']'], "]").replace("\": ", "\" => ").replace('"', "'")
+}
+
+/// Where the id in a path comes from.
+pub(super) fn source_of_id(route: &Route) -> Option<&'static str> {
+    match route.path {
+        path if !path.contains("{id}") => None,
+        path if path.starts_with("/api/v1/receipts/") => {
+            Some("`ID` is the `id` of a receipt: `export ID=…`.")
+        }
+        _ => Some("`ID` is the `id` of a submission: `export ID=…`."),
+    }
+}
+
+/// The examples of a body, in their order: name, summary and the rest.
+pub(super) fn examples(media: &Value) -> impl Iterator<Item = (&str, &str, &Value)> {
+    super::texts(at(media, &["x-order"])).map(|name| {
+        let example = at(media, &["examples", name]);
+        (name, text_of(example, "summary"), example)
+    })
+}

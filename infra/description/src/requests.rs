@@ -1,0 +1,128 @@
+//! The objects of requests. The service has no types of their shape: it reads a body field by field, to name every
+//! problem in it. A field that may be left out may also be null; fields that the service does not know are ignored.
+
+#![expect(dead_code, reason = "their schemas are used, never a value")]
+
+use common::domain::receipt::photo::{MAX_BYTES, PhotoType};
+use common::http::schema::Uuid;
+use schemars::JsonSchema;
+
+/// Every way of typing a Tanzanian mobile number: `+255`, `255` or `0`, then nine digits that begin with
+/// 61 to 69 or 70 to 79, with spaces, dots, dashes and brackets anywhere.
+const PHONE: &str = "^[ .()\\[\\]-]*(\\+[ .()\\[\\]-]*2[ .()\\[\\]-]*5[ .()\\[\\]-]*5|2[ .()\\[\\]-]*5[ .()\\[\\]-]*5|0)\
+                     [ .()\\[\\]-]*(6[ .()\\[\\]-]*[1-9]|7[ .()\\[\\]-]*[0-9])([ .()\\[\\]-]*[0-9]){7}[ .()\\[\\]-]*$";
+/// Anything but control characters. White space at both ends is stripped, line ends included.
+const PRINTABLE: &str =
+    "^[\\u0009-\\u000D\\u0020\\u0085]*[^\\u0000-\\u001F\\u007F-\\u009F]*[\\u0009-\\u000D\\u0020\\u0085]*$";
+/// Text that is more than white space.
+const NOT_BLANK: &str = "^[^\\u0000-\\u001F\\u007F-\\u009F]*\
+     [^\\u0000-\\u0020\\u007F-\\u00A0\\u1680\\u2000-\\u200A\\u2028\\u2029\\u202F\\u205F\\u3000]\
+     [^\\u0000-\\u001F\\u007F-\\u009F]*$";
+/// Text of six characters that are left when white space at both ends is stripped.
+const SIX_AT_LEAST: &str = "^[^\\u0000-\\u0020\\u007F-\\u00A0\\u1680\\u2000-\\u200A\\u2028\\u2029\\u202F\\u205F\\u3000]\
+     [^\\u0000-\\u001F\\u007F-\\u009F]{4,}\
+     [^\\u0000-\\u0020\\u007F-\\u00A0\\u1680\\u2000-\\u200A\\u2028\\u2029\\u202F\\u205F\\u3000]$";
+/// A code, in which white space means nothing wherever it stands. More than spaces and dashes.
+const CODE: &str = "^[^\\u0000-\\u0008\\u000E-\\u001F\\u007F-\\u0084\\u0086-\\u009F]*[A-Za-z0-9][^\\u0000-\\u0008\\u000E-\\u001F\\u007F-\\u0084\\u0086-\\u009F]*$";
+/// A time of day, with or without seconds.
+const TIME_OF_DAY: &str = "^([01]?[0-9]|2[0-3]):[0-5][0-9](:[0-5][0-9])?$";
+
+/// A phone number as typed.
+#[derive(JsonSchema)]
+#[schemars(inline, example = "0712 345 678")]
+struct Phone(#[schemars(length(min = 9, max = 16), regex(pattern = PHONE))] String);
+
+/// A code as typed.
+#[derive(JsonSchema)]
+#[schemars(inline, example = "TEST-0-VALID")]
+struct Code(#[schemars(length(min = 1, max = 64), regex(pattern = CODE))] String);
+
+/// Code to check.
+#[derive(JsonSchema)]
+pub(crate) struct CodeCheckRequest {
+    /// Code as the consumer typed it. Case, spaces and dashes do not matter.
+    code: Code,
+    /// Consumer's phone. With it, a code that this consumer already entered reads as `valid` instead of `already_used`.
+    phone: Option<Phone>,
+}
+
+/// Request body to enter a consumer.
+#[derive(JsonSchema)]
+pub(crate) struct SubmissionRequest {
+    /// Tanzanian mobile number as typed: it starts with `+255`, `255` or `0`; spaces, dots, dashes and brackets are
+    /// ignored. Any other value of 9 to 16 characters answers `phone_invalid`.
+    phone: Phone,
+    /// Code as the consumer typed it. Required if the campaign's `capabilities.code_required` is true, ignored if the
+    /// campaign has no codes.
+    code: Option<Code>,
+    /// Must be `true`. Anything else answers `consent_required`.
+    #[schemars(extend("const" = true))]
+    consent: bool,
+    /// Consumer's region. Stored, never judged.
+    #[schemars(length(max = 80), regex(pattern = PRINTABLE))]
+    region: Option<String>,
+    /// Id of a receipt. Required if the campaign's `capabilities.receipt_required` is true.
+    receipt_id: Option<Uuid>,
+    /// What the consumer says they bought. Stored for comparison; never affects the outcome.
+    claimed: Option<Claimed>,
+}
+
+/// What the consumer says they bought.
+#[derive(JsonSchema)]
+struct Claimed {
+    /// Products and quantities.
+    #[schemars(length(max = 40))]
+    items: Option<Vec<ClaimedItem>>,
+    /// Name of the shop.
+    #[schemars(length(max = 120), regex(pattern = PRINTABLE))]
+    branch: Option<String>,
+}
+
+/// One product of a claimed purchase.
+#[derive(JsonSchema)]
+struct ClaimedItem {
+    /// Key of a product of the campaign.
+    #[schemars(length(min = 1, max = 64), regex(pattern = NOT_BLANK))]
+    key: String,
+    /// Quantity.
+    #[schemars(range(min = 1, max = 99))]
+    qty: u32,
+}
+
+/// Phone to look up.
+#[derive(JsonSchema)]
+pub(crate) struct LookupRequest {
+    /// Tanzanian mobile number as typed.
+    phone: Phone,
+}
+
+/// A photo that will be uploaded.
+#[derive(JsonSchema)]
+pub(crate) struct PhotoReceiptRequest {
+    /// Selects the kind of receipt.
+    #[schemars(extend("const" = "photo"))]
+    r#type: String,
+    /// Media type of the file after downsizing. The upload must have the same `Content-Type`.
+    content_type: PhotoType,
+    /// Exact length of the file in bytes. More than 5 MB answers 413 `file_too_large`.
+    #[schemars(range(min = 1, max = MAX_BYTES))]
+    size_bytes: u64,
+    /// Text of the receipt's QR code, if your page read it. Used only to look the receipt up with the tax authority.
+    #[schemars(length(max = 400), regex(pattern = PRINTABLE))]
+    qr_payload: Option<String>,
+}
+
+/// Verification code and time as printed on the receipt.
+#[derive(JsonSchema)]
+pub(crate) struct TypedReceiptRequest {
+    /// Selects the kind of receipt.
+    #[schemars(extend("const" = "typed"))]
+    r#type: String,
+    /// Verification code printed under the QR code.
+    #[schemars(length(min = 6, max = 40), regex(pattern = SIX_AT_LEAST), example = &"TEST0VERIFIED")]
+    code: String,
+    /// Time printed on the receipt, `hh:mm` or `hh:mm:ss`. It must be a real time of day: `25:00` and `10:15:60` answer
+    /// 422 `validation_failed`.
+    #[schemars(length(min = 4, max = 8), regex(pattern = TIME_OF_DAY), example = "14:05")]
+    time: String,
+}

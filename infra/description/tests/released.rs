@@ -1,0 +1,362 @@
+//! The description against the one that was released last: what callers rely on stays.
+//!
+//! After a release, from this folder: `cp ../../../functions/fallback/reference/openapi.json ../released/`.
+
+use std::collections::BTreeSet;
+use std::path::PathBuf;
+
+use serde_json::{Map, Value, json};
+
+/// What people read and may change freely.
+const FREE: [&str; 7] = ["description", "example", "examples", "info", "links", "servers", "summary"];
+/// Lists that may grow, and none of whose values may go.
+const GROWING: [&str; 4] = ["enum", "tags", "x-error-codes", "x-order"];
+/// Members whose own members have names of the API instead of words of the description.
+const NAMED: [&str; 7] = ["content", "headers", "parameters", "paths", "properties", "responses", "schemas"];
+/// What a value can be, of which a request may lose nothing and a reply gain nothing.
+const KINDS: [&str; 3] = ["anyOf", "oneOf", "type"];
+/// Words of a schema that refuse values. A request must not gain any.
+const REFUSING: [&str; 22] = [
+    "additionalProperties",
+    "allOf",
+    "anyOf",
+    "const",
+    "enum",
+    "exclusiveMaximum",
+    "exclusiveMinimum",
+    "format",
+    "maxItems",
+    "maxLength",
+    "maxProperties",
+    "maximum",
+    "minItems",
+    "minLength",
+    "minProperties",
+    "minimum",
+    "multipleOf",
+    "not",
+    "oneOf",
+    "pattern",
+    "propertyNames",
+    "type",
+];
+
+/// Patterns of the released description that control characters at the ends of a text, or white space anywhere in a code,
+/// now pass: whatever matched the first matches the others.
+const WIDENED: [(&str, [&str; 4]); 1] = [(
+    "^[^\\u0000-\\u001F\\u007F-\\u009F]*$",
+    [
+        "^[\\u0009-\\u000D\\u0020\\u0085]*[^\\u0000-\\u001F\\u007F-\\u009F]*[\\u0009-\\u000D\\u0020\\u0085]*$",
+        "^[^\\u0000-\\u0008\\u000E-\\u001F\\u007F-\\u0084\\u0086-\\u009F]*[A-Za-z0-9][^\\u0000-\\u0008\\u000E-\\u001F\\u007F-\\u0084\\u0086-\\u009F]*$",
+        // Not white space alone, which was no product's key and no receipt's code before either.
+        "^[^\\u0000-\\u001F\\u007F-\\u009F]*\
+     [^\\u0000-\\u0020\\u007F-\\u00A0\\u1680\\u2000-\\u200A\\u2028\\u2029\\u202F\\u205F\\u3000]\
+     [^\\u0000-\\u001F\\u007F-\\u009F]*$",
+        "^[^\\u0000-\\u0020\\u007F-\\u00A0\\u1680\\u2000-\\u200A\\u2028\\u2029\\u202F\\u205F\\u3000]\
+     [^\\u0000-\\u001F\\u007F-\\u009F]{4,}\
+     [^\\u0000-\\u0020\\u007F-\\u00A0\\u1680\\u2000-\\u200A\\u2028\\u2029\\u202F\\u205F\\u3000]$",
+    ],
+)];
+
+/// Who writes what a part describes. What both write has to suit both.
+#[derive(Clone, Copy, Default)]
+struct Use {
+    sent: bool,
+    answered: bool,
+}
+
+/// A description against the one before it.
+struct Comparison<'a> {
+    now: &'a Value,
+    /// The schemas of requests, and those of replies.
+    sent: BTreeSet<String>,
+    answered: BTreeSet<String>,
+    /// What was promised before and is not kept now.
+    found: Vec<String>,
+}
+
+/// What was promised before and is not kept now.
+fn breaks(before: &Value, now: &Value) -> Vec<String> {
+    let (mut sent, mut answered) = (BTreeSet::new(), BTreeSet::new());
+    for operation in before["paths"].as_object().into_iter().flat_map(Map::values).flat_map(members_of) {
+        reached(before, &operation["requestBody"], &mut sent);
+        reached(before, &operation["responses"], &mut answered);
+    }
+    let mut comparison = Comparison { now, sent, answered, found: Vec::new() };
+    comparison.compare(before, now, "", Use::default());
+    comparison.found
+}
+
+fn members_of(value: &Value) -> impl Iterator<Item = &Value> {
+    value.as_object().into_iter().flat_map(Map::values)
+}
+
+/// Notes the schemas that a part links to, and those that they link to.
+fn reached(whole: &Value, part: &Value, names: &mut BTreeSet<String>) {
+    match part {
+        Value::Object(members) => {
+            let link = members.get("$ref").and_then(Value::as_str);
+            if let Some(name) = link.and_then(|link| link.strip_prefix("#/components/schemas/"))
+                && names.insert(name.to_owned())
+                && let Some(schema) = whole.pointer(&format!("/components/schemas/{name}"))
+            {
+                reached(whole, schema, names);
+            }
+            members.values().for_each(|member| reached(whole, member, names));
+        }
+        Value::Array(members) => members.iter().for_each(|member| reached(whole, member, names)),
+        Value::Null | Value::Bool(_) | Value::Number(_) | Value::String(_) => {}
+    }
+}
+
+/// Whether a pattern is one that passes all that the other did.
+fn is_wider(before: &Value, now: Option<&Value>) -> bool {
+    let now = now.unwrap_or(&Value::Null);
+    WIDENED.iter().any(|(released, wider)| before == released && wider.iter().any(|wider| now == wider))
+}
+
+/// The values of a list, or the one value that there is.
+fn listed(value: Option<&Value>) -> Vec<Value> {
+    match value {
+        None | Some(Value::Bool(_)) => Vec::new(),
+        Some(Value::Array(values)) => values.clone(),
+        Some(value) => vec![value.clone()],
+    }
+}
+
+/// Values by their names, where they have some: what else a tag says is for people.
+fn names(values: Vec<Value>) -> Vec<Value> {
+    values.into_iter().map(|value| value.get("name").cloned().unwrap_or(value)).collect()
+}
+
+impl Comparison<'_> {
+    fn compare(&mut self, before: &Value, now: &Value, place: &str, of: Use) {
+        match (before, now) {
+            (Value::Object(before), Value::Object(now)) => {
+                let last = place.rsplit('/').next().unwrap_or_default();
+                let parent = place.rsplit('/').nth(1).unwrap_or_default();
+                let named = NAMED.contains(&last) && !NAMED.contains(&parent);
+                if named {
+                    for (name, value) in before {
+                        let inner = format!("{place}/{name}");
+                        self.still(value, now.get(name), &inner, self.used(&inner, of));
+                    }
+                } else {
+                    self.words(before, now, place, of);
+                }
+            }
+            (Value::Array(before), Value::Array(now)) => self.lost(before, now, place),
+            (before, now) if before == now => {}
+            (before, now) => self.found.push(format!("{place} was {before} and is {now}")),
+        }
+    }
+
+    fn still(&mut self, before: &Value, now: Option<&Value>, place: &str, of: Use) {
+        match now {
+            Some(now) => self.compare(before, now, place, of),
+            None => self.found.push(format!("{place} is gone")),
+        }
+    }
+
+    fn lost(&mut self, before: &[Value], now: &[Value], place: &str) {
+        let gone = before.iter().filter(|value| !now.contains(value));
+        self.found.extend(gone.map(|value| format!("{place} lost or changed {value}")));
+    }
+
+    fn gained(&mut self, before: &[Value], now: &[Value], place: &str) {
+        let new = now.iter().filter(|value| !before.contains(value));
+        self.found.extend(new.map(|value| format!("{place} gained {value}")));
+    }
+
+    /// Who writes what a place describes.
+    fn used(&self, place: &str, of: Use) -> Use {
+        if let Some(name) = place.strip_prefix("/components/schemas/").filter(|name| !name.contains('/')) {
+            return Use { sent: self.sent.contains(name), answered: self.answered.contains(name) };
+        }
+        let is_parameter = place.starts_with("/components/parameters");
+        let is_header = place.starts_with("/components/headers");
+        Use {
+            sent: of.sent || is_parameter || place.ends_with("/requestBody"),
+            answered: of.answered || is_header || place.ends_with("/responses"),
+        }
+    }
+
+    /// An object whose members are words of the description.
+    fn words(&mut self, before: &Map<String, Value>, now: &Map<String, Value>, place: &str, of: Use) {
+        self.demanded(before, now, place, of);
+        for (name, value) in before {
+            let inner = format!("{place}/{name}");
+            let still = now.get(name);
+            let of = self.used(&inner, of);
+            let only_sent = of.sent && !of.answered;
+            match name.as_str() {
+                name if FREE.contains(&name) => {}
+                "required" => {
+                    if !only_sent {
+                        self.lost(&listed(Some(value)), &listed(still), &inner);
+                        if *value == json!(true) && still != Some(value) {
+                            self.found.push(format!("{place} may now be missing"));
+                        }
+                    }
+                }
+                name if only_sent && still.is_none() && REFUSING.contains(&name) => {}
+                "pattern" if only_sent && is_wider(value, still) => {}
+                name if GROWING.contains(&name) => {
+                    self.lost(&names(listed(Some(value))), &names(listed(still)), &inner);
+                }
+                name if still.is_some() && KINDS.contains(&name) => {
+                    if of.sent || !of.answered {
+                        self.lost(&listed(Some(value)), &listed(still), &inner);
+                    }
+                    if !only_sent {
+                        self.gained(&listed(Some(value)), &listed(still), &inner);
+                    }
+                }
+                "maxLength" | "maximum" | "maxItems" | "maxProperties" if only_sent => {
+                    if still.and_then(Value::as_f64) < value.as_f64() {
+                        self.found.push(format!("{inner} is narrower"));
+                    }
+                }
+                "minLength" | "minimum" | "minItems" | "minProperties" if only_sent => {
+                    if still.and_then(Value::as_f64) > value.as_f64() {
+                        self.found.push(format!("{inner} is narrower"));
+                    }
+                }
+                _ => self.still(value, still, &inner, of),
+            }
+        }
+    }
+
+    /// What a request must have or be now, and what a reply may be now, that it was not before.
+    fn demanded(&mut self, before: &Map<String, Value>, now: &Map<String, Value>, place: &str, of: Use) {
+        let new = |name: &str| now.contains_key(name) && !before.contains_key(name);
+        if of.sent {
+            self.gained(
+                &listed(before.get("required")),
+                &listed(now.get("required")),
+                &format!("{place}/required"),
+            );
+            let words = REFUSING.iter().filter(|word| new(word));
+            self.found.extend(words.map(|word| format!("{place} has a new {word}")));
+        }
+        if of.sent
+            && now.get("required") == Some(&json!(true))
+            && before.get("required") != Some(&json!(true))
+        {
+            self.found.push(format!("{place} is needed now"));
+        }
+        if of.answered
+            && now.get("nullable") == Some(&json!(true))
+            && before.get("nullable") != Some(&json!(true))
+        {
+            self.found.push(format!("{place} may be null now"));
+        }
+        if of.answered {
+            let words = KINDS.iter().filter(|word| **word != "type" && new(word));
+            self.found.extend(words.map(|word| format!("{place} has a new {word}")));
+        }
+        if new("requestBody") && now.get("requestBody").is_some_and(|body| body["required"] == true) {
+            self.found.push(format!("{place} needs a body now"));
+        }
+        let known = listed(before.get("parameters"));
+        for link in now.get("parameters").and_then(Value::as_array).into_iter().flatten() {
+            let parameter =
+                link["$ref"].as_str().and_then(|link| self.now.pointer(link.trim_start_matches('#')));
+            if !known.contains(link) && parameter.unwrap_or(link)["required"] == true {
+                self.found.push(format!("{place} needs {link} now"));
+            }
+        }
+    }
+}
+
+#[test]
+fn nothing_that_was_released_is_broken() {
+    let path = PathBuf::from(env!("CARGO_MANIFEST_DIR")).join("released/openapi.json");
+    let released = std::fs::read_to_string(path).expect("the released description");
+    let released: Value = serde_json::from_str(&released).expect("JSON");
+    let found = breaks(&released, &reference::openapi(""));
+    assert!(found.is_empty(), "{found:#?}");
+}
+
+#[test]
+fn what_breaks_callers_is_found() {
+    let released = reference::openapi("");
+    let changed = |pointer: &str, change: &dyn Fn(&mut Value)| {
+        let mut now = released.clone();
+        change(now.pointer_mut(pointer).expect("a place"));
+        breaks(&released, &now).len()
+    };
+    let without = |name: &'static str| {
+        move |value: &mut Value| {
+            value.as_object_mut().expect("an object").remove(name);
+        }
+    };
+    let with = |name: &'static str, value: Value| move |object: &mut Value| object[name] = value.clone();
+    let and = |value: Value| move |list: &mut Value| list.as_array_mut().expect("a list").push(value.clone());
+    let schema = |name: &str| format!("/components/schemas/{name}");
+    let field = |of: &str, name: &str| format!("/components/schemas/{of}/properties/{name}");
+    let campaign = "/paths/~1api~1v1~1campaign/get";
+
+    // What is gone.
+    assert_eq!(changed("/paths", &without("/api/v1/receipts")), 1);
+    assert_eq!(changed(&format!("{campaign}/responses"), &without("429")), 1);
+    assert_eq!(changed(&format!("{}/properties", schema("Submission")), &without("entries")), 1);
+    assert_eq!(changed(&format!("{}/enum", schema("MessageKey")), &|list| *list = json!(["entered"])), 25);
+    assert_eq!(changed(&format!("{}/required", schema("Campaign")), &|list| *list = json!([])), 11);
+    assert_eq!(changed("/components/headers/Retry-After", &without("required")), 1);
+
+    // What a request needs now.
+    assert_eq!(changed(&format!("{}/required", schema("CodeCheckRequest")), &and(json!("phone"))), 1);
+    assert_eq!(changed(&schema("Claimed"), &with("required", json!(["branch"]))), 1);
+    assert_eq!(changed("/components/parameters/OptionalIdempotencyKey", &with("required", json!(true))), 1);
+    let required = json!({ "$ref": "#/components/parameters/IdempotencyKey" });
+    assert_eq!(changed(&format!("{campaign}/parameters"), &and(required)), 1);
+    let body = json!({ "required": true, "content": { "application/json": { "schema": {} } } });
+    assert_eq!(changed(campaign, &with("requestBody", body)), 1);
+
+    // What a request may not be any more.
+    for (of, name, word, value) in [
+        ("LookupRequest", "phone", "maxLength", json!(15)),
+        ("LookupRequest", "phone", "minLength", json!(10)),
+        ("SubmissionRequest", "consent", "enum", json!([true])),
+        ("SubmissionRequest", "receipt_id", "pattern", json!("^[0-9a-f-]+$")),
+        ("SubmissionRequest", "region", "type", json!("string")),
+        ("ClaimedItem", "qty", "multipleOf", json!(2)),
+        ("Claimed", "items", "minItems", json!(1)),
+    ] {
+        assert_eq!(changed(&field(of, name), &with(word, value)), 1, "{of}.{name}: {word}");
+    }
+    assert_eq!(changed(&schema("PhotoType"), &with("pattern", json!("^image/[a-z]+$"))), 1);
+    assert_eq!(changed(&schema("ClaimedItem"), &with("additionalProperties", json!(false))), 1);
+    assert_eq!(changed("/components/parameters/Locale/schema", &with("enum", json!(["en", "sw"]))), 1);
+    assert_eq!(changed(&format!("{}/oneOf", schema("ReceiptRequest")), &|list| *list = json!([])), 2);
+
+    // What a reply may be now.
+    assert_eq!(changed(&field("Submission", "ref"), &with("type", json!(["string", "null"]))), 1);
+    assert_eq!(changed(&field("Submission", "ref"), &with("nullable", json!(true))), 1);
+    assert_eq!(
+        changed(&format!("{}/anyOf", field("Upstream", "code")), &and(json!({ "type": "boolean" }))),
+        1
+    );
+    assert_eq!(changed(&field("Submission", "ref"), &with("maxLength", json!(10))), 1);
+}
+
+#[test]
+fn what_only_adds_is_let_through() {
+    let released = reference::openapi("");
+    let mut now = released.clone();
+    let schemas = &mut now["components"]["schemas"];
+    schemas["MessageKey"]["enum"].as_array_mut().expect("a list").push(json!("another"));
+    schemas["Campaign"]["properties"]["another"] = json!({ "type": "boolean" });
+    schemas["LookupRequest"]["properties"]["another"] = json!({ "type": "string", "maxLength": 5 });
+    let phone = &mut schemas["LookupRequest"]["properties"]["phone"];
+    phone["type"] = json!(["string", "null"]);
+    phone["maxLength"] = json!(17);
+    phone.as_object_mut().expect("an object").remove("pattern");
+    let parameters = &mut now["components"]["parameters"];
+    parameters["IdempotencyKey"]["required"] = json!(false);
+    let optional = json!({ "name": "another", "in": "query", "schema": { "type": "string" } });
+    now["paths"]["/api/v1/campaign"]["get"]["parameters"].as_array_mut().expect("a list").push(optional);
+    now["info"]["description"] = json!("other words");
+    assert_eq!(breaks(&released, &now), Vec::<String>::new());
+}
