@@ -3,9 +3,6 @@
 use std::sync::Arc;
 
 use lambda_runtime::{LambdaEvent, service_fn};
-// Nothing of it is called by name: the linker takes `pow` and `hypotf` from it.
-#[cfg(target_os = "linux")]
-use linked_libm as _;
 
 use crate::aws::Aws;
 use crate::clock::Clock;

@@ -16,7 +16,7 @@ use crate::world::World;
 use crate::{binaries, process};
 
 /// The most that a function may take to its first poll, compared with the empty one.
-const TIMES_EMPTY: f64 = 1.5;
+const TIMES_EMPTY: f64 = 2.0;
 /// The most memory that a function may ever have in use.
 const PEAK_MEMORY_MB: f64 = 40.0;
 /// The most that a function's program may take on disk.
