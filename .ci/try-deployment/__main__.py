@@ -17,8 +17,8 @@ from restore import restored
 
 ROOT = pathlib.Path(__file__).resolve().parent.parent.parent
 BUILT = ROOT / ".aws-sam" / "build"
-# Beside the tools that this one is run by, see .ci/run.
-AWS_PROGRAM = pathlib.Path(sys.executable).parents[2] / "aws" / "bin" / "aws"
+# `aws`, and the Python that it is run by.
+AWS_PATH = f"{pathlib.Path(__file__).resolve().parent}:{pathlib.Path(sys.executable).parent}"
 NAME = "campaign-entry-staging"
 FIRST, SECOND, THIRD = "2611220901", "2611221002", "2611221103"
 
@@ -38,7 +38,7 @@ class Ops:
 
     def sh(self, program, *arguments):
         """A program of the repository that calls the AWS command line."""
-        env = self.env | {"PATH": f"{AWS_PROGRAM.parent}:{self.env['PATH']}"}
+        env = self.env | {"PATH": f"{AWS_PATH}:{self.env['PATH']}"}
         done = subprocess.run([ROOT / program, *arguments], env=env, capture_output=True, text=True, cwd=ROOT)
         if done.returncode != 0:
             fail(f"{program} {' '.join(arguments)}: {done.stdout}{done.stderr}")

@@ -144,8 +144,6 @@ class Emulator:
 def prepare(built, folder, emulator):
     """Copies what `sam build` built and changes what the emulator cannot take; says each change."""
     shutil.copytree(built, folder / "build")
-    # Symbols are four fifths of a debug build, and packing them most of the time.
-    subprocess.run(["strip", *(folder / "build").glob("*/bootstrap")], check=True)
     changes = {}
     for path in (folder / "build").rglob("template.yaml"):
         template = yaml.safe_load(path.read_text())
