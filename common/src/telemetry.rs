@@ -62,6 +62,8 @@ pub struct RequestLine<'a> {
     pub key_id: Option<&'a str>,
     /// The id of the submission or receipt that it was about.
     pub subject: Option<&'a str>,
+    /// The reference of the submission, which its consumer knows.
+    pub reference: Option<&'a str>,
     /// The reply's status.
     pub status: u16,
     /// The error's code, or the message key of what happened to a consumer.
@@ -113,6 +115,8 @@ struct Line<'a> {
     key_id: Option<&'a str>,
     #[serde(skip_serializing_if = "Option::is_none")]
     subject: Option<&'a str>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    reference: Option<&'a str>,
     status: u16,
     outcome: &'a str,
     #[serde(skip_serializing_if = "<[String]>::is_empty")]
@@ -238,10 +242,11 @@ fn work_for_a_person(line: &WorkLine<'_>) -> String {
     let WorkLine { function, outcome, duration_ms, .. } = line;
     let scope =
         line.scope.map(|scope| format!(" {} {}", scope.campaign, scope.environment)).unwrap_or_default();
-    let subject = line.subject.map(|subject| format!(" {subject}")).unwrap_or_default();
+    let time = time_of_day(line.at);
+    let subject = named("id", line.subject);
     let figures = figures_for_a_person(line.figures);
     let causes: String = line.causes.iter().map(|cause| format!("\n    {cause}")).collect();
-    format!("--- {function}{scope} {outcome}{figures} {duration_ms} ms{subject}{causes}")
+    format!("{time} --- {function}{scope} {outcome}{figures} {duration_ms} ms{subject}{causes}")
 }
 
 fn embedded_metrics<'a>(service: &'a str, line: &RequestLine<'a>) -> Line<'a> {
@@ -258,6 +263,7 @@ fn embedded_metrics<'a>(service: &'a str, line: &RequestLine<'a>) -> Line<'a> {
         environment: line.scope.map(|scope| scope.environment.as_str()),
         key_id: line.key_id,
         subject: line.subject,
+        reference: line.reference,
         status: line.status,
         outcome: line.outcome.unwrap_or("ok"),
         causes: line.causes,
@@ -273,13 +279,26 @@ fn embedded_metrics<'a>(service: &'a str, line: &RequestLine<'a>) -> Line<'a> {
 
 fn escalate(line: &RequestLine<'_>) -> String {
     let RequestLine { ids, operation, status, duration_ms, .. } = line;
-    let request_id = &ids.request;
+    let (time, request_id) = (time_of_day(line.at), &ids.request);
+    let (subject, reference) = (named("id", line.subject), named("ref", line.reference));
     let scope =
         line.scope.map(|scope| format!(" {} {}", scope.campaign, scope.environment)).unwrap_or_default();
     let outcome = line.outcome.map(|outcome| format!(" {outcome}")).unwrap_or_default();
     let causes: String = line.causes.iter().map(|cause| format!("\n    {cause}")).collect();
     let figures = figures_for_a_person(line.figures);
-    format!("{status} {operation}{scope}{outcome}{figures} {duration_ms} ms {request_id}{causes}")
+    format!(
+        "{time} {status} {operation}{scope}{outcome}{figures} {duration_ms} ms{subject}{reference} request={request_id}{causes}"
+    )
+}
+
+/// Such as `21:00:00.007Z`.
+fn time_of_day(at: Moment) -> String {
+    let timestamp = at.to_string();
+    timestamp.split_once('T').map_or(timestamp.clone(), |(_, time)| time.to_owned())
+}
+
+fn named(name: &str, value: Option<&str>) -> String {
+    value.map(|value| format!(" {name}={value}")).unwrap_or_default()
 }
 
 fn figures_for_a_person(figures: &[(&str, u64)]) -> String {
@@ -323,7 +342,7 @@ mod tests {
         assert_eq!(text["_aws"]["CloudWatchMetrics"], expected);
         assert_eq!(text["service"], "stack");
         assert_eq!(text.get("campaign"), None);
-        assert_eq!(work_for_a_person(&line), "--- sweep-unsettled swept Due=3 4 ms");
+        assert_eq!(work_for_a_person(&line), "21:00:00.007Z --- sweep-unsettled swept Due=3 4 ms");
     }
 
     #[test]
@@ -337,6 +356,7 @@ mod tests {
             scope: Some(&scope),
             key_id: Some("abc"),
             subject: Some("s-1"),
+            reference: Some("K7MP-2QXD"),
             status: 200,
             outcome: Some("entered"),
             figures: &[("BreakerOpened", 1)],
@@ -349,7 +369,8 @@ mod tests {
                 "timestamp": "2025-12-31T21:00:00.007Z", "level": "INFO", "message": "request",
                 "request_id": "r-1", "gateway_request_id": "g-1", "service": "stack",
                 "operation": "create-submission", "campaign": "demo",
-                "environment": "live", "key_id": "abc", "subject": "s-1", "status": 200, "outcome": "entered",
+                "environment": "live", "key_id": "abc", "subject": "s-1", "reference": "K7MP-2QXD",
+                "status": 200, "outcome": "entered",
                 "Requests": 1, "Duration": 4, "BreakerOpened": 1,
                 "_aws": {
                     "Timestamp": 1_767_214_800_007_i64,
@@ -379,6 +400,29 @@ mod tests {
     }
 
     #[test]
+    fn a_line_on_a_terminal_has_the_time_the_id_and_the_reference() {
+        let scope = Scope { campaign: "demo".parse().expect("a slug"), environment: Environment::Live };
+        let line = RequestLine {
+            at: Moment::from_millis(1_767_214_800_007),
+            duration_ms: 4,
+            ids: &RequestIds { request: "r-1".to_owned(), gateway: None },
+            operation: "create-submission",
+            scope: Some(&scope),
+            key_id: Some("abc"),
+            subject: Some("s-1"),
+            reference: Some("K7MP-2QXD"),
+            status: 200,
+            outcome: Some("entered"),
+            figures: &[],
+            causes: &[],
+        };
+        assert_eq!(
+            for_a_person(&line),
+            "21:00:00.007Z 200 create-submission demo live entered 4 ms id=s-1 ref=K7MP-2QXD request=r-1"
+        );
+    }
+
+    #[test]
     fn a_campaign_is_counted_for_live_tries_alone() {
         let dimensions = |environment: Option<Environment>, outcome: Option<&'static str>| {
             let campaign = "demo".parse().expect("a slug");
@@ -391,6 +435,7 @@ mod tests {
                 scope: scope.as_ref(),
                 key_id: None,
                 subject: None,
+                reference: None,
                 status: 200,
                 outcome,
                 figures: &[],

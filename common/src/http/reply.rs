@@ -10,6 +10,7 @@ use super::event::HttpReply;
 use super::limits;
 #[cfg(feature = "schema")]
 use super::schema::{FieldName, RequestId};
+use crate::domain::ids::Reference;
 use crate::domain::limit::RateLimitStatus;
 use crate::error::{Error, ErrorCode, FieldProblem};
 
@@ -26,6 +27,8 @@ pub struct Reply {
     pub outcome: Option<&'static str>,
     /// The id of the submission or receipt that it is about, for the log.
     pub subject: Option<String>,
+    /// The reference of the submission that it is about, for the log.
+    pub reference: Option<String>,
     /// What else the log should tell.
     pub notes: LogFields,
     /// How the limits stand that the request was counted by.
@@ -73,6 +76,13 @@ impl Reply {
         self
     }
 
+    /// Names the submission by its reference too.
+    #[must_use]
+    pub fn with_reference(mut self, reference: &Reference) -> Self {
+        self.reference = Some(reference.to_string());
+        self
+    }
+
     /// Adds a header.
     #[must_use]
     pub fn with_header(mut self, name: &'static str, value: String) -> Self {
@@ -88,6 +98,7 @@ impl Reply {
             body,
             outcome: None,
             subject: None,
+            reference: None,
             notes: LogFields::default(),
             limits: Vec::new(),
         }

@@ -291,6 +291,7 @@ impl Responder {
             scope,
             key_id: caller.key.as_ref().map(|key| key.key_id.as_str()),
             subject: reply.subject.as_deref(),
+            reference: reply.reference.as_deref(),
             status: reply.status.as_u16(),
             outcome: reply.outcome,
             figures: &figures,

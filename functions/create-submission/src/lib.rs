@@ -50,7 +50,8 @@ impl Endpoint for CreateSubmission {
         let reply = Reply::ok(&object)?
             .with_outcome(submission.status.message_key().as_str())
             .with_notes(notes)
-            .with_subject(submission.submission_id);
+            .with_subject(submission.submission_id)
+            .with_reference(&submission.reference);
         Ok(if idempotent_replay { reply.idempotent_replayed() } else { reply })
     }
 }

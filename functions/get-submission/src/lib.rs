@@ -25,6 +25,7 @@ impl Endpoint for GetSubmission {
         let id = call.path_id::<SubmissionId>()?;
         let submission = self.submissions.get(&call.scope, id).await?.ok_or(ErrorCode::NotFound)?;
         let object = SubmissionObject::new(&submission, &call.campaign, call.language(), false, call.now);
-        Ok(Reply::ok(&object)?.with_subject(submission.submission_id))
+        let reply = Reply::ok(&object)?.with_subject(submission.submission_id);
+        Ok(reply.with_reference(&submission.reference))
     }
 }
