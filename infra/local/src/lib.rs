@@ -7,13 +7,14 @@
 //! - [`workers`] hand the events of storage, queue and schedule to their functions;
 //! - [`tax_portal`] simulates the tax authority, which has the receipts of some [`shops`];
 //! - [`partner`] simulates a partner that judges codes;
-//! - [`demo`] loads the demo campaigns and prints how to try them; [`ready_file`] tells programs;
+//! - [`demo`] loads the demo campaigns; [`first_screen`] prints how to try them, [`ready_file`] tells programs;
 //! - [`try_page`] is a consumer's page for them, with the server that a brand would put behind it.
 //!
 //! What runs behind the gateway is the functions themselves, the same code that Lambda runs.
 
 pub mod demo;
 pub mod dynamodb;
+pub mod first_screen;
 pub mod gateway;
 pub mod loopback;
 pub mod partner;

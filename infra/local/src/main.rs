@@ -1,7 +1,7 @@
 //! `cargo run -p local`: the whole service on this machine.
 
 use std::collections::BTreeMap;
-use std::io::{self, Write};
+use std::io::{self, IsTerminal, Write};
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 use std::time::Duration;
@@ -13,44 +13,53 @@ use common::clock::Clock;
 use common::config::Env;
 use common::telemetry::{Telemetry, causes};
 use common::upstream::tax_authority::client::{Limits, TaxAuthority};
+use local::first_screen::FirstScreen;
 use local::stack::{Options, Stack};
-use local::try_page;
 use local::{demo, ready_file};
 use ops::tables::Tables;
 use tokio::signal::unix::{Signal, SignalKind, signal};
 
-/// Runs the whole Campaign Entry Service on this machine, with everything embedded.
+/// Run the whole Campaign Entry Service on this machine. Nothing else has to be installed.
 #[derive(Debug, Parser)]
 #[command(version)]
 struct Arguments {
     /// The API's port on 127.0.0.1; 0 picks a free one.
     #[arg(long, default_value_t = 8080)]
     port: u16,
-    /// Which kind of deployment to be; staging refuses live keys.
+    /// Behave like this kind of deployment; staging refuses live keys.
     #[arg(long, value_enum, default_value_t = StageName::Production)]
     stage: StageName,
-    /// Keep everything in this folder; otherwise it is gone at the end.
+    /// Keep everything in this folder; without it, all is gone at the end.
     #[arg(long, value_name = "DIR")]
     data: Option<PathBuf>,
     /// Ask this tax authority instead of the simulated one, such as https://verify.tra.go.tz.
     #[arg(long, value_name = "URL", value_parser = tax_authority_url)]
     tax_authority_url: Option<String>,
-    /// Let the demo's partner be at this URL instead of the simulated one's.
+    /// Use the partner at this URL for the demo campaign instead of the simulated one.
     #[arg(long, value_name = "URL", value_parser = http_url)]
     partner_url: Option<String>,
     /// Read secrets of partners from this file: a JSON object of names and values.
     #[arg(long, value_name = "PATH")]
     secrets: Option<PathBuf>,
-    /// Divide every planned wait between settling steps by this, to watch retries.
+    /// Divide the waits between settling steps by this number, to watch retries.
     #[arg(long, value_name = "N", default_value_t = 1, value_parser = clap::value_parser!(u32).range(1..=1_000_000))]
     hasten: u32,
-    /// Once serving, write the base URL, the demo's keys and codes, and the variables that the functions and `ops` need: as
-    /// lines when the name ends in .env, otherwise as JSON. Can be given several times.
+    /// Once serving, write the base URL, demo keys and codes, and the variables that functions and `ops` need to this file: as
+    /// lines if its name ends in .env, else as JSON. Can be given several times.
     #[arg(long, value_name = "PATH")]
     ready_file: Vec<PathBuf>,
     /// Start without the demo campaigns.
     #[arg(long)]
     no_demo: bool,
+    /// Print more than the first screen.
+    #[arg(long, value_enum, value_name = "WHAT")]
+    show: Option<Shown>,
+}
+
+#[derive(Clone, Copy, Debug, ValueEnum)]
+enum Shown {
+    /// Every demo campaign, with its keys, codes and commands to paste.
+    Demo,
 }
 
 #[derive(Clone, Copy, Debug, ValueEnum)]
@@ -138,16 +147,20 @@ async fn run(arguments: &Arguments) -> Result<(), Box<dyn std::error::Error>> {
         ready_file::write(path, &stack, &demos)
             .map_err(|cause| ReadyFileError { path: path.clone(), cause })?;
     }
-    // From here on whoever was told that it serves can stop it.
+    // Before the last line is printed, so that a program that has read it can stop the stack.
     let mut signals = Signals::new()?;
-    let kept = data.map_or_else(|| "in memory".to_owned(), |data| format!("in {}", data.display()));
-    say(&demo::describe(&demos, stack.base_url(), stage));
-    if !demos.is_empty() {
-        say(&format!("\nTo try them as a consumer, in a browser: {}{}\n", stack.base_url(), try_page::PATH));
-    }
-    say(&format!("\nThe API reference, in a browser: {}/docs\n", stack.base_url()));
+    let screen = FirstScreen {
+        base_url: stack.base_url(),
+        stage,
+        data,
+        ready_file: arguments.ready_file.first().map(PathBuf::as_path),
+        demos: &demos,
+        lists_demos: matches!(arguments.show, Some(Shown::Demo)),
+        has_colour: has_colour(),
+    };
+    let screen = screen.to_string();
     stack.offer(demos);
-    say(&format!("\nServing {} (stage {stage}, data {kept}). Ctrl-C stops it.\n", stack.base_url()));
+    say(&screen);
 
     signals.next().await;
     say("Stopping.\n");
@@ -162,6 +175,13 @@ async fn run(arguments: &Arguments) -> Result<(), Box<dyn std::error::Error>> {
 
 /// For requests under way to finish.
 const STOP_TIMEOUT: Duration = Duration::from_secs(3);
+
+/// Standard output is a terminal that shows colours, and its user has not turned them off (<https://no-color.org>).
+fn has_colour() -> bool {
+    let is_set = |name| std::env::var_os(name).is_some_and(|value| !value.is_empty());
+    let is_dumb = std::env::var_os("TERM").is_none_or(|terminal| terminal == "dumb");
+    io::stdout().is_terminal() && !is_set("NO_COLOR") && !is_dumb
+}
 
 /// Says something to whoever started the stack, who may have stopped listening.
 fn say(text: &str) {

@@ -78,7 +78,7 @@ impl Running {
 
 #[test]
 fn the_printed_keys_and_codes_enter_a_consumer_and_nothing_personal_is_logged() {
-    let running = Running::start(&[]);
+    let running = Running::start(&["--show", "demo"]);
     let (key, code) = (running.after("live key").to_owned(), running.after("live codes").to_owned());
     let reply = running.submit(&key, "attempt-0000000001", "0712345678", &code);
     assert!(reply.starts_with("HTTP/1.1 200 ") && reply.contains(r#""message_key":"entered""#), "{reply}");
@@ -87,7 +87,7 @@ fn the_printed_keys_and_codes_enter_a_consumer_and_nothing_personal_is_logged() 
     let wrong = running.submit(&key, "attempt-0000000002", "0712345678", "AAAA-BBBB-CCCC");
     assert!(wrong.contains(r#""message_key":"invalid""#), "{wrong}");
 
-    let reference = format!("in a browser: {}/docs\n", running.base_url());
+    let reference = format!("Reference  {}/docs\n", running.base_url());
     assert!(running.printed.contains(&reference), "{}", running.printed);
     let (status, printed, log) = running.interrupt();
     assert!(status.success());
@@ -100,10 +100,24 @@ fn the_printed_keys_and_codes_enter_a_consumer_and_nothing_personal_is_logged() 
 }
 
 #[test]
+fn the_first_screen_is_short_and_leads_to_everything_else() {
+    let running = Running::start(&[]);
+    let screen = &running.printed;
+    assert!(screen.lines().count() <= 25, "{screen}");
+    for place in ["/api/v1\n", "/docs\n", "/try\n"].map(|path| format!("{}{path}", running.base_url())) {
+        assert!(screen.contains(&place), "{place} is not in {screen}");
+    }
+    assert!(screen.contains("Test key svc_test_") && !screen.contains("svc_live_"), "{screen}");
+    assert!(screen.contains("--show demo") && screen.contains("--ready-file"), "{screen}");
+    assert!(!screen.contains('\u{1b}'), "no colours where nobody sees them: {screen}");
+    assert!(running.interrupt().0.success());
+}
+
+#[test]
 fn data_kept_in_a_folder_is_there_again_with_the_same_keys() {
     let folder = tempfile::tempdir().expect("a folder");
     let data = folder.path().to_str().expect("text");
-    let first = Running::start(&["--data", data]);
+    let first = Running::start(&["--data", data, "--show", "demo"]);
     let (key, code) = (first.after("live key").to_owned(), first.after("live codes").to_owned());
     let entered = first.submit(&key, "attempt-0000000001", "0712345678", &code);
     let other =
@@ -114,7 +128,7 @@ fn data_kept_in_a_folder_is_there_again_with_the_same_keys() {
         std::fs::metadata(folder.path().join("secrets.json")).expect("the deployment's secret is kept");
     assert_eq!(secrets.permissions().mode() & 0o077, 0, "for its owner alone");
 
-    let second = Running::start(&["--data", data]);
+    let second = Running::start(&["--data", data, "--show", "demo"]);
     assert_eq!(second.after("live key"), key);
     let again = second.submit(&key, "attempt-0000000001", "0712345678", &code);
     let body = |reply: &str| reply.split("\r\n\r\n").nth(1).expect("a body").to_owned();
@@ -175,7 +189,7 @@ fn ready_files_hold_the_demos_keys_and_codes_as_json_and_for_a_shell() {
     let folder = tempfile::tempdir().expect("a folder");
     let [json, dotenv] = ["ready.json", "ready.env"].map(|name| folder.path().join(name));
     let [json_path, dotenv_path] = [&json, &dotenv].map(|path| path.to_str().expect("text"));
-    let running = Running::start(&["--ready-file", json_path, "--ready-file", dotenv_path]);
+    let running = Running::start(&["--ready-file", json_path, "--ready-file", dotenv_path, "--show", "demo"]);
     let ready: Value = serde_json::from_slice(&std::fs::read(&json).expect("the file")).expect("JSON");
     let campaign = &ready["campaigns"][0];
     assert_eq!(campaign["slug"], "chai-bora-2026");
@@ -193,7 +207,7 @@ fn ready_files_hold_the_demos_keys_and_codes_as_json_and_for_a_shell() {
 
 #[test]
 fn hasty_sweeps_do_not_fill_the_terminal() {
-    let mut running = Running::start(&["--hasten", "600"]);
+    let mut running = Running::start(&["--hasten", "600", "--show", "demo"]);
     let key = running.printed.split("(bahati-2026)").nth(1).expect("the campaign").to_owned();
     let key = key.split("live key").nth(1).and_then(|rest| rest.split_whitespace().next()).expect("a key");
     let submitted = running.submit(key, "attempt-0000000001", "0712345678", "DEAD-0001");

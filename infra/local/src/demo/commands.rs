@@ -50,7 +50,7 @@ impl Caller<'_> {
         let payload =
             if self.live { "https://verify.tra.go.tz/GOOD02${RUN}_101530" } else { "TEST0VERIFIED" };
         let make =
-            format!("{RUN}; cargo run -q -p receipt-photo -- --payload \"{payload}\" --output receipt.jpg");
+            format!("{RUN}; cargo run -q --bin receipt-photo -- --payload \"{payload}\" --output receipt.jpg");
         let more = if self.live { "" } else { r#","qr_payload":"TEST0VERIFIED""# };
         let photo = format!(
             r#"'{{"type":"photo","content_type":"image/jpeg","size_bytes":'"$(wc -c < receipt.jpg)"'{more}}}'"#

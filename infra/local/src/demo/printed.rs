@@ -25,6 +25,12 @@ pub fn describe(demos: &[Demo], base_url: &str, stage: &str) -> String {
 }
 
 impl Demo {
+    /// A command that enters a consumer with the test key and a code. Sent again, it gives the same entry.
+    pub fn first_entry(&self, base_url: &str) -> String {
+        let caller = Caller { base_url, slug: &self.slug, key: &self.test.key, live: false };
+        caller.enter("first-entry", "0715000444", self.test.code(7))
+    }
+
     fn describe(&self, text: &mut String, base_url: &str, takes_live_keys: bool) -> fmt::Result {
         writeln!(text, "\n{} ({})", self.name, self.slug)?;
         self.test.describe(text, "test")?;

@@ -5,7 +5,8 @@ use std::path::Path;
 use std::process::{Command, Stdio};
 
 use common::clock::Clock;
-use local::demo;
+use local::demo::{self, Demo};
+use local::first_screen::FirstScreen;
 use local::stack::{Options, Stack};
 
 use super::repository;
@@ -54,15 +55,14 @@ fn values<'a>(printed: &'a str, field: &str) -> Vec<&'a str> {
     printed.split(name.as_str()).skip(1).filter_map(|rest| rest.split('"').next()).collect()
 }
 
-/// A stack with its demo campaigns, and what it prints of them.
-async fn start() -> (Stack, String) {
+/// A stack with its demo campaigns.
+async fn start() -> (Stack, Vec<Demo>) {
     let program = env!("CARGO_BIN_EXE_local").into();
     let options = Options { photo_reader: Some(program), ..Options::default() };
     let stack = Stack::start(options).await.expect("it starts");
     let env = stack.env().clone().into_iter().collect();
     let demos = demo::load(&env, None, &stack.partner_url(), &Clock::system()).await.expect("demos");
-    let printed = demo::describe(&demos, stack.base_url(), "production");
-    (stack, printed)
+    (stack, demos)
 }
 
 /// What is pasted and what comes of it: the message keys in turn, without repeats.
@@ -83,7 +83,8 @@ const EXPECTED: [(&str, &[&str]); 9] = [
 
 /// Pastes every block that the stack prints.
 async fn every_printed_block_works(shell: &'static [&'static str]) {
-    let (stack, printed) = start().await;
+    let (stack, demos) = start().await;
+    let printed = demo::describe(&demos, stack.base_url(), "production");
     let blocks = printed.split("\n\n").filter(|block| block.starts_with("  echo '== "));
     let blocks: Vec<String> = blocks.map(str::to_owned).collect();
     assert_eq!(blocks.len(), EXPECTED.len(), "{printed}");
@@ -112,12 +113,48 @@ async fn every_printed_block_works_in_zsh() {
     }
 }
 
-/// Pastes what the README shows, in one terminal.
+/// Pastes the one command of the first screen, twice.
+async fn the_first_screens_entry_works(shell: &'static [&'static str]) {
+    let (stack, demos) = start().await;
+    let screen = FirstScreen {
+        base_url: stack.base_url(),
+        stage: "production",
+        data: None,
+        ready_file: None,
+        demos: &demos,
+        lists_demos: false,
+        has_colour: false,
+    };
+    let screen = screen.to_string();
+    let command = screen.lines().find(|line| line.starts_with("curl ")).expect("a command");
+    let text = format!("{command}\n{command}");
+    let pasting = tokio::task::spawn_blocking(move || paste(shell, &repository(), &text));
+    let printed = pasting.await.expect("it works");
+    assert_eq!(values(&printed, "message_key"), ["entered", "entered"], "{printed}");
+    assert!(printed.contains("idempotent-replayed: true"), "{printed}");
+    stack.stop().await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn the_first_screens_entry_works_in_bash() {
+    the_first_screens_entry_works(BASH).await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn the_first_screens_entry_works_in_zsh() {
+    if is_installed("zsh") {
+        the_first_screens_entry_works(ZSH).await;
+    }
+}
+
+/// Pastes what the README and the local stack's own page show, in one terminal.
 async fn the_readmes_first_entries_work(shell: &'static [&'static str]) {
     let (stack, _) = start().await;
-    let readme = std::fs::read_to_string(repository().join("README.md")).expect("the README");
+    let pages = ["README.md", "infra/local/README.md"]
+        .map(|page| std::fs::read_to_string(repository().join(page)).expect("a page"))
+        .concat();
     let blocks: Vec<&str> =
-        readme.split("```sh\n").skip(1).filter_map(|rest| rest.split("```").next()).collect();
+        pages.split("```sh\n").skip(1).filter_map(|rest| rest.split("```").next()).collect();
     for block in &blocks {
         assert!(!block.contains('#'), "zsh would not read this as a comment: {block}");
     }
