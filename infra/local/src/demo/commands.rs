@@ -49,8 +49,9 @@ impl Caller<'_> {
     pub(super) fn receipt_alone(&self) -> Vec<Command> {
         let payload =
             if self.live { "https://verify.tra.go.tz/GOOD02${RUN}_101530" } else { "TEST0VERIFIED" };
-        let make =
-            format!("{RUN}; cargo run -q --bin receipt-photo -- --payload \"{payload}\" --output receipt.jpg");
+        let make = format!(
+            "{RUN}; cargo run -q --bin receipt-photo -- --payload \"{payload}\" --output receipt.jpg"
+        );
         let more = if self.live { "" } else { r#","qr_payload":"TEST0VERIFIED""# };
         let photo = format!(
             r#"'{{"type":"photo","content_type":"image/jpeg","size_bytes":'"$(wc -c < receipt.jpg)"'{more}}}'"#
