@@ -3,7 +3,7 @@
 use std::collections::HashMap;
 use std::sync::Arc;
 
-use crate::domain::settling::RetrySpeedup;
+use crate::domain::retry::RetrySpeedup;
 
 /// The variables a process was started with, or those of a local stack.
 #[derive(Clone, Default)]

@@ -146,7 +146,7 @@ impl Telemetry {
                 }
             }
             Self::Terminal => {
-                let _ = writeln!(std::io::stderr().lock(), "{}", escalate(line));
+                let _ = writeln!(std::io::stderr().lock(), "{}", for_terminal(line));
             }
             Self::Off => {}
         }
@@ -162,7 +162,7 @@ impl Telemetry {
                 // Figures that are all zero tell a person nothing.
                 let idle = !line.figures.is_empty() && line.figures.iter().all(|(_, value)| *value == 0);
                 if !idle || !line.causes.is_empty() {
-                    let _ = writeln!(std::io::stderr().lock(), "{}", work_for_a_person(line));
+                    let _ = writeln!(std::io::stderr().lock(), "{}", work_for_terminal(line));
                 }
             }
             Self::Off => {}
@@ -238,13 +238,13 @@ fn request_counters(line: &RequestLine<'_>) -> Vec<serde_json::Value> {
     all
 }
 
-fn work_for_a_person(line: &WorkLine<'_>) -> String {
+fn work_for_terminal(line: &WorkLine<'_>) -> String {
     let WorkLine { function, outcome, duration_ms, .. } = line;
     let scope =
         line.scope.map(|scope| format!(" {} {}", scope.campaign, scope.environment)).unwrap_or_default();
     let time = time_of_day(line.at);
     let subject = named("id", line.subject);
-    let figures = figures_for_a_person(line.figures);
+    let figures = metrics_for_terminal(line.figures);
     let causes: String = line.causes.iter().map(|cause| format!("\n    {cause}")).collect();
     format!("{time} --- {function}{scope} {outcome}{figures} {duration_ms} ms{subject}{causes}")
 }
@@ -277,7 +277,7 @@ fn embedded_metrics<'a>(service: &'a str, line: &RequestLine<'a>) -> Line<'a> {
     }
 }
 
-fn escalate(line: &RequestLine<'_>) -> String {
+fn for_terminal(line: &RequestLine<'_>) -> String {
     let RequestLine { ids, operation, status, duration_ms, .. } = line;
     let (time, request_id) = (time_of_day(line.at), &ids.request);
     let (subject, reference) = (named("id", line.subject), named("ref", line.reference));
@@ -285,14 +285,14 @@ fn escalate(line: &RequestLine<'_>) -> String {
         line.scope.map(|scope| format!(" {} {}", scope.campaign, scope.environment)).unwrap_or_default();
     let outcome = line.outcome.map(|outcome| format!(" {outcome}")).unwrap_or_default();
     let causes: String = line.causes.iter().map(|cause| format!("\n    {cause}")).collect();
-    let figures = figures_for_a_person(line.figures);
+    let figures = metrics_for_terminal(line.figures);
     format!(
         "{time} {status} {operation}{scope}{outcome}{figures} {duration_ms} ms{subject}{reference} request={request_id}{causes}"
     )
 }
 
 /// Such as `21:00:00.007Z`.
-fn time_of_day(at: Moment) -> String {
+fn time_of_day(at: Timestamp) -> String {
     let timestamp = at.to_string();
     timestamp.split_once('T').map_or(timestamp.clone(), |(_, time)| time.to_owned())
 }
@@ -301,7 +301,7 @@ fn named(name: &str, value: Option<&str>) -> String {
     value.map(|value| format!(" {name}={value}")).unwrap_or_default()
 }
 
-fn figures_for_a_person(figures: &[(&str, u64)]) -> String {
+fn metrics_for_terminal(figures: &[(&str, u64)]) -> String {
     figures.iter().map(|(name, value)| format!(" {name}={value}")).collect()
 }
 
@@ -342,7 +342,7 @@ mod tests {
         assert_eq!(text["_aws"]["CloudWatchMetrics"], expected);
         assert_eq!(text["service"], "stack");
         assert_eq!(text.get("campaign"), None);
-        assert_eq!(work_for_a_person(&line), "21:00:00.007Z --- sweep-unsettled swept Due=3 4 ms");
+        assert_eq!(work_for_terminal(&line), "21:00:00.007Z --- sweep-unsettled swept Due=3 4 ms");
     }
 
     #[test]
@@ -403,7 +403,7 @@ mod tests {
     fn a_line_on_a_terminal_has_the_time_the_id_and_the_reference() {
         let scope = Scope { campaign: "demo".parse().expect("a slug"), environment: Environment::Live };
         let line = RequestLine {
-            at: Moment::from_millis(1_767_214_800_007),
+            at: Timestamp::from_millis(1_767_214_800_007),
             duration_ms: 4,
             ids: &RequestIds { request: "r-1".to_owned(), gateway: None },
             operation: "create-submission",
@@ -417,7 +417,7 @@ mod tests {
             causes: &[],
         };
         assert_eq!(
-            for_a_person(&line),
+            for_terminal(&line),
             "21:00:00.007Z 200 create-submission demo live entered 4 ms id=s-1 ref=K7MP-2QXD request=r-1"
         );
     }

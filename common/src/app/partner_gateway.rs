@@ -1,4 +1,4 @@
-//! Asking a partner about a submission: its secret, its circuit breaker, how many ask at a time, and the one request.
+//! Requests to partners: the secret, the circuit breaker, the limit of requests in flight, and the request itself.
 
 use std::time::Duration;
 
@@ -9,14 +9,17 @@ use crate::aws::secrets::Secrets;
 use crate::config::{ConfigError, Env};
 use crate::domain::campaign::Campaign;
 use crate::domain::partner::PartnerRules;
-use crate::domain::partner::course::{Asked, FaultOwner, Silence, partner_request};
+use crate::domain::partner::outcome::{FaultOwner, PartnerOutcome, Unanswered, partner_request};
 use crate::domain::partner::reply::PartnerVerdict;
+use crate::domain::scope::Scope;
+use crate::domain::settling::PendingSettlement;
 use crate::domain::submission::Submission;
 use crate::domain::timestamp::Timestamp;
 use crate::random;
 use crate::store::StoreError;
 use crate::store::breakers::{Breakers, Grant, Permit};
 use crate::store::partner_leases::{PartnerLease, PartnerLeases};
+use crate::telemetry;
 use crate::upstream::http_client::{Addresses, TransportError};
 use crate::upstream::partner::client::Partner;
 use crate::upstream::partner::error::PartnerError;
@@ -24,14 +27,14 @@ use crate::upstream::partner::error::PartnerError;
 /// The variable that lets partners be anywhere: `any`, on the local stack alone.
 pub const ADDRESSES_VARIABLE: &str = "PARTNER_ADDRESSES";
 
-/// What reading the breaker and the secret may take of a partner's time without its silence counting less.
+/// Reading the breaker and the secret may take this much of a partner's time; a timeout after that still counts as one.
 const PREPARING_TIME: Duration = Duration::from_secs(1);
-/// With less time than this a partner is not asked: it could redeem, and hardly be heard.
+/// With less time the partner is not asked: it could redeem the code, and its answer would come too late.
 const MIN_TIME: Duration = Duration::from_secs(2);
 /// How long a lease holds after the time of its request is up.
 const LEASE_MARGIN: Duration = Duration::from_secs(2);
 
-/// The way to partners.
+/// Sends requests to partners.
 pub struct PartnerGateway {
     partner: Partner,
     secrets: Secrets,
@@ -39,27 +42,27 @@ pub struct PartnerGateway {
     leases: PartnerLeases,
 }
 
-/// Who asks.
+/// The caller of a partner.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Caller {
-    /// A request, for which a consumer waits: at most `max_in_flight` of a campaign ask at a time.
+    /// A consumer's request: a campaign has at most `max_in_flight` of them at a time.
     Request,
-    /// The queue, whose function has a concurrency of its own.
+    /// The queue, whose function limits its concurrency itself.
     Queue,
 }
 
-/// What came of asking, and what is to be given back with [`PartnerGateway::release`].
+/// The outcome of a request, and its lease.
 #[derive(Debug)]
 pub struct Answered {
-    /// What came of it.
-    pub asked: Asked,
-    /// Leave to ask, which others can have now.
+    /// The outcome.
+    pub outcome: PartnerOutcome,
+    /// The place among the requests in flight, for [`PartnerGateway::release`].
     pub lease: Option<PartnerLease>,
 }
 
-impl From<Asked> for Answered {
-    fn from(asked: Asked) -> Self {
-        Self { asked, lease: None }
+impl From<PartnerOutcome> for Answered {
+    fn from(outcome: PartnerOutcome) -> Self {
+        Self { outcome, lease: None }
     }
 }
 
@@ -100,12 +103,13 @@ impl PartnerGateway {
     ) -> Result<Answered, StoreError> {
         let scope = &submission.scope;
         let (Some(rules), Some(request)) = (&campaign.partner, partner_request(submission)) else {
-            let silence = Silence::unasked(PartnerError::Misconfigured.as_str(), FaultOwner::AppContext);
-            return Ok(Asked::Silent(silence).into());
+            let unasked = Unanswered::unasked(PartnerError::Misconfigured.as_str(), FaultOwner::Campaign);
+            return Ok(PartnerOutcome::NoAnswer(unasked).into());
         };
         let deadline = Instant::now() + limit;
         let preparing = async {
-            let was_tried = submission.settling.as_ref().is_some_and(|settling| settling.asked > 0);
+            let progress = submission.settling.as_ref().map(PendingSettlement::partner_progress);
+            let was_tried = progress.is_some_and(|progress| progress.attempts > 0);
             let permit = self.breakers.acquire(scope, submission.submission_id, was_tried, clock()).await?;
             let secret = match &rules.secret {
                 Some(secret) => self.secrets.get(&secret.name, clock()).await?,
@@ -116,7 +120,7 @@ impl PartnerGateway {
         let in_time = timeout_at(deadline, preparing).await;
         let (permit, secret) = in_time.unwrap_or_else(|_| Err(late()))?;
         let grant = match permit {
-            Permit::CircuitOpen { retry_at } => return Ok(Asked::Spared(retry_at).into()),
+            Permit::CircuitOpen { retry_at } => return Ok(PartnerOutcome::CircuitOpen { retry_at }.into()),
             Permit::Granted(grant) => grant,
         };
         // There is one probe at a time, so it needs no lease.
@@ -126,7 +130,7 @@ impl PartnerGateway {
             let taking = self.leases.take(scope, rules.max_in_flight, until, now, random::unit_f64);
             match timeout_at(deadline, taking).await.unwrap_or_else(|_| Err(late()))? {
                 Some(lease) => Some(lease),
-                None => return Ok(Asked::AtLimit.into()),
+                None => return Ok(PartnerOutcome::AtLimit.into()),
             }
         } else {
             None
@@ -138,18 +142,20 @@ impl PartnerGateway {
             return Err(late());
         }
         let answer = self.partner.ask(rules, secret, &request, left).await;
-        let asked = self.record(answer, submission, rules, grant, left, clock()).await;
-        Ok(Answered { asked, lease })
+        let outcome = self.record(answer, submission, rules, grant, left, clock()).await;
+        Ok(Answered { outcome, lease })
     }
 
-    /// Gives leave to ask back. Should that fail, it is over some seconds later.
+    /// Releases a place among the requests in flight. If that fails, the place is free when the lease ends.
     pub async fn release(&self, lease: Option<PartnerLease>) {
-        if let Some(lease) = lease {
-            let _ = self.leases.release(&lease).await;
+        if let Some(lease) = lease
+            && let Err(error) = self.leases.release(&lease).await
+        {
+            warn(&error, "a partner's lease was not released");
         }
     }
 
-    /// Tells the breaker what came of a request that had this time left.
+    /// Tells the circuit breaker about the answer to a request that had this much time.
     async fn record(
         &self,
         answer: Result<PartnerVerdict, PartnerError>,
@@ -158,30 +164,35 @@ impl PartnerGateway {
         grant: Grant,
         left: Duration,
         now: Timestamp,
-    ) -> Asked {
+    ) -> PartnerOutcome {
         let scope = &submission.scope;
         let error = match answer {
             Ok(verdict) => {
-                // An answer counts whatever becomes of the breaker, which opens for the next one at worst.
-                let _ = self.breakers.record_success(scope, grant).await;
-                return Asked::Decided(verdict);
+                self.record_success(scope, grant).await;
+                return PartnerOutcome::Decided(verdict);
             }
             Err(error) => error,
         };
         let is_timeout = matches!(error, PartnerError::Transport(TransportError::Timeout));
-        // A partner that was given less time than it has a right to is not down for using it.
+        // A partner that had less time than the campaign gives it is not down because it used that time.
         let is_cut_short = is_timeout && left + PREPARING_TIME < rules.timeout();
         let opened_breaker = match error.fault_owner() {
             FaultOwner::Partner if is_cut_short => false,
-            FaultOwner::Partner => self.breakers.record_failure(scope, grant, now).await.unwrap_or(false),
+            FaultOwner::Partner => match self.breakers.record_failure(scope, grant, now).await {
+                Ok(opened_breaker) => opened_breaker,
+                Err(error) => {
+                    warn(&error, "a circuit breaker missed a failure");
+                    false
+                }
+            },
             // A reply that is not understood shows that the partner is up.
-            FaultOwner::AppContext if error.may_have_arrived() => {
-                let _ = self.breakers.record_success(scope, grant).await;
+            FaultOwner::Campaign if error.may_have_arrived() => {
+                self.record_success(scope, grant).await;
                 false
             }
-            FaultOwner::AppContext | FaultOwner::Service => false,
+            FaultOwner::Campaign | FaultOwner::Service => false,
         };
-        Asked::Silent(Silence {
+        PartnerOutcome::NoAnswer(Unanswered {
             why: error.as_str(),
             upstream: error.upstream().cloned(),
             may_have_arrived: error.may_have_arrived(),
@@ -189,6 +200,17 @@ impl PartnerGateway {
             opened_breaker,
         })
     }
+
+    /// An answer counts even if the circuit breaker misses it: at worst the breaker opens for the next request.
+    async fn record_success(&self, scope: &Scope, grant: Grant) {
+        if let Err(error) = self.breakers.record_success(scope, grant).await {
+            warn(&error, "a circuit breaker missed an answer");
+        }
+    }
+}
+
+fn warn(error: &StoreError, what: &str) {
+    tracing::warn!(causes = ?telemetry::causes(error), "{what}");
 }
 
 fn late() -> StoreError {

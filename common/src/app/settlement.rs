@@ -1,53 +1,54 @@
-//! A worker's part in a step: begin it, so that no other worker does, and write down what follows if the submission
-//! is still as it was.
+//! What the settling functions share: a worker claims a step, and later writes what the step led to.
 //!
-//! Every write is conditional on the submission's revision. A worker that dies in between leaves a step that is due
-//! again after [`STEP_LEASE`](crate::domain::settling::LONGEST_STEP); a worker that comes second writes nothing.
+//! Every write is conditional on the submission's revision, so a second worker with the same step writes nothing. If a
+//! worker dies during a step, the step is due again after [`STEP_LEASE`](crate::domain::settling::STEP_LEASE).
 
 use std::time::Duration;
 
-use crate::aws::settle_queue::{SettleMessage, SettleQueue};
+use crate::aws::settle_queue::{SettleMessage, SettleQueues};
 use crate::config::{self, ConfigError};
 use crate::domain::campaign::Campaign;
-use crate::domain::settling::{Assignee, Dependency, RetrySpeedup, StepClaim};
+use crate::domain::retry::{RetryContext, RetrySpeedup};
+use crate::domain::settling::{Assignee, Dependency, StepClaim};
 use crate::domain::submission::Submission;
 use crate::domain::timestamp::Timestamp;
 use crate::error::Error;
+use crate::random;
 use crate::runtime::event_handler::{EventContext, Job, JobError, JobOutcome};
 use crate::store::campaigns::Campaigns;
 use crate::store::submission_writes::{SettleResult, SubmissionStore};
 
-/// Why a step is given up that was begun again and again.
-pub const NEVER_FINISHED: &str = "step_never_finished";
-/// Between two sweeps, which find whatever is due later.
+/// The reason of a step that started too often without an end.
+pub const ATTEMPTS_EXHAUSTED: &str = "step_never_finished";
+/// The time between two sweeps.
 const SWEEP_INTERVAL: Duration = Duration::from_secs(60);
-/// What is still open after this is counted at every step.
+/// A submission that is open for longer is counted at every blocked step.
 const STALE_AFTER: Duration = Duration::from_secs(60 * 60);
 
-/// What a message leads to.
+/// The result of claiming the step that a message is about.
 #[derive(Debug)]
-pub enum Step {
+pub enum ClaimResult {
     /// The step is this worker's.
-    Begun(Box<Submission>),
-    /// It was begun too often, and is not begun again.
-    NeverFinished(Box<Submission>),
+    Claimed(Box<Submission>),
+    /// The step started too often without an end, and does not start again.
+    Exhausted(Box<Submission>),
     /// There is nothing to do, for this reason.
-    Nothing(&'static str),
+    Skipped(&'static str),
 }
 
-/// What every worker uses.
+/// The shared part of the functions that settle.
 pub struct Worker {
     background: EventContext,
     function: &'static str,
     dependency: Dependency,
     store: SubmissionStore,
     campaigns: Campaigns,
-    queue: SettleQueue,
-    hasten: RetrySpeedup,
+    queues: SettleQueues,
+    speedup: RetrySpeedup,
 }
 
 impl Worker {
-    /// The worker of a function, which does the steps that have to do with this counterpart.
+    /// The worker of a function that takes the steps with this dependency.
     ///
     /// # Errors
     /// Names the variable that is missing or malformed.
@@ -62,20 +63,25 @@ impl Worker {
             dependency,
             store: SubmissionStore::from_env(env, &dynamodb)?,
             campaigns: Campaigns::from_env(env, &dynamodb)?,
-            queue: SettleQueue::from_env(dependency, env, &background.aws)?,
-            hasten: config::hasten(env)?,
+            queues: SettleQueues::from_env(&[dependency], env, &background.aws)?,
+            speedup: config::hasten(env)?,
             background: background.clone(),
         })
     }
 
-    /// The tables of submissions and what belongs to them.
+    /// The tables of submissions and the records around them.
     pub fn store(&self) -> &SubmissionStore {
         &self.store
     }
 
-    /// What planned waits are divided by.
-    pub fn hasten(&self) -> RetrySpeedup {
-        self.hasten
+    /// The divisor of all retry waits.
+    pub fn speedup(&self) -> RetrySpeedup {
+        self.speedup
+    }
+
+    /// The circumstances of a retry that is planned now.
+    pub fn retry(&self) -> RetryContext {
+        RetryContext { now: self.now(), speedup: self.speedup, jitter: random::unit_f64() }
     }
 
     /// The time now.
@@ -83,7 +89,7 @@ impl Worker {
         self.background.now()
     }
 
-    /// Does a step and writes the line about it.
+    /// Takes a step and logs its outcome.
     ///
     /// # Errors
     /// Those of the step.
@@ -98,59 +104,58 @@ impl Worker {
         self.background.run_logged(work, step).await
     }
 
-    /// Writes the line about a message that cannot be read.
+    /// Logs a message that cannot be read.
     pub(crate) async fn refuse_unreadable_message(&self) -> Result<(), Error> {
         let work = Job { function: self.function, started: self.now(), scope: None, subject: None };
         let unreadable = async { Err(Error::internal("the message cannot be read").into()) };
         self.background.run_logged(work, unreadable).await.map(drop)
     }
 
-    /// Begins the step that is due, if one is.
+    /// Claims the submission's next step, if it is due.
     ///
     /// # Errors
-    /// When a table fails, or the submission cannot be read; it is then made due again later.
-    pub async fn claim(&self, message: &SettleMessage) -> Result<Step, Error> {
+    /// When a table fails, or the submission cannot be read; its step is then due again later.
+    pub async fn claim(&self, message: &SettleMessage) -> Result<ClaimResult, Error> {
         let (submissions, now) = (self.store.submissions(), self.now());
         let found = match submissions.get(&message.scope, message.submission_id).await {
             Err(error) if error.is_unreadable() => {
                 submissions
-                    .postpone_unreadable(&message.scope, message.submission_id, now, self.hasten)
+                    .postpone_unreadable(&message.scope, message.submission_id, now, self.speedup)
                     .await?;
                 return Err(error.into());
             }
             found => found?,
         };
-        let Some(submission) = found else { return Ok(Step::Nothing("unknown_submission")) };
-        let Some(settling) = &submission.settling else { return Ok(Step::Nothing("settled_before")) };
-        if settling.dependency != self.dependency {
+        let Some(submission) = found else { return Ok(ClaimResult::Skipped("unknown_submission")) };
+        let Some(pending) = &submission.settling else { return Ok(ClaimResult::Skipped("settled_before")) };
+        if pending.progress.dependency() != self.dependency {
             // The message is in the wrong queue. The sweep sends one to the right queue.
-            return Ok(Step::Nothing("other_function"));
+            return Ok(ClaimResult::Skipped("other_function"));
         }
-        let settling = match settling.claim(now) {
-            StepClaim::NotDue => return Ok(Step::Nothing("not_due")),
-            StepClaim::Exhausted => return Ok(Step::NeverFinished(Box::new(submission))),
-            StepClaim::Claimed(settling) => settling,
+        let claimed = match pending.claim(now) {
+            StepClaim::NotDue => return Ok(ClaimResult::Skipped("not_due")),
+            StepClaim::Exhausted => return Ok(ClaimResult::Exhausted(Box::new(submission))),
+            StepClaim::Claimed(pending) => Submission { settling: Some(pending), ..submission.changed(now) },
         };
-        let begun = Submission { settling: Some(settling), ..submission.changed(now) };
-        Ok(match self.store.settle(&submission, &begun, None).await? {
-            SettleResult::Committed => Step::Begun(Box::new(begun)),
+        Ok(match self.store.settle(&submission, &claimed, None).await? {
+            SettleResult::Committed => ClaimResult::Claimed(Box::new(claimed)),
             SettleResult::StaleRevision | SettleResult::ReceiptAlreadyUsed => {
-                Step::Nothing("begun_by_another")
+                ClaimResult::Skipped("begun_by_another")
             }
         })
     }
 
-    /// The campaign of a submission.
+    /// The submission's campaign.
     ///
     /// # Errors
-    /// When the table does not answer, or has no such campaign.
+    /// When the table does not answer, or the campaign is missing.
     pub async fn campaign(&self, submission: &Submission) -> Result<Campaign, Error> {
         let campaign = self.campaigns.get(&submission.scope.campaign).await?;
         campaign.ok_or_else(|| Error::internal("the campaign is not there"))
     }
 
-    /// Writes down what follows from a step. With `wrong_code_in`, the code or the receipt's time was wrong, and is
-    /// logged under the limit of that campaign. A next step that is due before the next sweep gets a message.
+    /// Writes what a step led to. With `wrong_code_in`, the code or the receipt's time was wrong, which counts towards that
+    /// campaign's limit of wrong codes. A next step that is due before the next sweep gets a message.
     ///
     /// # Errors
     /// When the tables do not answer.
@@ -161,40 +166,28 @@ impl Worker {
         wrong_code_in: Option<&Campaign>,
     ) -> Result<SettleResult, Error> {
         let settled = self.store.settle(before, after, wrong_code_in).await?;
-        if settled == SettleResult::Committed {
-            self.send_for_next_step(after).await;
+        let next_sweep = after.updated_at.after(self.speedup.apply(SWEEP_INTERVAL));
+        if settled == SettleResult::Committed
+            && after.settling.as_ref().is_some_and(|pending| pending.next_step_at <= next_sweep)
+        {
+            self.queues.wake(after, after.updated_at).await;
         }
         Ok(settled)
     }
 
-    async fn send_for_next_step(&self, submission: &Submission) {
-        let Some(next_attempt_at) =
-            submission.settling.as_ref().and_then(|settling| settling.next_attempt_at())
-        else {
-            return;
-        };
-        let wait = next_attempt_at.since(submission.updated_at);
-        if wait > self.hasten.apply(SWEEP_INTERVAL) {
-            return;
-        }
-        let message =
-            SettleMessage { scope: submission.scope.clone(), submission_id: submission.submission_id };
-        self.send(&message, wait).await;
-    }
-
-    /// Sends a message to this worker's own queue. The sweep makes up for one that is lost.
-    pub async fn send(&self, message: &SettleMessage, delay: Duration) {
-        let _ = self.queue.send(message, delay).await;
+    /// Puts a message back into the queue that was taken before its turn.
+    pub async fn requeue(&self, message: &SettleMessage) {
+        self.queues.requeue(self.dependency, message).await;
     }
 }
 
-/// A finding that also counts a submission that is old and not settled yet.
+/// Adds the metric of submissions that the service has not settled for long.
 #[must_use]
-pub fn with_age(mut finding: JobOutcome, after: &Submission) -> JobOutcome {
-    let goes_on = after.settling.as_ref().is_some_and(|settling| settling.assignee == Assignee::Service);
+pub fn with_stale_metric(mut outcome: JobOutcome, after: &Submission) -> JobOutcome {
+    let is_open = after.settling.as_ref().is_some_and(|pending| pending.assignee == Assignee::Service);
     let is_old = after.updated_at.since(after.created_at) >= STALE_AFTER;
-    finding.figures.extend((goes_on && is_old).then_some(("OpenForLong", 1)));
-    finding
+    outcome.figures.extend((is_open && is_old).then_some(("OpenForLong", 1)));
+    outcome
 }
 
 #[cfg(test)]
@@ -203,19 +196,19 @@ mod tests {
     use crate::domain::settling::PendingSettlement;
 
     #[test]
-    fn what_is_open_for_an_hour_and_goes_on_is_counted() {
+    fn a_submission_that_the_service_has_not_settled_for_an_hour_is_counted() {
         let example = Submission::example();
         let open = PendingSettlement::at_once(example.created_at, None);
         let figures = |age: Duration, settling: Option<PendingSettlement>| {
             let updated_at = example.created_at.after(age);
             let after = Submission { settling, updated_at, ..example.clone() };
-            with_age("trouble".into(), &after).figures
+            with_stale_metric("trouble".into(), &after).figures
         };
         let a_little_less = STALE_AFTER - Duration::from_millis(1);
         assert_eq!(figures(STALE_AFTER, Some(open.clone())), [("OpenForLong", 1)]);
         assert_eq!(figures(a_little_less, Some(open.clone())), []);
         assert_eq!(figures(STALE_AFTER, Some(open.escalate(example.created_at))), []);
         assert_eq!(figures(STALE_AFTER, None), []);
-        assert_eq!(with_age("trouble".into(), &example).outcome, "trouble");
+        assert_eq!(with_stale_metric("trouble".into(), &example).outcome, "trouble");
     }
 }

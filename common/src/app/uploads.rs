@@ -1,5 +1,4 @@
-//! The upload of a receipt's photo: still to come, or there already. The event that tells of it can be
-//! late, so where it matters storage itself is looked at.
+//! Uploads of receipts' photos. The event of an upload can be late, so where it matters we look into storage.
 
 use crate::aws::Aws;
 use crate::aws::photos::{Photos, UploadTarget};
@@ -9,7 +8,7 @@ use crate::domain::timestamp::Timestamp;
 use crate::store::StoreError;
 use crate::store::receipts::Receipts;
 
-/// Storage together with the receipts that it belongs to.
+/// The photos in storage, and the receipts they belong to.
 #[derive(Clone)]
 pub struct Uploads {
     photos: Photos,
@@ -25,39 +24,39 @@ impl Uploads {
         Ok(Self { photos: Photos::from_env(env, aws)?, receipts })
     }
 
-    /// The receipt as it is in truth: a photo in storage that nobody has told of yet is written down.
+    /// The receipt with its photo, if one is in storage. A photo whose event has not come yet is recorded.
     ///
     /// # Errors
     /// When storage or the table does not answer.
-    pub async fn seen(&self, mut receipt: Receipt, now: Timestamp) -> Result<Receipt, StoreError> {
+    pub async fn reconcile(&self, mut receipt: Receipt, now: Timestamp) -> Result<Receipt, StoreError> {
         let awaited = matches!(receipt.source, Source::Photo { .. }) && receipt.arrived.is_none();
         if awaited && let Some(arrived) = self.photos.look(&receipt.scope, receipt.receipt_id, now).await? {
-            // Refused means that the event was written down in between: of the same file.
+            // If the condition fails, the event was recorded meanwhile, and is about the same file.
             self.receipts.mark_uploaded(&receipt.scope, receipt.receipt_id, &arrived).await?;
             receipt.arrived = Some(arrived);
         }
         Ok(receipt)
     }
 
-    /// The receipt as it is in truth and, while its photo is still to come, a fresh target for it.
+    /// The same, and a new upload target while there is no photo.
     ///
     /// # Errors
     /// When storage or the table does not answer.
-    pub async fn expect(
+    pub async fn reconcile_with_target(
         &self,
         receipt: Receipt,
         now: Timestamp,
     ) -> Result<(Receipt, Option<UploadTarget>), StoreError> {
-        let receipt = self.seen(receipt, now).await?;
-        let target = self.target(&receipt, now).await?;
+        let receipt = self.reconcile(receipt, now).await?;
+        let target = self.upload_target(&receipt, now).await?;
         Ok((receipt, target))
     }
 
-    /// A target for a photo that is still to come.
+    /// An upload target; `None` if there is a photo, or none is needed.
     ///
     /// # Errors
     /// When it cannot be signed.
-    pub async fn target(
+    pub async fn upload_target(
         &self,
         receipt: &Receipt,
         now: Timestamp,

@@ -1,86 +1,140 @@
-//! The queues of messages that a submission can be settled. A message that is lost, or delivered twice, changes
-//! nothing: what is due stands in the table.
+//! The queues that wake the functions that settle submissions. A message that is lost, or delivered twice, changes
+//! nothing: the table says which steps are due.
 
 use std::time::Duration;
 
 use aws_sdk_sqs::types::SendMessageBatchRequestEntry;
 use serde::{Deserialize, Serialize};
+use tokio::time::timeout;
 
 use crate::aws::Aws;
 use crate::config::{ConfigError, Env};
 use crate::domain::ids::SubmissionId;
 use crate::domain::scope::Scope;
-use crate::domain::settling::Dependency;
+use crate::domain::settling::{Assignee, Dependency};
+use crate::domain::submission::Submission;
+use crate::domain::timestamp::Timestamp;
 use crate::store::StoreError;
+use crate::store::submissions::DueSubmission;
+use crate::telemetry;
 
 /// The environment variable that names the queue of work for the tax authority.
 pub const TAX_VARIABLE: &str = "TAX_QUEUE_URL";
 /// The environment variable that names the queue of work for partners.
 pub const PARTNER_VARIABLE: &str = "PARTNER_QUEUE_URL";
 
-/// SQS takes no more messages at once.
+/// Messages in one call, by SQS's limit.
 const MAX_BATCH: usize = 10;
+/// The longest delay of a message, by SQS's limit.
+const MAX_DELAY: Duration = Duration::from_secs(15 * 60);
+/// Sending takes no longer: a consumer may be waiting, and the sweep makes up for a message that was not sent.
+const SEND_TIMEOUT: Duration = Duration::from_secs(1);
+/// The action of an error about one message.
+const SENDING: &str = "sending a message";
 
-/// Which submission can be settled.
+/// A submission whose next step is due.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct SettleMessage {
-    /// What it belongs to.
+    /// The submission's campaign and environment.
     #[serde(flatten)]
     pub scope: Scope,
-    /// Its id.
+    /// The submission's id.
     pub submission_id: SubmissionId,
 }
 
-/// A queue.
-#[derive(Clone)]
-pub struct SettleQueue {
-    aws: Aws,
-    url: String,
+impl SettleMessage {
+    /// The message about a submission.
+    pub fn new(scope: &Scope, submission_id: SubmissionId) -> Self {
+        Self { scope: scope.clone(), submission_id }
+    }
 }
 
-impl SettleQueue {
-    /// The queue of a kind of work.
+/// The queues that a function sends to: one for each dependency.
+#[derive(Clone)]
+pub struct SettleQueues {
+    aws: Aws,
+    urls: Vec<(Dependency, String)>,
+}
+
+impl SettleQueues {
+    /// The queues of these dependencies.
     ///
     /// # Errors
     /// Names the missing variable.
-    pub fn from_env(dependency: Dependency, env: &Env, aws: &Aws) -> Result<Self, ConfigError> {
-        let variable = match dependency {
-            Dependency::TaxAuthority => TAX_VARIABLE,
-            Dependency::Partner => PARTNER_VARIABLE,
+    pub fn from_env(dependencies: &[Dependency], env: &Env, aws: &Aws) -> Result<Self, ConfigError> {
+        let url = |dependency: &Dependency| {
+            let variable = match dependency {
+                Dependency::TaxAuthority => TAX_VARIABLE,
+                Dependency::Partner => PARTNER_VARIABLE,
+            };
+            Ok((*dependency, env.required(variable)?))
         };
-        Ok(Self { aws: aws.clone(), url: env.required(variable)? })
+        Ok(Self { aws: aws.clone(), urls: dependencies.iter().map(url).collect::<Result<_, _>>()? })
     }
 
-    /// Sends one message, to be delivered after a delay, which is rounded up to whole seconds: one that comes
-    /// too early is passed over.
+    /// Sends a message for the submission's next step, to be delivered when the step is due. An operator's step gets none.
+    /// If sending fails or takes too long, the sweep finds the submission.
+    pub async fn wake(&self, submission: &Submission, now: Timestamp) {
+        let Some(pending) = submission.settling.as_ref() else { return };
+        if pending.assignee == Assignee::Service {
+            let message = SettleMessage::new(&submission.scope, submission.submission_id);
+            let delay = pending.next_step_at.since(now).min(MAX_DELAY);
+            self.try_send(pending.progress.dependency(), &message, delay).await;
+        }
+    }
+
+    /// Puts a message back that was taken before its turn. If that fails, the sweep finds the submission.
+    pub async fn requeue(&self, dependency: Dependency, message: &SettleMessage) {
+        self.try_send(dependency, message, Duration::ZERO).await;
+    }
+
+    /// Sends a message for each of these due submissions, and counts those that the queue accepted.
     ///
     /// # Errors
     /// When the queue does not answer.
-    pub async fn send(&self, message: &SettleMessage, delay: Duration) -> Result<(), StoreError> {
-        const ACTION: &str = "sending a message";
-        let body = serde_json::to_string(message).map_err(StoreError::during(ACTION))?;
-        let delay = i32::try_from(delay.as_millis().div_ceil(1_000)).unwrap_or(i32::MAX);
-        let send = self.aws.sqs().send_message().queue_url(&self.url).message_body(body).delay_seconds(delay);
-        send.send().await.map(drop).map_err(StoreError::during(ACTION))
-    }
-
-    /// Sends messages, and says how many were taken.
-    ///
-    /// # Errors
-    /// When the queue does not answer.
-    pub async fn send_all(&self, messages: &[SettleMessage]) -> Result<usize, StoreError> {
+    pub async fn wake_all(&self, dependency: Dependency, due: &[DueSubmission]) -> Result<usize, StoreError> {
         const ACTION: &str = "sending messages";
-        let mut taken = 0;
-        for batch in messages.chunks(MAX_BATCH) {
-            let mut send = self.aws.sqs().send_message_batch().queue_url(&self.url);
-            for (index, message) in batch.iter().enumerate() {
-                let body = serde_json::to_string(message).map_err(StoreError::during(ACTION))?;
+        let mut accepted = 0;
+        for batch in due.chunks(MAX_BATCH) {
+            let mut send = self.aws.sqs().send_message_batch().queue_url(self.url(dependency)?);
+            for (index, due) in batch.iter().enumerate() {
+                let message = SettleMessage::new(&due.scope, due.submission_id);
+                let body = serde_json::to_string(&message).map_err(StoreError::during(ACTION))?;
                 let entry = SendMessageBatchRequestEntry::builder().id(index.to_string()).message_body(body);
                 send = send.entries(entry.build().map_err(StoreError::during(ACTION))?);
             }
             let reply = send.send().await.map_err(StoreError::during(ACTION))?;
-            taken += reply.successful().len();
+            accepted += reply.successful().len();
         }
-        Ok(taken)
+        Ok(accepted)
+    }
+
+    async fn try_send(&self, dependency: Dependency, message: &SettleMessage, delay: Duration) {
+        let sent = timeout(SEND_TIMEOUT, self.send(dependency, message, delay)).await;
+        if let Err(error) = sent.map_err(StoreError::during(SENDING)).flatten() {
+            let causes = telemetry::causes(&error);
+            tracing::warn!(submission_id = %message.submission_id, ?causes, "no message was sent");
+        }
+    }
+
+    async fn send(
+        &self,
+        dependency: Dependency,
+        message: &SettleMessage,
+        delay: Duration,
+    ) -> Result<(), StoreError> {
+        let body = serde_json::to_string(message).map_err(StoreError::during(SENDING))?;
+        // Rounded up: a message that comes before its step is due does nothing.
+        let delay = i32::try_from(delay.as_millis().div_ceil(1_000)).unwrap_or(i32::MAX);
+        let send = self.aws.sqs().send_message().queue_url(self.url(dependency)?);
+        let send = send.message_body(body).delay_seconds(delay);
+        send.send().await.map(drop).map_err(StoreError::during(SENDING))
+    }
+
+    fn url(&self, dependency: Dependency) -> Result<&str, StoreError> {
+        let url = self.urls.iter().find(|(other, _)| *other == dependency);
+        let (_, url) =
+            url.ok_or_else(|| StoreError::new(SENDING, "this function does not send to the queue"))?;
+        Ok(url)
     }
 }

@@ -16,6 +16,7 @@ pub mod message;
 pub mod partner;
 pub mod phone;
 pub mod receipt;
+pub mod retry;
 pub mod scope;
 pub mod settling;
 pub mod sliding_window;

@@ -1,4 +1,6 @@
-//! A submission, the states it goes through, and the one status to show for it.
+//! A submission, its states, and the one status that is shown for it. [`transition`] changes it.
+
+pub mod transition;
 
 use std::time::Duration;
 
@@ -15,94 +17,102 @@ use super::scope::Scope;
 use super::settling::{Assignee, PendingSettlement};
 use super::timestamp::Timestamp;
 
-/// One attempt of a consumer to enter, refused ones included.
+/// One attempt of a consumer to enter, also a refused one.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Submission {
-    /// Its id.
+    /// The id.
     pub submission_id: SubmissionId,
     /// The reference a consumer can quote.
     pub reference: Reference,
-    /// What it belongs to.
+    /// The campaign and the environment.
     pub scope: Scope,
-    /// Who sent it.
+    /// The consumer.
     pub phone: Phone,
-    /// The key of the code it holds or redeemed; none for a refused one.
+    /// The key of the code that it holds or has redeemed; `None` if it was refused.
     pub code_key: Option<String>,
-    /// The receipt that is attached to it; none for a refused one.
+    /// The attached receipt; `None` if it was refused.
     pub receipt_id: Option<ReceiptId>,
-    /// What the tax authority knows of the receipt, as far as callers see it.
+    /// The part of the tax authority's record that callers see.
     pub receipt: Option<ReceiptSummary>,
-    /// The purchase that the receipt proves: accepting the submission takes it.
+    /// The purchase that the receipt proves; no two accepted submissions have the same.
     pub purchase: Option<VerificationCode>,
-    /// How it stands.
+    /// The status.
     #[serde(rename = "standing")]
     pub status: SubmissionStatus,
-    /// Why, for logs: message keys, or reasons for operators.
+    /// Message keys, or reasons for operators.
     pub reasons: Vec<String>,
-    /// The campaign's day it was made on, `YYYY-MM-DD`: limits count by it, also when it settles later.
+    /// The day of its creation in the campaign's time zone, `YYYY-MM-DD`. Limits count by it, even if it settles later.
     pub day: String,
     /// The consumer's region, as sent.
     pub region: Option<String>,
-    /// What the consumer says they bought.
+    /// The purchase as the consumer describes it.
     pub claimed: Option<Claimed>,
-    /// The code that a partner has to be asked about; forgotten once it is settled.
+    /// The code for the partner; forgotten when the submission is settled.
     pub partner_code: Option<Code>,
-    /// What the partner said.
+    /// The partner's own words.
     pub upstream: Option<Upstream>,
-    /// The operator's decision, when a person settled it.
+    /// The operator's decision, if an operator settled it.
     pub decision: Option<OperatorDecision>,
-    /// How it is to be settled; none once it is.
+    /// The pending work; `None` when it is settled.
     pub settling: Option<PendingSettlement>,
-    /// Counts its changes: a change is written only over the one it was made from.
+    /// The number of changes. A change is written only over the revision that it was made from.
     pub revision: u32,
-    /// When it was made.
+    /// The time of its creation.
     pub created_at: Timestamp,
-    /// When it last changed.
+    /// The time of its last change.
     pub updated_at: Timestamp,
-    /// What the request that made it is called in logs.
+    /// The log's id of the request that created it.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub request_id: Option<String>,
-    /// How it was before, oldest first: the first state and the latest 39.
+    /// Earlier states, oldest first: the first and the latest.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub history: Vec<PastState>,
 }
 
-/// States that a submission remembers. One whose tax authority or partner is silent for a day changes more often.
-const MAX_HISTORY: usize = 40;
+/// States in a submission's history. Each adds about 200 bytes to every later write of the submission.
+const MAX_HISTORY: usize = 12;
 
-/// How a submission was before a change.
+/// An earlier state of a submission.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct PastState {
-    /// Since when.
+    /// When the state began.
     pub at: Timestamp,
-    /// How it stood.
+    /// The status.
     #[serde(rename = "standing")]
     pub status: SubmissionStatus,
-    /// Why.
+    /// Message keys, or reasons for operators.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub reasons: Vec<String>,
-    /// Whether a step had been begun, and not ended yet.
+    /// Whether a step was under way.
     pub is_under_way: bool,
-    /// What was not as expected by then.
+    /// The unexpected response.
     #[serde(default, rename = "surprise", skip_serializing_if = "Option::is_none")]
     pub anomaly: Option<String>,
 }
 
-/// Who settled a submission by hand, when and why.
+impl PastState {
+    /// Whether only steps started or ended in between.
+    fn is_same(&self, other: &Self) -> bool {
+        let Self { at: _, status, reasons, is_under_way: _, anomaly } = self;
+        (status, reasons, anomaly) == (&other.status, &other.reasons, &other.anomaly)
+    }
+}
+
+/// An operator's decision about a submission.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct OperatorDecision {
-    /// The operator, as they named themselves.
+    /// The name that the operator gave.
     pub by: String,
-    /// When.
+    /// The time.
     pub at: Timestamp,
-    /// Why, in their words.
+    /// The operator's reason.
     pub why: Option<String>,
 }
 
-/// A purchase as the consumer tells it: kept beside what the receipt says, and no outcome rests on it.
+/// A purchase as the consumer describes it. No outcome depends on it.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Claimed {
-    /// Products and how many.
+    /// The products.
     pub items: Vec<ClaimedItem>,
     /// The branch.
     pub branch: Option<String>,
@@ -167,7 +177,7 @@ impl State {
     pub const ALL: [Self; 4] = [Self::Pending, Self::Accepted, Self::Rejected, Self::Unknown];
 }
 
-/// How a submission stands: everything about its outcome, made only in the ways below.
+/// A submission's outcome so far. The constructors allow only combinations that make sense.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct SubmissionStatus {
     state: State,
@@ -177,83 +187,35 @@ pub struct SubmissionStatus {
     instant_win: Option<String>,
 }
 
-/// What moves a submission that is not settled.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub enum Event {
-    /// Everything that had to be checked was found good.
-    Accept {
-        /// Entries earned.
-        entries: u32,
-        /// The instant prize, in words.
-        instant_win: Option<String>,
-    },
-    /// Something was found that refuses it.
-    Reject(MessageKey),
-    /// A person has to look at the receipt.
-    Review,
-    /// Whoever had to be asked does not answer.
-    Unanswered,
-}
-
-/// The submission is settled: nothing moves it any more.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
-#[error("the submission is settled already")]
-pub struct AlreadySettled;
-
 impl SubmissionStatus {
-    /// In, with this many entries and perhaps a prize.
+    /// Accepted, with entries and perhaps an instant prize.
     pub fn accepted(entries: u32, instant_win: Option<String>) -> Self {
         let message_key = if instant_win.is_some() { MessageKey::InstantWin } else { MessageKey::Entered };
         Self { state: State::Accepted, review_status: None, message_key, entries, instant_win }
     }
 
-    /// Not in, for this reason.
+    /// Rejected, for this reason.
     pub fn rejected(message_key: MessageKey) -> Self {
         Self { state: State::Rejected, review_status: None, message_key, entries: 0, instant_win: None }
     }
 
-    /// Still to be checked, with a receipt that has come.
+    /// Pending, with a receipt.
     pub fn receipt_received() -> Self {
         Self::open(State::Pending, None, MessageKey::ReceiptReceived)
     }
 
-    /// Still to be checked, by somebody who has to be asked.
+    /// Pending, without a receipt.
     pub fn checking() -> Self {
         Self::open(State::Pending, None, MessageKey::Checking)
     }
 
-    /// Not decided yet, because whoever had to be asked has not answered.
+    /// Unknown, because nobody gave an answer that decides.
     pub fn unanswered() -> Self {
         Self::open(State::Unknown, None, MessageKey::Checking)
     }
 
     fn open(state: State, review_status: Option<ReviewStatus>, message_key: MessageKey) -> Self {
         Self { state, review_status, message_key, entries: 0, instant_win: None }
-    }
-
-    /// Where it stands after an event. A settled one stays as it is: an event twice is an event once.
-    ///
-    /// # Errors
-    /// [`AlreadySettled`] when nothing can happen any more.
-    fn after(&self, event: Event, has_receipt: bool) -> Result<Self, AlreadySettled> {
-        if self.is_terminal() {
-            return Err(AlreadySettled);
-        }
-        let reviewed = |status| has_receipt.then_some(status);
-        Ok(match event {
-            Event::Accept { entries, instant_win } => Self {
-                review_status: reviewed(ReviewStatus::Verified),
-                ..Self::accepted(entries, instant_win)
-            },
-            Event::Reject(key) if key.blames_receipt() => {
-                Self { review_status: reviewed(ReviewStatus::Declined), ..Self::rejected(key) }
-            }
-            Event::Reject(key) => Self::rejected(key),
-            Event::Review => {
-                Self::open(State::Pending, reviewed(ReviewStatus::UnderReview), MessageKey::ReceiptReceived)
-            }
-            Event::Unanswered => Self::unanswered(),
-        })
     }
 
     /// The state.
@@ -281,7 +243,7 @@ impl SubmissionStatus {
         self.instant_win.as_deref()
     }
 
-    /// Whether nothing more happens without a person.
+    /// Whether nothing can change it any more.
     pub fn is_terminal(&self) -> bool {
         match self.state {
             State::Accepted | State::Rejected => true,
@@ -313,31 +275,21 @@ impl SubmissionStatus {
 }
 
 impl Submission {
-    /// The submission after an event.
-    ///
-    /// # Errors
-    /// [`AlreadySettled`] when nothing can happen any more.
-    pub fn after(&self, event: Event, now: Timestamp) -> Result<Self, AlreadySettled> {
-        let status = self.status.after(event, self.receipt_id.is_some())?;
-        let (settling, partner_code) = match status.is_terminal() {
-            true => (None, None),
-            false => (self.settling.clone(), self.partner_code.clone()),
-        };
-        Ok(Self { status, settling, partner_code, ..self.changed(now) })
-    }
-
-    /// The submission as it is to be written next.
+    /// The next revision, still with the same status. Its history gains the present state, unless it has just that one.
     #[must_use]
     pub fn changed(&self, now: Timestamp) -> Self {
         let mut history = self.history.clone();
-        if history.len() >= MAX_HISTORY {
-            history.remove(1);
+        let state = self.state_now();
+        if !history.last().is_some_and(|last| last.is_same(&state)) {
+            history.push(state);
         }
-        history.push(self.state_now());
+        // The first state stays: it says how the submission was made.
+        let excess = history.len().saturating_sub(MAX_HISTORY);
+        history.drain(1..1 + excess);
         Self { revision: self.revision.saturating_add(1), updated_at: now, history, ..self.clone() }
     }
 
-    /// How it is, for its history.
+    /// The present state, as the history keeps it.
     pub fn state_now(&self) -> PastState {
         let settling = self.settling.as_ref();
         let anomaly = settling.and_then(|settling| settling.anomaly.as_ref());
@@ -345,25 +297,25 @@ impl Submission {
             at: self.updated_at,
             status: self.status.clone(),
             reasons: self.reasons.clone(),
-            is_under_way: settling.is_some_and(|settling| settling.unfinished > 0),
-            anomaly: anomaly.map(|anomaly| anomaly.what.clone()),
+            is_under_way: settling.is_some_and(|settling| settling.attempts_started > 0),
+            anomaly: anomaly.map(|anomaly| anomaly.summary.clone()),
         }
     }
 
-    /// Whether it has a receipt that the service has still to settle: a phone may have so many of them.
+    /// Whether it has a receipt that the service has not settled yet: a phone may have a limited number of them.
     pub fn has_open_receipt(&self) -> bool {
         let is_ours = |settling: &PendingSettlement| settling.assignee == Assignee::Service;
         self.receipt_id.is_some() && self.settling.as_ref().is_some_and(is_ours)
     }
 
-    /// Seconds to wait before asking again; `None` when settled. Short while fresh, growing with age,
-    /// not before the next planned step, long while a person looks.
+    /// Seconds before a caller should poll again; `None` when settled. The interval grows with age, ends no earlier than the
+    /// next planned step, and is long while an operator is at work.
     pub fn poll_after_seconds(&self, now: Timestamp) -> Option<u64> {
         /// Soon enough to feel immediate.
         const SHORTEST: u64 = 2;
         /// Slow enough to cost nothing.
         const LONGEST: u64 = 30;
-        /// A person does not answer within seconds.
+        /// An operator takes minutes at least.
         const WHILE_REVIEWED: u64 = 300;
         /// A tenth of the age keeps the number of polls logarithmic.
         const SHARE_OF_AGE: u64 = 10;
@@ -383,8 +335,6 @@ impl Submission {
 
 #[cfg(test)]
 mod tests {
-    use proptest::prelude::*;
-
     use super::*;
 
     fn status(state: State, review_status: Option<ReviewStatus>) -> SubmissionStatus {
@@ -412,58 +362,6 @@ mod tests {
             for (review, shown) in reviews.into_iter().zip(row) {
                 assert_eq!(status(state, review).display_status(), shown, "{state:?} {review:?}");
             }
-        }
-    }
-
-    fn any_event() -> impl Strategy<Value = Event> {
-        prop_oneof![
-            (0u32..9, prop::option::of("[a-z]{1,8}"))
-                .prop_map(|(entries, instant_win)| Event::Accept { entries, instant_win }),
-            prop::sample::select(MessageKey::ALL).prop_map(Event::Reject),
-            Just(Event::Review),
-            Just(Event::Unanswered),
-        ]
-    }
-
-    fn any_state() -> impl Strategy<Value = State> {
-        prop::sample::select(vec![State::Pending, State::Accepted, State::Rejected, State::Unknown])
-    }
-
-    proptest! {
-        #[test]
-        fn a_settled_submission_never_moves_and_an_open_one_settles_once(
-            state in any_state(), events in prop::collection::vec(any_event(), 1..6), has_receipt in any::<bool>()
-        ) {
-            let mut now = status(state, None);
-            for event in events {
-                let settles = matches!(event, Event::Accept { .. } | Event::Reject(_));
-                match now.after(event.clone(), has_receipt) {
-                    Err(AlreadySettled) => prop_assert!(now.is_terminal()),
-                    Ok(next) => {
-                        prop_assert!(!now.is_terminal());
-                        prop_assert_eq!(next.is_terminal(), settles);
-                        prop_assert_eq!(next.counts(), !matches!(event, Event::Reject(_)));
-                        prop_assert!(next.state() == State::Accepted || next.entries() == 0);
-                        prop_assert!(has_receipt || next.review_status().is_none());
-                        now = next;
-                    }
-                }
-            }
-        }
-
-        #[test]
-        fn only_a_fault_of_the_receipt_asks_for_the_consumers_attention(
-            key in prop::sample::select(MessageKey::ALL), reviewed_first in any::<bool>()
-        ) {
-            let mut open = SubmissionStatus::receipt_received();
-            if reviewed_first {
-                open = open.after(Event::Review, true).expect("open");
-                prop_assert_eq!(open.display_status(), DisplayStatus::ReceiptInReview);
-            }
-            let shown = open.after(Event::Reject(key), true).expect("open").display_status();
-            let expected =
-                if key.blames_receipt() { DisplayStatus::NeedsAttention } else { DisplayStatus::NotAccepted };
-            prop_assert_eq!(shown, expected);
         }
     }
 }

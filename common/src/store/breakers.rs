@@ -19,8 +19,8 @@ use super::record_version::{self, FIRST};
 use super::{Item, StoreError, condition_held, number, read_number, text};
 use crate::config::{self, ConfigError, Env};
 use crate::domain::ids::SubmissionId;
+use crate::domain::retry::RetrySpeedup;
 use crate::domain::scope::Scope;
-use crate::domain::settling::RetrySpeedup;
 use crate::domain::timestamp::Timestamp;
 
 /// Different submissions in a row that a partner fails with before the breaker opens.

@@ -1,18 +1,19 @@
-//! Slots of look-ups at the tax authority, in the `rate_limits` table: one pace for all environments, and whose look-up
-//! had the last slot.
+//! Slots of look-ups at the tax authority, in the `rate_limits` table: one pace for all environments, and the scope that
+//! had the last turn.
 //!
-//! A slot is taken by a conditional write over the one before, so two environments never take the same. Nothing is
-//! held: an environment that dies after taking a slot leaves that slot unused, and the next one is free a gap later.
+//! A slot is taken by a conditional write over the one before, so two environments never take the same. If an environment
+//! dies after it took a slot, that slot stays unused, and the next one is free an interval later.
 
 use std::time::Duration;
 
 use aws_sdk_dynamodb::Client;
 use aws_sdk_dynamodb::operation::update_item::UpdateItemError;
+use aws_sdk_dynamodb::operation::update_item::builders::UpdateItemFluentBuilder;
 use aws_sdk_dynamodb::types::ReturnValuesOnConditionCheckFailure;
 
 use super::rate_limits::{EXPIRY, KEY, VARIABLE};
 use super::record_version::{self, FIRST};
-use super::{Item, StoreError, number, read_number, read_text, required, text};
+use super::{Item, StoreError, condition_held, number, read_number, read_text, required, text};
 use crate::config::{ConfigError, Env};
 use crate::domain::scope::Scope;
 use crate::domain::timestamp::Timestamp;
@@ -23,28 +24,28 @@ const LOOK_UPS: &str = "look_ups#tax_authority";
 const NUMBER: &str = "slot";
 /// The attribute with the time at which the last one was taken, by the clock of the environment that took it.
 const TAKEN_AT: &str = "taken_at";
-/// The attribute that holds the scope, written as the beginning of its keys.
+/// The attribute with the scope that had the last turn, written as the beginning of its keys.
 const SCOPE: &str = "scope";
-/// A slot that was taken so long ago decides nothing.
+/// An older record decides nothing.
 const RETENTION: Duration = Duration::from_secs(24 * 60 * 60);
 
 /// The slot that was taken last.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Slot {
-    /// The how-manieth it is.
+    /// Its number, counted from 1; 0 while none has been taken.
     pub number: u64,
-    /// When, by the clock of the environment that took it.
+    /// When it was taken, by the clock of the environment that took it.
     pub taken_at: Timestamp,
-    /// For whose receipt; `None` when it is not a scope of this build.
+    /// The scope that had the last turn; `None` if this build cannot read it.
     pub scope: Option<Scope>,
 }
 
-/// What came of taking a slot.
+/// The result of taking a slot.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Take {
-    /// It is this environment's.
+    /// This environment has the slot.
     Taken(Slot),
-    /// Another environment took one first, which is the last now.
+    /// Another environment took one first; this is the last now.
     Missed(Option<Slot>),
 }
 
@@ -64,7 +65,7 @@ impl LookUpSlots {
         Ok(Self { client: client.clone(), table: env.required(VARIABLE)? })
     }
 
-    /// The slot that was taken last; `None` when there was none for a day.
+    /// The slot that was taken last; `None` if nobody had a turn for a day.
     ///
     /// # Errors
     /// When the table does not answer.
@@ -106,13 +107,7 @@ impl LookUpSlots {
             .expression_attribute_values(":scope", text(scope.key("")))
             .expression_attribute_values(":expiry", number(now.after(RETENTION).as_seconds()))
             .return_values_on_condition_check_failure(ReturnValuesOnConditionCheckFailure::AllOld);
-        let update = match last {
-            Some(last) => update
-                .condition_expression("#slot = :last")
-                .expression_attribute_values(":last", number(last.number)),
-            None => update.condition_expression("attribute_not_exists(#slot)"),
-        };
-        let error = match update.send().await {
+        let error = match if_still_last(update, last).send().await {
             Ok(_) => return Ok(Take::Taken(slot)),
             Err(error) => error,
         };
@@ -122,6 +117,50 @@ impl LookUpSlots {
             }
             Some(_) | None => Err(StoreError::new("taking a slot of the tax authority", error)),
         }
+    }
+
+    /// Records that a scope had its turn with a step that took no slot, unless a slot was taken since `last`.
+    ///
+    /// A timeline of two environments: both have seen slot 7; the first takes slot 8 for its scope; the second's condition
+    /// fails, and the turn stays with the scope of slot 8.
+    ///
+    /// # Errors
+    /// When the table does not answer.
+    pub async fn pass_turn(
+        &self,
+        last: Option<&Slot>,
+        scope: &Scope,
+        now: Timestamp,
+    ) -> Result<(), StoreError> {
+        let update = self
+            .client
+            .update_item()
+            .table_name(&self.table)
+            .key(KEY, text(LOOK_UPS))
+            .update_expression(format!(
+                "SET #scope = :scope, #expiry = :expiry, #slot = if_not_exists(#slot, :zero), #taken_at = if_not_exists(#taken_at, :zero), {}",
+                record_version::SET
+            ))
+            .expression_attribute_values(record_version::VALUE, FIRST.attribute())
+            .expression_attribute_names("#slot", NUMBER)
+            .expression_attribute_names("#taken_at", TAKEN_AT)
+            .expression_attribute_names("#scope", SCOPE)
+            .expression_attribute_names("#expiry", EXPIRY)
+            .expression_attribute_values(":zero", number(0))
+            .expression_attribute_values(":scope", text(scope.key("")))
+            .expression_attribute_values(":expiry", number(now.after(RETENTION).as_seconds()));
+        let sent = if_still_last(update, last).send().await;
+        condition_held(sent, "recording a turn at the tax authority").map(drop)
+    }
+}
+
+/// Writes on the condition that no slot was taken since `last`.
+fn if_still_last(update: UpdateItemFluentBuilder, last: Option<&Slot>) -> UpdateItemFluentBuilder {
+    match last {
+        Some(last) => update
+            .condition_expression("#slot = :last")
+            .expression_attribute_values(":last", number(last.number)),
+        None => update.condition_expression("attribute_not_exists(#slot)"),
     }
 }
 

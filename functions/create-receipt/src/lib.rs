@@ -50,7 +50,7 @@ impl Endpoint for CreateReceipt {
         let request = key.as_ref().map(|key| (&self.requests, key, body_hash.as_str()));
         match self.receipts.announce(&receipt, request).await? {
             None => {
-                let target = self.uploads.target(&receipt, call.now).await?;
+                let target = self.uploads.upload_target(&receipt, call.now).await?;
                 Ok(Reply::ok(&ReceiptObject::new(&receipt, target))?.with_subject(receipt.receipt_id))
             }
             Some(earlier) if !body_hash.matches(&earlier.body_hash) => {
@@ -60,7 +60,7 @@ impl Endpoint for CreateReceipt {
                 let found = self.receipts.get(&call.scope, earlier.record_id).await?;
                 let receipt =
                     found.ok_or_else(|| Error::internal("a request names a receipt that is not there"))?;
-                let (receipt, target) = self.uploads.expect(receipt, call.now).await?;
+                let (receipt, target) = self.uploads.reconcile_with_target(receipt, call.now).await?;
                 let reply = Reply::ok(&ReceiptObject::new(&receipt, target))?;
                 Ok(reply.with_subject(receipt.receipt_id).idempotent_replayed())
             }

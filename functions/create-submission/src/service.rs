@@ -6,19 +6,20 @@ use std::time::Duration;
 use common::app::code_verifier::{Acceptance, CodeVerifier, ResolvedCode, Staleness};
 use common::app::partner_gateway::{Answered, Caller, PartnerGateway};
 use common::app::uploads::Uploads;
-use common::aws::settle_queue::{SettleMessage, SettleQueue};
+use common::aws::settle_queue::SettleQueues;
 use common::config::{self, ConfigError};
 use common::domain::admission::{CodeStatus, Decision, decide};
 use common::domain::campaign::{Campaign, CodePolicy};
 use common::domain::entrant::PhoneChecks;
 use common::domain::ids::SubmissionId;
 use common::domain::message::MessageKey;
-use common::domain::partner::course::{Asked, Pacing, Silence};
+use common::domain::partner::outcome::{PartnerOutcome, Unanswered};
 use common::domain::receipt::Receipt;
 use common::domain::receipt::photo::MAX_BYTES;
 use common::domain::receipt::{ReceiptState, Source as ReceiptSource};
+use common::domain::retry::{RetryContext, RetrySpeedup};
 use common::domain::scope::Scope;
-use common::domain::settling::{Assignee, Dependency, PendingSettlement, RetrySpeedup, SENTINEL_DELAY};
+use common::domain::settling::{Dependency, PendingSettlement, SENTINEL_DELAY};
 use common::domain::submission::{State, Submission, SubmissionStatus};
 use common::error::{Error, ErrorCode};
 use common::http::reply::LogFields;
@@ -51,10 +52,6 @@ const THROTTLED_REPLY_STEP: Duration = Duration::from_millis(200);
 const PARTNER_BUDGET: Duration = Duration::from_secs(8);
 /// Kept of the ten seconds for writing down what the partner said.
 const WRITING: Duration = Duration::from_secs(1);
-/// No message can be delayed for longer; the sweep finds what is due later.
-const MAX_DELAY: Duration = Duration::from_secs(15 * 60);
-/// Longer than this a caller does not wait for a message to be sent: the sweep makes up for one that is lost.
-const SEND_TIMEOUT: Duration = Duration::from_secs(1);
 
 /// Where consumers are entered.
 pub(crate) struct SubmissionService {
@@ -62,8 +59,7 @@ pub(crate) struct SubmissionService {
     verifier: CodeVerifier,
     uploads: Uploads,
     partners: PartnerGateway,
-    tax_queue: SettleQueue,
-    partner_queue: SettleQueue,
+    queues: SettleQueues,
     hasten: RetrySpeedup,
 }
 
@@ -109,8 +105,7 @@ impl SubmissionService {
             verifier: CodeVerifier::new(store.codes().clone(), CodeBooks::from_env(env, aws)?),
             uploads: Uploads::from_env(env, aws, store.receipts().clone())?,
             partners: PartnerGateway::from_env(env, aws)?,
-            tax_queue: SettleQueue::from_env(Dependency::TaxAuthority, env, aws)?,
-            partner_queue: SettleQueue::from_env(Dependency::Partner, env, aws)?,
+            queues: SettleQueues::from_env(&Dependency::ALL, env, aws)?,
             hasten: config::hasten(env)?,
             store,
         })
@@ -168,7 +163,7 @@ impl SubmissionService {
         if asks {
             answer.submission = self.ask_partner(call, answer.submission, &mut answer.notes).await?;
         }
-        self.send_to_settle(&answer.submission, call).await;
+        self.queues.wake(&answer.submission, call.later()).await;
         Ok(answer)
     }
 
@@ -184,18 +179,18 @@ impl SubmissionService {
         let limit = PARTNER_BUDGET.min(BUDGET.saturating_sub(spent).saturating_sub(WRITING));
         let clock = || call.later();
         let answered = self.partners.ask(&before, &call.campaign, limit, Caller::Request, clock).await;
-        let Answered { asked, lease } = answered.unwrap_or_else(|error| {
+        let Answered { outcome, lease } = answered.unwrap_or_else(|error| {
             notes.causes = telemetry::causes(&error);
-            Asked::Silent(Silence::service_failed()).into()
+            PartnerOutcome::NoAnswer(Unanswered::service_failed()).into()
         });
-        notes.figures.extend(asked.figures());
-        let pacing = Pacing { now: call.later(), hasten: self.hasten, chance: random::unit_f64() };
+        notes.figures.extend(outcome.figures());
+        let retry = RetryContext { now: call.later(), speedup: self.hasten, jitter: random::unit_f64() };
         let entries = call.campaign.entries_per_submission;
-        let Ok(after) = asked.applied_to(&before, entries, pacing) else {
+        let Ok(after) = outcome.applied_to(&before, entries, retry) else {
             self.partners.release(lease).await;
             return Ok(before);
         };
-        let wrong = asked.is_wrong_code().then_some(&*call.campaign);
+        let wrong = outcome.is_wrong_code().then_some(&*call.campaign);
         let (settled, ()) =
             tokio::join!(self.store.settle(&before, &after, wrong), self.partners.release(lease));
         match settled {
@@ -207,24 +202,6 @@ impl SubmissionService {
             // It stands as it was written, and is settled once this step is taken for lost.
             Err(_) => Ok(before),
         }
-    }
-
-    /// Sends a message that a submission can be settled. Should that fail, the sweep finds it in the table.
-    async fn send_to_settle(&self, submission: &Submission, call: &ApiRequest) {
-        let Some(settling) =
-            submission.settling.as_ref().filter(|settling| settling.assignee == Assignee::Service)
-        else {
-            return;
-        };
-        let message =
-            SettleMessage { scope: submission.scope.clone(), submission_id: submission.submission_id };
-        let delay = settling.next_step_at.since(call.later());
-        let queue = match settling.dependency {
-            Dependency::TaxAuthority => &self.tax_queue,
-            Dependency::Partner => &self.partner_queue,
-        };
-        let delay = delay.min(MAX_DELAY);
-        let _ = tokio::time::timeout(SEND_TIMEOUT, queue.send(&message, delay)).await;
     }
 
     async fn decide_and_write(
@@ -382,11 +359,8 @@ impl SubmissionService {
                 (SubmissionStatus::accepted(call.campaign.entries_per_submission, prize), None)
             }
             (None, Acceptance::Delayed) => {
-                let plan = PendingSettlement::at_once(now, prize);
-                (
-                    SubmissionStatus::unanswered(),
-                    Some(plan.again_after(SENTINEL_DELAY, plan.lookup_failures, now, self.hasten)),
-                )
+                let settled_at = now.after(self.hasten.apply(SENTINEL_DELAY));
+                (SubmissionStatus::unanswered(), Some(PendingSettlement::at_once(settled_at, prize)))
             }
             (_, Acceptance::StaysPending(MessageKey::ReceiptReceived)) => (
                 SubmissionStatus::receipt_received(),
@@ -407,7 +381,7 @@ impl SubmissionService {
         if receipt.state() == ReceiptState::Attached {
             return Err(at_fault(ErrorCode::ReceiptAlreadyAttached));
         }
-        let receipt = self.uploads.seen(receipt, call.now).await?;
+        let receipt = self.uploads.reconcile(receipt, call.now).await?;
         match (&receipt.source, receipt.arrived) {
             (ReceiptSource::Typed { .. }, _) => Ok(receipt),
             (ReceiptSource::Photo { .. }, None) => Err(at_fault(ErrorCode::ReceiptNotUploaded)),

@@ -35,7 +35,7 @@ impl Endpoint for RefreshUploadUrl {
             return Err(Error::body("This receipt is typed in; there is nothing to upload.")
                 .with_fix("Send the receipt's id as `receipt_id` with POST /api/v1/submissions at once."));
         }
-        let (receipt, target) = self.uploads.expect(receipt, call.now).await?;
+        let (receipt, target) = self.uploads.reconcile_with_target(receipt, call.now).await?;
         Ok(Reply::ok(&ReceiptObject::new(&receipt, target))?.with_subject(receipt.receipt_id))
     }
 }

@@ -1,23 +1,22 @@
-//! Settles submissions whose codes a partner judges: asks the partner again about those that it has not answered.
+//! Settles submissions whose codes a partner judges, by asking the partner again.
 
 use std::time::Duration;
 
 use common::app::partner_gateway::{Caller, PartnerGateway};
-use common::app::settlement::{NEVER_FINISHED, Step, Worker, with_age};
+use common::app::settlement::{ATTEMPTS_EXHAUSTED, ClaimResult, Worker, with_stale_metric};
 use common::aws::settle_queue::SettleMessage;
 use common::config::ConfigError;
 use common::domain::campaign::Campaign;
-use common::domain::partner::course::{Asked, FaultOwner, Pacing, Silence};
+use common::domain::partner::outcome::{FaultOwner, PartnerOutcome, Unanswered};
 use common::domain::settling::{Assignee, Dependency};
 use common::domain::submission::Submission;
 use common::error::Error;
-use common::random;
 use common::runtime::event_handler::{EventContext, EventHandler, JobError, JobOutcome};
 use common::runtime::sqs_batch::{BatchReply, QueueEvent, Settle, settle_each};
 use common::store::submission_writes::SettleResult;
 
-/// All that asking a partner may take.
-const QUESTION_TIMEOUT: Duration = Duration::from_secs(8);
+/// The limit of one request with its preparations.
+const REQUEST_TIMEOUT: Duration = Duration::from_secs(8);
 
 /// The function.
 pub struct SettlePartners {
@@ -43,75 +42,73 @@ impl EventHandler for SettlePartners {
 
 impl Settle for SettlePartners {
     async fn settle(&self, message: &SettleMessage) -> Result<(), Error> {
-        // Boxed: it holds all that a step can meet.
+        // Boxed, because its future is large.
         self.worker.run_logged(message, Box::pin(self.step(message))).await.map(drop)
     }
 }
 
 impl SettlePartners {
-    /// Does the step that is due, if one is.
+    /// Takes the submission's next step, if it is due.
     async fn step(&self, message: &SettleMessage) -> Result<JobOutcome, JobError> {
-        let begun = match self.worker.claim(message).await? {
-            Step::Begun(begun) => begun,
-            Step::NeverFinished(submission) => {
-                // Asking kills no worker, so these were failures: it goes on as after a silence.
-                let asked = Asked::Silent(Silence::unasked(NEVER_FINISHED, FaultOwner::Service));
-                return Ok(self.conclude(&submission, &asked, None).await?);
+        let claimed = match self.worker.claim(message).await? {
+            ClaimResult::Claimed(claimed) => claimed,
+            ClaimResult::Exhausted(submission) => {
+                // A request to a partner cannot crash the worker, so this counts as a missing answer, and is retried.
+                let unasked = Unanswered::unasked(ATTEMPTS_EXHAUSTED, FaultOwner::Service);
+                return Ok(self.conclude(&submission, &PartnerOutcome::NoAnswer(unasked), None).await?);
             }
-            Step::Nothing(why) => return Ok(why.into()),
+            ClaimResult::Skipped(why) => return Ok(why.into()),
         };
-        match self.ask(&begun).await {
-            // Should writing fail, the step is taken for lost, and remembered as one that may have arrived.
-            Ok((asked, campaign)) => Ok(self.conclude(&begun, &asked, Some(&campaign)).await?),
+        match self.ask(&claimed).await {
+            // If this write fails, the step counts as lost, and the code as perhaps redeemed.
+            Ok((outcome, campaign)) => Ok(self.conclude(&claimed, &outcome, Some(&campaign)).await?),
             Err(error) => {
-                // Nobody was asked. The step has ended, though badly, and goes on as after a silence.
-                let asked = Asked::Silent(Silence::service_failed());
-                let finding = self.conclude(&begun, &asked, None).await?;
-                Err(JobError { error, figures: finding.figures })
+                // The partner was not asked. The step ends all the same, and is retried.
+                let outcome = PartnerOutcome::NoAnswer(Unanswered::service_failed());
+                let logged = self.conclude(&claimed, &outcome, None).await?;
+                Err(JobError { error, figures: logged.figures })
             }
         }
     }
 
-    /// Asks the partner. Should it fail, the partner was not asked.
-    async fn ask(&self, begun: &Submission) -> Result<(Asked, Campaign), Error> {
-        let campaign = self.worker.campaign(begun).await?;
+    /// Asks the partner. After an error the partner was not asked.
+    async fn ask(&self, claimed: &Submission) -> Result<(PartnerOutcome, Campaign), Error> {
+        let campaign = self.worker.campaign(claimed).await?;
         let clock = || self.worker.now();
-        let answered = self.partners.ask(begun, &campaign, QUESTION_TIMEOUT, Caller::Queue, clock).await?;
-        Ok((answered.asked, campaign))
+        let answered = self.partners.ask(claimed, &campaign, REQUEST_TIMEOUT, Caller::Queue, clock).await?;
+        Ok((answered.outcome, campaign))
     }
 
-    /// Writes down what follows from asking the partner, or from not having been able to.
+    /// Writes what the outcome leads to.
     async fn conclude(
         &self,
         before: &Submission,
-        asked: &Asked,
+        outcome: &PartnerOutcome,
         campaign: Option<&Campaign>,
     ) -> Result<JobOutcome, Error> {
-        let (now, hasten) = (self.worker.now(), self.worker.hasten());
-        let pacing = Pacing { now, hasten, chance: random::unit_f64() };
         let entries = campaign.map_or(0, |campaign| campaign.entries_per_submission);
-        let Ok(after) = asked.applied_to(before, entries, pacing) else {
+        let Ok(after) = outcome.applied_to(before, entries, self.worker.retry()) else {
             return Ok("settled_before".into());
         };
-        let wrong_code_in = campaign.filter(|_| asked.is_wrong_code());
+        let wrong_code_in = campaign.filter(|_| outcome.is_wrong_code());
         Ok(match self.worker.finish(before, &after, wrong_code_in).await? {
-            SettleResult::Committed => with_age(finding(asked, &after), &after),
+            SettleResult::Committed => with_stale_metric(logged(outcome, &after), &after),
             SettleResult::StaleRevision | SettleResult::ReceiptAlreadyUsed => "settled_by_another".into(),
         })
     }
 }
 
-/// What there is to count of an answer.
-fn finding(asked: &Asked, after: &Submission) -> JobOutcome {
-    let given_up = after.settling.as_ref().is_some_and(|settling| settling.assignee == Assignee::Operator);
-    let mut figures = asked.figures();
-    figures.extend(given_up.then_some(("LeftToAPerson", 1)));
-    let outcome = match asked {
-        Asked::Decided(_) if given_up => "unanswered",
-        Asked::Decided(verdict) => verdict.outcome.as_str(),
-        Asked::Silent(silence) => silence.why,
-        Asked::Spared(_) => "partner_spared",
-        Asked::AtLimit => "partner_at_limit",
+/// The log line of an outcome.
+fn logged(outcome: &PartnerOutcome, after: &Submission) -> JobOutcome {
+    let is_escalated = after.settling.as_ref().is_some_and(|pending| pending.assignee == Assignee::Operator);
+    let mut figures = outcome.figures();
+    figures.extend(is_escalated.then_some(("LeftToAPerson", 1)));
+    let outcome = match outcome {
+        PartnerOutcome::Decided(_) if is_escalated => "unanswered",
+        PartnerOutcome::Decided(verdict) => verdict.outcome.as_str(),
+        PartnerOutcome::NoAnswer(unanswered) => unanswered.why,
+        PartnerOutcome::CircuitOpen { .. } => "partner_spared",
+        PartnerOutcome::AtLimit => "partner_at_limit",
     };
     JobOutcome { outcome, figures }
 }

@@ -1,23 +1,24 @@
-//! Code and time of a receipt out of its photo, or why a person has to look at it.
+//! The code and the time in a receipt's photo.
 
 use common::domain::message::MessageKey;
 use common::domain::receipt::payload::ReceiptKey;
 use common::domain::receipt::photo::photo_digest;
 use common::domain::settling::Anomaly;
+use common::domain::submission::transition::{Findings, Transition};
 use common::domain::submission::{State, Submission};
 use common::domain::timestamp::Timestamp;
 use common::error::Error;
 
 use crate::SettleReceipts;
-use crate::conclusion::{StepOutcome, Transition};
 use crate::photo::Unreadable;
+use crate::step_outcome::StepOutcome;
 
 impl SettleReceipts {
-    /// Reads code and time out of a photo, or says what follows when they cannot be.
+    /// Reads code and time out of a photo, or gives the outcome of a photo without them.
     pub(crate) async fn read(&self, photo: &[u8]) -> Result<Result<ReceiptKey, StepOutcome>, Error> {
         let payloads = match self.reader.read(photo).await {
             Ok(payloads) => payloads,
-            // A person can see more than a machine, but not in a file that is no picture.
+            // An operator can see more than a machine, but not in a file that is no picture.
             Err(Unreadable::NotDecoded(fault)) if fault.is_no_picture() => {
                 return Ok(Err(StepOutcome::reject(MessageKey::ReceiptUnreadable, fault.as_str())));
             }
@@ -29,7 +30,7 @@ impl SettleReceipts {
         };
         let mut claims: Vec<_> =
             payloads.iter().filter_map(|payload| ReceiptKey::from_payload(payload)).collect();
-        // Any word can be a bare code, so those with a time are meant, when there are any.
+        // Any word looks like a code without a time, so codes with a time come first.
         if claims.iter().any(|claim| claim.time.is_some()) {
             claims.retain(|claim| claim.time.is_some());
         }
@@ -40,16 +41,16 @@ impl SettleReceipts {
         Ok(if several { Err(StepOutcome::review("several_receipts_in_photo")) } else { Ok(first) })
     }
 
-    /// Names the submission that sent the same photo before, where a person has to look at it.
-    pub(crate) async fn compared(
+    /// Names the submission that sent the same photo before, if an operator has to look at this one.
+    pub(crate) async fn with_earlier_photo(
         &self,
-        conclusion: StepOutcome,
+        outcome: StepOutcome,
         submission: &Submission,
         photo: &[u8],
         now: Timestamp,
     ) -> Result<StepOutcome, Error> {
-        if conclusion.next != Transition::Review {
-            return Ok(conclusion);
+        if !matches!(outcome.transition, Transition::Review(_)) {
+            return Ok(outcome);
         }
         let (scope, id, digest) = (&submission.scope, submission.submission_id, photo_digest(photo));
         let store = self.worker.store();
@@ -58,18 +59,19 @@ impl SettleReceipts {
             let found = store.submissions().get(scope, earlier).await?;
             match found.filter(|found| found.status.state() != State::Rejected) {
                 Some(found) => {
-                    let what = format!("submission {} sent the same photo", found.reference);
-                    let anomaly = Some(Anomaly { what, excerpt: None });
-                    return Ok(StepOutcome { anomaly, ..StepOutcome::review("photo_seen_before") });
+                    let summary = format!("submission {} sent the same photo", found.reference);
+                    let anomaly = Some(Anomaly { summary, excerpt: None });
+                    let findings = Findings { anomaly, ..Findings::default() };
+                    return Ok(StepOutcome { findings, ..StepOutcome::review("photo_seen_before") });
                 }
                 None => rejected = Some(earlier),
             }
         }
-        Ok(conclusion)
+        Ok(outcome)
     }
 }
 
-/// Whether the text of a QR code is all that a look-up needs.
+/// Whether the text of a QR code is enough for a look-up.
 pub(crate) fn is_receipt(payload: &str) -> bool {
     ReceiptKey::from_payload(payload).is_some_and(|claim| claim.time.is_some())
 }
@@ -79,7 +81,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_receipt_is_all_that_a_look_up_needs() {
+    fn a_look_up_needs_the_code_and_the_time_of_a_receipt() {
         assert!(is_receipt("https://verify.tra.go.tz/AB12CD3456_101530"));
         assert!(!is_receipt("https://verify.tra.go.tz/AB12CD3456"));
         assert!(!is_receipt("https://example.com/win"));

@@ -6,7 +6,7 @@ use common::domain::settling::PendingSettlement;
 use common::domain::submission::{Submission, SubmissionStatus};
 use common::domain::timestamp::Timestamp;
 
-/// A submission made at this moment, whose receipt is to be looked up.
+/// A submission whose receipt is due to be looked up.
 pub(crate) fn submission(created_at: Timestamp) -> Submission {
     Submission {
         submission_id: SubmissionId::from_random([1; 16]),

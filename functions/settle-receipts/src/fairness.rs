@@ -1,4 +1,4 @@
-//! Which campaign's receipt is looked up next: campaigns share the few look-ups out, one each in turn.
+//! Campaigns take turns: one step each, so that none keeps the others waiting for the few look-ups.
 
 use std::time::Duration;
 
@@ -6,46 +6,62 @@ use common::aws::settle_queue::SettleMessage;
 use common::domain::scope::{Environment, Scope};
 use common::domain::settling::{Dependency, PendingSettlement, StepClaim};
 use common::store::StoreError;
+use common::telemetry;
+use tokio::time::timeout;
 
 use crate::SettleReceipts;
 use crate::pace::Seen;
 
-/// All that choosing may take; after it, the submission of the message is chosen.
+/// The limit of choosing; after it, the submission of the message is next.
 const CHOOSING_TIMEOUT: Duration = Duration::from_secs(3);
+/// The limit of recording a turn.
+const TURN_TIMEOUT: Duration = Duration::from_secs(1);
 
-/// What a message leads to.
+/// The next turn.
 #[derive(Default)]
 pub(crate) struct Choice {
-    /// Another campaign's submission, which comes before that of the message.
+    /// Another campaign's submission, whose turn is before that of the message.
     pub(crate) other: Option<SettleMessage>,
-    /// The last slot, where it was looked at.
+    /// The last slot, if it was read.
     pub(crate) seen: Option<Seen>,
 }
 
 impl SettleReceipts {
-    /// Chooses whose step is done. It is that of the message, too, when the tables do not answer in time: fairness is no
-    /// reason not to settle. Tests take no slot, so they need no turn.
+    /// Chooses the campaign with the next turn. If the tables do not answer in time, it is that of the message: better an
+    /// unfair turn than none. Tests look nothing up, so they need no turn.
     pub(crate) async fn choose(&self, message: &SettleMessage) -> Choice {
         if message.scope.environment == Environment::Test {
             return Choice::default();
         }
-        let choice = tokio::time::timeout(CHOOSING_TIMEOUT, self.find_next(message)).await;
-        choice.ok().and_then(Result::ok).unwrap_or_default()
+        let found = timeout(CHOOSING_TIMEOUT, self.find_next(message)).await;
+        found.map_err(|late| StoreError::new("choosing a campaign", late)).flatten().unwrap_or_else(|error| {
+            warn(&error, "no campaign was chosen");
+            Choice::default()
+        })
+    }
+
+    /// Records that a campaign had its turn. If that fails, it may have the next turn, too.
+    pub(crate) async fn pass_turn(&self, seen: &Seen, scope: &Scope) {
+        let passed = timeout(TURN_TIMEOUT, self.throttle.pass_turn(seen, scope, self.worker.now())).await;
+        if let Err(error) = passed.map_err(|late| StoreError::new("recording a turn", late)).flatten() {
+            warn(&error, "a turn was not recorded");
+        }
     }
 
     async fn find_next(&self, message: &SettleMessage) -> Result<Choice, StoreError> {
         let (submissions, now) = (self.worker.store().submissions(), self.worker.now());
-        // One that cannot be read is the step's to deal with.
+        // The step itself deals with a submission that cannot be read.
         let Ok(Some(submission)) = submissions.get(&message.scope, message.submission_id).await else {
             return Ok(Choice::default());
         };
         let is_due = |settling: &PendingSettlement| {
-            settling.dependency == Dependency::TaxAuthority && settling.claim(now) != StepClaim::NotDue
+            settling.progress.dependency() == Dependency::TaxAuthority
+                && settling.claim(now) != StepClaim::NotDue
         };
         if !submission.settling.as_ref().is_some_and(is_due) {
             return Ok(Choice::default());
         }
-        let seen = self.pace.see().await?;
+        let seen = self.throttle.see().await?;
         let next = submissions.next_due(Dependency::TaxAuthority, seen.scope(), now).await?;
         // The index may not show the submission of the message yet.
         let turn = |scope: &Scope| {
@@ -53,7 +69,11 @@ impl SettleReceipts {
             (seen.scope().is_some_and(|last| key <= last.key("")), key)
         };
         let next = next.filter(|next| turn(&next.scope) < turn(&message.scope));
-        let other = next.map(|next| SettleMessage { scope: next.scope, submission_id: next.submission_id });
+        let other = next.map(|next| SettleMessage::new(&next.scope, next.submission_id));
         Ok(Choice { other, seen: Some(seen) })
     }
+}
+
+fn warn(error: &StoreError, what: &str) {
+    tracing::warn!(causes = ?telemetry::causes(error), "{what}");
 }

@@ -1,12 +1,11 @@
 //! Settles submissions with a receipt, and test codes that ask to be settled late.
 //!
-//! - `step` does the step that is due: learns what there is to learn, and writes down what follows;
-//! - `conclusion` is the pure part of it: from an answer to the next state;
-//! - `evidence` finds code and time in a photo, with [`photo`], which reads QR codes in a process of its own;
-//! - `look_up` asks the tax authority, at the pace that `pace` keeps;
-//! - `fairness` shares the few look-ups out by campaign.
+//! - `step` takes a step: it verifies the receipt and writes what this leads to;
+//! - `step_outcome` is the pure part: from an answer to a transition of the submission;
+//! - `evidence` finds code and time in a photo, with [`photo`], which reads QR codes in a child process;
+//! - `look_up` asks the tax authority, at the pace of `pace`;
+//! - `fairness` lets campaigns take turns.
 
-mod conclusion;
 mod evidence;
 #[cfg(test)]
 mod example;
@@ -15,8 +14,7 @@ mod look_up;
 mod pace;
 pub mod photo;
 mod step;
-
-use std::time::Duration;
+mod step_outcome;
 
 use common::app::settlement::Worker;
 use common::aws::photos::Photos;
@@ -31,16 +29,16 @@ use common::store::look_up_slots::LookUpSlots;
 use common::upstream::tax_authority::client::{Limits, TaxAuthority};
 
 use crate::fairness::Choice;
-use crate::pace::{Pace, Seen};
+use crate::pace::{Seen, Throttle};
 use crate::photo::{Limits as PhotoLimits, PhotoReader};
 
 /// The environment variable with the tax authority's base URL.
 pub const TAX_AUTHORITY: &str = "TAX_AUTHORITY_URL";
-/// The environment variable that names the program that reads photos, when it is not this one.
+/// The environment variable with the program that reads photos, if it is not this one.
 pub const PHOTO_READER: &str = "PHOTO_READER";
 
-/// Reads a photo and ends the process, if it was started to do so; returns at once otherwise. To be called
-/// first in the `main` of every program that settles receipts.
+/// Reads a photo and ends the process, if the process was started for that; otherwise returns at once. Every program that
+/// settles receipts calls it first in `main`.
 pub fn read_photo_if_asked() {
     photo::serve_if_asked(evidence::is_receipt);
 }
@@ -51,7 +49,7 @@ pub struct SettleReceipts {
     photos: Photos,
     reader: PhotoReader,
     authority: TaxAuthority,
-    pace: Pace,
+    throttle: Throttle,
 }
 
 impl EventHandler for SettleReceipts {
@@ -70,9 +68,9 @@ impl EventHandler for SettleReceipts {
             photos: Photos::from_env(env, aws)?,
             reader: photo_reader(env)?,
             authority,
-            pace: Pace::new(
+            throttle: Throttle::new(
                 LookUpSlots::from_env(env, &aws.dynamodb())?,
-                worker.hasten().apply(LOOK_UP_INTERVAL),
+                worker.speedup().apply(LOOK_UP_INTERVAL),
             ),
             worker,
         })
@@ -86,22 +84,27 @@ impl EventHandler for SettleReceipts {
 impl Settle for SettleReceipts {
     async fn settle(&self, message: &SettleMessage) -> Result<(), Error> {
         let Choice { other, seen } = self.choose(message).await;
-        let Some(other) = other else { return self.logged_step(message, seen).await };
-        // Should its step fail, it stays due; the message is about another one, which waits for its turn.
-        let _ = self.logged_step(&other, seen).await;
-        self.worker.send(message, Duration::ZERO).await;
+        let Some(other) = other else { return self.take_turn(message, seen).await };
+        // If this fails, the error is logged and the other submission stays due. The message waits for its turn.
+        let _ = self.take_turn(&other, seen).await;
+        self.worker.requeue(message).await;
         Ok(())
     }
 }
 
 impl SettleReceipts {
-    async fn logged_step(&self, message: &SettleMessage, seen: Option<Seen>) -> Result<(), Error> {
-        // Boxed: it holds all that a step can meet.
-        self.worker.run_logged(message, Box::pin(self.step(message, seen))).await.map(drop)
+    async fn take_turn(&self, message: &SettleMessage, seen: Option<Seen>) -> Result<(), Error> {
+        // Boxed, because its future is large.
+        let step = Box::pin(self.step(message, seen.clone()));
+        let result = self.worker.run_logged(message, step).await.map(drop);
+        if let Some(seen) = seen {
+            self.pass_turn(&seen, &message.scope).await;
+        }
+        result
     }
 }
 
-/// The reader of photos: another program where the environment names one, else this one.
+/// The photo reader: the program that the environment names, or else this one.
 fn photo_reader(env: &Env) -> Result<PhotoReader, ConfigError> {
     let limits = PhotoLimits::default();
     match env.optional(PHOTO_READER) {

@@ -1,42 +1,40 @@
-//! The pace of look-ups: the tax authority turns away whoever asks too quickly, and all environments of the service are
-//! one caller to it.
+//! The pace of look-ups: the tax authority turns fast callers away, and all environments of the service are one caller.
 //!
-//! Clocks of environments differ, so the pace rests on none. A slot can be taken a gap after an environment has *seen*
-//! the one before, by the time that passes in that environment itself. The one before was taken earlier than it was
-//! seen, so two look-ups begin a gap apart, whatever the clocks say. Who waits looks every now and then, to see early
-//! that another environment has taken a slot: then the gap begins anew.
+//! Clocks of environments differ, so the pace does not rely on them. An environment can take a slot one interval after it
+//! *saw* the slot before, by its own stopwatch. That slot was taken before it was seen, so two look-ups begin at least an
+//! interval apart, whatever the clocks say. While an environment waits it keeps reading the last slot, to see early that
+//! another one took a slot; then the interval starts again.
 //!
-//! A clock serves one thing alone: not to wait after a long rest. A slot that was taken more than a gap and
-//! [`MAX_CLOCK_DIFFERENCE`] ago is not waited for. So clocks that are as much as that apart never bring two look-ups
-//! closer together, and hold nobody up: the longest wait for a slot that nobody else wants is one gap.
+//! The clock has one use: after a long rest, nobody waits. A slot that was taken more than an interval and
+//! [`MAX_CLOCK_DIFFERENCE`] ago is not waited for. Clocks that differ by no more than that never bring two look-ups closer
+//! together, and delay nobody: the longest wait for a slot that nobody else wants is one interval.
 
 use std::sync::{Mutex, PoisonError};
 use std::time::Duration;
 
 use common::domain::scope::Scope;
+use common::domain::settling::MAX_CLOCK_DIFFERENCE;
 use common::domain::timestamp::Timestamp;
 use common::store::StoreError;
 use common::store::look_up_slots::{LookUpSlots, Slot, Take};
 use tokio::time::{Instant, sleep, sleep_until};
 
-/// Gaps for which a step waits for a slot; then it makes room for others. With photo and look-up, it is well within the
+/// Intervals that a step waits for a slot before it makes room for others. With photo and look-up this is well within the
 /// step's time.
-const MAX_GAPS: u32 = 10;
-/// Who waits looks so many times in a gap: what is lost of the pace when many wait is half of such a part.
-const LOOKS_IN_A_GAP: u32 = 20;
-/// However short the gap is made: a look costs a read.
-const MIN_LOOK_INTERVAL: Duration = Duration::from_millis(20);
-/// How far the clocks of two environments are apart at most.
-const MAX_CLOCK_DIFFERENCE: Duration = Duration::from_secs(60);
-/// A slot whose taking took longer is not used: its look-up would begin close to that of the next slot.
+const MAX_INTERVALS: u32 = 10;
+/// Reads of the last slot in one interval. When many environments wait, half of the time between two reads is lost.
+const READS_PER_INTERVAL: u32 = 20;
+/// The shortest time between two reads, however short the interval.
+const MIN_READ_INTERVAL: Duration = Duration::from_millis(20);
+/// A slot that took longer to take is not used: its look-up would begin close to that of the next slot.
 const MAX_TAKE_TIME: Duration = Duration::from_millis(500);
 
-/// Lets look-ups begin one after the other, with a gap between them.
+/// Keeps an interval between the beginnings of look-ups.
 #[derive(Debug)]
-pub(crate) struct Pace {
+pub(crate) struct Throttle {
     slots: LookUpSlots,
-    gap: Duration,
-    /// The last slot that this environment saw. What was seen before stays seen when a new step begins.
+    min_interval: Duration,
+    /// The last slot that this environment saw, also in earlier steps.
     last_seen: Mutex<Option<Seen>>,
 }
 
@@ -50,31 +48,35 @@ pub(crate) struct Seen {
 /// Whether a look-up may begin.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Permit {
-    /// It may, now.
+    /// Now.
     Granted,
     /// No slot was free in time.
     TooBusy,
 }
 
 impl Seen {
-    /// Whose look-up had the last slot.
+    /// The scope that had the last turn.
     pub(crate) fn scope(&self) -> Option<&Scope> {
         self.slot.as_ref()?.scope.as_ref()
     }
 
+    fn slot_number(&self) -> Option<u64> {
+        self.slot.as_ref().map(|slot| slot.number)
+    }
+
     /// When the next slot can be taken.
-    fn next_at(&self, gap: Duration, now: Timestamp) -> Instant {
-        let is_long_ago = |slot: &Slot| now.since(slot.taken_at) >= gap + MAX_CLOCK_DIFFERENCE;
-        if self.slot.as_ref().is_none_or(is_long_ago) { self.at } else { self.at + gap }
+    fn next_at(&self, min_interval: Duration, now: Timestamp) -> Instant {
+        let is_long_ago = |slot: &Slot| now.since(slot.taken_at) >= min_interval + MAX_CLOCK_DIFFERENCE;
+        if self.slot.as_ref().is_none_or(is_long_ago) { self.at } else { self.at + min_interval }
     }
 }
 
-impl Pace {
-    pub(crate) fn new(slots: LookUpSlots, gap: Duration) -> Self {
-        Self { slots, gap, last_seen: Mutex::default() }
+impl Throttle {
+    pub(crate) fn new(slots: LookUpSlots, min_interval: Duration) -> Self {
+        Self { slots, min_interval, last_seen: Mutex::default() }
     }
 
-    /// Looks which slot was taken last.
+    /// Reads the last slot.
     ///
     /// # Errors
     /// When the table does not answer.
@@ -82,27 +84,45 @@ impl Pace {
         Ok(self.first_seen(self.slots.last().await?))
     }
 
-    /// Waits for the next slot and takes it, for a receipt of this scope; gives up after [`MAX_GAPS`], or when
-    /// it would be later than `until`.
+    /// Records the turn of a scope whose step took no slot. If this environment saw a new slot meanwhile, that slot has
+    /// moved the turn already.
     ///
     /// # Errors
-    /// When the table does not answer; no slot was taken then, or one that stays unused.
-    pub(crate) async fn take(
+    /// When the table does not answer.
+    pub(crate) async fn pass_turn(
+        &self,
+        seen: &Seen,
+        scope: &Scope,
+        now: Timestamp,
+    ) -> Result<(), StoreError> {
+        let is_last = self.last_seen().is_none_or(|last| last.slot_number() == seen.slot_number());
+        if is_last && seen.scope() != Some(scope) {
+            self.slots.pass_turn(seen.slot.as_ref(), scope, now).await?;
+        }
+        Ok(())
+    }
+
+    /// Waits for the next slot and takes it for a receipt of this scope. Gives up after [`MAX_INTERVALS`], or if the slot
+    /// would be later than `until`.
+    ///
+    /// # Errors
+    /// When the table does not answer; then no slot was taken, or one that stays unused.
+    pub(crate) async fn acquire(
         &self,
         scope: &Scope,
         mut seen: Seen,
         until: Instant,
         clock: impl Fn() -> Timestamp,
     ) -> Result<Permit, StoreError> {
-        let until = until.min(Instant::now() + self.gap * MAX_GAPS);
-        let look_interval = (self.gap / LOOKS_IN_A_GAP).max(MIN_LOOK_INTERVAL);
+        let until = until.min(Instant::now() + self.min_interval * MAX_INTERVALS);
+        let read_interval = (self.min_interval / READS_PER_INTERVAL).max(MIN_READ_INTERVAL);
         loop {
-            let next_at = seen.next_at(self.gap, clock());
+            let next_at = seen.next_at(self.min_interval, clock());
             if next_at > until {
                 return Ok(Permit::TooBusy);
             }
-            if Instant::now() + look_interval < next_at {
-                sleep(look_interval).await;
+            if Instant::now() + read_interval < next_at {
+                sleep(read_interval).await;
                 seen = self.see().await?;
                 continue;
             }
@@ -111,8 +131,8 @@ impl Pace {
             seen = match self.slots.take(seen.slot.as_ref(), scope, clock()).await? {
                 Take::Taken(slot) => {
                     let was_quick = began.elapsed() <= MAX_TAKE_TIME;
-                    // Those that wait see it by then, and come first.
-                    let seen = self.remember(Seen { slot: Some(slot), at: Instant::now() + look_interval });
+                    // Environments that wait have seen it by then, and come first.
+                    let seen = self.remember(Seen { slot: Some(slot), at: Instant::now() + read_interval });
                     if was_quick {
                         return Ok(Permit::Granted);
                     }
@@ -123,11 +143,17 @@ impl Pace {
         }
     }
 
-    /// When this environment saw a slot first: now, unless it is the one that it saw last.
+    /// The slot with the time when this environment first saw it: now, unless it is the one that it saw last.
     fn first_seen(&self, slot: Option<Slot>) -> Seen {
-        let last_seen = self.last_seen.lock().unwrap_or_else(PoisonError::into_inner).clone();
-        let same = last_seen.filter(|last_seen| last_seen.slot == slot);
-        same.unwrap_or_else(|| self.remember(Seen { slot, at: Instant::now() }))
+        let mut seen = Seen { slot, at: Instant::now() };
+        if let Some(last) = self.last_seen().filter(|last| last.slot_number() == seen.slot_number()) {
+            seen.at = last.at;
+        }
+        self.remember(seen)
+    }
+
+    fn last_seen(&self) -> Option<Seen> {
+        self.last_seen.lock().unwrap_or_else(PoisonError::into_inner).clone()
     }
 
     fn remember(&self, seen: Seen) -> Seen {
@@ -144,7 +170,7 @@ mod tests {
 
     const NOW: Timestamp = Timestamp::from_millis(1_000_000);
 
-    /// How long a slot is waited for that was taken so many seconds ago, by the clocks of two environments.
+    /// The wait after a slot that was taken this many seconds ago, by the clocks of two environments.
     fn wait(seconds_ago: Option<i64>) -> Duration {
         let taken_at = |seconds: i64| Timestamp::from_millis(NOW.as_millis() - seconds * 1_000);
         let slot = seconds_ago.map(|ago| Slot { number: 7, taken_at: taken_at(ago), scope: None });
@@ -153,14 +179,14 @@ mod tests {
     }
 
     #[test]
-    fn a_slot_is_waited_for_a_gap_whatever_a_clock_says_that_is_a_minute_off() {
+    fn the_wait_is_an_interval_whatever_a_clock_says_that_is_a_minute_off() {
         for ago in [-60, -30, 0, 1, 30, 61] {
             assert_eq!(wait(Some(ago)), LOOK_UP_INTERVAL, "{ago}");
         }
     }
 
     #[test]
-    fn after_a_long_rest_nothing_is_waited_for() {
+    fn after_a_long_rest_nobody_waits() {
         assert_eq!(wait(Some(62)), Duration::ZERO);
         assert_eq!(wait(None), Duration::ZERO);
     }

@@ -1,15 +1,16 @@
-//! One step of settling a submission with a receipt: begin it, learn what there is to learn, write down what follows.
+//! One step of settling a submission with a receipt: claim it, verify the receipt, write what this leads to.
 
 use std::time::Duration;
 
-use common::app::settlement::{NEVER_FINISHED, Step, with_age};
+use common::app::settlement::{ATTEMPTS_EXHAUSTED, ClaimResult, with_stale_metric};
 use common::aws::settle_queue::SettleMessage;
 use common::domain::message::MessageKey;
-use common::domain::receipt::Evidence;
 use common::domain::receipt::payload::ReceiptKey;
+use common::domain::receipt::{Evidence, Receipt};
 use common::domain::scope::Environment;
-use common::domain::settling::{Anomaly, STEP_LEASE};
+use common::domain::settling::{Anomaly, MAX_CLOCK_DIFFERENCE, STEP_LEASE};
 use common::domain::submission::Submission;
+use common::domain::submission::transition::{Findings, Transition};
 use common::error::Error;
 use common::runtime::event_handler::{JobError, JobOutcome};
 use common::store::submission_writes::SettleResult;
@@ -17,18 +18,20 @@ use common::store::submission_writes::SettleResult;
 use tokio::time::Instant;
 
 use crate::SettleReceipts;
-use crate::conclusion::{StepOutcome, Transition};
 use crate::look_up::LookUpTime;
 use crate::pace::Seen;
+use crate::step_outcome::StepOutcome;
 
-/// What is not learnt by then is not learnt: a step has to end before it is taken for lost.
-const LEARNING_TIMEOUT: Duration = STEP_LEASE.saturating_sub(Duration::from_secs(15));
+/// The limit of verifying a receipt. With the write that follows, a step ends within its lease, also by a clock that is
+/// ahead of this one.
+const VERIFY_TIMEOUT: Duration =
+    STEP_LEASE.saturating_sub(MAX_CLOCK_DIFFERENCE).saturating_sub(Duration::from_secs(15));
 /// A receipt that is older is looked up although its phone is throttled: wrong codes that a stranger sends under the
-/// same number must not keep it waiting for good.
+/// same number must not delay it forever.
 const MAX_THROTTLE_WAIT: Duration = Duration::from_secs(24 * 60 * 60);
 
 impl SettleReceipts {
-    /// Does the step that is due, if one is; `seen` is the last slot of the tax authority, where it was looked at.
+    /// Takes the submission's next step, if it is due; `seen` is the last slot at the tax authority, if it was read.
     ///
     /// # Errors
     /// When a table, storage or the photo reader fails; the step is then due again later.
@@ -37,34 +40,35 @@ impl SettleReceipts {
         message: &SettleMessage,
         seen: Option<Seen>,
     ) -> Result<JobOutcome, JobError> {
-        let begun = match self.worker.claim(message).await? {
-            Step::Begun(begun) => begun,
-            Step::NeverFinished(submission) => {
-                let given_up = never_finished(&submission);
-                return Ok(self.conclude(*submission, given_up).await?);
+        let claimed = match self.worker.claim(message).await? {
+            ClaimResult::Claimed(claimed) => claimed,
+            ClaimResult::Exhausted(submission) => {
+                let outcome = exhausted(&submission);
+                return Ok(self.conclude(*submission, outcome).await?);
             }
-            Step::Nothing(why) => return Ok(why.into()),
+            ClaimResult::Skipped(why) => return Ok(why.into()),
         };
-        let step_ends_at = Instant::now() + LEARNING_TIMEOUT;
+        let step_ends_at = Instant::now() + VERIFY_TIMEOUT;
         let time = LookUpTime { seen, step_ends_at };
-        let learning = tokio::time::timeout_at(step_ends_at, self.learn(&begun, time)).await;
-        match learning.unwrap_or_else(|_| Err(Error::internal("a step took too long"))) {
-            Ok(conclusion) => Ok(self.conclude(*begun, conclusion).await?),
+        let verified = tokio::time::timeout_at(step_ends_at, self.verify_receipt(&claimed, time)).await;
+        match verified.unwrap_or_else(|_| Err(Error::internal("a step took too long"))) {
+            Ok(outcome) => Ok(self.conclude(*claimed, outcome).await?),
             Err(error) => {
-                // The step has ended, though badly; only one that kills goes without a new plan.
-                let failed = StepOutcome::from_failure(&begun, self.worker.now(), self.worker.hasten());
-                let finding = self.conclude(*begun, failed).await?;
-                Err(JobError { error, figures: finding.figures })
+                // The step ends all the same, with a plan for the next one.
+                let failed = StepOutcome::from_failure(&claimed, self.worker.retry());
+                let logged = self.conclude(*claimed, failed).await?;
+                Err(JobError { error, figures: logged.figures })
             }
         }
     }
 
-    /// Learns what there is to learn now.
-    async fn learn(&self, submission: &Submission, time: LookUpTime) -> Result<StepOutcome, Error> {
+    /// Verifies the receipt, as far as that is possible now.
+    async fn verify_receipt(&self, submission: &Submission, time: LookUpTime) -> Result<StepOutcome, Error> {
         let campaign = self.worker.campaign(submission).await?;
         let Some(receipt_id) = submission.receipt_id else {
-            // Without a receipt, only a slow sentinel is settled later.
-            return Ok(Transition::Accept { entries: campaign.entries_per_submission, prize: None }.into());
+            // Without a receipt, this is a test code that asked to be settled late.
+            let accept = Transition::Accept { entries: campaign.entries_per_submission, prize: None };
+            return Ok(accept.into());
         };
         let store = self.worker.store();
         let receipt = store.receipts().get(&submission.scope, receipt_id).await?;
@@ -72,14 +76,15 @@ impl SettleReceipts {
         let Submission { scope, phone, day, .. } = submission;
         let entrant = store.entrants().get(scope, phone, day).await?;
         if entrant.blocked {
-            return Ok(Transition::Reject(MessageKey::Blocked).into());
+            return Ok(Transition::reject(MessageKey::Blocked).into());
         }
         let evidence = receipt.source.evidence();
         if submission.scope.environment == Environment::Test {
-            // Nothing of a test is read or asked for.
+            // Tests read no photo and ask nobody.
             return Ok(match evidence {
                 Evidence::Sentinel(sentinel) => {
-                    StepOutcome::from_sentinel(sentinel, &campaign, submission.status.state())
+                    let state = submission.status.state();
+                    StepOutcome::from_sentinel(sentinel, &campaign, state, self.worker.retry())
                 }
                 Evidence::Claim(_) | Evidence::Photo | Evidence::Malformed => {
                     StepOutcome::reject(MessageKey::ReceiptNotFound, "no_test_receipt")
@@ -93,74 +98,69 @@ impl SettleReceipts {
                 Ok(StepOutcome::reject(MessageKey::ReceiptNotFound, "receipt_code_impossible"))
             }
             Evidence::Claim(claim) => {
-                // Code and time that the caller sent may be guessed, and many submissions at once be as many guesses.
+                // The caller sent code and time, so both may be guessed, and many submissions be as many guesses.
                 let throttled = entrant.throttled_until.filter(|_| entrant.is_throttled(now));
                 match throttled.filter(|_| now.since(submission.created_at) < MAX_THROTTLE_WAIT) {
-                    Some(until) => {
-                        let obstacle = Some("phone_throttled");
-                        Ok(StepOutcome { obstacle, ..Transition::WaitUntil(until).into() })
-                    }
+                    Some(until) => Ok(StepOutcome::wait_until(until, "phone_throttled")),
                     None => self.look_up(submission, &campaign, claim, time).await,
                 }
             }
             Evidence::Photo => {
-                let Some(photo) = self.photos.read(&receipt.scope, receipt.receipt_id).await? else {
+                let Receipt { scope, receipt_id, .. } = &receipt;
+                let Some(photo) = self.photos.read(scope, *receipt_id).await? else {
                     return Ok(StepOutcome::review("photo_missing"));
                 };
-                let conclusion = match self.read(&photo).await? {
+                let outcome = match self.read(&photo).await? {
                     Ok(claim @ ReceiptKey { time: Some(_), .. }) => {
-                        let conclusion = self.look_up(submission, &campaign, claim, time).await?;
-                        // What the service reads itself is on a receipt, and no guess.
-                        return Ok(StepOutcome { receipt_time_mismatch: false, ..conclusion });
+                        let outcome = self.look_up(submission, &campaign, claim, time).await?;
+                        // The service read the code off a receipt, so it was not guessed.
+                        return Ok(StepOutcome { receipt_time_mismatch: false, ..outcome });
                     }
                     Ok(_) => StepOutcome::review("no_time_in_qr_code"),
-                    Err(conclusion) => conclusion,
+                    Err(outcome) => outcome,
                 };
-                self.compared(conclusion, submission, &photo, now).await
+                self.with_earlier_photo(outcome, submission, &photo, now).await
             }
         }
     }
 
-    /// Writes down what follows.
-    async fn conclude(&self, before: Submission, mut conclusion: StepOutcome) -> Result<JobOutcome, Error> {
+    /// Writes what the step led to.
+    async fn conclude(&self, before: Submission, mut outcome: StepOutcome) -> Result<JobOutcome, Error> {
         let now = self.worker.now();
         loop {
-            let Ok(after) = conclusion.apply(&before, now, self.worker.hasten()) else {
+            let Ok(after) = outcome.applied_to(&before, now) else {
                 return Ok("settled_before".into());
             };
-            let campaign = if conclusion.receipt_time_mismatch {
-                Some(self.worker.campaign(&before).await?)
-            } else {
-                None
+            let wrong_code_in = match outcome.receipt_time_mismatch {
+                true => Some(self.worker.campaign(&before).await?),
+                false => None,
             };
-            match self.worker.finish(&before, &after, campaign.as_ref()).await? {
-                SettleResult::Committed if conclusion.is_blocked_upstream() => {
-                    return Ok(with_age(conclusion.finding(), &after));
+            match self.worker.finish(&before, &after, wrong_code_in.as_ref()).await? {
+                SettleResult::Committed if outcome.is_blocked_upstream() => {
+                    return Ok(with_stale_metric(outcome.logged(), &after));
                 }
-                SettleResult::Committed => return Ok(conclusion.finding()),
+                SettleResult::Committed => return Ok(outcome.logged()),
                 SettleResult::StaleRevision => return Ok("settled_by_another".into()),
+                // A rejection takes no purchase, so this happens once.
                 SettleResult::ReceiptAlreadyUsed => {
-                    // A rejection takes no purchase, so this comes once.
-                    let receipt = conclusion.receipt.take();
-                    conclusion = Transition::Reject(MessageKey::ReceiptAlreadyUsed).into();
-                    conclusion.receipt = receipt;
+                    outcome = StepOutcome::already_used(outcome.findings.receipt);
                 }
             }
         }
     }
 }
 
-/// What follows for a submission whose step was begun again and again.
-fn never_finished(submission: &Submission) -> StepOutcome {
-    let before = submission.settling.as_ref().and_then(|settling| settling.anomaly.as_ref());
+/// The outcome of a step that started too often without an end.
+fn exhausted(submission: &Submission) -> StepOutcome {
+    let earlier = submission.settling.as_ref().and_then(|pending| pending.anomaly.as_ref());
     let anomaly = Anomaly {
-        what: format!(
+        summary: format!(
             "a step was begun again and again, and never finished; {}",
-            before.map_or("nothing else", |anomaly| anomaly.what.as_str())
+            earlier.map_or("nothing else", |anomaly| anomaly.summary.as_str())
         ),
-        excerpt: before.and_then(|anomaly| anomaly.excerpt.clone()),
+        excerpt: earlier.and_then(|anomaly| anomaly.excerpt.clone()),
     };
-    let unfinished = Some(NEVER_FINISHED);
-    let anomaly = Some(anomaly);
-    StepOutcome { reason: unfinished, anomaly, obstacle: unfinished, ..Transition::Unanswered.into() }
+    let findings = Findings { anomaly: Some(anomaly), ..Findings::default() };
+    let transition = Transition::Escalate { reason: Some(ATTEMPTS_EXHAUSTED) };
+    StepOutcome { findings, obstacle: Some(ATTEMPTS_EXHAUSTED), ..transition.into() }
 }

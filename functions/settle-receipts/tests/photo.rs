@@ -15,7 +15,7 @@ const ELSEWHERE: &str = "https://example.com/win";
 
 fn limits() -> Limits {
     // A test build takes its time.
-    Limits { deadline: Duration::from_secs(60), patience: Duration::from_secs(20), ..Limits::default() }
+    Limits { deadline: Duration::from_secs(60), reader_timeout: Duration::from_secs(20), ..Limits::default() }
 }
 
 fn reader(limits: Limits) -> PhotoReader {

@@ -1,22 +1,22 @@
-//! The schedule, every minute: finds what is due to be settled and was missed, and sends a message for it.
+//! Runs every minute and sends a message for each submission whose step is due, so that a lost message does no harm.
 //!
-//! It is what makes lost messages harmless. It sends no more messages at a time than can be worked on until
-//! the next sweep, so that the queue does not grow by being swept: of each campaign in turn the longest due.
+//! It sends no more messages than can be processed before the next sweep, so that sweeps do not fill the queue. Campaigns
+//! take turns, each with the submission that has been due for longest.
 
-use common::aws::settle_queue::{SettleMessage, SettleQueue};
+use common::aws::settle_queue::SettleQueues;
 use common::config::ConfigError;
 use common::domain::scope::Environment;
 use common::domain::settling::Dependency;
 use common::domain::timestamp::Timestamp;
 use common::error::Error;
 use common::runtime::event_handler::{EventContext, EventHandler, Job, JobError, JobOutcome};
-use common::store::submissions::{DueSubmission, Submissions};
+use common::store::submissions::Submissions;
 use serde::Deserialize;
 
-/// Messages of one sweep, and at most so many of one campaign from each partition: the tax authority bears about forty
-/// look-ups a minute, partners hundreds.
-fn limits(work: Dependency) -> (usize, u8) {
-    match work {
+/// The most messages of one sweep, and of one campaign from each partition: the tax authority bears about forty look-ups a
+/// minute, partners hundreds.
+fn limits(dependency: Dependency) -> (usize, u8) {
+    match dependency {
         Dependency::TaxAuthority => (48, 12),
         Dependency::Partner => (640, 40),
     }
@@ -26,10 +26,10 @@ fn limits(work: Dependency) -> (usize, u8) {
 pub struct SweepUnsettled {
     background: EventContext,
     submissions: Submissions,
-    queues: [(Dependency, SettleQueue); 2],
+    queues: SettleQueues,
 }
 
-/// What the schedule sends; nothing of it is used.
+/// The event of the schedule; none of its fields is used.
 #[derive(Debug, Default, Deserialize)]
 pub struct Tick {}
 
@@ -41,13 +41,7 @@ impl EventHandler for SweepUnsettled {
         let env = &background.env;
         Ok(Self {
             submissions: Submissions::from_env(env, &background.aws.dynamodb())?,
-            queues: [
-                (
-                    Dependency::TaxAuthority,
-                    SettleQueue::from_env(Dependency::TaxAuthority, env, &background.aws)?,
-                ),
-                (Dependency::Partner, SettleQueue::from_env(Dependency::Partner, env, &background.aws)?),
-            ],
+            queues: SettleQueues::from_env(&Dependency::ALL, env, &background.aws)?,
             background: background.clone(),
         })
     }
@@ -62,18 +56,14 @@ impl EventHandler for SweepUnsettled {
 impl SweepUnsettled {
     async fn sweep(&self, now: Timestamp) -> Result<JobOutcome, JobError> {
         let (mut found, mut sent, mut oldest) = (0, 0, 0);
-        for (work, queue) in &self.queues {
-            let (max_messages, max_each) = limits(*work);
-            let mut due = self.submissions.due(*work, now, max_each).await?;
+        for dependency in Dependency::ALL {
+            let (max_messages, max_each) = limits(dependency);
+            let mut due = self.submissions.due(dependency, now, max_each).await?;
             let ages = due.iter().map(|due| now.since(due.next_step_at).as_secs());
             oldest = ages.max().unwrap_or(0).max(oldest);
             due.truncate(max_messages);
-            let message = |due: &DueSubmission| SettleMessage {
-                scope: due.scope.clone(),
-                submission_id: due.submission_id,
-            };
             found += due.len();
-            sent += queue.send_all(&due.iter().map(message).collect::<Vec<_>>()).await?;
+            sent += self.queues.wake_all(dependency, &due).await?;
         }
         let since = self.submissions.longest_waiting_for_a_person(Environment::Live).await?;
         let longest = since.map_or(0, |since| now.since(since).as_secs());

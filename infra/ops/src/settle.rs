@@ -5,7 +5,8 @@ use common::domain::message::MessageKey;
 use common::domain::receipt::payload::VerificationCode;
 use common::domain::receipt::rules::ReceiptRules;
 use common::domain::settling::Assignee;
-use common::domain::submission::{Event, OperatorDecision, Submission};
+use common::domain::submission::transition::{Findings, Transition};
+use common::domain::submission::{OperatorDecision, Submission};
 use common::domain::timestamp::Timestamp;
 use common::store::codes::CodeKey;
 use common::store::submission_writes::SettleResult;
@@ -69,20 +70,21 @@ pub async fn settle(
                        is), and then ask the partner about this id before you reject";
         return Err(Failure::new("partner_is_asked", message));
     }
-    let (event, purchase) = match verdict {
-        Verdict::Reject(key) => (Event::Reject(key), before.purchase.clone()),
+    let (transition, purchase) = match verdict {
+        Verdict::Reject(key) => (Transition::reject(key), before.purchase.clone()),
         Verdict::Accept { entries, proof } => {
             let purchase = purchase(&before, proof)?;
             let entries = match entries {
                 Some(entries) => entries,
                 None => usual_entries(tables, &before).await?,
             };
-            (Event::Accept { entries, instant_win: prize(tables, &before).await? }, purchase)
+            (Transition::Accept { entries, prize: prize(tables, &before).await? }, purchase)
         }
     };
     let is_unproved =
-        matches!(event, Event::Accept { .. }) && before.receipt_id.is_some() && purchase.is_none();
-    let mut after = before.after(event, decision.at).map_err(|_| settled_already(&before))?;
+        matches!(transition, Transition::Accept { .. }) && before.receipt_id.is_some() && purchase.is_none();
+    let after = before.apply(&transition, Findings::default(), decision.at);
+    let mut after = after.map_err(|_| settled_already(&before))?;
     after.reasons = vec![after.status.message_key().as_str().to_owned(), DECIDED_BY_A_PERSON.to_owned()];
     after.reasons.extend(is_unproved.then(|| WITHOUT_RECEIPT_CODE.to_owned()));
     after.purchase = purchase;

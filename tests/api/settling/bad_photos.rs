@@ -2,7 +2,7 @@
 
 use common::domain::message::MessageKey;
 use common::domain::scope::Environment;
-use common::domain::submission::Event;
+use common::domain::submission::transition::{Findings, Transition};
 use common::store::submission_writes::{SettleResult, SubmissionStore};
 use receipt_photo::{Look, jpeg, png, qr_photo, webp};
 use serde_json::json;
@@ -122,13 +122,14 @@ async fn a_photo_sent_before_names_the_submission_that_sent_it_unless_that_was_r
     );
     let anomaly =
         kept[1].settling.as_ref().and_then(|settling| settling.anomaly.as_ref()).expect("a surprise");
-    assert_eq!(anomaly.what, format!("submission {} sent the same photo", kept[0].reference));
+    assert_eq!(anomaly.summary, format!("submission {} sent the same photo", kept[0].reference));
     // An operator rejects both; the file counts as new then.
     let ledger =
         SubmissionStore::from_env(&campaign.service.env, &campaign.service.dynamodb()).expect("the tables");
     for before in &kept {
-        let event = Event::Reject(MessageKey::ReceiptUnreadable);
-        let after = before.after(event, campaign.service.clock.now()).expect("it is open");
+        let (transition, now) =
+            (Transition::reject(MessageKey::ReceiptUnreadable), campaign.service.clock.now());
+        let after = before.apply(&transition, Findings::default(), now).expect("it is open");
         assert_eq!(ledger.settle(before, &after, None).await.expect("it answers"), SettleResult::Committed);
     }
     let receipt = campaign.photo(&campaign.live_key, &file, None).await;

@@ -8,7 +8,7 @@ use common::domain::scope::Environment;
 use serde_json::json;
 use service_tests::campaign::{TestCampaign, phone, plain};
 use service_tests::http::Reply;
-use service_tests::receipts::{TIME, id_of, receipts_alone};
+use service_tests::receipts::{TIME, hardly_a_photo, id_of, receipts_alone};
 
 use super::{HASTEN, scene, status, submit_typed};
 
@@ -36,6 +36,35 @@ async fn a_hundred_receipts_of_one_campaign_do_not_hold_up_another() {
     }
     assert_eq!(status(&honest, &submitted).await, json!(["accepted", "verified", "entered", 1]));
     assert_eq!(settler.due().await.len(), 98, "the other turns were the first campaign's own");
+}
+
+#[tokio::test]
+async fn photos_that_nobody_can_read_take_turns_with_those_of_another_campaign() {
+    let (first, settler) = scene(receipts_alone).await;
+    let mut config = plain();
+    receipts_alone(&mut config);
+    let second = TestCampaign::on(&first.service, config).await;
+    for campaign in [&first, &second] {
+        for number in 0..4 {
+            let photo = campaign.photo(&campaign.live_key, &hardly_a_photo(), None).await;
+            let sending = campaign.with_receipt(&campaign.live_key, &phone(number), "", &photo);
+            assert_eq!(sending.send().await.status, 200);
+        }
+    }
+    let mut due = settler.due().await;
+    for delivered in 1..=4 {
+        // The photos lead to no look-up, so their steps take no slot.
+        let next = due.pop().expect("something is due");
+        settler.deliver(&SettleMessage::new(&next.scope, next.submission_id)).await;
+        due = settler.due().await;
+        let left = |campaign: &TestCampaign| {
+            let scope = campaign.scope(Environment::Live);
+            due.iter().filter(|due| due.scope == scope).count()
+        };
+        let (first, second) = (left(&first), left(&second));
+        assert_eq!(first + second, 8 - delivered);
+        assert!(first.abs_diff(second) <= 1, "{first} and {second} are left");
+    }
 }
 
 #[tokio::test]

@@ -21,9 +21,9 @@ async fn a_step_that_was_begun_too_often_is_left_with_what_was_met_before() {
     submit_typed(&campaign, &phone(1), "", "GOOD010001", TIME).await;
     let (ledger, scope) = (ledger(&campaign), campaign.scope(Environment::Live));
     let fresh = ledger.submissions().list_unsettled(&scope).await.expect("it answers").remove(0);
-    let anomaly = Anomaly { what: "connect".to_owned(), excerpt: Some("Karibu".to_owned()) };
+    let anomaly = Anomaly { summary: "connect".to_owned(), excerpt: Some("Karibu".to_owned()) };
     let settling = fresh.settling.clone().expect("it is open");
-    let settling = PendingSettlement { unfinished: 5, anomaly: Some(anomaly), ..settling };
+    let settling = PendingSettlement { attempts_started: 5, anomaly: Some(anomaly), ..settling };
     let begun = Submission { settling: Some(settling), ..fresh.changed(fresh.updated_at) };
     assert_eq!(ledger.settle(&fresh, &begun, None).await.expect("it answers"), SettleResult::Committed);
     assert_eq!(settler.settle_due().await, 1);
@@ -33,7 +33,7 @@ async fn a_step_that_was_begun_too_often_is_left_with_what_was_met_before() {
     let settling = left.settling.expect("it is open");
     let anomaly = settling.anomaly.expect("it says why");
     assert_eq!(settling.assignee, Assignee::Operator);
-    assert_eq!(anomaly.what, "a step was begun again and again, and never finished; connect");
+    assert_eq!(anomaly.summary, "a step was begun again and again, and never finished; connect");
     assert_eq!(anomaly.excerpt.as_deref(), Some("Karibu"));
 }
 

@@ -14,7 +14,7 @@ use serde::{Deserialize, Serialize};
 use super::code::CodeForm;
 use super::message::MessageKey;
 
-pub mod course;
+pub mod outcome;
 pub mod pointer;
 pub mod reply;
 pub mod template;
@@ -258,4 +258,4 @@ mod tests {
 }
 
 #[cfg(test)]
-mod course_tests;
+mod outcome_tests;

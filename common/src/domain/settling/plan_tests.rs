@@ -1,6 +1,4 @@
-//! What each way of planning the next step changes, and what it keeps.
-
-use std::time::Duration;
+//! What each plan changes, and what it keeps.
 
 use super::*;
 
@@ -10,115 +8,153 @@ fn later(seconds: u64) -> Timestamp {
     NOW.after(Duration::from_secs(seconds))
 }
 
-fn lookup_failures() -> LookupFailures {
-    LookupFailures { missing: 2, ..LookupFailures::default() }
-}
-
-/// Under way, after questions and answers of every kind.
-fn used() -> PendingSettlement {
+/// A partner's submission during its first step, after three unanswered requests.
+fn asked() -> PendingSettlement {
     PendingSettlement {
         assignee: Assignee::Service,
-        next_step_at: later(90),
-        unfinished: 1,
-        dependency: Dependency::Partner,
-        asked: 3,
-        may_have_arrived: false,
-        silent_since: Some(NOW),
-        lookup_failures: lookup_failures(),
+        next_step_at: NOW.after(STEP_LEASE),
+        attempts_started: 1,
+        progress: Progress::Partner(PartnerProgress {
+            attempts: 3,
+            maybe_redeemed: false,
+            unanswered_since: Some(NOW),
+        }),
         prize: Some("A kettle".to_owned()),
-        anomaly: Some(Anomaly::from("partner_silent")),
+        anomaly: Some(Anomaly::from("timeout")),
     }
 }
 
-#[test]
-fn asking_begins_the_first_step_at_once() {
-    let asking = PendingSettlement::asking(NOW);
-    let expected = PendingSettlement {
-        dependency: Dependency::Partner,
-        unfinished: 1,
-        next_step_at: later(90),
-        ..PendingSettlement::at_once(NOW, None)
-    };
-    assert_eq!(asking, expected);
-    assert_eq!(PendingSettlement::at_once(NOW, None).dependency, Dependency::TaxAuthority);
+/// The same after a lost step.
+fn lost() -> PendingSettlement {
+    PendingSettlement { attempts_started: 2, ..asked() }
+}
+
+/// Its progress once the lost step is known.
+fn maybe_redeemed() -> PartnerProgress {
+    PartnerProgress { maybe_redeemed: true, ..asked().partner_progress() }
 }
 
 #[test]
-fn a_step_is_under_way_from_when_it_is_begun_until_it_is_lost() {
+fn a_started_step_belongs_to_one_worker_until_its_lease_ends() {
+    let fresh = PendingSettlement::at_once(NOW, None);
+    let StepClaim::Claimed(started) = fresh.claim(NOW) else { panic!("due at once") };
+    let lease_end = NOW.after(STEP_LEASE);
+    assert_eq!(started.claim(Timestamp::from_millis(lease_end.as_millis() - 1)), StepClaim::NotDue);
+    assert_eq!(started.next_attempt_at(), None, "a caller does not wait for the end of a lease");
+    assert!(matches!(started.claim(lease_end), StepClaim::Claimed(_)));
+}
+
+#[test]
+fn a_step_that_crashes_its_worker_is_given_up_and_one_that_ends_is_not() {
+    let mut pending = PendingSettlement::at_once(NOW, None);
+    let mut now = NOW;
+    for _ in 0..5 {
+        let StepClaim::Claimed(started) = pending.claim(now) else { panic!("due") };
+        pending = started;
+        now = now.after(STEP_LEASE);
+    }
+    assert_eq!(pending.claim(now), StepClaim::Exhausted);
+    let ended = pending.retry_at(later(60));
+    assert_eq!(ended.next_attempt_at(), Some(later(60)));
+    assert!(matches!(ended.claim(later(60)), StepClaim::Claimed(_)));
+}
+
+#[test]
+fn an_operators_step_is_never_due() {
+    let waiting = PendingSettlement::at_once(NOW, None).escalate(later(5));
+    assert_eq!(waiting.claim(later(1_000_000)), StepClaim::NotDue);
+    assert_eq!(waiting.next_attempt_at(), None);
+}
+
+#[test]
+fn asking_the_partner_starts_the_first_step() {
+    let expected = PendingSettlement {
+        progress: Progress::Partner(PartnerProgress::default()),
+        attempts_started: 1,
+        next_step_at: NOW.after(STEP_LEASE),
+        ..PendingSettlement::at_once(NOW, None)
+    };
+    assert_eq!(PendingSettlement::asking(NOW), expected);
+    let receipt = PendingSettlement::at_once(NOW, None);
+    assert_eq!(receipt.progress.dependency(), Dependency::TaxAuthority);
+}
+
+#[test]
+fn a_step_is_under_way_from_its_start_to_the_end_of_its_lease() {
     let asking = PendingSettlement::asking(NOW);
+    let lease_end = NOW.after(STEP_LEASE);
     assert!(asking.is_under_way(NOW));
-    assert!(asking.is_under_way(Timestamp::from_millis(later(90).as_millis() - 1)));
-    assert!(!asking.is_under_way(later(90)));
-    assert!(!asking.is_under_way(later(91)));
-    let planned = PendingSettlement { unfinished: 0, ..asking };
+    assert!(asking.is_under_way(Timestamp::from_millis(lease_end.as_millis() - 1)));
+    assert!(!asking.is_under_way(lease_end));
+    let planned = PendingSettlement { attempts_started: 0, ..asking };
     assert!(!planned.is_under_way(NOW));
 }
 
 #[test]
-fn a_second_step_in_a_row_means_that_the_first_was_lost() {
-    let after = |unfinished, may_have_arrived| PendingSettlement { unfinished, may_have_arrived, ..used() };
-    assert!(!after(0, false).may_have_arrived());
-    assert!(!after(1, false).may_have_arrived());
-    assert!(after(2, false).may_have_arrived());
-    assert!(after(3, false).may_have_arrived());
-    assert!(after(0, true).may_have_arrived());
-}
-
-#[test]
-fn another_step_keeps_what_is_known_and_remembers_a_lost_one() {
-    let lost = PendingSettlement { unfinished: 2, ..used() };
-    let (wait, counted) =
-        (Duration::from_secs(60), LookupFailures { missing: 3, ..LookupFailures::default() });
-    let again = lost.again_after(wait, counted, NOW, RetrySpeedup::default());
-    let expected = PendingSettlement {
-        unfinished: 0,
-        may_have_arrived: true,
-        lookup_failures: counted,
-        next_step_at: later(60),
-        ..used()
+fn a_second_start_in_a_row_means_that_the_partner_may_have_been_asked() {
+    let is_maybe_redeemed = |attempts_started, maybe_redeemed| {
+        let progress = Progress::Partner(PartnerProgress { maybe_redeemed, ..PartnerProgress::default() });
+        let pending = PendingSettlement { attempts_started, progress, ..asked() };
+        pending.partner_progress().maybe_redeemed
     };
-    assert_eq!(again, expected);
+    assert!(!is_maybe_redeemed(0, false));
+    assert!(!is_maybe_redeemed(1, false));
+    assert!(is_maybe_redeemed(2, false));
+    assert!(is_maybe_redeemed(3, false));
+    assert!(is_maybe_redeemed(0, true));
 }
 
 #[test]
-fn a_person_gets_it_with_all_that_is_known() {
-    let lost = PendingSettlement { unfinished: 2, ..used() };
-    let handed = lost.escalate(NOW);
+fn a_retry_keeps_what_is_known_and_remembers_a_lost_step() {
+    let expected = PendingSettlement {
+        attempts_started: 0,
+        progress: Progress::Partner(maybe_redeemed()),
+        next_step_at: later(60),
+        ..asked()
+    };
+    assert_eq!(lost().retry_at(later(60)), expected);
+}
+
+#[test]
+fn an_operator_gets_everything_that_is_known() {
     let expected = PendingSettlement {
         assignee: Assignee::Operator,
-        unfinished: 0,
-        may_have_arrived: true,
+        attempts_started: 0,
+        progress: Progress::Partner(maybe_redeemed()),
         next_step_at: NOW,
-        ..used()
+        ..asked()
     };
-    assert_eq!(handed, expected);
+    assert_eq!(lost().escalate(NOW), expected);
 }
 
 #[test]
-fn resumed_it_is_due_at_once_and_starts_counting_anew() {
-    let lost = PendingSettlement { assignee: Assignee::Operator, unfinished: 2, ..used() };
-    let resumed = lost.resumed(NOW);
+fn a_resumed_submission_is_due_at_once_and_counts_anew() {
+    let waiting = PendingSettlement { assignee: Assignee::Operator, ..lost() };
+    let resumed = waiting.resumed(NOW);
     let expected = PendingSettlement {
         assignee: Assignee::Service,
-        unfinished: 0,
-        may_have_arrived: true,
-        silent_since: None,
-        lookup_failures: LookupFailures::default(),
+        attempts_started: 0,
+        progress: Progress::Partner(PartnerProgress { unanswered_since: None, ..maybe_redeemed() }),
         next_step_at: NOW,
-        ..used()
+        ..asked()
     };
     assert_eq!(resumed, expected);
     assert!(matches!(resumed.claim(NOW), StepClaim::Claimed(_)));
+    let failures = LookupFailures { missing: 2, ..LookupFailures::default() };
+    let progress = Progress::TaxAuthority(failures);
+    let receipt = PendingSettlement { progress, ..PendingSettlement::at_once(NOW, None) };
+    assert_eq!(receipt.escalate(NOW).lookup_failures(), failures);
+    assert_eq!(receipt.escalate(NOW).resumed(NOW), PendingSettlement::at_once(NOW, None));
 }
 
 #[test]
-fn the_names_of_counterparts_stand_in_the_index() {
+fn the_index_names_dependencies() {
     assert_eq!(Dependency::ALL.map(Dependency::as_str), ["tax", "partner"]);
 }
 
 #[test]
-fn what_was_said_in_words_does_not_print() {
-    let anomaly = Anomaly { what: "page_changed".to_owned(), excerpt: Some("10:15:30".to_owned()) };
+fn the_words_of_a_response_do_not_print() {
+    let anomaly = Anomaly { summary: "page_changed".to_owned(), excerpt: Some("10:15:30".to_owned()) };
     let printed = format!("{anomaly:?}");
     assert!(printed.contains("page_changed") && !printed.contains("10:15"), "{printed}");
 }

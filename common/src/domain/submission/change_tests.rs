@@ -1,5 +1,6 @@
-//! What an event changes of a submission, what it keeps, and when to ask again.
+//! The history of a submission, and when to ask for it again.
 
+use super::transition::{Findings, Transition};
 use super::*;
 use crate::domain::scope::Environment;
 
@@ -39,36 +40,44 @@ impl Submission {
     }
 }
 
-#[test]
-fn a_settled_submission_forgets_its_plan_and_the_partners_code() {
-    let before = Submission::example();
-    for event in [Event::Accept { entries: 3, instant_win: None }, Event::Reject(MessageKey::Invalid)] {
-        let after = before.after(event, later(1)).expect("open");
-        let expected = Submission {
-            status: after.status.clone(),
-            settling: None,
-            partner_code: None,
-            revision: 8,
-            updated_at: later(1),
-            ..before.clone()
-        };
-        assert!(after.status.is_terminal());
-        assert_eq!(after, expected);
-        assert_eq!(after.after(Event::Review, later(2)), Err(AlreadySettled));
-    }
+/// The partner fails again after a minute, in this way.
+fn fails_again(before: &Submission, anomaly: &str, minute: u64) -> Submission {
+    let (begun_at, now) = (later(minute * 60), later(minute * 60 + 8));
+    let settling =
+        before.settling.clone().map(|settling| PendingSettlement { attempts_started: 1, ..settling });
+    let begun = Submission { settling, ..before.changed(begun_at) };
+    let found = Findings { anomaly: Some(anomaly.into()), ..Findings::default() };
+    let transition = Transition::Unanswered { retry_at: later((minute + 1) * 60) };
+    begun.apply(&transition, found, now).expect("open")
 }
 
 #[test]
-fn an_open_submission_keeps_its_plan_and_the_partners_code() {
-    let before = Submission::example();
-    let after = before.after(Event::Unanswered, later(1)).expect("open");
-    let expected = Submission {
-        status: SubmissionStatus::unanswered(),
-        revision: 8,
-        updated_at: later(1),
-        ..before.clone()
-    };
-    assert_eq!(after, expected);
+fn the_history_of_a_day_without_an_answer_is_as_short_as_that_of_one_attempt() {
+    let made = Submission::example();
+    let day = (1..=60).fold(made.clone(), |before, minute| fails_again(&before, "timeout", minute));
+    assert_eq!(day.revision, 7 + 2 * 60);
+    assert_eq!(day.history, [made.state_now(), fails_again(&made, "timeout", 1).state_now()]);
+}
+
+#[test]
+fn the_history_keeps_the_first_state_and_the_latest() {
+    let made = Submission::example();
+    let mut submission = made.clone();
+    for minute in 1..=60 {
+        submission = fails_again(&submission, &format!("status_{minute}"), minute);
+    }
+    let anomalies: Vec<_> = submission.history.iter().map(|state| state.anomaly.clone()).collect();
+    assert_eq!((anomalies.len(), &submission.history[0]), (12, &made.state_now()));
+    assert_eq!(anomalies.last(), Some(&Some("status_59".to_owned())), "the present one comes later");
+}
+
+#[test]
+fn a_longer_history_of_an_earlier_release_is_cut() {
+    let made = Submission::example();
+    let state = |number: usize| PastState { reasons: vec![number.to_string()], ..made.state_now() };
+    let long = Submission { history: (0..40).map(state).collect(), ..made.clone() };
+    let kept = long.changed(later(1)).history;
+    assert_eq!((kept.len(), &kept[0], &kept[11]), (12, &state(0), &made.state_now()));
 }
 
 #[test]
@@ -96,30 +105,13 @@ fn only_an_accepted_submission_has_entries_and_perhaps_a_prize() {
 }
 
 #[test]
-fn a_receipt_is_verified_or_declined_by_what_settles_it() {
-    let review_status = |event, receipt: bool| {
-        let receipt_id = receipt.then(|| ReceiptId::from_random([2; 16]));
-        let before = Submission { receipt_id, ..Submission::example() };
-        before.after(event, NOW).expect("open").status.review_status()
-    };
-    let accept = Event::Accept { entries: 1, instant_win: None };
-    let decline = Event::Reject(MessageKey::ReceiptWrongStore);
-    assert_eq!(review_status(accept.clone(), true), Some(ReviewStatus::Verified));
-    assert_eq!(review_status(decline.clone(), true), Some(ReviewStatus::Declined));
-    assert_eq!(review_status(Event::Reject(MessageKey::Blocked), true), None);
-    assert_eq!(review_status(Event::Review, true), Some(ReviewStatus::UnderReview));
-    for event in [accept, decline, Event::Review] {
-        assert_eq!(review_status(event, false), None);
-    }
-}
-
-#[test]
 fn it_is_asked_about_less_often_with_age() {
     let submission = Submission { settling: None, ..Submission::example() };
     for (age, expected) in [(0, 2), (29, 2), (30, 3), (299, 29), (300, 30), (1_000, 30)] {
         assert_eq!(submission.poll_after_seconds(later(age)), Some(expected), "after {age} s");
     }
-    let settled = submission.after(Event::Reject(MessageKey::Invalid), NOW).expect("open");
+    let settled =
+        submission.apply(&Transition::reject(MessageKey::Invalid), Findings::default(), NOW).expect("open");
     assert_eq!(settled.poll_after_seconds(NOW), None);
 }
 

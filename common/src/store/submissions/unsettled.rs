@@ -1,7 +1,6 @@
 //! The index of what is not settled: what is due, whose turn it is, and what waits for a person.
 
 use std::collections::HashMap;
-use std::time::Duration;
 
 use aws_sdk_dynamodb::operation::query::builders::QueryFluentBuilder;
 use futures_util::future::try_join_all;
@@ -9,8 +8,9 @@ use futures_util::{StreamExt, TryStreamExt, stream};
 
 use super::{KEY, Submissions, item_key};
 use crate::domain::ids::SubmissionId;
+use crate::domain::retry::{RetrySpeedup, unreadable_backoff};
 use crate::domain::scope::{Environment, Scope};
-use crate::domain::settling::{Assignee, Dependency, PendingSettlement, RetrySpeedup};
+use crate::domain::settling::{Assignee, Dependency, PendingSettlement};
 use crate::domain::submission::Submission;
 use crate::domain::timestamp::Timestamp;
 use crate::store::{Item, StoreError, condition_held, number, read_number, read_text, required, text};
@@ -22,8 +22,6 @@ pub const UNSETTLED: &str = "unsettled-by-campaign";
 pub const NEXT_STEP: &str = "scope_and_next_step";
 /// How often a step found that a submission cannot be read.
 const UNREADABLE_READS: &str = "unreadable_reads";
-/// Waits before a submission that cannot be read is due again, in minutes; the last one repeats.
-const UNREADABLE_WAITS: [u64; 4] = [15, 60, 180, 360];
 /// The partitions of submissions that wait for a person begin with this; live ones and those of tests are
 /// kept apart, since tests are left lying.
 const FOR_A_PERSON: &str = "person";
@@ -216,15 +214,13 @@ impl Submissions {
         scope: &Scope,
         id: SubmissionId,
         now: Timestamp,
-        hasten: RetrySpeedup,
+        speedup: RetrySpeedup,
     ) -> Result<(), StoreError> {
         const ACTION: &str = "putting a submission off that cannot be read";
         let Some(item) = self.get_item(item_key(scope, id)).await? else { return Ok(()) };
         let Some(due) = read_due(&item).filter(|due| due.next_step_at <= now) else { return Ok(()) };
         let reads: u32 = read_number(&item, UNREADABLE_READS).unwrap_or(0);
-        let index = usize::try_from(reads).unwrap_or(usize::MAX);
-        let minutes = UNREADABLE_WAITS.get(index).or(UNREADABLE_WAITS.last()).copied().unwrap_or_default();
-        let later = now.after(hasten.apply(Duration::from_secs(minutes * 60)));
+        let later = now.after(speedup.apply(unreadable_backoff(reads)));
         let update = self
             .client
             .update_item()
@@ -264,7 +260,8 @@ pub(super) fn partition(settling: &PendingSettlement, submission: &Submission) -
         Assignee::Service => {
             // The first byte of a random id spreads them evenly.
             let byte = submission.submission_id.first_byte();
-            shard(settling.dependency, byte % shards(settling.dependency))
+            let dependency = settling.progress.dependency();
+            shard(dependency, byte % shards(dependency))
         }
         Assignee::Operator => escalate(submission.scope.environment),
     }

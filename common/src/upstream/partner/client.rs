@@ -7,7 +7,7 @@ use reqwest::Request;
 
 use super::endpoint::{Endpoint, header_name, header_value};
 use super::error::PartnerError;
-use crate::domain::partner::course::FaultOwner;
+use crate::domain::partner::outcome::FaultOwner;
 use crate::domain::partner::reply::{PartnerVerdict, Unreadable};
 use crate::domain::partner::{Method, PartnerRequest, PartnerRules};
 use crate::upstream::http_client::{self, Addresses, HttpClient, Timeouts, TransportError};

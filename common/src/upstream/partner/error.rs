@@ -1,6 +1,6 @@
 //! Why a partner gave no answer that counts.
 
-use crate::domain::partner::course::FaultOwner;
+use crate::domain::partner::outcome::FaultOwner;
 use crate::domain::partner::reply::{Unreadable, Upstream};
 use crate::upstream::http_client::TransportError;
 
@@ -44,7 +44,7 @@ impl PartnerError {
     pub fn fault_owner(&self) -> FaultOwner {
         match self {
             Self::Transport(TransportError::ForbiddenAddress) | Self::NotHttps | Self::Misconfigured => {
-                FaultOwner::AppContext
+                FaultOwner::Campaign
             }
             Self::Transport(_) | Self::Unreadable(Unreadable::NotJson) => FaultOwner::Partner,
             // A partner that refuses our secret, or has too much of us, refuses the next request too.
@@ -53,7 +53,7 @@ impl PartnerError {
             | Self::Status(_)
             | Self::Unreadable(
                 Unreadable::Code | Unreadable::UnknownCode(_) | Unreadable::Entries(_) | Unreadable::Prize(_),
-            ) => FaultOwner::AppContext,
+            ) => FaultOwner::Campaign,
         }
     }
 

@@ -33,8 +33,8 @@ fn is_receipt(text: &str) -> bool {
 
 /// The readers that are compared.
 struct Readers {
-    light: PhotoReader,
-    strong: PhotoReader,
+    rqrr: PhotoReader,
+    rxing: PhotoReader,
     both: PhotoReader,
 }
 
@@ -42,8 +42,8 @@ struct Readers {
 #[derive(Default)]
 struct Score {
     photos: usize,
-    light: usize,
-    strong: usize,
+    rqrr: usize,
+    rxing: usize,
     both: usize,
     wrong: usize,
     times: Vec<Duration>,
@@ -52,8 +52,8 @@ struct Score {
 async fn compare() -> Result<(), Failure> {
     let reader = || PhotoReader::this_program(Limits::default());
     let readers = Readers {
-        light: reader()?.with_effort(Effort::LightOnly),
-        strong: reader()?.with_effort(Effort::StrongOnly),
+        rqrr: reader()?.with_effort(Effort::RqrrOnly),
+        rxing: reader()?.with_effort(Effort::RxingOnly),
         both: reader()?,
     };
     println!("| difficulty | photos | rqrr alone | rxing alone | the cascade | median ms | worst ms |");
@@ -79,8 +79,8 @@ impl Readers {
                     format!("https://verify.tra.go.tz/AB12CD{seed:06}_{:06}", seed % 24 * 10_000 + 1_530);
                 let photo = jpeg(&qr_photo(&[&payload], &shot.look, seed)?, shot.quality())?;
                 score.photos += 1;
-                score.light += usize::from(has(&self.light, &photo, &payload).await);
-                score.strong += usize::from(has(&self.strong, &photo, &payload).await);
+                score.rqrr += usize::from(has(&self.rqrr, &photo, &payload).await);
+                score.rxing += usize::from(has(&self.rxing, &photo, &payload).await);
                 let start = Instant::now();
                 let texts = self.both.read(&photo).await.unwrap_or_default();
                 score.times.push(start.elapsed());
@@ -99,8 +99,8 @@ async fn has(reader: &PhotoReader, photo: &[u8], payload: &String) -> bool {
 impl Score {
     fn add(&mut self, other: Self) {
         self.photos += other.photos;
-        self.light += other.light;
-        self.strong += other.strong;
+        self.rqrr += other.rqrr;
+        self.rxing += other.rxing;
         self.both += other.both;
         self.wrong += other.wrong;
         self.times.extend(other.times);
@@ -112,7 +112,7 @@ impl Score {
         let milliseconds = |time: Option<&Duration>| time.map_or(0, Duration::as_millis);
         let (median, worst) = (milliseconds(times.get(times.len() / 2)), milliseconds(times.last()));
         let part = |read: usize| format!("{read} ({} %)", 100 * read / self.photos.max(1));
-        let (light, strong, both) = (part(self.light), part(self.strong), part(self.both));
-        format!("| {name} | {} | {light} | {strong} | {both} | {median} | {worst} |", self.photos)
+        let (rqrr, rxing, both) = (part(self.rqrr), part(self.rxing), part(self.both));
+        format!("| {name} | {} | {rqrr} | {rxing} | {both} | {median} | {worst} |", self.photos)
     }
 }

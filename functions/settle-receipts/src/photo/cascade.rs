@@ -1,13 +1,13 @@
-//! The order in which views of a photo are given to the readers: the likely ones first.
+//! The order in which the readers see views of a photo: the likely ones first.
 
 use std::ops::ControlFlow;
 use std::sync::Arc;
 use std::time::Duration;
 
 use super::luma::Luma;
-use super::readers::{Reader, Turn};
+use super::readers::{Attempt, Reader};
 
-/// Which readers have a turn.
+/// The readers that try a photo.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, serde::Serialize, serde::Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Effort {
@@ -15,9 +15,9 @@ pub enum Effort {
     #[default]
     Cascade,
     /// `rqrr` alone on the photo as it is: for comparison.
-    LightOnly,
+    RqrrOnly,
     /// `rxing` alone on the photo as it is: for comparison.
-    StrongOnly,
+    RxingOnly,
 }
 
 /// How many pixels the longer side of a view has, about: a photo is shrunk by whole factors.
@@ -52,59 +52,58 @@ enum Filter {
     SmoothedAndThresholded,
 }
 
-/// One turn of a reader.
+/// One reader's attempt at one view.
 type Pass = (Detail, Filter, Reader);
 
-/// What helps most often first, measured on generated photos. The light reader is last: it finds
-/// little that the strong one does not, and it is the one that hangs, on noise.
+/// What helps most often first, measured on generated photos. `rqrr` is last: it finds
+/// little that `rxing` does not, and it is the one that hangs, on noise.
 const CASCADE: &[Pass] = &[
-    (Detail::Normal, Filter::Plain, Reader::Strong),
-    (Detail::Normal, Filter::SmoothedAndSharpened, Reader::Strong),
-    (Detail::Normal, Filter::Sharpened, Reader::Strong),
-    (Detail::Coarse, Filter::Plain, Reader::Strong),
-    (Detail::Normal, Filter::Smoothed, Reader::Strong),
-    (Detail::Normal, Filter::Thresholded, Reader::Strong),
-    (Detail::Coarse, Filter::Sharpened, Reader::Strong),
-    (Detail::Fine, Filter::Plain, Reader::Strong),
-    (Detail::Fine, Filter::SmoothedAndSharpened, Reader::Strong),
-    (Detail::Normal, Filter::SharpenedMore, Reader::Strong),
-    (Detail::Normal, Filter::SmoothedAndThresholded, Reader::Strong),
-    (Detail::Doubled, Filter::Plain, Reader::Strong),
-    (Detail::Doubled, Filter::SmoothedAndSharpened, Reader::Strong),
-    (Detail::Doubled, Filter::SharpenedMore, Reader::Strong),
-    (Detail::Normal, Filter::Plain, Reader::Light),
-    (Detail::Normal, Filter::Sharpened, Reader::Light),
-    (Detail::Coarse, Filter::Thresholded, Reader::Light),
-    (Detail::Doubled, Filter::Sharpened, Reader::Light),
+    (Detail::Normal, Filter::Plain, Reader::Rxing),
+    (Detail::Normal, Filter::SmoothedAndSharpened, Reader::Rxing),
+    (Detail::Normal, Filter::Sharpened, Reader::Rxing),
+    (Detail::Coarse, Filter::Plain, Reader::Rxing),
+    (Detail::Normal, Filter::Smoothed, Reader::Rxing),
+    (Detail::Normal, Filter::Thresholded, Reader::Rxing),
+    (Detail::Coarse, Filter::Sharpened, Reader::Rxing),
+    (Detail::Fine, Filter::Plain, Reader::Rxing),
+    (Detail::Fine, Filter::SmoothedAndSharpened, Reader::Rxing),
+    (Detail::Normal, Filter::SharpenedMore, Reader::Rxing),
+    (Detail::Normal, Filter::SmoothedAndThresholded, Reader::Rxing),
+    (Detail::Doubled, Filter::Plain, Reader::Rxing),
+    (Detail::Doubled, Filter::SmoothedAndSharpened, Reader::Rxing),
+    (Detail::Doubled, Filter::SharpenedMore, Reader::Rxing),
+    (Detail::Normal, Filter::Plain, Reader::Rqrr),
+    (Detail::Normal, Filter::Sharpened, Reader::Rqrr),
+    (Detail::Coarse, Filter::Thresholded, Reader::Rqrr),
+    (Detail::Doubled, Filter::Sharpened, Reader::Rqrr),
 ];
 
-const LIGHT_ONLY: &[Pass] = &[(Detail::Normal, Filter::Plain, Reader::Light)];
+const RQRR_ONLY: &[Pass] = &[(Detail::Normal, Filter::Plain, Reader::Rqrr)];
 
-const STRONG_ONLY: &[Pass] = &[(Detail::Normal, Filter::Plain, Reader::Strong)];
+const RXING_ONLY: &[Pass] = &[(Detail::Normal, Filter::Plain, Reader::Rxing)];
 
-/// Gives the photo to the readers until `found` has had enough. It gets every text of every pass,
-/// the same one many times. A reader that was once busy for longer than `patience` is not asked
-/// again.
+/// Runs the readers until `found` breaks. It gets the texts of every pass, so the same text many times. A reader that
+/// once took longer than `reader_timeout` does not run again.
 pub(super) fn read(
     photo: Luma,
     effort: Effort,
-    patience: Duration,
+    reader_timeout: Duration,
     mut found: impl FnMut(Vec<String>) -> ControlFlow<()>,
 ) {
     let photo = Arc::new(photo);
-    let mut given_up = Vec::new();
+    let mut timed_out = Vec::new();
     for &(detail, filter, reader) in passes(effort) {
-        if given_up.contains(&reader) || detail.repeats(&photo) {
+        if timed_out.contains(&reader) || detail.repeats(&photo) {
             continue;
         }
         let view = move |photo: &Luma| filter.apply(&detail.of(photo));
-        match reader.read_with_patience(&photo, view, patience) {
-            Turn::Read(texts) => {
+        match reader.read_with_timeout(&photo, view, reader_timeout) {
+            Attempt::Read(texts) => {
                 if found(texts).is_break() {
                     return;
                 }
             }
-            Turn::GaveUp => given_up.push(reader),
+            Attempt::TimedOut => timed_out.push(reader),
         }
     }
 }
@@ -112,8 +111,8 @@ pub(super) fn read(
 fn passes(effort: Effort) -> &'static [Pass] {
     match effort {
         Effort::Cascade => CASCADE,
-        Effort::LightOnly => LIGHT_ONLY,
-        Effort::StrongOnly => STRONG_ONLY,
+        Effort::RqrrOnly => RQRR_ONLY,
+        Effort::RxingOnly => RXING_ONLY,
     }
 }
 

@@ -1,5 +1,5 @@
-//! The child process: limits itself, reads one photo from its standard input, and tells what it
-//! finds. Nothing it does, however badly it ends, reaches further than its own exit.
+//! The child process: it limits itself, reads one photo from its standard input, and writes what it finds. If it fails, it
+//! harms nothing but itself.
 
 use std::env;
 use std::io::{self, Read, Write};
@@ -39,7 +39,7 @@ fn serve(job: Job, accepts: fn(&str) -> bool) -> io::Result<()> {
     };
     drop(photo);
     let mut told = Vec::new();
-    cascade::read(luma, job.effort, job.patience, |texts| {
+    cascade::read(luma, job.effort, job.reader_timeout, |texts| {
         for text in texts {
             if told.contains(&text) || text.chars().count() > MAX_TEXT_CHARS {
                 continue;

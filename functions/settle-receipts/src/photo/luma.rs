@@ -103,7 +103,7 @@ impl Luma {
     }
 
     /// As it is meant to be looked at.
-    pub fn turned(self, orientation: Orientation) -> Self {
+    pub fn rotated(self, orientation: Orientation) -> Self {
         if orientation == Orientation::Upright {
             return self;
         }

@@ -1,11 +1,10 @@
 //! Reads the QR codes out of a photo of a receipt.
 //!
-//! Photos come from anyone and the readers are not to be trusted with them: either may take for
-//! ever, panic or ask for all memory. So every photo is read by a child process of the same program
-//! ([`PhotoReader`] starts it, [`serve_if_asked`] is the child), with limits of its own.
+//! Photos come from anyone, and on some photos the readers take forever, panic or ask for all memory. So a child process of
+//! the same program reads each photo, within limits ([`PhotoReader`] starts it, [`serve_if_asked`] is the child).
 //!
 //! In the child: [`decode`] bounds the photo's size and makes gray pixels ([`luma`]) of it, the right way
-//! up ([`orientation`]); [`cascade`] gives views of these to two [`readers`], until a text is accepted.
+//! up ([`orientation`]); [`cascade`] shows views of these to two [`readers`], until a text is accepted.
 
 pub mod cascade;
 mod child;

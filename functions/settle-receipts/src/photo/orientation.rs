@@ -155,7 +155,7 @@ mod tests {
         for (value, width, pixels) in stored {
             let orientation = Orientation::from_value(value).expect("one of eight");
             let luma = Luma::new(width, 6 / width, pixels.to_vec()).expect("an image");
-            assert_eq!(luma.turned(orientation), upright, "value {value}");
+            assert_eq!(luma.rotated(orientation), upright, "value {value}");
         }
     }
 

@@ -1,4 +1,4 @@
-//! The parent's side: starts a child for each photo, listens to it, and ends it in any case.
+//! The parent process: it starts a child for each photo, reads the child's output, and always ends the child.
 
 use std::ffi::OsString;
 use std::future::pending;
@@ -19,13 +19,13 @@ use super::cascade::Effort;
 use super::decode::NotDecoded;
 use super::protocol::{JOB_VARIABLE, Job, Line, MAX_TEXT_CHARS, MAX_TEXTS};
 
-/// What reading one photo may take, and how many are read at once.
+/// The limits of reading photos.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Limits {
-    /// From the start of the child to its end. What it found until then counts.
+    /// The life of a child. Texts that it found before count.
     pub deadline: Duration,
-    /// How long one reader may be busy with one view of a photo before the other takes over.
-    pub patience: Duration,
+    /// The time of one reader for one view of a photo.
+    pub reader_timeout: Duration,
     /// Bytes that a child may write to.
     pub memory_bytes: u64,
     /// Children at the same time; further photos wait for their turn.
@@ -38,18 +38,18 @@ impl Default for Limits {
     fn default() -> Self {
         Self {
             deadline: Duration::from_secs(12),
-            patience: Duration::from_secs(3),
+            reader_timeout: Duration::from_secs(3),
             memory_bytes: 512 * 1024 * 1024,
             at_once: 1,
         }
     }
 }
 
-/// Bytes that a child may say: ten texts of 400 characters, each at most six bytes once escaped or
+/// The output of a child in bytes: ten texts of 400 characters, each at most six bytes once escaped or
 /// four as UTF-8, and some.
-const MAX_SAID_BYTES: u64 = 10 * 400 * 6 + 4_096;
+const MAX_OUTPUT_BYTES: u64 = 10 * 400 * 6 + 4_096;
 
-/// Reads the QR codes out of photos, each in a process of its own.
+/// Reads the QR codes in photos, with a child process for each photo.
 #[derive(Debug)]
 pub struct PhotoReader {
     program: PathBuf,
@@ -97,12 +97,12 @@ impl PhotoReader {
         }
         // The semaphore is never closed; if it were, reading at once would do no harm.
         let _turn = self.turns.acquire().await;
-        let mut child = Reading(self.command()?.spawn()?);
+        let mut child = ChildGuard(self.command()?.spawn()?);
         let (input, output) = child.pipes()?;
-        let mut heard = Heard::default();
-        let in_time = timeout(self.limits.deadline, converse(input, output, photo, &mut heard)).await;
+        let mut received = ChildOutput::default();
+        let in_time = timeout(self.limits.deadline, exchange(input, output, photo, &mut received)).await;
         drop(child);
-        heard.outcome(in_time.is_ok())
+        received.outcome(in_time.is_ok())
     }
 
     fn command(&self) -> io::Result<Command> {
@@ -111,7 +111,7 @@ impl PhotoReader {
             memory_bytes: self.limits.memory_bytes,
             // Threads that are not waited for any more use time as well.
             cpu_seconds: self.limits.deadline.as_secs().saturating_mul(2).max(1),
-            patience: self.limits.patience,
+            reader_timeout: self.limits.reader_timeout,
         };
         let mut command = Command::new(&self.program);
         command
@@ -125,11 +125,11 @@ impl PhotoReader {
     }
 }
 
-/// A child at work, which ends with this.
-struct Reading(Child);
+/// Ends the child when it is dropped.
+struct ChildGuard(Child);
 
-impl Reading {
-    /// What the child reads, and what it says.
+impl ChildGuard {
+    /// The child's input and output.
     fn pipes(&mut self) -> io::Result<(pipe::Sender, pipe::Receiver)> {
         let missing = || io::Error::other("the child has no pipe");
         let input = self.0.stdin.take().ok_or_else(missing)?;
@@ -141,7 +141,7 @@ impl Reading {
     }
 }
 
-impl Drop for Reading {
+impl Drop for ChildGuard {
     /// Holds the thread until nothing is left of the child: some milliseconds, for its memory.
     fn drop(&mut self) {
         // One that may not be killed would have to be waited for until it ends by itself.
@@ -151,9 +151,9 @@ impl Drop for Reading {
     }
 }
 
-/// What a child said.
+/// The output of a child.
 #[derive(Debug, Default)]
-struct Heard {
+struct ChildOutput {
     texts: Vec<String>,
     end: Option<End>,
 }
@@ -164,9 +164,9 @@ enum End {
     NotDecoded(NotDecoded),
 }
 
-impl Heard {
-    /// Takes a line in; false when nothing can follow it.
-    fn take(&mut self, line: &str) -> bool {
+impl ChildOutput {
+    /// Adds a line; false if it is the last.
+    fn push(&mut self, line: &str) -> bool {
         match serde_json::from_str(line) {
             Ok(Line::Found(text)) if text.chars().count() <= MAX_TEXT_CHARS => {
                 if self.texts.len() < MAX_TEXTS && !self.texts.contains(&text) {
@@ -182,12 +182,12 @@ impl Heard {
                 self.end = Some(End::NotDecoded(fault));
                 false
             }
-            // Not the child's language: it is some other program, or broken.
+            // Not the protocol: the child is another program, or broken.
             Ok(Line::Found(_)) | Err(_) => false,
         }
     }
 
-    /// What was found counts, however the child ended.
+    /// Texts count, however the child ended.
     fn outcome(self, in_time: bool) -> Result<Vec<String>, Unreadable> {
         if !self.texts.is_empty() {
             return Ok(self.texts);
@@ -201,26 +201,26 @@ impl Heard {
     }
 }
 
-/// Hands the photo over and listens, until the child has said everything.
-async fn converse(input: pipe::Sender, output: pipe::Receiver, photo: &[u8], heard: &mut Heard) {
-    let hand_over = async move {
+/// Writes the photo to the child and reads its output to the end.
+async fn exchange(input: pipe::Sender, output: pipe::Receiver, photo: &[u8], received: &mut ChildOutput) {
+    let write = async move {
         let mut input = input;
-        // A child that does not want all of it says why on its output, or has crashed.
+        // A child that does not read all of it says why in its output, or has crashed.
         drop(input.write_all(photo).await);
         drop(input);
         pending::<()>().await
     };
-    let listen = async {
-        let mut lines = BufReader::new(output.take(MAX_SAID_BYTES)).lines();
+    let read = async {
+        let mut lines = BufReader::new(output.take(MAX_OUTPUT_BYTES)).lines();
         while let Ok(Some(line)) = lines.next_line().await {
-            if !heard.take(&line) {
+            if !received.push(&line) {
                 break;
             }
         }
     };
     tokio::select! {
-        () = listen => {}
-        () = hand_over => {}
+        () = read => {}
+        () = write => {}
     }
 }
 
@@ -232,24 +232,24 @@ mod tests {
     fn a_reader_makes_the_whole_effort_unless_it_is_told_otherwise() {
         let reader = PhotoReader::program("reader", &[], Limits::default());
         assert_eq!(reader.effort, Effort::Cascade);
-        assert_eq!(reader.with_effort(Effort::StrongOnly).effort, Effort::StrongOnly);
+        assert_eq!(reader.with_effort(Effort::RxingOnly).effort, Effort::RxingOnly);
     }
 
     #[test]
     fn no_more_texts_are_taken_than_the_most_and_each_only_once() {
-        let mut heard = Heard::default();
+        let mut received = ChildOutput::default();
         for number in 0..=MAX_TEXTS {
             for _ in 0..2 {
-                assert!(heard.take(&format!(r#"{{"found":"{number}"}}"#)));
+                assert!(received.push(&format!(r#"{{"found":"{number}"}}"#)));
             }
         }
-        assert_eq!(heard.texts, (0..MAX_TEXTS).map(|number| number.to_string()).collect::<Vec<_>>());
+        assert_eq!(received.texts, (0..MAX_TEXTS).map(|number| number.to_string()).collect::<Vec<_>>());
     }
 
     #[test]
     fn a_text_that_is_too_long_is_not_the_childs_language() {
-        let said = |characters: usize| format!(r#"{{"found":"{}"}}"#, "é".repeat(characters));
-        assert!(Heard::default().take(&said(MAX_TEXT_CHARS)));
-        assert!(!Heard::default().take(&said(MAX_TEXT_CHARS + 1)));
+        let line = |characters: usize| format!(r#"{{"found":"{}"}}"#, "é".repeat(characters));
+        assert!(ChildOutput::default().push(&line(MAX_TEXT_CHARS)));
+        assert!(!ChildOutput::default().push(&line(MAX_TEXT_CHARS + 1)));
     }
 }

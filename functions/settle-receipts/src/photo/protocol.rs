@@ -1,6 +1,6 @@
-//! What parent and child say to each other: the job in the child's only environment variable, the
-//! photo on its standard input, and a line of JSON on its standard output for each thing it has to
-//! tell. What was found is told at once, so that a deadline does not take it back.
+//! The protocol of parent and child: the job is in the child's only environment variable, the photo on its standard input,
+//! and the child writes lines of JSON to its standard output. It writes each text at once, so that no text is lost at the
+//! deadline.
 
 use std::time::Duration;
 
@@ -18,13 +18,13 @@ pub(super) const MAX_TEXTS: usize = 10;
 /// Characters of one text, at most: a receipt's are about 50.
 pub(super) const MAX_TEXT_CHARS: usize = 400;
 
-/// What the child is to do, and within which limits.
+/// The child's work and its limits.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub(super) struct Job {
     pub(super) effort: Effort,
     pub(super) memory_bytes: u64,
     pub(super) cpu_seconds: u64,
-    pub(super) patience: Duration,
+    pub(super) reader_timeout: Duration,
 }
 
 /// One line of the child.

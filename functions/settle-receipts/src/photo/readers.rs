@@ -1,5 +1,5 @@
-//! The two QR readers. Either may take for ever or panic on some image, so they are run with
-//! patience and on a thread of their own, in a process that can be killed.
+//! The two QR readers. On some images they take forever or panic, so they run with a time limit, on a thread of their own,
+//! in a process that can be killed.
 
 use std::sync::Arc;
 use std::sync::mpsc::{RecvTimeoutError, sync_channel};
@@ -14,23 +14,23 @@ use rxing::{Binarizer, DecodeHints, Luma8Source};
 
 use super::luma::Luma;
 
-/// Which reader.
+/// A QR reader.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Reader {
     /// `rqrr`, which reads flat codes in even light.
-    Light,
+    Rqrr,
     /// `rxing`, which finds and straightens what `rqrr` does not. Only its detectors are used: its
     /// own text decoding needs character tables that are not built in.
-    Strong,
+    Rxing,
 }
 
-/// How a reader's turn ended.
+/// The result of a reader's attempt.
 #[derive(Debug, PartialEq, Eq)]
-pub enum Turn {
-    /// With these texts; none when it found nothing.
+pub enum Attempt {
+    /// The texts that it found, if any.
     Read(Vec<String>),
-    /// It panicked, or was still busy when patience ended: it is not to be asked again.
-    GaveUp,
+    /// It panicked or took too long, and should not run again.
+    TimedOut,
 }
 
 /// Groups of three finder patterns that are tried in one image: a photo of ten codes has some
@@ -38,21 +38,20 @@ pub enum Turn {
 const MAX_PATTERN_GROUPS: usize = 300;
 
 impl Reader {
-    /// Reads `view` of an image, for so long at most. A reader that is still busy then stays so on
-    /// its thread until the process ends.
-    pub fn read_with_patience<V>(self, photo: &Arc<Luma>, view: V, patience: Duration) -> Turn
+    /// Reads a view of an image. A reader that takes too long goes on in its thread until the process ends.
+    pub fn read_with_timeout<V>(self, photo: &Arc<Luma>, view: V, timeout: Duration) -> Attempt
     where
         V: FnOnce(&Luma) -> Luma + Send + 'static,
     {
-        let (answer, turn) = sync_channel(1);
+        let (sender, texts) = sync_channel(1);
         let photo = Arc::clone(photo);
         let started = thread::Builder::new().spawn(move || {
-            // Nobody waits any more when sending fails.
-            drop(answer.send(self.read(&view(&photo))));
+            // After a timeout nobody receives the texts.
+            drop(sender.send(self.read(&view(&photo))));
         });
-        match started.map(|_thread| turn.recv_timeout(patience)) {
-            Ok(Ok(texts)) => Turn::Read(texts),
-            Ok(Err(RecvTimeoutError::Timeout | RecvTimeoutError::Disconnected)) | Err(_) => Turn::GaveUp,
+        match started.map(|_thread| texts.recv_timeout(timeout)) {
+            Ok(Ok(texts)) => Attempt::Read(texts),
+            Ok(Err(RecvTimeoutError::Timeout | RecvTimeoutError::Disconnected)) | Err(_) => Attempt::TimedOut,
         }
     }
 
@@ -60,19 +59,19 @@ impl Reader {
     /// may not return.
     fn read(self, image: &Luma) -> Vec<String> {
         match self {
-            Self::Light => light(image),
-            Self::Strong => strong(image),
+            Self::Rqrr => rqrr(image),
+            Self::Rxing => rxing(image),
         }
     }
 }
 
-fn light(image: &Luma) -> Vec<String> {
+fn rqrr(image: &Luma) -> Vec<String> {
     let pixel = |x, y| image.pixel(x, y);
     let mut prepared = PreparedImage::prepare_from_greyscale(image.width(), image.height(), pixel);
     prepared.detect_grids().iter().filter_map(|grid| text_of(|out| grid.decode_to(out).is_ok())).collect()
 }
 
-fn strong(image: &Luma) -> Vec<String> {
+fn rxing(image: &Luma) -> Vec<String> {
     let sides = u32::try_from(image.width()).ok().zip(u32::try_from(image.height()).ok());
     let Some(source) =
         sides.and_then(|(width, height)| Luma8Source::new_with_slice(image.pixels(), width, height).ok())
@@ -147,36 +146,36 @@ mod tests {
 
     #[test]
     fn blank_paper_holds_no_code() {
-        for reader in [Reader::Light, Reader::Strong] {
-            let turn = reader.read_with_patience(&blank(), Luma::clone, Duration::from_secs(20));
-            assert_eq!(turn, Turn::Read(Vec::new()), "{reader:?}");
+        for reader in [Reader::Rqrr, Reader::Rxing] {
+            let attempt = reader.read_with_timeout(&blank(), Luma::clone, Duration::from_secs(20));
+            assert_eq!(attempt, Attempt::Read(Vec::new()), "{reader:?}");
         }
     }
 
     #[test]
     fn the_smallest_images_hold_no_code() {
-        for reader in [Reader::Light, Reader::Strong] {
+        for reader in [Reader::Rqrr, Reader::Rxing] {
             for (width, height) in [(1, 1), (1, 40), (40, 1), (2, 3)] {
                 let image = Arc::new(Luma::new(width, height, vec![0; width * height]).expect("an image"));
-                let turn = reader.read_with_patience(&image, Luma::clone, Duration::from_secs(20));
-                assert!(matches!(turn, Turn::GaveUp) || turn == Turn::Read(Vec::new()));
+                let attempt = reader.read_with_timeout(&image, Luma::clone, Duration::from_secs(20));
+                assert!(matches!(attempt, Attempt::TimedOut) || attempt == Attempt::Read(Vec::new()));
             }
         }
     }
 
     #[test]
-    fn a_reader_that_panics_gave_up() {
-        let turn =
-            Reader::Light.read_with_patience(&blank(), |_| panic!("as rqrr may"), Duration::from_secs(20));
-        assert_eq!(turn, Turn::GaveUp);
+    fn a_reader_that_panics_counts_as_timed_out() {
+        let attempt =
+            Reader::Rqrr.read_with_timeout(&blank(), |_| panic!("as rqrr may"), Duration::from_secs(20));
+        assert_eq!(attempt, Attempt::TimedOut);
     }
 
     #[test]
-    fn a_reader_that_hangs_gave_up() {
+    fn a_reader_that_hangs_times_out() {
         let forever = |_: &Luma| loop {
             thread::park();
         };
-        let turn = Reader::Light.read_with_patience(&blank(), forever, Duration::from_millis(10));
-        assert_eq!(turn, Turn::GaveUp);
+        let attempt = Reader::Rqrr.read_with_timeout(&blank(), forever, Duration::from_millis(10));
+        assert_eq!(attempt, Attempt::TimedOut);
     }
 }

@@ -5,7 +5,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use common::domain::message::MessageKey;
-use common::domain::partner::course::FaultOwner;
+use common::domain::partner::outcome::FaultOwner;
 use common::domain::partner::reply::Unreadable;
 use common::domain::partner::{Method, PartnerSecret};
 use common::upstream::http_client::{Addresses, TransportError};
@@ -129,7 +129,7 @@ async fn what_is_not_understood_under_such_a_status_blames_the_code_and_not_the_
     let long = format!("{{\"status\":21,\"text\":\"{}\"}}", " ".repeat(64 * 1024));
     for body in ["", "<h1>Not found</h1>", "{\"error\":1}", "{\"status\":77}", &long] {
         let (url, _) = server(reply("404 Gone", body)).await;
-        assert_eq!(error(&url).await.fault_owner(), FaultOwner::AppContext, "{body:.20}");
+        assert_eq!(error(&url).await.fault_owner(), FaultOwner::Campaign, "{body:.20}");
     }
 }
 

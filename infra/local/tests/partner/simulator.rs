@@ -5,7 +5,7 @@ use std::time::Duration;
 
 use common::domain::message::MessageKey;
 use common::domain::partner::PartnerSecret;
-use common::domain::partner::course::FaultOwner;
+use common::domain::partner::outcome::FaultOwner;
 use common::domain::partner::reply::{PartnerVerdict, Unreadable, Upstream};
 use common::upstream::http_client::{Addresses, TransportError};
 use common::upstream::partner::client::Partner;
@@ -189,7 +189,7 @@ async fn only_who_knows_the_secret_is_answered() {
 async fn a_request_that_is_none_is_refused() {
     let scene = Scene::new().await;
     let refused =
-        |why: &PartnerError| (why.as_str(), why.fault_owner()) == ("code_unknown", FaultOwner::AppContext);
+        |why: &PartnerError| (why.as_str(), why.fault_owner()) == ("code_unknown", FaultOwner::Campaign);
     assert!(refused(&scene.error("", "OKAY0001").await));
     let mut rules = rules(&scene.partner.url());
     rules.body = None;

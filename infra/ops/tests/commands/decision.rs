@@ -2,7 +2,8 @@
 
 use common::domain::receipt::judgement::ReceiptSummary;
 use common::domain::settling::{PendingSettlement, StepClaim};
-use common::domain::submission::{Event, Submission, SubmissionStatus};
+use common::domain::submission::transition::{Findings, Transition};
+use common::domain::submission::{Submission, SubmissionStatus};
 use common::random;
 use common::store::submission_writes::SettleResult;
 use serde_json::json;
@@ -121,7 +122,8 @@ async fn a_decision_made_while_the_service_works_stands() {
 
     let id = due.submission_id.to_string();
     stack.fine(&settle(&id, &["--accept", "--receipt-code", CODE])).await;
-    let concluded = begun.after(Event::Accept { entries: 9, instant_win: None }, NOW).expect("it was open");
+    let accept = Transition::Accept { entries: 9, prize: None };
+    let concluded = begun.apply(&accept, Findings::default(), NOW).expect("it was open");
     assert_eq!(
         ledger.settle(&begun, &concluded, None).await.expect("it answers"),
         SettleResult::StaleRevision

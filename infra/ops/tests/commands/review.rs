@@ -7,10 +7,10 @@ use std::time::Duration;
 use common::aws::photos;
 use common::domain::receipt::payload::{ReceiptTime, VerificationCode};
 use common::domain::receipt::photo::{PhotoType, StoredPhoto};
-use common::domain::receipt::schedule::{LookupFailure, LookupFailures};
 use common::domain::receipt::{Receipt, Source};
+use common::domain::retry::LookupFailures;
 use common::domain::scope::Environment;
-use common::domain::settling::{Anomaly, PendingSettlement, RetrySpeedup};
+use common::domain::settling::{Anomaly, PendingSettlement, Progress};
 use common::domain::submission::{Submission, SubmissionStatus};
 use common::random;
 use ops::connection::aws;
@@ -84,17 +84,14 @@ async fn what_is_not_settled_is_listed_with_whose_turn_it_is_the_longest_waiting
     };
     let later = with_receipt(&stack, photo(None), person(1, "no_product_matched")).await;
     let sooner = with_receipt(&stack, photo(None), person(2, "photo_missing")).await;
-    let (lookup_failures, _) =
-        LookupFailures::default().after(LookupFailure::Missing, NOW, RetrySpeedup::default());
-    let wait = Duration::from_secs(15 * 60);
+    let failures = LookupFailures { missing: 1, ..LookupFailures::default() };
+    let pending = PendingSettlement {
+        progress: Progress::TaxAuthority(failures),
+        ..PendingSettlement::at_once(NOW, None).retry_at(NOW.after(Duration::from_secs(15 * 60)))
+    };
     let asking = with_receipt(&stack, typed(), |submission| Submission {
         status: SubmissionStatus::receipt_received(),
-        settling: Some(PendingSettlement::at_once(NOW, None).again_after(
-            wait,
-            lookup_failures,
-            NOW,
-            RetrySpeedup::default(),
-        )),
+        settling: Some(pending),
         ..submission
     });
     let asking = asking.await;
@@ -248,7 +245,7 @@ async fn a_receipts_secrets_are_shown_only_when_asked_for() {
 async fn what_the_authority_said_instead_is_shown_only_when_asked_for() {
     let stack = Stack::with_chai().await;
     let surprised = |submission: Submission| {
-        let anomaly = Anomaly { what: "no TIN".to_owned(), excerpt: Some(format!("Receipt {CODE}")) };
+        let anomaly = Anomaly { summary: "no TIN".to_owned(), excerpt: Some(format!("Receipt {CODE}")) };
         let settling = submission
             .settling
             .clone()

@@ -5,14 +5,14 @@ use std::time::Duration;
 
 use settle_receipts::photo::decode::{MAX_PIXELS, MAX_SIDE, decode};
 use settle_receipts::photo::luma::Luma;
-use settle_receipts::photo::readers::{Reader, Turn};
+use settle_receipts::photo::readers::{Attempt, Reader};
 
 /// Bytes of a file that is decoded here: larger ones are only slower.
 const MAX_BYTES: usize = 64 * 1024;
 /// Pixels of a side of a picture that is given to the readers, whose time grows with it.
 const MAX_READ: usize = 160;
 /// What is waited for a reader. One that hangs is left alone, as it is in the process of its own.
-const PATIENCE: Duration = Duration::from_secs(2);
+const READER_TIMEOUT: Duration = Duration::from_secs(2);
 
 /// A picture is within its bounds and the same twice; readers read or give up.
 pub(super) fn photo(input: &[u8]) {
@@ -33,8 +33,8 @@ pub(super) fn photo(input: &[u8]) {
     }
     assert_eq!(decode(input).as_ref(), Ok(&luma));
     let luma = Arc::new(luma);
-    for reader in [Reader::Strong, Reader::Light] {
-        if let Turn::Read(texts) = reader.read_with_patience(&luma, Luma::clone, PATIENCE) {
+    for reader in [Reader::Rxing, Reader::Rqrr] {
+        if let Attempt::Read(texts) = reader.read_with_timeout(&luma, Luma::clone, READER_TIMEOUT) {
             texts.iter().for_each(|text| super::receipt::text(text.as_bytes()));
         }
     }

@@ -81,7 +81,7 @@ pub fn decode(photo: &[u8]) -> Result<Luma, NotDecoded> {
         PhotoType::Webp => webp::decode(photo),
     };
     match decoded {
-        Ok((luma, orientation)) => Ok(luma.turned(orientation)),
+        Ok((luma, orientation)) => Ok(luma.rotated(orientation)),
         Err(NotDecoded::Damaged) if !has_size(photo_type, photo) => Err(NotDecoded::NoHeader),
         Err(fault) => Err(fault),
     }

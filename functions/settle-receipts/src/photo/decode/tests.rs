@@ -301,7 +301,7 @@ fn a_png_and_a_webp_say_how_they_are_turned_too() {
     let lossless = &lossless[..usize::try_from(length).expect("short")];
     let canvas: &[u8] = b"\x08\0\0\0\x2f\0\0\x1f\0\0";
     let turned = webp_of(&[(b"VP8X", canvas), (b"VP8L", lossless), (b"EXIF", &exif(8))]);
-    let expected = decode(&plain).expect("decoded").turned(Orientation::ThreeQuarterTurn);
+    let expected = decode(&plain).expect("decoded").rotated(Orientation::ThreeQuarterTurn);
     assert_eq!(decode(&turned).expect("decoded"), expected);
 }
 

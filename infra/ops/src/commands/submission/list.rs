@@ -1,7 +1,7 @@
 //! Lists of submissions: the newest, and those that are not settled.
 
 use chrono_tz::Tz;
-use common::domain::settling::{Assignee, PendingSettlement};
+use common::domain::settling::Assignee;
 use common::domain::submission::Submission;
 use serde_json::json;
 
@@ -74,10 +74,10 @@ pub(super) fn assignee(assignee: Assignee) -> &'static str {
 /// Why it is not settled: reasons and what the tax authority said; else what was not as expected.
 fn why(submission: &Submission) -> String {
     let mut why = submission.reasons.clone();
-    if let Some(PendingSettlement { lookup_failures: met, anomaly, .. }) = &submission.settling {
-        why.extend(lookup_failures(*met));
+    if let Some(pending) = &submission.settling {
+        why.extend(lookup_failures(pending.lookup_failures()));
         if why.is_empty() {
-            why.extend(anomaly.as_ref().map(|anomaly| anomaly.what.clone()));
+            why.extend(pending.anomaly.as_ref().map(|anomaly| anomaly.summary.clone()));
         }
     }
     or_nothing((!why.is_empty()).then(|| why.join(", ")))

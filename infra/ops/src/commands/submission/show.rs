@@ -6,7 +6,7 @@ use common::domain::receipt::Source;
 use common::domain::receipt::judgement::ReceiptSummary;
 use common::domain::receipt::payload::VerificationCode;
 use common::domain::receipt::photo::{PhotoType, StoredPhoto};
-use common::domain::receipt::schedule::LookupFailures;
+use common::domain::retry::{LookupFailures, PartnerProgress};
 use common::domain::settling::{Assignee, PendingSettlement};
 use common::domain::submission::{Claimed, OperatorDecision, Submission};
 use common::domain::timestamp::Timestamp;
@@ -46,13 +46,14 @@ impl Shown<'_> {
         if let Some(settling) = &submission.settling {
             pairs.push(("turn", assignee(settling.assignee).to_owned()));
             pairs.push(("next_step", next_step(settling, |at| self.time(at))));
-            pairs.push(("tally", or_nothing(lookup_failures(settling.lookup_failures))));
-            let asked = (settling.asked > 0).then(|| format!("{} times in vain", settling.asked));
+            pairs.push(("tally", or_nothing(lookup_failures(settling.lookup_failures()))));
+            let PartnerProgress { attempts, maybe_redeemed, .. } = settling.partner_progress();
+            let asked = (attempts > 0).then(|| format!("{attempts} times in vain"));
             pairs.push(("partner_asked", or_nothing(asked)));
-            let may_have = if settling.may_have_arrived() { "perhaps; ask it about the id" } else { "no" };
+            let may_have = if maybe_redeemed { "perhaps; ask it about the id" } else { "no" };
             pairs.extend(submission.partner_code.as_ref().map(|_| ("partner_redeemed", may_have.to_owned())));
             let anomaly = settling.anomaly.as_ref();
-            pairs.push(("surprise", or_nothing(anomaly.map(|anomaly| &anomaly.what))));
+            pairs.push(("surprise", or_nothing(anomaly.map(|anomaly| &anomaly.summary))));
             let excerpt = anomaly.and_then(|anomaly| anomaly.excerpt.as_deref());
             pairs.extend(excerpt.map(|excerpt| ("surprise_said", self.secret(excerpt))));
         }
@@ -195,14 +196,16 @@ pub(super) fn next_step(settling: &PendingSettlement, time: impl Fn(Timestamp) -
     let at = time(settling.next_step_at);
     match settling.assignee {
         Assignee::Operator => format!("waits since {at}"),
-        Assignee::Service if settling.unfinished > 0 => format!("under way; due again at {at} if it is lost"),
+        Assignee::Service if settling.attempts_started > 0 => {
+            format!("under way; due again at {at} if it is lost")
+        }
         Assignee::Service => format!("due at {at}"),
     }
 }
 
 /// How often the tax authority did not give the record; `None` when it was not asked in vain.
 pub(super) fn lookup_failures(lookup_failures: LookupFailures) -> Option<String> {
-    let LookupFailures { missing, throttled, trouble, silent_since: _ } = lookup_failures;
+    let LookupFailures { missing, throttled, trouble, unanswered_since: _ } = lookup_failures;
     let counts = [("missing", missing), ("throttled", throttled), ("trouble", trouble)];
     let met: Vec<_> = counts.iter().filter(|(_, count)| *count > 0).collect();
     let words: Vec<_> = met.iter().map(|(name, count)| format!("{name} x {count}")).collect();
@@ -258,7 +261,8 @@ pub(super) fn as_json(submission: &Submission, show_phone: bool) -> Value {
 }
 
 fn settling(settling: &PendingSettlement) -> Value {
-    let LookupFailures { missing, throttled, trouble, silent_since } = settling.lookup_failures;
+    let LookupFailures { missing, throttled, trouble, unanswered_since } = settling.lookup_failures();
+    let partner = settling.partner_progress();
     let at = settling.next_step_at.to_string();
     let (next_step_at, waiting_since) = match settling.assignee {
         Assignee::Service => (Some(at), None),
@@ -266,21 +270,21 @@ fn settling(settling: &PendingSettlement) -> Value {
     };
     json!({
         "partner": {
-            "asked_in_vain": settling.asked,
-            "may_have_redeemed": settling.may_have_arrived(),
-            "silent_since": settling.silent_since.map(|at| at.to_string()),
+            "asked_in_vain": partner.attempts,
+            "may_have_redeemed": partner.maybe_redeemed,
+            "silent_since": partner.unanswered_since.map(|moment| moment.to_string()),
         },
         "turn": assignee(settling.assignee),
         "next_step_at": next_step_at,
         "waiting_since": waiting_since,
-        "under_way": settling.unfinished > 0,
+        "under_way": settling.attempts_started > 0,
         "tally": {
             "missing": missing,
             "throttled": throttled,
             "trouble": trouble,
-            "silent_since": silent_since.map(|at| at.to_string()),
+            "silent_since": unanswered_since.map(|moment| moment.to_string()),
         },
         "prize": settling.prize,
-        "surprise": settling.anomaly.as_ref().map(|anomaly| &anomaly.what),
+        "surprise": settling.anomaly.as_ref().map(|anomaly| &anomaly.summary),
     })
 }

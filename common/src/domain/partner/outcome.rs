@@ -1,0 +1,177 @@
+//! The outcome of a request to a partner, and what it leads to.
+
+use super::PartnerRequest;
+use super::reply::{PartnerVerdict, Upstream};
+use crate::domain::message::MessageKey;
+use crate::domain::retry::{PartnerProgress, RetryContext};
+use crate::domain::settling::{Anomaly, PendingSettlement, Progress};
+use crate::domain::submission::Submission;
+use crate::domain::submission::transition::{AlreadySettled, Findings, Transition};
+use crate::domain::timestamp::Timestamp;
+
+/// The prize of a partner that names none.
+const UNNAMED_PRIZE: &str = "Instant prize";
+/// The reason of a submission whose partner has not answered for a day.
+const UNANSWERED: &str = "partner_unanswered";
+/// The reason of a submission whose code is used, perhaps by an earlier request of its own that nobody saw the answer of.
+const USED_WHEN_ASKED_AGAIN: &str = "partner_used_when_asked_again";
+
+/// The outcome of a request to a partner.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum PartnerOutcome {
+    /// The partner decided.
+    Decided(PartnerVerdict),
+    /// The partner gave no answer that decides.
+    NoAnswer(Unanswered),
+    /// The partner was not asked, because its circuit breaker is open.
+    CircuitOpen {
+        /// When it lets the next request through.
+        retry_at: Timestamp,
+    },
+    /// The partner was not asked, because too many requests of the campaign are in flight.
+    AtLimit,
+}
+
+/// A request without an answer that decides.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Unanswered {
+    /// The cause, in one word.
+    pub why: &'static str,
+    /// The partner's own words, if there were some.
+    pub upstream: Option<Upstream>,
+    /// Whether the partner may have received the request, and redeemed the code.
+    pub may_have_arrived: bool,
+    /// Who has to act.
+    pub fault_owner: FaultOwner,
+    /// Whether this failure opened the circuit breaker.
+    pub opened_breaker: bool,
+}
+
+/// Who has to act.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum FaultOwner {
+    /// The partner: it is down or refuses us, and other requests would fare alike.
+    Partner,
+    /// The campaign's operator: the partner is up and its reply is not understood, or no request can be made.
+    Campaign,
+    /// The service: a part of it failed, so the partner was not asked.
+    Service,
+}
+
+impl Unanswered {
+    /// The partner was not asked.
+    pub fn unasked(why: &'static str, fault_owner: FaultOwner) -> Self {
+        Self { why, upstream: None, may_have_arrived: false, fault_owner, opened_breaker: false }
+    }
+
+    /// The partner was not asked, because a part of the service failed.
+    pub fn service_failed() -> Self {
+        Self::unasked("service_failed", FaultOwner::Service)
+    }
+}
+
+impl PartnerOutcome {
+    /// Metrics and their values.
+    pub fn figures(&self) -> Vec<(&'static str, u64)> {
+        let unanswered = match self {
+            Self::NoAnswer(unanswered) => unanswered,
+            Self::CircuitOpen { .. } => return vec![("PartnerSpared", 1)],
+            Self::AtLimit => return vec![("PartnerAtLimit", 1)],
+            Self::Decided(_) => return Vec::new(),
+        };
+        let name = match unanswered.fault_owner {
+            FaultOwner::Partner => "PartnerSilent",
+            FaultOwner::Campaign => "PartnerNotUnderstood",
+            FaultOwner::Service => "Failed",
+        };
+        let mut figures = vec![(name, 1)];
+        figures.extend(unanswered.opened_breaker.then_some(("PartnerSpared", 1)));
+        figures
+    }
+
+    /// Whether the partner decided that there is no such code.
+    pub fn is_wrong_code(&self) -> bool {
+        matches!(self, Self::Decided(verdict) if verdict.outcome == MessageKey::Invalid)
+    }
+
+    /// The submission after this outcome. An accepted one earns what the partner says, or else `entries`.
+    ///
+    /// # Errors
+    /// [`AlreadySettled`].
+    pub fn applied_to(
+        &self,
+        before: &Submission,
+        entries: u32,
+        retry: RetryContext,
+    ) -> Result<Submission, AlreadySettled> {
+        let progress = before.settling.as_ref().map(PendingSettlement::partner_progress);
+        let (transition, findings) = self.transition(progress.unwrap_or_default(), entries, retry);
+        before.apply(&transition, findings, retry.now)
+    }
+
+    fn transition(
+        &self,
+        progress: PartnerProgress,
+        entries: u32,
+        retry: RetryContext,
+    ) -> (Transition, Findings) {
+        match self {
+            Self::Decided(verdict) => {
+                let upstream = Some(verdict.upstream.clone());
+                (decided(verdict, progress, entries), Findings { upstream, ..Findings::default() })
+            }
+            Self::NoAnswer(unanswered) => {
+                let retry_at = retry.after(progress.backoff(retry.jitter));
+                let progress = PartnerProgress {
+                    attempts: progress.attempts.saturating_add(1),
+                    maybe_redeemed: progress.maybe_redeemed || unanswered.may_have_arrived,
+                    ..progress
+                };
+                let (transition, findings) = wait(progress, retry_at, retry);
+                let anomaly = Some(Anomaly::from(unanswered.why));
+                (transition, Findings { anomaly, upstream: unanswered.upstream.clone(), ..findings })
+            }
+            Self::CircuitOpen { retry_at } => wait(progress, retry.after_circuit(*retry_at), retry),
+            // The queue asks the partner at once.
+            Self::AtLimit => (Transition::Unanswered { retry_at: retry.now }, Findings::default()),
+        }
+    }
+}
+
+fn decided(verdict: &PartnerVerdict, progress: PartnerProgress, entries: u32) -> Transition {
+    let entries = verdict.entries.unwrap_or(entries);
+    match verdict.outcome {
+        MessageKey::Entered => Transition::Accept { entries, prize: None },
+        MessageKey::InstantWin => {
+            let prize = verdict.prize.clone().unwrap_or_else(|| UNNAMED_PRIZE.to_owned());
+            Transition::Accept { entries, prize: Some(prize) }
+        }
+        MessageKey::AlreadyUsed if progress.maybe_redeemed => {
+            Transition::Escalate { reason: Some(USED_WHEN_ASKED_AGAIN) }
+        }
+        key => Transition::reject(key),
+    }
+}
+
+/// Plans the next request, or escalates if the partner has not answered for a day.
+fn wait(progress: PartnerProgress, retry_at: Timestamp, retry: RetryContext) -> (Transition, Findings) {
+    let since = progress.unanswered_since.unwrap_or(retry.now);
+    let transition = match retry.gives_up(since) {
+        true => Transition::Escalate { reason: Some(UNANSWERED) },
+        false => Transition::Unanswered { retry_at },
+    };
+    let progress = PartnerProgress { unanswered_since: Some(since), ..progress };
+    (transition, Findings { progress: Some(Progress::Partner(progress)), ..Findings::default() })
+}
+
+/// The request to a partner about a submission; `None` when no code of the partner's is known.
+pub fn partner_request(submission: &Submission) -> Option<PartnerRequest> {
+    let code = submission.partner_code.as_ref()?;
+    Some(PartnerRequest {
+        reference: submission.submission_id.to_string(),
+        code: code.expose().to_owned(),
+        phone: submission.phone.expose_e164().to_owned(),
+        campaign: submission.scope.campaign.to_string(),
+        livemode: submission.scope.environment.is_live(),
+    })
+}

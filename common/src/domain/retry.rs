@@ -1,0 +1,265 @@
+//! Retry plans: how long a step waits that brought no decision, and when an operator takes over.
+//!
+//! [`LookupFailures`] plans look-ups at the tax authority, [`PartnerProgress`] requests to partners, and
+//! [`unreadable_backoff`] reads of a record that this build does not understand.
+
+use std::time::Duration;
+
+use serde::{Deserialize, Serialize};
+
+use super::timestamp::Timestamp;
+
+/// Minutes before a receipt is looked up again that the authority does not know yet: shops send theirs hours later.
+const MISSING_WAITS: [u64; 6] = [15, 60, 180, 360, 720, 1440];
+/// Minutes before the next look-up when we asked too often; the last one repeats.
+const THROTTLED_WAITS: [u64; 5] = [2, 5, 15, 45, 120];
+/// Minutes before the next look-up after a failure there or on the way; the last one repeats.
+const TROUBLE_WAITS: [u64; 5] = [1, 5, 15, 45, 120];
+/// Seconds before a partner is asked again; the last one repeats.
+const PARTNER_WAITS: [u64; 8] = [5, 15, 30, 60, 120, 300, 900, 1_800];
+/// Minutes before a record that cannot be read is tried again; the last one repeats.
+const UNREADABLE_WAITS: [u64; 4] = [15, 60, 180, 360];
+/// The share of a partner's wait that is random, either way: submissions that failed together come back apart.
+const JITTER: f64 = 0.2;
+/// Submissions that wait for the same circuit breaker come back within this time after it.
+const CIRCUIT_SPREAD: Duration = Duration::from_secs(10);
+/// An operator takes over when nobody has answered for this long.
+const GIVE_UP_AFTER: Duration = Duration::from_secs(24 * 60 * 60);
+
+/// Divides all retry waits: 1 in production, more where retries are watched or tested.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct RetrySpeedup(u32);
+
+impl Default for RetrySpeedup {
+    fn default() -> Self {
+        Self(1)
+    }
+}
+
+impl RetrySpeedup {
+    /// Divides by `times`; 0 counts as 1.
+    pub fn by(times: u32) -> Self {
+        Self(times.max(1))
+    }
+
+    /// The shortened wait.
+    pub fn apply(self, wait: Duration) -> Duration {
+        wait / self.0
+    }
+}
+
+/// The circumstances of one retry decision.
+#[derive(Clone, Copy, Debug)]
+pub struct RetryContext {
+    /// The time now.
+    pub now: Timestamp,
+    /// Shortens the waits.
+    pub speedup: RetrySpeedup,
+    /// A random number from 0 to 1. Look-ups need none: their slots keep them apart.
+    pub jitter: f64,
+}
+
+impl RetryContext {
+    /// The end of a wait that begins now.
+    pub fn after(self, wait: Duration) -> Timestamp {
+        self.now.after(self.speedup.apply(wait))
+    }
+
+    /// A random moment shortly after a circuit breaker lets requests through again.
+    pub fn after_circuit(self, retry_at: Timestamp) -> Timestamp {
+        let spread = self.speedup.apply(CIRCUIT_SPREAD).mul_f64(self.jitter.clamp(0.0, 1.0));
+        self.now.after(retry_at.since(self.now) + spread)
+    }
+
+    /// Whether an operator takes over, because nobody has answered for so long.
+    pub fn gives_up(self, unanswered_since: Timestamp) -> bool {
+        self.now.since(unanswered_since) >= self.speedup.apply(GIVE_UP_AFTER)
+    }
+}
+
+/// Why a look-up gave no record.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum LookupFailure {
+    /// The authority does not know the receipt, or not yet.
+    Missing,
+    /// We asked too often.
+    Throttled,
+    /// The authority failed, or the way to it.
+    Trouble,
+}
+
+/// Look-ups of a receipt that gave no record.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct LookupFailures {
+    /// How often the authority did not know the receipt.
+    pub missing: u32,
+    /// How often in a row we asked too often.
+    pub throttled: u32,
+    /// How often in a row the authority failed, or the way to it.
+    pub trouble: u32,
+    /// When the authority first failed to answer; `None` while it answers.
+    #[serde(rename = "silent_since")]
+    pub unanswered_since: Option<Timestamp>,
+}
+
+/// What follows a failed look-up.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum RetryDecision {
+    /// Look the receipt up again after this wait.
+    RetryAfter(Duration),
+    /// The receipt does not exist: a shop that sends it at all has done so by now.
+    DoesNotExist,
+    /// An operator takes over.
+    GiveUp,
+}
+
+impl LookupFailures {
+    /// The counters with one more failure, and what follows it.
+    pub fn after(self, failure: LookupFailure, retry: RetryContext) -> (Self, RetryDecision) {
+        let since = self.unanswered_since.unwrap_or(retry.now);
+        let unanswered_since = Some(since);
+        let (failures, wait) = match failure {
+            LookupFailure::Missing => {
+                let failures = Self { missing: self.missing + 1, ..Self::default() };
+                let decision = nth(&MISSING_WAITS, self.missing).map(minutes).map(RetryDecision::RetryAfter);
+                return (failures, decision.unwrap_or(RetryDecision::DoesNotExist));
+            }
+            LookupFailure::Throttled => (
+                Self { throttled: self.throttled + 1, unanswered_since, ..self },
+                nth_or_last(&THROTTLED_WAITS, self.throttled),
+            ),
+            LookupFailure::Trouble => (
+                Self { trouble: self.trouble + 1, unanswered_since, ..self },
+                nth_or_last(&TROUBLE_WAITS, self.trouble),
+            ),
+        };
+        let decision = match retry.gives_up(since) {
+            true => RetryDecision::GiveUp,
+            false => RetryDecision::RetryAfter(minutes(wait)),
+        };
+        (failures, decision)
+    }
+}
+
+/// Requests to a partner that brought no decision.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct PartnerProgress {
+    /// Requests without an answer.
+    pub attempts: u32,
+    /// A request may have reached the partner without its answer reaching us, so the partner may have redeemed the code.
+    pub maybe_redeemed: bool,
+    /// When the partner first failed to answer; `None` while it answers.
+    pub unanswered_since: Option<Timestamp>,
+}
+
+impl PartnerProgress {
+    /// The wait before the next request, before any speed-up.
+    pub fn backoff(self, jitter: f64) -> Duration {
+        let factor = 1.0 - JITTER + 2.0 * JITTER * jitter.clamp(0.0, 1.0);
+        Duration::from_secs(nth_or_last(&PARTNER_WAITS, self.attempts)).mul_f64(factor)
+    }
+}
+
+/// The wait before a record is read again that could not be read this often before.
+pub fn unreadable_backoff(reads: u32) -> Duration {
+    minutes(nth_or_last(&UNREADABLE_WAITS, reads))
+}
+
+fn minutes(minutes: u64) -> Duration {
+    Duration::from_secs(minutes * 60)
+}
+
+fn nth(waits: &[u64], index: u32) -> Option<u64> {
+    waits.get(usize::try_from(index).ok()?).copied()
+}
+
+fn nth_or_last(waits: &[u64], index: u32) -> u64 {
+    nth(waits, index).or(waits.last().copied()).unwrap_or_default()
+}
+
+#[cfg(test)]
+mod tests {
+    use proptest::prelude::*;
+
+    use super::*;
+
+    const START: Timestamp = Timestamp::from_millis(0);
+
+    fn retry(now: Timestamp, speedup: RetrySpeedup) -> RetryContext {
+        RetryContext { now, speedup, jitter: 0.5 }
+    }
+
+    /// The waits in minutes when every look-up fails like this, and what ends them.
+    fn waits(failure: LookupFailure, speedup: RetrySpeedup) -> (Vec<u64>, RetryDecision) {
+        let (mut failures, mut now, mut waits) = (LookupFailures::default(), START, Vec::new());
+        loop {
+            let (next, decision) = failures.after(failure, retry(now, speedup));
+            let RetryDecision::RetryAfter(wait) = decision else { return (waits, decision) };
+            failures = next;
+            now = retry(now, speedup).after(wait);
+            waits.push(wait.as_secs() / 60);
+            assert!(waits.len() < 100, "it never ends");
+        }
+    }
+
+    #[test]
+    fn a_receipt_that_never_comes_is_looked_up_six_more_times() {
+        let expected = (vec![15, 60, 180, 360, 720, 1440], RetryDecision::DoesNotExist);
+        assert_eq!(waits(LookupFailure::Missing, RetrySpeedup::default()), expected);
+    }
+
+    #[test]
+    fn an_operator_takes_over_after_a_day_without_an_answer() {
+        let (trouble, end) = waits(LookupFailure::Trouble, RetrySpeedup::default());
+        assert_eq!((trouble.get(..6), end), (Some(&[1, 5, 15, 45, 120, 120][..]), RetryDecision::GiveUp));
+        assert!((1_440..1_440 + 120).contains(&trouble.iter().sum::<u64>()), "{trouble:?}");
+        let (throttled, end) = waits(LookupFailure::Throttled, RetrySpeedup::default());
+        assert_eq!((throttled.get(..6), end), (Some(&[2, 5, 15, 45, 120, 120][..]), RetryDecision::GiveUp));
+        let sped_up = waits(LookupFailure::Throttled, RetrySpeedup::by(100)).0;
+        assert_eq!(sped_up, throttled, "a speed-up changes no number of attempts");
+    }
+
+    #[test]
+    fn an_answer_ends_the_time_without_one() {
+        let now = retry(START, RetrySpeedup::default());
+        let (failures, _) = LookupFailures::default().after(LookupFailure::Trouble, now);
+        let (failures, _) = failures.after(LookupFailure::Missing, now);
+        assert_eq!(failures, LookupFailures { missing: 1, ..LookupFailures::default() });
+    }
+
+    #[test]
+    fn an_unreadable_record_is_read_less_and_less_often() {
+        let waits = [0, 1, 2, 3, 4, 99].map(|reads| unreadable_backoff(reads).as_secs() / 60);
+        assert_eq!(waits, [15, 60, 180, 360, 360, 360]);
+    }
+
+    fn any_failure() -> impl Strategy<Value = LookupFailure> {
+        prop::sample::select(vec![LookupFailure::Missing, LookupFailure::Throttled, LookupFailure::Trouble])
+    }
+
+    proptest! {
+        #[test]
+        fn look_ups_end_whatever_fails(failures in prop::collection::vec(any_failure(), 400)) {
+            let (mut counted, mut now) = (LookupFailures::default(), START);
+            let ended = failures.into_iter().any(|failure| {
+                let (next, decision) = counted.after(failure, retry(now, RetrySpeedup::default()));
+                counted = next;
+                if let RetryDecision::RetryAfter(wait) = decision { now = now.after(wait) }
+                !matches!(decision, RetryDecision::RetryAfter(_))
+            });
+            prop_assert!(ended);
+        }
+
+        #[test]
+        fn waits_for_a_partner_grow_and_stay_near_their_plan(attempts in 0u32..40, jitter in 0.0f64..=1.0) {
+            let wait = |attempts, jitter| {
+                PartnerProgress { attempts, ..PartnerProgress::default() }.backoff(jitter)
+            };
+            let plan = wait(attempts, 0.5);
+            prop_assert!(wait(attempts, jitter) >= plan.mul_f64(0.79));
+            prop_assert!(wait(attempts, jitter) <= plan.mul_f64(1.21));
+            prop_assert!(wait(attempts + 1, 0.5) >= plan);
+            prop_assert!(plan <= Duration::from_secs(1_800));
+        }
+    }
+}

@@ -1,0 +1,181 @@
+//! The state machine of settling: what a step or an operator leads to, and how it changes the submission.
+
+use super::{MessageKey, PendingSettlement, ReviewStatus, State, Submission, SubmissionStatus};
+use crate::domain::partner::reply::Upstream;
+use crate::domain::receipt::judgement::{ReceiptSummary, Verdict};
+use crate::domain::receipt::payload::VerificationCode;
+use crate::domain::settling::{Anomaly, Assignee, Progress};
+use crate::domain::timestamp::Timestamp;
+
+/// What a step, or an operator, leads to.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Transition {
+    /// Accepted.
+    Accept {
+        /// Entries earned.
+        entries: u32,
+        /// The instant prize, if it is not that of the submission's code.
+        prize: Option<String>,
+    },
+    /// Rejected.
+    Reject {
+        /// The reason that the consumer sees.
+        key: MessageKey,
+        /// A closer reason, for logs and operators.
+        reason: Option<&'static str>,
+    },
+    /// An operator looks at the receipt, for this reason.
+    Review(&'static str),
+    /// An operator takes over, because nobody gives an answer that decides. The state is `unknown`.
+    Escalate {
+        /// A closer reason, for logs and operators.
+        reason: Option<&'static str>,
+    },
+    /// An operator takes over and nothing else changes, as a test asked; with `checking` the state is `unknown`.
+    Stay(MessageKey),
+    /// No answer yet, so the state is `unknown`; the next step is due at this time.
+    Unanswered {
+        /// When the next step is due.
+        retry_at: Timestamp,
+    },
+    /// Nothing changes but the time of the next step.
+    RetryAt(Timestamp),
+}
+
+/// What a step learned besides. `None` leaves what the submission holds.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Findings {
+    /// What failed so far.
+    pub progress: Option<Progress>,
+    /// An unexpected response, for operators.
+    pub anomaly: Option<Anomaly>,
+    /// The part of the tax authority's record that callers see.
+    pub receipt: Option<ReceiptSummary>,
+    /// The purchase that the record proves.
+    pub purchase: Option<VerificationCode>,
+    /// The partner's own words.
+    pub upstream: Option<Upstream>,
+}
+
+/// Nothing changes a settled submission.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
+#[error("the submission is settled already")]
+pub struct AlreadySettled;
+
+impl Transition {
+    /// A rejection whose key says everything.
+    pub fn reject(key: MessageKey) -> Self {
+        Self::Reject { key, reason: None }
+    }
+
+    /// Who takes the next step, and when; `None` if the submission is settled.
+    fn next_step(&self, now: Timestamp) -> Option<(Assignee, Timestamp)> {
+        match *self {
+            Self::Accept { .. } | Self::Reject { .. } => None,
+            Self::Review(_) | Self::Escalate { .. } | Self::Stay(_) => Some((Assignee::Operator, now)),
+            Self::Unanswered { retry_at: at } | Self::RetryAt(at) => Some((Assignee::Service, at)),
+        }
+    }
+
+    fn reasons(&self) -> Vec<String> {
+        let (key, reason) = match *self {
+            Self::Reject { key, reason } => (Some(key.as_str()), reason),
+            Self::Review(reason) => (None, Some(reason)),
+            Self::Escalate { reason } => (None, reason),
+            Self::Accept { .. } | Self::Stay(_) | Self::Unanswered { .. } | Self::RetryAt(_) => (None, None),
+        };
+        let reason = reason.filter(|reason| Some(*reason) != key);
+        key.into_iter().chain(reason).map(str::to_owned).collect()
+    }
+}
+
+impl From<Verdict> for Transition {
+    fn from(verdict: Verdict) -> Self {
+        match verdict {
+            Verdict::Verified { entries } => Self::Accept { entries, prize: None },
+            Verdict::Declined(key, reason) => Self::Reject { key, reason: Some(reason.as_str()) },
+            Verdict::Review(reason) => Self::Review(reason.as_str()),
+        }
+    }
+}
+
+impl Submission {
+    /// The submission after a transition. A second transition does not change a settled submission.
+    ///
+    /// # Errors
+    /// [`AlreadySettled`].
+    pub fn apply(
+        &self,
+        transition: &Transition,
+        findings: Findings,
+        now: Timestamp,
+    ) -> Result<Self, AlreadySettled> {
+        let prize = self.settling.as_ref().and_then(|settling| settling.prize.as_deref());
+        let status = self.status.after(transition, prize, self.receipt_id.is_some())?;
+        let settling = match transition.next_step(now) {
+            Some((assignee, at)) => {
+                let pending = self.settling.as_ref().ok_or(AlreadySettled)?;
+                let planned = match assignee {
+                    Assignee::Service => pending.retry_at(at),
+                    Assignee::Operator => pending.escalate(at),
+                };
+                Some(PendingSettlement {
+                    progress: findings.progress.unwrap_or(planned.progress),
+                    anomaly: findings.anomaly.or(planned.anomaly),
+                    ..planned
+                })
+            }
+            None => None,
+        };
+        let changed = self.changed(now);
+        Ok(Self {
+            status,
+            partner_code: settling.as_ref().and(changed.partner_code),
+            settling,
+            reasons: transition.reasons(),
+            receipt: findings.receipt.or(changed.receipt),
+            purchase: findings.purchase.or(changed.purchase),
+            upstream: findings.upstream.or(changed.upstream),
+            ..changed
+        })
+    }
+}
+
+impl SubmissionStatus {
+    /// The status after a transition; `prize` is that of the submission's code.
+    fn after(
+        &self,
+        transition: &Transition,
+        prize: Option<&str>,
+        has_receipt: bool,
+    ) -> Result<Self, AlreadySettled> {
+        if self.is_terminal() {
+            return Err(AlreadySettled);
+        }
+        let reviewed = |status| has_receipt.then_some(status);
+        Ok(match transition {
+            Transition::Accept { entries, prize: other } => {
+                let instant_win = other.clone().or_else(|| prize.map(str::to_owned));
+                Self {
+                    review_status: reviewed(ReviewStatus::Verified),
+                    ..Self::accepted(*entries, instant_win)
+                }
+            }
+            Transition::Reject { key, .. } if key.blames_receipt() => {
+                Self { review_status: reviewed(ReviewStatus::Declined), ..Self::rejected(*key) }
+            }
+            Transition::Reject { key, .. } => Self::rejected(*key),
+            Transition::Review(_) => {
+                let review_status = reviewed(ReviewStatus::UnderReview);
+                Self::open(State::Pending, review_status, MessageKey::ReceiptReceived)
+            }
+            Transition::Escalate { .. }
+            | Transition::Unanswered { .. }
+            | Transition::Stay(MessageKey::Checking) => Self::unanswered(),
+            Transition::Stay(_) | Transition::RetryAt(_) => self.clone(),
+        })
+    }
+}
+
+#[cfg(test)]
+mod tests;

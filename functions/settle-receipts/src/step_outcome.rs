@@ -1,0 +1,208 @@
+//! The outcome of a step, as a pure function of what the step learned.
+
+use common::app::code_verifier::SENTINEL_PRIZE;
+use common::domain::campaign::Campaign;
+use common::domain::message::MessageKey;
+use common::domain::receipt::judgement::{Judgement, ReceiptSummary, judge};
+use common::domain::receipt::record::FiscalRecord;
+use common::domain::receipt::rules::ReceiptRules;
+use common::domain::receipt::sentinel::ReceiptSentinel;
+use common::domain::retry::{LookupFailure, LookupFailures, RetryContext, RetryDecision};
+use common::domain::settling::{Anomaly, PendingSettlement, Progress, SENTINEL_DELAY};
+use common::domain::submission::transition::{AlreadySettled, Findings, Transition};
+use common::domain::submission::{State, Submission};
+use common::domain::timestamp::Timestamp;
+use common::runtime::event_handler::JobOutcome;
+use common::upstream::tax_authority::answer::Answer;
+
+/// The outcome of a step.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) struct StepOutcome {
+    /// What the step leads to.
+    pub(crate) transition: Transition,
+    /// What the step learned besides.
+    pub(crate) findings: Findings,
+    /// The name in logs and metrics, if the step met an obstacle instead of an answer that decides.
+    pub(crate) obstacle: Option<&'static str>,
+    /// The receipt's code and its time did not match.
+    pub(crate) receipt_time_mismatch: bool,
+}
+
+impl From<Transition> for StepOutcome {
+    fn from(transition: Transition) -> Self {
+        Self { transition, findings: Findings::default(), obstacle: None, receipt_time_mismatch: false }
+    }
+}
+
+impl StepOutcome {
+    /// A rejection with a closer reason than its key.
+    pub(crate) fn reject(key: MessageKey, reason: &'static str) -> Self {
+        Transition::Reject { key, reason: Some(reason) }.into()
+    }
+
+    /// An operator looks at the receipt.
+    pub(crate) fn review(reason: &'static str) -> Self {
+        Transition::Review(reason).into()
+    }
+
+    /// Another submission was accepted with the same purchase.
+    pub(crate) fn already_used(receipt: Option<ReceiptSummary>) -> Self {
+        let findings = Findings { receipt, ..Findings::default() };
+        Self { findings, ..Transition::reject(MessageKey::ReceiptAlreadyUsed).into() }
+    }
+
+    /// The step waits until this time, without a failure that counts.
+    pub(crate) fn wait_until(at: Timestamp, obstacle: &'static str) -> Self {
+        Self { obstacle: Some(obstacle), ..Transition::RetryAt(at).into() }
+    }
+
+    /// The outcome that a test receipt asks for.
+    pub(crate) fn from_sentinel(
+        sentinel: ReceiptSentinel,
+        campaign: &Campaign,
+        state: State,
+        retry: RetryContext,
+    ) -> Self {
+        let is_first_step = state == State::Pending;
+        let accept = |prize| Transition::Accept { entries: campaign.entries_per_submission, prize };
+        let transition = match sentinel {
+            ReceiptSentinel::Slow if is_first_step => {
+                Transition::Unanswered { retry_at: retry.after(SENTINEL_DELAY) }
+            }
+            ReceiptSentinel::Verified | ReceiptSentinel::Slow => accept(None),
+            ReceiptSentinel::Wins => accept(Some(SENTINEL_PRIZE.to_owned())),
+            ReceiptSentinel::Review => Transition::Review("asked_for_by_test"),
+            ReceiptSentinel::Stays(key) => Transition::Stay(key),
+            ReceiptSentinel::Declined(key) => Transition::reject(key),
+        };
+        let is_verified = matches!(transition, Transition::Accept { .. });
+        let receipt = is_verified.then(|| ReceiptSummary::made_up(campaign.receipt.as_ref()));
+        Self { findings: Findings { receipt, ..Findings::default() }, ..transition.into() }
+    }
+
+    /// What the authority's answer leads to.
+    pub(crate) fn from_answer(
+        answer: &Answer,
+        campaign: &Campaign,
+        rules: &ReceiptRules,
+        submission: &Submission,
+        retry: RetryContext,
+    ) -> Self {
+        let name = answer.as_str();
+        let failure = match answer {
+            Answer::Found(record) => {
+                return Self::from_record(record, campaign, rules, submission.created_at);
+            }
+            Answer::WrongTime => {
+                let mismatch = Transition::reject(MessageKey::ReceiptTimeMismatch);
+                return Self { receipt_time_mismatch: true, ..mismatch.into() };
+            }
+            Answer::RefererRefused => {
+                let findings = Findings { anomaly: anomaly(answer), ..Findings::default() };
+                let transition = Transition::Escalate { reason: Some(name) };
+                return Self { findings, obstacle: Some(name), ..transition.into() };
+            }
+            Answer::NotFoundYet => LookupFailure::Missing,
+            Answer::Throttled => LookupFailure::Throttled,
+            Answer::Trouble(_) | Answer::Unexpected(_) => LookupFailure::Trouble,
+        };
+        let outcome = Self::from_lookup_failure(failure, submission, Some(name), retry);
+        let findings = Findings { anomaly: anomaly(answer), ..outcome.findings };
+        Self { findings, obstacle: Some(name), ..outcome }
+    }
+
+    /// What a failure of the service itself leads to: it is retried like a failure of the authority.
+    pub(crate) fn from_failure(submission: &Submission, retry: RetryContext) -> Self {
+        let outcome = Self::from_lookup_failure(LookupFailure::Trouble, submission, None, retry);
+        let findings = Findings { anomaly: Some("a part of the service failed".into()), ..outcome.findings };
+        Self { findings, obstacle: Some("service_failed"), ..outcome }
+    }
+
+    /// Plans the next look-up, with one more failure counted; `reason` is that of giving up.
+    fn from_lookup_failure(
+        failure: LookupFailure,
+        submission: &Submission,
+        reason: Option<&'static str>,
+        retry: RetryContext,
+    ) -> Self {
+        let failures = submission.settling.as_ref().map(PendingSettlement::lookup_failures);
+        let (failures, decision) = failures.unwrap_or_default().after(failure, retry);
+        match decision {
+            RetryDecision::RetryAfter(wait) => Self::retry(retry.after(wait), failures),
+            RetryDecision::DoesNotExist => Transition::reject(MessageKey::ReceiptNotFound).into(),
+            RetryDecision::GiveUp => Transition::Escalate { reason }.into(),
+        }
+    }
+
+    fn retry(at: Timestamp, failures: LookupFailures) -> Self {
+        let progress = Some(Progress::TaxAuthority(failures));
+        Self { findings: Findings { progress, ..Findings::default() }, ..Transition::RetryAt(at).into() }
+    }
+
+    fn from_record(
+        record: &FiscalRecord,
+        campaign: &Campaign,
+        rules: &ReceiptRules,
+        submitted_at: Timestamp,
+    ) -> Self {
+        let Judgement { verdict, summary } = judge(record, campaign, rules, submitted_at);
+        let transition = Transition::from(verdict);
+        let is_declined = matches!(transition, Transition::Reject { .. });
+        let purchase = (!is_declined).then(|| record.code.clone());
+        let findings = Findings { receipt: Some(summary), purchase, ..Findings::default() };
+        Self { findings, ..transition.into() }
+    }
+
+    /// Whether an obstacle keeps the submission open, other than a receipt that the authority does not know yet.
+    pub(crate) fn is_blocked_upstream(&self) -> bool {
+        self.obstacle.is_some_and(|obstacle| obstacle != Answer::NotFoundYet.as_str())
+    }
+
+    /// The log line of the step.
+    pub(crate) fn logged(&self) -> JobOutcome {
+        let is_escalated = matches!(self.transition, Transition::Escalate { .. });
+        let mut figures = if is_escalated { vec![("LeftToAPerson", 1)] } else { Vec::new() };
+        figures.extend(match self.obstacle {
+            Some("unexpected_page" | "referer_refused") => Some(("TaxAuthorityChanged", 1)),
+            Some("trouble" | "throttled") => Some(("TaxAuthorityDown", 1)),
+            Some(_) | None => None,
+        });
+        let outcome = self.obstacle.unwrap_or(match &self.transition {
+            Transition::Accept { .. } => "accepted",
+            Transition::Reject { key, .. } => key.as_str(),
+            Transition::Review(_) => "under_review",
+            Transition::Escalate { .. } => "unanswered",
+            Transition::Unanswered { .. } | Transition::RetryAt(_) => "again_later",
+            Transition::Stay(_) => "stays",
+        });
+        JobOutcome { outcome, figures }
+    }
+
+    /// The submission after the step.
+    ///
+    /// # Errors
+    /// [`AlreadySettled`].
+    pub(crate) fn applied_to(
+        &self,
+        before: &Submission,
+        now: Timestamp,
+    ) -> Result<Submission, AlreadySettled> {
+        before.apply(&self.transition, self.findings.clone(), now)
+    }
+}
+
+/// The part of an unexpected answer that operators see.
+fn anomaly(answer: &Answer) -> Option<Anomaly> {
+    match answer {
+        Answer::Unexpected(page) => Some(Anomaly {
+            summary: format!("{} at {} (status {})", page.why, page.final_path, page.status),
+            excerpt: Some(page.excerpt.clone()),
+        }),
+        Answer::Trouble(trouble) => Some(trouble.as_str().into()),
+        Answer::RefererRefused => Some("the authority took our request for none of a receipt's page".into()),
+        Answer::Found(_) | Answer::WrongTime | Answer::NotFoundYet | Answer::Throttled => None,
+    }
+}
+
+#[cfg(test)]
+mod tests;

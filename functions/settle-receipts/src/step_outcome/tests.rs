@@ -1,0 +1,122 @@
+//! What each answer of the tax authority leads to, and what is counted of it.
+
+use std::time::Duration;
+
+use common::domain::retry::RetrySpeedup;
+use common::upstream::http_client::TransportError;
+use common::upstream::tax_authority::answer::UnexpectedPage;
+
+use super::*;
+use crate::example;
+
+const NOW: Timestamp = Timestamp::from_millis(100_000_000);
+
+fn retry() -> RetryContext {
+    RetryContext { now: NOW, speedup: RetrySpeedup::default(), jitter: 0.5 }
+}
+
+fn page() -> Answer {
+    Answer::Unexpected(Box::new(UnexpectedPage {
+        final_path: "/error".to_owned(),
+        status: 200,
+        excerpt: "Karibu".to_owned(),
+        why: "unknown_page",
+    }))
+}
+
+#[test]
+fn a_receipt_that_the_authority_does_not_know_yet_is_not_blocked() {
+    let after = |obstacle| StepOutcome { obstacle, ..Transition::Stay(MessageKey::Checking).into() };
+    assert!(!after(None).is_blocked_upstream());
+    assert!(!after(Some(Answer::NotFoundYet.as_str())).is_blocked_upstream());
+    for answer in [Answer::Throttled, Answer::RefererRefused] {
+        assert!(after(Some(answer.as_str())).is_blocked_upstream(), "{}", answer.as_str());
+    }
+}
+
+#[test]
+fn an_obstacle_is_counted_by_who_has_to_act() {
+    let figures = |obstacle: Answer| {
+        let met = StepOutcome { obstacle: Some(obstacle.as_str()), ..StepOutcome::review("any") };
+        (met.logged().outcome, met.logged().figures)
+    };
+    assert_eq!(figures(page()), ("unexpected_page", vec![("TaxAuthorityChanged", 1)]));
+    assert_eq!(figures(Answer::RefererRefused), ("referer_refused", vec![("TaxAuthorityChanged", 1)]));
+    let trouble = || Answer::Trouble(TransportError::ConnectTimeout.into());
+    assert_eq!(figures(trouble()), ("trouble", vec![("TaxAuthorityDown", 1)]));
+    assert_eq!(figures(Answer::Throttled), ("throttled", vec![("TaxAuthorityDown", 1)]));
+    assert_eq!(figures(Answer::NotFoundYet), (Answer::NotFoundYet.as_str(), vec![]));
+    let given_up = StepOutcome::from(Transition::Escalate { reason: None }).logged();
+    assert_eq!((given_up.outcome, given_up.figures), ("unanswered", vec![("LeftToAPerson", 1)]));
+}
+
+#[test]
+fn every_outcome_has_a_name_in_the_log() {
+    let outcome = |transition: Transition| StepOutcome::from(transition).logged().outcome;
+    assert_eq!(outcome(Transition::Accept { entries: 1, prize: None }), "accepted");
+    assert_eq!(outcome(Transition::reject(MessageKey::Blocked)), "blocked");
+    assert_eq!(outcome(Transition::Review("no_qr_code")), "under_review");
+    assert_eq!(outcome(Transition::RetryAt(NOW)), "again_later");
+    assert_eq!(outcome(Transition::Unanswered { retry_at: NOW }), "again_later");
+    assert_eq!(outcome(Transition::Stay(MessageKey::Checking)), "stays");
+}
+
+#[test]
+fn an_operator_sees_what_was_unexpected() {
+    let told = |answer: Answer| anomaly(&answer).map(|anomaly| (anomaly.summary, anomaly.excerpt));
+    let page = told(page()).expect("something to tell");
+    assert_eq!(page, ("unknown_page at /error (status 200)".to_owned(), Some("Karibu".to_owned())));
+    let trouble = Answer::Trouble(TransportError::ConnectTimeout.into());
+    assert_eq!(told(trouble), Some(("connect_timeout".to_owned(), None)));
+    assert!(told(Answer::RefererRefused).is_some());
+    for expected in [Answer::WrongTime, Answer::NotFoundYet, Answer::Throttled] {
+        assert_eq!(told(expected), None);
+    }
+}
+
+/// The outcome of one more failure after these.
+fn after(failures: LookupFailures, failure: LookupFailure) -> StepOutcome {
+    let mut submission = example::submission(NOW);
+    let progress = Progress::TaxAuthority(failures);
+    submission.settling = submission.settling.map(|pending| PendingSettlement { progress, ..pending });
+    StepOutcome::from_lookup_failure(failure, &submission, Some("why"), retry())
+}
+
+#[test]
+fn a_failed_look_up_is_retried_with_one_more_failure_counted() {
+    let outcome = after(LookupFailures::default(), LookupFailure::Missing);
+    let failures = LookupFailures { missing: 1, ..LookupFailures::default() };
+    assert_eq!(outcome.transition, Transition::RetryAt(NOW.after(Duration::from_secs(15 * 60))));
+    assert_eq!(outcome.findings.progress, Some(Progress::TaxAuthority(failures)));
+}
+
+#[test]
+fn a_receipt_that_never_comes_is_rejected_and_a_day_without_an_answer_is_escalated() {
+    let missing = LookupFailures { missing: 6, ..LookupFailures::default() };
+    let rejected = Transition::reject(MessageKey::ReceiptNotFound);
+    assert_eq!(after(missing, LookupFailure::Missing).transition, rejected);
+    let unanswered_since = Some(Timestamp::from_millis(NOW.as_millis() - 24 * 60 * 60 * 1_000));
+    let unanswered = LookupFailures { unanswered_since, ..LookupFailures::default() };
+    let escalated = Transition::Escalate { reason: Some("why") };
+    assert_eq!(after(unanswered, LookupFailure::Throttled).transition, escalated);
+}
+
+#[test]
+fn a_failure_of_the_service_is_retried_like_one_of_the_authority() {
+    let submission = example::submission(NOW);
+    let failed = StepOutcome::from_failure(&submission, retry());
+    let (failures, decision) = LookupFailures::default().after(LookupFailure::Trouble, retry());
+    let RetryDecision::RetryAfter(wait) = decision else { panic!("the first one is retried") };
+    assert_eq!(failed.transition, Transition::RetryAt(NOW.after(wait)));
+    assert_eq!(failed.findings.progress, Some(Progress::TaxAuthority(failures)));
+    assert_eq!((failed.logged().outcome, failed.findings.anomaly.is_some()), ("service_failed", true));
+}
+
+#[test]
+fn a_submission_that_lost_its_purchase_keeps_what_callers_see_of_the_receipt() {
+    let receipt = Some(ReceiptSummary::made_up(None));
+    let outcome = StepOutcome::already_used(receipt.clone());
+    let after = outcome.applied_to(&example::submission(NOW), NOW).expect("open");
+    assert_eq!((after.receipt, after.purchase), (receipt, None));
+    assert_eq!(after.reasons, ["receipt_already_used"]);
+}
