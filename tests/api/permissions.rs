@@ -17,9 +17,10 @@ use common::telemetry::Telemetry;
 use futures_util::future::join_all;
 use local::partner::{Options as PartnerOptions, SimulatedPartner};
 use local::stack::{Options, PARTNER_SECRET, PARTNER_SECRET_HEADER, as_function};
+use local::tables::TABLES;
 use mark_receipt_uploaded::{MarkReceiptUploaded, StorageEvent};
 use receipt_photo::{Look, jpeg, qr_photo};
-use serde_json::json;
+use serde_json::{Value, json};
 use service_tests::campaign::{TestCampaign, body, fresh_key, phone, plain};
 use service_tests::http::Reply;
 use service_tests::iam_guard::{Call, Record, front};
@@ -29,7 +30,7 @@ use service_tests::receipts::{
 };
 use service_tests::roles::{covers, policies};
 use service_tests::service::Service;
-use service_tests::template::{resources, service};
+use service_tests::template::{deployer, logical_id, resources, service};
 use sweep_unsettled::{SweepUnsettled, Tick};
 
 /// A service that settles quickly, or not at all by itself; what its functions call is recorded.
@@ -238,6 +239,58 @@ async fn each_function_is_allowed_what_it_does_and_nothing_else() {
     let calls = record.calls();
     assert_eq!((missing(&calls), unused(&calls)), (Vec::new(), Vec::new()), "missing, and never used");
     println!("{} kinds of calls, all of them allowed", calls.len());
+}
+
+/// The workflow walks through what it deployed, as the role that deployed it.
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn whoever_deploys_may_do_what_a_smoke_test_does() {
+    const DEPLOYER: &str = "deployer";
+    let record = Record::default();
+    let service = recorded(&record, true);
+    let tables = ops::connection::tables(&as_function(&service.env, DEPLOYER)).await.expect("all variables");
+    ops::smoke::walk(&tables, &service.base_url, service.clock.now()).await.expect("everything works");
+    let policy = deployer();
+    let allows = |call: &Call| {
+        let mut statements = policy["Statement"].as_array().expect("statements").iter();
+        statements.any(|statement| {
+            let named = |field: &str, name: &str| match &statement[field] {
+                Value::Array(patterns) => patterns.iter().any(|pattern| is_like(pattern, name)),
+                pattern => is_like(pattern, name),
+            };
+            named("Action", &call.action) && named("Resource", &arn(&call.resource))
+        })
+    };
+    let calls: Vec<_> = record.calls().into_iter().filter(|call| call.function == DEPLOYER).collect();
+    assert!(!calls.is_empty());
+    let refused: Vec<_> = calls.iter().filter(|call| !allows(call)).map(ToString::to_string).collect();
+    assert_eq!(refused, Vec::<String>::new());
+}
+
+/// What CloudFormation would have named a resource of a local stack.
+fn arn(resource: &str) -> String {
+    let (kind, name) = resource.split_once('/').expect("a kind and a name");
+    match kind {
+        "table" => {
+            let table = TABLES.iter().find(|table| table.name == name).expect("a table");
+            let id = logical_id(&table.name.replace('_', "-"));
+            format!("arn:aws:dynamodb:REGION:ACCOUNT:table/campaign-entry-staging-{id}Table-1ABC")
+        }
+        "secret" => format!("arn:aws:secretsmanager:REGION:ACCOUNT:secret:campaign-entry-staging/{name}"),
+        _ => resource.to_owned(),
+    }
+}
+
+/// Whether a name is like a pattern of a policy, in which `*` is anything.
+fn is_like(pattern: &Value, name: &str) -> bool {
+    let mut parts = pattern.as_str().expect("a pattern").split('*');
+    let Some(mut rest) = name.strip_prefix(parts.next().unwrap_or_default()) else { return false };
+    let mut last = None;
+    for part in parts {
+        let Some(at) = rest.find(part) else { return false };
+        rest = &rest[at + part.len()..];
+        last = Some(part);
+    }
+    rest.is_empty() || last == Some("")
 }
 
 #[test]

@@ -21,19 +21,13 @@ use lookup_submissions::LookupSubmissions;
 use mark_receipt_uploaded::MarkReceiptUploaded;
 use refresh_upload_url::RefreshUploadUrl;
 use serde_json::{Value, json};
-use service_tests::template::{parse, resources, service, text_of};
+use service_tests::template::{deployer, logical_id, parse, resources, service, text_of};
 use settle_partners::SettlePartners;
 use settle_receipts::SettleReceipts;
 use sweep_unsettled::SweepUnsettled;
 
 /// What AWS may keep a caller of the API waiting for, in seconds.
 const API_LIMIT: u64 = 30;
-
-/// `check-code` as a logical id: `CheckCode`.
-fn logical_id(name: &str) -> String {
-    let capital = |word: &str| word[..1].to_uppercase() + &word[1..];
-    name.split('-').map(capital).collect()
-}
 
 /// The names of the functions' crates.
 fn crates() -> BTreeSet<String> {
@@ -383,6 +377,60 @@ fn every_alarm_counts_its_own_stack_alone() {
     }
 }
 
+/// Names of tables and indexes.
+type Names = BTreeSet<String>;
+
+/// What functions read and write, by their roles; a table that is written with its indexes. A condition is a write.
+fn read_and_written(template: &Value) -> (Names, Names) {
+    let (mut read, mut written) = (Names::new(), Names::new());
+    for (_, role) in resources(template, "AWS::IAM::Role") {
+        let statements = role["Policies"][0]["PolicyDocument"]["Statement"].as_array().expect("statements");
+        for statement in statements {
+            let resource = &statement["Resource"][0];
+            let table = resource["Fn::GetAtt"].as_str().and_then(|arn| arn.strip_suffix(".Arn"));
+            let index = resource["Fn::Sub"].as_str().and_then(|arn| arn.split_once("/index/"));
+            let name = table.or(index.map(|(_, index)| index));
+            for action in statement["Action"].as_array().expect("actions") {
+                match (action.as_str().and_then(|action| action.strip_prefix("dynamodb:")), name) {
+                    (Some("GetItem" | "BatchGetItem" | "Query"), Some(name)) => read.insert(name.to_owned()),
+                    (Some(_), Some(name)) => written.insert(name.to_owned()),
+                    _ => false,
+                };
+            }
+        }
+    }
+    let tables = resources(template, "AWS::DynamoDB::Table").filter(|(id, _)| written.contains(*id));
+    let indexes =
+        tables.filter_map(|(_, table)| table.get("GlobalSecondaryIndexes").and_then(Value::as_array));
+    let indexes: Names =
+        indexes.flatten().map(|index| index["IndexName"].as_str().expect("a name").to_owned()).collect();
+    written.extend(indexes);
+    (read, written)
+}
+
+#[test]
+fn alarms_hear_of_every_table_and_index_that_is_too_slow() {
+    let (mut read, written) = read_and_written(&service());
+    // The background alone reads it, and another alarm tells when it does not.
+    assert!(read.remove("unsettled-by-campaign"));
+    let alarms = alarms();
+    for (name, metric, expected) in [
+        ("${Service}-tables-throttled-reads", "ReadThrottleEvents", read),
+        ("${Service}-tables-throttled-writes", "WriteThrottleEvents", written),
+    ] {
+        let parts = alarms[name]["Metrics"].as_array().expect("metrics").iter();
+        let metrics: Vec<_> = parts.filter_map(|part| part.pointer("/MetricStat/Metric")).collect();
+        // More are refused by CloudWatch.
+        assert!(metrics.len() <= 10 && metrics.iter().all(|found| found["MetricName"] == metric), "{name}");
+        let heard = metrics.iter().map(|metric| {
+            let dimensions = metric["Dimensions"].as_array().expect("dimensions");
+            let value = &dimensions.last().expect("a table")["Value"];
+            value["Ref"].as_str().or(value.as_str()).expect("a name").to_owned()
+        });
+        assert_eq!(heard.collect::<Names>(), expected, "{name}");
+    }
+}
+
 #[test]
 fn every_alarm_has_its_section_in_the_runbook() {
     let files =
@@ -414,7 +462,7 @@ fn every_parameter_is_explained_to_who_deploys() {
 
 #[test]
 fn the_deployer_may_make_every_kind_of_resource_and_remove_no_data() {
-    let policy: Value = serde_json::from_str(&text_of("infra/deployer.json")).expect("JSON");
+    let policy = deployer();
     let statements = policy["Statement"].as_array().expect("statements");
     let actions: BTreeSet<_> = statements
         .iter()
@@ -450,4 +498,81 @@ fn the_deployer_may_make_every_kind_of_resource_and_remove_no_data() {
         let action = &statement["Action"];
         assert!(*action != "*" && statement["Effect"] == "Allow", "{statement}");
     }
+}
+
+/// The lines of a page's commands, without what is after `#`; a line that ends in a backslash goes on in the next.
+fn commands(page: &str) -> Vec<String> {
+    let text = text_of(page);
+    let blocks = text.split("```sh\n").skip(1).map(|block| block.split("```").next().unwrap_or_default());
+    let lines = blocks.flat_map(|block| {
+        let joined = block.replace("\\\n", " ");
+        joined.lines().map(str::to_owned).collect::<Vec<_>>()
+    });
+    lines.map(|line| line.split(" #").next().unwrap_or_default().trim().to_owned()).collect()
+}
+
+/// Without a release of its own, a deployment leaves functions at the version that they have.
+#[test]
+fn every_deployment_names_its_release() {
+    let release = &service()["Parameters"]["Release"];
+    assert_eq!(release.get("Default"), None, "the first deployment is refused without one");
+    let named = |command: &str| command.contains("Release=$(date -u +%y%m%d%H%M)");
+    let commands = commands("infra/deploying.md");
+    let deployments: Vec<_> = commands.iter().filter(|line| line.starts_with("sam deploy")).collect();
+    assert!(deployments.len() >= 3 && deployments.iter().all(|line| named(line)), "{deployments:#?}");
+    // A run that is repeated deploys what was built before.
+    let workflow = parse(&text_of(".github/workflows/deploy-stack.yml"));
+    let steps = workflow["jobs"]["deploy"]["steps"].as_array().expect("steps");
+    let deploys =
+        steps.iter().filter_map(|step| step["run"].as_str()).filter(|run| run.contains("sam deploy"));
+    assert_eq!(deploys.map(named).collect::<Vec<_>>(), [true]);
+}
+
+#[test]
+fn every_variable_of_a_pages_commands_is_set_on_that_page() {
+    for page in ["infra/deploying.md", "infra/runbook.md", "infra/capacity.md"] {
+        let commands = commands(page);
+        let is_part = |c: char| c.is_ascii_uppercase() || c == '_';
+        let is_set = |name: &str| {
+            let assigned = format!("{name}=");
+            commands.iter().any(|line| line.trim_start_matches("export ").starts_with(&assigned))
+                || name == "PATH"
+        };
+        for line in &commands {
+            for rest in line.split('$').skip(1) {
+                let name = &rest[..rest.find(|c| !is_part(c)).unwrap_or(rest.len())];
+                assert!(name.is_empty() || is_set(name), "{page}: {name} in {line}");
+            }
+        }
+    }
+}
+
+#[test]
+fn a_table_is_warm_as_aws_takes_it_or_not_at_all() {
+    let units = &service()["Parameters"]["WarmWriteUnits"];
+    let schema = json!({ "pattern": units["AllowedPattern"] });
+    let is_taken = |units: &str| jsonschema::is_valid(&schema, &json!(units));
+    for (units, expected) in [
+        ("0", true),
+        ("1", false),
+        ("3999", false),
+        ("4000", true),
+        ("15000", true),
+        ("40000", true),
+        ("40001", false),
+    ] {
+        assert_eq!(is_taken(units), expected, "{units}");
+    }
+}
+
+/// API Gateway reads the certificates of mutual TLS as whoever sets the domain up.
+#[test]
+fn the_deployer_may_read_the_certificates_of_mutual_tls() {
+    let policy = deployer();
+    let mut statements = policy["Statement"].as_array().expect("statements").iter();
+    let statement = statements.find(|statement| statement["Sid"] == "Truststore").expect("a statement");
+    assert_eq!(statement["Action"], json!(["s3:GetObject", "s3:GetObjectVersion"]));
+    let bucket = statement["Resource"].as_str().and_then(|arn| arn.strip_prefix("arn:aws:s3:::"));
+    let bucket = bucket.and_then(|bucket| bucket.strip_suffix("/*")).expect("a bucket");
+    assert!(text_of("infra/deploying.md").contains(bucket.trim_end_matches('*')), "{bucket}");
 }

@@ -17,6 +17,17 @@ pub fn service() -> Value {
     parse(&text_of("template.yaml"))
 }
 
+/// The policy of the role that deploys.
+pub fn deployer() -> Value {
+    serde_json::from_str(&text_of("infra/deployer.json")).expect("JSON")
+}
+
+/// `check-code` as a logical id: `CheckCode`.
+pub fn logical_id(name: &str) -> String {
+    let capital = |word: &str| word[..1].to_uppercase() + &word[1..];
+    name.split('-').map(capital).collect()
+}
+
 /// The resources of a type, by logical id.
 pub fn resources<'a>(template: &'a Value, kind: &'a str) -> impl Iterator<Item = (&'a str, &'a Value)> {
     let all = template["Resources"].as_object().expect("resources");

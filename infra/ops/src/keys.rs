@@ -2,7 +2,9 @@
 
 use std::time::Duration;
 
+use chrono_tz::Tz;
 use common::app::auth::key_prefix;
+
 use common::domain::scope::{Environment, Scope};
 use common::domain::timestamp::Timestamp;
 use common::random;
@@ -82,13 +84,16 @@ pub struct RolledKey {
     pub new: IssuedKey,
     /// The other, with the end of its time.
     pub old: ApiKeyRecord,
+    /// The campaign's time zone, read before anything was written: nothing may fail between writing the new key and
+    /// showing it.
+    pub zone: Tz,
 }
 
 /// Issues a key in place of another, with the same campaign, environment, label and ceiling. The other lets callers in
 /// for some time more.
 ///
 /// # Errors
-/// When there is no such key, it was revoked or rolled before, or the table does not answer.
+/// When there is no such key, it was revoked or rolled before, its campaign cannot be read, or a table does not answer.
 pub async fn roll(
     tables: &Tables,
     key_id: &str,
@@ -96,10 +101,11 @@ pub async fn roll(
     now: Timestamp,
 ) -> Result<RolledKey, Failure> {
     let (old_hash, old) = valid(tables, key_id, now).await?;
+    let zone = tables.campaign(&old.scope.campaign).await?.timezone;
     let (hash, new) = new(&old.scope, old.label.as_deref(), old.per_minute, now);
     let until = now.after(old_valid_for);
     if tables.api_keys.roll(&old_hash, until, hash, new.record.clone()).await? {
-        Ok(RolledKey { new, old: ApiKeyRecord { valid_until: Some(until), ..old } })
+        Ok(RolledKey { new, old: ApiKeyRecord { valid_until: Some(until), ..old }, zone })
     } else {
         let message = "another key took this one's place before, or it was revoked just now; `ops key list --campaign \
                        SLUG` shows the keys";

@@ -262,10 +262,14 @@ async fn show(tables: &Tables, slug: &CampaignSlug, now: Timestamp) -> Result<Re
     let mut codes = serde_json::Map::new();
     for environment in Environment::ALL {
         let scope = Scope { campaign: slug.clone(), environment };
-        let book = crate::codes::book::read(&tables.code_books, &scope).await?;
-        let minted = book.minted;
+        // The campaign of a smoke test has none.
+        let Some(stored) = tables.code_books.get(&scope).await? else {
+            codes.insert(environment.to_string(), Value::Null);
+            continue;
+        };
+        let minted = stored.book.minted;
         let imported: u64 =
-            book.batches.iter().filter(|b| b.origin.is_imported()).map(super::code::count_of).sum();
+            stored.book.batches.iter().filter(|b| b.origin.is_imported()).map(super::code::count_of).sum();
         // A partner has codes of its own, and a campaign without codes has none.
         if campaign.code == CodePolicy::Service || minted + imported > 0 {
             let name = if environment.is_live() { "codes, live" } else { "codes, test" };

@@ -55,8 +55,7 @@ pub(crate) async fn run(command: KeyCommand, env: &Env, now: Timestamp) -> Resul
         KeyCommand::Roll { key_id, old_valid_for } => {
             let old_valid_for = Duration::from_secs(u64::from(old_valid_for) * 60 * 60);
             let rolled = keys::roll(tables, &key_id, old_valid_for, now).await?;
-            let zone = tables.campaign(&rolled.old.scope.campaign).await?.timezone;
-            Ok(report_rolled(&rolled, zone))
+            Ok(report_rolled(&rolled))
         }
         KeyCommand::Revoke { key_id } => {
             let revoked = keys::revoke(tables, &key_id, now).await?;
@@ -91,15 +90,15 @@ fn report_issued(issued: &IssuedKey) -> Report {
 }
 
 /// The new key alone on standard output.
-fn report_rolled(rolled: &RolledKey, zone: Tz) -> Report {
-    let RolledKey { new, old } = rolled;
+fn report_rolled(rolled: &RolledKey) -> Report {
+    let RolledKey { new, old, zone } = rolled;
     let mut report = report_issued(new);
     let until = old.valid_until;
     if let Some(fields) = report.json.as_object_mut() {
         fields.insert("old_key_id".to_owned(), json!(old.key_id));
         fields.insert("old_valid_until".to_owned(), json!(until.map(|until| until.to_string())));
     }
-    let until = or_nothing(until.map(|until| zoned_time(until, zone)));
+    let until = or_nothing(until.map(|until| zoned_time(until, *zone)));
     let old = &old.key_id;
     let note = format!(
         "{old} works until {until}, and is refused as revoked from then on; `ops key revoke {old}` ends it at once."

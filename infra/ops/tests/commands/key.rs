@@ -2,6 +2,9 @@
 
 use std::time::Duration;
 
+use aws_sdk_dynamodb::types::AttributeValue;
+use common::aws::Aws;
+use common::store::campaigns;
 use serde_json::Value;
 
 use crate::support::{Stack, run};
@@ -129,4 +132,19 @@ async fn a_rolled_key_has_a_successor_like_it_and_ends_after_a_day_or_as_was_sai
         revoked["revoked_at"], "2026-03-01T02:00:00.000Z",
         "one whose time is not over can be revoked"
     );
+}
+
+#[tokio::test]
+async fn a_key_whose_campaign_cannot_be_read_is_not_rolled() {
+    let stack = Stack::with_chai().await;
+    let id = issue(&stack).await;
+    let client = Aws::for_function(&stack.env).expect("credentials").dynamodb();
+    let table = stack.env.required(campaigns::VARIABLE).expect("the stack sets it");
+    let slug = AttributeValue::S("chai-bora-2026".to_owned());
+    client.delete_item().table_name(table).key(campaigns::KEY, slug).send().await.expect("it is deleted");
+    assert_eq!(stack.refused(&["key", "roll", &id]).await["code"], "campaign_unknown");
+    let slug = "chai-bora-2026".parse().expect("a slug");
+    let keys = stack.tables().await.api_keys.list(&slug).await.expect("it answers");
+    let keys: Vec<_> = keys.iter().map(|key| (key.key_id.as_str(), key.valid_until)).collect();
+    assert_eq!(keys, [(id.as_str(), None)], "no other key is there, which nobody has seen");
 }

@@ -5,7 +5,7 @@ use std::net::TcpListener;
 use common::clock::Clock;
 use common::domain::scope::CampaignSlug;
 use local::stack::{Options, Stack as Local};
-use serde_json::Value;
+use serde_json::{Value, json};
 
 use crate::support::run;
 
@@ -24,6 +24,11 @@ async fn a_walk_goes_through_every_operation_and_leaves_no_key_behind() {
     let keys = tables.api_keys.list(&slug).await.expect("it answers");
     assert_eq!((keys.len(), keys.iter().all(|key| key.revoked_at.is_some())), (1, true));
     assert!(tables.campaign(&slug).await.expect("it is there").paused, "it takes no entries by itself");
+    assert_eq!(tables.code_books.scopes().await.expect("it answers"), [], "test codes are in no book");
+    let shown = run(&["campaign", "show", "smoke-test", "--json"], env, &Clock::system()).await;
+    assert_eq!(shown.code, ops::FINE, "{}", shown.err);
+    let shown: Value = serde_json::from_str(&shown.out).expect("one JSON document");
+    assert_eq!(shown["codes"], json!({ "test": null, "live": null }));
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
