@@ -1,21 +1,26 @@
-//! Logs and counters: one line for each request, and for each piece of work in the background.
+//! Logs and metrics: one line for each request, one for each job of an event, and one for each event of `tracing`.
 //!
-//! A line is JSON, and in CloudWatch's embedded metric format, so that the counters come out of the
-//! log without a call. It names the request, the campaign and what came of it; nothing personal, no
-//! code, no key.
+//! The line of a request or a job is JSON in CloudWatch's embedded metric format (EMF), so that the metrics come out of
+//! the log without a call. It names the request, the campaign and the outcome; nothing personal, no code, no key.
+//!
+//! What goes wrong without failing the request is recorded where it happens, with the error's causes:
+//! `tracing::warn!(error = telemetry::cause(&error), "the message was not sent")`. `events` writes it.
+
+mod events;
 
 use std::collections::BTreeMap;
+use std::error::Error;
 use std::io::Write;
 
 use serde::Serialize;
 use serde_json::json;
+use tracing::level_filters::LevelFilter;
 
 use crate::config::Env;
 use crate::domain::scope::Scope;
 use crate::domain::timestamp::Timestamp;
-use crate::http::request::RequestIds;
 
-/// The namespace of the counters. Each also carries the service's name, so that two stacks of one account stay apart.
+/// The namespace of the metrics. Each also carries the service's name, so that two stacks of one account stay apart.
 const NAMESPACE: &str = "CampaignEntryService";
 
 tokio::task_local! {
@@ -37,12 +42,21 @@ const UNNAMED: &str = "local";
 /// Where lines go.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Telemetry {
-    /// JSON with counters on standard output, which Lambda sends to CloudWatch, under a service's name.
+    /// JSON with metrics on standard output, which Lambda sends to CloudWatch, under a service's name.
     CloudWatch(&'static str),
     /// A short line for a person, on standard error.
     Terminal,
     /// Nowhere.
     Off,
+}
+
+/// The names of a request in logs.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct RequestIds {
+    /// The caller's own id when it is fit for a log, else one made here; it comes back with the reply.
+    pub request: String,
+    /// API Gateway's own.
+    pub gateway: Option<String>,
 }
 
 /// What a request came to.
@@ -69,9 +83,9 @@ pub struct RequestLine<'a> {
     /// The error's code, or the message key of what happened to a consumer.
     pub outcome: Option<&'a str>,
     /// What else there is to count.
-    pub figures: &'a [(&'static str, u64)],
+    pub metrics: &'a [(&'static str, u64)],
     /// The causes of an internal error, outermost first.
-    pub causes: &'a [String],
+    pub error_chain: &'a [String],
 }
 
 /// What a piece of work in the background came to.
@@ -90,9 +104,9 @@ pub struct WorkLine<'a> {
     /// What became of it, in one word.
     pub outcome: &'a str,
     /// What else there is to count.
-    pub figures: &'a [(&'static str, u64)],
+    pub metrics: &'a [(&'static str, u64)],
     /// The causes of a failure, outermost first.
-    pub causes: &'a [String],
+    pub error_chain: &'a [String],
 }
 
 #[derive(Serialize)]
@@ -119,50 +133,65 @@ struct Line<'a> {
     reference: Option<&'a str>,
     status: u16,
     outcome: &'a str,
-    #[serde(skip_serializing_if = "<[String]>::is_empty")]
-    causes: &'a [String],
+    #[serde(rename = "causes", skip_serializing_if = "<[String]>::is_empty")]
+    error_chain: &'a [String],
     #[serde(rename = "Requests")]
     requests: u8,
     #[serde(rename = "Duration")]
     duration_ms: u128,
     #[serde(flatten)]
-    figures: BTreeMap<&'static str, u64>,
+    metrics: BTreeMap<&'static str, u64>,
     #[serde(rename = "_aws")]
-    metrics: serde_json::Value,
+    emf: serde_json::Value,
 }
 
 impl Telemetry {
-    /// Lines for CloudWatch, under the service's name that the environment gives. Once in a process.
+    /// Lines for CloudWatch, under the service's name that the environment gives; events of `tracing` are among them from
+    /// now on. Once in a process.
     pub fn cloud_watch(env: &Env) -> Self {
-        Self::CloudWatch(env.optional("SERVICE").map_or(UNNAMED, |name| Box::leak(name.into_boxed_str())))
+        let service = env.optional("SERVICE").map_or(UNNAMED, |name| Box::leak(name.into_boxed_str()));
+        let telemetry = Self::CloudWatch(service);
+        events::install(telemetry, events::level(env));
+        telemetry
     }
 
-    /// Writes the line of a request. A log that cannot be written stops nothing.
+    /// Lines for a person at a terminal; warnings and errors of `tracing` are among them from now on. Once in a process.
+    pub fn terminal() -> Self {
+        events::install(Self::Terminal, LevelFilter::WARN);
+        Self::Terminal
+    }
+
+    /// Writes a line in one piece, so that lines of several threads do not mix.
+    fn write(self, line: &str) {
+        // A log that cannot be written stops nothing, and there is nowhere else to say so.
+        let _ = match self {
+            Self::CloudWatch(_) => writeln!(std::io::stdout().lock(), "{line}"),
+            Self::Terminal => writeln!(std::io::stderr().lock(), "{line}"),
+            Self::Off => Ok(()),
+        };
+    }
+
+    /// Writes the line of a request.
     pub fn request(self, line: &RequestLine<'_>) {
         match self {
-            Self::CloudWatch(service) => {
-                if let Ok(text) = serde_json::to_string(&embedded_metrics(service, line)) {
-                    let _ = writeln!(std::io::stdout().lock(), "{text}");
-                }
-            }
-            Self::Terminal => {
-                let _ = writeln!(std::io::stderr().lock(), "{}", for_terminal(line));
-            }
+            Self::CloudWatch(service) => match serde_json::to_string(&request_metrics(service, line)) {
+                Ok(text) => self.write(&text),
+                Err(error) => tracing::error!(error = cause(&error), "a request's line is no JSON"),
+            },
+            Self::Terminal => self.write(&request_for_terminal(line)),
             Self::Off => {}
         }
     }
 
-    /// Writes the line of a piece of work.
+    /// Writes the line of a job.
     pub fn work(self, line: &WorkLine<'_>) {
         match self {
-            Self::CloudWatch(service) => {
-                let _ = writeln!(std::io::stdout().lock(), "{}", work_metrics(service, line));
-            }
+            Self::CloudWatch(service) => self.write(&work_metrics(service, line).to_string()),
             Self::Terminal => {
-                // Figures that are all zero tell a person nothing.
-                let idle = !line.figures.is_empty() && line.figures.iter().all(|(_, value)| *value == 0);
-                if !idle || !line.causes.is_empty() {
-                    let _ = writeln!(std::io::stderr().lock(), "{}", work_for_terminal(line));
+                // Metrics that are all zero tell a person nothing.
+                let is_idle = !line.metrics.is_empty() && line.metrics.iter().all(|(_, value)| *value == 0);
+                if !is_idle || !line.error_chain.is_empty() {
+                    self.write(&work_for_terminal(line));
                 }
             }
             Self::Off => {}
@@ -173,7 +202,7 @@ impl Telemetry {
 fn work_metrics(service: &str, line: &WorkLine<'_>) -> serde_json::Value {
     let mut text = json!({
         "timestamp": line.at.to_string(),
-        "level": if line.causes.is_empty() { "INFO" } else { "ERROR" },
+        "level": if line.error_chain.is_empty() { "INFO" } else { "ERROR" },
         "message": "work",
         "lambda_request_id": invocation_id(),
         "service": service,
@@ -182,16 +211,16 @@ fn work_metrics(service: &str, line: &WorkLine<'_>) -> serde_json::Value {
         "environment": line.scope.map(|scope| scope.environment.as_str()),
         "subject": line.subject,
         "outcome": line.outcome,
-        "causes": line.causes,
+        "causes": line.error_chain,
         "Steps": 1,
         "Duration": u64::try_from(line.duration_ms).unwrap_or(u64::MAX),
         "_aws": {
             "Timestamp": line.at.as_millis(),
-            "CloudWatchMetrics": work_counters(line.figures),
+            "CloudWatchMetrics": work_counters(line.metrics),
         },
     });
     if let Some(fields) = text.as_object_mut() {
-        fields.extend(line.figures.iter().map(|(name, value)| ((*name).to_owned(), json!(value))));
+        fields.extend(line.metrics.iter().map(|(name, value)| ((*name).to_owned(), json!(value))));
         fields.retain(|_, value| !value.is_null());
     }
     text
@@ -202,20 +231,20 @@ fn counters(dimensions: &[&[&str]], metrics: &[serde_json::Value]) -> serde_json
     json!({ "Namespace": NAMESPACE, "Dimensions": dimensions, "Metrics": metrics })
 }
 
-/// What a line counts whatever came of it: itself and its duration for each operation, its figures for the service.
-fn common_counters(itself: &str, figures: &[(&str, u64)]) -> Vec<serde_json::Value> {
+/// What a line counts whatever came of it: itself and its duration for each operation, its metrics for the service.
+fn common_counters(itself: &str, metrics: &[(&str, u64)]) -> Vec<serde_json::Value> {
     let duration = json!({ "Name": "Duration", "Unit": "Milliseconds" });
     let itself = json!({ "Name": itself, "Unit": "Count" });
     let mut all = vec![counters(&[&["service", "operation"]], &[itself, duration])];
-    if !figures.is_empty() {
-        let figures: Vec<_> = figures.iter().map(|(name, _)| json!({ "Name": name })).collect();
-        all.push(counters(&[&["service"]], &figures));
+    if !metrics.is_empty() {
+        let metrics: Vec<_> = metrics.iter().map(|(name, _)| json!({ "Name": name })).collect();
+        all.push(counters(&[&["service"]], &metrics));
     }
     all
 }
 
-fn work_counters(figures: &[(&str, u64)]) -> Vec<serde_json::Value> {
-    let mut all = common_counters("Steps", figures);
+fn work_counters(metrics: &[(&str, u64)]) -> Vec<serde_json::Value> {
+    let mut all = common_counters("Steps", metrics);
     let steps = json!({ "Name": "Steps", "Unit": "Count" });
     all.push(counters(&[&["service", "operation", "outcome"]], &[steps]));
     all
@@ -224,7 +253,7 @@ fn work_counters(figures: &[(&str, u64)]) -> Vec<serde_json::Value> {
 /// Outcomes are counted where a person looks at them: for each campaign what came of its live tries, and for the whole
 /// service what was refused before a campaign was known.
 fn request_counters(line: &RequestLine<'_>) -> Vec<serde_json::Value> {
-    let mut all = common_counters("Requests", line.figures);
+    let mut all = common_counters("Requests", line.metrics);
     let by: &[&[&str]] = match (line.scope, line.outcome) {
         (Some(scope), Some(_)) if scope.environment.is_live() => {
             &[&["service", "campaign"], &["service", "campaign", "outcome"]]
@@ -244,15 +273,15 @@ fn work_for_terminal(line: &WorkLine<'_>) -> String {
         line.scope.map(|scope| format!(" {} {}", scope.campaign, scope.environment)).unwrap_or_default();
     let time = time_of_day(line.at);
     let subject = named("id", line.subject);
-    let figures = metrics_for_terminal(line.figures);
-    let causes: String = line.causes.iter().map(|cause| format!("\n    {cause}")).collect();
-    format!("{time} --- {function}{scope} {outcome}{figures} {duration_ms} ms{subject}{causes}")
+    let metrics = metrics_for_terminal(line.metrics);
+    let error_chain: String = line.error_chain.iter().map(|cause| format!("\n    {cause}")).collect();
+    format!("{time} --- {function}{scope} {outcome}{metrics} {duration_ms} ms{subject}{error_chain}")
 }
 
-fn embedded_metrics<'a>(service: &'a str, line: &RequestLine<'a>) -> Line<'a> {
+fn request_metrics<'a>(service: &'a str, line: &RequestLine<'a>) -> Line<'a> {
     Line {
         timestamp: line.at.to_string(),
-        level: if line.causes.is_empty() { "INFO" } else { "ERROR" },
+        level: if line.error_chain.is_empty() { "INFO" } else { "ERROR" },
         message: "request",
         request_id: &line.ids.request,
         gateway_request_id: line.ids.gateway.as_deref(),
@@ -266,28 +295,28 @@ fn embedded_metrics<'a>(service: &'a str, line: &RequestLine<'a>) -> Line<'a> {
         reference: line.reference,
         status: line.status,
         outcome: line.outcome.unwrap_or("ok"),
-        causes: line.causes,
+        error_chain: line.error_chain,
         requests: 1,
         duration_ms: line.duration_ms,
-        figures: line.figures.iter().copied().collect(),
-        metrics: json!({
+        metrics: line.metrics.iter().copied().collect(),
+        emf: json!({
             "Timestamp": line.at.as_millis(),
             "CloudWatchMetrics": request_counters(line),
         }),
     }
 }
 
-fn for_terminal(line: &RequestLine<'_>) -> String {
+fn request_for_terminal(line: &RequestLine<'_>) -> String {
     let RequestLine { ids, operation, status, duration_ms, .. } = line;
     let (time, request_id) = (time_of_day(line.at), &ids.request);
     let (subject, reference) = (named("id", line.subject), named("ref", line.reference));
     let scope =
         line.scope.map(|scope| format!(" {} {}", scope.campaign, scope.environment)).unwrap_or_default();
     let outcome = line.outcome.map(|outcome| format!(" {outcome}")).unwrap_or_default();
-    let causes: String = line.causes.iter().map(|cause| format!("\n    {cause}")).collect();
-    let figures = metrics_for_terminal(line.figures);
+    let error_chain: String = line.error_chain.iter().map(|cause| format!("\n    {cause}")).collect();
+    let metrics = metrics_for_terminal(line.metrics);
     format!(
-        "{time} {status} {operation}{scope}{outcome}{figures} {duration_ms} ms{subject}{reference} request={request_id}{causes}"
+        "{time} {status} {operation}{scope}{outcome}{metrics} {duration_ms} ms{subject}{reference} request={request_id}{error_chain}"
     )
 }
 
@@ -301,13 +330,18 @@ fn named(name: &str, value: Option<&str>) -> String {
     value.map(|value| format!(" {name}={value}")).unwrap_or_default()
 }
 
-fn metrics_for_terminal(figures: &[(&str, u64)]) -> String {
-    figures.iter().map(|(name, value)| format!(" {name}={value}")).collect()
+fn metrics_for_terminal(metrics: &[(&str, u64)]) -> String {
+    metrics.iter().map(|(name, value)| format!(" {name}={value}")).collect()
 }
 
-/// An error's causes as lines, outermost first.
-pub fn causes(error: &(dyn std::error::Error + 'static)) -> Vec<String> {
-    std::iter::successors(Some(error), |error| error.source()).map(ToString::to_string).collect()
+/// An error as a field of an event of `tracing`; its causes are written, too.
+pub fn cause<E: Error + 'static>(error: &E) -> &(dyn Error + 'static) {
+    error
+}
+
+/// An error and its causes, outermost first.
+pub fn error_chain(error: &(dyn Error + 'static)) -> Vec<String> {
+    std::iter::successors(Some(error), |&error| error.source()).map(ToString::to_string).collect()
 }
 
 #[cfg(test)]
@@ -324,8 +358,8 @@ mod tests {
             scope: None,
             subject: None,
             outcome: "swept",
-            figures: &[("Due", 3)],
-            causes: &[],
+            metrics: &[("Due", 3)],
+            error_chain: &[],
         };
         let text = work_metrics("stack", &line);
         assert_eq!((&text["Due"], &text["Steps"], &text["outcome"]), (&json!(3), &json!(1), &json!("swept")));
@@ -359,10 +393,10 @@ mod tests {
             reference: Some("K7MP-2QXD"),
             status: 200,
             outcome: Some("entered"),
-            figures: &[("BreakerOpened", 1)],
-            causes: &[],
+            metrics: &[("BreakerOpened", 1)],
+            error_chain: &[],
         };
-        let text = serde_json::to_value(embedded_metrics("stack", &line)).expect("JSON");
+        let text = serde_json::to_value(request_metrics("stack", &line)).expect("JSON");
         assert_eq!(
             text,
             json!({
@@ -413,11 +447,11 @@ mod tests {
             reference: Some("K7MP-2QXD"),
             status: 200,
             outcome: Some("entered"),
-            figures: &[],
-            causes: &[],
+            metrics: &[],
+            error_chain: &[],
         };
         assert_eq!(
-            for_terminal(&line),
+            request_for_terminal(&line),
             "21:00:00.007Z 200 create-submission demo live entered 4 ms id=s-1 ref=K7MP-2QXD request=r-1"
         );
     }
@@ -438,8 +472,8 @@ mod tests {
                 reference: None,
                 status: 200,
                 outcome,
-                figures: &[],
-                causes: &[],
+                metrics: &[],
+                error_chain: &[],
             };
             let counted = request_counters(&line).split_off(1);
             counted.into_iter().map(|one| one["Dimensions"].clone()).collect::<Vec<_>>()

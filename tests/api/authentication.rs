@@ -212,6 +212,8 @@ async fn a_key_whose_campaign_is_absent_finds_nothing() {
     let key = absent.issue(Environment::Test, DEFAULT_PER_MINUTE).await;
     let reply = absent.with_key(&key, "GET", CAMPAIGN).send().await;
     assert_eq!(reply.refusal(), (404, "not_found".to_owned(), None));
+    let policy = format!("\"key\";q={DEFAULT_PER_MINUTE};w=60");
+    assert_eq!(reply.header("ratelimit-policy"), Some(&*policy), "the key's limit is named once");
 }
 
 #[tokio::test]

@@ -11,7 +11,6 @@ use common::aws::deployment_secret::DeploymentSecrets;
 use common::config::Env;
 use common::domain::codebook::BatchStatus;
 use common::domain::scope::Environment;
-use common::http::event::HttpEvent;
 use common::runtime::http_handler::{ApiHandler, AppContext, Endpoint, HttpHandler, Responder};
 use common::store::code_books::{self, CodeBooks};
 use common::telemetry::Telemetry;
@@ -19,8 +18,9 @@ use create_submission::CreateSubmission;
 use local::stack::{Options, as_function};
 use serde_json::{Value, json};
 use service_tests::campaign::{TestCampaign, body, fresh_key, phone};
+use service_tests::event;
 use service_tests::secrets::SecretsFront;
-use service_tests::service::Service;
+use service_tests::service::{DEPLOYMENT_SECRET, Service};
 use tokio::net::TcpListener;
 use tokio::time::Instant;
 
@@ -63,8 +63,7 @@ async fn post(
         "requestContext": { "http": { "method": "POST", "path": path, "sourceIp": "192.0.2.1" } },
         "body": body.to_string(),
     });
-    let event: HttpEvent = serde_json::from_value(event).expect("an event");
-    let reply = serde_json::to_value(function.answer(event).await).expect("JSON");
+    let reply = event::answer(function, &event).await;
     let body = reply["body"].as_str().expect("a body");
     let status = reply["statusCode"].as_u64().and_then(|status| u16::try_from(status).ok());
     (status.expect("a status"), serde_json::from_str(body).expect("JSON"))
@@ -188,6 +187,25 @@ async fn a_secret_that_was_put_back_from_a_copy_is_the_same_secret() {
     let restored = TestCampaign { service: restored, ..campaign.clone() };
     assert_eq!(restored.outcome(&phone(1), &campaign.code(1)).await, "entered");
     assert_eq!(campaign.outcome(&phone(2), &campaign.code(1)).await, "already_used");
+}
+
+#[tokio::test]
+async fn a_secret_that_is_put_right_is_used_at_once_by_those_who_met_a_wrong_one() {
+    let campaign = TestCampaign::plain().await;
+    let scope = campaign.scope(Environment::Live);
+    let database = campaign.service.env.required("AWS_ENDPOINT_URL_DYNAMODB").expect("the stack sets it");
+    let other = Service::of_its_own(Options {
+        dynamodb_url: Some(database),
+        deployment_secret: Some("another-secret-than-that-of-the-other-stacks".to_owned()),
+        ..Options::default()
+    });
+    let books = &other.tables.code_books;
+    books.get(&scope).await.expect_err("the book is encrypted under another secret");
+
+    let aws = Aws::for_function(&other.env).expect("credentials");
+    let secrets = DeploymentSecrets::from_env(&other.env, &aws).expect("a name");
+    secrets.replace(DEPLOYMENT_SECRET.to_owned()).await.expect("it is replaced");
+    books.get(&scope).await.expect("it can be read").expect("a book");
 }
 
 #[tokio::test]

@@ -6,15 +6,15 @@ use std::path::PathBuf;
 
 use common::clock::Clock;
 use common::config::Env;
-use common::http::event::{HttpEvent, HttpReply};
 use common::http::routes::{ROUTES, Route};
 use common::runtime::event_handler::{EventContext, EventHandler};
-use common::runtime::http_handler::{ApiHandler, AppContext, HttpHandler, Responder};
+use common::runtime::http_handler::{ApiHandler, AppContext, Endpoint, HttpHandler, Responder};
 use common::telemetry::Telemetry;
 use local::demo::samples;
 use mark_receipt_uploaded::MarkReceiptUploaded;
 use serde::de::DeserializeOwned;
 use serde_json::{Value, json};
+use service_tests::event;
 use service_tests::service::Service;
 use settle_partners::SettlePartners;
 use settle_receipts::SettleReceipts;
@@ -54,61 +54,45 @@ async fn env() -> Env {
     service.env
 }
 
-async fn answer(file: &str, setup: &AppContext, frame: Responder) -> HttpReply {
-    let event: HttpEvent = read(file);
-    let setup = setup.clone();
-    let connected = "the stack sets every variable";
-    match file {
-        name if name.starts_with("check-code") => {
-            ApiHandler::<check_code::CheckCode>::new(setup).expect(connected).answer(event).await
-        }
-        name if name.starts_with("create-receipt") => {
-            ApiHandler::<create_receipt::CreateReceipt>::new(setup).expect(connected).answer(event).await
-        }
-        name if name.starts_with("get-receipt") => {
-            ApiHandler::<get_receipt::GetReceipt>::new(setup).expect(connected).answer(event).await
-        }
+fn function<O: Endpoint>(context: &AppContext) -> Box<dyn HttpHandler> {
+    Box::new(ApiHandler::<O>::new(context.clone()).expect("the stack sets every variable"))
+}
+
+async fn answer(file: &str, context: &AppContext, responder: Responder) -> Value {
+    let function: Box<dyn HttpHandler> = match file {
+        name if name.starts_with("check-code") => function::<check_code::CheckCode>(context),
+        name if name.starts_with("create-receipt") => function::<create_receipt::CreateReceipt>(context),
+        name if name.starts_with("get-receipt") => function::<get_receipt::GetReceipt>(context),
         name if name.starts_with("refresh-upload-url") => {
-            ApiHandler::<refresh_upload_url::RefreshUploadUrl>::new(setup)
-                .expect(connected)
-                .answer(event)
-                .await
+            function::<refresh_upload_url::RefreshUploadUrl>(context)
         }
         name if name.starts_with("create-submission") => {
-            ApiHandler::<create_submission::CreateSubmission>::new(setup)
-                .expect(connected)
-                .answer(event)
-                .await
+            function::<create_submission::CreateSubmission>(context)
         }
-        name if name.starts_with("get-campaign") => {
-            ApiHandler::<get_campaign::GetCampaign>::new(setup).expect(connected).answer(event).await
-        }
-        name if name.starts_with("get-submission") => {
-            ApiHandler::<get_submission::GetSubmission>::new(setup).expect(connected).answer(event).await
-        }
+        name if name.starts_with("get-campaign") => function::<get_campaign::GetCampaign>(context),
+        name if name.starts_with("get-submission") => function::<get_submission::GetSubmission>(context),
         name if name.starts_with("lookup-submissions") => {
-            ApiHandler::<lookup_submissions::LookupSubmissions>::new(setup)
-                .expect(connected)
-                .answer(event)
-                .await
+            function::<lookup_submissions::LookupSubmissions>(context)
         }
-        name if name.starts_with("fallback") => fallback::Fallback::new(frame).answer(event).await,
+        name if name.starts_with("fallback") => Box::new(fallback::Fallback::new(responder)),
         other => panic!("{other} is named after no function"),
-    }
+    };
+    event::answer(&*function, &read(file)).await
 }
 
 #[tokio::test]
 async fn every_sample_event_gets_its_reply() {
     let env = env().await;
-    let frame =
+    let responder =
         Responder::from_env(&env, Clock::system(), Telemetry::Off).expect("the stack sets every variable");
-    let setup = AppContext::new(env, frame.clone()).expect("the stack sets every variable");
+    let context = AppContext::new(env, responder.clone()).expect("the stack sets every variable");
     for (file, expected) in expected(|file| !is_of_the_background(file)) {
-        let reply = answer(&file, &setup, frame.clone()).await;
-        assert_eq!(json!(reply.status_code), expected["statusCode"], "{file}: {}", reply.body);
+        let reply = answer(&file, &context, responder.clone()).await;
+        assert_eq!(reply["statusCode"], expected["statusCode"], "{file}: {reply}");
         for (pointer, value) in expected["body"].as_object().expect("pointers") {
-            let body: Value = serde_json::from_str(&reply.body).expect("JSON");
-            assert_eq!(body.pointer(pointer), Some(value), "{file}: {}", reply.body);
+            let body = reply["body"].as_str().expect("text");
+            let body: Value = serde_json::from_str(body).expect("JSON");
+            assert_eq!(body.pointer(pointer), Some(value), "{file}: {reply}");
         }
     }
 }

@@ -138,6 +138,18 @@ async fn every_line_of_the_log_names_whose_request_it_was() {
 }
 
 #[tokio::test]
+async fn requests_beyond_a_keys_rate_limit_are_not_counted_as_guesses() {
+    let campaign = TestCampaign::plain().await;
+    let program = PathBuf::from(env!("CARGO_BIN_EXE_environment"));
+    let mut environment = Process::start(&program, &["get-campaign"], &campaign.service.variables).await;
+    let used_up = campaign.issue(Environment::Live, 0).await;
+    environment.invoke(&event::of("GET", "/api/v1/campaign", &[], None, &used_up)).await.expect("an answer");
+    let line: Value = serde_json::from_str(&environment.next_line().await).expect("JSON");
+    assert_eq!((&line["environment"], &line["outcome"]), (&"live".into(), &"rate_limited".into()));
+    assert_eq!(line.get("SlowedDown"), None);
+}
+
+#[tokio::test]
 async fn nothing_is_lost_or_counted_twice_when_environments_die_amid_throttling() {
     const CLIENTS: u32 = 40;
     let campaign = TestCampaign::plain().await;

@@ -18,5 +18,6 @@ mod settling;
 mod start_up;
 mod template;
 mod unknown_paths;
+mod unreadable_events;
 mod v1;
 mod validation_errors;

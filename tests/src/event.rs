@@ -1,6 +1,9 @@
 //! API Gateway's event for a request, payload format 2.0, with every field that a real one has.
 
 use common::http::routes::ROUTES;
+use common::runtime::api_gateway;
+use common::runtime::http_handler::HttpHandler;
+use serde_json::value::to_raw_value;
 use serde_json::{Map, Value, json};
 
 /// The event that API Gateway makes of a request with an API key.
@@ -50,4 +53,10 @@ pub fn of(method: &str, path: &str, headers: &[(&str, String)], body: Option<&Va
         event["body"] = json!(body.to_string());
     }
     event
+}
+
+/// What a function answers to an event, as API Gateway would be told.
+pub async fn answer(function: &dyn HttpHandler, event: &Value) -> Value {
+    let event = to_raw_value(event).expect("JSON");
+    serde_json::to_value(api_gateway::answer(function, &event).await).expect("JSON")
 }

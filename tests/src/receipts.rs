@@ -10,7 +10,7 @@ use common::domain::receipt::rules::{Branch, OnNoMatch, Product, ProductRange, R
 use common::domain::scope::Environment;
 use common::domain::settling::Dependency;
 use common::runtime::event_handler::{EventContext, EventHandler};
-use common::runtime::sqs_batch::{BatchReply, QueueEvent, QueueMessage};
+use common::runtime::sqs_batch::{SqsBatchResponse, SqsEvent, SqsMessage};
 use common::store::submissions::{DueSubmission, Submissions};
 use common::telemetry::Telemetry;
 use local::stack::as_function;
@@ -176,7 +176,7 @@ impl Settler {
                     let message =
                         SettleMessage { scope: due.scope.clone(), submission_id: due.submission_id };
                     let reply = self.deliver_to(dependency, &message).await;
-                    assert_eq!(reply, BatchReply::default(), "no message fails");
+                    assert_eq!(reply, SqsBatchResponse::default(), "no message fails");
                 }
                 // Another campaign had its turn before some of them.
                 left = self.due_with(dependency).await;
@@ -201,12 +201,12 @@ impl Settler {
     }
 
     /// Delivers one message about a receipt.
-    pub async fn deliver(&self, message: &SettleMessage) -> BatchReply {
+    pub async fn deliver(&self, message: &SettleMessage) -> SqsBatchResponse {
         self.deliver_to(Dependency::TaxAuthority, message).await
     }
 
     /// Delivers one message to the function that settles with a counterpart.
-    pub async fn deliver_to(&self, dependency: Dependency, message: &SettleMessage) -> BatchReply {
+    pub async fn deliver_to(&self, dependency: Dependency, message: &SettleMessage) -> SqsBatchResponse {
         let reply = match dependency {
             Dependency::TaxAuthority => self.receipts.handle(event(message)).await,
             Dependency::Partner => self.partners.handle(event(message)).await,
@@ -229,9 +229,13 @@ fn function<F: EventHandler>(service: &Service, name: &str) -> F {
 }
 
 /// A batch of one message, as the queue delivers it.
-fn event(message: &SettleMessage) -> QueueEvent {
-    let body = serde_json::to_string(message).expect("JSON");
-    QueueEvent { records: vec![QueueMessage { message_id: "1".to_owned(), body }] }
+fn event(message: &SettleMessage) -> SqsEvent {
+    let mut record = SqsMessage::default();
+    record.message_id = Some("1".to_owned());
+    record.body = Some(serde_json::to_string(message).expect("JSON"));
+    let mut event = SqsEvent::default();
+    event.records.push(record);
+    event
 }
 
 /// The rules of a campaign that takes photos alone.

@@ -146,9 +146,9 @@ impl Authenticator {
                 counted = self.count(&current, now).await;
             }
         }
-        let rate_limit = *caller.rate_limit.insert(counted?);
+        caller.rate_limit = Some(counted?);
         let campaign = self.campaign_cache.set(slug, now, self.campaigns.find_in(&items, slug)?);
-        let campaign = campaign.ok_or_else(|| Error::from(ErrorCode::NotFound).with_limits([rate_limit]))?;
+        let campaign = campaign.ok_or(ErrorCode::NotFound)?;
         Ok(AuthContext { scope: key.scope.clone(), campaign, prefetched: items })
     }
 

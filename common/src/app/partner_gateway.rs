@@ -151,7 +151,7 @@ impl PartnerGateway {
         if let Some(lease) = lease
             && let Err(error) = self.leases.release(&lease).await
         {
-            warn(&error, "a partner's lease was not released");
+            tracing::warn!(error = telemetry::cause(&error), "a partner's lease was not released");
         }
     }
 
@@ -181,7 +181,7 @@ impl PartnerGateway {
             FaultOwner::Partner => match self.breakers.record_failure(scope, grant, now).await {
                 Ok(opened_breaker) => opened_breaker,
                 Err(error) => {
-                    warn(&error, "a circuit breaker missed a failure");
+                    tracing::warn!(error = telemetry::cause(&error), "a circuit breaker missed a failure");
                     false
                 }
             },
@@ -204,13 +204,9 @@ impl PartnerGateway {
     /// An answer counts even if the circuit breaker misses it: at worst the breaker opens for the next request.
     async fn record_success(&self, scope: &Scope, grant: Grant) {
         if let Err(error) = self.breakers.record_success(scope, grant).await {
-            warn(&error, "a circuit breaker missed an answer");
+            tracing::warn!(error = telemetry::cause(&error), "a circuit breaker missed an answer");
         }
     }
-}
-
-fn warn(error: &StoreError, what: &str) {
-    tracing::warn!(causes = ?telemetry::causes(error), "{what}");
 }
 
 fn late() -> StoreError {

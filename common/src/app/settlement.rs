@@ -15,6 +15,7 @@ use crate::domain::timestamp::Timestamp;
 use crate::error::Error;
 use crate::random;
 use crate::runtime::event_handler::{EventContext, Job, JobError, JobOutcome};
+use crate::store::StoreError;
 use crate::store::campaigns::Campaigns;
 use crate::store::submission_writes::{SettleResult, SubmissionStore};
 
@@ -38,7 +39,7 @@ pub enum ClaimResult {
 
 /// The shared part of the functions that settle.
 pub struct Worker {
-    background: EventContext,
+    context: EventContext,
     function: &'static str,
     dependency: Dependency,
     store: SubmissionStore,
@@ -53,19 +54,19 @@ impl Worker {
     /// # Errors
     /// Names the variable that is missing or malformed.
     pub fn new(
-        background: &EventContext,
+        context: &EventContext,
         function: &'static str,
         dependency: Dependency,
     ) -> Result<Self, ConfigError> {
-        let (env, dynamodb) = (&background.env, background.aws.dynamodb());
+        let (env, dynamodb) = (&context.env, context.aws.dynamodb());
         Ok(Self {
             function,
             dependency,
             store: SubmissionStore::from_env(env, &dynamodb)?,
             campaigns: Campaigns::from_env(env, &dynamodb)?,
-            queues: SettleQueues::from_env(&[dependency], env, &background.aws)?,
+            queues: SettleQueues::from_env(&[dependency], env, &context.aws)?,
             speedup: config::hasten(env)?,
-            background: background.clone(),
+            context: context.clone(),
         })
     }
 
@@ -86,7 +87,7 @@ impl Worker {
 
     /// The time now.
     pub fn now(&self) -> Timestamp {
-        self.background.now()
+        self.context.now()
     }
 
     /// Takes a step and logs its outcome.
@@ -101,14 +102,14 @@ impl Worker {
         let subject = message.submission_id.to_string();
         let (function, started) = (self.function, self.now());
         let work = Job { function, started, scope: Some(&message.scope), subject: Some(&subject) };
-        self.background.run_logged(work, step).await
+        self.context.run_logged(work, step).await
     }
 
     /// Logs a message that cannot be read.
-    pub(crate) async fn refuse_unreadable_message(&self) -> Result<(), Error> {
-        let work = Job { function: self.function, started: self.now(), scope: None, subject: None };
-        let unreadable = async { Err(Error::internal("the message cannot be read").into()) };
-        self.background.run_logged(work, unreadable).await.map(drop)
+    pub(crate) async fn refuse_unreadable_message(&self, cause: serde_json::Error) -> Result<(), Error> {
+        let job = Job { function: self.function, started: self.now(), scope: None, subject: None };
+        let unreadable = async { Err(StoreError::new("reading a message", cause).into()) };
+        self.context.run_logged(job, unreadable).await.map(drop)
     }
 
     /// Claims the submission's next step, if it is due.
@@ -186,7 +187,7 @@ impl Worker {
 pub fn with_stale_metric(mut outcome: JobOutcome, after: &Submission) -> JobOutcome {
     let is_open = after.settling.as_ref().is_some_and(|pending| pending.assignee == Assignee::Service);
     let is_old = after.updated_at.since(after.created_at) >= STALE_AFTER;
-    outcome.figures.extend((is_open && is_old).then_some(("OpenForLong", 1)));
+    outcome.metrics.extend((is_open && is_old).then_some(("OpenForLong", 1)));
     outcome
 }
 
@@ -199,16 +200,16 @@ mod tests {
     fn a_submission_that_the_service_has_not_settled_for_an_hour_is_counted() {
         let example = Submission::example();
         let open = PendingSettlement::at_once(example.created_at, None);
-        let figures = |age: Duration, settling: Option<PendingSettlement>| {
+        let metrics = |age: Duration, settling: Option<PendingSettlement>| {
             let updated_at = example.created_at.after(age);
             let after = Submission { settling, updated_at, ..example.clone() };
-            with_stale_metric("trouble".into(), &after).figures
+            with_stale_metric("trouble".into(), &after).metrics
         };
         let a_little_less = STALE_AFTER - Duration::from_millis(1);
-        assert_eq!(figures(STALE_AFTER, Some(open.clone())), [("OpenForLong", 1)]);
-        assert_eq!(figures(a_little_less, Some(open.clone())), []);
-        assert_eq!(figures(STALE_AFTER, Some(open.escalate(example.created_at))), []);
-        assert_eq!(figures(STALE_AFTER, None), []);
+        assert_eq!(metrics(STALE_AFTER, Some(open.clone())), [("OpenForLong", 1)]);
+        assert_eq!(metrics(a_little_less, Some(open.clone())), []);
+        assert_eq!(metrics(STALE_AFTER, Some(open.escalate(example.created_at))), []);
+        assert_eq!(metrics(STALE_AFTER, None), []);
         assert_eq!(with_stale_metric("trouble".into(), &example).outcome, "trouble");
     }
 }

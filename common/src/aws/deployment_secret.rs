@@ -7,12 +7,14 @@ use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
 
 use aws_sdk_secretsmanager::operation::get_secret_value::GetSecretValueOutput;
+use tokio::time::error::Elapsed;
 use tokio::time::timeout;
 
 use crate::aws::Aws;
 use crate::config::{ConfigError, Env};
 use crate::domain::key_encryption::DeploymentSecret;
 use crate::store::StoreError;
+use crate::telemetry;
 
 /// The environment variable that names the secret: its ARN, or its name.
 pub const VARIABLE: &str = "DEPLOYMENT_SECRET_ID";
@@ -59,7 +61,13 @@ impl DeploymentSecrets {
     /// Fetches the current version before the first event. When Secrets Manager refuses or is silent, the first
     /// request that needs the secret asks again, and tells what is wrong.
     pub async fn prepare(&self) {
-        let _ = timeout(START_TIMEOUT, self.current()).await;
+        let failed = |cause: Elapsed| Err(StoreError::new(READING, cause));
+        if let Err(error) = timeout(START_TIMEOUT, self.current()).await.unwrap_or_else(failed) {
+            tracing::warn!(
+                error = telemetry::cause(&error),
+                "the deployment's secret was not fetched at start"
+            );
+        }
     }
 
     /// The current version, as Secrets Manager has it now.
@@ -72,7 +80,8 @@ impl DeploymentSecrets {
     }
 
     /// A version by its id: from memory, where it was fetched before. A version that Secrets Manager does not have is
-    /// taken for the current one, which is the same secret when it was put back from a copy.
+    /// taken for the current one, which is the same secret when it was put back from a copy. Once something was decrypted
+    /// with it, [`Self::remember`] says so.
     ///
     /// # Errors
     /// As [`Self::current`].
@@ -80,12 +89,15 @@ impl DeploymentSecrets {
         if let Some(version) = self.fetched_version(id) {
             return Ok(version);
         }
-        let version = match self.fetch(Some(id)).await? {
-            Some(version) => version,
-            None => self.current().await?,
-        };
-        self.known().insert(id.to_owned(), Arc::clone(&version));
-        Ok(version)
+        match self.fetch(Some(id)).await? {
+            Some(version) => Ok(version),
+            None => self.current().await,
+        }
+    }
+
+    /// Keeps what something was decrypted with that names this version.
+    pub(crate) fn remember(&self, id: &str, version: &Arc<SecretVersion>) {
+        self.known().entry(id.to_owned()).or_insert_with(|| Arc::clone(version));
     }
 
     /// A version by its id, where it was fetched before.

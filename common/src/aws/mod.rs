@@ -7,6 +7,7 @@ pub mod photos;
 pub mod secrets;
 pub mod settle_queue;
 
+use std::error::Error;
 use std::sync::{Arc, OnceLock};
 use std::time::Duration;
 
@@ -27,6 +28,8 @@ use aws_types::SdkConfig;
 use http_body_util::BodyExt;
 
 use crate::config::{ConfigError, Env};
+use crate::store::StoreError;
+use crate::telemetry;
 
 /// Long enough for a TCP and TLS handshake inside one region.
 const CONNECT_TIMEOUT: Duration = Duration::from_secs(2);
@@ -117,17 +120,20 @@ impl Aws {
     /// Opens a connection to DynamoDB, which the first call then finds open. Waits for it no longer than a second
     /// and a half. When it cannot be opened, the first call will find out.
     pub async fn open_dynamodb(&self) {
-        // Either way there is nothing to be done.
-        let _ = tokio::time::timeout(OPEN_TIMEOUT, self.ask_whether_dynamodb_is_there()).await;
+        let opening = tokio::time::timeout(OPEN_TIMEOUT, self.ask_whether_dynamodb_is_there());
+        if let Err(cause) = opening.await.unwrap_or_else(|elapsed| Err(elapsed.into())) {
+            let error = StoreError::new("opening a connection to DynamoDB", cause);
+            tracing::warn!(error = telemetry::cause(&error), "the first call has to open its connection");
+        }
     }
 
     /// Sends what a load balancer sends to learn whether DynamoDB is there. It needs no signature and no
     /// permission, and no table is looked at for its answer.
-    async fn ask_whether_dynamodb_is_there(&self) -> Option<()> {
-        let request = HttpRequest::get(self.dynamodb_url()).ok()?;
-        let reply = self.connector.call(request).await.ok()?;
+    async fn ask_whether_dynamodb_is_there(&self) -> Result<(), Box<dyn Error + Send + Sync>> {
+        let request = HttpRequest::get(self.dynamodb_url())?;
+        let reply = self.connector.call(request).await?;
         // A connection can be used again once its answer was read.
-        reply.into_body().collect().await.ok().map(drop)
+        reply.into_body().collect().await.map(drop)
     }
 
     /// Where DynamoDB is, in the partition of the commercial regions. In another, the first call has to open the

@@ -123,7 +123,7 @@ mod tests {
         }
 
         /// The admitted share of what could be admitted, in percent, and calls for each hundred requests.
-        fn figures(&self, requests: u32) -> (u32, u32) {
+        fn metrics(&self, requests: u32) -> (u32, u32) {
             (self.admitted * 100 / requests.min(self.limit), self.calls * 100 / requests)
         }
     }
@@ -175,7 +175,7 @@ mod tests {
                 let millis = u64::from(number) * within_seconds * 1_000 / u64::from(requests);
                 minute.request(pick(load, environments, mixed, millis), millis);
             }
-            let (admitted, _) = minute.figures(requests);
+            let (admitted, _) = minute.metrics(requests);
             prop_assert!(minute.admitted <= limit);
             prop_assert!(admitted >= 95, "{admitted} % of {limit} with {environments}, {load:?}");
         }
@@ -191,7 +191,7 @@ mod tests {
                 let millis = u64::from(number) * 60_000 / u64::from(limit);
                 minute.request(usize::try_from(number).expect("a number") % environments, millis);
             }
-            let (admitted, calls) = minute.figures(limit);
+            let (admitted, calls) = minute.metrics(limit);
             assert!(
                 admitted >= 95 && calls < percent,
                 "{limit}, {environments}: {admitted} %, {calls} calls"

@@ -25,7 +25,7 @@ impl JsonBody {
         if !is_json(content_type) {
             return Err(Error::body("Send it with `Content-Type: application/json`."));
         }
-        let bytes = request.body.as_deref().ok_or_else(|| Error::body("The body's encoding is broken."))?;
+        let bytes = request.body();
         if bytes.len() > MAX_BYTES {
             return Err(Error::body("The body is over 64 KiB."));
         }

@@ -1,9 +1,8 @@
-//! HTTP: reading API Gateway's events, and every reply in the contract's shape.
+//! HTTP: reading requests, and every reply in the contract's shape.
 
 pub mod body;
 pub mod campaign;
 pub mod code_check;
-pub mod event;
 pub mod fields;
 pub mod language;
 mod limits;

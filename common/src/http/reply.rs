@@ -3,16 +3,17 @@
 use std::collections::BTreeMap;
 use std::time::Duration;
 
-use http::StatusCode;
+use http::{HeaderValue, Response, StatusCode};
+use lambda_http::Body;
 use serde::{Serialize, Serializer};
 
-use super::event::HttpReply;
 use super::limits;
 #[cfg(feature = "schema")]
 use super::schema::{FieldName, RequestId};
 use crate::domain::ids::Reference;
 use crate::domain::limit::RateLimitStatus;
 use crate::error::{Error, ErrorCode, FieldProblem};
+use crate::telemetry;
 
 /// What an operation answers with.
 #[derive(Clone, Debug)]
@@ -39,9 +40,9 @@ pub struct Reply {
 #[derive(Clone, Debug, Default)]
 pub struct LogFields {
     /// What there is to count: names and numbers.
-    pub figures: Vec<(&'static str, u64)>,
+    pub metrics: Vec<(&'static str, u64)>,
     /// Why a part of the service failed that the reply could do without, outermost first.
-    pub causes: Vec<String>,
+    pub error_chain: Vec<String>,
 }
 
 /// Set on a reply about what an earlier try under the same Idempotency-Key made.
@@ -169,18 +170,23 @@ impl Reply {
         reply
     }
 
-    /// The reply as API Gateway takes it, with the headers that every reply has.
-    pub fn into_event(mut self, request_id: &str) -> HttpReply {
+    /// The reply with the headers that every reply has.
+    pub fn into_response(mut self, request_id: &str) -> Response<Body> {
         self.headers.extend(limits::headers(&self.limits));
         // Pages of the reference may be stored, and say so; replies of the API never are.
         self.headers.entry("cache-control").or_insert_with(|| "no-store".to_owned());
         self.headers.insert(X_REQUEST_ID, request_id.to_owned());
-        HttpReply {
-            status_code: self.status.as_u16(),
-            headers: self.headers.into_iter().map(|(name, value)| (name.to_owned(), value)).collect(),
-            body: self.body,
-            is_base64_encoded: false,
+        let mut response = Response::new(Body::Text(self.body));
+        *response.status_mut() = self.status;
+        for (name, value) in self.headers {
+            match HeaderValue::try_from(value) {
+                Ok(value) => drop(response.headers_mut().insert(name, value)),
+                Err(error) => {
+                    tracing::error!(error = telemetry::cause(&error), name, "a header was left out")
+                }
+            }
         }
+        response
     }
 }
 

@@ -1,66 +1,68 @@
-//! A request as API Gateway hands it over.
+//! A request as operations see it, over the one that `lambda_http` makes of API Gateway's event.
 
-use super::body::JsonBody;
-use crate::domain::ids::IdempotencyKey;
-use crate::error::{Error, ErrorCode};
-use std::collections::BTreeMap;
 use std::net::IpAddr;
 
-use base64::Engine;
-use base64::engine::general_purpose::STANDARD;
+use http::Method;
+use lambda_http::RequestExt;
+use lambda_http::aws_lambda_events::apigw::ApiGatewayV2httpRequestContext;
+use lambda_http::request::RequestContext;
 
-use super::event::HttpEvent;
+use super::body::JsonBody;
 use super::language;
 use super::reply::X_REQUEST_ID;
 use crate::domain::hex::hex;
+use crate::domain::ids::IdempotencyKey;
 use crate::domain::message::Language;
+use crate::error::{Error, ErrorCode};
 use crate::random;
+use crate::telemetry::RequestIds;
 
-/// A request, read from its event.
+/// A request. It holds a key and personal data, so it does not print.
 #[derive(Clone)]
 pub struct Request {
-    /// The method, as sent.
-    pub method: String,
-    /// The path, without the query.
-    pub path: String,
-    /// The decoded `{id}` of the path.
-    pub path_id: Option<String>,
-    /// The headers by lower-case name. One that came several times has its values joined by commas.
-    pub headers: BTreeMap<String, String>,
+    http: lambda_http::Request,
     /// The language of the copy.
     pub language: Language,
-    /// The body's bytes; `None` when the event's encoding of them is broken.
-    pub body: Option<Vec<u8>>,
-    /// What it is called in logs.
+    /// Its names in logs.
     pub ids: RequestIds,
-    /// The address of the calling server.
-    caller: Option<IpAddr>,
 }
 
 impl Request {
-    /// Reads an event. Whatever it holds, it is a request; what is wrong with it comes out later, in
-    /// the order of the checks.
-    pub fn from_event(event: HttpEvent) -> Self {
-        let http = event.request_context.http;
-        let headers: BTreeMap<_, _> =
-            event.headers.into_iter().map(|(name, value)| (name.to_ascii_lowercase(), value)).collect();
-        let body = event.body.unwrap_or_default();
-        let accept_language = headers.get("accept-language").map(String::as_str);
+    /// Whatever it holds, it is a request; what is wrong with it comes out later, in the order of the checks.
+    pub fn new(http: lambda_http::Request) -> Self {
+        let query = http.query_string_parameters_ref();
+        let locale = query.and_then(|query| query.first("locale"));
+        let gateway = gateway_context(&http).and_then(|context| context.request_id.clone());
         Self {
-            method: http.method,
-            path: event.raw_path,
-            path_id: event.path_parameters.and_then(|mut parameters| parameters.remove("id")),
-            language: language::wanted(&event.raw_query_string, accept_language),
-            body: if event.is_base64_encoded { STANDARD.decode(body).ok() } else { Some(body.into_bytes()) },
-            ids: RequestIds { request: request_id(&headers), gateway: event.request_context.request_id },
-            caller: http.source_ip.parse().ok(),
-            headers,
+            language: language::wanted(locale, header(&http, "accept-language")),
+            ids: request_ids(header(&http, X_REQUEST_ID), gateway),
+            http,
         }
     }
 
-    /// The value of a header, named in lower case.
+    /// The method, as sent.
+    pub fn method(&self) -> &Method {
+        self.http.method()
+    }
+
+    /// The path, without the query.
+    pub fn path(&self) -> &str {
+        self.http.raw_http_path()
+    }
+
+    /// The decoded `{id}` of the path.
+    pub fn path_id(&self) -> Option<&str> {
+        self.http.path_parameters_ref()?.first("id")
+    }
+
+    /// The value of a header. One that came several times has its values joined by commas.
     pub fn header(&self, name: &str) -> Option<&str> {
-        self.headers.get(name).map(String::as_str)
+        header(&self.http, name)
+    }
+
+    /// The body's bytes.
+    pub fn body(&self) -> &[u8] {
+        self.http.body()
     }
 
     /// The Idempotency-Key, which has to be there.
@@ -91,11 +93,16 @@ impl Request {
     /// Whose calls the limits count together: the consumer's address range when the caller says it, else
     /// the calling server alone.
     pub fn client_network(&self) -> String {
-        match (self.header(SVC_CLIENT_IP).and_then(client_ip), self.caller) {
+        match (self.header(SVC_CLIENT_IP).and_then(client_ip), self.source_ip()) {
             (Some(consumer), _) => range(consumer),
             (None, Some(caller)) => caller.to_canonical().to_string(),
             (None, None) => "unknown".to_owned(),
         }
+    }
+
+    /// The address of the calling server.
+    fn source_ip(&self) -> Option<IpAddr> {
+        gateway_context(&self.http)?.http.source_ip.as_deref()?.parse().ok()
     }
 
     /// Whether SVC-Client-IP is there without an address in it. The limits then count all consumers of the caller
@@ -143,27 +150,30 @@ fn range(address: IpAddr) -> String {
     }
 }
 
-/// What a request is called in logs.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct RequestIds {
-    /// The caller's own id when it is fit for a log, else one made here; it comes back with the reply.
-    pub request: String,
-    /// API Gateway's own.
-    pub gateway: Option<String>,
+fn gateway_context(http: &lambda_http::Request) -> Option<&ApiGatewayV2httpRequestContext> {
+    match http.request_context_ref()? {
+        RequestContext::ApiGatewayV2(context) => Some(context),
+        _ => None,
+    }
 }
 
-/// The caller's own id for the request when it is fit for a log, else one made here.
-fn request_id(headers: &BTreeMap<String, String>) -> String {
+/// A header's text; `HeaderValue::to_str` would give ASCII alone.
+fn header<'a>(http: &'a lambda_http::Request, name: &str) -> Option<&'a str> {
+    str::from_utf8(http.headers().get(name)?.as_bytes()).ok()
+}
+
+/// The ids of a request that came with this X-Request-Id. It is taken over when it is fit for a log.
+pub fn request_ids(given: Option<&str>, gateway: Option<String>) -> RequestIds {
     const CHARS: std::ops::RangeInclusive<usize> = 1..=128;
     let allowed = |byte: u8| byte.is_ascii_alphanumeric() || b"._+/=-".contains(&byte);
-    headers
-        .get(X_REQUEST_ID)
-        .filter(|id| CHARS.contains(&id.len()) && id.bytes().all(allowed))
-        .map_or_else(|| format!("req_{}", hex(&random::bytes::<12>())), String::clone)
+    let is_fit = |id: &&str| CHARS.contains(&id.len()) && id.bytes().all(allowed);
+    let made = || format!("req_{}", hex(&random::bytes::<12>()));
+    RequestIds { request: given.filter(is_fit).map_or_else(made, str::to_owned), gateway }
 }
 
 #[cfg(test)]
 mod tests {
+    use http::HeaderName;
     use proptest::prelude::*;
 
     use super::*;
@@ -179,8 +189,10 @@ mod tests {
     #[test]
     fn a_client_ip_that_is_no_address_is_noticed() {
         let with = |value: Option<&str>| {
-            let headers = value.map(|value| ("SVC-Client-IP".to_owned(), value.to_owned()));
-            Request::from_event(HttpEvent { headers: headers.into_iter().collect(), ..HttpEvent::default() })
+            let mut http = lambda_http::Request::default();
+            let value = value.map(|value| value.parse().expect("a header's value"));
+            http.headers_mut().extend(value.map(|value| (HeaderName::from_static(SVC_CLIENT_IP), value)));
+            Request::new(http)
         };
         assert!(!with(None).has_malformed_client_ip());
         assert!(!with(Some("41.59.13.7:80, unknown")).has_malformed_client_ip());
@@ -238,7 +250,7 @@ mod tests {
 
     #[test]
     fn a_request_id_fit_for_a_log_is_echoed() {
-        let id = |value: &str| request_id(&BTreeMap::from([(X_REQUEST_ID.to_owned(), value.to_owned())]));
+        let id = |value: &str| request_ids(Some(value), None).request;
         assert_eq!(id("a.b_c+d/e=f-9"), "a.b_c+d/e=f-9");
         for bad in ["", "a b", "a,b", "\u{e9}", &"x".repeat(129)] {
             assert!(id(bad).starts_with("req_"), "{bad}");

@@ -1,5 +1,4 @@
-//! Functions that nobody waits for: they take events of storage, of a queue or of the schedule, and
-//! write a line about each piece of work.
+//! A function behind a queue, storage or the schedule: takes its events, and writes one line about each job.
 
 use std::panic::AssertUnwindSafe;
 
@@ -15,7 +14,7 @@ use crate::domain::timestamp::Timestamp;
 use crate::error::Error;
 use crate::telemetry::{self, Telemetry, WorkLine};
 
-/// What the background functions of one process share.
+/// What the functions of one process that take events share.
 #[derive(Clone)]
 pub struct EventContext {
     /// The variables.
@@ -45,12 +44,12 @@ pub struct JobOutcome {
     /// In one word, for the counters.
     pub outcome: &'static str,
     /// What there is to count besides: names and numbers.
-    pub figures: Vec<(&'static str, u64)>,
+    pub metrics: Vec<(&'static str, u64)>,
 }
 
 impl From<&'static str> for JobOutcome {
     fn from(outcome: &'static str) -> Self {
-        Self { outcome, figures: Vec::new() }
+        Self { outcome, metrics: Vec::new() }
     }
 }
 
@@ -60,12 +59,12 @@ pub struct JobError {
     /// Why.
     pub error: Error,
     /// What there is to count all the same.
-    pub figures: Vec<(&'static str, u64)>,
+    pub metrics: Vec<(&'static str, u64)>,
 }
 
 impl<E: Into<Error>> From<E> for JobError {
     fn from(error: E) -> Self {
-        Self { error: error.into(), figures: Vec::new() }
+        Self { error: error.into(), metrics: Vec::new() }
     }
 }
 
@@ -80,7 +79,7 @@ pub trait EventHandler: Send + Sync + Sized + 'static {
     ///
     /// # Errors
     /// Names the variable that is missing or malformed.
-    fn connect(background: &EventContext) -> Result<Self, ConfigError>;
+    fn connect(context: &EventContext) -> Result<Self, ConfigError>;
 
     /// Takes an event.
     ///
@@ -116,13 +115,13 @@ impl EventContext {
         let result = AssertUnwindSafe(doing).catch_unwind().await;
         let result = result.unwrap_or_else(|_| Err(Error::internal("the work panicked").into()));
         let error = result.as_ref().err().and_then(|failed| failed.error.cause());
-        let causes = error.map(telemetry::causes).unwrap_or_default();
-        let (outcome, mut figures) = match &result {
-            Ok(finding) => (finding.outcome, finding.figures.clone()),
-            Err(failed) => ("failed", failed.figures.clone()),
+        let error_chain = error.map(telemetry::error_chain).unwrap_or_default();
+        let (outcome, mut metrics) = match &result {
+            Ok(finding) => (finding.outcome, finding.metrics.clone()),
+            Err(failed) => ("failed", failed.metrics.clone()),
         };
-        if result.is_err() && !figures.iter().any(|(name, _)| *name == "Failed") {
-            figures.push(("Failed", 1));
+        if result.is_err() && !metrics.iter().any(|(name, _)| *name == "Failed") {
+            metrics.push(("Failed", 1));
         }
         self.telemetry.work(&WorkLine {
             at: work.started,
@@ -131,8 +130,8 @@ impl EventContext {
             scope: work.scope,
             subject: work.subject,
             outcome,
-            figures: &figures,
-            causes: &causes,
+            metrics: &metrics,
+            error_chain: &error_chain,
         });
         result.map_err(|failed| failed.error)
     }

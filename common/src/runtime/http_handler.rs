@@ -1,5 +1,5 @@
-//! A function behind the API: reads the event, checks its key, runs its operation, answers in the
-//! contract's shape whatever happens, and writes one line about it.
+//! A function behind the API: checks the request's key, runs the operation, answers in the contract's shape whatever
+//! happens, and writes one line about it.
 
 use std::panic::AssertUnwindSafe;
 use std::pin::Pin;
@@ -8,6 +8,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use futures_util::FutureExt;
+use lambda_http::{Body, Response};
 
 use crate::app::auth::{AuthContext, Authenticator, Caller, Credentials};
 use crate::aws::Aws;
@@ -18,14 +19,13 @@ use crate::domain::message::Language;
 use crate::domain::scope::Scope;
 use crate::domain::timestamp::Timestamp;
 use crate::error::{Error, ErrorCode};
-use crate::http::event::{HttpEvent, HttpReply};
 use crate::http::reply::Reply;
-use crate::http::request::{Request, RequestIds};
+use crate::http::request::Request;
 use crate::http::routes::{self, Route};
 use crate::store::batch::{BatchGet, BatchItems};
-use crate::telemetry::{self, RequestLine, Telemetry};
+use crate::telemetry::{self, RequestIds, RequestLine, Telemetry};
 
-/// What stands around every reply, whoever makes it.
+/// Renders and logs replies: the clock, the log, and where the reference pages are.
 #[derive(Clone, Debug)]
 pub struct Responder {
     clock: Clock,
@@ -57,7 +57,7 @@ pub struct AppContext {
     pub aws: Aws,
     /// Checks API keys, with its caches.
     pub authenticator: Arc<Authenticator>,
-    frame: Responder,
+    responder: Responder,
 }
 
 impl AppContext {
@@ -65,46 +65,46 @@ impl AppContext {
     ///
     /// # Errors
     /// Names the variable that is missing or malformed.
-    pub fn new(env: Env, frame: Responder) -> Result<Self, ConfigError> {
+    pub fn new(env: Env, responder: Responder) -> Result<Self, ConfigError> {
         let aws = Aws::for_function(&env)?;
-        Self::with_aws(aws, env, frame)
+        Self::with_aws(aws, env, responder)
     }
 
     /// The same over a connection that is there.
     ///
     /// # Errors
     /// Names the variable that is missing or malformed.
-    pub fn with_aws(aws: Aws, env: Env, frame: Responder) -> Result<Self, ConfigError> {
+    pub fn with_aws(aws: Aws, env: Env, responder: Responder) -> Result<Self, ConfigError> {
         let authenticator = Arc::new(Authenticator::from_env(&env, &aws.dynamodb())?);
-        Ok(Self { env, aws, authenticator, frame })
+        Ok(Self { env, aws, authenticator, responder })
     }
 }
 
-/// A call whose key is good.
+/// A request whose key is good.
 #[derive(Clone)]
 pub struct ApiRequest {
     /// When it came.
-    pub now: Timestamp,
+    pub received_at: Timestamp,
     /// The campaign and environment that the key selects.
     pub scope: Scope,
     /// The campaign's configuration.
     pub campaign: Arc<Campaign>,
     /// The request.
-    pub request: Request,
-    /// What [`Endpoint::prefetch`] asked for, where anything was read before the call.
+    pub http: Request,
+    /// What [`Endpoint::prefetch`] asked for, where anything was read before the operation began.
     pub prefetched: BatchItems,
     clock: Clock,
 }
 
 impl ApiRequest {
-    /// The time by now, for what is written after a long wait.
-    pub fn later(&self) -> Timestamp {
+    /// The time now, for what is written after a long wait.
+    pub fn now(&self) -> Timestamp {
         self.clock.now()
     }
 
     /// The language of the copy.
     pub fn language(&self) -> Language {
-        self.request.language
+        self.http.language
     }
 
     /// The id in the path, of a record that may be there.
@@ -112,7 +112,7 @@ impl ApiRequest {
     /// # Errors
     /// `not_found` when it is no id.
     pub fn path_id<Id: FromStr>(&self) -> Result<Id, Error> {
-        let id = self.request.path_id.as_deref().and_then(|id| id.parse().ok());
+        let id = self.http.path_id().and_then(|id| id.parse().ok());
         id.ok_or_else(|| ErrorCode::NotFound.into())
     }
 }
@@ -126,7 +126,7 @@ pub trait Endpoint: Send + Sync + Sized + 'static {
     ///
     /// # Errors
     /// Names the variable that is missing or malformed.
-    fn connect(setup: &AppContext) -> Result<Self, ConfigError>;
+    fn connect(context: &AppContext) -> Result<Self, ConfigError>;
 
     /// Fetches what requests would otherwise wait for, before the first event. What cannot be fetched then is
     /// fetched by the first request that needs it.
@@ -145,8 +145,8 @@ pub trait Endpoint: Send + Sync + Sized + 'static {
     ) {
     }
 
-    /// Answers a call whose key is good.
-    fn handle(&self, call: ApiRequest) -> impl Future<Output = Result<Reply, Error>> + Send;
+    /// Answers a request whose key is good.
+    fn handle(&self, request: ApiRequest) -> impl Future<Output = Result<Reply, Error>> + Send;
 }
 
 /// Less than any function of the API may take on Lambda, so that a caller gets the contract's error when the
@@ -156,15 +156,21 @@ const REQUEST_TIMEOUT: Duration = Duration::from_secs(19);
 /// A future that can be kept in a table of functions.
 pub type BoxFuture<'a, T> = Pin<Box<dyn Future<Output = T> + Send + 'a>>;
 
-/// Anything that answers API Gateway's events.
+/// Anything that answers requests to the API.
 pub trait HttpHandler: Send + Sync {
-    /// Answers one event; never fails.
-    fn answer(&self, event: HttpEvent) -> BoxFuture<'_, HttpReply>;
+    /// Its name in logs.
+    fn name(&self) -> &'static str;
+
+    /// What renders and logs its replies.
+    fn responder(&self) -> &Responder;
+
+    /// Answers one request; never fails.
+    fn answer(&self, request: lambda_http::Request) -> BoxFuture<'_, Response<Body>>;
 }
 
-/// An operation with all that stands around it.
+/// An operation behind the check of the key.
 pub struct ApiHandler<O> {
-    setup: AppContext,
+    context: AppContext,
     operation: O,
 }
 
@@ -173,8 +179,8 @@ impl<O: Endpoint> ApiHandler<O> {
     ///
     /// # Errors
     /// Names the variable that is missing or malformed.
-    pub fn new(setup: AppContext) -> Result<Self, ConfigError> {
-        Ok(Self { operation: O::connect(&setup)?, setup })
+    pub fn new(context: AppContext) -> Result<Self, ConfigError> {
+        Ok(Self { operation: O::connect(&context)?, context })
     }
 
     /// As [`Endpoint::prepare`].
@@ -182,10 +188,15 @@ impl<O: Endpoint> ApiHandler<O> {
         self.operation.prepare().await;
     }
 
-    async fn run(&self, request: Request, now: Timestamp, caller: &mut Caller) -> Result<Reply, Error> {
+    async fn run(
+        &self,
+        request: Request,
+        received_at: Timestamp,
+        caller: &mut Caller,
+    ) -> Result<Reply, Error> {
         // API Gateway takes a fixed path sent with another method for one with an id in it.
-        let methods = routes::methods_of(&request.path);
-        if !methods.is_empty() && !methods.contains(&request.method.as_str()) {
+        let methods = routes::methods_of(request.path());
+        if !methods.is_empty() && !methods.contains(&request.method().as_str()) {
             return Err(Error::method_not_allowed(methods));
         }
         let credentials = Credentials {
@@ -195,27 +206,38 @@ impl<O: Endpoint> ApiHandler<O> {
         let prefetch = |scope: &Scope, campaign: Option<&Campaign>, batch: &mut BatchGet| {
             self.operation.prefetch(&request, scope, campaign, batch);
         };
-        let authenticated = self.setup.authenticator.authenticate(credentials, prefetch, caller, now).await?;
+        let AppContext { authenticator, responder, .. } = &self.context;
+        let authenticated = authenticator.authenticate(credentials, prefetch, caller, received_at).await?;
         let AuthContext { scope, campaign, prefetched } = authenticated;
-        let clock = self.setup.frame.clock.clone();
-        self.operation.handle(ApiRequest { now, scope, campaign, request, prefetched, clock }).await
+        let clock = responder.clock.clone();
+        self.operation
+            .handle(ApiRequest { received_at, scope, campaign, http: request, prefetched, clock })
+            .await
     }
 }
 
 impl<O: Endpoint> HttpHandler for ApiHandler<O> {
-    fn answer(&self, event: HttpEvent) -> BoxFuture<'_, HttpReply> {
+    fn name(&self) -> &'static str {
+        O::ROUTE.function
+    }
+
+    fn responder(&self) -> &Responder {
+        &self.context.responder
+    }
+
+    fn answer(&self, request: lambda_http::Request) -> BoxFuture<'_, Response<Body>> {
         Box::pin(async move {
             let mut caller = Caller::default();
-            let request = Request::from_event(event);
+            let request = Request::new(request);
             let ids = request.ids.clone();
-            let figures: &[_] =
+            let metrics: &[_] =
                 if request.has_malformed_client_ip() { &[("MalformedClientIp", 1)] } else { &[] };
-            let frame = &self.setup.frame;
-            let now = frame.now();
-            let working = contain_panic(self.run(request, now, &mut caller));
+            let responder = self.responder();
+            let received_at = responder.now();
+            let working = contain_panic(self.run(request, received_at, &mut caller));
             let result = tokio::time::timeout(REQUEST_TIMEOUT, working).await;
             let result = result.unwrap_or_else(|_| Err(Error::internal("the request took too long")));
-            frame.reply_counting(O::ROUTE.function, &ids, now, &caller, result, figures)
+            responder.reply_counting(self.name(), &ids, received_at, &caller, result, metrics)
         })
     }
 }
@@ -226,12 +248,17 @@ async fn contain_panic(work: impl Future<Output = Result<Reply, Error>>) -> Resu
     result.unwrap_or_else(|_| Err(Error::internal("the operation panicked")))
 }
 
-/// What somebody who guesses is counted as.
-fn guess(outcome: Option<&str>, is_success: bool, is_live: bool) -> Option<&'static str> {
+/// The metric of an outcome that many of tell of somebody who guesses keys or codes.
+fn security_metric(
+    outcome: Option<&str>,
+    is_success: bool,
+    is_live: bool,
+    is_admitted: bool,
+) -> Option<&'static str> {
     match outcome? {
         "key_unknown" | "key_malformed" | "key_revoked" => Some("KeyRefused"),
         "invalid" if is_success && is_live => Some("WrongCode"),
-        "rate_limited" if is_live => Some("SlowedDown"),
+        "rate_limited" if is_live && is_admitted => Some("SlowedDown"),
         _ => None,
     }
 }
@@ -250,11 +277,11 @@ impl Responder {
         started: Timestamp,
         caller: &Caller,
         result: Result<Reply, Error>,
-    ) -> HttpReply {
+    ) -> Response<Body> {
         self.reply_counting(operation, ids, started, caller, result, &[])
     }
 
-    /// The same, with more figures in the line than the result has.
+    /// The same, with more metrics in the line than the result has.
     fn reply_counting(
         &self,
         operation: &str,
@@ -263,26 +290,29 @@ impl Responder {
         caller: &Caller,
         result: Result<Reply, Error>,
         counted: &[(&'static str, u64)],
-    ) -> HttpReply {
-        let (mut reply, causes) = match result {
+    ) -> Response<Body> {
+        let (mut reply, error_chain) = match result {
             Ok(reply) => {
-                let causes = reply.notes.causes.clone();
-                (reply, causes)
+                let error_chain = reply.notes.error_chain.clone();
+                (reply, error_chain)
             }
             Err(error) => {
-                let causes = error.cause().map(telemetry::causes).unwrap_or_default();
+                let error_chain = error.cause().map(telemetry::error_chain).unwrap_or_default();
                 let code = error.code().as_str();
-                (Reply::error(&error, &self.docs_base, &ids.request).with_outcome(code), causes)
+                (Reply::error(&error, &self.docs_base, &ids.request).with_outcome(code), error_chain)
             }
         };
         if let Some(rate_limit) = caller.rate_limit {
             reply.limits.insert(0, rate_limit);
         }
-        let mut figures = reply.notes.figures.clone();
-        figures.extend(counted);
+        let mut metrics = reply.notes.metrics.clone();
+        metrics.extend(counted);
         let scope = caller.key.as_ref().map(|key| &key.scope);
         let is_live = scope.is_some_and(|scope| scope.environment.is_live());
-        figures.extend(guess(reply.outcome, reply.status.is_success(), is_live).map(|name| (name, 1)));
+        // Before the key's own rate limit has let the request in, no limit of guesses was looked at.
+        let is_admitted = caller.rate_limit.is_some();
+        let metric = security_metric(reply.outcome, reply.status.is_success(), is_live, is_admitted);
+        metrics.extend(metric.map(|name| (name, 1)));
         self.telemetry.request(&RequestLine {
             at: started,
             duration_ms: self.now().since(started).as_millis(),
@@ -294,9 +324,9 @@ impl Responder {
             reference: reply.reference.as_deref(),
             status: reply.status.as_u16(),
             outcome: reply.outcome,
-            figures: &figures,
-            causes: &causes,
+            metrics: &metrics,
+            error_chain: &error_chain,
         });
-        reply.into_event(&ids.request)
+        reply.into_response(&ids.request)
     }
 }

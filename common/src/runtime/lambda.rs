@@ -3,11 +3,12 @@
 use std::sync::Arc;
 
 use lambda_runtime::{LambdaEvent, service_fn};
+use serde_json::value::RawValue;
 
 use crate::aws::Aws;
 use crate::clock::Clock;
 use crate::config::{ConfigError, Env};
-use crate::http::event::HttpEvent;
+use crate::runtime::api_gateway;
 use crate::runtime::event_handler::{EventContext, EventHandler};
 use crate::runtime::http_handler::{ApiHandler, AppContext, BoxFuture, Endpoint, HttpHandler, Responder};
 use crate::telemetry::{self, Telemetry};
@@ -24,9 +25,9 @@ pub use lambda_runtime::Error;
 pub async fn serve<O: Endpoint>() -> Result<(), Error> {
     let env = Env::from_process();
     let aws = Aws::for_function(&env)?;
-    let frame = frame(&env)?;
+    let responder = responder(&env)?;
     let set_up = async {
-        let function = ApiHandler::<O>::new(AppContext::with_aws(aws.clone(), env, frame)?)?;
+        let function = ApiHandler::<O>::new(AppContext::with_aws(aws.clone(), env, responder)?)?;
         function.prepare().await;
         Ok::<_, ConfigError>(function)
     };
@@ -41,26 +42,28 @@ async fn while_opening<T>(aws: &Aws, set_up: impl Future<Output = T>) -> T {
     ready
 }
 
-/// What stands around every reply of a function on Lambda.
+/// What renders and logs the replies of a function on Lambda. Once in a process, because its log is.
 ///
 /// # Errors
 /// Names the variable that is missing.
-pub fn frame(env: &Env) -> Result<Responder, ConfigError> {
+pub fn responder(env: &Env) -> Result<Responder, ConfigError> {
     Responder::from_env(env, Clock::system(), Telemetry::cloud_watch(env))
 }
 
-/// Serves anything that answers API Gateway's events until Lambda ends the environment.
+/// Serves anything that answers requests to the API until Lambda ends the environment.
 ///
 /// # Errors
 /// When Lambda's runtime interface fails.
 pub async fn serve_function(function: impl HttpHandler + 'static) -> Result<(), Error> {
     let function = Arc::new(function);
-    lambda_runtime::run(service_fn(move |event: LambdaEvent<HttpEvent>| {
+    // As it is, because `lambda_http` does not read every event, and Lambda would answer those by itself.
+    lambda_runtime::run(service_fn(move |event: LambdaEvent<Box<RawValue>>| {
         let function = Arc::clone(&function);
         // Boxed, because what a function does can be deep, and would be set aside on the stack at start.
         let answered: BoxFuture<'_, _> = Box::pin(async move {
             let (event, context) = event.into_parts();
-            Ok::<_, Error>(telemetry::in_invocation(context.request_id, function.answer(event)).await)
+            let answering = api_gateway::answer(&*function, &event);
+            Ok::<_, Error>(telemetry::in_invocation(context.request_id, answering).await)
         });
         answered
     }))
@@ -74,8 +77,8 @@ pub async fn serve_function(function: impl HttpHandler + 'static) -> Result<(), 
 pub async fn serve_events<F: EventHandler>() -> Result<(), Error> {
     let env = Env::from_process();
     let telemetry = Telemetry::cloud_watch(&env);
-    let background = EventContext::new(env, Clock::system(), telemetry)?;
-    let function = Arc::new(while_opening(&background.aws, async { F::connect(&background) }).await?);
+    let context = EventContext::new(env, Clock::system(), telemetry)?;
+    let function = Arc::new(while_opening(&context.aws, async { F::connect(&context) }).await?);
     lambda_runtime::run(service_fn(move |event: LambdaEvent<F::Event>| {
         let function = Arc::clone(&function);
         // An error makes Lambda send the event again. Boxed for the same reason as above.

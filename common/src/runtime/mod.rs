@@ -1,5 +1,6 @@
 //! From Lambda's event to a handler, and back.
 
+pub mod api_gateway;
 pub mod event_handler;
 pub mod http_handler;
 pub mod lambda;

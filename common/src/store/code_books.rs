@@ -79,8 +79,11 @@ impl CodeBooks {
         self.add_to(&mut batch, scope);
         let items = batch.send(&self.client, READING).await?;
         let Some(item) = items.find(&self.table, KEY, &scope.to_string()).item() else { return Ok(None) };
-        let secret = self.secrets.version(secret_version(item)?).await?;
-        read(item, scope, secret).map(Some)
+        let version = secret_version(item)?;
+        let secret = self.secrets.version(version).await?;
+        let stored = read(item, scope, secret)?;
+        self.secrets.remember(version, &stored.secret);
+        Ok(Some(stored))
     }
 
     /// Adds a scope's code book to what a batch reads.

@@ -36,10 +36,10 @@ pub struct CheckCode {
 impl Endpoint for CheckCode {
     const ROUTE: Route = routes::CHECK_CODE;
 
-    fn connect(setup: &AppContext) -> Result<Self, ConfigError> {
-        let (env, client) = (&setup.env, &setup.aws.dynamodb());
+    fn connect(context: &AppContext) -> Result<Self, ConfigError> {
+        let (env, client) = (&context.env, &context.aws.dynamodb());
         let verifier =
-            CodeVerifier::new(Codes::from_env(env, client)?, CodeBooks::from_env(env, &setup.aws)?);
+            CodeVerifier::new(Codes::from_env(env, client)?, CodeBooks::from_env(env, &context.aws)?);
         Ok(Self { limits: RateLimits::from_env(env, client)?, verifier })
     }
 
@@ -57,14 +57,14 @@ impl Endpoint for CheckCode {
         self.verifier.add_to(batch, scope);
     }
 
-    async fn handle(&self, call: ApiRequest) -> Result<Reply, Error> {
-        self.verifier.take_over(&call.prefetched, &call.scope, call.now)?;
-        let (code, phone) = read(&call)?;
-        let range = call.request.client_network();
-        let key = call.scope.key(format_args!("check-range#{range}"));
+    async fn handle(&self, request: ApiRequest) -> Result<Reply, Error> {
+        self.verifier.take_over(&request.prefetched, &request.scope, request.received_at)?;
+        let (code, phone) = read(&request)?;
+        let range = request.http.client_network();
+        let key = request.scope.key(format_args!("check-range#{range}"));
         let limits = match self
             .limits
-            .hit(&[RateLimitRule { name: "address", key, window: PER_RANGE }], call.now)
+            .hit(&[RateLimitRule { name: "address", key, window: PER_RANGE }], request.received_at)
             .await?
         {
             RateLimitDecision::Admitted(limits) => limits,
@@ -77,47 +77,52 @@ impl Endpoint for CheckCode {
                     .with_limits(limits));
             }
         };
-        let (precheck, message_key) = match call.campaign.code {
-            CodePolicy::Service => verdict(&self.find(&call, &code, phone.as_ref()).await?),
+        let (precheck, message_key) = match request.campaign.code {
+            CodePolicy::Service => verdict(&self.find(&request, &code, phone.as_ref()).await?),
             // Only a submission can tell.
             CodePolicy::Partner | CodePolicy::None => (PrecheckResult::Unsupported, None),
         };
-        let message = message_key.map(|key| call.campaign.messages.text(key, call.language()));
+        let message = message_key.map(|key| request.campaign.messages.text(key, request.language()));
         let reply = Reply::ok(&PrecheckObject { precheck, message_key, message })?;
         Ok(reply.with_limits(limits).with_outcome(message_key.map_or("usable", MessageKey::as_str)))
     }
 }
 
-fn read(call: &ApiRequest) -> Result<(Code, Option<Phone>), Error> {
-    let (code, phone) = call.request.json()?.read(|fields| {
+fn read(request: &ApiRequest) -> Result<(Code, Option<Phone>), Error> {
+    let (code, phone) = request.http.json()?.read(|fields| {
         let code = fields.required("code", Fields::code);
         let phone = fields.phone_or("phone", ErrorCode::ValidationFailed);
         Some((code?, phone))
     })?;
-    if code.sentinel().is_some() && call.scope.environment.is_live() {
+    if code.sentinel().is_some() && request.scope.environment.is_live() {
         return Err(Error::from(ErrorCode::SentinelWithLiveKey).with_field("code"));
     }
     Ok((code, phone))
 }
 
 impl CheckCode {
-    async fn find(&self, call: &ApiRequest, code: &Code, phone: Option<&Phone>) -> Result<CodeStatus, Error> {
-        match self.find_by(call, code, phone, Staleness::Cached).await? {
-            CodeStatus::Invalid => self.find_by(call, code, phone, Staleness::BeforeRejecting).await,
+    async fn find(
+        &self,
+        request: &ApiRequest,
+        code: &Code,
+        phone: Option<&Phone>,
+    ) -> Result<CodeStatus, Error> {
+        match self.find_by(request, code, phone, Staleness::Cached).await? {
+            CodeStatus::Invalid => self.find_by(request, code, phone, Staleness::BeforeRejecting).await,
             finding => Ok(finding),
         }
     }
 
     async fn find_by(
         &self,
-        call: &ApiRequest,
+        request: &ApiRequest,
         code: &Code,
         phone: Option<&Phone>,
         staleness: Staleness,
     ) -> Result<CodeStatus, Error> {
-        let ApiRequest { scope, now, .. } = call;
+        let ApiRequest { scope, received_at: now, .. } = request;
         let mut resolved = self.verifier.resolve(scope, code, phone, None, staleness, *now).await?;
-        let lookup = self.lookup(call, &resolved).await?;
+        let lookup = self.lookup(request, &resolved).await?;
         if let Some(batch) = lookup.imported_batch() {
             // An imported code's own record says which batch it is of, and so whether it counts.
             resolved = self.verifier.resolve(scope, code, phone, Some(batch), staleness, *now).await?;
@@ -125,9 +130,9 @@ impl CheckCode {
         Ok(resolved.finding(&lookup, phone))
     }
 
-    async fn lookup(&self, call: &ApiRequest, resolved: &ResolvedCode) -> Result<CodeLookup, Error> {
+    async fn lookup(&self, request: &ApiRequest, resolved: &ResolvedCode) -> Result<CodeLookup, Error> {
         let Some(name) = resolved.name() else { return Ok(CodeLookup::NoRecordNeeded) };
-        let record = self.verifier.codes().get(&call.scope, name).await?;
+        let record = self.verifier.codes().get(&request.scope, name).await?;
         Ok(CodeLookup::new(name, record))
     }
 }

@@ -28,39 +28,40 @@ pub struct CreateReceipt {
 impl Endpoint for CreateReceipt {
     const ROUTE: Route = routes::CREATE_RECEIPT;
 
-    fn connect(setup: &AppContext) -> Result<Self, ConfigError> {
-        let receipts = Receipts::from_env(&setup.env, &setup.aws.dynamodb())?;
+    fn connect(context: &AppContext) -> Result<Self, ConfigError> {
+        let receipts = Receipts::from_env(&context.env, &context.aws.dynamodb())?;
         Ok(Self {
-            requests: IdempotencyKeys::from_env(&setup.env)?,
-            uploads: Uploads::from_env(&setup.env, &setup.aws, receipts.clone())?,
+            requests: IdempotencyKeys::from_env(&context.env)?,
+            uploads: Uploads::from_env(&context.env, &context.aws, receipts.clone())?,
             receipts,
         })
     }
 
-    async fn handle(&self, call: ApiRequest) -> Result<Reply, Error> {
-        let CreateReceiptRequest { key, body_hash, source } = CreateReceiptRequest::parse(&call)?;
+    async fn handle(&self, request: ApiRequest) -> Result<Reply, Error> {
+        let CreateReceiptRequest { key, body_hash, source } = CreateReceiptRequest::parse(&request)?;
         let receipt = Receipt {
             receipt_id: random::receipt_id(),
-            scope: call.scope.clone(),
+            scope: request.scope.clone(),
             source,
             arrived: None,
             attached_to: None,
-            created_at: call.now,
+            created_at: request.received_at,
         };
-        let request = key.as_ref().map(|key| (&self.requests, key, body_hash.as_str()));
-        match self.receipts.announce(&receipt, request).await? {
+        let idempotency = key.as_ref().map(|key| (&self.requests, key, body_hash.as_str()));
+        match self.receipts.announce(&receipt, idempotency).await? {
             None => {
-                let target = self.uploads.upload_target(&receipt, call.now).await?;
+                let target = self.uploads.upload_target(&receipt, request.received_at).await?;
                 Ok(Reply::ok(&ReceiptObject::new(&receipt, target))?.with_subject(receipt.receipt_id))
             }
             Some(earlier) if !body_hash.matches(&earlier.body_hash) => {
                 Err(ErrorCode::IdempotencyKeyReused.into())
             }
             Some(earlier) => {
-                let found = self.receipts.get(&call.scope, earlier.record_id).await?;
+                let found = self.receipts.get(&request.scope, earlier.record_id).await?;
                 let receipt =
                     found.ok_or_else(|| Error::internal("a request names a receipt that is not there"))?;
-                let (receipt, target) = self.uploads.reconcile_with_target(receipt, call.now).await?;
+                let (receipt, target) =
+                    self.uploads.reconcile_with_target(receipt, request.received_at).await?;
                 let reply = Reply::ok(&ReceiptObject::new(&receipt, target))?;
                 Ok(reply.with_subject(receipt.receipt_id).idempotent_replayed())
             }

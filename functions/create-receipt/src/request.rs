@@ -36,13 +36,13 @@ pub(crate) struct CreateReceiptRequest {
 }
 
 impl CreateReceiptRequest {
-    /// Reads a call.
+    /// Reads a request.
     ///
     /// # Errors
     /// The first thing that is wrong with it.
-    pub(crate) fn parse(call: &ApiRequest) -> Result<Self, Error> {
-        let key = call.request.idempotency_key()?;
-        let body = call.request.json()?;
+    pub(crate) fn parse(request: &ApiRequest) -> Result<Self, Error> {
+        let key = request.http.idempotency_key()?;
+        let body = request.http.json()?;
         let source = body.read(|fields| {
             let kind = fields.required("type", |fields, name| {
                 fields.parsed(name, NAME_CHARS, "`photo` or `typed`", Kind::named)
@@ -52,17 +52,17 @@ impl CreateReceiptRequest {
                 Kind::Typed => typed(fields),
             }
         })?;
-        if source.sentinel().is_some() && call.scope.environment.is_live() {
+        if source.sentinel().is_some() && request.scope.environment.is_live() {
             let field = match source {
                 Source::Photo { .. } => "qr_payload",
                 Source::Typed { .. } => "code",
             };
             return Err(Error::from(ErrorCode::SentinelWithLiveKey).with_field(field));
         }
-        if matches!(source, Source::Typed { .. }) && !call.campaign.takes_typed_receipts() {
+        if matches!(source, Source::Typed { .. }) && !request.campaign.takes_typed_receipts() {
             return Err(Error::from(ErrorCode::TypedReceiptUnsupported).with_field("type"));
         }
-        if call.campaign.receipt.is_none() {
+        if request.campaign.receipt.is_none() {
             return Err(Error::body("This campaign takes no receipts.").with_fix(NO_RECEIPTS));
         }
         Ok(Self { key, body_hash: body.digest(), source })

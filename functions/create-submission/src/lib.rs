@@ -42,11 +42,11 @@ impl Endpoint for CreateSubmission {
     }
 
     async fn handle(&self, call: ApiRequest) -> Result<Reply, Error> {
-        let wish = CreateSubmissionRequest::parse(&call.request, call.scope.environment)?
-            .for_campaign(&call.campaign);
+        let wish =
+            CreateSubmissionRequest::parse(&call.http, call.scope.environment)?.for_campaign(&call.campaign);
         let Answer { submission, replayed, idempotent_replay, notes } = self.desk.enter(&call, &wish).await?;
         let object =
-            SubmissionObject::new(&submission, &call.campaign, call.language(), replayed, call.later());
+            SubmissionObject::new(&submission, &call.campaign, call.language(), replayed, call.now());
         let reply = Reply::ok(&object)?
             .with_outcome(submission.status.message_key().as_str())
             .with_notes(notes)

@@ -158,12 +158,15 @@ impl SubmissionService {
             let steps = u32::try_from(steps).unwrap_or(u32::MAX);
             tokio::time::sleep_until(started + THROTTLED_REPLY_STEP.saturating_mul(steps)).await;
         }
-        let asks =
-            answer.submission.settling.as_ref().is_some_and(|settling| settling.is_under_way(call.now));
+        let asks = answer
+            .submission
+            .settling
+            .as_ref()
+            .is_some_and(|settling| settling.is_under_way(call.received_at));
         if asks {
             answer.submission = self.ask_partner(call, answer.submission, &mut answer.notes).await?;
         }
-        self.queues.wake(&answer.submission, call.later()).await;
+        self.queues.wake(&answer.submission, call.now()).await;
         Ok(answer)
     }
 
@@ -175,16 +178,16 @@ impl SubmissionService {
         before: Submission,
         notes: &mut LogFields,
     ) -> Result<Submission, Error> {
-        let spent = call.later().since(call.now);
+        let spent = call.now().since(call.received_at);
         let limit = PARTNER_BUDGET.min(BUDGET.saturating_sub(spent).saturating_sub(WRITING));
-        let clock = || call.later();
+        let clock = || call.now();
         let answered = self.partners.ask(&before, &call.campaign, limit, Caller::Request, clock).await;
         let Answered { outcome, lease } = answered.unwrap_or_else(|error| {
-            notes.causes = telemetry::causes(&error);
+            notes.error_chain = telemetry::error_chain(&error);
             PartnerOutcome::NoAnswer(Unanswered::service_failed()).into()
         });
-        notes.figures.extend(outcome.figures());
-        let retry = RetryContext { now: call.later(), speedup: self.hasten, jitter: random::unit_f64() };
+        notes.metrics.extend(outcome.metrics());
+        let retry = RetryContext { now: call.now(), speedup: self.hasten, jitter: random::unit_f64() };
         let entries = call.campaign.entries_per_submission;
         let Ok(after) = outcome.applied_to(&before, entries, retry) else {
             self.partners.release(lease).await;
@@ -209,11 +212,12 @@ impl SubmissionService {
         call: &ApiRequest,
         wish: &CreateSubmissionRequest,
     ) -> Result<Answer, Error> {
-        self.verifier.take_over(&call.prefetched, &call.scope, call.now)?;
+        self.verifier.take_over(&call.prefetched, &call.scope, call.received_at)?;
         let draft = draft(call, wish);
         if let Err(unmet) = wish.check(call) {
             // A retry gets what the first try led to, whatever the campaign has come to ask for since.
-            let known = self.store.look(entry(wish, &ResolvedCode::NotNeeded, &draft), call.now).await?;
+            let known =
+                self.store.look(entry(wish, &ResolvedCode::NotNeeded, &draft), call.received_at).await?;
             let Some(request) = known.request else { return Err(unmet) };
             return self.answer_again(call, wish, request).await;
         }
@@ -226,13 +230,13 @@ impl SubmissionService {
             let source_before = source;
             if source == Source::Nothing && round == 1 {
                 let entry = entry(wish, &resolved, &draft);
-                let (read, is_complete) = self.store.find_in(&call.prefetched, entry, call.now)?;
+                let (read, is_complete) = self.store.find_in(&call.prefetched, entry, call.received_at)?;
                 known = read;
                 source = if is_complete { Source::Read } else { Source::Nothing };
             }
             if wish.receipt_id.is_some() && source == Source::Nothing {
                 // What is wrong with a receipt is told before anything is decided.
-                known = self.store.look(entry(wish, &resolved, &draft), call.now).await?;
+                known = self.store.look(entry(wish, &resolved, &draft), call.received_at).await?;
                 source = Source::Read;
             }
             if source == Source::Read && source_before != source {
@@ -265,12 +269,12 @@ impl SubmissionService {
                 open_receipts: receipt.is_some(),
             };
 
-            let written = match decide(&call.campaign, &known.entrant, &finding, checks, call.now) {
+            let written = match decide(&call.campaign, &known.entrant, &finding, checks, call.received_at) {
                 Decision::Replay(earlier) => {
                     if let Some(answer) = self.replay(call, wish, entry, earlier).await? {
                         return Ok(answer);
                     }
-                    known = self.store.look(entry, call.now).await?;
+                    known = self.store.look(entry, call.received_at).await?;
                     source = Source::Read;
                     receipt = known.receipt.take().or(receipt);
                     continue;
@@ -281,12 +285,12 @@ impl SubmissionService {
                     self.stand(&mut submission, &resolved, wish, call);
                     entry.submission = &submission;
                     source = Source::Conditions;
-                    self.store.enter(entry, &known.entrant, &call.campaign, checks, call.now).await?
+                    self.store.enter(entry, &known.entrant, &call.campaign, checks, call.received_at).await?
                 }
                 Decision::Refuse(key) => {
                     let guessed = finding == CodeStatus::Invalid && key == MessageKey::Invalid;
                     if source == Source::Nothing || (guessed && source == Source::Conditions) {
-                        known = self.store.look(entry, call.now).await?;
+                        known = self.store.look(entry, call.received_at).await?;
                         source = Source::Read;
                         continue;
                     }
@@ -294,9 +298,10 @@ impl SubmissionService {
                     submission.reasons = vec![key.as_str().to_owned()];
                     entry.submission = &submission;
                     source = Source::Nothing;
-                    let wrong = guessed.then(|| known.entrant.with_wrong_code(&call.campaign, call.now));
+                    let wrong =
+                        guessed.then(|| known.entrant.with_wrong_code(&call.campaign, call.received_at));
                     let wrong = wrong.as_ref().map(|wrong| (&known.entrant, wrong));
-                    self.store.refuse(entry, wrong, call.now).await?
+                    self.store.refuse(entry, wrong, call.received_at).await?
                 }
             };
             match written {
@@ -329,7 +334,7 @@ impl SubmissionService {
         if submission.status.state() == State::Rejected {
             return Ok(None);
         }
-        Ok(match self.store.remember_replay(entry, earlier, call.now).await? {
+        Ok(match self.store.remember_replay(entry, earlier, call.received_at).await? {
             ReplayWrite::Recorded => Some(Answer { replayed: true, ..Answer::new(submission) }),
             ReplayWrite::KeyUsed(request) => Some(self.answer_again(call, wish, request).await?),
             ReplayWrite::CodeMoved => None,
@@ -346,7 +351,7 @@ impl SubmissionService {
         call: &ApiRequest,
     ) {
         let prize = resolved.prize().map(str::to_owned);
-        let now = call.now;
+        let now = call.received_at;
         let (status, settling) = match (submission.receipt_id, resolved.acceptance()) {
             (Some(_), Acceptance::Immediate | Acceptance::Delayed) => {
                 (SubmissionStatus::receipt_received(), Some(PendingSettlement::at_once(now, prize)))
@@ -381,7 +386,7 @@ impl SubmissionService {
         if receipt.state() == ReceiptState::Attached {
             return Err(at_fault(ErrorCode::ReceiptAlreadyAttached));
         }
-        let receipt = self.uploads.reconcile(receipt, call.now).await?;
+        let receipt = self.uploads.reconcile(receipt, call.received_at).await?;
         match (&receipt.source, receipt.arrived) {
             (ReceiptSource::Typed { .. }, _) => Ok(receipt),
             (ReceiptSource::Photo { .. }, None) => Err(at_fault(ErrorCode::ReceiptNotUploaded)),
@@ -407,14 +412,11 @@ impl SubmissionService {
         if call.campaign.code == CodePolicy::Partner {
             return Ok(self
                 .verifier
-                .resolve_partner_code(&call.scope, code, &wish.phone, call.later())
+                .resolve_partner_code(&call.scope, code, &wish.phone, call.now())
                 .await?);
         }
         let batch = known.code.imported_batch();
-        Ok(self
-            .verifier
-            .resolve(&call.scope, code, Some(&wish.phone), batch, staleness, call.later())
-            .await?)
+        Ok(self.verifier.resolve(&call.scope, code, Some(&wish.phone), batch, staleness, call.now()).await?)
     }
 
     /// Answers with what the Idempotency-Key led to before.
@@ -428,9 +430,9 @@ impl SubmissionService {
             return Err(ErrorCode::IdempotencyKeyReused.into());
         }
         let submission = self.submission(&call.scope, request.record_id).await?;
-        let age = call.now.since(submission.created_at);
+        let age = call.received_at.since(submission.created_at);
         let first_asks = submission.revision == 0
-            && submission.settling.as_ref().is_some_and(|settling| settling.is_under_way(call.now));
+            && submission.settling.as_ref().is_some_and(|settling| settling.is_under_way(call.received_at));
         if first_asks && age < BUDGET {
             // The first try is with the partner; once its time is up, the submission is given as it stands.
             return Err(Error::from(ErrorCode::IdempotencyInProgress).with_retry_after(BUDGET - age));
@@ -478,15 +480,15 @@ fn draft(call: &ApiRequest, wish: &CreateSubmissionRequest) -> Submission {
         upstream: None,
         status: SubmissionStatus::rejected(MessageKey::ServiceUnavailable),
         reasons: Vec::new(),
-        day: call.now.day_in(call.campaign.timezone),
+        day: call.received_at.day_in(call.campaign.timezone),
         region: wish.region.clone(),
         claimed: wish.claimed.clone(),
         decision: None,
         settling: None,
         revision: 0,
-        created_at: call.now,
-        updated_at: call.now,
-        request_id: Some(call.request.ids.request.clone()),
+        created_at: call.received_at,
+        updated_at: call.received_at,
+        request_id: Some(call.http.ids.request.clone()),
         history: Vec::new(),
     }
 }

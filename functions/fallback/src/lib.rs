@@ -3,12 +3,12 @@
 
 use common::app::auth::Caller;
 use common::error::{Error, ErrorCode};
-use common::http::event::{HttpEvent, HttpReply};
 use common::http::reply::Reply;
 use common::http::request::Request;
 use common::http::routes;
 use common::runtime::http_handler::{BoxFuture, HttpHandler, Responder};
-use http::StatusCode;
+use http::{Response, StatusCode};
+use lambda_http::Body;
 use reference::{File, Reference};
 
 /// The methods of pages and descriptions. The server in front of it leaves the body away for HEAD.
@@ -22,21 +22,20 @@ const NO_PATH: &str = "Check the path against the API reference: every path of t
 
 /// The function behind the default route.
 pub struct Fallback {
-    frame: Responder,
+    responder: Responder,
     reference: Reference,
 }
 
 impl Fallback {
-    /// It needs no table and no key: only what stands around every reply. Pages are rendered when they are
-    /// first asked for.
-    pub fn new(frame: Responder) -> Self {
-        let reference = Reference::new(frame.docs_base());
-        Self { frame, reference }
+    /// It needs no table and no key. Pages are rendered when they are first asked for.
+    pub fn new(responder: Responder) -> Self {
+        let reference = Reference::new(responder.docs_base());
+        Self { responder, reference }
     }
 
     fn reply(&self, request: &Request) -> Result<Reply, Error> {
-        let path = request.path.as_str();
-        let is_read = READING.contains(&request.method.as_str());
+        let path = request.path();
+        let is_read = READING.contains(&request.method().as_str());
         let methods = if self.reference.has(path) { READING.to_vec() } else { routes::methods_of(path) };
         if let Some(file) = self.reference.file(path).filter(|_| is_read) {
             return Ok(read(request, file));
@@ -80,11 +79,20 @@ fn text(file: File) -> Reply {
 }
 
 impl HttpHandler for Fallback {
-    fn answer(&self, event: HttpEvent) -> BoxFuture<'_, HttpReply> {
+    fn name(&self) -> &'static str {
+        "fallback"
+    }
+
+    fn responder(&self) -> &Responder {
+        &self.responder
+    }
+
+    fn answer(&self, request: lambda_http::Request) -> BoxFuture<'_, Response<Body>> {
         Box::pin(async move {
-            let request = Request::from_event(event);
-            let started = self.frame.now();
-            self.frame.reply("fallback", &request.ids, started, &Caller::default(), self.reply(&request))
+            let started = self.responder.now();
+            let request = Request::new(request);
+            let reply = self.reply(&request);
+            self.responder.reply(self.name(), &request.ids, started, &Caller::default(), reply)
         })
     }
 }

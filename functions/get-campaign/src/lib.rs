@@ -13,12 +13,12 @@ pub struct GetCampaign;
 impl Endpoint for GetCampaign {
     const ROUTE: Route = routes::GET_CAMPAIGN;
 
-    fn connect(_setup: &AppContext) -> Result<Self, ConfigError> {
+    fn connect(_context: &AppContext) -> Result<Self, ConfigError> {
         Ok(Self)
     }
 
-    async fn handle(&self, call: ApiRequest) -> Result<Reply, Error> {
-        let livemode = call.scope.environment.is_live();
-        Reply::ok(&CampaignObject::new(&call.campaign, livemode, call.language(), call.now))
+    async fn handle(&self, request: ApiRequest) -> Result<Reply, Error> {
+        let livemode = request.scope.environment.is_live();
+        Reply::ok(&CampaignObject::new(&request.campaign, livemode, request.language(), request.received_at))
     }
 }

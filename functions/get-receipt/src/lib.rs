@@ -17,13 +17,13 @@ pub struct GetReceipt {
 impl Endpoint for GetReceipt {
     const ROUTE: Route = routes::GET_RECEIPT;
 
-    fn connect(setup: &AppContext) -> Result<Self, ConfigError> {
-        Ok(Self { receipts: Receipts::from_env(&setup.env, &setup.aws.dynamodb())? })
+    fn connect(context: &AppContext) -> Result<Self, ConfigError> {
+        Ok(Self { receipts: Receipts::from_env(&context.env, &context.aws.dynamodb())? })
     }
 
-    async fn handle(&self, call: ApiRequest) -> Result<Reply, Error> {
-        let id = call.path_id::<ReceiptId>()?;
-        let receipt = self.receipts.get(&call.scope, id).await?.ok_or(ErrorCode::NotFound)?;
+    async fn handle(&self, request: ApiRequest) -> Result<Reply, Error> {
+        let id = request.path_id::<ReceiptId>()?;
+        let receipt = self.receipts.get(&request.scope, id).await?.ok_or(ErrorCode::NotFound)?;
         Ok(Reply::ok(&ReceiptObject::new(&receipt, None))?.with_subject(receipt.receipt_id))
     }
 }

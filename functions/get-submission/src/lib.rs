@@ -17,14 +17,20 @@ pub struct GetSubmission {
 impl Endpoint for GetSubmission {
     const ROUTE: Route = routes::GET_SUBMISSION;
 
-    fn connect(setup: &AppContext) -> Result<Self, ConfigError> {
-        Ok(Self { submissions: Submissions::from_env(&setup.env, &setup.aws.dynamodb())? })
+    fn connect(context: &AppContext) -> Result<Self, ConfigError> {
+        Ok(Self { submissions: Submissions::from_env(&context.env, &context.aws.dynamodb())? })
     }
 
-    async fn handle(&self, call: ApiRequest) -> Result<Reply, Error> {
-        let id = call.path_id::<SubmissionId>()?;
-        let submission = self.submissions.get(&call.scope, id).await?.ok_or(ErrorCode::NotFound)?;
-        let object = SubmissionObject::new(&submission, &call.campaign, call.language(), false, call.now);
+    async fn handle(&self, request: ApiRequest) -> Result<Reply, Error> {
+        let id = request.path_id::<SubmissionId>()?;
+        let submission = self.submissions.get(&request.scope, id).await?.ok_or(ErrorCode::NotFound)?;
+        let object = SubmissionObject::new(
+            &submission,
+            &request.campaign,
+            request.language(),
+            false,
+            request.received_at,
+        );
         let reply = Reply::ok(&object)?.with_subject(submission.submission_id);
         Ok(reply.with_reference(&submission.reference))
     }

@@ -34,8 +34,8 @@ pub struct LookupSubmissions {
 impl Endpoint for LookupSubmissions {
     const ROUTE: Route = routes::LOOKUP_SUBMISSIONS;
 
-    fn connect(setup: &AppContext) -> Result<Self, ConfigError> {
-        let (env, client) = (&setup.env, &setup.aws.dynamodb());
+    fn connect(context: &AppContext) -> Result<Self, ConfigError> {
+        let (env, client) = (&context.env, &context.aws.dynamodb());
         Ok(Self {
             limits: RateLimits::from_env(env, client)?,
             submissions: Submissions::from_env(env, client)?,
@@ -43,11 +43,11 @@ impl Endpoint for LookupSubmissions {
         })
     }
 
-    async fn handle(&self, call: ApiRequest) -> Result<Reply, Error> {
-        let phone = call.request.json()?.read(|fields| fields.required("phone", Fields::phone))?;
-        let ApiRequest { scope, campaign, now, .. } = &call;
+    async fn handle(&self, request: ApiRequest) -> Result<Reply, Error> {
+        let phone = request.http.json()?.read(|fields| fields.required("phone", Fields::phone))?;
+        let ApiRequest { scope, campaign, received_at: now, .. } = &request;
 
-        let range = call.request.client_network();
+        let range = request.http.client_network();
         let limits = [
             RateLimitRule {
                 name: "phone",
@@ -87,7 +87,7 @@ impl Endpoint for LookupSubmissions {
             reference: recent.reference.to_string(),
             date: recent.day,
             display_status: recent.status.display_status(),
-            message: campaign.messages.text(recent.status.message_key(), call.language()),
+            message: campaign.messages.text(recent.status.message_key(), request.language()),
             entries: recent.status.entries(),
         };
         let reply = Reply::ok(&LookupObject {

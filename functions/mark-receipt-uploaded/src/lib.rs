@@ -17,7 +17,7 @@ const FUNCTION: &str = "mark-receipt-uploaded";
 
 /// The function.
 pub struct MarkReceiptUploaded {
-    background: EventContext,
+    context: EventContext,
     photos: Photos,
     receipts: Receipts,
 }
@@ -41,12 +41,12 @@ impl EventHandler for MarkReceiptUploaded {
     type Event = StorageEvent;
     type Reply = ();
 
-    fn connect(background: &EventContext) -> Result<Self, ConfigError> {
-        let env = &background.env;
+    fn connect(context: &EventContext) -> Result<Self, ConfigError> {
+        let env = &context.env;
         Ok(Self {
-            photos: Photos::from_env(env, &background.aws)?,
-            receipts: Receipts::from_env(env, &background.aws.dynamodb())?,
-            background: background.clone(),
+            photos: Photos::from_env(env, &context.aws)?,
+            receipts: Receipts::from_env(env, &context.aws.dynamodb())?,
+            context: context.clone(),
         })
     }
 
@@ -69,7 +69,7 @@ impl MarkReceiptUploaded {
         let subject = place.as_ref().map(|(_, id)| id.to_string());
         let work = Job {
             function: FUNCTION,
-            started: self.background.now(),
+            started: self.context.now(),
             scope: place.as_ref().map(|(scope, _)| scope),
             subject: subject.as_deref(),
         };
@@ -81,7 +81,7 @@ impl MarkReceiptUploaded {
             let marked = self.receipts.mark_uploaded(scope, *id, &arrived).await?;
             Ok(if marked { "marked" } else { "known_or_without_receipt" }.into())
         };
-        self.background.run_logged(work, marking).await
+        self.context.run_logged(work, marking).await
     }
 }
 

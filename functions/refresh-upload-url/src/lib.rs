@@ -20,14 +20,14 @@ pub struct RefreshUploadUrl {
 impl Endpoint for RefreshUploadUrl {
     const ROUTE: Route = routes::REFRESH_UPLOAD_URL;
 
-    fn connect(setup: &AppContext) -> Result<Self, ConfigError> {
-        let receipts = Receipts::from_env(&setup.env, &setup.aws.dynamodb())?;
-        Ok(Self { uploads: Uploads::from_env(&setup.env, &setup.aws, receipts.clone())?, receipts })
+    fn connect(context: &AppContext) -> Result<Self, ConfigError> {
+        let receipts = Receipts::from_env(&context.env, &context.aws.dynamodb())?;
+        Ok(Self { uploads: Uploads::from_env(&context.env, &context.aws, receipts.clone())?, receipts })
     }
 
-    async fn handle(&self, call: ApiRequest) -> Result<Reply, Error> {
-        let id = call.path_id::<ReceiptId>()?;
-        let receipt = self.receipts.get(&call.scope, id).await?.ok_or(ErrorCode::NotFound)?;
+    async fn handle(&self, request: ApiRequest) -> Result<Reply, Error> {
+        let id = request.path_id::<ReceiptId>()?;
+        let receipt = self.receipts.get(&request.scope, id).await?.ok_or(ErrorCode::NotFound)?;
         if receipt.state() == ReceiptState::Attached {
             return Err(ErrorCode::ReceiptAlreadyAttached.into());
         }
@@ -35,7 +35,7 @@ impl Endpoint for RefreshUploadUrl {
             return Err(Error::body("This receipt is typed in; there is nothing to upload.")
                 .with_fix("Send the receipt's id as `receipt_id` with POST /api/v1/submissions at once."));
         }
-        let (receipt, target) = self.uploads.reconcile_with_target(receipt, call.now).await?;
+        let (receipt, target) = self.uploads.reconcile_with_target(receipt, request.received_at).await?;
         Ok(Reply::ok(&ReceiptObject::new(&receipt, target))?.with_subject(receipt.receipt_id))
     }
 }

@@ -12,7 +12,7 @@ use common::domain::settling::{Assignee, Dependency};
 use common::domain::submission::Submission;
 use common::error::Error;
 use common::runtime::event_handler::{EventContext, EventHandler, JobError, JobOutcome};
-use common::runtime::sqs_batch::{BatchReply, QueueEvent, Settle, settle_each};
+use common::runtime::sqs_batch::{Settle, SqsBatchResponse, SqsEvent, settle_each};
 use common::store::submission_writes::SettleResult;
 
 /// The limit of one request with its preparations.
@@ -25,17 +25,17 @@ pub struct SettlePartners {
 }
 
 impl EventHandler for SettlePartners {
-    type Event = QueueEvent;
-    type Reply = BatchReply;
+    type Event = SqsEvent;
+    type Reply = SqsBatchResponse;
 
-    fn connect(background: &EventContext) -> Result<Self, ConfigError> {
+    fn connect(context: &EventContext) -> Result<Self, ConfigError> {
         Ok(Self {
-            worker: Worker::new(background, "settle-partners", Dependency::Partner)?,
-            partners: PartnerGateway::from_env(&background.env, &background.aws)?,
+            worker: Worker::new(context, "settle-partners", Dependency::Partner)?,
+            partners: PartnerGateway::from_env(&context.env, &context.aws)?,
         })
     }
 
-    async fn handle(&self, event: QueueEvent) -> Result<BatchReply, Error> {
+    async fn handle(&self, event: SqsEvent) -> Result<SqsBatchResponse, Error> {
         Ok(settle_each(self, &self.worker, event).await)
     }
 }
@@ -66,7 +66,7 @@ impl SettlePartners {
                 // The partner was not asked. The step ends all the same, and is retried.
                 let outcome = PartnerOutcome::NoAnswer(Unanswered::service_failed());
                 let logged = self.conclude(&claimed, &outcome, None).await?;
-                Err(JobError { error, figures: logged.figures })
+                Err(JobError { error, metrics: logged.metrics })
             }
         }
     }
@@ -101,8 +101,8 @@ impl SettlePartners {
 /// The log line of an outcome.
 fn logged(outcome: &PartnerOutcome, after: &Submission) -> JobOutcome {
     let is_escalated = after.settling.as_ref().is_some_and(|pending| pending.assignee == Assignee::Operator);
-    let mut figures = outcome.figures();
-    figures.extend(is_escalated.then_some(("LeftToAPerson", 1)));
+    let mut metrics = outcome.metrics();
+    metrics.extend(is_escalated.then_some(("LeftToAPerson", 1)));
     let outcome = match outcome {
         PartnerOutcome::Decided(_) if is_escalated => "unanswered",
         PartnerOutcome::Decided(verdict) => verdict.outcome.as_str(),
@@ -110,5 +110,5 @@ fn logged(outcome: &PartnerOutcome, after: &Submission) -> JobOutcome {
         PartnerOutcome::CircuitOpen { .. } => "partner_spared",
         PartnerOutcome::AtLimit => "partner_at_limit",
     };
-    JobOutcome { outcome, figures }
+    JobOutcome { outcome, metrics }
 }

@@ -75,5 +75,5 @@ impl SettleReceipts {
 }
 
 fn warn(error: &StoreError, what: &str) {
-    tracing::warn!(causes = ?telemetry::causes(error), "{what}");
+    tracing::warn!(error = telemetry::cause(error), "{what}");
 }

@@ -24,8 +24,9 @@ use common::domain::receipt::schedule::LOOK_UP_INTERVAL;
 use common::domain::settling::Dependency;
 use common::error::Error;
 use common::runtime::event_handler::{EventContext, EventHandler};
-use common::runtime::sqs_batch::{BatchReply, QueueEvent, Settle, settle_each};
+use common::runtime::sqs_batch::{Settle, SqsBatchResponse, SqsEvent, settle_each};
 use common::store::look_up_slots::LookUpSlots;
+use common::telemetry;
 use common::upstream::tax_authority::client::{Limits, TaxAuthority};
 
 use crate::fairness::Choice;
@@ -53,16 +54,19 @@ pub struct SettleReceipts {
 }
 
 impl EventHandler for SettleReceipts {
-    type Event = QueueEvent;
-    type Reply = BatchReply;
+    type Event = SqsEvent;
+    type Reply = SqsBatchResponse;
 
-    fn connect(background: &EventContext) -> Result<Self, ConfigError> {
-        let EventContext { env, aws, .. } = background;
-        let worker = Worker::new(background, "settle-receipts", Dependency::TaxAuthority)?;
+    fn connect(context: &EventContext) -> Result<Self, ConfigError> {
+        let EventContext { env, aws, .. } = context;
+        let worker = Worker::new(context, "settle-receipts", Dependency::TaxAuthority)?;
         let base = env.required(TAX_AUTHORITY)?;
-        let authority = TaxAuthority::new(&base, Limits::default()).map_err(|_| ConfigError::Malformed {
-            variable: TAX_AUTHORITY,
-            expected: "a base URL such as https://verify.tra.go.tz",
+        let authority = TaxAuthority::new(&base, Limits::default()).map_err(|error| {
+            tracing::error!(error = telemetry::cause(&error), "the tax authority's base URL is refused");
+            ConfigError::Malformed {
+                variable: TAX_AUTHORITY,
+                expected: "a base URL such as https://verify.tra.go.tz",
+            }
         })?;
         Ok(Self {
             photos: Photos::from_env(env, aws)?,
@@ -76,7 +80,7 @@ impl EventHandler for SettleReceipts {
         })
     }
 
-    async fn handle(&self, event: QueueEvent) -> Result<BatchReply, Error> {
+    async fn handle(&self, event: SqsEvent) -> Result<SqsBatchResponse, Error> {
         Ok(settle_each(self, &self.worker, event).await)
     }
 }
@@ -109,9 +113,12 @@ fn photo_reader(env: &Env) -> Result<PhotoReader, ConfigError> {
     let limits = PhotoLimits::default();
     match env.optional(PHOTO_READER) {
         Some(program) => Ok(PhotoReader::program(program, &[], limits)),
-        None => PhotoReader::this_program(limits).map_err(|_| ConfigError::Malformed {
-            variable: PHOTO_READER,
-            expected: "set, because this program cannot tell where it is itself",
+        None => PhotoReader::this_program(limits).map_err(|error| {
+            tracing::error!(error = telemetry::cause(&error), "this program cannot tell where it is itself");
+            ConfigError::Malformed {
+                variable: PHOTO_READER,
+                expected: "set, because this program cannot tell where it is itself",
+            }
         }),
     }
 }

@@ -57,7 +57,7 @@ impl SettleReceipts {
                 // The step ends all the same, with a plan for the next one.
                 let failed = StepOutcome::from_failure(&claimed, self.worker.retry());
                 let logged = self.conclude(*claimed, failed).await?;
-                Err(JobError { error, figures: logged.figures })
+                Err(JobError { error, metrics: logged.metrics })
             }
         }
     }

@@ -161,8 +161,8 @@ impl StepOutcome {
     /// The log line of the step.
     pub(crate) fn logged(&self) -> JobOutcome {
         let is_escalated = matches!(self.transition, Transition::Escalate { .. });
-        let mut figures = if is_escalated { vec![("LeftToAPerson", 1)] } else { Vec::new() };
-        figures.extend(match self.obstacle {
+        let mut metrics = if is_escalated { vec![("LeftToAPerson", 1)] } else { Vec::new() };
+        metrics.extend(match self.obstacle {
             Some("unexpected_page" | "referer_refused") => Some(("TaxAuthorityChanged", 1)),
             Some("trouble" | "throttled") => Some(("TaxAuthorityDown", 1)),
             Some(_) | None => None,
@@ -175,7 +175,7 @@ impl StepOutcome {
             Transition::Unanswered { .. } | Transition::RetryAt(_) => "again_later",
             Transition::Stay(_) => "stays",
         });
-        JobOutcome { outcome, figures }
+        JobOutcome { outcome, metrics }
     }
 
     /// The submission after the step.

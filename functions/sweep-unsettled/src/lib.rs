@@ -24,7 +24,7 @@ fn limits(dependency: Dependency) -> (usize, u8) {
 
 /// The function.
 pub struct SweepUnsettled {
-    background: EventContext,
+    context: EventContext,
     submissions: Submissions,
     queues: SettleQueues,
 }
@@ -37,19 +37,19 @@ impl EventHandler for SweepUnsettled {
     type Event = Tick;
     type Reply = ();
 
-    fn connect(background: &EventContext) -> Result<Self, ConfigError> {
-        let env = &background.env;
+    fn connect(context: &EventContext) -> Result<Self, ConfigError> {
+        let env = &context.env;
         Ok(Self {
-            submissions: Submissions::from_env(env, &background.aws.dynamodb())?,
-            queues: SettleQueues::from_env(&Dependency::ALL, env, &background.aws)?,
-            background: background.clone(),
+            submissions: Submissions::from_env(env, &context.aws.dynamodb())?,
+            queues: SettleQueues::from_env(&Dependency::ALL, env, &context.aws)?,
+            context: context.clone(),
         })
     }
 
     async fn handle(&self, _tick: Tick) -> Result<(), Error> {
-        let now = self.background.now();
+        let now = self.context.now();
         let work = Job { function: "sweep-unsettled", started: now, scope: None, subject: None };
-        self.background.run_logged(work, self.sweep(now)).await.map(drop)
+        self.context.run_logged(work, self.sweep(now)).await.map(drop)
     }
 }
 
@@ -69,7 +69,7 @@ impl SweepUnsettled {
         let longest = since.map_or(0, |since| now.since(since).as_secs());
         Ok(JobOutcome {
             outcome: "swept",
-            figures: vec![
+            metrics: vec![
                 ("Due", count(found)),
                 ("Hinted", count(sent)),
                 ("OldestDueSeconds", oldest),

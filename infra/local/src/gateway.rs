@@ -1,23 +1,26 @@
 //! API Gateway: turns an HTTP request into an event, finds the function of its route, and turns the
 //! function's reply into HTTP.
 
-use std::collections::BTreeMap;
 use std::net::{IpAddr, SocketAddr};
 use std::sync::Arc;
 
 use axum::Router;
 use axum::body::{Body, BodyDataStream};
 use axum::extract::{ConnectInfo, Request, State};
-use axum::http::{HeaderMap, HeaderName, HeaderValue, Response, StatusCode};
+use axum::http::{HeaderMap, HeaderValue, Method, Response, StatusCode};
 use axum::response::Redirect;
 use axum::routing::get;
 use base64::Engine;
 use base64::engine::general_purpose::STANDARD;
-use common::http::event::{HttpContext, HttpEvent, HttpReply, RequestContext};
 use common::http::routes::Route;
+use common::runtime::api_gateway;
 use common::runtime::http_handler::HttpHandler;
 use futures_util::StreamExt;
+use lambda_http::aws_lambda_events::apigw::{
+    ApiGatewayV2httpRequest as Event, ApiGatewayV2httpResponse as Reply,
+};
 use percent_encoding::percent_decode_str;
+use serde_json::value::to_raw_value;
 
 /// Bytes of a body that are handed on. Functions refuse far smaller ones; what is beyond is read and
 /// thrown away, so that the caller gets to hear it.
@@ -46,15 +49,17 @@ impl Gateway {
         Router::new().route("/", to_reference).fallback(serve).with_state(self)
     }
 
-    /// Hands an event to the function of its route.
-    pub async fn dispatch(&self, mut event: HttpEvent) -> HttpReply {
-        let (route_key, id, function) = self.route(&event.request_context.http.method, &event.raw_path);
-        event.route_key = route_key;
-        event.path_parameters = id.map(|id| BTreeMap::from([("id".to_owned(), id)]));
-        function.answer(event).await
+    /// Hands an event to the function of its route: as JSON, as Lambda does.
+    pub async fn dispatch(&self, mut event: Event) -> Reply {
+        let path = event.raw_path.as_deref().unwrap_or_default();
+        let (route_key, id, function) = self.route(&event.request_context.http.method, path);
+        event.route_key = Some(route_key);
+        event.path_parameters = id.map(|id| ("id".to_owned(), id)).into_iter().collect();
+        // Text always becomes JSON; the function answers anything else as an event that it cannot read.
+        api_gateway::answer(function, &to_raw_value(&event).unwrap_or_default()).await
     }
 
-    fn route(&self, method: &str, path: &str) -> (String, Option<String>, &dyn HttpHandler) {
+    fn route(&self, method: &Method, path: &str) -> (String, Option<String>, &dyn HttpHandler) {
         for (route, function) in &self.routes {
             if let Some(id) = route.matches(path).filter(|_| route.method == method) {
                 let id = id.map(|id| percent_decode_str(id).decode_utf8_lossy().into_owned());
@@ -74,41 +79,30 @@ async fn serve(
 }
 
 /// A request as an event that no route was found for yet.
-pub(crate) async fn event(caller: IpAddr, request: Request) -> HttpEvent {
+pub(crate) async fn event(caller: IpAddr, request: Request) -> Event {
     let (parts, body) = request.into_parts();
-    let (method, path) = (parts.method.to_string(), parts.uri.path().to_owned());
+    let path = parts.uri.path().to_owned();
     let (body, is_base64_encoded) = as_text(read(body.into_data_stream()).await);
-    HttpEvent {
-        version: "2.0".to_owned(),
-        raw_path: path.clone(),
-        raw_query_string: parts.uri.query().unwrap_or_default().to_owned(),
-        headers: headers(&parts.headers),
-        request_context: context(method, path, caller),
-        body,
-        is_base64_encoded,
-        ..HttpEvent::default()
-    }
+    let mut event = Event::default();
+    event.version = Some("2.0".to_owned());
+    event.raw_query_string = Some(parts.uri.query().unwrap_or_default().to_owned());
+    event.headers = joined(&parts.headers);
+    event.request_context.http.method = parts.method;
+    event.request_context.http.path = Some(path.clone());
+    event.request_context.http.source_ip = Some(caller.to_string());
+    event.raw_path = Some(path);
+    event.body = body;
+    event.is_base64_encoded = is_base64_encoded;
+    event
 }
 
-fn context(method: String, path: String, caller: IpAddr) -> RequestContext {
-    let http = HttpContext { method, path, source_ip: caller.to_string() };
-    RequestContext { http, ..RequestContext::default() }
-}
-
-/// Header names are in lower case already; the values of one name are joined by commas.
-fn headers(headers: &HeaderMap) -> BTreeMap<String, String> {
-    let mut joined: BTreeMap<String, String> = BTreeMap::new();
-    for (name, value) in headers {
-        let value = String::from_utf8_lossy(value.as_bytes());
-        joined
-            .entry(name.as_str().to_owned())
-            .and_modify(|joined| {
-                joined.push(',');
-                joined.push_str(&value);
-            })
-            .or_insert_with(|| value.clone().into_owned());
-    }
-    joined
+/// The headers with the values of one name joined by commas, as text.
+fn joined(headers: &HeaderMap) -> HeaderMap {
+    let value = |name| {
+        let values = headers.get_all(name).iter().map(|value| String::from_utf8_lossy(value.as_bytes()));
+        HeaderValue::try_from(values.collect::<Vec<_>>().join(",")).ok()
+    };
+    headers.keys().filter_map(|name| Some((name.clone(), value(name)?))).collect()
 }
 
 async fn read(mut stream: BodyDataStream) -> Vec<u8> {
@@ -133,14 +127,11 @@ fn as_text(bytes: Vec<u8>) -> (Option<String>, bool) {
 }
 
 /// A function's reply over HTTP.
-pub(crate) fn into_http(reply: HttpReply) -> Response<Body> {
-    let mut response = Response::new(Body::from(reply.body));
-    *response.status_mut() =
-        StatusCode::from_u16(reply.status_code).unwrap_or(StatusCode::INTERNAL_SERVER_ERROR);
-    for (name, value) in reply.headers {
-        if let (Ok(name), Ok(value)) = (HeaderName::try_from(name), HeaderValue::try_from(value)) {
-            response.headers_mut().insert(name, value);
-        }
-    }
+pub(crate) fn into_http(reply: Reply) -> Response<Body> {
+    let body = reply.body.map(|body| body.to_vec()).unwrap_or_default();
+    let mut response = Response::new(Body::from(body));
+    let status = u16::try_from(reply.status_code).ok().and_then(|status| StatusCode::from_u16(status).ok());
+    *response.status_mut() = status.unwrap_or(StatusCode::INTERNAL_SERVER_ERROR);
+    *response.headers_mut() = reply.headers;
     response
 }

@@ -11,7 +11,7 @@ use clap::{Parser, ValueEnum};
 use common::aws::Aws;
 use common::clock::Clock;
 use common::config::Env;
-use common::telemetry::{Telemetry, causes};
+use common::telemetry::{Telemetry, error_chain};
 use common::upstream::tax_authority::client::{Limits, TaxAuthority};
 use local::first_screen::FirstScreen;
 use local::stack::{Options, Stack};
@@ -103,7 +103,7 @@ fn main() -> ExitCode {
     match ran {
         Ok(()) => ExitCode::SUCCESS,
         Err(error) => {
-            let _ = writeln!(io::stderr(), "error: {}", causes(error.as_ref()).join(": "));
+            let _ = writeln!(io::stderr(), "error: {}", error_chain(error.as_ref()).join(": "));
             ExitCode::FAILURE
         }
     }
@@ -128,7 +128,7 @@ async fn run(arguments: &Arguments) -> Result<(), Box<dyn std::error::Error>> {
         secrets,
         hasten: arguments.hasten,
         clock: clock.clone(),
-        telemetry: Telemetry::Terminal,
+        telemetry: Telemetry::terminal(),
         ..Options::default()
     })
     .await?;

@@ -240,7 +240,7 @@ impl Stack {
         let settings: Env = env.clone().into_iter().collect();
         tables::create_missing(&Aws::for_function(&settings)?.dynamodb()).await?;
 
-        let frame = Responder::from_env(&settings, options.clock.clone(), options.telemetry)?;
+        let responder = Responder::from_env(&settings, options.clock.clone(), options.telemetry)?;
         if options.background {
             let background = |function: &str| {
                 let env = as_function(&settings, function);
@@ -251,11 +251,11 @@ impl Stack {
             };
             parts.extend(workers::start(&background, announced, &stopping)?);
         }
-        let gateway = Arc::new(functions(&settings, frame.clone()).await?);
+        let gateway = Arc::new(functions(&settings, responder.clone()).await?);
         let demos = Arc::new(OnceLock::new());
         let try_page = TryPage {
             gateway: Arc::clone(&gateway),
-            frame,
+            responder,
             demos: Arc::clone(&demos),
             takes_live_keys: options.stage == "production",
             storage: endpoints.storage,
@@ -332,26 +332,26 @@ impl Stack {
 }
 
 /// The functions behind their routes, as the template has them: each with connections and caches of its own.
-async fn functions(settings: &Env, frame: Responder) -> Result<Gateway, ConfigError> {
-    let mut gateway = Gateway::new(Fallback::new(frame.clone()));
-    add::<GetCampaign>(&mut gateway, settings, &frame).await?;
-    add::<CheckCode>(&mut gateway, settings, &frame).await?;
-    add::<CreateSubmission>(&mut gateway, settings, &frame).await?;
-    add::<LookupSubmissions>(&mut gateway, settings, &frame).await?;
-    add::<GetSubmission>(&mut gateway, settings, &frame).await?;
-    add::<CreateReceipt>(&mut gateway, settings, &frame).await?;
-    add::<RefreshUploadUrl>(&mut gateway, settings, &frame).await?;
-    add::<GetReceipt>(&mut gateway, settings, &frame).await?;
+async fn functions(settings: &Env, responder: Responder) -> Result<Gateway, ConfigError> {
+    let mut gateway = Gateway::new(Fallback::new(responder.clone()));
+    add::<GetCampaign>(&mut gateway, settings, &responder).await?;
+    add::<CheckCode>(&mut gateway, settings, &responder).await?;
+    add::<CreateSubmission>(&mut gateway, settings, &responder).await?;
+    add::<LookupSubmissions>(&mut gateway, settings, &responder).await?;
+    add::<GetSubmission>(&mut gateway, settings, &responder).await?;
+    add::<CreateReceipt>(&mut gateway, settings, &responder).await?;
+    add::<RefreshUploadUrl>(&mut gateway, settings, &responder).await?;
+    add::<GetReceipt>(&mut gateway, settings, &responder).await?;
     Ok(gateway)
 }
 
 async fn add<O: Endpoint>(
     gateway: &mut Gateway,
     settings: &Env,
-    frame: &Responder,
+    responder: &Responder,
 ) -> Result<(), ConfigError> {
-    let setup = AppContext::new(as_function(settings, O::ROUTE.function), frame.clone())?;
-    let function = ApiHandler::<O>::new(setup)?;
+    let context = AppContext::new(as_function(settings, O::ROUTE.function), responder.clone())?;
+    let function = ApiHandler::<O>::new(context)?;
     function.prepare().await;
     gateway.add(O::ROUTE, function);
     Ok(())

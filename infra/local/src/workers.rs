@@ -11,7 +11,7 @@ use chrono::SecondsFormat;
 use common::aws::settle_queue::{PARTNER_VARIABLE, TAX_VARIABLE};
 use common::config::ConfigError;
 use common::runtime::event_handler::{EventContext, EventHandler};
-use common::runtime::sqs_batch::{BatchReply, QueueEvent, QueueMessage};
+use common::runtime::sqs_batch::{SqsBatchResponse, SqsEvent, SqsMessage};
 use form_urlencoded::byte_serialize;
 use mark_receipt_uploaded::{MarkReceiptUploaded, StorageEvent};
 use serde_json::json;
@@ -68,16 +68,16 @@ pub fn start(
 
 /// Those who hand a queue's messages to its function.
 fn consumers<F>(
-    background: &EventContext,
+    context: &EventContext,
     queue_url: &str,
     stop: &watch::Receiver<bool>,
 ) -> Result<Vec<JoinHandle<()>>, ConfigError>
 where
-    F: EventHandler<Event = QueueEvent, Reply = BatchReply>,
+    F: EventHandler<Event = SqsEvent, Reply = SqsBatchResponse>,
 {
-    let function = Arc::new(F::connect(background)?);
+    let function = Arc::new(F::connect(context)?);
     let consumer = |_| {
-        let consuming = consume(background.aws.sqs(), queue_url.to_owned(), Arc::clone(&function));
+        let consuming = consume(context.aws.sqs(), queue_url.to_owned(), Arc::clone(&function));
         until_stopped(stop, consuming)
     };
     Ok((0..MAX_CONCURRENCY).map(consumer).collect())
@@ -128,7 +128,7 @@ fn storage_event(object: &ObjectCreated) -> StorageEvent {
 
 async fn consume<F>(client: Client, queue_url: String, function: Arc<F>)
 where
-    F: EventHandler<Event = QueueEvent, Reply = BatchReply>,
+    F: EventHandler<Event = SqsEvent, Reply = SqsBatchResponse>,
 {
     loop {
         let poll = client.receive_message().queue_url(&queue_url).wait_time_seconds(POLL_SECONDS);
@@ -156,20 +156,24 @@ fn patient() -> aws_sdk_sqs::config::Builder {
 /// Hands one message over; it is deleted unless it failed, and comes again then.
 async fn settle<F>(client: &Client, queue_url: &str, function: &F, message: &Message)
 where
-    F: EventHandler<Event = QueueEvent, Reply = BatchReply>,
+    F: EventHandler<Event = SqsEvent, Reply = SqsBatchResponse>,
 {
-    let event = QueueEvent {
-        records: vec![QueueMessage {
-            message_id: message.message_id().unwrap_or_default().to_owned(),
-            body: message.body().unwrap_or_default().to_owned(),
-        }],
-    };
-    let reply = function.handle(event).await;
-    if reply.is_ok_and(|reply| reply == BatchReply::default()) {
+    let reply = function.handle(sqs_event(message)).await;
+    if reply.is_ok_and(|reply| reply.batch_item_failures.is_empty()) {
         let handle = message.receipt_handle().unwrap_or_default();
         // A message that is not deleted comes again, which does no harm.
         let _ = client.delete_message().queue_url(queue_url).receipt_handle(handle).send().await;
     }
+}
+
+/// The batch of one message.
+fn sqs_event(message: &Message) -> SqsEvent {
+    let mut record = SqsMessage::default();
+    record.message_id = message.message_id().map(str::to_owned);
+    record.body = message.body().map(str::to_owned);
+    let mut event = SqsEvent::default();
+    event.records.push(record);
+    event
 }
 
 /// When sweeps are made.

@@ -8,14 +8,14 @@ use common::config::Env;
 use common::domain::campaign::Campaign;
 use common::domain::scope::Environment;
 use common::domain::settling::STEP_LEASE;
-use common::http::event::{HttpContext, HttpEvent, RequestContext};
-use common::runtime::http_handler::{ApiHandler, AppContext, HttpHandler, Responder};
+use common::runtime::http_handler::{ApiHandler, AppContext, Responder};
 use common::telemetry::Telemetry;
 use create_submission::CreateSubmission;
 use local::partner::{Options, SimulatedPartner};
 use local::stack::{PARTNER_SECRET, PARTNER_SECRET_HEADER, as_function};
 use serde_json::{Value, json};
 use service_tests::campaign::{TestCampaign, body, fresh_key, phone};
+use service_tests::event;
 use service_tests::fault_injection::{AWS, FaultInjector, FaultKind};
 use service_tests::http::Reply;
 use service_tests::partners::judged_by;
@@ -86,24 +86,9 @@ async fn cut_function(service: &Service, fault_injection: &FaultInjector) -> Api
     ApiHandler::new(setup).expect("the stack sets every variable")
 }
 
-fn event(campaign: &TestCampaign, key: &str, body: &Value) -> HttpEvent {
-    let headers = [
-        ("authorization", format!("Bearer {}", campaign.live_key)),
-        ("content-type", "application/json".to_owned()),
-        ("idempotency-key", key.to_owned()),
-    ];
-    let http = HttpContext {
-        method: "POST".to_owned(),
-        path: "/api/v1/submissions".to_owned(),
-        ..HttpContext::default()
-    };
-    HttpEvent {
-        raw_path: "/api/v1/submissions".to_owned(),
-        headers: headers.into_iter().map(|(name, value)| (name.to_owned(), value)).collect(),
-        request_context: RequestContext { http, ..RequestContext::default() },
-        body: Some(body.to_string()),
-        ..HttpEvent::default()
-    }
+fn event(campaign: &TestCampaign, key: &str, body: &Value) -> Value {
+    let headers = [("content-type", "application/json".to_owned()), ("idempotency-key", key.to_owned())];
+    event::of("POST", "/api/v1/submissions", &headers, Some(body), &campaign.live_key)
 }
 
 /// The client sends the same request until it is answered, as it is told to.
@@ -137,8 +122,9 @@ async fn cut_everywhere(case: Case) -> usize {
             let (key, body) = (fresh_key(), case.body(&campaign, number).await);
             let victim = cut_function(&campaign.service, &fault_injection).await;
             fault_injection.arm(call, how);
+            let event = event(&campaign, &key, &body);
             tokio::select! {
-                _ = victim.answer(event(&campaign, &key, &body)) => {}
+                _ = event::answer(&victim, &event) => {}
                 () = fault_injection.death() => {}
             }
             drop(victim);

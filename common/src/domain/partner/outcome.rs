@@ -72,7 +72,7 @@ impl Unanswered {
 
 impl PartnerOutcome {
     /// Metrics and their values.
-    pub fn figures(&self) -> Vec<(&'static str, u64)> {
+    pub fn metrics(&self) -> Vec<(&'static str, u64)> {
         let unanswered = match self {
             Self::NoAnswer(unanswered) => unanswered,
             Self::CircuitOpen { .. } => return vec![("PartnerSpared", 1)],
@@ -84,9 +84,9 @@ impl PartnerOutcome {
             FaultOwner::Campaign => "PartnerNotUnderstood",
             FaultOwner::Service => "Failed",
         };
-        let mut figures = vec![(name, 1)];
-        figures.extend(unanswered.opened_breaker.then_some(("PartnerSpared", 1)));
-        figures
+        let mut metrics = vec![(name, 1)];
+        metrics.extend(unanswered.opened_breaker.then_some(("PartnerSpared", 1)));
+        metrics
     }
 
     /// Whether the partner decided that there is no such code.

@@ -75,7 +75,7 @@ fn a_request_over_the_limit_is_due_at_once_and_counts_as_no_failure() {
     assert_eq!((after.status.state(), after.status.message_key()), (State::Unknown, MessageKey::Checking));
     assert_eq!((plan(&after).next_step_at, plan(&after).attempts_started), (NOW, 0));
     assert_eq!(progress(&after), PartnerProgress::default());
-    assert_eq!(PartnerOutcome::AtLimit.figures(), [("PartnerAtLimit", 1)]);
+    assert_eq!(PartnerOutcome::AtLimit.metrics(), [("PartnerAtLimit", 1)]);
 }
 
 #[test]
@@ -220,16 +220,16 @@ fn nothing_changes_a_settled_submission() {
 
 #[test]
 fn a_missing_answer_is_counted_by_who_has_to_act() {
-    let figures = |owner| PartnerOutcome::NoAnswer(Unanswered::unasked("why", owner)).figures();
-    assert_eq!(figures(FaultOwner::Partner), [("PartnerSilent", 1)]);
-    assert_eq!(figures(FaultOwner::Campaign), [("PartnerNotUnderstood", 1)]);
-    assert_eq!(figures(FaultOwner::Service), [("Failed", 1)]);
-    assert_eq!(PartnerOutcome::NoAnswer(Unanswered::service_failed()).figures(), [("Failed", 1)]);
+    let metrics = |owner| PartnerOutcome::NoAnswer(Unanswered::unasked("why", owner)).metrics();
+    assert_eq!(metrics(FaultOwner::Partner), [("PartnerSilent", 1)]);
+    assert_eq!(metrics(FaultOwner::Campaign), [("PartnerNotUnderstood", 1)]);
+    assert_eq!(metrics(FaultOwner::Service), [("Failed", 1)]);
+    assert_eq!(PartnerOutcome::NoAnswer(Unanswered::service_failed()).metrics(), [("Failed", 1)]);
     let opened = Unanswered { opened_breaker: true, ..timed_out(false) };
     let expected = [("PartnerSilent", 1), ("PartnerSpared", 1)];
-    assert_eq!(PartnerOutcome::NoAnswer(opened).figures(), expected);
-    assert_eq!(PartnerOutcome::CircuitOpen { retry_at: NOW }.figures(), [("PartnerSpared", 1)]);
-    assert_eq!(decided(MessageKey::Entered, None, None).figures(), []);
+    assert_eq!(PartnerOutcome::NoAnswer(opened).metrics(), expected);
+    assert_eq!(PartnerOutcome::CircuitOpen { retry_at: NOW }.metrics(), [("PartnerSpared", 1)]);
+    assert_eq!(decided(MessageKey::Entered, None, None).metrics(), []);
 }
 
 #[test]

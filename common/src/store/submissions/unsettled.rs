@@ -218,7 +218,7 @@ impl Submissions {
     ) -> Result<(), StoreError> {
         const ACTION: &str = "putting a submission off that cannot be read";
         let Some(item) = self.get_item(item_key(scope, id)).await? else { return Ok(()) };
-        let Some(due) = read_due(&item).filter(|due| due.next_step_at <= now) else { return Ok(()) };
+        let Some(due) = parse_due(&item).filter(|due| due.next_step_at <= now) else { return Ok(()) };
         let reads: u32 = read_number(&item, UNREADABLE_READS).unwrap_or(0);
         let later = now.after(speedup.apply(unreadable_backoff(reads)));
         let update = self
@@ -239,6 +239,17 @@ impl Submissions {
 
 /// What the index tells of a submission; `None` when it is not understood.
 fn read_due(item: &Item) -> Option<DueSubmission> {
+    let due = parse_due(item);
+    if due.is_none() {
+        tracing::error!(
+            key = read_text(item, KEY),
+            "an entry of the index of due submissions cannot be read"
+        );
+    }
+    due
+}
+
+fn parse_due(item: &Item) -> Option<DueSubmission> {
     let (scope, id) = Scope::split_key(read_text(item, KEY)?)?;
     let (_, millis) = read_text(item, NEXT_STEP)?.rsplit_once('#')?;
     let next_step_at = Timestamp::from_millis(millis.parse().ok()?);

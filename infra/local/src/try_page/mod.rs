@@ -10,11 +10,16 @@ use std::sync::{Arc, OnceLock};
 use axum::Router;
 use axum::body::Body;
 use axum::extract::{ConnectInfo, Request, State};
-use axum::http::Response;
+use axum::http::header::{
+    CACHE_CONTROL, CONTENT_SECURITY_POLICY, CONTENT_TYPE, REFERRER_POLICY, X_CONTENT_TYPE_OPTIONS,
+};
+use axum::http::{HeaderValue, Method, Response, StatusCode};
 use axum::routing::any;
 use common::error::{Error, ErrorCode};
-use common::http::event::{HttpEvent, HttpReply};
 use common::runtime::http_handler::Responder;
+use lambda_http::aws_lambda_events::apigw::{
+    ApiGatewayV2httpRequest as Event, ApiGatewayV2httpResponse as Reply,
+};
 
 use crate::demo::Demo;
 use crate::gateway::{self, Gateway};
@@ -51,8 +56,8 @@ const SAMPLE_RECEIPT: &str = "/try/receipt.svg";
 pub(crate) struct TryPage {
     /// The API.
     pub(crate) gateway: Arc<Gateway>,
-    /// What stands around every reply.
-    pub(crate) frame: Responder,
+    /// What renders and logs the page's own replies.
+    pub(crate) responder: Responder,
     /// The campaigns to try, once they are loaded.
     pub(crate) demos: Arc<OnceLock<Vec<Demo>>>,
     /// Whether the API takes live keys.
@@ -67,22 +72,21 @@ impl TryPage {
         Router::new().route(PATH, any(serve)).route("/try/{*path}", any(serve)).with_state(Arc::new(self))
     }
 
-    async fn answer(&self, event: HttpEvent) -> HttpReply {
-        if let Some(call) = event.raw_path.strip_prefix(proxy::PREFIX) {
+    async fn answer(&self, event: Event) -> Reply {
+        let path = event.raw_path.as_deref().unwrap_or_default();
+        if let Some(call) = path.strip_prefix(proxy::PREFIX) {
             let call = call.to_owned();
             return self.forward(&call, event).await;
         }
-        match self.file(&event) {
-            Ok(reply) => reply,
-            Err(error) => self.refuse(event, error),
-        }
+        self.file(&event).unwrap_or_else(|error| self.refuse(&event, error))
     }
 
-    fn file(&self, event: &HttpEvent) -> Result<HttpReply, Error> {
-        let path = event.raw_path.as_str();
+    fn file(&self, event: &Event) -> Result<Reply, Error> {
+        let path = event.raw_path.as_deref().unwrap_or_default();
+        let query = event.raw_query_string.as_deref().unwrap_or_default();
         let (content_type, body) = match path {
             GUIDE => ("application/json", guide::as_json(self.demos(), self.takes_live_keys)),
-            SAMPLE_RECEIPT => (SVG, sample_receipt::draw(&event.raw_query_string)?),
+            SAMPLE_RECEIPT => (SVG, sample_receipt::draw(query)?),
             _ => {
                 let file = FILES.iter().find(|(served, ..)| *served == path);
                 let (_, content_type, text) = file
@@ -90,18 +94,22 @@ impl TryPage {
                 (*content_type, (*text).to_owned())
             }
         };
-        if event.request_context.http.method != "GET" {
+        if event.request_context.http.method != Method::GET {
             return Err(Error::method_not_allowed(vec!["GET"]));
         }
+        let policy = HeaderValue::try_from(self.content_security_policy()).map_err(Error::internal)?;
         let headers = [
-            ("content-type", content_type.to_owned()),
-            ("cache-control", "no-store".to_owned()),
-            ("content-security-policy", self.content_security_policy()),
-            ("referrer-policy", "no-referrer".to_owned()),
-            ("x-content-type-options", "nosniff".to_owned()),
+            (CONTENT_TYPE, HeaderValue::from_static(content_type)),
+            (CACHE_CONTROL, HeaderValue::from_static("no-store")),
+            (CONTENT_SECURITY_POLICY, policy),
+            (REFERRER_POLICY, HeaderValue::from_static("no-referrer")),
+            (X_CONTENT_TYPE_OPTIONS, HeaderValue::from_static("nosniff")),
         ];
-        let headers = headers.map(|(name, value)| (name.to_owned(), value)).into();
-        Ok(HttpReply { status_code: 200, headers, body, is_base64_encoded: false })
+        let mut reply = Reply::default();
+        reply.status_code = StatusCode::OK.as_u16().into();
+        reply.headers.extend(headers);
+        reply.body = Some(body.into());
+        Ok(reply)
     }
 
     /// The page loads nothing but its own files, and talks to its own server and to storage alone.

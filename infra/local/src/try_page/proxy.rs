@@ -2,16 +2,20 @@
 //! lets through only what the page needs. `/try/api/{campaign}/{environment}/submissions` is
 //! `/api/v1/submissions` with the key of that campaign and environment.
 
-use std::collections::BTreeMap;
-
+use axum::http::header::AUTHORIZATION;
+use axum::http::{HeaderMap, HeaderName, HeaderValue};
 use common::app::auth::Caller;
 use common::domain::scope::Environment;
 use common::error::{Error, ErrorCode};
-use common::http::event::{HttpEvent, HttpReply};
-use common::http::request::Request;
+use common::http::reply::X_REQUEST_ID;
+use common::http::request::request_ids;
 use common::http::routes::{
     CREATE_RECEIPT, CREATE_SUBMISSION, GET_CAMPAIGN, GET_SUBMISSION, LOOKUP_SUBMISSIONS, REFRESH_UPLOAD_URL,
     Route,
+};
+use common::runtime::api_gateway;
+use lambda_http::aws_lambda_events::apigw::{
+    ApiGatewayV2httpRequest as Event, ApiGatewayV2httpResponse as Reply,
 };
 
 use super::TryPage;
@@ -34,21 +38,23 @@ const MAX_BYTES: usize = 16 * 1024;
 
 impl TryPage {
     /// Answers a call of the page, by the API or with an error in the API's own shape.
-    pub(super) async fn forward(&self, call: &str, event: HttpEvent) -> HttpReply {
+    pub(super) async fn forward(&self, call: &str, event: Event) -> Reply {
         match self.on_behalf(call, &event) {
             Ok(event) => self.gateway.dispatch(event).await,
-            Err(error) => self.refuse(event, error),
+            Err(error) => self.refuse(&event, error),
         }
     }
 
     /// An error in the API's shape.
-    pub(super) fn refuse(&self, event: HttpEvent, error: Error) -> HttpReply {
-        let request = Request::from_event(event);
-        self.frame.reply("try-page", &request.ids, self.frame.now(), &Caller::default(), Err(error))
+    pub(super) fn refuse(&self, event: &Event, error: Error) -> Reply {
+        let given = event.headers.get(X_REQUEST_ID).and_then(|id| id.to_str().ok());
+        let (ids, started) = (request_ids(given, None), self.responder.now());
+        let reply = self.responder.reply("try-page", &ids, started, &Caller::default(), Err(error));
+        api_gateway::into_event(reply)
     }
 
     /// The request to the API that a call of the page becomes.
-    fn on_behalf(&self, call: &str, event: &HttpEvent) -> Result<HttpEvent, Error> {
+    fn on_behalf(&self, call: &str, event: &Event) -> Result<Event, Error> {
         let (slug, environment, path) = parts(call).ok_or_else(no_such_path)?;
         let method = &event.request_context.http.method;
         let allowed: Vec<_> = OPERATIONS
@@ -62,7 +68,7 @@ impl TryPage {
         if !allowed.contains(&method.as_str()) {
             return Err(Error::method_not_allowed(allowed));
         }
-        if event.headers.get(GUARD.0).map(String::as_str) != Some(GUARD.1) {
+        if event.headers.get(GUARD.0).is_none_or(|value| value != GUARD.1) {
             let (name, value) = GUARD;
             return Err(Error::body(format!("Requests of the try page carry `{name}: {value}`."))
                 .with_fix("Send this header, or call `/api/v1/` with a key."));
@@ -74,17 +80,18 @@ impl TryPage {
             Error::from(ErrorCode::NotFound)
                 .with_detail("No demo campaign has this name; a stack with --no-demo has none at all.")
         })?;
-        let mut headers: BTreeMap<_, _> = event
-            .headers
+        let value = |text: String| HeaderValue::try_from(text).map_err(Error::internal);
+        let consumer = event.request_context.http.source_ip.clone().unwrap_or_default();
+        let mut headers: HeaderMap = HEADERS
             .iter()
-            .filter(|(name, _)| HEADERS.contains(&name.as_str()))
-            .map(|(name, value)| (name.clone(), value.clone()))
+            .filter_map(|name| Some((HeaderName::from_static(name), event.headers.get(*name)?.clone())))
             .collect();
-        headers.insert("authorization".to_owned(), format!("Bearer {}", demo.key(environment)));
-        let consumer = &event.request_context.http.source_ip;
-        headers.insert("svc-client-ip".to_owned(), consumer.clone());
-        let mut forwarded = HttpEvent { raw_path: path.clone(), headers, ..event.clone() };
-        forwarded.request_context.http.path = path;
+        headers.insert(AUTHORIZATION, value(format!("Bearer {}", demo.key(environment)))?);
+        headers.insert("svc-client-ip", value(consumer)?);
+        let mut forwarded = event.clone();
+        forwarded.headers = headers;
+        forwarded.request_context.http.path = Some(path.clone());
+        forwarded.raw_path = Some(path);
         Ok(forwarded)
     }
 }

@@ -1,7 +1,7 @@
 //! What queue and storage send, through the functions that take it.
 
 use common::aws::settle_queue::SettleMessage;
-use common::runtime::sqs_batch::QueueEvent;
+use common::runtime::sqs_batch::SqsEvent;
 use mark_receipt_uploaded::StorageEvent;
 
 use super::service::Service;
@@ -11,16 +11,16 @@ const MAX_RECORDS: usize = 8;
 
 /// A message that cannot be read fails alone, and one that can survives being sent.
 pub(super) fn queue_event(input: &[u8]) {
-    let Ok(mut event) = serde_json::from_slice::<QueueEvent>(input) else { return };
+    let Ok(mut event) = serde_json::from_slice::<SqsEvent>(input) else { return };
     event.records.truncate(MAX_RECORDS);
     let mut strange = Vec::new();
     for message in &event.records {
-        match serde_json::from_str::<SettleMessage>(&message.body) {
+        match serde_json::from_str::<SettleMessage>(message.body.as_deref().unwrap_or_default()) {
             Ok(message) => {
                 let sent = serde_json::to_string(&message).expect("JSON");
                 assert_eq!(serde_json::from_str::<SettleMessage>(&sent).expect("a message"), message);
             }
-            Err(_) => strange.push(message.message_id.clone()),
+            Err(_) => strange.push(message.message_id.clone().unwrap_or_default()),
         }
     }
     let service = Service::shared();

@@ -1,17 +1,19 @@
 //! Requests: whole ones through their functions, and bodies alone.
 
 use std::collections::BTreeMap;
+use std::panic::catch_unwind;
 
 use base64::Engine;
 use base64::engine::general_purpose::STANDARD;
 use common::error::{Error, ErrorCode};
 use common::http::body::JsonBody;
-use common::http::event::{HttpContext, HttpEvent, RequestContext};
 use common::http::fields::Fields;
 use common::http::reply::{X_REQUEST_ID, status};
 use common::http::request::Request;
-use http::{HeaderName, StatusCode};
-use serde_json::Value;
+use http::header::CONTENT_TYPE;
+use http::{HeaderValue, StatusCode};
+use lambda_http::Body;
+use serde_json::{Value, json};
 use service_tests::contract;
 use service_tests::http::Reply;
 
@@ -46,48 +48,49 @@ pub(super) fn whole(input: &[u8]) {
         Ok(body) => (body.to_owned(), false),
         Err(_) => (STANDARD.encode(body), true),
     };
-    answered(HttpEvent {
-        version: "2.0".to_owned(),
-        route_key: String::new(),
-        raw_path: path.to_owned(),
-        raw_query_string: query.to_owned(),
-        headers,
-        path_parameters: id.map(|id| [("id".to_owned(), id)].into()),
-        request_context: RequestContext {
-            http: HttpContext {
-                method: method.to_owned(),
-                path: path.to_owned(),
-                source_ip: "198.51.100.7".to_owned(),
-            },
-            ..RequestContext::default()
-        },
-        body: Some(body),
-        is_base64_encoded,
-    });
+    answered(&json!({
+        "version": "2.0",
+        "rawPath": path,
+        "rawQueryString": query,
+        "headers": headers,
+        "pathParameters": id.map(|id| json!({ "id": id })),
+        "requestContext": { "http": { "method": method, "path": path, "sourceIp": "198.51.100.7" } },
+        "body": body,
+        "isBase64Encoded": is_base64_encoded,
+    }));
 }
 
 /// An event of the gateway, as JSON.
 pub(super) fn event(input: &[u8]) {
     if let Ok(event) = serde_json::from_slice(input) {
-        answered(event);
+        answered(&event);
     }
 }
 
 /// Whatever is asked, the answer is as the API describes it, and without the caller's secrets.
-fn answered(event: HttpEvent) {
-    let asked = Request::from_event(event.clone());
-    let reply = Service::shared().answer(event);
+fn answered(event: &Value) {
+    let text = |pointer: &str| event.pointer(pointer).and_then(Value::as_str).unwrap_or_default();
+    let (method, path) = (text("/requestContext/http/method"), text("/rawPath"));
+    let reply = Service::shared().answer(method, path, event);
     assert!(!reply.is_base64_encoded);
-    let named = |(name, value): (&String, &String)| {
-        let name: HeaderName = name.parse().expect("a header's name");
-        (name, value.parse().expect("a header's value"))
-    };
+    let body = reply.body.map(|body| body.to_vec()).unwrap_or_default();
     let reply = Reply {
-        status: reply.status_code.try_into().expect("a status"),
-        headers: reply.headers.iter().map(named).collect(),
-        text: reply.body,
+        status: u16::try_from(reply.status_code).expect("small").try_into().expect("a status"),
+        headers: reply.headers,
+        text: String::from_utf8(body).expect("text"),
     };
-    contract::check(&asked.method, &asked.path, &reply);
+    let read = catch_unwind(|| lambda_http::request::from_str(&event.to_string()));
+    let Ok(Ok(request)) = read else {
+        // Without a method, say, no event is a request.
+        if reply.status == StatusCode::INTERNAL_SERVER_ERROR {
+            assert_eq!(reply.error_code(), ErrorCode::InternalError.as_str());
+        } else {
+            contract::check(method, path, &reply);
+        }
+        return;
+    };
+    let asked = Request::new(request);
+    contract::check(method, path, &reply);
     // A page that does not exist is told to a reader.
     let is_page =
         reply.header("content-type").is_some_and(|content_type| content_type.starts_with("text/html"));
@@ -119,8 +122,7 @@ fn check_error(asked: &Request, reply: &Reply, error: &Value) {
 
 /// What a caller would not want to read in an error: its key, and what is personal in the body.
 fn secrets(asked: &Request) -> Vec<String> {
-    let document: Value =
-        serde_json::from_slice(asked.body.as_deref().unwrap_or_default()).unwrap_or_default();
+    let document: Value = serde_json::from_slice(asked.body()).unwrap_or_default();
     let personal = ["phone", "code", "qr_payload"].iter().filter_map(|name| document.get(name)?.as_str());
     let key = asked.header("authorization").and_then(|header| header.split(' ').next_back());
     let key = key.into_iter().chain(asked.header("idempotency-key"));
@@ -170,12 +172,9 @@ pub(super) fn json_body(input: &[u8]) {
 
 /// The body of a request that is all right but for it.
 fn read(body: &[u8]) -> Result<JsonBody, Error> {
-    JsonBody::parse(&Request::from_event(HttpEvent {
-        headers: [("content-type".to_owned(), "application/json".to_owned())].into(),
-        body: Some(STANDARD.encode(body)),
-        is_base64_encoded: true,
-        ..HttpEvent::default()
-    }))
+    let mut request = lambda_http::Request::new(Body::Binary(body.to_vec()));
+    request.headers_mut().insert(CONTENT_TYPE, HeaderValue::from_static("application/json"));
+    JsonBody::parse(&Request::new(request))
 }
 
 /// Reads one field. What is refused names it, or a part of it, and does not repeat its value.

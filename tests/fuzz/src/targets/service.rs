@@ -9,11 +9,11 @@ use common::aws::Aws;
 use common::clock::Clock;
 use common::config::Env;
 use common::domain::scope::{CampaignSlug, Environment, Scope};
-use common::http::event::{HttpEvent, HttpReply};
 use common::http::routes::Route;
+use common::runtime::api_gateway;
 use common::runtime::event_handler::{EventContext, EventHandler};
 use common::runtime::http_handler::{ApiHandler, AppContext, Endpoint, HttpHandler, Responder};
-use common::runtime::sqs_batch::{BatchReply, QueueEvent};
+use common::runtime::sqs_batch::{SqsBatchResponse, SqsEvent};
 use common::store::api_keys::{ApiKeyRecord, KeyHash};
 use common::telemetry::Telemetry;
 use create_receipt::CreateReceipt;
@@ -22,12 +22,15 @@ use fallback::Fallback;
 use get_campaign::GetCampaign;
 use get_receipt::GetReceipt;
 use get_submission::GetSubmission;
+use lambda_http::aws_lambda_events::apigw::ApiGatewayV2httpResponse as Reply;
 use local::demo::samples;
 use local::stack::as_function;
 use lookup_submissions::LookupSubmissions;
 use mark_receipt_uploaded::{MarkReceiptUploaded, StorageEvent};
 use ops::tables::Tables;
 use refresh_upload_url::RefreshUploadUrl;
+use serde_json::Value;
+use serde_json::value::to_raw_value;
 use service_tests::service::{self, NOON};
 use settle_partners::SettlePartners;
 use settle_receipts::SettleReceipts;
@@ -88,24 +91,21 @@ impl Service {
     }
 
     /// Has the function of the event's path answer it.
-    pub(super) fn answer(&self, event: HttpEvent) -> HttpReply {
+    pub(super) fn answer(&self, method: &str, path: &str, event: &Value) -> Reply {
         self.clock.advance(LIMITS_FORGET);
-        let found = self.routes.iter().find(|(route, _)| {
-            route.method == event.request_context.http.method && route.matches(&event.raw_path).is_some()
-        });
-        match found {
-            Some((_, function)) => self.runtime.block_on(function.answer(event)),
-            None => self.runtime.block_on(self.fallback.answer(event)),
-        }
+        let is_of = |route: &Route| route.method == method && route.matches(path).is_some();
+        let function = self.routes.iter().find(|(route, _)| is_of(route)).map(|(_, function)| &**function);
+        let event = to_raw_value(event).expect("JSON");
+        self.runtime.block_on(api_gateway::answer(function.unwrap_or(&self.fallback), &event))
     }
 
     /// Has a batch of messages about receipts settled.
-    pub(super) fn settle_receipts(&self, event: QueueEvent) -> BatchReply {
+    pub(super) fn settle_receipts(&self, event: SqsEvent) -> SqsBatchResponse {
         self.runtime.block_on(self.receipts.handle(event)).expect("a batch is always answered")
     }
 
     /// Has a batch of messages about partners' codes settled.
-    pub(super) fn settle_partners(&self, event: QueueEvent) -> BatchReply {
+    pub(super) fn settle_partners(&self, event: SqsEvent) -> SqsBatchResponse {
         self.runtime.block_on(self.partners.handle(event)).expect("a batch is always answered")
     }
 

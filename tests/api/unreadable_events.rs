@@ -1,0 +1,126 @@
+//! Events that `lambda_http` refuses or panics on, over Lambda's runtime interface: each gets a reply in the contract's
+//! shape, and the next event is answered as ever.
+
+use std::path::PathBuf;
+
+use http::{HeaderMap, HeaderName, StatusCode};
+use serde_json::{Value, json};
+use service_tests::campaign::{TestCampaign, body, fresh_key, phone};
+use service_tests::contract;
+use service_tests::environment::Environment as Process;
+use service_tests::event;
+use service_tests::http::Reply;
+
+const CAMPAIGN: &str = "/api/v1/campaign";
+const SUBMISSIONS: &str = "/api/v1/submissions";
+
+async fn start(function: &'static str, campaign: &TestCampaign) -> Process {
+    let program = PathBuf::from(env!("CARGO_BIN_EXE_environment"));
+    Process::start(&program, &[function], &campaign.service.variables).await
+}
+
+async fn reply_to(environment: &mut Process, event: &Value) -> Reply {
+    let answer = environment.invoke(event).await.expect("an answer");
+    let header = |(name, value): (&String, &Value)| {
+        let name: HeaderName = name.parse().expect("a name");
+        (name, value.as_str().expect("text").parse().expect("a value"))
+    };
+    let headers: HeaderMap = answer["headers"].as_object().expect("headers").iter().map(header).collect();
+    let status = answer["statusCode"].as_u64().and_then(|status| u16::try_from(status).ok());
+    let status = StatusCode::from_u16(status.expect("a number")).expect("a status");
+    Reply { status, headers, text: answer["body"].as_str().expect("a body").to_owned() }
+}
+
+/// The line of the last request, after those of other events.
+async fn line(environment: &Process) -> Value {
+    loop {
+        let line: Value = serde_json::from_str(&environment.next_line().await).expect("JSON");
+        if line["message"] == "request" {
+            return line;
+        }
+    }
+}
+
+#[tokio::test]
+async fn a_part_that_no_function_needs_is_left_out() {
+    let campaign = TestCampaign::plain().await;
+    let mut environment = start("get-campaign", &campaign).await;
+    let good = event::of("GET", CAMPAIGN, &[], None, &campaign.test_key);
+    for (pointer, value) in [
+        ("/headers/host", "a host"),
+        ("/headers/host", "api.example:none"),
+        ("/headers/host", "[::1"),
+        ("/headers/host", ""),
+        ("/headers/x-forwarded-proto", "ht tp"),
+        ("/headers/x-forwarded-proto", ""),
+        ("/headers/x-note", "one\u{1}two"),
+        ("/headers/x-note", "one\r\ntwo"),
+        ("/headers/x-note", "sch\u{f6}n \u{1f600}"),
+        ("/headers/not a name", "x"),
+        ("/headers/", "x"),
+        ("/rawQueryString", "a=\"b\""),
+        ("/rawQueryString", "a=<b>#c d"),
+        ("/rawQueryString", "a=\u{1}"),
+        ("/rawQueryString", "%zz&=&&%"),
+    ] {
+        let mut event = good.clone();
+        let (parent, name) = pointer.rsplit_once('/').expect("a name");
+        event.pointer_mut(parent).expect("an object")[name] = json!(value);
+        let reply = reply_to(&mut environment, &event).await;
+        assert_eq!(reply.status, 200, "{pointer} {value}: {}", reply.text);
+        contract::check("GET", CAMPAIGN, &reply);
+        assert_eq!(line(&environment).await["gateway_request_id"], "JKJaXmPLvHcESHA=");
+    }
+}
+
+#[tokio::test]
+async fn a_part_that_is_needed_is_taken_for_absent() {
+    let campaign = TestCampaign::plain().await;
+    let mut environment = start("create-submission", &campaign).await;
+    let headers = [("content-type", "application/json".to_owned()), ("idempotency-key", fresh_key())];
+    let body = body(&phone(1), &campaign.code(0));
+    let good = event::of("POST", SUBMISSIONS, &headers, Some(&body), &campaign.test_key);
+    for (parent, name, value, refusal) in [
+        ("", "body", json!("%%%"), (422, "validation_failed")),
+        ("/headers", "authorization", json!("Bearer \u{1}"), (401, "key_missing")),
+        ("/headers", "idempotency-key", json!("0123456789abcdef\n"), (422, "idempotency_key_required")),
+    ] {
+        let mut event = good.clone();
+        event.pointer_mut(parent).expect("an object")[name] = value;
+        event["isBase64Encoded"] = json!(name == "body");
+        let reply = reply_to(&mut environment, &event).await;
+        contract::check("POST", SUBMISSIONS, &reply);
+        assert_eq!((reply.status.as_u16(), reply.error_code().as_str()), refusal, "{name}");
+    }
+    let reply = reply_to(&mut environment, &good).await;
+    assert_eq!((reply.status.as_u16(), reply.field("message_key")), (200, json!("entered")));
+}
+
+#[tokio::test]
+async fn an_event_that_is_no_request_is_an_error_of_the_service_that_the_log_explains() {
+    let campaign = TestCampaign::plain().await;
+    let mut environment = start("get-campaign", &campaign).await;
+    let good =
+        event::of("GET", CAMPAIGN, &[("x-request-id", "a-caller".to_owned())], None, &campaign.test_key);
+    let mut without_method = good.clone();
+    without_method["requestContext"]["http"]["method"] = json!("no method");
+    for (event, request_id) in [
+        (without_method, Some("a-caller")),
+        (json!({ "headers": { "x-request-id": "another" } }), Some("another")),
+        (json!({ "headers": { "x-request-id": "not fit" } }), None),
+        (json!({}), None),
+        (json!([good]), None),
+        (json!("text"), None),
+        (json!(null), None),
+    ] {
+        let reply = reply_to(&mut environment, &event).await;
+        contract::check("GET", CAMPAIGN, &reply);
+        assert_eq!((reply.status.as_u16(), reply.error_code().as_str()), (500, "internal_error"), "{event}");
+        let line = line(&environment).await;
+        assert_eq!((&line["level"], &line["operation"]), (&json!("ERROR"), &json!("get-campaign")));
+        assert_eq!(line["causes"][0], "lambda_http cannot read the event");
+        assert_eq!(reply.header("x-request-id"), line["request_id"].as_str());
+        assert_eq!(line["request_id"].as_str().filter(|id| !id.starts_with("req_")), request_id);
+    }
+    assert_eq!(reply_to(&mut environment, &good).await.status, 200);
+}
