@@ -100,10 +100,10 @@ impl Service {
         let table = self.env.required("CODES_TABLE").expect("the stack sets it");
         let pages = client.scan().table_name(table).consistent_read(true).into_paginator().items().send();
         let items = pages.collect::<Result<Vec<_>, _>>().await.expect("the table");
-        let names = items.iter().filter_map(|item| CodeKey::parse(scope, item.get("code")?.as_s().ok()?));
+        let keys = items.iter().filter_map(|item| CodeKey::parse(scope, item.get("code")?.as_s().ok()?));
         let mut claims = Vec::new();
-        for name in names {
-            let record = self.tables.codes.get(scope, &name).await.expect("the table");
+        for key in keys {
+            let record = self.tables.codes.get(scope, &key).await.expect("the table");
             claims.extend(record.and_then(|record| record.claim));
         }
         claims

@@ -1,4 +1,4 @@
-//! Judging a code: what it is by arithmetic, and what the table says of it.
+//! Verifies codes: what the scope's code book says of a code, and what the code's record says.
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -6,7 +6,7 @@ use std::time::Duration;
 use crate::cache::{self, Cache};
 use crate::domain::admission::CodeStatus;
 use crate::domain::campaign::CodePolicy;
-use crate::domain::code::{Code, SentinelOutcome};
+use crate::domain::code::{Code, Sentinel, SentinelOutcome};
 use crate::domain::codebook::{BatchStatus, BookMatch, CodeBook};
 use crate::domain::message::MessageKey;
 use crate::domain::phone::Phone;
@@ -14,24 +14,23 @@ use crate::domain::scope::Scope;
 use crate::domain::timestamp::Timestamp;
 use crate::store::StoreError;
 use crate::store::batch::{BatchGet, BatchItems};
-use crate::store::code_books::CodeBooks;
-use crate::store::codes::{CodeKey, CodeRecord, Codes};
-use crate::store::submission_writes::CodeLookup;
+use crate::store::code_books::{CodeBooks, NoCodeBook};
+use crate::store::codes::{CodeKey, CodeLookup, CodeRecord, Codes};
 
-/// A refusal, and a yes to a code with a prize, rest on a book no older than this. A code minted or
-/// imported is good, and a voided prize is lost, this long after the book changed; guesses cost each
-/// environment at most one read of the book in it.
+/// Rejecting a code, and promising a prize, take a code book no older than this. So a code is good this long after it
+/// was minted or imported, and a voided prize is no longer given. Wrong codes make each environment read the book once
+/// in this time.
 pub const FRESH_BOOK_MAX_AGE: Duration = Duration::from_secs(1);
 
 /// The prize of the sentinel that wins one.
 pub const SENTINEL_PRIZE: &str = "Test prize";
 
-/// How fresh a book has to be.
+/// The age that a code book may have.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Staleness {
-    /// As fresh as anything in the cache: enough to find a code without a prize good.
+    /// Any age that the cache allows: enough to find a code without a prize good.
     Cached,
-    /// Fresh enough to find a code wrong: no older than [`FRESH_BOOK_MAX_AGE`].
+    /// At most [`FRESH_BOOK_MAX_AGE`]: enough to find a code wrong.
     BeforeRejecting,
 }
 
@@ -44,7 +43,45 @@ impl Staleness {
     }
 }
 
-/// Judges codes by their scope's book, which is cached.
+/// A code to verify.
+#[derive(Clone, Copy, Debug)]
+pub struct CodeQuery<'a> {
+    /// The campaign and environment that the code is sent to.
+    pub scope: &'a Scope,
+    /// Who verifies the campaign's codes.
+    pub policy: CodePolicy,
+    /// The code, in the form in which the campaign compares it.
+    pub code: &'a Code,
+    /// The phone that sends the code, where it is known.
+    pub phone: Option<&'a Phone>,
+}
+
+/// The source of codes' records.
+pub trait CodeRecords: Send {
+    /// What the record of a key says. A code without a key has no record.
+    fn look_up(
+        &mut self,
+        key: Option<&CodeKey>,
+    ) -> impl Future<Output = Result<CodeLookup, StoreError>> + Send;
+}
+
+/// A code after its book and its record were consulted.
+#[derive(Clone, Debug)]
+pub struct VerifiedCode {
+    /// The code by the book.
+    pub resolved: ResolvedCode,
+    /// The code by the book and the record.
+    pub status: CodeStatus,
+}
+
+impl VerifiedCode {
+    /// The code of a campaign that takes none.
+    pub fn not_needed() -> Self {
+        Self { resolved: ResolvedCode::NotNeeded, status: CodeStatus::NotNeeded }
+    }
+}
+
+/// Verifies codes. It caches the code books.
 #[derive(Debug)]
 pub struct CodeVerifier {
     codes: Codes,
@@ -53,7 +90,7 @@ pub struct CodeVerifier {
 }
 
 impl CodeVerifier {
-    /// Judges codes of these tables.
+    /// Verifies the codes of these tables.
     pub fn new(codes: Codes, books: CodeBooks) -> Self {
         Self { codes, books, cache: Cache::default() }
     }
@@ -63,7 +100,7 @@ impl CodeVerifier {
         &self.codes
     }
 
-    /// Fetches what judging needs besides the tables, before the first event.
+    /// Fetches the deployment's secret before the first event.
     pub async fn prepare(&self) {
         self.books.prepare().await;
     }
@@ -73,152 +110,208 @@ impl CodeVerifier {
         self.books.add_to(batch, scope);
     }
 
-    /// Takes a scope's book over into the cache, where a batch has read it and the secret that it is encrypted under is
-    /// known. Otherwise it is read when it is needed.
+    /// Caches a scope's book, where a batch has read it and the secret that it is encrypted under is known. Otherwise the
+    /// book is read when it is needed.
     ///
     /// # Errors
     /// When the record cannot be read.
-    pub fn take_over(&self, items: &BatchItems, scope: &Scope, now: Timestamp) -> Result<(), StoreError> {
+    pub fn cache_prefetched(
+        &self,
+        items: &BatchItems,
+        scope: &Scope,
+        now: Timestamp,
+    ) -> Result<(), StoreError> {
         if let Some(book) = self.books.find_in(items, scope)? {
             self.cache.set(scope, now, book.map(|stored| stored.book));
         }
         Ok(())
     }
 
-    /// What names a code's record, by the book as it was when it was last seen here.
-    pub fn name_by_cached_book(
-        &self,
-        scope: &Scope,
-        code: &Code,
-        phone: &Phone,
-        policy: CodePolicy,
-    ) -> Option<CodeKey> {
+    /// The key of a code's record by the cached book, however old. It is good for a prefetch only.
+    pub fn key_by_cached_book(&self, query: CodeQuery<'_>) -> Option<CodeKey> {
+        let CodeQuery { scope, policy, code, phone } = query;
         let book = self.cache.peek_any(scope);
-        match policy {
-            CodePolicy::None => None,
-            CodePolicy::Partner if scope.environment.is_live() && code.sentinel().is_none() => {
-                Some(CodeKey::Partner(book?.digest(code.expose())))
+        match (policy, code.sentinel(), book) {
+            (CodePolicy::None, _, _) => None,
+            (_, Some(sentinel), _) => ResolvedCode::from_sentinel(&sentinel, phone).key().cloned(),
+            (_, None, None) => None,
+            (CodePolicy::Partner, None, Some(book)) => {
+                scope.environment.is_live().then(|| CodeKey::Partner(book.digest(code.expose())))
             }
-            CodePolicy::Service | CodePolicy::Partner => {
-                ResolvedCode::new(code, Some(phone), book.as_deref(), None).name().cloned()
+            (CodePolicy::Service, None, Some(book)) => {
+                ResolvedCode::from_book(code, &book, None).key().cloned()
             }
         }
     }
 
-    /// What a code is by its scope's book. `imported_batch` is the batch that the code's own record
-    /// names, once it has been read; a book from before that batch is read anew, and so is one older than
-    /// [`FRESH_BOOK_MAX_AGE`] before a prize is promised.
+    /// Verifies a code by its book and its record. A code that a cached book makes invalid is verified once more by a
+    /// fresh book, which may give it another record.
     ///
     /// # Errors
-    /// When the table does not answer.
+    /// When a table does not answer, or the scope has no code book.
+    pub async fn resolve_code(
+        &self,
+        query: CodeQuery<'_>,
+        records: &mut impl CodeRecords,
+        now: Timestamp,
+    ) -> Result<VerifiedCode, StoreError> {
+        let verified = self.resolve_with_record(query, Staleness::Cached, records, now).await?;
+        if verified.status != CodeStatus::Invalid {
+            return Ok(verified);
+        }
+        self.resolve_with_record(query, Staleness::BeforeRejecting, records, now).await
+    }
+
+    async fn resolve_with_record(
+        &self,
+        query: CodeQuery<'_>,
+        staleness: Staleness,
+        records: &mut impl CodeRecords,
+        now: Timestamp,
+    ) -> Result<VerifiedCode, StoreError> {
+        let by_book = self.resolve(query, None, staleness, now).await?;
+        let record = records.look_up(by_book.key()).await?;
+        let resolved = match record.imported_batch() {
+            // An imported code's own record says which batch it is of, and so whether it is redeemable.
+            Some(batch) => self.resolve(query, Some(batch), staleness, now).await?,
+            None => by_book,
+        };
+        let status = resolved.status(&record, query.phone);
+        Ok(VerifiedCode { resolved, status })
+    }
+
+    /// Resolves a code by its scope's book. `imported_batch` is the batch that the code's record names, where that was
+    /// read; a book that does not have it yet is read again, and so is a book older than [`FRESH_BOOK_MAX_AGE`] before
+    /// it promises a prize.
+    ///
+    /// # Errors
+    /// When the table does not answer, or the scope has no code book.
     pub async fn resolve(
         &self,
-        scope: &Scope,
-        code: &Code,
-        phone: Option<&Phone>,
+        query: CodeQuery<'_>,
         imported_batch: Option<&str>,
         staleness: Staleness,
         now: Timestamp,
     ) -> Result<ResolvedCode, StoreError> {
-        if code.sentinel().is_some() {
-            return Ok(ResolvedCode::new(code, phone, None, None));
+        let CodeQuery { scope, policy, code, phone } = query;
+        if let Some(sentinel) = code.sentinel() {
+            return Ok(ResolvedCode::from_sentinel(&sentinel, phone));
         }
-        let mut book = self.book(scope, now, staleness.max_age()).await?;
-        let knows = |book: &CodeBook| imported_batch.is_none_or(|name| book.batch(name).is_some());
-        if !book.as_deref().is_some_and(knows) {
-            book = self.book(scope, now, Duration::ZERO).await?;
+        match policy {
+            CodePolicy::None => return Ok(ResolvedCode::NotNeeded),
+            CodePolicy::Partner => return self.resolve_partner_code(scope, code, now).await,
+            CodePolicy::Service => {}
         }
-        let mut candidate = ResolvedCode::new(code, phone, book.as_deref(), imported_batch);
-        if candidate.prize().is_some() {
-            book = self.book(scope, now, FRESH_BOOK_MAX_AGE).await?;
-            candidate = ResolvedCode::new(code, phone, book.as_deref(), imported_batch);
+        let book = self.book_with_batch(scope, imported_batch, staleness, now).await?;
+        let resolved = ResolvedCode::from_book(code, &book, imported_batch);
+        if resolved.prize().is_none() {
+            return self.without_twin(scope, code, &book, resolved).await;
         }
-        match book {
-            Some(book) => self.without_twin(scope, code, &book, candidate).await,
-            None => Ok(candidate),
-        }
+        let book = self.book(scope, now, FRESH_BOOK_MAX_AGE).await?;
+        let resolved = ResolvedCode::from_book(code, &book, imported_batch);
+        self.without_twin(scope, code, &book, resolved).await
     }
 
-    /// A code that was both minted and imported has two records, and only one of them may be redeemed: the
-    /// imported one, unless the minted one was taken first. Importing refuses codes of the minted shape, so a
-    /// twin is older than that rule, or than the scope's choice of a length; none appears later, so reading
-    /// it outside of the transaction is safe. It costs a read only where a scope has codes of both kinds.
+    /// Chooses the record of a code that was both minted and imported. Such a code has two records, and only one of them
+    /// may be redeemed: the imported one, unless the minted one was taken first.
+    ///
+    /// Importing refuses codes of the minted shape, so a twin is older than that rule, or than the scope's choice of a
+    /// length. None appears later, so reading it outside of the transaction is safe. It costs reads only where a scope
+    /// has codes of both kinds.
     async fn without_twin(
         &self,
         scope: &Scope,
         code: &Code,
         book: &CodeBook,
-        candidate: ResolvedCode,
+        resolved: ResolvedCode,
     ) -> Result<ResolvedCode, StoreError> {
-        let ResolvedCode::Named { name: minted @ CodeKey::Minted(_), acceptance, .. } = &candidate else {
-            return Ok(candidate);
+        let ResolvedCode::Named { key: minted @ CodeKey::Minted(_), acceptance, .. } = &resolved else {
+            return Ok(resolved);
         };
         if book.likely_imported_batch().is_none() {
-            return Ok(candidate);
+            return Ok(resolved);
         }
         let normal = code.normal();
         let twin = CodeKey::Imported { digest: book.digest(&normal), batch: String::new() };
         let Some(CodeRecord { claim, batch: Some(batch), .. }) = self.codes.get(scope, &twin).await? else {
-            return Ok(candidate);
+            return Ok(resolved);
         };
         let taken = self.codes.get(scope, minted).await?.and_then(|record| record.claim);
         if let (Some(taken), None) = (taken, claim) {
-            let (name, acceptance) = (minted.clone(), *acceptance);
-            // A held one may be freed at any moment, and must not be taken again then.
-            return Ok(ResolvedCode::Named { name, prize: None, counts: taken.redeemed, acceptance });
+            let (key, acceptance) = (minted.clone(), *acceptance);
+            // A held code may be freed at any moment, and must not be taken again then.
+            let is_redeemable = taken.redeemed;
+            return Ok(ResolvedCode::Named { key, prize: None, is_redeemable, acceptance });
         }
         Ok(ResolvedCode::imported(book, &normal, Some(&batch)))
     }
 
-    /// A code that only the campaign's partner can judge, in the form in which the partner compares it: named by
-    /// its digest, so that phones do not compete for it unnoticed. A test key never reaches a partner, so to it no such code is good.
-    ///
-    /// # Errors
-    /// When the table does not answer.
-    pub async fn resolve_partner_code(
+    /// Resolves a code that the campaign's partner verifies to the record that keeps phones from using it at the same
+    /// time. A test key never reaches a partner, so no such code is good with one.
+    async fn resolve_partner_code(
         &self,
         scope: &Scope,
         code: &Code,
-        phone: &Phone,
         now: Timestamp,
     ) -> Result<ResolvedCode, StoreError> {
-        if code.sentinel().is_some() || !scope.environment.is_live() {
-            return Ok(ResolvedCode::new(code, Some(phone), None, None));
-        }
-        let Some(book) = self.book(scope, now, cache::MAX_AGE).await? else {
+        if !scope.environment.is_live() {
             return Ok(ResolvedCode::Unknown);
-        };
-        let name = CodeKey::Partner(book.digest(code.expose()));
-        Ok(ResolvedCode::Named { name, prize: None, counts: true, acceptance: Acceptance::ByPartner })
+        }
+        let book = self.book(scope, now, cache::MAX_AGE).await?;
+        let key = CodeKey::Partner(book.digest(code.expose()));
+        Ok(ResolvedCode::Named { key, prize: None, is_redeemable: true, acceptance: Acceptance::ByPartner })
     }
 
+    async fn book_with_batch(
+        &self,
+        scope: &Scope,
+        batch: Option<&str>,
+        staleness: Staleness,
+        now: Timestamp,
+    ) -> Result<Arc<CodeBook>, StoreError> {
+        let book = self.book(scope, now, staleness.max_age()).await?;
+        if batch.is_none_or(|batch| book.batch(batch).is_some()) {
+            return Ok(book);
+        }
+        self.book(scope, now, Duration::ZERO).await
+    }
+
+    /// A scope's code book. Every campaign has one from when it is applied, so a missing book is never a reason to call a
+    /// code wrong.
     async fn book(
         &self,
         scope: &Scope,
         now: Timestamp,
         max_age: Duration,
-    ) -> Result<Option<Arc<CodeBook>>, StoreError> {
-        let read = async { Ok(self.books.get(scope).await?.map(|stored| stored.book)) };
-        self.cache.get(scope, now, max_age, read).await
+    ) -> Result<Arc<CodeBook>, StoreError> {
+        let read = async {
+            match self.books.get(scope).await? {
+                Some(stored) => Ok(Some(stored.book)),
+                // `ops migrate` moves it after the deployment.
+                None => self.codes.book_of_first_release(scope).await,
+            }
+        };
+        let book = self.cache.get(scope, now, max_age, read).await?;
+        book.ok_or_else(|| StoreError::new("reading a code book", NoCodeBook))
     }
 }
 
-/// A code as far as it is known without the table.
+/// A code as far as it is known without its record.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum ResolvedCode {
-    /// The campaign takes none.
+    /// The campaign takes no codes.
     NotNeeded,
-    /// Good, and nobody's: a sentinel of no phone yet.
+    /// A good sentinel, of no phone yet.
     SentinelWithoutPhone,
     /// It has a record, or can have one.
     Named {
-        /// What names the record.
-        name: CodeKey,
-        /// The instant prize it carries.
+        /// The key of the record.
+        key: CodeKey,
+        /// The instant prize.
         prize: Option<String>,
-        /// Whether it counts; one that was withdrawn only speaks for a submission made before.
-        counts: bool,
-        /// How soon it says yes.
+        /// Whether it can be redeemed. A withdrawn code only leads to a submission made before.
+        is_redeemable: bool,
+        /// How a submission with it is accepted.
         acceptance: Acceptance,
     },
     /// A sentinel that asks to be refused.
@@ -227,52 +320,46 @@ pub enum ResolvedCode {
     Unknown,
 }
 
-/// How soon a good code says so: any but a sentinel's at once.
+/// How a submission with a good code is accepted.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Acceptance {
     /// At once.
     Immediate,
-    /// Some seconds later.
+    /// Some seconds later: a sentinel.
     Delayed,
-    /// When its partner says so.
+    /// When the partner accepts it.
     ByPartner,
-    /// Never: the submission stays open, with this key.
+    /// Never: a sentinel whose submission stays open, with this key.
     StaysPending(MessageKey),
 }
 
 impl ResolvedCode {
-    /// Judges a code by the code book alone. `imported_batch` is the batch that an imported code is
-    /// known to be of; until that is known, it is taken to be of the likely one.
-    pub fn new(
-        code: &Code,
-        phone: Option<&Phone>,
-        book: Option<&CodeBook>,
-        imported_batch: Option<&str>,
-    ) -> Self {
-        if let Some(sentinel) = code.sentinel() {
-            let (prize, acceptance) = match sentinel.outcome {
-                SentinelOutcome::Enters => (None, Acceptance::Immediate),
-                SentinelOutcome::Wins => (Some(SENTINEL_PRIZE.to_owned()), Acceptance::Immediate),
-                SentinelOutcome::Slow => (None, Acceptance::Delayed),
-                SentinelOutcome::Stays(key) => (None, Acceptance::StaysPending(key)),
-                SentinelOutcome::Refused(key) => return Self::ForcedRefusal(key),
-            };
-            let Some(phone) = phone else { return Self::SentinelWithoutPhone };
-            let name = CodeKey::sentinel(&sentinel.identity, phone);
-            return Self::Named { name, prize, counts: true, acceptance };
-        }
-        let Some(book) = book else { return Self::Unknown };
+    /// Resolves a sentinel.
+    pub fn from_sentinel(sentinel: &Sentinel, phone: Option<&Phone>) -> Self {
+        let (prize, acceptance) = match sentinel.outcome {
+            SentinelOutcome::Enters => (None, Acceptance::Immediate),
+            SentinelOutcome::Wins => (Some(SENTINEL_PRIZE.to_owned()), Acceptance::Immediate),
+            SentinelOutcome::Slow => (None, Acceptance::Delayed),
+            SentinelOutcome::Stays(key) => (None, Acceptance::StaysPending(key)),
+            SentinelOutcome::Refused(key) => return Self::ForcedRefusal(key),
+        };
+        let Some(phone) = phone else { return Self::SentinelWithoutPhone };
+        let key = CodeKey::sentinel(&sentinel.identity, phone);
+        Self::Named { key, prize, is_redeemable: true, acceptance }
+    }
+
+    /// Resolves a code by a code book alone. `imported_batch` is the batch that an imported code is known to be of; until
+    /// that is known, it is taken to be of the likely one.
+    pub fn from_book(code: &Code, book: &CodeBook, imported_batch: Option<&str>) -> Self {
         let normal = code.normal();
+        let acceptance = Acceptance::Immediate;
         match book.verify(&normal) {
-            BookMatch::Minted { serial, prize } => Self::Named {
-                name: CodeKey::Minted(serial),
-                prize,
-                counts: true,
-                acceptance: Acceptance::Immediate,
-            },
+            BookMatch::Minted { serial, prize } => {
+                Self::Named { key: CodeKey::Minted(serial), prize, is_redeemable: true, acceptance }
+            }
             BookMatch::Withdrawn { serial } => {
-                let (name, acceptance) = (CodeKey::Minted(serial), Acceptance::Immediate);
-                Self::Named { name, prize: None, counts: false, acceptance }
+                let key = CodeKey::Minted(serial);
+                Self::Named { key, prize: None, is_redeemable: false, acceptance }
             }
             BookMatch::PerhapsImported => Self::imported(book, &normal, imported_batch),
             BookMatch::Unknown => Self::Unknown,
@@ -284,17 +371,17 @@ impl ResolvedCode {
         let Some(name) = known_batch.or_else(likely) else { return Self::Unknown };
         let batch = book.batch(name).filter(|batch| batch.origin.is_imported());
         Self::Named {
-            name: CodeKey::Imported { digest: book.digest(normal), batch: name.to_owned() },
+            key: CodeKey::Imported { digest: book.digest(normal), batch: name.to_owned() },
             prize: batch.and_then(|batch| batch.prize.clone()),
-            counts: batch.is_some_and(|batch| batch.status == BatchStatus::Active),
+            is_redeemable: batch.is_some_and(|batch| batch.status == BatchStatus::Active),
             acceptance: Acceptance::Immediate,
         }
     }
 
-    /// What names the code's record.
-    pub fn name(&self) -> Option<&CodeKey> {
+    /// The key of the code's record.
+    pub fn key(&self) -> Option<&CodeKey> {
         match self {
-            Self::Named { name, .. } => Some(name),
+            Self::Named { key, .. } => Some(key),
             Self::NotNeeded | Self::SentinelWithoutPhone | Self::ForcedRefusal(_) | Self::Unknown => None,
         }
     }
@@ -307,7 +394,7 @@ impl ResolvedCode {
         }
     }
 
-    /// How soon it says yes.
+    /// How a submission with the code is accepted.
     pub fn acceptance(&self) -> Acceptance {
         match self {
             Self::Named { acceptance, .. } => *acceptance,
@@ -317,28 +404,28 @@ impl ResolvedCode {
         }
     }
 
-    /// What is found of the code once the table has spoken.
-    pub fn finding(&self, lookup: &CodeLookup, phone: Option<&Phone>) -> CodeStatus {
-        let counts = match self {
+    /// The status of the code for a phone, given its record.
+    pub fn status(&self, record: &CodeLookup, phone: Option<&Phone>) -> CodeStatus {
+        let is_redeemable = match self {
             Self::NotNeeded => return CodeStatus::NotNeeded,
             Self::SentinelWithoutPhone => return CodeStatus::Free,
             Self::ForcedRefusal(key) => return CodeStatus::Forced(*key),
             Self::Unknown => return CodeStatus::Invalid,
-            Self::Named { counts, .. } => *counts,
+            Self::Named { is_redeemable, .. } => *is_redeemable,
         };
-        match lookup {
+        match record {
             CodeLookup::Missing => CodeStatus::Invalid,
-            CodeLookup::NoRecordNeeded if counts => CodeStatus::Free,
+            CodeLookup::NoRecordNeeded if is_redeemable => CodeStatus::Free,
             CodeLookup::NoRecordNeeded => CodeStatus::Invalid,
-            CodeLookup::Found(record) => found(record, counts, phone),
+            CodeLookup::Found(record) => status_of(record, is_redeemable, phone),
         }
     }
 }
 
-fn found(record: &CodeRecord, counts: bool, phone: Option<&Phone>) -> CodeStatus {
+fn status_of(record: &CodeRecord, is_redeemable: bool, phone: Option<&Phone>) -> CodeStatus {
     match &record.claim {
         Some(claim) if Some(&claim.phone) == phone => CodeStatus::OwnedByCaller(claim.submission_id),
-        Some(_) | None if record.voided || !counts => CodeStatus::Invalid,
+        Some(_) | None if record.voided || !is_redeemable => CodeStatus::Invalid,
         Some(claim) if claim.redeemed => CodeStatus::Redeemed,
         Some(_) => CodeStatus::HeldByOther,
         None => CodeStatus::Free,
@@ -355,7 +442,7 @@ mod tests {
     use crate::domain::ids::SubmissionId;
     use crate::store::codes::Claim;
 
-    /// Serial numbers 0 to 9 count, 10 to 19 are withdrawn; two batches are imported.
+    /// Serial numbers 0 to 9 are redeemable, 10 to 19 are withdrawn; two batches are imported.
     fn book() -> CodeBook {
         let batch = |name: &str, origin, status, prize: Option<&str>| Batch {
             name: name.to_owned(),
@@ -401,28 +488,31 @@ mod tests {
     }
 
     fn resolved(code: &Code, batch: Option<&str>) -> ResolvedCode {
-        ResolvedCode::new(code, Some(&phone(1)), Some(&book()), batch)
+        ResolvedCode::from_book(code, &book(), batch)
+    }
+
+    fn sentinel(typed: &str, phone: Option<&Phone>) -> ResolvedCode {
+        ResolvedCode::from_sentinel(&code(typed).sentinel().expect("a sentinel"), phone)
     }
 
     #[test]
-    fn a_withdrawn_code_has_a_name_but_no_prize() {
-        let named = |serial, prize: Option<&str>, counts| ResolvedCode::Named {
-            name: CodeKey::Minted(serial),
+    fn a_withdrawn_code_has_a_record_but_no_prize() {
+        let named = |serial, prize: Option<&str>, is_redeemable| ResolvedCode::Named {
+            key: CodeKey::Minted(serial),
             prize: prize.map(str::to_owned),
-            counts,
+            is_redeemable,
             acceptance: Acceptance::Immediate,
         };
         assert_eq!(resolved(&minted(9), None), named(9, Some("A kettle"), true));
         assert_eq!(resolved(&minted(10), None), named(10, None, false));
-        assert_eq!(ResolvedCode::new(&minted(9), None, None, None), ResolvedCode::Unknown, "without a book");
     }
 
     #[test]
     fn an_imported_code_is_taken_for_one_of_the_likely_batch_until_its_own_is_known() {
         let imported = code("CHAI-2026");
         let batch_of = |known| match resolved(&imported, known) {
-            ResolvedCode::Named { name: CodeKey::Imported { batch, .. }, prize, counts, .. } => {
-                Some((batch, prize, counts))
+            ResolvedCode::Named { key: CodeKey::Imported { batch, .. }, prize, is_redeemable, .. } => {
+                Some((batch, prize, is_redeemable))
             }
             _ => None,
         };
@@ -432,49 +522,42 @@ mod tests {
         assert_eq!(batch_of(Some("lost")), Some(("lost".to_owned(), None, false)));
         let withdrawn = |batch: &str| Some((batch.to_owned(), None, false));
         assert_eq!(batch_of(Some("first")), withdrawn("first"), "a batch of minted codes");
-        assert_eq!(
-            batch_of(Some("none")),
-            withdrawn("none"),
-            "the record is found again, and counts for nothing"
-        );
+        assert_eq!(batch_of(Some("none")), withdrawn("none"), "the record is found, and is not redeemable");
     }
 
     #[test]
     fn a_sentinel_is_each_phones_own() {
-        let name = |typed: &str, phone: &Phone| {
-            ResolvedCode::new(&code(typed), Some(phone), None, None).name().cloned().expect("a name")
-        };
-        assert_eq!(name("TEST-0-VALID", &phone(1)), name("test-0-valid", &phone(1)));
-        assert_ne!(name("TEST-0-VALID", &phone(1)), name("TEST-0-VALID", &phone(2)));
-        assert_ne!(name("TEST-0-VALID.1", &phone(1)), name("TEST-0-VALID.2", &phone(1)));
-        let win = ResolvedCode::new(&code("TEST-0-INSTANT-WIN"), Some(&phone(1)), None, None);
-        assert_eq!(win.prize(), Some(SENTINEL_PRIZE));
-        let nobodys = ResolvedCode::new(&code("TEST-0-VALID"), None, Some(&book()), None);
-        assert_eq!(nobodys.finding(&CodeLookup::NoRecordNeeded, None), CodeStatus::Free);
-        let refused = ResolvedCode::new(&code("TEST-0-BLOCKED"), None, None, None);
+        let key = |typed, phone: &Phone| sentinel(typed, Some(phone)).key().cloned().expect("a key");
+        assert_eq!(key("TEST-0-VALID", &phone(1)), key("test-0-valid", &phone(1)));
+        assert_ne!(key("TEST-0-VALID", &phone(1)), key("TEST-0-VALID", &phone(2)));
+        assert_ne!(key("TEST-0-VALID.1", &phone(1)), key("TEST-0-VALID.2", &phone(1)));
+        assert_eq!(sentinel("TEST-0-INSTANT-WIN", Some(&phone(1))).prize(), Some(SENTINEL_PRIZE));
+        let nobodys = sentinel("TEST-0-VALID", None);
+        assert_eq!(nobodys.status(&CodeLookup::NoRecordNeeded, None), CodeStatus::Free);
+        let refused = sentinel("TEST-0-BLOCKED", None);
         assert_eq!(refused, ResolvedCode::ForcedRefusal(MessageKey::Blocked));
     }
 
     #[test]
-    fn a_code_that_would_have_to_have_a_record_and_has_none_is_wrong() {
+    fn a_code_that_needs_a_record_and_has_none_is_wrong() {
         let imported = resolved(&code("CHAI-2026"), None);
-        assert_eq!(imported.finding(&CodeLookup::Missing, None), CodeStatus::Invalid);
-        assert_eq!(resolved(&minted(9), None).finding(&CodeLookup::NoRecordNeeded, None), CodeStatus::Free);
+        assert_eq!(imported.status(&CodeLookup::Missing, None), CodeStatus::Invalid);
+        assert_eq!(resolved(&minted(9), None).status(&CodeLookup::NoRecordNeeded, None), CodeStatus::Free);
         assert_eq!(
-            resolved(&minted(10), None).finding(&CodeLookup::NoRecordNeeded, None),
+            resolved(&minted(10), None).status(&CodeLookup::NoRecordNeeded, None),
             CodeStatus::Invalid
         );
     }
 
     proptest! {
         #[test]
-        fn only_the_owner_hears_of_a_code_that_does_not_count(
+        fn only_the_owner_hears_of_a_code_that_is_not_redeemable(
             serial in 0u64..20, owner in prop::option::of(1u8..=2), redeemed in any::<bool>(), voided in any::<bool>()
         ) {
             let submission_id = SubmissionId::from_random([3; 16]);
             let claim = owner.map(|owner| Claim { phone: phone(owner), submission_id, redeemed });
             let record = CodeRecord { claim, batch: None, voided };
-            let finding = resolved(&minted(serial), None).finding(&CodeLookup::Found(record), Some(&phone(1)));
+            let status = resolved(&minted(serial), None).status(&CodeLookup::Found(record), Some(&phone(1)));
             let expected = match owner {
                 Some(1) => CodeStatus::OwnedByCaller(submission_id),
                 _ if voided || serial >= 10 => CodeStatus::Invalid,
@@ -482,13 +565,13 @@ mod tests {
                 Some(_) => CodeStatus::HeldByOther,
                 None => CodeStatus::Free,
             };
-            prop_assert_eq!(finding, expected);
+            prop_assert_eq!(status, expected);
         }
 
         #[test]
         fn nothing_typed_is_taken_for_a_minted_code_but_one(typed in "[2-9A-Za-z -]{0,15}[2-9A-Za-z]") {
-            let candidate = resolved(&code(&typed), None);
-            if let Some(CodeKey::Minted(serial)) = candidate.name() {
+            let resolved = resolved(&code(&typed), None);
+            if let Some(CodeKey::Minted(serial)) = resolved.key() {
                 prop_assert_eq!(minted(*serial).normal(), code(&typed).normal());
             }
         }

@@ -30,7 +30,8 @@ impl Uploads {
     /// When storage or the table does not answer.
     pub async fn reconcile(&self, mut receipt: Receipt, now: Timestamp) -> Result<Receipt, StoreError> {
         let awaited = matches!(receipt.source, Source::Photo { .. }) && receipt.arrived.is_none();
-        if awaited && let Some(arrived) = self.photos.look(&receipt.scope, receipt.receipt_id, now).await? {
+        if awaited && let Some(arrived) = self.photos.inspect(&receipt.scope, receipt.receipt_id, now).await?
+        {
             // If the condition fails, the event was recorded meanwhile, and is about the same file.
             self.receipts.mark_uploaded(&receipt.scope, receipt.receipt_id, &arrived).await?;
             receipt.arrived = Some(arrived);

@@ -93,7 +93,7 @@ impl Photos {
     ///
     /// # Errors
     /// When storage does not answer.
-    pub async fn look(
+    pub async fn inspect(
         &self,
         scope: &Scope,
         id: ReceiptId,

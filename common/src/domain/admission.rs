@@ -1,4 +1,4 @@
-//! The one decision: whether a consumer is in, and if not, why. First that applies.
+//! Decides whether a submission is admitted, and if not, why: the first reason that applies.
 
 use super::campaign::{Campaign, CampaignStatus};
 use super::entrant::{Entrant, PhoneChecks};
@@ -6,14 +6,14 @@ use super::ids::SubmissionId;
 use super::message::MessageKey;
 use super::timestamp::Timestamp;
 
-/// What is known of the code that came with a submission.
+/// The code of a submission, as far as it is known.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum CodeStatus {
-    /// The campaign takes none.
+    /// The campaign takes no codes.
     NotNeeded,
-    /// Genuine and free, as far as is known.
+    /// Genuine, and free as far as is known.
     Free,
-    /// This phone's own earlier submission, not rejected, has it.
+    /// An earlier submission of the same phone, not rejected, has it.
     OwnedByCaller(SubmissionId),
     /// Another phone redeemed it.
     Redeemed,
@@ -28,16 +28,15 @@ pub enum CodeStatus {
 /// What to do with a submission.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Decision {
-    /// Answer with this earlier one.
+    /// Answer with this earlier submission.
     Replay(SubmissionId),
-    /// Let the consumer in.
+    /// Accept it, or leave it open.
     Enter,
-    /// Record it as refused.
+    /// Record it as rejected.
     Refuse(MessageKey),
 }
 
-/// Decides from what is known. A fact that is not known counts as harmless: the write's conditions
-/// then decide whether it is.
+/// Decides from what is known. A fact that is not known counts as harmless; the conditions of the write check it.
 pub fn decide(
     campaign: &Campaign,
     entrant: &Entrant,
@@ -88,7 +87,7 @@ mod tests {
 
     #[test]
     fn a_code_that_cannot_be_used_is_refused_for_its_own_reason() {
-        for (finding, expected) in [
+        for (status, expected) in [
             (CodeStatus::NotNeeded, None),
             (CodeStatus::Free, None),
             (CodeStatus::OwnedByCaller(SubmissionId::from_random([1; 16])), None),
@@ -97,7 +96,7 @@ mod tests {
             (CodeStatus::Invalid, Some(MessageKey::Invalid)),
             (CodeStatus::Forced(MessageKey::EntryLimit), Some(MessageKey::EntryLimit)),
         ] {
-            assert_eq!(finding.refusal(), expected, "{finding:?}");
+            assert_eq!(status.refusal(), expected, "{status:?}");
         }
     }
 

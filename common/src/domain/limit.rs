@@ -15,6 +15,13 @@ pub struct RateLimitStatus {
     pub left: Option<Remaining>,
 }
 
+impl RateLimitStatus {
+    /// Whether nothing is left; false where that is not known.
+    pub fn is_reached(&self) -> bool {
+        self.left.is_some_and(|left| left.requests == 0)
+    }
+}
+
 /// What is left of a limit.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Remaining {

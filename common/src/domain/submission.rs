@@ -274,7 +274,69 @@ impl SubmissionStatus {
     }
 }
 
+/// The parts of a new submission that are known before it is decided.
+#[derive(Clone, Debug)]
+pub struct NewSubmission {
+    /// A random id.
+    pub submission_id: SubmissionId,
+    /// A random reference.
+    pub reference: Reference,
+    /// The campaign and environment.
+    pub scope: Scope,
+    /// The phone that enters.
+    pub phone: Phone,
+    /// The consumer's region, as sent.
+    pub region: Option<String>,
+    /// What the consumer says they bought.
+    pub claimed: Option<Claimed>,
+    /// The campaign's day, `YYYY-MM-DD`.
+    pub day: String,
+    /// When the request came.
+    pub created_at: Timestamp,
+    /// The request's id in logs.
+    pub request_id: Option<String>,
+}
+
 impl Submission {
+    /// A submission as it is first written: without a code, a receipt or a plan to settle it.
+    pub fn new(new: NewSubmission, status: SubmissionStatus) -> Self {
+        let NewSubmission {
+            submission_id,
+            reference,
+            scope,
+            phone,
+            region,
+            claimed,
+            day,
+            created_at,
+            request_id,
+        } = new;
+        Self {
+            submission_id,
+            reference,
+            scope,
+            phone,
+            code_key: None,
+            receipt_id: None,
+            receipt: None,
+            purchase: None,
+            status,
+            reasons: Vec::new(),
+            day,
+            region,
+            claimed,
+            partner_code: None,
+            upstream: None,
+            decision: None,
+            settling: None,
+            revision: 0,
+            created_at,
+            updated_at: created_at,
+            request_id,
+            history: Vec::new(),
+        }
+    }
+
     /// The next revision, still with the same status. Its history gains the present state, unless it has just that one.
     #[must_use]
     pub fn changed(&self, now: Timestamp) -> Self {

@@ -1,15 +1,15 @@
 //! The `api_keys` table: whom a key lets in, by the SHA-256 of the key. The key itself is nowhere.
 
 use aws_sdk_dynamodb::Client;
-use aws_sdk_dynamodb::types::{Put, Update};
 use serde::{Deserialize, Serialize};
 use serde_dynamo::aws_sdk_dynamodb_1::{from_item, to_item};
 use sha2::{Digest, Sha256};
 
 use super::batch::{BatchGet, BatchItems};
 use super::record_version::FIRST;
+use super::table::Table;
 use super::transaction::{Reason, TransactionResult};
-use super::{Item, StoreError, condition_held, number, text, transaction};
+use super::{Item, StoreError, condition_held, number, transaction};
 use crate::config::{ConfigError, Env};
 use crate::domain::hex::hex;
 use crate::domain::scope::{CampaignSlug, Scope};
@@ -84,8 +84,7 @@ const NOT_ROLLED: &str =
 /// The table.
 #[derive(Clone, Debug)]
 pub struct ApiKeys {
-    client: Client,
-    table: String,
+    table: Table,
 }
 
 impl ApiKeys {
@@ -94,12 +93,12 @@ impl ApiKeys {
     /// # Errors
     /// Names the missing variable.
     pub fn from_env(env: &Env, client: &Client) -> Result<Self, ConfigError> {
-        Ok(Self { client: client.clone(), table: env.required(VARIABLE)? })
+        Ok(Self { table: Table::from_env(env, client, VARIABLE, KEY)? })
     }
 
     /// Adds a key's record to what a batch reads.
     pub(crate) fn add_to(&self, batch: &mut BatchGet, hash: &KeyHash) {
-        batch.add(&self.table, KEY, &hash.0);
+        self.table.add_to(batch, &hash.0);
     }
 
     /// What a key lets in, by the items of a batch; `None` when it is not known.
@@ -111,7 +110,7 @@ impl ApiKeys {
         items: &BatchItems,
         hash: &KeyHash,
     ) -> Result<Option<ApiKeyRecord>, StoreError> {
-        let item = items.find(&self.table, KEY, &hash.0).item().cloned();
+        let item = self.table.find_in(items, &hash.0).item().cloned();
         Ok(item.map(|item| read(item, "reading an API key")).transpose()?.map(|stored| stored.record))
     }
 
@@ -122,10 +121,8 @@ impl ApiKeys {
     pub async fn put(&self, key_hash: KeyHash, record: ApiKeyRecord) -> Result<(), StoreError> {
         const ACTION: &str = "writing an API key";
         let item = written(key_hash, record, ACTION)?;
-        self.client
-            .put_item()
-            .table_name(&self.table)
-            .set_item(Some(item))
+        self.table
+            .put_item(item)
             .condition_expression("attribute_not_exists(key_hash)")
             .send()
             .await
@@ -159,10 +156,8 @@ impl ApiKeys {
     /// When the table does not answer.
     pub async fn set_per_minute(&self, hash: &KeyHash, per_minute: u32) -> Result<bool, StoreError> {
         let sent = self
-            .client
-            .update_item()
-            .table_name(&self.table)
-            .key(KEY, text(&hash.0))
+            .table
+            .update_item(&hash.0)
             .update_expression("SET per_minute = :per_minute")
             .condition_expression(NOT_REVOKED)
             .expression_attribute_values(":per_minute", number(per_minute))
@@ -184,20 +179,20 @@ impl ApiKeys {
         record: ApiKeyRecord,
     ) -> Result<bool, StoreError> {
         const ACTION: &str = "rolling an API key";
-        let end = Update::builder()
-            .table_name(&self.table)
-            .key(KEY, text(&old.0))
+        let end = self
+            .table
+            .update(&old.0)
             .update_expression("SET valid_until = :until")
             .condition_expression(NOT_ROLLED)
             .expression_attribute_values(":until", number(until.as_millis()));
         let item = written(key_hash, record, ACTION)?;
-        let new = Put::builder().table_name(&self.table).set_item(Some(item));
+        let new = self.table.put(item);
         let items = vec![
             transaction::update(end.build().map_err(StoreError::during(ACTION))?),
             transaction::put(new.build().map_err(StoreError::during(ACTION))?),
         ];
-        match transaction::write(&self.client, items).await? {
-            TransactionResult::WriteResult => Ok(true),
+        match transaction::write(self.table.client(), items).await? {
+            TransactionResult::Committed => Ok(true),
             TransactionResult::Refused(reasons) => match reasons.first() {
                 Some(Reason::ConditionFailed(_)) => Ok(false),
                 Some(Reason::Conflict | Reason::Throttled | Reason::None) | None => {
@@ -214,10 +209,8 @@ impl ApiKeys {
     /// When the table does not answer, or a record cannot be read.
     pub async fn revoke(&self, key_id: &str, now: Timestamp) -> Result<Option<ApiKeyRecord>, StoreError> {
         let Some((hash, record)) = self.find(key_id).await? else { return Ok(None) };
-        self.client
-            .update_item()
-            .table_name(&self.table)
-            .key(KEY, text(hash.0))
+        self.table
+            .update_item(hash.0)
             .update_expression("SET revoked_at = if_not_exists(revoked_at, :now)")
             .expression_attribute_values(":now", number(now.as_millis()))
             .send()
@@ -229,7 +222,7 @@ impl ApiKeys {
 
     async fn scan(&self) -> Result<Vec<Stored>, StoreError> {
         const ACTION: &str = "listing API keys";
-        let mut pages = self.client.scan().table_name(&self.table).into_paginator().items().send();
+        let mut pages = self.table.scan().into_paginator().items().send();
         let mut keys = Vec::new();
         while let Some(item) = pages.next().await {
             let item = item.map_err(StoreError::during(ACTION))?;

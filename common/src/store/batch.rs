@@ -5,10 +5,10 @@ use std::collections::HashMap;
 use aws_sdk_dynamodb::Client;
 use aws_sdk_dynamodb::types::KeysAndAttributes;
 
-use super::{Item, StoreError, Throttled, read_text, text, transaction};
+use tokio::time::Instant;
 
-/// Attempts at one batch that DynamoDB answers in parts.
-const MAX_ATTEMPTS: u32 = 8;
+use super::transaction::ThrottlingRetries;
+use super::{Item, StoreError, read_text, text};
 
 /// Items to read, each by its table and key.
 #[derive(Debug, Default)]
@@ -33,29 +33,48 @@ impl BatchGet {
     /// Reads the items, consistently; nothing is sent for none.
     ///
     /// # Errors
-    /// When DynamoDB does not answer; [`StoreError::is_throttled`] when it never answers the whole batch.
+    /// As [`Self::send_until`].
     pub async fn send(self, client: &Client, action: &'static str) -> Result<BatchItems, StoreError> {
+        self.send_until(client, action, None).await
+    }
+
+    /// Reads the items, consistently; nothing is sent for none. DynamoDB leaves out what a throttled table holds, which
+    /// is asked for again; with a deadline, only until then.
+    ///
+    /// # Errors
+    /// When DynamoDB does not answer; [`StoreError::is_throttled`] when it never answers the whole batch.
+    pub(crate) async fn send_until(
+        self,
+        client: &Client,
+        action: &'static str,
+        deadline: Option<Instant>,
+    ) -> Result<BatchItems, StoreError> {
         let mut items = BatchItems { asked: self.keys.clone(), ..BatchItems::default() };
         let keys = |(table, keys)| {
             let keys = KeysAndAttributes::builder().set_keys(Some(keys)).consistent_read(true).build();
             keys.map(|keys| (table, keys)).map_err(StoreError::during(action))
         };
         let mut requested = self.keys.into_iter().map(keys).collect::<Result<HashMap<_, _>, _>>()?;
-        let mut attempts = 0;
+        let mut throttling = ThrottlingRetries::until(deadline);
         while !requested.is_empty() {
-            attempts += 1;
-            if attempts > MAX_ATTEMPTS {
-                return Err(StoreError::new(action, Throttled));
+            let sending = client.batch_get_item().set_request_items(Some(requested.clone())).send();
+            match throttling.run(sending).await.map_err(StoreError::during(action))? {
+                Ok(reply) => {
+                    for (table, found) in reply.responses.unwrap_or_default() {
+                        items.found.entry(table).or_default().extend(found);
+                    }
+                    requested = reply.unprocessed_keys.unwrap_or_default();
+                }
+                Err(error) => {
+                    let error = StoreError::new(action, error);
+                    if !error.is_throttled() {
+                        return Err(error);
+                    }
+                }
             }
-            if attempts > 1 {
-                transaction::backoff(attempts).await;
+            if !requested.is_empty() {
+                throttling.backoff().await.map_err(StoreError::during(action))?;
             }
-            let sent = client.batch_get_item().set_request_items(Some(requested)).send().await;
-            let reply = sent.map_err(StoreError::during(action))?;
-            for (table, found) in reply.responses.unwrap_or_default() {
-                items.found.entry(table).or_default().extend(found);
-            }
-            requested = reply.unprocessed_keys.unwrap_or_default();
         }
         Ok(items)
     }

@@ -16,7 +16,8 @@ use aws_sdk_dynamodb::types::{AttributeValue, ReturnValue};
 
 use super::rate_limits::{EXPIRY, KEY, VARIABLE};
 use super::record_version::{self, FIRST};
-use super::{Item, StoreError, condition_held, number, read_number, text};
+use super::table::Table;
+use super::{Item, StoreError, condition_held, number, read_number};
 use crate::config::{self, ConfigError, Env};
 use crate::domain::ids::SubmissionId;
 use crate::domain::retry::RetrySpeedup;
@@ -72,8 +73,7 @@ struct Probe {
 /// The breakers.
 #[derive(Clone, Debug)]
 pub struct Breakers {
-    client: Client,
-    table: String,
+    table: Table,
     hasten: RetrySpeedup,
     /// When breakers were read that had no failures.
     closed: Arc<Mutex<HashMap<Scope, Timestamp>>>,
@@ -86,8 +86,7 @@ impl Breakers {
     /// Names the variable that is missing or malformed.
     pub fn from_env(env: &Env, client: &Client) -> Result<Self, ConfigError> {
         Ok(Self {
-            client: client.clone(),
-            table: env.required(VARIABLE)?,
+            table: Table::from_env(env, client, VARIABLE, KEY)?,
             hasten: config::hasten(env)?,
             closed: Arc::default(),
         })
@@ -111,10 +110,7 @@ impl Breakers {
         if self.was_just_closed(scope, now) {
             return Ok(Permit::Granted(Grant { submission_id, failed: Vec::new(), probe: None }));
         }
-        let get = self.client.get_item().table_name(&self.table).key(KEY, text(key(scope)));
-        let reply =
-            get.consistent_read(true).send().await.map_err(StoreError::during("reading a breaker"))?;
-        let item = reply.item.unwrap_or_default();
+        let item = self.table.get(key(scope), "reading a breaker").await?.unwrap_or_default();
         let failed = failed_submissions(&item);
         if failed.is_empty() {
             self.closed().insert(scope.clone(), now);
@@ -136,10 +132,8 @@ impl Breakers {
         let failed_before = read_number(&item, "failed_probes").unwrap_or(0);
         let probe = Probe { leased_until: now.after(PROBE_LEASE), failed_before };
         let sent = self
-            .client
-            .update_item()
-            .table_name(&self.table)
-            .key(KEY, text(key(scope)))
+            .table
+            .update_item(key(scope))
             .update_expression("SET open_until = :leased")
             .condition_expression("open_until = :seen")
             .expression_attribute_values(":leased", number(probe.leased_until.as_millis()))
@@ -170,10 +164,8 @@ impl Breakers {
     async fn keep_probe_for_untried(&self, scope: &Scope, open_until: Timestamp) -> Result<(), StoreError> {
         let until = open_until.after(self.hasten.apply(UNTRIED_GRACE));
         let sent = self
-            .client
-            .update_item()
-            .table_name(&self.table)
-            .key(KEY, text(key(scope)))
+            .table
+            .update_item(key(scope))
             .update_expression("SET untried_until = :until")
             .condition_expression("attribute_exists(open_until)")
             .expression_attribute_values(":until", number(until.as_millis()))
@@ -199,10 +191,8 @@ impl Breakers {
         let failed = AttributeValue::Ss(vec![grant.submission_id.to_string()]);
         let open_until = now.after(self.hasten.apply(open_time));
         let update = self
-            .client
-            .update_item()
-            .table_name(&self.table)
-            .key(KEY, text(key(scope)))
+            .table
+            .update_item(key(scope))
             .expression_attribute_names("#expiry", EXPIRY)
             .expression_attribute_values(":until", number(open_until.as_millis()))
             .expression_attribute_values(":expiry", number(now.after(RETENTION).as_seconds()))
@@ -241,7 +231,7 @@ impl Breakers {
             return Ok(());
         }
         // One that was asked before the partner failed again says nothing about that.
-        let delete = self.client.delete_item().table_name(&self.table).key(KEY, text(key(scope)));
+        let delete = self.table.delete_item(key(scope));
         let delete = match grant.probe {
             Some(probe) => delete
                 .condition_expression("open_until = :leased")

@@ -6,7 +6,8 @@ use serde_dynamo::aws_sdk_dynamodb_1::{from_item, to_item};
 
 use super::batch::{BatchGet, BatchItems};
 use super::record_version::FIRST;
-use super::{Item, StoreError, condition_held, text};
+use super::table::Table;
+use super::{Item, StoreError, condition_held};
 use crate::config::{ConfigError, Env};
 use crate::domain::campaign::Campaign;
 use crate::domain::scope::CampaignSlug;
@@ -19,8 +20,7 @@ pub const VARIABLE: &str = "CAMPAIGNS_TABLE";
 /// The table.
 #[derive(Clone, Debug)]
 pub struct Campaigns {
-    client: Client,
-    table: String,
+    table: Table,
 }
 
 impl Campaigns {
@@ -29,7 +29,7 @@ impl Campaigns {
     /// # Errors
     /// Names the missing variable.
     pub fn from_env(env: &Env, client: &Client) -> Result<Self, ConfigError> {
-        Ok(Self { client: client.clone(), table: env.required(VARIABLE)? })
+        Ok(Self { table: Table::from_env(env, client, VARIABLE, KEY)? })
     }
 
     /// A campaign, or `None` when there is none of that name.
@@ -38,21 +38,12 @@ impl Campaigns {
     /// When the table does not answer, or the record cannot be read.
     pub async fn get(&self, slug: &CampaignSlug) -> Result<Option<Campaign>, StoreError> {
         const ACTION: &str = "reading a campaign";
-        let reply = self
-            .client
-            .get_item()
-            .table_name(&self.table)
-            .key(KEY, text(slug.as_str()))
-            .consistent_read(true)
-            .send()
-            .await
-            .map_err(StoreError::during(ACTION))?;
-        reply.item.map(|item| read(item, ACTION)).transpose()
+        self.table.get(slug.as_str(), ACTION).await?.map(|item| read(item, ACTION)).transpose()
     }
 
     /// Adds a campaign to what a batch reads.
     pub(crate) fn add_to(&self, batch: &mut BatchGet, slug: &CampaignSlug) {
-        batch.add(&self.table, KEY, slug.as_str());
+        self.table.add_to(batch, slug.as_str());
     }
 
     /// A campaign among the items of a batch, or `None` when there is none of that name.
@@ -64,7 +55,7 @@ impl Campaigns {
         items: &BatchItems,
         slug: &CampaignSlug,
     ) -> Result<Option<Campaign>, StoreError> {
-        let item = items.find(&self.table, KEY, slug.as_str()).item().cloned();
+        let item = self.table.find_in(items, slug.as_str()).item().cloned();
         item.map(|item| read(item, "reading a campaign")).transpose()
     }
 
@@ -74,7 +65,7 @@ impl Campaigns {
     /// When the table does not answer, or a record cannot be read.
     pub async fn list(&self) -> Result<Vec<Campaign>, StoreError> {
         const ACTION: &str = "listing campaigns";
-        let mut pages = self.client.scan().table_name(&self.table).into_paginator().items().send();
+        let mut pages = self.table.scan().into_paginator().items().send();
         let mut campaigns: Vec<Campaign> = Vec::new();
         while let Some(item) = pages.next().await {
             let item = item.map_err(StoreError::during(ACTION))?;
@@ -92,7 +83,7 @@ impl Campaigns {
     pub async fn replace(&self, before: Option<&Campaign>, campaign: &Campaign) -> Result<bool, StoreError> {
         const ACTION: &str = "writing a campaign";
         let item = FIRST.mark(to_item(campaign).map_err(StoreError::during(ACTION))?);
-        let put = self.client.put_item().table_name(&self.table).set_item(Some(item));
+        let put = self.table.put_item(item);
         let put = match before {
             None => put.condition_expression("attribute_not_exists(slug)"),
             Some(before) => put
@@ -108,10 +99,8 @@ impl Campaigns {
     /// When the table does not answer.
     pub async fn set_paused(&self, slug: &CampaignSlug, paused: bool) -> Result<bool, StoreError> {
         let sent = self
-            .client
-            .update_item()
-            .table_name(&self.table)
-            .key(KEY, text(slug.as_str()))
+            .table
+            .update_item(slug.as_str())
             .update_expression("SET paused = :paused")
             .condition_expression("attribute_exists(slug)")
             .expression_attribute_values(":paused", AttributeValue::Bool(paused))

@@ -5,13 +5,13 @@
 use std::collections::HashMap;
 use std::sync::Arc;
 
-use aws_sdk_dynamodb::Client;
 use aws_sdk_dynamodb::primitives::Blob;
-use aws_sdk_dynamodb::types::{AttributeValue, Put};
+use aws_sdk_dynamodb::types::AttributeValue;
 use serde_dynamo::aws_sdk_dynamodb_1::{from_attribute_value, to_attribute_value};
 
 use super::batch::{BatchGet, BatchItems, Found};
-use super::record_version::{self, FIRST};
+use super::record_version::FIRST;
+use super::table::Table;
 use super::{Item, StoreError, number, read_number, read_text, required, text, transaction};
 use crate::aws::Aws;
 use crate::aws::deployment_secret::{DeploymentSecrets, SecretVersion};
@@ -34,7 +34,7 @@ const SECRET_VERSION: &str = "secret_version";
 const READING: &str = "reading a code book";
 const WRITING: &str = "writing a code book";
 
-/// A code book with the number of the change that made it, for writing it back.
+/// A code book with its revision, which a change is written over.
 #[derive(Clone, Debug)]
 pub struct StoredBook {
     /// The book.
@@ -43,15 +43,27 @@ pub struct StoredBook {
     secret: Arc<SecretVersion>,
 }
 
-/// Somebody else changed the code book in between.
-#[derive(Debug, PartialEq, Eq)]
-pub struct BookChanged;
+/// A scope without a code book. Its codes can be neither accepted nor rejected, until an operator applies the campaign or
+/// migrates its book.
+#[derive(Debug, thiserror::Error)]
+#[error("the scope has no code book")]
+pub(crate) struct NoCodeBook;
+
+/// Why a code book was not saved.
+#[derive(Debug, thiserror::Error)]
+pub enum SaveError {
+    /// The book was changed since it was read.
+    #[error("the code book was changed in the meantime")]
+    Changed,
+    /// DynamoDB or Secrets Manager does not answer.
+    #[error(transparent)]
+    Store(#[from] StoreError),
+}
 
 /// The table.
 #[derive(Clone, Debug)]
 pub struct CodeBooks {
-    client: Client,
-    table: String,
+    table: Table,
     secrets: DeploymentSecrets,
 }
 
@@ -62,7 +74,7 @@ impl CodeBooks {
     /// Names the missing variable.
     pub fn from_env(env: &Env, aws: &Aws) -> Result<Self, ConfigError> {
         let secrets = DeploymentSecrets::from_env(env, aws)?;
-        Ok(Self { client: aws.dynamodb(), table: env.required(VARIABLE)?, secrets })
+        Ok(Self { table: Table::from_env(env, &aws.dynamodb(), VARIABLE, KEY)?, secrets })
     }
 
     /// Fetches the deployment's secret before the first event.
@@ -77,8 +89,8 @@ impl CodeBooks {
     pub async fn get(&self, scope: &Scope) -> Result<Option<StoredBook>, StoreError> {
         let mut batch = BatchGet::default();
         self.add_to(&mut batch, scope);
-        let items = batch.send(&self.client, READING).await?;
-        let Some(item) = items.find(&self.table, KEY, &scope.to_string()).item() else { return Ok(None) };
+        let items = batch.send(self.table.client(), READING).await?;
+        let Some(item) = self.table.find_in(&items, &scope.to_string()).item() else { return Ok(None) };
         let version = secret_version(item)?;
         let secret = self.secrets.version(version).await?;
         let stored = read(item, scope, secret)?;
@@ -88,7 +100,7 @@ impl CodeBooks {
 
     /// Adds a scope's code book to what a batch reads.
     pub(crate) fn add_to(&self, batch: &mut BatchGet, scope: &Scope) {
-        batch.add(&self.table, KEY, scope.to_string());
+        self.table.add_to(batch, scope.to_string());
     }
 
     /// A scope's code book among the items of a batch; `None` when the batch did not ask for it, or when the secret that it is
@@ -98,7 +110,7 @@ impl CodeBooks {
         items: &BatchItems,
         scope: &Scope,
     ) -> Result<Option<Option<StoredBook>>, StoreError> {
-        match items.find(&self.table, KEY, &scope.to_string()) {
+        match self.table.find_in(items, &scope.to_string()) {
             Found::NotAsked => Ok(None),
             Found::Absent => Ok(Some(None)),
             Found::Item(item) => {
@@ -119,36 +131,30 @@ impl CodeBooks {
         Ok(())
     }
 
-    /// Writes a changed book back, unless somebody else changed it since it was read.
+    /// Writes a changed book over the one that was read.
     ///
     /// # Errors
-    /// When the table does not answer.
-    pub async fn save(
-        &self,
-        scope: &Scope,
-        stored: &StoredBook,
-    ) -> Result<Result<(), BookChanged>, StoreError> {
+    /// [`SaveError::Changed`] when the book was changed since; when the table does not answer.
+    pub async fn save(&self, scope: &Scope, stored: &StoredBook) -> Result<(), SaveError> {
         let next = StoredBook { revision: stored.revision + 1, ..stored.clone() };
         let expected = Some(number(stored.revision));
-        let written = self.put(scope, &next, "revision = :expected", expected).await?;
-        Ok(if written { Ok(()) } else { Err(BookChanged) })
+        match self.put(scope, &next, "revision = :expected", expected).await? {
+            true => Ok(()),
+            false => Err(SaveError::Changed),
+        }
     }
 
     /// Encrypts the keys of a scope's book under a version of the deployment's secret; false when they are already.
     ///
     /// # Errors
-    /// When the table or Secrets Manager does not answer, or the record cannot be read.
-    pub async fn reencrypt(
-        &self,
-        scope: &Scope,
-        secret: &Arc<SecretVersion>,
-    ) -> Result<Result<bool, BookChanged>, StoreError> {
+    /// As [`Self::save`]; when Secrets Manager does not answer, or the record cannot be read.
+    pub async fn reencrypt(&self, scope: &Scope, secret: &Arc<SecretVersion>) -> Result<bool, SaveError> {
         match self.get(scope).await? {
             Some(stored) if stored.secret.id != secret.id => {
                 let stored = StoredBook { secret: Arc::clone(secret), ..stored };
-                Ok(self.save(scope, &stored).await?.map(|()| true))
+                self.save(scope, &stored).await.map(|()| true)
             }
-            Some(_) | None => Ok(Ok(false)),
+            Some(_) | None => Ok(false),
         }
     }
 
@@ -158,7 +164,7 @@ impl CodeBooks {
     /// When the table does not answer, or a key is no scope.
     pub async fn scopes(&self) -> Result<Vec<Scope>, StoreError> {
         const ACTION: &str = "listing code books";
-        let scan = self.client.scan().table_name(&self.table).projection_expression("#scope");
+        let scan = self.table.scan().projection_expression("#scope");
         let scan = scan.expression_attribute_names("#scope", KEY).consistent_read(true);
         let mut pages = scan.into_paginator().items().send();
         let mut scopes = Vec::new();
@@ -188,17 +194,21 @@ impl CodeBooks {
         let minting_keys =
             minting_keys.map(|(version, minting)| key(KeyContext::Minting(scope, version), minting));
         let minting_keys = minting_keys.collect::<Result<_, _>>()?;
-        let put = Put::builder()
-            .table_name(&self.table)
-            .item(KEY, text(scope.to_string()))
-            .item(record_version::ATTRIBUTE, FIRST.attribute())
-            .item(SECRET_VERSION, text(&secret.id))
-            .item("minting_keys", AttributeValue::L(minting_keys))
-            .item("digest_key", key(KeyContext::Digests(scope), &book.digest_key)?)
-            .item("symbols", number(book.symbols))
-            .item("minted", number(book.minted))
-            .item("batches", to_attribute_value(&book.batches).map_err(StoreError::during(WRITING))?)
-            .item("revision", number(revision))
+        let batches = to_attribute_value(&book.batches).map_err(StoreError::during(WRITING))?;
+        let attributes = [
+            (KEY, text(scope.to_string())),
+            (SECRET_VERSION, text(&secret.id)),
+            ("minting_keys", AttributeValue::L(minting_keys)),
+            ("digest_key", key(KeyContext::Digests(scope), &book.digest_key)?),
+            ("symbols", number(book.symbols)),
+            ("minted", number(book.minted)),
+            ("batches", batches),
+            ("revision", number(revision)),
+        ];
+        let item = attributes.into_iter().map(|(name, value)| (name.to_owned(), value)).collect();
+        let put = self
+            .table
+            .put(FIRST.mark(item))
             .condition_expression(condition)
             .set_expression_attribute_values(
                 expected.map(|value| HashMap::from([(":expected".to_owned(), value)])),
@@ -207,7 +217,7 @@ impl CodeBooks {
             .map_err(StoreError::during(WRITING))?;
         // A transaction carries a token, so the SDK's own retry after a lost answer hears that it was written,
         // not that the revision has changed.
-        transaction::write_one(&self.client, transaction::put(put), WRITING).await
+        transaction::write_one(self.table.client(), transaction::put(put), WRITING).await
     }
 }
 

@@ -1,15 +1,16 @@
 //! The `codes` table: who holds or redeemed a code, and the imported codes.
 //!
-//! No code stands here in the open: a minted one is named by its serial number, an imported one by
-//! its keyed digest, a sentinel by its digest together with the phone.
+//! The table holds no code in clear: the key of a minted code is its serial number, of an imported code its keyed digest,
+//! of a sentinel a digest of it and the phone.
 
 use aws_sdk_dynamodb::Client;
-use aws_sdk_dynamodb::types::{AttributeValue, ConditionCheck, ReturnValuesOnConditionCheckFailure, Update};
+use aws_sdk_dynamodb::types::{AttributeValue, ConditionCheck, Update};
 use serde_dynamo::aws_sdk_dynamodb_1::from_attribute_value;
 use sha2::{Digest, Sha256};
 
 use super::batch::{BatchGet, BatchItems, Found};
 use super::record_version::{self, FIRST};
+use super::table::Table;
 use super::{Item, StoreError, number, read_number, read_text, required, text, transaction};
 use crate::config::{ConfigError, Env};
 use crate::domain::cipher::SecretKey;
@@ -20,49 +21,60 @@ use crate::domain::phone::Phone;
 use crate::domain::scope::Scope;
 use crate::domain::timestamp::Timestamp;
 
-/// The partition key: scope and what names the code in it.
+/// The partition key: scope and [`CodeKey`].
 pub const KEY: &str = "code";
 /// The environment variable that names the table.
 pub const VARIABLE: &str = "CODES_TABLE";
 
-/// A minted code or a sentinel can be taken while nobody has it and it is not voided.
+const READING: &str = "reading a code";
+
+/// Any code but an imported one can be taken while nobody has it and it is not voided.
 ///
 /// A timeline of two phones with one code: the first writes its submission's id; the second's
 /// condition fails and brings back who was first.
 const FREE: &str = "attribute_not_exists(submission_id) AND attribute_not_exists(voided_at)";
 
-/// An imported code can be taken while, besides, it is there and of the batch that was expected. The
-/// batch carries the prize, so a wrong expectation must not pass.
+/// An imported code also needs a record, of the expected batch: the batch decides the prize.
 const IMPORTED_AND_FREE: &str =
     "batch_name = :batch AND attribute_not_exists(submission_id) AND attribute_not_exists(voided_at)";
 
-/// Names a code's record inside its scope.
+/// Identifies a code's record in its scope.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum CodeKey {
-    /// A minted code, by serial number.
+    /// Serial number.
     Minted(u64),
-    /// An imported code, by digest, in the batch that it is expected to be of.
+    /// A code printed by others.
     Imported {
         /// From [`CodeBook::digest`](crate::domain::codebook::CodeBook::digest).
         digest: String,
-        /// The batch whose prize the submission was given.
+        /// The expected batch. It is no part of the record's key.
         batch: String,
     },
-    /// A code that a partner judges, by digest.
+    /// Digest of a code that a partner judges.
     Partner(String),
-    /// A sentinel of one phone: a sentinel gives its outcome to every phone, so phones do not compete.
+    /// Digest of a sentinel and a phone: a sentinel has the same outcome for every phone, so phones do not compete.
     Sentinel(String),
 }
 
 impl CodeKey {
-    /// The name of a sentinel sent by a phone.
+    /// The key of a sentinel that a phone sends.
     pub fn sentinel(identity: &str, phone: &Phone) -> Self {
         let digest = Sha256::new().chain_update(phone.expose_e164()).chain_update(identity).finalize();
         Self::Sentinel(hex(&digest))
     }
 
-    /// The record's key.
-    pub fn key(&self, scope: &Scope) -> String {
+    /// Whether both are keys of the same record, whatever batch they expect.
+    pub fn is_same_record(&self, other: &Self) -> bool {
+        match (self, other) {
+            (Self::Imported { digest, .. }, Self::Imported { digest: other, .. }) => digest == other,
+            (Self::Minted(_) | Self::Imported { .. } | Self::Partner(_) | Self::Sentinel(_), _) => {
+                self == other
+            }
+        }
+    }
+
+    /// The key as the table has it.
+    pub fn in_scope(&self, scope: &Scope) -> String {
         match self {
             Self::Minted(serial) => scope.key(format_args!("minted#{serial}")),
             Self::Imported { digest, .. } => scope.key(format_args!("imported#{digest}")),
@@ -71,7 +83,7 @@ impl CodeKey {
         }
     }
 
-    /// The name that a record's key was made from; an imported code's batch is in its record alone.
+    /// Reads a key of the table. An imported code's batch stays empty, since only its record has it.
     pub fn parse(scope: &Scope, key: &str) -> Option<Self> {
         let (kind, rest) = key.strip_prefix(&scope.key(""))?.split_once('#')?;
         match kind {
@@ -84,33 +96,63 @@ impl CodeKey {
     }
 }
 
-/// What the table says of a code.
+/// A code's record.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct CodeRecord {
-    /// Who has it.
+    /// Who has the code.
     pub claim: Option<Claim>,
-    /// An imported code's batch.
+    /// The batch of an imported code.
     pub batch: Option<String>,
-    /// Withdrawn one by one.
+    /// Whether this one code was withdrawn; a whole batch is withdrawn in the code book.
     pub voided: bool,
 }
 
-/// Who has a code.
+/// The submission that has a code.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Claim {
-    /// Whose it is.
+    /// The phone of the submission.
     pub phone: Phone,
-    /// The submission that has it.
+    /// The submission.
     pub submission_id: SubmissionId,
     /// Redeemed by an accepted submission; held while the submission is not settled.
     pub redeemed: bool,
 }
 
+/// The result of looking a code's record up.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub enum CodeLookup {
+    /// No record is needed, and none is known to stand in the way.
+    #[default]
+    NoRecordNeeded,
+    /// A record is needed, and there is none.
+    Missing,
+    /// The record.
+    Found(CodeRecord),
+}
+
+impl CodeLookup {
+    /// What a record, or its absence, means for a code.
+    pub fn new(key: &CodeKey, record: Option<CodeRecord>) -> Self {
+        match (key, record) {
+            (_, Some(record)) => Self::Found(record),
+            (CodeKey::Imported { .. }, None) => Self::Missing,
+            (CodeKey::Minted(_) | CodeKey::Partner(_) | CodeKey::Sentinel(_), None) => Self::NoRecordNeeded,
+        }
+    }
+
+    /// The batch that the record of an imported code names.
+    pub fn imported_batch(&self) -> Option<&str> {
+        match self {
+            Self::Found(record) => record.batch.as_deref(),
+            Self::NoRecordNeeded | Self::Missing => None,
+        }
+    }
+}
+
 /// The table.
 #[derive(Clone, Debug)]
 pub struct Codes {
-    client: Client,
-    table: String,
+    table: Table,
 }
 
 impl Codes {
@@ -119,19 +161,20 @@ impl Codes {
     /// # Errors
     /// Names the missing variable.
     pub fn from_env(env: &Env, client: &Client) -> Result<Self, ConfigError> {
-        Ok(Self { client: client.clone(), table: env.required(VARIABLE)? })
+        Ok(Self { table: Table::from_env(env, client, VARIABLE, KEY)? })
     }
 
-    /// The piece of a transaction that gives a code to a submission, unless somebody has it.
+    /// The part of a transaction that gives a code to a submission, unless another has it.
     pub(crate) fn claim(
         &self,
         scope: &Scope,
-        name: &CodeKey,
+        key: &CodeKey,
         claim: &Claim,
         now: Timestamp,
     ) -> Result<Update, StoreError> {
         let mut update = self
-            .update(name.key(scope))
+            .table
+            .update(key.in_scope(scope))
             .update_expression(format!(
                 "SET phone = :phone, submission_id = :id, redeemed = :redeemed, claimed_at = :now, {}",
                 record_version::SET
@@ -141,7 +184,7 @@ impl Codes {
             .expression_attribute_values(":id", text(claim.submission_id.to_string()))
             .expression_attribute_values(":redeemed", AttributeValue::Bool(claim.redeemed))
             .expression_attribute_values(":now", number(now.as_millis()));
-        update = match name {
+        update = match key {
             CodeKey::Minted(_) | CodeKey::Partner(_) | CodeKey::Sentinel(_) => {
                 update.condition_expression(FREE)
             }
@@ -152,9 +195,10 @@ impl Codes {
         update.build().map_err(StoreError::during("claiming a code"))
     }
 
-    /// The piece of a transaction that makes a held code a redeemed one.
+    /// The part of a transaction that redeems a held code.
     pub(crate) fn redeem(&self, code_key: &str, holder: SubmissionId) -> Result<Update, StoreError> {
-        self.update(code_key)
+        self.table
+            .update(code_key)
             .update_expression("SET redeemed = :yes")
             .condition_expression("submission_id = :id")
             .expression_attribute_values(":yes", AttributeValue::Bool(true))
@@ -163,9 +207,10 @@ impl Codes {
             .map_err(StoreError::during("redeeming a code"))
     }
 
-    /// The piece of a transaction that frees the code of a rejected submission.
+    /// The part of a transaction that frees the code of a rejected submission.
     pub(crate) fn free(&self, code_key: &str, holder: SubmissionId) -> Result<Update, StoreError> {
-        self.update(code_key)
+        self.table
+            .update(code_key)
             .update_expression("REMOVE phone, submission_id, redeemed, claimed_at")
             .condition_expression("submission_id = :id")
             .expression_attribute_values(":id", text(holder.to_string()))
@@ -173,71 +218,62 @@ impl Codes {
             .map_err(StoreError::during("freeing a code"))
     }
 
-    /// The piece of a transaction that fails unless a submission holds or redeemed the code.
+    /// The part of a transaction that fails unless a submission has the code.
     pub(crate) fn check_claim(
         &self,
         scope: &Scope,
-        name: &CodeKey,
+        key: &CodeKey,
         holder: SubmissionId,
     ) -> Result<ConditionCheck, StoreError> {
-        ConditionCheck::builder()
-            .table_name(&self.table)
-            .key(KEY, text(name.key(scope)))
+        self.table
+            .check(key.in_scope(scope))
             .condition_expression("submission_id = :id")
             .expression_attribute_values(":id", text(holder.to_string()))
             .build()
             .map_err(StoreError::during("checking who has a code"))
     }
 
-    fn update(&self, key: impl Into<String>) -> aws_sdk_dynamodb::types::builders::UpdateBuilder {
-        Update::builder()
-            .table_name(&self.table)
-            .key(KEY, text(key))
-            .return_values_on_condition_check_failure(ReturnValuesOnConditionCheckFailure::AllOld)
-    }
-
     /// Adds a code's record to what a batch reads.
-    pub(crate) fn add_to(&self, batch: &mut BatchGet, scope: &Scope, name: &CodeKey) {
-        batch.add(&self.table, KEY, name.key(scope));
+    pub(crate) fn add_to(&self, batch: &mut BatchGet, scope: &Scope, key: &CodeKey) {
+        self.table.add_to(batch, key.in_scope(scope));
     }
 
-    /// A code's record among the items of a batch.
-    pub(crate) fn find_in<'a>(&self, items: &'a BatchItems, scope: &Scope, name: &CodeKey) -> Found<'a> {
-        items.find(&self.table, KEY, &name.key(scope))
+    /// A code's record among those that a batch has read.
+    pub(crate) fn find_in<'a>(&self, items: &'a BatchItems, scope: &Scope, key: &CodeKey) -> Found<'a> {
+        self.table.find_in(items, &key.in_scope(scope))
     }
 
     /// A code's record; an imported code that was never imported has none.
     ///
     /// # Errors
     /// When the table does not answer, or the record cannot be read.
-    pub async fn get(&self, scope: &Scope, name: &CodeKey) -> Result<Option<CodeRecord>, StoreError> {
-        let reply = self
-            .client
-            .get_item()
-            .table_name(&self.table)
-            .key(KEY, text(name.key(scope)))
-            .consistent_read(true)
-            .send()
-            .await
-            .map_err(StoreError::during("reading a code"))?;
-        reply.item.as_ref().map(read).transpose()
+    pub async fn get(&self, scope: &Scope, key: &CodeKey) -> Result<Option<CodeRecord>, StoreError> {
+        self.table.get(key.in_scope(scope), READING).await?.as_ref().map(read).transpose()
     }
 
-    /// Stores an imported code. False when it was imported before: it then keeps its batch, and whoever
-    /// has it.
+    /// What a code's record says.
+    ///
+    /// # Errors
+    /// As [`Self::get`].
+    pub async fn look_up(&self, scope: &Scope, key: &CodeKey) -> Result<CodeLookup, StoreError> {
+        Ok(CodeLookup::new(key, self.get(scope, key).await?))
+    }
+
+    /// Stores an imported code. False when it was imported before: its record then stays as it is.
     ///
     /// # Errors
     /// When the table does not answer.
-    pub async fn import(&self, scope: &Scope, name: &CodeKey, batch: &str) -> Result<bool, StoreError> {
+    pub async fn import(&self, scope: &Scope, key: &CodeKey, batch: &str) -> Result<bool, StoreError> {
         const ACTION: &str = "importing a code";
         let update = self
-            .update(name.key(scope))
+            .table
+            .update(key.in_scope(scope))
             .update_expression(format!("SET batch_name = :batch, {}", record_version::SET))
             .expression_attribute_values(record_version::VALUE, FIRST.attribute())
             .condition_expression("attribute_not_exists(batch_name)")
             .expression_attribute_values(":batch", text(batch));
         let update = update.build().map_err(StoreError::during(ACTION))?;
-        transaction::write_one(&self.client, transaction::update(update), ACTION).await
+        transaction::write_one(self.table.client(), transaction::update(update), ACTION).await
     }
 
     /// A scope's code book as the first release kept it in this table, its keys in clear.
@@ -246,9 +282,7 @@ impl Codes {
     /// When the table does not answer, or the record cannot be read.
     pub async fn book_of_first_release(&self, scope: &Scope) -> Result<Option<CodeBook>, StoreError> {
         const ACTION: &str = "reading a code book of the first release";
-        let get = self.client.get_item().table_name(&self.table).key(KEY, text(first_book_key(scope)));
-        let reply = get.consistent_read(true).send().await.map_err(StoreError::during(ACTION))?;
-        let Some(item) = reply.item else { return Ok(None) };
+        let Some(item) = self.table.get(first_book_key(scope), ACTION).await? else { return Ok(None) };
         let key = |name| {
             let bytes =
                 item.get(name).and_then(|value| value.as_b().ok()).map(|blob| blob.as_ref().try_into());
@@ -269,18 +303,19 @@ impl Codes {
     /// # Errors
     /// When the table does not answer.
     pub async fn delete_book_of_first_release(&self, scope: &Scope) -> Result<(), StoreError> {
-        let delete = self.client.delete_item().table_name(&self.table).key(KEY, text(first_book_key(scope)));
+        let delete = self.table.delete_item(first_book_key(scope));
         delete.send().await.map(drop).map_err(StoreError::during("deleting a code book of the first release"))
     }
 
-    /// Withdraws one code, minted or imported. Whoever has it keeps it.
+    /// Withdraws one code, minted or imported. A submission that has it keeps it.
     ///
     /// # Errors
     /// When the table does not answer.
-    pub async fn void(&self, scope: &Scope, name: &CodeKey, now: Timestamp) -> Result<(), StoreError> {
+    pub async fn void(&self, scope: &Scope, key: &CodeKey, now: Timestamp) -> Result<(), StoreError> {
         const ACTION: &str = "voiding a code";
         let update = self
-            .update(name.key(scope))
+            .table
+            .update(key.in_scope(scope))
             .update_expression(format!(
                 "SET voided_at = if_not_exists(voided_at, :now), {}",
                 record_version::SET
@@ -288,19 +323,20 @@ impl Codes {
             .expression_attribute_values(record_version::VALUE, FIRST.attribute())
             .expression_attribute_values(":now", number(now.as_millis()));
         let update = update.build().map_err(StoreError::during(ACTION))?;
-        transaction::write_one(&self.client, transaction::update(update), ACTION).await.map(drop)
+        transaction::write_one(self.table.client(), transaction::update(update), ACTION).await.map(drop)
     }
 }
 
 /// Reads a code's record.
 pub(crate) fn read(item: &Item) -> Result<CodeRecord, StoreError> {
-    const ACTION: &str = "reading a code";
-    FIRST.check(item, ACTION)?;
+    FIRST.check(item, READING)?;
     let claim = match read_text(item, "submission_id") {
         None => None,
         Some(id) => Some(Claim {
-            submission_id: id.parse().map_err(StoreError::during(ACTION))?,
-            phone: required(read_text(item, "phone"), ACTION)?.parse().map_err(StoreError::during(ACTION))?,
+            submission_id: id.parse().map_err(StoreError::during(READING))?,
+            phone: required(read_text(item, "phone"), READING)?
+                .parse()
+                .map_err(StoreError::during(READING))?,
             redeemed: item.get("redeemed").and_then(|value| value.as_bool().ok()).copied().unwrap_or(false),
         }),
     };
@@ -321,18 +357,18 @@ mod tests {
     use crate::domain::scope::Environment;
 
     #[test]
-    fn a_records_key_gives_its_name_back() {
+    fn a_key_of_the_table_gives_the_codes_key_back() {
         let scope = |environment| Scope { campaign: "demo".parse().expect("a slug"), environment };
         let (test, live) = (scope(Environment::Test), scope(Environment::Live));
         let imported = CodeKey::Imported { digest: "d1".to_owned(), batch: String::new() };
-        for name in [
+        for key in [
             CodeKey::Minted(7),
             imported,
             CodeKey::Partner("d3".to_owned()),
             CodeKey::Sentinel("d2".to_owned()),
         ] {
-            assert_eq!(CodeKey::parse(&test, &name.key(&test)), Some(name.clone()));
-            assert_eq!(CodeKey::parse(&live, &name.key(&test)), None);
+            assert_eq!(CodeKey::parse(&test, &key.in_scope(&test)), Some(key.clone()));
+            assert_eq!(CodeKey::parse(&live, &key.in_scope(&test)), None);
         }
         assert_eq!(CodeKey::parse(&test, &test.key("other#7")), None);
     }

@@ -2,11 +2,12 @@
 
 use aws_sdk_dynamodb::Client;
 use aws_sdk_dynamodb::types::builders::UpdateBuilder;
-use aws_sdk_dynamodb::types::{AttributeValue, ReturnValuesOnConditionCheckFailure, Update};
+use aws_sdk_dynamodb::types::{AttributeValue, Update};
 
 use super::batch::{BatchGet, BatchItems, Found};
 use super::record_version::{self, FIRST};
-use super::{Item, StoreError, number, read_number, text, transaction};
+use super::table::Table;
+use super::{Item, StoreError, number, read_number, transaction};
 use crate::config::{ConfigError, Env};
 use crate::domain::campaign::PhoneLimits;
 use crate::domain::entrant::{Entrant, MAX_OPEN_RECEIPTS, PhoneChecks, WrongCodes};
@@ -20,45 +21,42 @@ pub const KEY: &str = "entrant";
 /// The environment variable that names the table.
 pub const VARIABLE: &str = "ENTRANTS_TABLE";
 
-/// A phone may enter while it is not blocked and has room in both limits.
+const READING: &str = "reading an entrant";
+
+/// A phone may enter while it is not blocked and is below both limits.
 ///
-/// A timeline of two submissions with room for one: both see room; the first to be written takes it;
+/// A timeline of two submissions when one more is allowed: both read that count; the first to be written takes it;
 /// the second's condition fails and brings back the counts as they are now.
 const MAY_ENTER: &str = "attribute_not_exists(blocked) \
     AND (attribute_not_exists(#day) OR #day < :daily_limit) \
     AND (attribute_not_exists(submissions) OR submissions < :total_limit)";
-/// Besides, where it sends something that can be guessed: it is not throttled.
+/// Also needed where the phone sends something that can be guessed.
 const NOT_THROTTLED: &str = "(attribute_not_exists(throttled_until) OR throttled_until <= :now)";
-/// Besides, where it sends a receipt: it has not too many that are to be settled.
+/// Also needed where the phone sends a receipt.
 const MAY_SEND_RECEIPT: &str = "(attribute_not_exists(open_receipts) OR open_receipts < :max_open_receipts)";
 
-/// A change of a phone's log of wrong codes, on the condition that it is still as it was seen.
+/// A change of a phone's log of wrong codes, on condition that the log is still as it was read.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct WrongCodeLogUpdate<'a> {
-    /// The phone as it was seen.
-    pub(crate) seen: &'a Entrant,
-    /// Its log as it is to be.
+    pub(crate) before: &'a Entrant,
     pub(crate) after: &'a WrongCodes,
 }
 
-/// How a submission changes the counts of its phone. The default changes nothing.
+/// A change of a phone's counts. The default changes nothing.
 #[derive(Clone, Copy, Debug, Default)]
 pub(crate) struct CountChange<'a> {
     /// Submissions that count towards the limits, of the day of the submission too.
     pub(crate) submissions: i32,
-    /// Entries earned.
     pub(crate) entries: u32,
     /// Receipts that the service has still to settle.
     pub(crate) open_receipts: i32,
-    /// The log of wrong codes.
-    pub(crate) guess: Option<WrongCodeLogUpdate<'a>>,
+    pub(crate) wrong_codes: Option<WrongCodeLogUpdate<'a>>,
 }
 
 /// The table.
 #[derive(Clone, Debug)]
 pub struct Entrants {
-    client: Client,
-    table: String,
+    table: Table,
 }
 
 impl Entrants {
@@ -67,17 +65,17 @@ impl Entrants {
     /// # Errors
     /// Names the missing variable.
     pub fn from_env(env: &Env, client: &Client) -> Result<Self, ConfigError> {
-        Ok(Self { client: client.clone(), table: env.required(VARIABLE)? })
+        Ok(Self { table: Table::from_env(env, client, VARIABLE, KEY)? })
     }
 
-    /// The piece of a transaction that counts a new submission, if the phone may enter. With `guess`, its
-    /// code is also logged as a wrong one.
+    /// The part of a transaction that counts a new submission, if the phone may enter. With `wrong_codes`, the code
+    /// is also logged as a wrong one.
     pub(crate) fn count(
         &self,
         submission: &Submission,
         limits: PhoneLimits,
         checks: PhoneChecks,
-        guess: Option<WrongCodeLogUpdate<'_>>,
+        wrong_codes: Option<WrongCodeLogUpdate<'_>>,
         now: Timestamp,
     ) -> Result<Update, StoreError> {
         let Submission { scope, phone, day, status, .. } = submission;
@@ -99,14 +97,14 @@ impl Entrants {
             submissions: 1,
             entries: status.entries(),
             open_receipts: i32::from(submission.has_open_receipt()),
-            guess,
+            wrong_codes,
         };
         with_change(update, day, change, conditions)
             .build()
             .map_err(StoreError::during("counting a submission"))
     }
 
-    /// The piece of a transaction that changes a phone's counts; none when nothing changes.
+    /// The part of a transaction that changes a phone's counts; `None` when nothing changes.
     pub(crate) fn change(
         &self,
         scope: &Scope,
@@ -114,8 +112,8 @@ impl Entrants {
         day: &str,
         change: CountChange<'_>,
     ) -> Result<Option<Update>, StoreError> {
-        let CountChange { submissions, entries, open_receipts, guess } = change;
-        if (submissions, entries, open_receipts) == (0, 0, 0) && guess.is_none() {
+        let CountChange { submissions, entries, open_receipts, wrong_codes } = change;
+        if (submissions, entries, open_receipts) == (0, 0, 0) && wrong_codes.is_none() {
             return Ok(None);
         }
         with_change(self.update(scope, phone), day, change, Vec::new())
@@ -125,40 +123,29 @@ impl Entrants {
     }
 
     fn update(&self, scope: &Scope, phone: &Phone) -> UpdateBuilder {
-        Update::builder()
-            .table_name(&self.table)
-            .key(KEY, text(item_key(scope, phone)))
-            .return_values_on_condition_check_failure(ReturnValuesOnConditionCheckFailure::AllOld)
+        self.table.update(item_key(scope, phone))
     }
 
     /// Adds a phone's record to what a batch reads.
     pub(crate) fn add_to(&self, batch: &mut BatchGet, scope: &Scope, phone: &Phone) {
-        batch.add(&self.table, KEY, item_key(scope, phone));
+        self.table.add_to(batch, item_key(scope, phone));
     }
 
-    /// A phone's record among the items of a batch.
+    /// A phone's record among those that a batch has read.
     pub(crate) fn find_in<'a>(&self, items: &'a BatchItems, scope: &Scope, phone: &Phone) -> Found<'a> {
-        items.find(&self.table, KEY, &item_key(scope, phone))
+        self.table.find_in(items, &item_key(scope, phone))
     }
 
-    /// A phone's standing as of a day; a phone never seen has the default one.
+    /// A phone as of a day; the default for a phone that was never seen.
     ///
     /// # Errors
     /// When the table does not answer, or the record cannot be read.
     pub async fn get(&self, scope: &Scope, phone: &Phone, day: &str) -> Result<Entrant, StoreError> {
-        let reply = self
-            .client
-            .get_item()
-            .table_name(&self.table)
-            .key(KEY, text(item_key(scope, phone)))
-            .consistent_read(true)
-            .send()
-            .await
-            .map_err(StoreError::during("reading an entrant"))?;
-        Ok(reply.item.as_ref().map(|item| read(item, day)).transpose()?.unwrap_or_default())
+        let item = self.table.get(item_key(scope, phone), READING).await?;
+        Ok(item.as_ref().map(|item| read(item, day)).transpose()?.unwrap_or_default())
     }
 
-    /// Puts a phone on the blocklist, or takes it off.
+    /// Puts a phone on the blocklist, or takes it off the list.
     ///
     /// # Errors
     /// When the table does not answer.
@@ -180,13 +167,13 @@ impl Entrants {
             update.update_expression(format!("SET {} REMOVE blocked", record_version::SET))
         };
         let update = update.build().map_err(StoreError::during(ACTION))?;
-        transaction::write_one(&self.client, transaction::update(update), ACTION).await.map(drop)
+        transaction::write_one(self.table.client(), transaction::update(update), ACTION).await.map(drop)
     }
 }
 
 /// Reads an entrant as of a day.
 pub(crate) fn read(item: &Item, day: &str) -> Result<Entrant, StoreError> {
-    FIRST.check(item, "reading an entrant")?;
+    FIRST.check(item, READING)?;
     let count =
         |name: &str| read_number::<i64>(item, name).and_then(|count| u32::try_from(count).ok()).unwrap_or(0);
     let times =
@@ -206,20 +193,19 @@ pub(crate) fn read(item: &Item, day: &str) -> Result<Entrant, StoreError> {
     })
 }
 
-/// A write that changes a phone's counts, on conditions.
 fn with_change(
     mut update: UpdateBuilder,
     day: &str,
     change: CountChange<'_>,
     mut conditions: Vec<&'static str>,
 ) -> UpdateBuilder {
-    let CountChange { submissions, entries, open_receipts, guess } = change;
+    let CountChange { submissions, entries, open_receipts, wrong_codes } = change;
     let (mut set, mut remove) = (vec![record_version::SET], Vec::new());
     update = update.expression_attribute_values(record_version::VALUE, FIRST.attribute());
-    if let Some(guess) = guess {
-        let (with_log, as_seen) = update_wrong_code_log(update, guess, &mut set, &mut remove);
+    if let Some(wrong_codes) = wrong_codes {
+        let (with_log, unchanged) = update_wrong_code_log(update, wrong_codes, &mut set, &mut remove);
         update = with_log;
-        conditions.push(as_seen);
+        conditions.push(unchanged);
     }
     let mut add = Vec::new();
     if submissions != 0 {
@@ -249,14 +235,14 @@ fn clause(word: &str, parts: &[&str]) -> String {
     }
 }
 
-/// A write with the values of a change of the log of wrong codes, and its condition; what it sets and removes is added.
+/// Adds a change of the log of wrong codes to an update, and gives back the condition that the log has not changed.
 fn update_wrong_code_log(
     mut update: UpdateBuilder,
-    guess: WrongCodeLogUpdate<'_>,
+    wrong_codes: WrongCodeLogUpdate<'_>,
     set: &mut Vec<&'static str>,
     remove: &mut Vec<&'static str>,
 ) -> (UpdateBuilder, &'static str) {
-    let WrongCodeLogUpdate { seen, after } = guess;
+    let WrongCodeLogUpdate { before, after } = wrong_codes;
     let log = |log: &[Timestamp]| AttributeValue::L(log.iter().map(|at| number(at.as_millis())).collect());
     if after.log.is_empty() {
         // A phone without wrong codes has no log: see the condition.
@@ -272,15 +258,15 @@ fn update_wrong_code_log(
         }
         None => remove.push("throttled_until"),
     }
-    if seen.wrong_codes.is_empty() {
+    if before.wrong_codes.is_empty() {
         return (update, "attribute_not_exists(wrong_codes)");
     }
-    let update = update.expression_attribute_values(":seen", log(&seen.wrong_codes));
+    let update = update.expression_attribute_values(":seen", log(&before.wrong_codes));
     (update, "wrong_codes = :seen")
 }
 
-/// Each day the phone took part has a count of its own, so that counting never needs to know which
-/// day was counted last; there are no more of them than the campaign has days.
+/// Each day has a count of its own, so that counting never needs to know which day was counted last. There are at most
+/// as many as the campaign has days.
 fn day_attribute(day: &str) -> String {
     format!("day:{day}")
 }

@@ -1,9 +1,10 @@
-//! The `requests` table: which record an Idempotency-Key led to. 30 days, then forgotten.
+//! The `requests` table: which record an Idempotency-Key led to, for 30 days.
 
 use std::collections::HashMap;
 use std::fmt::Display;
 use std::time::Duration;
 
+use aws_sdk_dynamodb::Client;
 use aws_sdk_dynamodb::types::{AttributeValue, Put, ReturnValuesOnConditionCheckFailure};
 use serde::de::DeserializeOwned;
 use serde::{Deserialize, Serialize};
@@ -11,6 +12,7 @@ use serde_dynamo::aws_sdk_dynamodb_1::{from_item, to_item};
 
 use super::batch::{BatchGet, BatchItems, Found};
 use super::record_version::FIRST;
+use super::table::Table;
 use super::{Item, StoreError, number};
 use crate::config::{ConfigError, Env};
 use crate::domain::ids::{IdempotencyKey, ReceiptId, SubmissionId};
@@ -24,19 +26,18 @@ pub const EXPIRY: &str = "expires_at";
 /// The environment variable that names the table.
 pub const VARIABLE: &str = "REQUESTS_TABLE";
 
-/// How long an Idempotency-Key is remembered.
 const RETENTION: Duration = Duration::from_secs(30 * 24 * 60 * 60);
 
-/// A remembered key is free again once it has expired, deleted or not.
+/// An expired key is free again, whether the table has deleted it or not.
 ///
 /// A timeline of two tries with one key: the first finds nothing and writes; the second's condition
 /// fails and brings the record back; 30 days later the condition holds again.
 const FREE: &str = "attribute_not_exists(#request) OR expires_at <= :now_seconds";
 
-/// What a request can lead to. Each kind has keys of its own: one Idempotency-Key may be used for a
-/// receipt and for the submission after it.
+/// The id of a record that a request can make. Keys are kept apart by operation: one Idempotency-Key may be used for
+/// a receipt and for the submission after it.
 pub trait IdempotentRecordId: Copy + Display + Serialize + DeserializeOwned {
-    /// The operation, as it stands in the key.
+    /// The operation, as the table's keys have it.
     const OPERATION: &str;
 }
 
@@ -48,14 +49,14 @@ impl IdempotentRecordId for ReceiptId {
     const OPERATION: &str = "receipts";
 }
 
-/// What a request led to.
+/// The reply to an Idempotency-Key.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct IdempotencyRecord<Id> {
     /// The digest of the body that came with the key.
     pub body_hash: String,
-    /// The record it was answered with.
+    /// The record that the request was answered with.
     pub record_id: Id,
-    /// Whether that was an earlier submission of the same code and phone.
+    /// Whether this was an earlier submission of the same code and phone.
     pub replayed: bool,
 }
 
@@ -70,7 +71,7 @@ struct Stored<Id> {
 /// The table.
 #[derive(Clone, Debug)]
 pub struct IdempotencyKeys {
-    table: String,
+    table: Table,
 }
 
 impl IdempotencyKeys {
@@ -78,57 +79,55 @@ impl IdempotencyKeys {
     ///
     /// # Errors
     /// Names the missing variable.
-    pub fn from_env(env: &Env) -> Result<Self, ConfigError> {
-        Ok(Self { table: env.required(VARIABLE)? })
+    pub fn from_env(env: &Env, client: &Client) -> Result<Self, ConfigError> {
+        Ok(Self { table: Table::from_env(env, client, VARIABLE, KEY)? })
     }
 
-    /// The piece of a transaction that remembers a request, unless it is remembered already.
-    pub(crate) fn remember<Id: IdempotentRecordId>(
+    /// The part of a transaction that records an Idempotency-Key, unless it was used before.
+    pub(crate) fn put<Id: IdempotentRecordId>(
         &self,
         scope: &Scope,
         key: &IdempotencyKey,
         record: &IdempotencyRecord<Id>,
         now: Timestamp,
     ) -> Result<Put, StoreError> {
-        const ACTION: &str = "remembering a request";
-        Put::builder()
-            .table_name(&self.table)
-            .set_item(Some(stored(scope, key, record, now)?))
+        self.table
+            .put(stored(scope, key, record, now)?)
             .condition_expression(FREE)
             .expression_attribute_names("#request", KEY)
             .expression_attribute_values(":now_seconds", number(now.as_seconds()))
             .return_values_on_condition_check_failure(ReturnValuesOnConditionCheckFailure::AllOld)
             .build()
-            .map_err(StoreError::during(ACTION))
+            .map_err(StoreError::during("recording an Idempotency-Key"))
     }
 
-    /// Adds a request's record to what a batch reads.
+    /// Adds a key's record to what a batch reads.
     pub(crate) fn add_to<Id: IdempotentRecordId>(
         &self,
         batch: &mut BatchGet,
         scope: &Scope,
         key: &IdempotencyKey,
     ) {
-        batch.add(&self.table, KEY, item_key::<Id>(scope, key));
+        self.table.add_to(batch, item_key::<Id>(scope, key));
     }
 
-    /// A request's record among the items of a batch.
+    /// A key's record among those that a batch has read.
     pub(crate) fn find_in<'a, Id: IdempotentRecordId>(
         &self,
         items: &'a BatchItems,
         scope: &Scope,
         key: &IdempotencyKey,
     ) -> Found<'a> {
-        items.find(&self.table, KEY, &item_key::<Id>(scope, key))
+        self.table.find_in(items, &item_key::<Id>(scope, key))
     }
 }
 
-/// Reads an item back, expired or not.
+/// Reads a record, expired or not.
 pub(crate) fn read<Id: IdempotentRecordId>(item: &Item) -> Result<IdempotencyRecord<Id>, StoreError> {
     read_stored(item).map(|stored| stored.record)
 }
 
-/// Reads an item back; an expired one is forgotten even where it has not been deleted.
+/// Reads a record; an expired one counts as absent, although the table may not have deleted it yet.
 pub(crate) fn read_unexpired<Id: IdempotentRecordId>(
     item: &Item,
     now: Timestamp,
@@ -138,7 +137,7 @@ pub(crate) fn read_unexpired<Id: IdempotentRecordId>(
 }
 
 fn read_stored<Id: IdempotentRecordId>(item: &Item) -> Result<Stored<Id>, StoreError> {
-    const ACTION: &str = "reading a request";
+    const ACTION: &str = "reading an Idempotency-Key";
     FIRST.check(item, ACTION)?;
     from_item(item.clone()).map_err(StoreError::during(ACTION))
 }
@@ -154,7 +153,7 @@ fn stored<Id: IdempotentRecordId>(
         expires_at: now.after(RETENTION).as_seconds(),
         record: record.clone(),
     };
-    to_item(stored).map(|item| FIRST.mark(item)).map_err(StoreError::during("writing a request"))
+    to_item(stored).map(|item| FIRST.mark(item)).map_err(StoreError::during("writing an Idempotency-Key"))
 }
 
 fn item_key<Id: IdempotentRecordId>(scope: &Scope, key: &IdempotencyKey) -> String {

@@ -13,6 +13,7 @@ use aws_sdk_dynamodb::types::ReturnValuesOnConditionCheckFailure;
 
 use super::rate_limits::{EXPIRY, KEY, VARIABLE};
 use super::record_version::{self, FIRST};
+use super::table::Table;
 use super::{Item, StoreError, condition_held, number, read_number, read_text, required, text};
 use crate::config::{ConfigError, Env};
 use crate::domain::scope::Scope;
@@ -52,8 +53,7 @@ pub enum Take {
 /// The slots.
 #[derive(Clone, Debug)]
 pub struct LookUpSlots {
-    client: Client,
-    table: String,
+    table: Table,
 }
 
 impl LookUpSlots {
@@ -62,7 +62,7 @@ impl LookUpSlots {
     /// # Errors
     /// Names the missing variable.
     pub fn from_env(env: &Env, client: &Client) -> Result<Self, ConfigError> {
-        Ok(Self { client: client.clone(), table: env.required(VARIABLE)? })
+        Ok(Self { table: Table::from_env(env, client, VARIABLE, KEY)? })
     }
 
     /// The slot that was taken last; `None` if nobody had a turn for a day.
@@ -70,9 +70,7 @@ impl LookUpSlots {
     /// # Errors
     /// When the table does not answer.
     pub async fn last(&self) -> Result<Option<Slot>, StoreError> {
-        let get = self.client.get_item().table_name(&self.table).key(KEY, text(LOOK_UPS));
-        let reply = get.consistent_read(true).send().await;
-        reply.map_err(StoreError::during(READING))?.item.as_ref().map(read).transpose()
+        self.table.get(LOOK_UPS, READING).await?.as_ref().map(read).transpose()
     }
 
     /// Takes the slot after `last`, for a receipt of this scope.
@@ -89,10 +87,8 @@ impl LookUpSlots {
             scope: Some(scope.clone()),
         };
         let update = self
-            .client
-            .update_item()
-            .table_name(&self.table)
-            .key(KEY, text(LOOK_UPS))
+            .table
+            .update_item(LOOK_UPS)
             .update_expression(format!(
                 "SET #slot = :next, #taken_at = :now, #scope = :scope, #expiry = :expiry, {}",
                 record_version::SET
@@ -133,10 +129,8 @@ impl LookUpSlots {
         now: Timestamp,
     ) -> Result<(), StoreError> {
         let update = self
-            .client
-            .update_item()
-            .table_name(&self.table)
-            .key(KEY, text(LOOK_UPS))
+            .table
+            .update_item(LOOK_UPS)
             .update_expression(format!(
                 "SET #scope = :scope, #expiry = :expiry, #slot = if_not_exists(#slot, :zero), #taken_at = if_not_exists(#taken_at, :zero), {}",
                 record_version::SET

@@ -1,5 +1,5 @@
-//! The tables: one file for each, holding every expression that touches it, and the ledger, which
-//! joins their pieces into the transactions that a submission is made of.
+//! The tables: one file for each, with every expression that touches it. `submission_writes` joins their parts into the
+//! transactions of a submission; `table` has the calls that all of them need.
 
 pub mod api_keys;
 pub mod batch;
@@ -16,6 +16,7 @@ pub mod receipts;
 pub mod record_version;
 pub mod submission_writes;
 pub mod submissions;
+mod table;
 pub mod transaction;
 
 use std::collections::HashMap;
@@ -27,6 +28,7 @@ use aws_sdk_dynamodb::types::error::{
     ProvisionedThroughputExceededException, RequestLimitExceeded, ThrottlingException,
 };
 
+use self::code_books::NoCodeBook;
 use self::record_version::LaterVersion;
 use crate::aws::deployment_secret::NotFetched;
 
@@ -70,10 +72,10 @@ impl StoreError {
         })
     }
 
-    /// Whether the same call can succeed soon: a table takes no more at the moment, or Secrets Manager does not give the
-    /// deployment's secret.
+    /// Whether the same call can succeed soon: a table takes no more at the moment, Secrets Manager does not give the
+    /// deployment's secret, or a code book is missing.
     pub fn is_temporary(&self) -> bool {
-        self.is_throttled() || self.cause.is::<NotFetched>()
+        self.is_throttled() || self.cause.is::<NotFetched>() || self.cause.is::<NoCodeBook>()
     }
 
     /// For `map_err`: what was being done, with the cause to come.

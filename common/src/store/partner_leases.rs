@@ -14,7 +14,8 @@ use aws_sdk_dynamodb::types::ReturnValuesOnConditionCheckFailure;
 
 use super::rate_limits::{EXPIRY, KEY, VARIABLE};
 use super::record_version::{self, FIRST};
-use super::{Item, StoreError, condition_held, number, read_number, text};
+use super::table::Table;
+use super::{Item, StoreError, condition_held, number, read_number};
 use crate::config::{ConfigError, Env};
 use crate::domain::scope::Scope;
 use crate::domain::timestamp::Timestamp;
@@ -37,8 +38,7 @@ pub struct PartnerLease {
 /// The leases.
 #[derive(Clone, Debug)]
 pub struct PartnerLeases {
-    client: Client,
-    table: String,
+    table: Table,
 }
 
 /// What came of trying one lease.
@@ -54,7 +54,7 @@ impl PartnerLeases {
     /// # Errors
     /// Names the missing variable.
     pub fn from_env(env: &Env, client: &Client) -> Result<Self, ConfigError> {
-        Ok(Self { client: client.clone(), table: env.required(VARIABLE)? })
+        Ok(Self { table: Table::from_env(env, client, VARIABLE, KEY)? })
     }
 
     /// Takes one of a scope's `max` leases until a moment; `None` when all that were looked at hold. `chance` gives
@@ -109,10 +109,8 @@ impl PartnerLeases {
     ) -> Result<Tried, StoreError> {
         let (key, name) = (format!("partner_leases#{scope}#{item}"), lease_name(lease));
         let sent = self
-            .client
-            .update_item()
-            .table_name(&self.table)
-            .key(KEY, text(&key))
+            .table
+            .update_item(&key)
             .update_expression(format!("SET #lease = :until, #expiry = :expiry, {}", record_version::SET))
             .expression_attribute_values(record_version::VALUE, FIRST.attribute())
             .condition_expression("attribute_not_exists(#lease) OR #lease <= :now")
@@ -142,10 +140,8 @@ impl PartnerLeases {
     /// When the table does not answer.
     pub async fn release(&self, lease: &PartnerLease) -> Result<(), StoreError> {
         let sent = self
-            .client
-            .update_item()
-            .table_name(&self.table)
-            .key(KEY, text(&lease.key))
+            .table
+            .update_item(&lease.key)
             .update_expression("REMOVE #lease")
             .condition_expression("#lease = :until")
             .expression_attribute_names("#lease", &lease.name)

@@ -8,8 +8,9 @@ use aws_sdk_dynamodb::operation::update_item::UpdateItemError;
 use aws_sdk_dynamodb::types::{AttributeValue, ReturnValue, ReturnValuesOnConditionCheckFailure, Update};
 
 use super::record_version::{self, FIRST};
+use super::table::Table;
 use super::transaction::{self, Reason, TransactionResult, backoff};
-use super::{Item, StoreError, number, read_number, text};
+use super::{Item, StoreError, number, read_number};
 use crate::config::{ConfigError, Env};
 use crate::domain::limit::RateLimitStatus;
 use crate::domain::sliding_window::{SlidingWindow, WindowDecision};
@@ -32,8 +33,7 @@ const LEASE_RETENTION: Duration = Duration::from_secs(5 * 60);
 /// The table.
 #[derive(Clone, Debug)]
 pub struct RateLimits {
-    client: Client,
-    table: String,
+    table: Table,
 }
 
 /// Something that is limited, and by how much.
@@ -79,7 +79,7 @@ impl RateLimits {
     /// # Errors
     /// Names the missing variable.
     pub fn from_env(env: &Env, client: &Client) -> Result<Self, ConfigError> {
-        Ok(Self { client: client.clone(), table: env.required(VARIABLE)? })
+        Ok(Self { table: Table::from_env(env, client, VARIABLE, KEY)? })
     }
 
     /// Counts one hit on every one of some sliding windows, if all have room: never more than a limit
@@ -143,8 +143,8 @@ impl RateLimits {
             return self.count_alone(update).await;
         }
         let items = updates.into_iter().map(transaction::update).collect();
-        Ok(match transaction::write(&self.client, items).await? {
-            TransactionResult::WriteResult => Counted::All { log: None },
+        Ok(match transaction::write(self.table.client(), items).await? {
+            TransactionResult::Committed => Counted::All { log: None },
             TransactionResult::Refused(reasons) => Counted::None(reasons),
         })
     }
@@ -152,8 +152,8 @@ impl RateLimits {
     /// Counts one hit on one log, which comes back. When its answer is lost, the hit is counted twice: the
     /// limit is then stricter by one for its span, never wider.
     async fn count_alone(&self, update: &Update) -> Result<Counted, StoreError> {
-        let sent = self
-            .client
+        let client = self.table.client();
+        let sent = client
             .update_item()
             .table_name(update.table_name())
             .set_key(Some(update.key().clone()))
@@ -184,12 +184,11 @@ impl RateLimits {
         now: Timestamp,
     ) -> Result<Update, StoreError> {
         let window = limited.window;
-        let update = Update::builder()
-            .table_name(&self.table)
-            .key(KEY, text(&limited.key))
+        let update = self
+            .table
+            .update(&limited.key)
             .expression_attribute_values(record_version::VALUE, FIRST.attribute())
-            .expression_attribute_values(":expires_at", number(now.after(window.span).as_seconds() + 1))
-            .return_values_on_condition_check_failure(ReturnValuesOnConditionCheckFailure::AllOld);
+            .expression_attribute_values(":expires_at", number(now.after(window.span).as_seconds() + 1));
         let update = if seen.is_empty() {
             update
                 .update_expression(format!(
@@ -231,10 +230,8 @@ impl RateLimits {
         let mut wanted = wanted.min(ceiling);
         loop {
             let sent = self
-                .client
-                .update_item()
-                .table_name(&self.table)
-                .key(KEY, text(&limited))
+                .table
+                .update_item(&limited)
                 .expression_attribute_values(":expires_at", number(expires.as_seconds()))
                 .return_values_on_condition_check_failure(ReturnValuesOnConditionCheckFailure::AllOld)
                 .update_expression(format!(

@@ -3,12 +3,14 @@
 
 use aws_sdk_dynamodb::Client;
 use aws_sdk_dynamodb::operation::put_item::PutItemError;
+use aws_sdk_dynamodb::types::builders::UpdateBuilder;
 use aws_sdk_dynamodb::types::{Put, ReturnValuesOnConditionCheckFailure, Update};
 use serde::{Deserialize, Serialize};
 use serde_dynamo::aws_sdk_dynamodb_1::{from_item, to_attribute_value, to_item};
 
 use super::batch::{BatchGet, BatchItems, Found};
-use super::record_version::{self, FIRST};
+use super::record_version::FIRST;
+use super::table::Table;
 use super::transaction::{self, Reason, TransactionResult};
 use super::{Item, StoreError, number, read_text, required, text};
 use crate::config::{ConfigError, Env};
@@ -43,6 +45,8 @@ const FIRST_WITH_PHOTO: &str = "attribute_not_exists(id) OR submission_id IN (:s
 /// A purchase belongs to the first submission that is accepted with it, for good.
 const NOBODYS_OR_MINE: &str = "attribute_not_exists(id) OR submission_id = :submission";
 
+const READING: &str = "reading a receipt";
+
 #[derive(Serialize, Deserialize)]
 struct Stored {
     id: String,
@@ -53,8 +57,7 @@ struct Stored {
 /// The table.
 #[derive(Clone, Debug)]
 pub struct Receipts {
-    client: Client,
-    table: String,
+    table: Table,
 }
 
 impl Receipts {
@@ -63,7 +66,7 @@ impl Receipts {
     /// # Errors
     /// Names the missing variable.
     pub fn from_env(env: &Env, client: &Client) -> Result<Self, ConfigError> {
-        Ok(Self { client: client.clone(), table: env.required(VARIABLE)? })
+        Ok(Self { table: Table::from_env(env, client, VARIABLE, KEY)? })
     }
 
     /// Writes a new receipt and, with an Idempotency-Key, remembers the request. What the key led to
@@ -79,22 +82,17 @@ impl Receipts {
         const ACTION: &str = "writing a receipt";
         let stored = Stored { id: item_key(&receipt.scope, receipt.receipt_id), receipt: receipt.clone() };
         let item = FIRST.mark(to_item(stored).map_err(StoreError::during(ACTION))?);
-        let put = Put::builder().table_name(&self.table).set_item(Some(item));
+        let put = self.table.put(item);
         // An id is random; should one ever come twice, the first receipt stays.
         let put = put.condition_expression("attribute_not_exists(id)");
         let mut items = vec![transaction::put(put.build().map_err(StoreError::during(ACTION))?)];
         if let Some((requests, key, body_hash)) = request {
             let (body_hash, record_id) = (body_hash.to_owned(), receipt.receipt_id);
             let record = IdempotencyRecord { body_hash, record_id, replayed: false };
-            items.push(transaction::put(requests.remember(
-                &receipt.scope,
-                key,
-                &record,
-                receipt.created_at,
-            )?));
+            items.push(transaction::put(requests.put(&receipt.scope, key, &record, receipt.created_at)?));
         }
-        match transaction::write(&self.client, items).await? {
-            TransactionResult::WriteResult => Ok(None),
+        match transaction::write(self.table.client(), items).await? {
+            TransactionResult::Committed => Ok(None),
             TransactionResult::Refused(reasons) => match reasons.last() {
                 Some(Reason::ConditionFailed(Some(item))) => idempotency_keys::read(item).map(Some),
                 Some(Reason::ConditionFailed(None) | Reason::Conflict | Reason::Throttled | Reason::None)
@@ -108,7 +106,7 @@ impl Receipts {
     /// # Errors
     /// When the table does not answer, or the record cannot be read.
     pub async fn get(&self, scope: &Scope, id: ReceiptId) -> Result<Option<Receipt>, StoreError> {
-        self.get_item(item_key(scope, id)).await?.as_ref().map(read).transpose()
+        self.table.get(item_key(scope, id), READING).await?.as_ref().map(read).transpose()
     }
 
     /// Which submission was accepted with a purchase.
@@ -121,7 +119,7 @@ impl Receipts {
         code: &VerificationCode,
     ) -> Result<Option<SubmissionId>, StoreError> {
         const ACTION: &str = "reading a purchase";
-        let Some(item) = self.get_item(purchase_key(scope, code)).await? else { return Ok(None) };
+        let Some(item) = self.table.get(purchase_key(scope, code), ACTION).await? else { return Ok(None) };
         let id = required(read_text(&item, "submission_id"), ACTION)?;
         id.parse().map(Some).map_err(StoreError::during(ACTION))
     }
@@ -141,13 +139,8 @@ impl Receipts {
     ) -> Result<Option<SubmissionId>, StoreError> {
         const ACTION: &str = "remembering a photo";
         let sent = self
-            .client
-            .put_item()
-            .table_name(&self.table)
-            .item(KEY, text(photo_key(scope, digest)))
-            .item(record_version::ATTRIBUTE, FIRST.attribute())
-            .item("submission_id", text(submission.to_string()))
-            .item("claimed_at", number(now.as_millis()))
+            .table
+            .put_item(claim(photo_key(scope, digest), submission, now))
             .condition_expression(FIRST_WITH_PHOTO)
             .expression_attribute_values(":submission", text(submission.to_string()))
             .expression_attribute_values(":rejected", text(rejected.unwrap_or(submission).to_string()))
@@ -167,27 +160,14 @@ impl Receipts {
         }
     }
 
-    async fn get_item(&self, key: String) -> Result<Option<Item>, StoreError> {
-        let reply = self
-            .client
-            .get_item()
-            .table_name(&self.table)
-            .key(KEY, text(key))
-            .consistent_read(true)
-            .send()
-            .await
-            .map_err(StoreError::during("reading a receipt"))?;
-        Ok(reply.item)
-    }
-
     /// Adds a receipt to what a batch reads.
     pub(crate) fn add_to(&self, batch: &mut BatchGet, scope: &Scope, id: ReceiptId) {
-        batch.add(&self.table, KEY, item_key(scope, id));
+        self.table.add_to(batch, item_key(scope, id));
     }
 
     /// A receipt among the items of a batch.
     pub(crate) fn find_in<'a>(&self, items: &'a BatchItems, scope: &Scope, id: ReceiptId) -> Found<'a> {
-        items.find(&self.table, KEY, &item_key(scope, id))
+        self.table.find_in(items, &item_key(scope, id))
     }
 
     /// Writes down what arrived in storage. False when there is no such receipt, or it was written down
@@ -211,7 +191,7 @@ impl Receipts {
                 to_attribute_value(arrived).map_err(StoreError::during(ACTION))?,
             );
         let update = update.build().map_err(StoreError::during(ACTION))?;
-        transaction::write_one(&self.client, transaction::update(update), ACTION).await
+        transaction::write_one(self.table.client(), transaction::update(update), ACTION).await
     }
 
     /// The piece of a transaction that attaches a receipt to a submission, unless one has it.
@@ -229,11 +209,8 @@ impl Receipts {
             .map_err(StoreError::during("attaching a receipt"))
     }
 
-    fn update(&self, scope: &Scope, id: ReceiptId) -> aws_sdk_dynamodb::types::builders::UpdateBuilder {
-        Update::builder()
-            .table_name(&self.table)
-            .key(KEY, text(item_key(scope, id)))
-            .return_values_on_condition_check_failure(ReturnValuesOnConditionCheckFailure::AllOld)
+    fn update(&self, scope: &Scope, id: ReceiptId) -> UpdateBuilder {
+        self.table.update(item_key(scope, id))
     }
 
     /// The piece of a transaction that gives a purchase to a submission, unless another has it.
@@ -244,12 +221,8 @@ impl Receipts {
         submission: SubmissionId,
         now: Timestamp,
     ) -> Result<Put, StoreError> {
-        Put::builder()
-            .table_name(&self.table)
-            .item(KEY, text(purchase_key(scope, code)))
-            .item(record_version::ATTRIBUTE, FIRST.attribute())
-            .item("submission_id", text(submission.to_string()))
-            .item("claimed_at", number(now.as_millis()))
+        self.table
+            .put(claim(purchase_key(scope, code), submission, now))
             .condition_expression(NOBODYS_OR_MINE)
             .expression_attribute_values(":submission", text(submission.to_string()))
             .build()
@@ -259,10 +232,19 @@ impl Receipts {
 
 /// Reads a receipt.
 pub(crate) fn read(item: &Item) -> Result<Receipt, StoreError> {
-    const ACTION: &str = "reading a receipt";
-    FIRST.check(item, ACTION)?;
-    let stored: Stored = from_item(item.clone()).map_err(StoreError::during(ACTION))?;
+    FIRST.check(item, READING)?;
+    let stored: Stored = from_item(item.clone()).map_err(StoreError::during(READING))?;
     Ok(stored.receipt)
+}
+
+/// The record that gives a photo or a purchase to a submission.
+fn claim(key: String, submission: SubmissionId, now: Timestamp) -> Item {
+    let item = Item::from([
+        (KEY.to_owned(), text(key)),
+        ("submission_id".to_owned(), text(submission.to_string())),
+        ("claimed_at".to_owned(), number(now.as_millis())),
+    ]);
+    FIRST.mark(item)
 }
 
 fn item_key(scope: &Scope, id: ReceiptId) -> String {

@@ -1,11 +1,12 @@
-//! What a submission is made of, across tables, in one write: the request, the code, the entrant's
-//! counts and the submission itself. All of it is written, or nothing is.
+//! Writes of a submission across tables: its Idempotency-Key, its code, its phone's counts, the submission itself and its
+//! receipt, all of them in one transaction.
 
 use aws_sdk_dynamodb::Client;
-use aws_sdk_dynamodb::types::TransactWriteItem;
+use aws_sdk_dynamodb::types::{Put, TransactWriteItem};
+use tokio::time::Instant;
 
 use super::batch::{BatchGet, BatchItems, Found};
-use super::codes::{Claim, CodeKey, CodeRecord, Codes};
+use super::codes::{Claim, CodeKey, CodeLookup, Codes};
 use super::entrants::{self, CountChange, Entrants, WrongCodeLogUpdate};
 use super::idempotency_keys::{self, IdempotencyKeys, IdempotencyRecord};
 use super::receipts::{self, Receipts};
@@ -20,23 +21,24 @@ use crate::domain::message::MessageKey;
 use crate::domain::phone::Phone;
 use crate::domain::receipt::Receipt;
 use crate::domain::scope::Scope;
+use crate::domain::settling::Assignee;
 use crate::domain::submission::{State, Submission};
 use crate::domain::timestamp::Timestamp;
 
-/// What is being done when settling fails.
 const SETTLING: &str = "settling a submission";
-/// Why a write is given up.
 const CONTENDED: &str = "others kept changing the same records";
 
 /// The tables of a submission.
 #[derive(Clone, Debug)]
 pub struct SubmissionStore {
     client: Client,
-    requests: IdempotencyKeys,
+    idempotency_keys: IdempotencyKeys,
     codes: Codes,
     entrants: Entrants,
     submissions: Submissions,
     receipts: Receipts,
+    /// When throttled calls are given up, besides their own limit.
+    deadline: Option<Instant>,
 }
 
 /// A submission to be written, with the request that led to it.
@@ -46,113 +48,92 @@ pub struct SubmissionWrite<'a> {
     pub key: &'a IdempotencyKey,
     /// The digest of the request's body.
     pub body_hash: &'a str,
-    /// The code, when it has a record of its own.
+    /// The request's code, where it has a record.
     pub code: Option<&'a CodeKey>,
-    /// The receipt that came with it.
+    /// The receipt that the request names.
     pub receipt: Option<ReceiptId>,
-    /// The submission as it is to be.
+    /// The submission to write.
     pub submission: &'a Submission,
 }
 
 /// The records that decide about a submission.
 #[derive(Clone, Copy, Debug)]
-pub struct Records<'a> {
-    /// What it belongs to.
+pub struct RecordKeys<'a> {
+    /// The campaign and environment of all of them.
     pub scope: &'a Scope,
     /// The request's Idempotency-Key.
     pub key: &'a IdempotencyKey,
-    /// Whose it is.
+    /// The request's phone.
     pub phone: &'a Phone,
-    /// The code, when it has a record of its own.
+    /// The request's code, where it has a record.
     pub code: Option<&'a CodeKey>,
-    /// The receipt that came with it.
+    /// The receipt that the request names.
     pub receipt: Option<ReceiptId>,
 }
 
 impl<'a> SubmissionWrite<'a> {
-    fn records(self) -> Records<'a> {
+    fn record_keys(self) -> RecordKeys<'a> {
         let Self { key, code, receipt, submission: Submission { scope, phone, .. }, .. } = self;
-        Records { scope, key, phone, code, receipt }
+        RecordKeys { scope, key, phone, code, receipt }
     }
 }
 
-/// What the tables say about a submission that is being made. What is not said was found harmless.
+/// The records that decide about a submission, as far as they are known. The default stands for records that nothing
+/// speaks against.
 #[derive(Clone, Debug, Default)]
 pub struct ExistingState {
-    /// The Idempotency-Key was used before.
-    pub request: Option<IdempotencyRecord<SubmissionId>>,
+    /// The earlier reply to the Idempotency-Key.
+    pub idempotency: Option<IdempotencyRecord<SubmissionId>>,
     /// The code's record.
     pub code: CodeLookup,
-    /// The phone's standing.
+    /// The phone.
     pub entrant: Entrant,
-    /// The receipt, where it was looked at.
+    /// The receipt, where it was read.
     pub receipt: Option<Receipt>,
 }
 
-/// What the table says of a code.
-#[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub enum CodeLookup {
-    /// Nothing that stands in the way.
-    #[default]
-    NoRecordNeeded,
-    /// It would have to have a record and has none.
-    Missing,
-    /// This.
-    Found(CodeRecord),
+/// The records of a submission among those that a batch has read.
+#[derive(Clone, Debug)]
+pub enum BatchedState {
+    /// The batch asked for all of them.
+    Complete(ExistingState),
+    /// The batch did not ask for some of them.
+    Partial(ExistingState),
 }
 
-impl CodeLookup {
-    /// The batch of an imported code, as its own record names it.
-    pub fn imported_batch(&self) -> Option<&str> {
-        match self {
-            Self::Found(record) => record.batch.as_deref(),
-            Self::NoRecordNeeded | Self::Missing => None,
-        }
-    }
-
-    /// What a code's record, or its absence, says.
-    pub fn new(name: &CodeKey, record: Option<CodeRecord>) -> Self {
-        match (name, record) {
-            (_, Some(record)) => Self::Found(record),
-            (CodeKey::Imported { .. }, None) => Self::Missing,
-            (CodeKey::Minted(_) | CodeKey::Partner(_) | CodeKey::Sentinel(_), None) => Self::NoRecordNeeded,
-        }
-    }
-}
-
-/// How a write ended.
+/// The result of writing a new submission.
 #[derive(Debug)]
 pub enum WriteResult {
     /// Everything was written.
     Committed,
-    /// Nothing was, because of this.
+    /// Nothing was written, because of these records.
     ConditionFailed(Box<ExistingState>),
-    /// Nothing was, because others kept touching the same records.
+    /// Nothing was written, because others kept changing the same records.
     Conflict {
-        /// Also the record of this Idempotency-Key: the same request is on its way elsewhere.
+        /// Whether the Idempotency-Key's record is among them: another copy of the request is in progress.
         same_request: bool,
     },
 }
 
-/// How recording a replay ended.
+/// The result of recording a replay.
 #[derive(Debug)]
 pub enum ReplayWrite {
     /// The Idempotency-Key leads to the earlier submission now.
     Recorded,
-    /// The Idempotency-Key led to this before.
+    /// The Idempotency-Key was used before.
     KeyUsed(IdempotencyRecord<SubmissionId>),
     /// The earlier submission no longer has the code; nothing was written.
     CodeMoved,
-    /// Others kept touching the same records; nothing was written.
+    /// Others kept changing the same records; nothing was written.
     Conflict,
 }
 
-/// How settling ended.
+/// The result of writing a step of a submission.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum SettleResult {
     /// It was written.
     Committed,
-    /// The submission had moved on in the meantime; nothing was written.
+    /// The submission had changed in the meantime; nothing was written.
     StaleRevision,
     /// Another submission was accepted with the same purchase; nothing was written.
     ReceiptAlreadyUsed,
@@ -170,12 +151,19 @@ impl SubmissionStore {
     pub fn from_env(env: &Env, client: &Client) -> Result<Self, ConfigError> {
         Ok(Self {
             client: client.clone(),
-            requests: IdempotencyKeys::from_env(env)?,
+            idempotency_keys: IdempotencyKeys::from_env(env, client)?,
             codes: Codes::from_env(env, client)?,
             entrants: Entrants::from_env(env, client)?,
             submissions: Submissions::from_env(env, client)?,
             receipts: Receipts::from_env(env, client)?,
+            deadline: None,
         })
+    }
+
+    /// The same tables for one request: calls that are throttled are given up at its deadline.
+    #[must_use]
+    pub fn with_deadline(&self, deadline: Instant) -> Self {
+        Self { deadline: Some(deadline), ..self.clone() }
     }
 
     /// The codes.
@@ -198,25 +186,28 @@ impl SubmissionStore {
         &self.submissions
     }
 
-    /// Reads everything there is to know before a submission is made, in one call.
+    /// Reads all records that decide about a submission, in one call. The phone's counts are those of `day`.
     ///
     /// # Errors
     /// When a table does not answer, or a record cannot be read.
-    pub async fn look(
+    pub async fn load_state(
         &self,
-        entry: SubmissionWrite<'_>,
+        keys: RecordKeys<'_>,
+        day: &str,
         now: Timestamp,
     ) -> Result<ExistingState, StoreError> {
         let mut batch = BatchGet::default();
-        self.add_to(&mut batch, entry.records());
-        let items = batch.send(&self.client, "reading what is known").await?;
-        self.find_in(&items, entry, now).map(|(known, _)| known)
+        self.add_to(&mut batch, keys);
+        let items = batch.send_until(&self.client, "loading a submission's state", self.deadline).await?;
+        match self.find_in(&items, keys, day, now)? {
+            BatchedState::Complete(state) | BatchedState::Partial(state) => Ok(state),
+        }
     }
 
-    /// Adds what there is to know before a submission is made to what a batch reads.
-    pub fn add_to(&self, batch: &mut BatchGet, records: Records<'_>) {
-        let Records { scope, key, phone, code, receipt } = records;
-        self.requests.add_to::<SubmissionId>(batch, scope, key);
+    /// Adds the records that decide about a submission to what a batch reads.
+    pub fn add_to(&self, batch: &mut BatchGet, keys: RecordKeys<'_>) {
+        let RecordKeys { scope, key, phone, code, receipt } = keys;
+        self.idempotency_keys.add_to::<SubmissionId>(batch, scope, key);
         self.entrants.add_to(batch, scope, phone);
         if let Some(code) = code {
             self.codes.add_to(batch, scope, code);
@@ -226,61 +217,59 @@ impl SubmissionStore {
         }
     }
 
-    /// What a batch tells of these records, and whether it asked for all of them.
+    /// Finds these records among those that a batch has read.
     ///
     /// # Errors
     /// When a record cannot be read.
     pub fn find_in(
         &self,
         items: &BatchItems,
-        entry: SubmissionWrite<'_>,
+        keys: RecordKeys<'_>,
+        day: &str,
         now: Timestamp,
-    ) -> Result<(ExistingState, bool), StoreError> {
-        let Records { scope, key, phone, code, receipt } = entry.records();
-        let request = self.requests.find_in::<SubmissionId>(items, scope, key);
+    ) -> Result<BatchedState, StoreError> {
+        let RecordKeys { scope, key, phone, code, receipt } = keys;
+        let idempotency = self.idempotency_keys.find_in::<SubmissionId>(items, scope, key);
         let entrant = self.entrants.find_in(items, scope, phone);
         let code_found = code.map(|code| self.codes.find_in(items, scope, code));
         let receipt = receipt.map(|receipt| self.receipts.find_in(items, scope, receipt));
-        let asked = [Some(request), Some(entrant), code_found, receipt];
-        let is_complete = !asked.iter().flatten().any(|found| matches!(found, Found::NotAsked));
-        let remembered = request.item().map(|item| idempotency_keys::read_unexpired(item, now));
-        let known = ExistingState {
-            request: remembered.transpose()?.flatten(),
+        let all = [Some(idempotency), Some(entrant), code_found, receipt];
+        let is_complete = !all.iter().flatten().any(|found| matches!(found, Found::NotAsked));
+        let idempotency = idempotency.item().map(|item| idempotency_keys::read_unexpired(item, now));
+        let state = ExistingState {
+            idempotency: idempotency.transpose()?.flatten(),
             code: match code_found {
                 None | Some(Found::NotAsked) => CodeLookup::NoRecordNeeded,
                 Some(found) => code_lookup(code, found.item())?,
             },
-            entrant: entrant
-                .item()
-                .map(|item| entrants::read(item, &entry.submission.day))
-                .transpose()?
-                .unwrap_or_default(),
+            entrant: entrant.item().map(|item| entrants::read(item, day)).transpose()?.unwrap_or_default(),
             receipt: receipt.and_then(Found::item).map(receipts::read).transpose()?,
         };
-        Ok((known, is_complete))
+        Ok(if is_complete { BatchedState::Complete(state) } else { BatchedState::Partial(state) })
     }
 
-    /// Enters a submission: remembers the request, takes the code, counts the phone, writes the
-    /// submission, attaches the receipt, if every one of them is free to be.
+    /// Writes a new submission that is accepted or open: records the Idempotency-Key, takes the code, counts the phone,
+    /// writes the submission and attaches the receipt, if every one of them is still free. `before` is the phone as it
+    /// was read.
     ///
-    /// A code that a partner has yet to judge is logged as a wrong one, until the partner says that it is not:
-    /// however many a phone sends at once, no more are judged than wrong ones would be.
+    /// A code that a partner has yet to judge is logged as a wrong one until the partner calls it right, so that a phone
+    /// cannot have more codes judged at once than it may send wrong ones.
     ///
     /// # Errors
     /// When the tables do not answer.
-    pub async fn enter(
+    pub async fn create_accepted(
         &self,
-        entry: SubmissionWrite<'_>,
-        seen: &Entrant,
+        write: SubmissionWrite<'_>,
+        before: &Entrant,
         campaign: &Campaign,
         checks: PhoneChecks,
         now: Timestamp,
     ) -> Result<WriteResult, StoreError> {
-        let SubmissionWrite { code, submission, .. } = entry;
+        let SubmissionWrite { code, submission, .. } = write;
         let Submission { scope, phone, status, .. } = submission;
-        let guess = submission.partner_code.is_some().then(|| seen.with_wrong_code(campaign, now));
-        let guess = guess.as_ref().map(|after| WrongCodeLogUpdate { seen, after });
-        let mut items = vec![transaction::put(self.remember(entry, now)?)];
+        let log = submission.partner_code.is_some().then(|| before.with_wrong_code(campaign, now));
+        let wrong_codes = log.as_ref().map(|after| WrongCodeLogUpdate { before, after });
+        let mut items = vec![transaction::put(self.idempotency_put(write, now)?)];
         if let Some(code) = code {
             let claim = Claim {
                 phone: phone.clone(),
@@ -289,103 +278,101 @@ impl SubmissionStore {
             };
             items.push(transaction::update(self.codes.claim(scope, code, &claim, now)?));
         }
-        let count = self.entrants.count(submission, campaign.limits, checks, guess, now)?;
+        let count = self.entrants.count(submission, campaign.limits, checks, wrong_codes, now)?;
         items.push(transaction::update(count));
         items.push(transaction::put(self.submissions.create(submission)?));
         if let Some(receipt) = submission.receipt_id {
             let attach = self.receipts.attach(scope, receipt, submission.submission_id)?;
             items.push(transaction::update(attach));
         }
-        let written = transaction::write(&self.client, items).await?;
-        self.written(written, code, entry, now).await
+        let result = transaction::write_until(&self.client, items, self.deadline).await?;
+        self.write_result(result, code, write, now).await
     }
 
-    /// Records a refused submission: remembers the request, writes the submission and, after a wrong
-    /// code, the phone's log of them. It takes no code and counts towards no limit.
+    /// Writes a new submission that is rejected: records the Idempotency-Key, writes the submission and, after a wrong
+    /// code, the log of the phone as it was read and as it is to be. It takes no code and counts towards no limit.
     ///
     /// # Errors
     /// When the tables do not answer.
-    pub async fn refuse(
+    pub async fn create_rejected(
         &self,
-        entry: SubmissionWrite<'_>,
+        write: SubmissionWrite<'_>,
         wrong_code: Option<(&Entrant, &WrongCodes)>,
         now: Timestamp,
     ) -> Result<WriteResult, StoreError> {
-        let submission = entry.submission;
-        let mut items = vec![transaction::put(self.remember(entry, now)?)];
-        if let Some((seen, after)) = wrong_code {
-            let change =
-                CountChange { guess: Some(WrongCodeLogUpdate { seen, after }), ..CountChange::default() };
+        let submission = write.submission;
+        let mut items = vec![transaction::put(self.idempotency_put(write, now)?)];
+        if let Some((before, after)) = wrong_code {
+            let wrong_codes = Some(WrongCodeLogUpdate { before, after });
+            let change = CountChange { wrong_codes, ..CountChange::default() };
             let Submission { scope, phone, day, .. } = submission;
             items.extend(self.entrants.change(scope, phone, day, change)?.map(transaction::update));
         }
         items.push(transaction::put(self.submissions.create(submission)?));
-        let written = transaction::write(&self.client, items).await?;
-        self.written(written, None, entry, now).await
+        let result = transaction::write_until(&self.client, items, self.deadline).await?;
+        self.write_result(result, None, write, now).await
     }
 
-    /// How a transaction ended, and what it told of the records. One that failed by a condition and met a conflict
-    /// as well tells half of it, so that all of it is read.
-    async fn written(
+    /// The result of a transaction, with what its conditions tell of the records. After a conflict the conditions of the
+    /// records in conflict tell nothing, so all records are read.
+    async fn write_result(
         &self,
-        outcome: TransactionResult,
+        result: TransactionResult,
         code: Option<&CodeKey>,
-        entry: SubmissionWrite<'_>,
+        write: SubmissionWrite<'_>,
         now: Timestamp,
     ) -> Result<WriteResult, StoreError> {
-        let reasons = match outcome {
-            TransactionResult::WriteResult => return Ok(WriteResult::Committed),
+        let reasons = match result {
+            TransactionResult::Committed => return Ok(WriteResult::Committed),
             TransactionResult::Refused(reasons) => reasons,
         };
         let conflicts = reasons.iter().any(|reason| matches!(reason, Reason::Conflict | Reason::Throttled));
         let fails = reasons.iter().any(|reason| matches!(reason, Reason::ConditionFailed(_)));
-        let known = match (fails, conflicts) {
+        let day = &write.submission.day;
+        let state = match (fails, conflicts) {
             (false, _) => {
                 let same_request = matches!(reasons.first(), Some(Reason::Conflict));
                 return Ok(WriteResult::Conflict { same_request });
             }
-            (true, true) => self.look(entry, now).await?,
-            (true, false) => known_by(&reasons, code, &entry.submission.day)?,
+            (true, true) => self.load_state(write.record_keys(), day, now).await?,
+            (true, false) => state_from(&reasons, code, day)?,
         };
-        Ok(WriteResult::ConditionFailed(Box::new(known)))
+        Ok(WriteResult::ConditionFailed(Box::new(state)))
     }
 
-    fn remember(
-        &self,
-        entry: SubmissionWrite<'_>,
-        now: Timestamp,
-    ) -> Result<aws_sdk_dynamodb::types::Put, StoreError> {
+    fn idempotency_put(&self, write: SubmissionWrite<'_>, now: Timestamp) -> Result<Put, StoreError> {
         let record = IdempotencyRecord {
-            body_hash: entry.body_hash.to_owned(),
-            record_id: entry.submission.submission_id,
+            body_hash: write.body_hash.to_owned(),
+            record_id: write.submission.submission_id,
             replayed: false,
         };
-        self.requests.remember(&entry.submission.scope, entry.key, &record, now)
+        self.idempotency_keys.put(&write.submission.scope, write.key, &record, now)
     }
 
-    /// Remembers a request that was answered with the earlier submission of the same code and phone, while that
-    /// one has the code.
+    /// Records that an Idempotency-Key was answered with the earlier submission of the same code and phone, while that
+    /// submission has the code.
     ///
     /// A timeline of a replay and a settler: the replay reads that submission 1 has the code; the settler rejects
     /// submission 1 and frees the code; the replay's condition fails, and it decides again.
     ///
     /// # Errors
     /// When the tables do not answer.
-    pub async fn remember_replay(
+    pub async fn record_replay(
         &self,
-        entry: SubmissionWrite<'_>,
+        keys: RecordKeys<'_>,
+        body_hash: &str,
         earlier: SubmissionId,
         now: Timestamp,
     ) -> Result<ReplayWrite, StoreError> {
-        let scope = &entry.submission.scope;
+        let RecordKeys { scope, key, code, .. } = keys;
         let record =
-            IdempotencyRecord { body_hash: entry.body_hash.to_owned(), record_id: earlier, replayed: true };
-        let mut items = vec![transaction::put(self.requests.remember(scope, entry.key, &record, now)?)];
-        if let Some(code) = entry.code {
+            IdempotencyRecord { body_hash: body_hash.to_owned(), record_id: earlier, replayed: true };
+        let mut items = vec![transaction::put(self.idempotency_keys.put(scope, key, &record, now)?)];
+        if let Some(code) = code {
             items.push(transaction::check(self.codes.check_claim(scope, code, earlier)?));
         }
-        let reasons = match transaction::write(&self.client, items).await? {
-            TransactionResult::WriteResult => return Ok(ReplayWrite::Recorded),
+        let reasons = match transaction::write_until(&self.client, items, self.deadline).await? {
+            TransactionResult::Committed => return Ok(ReplayWrite::Recorded),
             TransactionResult::Refused(reasons) => reasons,
         };
         match reasons.as_slice() {
@@ -413,9 +400,9 @@ impl SubmissionStore {
         /// More than come from one phone at once.
         const MAX_TRIES: u32 = 10;
         for tries in 1..=MAX_TRIES {
-            let guess = self.guess(before, after, wrong).await?;
-            let guess = guess.as_ref().map(|(seen, after)| WrongCodeLogUpdate { seen, after });
-            match self.settle_as_seen(before, after, guess).await? {
+            let log = self.changed_wrong_code_log(before, after, wrong).await?;
+            let wrong_codes = log.as_ref().map(|(before, after)| WrongCodeLogUpdate { before, after });
+            match self.settle_over(before, after, wrong_codes).await? {
                 Some(settled) => return Ok(settled),
                 None => transaction::backoff(tries).await,
             }
@@ -423,8 +410,8 @@ impl SubmissionStore {
         Err(StoreError::new(SETTLING, CONTENDED))
     }
 
-    /// How settling changes the phone's log of wrong codes, if it does: the phone as it is, and the log after.
-    async fn guess(
+    /// The phone as it is, and its log of wrong codes as settling changes it; `None` when settling does not change it.
+    async fn changed_wrong_code_log(
         &self,
         before: &Submission,
         after: &Submission,
@@ -432,9 +419,13 @@ impl SubmissionStore {
     ) -> Result<Option<(Entrant, WrongCodes)>, StoreError> {
         let Submission { scope, phone, day, status, created_at, updated_at: now, .. } = after;
         let is_of_partner = before.partner_code.is_some();
-        let is_first_silence = status.state() == State::Unknown && before.status.state() == State::Pending;
+        // A code that did not reach the partner because of the campaign's limit keeps its place in the log.
+        let unanswered_since =
+            |submission: &Submission| submission.settling.as_ref()?.partner_progress().unanswered_since;
+        let is_first_silence = unanswered_since(before).is_none() && unanswered_since(after).is_some();
+        let is_escalated = is_with_operator(after) && !is_with_operator(before);
         let was_right = status.is_terminal() && status.message_key() != MessageKey::Invalid;
-        if wrong.is_none() && !(is_of_partner && (was_right || is_first_silence)) {
+        if wrong.is_none() && !(is_of_partner && (was_right || is_first_silence || is_escalated)) {
             return Ok(None);
         }
         let entrant = self.entrants.get(scope, phone, day).await?;
@@ -446,12 +437,12 @@ impl SubmissionStore {
         Ok(log.map(|log| (entrant, log)))
     }
 
-    /// As [`SubmissionStore::settle`], with this change of the log; `None` when the log has changed since.
-    async fn settle_as_seen(
+    /// As [`SubmissionStore::settle`], with this change of the log; `None` when the log has changed since it was read.
+    async fn settle_over(
         &self,
         before: &Submission,
         after: &Submission,
-        guess: Option<WrongCodeLogUpdate<'_>>,
+        wrong_codes: Option<WrongCodeLogUpdate<'_>>,
     ) -> Result<Option<SettleResult>, StoreError> {
         let Submission { scope, phone, day, submission_id, status, .. } = after;
         let change = self.submissions.change(before, after)?;
@@ -474,13 +465,13 @@ impl SubmissionStore {
             submissions: -freed,
             entries: status.entries(),
             open_receipts: i32::from(after.has_open_receipt()) - i32::from(before.has_open_receipt()),
-            guess,
+            wrong_codes,
         };
         let count = self.entrants.change(scope, phone, day, change)?;
         parts.extend(count.map(|count| (None, transaction::update(count))));
         let (meanings, items): (Vec<_>, Vec<_>) = parts.into_iter().unzip();
-        let reasons = match transaction::write(&self.client, items).await? {
-            TransactionResult::WriteResult => return Ok(Some(SettleResult::Committed)),
+        let reasons = match transaction::write_until(&self.client, items, self.deadline).await? {
+            TransactionResult::Committed => return Ok(Some(SettleResult::Committed)),
             TransactionResult::Refused(reasons) => reasons,
         };
         let failed = reasons.iter().position(|reason| matches!(reason, Reason::ConditionFailed(_)));
@@ -503,31 +494,34 @@ impl SubmissionStore {
     }
 }
 
-/// Reads the reasons of a transaction that a condition refused. The request is always the first item; then the
-/// code, if there is one; then the entrant; then the submission, whose id is new; last the receipt, if there is
-/// one.
-fn known_by(reasons: &[Reason], code: Option<&CodeKey>, day: &str) -> Result<ExistingState, StoreError> {
-    let mut known = ExistingState::default();
+/// Reads the reasons of a transaction that a condition refused. The Idempotency-Key is always the first item; then the
+/// code, if there is one; then the entrant; then the submission, whose id is new; last the receipt, if there is one.
+fn state_from(reasons: &[Reason], code: Option<&CodeKey>, day: &str) -> Result<ExistingState, StoreError> {
+    let mut state = ExistingState::default();
     let mut reasons = reasons.iter();
     if let Some(Reason::ConditionFailed(Some(item))) = reasons.next() {
-        known.request = Some(idempotency_keys::read(item)?);
+        state.idempotency = Some(idempotency_keys::read(item)?);
     }
     if code.is_some()
         && let Some(Reason::ConditionFailed(item)) = reasons.next()
     {
-        known.code = code_lookup(code, item.as_ref())?;
+        state.code = code_lookup(code, item.as_ref())?;
     }
     if let Some(Reason::ConditionFailed(Some(item))) = reasons.next() {
-        known.entrant = entrants::read(item, day)?;
+        state.entrant = entrants::read(item, day)?;
     }
-    // The submission's own reason tells nothing.
+    // The reason of the new submission is skipped.
     if let Some(Reason::ConditionFailed(Some(item))) = reasons.nth(1) {
-        known.receipt = Some(receipts::read(item)?);
+        state.receipt = Some(receipts::read(item)?);
     }
-    Ok(known)
+    Ok(state)
+}
+
+fn is_with_operator(submission: &Submission) -> bool {
+    submission.settling.as_ref().is_some_and(|settling| settling.assignee == Assignee::Operator)
 }
 
 fn code_lookup(code: Option<&CodeKey>, item: Option<&Item>) -> Result<CodeLookup, StoreError> {
     let record = item.map(codes::read).transpose()?;
-    Ok(code.map_or(CodeLookup::NoRecordNeeded, |name| CodeLookup::new(name, record)))
+    Ok(code.map_or(CodeLookup::NoRecordNeeded, |key| CodeLookup::new(key, record)))
 }

@@ -10,6 +10,7 @@ use serde::{Deserialize, Serialize};
 use serde_dynamo::aws_sdk_dynamodb_1::{from_item, to_item};
 
 use super::record_version::FIRST;
+use super::table::Table;
 use super::{Item, StoreError, number, read_text, text};
 use crate::config::{ConfigError, Env};
 use crate::domain::ids::{Reference, SubmissionId};
@@ -30,6 +31,8 @@ pub const BY_ENTRANT: &str = "by-entrant";
 pub const BY_ENTRANT_CARRIES: [&str; 4] = ["submission_id", "reference", "standing", "day"];
 /// The index by reference, for operators: partition `reference`; it carries keys alone.
 pub const BY_REFERENCE: &str = "by-reference";
+
+const READING: &str = "reading a submission";
 
 /// A submission in the table.
 #[derive(Serialize, Deserialize)]
@@ -61,8 +64,7 @@ pub struct SubmissionSummary {
 /// The table.
 #[derive(Clone, Debug)]
 pub struct Submissions {
-    client: Client,
-    table: String,
+    table: Table,
 }
 
 impl Submissions {
@@ -71,7 +73,7 @@ impl Submissions {
     /// # Errors
     /// Names the missing variable.
     pub fn from_env(env: &Env, client: &Client) -> Result<Self, ConfigError> {
-        Ok(Self { client: client.clone(), table: env.required(VARIABLE)? })
+        Ok(Self { table: Table::from_env(env, client, VARIABLE, KEY)? })
     }
 
     /// The piece of a transaction that writes a new submission.
@@ -93,10 +95,8 @@ impl Submissions {
             submission: submission.clone(),
         };
         let item = FIRST.mark(to_item(stored).map_err(StoreError::during("writing a submission"))?);
-        Ok(Put::builder()
-            .table_name(&self.table)
-            .set_item(Some(item))
-            .return_values_on_condition_check_failure(ReturnValuesOnConditionCheckFailure::AllOld))
+        let put = self.table.put(item);
+        Ok(put.return_values_on_condition_check_failure(ReturnValuesOnConditionCheckFailure::AllOld))
     }
 
     /// The piece of a transaction that writes a changed submission over the one it was made from.
@@ -120,20 +120,7 @@ impl Submissions {
     }
 
     async fn get_by_key(&self, key: String) -> Result<Option<Submission>, StoreError> {
-        self.get_item(key).await?.map(read).transpose()
-    }
-
-    async fn get_item(&self, key: String) -> Result<Option<Item>, StoreError> {
-        let reply = self
-            .client
-            .get_item()
-            .table_name(&self.table)
-            .key(KEY, text(key))
-            .consistent_read(true)
-            .send()
-            .await
-            .map_err(StoreError::during("reading a submission"))?;
-        Ok(reply.item)
+        self.table.get(key, READING).await?.map(read).transpose()
     }
 
     /// A phone's latest submissions, newest first, at most `most`.
@@ -148,10 +135,8 @@ impl Submissions {
     ) -> Result<Vec<SubmissionSummary>, StoreError> {
         const ACTION: &str = "looking a phone's submissions up";
         let reply = self
-            .client
-            .query()
-            .table_name(&self.table)
-            .index_name(BY_ENTRANT)
+            .table
+            .query(BY_ENTRANT)
             .key_condition_expression("entrant = :entrant")
             .expression_attribute_values(":entrant", text(entrant_key(scope, phone)))
             .scan_index_forward(false)
@@ -170,10 +155,8 @@ impl Submissions {
     pub async fn by_reference(&self, reference: &Reference) -> Result<Vec<Submission>, StoreError> {
         const ACTION: &str = "looking a reference up";
         let reply = self
-            .client
-            .query()
-            .table_name(&self.table)
-            .index_name(BY_REFERENCE)
+            .table
+            .query(BY_REFERENCE)
             .key_condition_expression("#reference = :reference")
             .expression_attribute_names("#reference", "reference")
             .expression_attribute_values(":reference", text(reference.clone()))
@@ -201,9 +184,8 @@ impl Submissions {
         wanted: impl Fn(&Submission) -> bool,
     ) -> Result<Vec<Submission>, StoreError> {
         let mut pages = self
-            .client
+            .table
             .scan()
-            .table_name(&self.table)
             .filter_expression("begins_with(id, :scope)")
             .expression_attribute_values(":scope", text(scope.key("")))
             .into_paginator()
@@ -232,9 +214,8 @@ fn keep_newest(submissions: &mut Vec<Submission>, most: usize) {
 
 /// Reads a submission.
 pub(crate) fn read(item: Item) -> Result<Submission, StoreError> {
-    const ACTION: &str = "reading a submission";
-    FIRST.check(&item, ACTION)?;
-    let stored: Stored = from_item(item).map_err(StoreError::during(ACTION))?;
+    FIRST.check(&item, READING)?;
+    let stored: Stored = from_item(item).map_err(StoreError::during(READING))?;
     Ok(stored.submission)
 }
 

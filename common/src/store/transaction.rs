@@ -7,7 +7,7 @@ use aws_sdk_dynamodb::error::SdkError;
 use aws_sdk_dynamodb::operation::transact_write_items::TransactWriteItemsError;
 use aws_sdk_dynamodb::types::{CancellationReason, ConditionCheck, Put, TransactWriteItem, Update};
 
-use tokio::time::Instant;
+use tokio::time::{Instant, timeout_at};
 
 use super::{Item, StoreError, Throttled};
 use crate::random;
@@ -32,8 +32,8 @@ pub enum Reason {
 #[derive(Debug)]
 pub enum TransactionResult {
     /// Everything was written.
-    WriteResult,
-    /// Nothing was.
+    Committed,
+    /// Nothing was written.
     Refused(Vec<Reason>),
 }
 
@@ -47,34 +47,79 @@ const MAX_CONFLICT_BACKOFF: Duration = Duration::from_millis(800);
 const THROTTLING_BACKOFF: Duration = Duration::from_millis(50);
 /// No single wait after throttling is longer.
 const MAX_THROTTLING_BACKOFF: Duration = Duration::from_secs(2);
-/// A transaction that is still throttled after this is given up: a request has ten seconds, and has to answer.
+/// A call that is still throttled after this is given up: a request has ten seconds, and has to answer.
 const THROTTLING_TIMEOUT: Duration = Duration::from_secs(6);
 
+/// Retries of one call while its table is throttled.
+pub(crate) struct ThrottlingRetries {
+    /// When to stop waiting for the call in progress.
+    deadline: Option<Instant>,
+    /// When to stop making further calls.
+    give_up_at: Instant,
+    throttled: u32,
+}
+
+impl ThrottlingRetries {
+    pub(crate) fn until(deadline: Option<Instant>) -> Self {
+        let give_up_at = Instant::now() + THROTTLING_TIMEOUT;
+        let give_up_at = deadline.map_or(give_up_at, |deadline| deadline.min(give_up_at));
+        Self { deadline, give_up_at, throttled: 0 }
+    }
+
+    /// Waits for a call. A call that was throttled before is given up at the deadline, and has then failed for
+    /// throttling; any other call is its caller's to give up.
+    pub(crate) async fn run<T>(&self, call: impl Future<Output = T>) -> Result<T, Throttled> {
+        match self.deadline {
+            Some(deadline) if self.throttled > 0 => timeout_at(deadline, call).await.map_err(|_| Throttled),
+            Some(_) | None => Ok(call.await),
+        }
+    }
+
+    /// Waits before the next call.
+    pub(crate) async fn backoff(&mut self) -> Result<(), Throttled> {
+        self.throttled += 1;
+        let next = Instant::now() + jittered(THROTTLING_BACKOFF, self.throttled, MAX_THROTTLING_BACKOFF);
+        if next >= self.give_up_at {
+            return Err(Throttled);
+        }
+        tokio::time::sleep_until(next).await;
+        Ok(())
+    }
+}
+
 /// Writes all items or none.
+///
+/// # Errors
+/// As [`write_until`].
+pub async fn write(client: &Client, items: Vec<TransactWriteItem>) -> Result<TransactionResult, StoreError> {
+    write_until(client, items, None).await
+}
+
+/// Writes all items or none. With a deadline, a throttled transaction is given up by then.
 ///
 /// The SDK does not retry a transaction that was cancelled for conflicts or throttling, so it is retried here, with
 /// backoff and jitter. One that still meets conflicts is returned as refused by [`Reason::Conflict`].
 ///
 /// # Errors
 /// Anything but a cancellation by conditions or conflicts; [`StoreError::is_throttled`] for one that stayed throttled.
-pub async fn write(client: &Client, items: Vec<TransactWriteItem>) -> Result<TransactionResult, StoreError> {
-    let started = Instant::now();
-    let (mut conflicts, mut throttled) = (0, 0);
+pub(crate) async fn write_until(
+    client: &Client,
+    items: Vec<TransactWriteItem>,
+    deadline: Option<Instant>,
+) -> Result<TransactionResult, StoreError> {
+    let mut throttling = ThrottlingRetries::until(deadline);
+    let mut conflicts = 0;
     loop {
-        let sent = client.transact_write_items().set_transact_items(Some(items.clone())).send().await;
-        let reasons = match sent {
-            Ok(_) => return Ok(TransactionResult::WriteResult),
+        let sending = client.transact_write_items().set_transact_items(Some(items.clone())).send();
+        let reasons = match throttling.run(sending).await.map_err(StoreError::during(WRITING))? {
+            Ok(_) => return Ok(TransactionResult::Committed),
             Err(error) => reasons(error)?,
         };
         if reasons.iter().any(|reason| matches!(reason, Reason::ConditionFailed(_))) {
             return Ok(TransactionResult::Refused(reasons));
         }
         if reasons.iter().any(|reason| matches!(reason, Reason::Throttled)) {
-            if started.elapsed() >= THROTTLING_TIMEOUT {
-                return Err(StoreError::new(WRITING, Throttled));
-            }
-            throttled += 1;
-            sleep_up_to(THROTTLING_BACKOFF, throttled, MAX_THROTTLING_BACKOFF).await;
+            throttling.backoff().await.map_err(StoreError::during(WRITING))?;
         } else {
             conflicts += 1;
             if conflicts >= MAX_CONFLICT_ATTEMPTS {
@@ -93,7 +138,7 @@ pub(crate) async fn write_one(
     action: &'static str,
 ) -> Result<bool, StoreError> {
     match write(client, vec![item]).await? {
-        TransactionResult::WriteResult => Ok(true),
+        TransactionResult::Committed => Ok(true),
         TransactionResult::Refused(reasons) => match reasons.first() {
             Some(Reason::ConditionFailed(_)) => Ok(false),
             Some(Reason::Conflict | Reason::Throttled | Reason::None) | None => {
@@ -105,13 +150,13 @@ pub(crate) async fn write_one(
 
 /// Waits a random while that grows with the number of tries made, so that rivals spread out.
 pub async fn backoff(tries: u32) {
-    sleep_up_to(CONFLICT_BACKOFF, tries, MAX_CONFLICT_BACKOFF).await;
+    tokio::time::sleep(jittered(CONFLICT_BACKOFF, tries, MAX_CONFLICT_BACKOFF)).await;
 }
 
 /// Exponential backoff with full jitter.
-async fn sleep_up_to(backoff: Duration, attempts: u32, max: Duration) {
+fn jittered(backoff: Duration, attempts: u32, max: Duration) -> Duration {
     let longest = backoff.saturating_mul(2u32.saturating_pow(attempts)).min(max);
-    tokio::time::sleep(longest.mul_f64(random::unit_f64())).await;
+    longest.mul_f64(random::unit_f64())
 }
 
 fn reasons(error: SdkError<TransactWriteItemsError>) -> Result<Vec<Reason>, StoreError> {
@@ -120,6 +165,11 @@ fn reasons(error: SdkError<TransactWriteItemsError>) -> Result<Vec<Reason>, Stor
         Some(TransactWriteItemsError::TransactionInProgressException(_)) => {
             return Ok(vec![Reason::Conflict]);
         }
+        Some(
+            TransactWriteItemsError::ProvisionedThroughputExceededException(_)
+            | TransactWriteItemsError::RequestLimitExceeded(_)
+            | TransactWriteItemsError::ThrottlingException(_),
+        ) => return Ok(vec![Reason::Throttled]),
         Some(_) | None => return Err(StoreError::new(WRITING, error)),
     };
     let known: Option<Vec<_>> = cancelled.cancellation_reasons().iter().map(reason).collect();

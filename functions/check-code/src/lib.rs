@@ -1,8 +1,9 @@
-//! `POST /api/v1/codes/check`: whether a code could be used, without using it.
+//! `POST /api/v1/codes/check`: says whether a code can be used, without using it.
 
 use std::time::Duration;
 
-use common::app::code_verifier::{CodeVerifier, ResolvedCode, Staleness};
+use common::app::code_verifier::{CodeQuery, CodeRecords, CodeVerifier};
+use common::app::rate_limit;
 use common::config::ConfigError;
 use common::domain::admission::CodeStatus;
 use common::domain::campaign::{Campaign, CodePolicy};
@@ -18,14 +19,16 @@ use common::http::reply::Reply;
 use common::http::request::Request;
 use common::http::routes::{self, Route};
 use common::runtime::http_handler::{ApiRequest, AppContext, Endpoint};
+use common::store::StoreError;
 use common::store::batch::BatchGet;
 use common::store::code_books::CodeBooks;
-use common::store::codes::Codes;
-use common::store::rate_limits::{RateLimitDecision, RateLimitRule, RateLimits};
-use common::store::submission_writes::CodeLookup;
+use common::store::codes::{CodeKey, CodeLookup, Codes};
+use common::store::rate_limits::{RateLimitRule, RateLimits};
 
 /// Pre-checks from one address range: enough for a family's packs, useless for guessing.
 const PER_RANGE: SlidingWindow = SlidingWindow { limit: 30, span: Duration::from_secs(10 * 60) };
+const RANGE_LIMIT_REACHED: &str = "This address range has used up its 30 pre-checks of 10 minutes. Without \
+                                   SVC-Client-IP, all calls of your server count together.";
 
 /// The operation.
 pub struct CheckCode {
@@ -58,31 +61,19 @@ impl Endpoint for CheckCode {
     }
 
     async fn handle(&self, request: ApiRequest) -> Result<Reply, Error> {
-        self.verifier.take_over(&request.prefetched, &request.scope, request.received_at)?;
+        let ApiRequest { scope, campaign, received_at: now, .. } = &request;
+        self.verifier.cache_prefetched(&request.prefetched, scope, *now)?;
         let (code, phone) = read(&request)?;
         let range = request.http.client_network();
-        let key = request.scope.key(format_args!("check-range#{range}"));
-        let limits = match self
-            .limits
-            .hit(&[RateLimitRule { name: "address", key, window: PER_RANGE }], request.received_at)
-            .await?
-        {
-            RateLimitDecision::Admitted(limits) => limits,
-            RateLimitDecision::Refused { retry_after, limits } => {
-                let detail = "This address range has used up its 30 pre-checks of 10 minutes. Without \
-                              SVC-Client-IP, all calls of your server count together.";
-                return Err(Error::from(ErrorCode::RateLimited)
-                    .with_detail(detail)
-                    .with_retry_after(retry_after)
-                    .with_limits(limits));
-            }
-        };
-        let (precheck, message_key) = match request.campaign.code {
-            CodePolicy::Service => verdict(&self.find(&request, &code, phone.as_ref()).await?),
+        let key = scope.key(format_args!("check-range#{range}"));
+        let rules = [RateLimitRule { name: "address", key, window: PER_RANGE }];
+        let limits = rate_limit::enforce(&self.limits, &rules, *now, |_| RANGE_LIMIT_REACHED).await?;
+        let (precheck, message_key) = match campaign.code {
+            CodePolicy::Service => precheck(&self.status(&request, &code, phone.as_ref()).await?),
             // Only a submission can tell.
             CodePolicy::Partner | CodePolicy::None => (PrecheckResult::Unsupported, None),
         };
-        let message = message_key.map(|key| request.campaign.messages.text(key, request.language()));
+        let message = message_key.map(|key| campaign.messages.text(key, request.language()));
         let reply = Reply::ok(&PrecheckObject { precheck, message_key, message })?;
         Ok(reply.with_limits(limits).with_outcome(message_key.map_or("usable", MessageKey::as_str)))
     }
@@ -101,49 +92,41 @@ fn read(request: &ApiRequest) -> Result<(Code, Option<Phone>), Error> {
 }
 
 impl CheckCode {
-    async fn find(
+    async fn status(
         &self,
         request: &ApiRequest,
         code: &Code,
         phone: Option<&Phone>,
     ) -> Result<CodeStatus, Error> {
-        match self.find_by(request, code, phone, Staleness::Cached).await? {
-            CodeStatus::Invalid => self.find_by(request, code, phone, Staleness::BeforeRejecting).await,
-            finding => Ok(finding),
-        }
-    }
-
-    async fn find_by(
-        &self,
-        request: &ApiRequest,
-        code: &Code,
-        phone: Option<&Phone>,
-        staleness: Staleness,
-    ) -> Result<CodeStatus, Error> {
-        let ApiRequest { scope, received_at: now, .. } = request;
-        let mut resolved = self.verifier.resolve(scope, code, phone, None, staleness, *now).await?;
-        let lookup = self.lookup(request, &resolved).await?;
-        if let Some(batch) = lookup.imported_batch() {
-            // An imported code's own record says which batch it is of, and so whether it counts.
-            resolved = self.verifier.resolve(scope, code, phone, Some(batch), staleness, *now).await?;
-        }
-        Ok(resolved.finding(&lookup, phone))
-    }
-
-    async fn lookup(&self, request: &ApiRequest, resolved: &ResolvedCode) -> Result<CodeLookup, Error> {
-        let Some(name) = resolved.name() else { return Ok(CodeLookup::NoRecordNeeded) };
-        let record = self.verifier.codes().get(&request.scope, name).await?;
-        Ok(CodeLookup::new(name, record))
+        let ApiRequest { scope, campaign, received_at: now, .. } = request;
+        let query = CodeQuery { scope, policy: campaign.code, code, phone };
+        let mut records = Records { codes: self.verifier.codes(), scope };
+        Ok(self.verifier.resolve_code(query, &mut records, *now).await?.status)
     }
 }
 
-fn verdict(finding: &CodeStatus) -> (PrecheckResult, Option<MessageKey>) {
-    match finding.refusal() {
+/// Reads each record that the verifier asks for.
+struct Records<'a> {
+    codes: &'a Codes,
+    scope: &'a Scope,
+}
+
+impl CodeRecords for Records<'_> {
+    async fn look_up(&mut self, key: Option<&CodeKey>) -> Result<CodeLookup, StoreError> {
+        match key {
+            Some(key) => self.codes.look_up(self.scope, key).await,
+            None => Ok(CodeLookup::NoRecordNeeded),
+        }
+    }
+}
+
+fn precheck(status: &CodeStatus) -> (PrecheckResult, Option<MessageKey>) {
+    match status.refusal() {
         Some(MessageKey::Invalid) => (PrecheckResult::Invalid, Some(MessageKey::Invalid)),
         Some(key @ (MessageKey::AlreadyUsed | MessageKey::CodeHeld)) => {
             (PrecheckResult::AlreadyUsed, Some(key))
         }
-        // What else a sentinel asks for is not about the code.
+        // The other outcomes of sentinels are not about the code.
         Some(_) | None => (PrecheckResult::Valid, None),
     }
 }

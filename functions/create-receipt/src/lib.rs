@@ -31,7 +31,7 @@ impl Endpoint for CreateReceipt {
     fn connect(context: &AppContext) -> Result<Self, ConfigError> {
         let receipts = Receipts::from_env(&context.env, &context.aws.dynamodb())?;
         Ok(Self {
-            requests: IdempotencyKeys::from_env(&context.env)?,
+            requests: IdempotencyKeys::from_env(&context.env, &context.aws.dynamodb())?,
             uploads: Uploads::from_env(&context.env, &context.aws, receipts.clone())?,
             receipts,
         })

@@ -1,9 +1,13 @@
-//! `POST /api/v1/submissions`: a consumer enters, or learns why not.
+//! `POST /api/v1/submissions`: enters a consumer, or says why not.
 //!
-//! `wish` reads the request; `enter` decides and writes, once and for good.
+//! `request` reads the request; `service` gives it its time and asks the partner; `creation` decides and writes by the
+//! records in `state`; `answer` is the submission that it leads to.
 
+mod answer;
+mod creation;
 mod request;
 mod service;
+mod state;
 
 use common::config::ConfigError;
 use common::domain::campaign::Campaign;
@@ -17,41 +21,41 @@ use common::runtime::http_handler::{ApiRequest, AppContext, Endpoint};
 use common::store::batch::BatchGet;
 
 use crate::request::CreateSubmissionRequest;
-use crate::service::{Answer, SubmissionService};
+use crate::service::SubmissionService;
 
 /// The operation.
 pub struct CreateSubmission {
-    desk: SubmissionService,
+    service: SubmissionService,
 }
 
 impl Endpoint for CreateSubmission {
     const ROUTE: Route = routes::CREATE_SUBMISSION;
 
-    fn connect(setup: &AppContext) -> Result<Self, ConfigError> {
-        Ok(Self { desk: SubmissionService::from_context(setup)? })
+    fn connect(context: &AppContext) -> Result<Self, ConfigError> {
+        Ok(Self { service: SubmissionService::from_context(context)? })
     }
 
     async fn prepare(&self) {
-        self.desk.prepare().await;
+        self.service.prepare().await;
     }
 
     fn prefetch(&self, request: &Request, scope: &Scope, campaign: Option<&Campaign>, batch: &mut BatchGet) {
-        // What is wrong with a request is told once its key is known to be good.
-        let wish = CreateSubmissionRequest::parse(request, scope.environment).ok();
-        self.desk.prefetch(wish, scope, campaign, batch);
+        // The faults of a request are told once its API key is known to be good.
+        let request = CreateSubmissionRequest::parse(request, scope.environment).ok();
+        self.service.prefetch(request, scope, campaign, batch);
     }
 
-    async fn handle(&self, call: ApiRequest) -> Result<Reply, Error> {
-        let wish =
-            CreateSubmissionRequest::parse(&call.http, call.scope.environment)?.for_campaign(&call.campaign);
-        let Answer { submission, replayed, idempotent_replay, notes } = self.desk.enter(&call, &wish).await?;
-        let object =
-            SubmissionObject::new(&submission, &call.campaign, call.language(), replayed, call.now());
+    async fn handle(&self, api: ApiRequest) -> Result<Reply, Error> {
+        let request = CreateSubmissionRequest::parse(&api.http, api.scope.environment)?;
+        let answer = self.service.create(&api, &request.for_campaign(&api.campaign)).await?;
+        let submission = &answer.submission;
+        let replayed = answer.is_replayed();
+        let object = SubmissionObject::new(submission, &api.campaign, api.language(), replayed, api.now());
         let reply = Reply::ok(&object)?
             .with_outcome(submission.status.message_key().as_str())
-            .with_notes(notes)
             .with_subject(submission.submission_id)
             .with_reference(&submission.reference);
-        Ok(if idempotent_replay { reply.idempotent_replayed() } else { reply })
+        let reply = if answer.is_idempotent_replay() { reply.idempotent_replayed() } else { reply };
+        Ok(reply.with_notes(answer.log_fields))
     }
 }

@@ -1,4 +1,4 @@
-//! What a request asks for, read and checked in the order of the reference.
+//! A request to create a submission, read and checked in the order of the reference.
 
 use common::domain::campaign::Campaign;
 use common::domain::code::Code;
@@ -10,7 +10,6 @@ use common::error::{Error, ErrorCode};
 use common::http::body::BodyDigest;
 use common::http::fields::{Fields, Problems};
 use common::http::request::Request;
-use common::runtime::http_handler::ApiRequest;
 
 /// Characters of a region.
 const REGION_CHARS: std::ops::RangeInclusive<usize> = 0..=80;
@@ -20,31 +19,24 @@ const RECEIPT_ID_CHARS: std::ops::RangeInclusive<usize> = 1..=64;
 const MAX_ITEMS: usize = 40;
 /// Characters of a claimed product's key; a campaign's own keys are shorter.
 const ITEM_KEY_CHARS: std::ops::RangeInclusive<usize> = 1..=64;
-/// How many of one product.
+/// Pieces of one claimed product.
 const ITEM_QTY: std::ops::RangeInclusive<u32> = 1..=99;
 /// Characters of a claimed branch.
 const BRANCH_CHARS: std::ops::RangeInclusive<usize> = 0..=120;
 
-/// How to enter where no receipt is taken.
 const NO_RECEIPTS: &str = "Leave `receipt_id` out: `receipt` of GET /api/v1/campaign is null for a campaign that takes no \
                            receipts. Or use a key of a campaign with receipts.";
 
-/// A well-formed request to enter.
+/// A well-formed request.
 #[derive(Clone, Debug)]
 pub(crate) struct CreateSubmissionRequest {
-    /// One for each attempt, the same on every retry of it.
     pub(crate) key: IdempotencyKey,
-    /// The digest of the body.
     pub(crate) body_hash: BodyDigest,
-    /// Who wants to enter.
     pub(crate) phone: Phone,
-    /// With which code, in the form in which a partner compares it; none when the campaign takes none.
+    /// After [`Self::for_campaign`] in the form in which the campaign compares it.
     pub(crate) code: Option<Code>,
-    /// With which receipt.
     pub(crate) receipt_id: Option<ReceiptId>,
-    /// From where.
     pub(crate) region: Option<String>,
-    /// With what.
     pub(crate) claimed: Option<Claimed>,
 }
 
@@ -52,7 +44,7 @@ impl CreateSubmissionRequest {
     /// Reads a request.
     ///
     /// # Errors
-    /// The first thing that is wrong with it.
+    /// The first fault.
     pub(crate) fn parse(request: &Request, environment: Environment) -> Result<Self, Error> {
         let key = request.required_idempotency_key()?;
         let body = request.json()?;
@@ -64,7 +56,8 @@ impl CreateSubmissionRequest {
         Ok(Self { key, body_hash: body.digest(), phone, code, receipt_id, region, claimed })
     }
 
-    /// The same with the code in the form in which the campaign compares it; without one where the campaign takes none.
+    /// The request with its code in the form in which the campaign compares it, or without a code where the campaign takes
+    /// none.
     pub(crate) fn for_campaign(self, campaign: &Campaign) -> Self {
         let code = self.code.filter(|_| campaign.needs_code()).map(|code| match &campaign.partner {
             Some(partner) => code.in_form(partner.code),
@@ -73,12 +66,11 @@ impl CreateSubmissionRequest {
         Self { code, ..self }
     }
 
-    /// What the campaign needs and does not find here, or finds and does not take.
+    /// Checks that the request has what the campaign needs, and nothing that the campaign does not take.
     ///
     /// # Errors
-    /// The first of it.
-    pub(crate) fn check(&self, call: &ApiRequest) -> Result<(), Error> {
-        let campaign = &call.campaign;
+    /// The first fault.
+    pub(crate) fn check(&self, campaign: &Campaign) -> Result<(), Error> {
         let problems = Problems::default();
         if self.code.is_none() && campaign.needs_code() {
             problems.note("code", "`code` is missing.");
@@ -93,7 +85,6 @@ impl CreateSubmissionRequest {
     }
 }
 
-/// The fields of a body.
 struct SubmissionBody {
     phone: Phone,
     code: Option<Code>,

@@ -2,17 +2,18 @@
 
 use std::time::Duration;
 
+use common::app::rate_limit;
 use common::config::ConfigError;
 use common::domain::limit::RateLimitStatus;
 use common::domain::sliding_window::SlidingWindow;
-use common::error::{Error, ErrorCode};
+use common::error::Error;
 use common::http::fields::Fields;
 use common::http::lookup::{LookupEntry, LookupObject};
 use common::http::reply::Reply;
 use common::http::routes::{self, Route};
 use common::runtime::http_handler::{ApiRequest, AppContext, Endpoint};
 use common::store::entrants::Entrants;
-use common::store::rate_limits::{RateLimitDecision, RateLimitRule, RateLimits};
+use common::store::rate_limits::{RateLimitRule, RateLimits};
 use common::store::submissions::{SubmissionSummary, Submissions};
 
 /// Submissions in a reply.
@@ -48,7 +49,7 @@ impl Endpoint for LookupSubmissions {
         let ApiRequest { scope, campaign, received_at: now, .. } = &request;
 
         let range = request.http.client_network();
-        let limits = [
+        let rules = [
             RateLimitRule {
                 name: "phone",
                 key: scope.key(format_args!("lookup-phone#{}", phone.expose_e164())),
@@ -60,22 +61,7 @@ impl Endpoint for LookupSubmissions {
                 window: PER_RANGE,
             },
         ];
-        let limits = match self.limits.hit(&limits, *now).await? {
-            RateLimitDecision::Admitted(limits) => limits,
-            RateLimitDecision::Refused { retry_after, limits } => {
-                let is_full = |limit: &RateLimitStatus| limit.left.is_some_and(|left| left.requests == 0);
-                let detail = if limits.iter().any(|limit| limit.name == "address" && is_full(limit)) {
-                    "This address range has used up its 30 look-ups of 10 minutes. Without SVC-Client-IP, all calls \
-                     of your server count together."
-                } else {
-                    "This phone has used up its 5 look-ups of 10 minutes."
-                };
-                return Err(Error::from(ErrorCode::RateLimited)
-                    .with_detail(detail)
-                    .with_retry_after(retry_after)
-                    .with_limits(limits));
-            }
-        };
+        let limits = rate_limit::enforce(&self.limits, &rules, *now, reached_limit).await?;
 
         let today = now.day_in(campaign.timezone);
         let (recent, entrant) = tokio::try_join!(
@@ -96,5 +82,14 @@ impl Endpoint for LookupSubmissions {
             timezone: campaign.timezone.name(),
         })?;
         Ok(reply.with_limits(limits))
+    }
+}
+
+fn reached_limit(limits: &[RateLimitStatus]) -> &'static str {
+    if limits.iter().any(|limit| limit.name == "address" && limit.is_reached()) {
+        "This address range has used up its 30 look-ups of 10 minutes. Without SVC-Client-IP, all calls of your server \
+         count together."
+    } else {
+        "This phone has used up its 5 look-ups of 10 minutes."
     }
 }

@@ -75,7 +75,7 @@ impl MarkReceiptUploaded {
         };
         let marking = async {
             let Some((scope, id)) = &place else { return Ok("unknown_key".into()) };
-            let Some(arrived) = self.photos.look(scope, *id, work.started).await? else {
+            let Some(arrived) = self.photos.inspect(scope, *id, work.started).await? else {
                 return Ok("gone".into());
             };
             let marked = self.receipts.mark_uploaded(scope, *id, &arrived).await?;

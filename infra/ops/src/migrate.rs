@@ -3,6 +3,7 @@
 
 use common::domain::codebook::CodeBook;
 use common::domain::scope::{Environment, Scope};
+use common::store::code_books::SaveError;
 
 use crate::failure::Failure;
 use crate::tables::Tables;
@@ -41,7 +42,10 @@ async fn move_book(tables: &Tables, scope: &Scope, old: CodeBook) -> Result<(), 
         return Err(Failure::new("code_books_differ", message));
     }
     there.book = old;
-    tables.code_books.save(scope, &there).await?.map_err(|_| changed(scope))
+    tables.code_books.save(scope, &there).await.map_err(|error| match error {
+        SaveError::Changed => changed(scope),
+        SaveError::Store(error) => error.into(),
+    })
 }
 
 fn changed(scope: &Scope) -> Failure {

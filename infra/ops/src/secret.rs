@@ -5,7 +5,7 @@ use std::sync::Arc;
 use common::aws::deployment_secret::SecretVersion;
 use common::domain::hex::hex;
 use common::random;
-use common::store::code_books::CodeBooks;
+use common::store::code_books::{CodeBooks, SaveError};
 use common::store::transaction::backoff;
 
 use crate::failure::Failure;
@@ -46,13 +46,14 @@ async fn encrypt_all(books: &CodeBooks, secret: &Arc<SecretVersion>) -> Result<u
     for scope in books.scopes().await? {
         let mut tries = 1;
         let was_under_another = loop {
-            match books.reencrypt(&scope, secret).await? {
+            match books.reencrypt(&scope, secret).await {
                 Ok(done) => break done,
-                Err(_) if tries < MAX_TRIES => {
+                Err(SaveError::Store(error)) => return Err(error.into()),
+                Err(SaveError::Changed) if tries < MAX_TRIES => {
                     backoff(tries).await;
                     tries += 1;
                 }
-                Err(_) => {
+                Err(SaveError::Changed) => {
                     let message = "others keep minting or importing codes; run this again in a moment";
                     return Err(Failure::new("code_book_busy", message));
                 }

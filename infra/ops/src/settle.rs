@@ -205,8 +205,8 @@ async fn prize(tables: &Tables, submission: &Submission) -> Result<Option<String
     let book = stored.book;
     let batch = match CodeKey::parse(&submission.scope, code_key) {
         Some(CodeKey::Minted(serial)) => book.batch_of(serial).cloned(),
-        Some(name @ CodeKey::Imported { .. }) => {
-            let record = tables.codes().get(&submission.scope, &name).await?.unwrap_or_default();
+        Some(key @ CodeKey::Imported { .. }) => {
+            let record = tables.codes().get(&submission.scope, &key).await?.unwrap_or_default();
             record.batch.and_then(|name| book.batch(&name).cloned())
         }
         Some(CodeKey::Partner(_) | CodeKey::Sentinel(_)) | None => None,

@@ -2,7 +2,7 @@
 
 use common::domain::scope::Environment;
 use common::store::codes::CodeKey;
-use common::store::submission_writes::{ReplayWrite, SubmissionStore, SubmissionWrite};
+use common::store::submission_writes::{RecordKeys, ReplayWrite, SubmissionStore};
 use futures_util::future::{join, join_all};
 use service_tests::campaign::phone;
 use service_tests::http::Reply;
@@ -53,27 +53,26 @@ async fn a_replay_is_not_recorded_for_a_submission_that_lost_its_code_meanwhile(
     let (campaign, settler) = scene(code_and_receipt).await;
     let first = submit_typed(&campaign, &phone(1), &campaign.code(0), "SHOP010001", TIME).await;
     let scope = campaign.scope(Environment::Live);
-    let ledger =
+    let store =
         SubmissionStore::from_env(&campaign.service.env, &campaign.service.dynamodb()).expect("the tables");
     let earlier = id_of(&first).parse().expect("an id");
-    let submission =
-        ledger.submissions().get(&scope, earlier).await.expect("the table").expect("it is there");
+    let phone_of_first = phone(1).parse().expect("a phone");
     let (key, other_key) =
         ("a-replay-that-races".parse().expect("a key"), "a-replay-in-time-00".parse().expect("a key"));
-    let entry = |key| SubmissionWrite {
+    let keys = |key| RecordKeys {
+        scope: &scope,
         key,
-        body_hash: "hash",
+        phone: &phone_of_first,
         code: Some(&CodeKey::Minted(0)),
         receipt: None,
-        submission: &submission,
     };
     let now = campaign.service.clock.now();
-    let in_time = ledger.remember_replay(entry(&other_key), earlier, now).await.expect("the tables");
+    let in_time = store.record_replay(keys(&other_key), "hash", earlier, now).await.expect("the tables");
     assert!(matches!(in_time, ReplayWrite::Recorded), "{in_time:?}");
     settler.settle_due().await;
-    let late = ledger.remember_replay(entry(&key), earlier, now).await.expect("the tables");
+    let late = store.record_replay(keys(&key), "hash", earlier, now).await.expect("the tables");
     assert!(matches!(late, ReplayWrite::CodeMoved), "{late:?}");
-    let again = ledger.remember_replay(entry(&other_key), earlier, now).await.expect("the tables");
+    let again = store.record_replay(keys(&other_key), "hash", earlier, now).await.expect("the tables");
     assert!(matches!(again, ReplayWrite::KeyUsed(record) if record.record_id == earlier));
     let tapped = campaign.with_receipt(&campaign.live_key, &phone(1), &campaign.code(0), UNKNOWN_RECEIPT);
     assert_eq!(tapped.send().await.refusal(), (404, "not_found".to_owned(), Some("receipt_id".to_owned())));

@@ -107,7 +107,7 @@ impl Shop {
             status: BatchStatus::Active,
         });
         stored.book.minted += MINTED;
-        service.tables.code_books.save(&scope, &stored).await.expect("saved").expect("nobody else");
+        service.tables.code_books.save(&scope, &stored).await.expect("saved");
         let usual_key = campaign.issue(Environment::Test, DEFAULT_PER_MINUTE).await;
         let free_key = campaign.issue(Environment::Test, UNBOUNDED_PER_MINUTE).await;
         Self { campaign, usual_key, free_key, imported: AtomicU32::new(0) }

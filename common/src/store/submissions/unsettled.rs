@@ -195,11 +195,7 @@ impl Submissions {
     }
 
     fn query_unsettled(&self, partition: &str) -> QueryFluentBuilder {
-        self.client
-            .query()
-            .table_name(&self.table)
-            .index_name(UNSETTLED)
-            .expression_attribute_values(":partition", text(partition))
+        self.table.query(UNSETTLED).expression_attribute_values(":partition", text(partition))
     }
 
     /// Makes a submission that cannot be read due again later, so that it keeps no other from its turn: a newer
@@ -217,15 +213,13 @@ impl Submissions {
         speedup: RetrySpeedup,
     ) -> Result<(), StoreError> {
         const ACTION: &str = "putting a submission off that cannot be read";
-        let Some(item) = self.get_item(item_key(scope, id)).await? else { return Ok(()) };
+        let Some(item) = self.table.get(item_key(scope, id), ACTION).await? else { return Ok(()) };
         let Some(due) = parse_due(&item).filter(|due| due.next_step_at <= now) else { return Ok(()) };
         let reads: u32 = read_number(&item, UNREADABLE_READS).unwrap_or(0);
         let later = now.after(speedup.apply(unreadable_backoff(reads)));
         let update = self
-            .client
-            .update_item()
-            .table_name(&self.table)
-            .key(KEY, text(item_key(scope, id)))
+            .table
+            .update_item(item_key(scope, id))
             .update_expression("SET #next_step = :later, #reads = :reads")
             .condition_expression("#next_step = :seen")
             .expression_attribute_names("#next_step", NEXT_STEP)

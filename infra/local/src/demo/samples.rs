@@ -11,7 +11,7 @@ use common::domain::message::MessageKey;
 use common::domain::receipt::photo::PhotoType;
 use common::domain::receipt::{Receipt, Source};
 use common::domain::scope::{CampaignSlug, Environment, Scope};
-use common::domain::submission::{Submission, SubmissionStatus};
+use common::domain::submission::{NewSubmission, Submission, SubmissionStatus};
 use common::random;
 use common::store::api_keys::{ApiKeyRecord, KeyHash};
 use common::store::receipts::Receipts;
@@ -70,37 +70,28 @@ pub async fn load(env: &Env, clock: &Clock) -> Result<(), DemoError> {
     let put = aws.s3().put_object().bucket(bucket).key(object_key(&scope, arrived.receipt_id));
     put.body(PHOTO.to_vec().into()).send().await.map_err(|_| unusable("photo"))?;
 
-    let submission = Submission {
+    let new = NewSubmission {
         submission_id: SUBMISSION.parse().map_err(|_| unusable("id"))?,
         reference: random::reference(),
         scope: scope.clone(),
         phone: "+255712345678".parse().map_err(|_| unusable("phone"))?,
-        code_key: None,
-        receipt_id: None,
-        receipt: None,
-        purchase: None,
-        status: SubmissionStatus::accepted(1, None),
-        reasons: vec![MessageKey::Entered.as_str().to_owned()],
-        day: now.to_string().chars().take(10).collect(),
         region: None,
         claimed: None,
-        partner_code: None,
-        upstream: None,
-        decision: None,
-        settling: None,
-        revision: 0,
+        day: now.to_string().chars().take(10).collect(),
         created_at: now,
-        updated_at: now,
         request_id: None,
-        history: Vec::new(),
+    };
+    let submission = Submission {
+        reasons: vec![MessageKey::Entered.as_str().to_owned()],
+        ..Submission::new(new, SubmissionStatus::accepted(1, None))
     };
     let key = "a-sample-event-0001".parse().map_err(|_| unusable("key"))?;
-    let entry =
+    let write =
         SubmissionWrite { key: &key, body_hash: "", code: None, receipt: None, submission: &submission };
     let file = campaign_file::read("sample-events.yaml", FILE).map_err(|_| unusable("campaign"))?;
-    let entered =
-        tables.ledger.enter(entry, &Entrant::default(), &file.campaign, PhoneChecks::default(), now).await;
-    entered.map_err(Failure::from)?;
+    let (entrant, checks) = (Entrant::default(), PhoneChecks::default());
+    let created = tables.ledger.create_accepted(write, &entrant, &file.campaign, checks, now).await;
+    created.map_err(Failure::from)?;
 
     let hash = KeyHash::digest(KEY);
     let record = ApiKeyRecord {

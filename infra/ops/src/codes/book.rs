@@ -2,7 +2,7 @@
 
 use common::domain::codebook::{Batch, BatchStatus, CodeBook, Origin};
 use common::domain::scope::Scope;
-use common::store::code_books::CodeBooks;
+use common::store::code_books::{CodeBooks, SaveError};
 use common::store::transaction::backoff;
 
 use crate::failure::Failure;
@@ -36,10 +36,11 @@ pub(super) async fn change<T>(
     for tries in 1..=MAX_ATTEMPTS {
         let mut stored = books.get(scope).await?.ok_or_else(|| no_book(scope))?;
         let changed = change(&mut stored.book)?;
-        if books.save(scope, &stored).await?.is_ok() {
-            return Ok(changed);
+        match books.save(scope, &stored).await {
+            Ok(()) => return Ok(changed),
+            Err(SaveError::Changed) => backoff(tries).await,
+            Err(SaveError::Store(error)) => return Err(error.into()),
         }
-        backoff(tries).await;
     }
     let message = "others keep minting or importing codes of this campaign; run this again in a moment";
     Err(Failure::new("code_book_busy", message))

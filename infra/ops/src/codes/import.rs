@@ -114,8 +114,8 @@ async fn leave_out_known(
             return Ok(all);
         }
         let looks = part.into_iter().filter_map(|(_, code)| code.ok()).map(|code| async move {
-            let name = CodeKey::Imported { digest: book.digest(&code), batch: String::new() };
-            let record = codes.get(scope, &name).await?.filter(|record| record.batch.is_some());
+            let key = CodeKey::Imported { digest: book.digest(&code), batch: String::new() };
+            let record = codes.get(scope, &key).await?.filter(|record| record.batch.is_some());
             Ok::<_, StoreError>(record.map(|record| (code, is_void(book, &record))))
         });
         let mut looks = stream::iter(looks).buffer_unordered(AT_ONCE);
@@ -251,11 +251,11 @@ async fn import_one(
     batch: &str,
     code: String,
 ) -> Result<Stored, StoreError> {
-    let name = CodeKey::Imported { digest: book.digest(&code), batch: batch.to_owned() };
-    if codes.import(scope, &name, batch).await? {
+    let key = CodeKey::Imported { digest: book.digest(&code), batch: batch.to_owned() };
+    if codes.import(scope, &key, batch).await? {
         return Ok(Stored::Fresh(code));
     }
-    let record = codes.get(scope, &name).await?.unwrap_or_default();
+    let record = codes.get(scope, &key).await?.unwrap_or_default();
     Ok(Stored::Known { is_void: is_void(book, &record) })
 }
 

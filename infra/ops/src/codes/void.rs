@@ -87,28 +87,28 @@ pub async fn check(tables: &Tables, scope: &Scope, file: &Path) -> Result<u64, F
 
 /// One of a code's records.
 struct Found {
-    name: CodeKey,
+    key: CodeKey,
     record: CodeRecord,
-    /// Its batch counts.
-    counts: bool,
+    /// Whether its batch is active.
+    is_redeemable: bool,
 }
 
 /// A code's records: none when the scope has no such code, two when it was both minted and imported.
 async fn find(codes: &Codes, scope: &Scope, book: &CodeBook, normal: &str) -> Result<Vec<Found>, Failure> {
     let mut found = Vec::new();
     if let BookMatch::Minted { serial, .. } | BookMatch::Withdrawn { serial } = book.verify(normal) {
-        let counts = book.batch_of(serial).is_some_and(|batch| batch.status == BatchStatus::Active);
-        let name = CodeKey::Minted(serial);
-        let record = codes.get(scope, &name).await?.unwrap_or_default();
-        found.push(Found { name, record, counts });
+        let is_redeemable = book.batch_of(serial).is_some_and(|batch| batch.status == BatchStatus::Active);
+        let key = CodeKey::Minted(serial);
+        let record = codes.get(scope, &key).await?.unwrap_or_default();
+        found.push(Found { key, record, is_redeemable });
     }
     if book.likely_imported_batch().is_some() {
         // The batch does not matter for finding it.
-        let name = CodeKey::Imported { digest: book.digest(normal), batch: String::new() };
-        if let Some(record) = codes.get(scope, &name).await?.filter(|record| record.batch.is_some()) {
+        let key = CodeKey::Imported { digest: book.digest(normal), batch: String::new() };
+        if let Some(record) = codes.get(scope, &key).await?.filter(|record| record.batch.is_some()) {
             let batch = record.batch.as_deref().and_then(|name| book.batch(name));
-            let counts = batch.is_some_and(|batch| batch.status == BatchStatus::Active);
-            found.push(Found { name, record, counts });
+            let is_redeemable = batch.is_some_and(|batch| batch.status == BatchStatus::Active);
+            found.push(Found { key, record, is_redeemable });
         }
     }
     Ok(found)
@@ -125,10 +125,10 @@ async fn void_one(
     if found.is_empty() {
         return Ok(Voided::default());
     }
-    for Found { name, .. } in found.iter().filter(|found| !found.record.voided) {
-        codes.void(scope, name, now).await?;
+    for Found { key, .. } in found.iter().filter(|found| !found.record.voided) {
+        codes.void(scope, key, now).await?;
     }
-    let already = found.iter().all(|found| found.record.voided || !found.counts);
+    let already = found.iter().all(|found| found.record.voided || !found.is_redeemable);
     let in_use = u64::from(found.iter().any(|found| found.record.claim.is_some()));
     Ok(Voided { voided: u64::from(!already), already_void: u64::from(already), in_use })
 }

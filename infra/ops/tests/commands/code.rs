@@ -3,7 +3,8 @@
 use std::collections::HashSet;
 use std::time::Duration;
 
-use common::app::code_verifier::{CodeVerifier, ResolvedCode, Staleness};
+use common::app::code_verifier::{CodeQuery, CodeVerifier, ResolvedCode, Staleness};
+use common::domain::campaign::CodePolicy;
 use common::domain::code::Code;
 use common::domain::codebook::{BatchStatus, BookMatch, CodeBook};
 use common::domain::phone::Phone;
@@ -39,13 +40,13 @@ fn normal(code: &str) -> String {
 
 async fn record(stack: &Stack, code: &str) -> Option<CodeRecord> {
     let book = book(stack).await;
-    let name = match book.verify(&normal(code)) {
+    let key = match book.verify(&normal(code)) {
         BookMatch::Minted { serial, .. } | BookMatch::Withdrawn { serial } => CodeKey::Minted(serial),
         BookMatch::PerhapsImported | BookMatch::Unknown => {
             CodeKey::Imported { digest: book.digest(&normal(code)), batch: String::new() }
         }
     };
-    stack.tables().await.codes().get(&chai(Environment::Live), &name).await.expect("it answers")
+    stack.tables().await.codes().get(&chai(Environment::Live), &key).await.expect("it answers")
 }
 
 #[tokio::test]
@@ -250,15 +251,15 @@ async fn a_file_of_minted_and_imported_codes_is_voided_and_redeemed_ones_stay() 
 
 /// Enters a phone with a minted code, as the service does.
 async fn enter(stack: &Stack, serial: u64) {
-    let name = CodeKey::Minted(serial);
+    let key = CodeKey::Minted(serial);
     let submission = crate::submission::submission(
         random::submission_id(),
         common::domain::submission::SubmissionStatus::accepted(1, None),
-        Some(name.key(&chai(Environment::Live))),
+        Some(key.in_scope(&chai(Environment::Live))),
     );
-    crate::submission::write(stack, &submission, Some(&name)).await;
+    crate::submission::write(stack, &submission, Some(&key)).await;
     let phone: Phone = "0712345678".parse().expect("a phone");
-    let record = stack.tables().await.codes().get(&chai(Environment::Live), &name).await.expect("it answers");
+    let record = stack.tables().await.codes().get(&chai(Environment::Live), &key).await.expect("it answers");
     assert_eq!(record.expect("a record").claim.expect("a claim").phone, phone);
 }
 
@@ -353,8 +354,9 @@ async fn verifier(stack: &Stack) -> CodeVerifier {
 /// What a function that read the code book before says of a code.
 async fn judged(verifier: &CodeVerifier, stack: &Stack, code: &str) -> ResolvedCode {
     let (scope, code) = (chai(Environment::Live), code.parse().expect("a code"));
+    let query = CodeQuery { scope: &scope, policy: CodePolicy::Service, code: &code, phone: None };
     let now = stack.clock.now();
-    verifier.resolve(&scope, &code, None, None, Staleness::BeforeRejecting, now).await.expect("it answers")
+    verifier.resolve(query, None, Staleness::BeforeRejecting, now).await.expect("it answers")
 }
 
 #[tokio::test]
@@ -365,12 +367,12 @@ async fn codes_are_good_when_the_command_returns_also_to_a_function_that_has_an_
     let text = stack.fine(&mint_args("1", &stack.arg("a.csv"), &[])).await;
     assert!(text.contains("They are good now: functions had 1 second to learn of them."), "{text}");
     let minted = codes_in(&stack, "a.csv").concat();
-    assert_eq!(judged(&verifier, &stack, &minted).await.name(), Some(&CodeKey::Minted(0)));
+    assert_eq!(judged(&verifier, &stack, &minted).await.key(), Some(&CodeKey::Minted(0)));
 
     let text = stack.fine(&import_args(&stack.file("brand.csv", "KETTLE-01\n"), &[])).await;
     assert!(text.contains("They are good now"), "{text}");
     let imported = judged(&verifier, &stack, "KETTLE-01").await;
-    assert!(matches!(imported.name(), Some(CodeKey::Imported { .. })), "{imported:?}");
+    assert!(matches!(imported.key(), Some(CodeKey::Imported { .. })), "{imported:?}");
 }
 
 #[tokio::test]
@@ -380,17 +382,17 @@ async fn a_function_with_an_older_book_promises_no_prize_of_a_void_batch() {
     stack.fine(&mint_args("1", &stack.arg("a.csv"), &["--prize", "A car"])).await;
     let minted = codes_in(&stack, "a.csv").concat();
     let (scope, code) = (chai(Environment::Live), minted.parse().expect("a code"));
-    let counts = async || {
-        let now = stack.clock.now();
-        let usual = verifier.resolve(&scope, &code, None, None, Staleness::Cached, now).await;
-        matches!(usual.expect("it answers"), ResolvedCode::Named { counts: true, .. })
+    let query = CodeQuery { scope: &scope, policy: CodePolicy::Service, code: &code, phone: None };
+    let is_redeemable = async || {
+        let resolved = verifier.resolve(query, None, Staleness::Cached, stack.clock.now()).await;
+        matches!(resolved.expect("it answers"), ResolvedCode::Named { is_redeemable: true, .. })
     };
-    assert!(counts().await);
+    assert!(is_redeemable().await);
     stack.fine(&[&["code", "void"], &LIVE[..], &["--batch", "batch-1"]].concat()).await;
     stack.clock.advance(Duration::from_millis(999));
-    assert!(counts().await, "the book in the cache is younger than a second");
+    assert!(is_redeemable().await, "the book in the cache is younger than a second");
     stack.clock.advance(Duration::from_millis(1));
-    assert!(!counts().await);
+    assert!(!is_redeemable().await);
 }
 
 #[tokio::test]

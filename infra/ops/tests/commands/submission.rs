@@ -53,7 +53,7 @@ pub(crate) fn submission(id: SubmissionId, status: SubmissionStatus, code_key: O
 /// Writes a submission as the service does.
 pub(crate) async fn write(stack: &Stack, submission: &Submission, code: Option<&CodeKey>) {
     let key = format!("key-of-{}", submission.submission_id).parse().expect("a key");
-    let entry =
+    let write =
         SubmissionWrite { key: &key, body_hash: "", code, receipt: submission.receipt_id, submission };
     let tables = stack.tables().await;
     let campaign = tables.campaigns.get(&submission.scope.campaign).await.expect("it answers");
@@ -62,7 +62,7 @@ pub(crate) async fn write(stack: &Stack, submission: &Submission, code: Option<&
     let campaign = Campaign { limits, ..campaign.expect("the campaign is applied") };
     let written = tables
         .ledger
-        .enter(entry, &Entrant::default(), &campaign, PhoneChecks::default(), NOW)
+        .create_accepted(write, &Entrant::default(), &campaign, PhoneChecks::default(), NOW)
         .await
         .expect("it answers");
     assert!(matches!(written, WriteResult::Committed), "{written:?}");
@@ -86,10 +86,10 @@ async fn with_one_waiting() -> (Stack, Submission) {
     let mint = ["code", "mint", "--campaign", "chai-bora-2026", "--environment", "live", "--count", "2"];
     let output = stack.arg("codes.csv");
     stack.fine(&[&mint[..], &["--output", &output, "--prize", "A kettle"]].concat()).await;
-    let name = CodeKey::Minted(0);
-    let code_key = Some(name.key(&chai(Environment::Live)));
+    let key = CodeKey::Minted(0);
+    let code_key = Some(key.in_scope(&chai(Environment::Live)));
     let submission = submission(random::submission_id(), waiting(), code_key);
-    write(&stack, &submission, Some(&name)).await;
+    write(&stack, &submission, Some(&key)).await;
     (stack, submission)
 }
 
@@ -215,7 +215,7 @@ async fn an_imported_code_keeps_its_prize_until_its_submission_is_settled() {
     let Batch { name, status, .. } = book.batches[0].clone();
     assert_eq!(status, BatchStatus::Active);
     let code = CodeKey::Imported { digest: book.digest("KETTLE01"), batch: name };
-    let submission = submission(random::submission_id(), waiting(), Some(code.key(&scope)));
+    let submission = submission(random::submission_id(), waiting(), Some(code.in_scope(&scope)));
     write(&stack, &submission, Some(&code)).await;
     let id = submission.submission_id.to_string();
     let accept = [&["submission", "settle", &id, "--accept"], &WHY[..]].concat();

@@ -1,13 +1,21 @@
 //! `POST /api/v1/submissions` on a database that conflicts and loses answers.
 
 use std::collections::BTreeSet;
+use std::time::Duration;
 
+use aws_sdk_dynamodb::primitives::Blob;
+use aws_sdk_dynamodb::types::AttributeValue;
+use common::domain::scope::Environment;
+use common::store::{code_books, codes};
 use futures_util::future::join_all;
-use local::stack::Options;
+use local::partner::SimulatedPartner;
+use local::stack::{Options, PARTNER_SECRET, PARTNER_SECRET_HEADER};
 use serde_json::json;
-use service_tests::campaign::{TestCampaign, phone, plain};
+use service_tests::campaign::{TestCampaign, body, fresh_key, phone, plain};
+use service_tests::partners::judged_by;
 use service_tests::proxy::{Fault, Proxy};
 use service_tests::service::Service;
+use tokio::time::Instant;
 
 /// A service whose database is behind a proxy that plays faults.
 async fn service() -> (Service, Proxy) {
@@ -51,10 +59,10 @@ async fn a_second_tap_that_meets_a_conflict_and_a_limit_at_once_is_a_replay_all_
 async fn a_batch_that_is_never_read_whole_is_answered_like_throttling() {
     let (service, proxy) = service().await;
     let campaign = TestCampaign::on(&service, plain()).await;
-    proxy.play([Fault::Unprocessed; 8]);
+    proxy.play([Fault::Unprocessed; 1_000]);
     let sending = campaign.submission(&phone(1), "WRONG");
     assert_eq!(sending.clone().send().await.refusal(), (503, "service_unavailable".to_owned(), None));
-    assert_eq!(proxy.faults_left(), 0, "after eight tries");
+    proxy.play_no_more();
     assert_eq!(sending.send().await.field("message_key"), "invalid");
 }
 
@@ -108,6 +116,105 @@ async fn who_is_throttled_for_longer_is_told_when_to_retry() {
     proxy.play_no_more();
     let later = sending.send().await;
     assert_eq!((later.field("message_key"), later.header("idempotent-replayed")), (json!("entered"), None));
+}
+
+#[tokio::test]
+async fn two_throttled_writes_that_use_up_the_budget_are_answered_like_one() {
+    let (service, proxy) = service().await;
+    let campaign = TestCampaign::on(&service, plain()).await;
+    assert_eq!(campaign.outcome(&phone(1), &campaign.code(0)).await, "entered");
+    // The first write fails because of phone 1, and the second would record that the code is used.
+    proxy.play([Fault::Throttled(0), Fault::Throttled(0), Fault::ConditionAndConflict(2)]);
+    proxy.play([Fault::Throttled(0); 1_000]);
+    proxy.slow_down(Duration::from_millis(1_500));
+    let unavailable = campaign.submission(&phone(2), &campaign.code(0)).send().await;
+    assert_eq!(unavailable.refusal(), (503, "service_unavailable".to_owned(), None));
+    assert_eq!(unavailable.header("retry-after"), Some("5"));
+}
+
+#[tokio::test]
+async fn a_partners_late_answer_that_cannot_be_written_delays_the_reply_no_further_than_ten_seconds() {
+    let (service, proxy) = service().await;
+    let secret = Some((PARTNER_SECRET_HEADER.to_owned(), PARTNER_SECRET.1.to_owned()));
+    let slow = Duration::from_secs(6);
+    let options = local::partner::Options { secret, slow_for: slow, ..local::partner::Options::default() };
+    let partner = SimulatedPartner::serve(options).await.expect("it serves");
+    let mut config = plain();
+    judged_by(partner.url())(&mut config);
+    let campaign = TestCampaign::on(&service, config).await;
+    let sending = campaign.live("POST", "/api/v1/submissions").header("idempotency-key", fresh_key());
+    let started = Instant::now();
+    let sent = tokio::spawn(sending.json(&body(&phone(1), "SLOW-1")).send());
+    while partner.redemptions().is_empty() {
+        tokio::task::yield_now().await;
+    }
+    proxy.play([Fault::Throttled(0); 1_000]);
+    let reply = sent.await.expect("it ends");
+    assert_eq!((reply.field("state"), reply.field("message_key")), (json!("pending"), json!("checking")));
+    let took = started.elapsed();
+    assert!(took < Duration::from_millis(11_000), "{took:?}");
+}
+
+/// Takes a scope's code book away.
+async fn lose_book(campaign: &TestCampaign, environment: Environment) {
+    let table = campaign.service.env.required(code_books::VARIABLE).expect("the stack sets it");
+    let scope = AttributeValue::S(campaign.scope(environment).to_string());
+    let delete = campaign.service.dynamodb().delete_item().table_name(table);
+    delete.key(code_books::KEY, scope).send().await.expect("the table");
+}
+
+/// Puts the code book of a test's campaign where the first release kept it.
+async fn put_book_of_first_release(campaign: &TestCampaign, environment: Environment) {
+    let table = campaign.service.env.required(codes::VARIABLE).expect("the stack sets it");
+    let number = |number: u64| AttributeValue::N(number.to_string());
+    let key = |byte| AttributeValue::B(Blob::new([byte; 32]));
+    let text = |text: &str| AttributeValue::S(text.to_owned());
+    let origin = AttributeValue::M(
+        [
+            ("kind".to_owned(), text("minted")),
+            ("first".to_owned(), number(0)),
+            ("count".to_owned(), number(100)),
+        ]
+        .into(),
+    );
+    let batch = [("name".to_owned(), text("first")), ("origin".to_owned(), origin)];
+    let batch = batch.into_iter().chain([("status".to_owned(), text("active"))]).collect();
+    let put = campaign.service.dynamodb().put_item().table_name(table);
+    put.item(codes::KEY, text(&campaign.scope(environment).key("book")))
+        .item("minting_key", key(1))
+        .item("digest_key", key(2))
+        .item("symbols", number(12))
+        .item("minted", number(100))
+        .item("batches", AttributeValue::L(vec![AttributeValue::M(batch)]))
+        .send()
+        .await
+        .expect("the table");
+}
+
+#[tokio::test]
+async fn a_code_book_that_is_missing_makes_no_code_a_wrong_one() {
+    let campaign = TestCampaign::plain().await;
+    lose_book(&campaign, Environment::Test).await;
+    let sending = campaign.submission(&phone(1), &campaign.code(0));
+    let unavailable = (503, "service_unavailable".to_owned(), None);
+    assert_eq!(sending.clone().send().await.refusal(), unavailable);
+    assert_eq!(campaign.check(&campaign.code(0)).send().await.refusal(), unavailable);
+    let recorded = campaign.lookup(&phone(1)).send().await;
+    assert_eq!(recorded.field("submissions"), json!([]));
+    assert_eq!(campaign.outcome(&phone(1), "TEST-0-VALID").await, "entered", "it needs no book");
+
+    put_book_of_first_release(&campaign, Environment::Test).await;
+    assert_eq!(campaign.outcome(&phone(1), "WRONG").await, "invalid");
+    assert_eq!(sending.send().await.field("message_key"), "entered");
+}
+
+#[tokio::test]
+async fn a_partners_code_without_a_code_book_is_no_wrong_one_either() {
+    let campaign = TestCampaign::with(judged_by("http://127.0.0.1:1/redeem".to_owned())).await;
+    lose_book(&campaign, Environment::Live).await;
+    let sending = campaign.live("POST", "/api/v1/submissions").header("idempotency-key", fresh_key());
+    let reply = sending.json(&body(&phone(1), "OKAY-1")).send().await;
+    assert_eq!(reply.refusal(), (503, "service_unavailable".to_owned(), None));
 }
 
 #[tokio::test]

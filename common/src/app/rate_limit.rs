@@ -1,0 +1,25 @@
+//! Rate limits of an operation, besides its caller's own.
+
+use crate::domain::limit::RateLimitStatus;
+use crate::domain::timestamp::Timestamp;
+use crate::error::{Error, ErrorCode};
+use crate::store::rate_limits::{RateLimitDecision, RateLimitRule, RateLimits};
+
+/// Counts a request by these rules, and gives back how the limits stand.
+///
+/// # Errors
+/// `rate_limited` when a limit is reached, with the `detail` that tells which; when the table does not answer.
+pub async fn enforce(
+    limits: &RateLimits,
+    rules: &[RateLimitRule],
+    now: Timestamp,
+    detail: impl FnOnce(&[RateLimitStatus]) -> &'static str,
+) -> Result<Vec<RateLimitStatus>, Error> {
+    match limits.hit(rules, now).await? {
+        RateLimitDecision::Admitted(limits) => Ok(limits),
+        RateLimitDecision::Refused { retry_after, limits } => Err(Error::from(ErrorCode::RateLimited)
+            .with_detail(detail(&limits))
+            .with_retry_after(retry_after)
+            .with_limits(limits)),
+    }
+}

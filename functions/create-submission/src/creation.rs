@@ -1,0 +1,308 @@
+//! One request: decides from what is known, and writes on condition that it is still so. When it is not, decides again
+//! from what the failed condition brought back.
+
+use std::time::Duration;
+
+use common::app::code_verifier::{Acceptance, CodeQuery, CodeRecords as _, ResolvedCode, VerifiedCode};
+use common::domain::admission::{CodeStatus, Decision, decide};
+use common::domain::entrant::PhoneChecks;
+use common::domain::ids::SubmissionId;
+use common::domain::message::MessageKey;
+use common::domain::receipt::photo::MAX_BYTES;
+use common::domain::receipt::{Receipt, ReceiptState, Source as ReceiptSource};
+use common::domain::settling::{PendingSettlement, SENTINEL_DELAY};
+use common::domain::submission::{NewSubmission, State as SubmissionState, Submission, SubmissionStatus};
+use common::error::{Error, ErrorCode};
+use common::random;
+use common::runtime::http_handler::ApiRequest;
+use common::store::codes::CodeKey;
+use common::store::idempotency_keys::IdempotencyRecord;
+use common::store::submission_writes::{
+    RecordKeys, ReplayWrite, SubmissionStore, SubmissionWrite, WriteResult,
+};
+use common::store::transaction::backoff;
+use tokio::time::Instant;
+
+use crate::answer::{Answer, AnswerKind};
+use crate::request::CreateSubmissionRequest;
+use crate::service::{BUDGET, SubmissionService};
+use crate::state::{Source, State, is_wrong_code};
+
+/// Decisions for one request. Each further one is taken because others changed the records; ten wrong codes of one phone
+/// at the same time, the worst honest case, need no more than these.
+const MAX_ATTEMPTS: u32 = 24;
+/// How long a caller is told to wait while the same request is in progress elsewhere.
+const IN_PROGRESS_WAIT: Duration = Duration::from_secs(1);
+
+pub(crate) struct Creation<'a> {
+    service: &'a SubmissionService,
+    store: SubmissionStore,
+    api: &'a ApiRequest,
+    request: &'a CreateSubmissionRequest,
+    new: NewSubmission,
+}
+
+impl<'a> Creation<'a> {
+    pub(crate) fn new(
+        service: &'a SubmissionService,
+        api: &'a ApiRequest,
+        request: &'a CreateSubmissionRequest,
+        deadline: Instant,
+    ) -> Self {
+        let new = NewSubmission {
+            submission_id: random::submission_id(),
+            reference: random::reference(),
+            scope: api.scope.clone(),
+            phone: request.phone.clone(),
+            region: request.region.clone(),
+            claimed: request.claimed.clone(),
+            day: api.received_at.day_in(api.campaign.timezone),
+            created_at: api.received_at,
+            request_id: Some(api.http.ids.request.clone()),
+        };
+        Self { service, store: service.store().with_deadline(deadline), api, request, new }
+    }
+
+    /// Makes the submission, or finds the earlier one that answers the request.
+    pub(crate) async fn run(&self) -> Result<Answer, Error> {
+        let Self { service, store, api, new, .. } = self;
+        service.verifier().cache_prefetched(&api.prefetched, &api.scope, api.received_at)?;
+        if let Err(unmet) = self.request.check(&api.campaign) {
+            return self.replay_or(unmet).await;
+        }
+        let mut state = State::new(store, self.keys(None), &new.day, api.received_at, &api.prefetched);
+        for attempt in 1..=MAX_ATTEMPTS {
+            let code = self.resolve_code(&mut state).await?;
+            if let Some(record) = state.take_idempotency() {
+                return self.replay_key(record).await;
+            }
+            let checks = self.check_receipt(&code, &mut state).await?;
+            let entrant = &state.records.entrant;
+            let next = match decide(&api.campaign, entrant, &code.status, checks, api.received_at) {
+                Decision::Replay(earlier) => self.replay_code(&code, earlier).await?,
+                Decision::Refuse(key) if state.must_load_before_rejecting(&code, key) => Next::Load,
+                Decision::Refuse(key) => self.reject(&code, key, &mut state).await?,
+                Decision::Enter => self.accept(&code, checks, &mut state).await?,
+            };
+            match next {
+                Next::Answer(answer) => return Ok(*answer),
+                Next::Load => state.load().await?,
+                Next::Retry if attempt > 1 => backoff(attempt).await,
+                Next::Retry => {}
+            }
+        }
+        Err(contended(false))
+    }
+
+    fn keys(&self, code: Option<&'a CodeKey>) -> RecordKeys<'a> {
+        let CreateSubmissionRequest { key, phone, receipt_id, .. } = self.request;
+        RecordKeys { scope: &self.api.scope, key, phone, code, receipt: *receipt_id }
+    }
+
+    fn write<'b>(&'b self, code: &'b VerifiedCode, submission: &'b Submission) -> SubmissionWrite<'b> {
+        let CreateSubmissionRequest { key, body_hash, receipt_id, .. } = self.request;
+        let (body_hash, code) = (body_hash.as_str(), code.resolved.key());
+        SubmissionWrite { key, body_hash, code, receipt: *receipt_id, submission }
+    }
+
+    async fn resolve_code(&self, state: &mut State<'_>) -> Result<VerifiedCode, Error> {
+        let Self { api, request, .. } = self;
+        let Some(code) = &request.code else {
+            state.look_up(None).await?;
+            return Ok(VerifiedCode::not_needed());
+        };
+        let (policy, phone) = (api.campaign.code, Some(&request.phone));
+        let query = CodeQuery { scope: &api.scope, policy, code, phone };
+        Ok(self.service.verifier().resolve_code(query, state, api.now()).await?)
+    }
+
+    /// Checks the receipt, where one comes along, and says which of the phone's limits apply. A replay of the consumer's
+    /// own code comes before any fault of the receipt.
+    async fn check_receipt(&self, code: &VerifiedCode, state: &mut State<'_>) -> Result<PhoneChecks, Error> {
+        let has_code = code.status != CodeStatus::NotNeeded;
+        let is_own_code = matches!(code.status, CodeStatus::OwnedByCaller(_));
+        if self.request.receipt_id.is_none() || is_own_code {
+            return Ok(PhoneChecks { throttle: has_code, open_receipts: false });
+        }
+        let receipt = self.usable(state.records.receipt.take()).await?;
+        let checks = PhoneChecks { throttle: has_code || receipt.is_typed(), open_receipts: true };
+        state.records.receipt = Some(receipt);
+        Ok(checks)
+    }
+
+    /// The receipt, when a submission can use it.
+    async fn usable(&self, receipt: Option<Receipt>) -> Result<Receipt, Error> {
+        let at_fault = |code: ErrorCode| Error::from(code).with_field("receipt_id");
+        let receipt = receipt.ok_or_else(|| at_fault(ErrorCode::NotFound))?;
+        if receipt.state() == ReceiptState::Attached {
+            return Err(at_fault(ErrorCode::ReceiptAlreadyAttached));
+        }
+        let receipt = self.service.uploads().reconcile(receipt, self.api.received_at).await?;
+        match (&receipt.source, receipt.arrived) {
+            (ReceiptSource::Typed { .. }, _) => Ok(receipt),
+            (ReceiptSource::Photo { .. }, None) => Err(at_fault(ErrorCode::ReceiptNotUploaded)),
+            (ReceiptSource::Photo { .. }, Some(arrived)) if arrived.bytes > MAX_BYTES => {
+                Err(at_fault(ErrorCode::FileTooLarge))
+            }
+            (ReceiptSource::Photo { .. }, Some(arrived)) if arrived.photo_type.is_none() => {
+                Err(at_fault(ErrorCode::FileWrongType))
+            }
+            (ReceiptSource::Photo { .. }, Some(_)) => Ok(receipt),
+        }
+    }
+
+    async fn accept(
+        &self,
+        code: &VerifiedCode,
+        checks: PhoneChecks,
+        state: &mut State<'_>,
+    ) -> Result<Next, Error> {
+        let Self { api, .. } = self;
+        let submission = self.accepted(&code.resolved);
+        let (write, entrant) = (self.write(code, &submission), &state.records.entrant);
+        let result =
+            self.store.create_accepted(write, entrant, &api.campaign, checks, api.received_at).await?;
+        next(result, submission, state, Source::Conditions)
+    }
+
+    async fn reject(
+        &self,
+        code: &VerifiedCode,
+        reason: MessageKey,
+        state: &mut State<'_>,
+    ) -> Result<Next, Error> {
+        let Self { api, new, .. } = self;
+        let submission = Submission {
+            reasons: vec![reason.as_str().to_owned()],
+            ..Submission::new(new.clone(), SubmissionStatus::rejected(reason))
+        };
+        let entrant = &state.records.entrant;
+        let log =
+            is_wrong_code(code, reason).then(|| entrant.with_wrong_code(&api.campaign, api.received_at));
+        let wrong_code = log.as_ref().map(|log| (entrant, log));
+        let result =
+            self.store.create_rejected(self.write(code, &submission), wrong_code, api.received_at).await?;
+        // The conditions of a rejection are not about the code.
+        next(result, submission, state, Source::Assumed)
+    }
+
+    /// The submission when nothing speaks against it: accepted, or open with its next step planned.
+    fn accepted(&self, code: &ResolvedCode) -> Submission {
+        let Self { api, request, .. } = self;
+        let (now, prize) = (api.received_at, code.prize().map(str::to_owned));
+        let first_step = PendingSettlement::at_once(now, prize.clone());
+        let (status, settling) = match (code.acceptance(), request.receipt_id) {
+            (Acceptance::ByPartner, _) => {
+                (SubmissionStatus::checking(), Some(PendingSettlement::asking(now)))
+            }
+            (Acceptance::StaysPending(MessageKey::ReceiptReceived), _) => {
+                (SubmissionStatus::receipt_received(), Some(first_step.escalate(now)))
+            }
+            (Acceptance::StaysPending(_), _) => {
+                (SubmissionStatus::checking(), Some(first_step.escalate(now)))
+            }
+            (Acceptance::Immediate | Acceptance::Delayed, Some(_)) => {
+                (SubmissionStatus::receipt_received(), Some(first_step))
+            }
+            (Acceptance::Delayed, None) => {
+                let settled_at = now.after(self.service.speedup().apply(SENTINEL_DELAY));
+                (SubmissionStatus::unanswered(), Some(PendingSettlement::at_once(settled_at, prize)))
+            }
+            (Acceptance::Immediate, None) => {
+                (SubmissionStatus::accepted(api.campaign.entries_per_submission, prize), None)
+            }
+        };
+        let is_for_partner = code.acceptance() == Acceptance::ByPartner;
+        Submission {
+            code_key: code.key().map(|key| key.in_scope(&api.scope)),
+            receipt_id: request.receipt_id,
+            partner_code: request.code.clone().filter(|_| is_for_partner),
+            settling,
+            ..Submission::new(self.new.clone(), status)
+        }
+    }
+
+    /// Answers with the consumer's earlier submission of the same code, unless it lost the code meanwhile.
+    async fn replay_code(&self, code: &VerifiedCode, earlier: SubmissionId) -> Result<Next, Error> {
+        // Read first: the write below holds while the submission has the code, so it was not rejected when it was read.
+        let submission = self.service.submission(&self.api.scope, earlier).await?;
+        if submission.status.state() == SubmissionState::Rejected {
+            return Ok(Next::Load);
+        }
+        let keys = RecordKeys { code: code.resolved.key(), ..self.keys(None) };
+        let body_hash = self.request.body_hash.as_str();
+        match self.store.record_replay(keys, body_hash, earlier, self.api.received_at).await? {
+            ReplayWrite::Recorded => Ok(Next::answer(submission, AnswerKind::SameCodeAndPhone)),
+            ReplayWrite::KeyUsed(record) => Ok(Next::Answer(Box::new(self.replay_key(record).await?))),
+            ReplayWrite::CodeMoved => Ok(Next::Load),
+            ReplayWrite::Conflict => Err(contended(true)),
+        }
+    }
+
+    /// Answers a retry of a request that the campaign took at the time, whatever the campaign has come to ask for since.
+    async fn replay_or(&self, unmet: Error) -> Result<Answer, Error> {
+        let state = self.store.load_state(self.keys(None), &self.new.day, self.api.received_at).await?;
+        match state.idempotency {
+            Some(record) => self.replay_key(record).await,
+            None => Err(unmet),
+        }
+    }
+
+    /// Answers with the submission that the Idempotency-Key led to before.
+    async fn replay_key(&self, record: IdempotencyRecord<SubmissionId>) -> Result<Answer, Error> {
+        let Self { service, api, request, .. } = self;
+        if !request.body_hash.matches(&record.body_hash) {
+            return Err(ErrorCode::IdempotencyKeyReused.into());
+        }
+        let submission = service.submission(&api.scope, record.record_id).await?;
+        let age = api.received_at.since(submission.created_at);
+        let is_with_partner = submission.revision == 0
+            && submission.settling.as_ref().is_some_and(|settling| settling.is_under_way(api.received_at));
+        if is_with_partner && age < BUDGET {
+            // Once the time of the first request is up, the submission is given as it stands.
+            return Err(Error::from(ErrorCode::IdempotencyInProgress).with_retry_after(BUDGET - age));
+        }
+        Ok(Answer::new(submission, AnswerKind::SameIdempotencyKey { was_replay: record.replayed }))
+    }
+}
+
+/// What follows from a decision.
+enum Next {
+    Answer(Box<Answer>),
+    /// Decide again from what a failed condition brought back.
+    Retry,
+    /// Decide again from what all records say.
+    Load,
+}
+
+impl Next {
+    fn answer(submission: Submission, kind: AnswerKind) -> Self {
+        Self::Answer(Box::new(Answer::new(submission, kind)))
+    }
+}
+
+/// What follows from a write, whose conditions make the records known in this way.
+fn next(
+    result: WriteResult,
+    submission: Submission,
+    state: &mut State<'_>,
+    source: Source,
+) -> Result<Next, Error> {
+    match result {
+        WriteResult::Committed => Ok(Next::answer(submission, AnswerKind::New)),
+        WriteResult::ConditionFailed(records) => {
+            state.replace(*records, source);
+            Ok(Next::Retry)
+        }
+        WriteResult::Conflict { same_request } => Err(contended(same_request)),
+    }
+}
+
+/// Nothing was written, so the same request can be sent again.
+pub(crate) fn contended(same_request: bool) -> Error {
+    if same_request {
+        Error::from(ErrorCode::IdempotencyInProgress).with_retry_after(IN_PROGRESS_WAIT)
+    } else {
+        Error::internal("others kept changing the same records")
+    }
+}
