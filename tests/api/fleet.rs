@@ -146,7 +146,7 @@ async fn requests_beyond_a_keys_rate_limit_are_not_counted_as_guesses() {
     environment.invoke(&event::of("GET", "/api/v1/campaign", &[], None, &used_up)).await.expect("an answer");
     let line: Value = serde_json::from_str(&environment.next_line().await).expect("JSON");
     assert_eq!((&line["environment"], &line["outcome"]), (&"live".into(), &"rate_limited".into()));
-    assert_eq!(line.get("SlowedDown"), None);
+    assert_eq!(line.get("RateLimited"), None);
 }
 
 #[tokio::test]

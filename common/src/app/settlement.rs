@@ -128,7 +128,7 @@ impl Worker {
             found => found?,
         };
         let Some(submission) = found else { return Ok(ClaimResult::Skipped("unknown_submission")) };
-        let Some(pending) = &submission.settling else { return Ok(ClaimResult::Skipped("settled_before")) };
+        let Some(pending) = &submission.settling else { return Ok(ClaimResult::Skipped("already_settled")) };
         if pending.progress.dependency() != self.dependency {
             // The message is in the wrong queue. The sweep sends one to the right queue.
             return Ok(ClaimResult::Skipped("other_function"));
@@ -141,7 +141,7 @@ impl Worker {
         Ok(match self.store.settle(&submission, &claimed, None).await? {
             SettleResult::Committed => ClaimResult::Claimed(Box::new(claimed)),
             SettleResult::StaleRevision | SettleResult::ReceiptAlreadyUsed => {
-                ClaimResult::Skipped("begun_by_another")
+                ClaimResult::Skipped("claimed_by_another")
             }
         })
     }
@@ -187,7 +187,7 @@ impl Worker {
 pub fn with_stale_metric(mut outcome: JobOutcome, after: &Submission) -> JobOutcome {
     let is_open = after.settling.as_ref().is_some_and(|pending| pending.assignee == Assignee::Service);
     let is_old = after.updated_at.since(after.created_at) >= STALE_AFTER;
-    outcome.metrics.extend((is_open && is_old).then_some(("OpenForLong", 1)));
+    outcome.metrics.extend((is_open && is_old).then_some(("PendingTooLong", 1)));
     outcome
 }
 
@@ -206,7 +206,7 @@ mod tests {
             with_stale_metric("trouble".into(), &after).metrics
         };
         let a_little_less = STALE_AFTER - Duration::from_millis(1);
-        assert_eq!(metrics(STALE_AFTER, Some(open.clone())), [("OpenForLong", 1)]);
+        assert_eq!(metrics(STALE_AFTER, Some(open.clone())), [("PendingTooLong", 1)]);
         assert_eq!(metrics(a_little_less, Some(open.clone())), []);
         assert_eq!(metrics(STALE_AFTER, Some(open.escalate(example.created_at))), []);
         assert_eq!(metrics(STALE_AFTER, None), []);

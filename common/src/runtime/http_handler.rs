@@ -258,7 +258,7 @@ fn security_metric(
     match outcome? {
         "key_unknown" | "key_malformed" | "key_revoked" => Some("KeyRefused"),
         "invalid" if is_success && is_live => Some("WrongCode"),
-        "rate_limited" if is_live && is_admitted => Some("SlowedDown"),
+        "rate_limited" if is_live && is_admitted => Some("RateLimited"),
         _ => None,
     }
 }

@@ -79,7 +79,7 @@ impl MarkReceiptUploaded {
                 return Ok("gone".into());
             };
             let marked = self.receipts.mark_uploaded(scope, *id, &arrived).await?;
-            Ok(if marked { "marked" } else { "known_or_without_receipt" }.into())
+            Ok(if marked { "marked" } else { "nothing_to_mark" }.into())
         };
         self.context.run_logged(work, marking).await
     }

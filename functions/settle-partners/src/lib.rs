@@ -88,7 +88,7 @@ impl SettlePartners {
     ) -> Result<JobOutcome, Error> {
         let entries = campaign.map_or(0, |campaign| campaign.entries_per_submission);
         let Ok(after) = outcome.applied_to(before, entries, self.worker.retry()) else {
-            return Ok("settled_before".into());
+            return Ok("already_settled".into());
         };
         let wrong_code_in = campaign.filter(|_| outcome.is_wrong_code());
         Ok(match self.worker.finish(before, &after, wrong_code_in).await? {
@@ -102,12 +102,12 @@ impl SettlePartners {
 fn logged(outcome: &PartnerOutcome, after: &Submission) -> JobOutcome {
     let is_escalated = after.settling.as_ref().is_some_and(|pending| pending.assignee == Assignee::Operator);
     let mut metrics = outcome.metrics();
-    metrics.extend(is_escalated.then_some(("LeftToAPerson", 1)));
+    metrics.extend(is_escalated.then_some(("EscalatedToOperator", 1)));
     let outcome = match outcome {
         PartnerOutcome::Decided(_) if is_escalated => "unanswered",
         PartnerOutcome::Decided(verdict) => verdict.outcome.as_str(),
         PartnerOutcome::NoAnswer(unanswered) => unanswered.why,
-        PartnerOutcome::CircuitOpen { .. } => "partner_spared",
+        PartnerOutcome::CircuitOpen { .. } => "partner_circuit_open",
         PartnerOutcome::AtLimit => "partner_at_limit",
     };
     JobOutcome { outcome, metrics }

@@ -129,7 +129,7 @@ impl SettleReceipts {
         let now = self.worker.now();
         loop {
             let Ok(after) = outcome.applied_to(&before, now) else {
-                return Ok("settled_before".into());
+                return Ok("already_settled".into());
             };
             let wrong_code_in = match outcome.receipt_time_mismatch {
                 true => Some(self.worker.campaign(&before).await?),

@@ -161,9 +161,9 @@ impl StepOutcome {
     /// The log line of the step.
     pub(crate) fn logged(&self) -> JobOutcome {
         let is_escalated = matches!(self.transition, Transition::Escalate { .. });
-        let mut metrics = if is_escalated { vec![("LeftToAPerson", 1)] } else { Vec::new() };
+        let mut metrics = if is_escalated { vec![("EscalatedToOperator", 1)] } else { Vec::new() };
         metrics.extend(match self.obstacle {
-            Some("unexpected_page" | "referer_refused") => Some(("TaxAuthorityChanged", 1)),
+            Some("unexpected_page" | "referer_refused") => Some(("TaxAuthorityUnreadable", 1)),
             Some("trouble" | "throttled") => Some(("TaxAuthorityDown", 1)),
             Some(_) | None => None,
         });

@@ -73,7 +73,7 @@ impl SweepUnsettled {
                 ("Due", count(found)),
                 ("Hinted", count(sent)),
                 ("OldestDueSeconds", oldest),
-                ("LongestWaitForAPersonSeconds", longest),
+                ("OldestReviewSeconds", longest),
             ],
         })
     }

@@ -239,7 +239,7 @@ pub(crate) enum SubmissionCommand {
         /// test or live
         #[arg(long, default_value = "live", value_name = "ENVIRONMENT")]
         environment: Environment,
-        /// Only those that are not settled: whose turn it is, since when or until when, and why
+        /// Only those that are not settled: who acts next, since when or until when, and why
         #[arg(long)]
         unsettled: bool,
         /// At most so many

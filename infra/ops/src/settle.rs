@@ -66,8 +66,8 @@ pub async fn settle(
     }
     if matches!(verdict, Verdict::Reject(_)) && is_with_the_partner(&before) {
         let message = "the partner may be redeeming the code at this moment, and is asked until it says so; wait for \
-                       its answer, or until the submission is left to you (`ops submission show` says whose turn it \
-                       is), and then ask the partner about this id before you reject";
+                       its answer, or until the submission is left to you (`ops submission show` says who \
+                       acts next), and then ask the partner about this id before you reject";
         return Err(Failure::new("partner_is_asked", message));
     }
     let (transition, purchase) = match verdict {

@@ -75,17 +75,17 @@ impl PartnerOutcome {
     pub fn metrics(&self) -> Vec<(&'static str, u64)> {
         let unanswered = match self {
             Self::NoAnswer(unanswered) => unanswered,
-            Self::CircuitOpen { .. } => return vec![("PartnerSpared", 1)],
+            Self::CircuitOpen { .. } => return vec![("PartnerCircuitOpen", 1)],
             Self::AtLimit => return vec![("PartnerAtLimit", 1)],
             Self::Decided(_) => return Vec::new(),
         };
         let name = match unanswered.fault_owner {
-            FaultOwner::Partner => "PartnerSilent",
-            FaultOwner::Campaign => "PartnerNotUnderstood",
+            FaultOwner::Partner => "PartnerUnavailable",
+            FaultOwner::Campaign => "PartnerMisconfigured",
             FaultOwner::Service => "Failed",
         };
         let mut metrics = vec![(name, 1)];
-        metrics.extend(unanswered.opened_breaker.then_some(("PartnerSpared", 1)));
+        metrics.extend(unanswered.opened_breaker.then_some(("PartnerCircuitOpen", 1)));
         metrics
     }
 

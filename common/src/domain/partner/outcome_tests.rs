@@ -221,14 +221,14 @@ fn nothing_changes_a_settled_submission() {
 #[test]
 fn a_missing_answer_is_counted_by_who_has_to_act() {
     let metrics = |owner| PartnerOutcome::NoAnswer(Unanswered::unasked("why", owner)).metrics();
-    assert_eq!(metrics(FaultOwner::Partner), [("PartnerSilent", 1)]);
-    assert_eq!(metrics(FaultOwner::Campaign), [("PartnerNotUnderstood", 1)]);
+    assert_eq!(metrics(FaultOwner::Partner), [("PartnerUnavailable", 1)]);
+    assert_eq!(metrics(FaultOwner::Campaign), [("PartnerMisconfigured", 1)]);
     assert_eq!(metrics(FaultOwner::Service), [("Failed", 1)]);
     assert_eq!(PartnerOutcome::NoAnswer(Unanswered::service_failed()).metrics(), [("Failed", 1)]);
     let opened = Unanswered { opened_breaker: true, ..timed_out(false) };
-    let expected = [("PartnerSilent", 1), ("PartnerSpared", 1)];
+    let expected = [("PartnerUnavailable", 1), ("PartnerCircuitOpen", 1)];
     assert_eq!(PartnerOutcome::NoAnswer(opened).metrics(), expected);
-    assert_eq!(PartnerOutcome::CircuitOpen { retry_at: NOW }.metrics(), [("PartnerSpared", 1)]);
+    assert_eq!(PartnerOutcome::CircuitOpen { retry_at: NOW }.metrics(), [("PartnerCircuitOpen", 1)]);
     assert_eq!(decided(MessageKey::Entered, None, None).metrics(), []);
 }
 

@@ -40,14 +40,14 @@ fn an_obstacle_is_counted_by_who_has_to_act() {
         let met = StepOutcome { obstacle: Some(obstacle.as_str()), ..StepOutcome::review("any") };
         (met.logged().outcome, met.logged().metrics)
     };
-    assert_eq!(metrics(page()), ("unexpected_page", vec![("TaxAuthorityChanged", 1)]));
-    assert_eq!(metrics(Answer::RefererRefused), ("referer_refused", vec![("TaxAuthorityChanged", 1)]));
+    assert_eq!(metrics(page()), ("unexpected_page", vec![("TaxAuthorityUnreadable", 1)]));
+    assert_eq!(metrics(Answer::RefererRefused), ("referer_refused", vec![("TaxAuthorityUnreadable", 1)]));
     let trouble = || Answer::Trouble(TransportError::ConnectTimeout.into());
     assert_eq!(metrics(trouble()), ("trouble", vec![("TaxAuthorityDown", 1)]));
     assert_eq!(metrics(Answer::Throttled), ("throttled", vec![("TaxAuthorityDown", 1)]));
     assert_eq!(metrics(Answer::NotFoundYet), (Answer::NotFoundYet.as_str(), vec![]));
     let given_up = StepOutcome::from(Transition::Escalate { reason: None }).logged();
-    assert_eq!((given_up.outcome, given_up.metrics), ("unanswered", vec![("LeftToAPerson", 1)]));
+    assert_eq!((given_up.outcome, given_up.metrics), ("unanswered", vec![("EscalatedToOperator", 1)]));
 }
 
 #[test]

@@ -102,32 +102,32 @@ async fn what_is_not_settled_is_listed_with_whose_turn_it_is_the_longest_waiting
     let listed = stack.json(&list).await["submissions"].clone();
     let ids: Vec<_> = listed.as_array().expect("a list").iter().map(|one| one["id"].clone()).collect();
     assert_eq!(ids, [&sooner, &later, &asking].map(|one| json!(one.submission_id)));
-    let none = json!({ "missing": 0, "throttled": 0, "trouble": 0, "silent_since": null });
+    let none = json!({ "missing": 0, "throttled": 0, "trouble": 0, "unanswered_since": null });
     assert_eq!(
         listed[0]["settling"],
         json!({
-            "turn": "person",
+            "assignee": "operator",
             "next_step_at": null,
             "waiting_since": "2026-02-28T22:00:00.000Z",
             "under_way": false,
-            "tally": none,
-            "partner": { "asked_in_vain": 0, "may_have_redeemed": false, "silent_since": null },
+            "lookup_failures": none,
+            "partner": { "attempts": 0, "may_have_redeemed": false, "unanswered_since": null },
             "prize": null,
-            "surprise": null,
+            "anomaly": null,
         })
     );
     assert_eq!(listed[2]["settling"]["next_step_at"], "2026-03-01T00:15:00.000Z");
-    assert_eq!(listed[2]["settling"]["tally"]["missing"], 1);
+    assert_eq!(listed[2]["settling"]["lookup_failures"]["missing"], 1);
     let text = stack.fine(&list).await;
     // A reference, an id and the space around them come first.
     let rows: Vec<_> = text.lines().filter_map(|line| line.get(49..)).collect();
     assert_eq!(
         rows,
         [
-            "STATE    TURN     NEXT STEP (Africa/Dar_es_Salaam)  WHY",
-            "pending  person   waits since 2026-03-01 01:00:00   photo_missing",
-            "pending  person   waits since 2026-03-01 02:00:00   no_product_matched",
-            "pending  service  due at 2026-03-01 03:15:00        missing x 1",
+            "STATE    ASSIGNEE  NEXT STEP (Africa/Dar_es_Salaam)  WHY",
+            "pending  operator  waits since 2026-03-01 01:00:00   photo_missing",
+            "pending  operator  waits since 2026-03-01 02:00:00   no_product_matched",
+            "pending  service   due at 2026-03-01 03:15:00        missing x 1",
         ]
     );
     let ended = stack.run(&[&list[..], &["--limit", "1"]].concat()).await;
@@ -254,10 +254,10 @@ async fn what_the_authority_said_instead_is_shown_only_when_asked_for() {
     };
     let waiting = with_receipt(&stack, typed(), surprised).await;
     let (json, text) = shown(&stack, &waiting, &[]).await;
-    assert_eq!(json["settling"]["surprise"], "no TIN");
+    assert_eq!(json["settling"]["anomaly"], "no TIN");
     assert!(text.contains("no TIN") && !format!("{json}{text}").contains(CODE), "{json}{text}");
     let (json, text) = shown(&stack, &waiting, &["--show-receipt"]).await;
-    assert!(json["surprise_said"].to_string().contains(CODE) && text.contains(CODE), "{json}{text}");
+    assert!(json["anomaly_said"].to_string().contains(CODE) && text.contains(CODE), "{json}{text}");
     assert!(!format!("{waiting:?}").contains(CODE), "it does not print");
 }
 
@@ -271,7 +271,7 @@ async fn what_waits_for_a_person_can_be_given_back_to_the_service() {
     let waiting = with_receipt(&stack, typed(), escalate).await;
     let resume = ["submission", "resume", &waiting.submission_id.to_string()];
     let resumed = stack.json(&resume).await;
-    assert_eq!(resumed["submissions"][0]["settling"]["turn"], "service");
+    assert_eq!(resumed["submissions"][0]["settling"]["assignee"], "service");
     let again = run(&resume, stack.env.clone(), &stack.clock).await;
     assert_eq!(again.code, ops::REFUSED);
     assert!(again.err.contains("works on the submission already"), "{}", again.err);

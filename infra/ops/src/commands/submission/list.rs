@@ -38,7 +38,7 @@ pub(super) fn newest(found: &[Submission], zone: Tz) -> Report {
     Report::new(all_as_json(found), text)
 }
 
-/// Those that are not settled, at most `most` of them, with whose turn it is.
+/// Those that are not settled, at most `most` of them, with who acts next.
 pub(super) fn unsettled(found: &[Submission], most: usize, zone: Tz) -> Report {
     let shown = found.get(..most).unwrap_or(found);
     let row = |submission: &Submission| {
@@ -57,7 +57,7 @@ pub(super) fn unsettled(found: &[Submission], most: usize, zone: Tz) -> Report {
     } else {
         let rows: Vec<_> = shown.iter().map(row).collect();
         let next_step = format!("NEXT STEP ({})", zone.name());
-        table(&["REF", "ID", "STATE", "TURN", &next_step, "WHY"], &rows)
+        table(&["REF", "ID", "STATE", "ASSIGNEE", &next_step, "WHY"], &rows)
     };
     let more = found.len().saturating_sub(shown.len());
     let note = (more > 0).then(|| format!("{more} more are not settled; --limit shows more of them"));
@@ -67,7 +67,7 @@ pub(super) fn unsettled(found: &[Submission], most: usize, zone: Tz) -> Report {
 pub(super) fn assignee(assignee: Assignee) -> &'static str {
     match assignee {
         Assignee::Service => "service",
-        Assignee::Operator => "person",
+        Assignee::Operator => "operator",
     }
 }
 

@@ -44,18 +44,18 @@ impl Shown<'_> {
         let submission = self.submission;
         let mut pairs = self.pairs();
         if let Some(settling) = &submission.settling {
-            pairs.push(("turn", assignee(settling.assignee).to_owned()));
+            pairs.push(("assignee", assignee(settling.assignee).to_owned()));
             pairs.push(("next_step", next_step(settling, |at| self.time(at))));
-            pairs.push(("tally", or_nothing(lookup_failures(settling.lookup_failures()))));
+            pairs.push(("lookup_failures", or_nothing(lookup_failures(settling.lookup_failures()))));
             let PartnerProgress { attempts, maybe_redeemed, .. } = settling.partner_progress();
             let asked = (attempts > 0).then(|| format!("{attempts} times in vain"));
             pairs.push(("partner_asked", or_nothing(asked)));
             let may_have = if maybe_redeemed { "perhaps; ask it about the id" } else { "no" };
             pairs.extend(submission.partner_code.as_ref().map(|_| ("partner_redeemed", may_have.to_owned())));
             let anomaly = settling.anomaly.as_ref();
-            pairs.push(("surprise", or_nothing(anomaly.map(|anomaly| &anomaly.summary))));
+            pairs.push(("anomaly", or_nothing(anomaly.map(|anomaly| &anomaly.summary))));
             let excerpt = anomaly.and_then(|anomaly| anomaly.excerpt.as_deref());
-            pairs.extend(excerpt.map(|excerpt| ("surprise_said", self.secret(excerpt))));
+            pairs.extend(excerpt.map(|excerpt| ("anomaly_said", self.secret(excerpt))));
         }
         if let Some(seen) = &self.receipt {
             let purchase = submission.purchase.as_ref().map(VerificationCode::as_str);
@@ -149,7 +149,7 @@ impl Shown<'_> {
                 fields.insert("purchase".to_owned(), json!(purchase));
                 let anomaly =
                     self.submission.settling.as_ref().and_then(|settling| settling.anomaly.as_ref());
-                fields.insert("surprise_said".to_owned(), json!(anomaly.map(|anomaly| &anomaly.excerpt)));
+                fields.insert("anomaly_said".to_owned(), json!(anomaly.map(|anomaly| &anomaly.excerpt)));
             }
             fields.insert(
                 "receipt_source".to_owned(),
@@ -270,21 +270,21 @@ fn settling(settling: &PendingSettlement) -> Value {
     };
     json!({
         "partner": {
-            "asked_in_vain": partner.attempts,
+            "attempts": partner.attempts,
             "may_have_redeemed": partner.maybe_redeemed,
-            "silent_since": partner.unanswered_since.map(|moment| moment.to_string()),
+            "unanswered_since": partner.unanswered_since.map(|moment| moment.to_string()),
         },
-        "turn": assignee(settling.assignee),
+        "assignee": assignee(settling.assignee),
         "next_step_at": next_step_at,
         "waiting_since": waiting_since,
         "under_way": settling.attempts_started > 0,
-        "tally": {
+        "lookup_failures": {
             "missing": missing,
             "throttled": throttled,
             "trouble": trouble,
-            "silent_since": unanswered_since.map(|moment| moment.to_string()),
+            "unanswered_since": unanswered_since.map(|moment| moment.to_string()),
         },
         "prize": settling.prize,
-        "surprise": settling.anomaly.as_ref().map(|anomaly| &anomaly.summary),
+        "anomaly": settling.anomaly.as_ref().map(|anomaly| &anomaly.summary),
     })
 }
