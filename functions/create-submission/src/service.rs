@@ -19,7 +19,6 @@ use common::error::Error;
 use common::http::reply::LogFields;
 use common::random;
 use common::runtime::http_handler::{ApiRequest, AppContext};
-use common::store::StoreError;
 use common::store::batch::BatchGet;
 use common::store::code_books::CodeBooks;
 use common::store::submission_writes::{RecordKeys, SettleResult, SubmissionStore};
@@ -158,8 +157,8 @@ impl SubmissionService {
         deadline: Instant,
         log_fields: &mut LogFields,
     ) -> Result<Submission, Error> {
-        let left = deadline.saturating_duration_since(Instant::now());
-        let limit = PARTNER_BUDGET.min(left.saturating_sub(WRITE_RESERVE));
+        let spent = api.now().since(api.received_at);
+        let limit = PARTNER_BUDGET.min(BUDGET.saturating_sub(spent).saturating_sub(WRITE_RESERVE));
         let clock = || api.now();
         let answered = self.partners.ask(&before, &api.campaign, limit, Caller::Request, clock).await;
         let Answered { outcome, lease } = answered.unwrap_or_else(|error| {
@@ -173,11 +172,10 @@ impl SubmissionService {
             self.partners.release(lease).await;
             return Ok(before);
         };
-        let wrong = outcome.is_wrong_code().then_some(&*api.campaign);
-        let settling = self.settle_by(deadline, &before, &after, wrong);
-        // A lease that is not given back in time expires some seconds later.
-        let releasing = timeout_at(deadline, self.partners.release(lease));
-        let (settled, _) = tokio::join!(settling, releasing);
+        let wrong_code_in = outcome.is_wrong_code().then_some(&*api.campaign);
+        let store = self.store.with_deadline(deadline);
+        let settling = store.settle(&before, &after, wrong_code_in);
+        let (settled, ()) = tokio::join!(settling, self.partners.release(lease));
         match settled {
             Ok(SettleResult::Committed) => Ok(after),
             // An operator was first.
@@ -190,19 +188,6 @@ impl SubmissionService {
                 Ok(before)
             }
         }
-    }
-
-    /// Writes a step of a submission, within the time of the request.
-    async fn settle_by(
-        &self,
-        deadline: Instant,
-        before: &Submission,
-        after: &Submission,
-        wrong_code_in: Option<&Campaign>,
-    ) -> Result<SettleResult, StoreError> {
-        let store = self.store.with_deadline(deadline);
-        let in_time = timeout_at(deadline, store.settle(before, after, wrong_code_in)).await;
-        in_time.unwrap_or_else(|_| Err(StoreError::new("settling a submission", "it took too long")))
     }
 
     /// A submission that another record names. Both were written together, so it is there.

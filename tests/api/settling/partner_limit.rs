@@ -156,7 +156,7 @@ async fn one_over_the_limit_is_unknown_and_due_at_once_for_the_queue() {
 
 #[tokio::test]
 async fn a_code_over_the_limit_counts_as_a_wrong_one_until_the_partner_was_asked_about_it() {
-    let partner = Partner::taking(Duration::from_secs(3));
+    let partner = Partner::taking(Duration::from_secs(7));
     let url = partner.serve().await;
     let (campaign, settler) = scene(|campaign| {
         judged_by(url)(campaign);

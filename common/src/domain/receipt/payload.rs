@@ -349,9 +349,9 @@ mod tests {
     }
 
     #[test]
-    fn a_claim_does_not_print() {
+    fn a_receipt_key_does_not_print() {
         let claim = ReceiptKey::from_payload("AB12CD3456_090807").expect("a claim");
-        assert_eq!(format!("{claim:?}"), "ReceiptClaim { code: ***, time: Some(***) }");
+        assert_eq!(format!("{claim:?}"), "ReceiptKey { code: ***, time: Some(***) }");
     }
 
     proptest! {

@@ -117,7 +117,7 @@ async fn a_server_without_tls_is_trouble() {
     assert_eq!(trouble, "tls");
 }
 
-/// Takes connections, writes this to them, and leaves them open.
+/// Takes connections, writes this to each after the first bytes of its request, and leaves it open.
 async fn silent_after(text: &'static [u8]) -> String {
     let listener = TcpListener::bind("127.0.0.1:0").await.expect("a port");
     let host = listener.local_addr().expect("an address").to_string();
@@ -125,6 +125,7 @@ async fn silent_after(text: &'static [u8]) -> String {
         let mut streams = Vec::new();
         loop {
             let (mut stream, _) = listener.accept().await.expect("a connection");
+            let _ = stream.read_u8().await;
             let _ = stream.write_all(text).await;
             streams.push(stream);
         }
