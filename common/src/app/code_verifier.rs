@@ -291,7 +291,8 @@ impl CodeVerifier {
                 None => self.codes.book_of_first_release(scope).await,
             }
         };
-        let book = self.cache.get(scope, now, max_age, read).await?;
+        // Boxed: reading is rare and deep, and would make every future that may read as large.
+        let book = self.cache.get(scope, now, max_age, Box::pin(read)).await?;
         book.ok_or_else(|| StoreError::new("reading a code book", NoCodeBook))
     }
 }

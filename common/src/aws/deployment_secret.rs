@@ -81,7 +81,7 @@ impl DeploymentSecrets {
 
     /// A version by its id: from memory, where it was fetched before. A version that Secrets Manager does not have is
     /// taken for the current one, which is the same secret when it was put back from a copy. Once something was decrypted
-    /// with it, [`Self::remember`] says so.
+    /// with it, `remember` says so.
     ///
     /// # Errors
     /// As [`Self::current`].

@@ -33,7 +33,7 @@ impl BatchGet {
     /// Reads the items, consistently; nothing is sent for none.
     ///
     /// # Errors
-    /// As [`Self::send_until`].
+    /// When the table does not answer, or stays throttled.
     pub async fn send(self, client: &Client, action: &'static str) -> Result<BatchItems, StoreError> {
         self.send_until(client, action, None).await
     }
@@ -57,7 +57,7 @@ impl BatchGet {
         let mut requested = self.keys.into_iter().map(keys).collect::<Result<HashMap<_, _>, _>>()?;
         let mut throttling = ThrottlingRetries::until(deadline);
         while !requested.is_empty() {
-            let sending = client.batch_get_item().set_request_items(Some(requested.clone())).send();
+            let sending = Box::pin(client.batch_get_item().set_request_items(Some(requested.clone())).send());
             match throttling.run(sending).await.map_err(StoreError::during(action))? {
                 Ok(reply) => {
                     for (table, found) in reply.responses.unwrap_or_default() {

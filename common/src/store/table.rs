@@ -42,7 +42,7 @@ impl Table {
         action: &'static str,
     ) -> Result<Option<Item>, StoreError> {
         let get = self.client.get_item().table_name(&self.name).key(self.key_attribute, text(key));
-        let reply = get.consistent_read(true).send().await.map_err(StoreError::during(action))?;
+        let reply = Box::pin(get.consistent_read(true).send()).await.map_err(StoreError::during(action))?;
         Ok(reply.item)
     }
 

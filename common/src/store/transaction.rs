@@ -90,7 +90,7 @@ impl ThrottlingRetries {
 /// Writes all items or none.
 ///
 /// # Errors
-/// As [`write_until`].
+/// Anything but a cancellation by conditions or conflicts; [`StoreError::is_throttled`] for one that stayed throttled.
 pub async fn write(client: &Client, items: Vec<TransactWriteItem>) -> Result<TransactionResult, StoreError> {
     write_until(client, items, None).await
 }
@@ -110,7 +110,7 @@ pub(crate) async fn write_until(
     let mut throttling = ThrottlingRetries::until(deadline);
     let mut conflicts = 0;
     loop {
-        let sending = client.transact_write_items().set_transact_items(Some(items.clone())).send();
+        let sending = Box::pin(client.transact_write_items().set_transact_items(Some(items.clone())).send());
         let reasons = match throttling.run(sending).await.map_err(StoreError::during(WRITING))? {
             Ok(_) => return Ok(TransactionResult::Committed),
             Err(error) => reasons(error)?,

@@ -120,7 +120,7 @@ impl SubmissionService {
         let started = Instant::now();
         let deadline = started + BUDGET;
         let creation = Creation::new(self, api, request, deadline);
-        let in_time = timeout_at(deadline, creation.run()).await;
+        let in_time = timeout_at(deadline, Box::pin(creation.run())).await;
         let answer = in_time.unwrap_or_else(|_| Err(contended(true)))?;
         if answer.kind != AnswerKind::New {
             return Ok(answer);
@@ -143,7 +143,7 @@ impl SubmissionService {
         let settling = answer.submission.settling.as_ref();
         if settling.is_some_and(|settling| settling.is_under_way(api.received_at)) {
             answer.submission =
-                self.ask_partner(api, answer.submission, deadline, &mut answer.log_fields).await?;
+                Box::pin(self.ask_partner(api, answer.submission, deadline, &mut answer.log_fields)).await?;
         }
         Ok(answer)
     }

@@ -55,7 +55,7 @@ impl EventHandler for MarkReceiptUploaded {
     async fn handle(&self, event: StorageEvent) -> Result<(), Error> {
         let mut failed = None;
         for record in event.records {
-            if let Err(error) = self.mark(&record).await {
+            if let Err(error) = Box::pin(self.mark(&record)).await {
                 failed = Some(error);
             }
         }
