@@ -112,8 +112,8 @@ impl SettleQueues {
     async fn try_send(&self, dependency: Dependency, message: &SettleMessage, delay: Duration) {
         let sent = timeout(SEND_TIMEOUT, self.send(dependency, message, delay)).await;
         if let Err(error) = sent.map_err(StoreError::during(SENDING)).flatten() {
-            let error_chain = telemetry::error_chain(&error);
-            tracing::warn!(submission_id = %message.submission_id, ?error_chain, "no message was sent");
+            let error = telemetry::cause(&error);
+            tracing::warn!(error, submission_id = %message.submission_id, "no message was sent");
         }
     }
 
