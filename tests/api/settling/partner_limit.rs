@@ -156,7 +156,7 @@ async fn one_over_the_limit_is_unknown_and_due_at_once_for_the_queue() {
 
 #[tokio::test]
 async fn a_code_over_the_limit_counts_as_a_wrong_one_until_the_partner_was_asked_about_it() {
-    let partner = Partner::taking(Duration::from_secs(7));
+    let partner = Partner::taking(Duration::ZERO);
     let url = partner.serve().await;
     let (campaign, settler) = scene(|campaign| {
         judged_by(url)(campaign);
@@ -164,24 +164,21 @@ async fn a_code_over_the_limit_counts_as_a_wrong_one_until_the_partner_was_asked
         campaign.wrong_codes.count = 2;
     })
     .await;
-    let first = tokio::spawn({
-        let campaign = campaign.clone();
-        async move { submit(&campaign, 1, 1).await }
-    });
-    while partner.0.under_way.load(SeqCst) == 0 {
-        tokio::task::yield_now().await;
-    }
+    let (leases, scope) = (environments(&campaign, 1).remove(0), campaign.scope(Environment::Live));
+    let now = campaign.service.clock.now();
+    let until = now.after(Duration::from_secs(600));
+    let taken = leases.take(&scope, 1, until, now, common::random::unit_f64).await.expect("it answers");
+    let lease = taken.expect("none was taken");
     let send = async |code: &str| {
-        let sending = campaign.live("POST", "/api/v1/submissions").header("idempotency-key", fresh_key());
-        sending.json(&body(&phone(7), code)).send().await.field("message_key")
+        let request = campaign.live("POST", "/api/v1/submissions").header("idempotency-key", fresh_key());
+        request.json(&body(&phone(7), code)).send().await.field("message_key")
     };
     assert_eq!([send("OKAY-7").await, send("OKAY-8").await], ["checking", "checking"]);
     assert_eq!(send("OKAY-9").await, "rate_limited", "two codes of this phone are not judged yet");
-    assert_eq!(partner.0.asked.load(SeqCst), 1);
-    partner.take(Duration::ZERO);
+    assert_eq!(partner.0.asked.load(SeqCst), 0);
+    leases.release(&lease).await.expect("it answers");
     settler.settle_due().await;
     assert_eq!(send("OKAY-9").await, "entered", "neither of the two was wrong");
-    first.await.expect("it ends");
 }
 
 /// So many environments, each with a connection of its own.

@@ -230,7 +230,7 @@ async fn a_receipts_secrets_are_shown_only_when_asked_for() {
         let source = &json["receipt_source"];
         if source["type"] == "typed" {
             assert_eq!((&source["code"], &source["time"]), (&json!(CODE), &json!("10:15:30")));
-            assert!(text.contains("receipt_time    10:15:30\n"), "{text}");
+            assert!(text.contains("receipt_time     10:15:30\n"), "{text}");
         } else {
             assert_eq!((&source["qr_payload"], &source["has_qr_payload"]), (&json!(payload), &json!(true)));
             assert!(text.contains(&payload), "{text}");

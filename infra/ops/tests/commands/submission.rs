@@ -103,7 +103,7 @@ async fn a_submission_is_shown_by_id_and_by_reference_with_its_phone_masked() {
     let reference = submission.reference.to_string().to_lowercase();
     assert_eq!(stack.json(&["submission", "show", &reference]).await, by_id);
     let text = stack.fine(&["submission", "show", &id]).await;
-    assert!(text.contains("region          Mwanza\n") && !text.contains("712345"), "{text}");
+    assert!(text.contains("region           Mwanza\n") && !text.contains("712345"), "{text}");
     let text = stack.fine(&["submission", "show", &id, "--show-phone"]).await;
     assert!(text.contains("+255712345678"), "{text}");
 }
@@ -263,9 +263,9 @@ async fn what_consumers_and_partners_wrote_cannot_play_with_the_terminal() {
     let show = ["submission", "show", &written.submission_id.to_string()];
     let text = stack.fine(&show).await;
     for line in [
-        "region          Mwa\\u{202e}nza\n",
-        "claimed         2 x chai\\u{2028}250, at du\\u{1b}[2Jka\n",
-        "partner_said    N\\u{200b}O: no\\u{2066}pe\\n\n",
+        "region           Mwa\\u{202e}nza\n",
+        "claimed          2 x chai\\u{2028}250, at du\\u{1b}[2Jka\n",
+        "partner_said     N\\u{200b}O: no\\u{2066}pe\\n\n",
     ] {
         assert!(text.contains(line), "{line}{text}");
     }
@@ -283,7 +283,7 @@ async fn times_are_told_by_the_campaigns_clocks_and_in_utc_to_programs() {
     let (stack, submission) = with_one_waiting().await;
     let show = ["submission", "show", &submission.submission_id.to_string()];
     let text = stack.fine(&show).await;
-    assert!(text.contains("created_at      2026-03-01 03:00:00 Africa/Dar_es_Salaam\n"), "{text}");
+    assert!(text.contains("created_at       2026-03-01 03:00:00 Africa/Dar_es_Salaam\n"), "{text}");
     assert_eq!(stack.json(&show).await["submissions"][0]["created_at"], "2026-03-01T00:00:00.000Z");
     let listed = stack.fine(&["submission", "list", "--campaign", "chai-bora-2026"]).await;
     assert!(listed.contains("CREATED (Africa/Dar_es_Salaam)\n"), "{listed}");
