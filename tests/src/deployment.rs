@@ -100,7 +100,7 @@ impl Deployment {
 
     async fn sweep(&self) {
         for (queue, _) in &self.queues {
-            if queue.waiting().await > MAX_WAITING {
+            if queue.waiting().await.is_none_or(|waiting| waiting > MAX_WAITING) {
                 return;
             }
         }

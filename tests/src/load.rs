@@ -158,8 +158,8 @@ enum Sender {
     Http,
     Fleets {
         deployment: Arc<Deployment>,
-        /// They end with it.
-        _tasks: JoinSet<()>,
+        /// Those who deliver and sweep.
+        tasks: JoinSet<()>,
     },
 }
 
@@ -198,6 +198,10 @@ pub async fn run(plan: Plan) -> Report {
         outcomes: BTreeMap::new(),
     };
     scene.check(&done, &mut report).await;
+    if let Sender::Fleets { mut tasks, .. } = Arc::into_inner(scene).expect("the clients have ended").sender {
+        // Environments end before what they ask for events.
+        tasks.shutdown().await;
+    }
     report
 }
 
@@ -226,7 +230,7 @@ impl Scene {
             Transport::Http => Sender::Http,
             Transport::Fleets(program) => {
                 let deployment = Deployment::new(program, &service, proxy.clone(), random);
-                Sender::Fleets { _tasks: deployment.start(), deployment }
+                Sender::Fleets { tasks: deployment.start(), deployment }
             }
         };
         let secret = Some((PARTNER_SECRET_HEADER.to_owned(), PARTNER_SECRET.1.to_owned()));

@@ -28,26 +28,25 @@ impl Queue {
     pub async fn deliver(&self, function: impl AsyncFnOnce(&Value) -> Option<Value>) {
         let sqs = self.aws.sqs();
         let poll = sqs.receive_message().queue_url(&self.url).wait_time_seconds(POLL_SECONDS);
-        let received = poll.max_number_of_messages(1).send().await.expect("the queue answers");
+        // A poll that fails on a busy machine is followed by another.
+        let Ok(received) = poll.max_number_of_messages(1).send().await else { return };
         let Some(message) = received.messages().first() else { return };
         let handle = message.receipt_handle().expect("a handle");
         let (id, body) = (message.message_id().expect("an id"), message.body().expect("a body"));
         let answer = function(&event::of_queue(id, handle, body)).await;
-        let failed = answer.is_none_or(|answer| answer["batchItemFailures"] != json!([]));
-        if failed {
-            let again = sqs.change_message_visibility().queue_url(&self.url).receipt_handle(handle);
-            again.visibility_timeout(0).send().await.expect("the queue answers");
+        // A message that is not deleted, or not made visible, comes again later, which does no harm.
+        if answer.is_some_and(|answer| answer["batchItemFailures"] == json!([])) {
+            let _ = sqs.delete_message().queue_url(&self.url).receipt_handle(handle).send().await;
         } else {
-            let delete = sqs.delete_message().queue_url(&self.url).receipt_handle(handle);
-            delete.send().await.expect("the queue answers");
+            let again = sqs.change_message_visibility().queue_url(&self.url).receipt_handle(handle);
+            let _ = again.visibility_timeout(0).send().await;
         }
     }
 
-    /// About how many messages wait.
-    pub async fn waiting(&self) -> usize {
+    /// About how many messages wait; `None` when the queue does not answer.
+    pub async fn waiting(&self) -> Option<usize> {
         let name = "ApproximateNumberOfMessages";
         let asked = self.aws.sqs().get_queue_attributes().queue_url(&self.url).attribute_names(name.into());
-        let attributes = asked.send().await.expect("the queue answers").attributes.unwrap_or_default();
-        attributes.values().next().and_then(|waiting| waiting.parse().ok()).expect("a number")
+        asked.send().await.ok()?.attributes?.values().next()?.parse().ok()
     }
 }
