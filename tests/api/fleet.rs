@@ -14,7 +14,7 @@ use service_tests::campaign::{TestCampaign, body, fresh_key, phone, plain};
 use service_tests::environment::Environment as Process;
 use service_tests::event;
 use service_tests::fleet::{Fleet, Routing};
-use service_tests::proxy::Proxy;
+use service_tests::proxy::{Disturbance, Proxy};
 use service_tests::random::Random;
 use service_tests::service::Service;
 
@@ -155,7 +155,8 @@ async fn nothing_is_lost_or_counted_twice_when_environments_die_amid_throttling(
     let campaign = TestCampaign::plain().await;
     let database = campaign.service.env.required("AWS_ENDPOINT_URL_DYNAMODB").expect("the stack sets it");
     let proxy = Proxy::start(database).await;
-    proxy.disturb(Random::new(7), 10);
+    let disturbance = Disturbance { throttled_percent: 10, lost_percent: 10, ..Disturbance::default() };
+    proxy.disturb(Random::new(7), disturbance);
     let mut service = campaign.service.clone();
     service.variables.insert("AWS_ENDPOINT_URL_DYNAMODB".to_owned(), proxy.url.clone());
     let fleet = fleet("create-submission", &service, Routing::Even);

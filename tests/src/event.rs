@@ -1,10 +1,14 @@
-//! API Gateway's event for a request, payload format 2.0, with every field that a real one has.
+//! Events as AWS sends them, with every field that real ones have: API Gateway's for a request (payload format 2.0), a queue's
+//! and the schedule's.
 
 use common::http::routes::ROUTES;
 use common::runtime::api_gateway;
 use common::runtime::http_handler::HttpHandler;
+use http::StatusCode;
 use serde_json::value::to_raw_value;
 use serde_json::{Map, Value, json};
+
+use crate::http::Reply;
 
 /// The event that API Gateway makes of a request with an API key.
 pub fn of(method: &str, path: &str, headers: &[(&str, String)], body: Option<&Value>, key: &str) -> Value {
@@ -59,4 +63,56 @@ pub fn of(method: &str, path: &str, headers: &[(&str, String)], body: Option<&Va
 pub async fn answer(function: &dyn HttpHandler, event: &Value) -> Value {
     let event = to_raw_value(event).expect("JSON");
     serde_json::to_value(api_gateway::answer(function, &event).await).expect("JSON")
+}
+
+/// A function's answer to such an event, as the caller gets it.
+pub fn reply(answer: &Value) -> Reply {
+    let status = answer["statusCode"].as_u64().and_then(|status| u16::try_from(status).ok());
+    let headers = answer["headers"].as_object().into_iter().flatten();
+    let headers = headers.map(|(name, value)| {
+        let value = value.as_str().and_then(|value| value.parse().ok());
+        (name.parse().expect("a header's name"), value.expect("a header's value"))
+    });
+    Reply {
+        status: StatusCode::from_u16(status.expect("a status")).expect("a status"),
+        headers: headers.collect(),
+        text: answer["body"].as_str().unwrap_or_default().to_owned(),
+    }
+}
+
+/// The event of a queue with one message.
+pub fn of_queue(message_id: &str, receipt_handle: &str, body: &str) -> Value {
+    json!({
+        "Records": [{
+            "messageId": message_id,
+            "receiptHandle": receipt_handle,
+            "body": body,
+            "attributes": {
+                "ApproximateReceiveCount": "1",
+                "SentTimestamp": "1780315200000",
+                "SenderId": "AIDAIENQZJOLO23YVJ4VO",
+                "ApproximateFirstReceiveTimestamp": "1780315200100",
+            },
+            "messageAttributes": {},
+            "md5OfBody": "00000000000000000000000000000000",
+            "eventSource": "aws:sqs",
+            "eventSourceARN": "arn:aws:sqs:af-south-1:000000000000:queue",
+            "awsRegion": "af-south-1",
+        }],
+    })
+}
+
+/// The event of the schedule.
+pub fn of_schedule() -> Value {
+    json!({
+        "version": "0",
+        "id": "53dc4d37-cffa-4f76-80c9-8b7d4a4d2eaa",
+        "detail-type": "Scheduled Event",
+        "source": "aws.events",
+        "account": "000000000000",
+        "time": "2026-06-01T12:00:00Z",
+        "region": "af-south-1",
+        "resources": ["arn:aws:events:af-south-1:000000000000:rule/sweep-unsettled"],
+        "detail": {},
+    })
 }

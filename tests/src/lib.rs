@@ -7,6 +7,7 @@
 //! - [`partners`] lets a partner judge its codes, [`receipts`] makes it one of receipts, and settles step by step;
 //! - [`fault_injection`] cuts the calls of a process, [`proxy`] plays faults of the database, [`secrets`] of Secrets Manager;
 //! - [`fleet`] runs a function in many environments, each an [`environment`] as on Lambda, with an [`event`] of the gateway;
+//! - [`deployment`] is fleets of all functions that settle and enter, and the [`queue`]s and the schedule between them;
 //! - [`iam_guard`] lets no function make a call that its role, of which [`roles`] knows, does not allow it;
 //! - [`load`] is many clients amid faults drawn by [`random`], and what has to be true afterwards;
 //! - [`http`] sends requests and shows replies, with what differs from run to run replaced;
@@ -15,6 +16,7 @@
 pub mod attempt;
 pub mod campaign;
 pub mod contract;
+pub mod deployment;
 pub mod environment;
 pub mod event;
 pub mod fault_injection;
@@ -25,6 +27,7 @@ pub mod iam_guard;
 pub mod load;
 pub mod partners;
 pub mod proxy;
+pub mod queue;
 pub mod random;
 pub mod receipts;
 pub mod roles;
@@ -32,3 +35,4 @@ pub mod secrets;
 pub mod service;
 mod serving;
 pub mod template;
+mod throttling;

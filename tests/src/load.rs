@@ -1,7 +1,8 @@
 //! A crowd of clients with faults all around them, and what has to be true afterwards.
 
 use std::collections::{BTreeMap, BTreeSet, HashMap};
-use std::sync::Arc;
+use std::path::PathBuf;
+use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
 use aws_sdk_dynamodb::types::AttributeValue;
@@ -10,20 +11,50 @@ use common::domain::scope::Environment;
 use common::store::submissions::{NEXT_STEP, Submissions};
 use futures_util::future::join_all;
 use local::partner::{Options as PartnerOptions, SimulatedPartner};
-use local::stack::{Options, PARTNER_SECRET, PARTNER_SECRET_HEADER};
+use local::stack::{Front, Options, PARTNER_SECRET, PARTNER_SECRET_HEADER};
 use serde_json::{Value, json};
+use tokio::task::JoinSet;
 use tokio::time::Instant;
 
 use crate::campaign::{TestCampaign, body, fresh_key, phone, plain};
+use crate::deployment::Deployment;
 use crate::fault_injection::{FaultInjector, FaultKind};
+use crate::http::Reply;
 use crate::partners::judged_by;
+use crate::proxy::{Disturbance, Proxy};
 use crate::random::Random;
 use crate::receipts::{TIME, receipts_alone};
 use crate::service::Service;
 
+/// How a crowd's requests are sent.
+#[derive(Clone, Debug)]
+pub enum Transport {
+    /// Over HTTP, to all functions in one process.
+    Http,
+    /// As events, to functions each in as many environments as it takes. They are processes of this program, which is told
+    /// which function it is.
+    Fleets(PathBuf),
+}
+
+/// What goes wrong, each in so many of a hundred cases.
+#[derive(Clone, Debug, Default)]
+pub struct Faults {
+    /// Calls to the database, the tax authority and the partner that fail: half of them never arrive, of half the answer is
+    /// lost.
+    pub lost_percent: u32,
+    /// Calls to the database that are throttled.
+    pub throttled_percent: u32,
+    /// The only table that is throttled; all are when absent.
+    pub throttled_table: Option<String>,
+    /// Events during which the environment is killed, where there are fleets.
+    pub killed_percent: u32,
+}
+
 /// How a crowd is made.
-#[derive(Clone, Copy, Debug)]
+#[derive(Clone, Debug)]
 pub struct Plan {
+    /// How its requests are sent.
+    pub transport: Transport,
     /// What chance follows from.
     pub seed: u64,
     /// Clients at the same time.
@@ -32,8 +63,8 @@ pub struct Plan {
     pub lasting: Duration,
     /// Submissions of each client, at most.
     pub most: u32,
-    /// Calls in a hundred that fail.
-    pub faults_percent: u32,
+    /// What goes wrong meanwhile.
+    pub faults: Faults,
 }
 
 /// What a crowd did.
@@ -43,10 +74,29 @@ pub struct Report {
     pub answered: usize,
     /// From the first request to the answer, retries included; sorted.
     pub latencies: Vec<Duration>,
-    /// Calls to the database, the tax authority and the partner, and how many of them failed.
+    /// How often each status was answered.
+    pub statuses: BTreeMap<u16, usize>,
+    /// Calls to the database, the tax authority and the partner, and how many of them were lost or throttled.
     pub calls: (usize, usize),
+    /// Environments that were killed, and all that were started.
+    pub environments: (usize, usize),
+    /// Codes and receipts that count for more than one submission, and references that a partner redeemed twice.
+    pub redeemed_twice: Vec<String>,
+    /// Submissions that were answered and are not recorded, and phones whose counts are not those of their submissions.
+    pub lost: Vec<String>,
     /// How it ended, by kind and message key.
     pub outcomes: BTreeMap<(Kind, String), usize>,
+}
+
+impl Report {
+    /// Every code was redeemed once, and every submission counts.
+    ///
+    /// # Panics
+    /// Otherwise, with those that do not.
+    pub fn assert_adds_up(&self) {
+        assert!(self.redeemed_twice.is_empty(), "redeemed twice: {:#?}", self.redeemed_twice);
+        assert!(self.lost.is_empty(), "lost: {:#?}", self.lost);
+    }
 }
 
 /// What is submitted.
@@ -65,9 +115,9 @@ impl Kind {
     }
 }
 
-/// What every planned wait is divided by: a day of silence, after which a person is told, is twelve minutes. A
-/// hasty stack's tax authority turns nobody away either.
-const HASTEN: u32 = 120;
+/// What every planned wait is divided by: an hour until the third look at a receipt is ten seconds, and a day of silence, after
+/// which a person is told, four minutes. A hasty stack's tax authority turns nobody away either.
+const HASTEN: u32 = 360;
 
 /// So few wrong times throttle a phone, and for so short a time that what waits for it settles.
 const THROTTLE: WrongCodeLimit = WrongCodeLimit { count: 2, minutes: 1 };
@@ -75,7 +125,7 @@ const THROTTLE: WrongCodeLimit = WrongCodeLimit { count: 2, minutes: 1 };
 /// Nothing takes longer to settle, however many others wait.
 const SETTLING_TIMEOUT: Duration = Duration::from_secs(300);
 
-/// Between two looks at a submission that is not settled yet.
+/// Between two looks at a submission that is not settled yet, and before a request is sent again.
 const POLL_EVERY: Duration = Duration::from_millis(100);
 
 /// A submission that was answered.
@@ -93,17 +143,32 @@ struct Scene {
     other_receipt: TestCampaign,
     partner: TestCampaign,
     simulated: SimulatedPartner,
+    /// In front of the tax authority and the partner.
     fault_injection: FaultInjector,
+    /// In front of the database.
+    proxy: Proxy,
+    sender: Sender,
+    statuses: Mutex<BTreeMap<u16, usize>>,
     /// Whose database and tax authority are asked.
     _behind: Service,
 }
 
+/// What sends requests.
+enum Sender {
+    Http,
+    Fleets {
+        deployment: Arc<Deployment>,
+        /// Those who deliver and sweep.
+        tasks: JoinSet<()>,
+    },
+}
+
 /// Lets a crowd loose, waits until everything is settled, and checks that it adds up.
 pub async fn run(plan: Plan) -> Report {
-    let scene = Arc::new(Scene::new().await);
-    scene.leave_unreadable_submissions().await;
     let mut random = Random::new(plan.seed);
-    scene.fault_injection.noise(random.fork(), plan.faults_percent);
+    let scene = Arc::new(Scene::new(&plan.transport, random.fork()).await);
+    scene.leave_unreadable_submissions().await;
+    scene.disturb(&mut random, &plan.faults);
     let until = Instant::now() + plan.lasting;
     let clients = (0..plan.clients).map(|_| {
         let (scene, mut random) = (Arc::clone(&scene), random.fork());
@@ -117,26 +182,57 @@ pub async fn run(plan: Plan) -> Report {
     });
     let done: Vec<Done> =
         join_all(clients).await.into_iter().flat_map(|client| client.expect("a client ends")).collect();
-    let calls = scene.fault_injection.counts();
-    scene.fault_injection.disarm();
-    let outcomes = scene.check(&done).await;
+    let (mut calls, environments) = (scene.fault_injection.counts(), scene.calm_down().await);
+    let seen = scene.proxy.take_seen();
+    calls = (calls.0 + seen.calls.len(), calls.1 + seen.disturbed);
     let mut latencies: Vec<_> = done.iter().map(|done| done.took).collect();
     latencies.sort_unstable();
-    Report { answered: done.len(), latencies, calls, outcomes }
+    let mut report = Report {
+        answered: done.len(),
+        latencies,
+        statuses: std::mem::take(&mut scene.statuses.lock().expect("not poisoned")),
+        calls,
+        environments,
+        redeemed_twice: Vec::new(),
+        lost: Vec::new(),
+        outcomes: BTreeMap::new(),
+    };
+    scene.check(&done, &mut report).await;
+    if let Sender::Fleets { mut tasks, .. } = Arc::into_inner(scene).expect("the clients have ended").sender {
+        // Environments end before what they ask for events.
+        tasks.shutdown().await;
+    }
+    report
 }
 
 impl Scene {
-    async fn new() -> Self {
+    async fn new(transport: &Transport, random: Random) -> Self {
         let fault_injection = FaultInjector::at(0, FaultKind::Refused);
         fault_injection.disarm();
-        let behind = Service::of_its_own(Options { background: false, hasten: HASTEN, ..Options::default() });
-        let url = |variable| behind.env.required(variable).expect("the stack sets it");
-        let service = Service::of_its_own(Options {
-            dynamodb_url: Some(fault_injection.in_front_of(&url("AWS_ENDPOINT_URL_DYNAMODB")).await),
-            tax_authority_url: Some(fault_injection.in_front_of(&url("TAX_AUTHORITY_URL")).await),
+        // Who calls is looked at before the proxy.
+        let nothing_between = Front(Arc::new(|url| Box::pin(async { url })));
+        let behind = Service::of_its_own(Options {
+            background: false,
+            front: Some(nothing_between),
             hasten: HASTEN,
             ..Options::default()
         });
+        let url = |variable| behind.env.required(variable).expect("the stack sets it");
+        let proxy = Proxy::start(url("AWS_ENDPOINT_URL_DYNAMODB")).await;
+        let service = Service::of_its_own(Options {
+            dynamodb_url: Some(proxy.url.clone()),
+            tax_authority_url: Some(fault_injection.in_front_of(&url("TAX_AUTHORITY_URL")).await),
+            background: matches!(transport, Transport::Http),
+            hasten: HASTEN,
+            ..Options::default()
+        });
+        let sender = match transport {
+            Transport::Http => Sender::Http,
+            Transport::Fleets(program) => {
+                let deployment = Deployment::new(program, &service, proxy.clone(), random);
+                Sender::Fleets { tasks: deployment.start(), deployment }
+            }
+        };
         let secret = Some((PARTNER_SECRET_HEADER.to_owned(), PARTNER_SECRET.1.to_owned()));
         let options = PartnerOptions { secret, ..PartnerOptions::default() };
         let simulated = SimulatedPartner::serve(options).await.expect("it serves");
@@ -162,7 +258,107 @@ impl Scene {
             partner: campaign(&|config| judged_by(partner_url.clone())(config)).await,
             simulated,
             fault_injection,
+            proxy,
+            sender,
+            statuses: Mutex::default(),
             _behind: behind,
+        }
+    }
+
+    /// Lets things go wrong from now on.
+    fn disturb(&self, random: &mut Random, faults: &Faults) {
+        self.fault_injection.noise(random.fork(), faults.lost_percent);
+        let disturbance = Disturbance {
+            throttled_percent: faults.throttled_percent,
+            throttled_table: faults.throttled_table.clone(),
+            lost_percent: faults.lost_percent,
+        };
+        self.proxy.disturb(random.fork(), disturbance);
+        if let Sender::Fleets { deployment, .. } = &self.sender {
+            deployment.kill(faults.killed_percent);
+        }
+    }
+
+    /// Lets nothing go wrong any more, and says how many environments were killed, and how many started.
+    async fn calm_down(&self) -> (usize, usize) {
+        self.fault_injection.disarm();
+        self.proxy.disturb_no_more();
+        match &self.sender {
+            Sender::Http => (0, 0),
+            Sender::Fleets { deployment, .. } => {
+                deployment.kill(0);
+                self.end_lost_steps(deployment).await;
+                deployment.environments()
+            }
+        }
+    }
+
+    /// Lets the ninety seconds pass after which a step that was begun is taken for lost, which nothing hastens. Since nothing
+    /// is under way, whoever began such a step is dead, or could not write down what followed.
+    async fn end_lost_steps(&self, deployment: &Deployment) {
+        let _pause = deployment.pause().await;
+        for campaign in [&self.receipt, &self.other_receipt, &self.partner] {
+            let (service, scope) = (&campaign.service, campaign.scope(Environment::Live));
+            let (client, now) = (service.dynamodb(), service.clock.now());
+            let table = service.env.required("SUBMISSIONS_TABLE").expect("the stack sets it");
+            let submissions = Submissions::from_env(&service.env, &client).expect("the table");
+            for lost in submissions.list_unsettled(&scope).await.expect("the table") {
+                if !lost.settling.as_ref().is_some_and(|settling| settling.is_under_way(now)) {
+                    continue;
+                }
+                let due = scope.key(format_args!("{:016}", now.as_millis()));
+                let update = client.update_item().table_name(&table);
+                let update = update.key("id", AttributeValue::S(scope.key(lost.submission_id)));
+                let update = update.update_expression("SET settling.next_step_at = :now, #due = :due");
+                let update = update.expression_attribute_names("#due", NEXT_STEP);
+                let update = update
+                    .expression_attribute_values(":now", AttributeValue::N(now.as_millis().to_string()));
+                let update = update.expression_attribute_values(":due", AttributeValue::S(due));
+                update.send().await.expect("the table");
+            }
+        }
+    }
+
+    /// Sends a request once; `None` when the environment that worked on it was killed.
+    async fn send(
+        &self,
+        random: &mut Random,
+        campaign: &TestCampaign,
+        path: &str,
+        idempotency_key: &str,
+        body: &Value,
+    ) -> Option<Reply> {
+        let header = ("idempotency-key", idempotency_key.to_owned());
+        match &self.sender {
+            Sender::Http => {
+                Some(campaign.live("POST", path).header(header.0, header.1).json(body).send().await)
+            }
+            Sender::Fleets { deployment, .. } => {
+                let headers = [header, ("content-type", "application/json".to_owned())];
+                deployment.send(random, path, &headers, body, &campaign.live_key).await
+            }
+        }
+    }
+
+    /// Sends the same request until it is answered.
+    async fn until_answered(
+        &self,
+        random: &mut Random,
+        campaign: &TestCampaign,
+        path: &str,
+        body: &Value,
+    ) -> Value {
+        let idempotency_key = fresh_key();
+        loop {
+            let Some(reply) = self.send(random, campaign, path, &idempotency_key, body).await else {
+                continue;
+            };
+            *self.statuses.lock().expect("not poisoned").entry(reply.status.as_u16()).or_default() += 1;
+            match reply.status.as_u16() {
+                200 => return reply.json(),
+                409 | 500 | 503 => tokio::time::sleep(POLL_EVERY).await,
+                _ => panic!("{}", reply.text),
+            }
         }
     }
 
@@ -204,10 +400,10 @@ impl Scene {
             // A wrong time is a guess, and enough of them throttle a phone that has receipts pending.
             let time = if code.starts_with("TIME") { "11:11:11" } else { TIME };
             let announced = json!({ "type": "typed", "code": code, "time": time });
-            let receipt = until_answered(campaign, "/api/v1/receipts", &announced).await;
+            let receipt = self.until_answered(random, campaign, "/api/v1/receipts", &announced).await;
             request = json!({ "phone": phone, "consent": true, "receipt_id": receipt["id"] });
         }
-        let reply = until_answered(campaign, "/api/v1/submissions", &request).await;
+        let reply = self.until_answered(random, campaign, "/api/v1/submissions", &request).await;
         let id = reply["id"].as_str().expect("an id").to_owned();
         Done { kind, phone, code, id, took: started.elapsed() }
     }
@@ -241,19 +437,22 @@ impl Scene {
     }
 
     /// Waits until everything is settled, and compares what is recorded with what was answered.
-    async fn check(&self, done: &[Done]) -> BTreeMap<(Kind, String), usize> {
-        let mut outcomes = BTreeMap::new();
+    async fn check(&self, done: &[Done], report: &mut Report) {
         let mut seen: HashMap<&str, Value> = HashMap::new();
         let mut by_phone: HashMap<(Kind, &str), BTreeMap<&str, u64>> = HashMap::new();
         let mut wrong: HashMap<(Kind, &str), BTreeSet<&str>> = HashMap::new();
         let mut winners: HashMap<(Kind, &str), BTreeSet<&str>> = HashMap::new();
         for one in done {
             if !seen.contains_key(one.id.as_str()) {
-                seen.insert(&one.id, self.settled(one).await);
+                let Some(settled) = self.settled(one).await else {
+                    report.lost.push(format!("{:?} {}", one.kind, one.id));
+                    continue;
+                };
+                seen.insert(&one.id, settled);
             }
             let now = &seen[one.id.as_str()];
             let key = now["message_key"].as_str().expect("a key").to_owned();
-            *outcomes.entry((one.kind, key)).or_insert(0) += 1;
+            *report.outcomes.entry((one.kind, key)).or_insert(0) += 1;
             let counted = by_phone.entry((one.kind, &one.phone)).or_default();
             if now["state"] != "rejected" {
                 counted.insert(&one.id, now["entries"].as_u64().expect("a number"));
@@ -265,9 +464,8 @@ impl Scene {
                 winners.entry((one.kind, &one.code)).or_default().insert(&one.id);
             }
         }
-        for ((kind, code), ids) in &winners {
-            assert_eq!(ids.len(), 1, "{kind:?} {code} is redeemed once");
-        }
+        let twice = winners.iter().filter(|(_, ids)| ids.len() > 1);
+        report.redeemed_twice.extend(twice.map(|((kind, code), ids)| format!("{kind:?} {code}: {ids:?}")));
         for ((kind, phone), counted) in &by_phone {
             let campaign = self.campaign(*kind);
             let (scope, number) = (campaign.scope(Environment::Live), phone.parse().expect("a phone"));
@@ -275,7 +473,10 @@ impl Scene {
             let entrant = entrant.expect("an entrant");
             let expected = (counted.len(), counted.values().sum::<u64>());
             let total = usize::try_from(entrant.total).expect("small");
-            assert_eq!((total, entrant.entries), expected, "{kind:?} {phone}");
+            if (total, entrant.entries) != expected {
+                let recorded = (total, entrant.entries);
+                report.lost.push(format!("{kind:?} {phone}: {recorded:?} recorded, {expected:?} answered"));
+            }
             assert_eq!(entrant.open_receipts, 0, "{kind:?} {phone}: everything is settled");
             if !kind.is_receipt() {
                 let wrong = wrong.get(&(*kind, *phone)).map_or(0, BTreeSet::len);
@@ -283,8 +484,7 @@ impl Scene {
             }
         }
         self.check_codes(&seen).await;
-        self.check_redemptions(&seen);
-        outcomes
+        self.check_redemptions(&seen, report);
     }
 
     /// Every code that somebody has is of a submission that counts, and redeemed by those that are in.
@@ -303,24 +503,29 @@ impl Scene {
     }
 
     /// No redemption at the partner without a submission that counts, and never two.
-    fn check_redemptions(&self, seen: &HashMap<&str, Value>) {
+    fn check_redemptions(&self, seen: &HashMap<&str, Value>, report: &mut Report) {
         for (reference, times) in self.simulated.redemptions() {
-            assert_eq!(times, 1, "{reference}");
+            if times != 1 {
+                report.redeemed_twice.push(format!("{reference}, {times} times by the partner"));
+            }
             let now = seen.get(reference.as_str()).unwrap_or_else(|| panic!("{reference} is nobody's"));
             assert!(now["state"] == "accepted" || is_left_to_a_person(now), "{reference}");
         }
     }
 
-    /// How a submission stands once nothing more happens without a person.
-    async fn settled(&self, one: &Done) -> Value {
+    /// How a submission stands once nothing more happens without a person; `None` when there is none.
+    async fn settled(&self, one: &Done) -> Option<Value> {
         let campaign = self.campaign(one.kind);
         let deadline = Instant::now() + SETTLING_TIMEOUT;
         loop {
             let reply = campaign.read(&campaign.live_key, &one.id).await;
+            if reply.status == 404 {
+                return None;
+            }
             assert_eq!(reply.status, 200, "{}", reply.text);
             let now = reply.json();
             if now["terminal"] == true || is_left_to_a_person(&now) {
-                return now;
+                return Some(now);
             }
             if Instant::now() > deadline {
                 let submissions = Submissions::from_env(&campaign.service.env, &campaign.service.dynamodb());
@@ -337,17 +542,4 @@ impl Scene {
 /// The partner answered twice differently: only a person can find out what is true.
 fn is_left_to_a_person(submission: &Value) -> bool {
     submission["reasons"] == json!(["partner_used_when_asked_again"])
-}
-
-/// Sends the same request until it is answered.
-async fn until_answered(campaign: &TestCampaign, path: &str, body: &Value) -> Value {
-    let sending = campaign.live("POST", path).header("idempotency-key", fresh_key()).json(body);
-    loop {
-        let reply = sending.clone().send().await;
-        match reply.status.as_u16() {
-            200 => return reply.json(),
-            409 | 500 => tokio::task::yield_now().await,
-            _ => panic!("{}", reply.text),
-        }
-    }
 }

@@ -13,10 +13,12 @@ use axum::http::header::CONTENT_LENGTH;
 use axum::http::{Method, Response, StatusCode};
 use bytes::Bytes;
 use serde_json::{Value, json};
+use tokio::sync::watch;
 
 use crate::forward::{self, Forwarder, failure, forwarder};
 use crate::random::Random;
 use crate::serving::Serving;
+use crate::throttling::{Throttled, answer_with, cancelled_by, throttle};
 
 /// A proxy that serves until the last of its clones is dropped.
 #[derive(Clone)]
@@ -32,15 +34,28 @@ struct Inner {
     forwarder: Forwarder,
     seen: Mutex<Seen>,
     faults: Mutex<VecDeque<Fault>>,
-    disturbance: Mutex<Option<Disturbance>>,
+    disturbance: Mutex<Option<(Random, Disturbance)>>,
+    calls: watch::Sender<usize>,
     latency: Mutex<Duration>,
     in_flight: AtomicUsize,
 }
 
-/// Faults by chance, so many in a hundred of the transactions.
-struct Disturbance {
-    random: Random,
-    percent: u32,
+/// Faults by chance.
+#[derive(Clone, Debug, Default)]
+pub struct Disturbance {
+    /// So many calls in a hundred are throttled, each at one of its tables.
+    pub throttled_percent: u32,
+    /// The only table that is throttled; all are when absent.
+    pub throttled_table: Option<String>,
+    /// So many calls in a hundred fail: half of them never arrive, of half the answer is lost.
+    pub lost_percent: u32,
+}
+
+/// What becomes of a call by chance.
+enum Chance {
+    Throttled(Throttled),
+    Refused,
+    AnswerLost,
 }
 
 /// What the leasing of a key's requests is called among the operations.
@@ -55,6 +70,8 @@ pub struct Seen {
     pub round_trips: usize,
     /// Capacity units consumed by all of them.
     pub capacity: f64,
+    /// How many of the calls had a fault by chance.
+    pub disturbed: usize,
 }
 
 impl Seen {
@@ -92,15 +109,20 @@ impl Fault {
 }
 
 impl Inner {
-    fn by_chance(&self, operation: &str) -> Option<Fault> {
+    /// What becomes of a call by chance, without what is throttled of it.
+    fn by_chance(&self, operation: &str, call: &mut Value) -> Option<Chance> {
         let mut disturbance = self.disturbance.lock().expect("not poisoned");
-        let Disturbance { random, percent } = disturbance.as_mut()?;
-        match random.below(100) {
-            _ if operation != "TransactWriteItems" => None,
-            chance if chance < *percent => Some(Fault::Throttled(0)),
-            chance if chance < *percent * 2 => Some(Fault::AnswerLost),
-            _ => None,
-        }
+        let (random, plan) = disturbance.as_mut()?;
+        let chance = match random.below(100) {
+            number if number < plan.throttled_percent => {
+                Chance::Throttled(throttle(operation, call, plan.throttled_table.as_deref(), random)?)
+            }
+            number if number >= plan.throttled_percent + plan.lost_percent => return None,
+            _ if random.below(2) == 0 => Chance::Refused,
+            _ => Chance::AnswerLost,
+        };
+        self.seen.lock().expect("not poisoned").disturbed += 1;
+        Some(chance)
     }
 }
 
@@ -113,6 +135,7 @@ impl Proxy {
             seen: Mutex::default(),
             faults: Mutex::default(),
             disturbance: Mutex::default(),
+            calls: watch::Sender::new(0),
             latency: Mutex::default(),
             in_flight: AtomicUsize::new(0),
         });
@@ -141,9 +164,21 @@ impl Proxy {
         *self.inner.latency.lock().expect("not poisoned") = latency;
     }
 
-    /// Throttles so many in a hundred transactions, and loses the answer of as many.
-    pub fn disturb(&self, random: Random, percent: u32) {
-        self.inner.disturbance.lock().expect("not poisoned").replace(Disturbance { random, percent });
+    /// Lets faults happen by chance.
+    pub fn disturb(&self, random: Random, disturbance: Disturbance) {
+        self.inner.disturbance.lock().expect("not poisoned").replace((random, disturbance));
+    }
+
+    /// Lets nothing happen by chance any more.
+    pub fn disturb_no_more(&self) {
+        self.inner.disturbance.lock().expect("not poisoned").take();
+    }
+
+    /// Waits until so many more calls have come, whoever makes them.
+    pub async fn calls_from_now(&self, count: usize) {
+        let mut calls = self.inner.calls.subscribe();
+        let last = *calls.borrow() + count;
+        calls.wait_for(|calls| *calls >= last).await.expect("the sender is here");
     }
 
     /// How many faults have not been played yet.
@@ -179,13 +214,24 @@ async fn forward_disturbed(inner: &Inner, request: Request) -> Response<Body> {
     let limited = json["Key"]["limited"]["S"].as_str().unwrap_or_default();
     let call = if limited.starts_with("ceiling#") { LEASE.to_owned() } else { operation.clone() };
     inner.seen.lock().expect("not poisoned").calls.push(call);
+    inner.calls.send_modify(|calls| *calls += 1);
 
     let fault = {
         let mut faults = inner.faults.lock().expect("not poisoned");
         let next = faults.front().copied().filter(|fault| fault.operation() == operation);
         next.and_then(|_| faults.pop_front())
     };
-    let fault = fault.or_else(|| inner.by_chance(&operation));
+    let mut unprocessed = None;
+    let mut answer_lost = fault == Some(Fault::AnswerLost);
+    if fault.is_none() {
+        match inner.by_chance(&operation, &mut json) {
+            Some(Chance::Throttled(Throttled::Refused(refused))) => return refused,
+            Some(Chance::Throttled(Throttled::Unprocessed(keys))) => unprocessed = Some(keys),
+            Some(Chance::Refused) => return failed(),
+            Some(Chance::AnswerLost) => answer_lost = true,
+            None => {}
+        }
+    }
     if fault == Some(Fault::Unprocessed) {
         return answer_with(StatusCode::OK, &json!({ "UnprocessedKeys": json["RequestItems"] }));
     }
@@ -211,30 +257,21 @@ async fn forward_disturbed(inner: &Inner, request: Request) -> Response<Body> {
         cancelled["CancellationReasons"][position] = json!({ "Code": "TransactionConflict" });
         return answer_with(StatusCode::BAD_REQUEST, &cancelled);
     }
-    if fault == Some(Fault::AnswerLost) {
-        return answer_with(StatusCode::INTERNAL_SERVER_ERROR, &json!({ "__type": "InternalServerError" }));
+    if answer_lost {
+        return failed();
+    }
+    if let Some(unprocessed) = unprocessed {
+        let mut answer: Value = serde_json::from_slice(&body).expect("an answer in JSON");
+        answer["UnprocessedKeys"] = json!(unprocessed);
+        return answer_with(head.status, &answer);
     }
     // The checksum header that comes along is of the same bytes.
     Response::from_parts(head, Body::from(body))
 }
 
-fn cancelled_by(code: &str, position: usize, items: usize) -> Response<Body> {
-    let reasons: Vec<_> =
-        (0..items).map(|item| json!({ "Code": if item == position { code } else { "None" } })).collect();
-    answer_with(
-        StatusCode::BAD_REQUEST,
-        &json!({
-            "__type": "com.amazonaws.dynamodb.v20120810#TransactionCanceledException",
-            "Message": "Transaction cancelled",
-            "CancellationReasons": reasons,
-        }),
-    )
-}
-
-fn answer_with(status: StatusCode, body: &Value) -> Response<Body> {
-    let mut response = Response::new(Body::from(body.to_string()));
-    *response.status_mut() = status;
-    response
+/// An answer of a DynamoDB that fails.
+fn failed() -> Response<Body> {
+    answer_with(StatusCode::INTERNAL_SERVER_ERROR, &json!({ "__type": "InternalServerError" }))
 }
 
 /// The capacity in an answer: one figure, or one for each table.

@@ -4,11 +4,18 @@ use std::collections::BTreeMap;
 use std::path::PathBuf;
 use std::time::Duration;
 
+use common::aws::settle_queue::TAX_VARIABLE;
 use common::clock::Clock;
 use common::domain::scope::Environment;
+use futures_util::future::join_all;
 use futures_util::stream::{self, StreamExt};
 use serde_json::Value;
+use service_tests::campaign::phone;
+use service_tests::fault_injection::{FaultInjector, FaultKind};
 use service_tests::fleet::{Fleet, Routing};
+use service_tests::load::{self, Faults, Plan, Transport};
+use service_tests::queue::Queue;
+use service_tests::receipts::TIME;
 
 use crate::binaries;
 use crate::caller::Ask;
@@ -33,6 +40,21 @@ const IDLE: Duration = Duration::from_secs(6);
 
 /// Requests to a warm environment, of which the first ones lease.
 const WARM_REQUESTS: usize = 4;
+/// Entries one after the other in one environment, and the least share of them that takes one round trip, in percent.
+const WARM_ENTRIES: usize = 500;
+const ONE_TRIP_PERCENT: usize = 90;
+/// Environments of the function that settles receipts: as many as the template allows, and many more.
+const LOOK_UP_ENVIRONMENTS: [usize; 2] = [2, 12];
+/// More receipts than are looked up in the time.
+const RECEIPTS: usize = 60;
+/// How long look-ups are counted.
+const LOOK_UP_SPAN: Duration = Duration::from_secs(60);
+/// Look-ups in that time: forty a minute, of which some places are left free while many environments wait for one; the last
+/// begins as the minute ends.
+const LOOK_UPS: std::ops::RangeInclusive<usize> = 36..=41;
+/// A crowd's clients, and each of its faults in percent.
+const CLIENTS: u32 = 128;
+const FAULTS_PERCENT: u32 = 5;
 
 struct Bench {
     world: World,
@@ -45,11 +67,15 @@ pub(crate) async fn run(span: Duration, verdicts: &mut Verdicts) {
     let world = World::start().await;
     let mut variables = world.direct.variables.clone();
     variables.insert("AWS_ENDPOINT_URL_DYNAMODB".to_owned(), world.proxy.url.clone());
-    let programs = binaries::build(&["get-campaign", "create-submission"]).into_iter().collect();
+    let programs =
+        binaries::build(&["get-campaign", "create-submission", "settle-receipts"]).into_iter().collect();
     let bench = Bench { world, programs, variables };
     bench.rate_limit(verdicts).await;
     bench.round_trips(verdicts).await;
+    bench.warm_entries(verdicts).await;
     bench.entries(span).await;
+    bench.look_ups(verdicts).await;
+    crowd(span, verdicts).await;
 }
 
 impl Bench {
@@ -174,6 +200,80 @@ impl Bench {
         (seen.round_trips, seen.capacity)
     }
 
+    /// How many of the entries in a warm and busy environment take one round trip.
+    async fn warm_entries(&self, verdicts: &mut Verdicts) {
+        println!("## Entries that take one round trip\n");
+        println!(
+            "Of {WARM_ENTRIES} entries one after the other in one warm environment. At least {ONE_TRIP_PERCENT} %"
+        );
+        println!("have to take one.\n");
+        let fleet = self.fleet("create-submission", Routing::Skewed);
+        fleet.warm_up(1).await;
+        let mut one_trip = 0;
+        for _ in 0..WARM_ENTRIES {
+            let (trips, _) = self.trips(&fleet, Endpoint::SubmitMinted).await;
+            one_trip += usize::from(trips == 1);
+        }
+        let percent = one_trip * 100 / WARM_ENTRIES;
+        let kept = verdicts.check(percent >= ONE_TRIP_PERCENT, || {
+            format!("{percent} % of the entries in a warm environment took one round trip")
+        });
+        let mut table = Table::new(["entries", "of one round trip", "percent", "kept"]);
+        table.row([WARM_ENTRIES.to_string(), one_trip.to_string(), percent.to_string(), kept]);
+        table.print();
+    }
+
+    /// How often the tax authority is asked in a minute, by few and by many environments.
+    async fn look_ups(&self, verdicts: &mut Verdicts) {
+        println!("## Look-ups at the tax authority\n");
+        println!(
+            "Within {} s, while more receipts wait; the pace is forty a minute. From {} to {} are within it.\n",
+            LOOK_UP_SPAN.as_secs(),
+            LOOK_UPS.start(),
+            LOOK_UPS.end()
+        );
+        let authority = self.world.direct.env.required("TAX_AUTHORITY_URL").expect("the stack sets it");
+        let queue = Queue::from_env(&self.world.direct.env, TAX_VARIABLE);
+        let mut table = Table::new(["environments", "look-ups", "kept"]);
+        let mut numbers = 0..;
+        for environments in LOOK_UP_ENVIRONMENTS {
+            for number in numbers.by_ref().take(RECEIPTS) {
+                self.submit_receipt(number).await;
+            }
+            let counter = FaultInjector::at(0, FaultKind::Refused);
+            counter.disarm();
+            let mut variables = self.world.direct.variables.clone();
+            variables.insert("TAX_AUTHORITY_URL".to_owned(), counter.in_front_of(&authority).await);
+            let program = self.programs["settle-receipts"].clone();
+            let fleet = Fleet::new(program, &[], variables, Routing::Even);
+            fleet.warm_up(environments).await;
+            let deliver = async |_| {
+                loop {
+                    queue.deliver(async |event| fleet.invoke(event).await).await;
+                }
+            };
+            // They go on for ever.
+            let delivering = join_all((0..environments).map(deliver));
+            let _: Result<Vec<()>, _> = tokio::time::timeout(LOOK_UP_SPAN, delivering).await;
+            // One request is a look-up of a receipt that is there.
+            let (look_ups, _) = counter.counts();
+            let kept = verdicts.check(LOOK_UPS.contains(&look_ups), || {
+                format!("{environments} environments asked the tax authority {look_ups} times in a minute")
+            });
+            table.row([environments.to_string(), look_ups.to_string(), kept]);
+        }
+        table.print();
+    }
+
+    async fn submit_receipt(&self, number: u32) {
+        let campaign = &self.world.receipts.campaign;
+        let code = format!("GOOD01{number:04}");
+        let receipt = campaign.typed(&campaign.live_key, &code, TIME).await;
+        let submission = campaign.with_receipt(&campaign.live_key, &phone(number), "", &receipt);
+        let reply = submission.send().await;
+        assert_eq!(reply.status, 200, "{}", reply.text);
+    }
+
     async fn entries(&self, span: Duration) {
         println!("## Entries through a fleet\n");
         println!(
@@ -190,9 +290,8 @@ impl Bench {
             let mut latency = Durations::default();
             while started.elapsed() < span {
                 let number = self.world.fresh();
-                let phone = service_tests::campaign::phone(number);
-                let event =
-                    crate::operations::submission(&phone, &campaign.code(number.into())).event(free_key);
+                let code = campaign.code(number.into());
+                let event = crate::operations::submission(&phone(number), &code).event(free_key);
                 let sent = stopwatch::now();
                 let answer = fleet.invoke(&event).await.expect("an answer");
                 assert_eq!(answer["statusCode"], 200, "{answer}");
@@ -214,4 +313,45 @@ impl Bench {
         ]);
         table.print();
     }
+}
+
+/// What a crowd leaves behind when everything goes wrong that can.
+async fn crowd(span: Duration, verdicts: &mut Verdicts) {
+    println!("## A crowd through fleets\n");
+    println!(
+        "{CLIENTS} clients for {} s, who enter codes and receipts of four campaigns; {FAULTS_PERCENT} % of the calls are lost, {FAULTS_PERCENT} %",
+        span.as_secs()
+    );
+    println!(
+        "of those to the database throttled, and during {FAULTS_PERCENT} % of the events the environment is killed.\n"
+    );
+    let faults = Faults {
+        lost_percent: FAULTS_PERCENT,
+        throttled_percent: FAULTS_PERCENT,
+        throttled_table: None,
+        killed_percent: FAULTS_PERCENT,
+    };
+    let transport = Transport::Fleets(PathBuf::from(env!("CARGO_BIN_EXE_environment")));
+    let plan = Plan { transport, seed: 1, clients: CLIENTS, lasting: span, most: u32::MAX, faults };
+    let report = load::run(plan).await;
+    let (twice, lost) = (report.redeemed_twice.len(), report.lost.len());
+    let kept = verdicts.check(twice + lost == 0, || {
+        format!("a crowd redeemed twice: {:?}, and lost: {:?}", report.redeemed_twice, report.lost)
+    });
+    let mut table = Table::new([
+        "submissions answered",
+        "environments started",
+        "killed",
+        "calls",
+        "lost or throttled",
+        "double redemptions",
+        "lost entries",
+        "kept",
+    ]);
+    let ((killed, started), (calls, faults)) = (report.environments, report.calls);
+    let counts =
+        [report.answered, started, killed, calls, faults, twice, lost].map(|count| count.to_string());
+    let [answered, started, killed, calls, faults, twice, lost] = counts;
+    table.row([answered, started, killed, calls, faults, twice, lost, kept]);
+    table.print();
 }

@@ -8,8 +8,8 @@
 //! - [`startup`]: how long each function takes to start, and its memory and size;
 //! - [`codes`]: codes minted and judged a second;
 //! - [`load`]: requests a second;
-//! - [`fleet`]: what two, thirty-two and two hundred environments do to a key's rate limit, and what an entry takes in one
-//!   that is cold, idle or warm.
+//! - [`fleet`]: what two, thirty-two and two hundred environments do to a key's rate limit, what an entry takes in one that is
+//!   cold, idle or warm, how often many ask the tax authority, and what a crowd leaves behind while environments die.
 //!
 //! They measure on a [`world`] of stacks and campaigns, whose [`operations`] are asked for by a
 //! [`caller`], over time by a [`stopwatch`], and go into a [`report`].

@@ -1,14 +1,26 @@
 //! A function by name, for tests that need its environments as processes: built by `cargo test`, with all that tests are.
 
-fn main() -> Result<(), common::runtime::lambda::Error> {
+use common::runtime::lambda::{self, Error};
+use create_receipt::CreateReceipt;
+use create_submission::CreateSubmission;
+use get_campaign::GetCampaign;
+use settle_partners::SettlePartners;
+use settle_receipts::SettleReceipts;
+use sweep_unsettled::SweepUnsettled;
+
+fn main() -> Result<(), Error> {
+    // Photos are read in a process of their own, which is this program again.
+    settle_receipts::read_photo_if_asked();
     let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build()?;
-    match std::env::args().nth(1).as_deref() {
-        Some("create-submission") => {
-            runtime.block_on(common::runtime::lambda::serve::<create_submission::CreateSubmission>())
+    runtime.block_on(async {
+        match std::env::args().nth(1).as_deref() {
+            Some("create-receipt") => lambda::serve::<CreateReceipt>().await,
+            Some("create-submission") => lambda::serve::<CreateSubmission>().await,
+            Some("get-campaign") => lambda::serve::<GetCampaign>().await,
+            Some("settle-partners") => lambda::serve_events::<SettlePartners>().await,
+            Some("settle-receipts") => lambda::serve_events::<SettleReceipts>().await,
+            Some("sweep-unsettled") => lambda::serve_events::<SweepUnsettled>().await,
+            other => Err(format!("{other:?} is not one of the functions that tests start").into()),
         }
-        Some("get-campaign") => {
-            runtime.block_on(common::runtime::lambda::serve::<get_campaign::GetCampaign>())
-        }
-        other => Err(format!("{other:?} is not one of the functions that tests start").into()),
-    }
+    })
 }

@@ -1,0 +1,175 @@
+//! The functions that enter and settle, each as a fleet of processes, with what is between them on AWS: the queues, from which
+//! messages are delivered, and the schedule.
+
+use std::collections::BTreeMap;
+use std::path::Path;
+use std::sync::atomic::{AtomicU32, AtomicUsize, Ordering};
+use std::sync::{Arc, Mutex};
+use std::time::Duration;
+
+use common::aws::settle_queue::{PARTNER_VARIABLE, TAX_VARIABLE};
+use common::http::routes::ROUTES;
+use local::stack::as_function;
+use serde_json::Value;
+use tokio::sync::{RwLock, RwLockWriteGuard};
+use tokio::task::JoinSet;
+use tokio::time::MissedTickBehavior;
+
+use crate::contract;
+use crate::event;
+use crate::fleet::{Fleet, Routing};
+use crate::http::Reply;
+use crate::proxy::Proxy;
+use crate::queue::Queue;
+use crate::random::Random;
+use crate::service::Service;
+
+/// The functions.
+const FUNCTIONS: [&str; 5] =
+    ["create-receipt", "create-submission", "settle-partners", "settle-receipts", "sweep-unsettled"];
+/// Queues by their variables, with their functions.
+const QUEUES: [(&str, &str); 2] = [(TAX_VARIABLE, "settle-receipts"), (PARTNER_VARIABLE, "settle-partners")];
+/// How many work on each queue at once: the template's default for receipts.
+const MAX_CONCURRENCY: usize = 2;
+/// Between two sweeps: as much as a minute is to a stack that is as hasty as can be watched.
+const SWEEP_EVERY: Duration = Duration::from_millis(500);
+/// Nothing is swept while more messages wait: they would be sent faster than they are worked off.
+const MAX_WAITING: usize = 20;
+/// An environment is killed at the latest when the database was called so many times: a step of settling takes about as many.
+const MAX_CALLS: u32 = 8;
+
+/// The fleets of a stack.
+pub struct Deployment {
+    fleets: BTreeMap<&'static str, Fleet>,
+    queues: Vec<(Queue, &'static str)>,
+    proxy: Proxy,
+    killed_percent: AtomicU32,
+    killed: AtomicUsize,
+    background: Mutex<Random>,
+    under_way: RwLock<()>,
+}
+
+impl Deployment {
+    /// Fleets without environments: `program` is told by its argument which function it is. They work on a stack that does
+    /// nothing in the background itself, over a database behind a proxy.
+    pub fn new(program: &Path, service: &Service, proxy: Proxy, random: Random) -> Arc<Self> {
+        let fleet = |function| {
+            // Each is allowed what its role allows.
+            let key = "AWS_ACCESS_KEY_ID";
+            let mut variables = service.variables.clone();
+            let own = as_function(&service.env, function).required(key).expect("the stack sets it");
+            variables.insert(key.to_owned(), own);
+            (function, Fleet::new(program.to_owned(), &[function], variables, Routing::Even))
+        };
+        let queue = |(variable, function)| (Queue::from_env(&service.env, variable), function);
+        Arc::new(Self {
+            fleets: FUNCTIONS.map(fleet).into(),
+            queues: QUEUES.map(queue).into(),
+            proxy,
+            killed_percent: AtomicU32::new(0),
+            killed: AtomicUsize::new(0),
+            background: Mutex::new(random),
+            under_way: RwLock::new(()),
+        })
+    }
+
+    /// Delivers messages and sweeps until the tasks are dropped.
+    pub fn start(self: &Arc<Self>) -> JoinSet<()> {
+        let mut tasks = JoinSet::new();
+        for index in (0..self.queues.len()).flat_map(|index| [index; MAX_CONCURRENCY]) {
+            let deployment = Arc::clone(self);
+            tasks.spawn(async move {
+                let (queue, function) = &deployment.queues[index];
+                loop {
+                    let mut random = deployment.background.lock().expect("not poisoned").fork();
+                    queue.deliver(async |event| deployment.invoke(&mut random, function, event).await).await;
+                }
+            });
+        }
+        let deployment = Arc::clone(self);
+        tasks.spawn(async move {
+            let mut ticks = tokio::time::interval(SWEEP_EVERY);
+            ticks.set_missed_tick_behavior(MissedTickBehavior::Delay);
+            loop {
+                ticks.tick().await;
+                deployment.sweep().await;
+            }
+        });
+        tasks
+    }
+
+    async fn sweep(&self) {
+        for (queue, _) in &self.queues {
+            if queue.waiting().await.is_none_or(|waiting| waiting > MAX_WAITING) {
+                return;
+            }
+        }
+        let mut random = self.background.lock().expect("not poisoned").fork();
+        // What one sweep missed is found by the next.
+        self.invoke(&mut random, "sweep-unsettled", &event::of_schedule()).await;
+    }
+
+    /// Sends a request; `None` when its environment was killed.
+    ///
+    /// # Panics
+    /// When a function fails, or its reply is not as described.
+    pub async fn send(
+        &self,
+        random: &mut Random,
+        path: &str,
+        headers: &[(&str, String)],
+        body: &Value,
+        key: &str,
+    ) -> Option<Reply> {
+        let route = ROUTES.iter().find(|route| route.method == "POST" && route.path == path);
+        let function = route.expect("a route").function;
+        let event = event::of("POST", path, headers, Some(body), key);
+        if self.kills(random) {
+            self.kill_during(random, function, &event).await;
+            return None;
+        }
+        let _under_way = self.under_way.read().await;
+        let answer = self.fleets[function].invoke(&event).await;
+        let reply = event::reply(&answer.expect("a function answers whatever happens"));
+        contract::check("POST", path, &reply);
+        Some(reply)
+    }
+
+    /// A function's answer; `None` when it failed, or was killed.
+    async fn invoke(&self, random: &mut Random, function: &str, event: &Value) -> Option<Value> {
+        if self.kills(random) {
+            self.kill_during(random, function, event).await;
+            return None;
+        }
+        let _under_way = self.under_way.read().await;
+        self.fleets[function].invoke(event).await
+    }
+
+    fn kills(&self, random: &mut Random) -> bool {
+        random.below(100) < self.killed_percent.load(Ordering::Relaxed)
+    }
+
+    /// Kills an environment while it works on an event, or right after.
+    async fn kill_during(&self, random: &mut Random, function: &str, event: &Value) {
+        let calls = usize::try_from(random.below(MAX_CALLS)).expect("a few");
+        let _under_way = self.under_way.read().await;
+        self.fleets[function].kill_during(event, self.proxy.calls_from_now(calls)).await;
+        self.killed.fetch_add(1, Ordering::Relaxed);
+    }
+
+    /// Kills environments during so many in a hundred invocations.
+    pub fn kill(&self, percent: u32) {
+        self.killed_percent.store(percent, Ordering::Relaxed);
+    }
+
+    /// How many environments were killed, and how many started.
+    pub fn environments(&self) -> (usize, usize) {
+        let started = self.fleets.values().map(Fleet::started).sum();
+        (self.killed.load(Ordering::Relaxed), started)
+    }
+
+    /// Waits until nothing is under way; nothing begins until the guard is dropped.
+    pub async fn pause(&self) -> RwLockWriteGuard<'_, ()> {
+        self.under_way.write().await
+    }
+}

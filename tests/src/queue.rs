@@ -1,0 +1,52 @@
+//! A queue as Lambda polls it: each message is handed to a function, and comes again when that fails.
+
+use common::aws::Aws;
+use common::config::Env;
+use serde_json::{Value, json};
+
+use crate::event;
+
+/// How long a poll waits for a message.
+const POLL_SECONDS: i32 = 1;
+
+/// A queue.
+#[derive(Clone)]
+pub struct Queue {
+    aws: Aws,
+    url: String,
+}
+
+impl Queue {
+    /// The queue that a variable names.
+    pub fn from_env(env: &Env, variable: &'static str) -> Self {
+        let aws = Aws::for_function(env).expect("the stack sets every variable");
+        Self { aws, url: env.required(variable).expect("the stack sets it") }
+    }
+
+    /// Hands the next message to a function, if one comes within a second. It is deleted unless the function
+    /// names it as failed or gives no answer; it is visible again at once then.
+    pub async fn deliver(&self, function: impl AsyncFnOnce(&Value) -> Option<Value>) {
+        let sqs = self.aws.sqs();
+        let poll = sqs.receive_message().queue_url(&self.url).wait_time_seconds(POLL_SECONDS);
+        // A poll that fails on a busy machine is followed by another.
+        let Ok(received) = poll.max_number_of_messages(1).send().await else { return };
+        let Some(message) = received.messages().first() else { return };
+        let handle = message.receipt_handle().expect("a handle");
+        let (id, body) = (message.message_id().expect("an id"), message.body().expect("a body"));
+        let answer = function(&event::of_queue(id, handle, body)).await;
+        // A message that is not deleted, or not made visible, comes again later, which does no harm.
+        if answer.is_some_and(|answer| answer["batchItemFailures"] == json!([])) {
+            let _ = sqs.delete_message().queue_url(&self.url).receipt_handle(handle).send().await;
+        } else {
+            let again = sqs.change_message_visibility().queue_url(&self.url).receipt_handle(handle);
+            let _ = again.visibility_timeout(0).send().await;
+        }
+    }
+
+    /// About how many messages wait; `None` when the queue does not answer.
+    pub async fn waiting(&self) -> Option<usize> {
+        let name = "ApproximateNumberOfMessages";
+        let asked = self.aws.sqs().get_queue_attributes().queue_url(&self.url).attribute_names(name.into());
+        asked.send().await.ok()?.attributes?.values().next()?.parse().ok()
+    }
+}
