@@ -36,7 +36,7 @@ fn invocation_id() -> Option<String> {
     INVOCATION_ID.try_with(Clone::clone).ok()
 }
 
-/// The service's name where nobody gave it one, as when a function is tried by itself.
+/// The service's name if the environment gives none, as when a function is tried alone.
 const UNNAMED: &str = "local";
 
 /// Where lines go.

@@ -23,7 +23,7 @@ const UNREADABLE_WAITS: [u64; 4] = [15, 60, 180, 360];
 const JITTER: f64 = 0.2;
 /// Submissions that wait for the same circuit breaker come back within this time after it.
 const CIRCUIT_SPREAD: Duration = Duration::from_secs(10);
-/// An operator takes over when nobody has answered for this long.
+/// An operator takes over after this long without an answer.
 const GIVE_UP_AFTER: Duration = Duration::from_secs(24 * 60 * 60);
 
 /// Divides all retry waits: 1 in production, more where retries are watched or tested.
@@ -71,7 +71,7 @@ impl RetryContext {
         self.now.after(retry_at.since(self.now) + spread)
     }
 
-    /// Whether an operator takes over, because nobody has answered for so long.
+    /// Whether an operator takes over, after too long without an answer.
     pub fn gives_up(self, unanswered_since: Timestamp) -> bool {
         self.now.since(unanswered_since) >= self.speedup.apply(GIVE_UP_AFTER)
     }

@@ -34,7 +34,7 @@ pub struct PendingSettlement {
 /// What failed so far, by the system that has to answer.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Progress {
-    /// Look-ups at the tax authority; none for test codes, which nobody has to answer for.
+    /// Look-ups at the tax authority. Test codes need none.
     TaxAuthority(LookupFailures),
     /// Requests to a partner.
     Partner(PartnerProgress),

@@ -209,7 +209,7 @@ impl SubmissionStatus {
         Self::open(State::Pending, None, MessageKey::Checking)
     }
 
-    /// Unknown, because nobody gave an answer that decides.
+    /// Unknown: no answer has decided yet.
     pub fn unanswered() -> Self {
         Self::open(State::Unknown, None, MessageKey::Checking)
     }

@@ -13,7 +13,7 @@ use crate::domain::timestamp::Timestamp;
 const UNNAMED_PRIZE: &str = "Instant prize";
 /// The reason of a submission whose partner has not answered for a day.
 const UNANSWERED: &str = "partner_unanswered";
-/// The reason of a submission whose code is used, perhaps by an earlier request of its own that nobody saw the answer of.
+/// The reason of a submission whose code is used, perhaps by an earlier request for it whose answer was lost.
 const USED_WHEN_ASKED_AGAIN: &str = "partner_used_when_asked_again";
 
 /// The outcome of a request to a partner.

@@ -26,7 +26,7 @@ pub enum Transition {
     },
     /// An operator looks at the receipt, for this reason.
     Review(&'static str),
-    /// An operator takes over, because nobody gives an answer that decides. The state is `unknown`.
+    /// An operator takes over, because no answer decides. The state is `unknown`.
     Escalate {
         /// A closer reason, for logs and operators.
         reason: Option<&'static str>,
