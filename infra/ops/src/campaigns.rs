@@ -1,4 +1,4 @@
-//! Campaigns: applying files, and the pause switch.
+//! Applies campaign files; pauses and resumes campaigns.
 
 use common::domain::cipher::SecretKey;
 use common::domain::codebook::{CodeBook, DEFAULT_CODE_SYMBOLS};
@@ -10,31 +10,31 @@ use crate::campaign_file::CampaignFile;
 use crate::failure::Failure;
 use crate::tables::{Tables, unknown_campaign};
 
-/// What applying a file did.
+/// The result of applying one file.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 pub struct Applied {
-    /// The campaign.
+    /// The campaign that the file describes.
     pub slug: CampaignSlug,
-    /// What became of it.
+    /// How the stored campaign changed.
     pub change: Change,
-    /// Whether it was paused and no longer is.
+    /// Whether applying the file ended a pause.
     pub resumed: bool,
 }
 
-/// What became of a campaign.
+/// How applying a file changed the stored campaign.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Change {
-    /// It is new.
+    /// There was no campaign with this slug.
     Created,
-    /// It is different now.
+    /// At least one field differs from before.
     Updated,
-    /// It was like this before.
+    /// Nothing was written.
     Unchanged,
 }
 
 impl Change {
-    /// In words.
+    /// `created`, `updated` or `unchanged`.
     pub fn as_str(self) -> &'static str {
         match self {
             Self::Created => "created",
@@ -47,12 +47,12 @@ impl Change {
 /// Creates or updates campaigns, each with a code book for both environments.
 ///
 /// # Errors
-/// When a table does not answer. What was written before stays; running it again finishes the rest.
+/// When a table does not answer. Earlier campaigns stay written; running it again writes the rest.
 pub async fn apply(tables: &Tables, files: &[CampaignFile]) -> Result<Vec<Applied>, Failure> {
     let mut applied = Vec::new();
     for file in files {
         let slug = file.campaign.slug.clone();
-        // The books come first, so that there is no campaign without them.
+        // Books first, so that no campaign is ever without them.
         for environment in Environment::ALL {
             let scope = Scope { campaign: slug.clone(), environment };
             tables.code_books.start(&scope, new_book()).await?;
@@ -62,7 +62,7 @@ pub async fn apply(tables: &Tables, files: &[CampaignFile]) -> Result<Vec<Applie
     Ok(applied)
 }
 
-/// Creates or updates a campaign that takes test codes alone, which are in no book. It needs neither the table of code
+/// Creates or updates a campaign that takes only test codes, which are in no book. Needs neither the table of code
 /// books nor the deployment's secret.
 ///
 /// # Errors
@@ -75,7 +75,7 @@ pub async fn apply_without_code_books(tables: &Tables, file: &CampaignFile) -> R
     }
 }
 
-/// Writes one campaign; `None` when somebody else wrote or paused it in between.
+/// Writes one campaign; `None` if someone else changed it since it was read.
 async fn try_to_apply(tables: &Tables, file: &CampaignFile) -> Result<Option<Applied>, Failure> {
     let before = tables.campaigns.get(&file.campaign.slug).await?;
     let mut campaign = file.campaign.clone();
@@ -93,7 +93,7 @@ async fn try_to_apply(tables: &Tables, file: &CampaignFile) -> Result<Option<App
     Ok(done.then_some(applied))
 }
 
-/// A code book with keys of its own and no codes.
+/// A code book with new keys and no codes.
 fn new_book() -> CodeBook {
     CodeBook {
         minting_keys: vec![SecretKey::from_random(random::bytes())],
@@ -104,7 +104,7 @@ fn new_book() -> CodeBook {
     }
 }
 
-/// Turns the pause switch; functions follow within seconds.
+/// Pauses or resumes a campaign; functions follow within seconds.
 ///
 /// # Errors
 /// When there is no such campaign, or the table does not answer.

@@ -1,4 +1,4 @@
-//! The command line: what can be asked for, and in which words.
+//! The command line: commands, arguments and their help.
 
 use std::path::PathBuf;
 
@@ -12,17 +12,17 @@ use common::domain::scope::{CampaignSlug, Environment, Scope};
 use crate::campaign_file::MAX_ENTRIES;
 use crate::codes::mint::MAX_CODES;
 
-/// Operates the Campaign Entry Service: campaigns, API keys, codes, submissions, phones.
+/// Operate the Campaign Entry Service: campaigns, API keys, codes, submissions, phones
 ///
-/// It works on the stack that the environment points at: the tables' names from the stack's outputs
-/// (CAMPAIGNS_TABLE and the others), and the AWS credentials that every AWS tool takes.
+/// The environment says which stack to work on: it has the names of the tables (CAMPAIGNS_TABLE and others, from the
+/// stack's outputs) and the same AWS credentials as for every AWS tool.
 #[derive(Parser)]
 #[command(name = "ops", version, arg_required_else_help = true)]
 pub(crate) struct Cli {
-    /// Print one JSON document instead of text; errors as JSON on standard error
+    /// Print one JSON document instead of text, and errors as JSON on standard error
     #[arg(long, global = true)]
     pub(crate) json: bool,
-    /// Take variables from this file, such as the local stack's --ready-file: lines if its name ends in .env, else JSON
+    /// Read variables from this file, such as the local stack's --ready-file: NAME=VALUE lines in *.env, otherwise JSON
     #[arg(long, global = true, value_name = "PATH")]
     pub(crate) env_file: Option<PathBuf>,
     #[command(subcommand)]
@@ -31,29 +31,29 @@ pub(crate) struct Cli {
 
 #[derive(Subcommand)]
 pub(crate) enum Command {
-    /// Campaigns: apply their files, look at them, pause and resume them
+    /// Apply campaign files; list, show, pause and resume campaigns
     #[command(subcommand)]
     Campaign(CampaignCommand),
-    /// API keys: issue, list, change, roll and revoke them
+    /// Issue, list, change, roll and revoke API keys
     #[command(subcommand)]
     Key(KeyCommand),
-    /// Codes: mint, import and void them, rotate their key
+    /// Mint, import and void codes; list their batches; rotate their key
     #[command(subcommand)]
     Code(CodeCommand),
-    /// Submissions: look at them, settle by hand what waits for a person
+    /// List and show submissions; settle them by hand
     #[command(subcommand)]
     Submission(SubmissionCommand),
-    /// Phones: a campaign's blocklist
+    /// Block and unblock phones
     #[command(subcommand)]
     Phone(PhoneCommand),
-    /// The deployment's secret, which the keys of codes are encrypted under
+    /// Rotate the deployment's secret, under which the keys of codes are encrypted
     #[command(subcommand)]
     Secret(SecretCommand),
-    /// Bring the records of the first release into the form of this one, once after the update
+    /// Migrate the records of the first release; run once, right after the update
     Migrate,
-    /// Walk through every operation of a deployment, in test mode
+    /// Call every endpoint of a deployment in test mode
     Smoke {
-        /// Where the API is, such as https://entry.example.com; http is meant for this machine, else https
+        /// URL of the API, such as https://entry.example.com; without a scheme, http on this machine, otherwise https
         #[arg(long)]
         url: String,
     },
@@ -61,72 +61,72 @@ pub(crate) enum Command {
 
 #[derive(Subcommand)]
 pub(crate) enum CampaignCommand {
-    /// Create or update campaigns; a bad file changes nothing
+    /// Create or update campaigns; if a file has an error, nothing changes
     Apply {
-        /// Campaign files, in YAML
+        /// Campaign files (YAML)
         #[arg(required = true, value_name = "FILE")]
         files: Vec<PathBuf>,
     },
-    /// List the campaigns
+    /// List all campaigns
     List,
     /// Show a campaign
     Show {
-        /// The campaign
+        /// Slug of the campaign
         slug: CampaignSlug,
     },
-    /// Take no entries for now
+    /// Stop taking entries
     Pause {
-        /// The campaign
+        /// Slug of the campaign
         slug: CampaignSlug,
     },
-    /// Take entries again
+    /// Start taking entries again
     Resume {
-        /// The campaign
+        /// Slug of the campaign
         slug: CampaignSlug,
     },
 }
 
 #[derive(Subcommand)]
 pub(crate) enum KeyCommand {
-    /// Issue a key and print it, this once
+    /// Issue a key and print it; it is never shown again
     Issue {
         #[command(flatten)]
         scope: ScopeArgs,
-        /// Who gets it
+        /// Whom the key is for
         #[arg(long)]
         label: Option<String>,
-        /// Requests that it may make each minute
+        /// Limit of requests per minute
         #[arg(long, value_name = "N", default_value_t = DEFAULT_PER_MINUTE,
               value_parser = clap::value_parser!(u32).range(1..=1_000_000))]
         per_minute: u32,
     },
     /// List a campaign's keys
     List {
-        /// The campaign
+        /// Slug of the campaign
         #[arg(long, value_name = "SLUG")]
         campaign: CampaignSlug,
     },
-    /// Change how many requests a minute a key lets in
+    /// Change a key's limit of requests per minute
     Set {
-        /// The key's id, as `key list` shows it; not the key itself
+        /// Id of the key, as `key list` shows it; not the key itself
         #[arg(value_name = "KEY-ID")]
         key_id: String,
-        /// Requests that it may make each minute
+        /// Limit of requests per minute
         #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..=1_000_000))]
         per_minute: u32,
     },
-    /// Issue a key in place of another and print it, this once; the other works for some time more
+    /// Replace a key: print a new one, and let the old one work for some hours more
     Roll {
-        /// The other key's id, as `key list` shows it; not the key itself
+        /// Id of the old key, as `key list` shows it; not the key itself
         #[arg(value_name = "KEY-ID")]
         key_id: String,
-        /// How many hours the other key still works
+        /// Hours that the old key still works
         #[arg(long, value_name = "HOURS", default_value_t = 24, value_parser = clap::value_parser!(u16).range(0..=720))]
         old_valid_for: u16,
     },
     /// Revoke a key
     Revoke {
-        /// The key's id, as `key list` shows it; not the key itself
+        /// Id of the key, as `key list` shows it; not the key itself
         #[arg(value_name = "KEY-ID")]
         key_id: String,
     },
@@ -138,23 +138,23 @@ pub(crate) enum CodeCommand {
     Mint {
         #[command(flatten)]
         scope: ScopeArgs,
-        /// How many
+        /// Number of codes
         #[arg(long, value_name = "N", value_parser = clap::value_parser!(u64).range(1..=MAX_CODES))]
         count: u64,
-        /// Where to write them; must not exist yet
+        /// File to write; must not exist yet
         #[arg(long, value_name = "FILE")]
         output: PathBuf,
-        /// The instant prize of every one of them, in words
+        /// Instant prize of each of these codes, in words
         #[arg(long, value_name = "TEXT")]
         prize: Option<String>,
-        /// The batch's name
+        /// Name of the batch [default: batch-N]
         #[arg(long, value_name = "NAME")]
         batch: Option<String>,
-        /// Symbols in a code; only before the first minting of the environment
+        /// Symbols per code; can only be set before the first minting of the environment
         #[arg(long, value_name = "N",
               value_parser = clap::value_parser!(u8).range(i64::from(*CODE_SYMBOLS.start())..=i64::from(*CODE_SYMBOLS.end())))]
         length: Option<u8>,
-        /// Mint even when a guess is right more often than once in a million times
+        /// Mint even if more than one guess in a million would be right
         #[arg(long)]
         allow_weak: bool,
     },
@@ -162,32 +162,32 @@ pub(crate) enum CodeCommand {
     Import {
         #[command(flatten)]
         scope: ScopeArgs,
-        /// One code a line, in the first column
+        /// File with one code per line, in the first column
         #[arg(value_name = "FILE")]
         file: PathBuf,
-        /// The instant prize of every one of them, in words
+        /// Instant prize of each of these codes, in words
         #[arg(long, value_name = "TEXT")]
         prize: Option<String>,
-        /// The batch's name; an imported batch of this name is added to
+        /// Name of the batch; if it is an imported batch, the codes are added to it [default: batch-N]
         #[arg(long, value_name = "NAME")]
         batch: Option<String>,
-        /// Import even when a guess is right more often than once in a million times
+        /// Import even if more than one guess in a million would be right
         #[arg(long)]
         allow_weak: bool,
     },
-    /// Withdraw codes; who entered with one stays in
+    /// Void codes; entries made with them stay valid
     Void {
         #[command(flatten)]
         scope: ScopeArgs,
         #[command(flatten)]
         what: VoidArgs,
     },
-    /// List the batches
+    /// List the batches of codes
     Batches {
         #[command(flatten)]
         scope: ScopeArgs,
     },
-    /// Mint under a new version of the key from now on; codes that are minted stay good
+    /// Use a new key for codes minted from now on; codes minted before stay valid
     Rotate {
         #[command(flatten)]
         scope: ScopeArgs,
@@ -196,74 +196,74 @@ pub(crate) enum CodeCommand {
 
 #[derive(Subcommand)]
 pub(crate) enum SecretCommand {
-    /// Make a new version of it and encrypt all code books under that, or finish a rotation that was cut short
+    /// Create a new version of the secret and encrypt all code books under it, or finish an interrupted rotation
     Rotate,
 }
 
 #[derive(Args)]
 #[group(required = true, multiple = false)]
 pub(crate) struct VoidArgs {
-    /// A whole batch
+    /// Void a whole batch
     #[arg(long, value_name = "NAME")]
     pub(crate) batch: Option<String>,
-    /// The codes of a file, one a line
+    /// Void the codes of this file, one per line
     #[arg(long, value_name = "FILE")]
     pub(crate) file: Option<PathBuf>,
 }
 
 #[derive(Subcommand)]
 pub(crate) enum SubmissionCommand {
-    /// Show a submission by its id, or those with a reference
+    /// Show a submission by its id, or all submissions with a reference
     Show {
-        /// The id, or the reference that a consumer quotes
+        /// Id of the submission, or the reference that the consumer quotes
         #[arg(value_name = "ID-OR-REF")]
         name: String,
-        /// Show the phone in full
+        /// Show the whole phone number
         #[arg(long)]
         show_phone: bool,
-        /// Show the receipt's code and time, or its QR code's text: whoever has them can look it up
+        /// Show the receipt's code and time, or the text of its QR code; anyone who has them can look the receipt up
         #[arg(long)]
         show_receipt: bool,
     },
-    /// Show what happened to a submission, in order, from the records
+    /// Show what happened to a submission, in order
     Story {
-        /// The id, or the reference that a consumer quotes
+        /// Id of the submission, or the reference that the consumer quotes
         #[arg(value_name = "ID-OR-REF")]
         name: String,
     },
-    /// List a campaign's submissions, newest first; the unsettled ones longest waiting first
+    /// List a campaign's submissions, newest first; with --unsettled, longest waiting first
     List {
-        /// The campaign
+        /// Slug of the campaign
         #[arg(long, value_name = "SLUG")]
         campaign: CampaignSlug,
-        /// test or live
+        /// Environment: test or live
         #[arg(long, default_value = "live", value_name = "ENVIRONMENT")]
         environment: Environment,
-        /// Only those that are not settled: who acts next, since when or until when, and why
+        /// List only unsettled submissions, with who acts next, when, and why
         #[arg(long)]
         unsettled: bool,
-        /// At most so many
+        /// Maximum number of submissions
         #[arg(long, value_name = "N", default_value_t = 50, value_parser = clap::value_parser!(u16).range(1..=1000))]
         limit: u16,
     },
-    /// Let the service settle submissions by itself again that wait for a person, as after an outage
+    /// Hand submissions that wait for an operator back to the service, for example after an outage
     Resume {
-        /// The submissions' ids
+        /// Ids of the submissions
         #[arg(required = true, value_name = "ID")]
         ids: Vec<SubmissionId>,
     },
-    /// Settle a submission by hand
+    /// Accept or reject a submission by hand
     Settle {
-        /// The submission's id
+        /// Id of the submission
         id: SubmissionId,
         #[command(flatten)]
         verdict: VerdictArgs,
         #[command(flatten)]
         accept: AcceptArgs,
-        /// Why, in your words; it goes into the record
+        /// Reason for the decision, in your words; it is recorded
         #[arg(long, value_name = "TEXT")]
         why: String,
-        /// Who decided [default: $USER]
+        /// Name of the person who decided [default: $USER]
         #[arg(long, value_name = "NAME")]
         by: Option<String>,
     },
@@ -272,26 +272,26 @@ pub(crate) enum SubmissionCommand {
 #[derive(Args)]
 #[group(required = true, multiple = false)]
 pub(crate) struct VerdictArgs {
-    /// The consumer is in
+    /// Accept the submission
     #[arg(long)]
     pub(crate) accept: bool,
-    /// The consumer is not in, for the reason that this message key names
+    /// Reject the submission, with this message key as the reason
     #[arg(long, value_name = "KEY", value_parser = refusing_key)]
     pub(crate) reject: Option<MessageKey>,
 }
 
-/// What can be said with `--accept` alone.
+// Arguments that only go with `--accept`.
 #[derive(Args)]
 pub(crate) struct AcceptArgs {
-    /// Entries that it earns [default: what its receipt was counted to earn, else entries_per_submission]
+    /// Entries to award [default: the number counted on its receipt, otherwise entries_per_submission]
     #[arg(long, value_name = "N", conflicts_with = "reject",
           value_parser = clap::value_parser!(u32).range(1..=i64::from(MAX_ENTRIES)))]
     pub(crate) entries: Option<u32>,
-    /// The receipt's verification code, as you read it: nobody else can enter with that receipt then
-    // Taken as any text, so that no message about the command line repeats it.
+    /// Verification code that you read on the receipt; no one else can then enter with the same receipt
+    // Not parsed by clap, whose error messages would repeat it.
     #[arg(long, value_name = "CODE", conflicts_with = "reject")]
     pub(crate) receipt_code: Option<String>,
-    /// Accept a receipt whose verification code nobody can read; it can be entered again
+    /// Accept a receipt with an unreadable verification code; the same receipt could then be entered again
     #[arg(long, conflicts_with_all = ["reject", "receipt_code"])]
     pub(crate) without_receipt_code: bool,
 }
@@ -306,29 +306,29 @@ fn refusing_key(text: &str) -> Result<MessageKey, String> {
 
 #[derive(Subcommand)]
 pub(crate) enum PhoneCommand {
-    /// Refuse every submission of these phones
+    /// Reject every submission of these phones
     Block(PhoneArgs),
-    /// Take these phones' submissions again
+    /// Take submissions of these phones again
     Unblock(PhoneArgs),
 }
 
 #[derive(Args)]
 pub(crate) struct PhoneArgs {
-    /// The campaign; both its environments
+    /// Slug of the campaign; applies to test and live
     #[arg(long, value_name = "SLUG")]
     pub(crate) campaign: CampaignSlug,
     /// Tanzanian mobile numbers
-    // Taken as any text, also with spaces, so that no message about the command line repeats it.
+    // Not parsed by clap, whose error messages would repeat them. A number may contain spaces.
     #[arg(required = true, num_args = 1.., value_name = "PHONE")]
     pub(crate) phones: Vec<String>,
 }
 
 #[derive(Args)]
 pub(crate) struct ScopeArgs {
-    /// The campaign
+    /// Slug of the campaign
     #[arg(long, value_name = "SLUG")]
     campaign: CampaignSlug,
-    /// test or live
+    /// Environment: test or live
     #[arg(long, value_name = "ENVIRONMENT")]
     environment: Environment,
 }

@@ -1,4 +1,4 @@
-//! Reaching the stack: which variables name it, and who the operator is to AWS.
+//! Connects to the stack: finds its variables, AWS credentials and region.
 
 use std::collections::HashMap;
 use std::path::Path;
@@ -14,19 +14,19 @@ use serde::Deserialize;
 use crate::failure::Failure;
 use crate::tables::Tables;
 
-/// The JSON that the local stack writes once it is serving.
+/// The `--ready-file` that the local stack writes once it is serving.
 #[derive(Deserialize)]
 struct ReadyFile {
     env: HashMap<String, String>,
 }
 
-/// The environment, with the variables of an env file in place of its own.
+/// The environment, overridden by the variables of an env file.
 ///
 /// # Errors
-/// When the file cannot be read.
+/// When the file cannot be read or is not an env file.
 pub fn with_env_file(env: Env, path: &Path) -> Result<Env, Failure> {
     let bytes = std::fs::read(path).map_err(|error| Failure::from_io(path, "reading", &error))?;
-    // The local stack goes by the name as well.
+    // The local stack chooses the format by the name, too.
     let variables = if path.as_os_str().as_encoded_bytes().ends_with(b".env") {
         of_lines(&bytes)
     } else {
@@ -44,13 +44,13 @@ pub fn with_env_file(env: Env, path: &Path) -> Result<Env, Failure> {
     Ok(env.overridden_by(variables.into_iter().collect()))
 }
 
-/// The variables in lines such as `NAME='value'`, as a shell reads them.
+/// Parses lines such as `NAME='value'`, as a shell reads them.
 fn of_lines(bytes: &[u8]) -> Result<HashMap<String, String>, String> {
     let text = std::str::from_utf8(bytes).map_err(|error| error.to_string())?;
     let lines = (1..).zip(text.lines().map(str::trim));
     let lines = lines.filter(|(_, line)| !line.is_empty() && !line.starts_with('#'));
     let variable = |(number, line): (usize, &str)| {
-        // A line may hold a secret, so it is not repeated.
+        // The error does not repeat the line: it may hold a secret.
         let (name, value) = line.split_once('=').ok_or_else(|| format!("line {number} has no ="))?;
         let quoted = ['\'', '"'].iter().find_map(|quote| value.strip_prefix(*quote)?.strip_suffix(*quote));
         Ok((name.to_owned(), quoted.unwrap_or(value).replace("'\\''", "'")))
@@ -58,32 +58,31 @@ fn of_lines(bytes: &[u8]) -> Result<HashMap<String, String>, String> {
     lines.map(variable).collect()
 }
 
-/// The tables of the stack that the environment points at.
+/// Opens the tables of the stack that the environment names.
 ///
 /// # Errors
-/// Names the variable that is missing.
+/// Names the missing variable.
 pub async fn tables(env: &Env) -> Result<Tables, Failure> {
-    // Asked for before AWS is, so that a missing variable is reported at once.
+    // Checked before AWS is called, so that a missing variable is reported at once.
     env.required(campaigns::VARIABLE)?;
     Ok(Tables::from_env(env, &aws(env).await?)?)
 }
 
-/// The bucket of the photos that the environment names.
+/// Opens the bucket of photos that the environment names.
 ///
 /// # Errors
-/// Names the variable that is missing.
+/// Names the missing variable.
 pub async fn photos(env: &Env) -> Result<Photos, Failure> {
     env.required(photos::VARIABLE)?;
     Ok(Photos::from_env(env, &aws(env).await?)?)
 }
 
-/// The connection to AWS: by credentials that stand in the environment, or those that AWS's own command
-/// line would find.
+/// Connects to AWS with the credentials in the environment, or with those that the AWS command line would find.
 ///
 /// # Errors
-/// Says what is missing.
+/// When there is no region, or there are no credentials.
 pub async fn aws(env: &Env) -> Result<Aws, Failure> {
-    // Whole in the environment: an env file, or a session's own variables.
+    // An env file, or a session's own variables, may have everything.
     if let Ok(aws) = Aws::for_function(env) {
         return Ok(aws);
     }

@@ -1,4 +1,4 @@
-//! What an operator sees: a report on standard output, problems, notes and progress on standard error.
+//! Output: the report on standard output; problems, notes and progress on standard error.
 
 use std::io::{self, Write};
 
@@ -9,42 +9,41 @@ use serde_json::{Value, json};
 use crate::failure::Failure;
 use crate::words::{grouped, printable};
 
-/// Everything went as asked.
+/// Exit code of a command that succeeded.
 pub const FINE: u8 = 0;
-/// A command was refused, or something failed.
+/// Exit code of a command that was refused or failed.
 pub const REFUSED: u8 = 1;
-/// The command line was not understood.
+/// Exit code for a command line that cannot be parsed.
 pub const USAGE: u8 = 2;
 
-/// Where a command writes to.
+/// The streams that a command writes to.
 pub struct Console<'a> {
     /// Standard output.
     pub out: &'a mut dyn Write,
     /// Standard error.
     pub err: &'a mut dyn Write,
-    /// Whether a person watches standard error, so that progress can be drawn in place.
+    /// Whether standard error is a terminal, where progress is redrawn in place.
     pub err_is_terminal: bool,
 }
 
-/// What a command has to say when it is done.
+/// The output of a command that succeeded.
 pub(crate) struct Report {
-    /// For programs.
+    /// Printed with `--json`.
     pub(crate) json: Value,
-    /// For people.
+    /// Printed without `--json`.
     pub(crate) text: String,
-    /// For people, beside what they asked for.
+    /// Goes to standard error, without `--json` only.
     pub(crate) note: Option<String>,
 }
 
 impl Report {
-    /// A report without a note.
     pub(crate) fn new(json: Value, text: impl Into<String>) -> Self {
         Self { json, text: text.into(), note: None }
     }
 }
 
 impl Console<'_> {
-    /// Shows how a command ended; the exit code.
+    /// Prints a command's result and returns the exit code.
     pub(crate) fn show(&mut self, ended: Result<Report, Failure>, as_json: bool) -> u8 {
         let (shown, code) = match ended {
             Ok(report) if as_json => (writeln!(self.out, "{}", printable_json(&report.json)), FINE),
@@ -54,7 +53,7 @@ impl Console<'_> {
             }
             Err(failure) => (self.failure(&failure), REFUSED),
         };
-        // Nobody reads any more, so nobody was told.
+        // The output was closed, so the operator did not see the result.
         if shown.is_ok() { code } else { REFUSED }
     }
 
@@ -71,7 +70,7 @@ impl Console<'_> {
         writeln!(self.err, "error: {failure}")
     }
 
-    /// Shows what is wrong with the command line, or the help that it asks for; the exit code.
+    /// Prints a usage error, or the help that was asked for, and returns the exit code.
     pub(crate) fn usage(&mut self, error: &clap::Error, as_json: bool) -> u8 {
         let text = error.to_string();
         let (shown, code) = if !error.use_stderr() {
@@ -85,8 +84,8 @@ impl Console<'_> {
     }
 }
 
-/// A JSON document in which what cannot be seen stands as its escape, so that a terminal shows it as it is.
-/// Such characters stand in strings alone, so it is the same document.
+/// JSON with invisible characters escaped, so that they cannot affect a terminal. They occur only in strings, so the
+/// document is the same.
 fn printable_json(document: &Value) -> String {
     let mut shown = String::new();
     for c in document.to_string().chars() {
@@ -99,7 +98,7 @@ fn printable_json(document: &Value) -> String {
     shown
 }
 
-/// How far a long command is: a line drawn in place for a person, one every few seconds for a log.
+/// Progress of a long command: redrawn in place on a terminal, otherwise a line every few seconds.
 pub(crate) struct Progress<'a> {
     clock: &'a Clock,
     doing: &'static str,
@@ -109,18 +108,17 @@ pub(crate) struct Progress<'a> {
 }
 
 impl<'a> Progress<'a> {
-    /// A person's eye takes no more than this.
     const BETWEEN_DRAWINGS_MILLIS: i64 = 250;
-    /// A log should not fill up.
+    /// Long enough not to fill up a log.
     const BETWEEN_LINES_MILLIS: i64 = 5_000;
 
-    /// Nothing done yet. `doing` is such as `minted`.
+    /// `doing` is a past participle, such as `minted`.
     pub(crate) fn new(clock: &'a Clock, doing: &'static str, total: u64) -> Self {
         let now = clock.now();
         Self { clock, doing, total, started: now, shown: now }
     }
 
-    /// Shows how much is done, unless that was shown a moment ago.
+    /// Shows how much is done, unless the last update was a moment ago.
     pub(crate) fn show(&mut self, console: &mut Console<'_>, done: u64) {
         let now = self.clock.now();
         let pause =
@@ -130,7 +128,7 @@ impl<'a> Progress<'a> {
         }
         self.shown = now;
         let line = self.line(now, done);
-        // Progress is a courtesy: the work goes on when it cannot be shown.
+        // If progress cannot be shown, the command goes on.
         let _ = if console.err_is_terminal {
             write!(console.err, "\r\u{1b}[K{line}").and_then(|()| console.err.flush())
         } else {
@@ -138,7 +136,7 @@ impl<'a> Progress<'a> {
         };
     }
 
-    /// Takes the line away again.
+    /// Clears the line on a terminal.
     pub(crate) fn end(&self, console: &mut Console<'_>) {
         if console.err_is_terminal && self.shown != self.started {
             let _ = write!(console.err, "\r\u{1b}[K");

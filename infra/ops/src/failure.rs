@@ -1,4 +1,4 @@
-//! Why a command did not do what it was asked to.
+//! The error of a command.
 
 use std::error::Error as StdError;
 use std::io;
@@ -10,27 +10,27 @@ use serde::Serialize;
 
 use crate::problem::Problem;
 
-/// A command that was refused or failed. Every message says what to do next; none holds a phone, a
-/// code or a key.
+/// The error of a command that was refused or failed. Every message says what to do next; none contains a phone, a code
+/// or a key.
 #[derive(Debug, Serialize, thiserror::Error)]
 #[error("{message}")]
 pub struct Failure {
     /// A stable name for scripts, such as `campaign_unknown`.
     pub code: &'static str,
-    /// What happened and what to do.
+    /// What happened and what to do next.
     pub message: String,
-    /// What is wrong in files, by file and line.
+    /// Errors in the operator's files.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub problems: Vec<Problem>,
 }
 
 impl Failure {
-    /// A refusal.
+    /// An error without file problems.
     pub fn new(code: &'static str, message: impl Into<String>) -> Self {
         Self { code, message: message.into(), problems: Vec::new() }
     }
 
-    /// Files that have problems.
+    /// An error for files with problems; the message counts them.
     pub fn from_problems(code: &'static str, problems: Vec<Problem>) -> Self {
         let things = if problems.len() == 1 { "problem" } else { "problems" };
         let message =
@@ -38,7 +38,7 @@ impl Failure {
         Self { code, message, problems }
     }
 
-    /// A file that cannot be read or written.
+    /// An error for a file that cannot be read or written; `doing` is such as `reading`.
     pub fn from_io(path: &Path, doing: &str, error: &io::Error) -> Self {
         let message =
             format!("{doing} {} failed: {error}; check the path and its permissions", path.display());
@@ -62,7 +62,7 @@ impl From<StoreError> for Failure {
         let mut cause = error.source();
         while let Some(inner) = cause {
             let text = inner.to_string();
-            // An error of the SDK repeats its cause; once is enough.
+            // SDK errors repeat their cause; once is enough.
             if !message.contains(&text) {
                 message.push_str(": ");
                 message.push_str(&text);

@@ -1,4 +1,4 @@
-//! API keys: issuing, changing, rolling and revoking them.
+//! Issues, changes, rolls and revokes API keys.
 
 use std::time::Duration;
 
@@ -16,14 +16,13 @@ use crate::tables::Tables;
 /// Random characters after a key's prefix: about 190 bits.
 const RANDOM_CHARS: usize = 32;
 
-/// What a key's random part is made of.
 const ALPHABET: &[u8; 62] = b"ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789";
 
-/// A key just issued: the only time that it can be read.
+/// A key just issued. Only its digest is stored, so it cannot be read again.
 pub struct IssuedKey {
-    /// The key itself.
+    /// The secret that callers send.
     pub key: String,
-    /// What is kept of it.
+    /// The stored record.
     pub record: ApiKeyRecord,
 }
 
@@ -44,7 +43,6 @@ pub async fn issue(
     Ok(issued)
 }
 
-/// A new key and the digest that it is found under.
 fn new(scope: &Scope, label: Option<&str>, per_minute: u32, now: Timestamp) -> (KeyHash, IssuedKey) {
     let key = new_key(scope.environment);
     let hash = KeyHash::digest(&key);
@@ -60,7 +58,7 @@ fn new(scope: &Scope, label: Option<&str>, per_minute: u32, now: Timestamp) -> (
     (hash, IssuedKey { key, record })
 }
 
-/// Changes how many requests a minute a key lets in; functions follow within seconds.
+/// Changes a key's limit of requests per minute; functions follow within seconds.
 ///
 /// # Errors
 /// When there is no such key, it was revoked, or the table does not answer.
@@ -78,22 +76,23 @@ pub async fn set_per_minute(
     }
 }
 
-/// A key that took the place of another.
+/// The result of rolling a key.
 pub struct RolledKey {
-    /// The new key.
+    /// The replacement.
     pub new: IssuedKey,
-    /// The other, with the end of its time.
+    /// The key that was replaced; `valid_until` says when it stops working.
     pub old: ApiKeyRecord,
-    /// The campaign's time zone, read before anything was written: nothing may fail between writing the new key and
+    /// The campaign's time zone. Read before anything is written: nothing may fail between writing the new key and
     /// showing it.
     pub zone: Tz,
 }
 
-/// Issues a key in place of another, with the same campaign, environment, label and ceiling. The other lets callers in
-/// for some time more.
+/// Replaces a key by a new one with the same campaign, environment, label and limit. The old key works for some time
+/// more.
 ///
 /// # Errors
-/// When there is no such key, it was revoked or rolled before, its campaign cannot be read, or a table does not answer.
+/// When there is no such key, it was revoked or rolled already, its campaign cannot be read, or a table does not
+/// answer.
 pub async fn roll(
     tables: &Tables,
     key_id: &str,
@@ -107,13 +106,13 @@ pub async fn roll(
     if tables.api_keys.roll(&old_hash, until, hash, new.record.clone()).await? {
         Ok(RolledKey { new, old: ApiKeyRecord { valid_until: Some(until), ..old }, zone })
     } else {
-        let message = "another key took this one's place before, or it was revoked just now; `ops key list --campaign \
-                       SLUG` shows the keys";
+        let message = "this key was rolled already, or was revoked just now; `ops key list --campaign SLUG` shows the \
+                       keys";
         Err(Failure::new("key_rolled", message))
     }
 }
 
-/// A key that lets callers in.
+/// Finds a key that still works.
 async fn valid(tables: &Tables, key_id: &str, now: Timestamp) -> Result<(KeyHash, ApiKeyRecord), Failure> {
     let (hash, record) = tables.api_keys.find(key_id).await?.ok_or_else(unknown)?;
     if record.is_revoked(now) { Err(revoked()) } else { Ok((hash, record)) }
@@ -126,7 +125,7 @@ fn unknown() -> Failure {
 }
 
 fn revoked() -> Failure {
-    Failure::new("key_revoked", "this key lets nobody in any more; `ops key issue` makes another")
+    Failure::new("key_revoked", "this key is no longer valid; `ops key issue` issues a new one")
 }
 
 /// Revokes a key; functions follow within seconds.
@@ -147,8 +146,8 @@ fn new_key(environment: Environment) -> String {
     key
 }
 
-/// The symbol that a random byte picks. Of its 256 values only the first 248, four for each symbol,
-/// pick one, so that all symbols are equally likely.
+/// The symbol that a random byte picks. Bytes from 248 on pick none: with exactly four bytes for each of the 62
+/// symbols, all symbols are equally likely.
 fn symbol(byte: u8) -> Option<char> {
     const EVEN: usize = 256 - 256 % ALPHABET.len();
     let byte = usize::from(byte);

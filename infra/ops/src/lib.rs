@@ -1,14 +1,14 @@
-//! The operator's command line: what it does, for its own binary, the local stack and tests.
+//! The library of the operator's command line. The binary, the local stack and tests use it.
 //!
 //! [`run`] takes arguments and returns an exit code. Below it:
 //!
-//! - `cli` says what can be asked for; `commands` does it and reports; `console` shows the report;
-//! - [`campaign_file`] reads campaigns from YAML and names every problem by its line;
-//! - [`campaigns`], [`keys`], [`codes`], [`submissions`], [`settle`], [`receipts`] and [`phones`] do the
-//!   work on the stack's [`tables`], which [`connection`] reaches; [`secret`] rotates the deployment's secret;
-//! - [`migrate`] brings records of the first release into the form of this one;
-//! - [`smoke`] walks through every operation of a deployment;
-//! - [`failure`] is why a command did not do what it was asked to.
+//! - `cli` defines the command line; `commands` runs each command; `console` prints its report;
+//! - [`campaign_file`] reads campaigns from YAML and reports every problem with its line;
+//! - [`campaigns`], [`keys`], [`codes`], [`submissions`], [`settle`], [`receipts`] and [`phones`] do the work on the
+//!   stack's [`tables`], which [`connection`] opens; [`secret`] rotates the deployment's secret;
+//! - [`migrate`] migrates the records of the first release;
+//! - [`smoke`] calls every endpoint of a deployment;
+//! - [`failure`] is the error of a command.
 
 pub mod campaign_file;
 pub mod campaigns;

@@ -1,4 +1,4 @@
-//! The operator's command line. What it does is in the library.
+//! The operator's command line; the work is done in the library.
 
 use std::io::{self, IsTerminal};
 use std::process::ExitCode;

@@ -1,5 +1,4 @@
-//! Bringing the records of the first release into the form of this one: code books stood in the table of codes, their keys in
-//! clear.
+//! Migrates records of the first release, which kept code books in the table of codes with their keys unencrypted.
 
 use common::domain::codebook::CodeBook;
 use common::domain::scope::{Environment, Scope};
@@ -8,11 +7,12 @@ use common::store::code_books::SaveError;
 use crate::failure::Failure;
 use crate::tables::Tables;
 
-/// Moves every code book of the first release into the table of code books, encrypted, and deletes the old one; how
-/// many there were. Run again, it finds none.
+/// Moves every code book of the first release into the table of code books, encrypted, and deletes the old one. Returns
+/// how many it moved; a second run finds none.
 ///
 /// # Errors
-/// When a table or Secrets Manager does not answer, or a campaign has codes in both places; what was moved before stays.
+/// When a table or Secrets Manager does not answer, or a campaign has codes in both places. Books moved before that
+/// stay moved.
 pub async fn run(tables: &Tables) -> Result<usize, Failure> {
     let mut moved = 0;
     for campaign in tables.campaigns.list().await? {
@@ -33,7 +33,7 @@ async fn move_book(tables: &Tables, scope: &Scope, old: CodeBook) -> Result<(), 
     if there.book.digest_key == old.digest_key {
         return Ok(());
     }
-    // The campaign was applied before this ran, which made a book without codes.
+    // Someone applied the campaign before migrating, which created a book without codes.
     if !there.book.batches.is_empty() {
         let message = format!(
             "{scope} has codes of the first release and codes of this one, under different keys; void the batches of \

@@ -1,4 +1,4 @@
-//! Phones: a campaign's blocklist, and how a phone is shown.
+//! Blocks and unblocks phones, and masks them for display.
 
 use common::domain::phone::Phone;
 use common::domain::scope::{CampaignSlug, Environment, Scope};
@@ -7,7 +7,7 @@ use common::domain::timestamp::Timestamp;
 use crate::failure::Failure;
 use crate::tables::Tables;
 
-/// Puts a phone on a campaign's blocklist, or takes it off, in both environments; whether it was on it before.
+/// Blocks or unblocks a phone in both environments of a campaign; returns whether it was blocked before.
 ///
 /// # Errors
 /// When there is no such campaign, or a table does not answer.
@@ -28,11 +28,11 @@ pub async fn set_blocked(
     Ok(was_blocked)
 }
 
-/// A phone that an operator can recognise and nobody can call: `+2557•••••678`.
+/// A phone that an operator can recognise but not call: `+2557•••••678`.
 pub fn masked(phone: &Phone) -> String {
-    /// Country and first digit.
+    /// Country code and first digit.
     const SHOWN_FIRST: usize = 5;
-    /// What a consumer reads out to prove that it is theirs.
+    /// The digits that a consumer reads out to prove that the phone is theirs.
     const SHOWN_LAST: usize = 3;
     let number = phone.expose_e164();
     let hidden = number.len().saturating_sub(SHOWN_FIRST + SHOWN_LAST);

@@ -1,4 +1,4 @@
-//! What is wrong with a file that an operator wrote, and where.
+//! Problems in the operator's files.
 
 use std::cell::RefCell;
 use std::fmt;
@@ -7,16 +7,16 @@ use serde::Serialize;
 
 use crate::words::printable;
 
-/// One thing that is wrong in a file. It reads `chai.yaml:7: limits.phone_daily must be ...`.
+/// One problem in a file. It prints as `chai.yaml:7: limits.phone_daily must be ...`.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 pub struct Problem {
     /// The file, as the operator named it.
     pub file: String,
     /// The line, from 1.
     pub line: usize,
-    /// The field, such as `limits.phone_daily`; none when it is the file as a whole.
+    /// The field, such as `limits.phone_daily`; `None` for a problem of the whole line or file.
     pub field: Option<String>,
-    /// What is wrong and what to do; it goes on where the field's name ends.
+    /// What is wrong and what to do. It continues the sentence that begins with the field.
     pub message: String,
 }
 
@@ -30,7 +30,7 @@ impl fmt::Display for Problem {
     }
 }
 
-/// Collects the problems of one file, so that an operator learns of all of them at once.
+/// Collects the problems of one file, so that the operator sees all of them at once.
 #[derive(Debug)]
 pub(crate) struct Problems {
     file: String,
@@ -38,17 +38,15 @@ pub(crate) struct Problems {
 }
 
 impl Problems {
-    /// None yet.
     pub(crate) fn of_file(file: &str) -> Self {
         Self { file: file.to_owned(), found: RefCell::default() }
     }
 
-    /// One more, with a field.
     pub(crate) fn add(&self, line: usize, field: &str, message: impl Into<String>) {
         self.push(line, Some(field.to_owned()), message.into());
     }
 
-    /// One more, of the line as a whole.
+    /// Adds a problem of the whole line.
     pub(crate) fn add_line(&self, line: usize, message: impl Into<String>) {
         self.push(line, None, message.into());
     }
@@ -59,12 +57,11 @@ impl Problems {
         self.found.borrow_mut().push(Problem { file, line, field, message });
     }
 
-    /// How many so far.
     pub(crate) fn count(&self) -> usize {
         self.found.borrow().len()
     }
 
-    /// All of them, from the first line to the last.
+    /// All problems, sorted by line.
     pub(crate) fn into_sorted(self) -> Vec<Problem> {
         let mut found = self.found.into_inner();
         found.sort_by_key(|problem| problem.line);

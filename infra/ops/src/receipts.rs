@@ -1,4 +1,4 @@
-//! What an operator sees of a submission's receipt.
+//! A submission's receipt, with a link to its photo.
 
 use common::aws::photos::LINK_LIFETIME;
 use common::config::Env;
@@ -10,26 +10,25 @@ use crate::connection;
 use crate::failure::Failure;
 use crate::tables::Tables;
 
-/// A receipt and the way to its photo.
+/// A receipt and a link to its photo.
 #[derive(Clone)]
 pub struct SeenReceipt {
-    /// The receipt.
+    /// The stored receipt.
     pub receipt: Receipt,
-    /// A link to its photo, once that has arrived.
+    /// `None` until the photo has arrived.
     pub photo: Option<PhotoLink>,
 }
 
-/// A link that shows a photo to whoever has it, for a short while; so it does not print.
+/// A short-lived link that shows the photo to anyone who has it; so it does not implement `Debug`.
 #[derive(Clone, PartialEq, Eq)]
 pub struct PhotoLink {
-    /// The link.
+    /// The presigned URL.
     pub url: String,
-    /// When it stops working.
+    /// When the link stops working.
     pub expires_at: Timestamp,
 }
 
-/// A submission's receipt; `None` when it came without one. The bucket's name is asked for only when
-/// there is a photo in it.
+/// Reads a submission's receipt; `None` if it came without one. Needs the bucket's name only if a photo has arrived.
 ///
 /// # Errors
 /// When the table does not answer, or the link cannot be signed.

@@ -1,4 +1,4 @@
-//! From arguments to an exit code.
+//! Runs a command line.
 
 use std::ffi::OsString;
 
@@ -12,8 +12,8 @@ use crate::connection;
 use crate::console::{Console, Report};
 use crate::failure::Failure;
 
-/// Runs one command; `args` begins with the program's name. 0: done. 1: refused or failed, and why is
-/// on standard error. 2: the command line was not understood.
+/// Runs one command and returns the exit code: 0 if it succeeded, 1 if it was refused or failed (standard error says
+/// why), 2 if the command line cannot be parsed. `args` begins with the program's name.
 pub async fn run(
     args: impl IntoIterator<Item = OsString>,
     env: Env,

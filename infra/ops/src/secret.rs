@@ -1,4 +1,4 @@
-//! The deployment's secret: a new one, and all code books under it.
+//! Rotates the deployment's secret.
 
 use std::sync::Arc;
 
@@ -10,25 +10,25 @@ use common::store::transaction::backoff;
 
 use crate::failure::Failure;
 
-/// Tries of one book before giving up on others who keep changing it.
+/// Attempts for one book before giving up because others keep changing it.
 const MAX_TRIES: u32 = 10;
 
-/// What rotating did.
+/// The result of a rotation.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Rotated {
-    /// Secrets Manager's id of the version that all books are under now.
+    /// Secrets Manager's id of the version that all books are now encrypted under.
     pub version: String,
-    /// Whether it was made now; else an earlier rotation was finished.
+    /// Whether this run created the version; `false` if it finished an earlier rotation.
     pub is_new: bool,
-    /// How many books were encrypted anew.
+    /// Number of books that were re-encrypted.
     pub books: usize,
 }
 
-/// Makes a new version of the deployment's secret and encrypts every code book under it. When an earlier rotation was
-/// cut short, that one is finished first, and no other version is made.
+/// Creates a new version of the deployment's secret and encrypts every code book under it. If an earlier rotation was
+/// interrupted, it finishes that one instead.
 ///
 /// # Errors
-/// When a table or Secrets Manager does not answer; running it again finishes the rest.
+/// When a table or Secrets Manager does not answer; running it again finishes the rotation.
 pub async fn rotate(books: &CodeBooks) -> Result<Rotated, Failure> {
     let current = books.secrets().current().await?;
     let unfinished = encrypt_all(books, &current).await?;
@@ -40,7 +40,7 @@ pub async fn rotate(books: &CodeBooks) -> Result<Rotated, Failure> {
     Ok(Rotated { version: new.id.clone(), is_new: true, books })
 }
 
-/// Encrypts all books that are under another version; how many there were.
+/// Re-encrypts all books that are under another version; returns their number.
 async fn encrypt_all(books: &CodeBooks, secret: &Arc<SecretVersion>) -> Result<usize, Failure> {
     let mut encrypted = 0;
     for scope in books.scopes().await? {

@@ -1,4 +1,4 @@
-//! Settling by hand what waits for a person, or what a person decides before the service does.
+//! Settles submissions by hand, and hands them back to the service.
 
 use common::domain::ids::SubmissionId;
 use common::domain::message::MessageKey;
@@ -16,44 +16,43 @@ use crate::submissions::{by_id, unknown};
 use crate::tables::Tables;
 use crate::words::grouped;
 
-/// The reason that a settled submission carries besides its message key.
+/// Recorded as a reason beside the message key.
 const DECIDED_BY_A_PERSON: &str = "operator_decision";
-/// The reason of one that was accepted while nobody knows which purchase its receipt is of.
+/// Recorded as a reason when the purchase of an accepted receipt is unknown.
 const WITHOUT_RECEIPT_CODE: &str = "without_receipt_code";
 
-/// What an operator decided.
+/// An operator's decision.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Verdict {
-    /// The consumer is in.
+    /// The entry counts.
     Accept {
-        /// With so many entries. When absent, with those that judging the receipt's record counted; the campaign's,
-        /// when there are none.
+        /// Entries to award. When absent: the number counted on the receipt's record, otherwise the campaign's.
         entries: Option<u32>,
-        /// What shows which purchase the receipt is of.
+        /// How the receipt's purchase is known.
         proof: Proof,
     },
-    /// Not in, for this reason.
+    /// The entry does not count, for this reason.
     Reject(MessageKey),
 }
 
-/// What shows which purchase a receipt is of.
+/// How the purchase of a receipt is known, so that it counts only once.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Proof {
-    /// The tax authority's record, if it was found before.
+    /// From the tax authority's record, if it was found already.
     Record,
-    /// The verification code, as a person read it.
+    /// From the verification code, as the operator read it.
     Read(VerificationCode),
-    /// Nothing has to.
+    /// It may stay unknown.
     Waived,
 }
 
-/// Settles a submission as an operator decided: an accepted one earns its entries and the prize of its
-/// code, and takes its purchase; a rejected one frees its code and gives its place back. Of an operator
-/// and the service, whoever writes first has decided; the other writes nothing.
+/// Settles a submission as the operator decided. Accepting awards the entries and the code's prize, and claims the
+/// purchase; rejecting frees the code and the place under the phone's limits. If the service settles it at the same
+/// time, the first write wins and the other writes nothing.
 ///
 /// # Errors
-/// When there is no such submission, it is settled already, a partner may be redeeming the code that is to be
-/// refused, its purchase is unknown or taken, or a table does not answer.
+/// When there is no such submission, it is settled already, a partner may be redeeming the code of a rejected one, its
+/// purchase is unknown or taken, or a table does not answer.
 pub async fn settle(
     tables: &Tables,
     id: SubmissionId,
@@ -65,9 +64,9 @@ pub async fn settle(
         return Err(settled_already(&before));
     }
     if matches!(verdict, Verdict::Reject(_)) && is_with_the_partner(&before) {
-        let message = "the partner may be redeeming the code at this moment, and is asked until it says so; wait for \
-                       its answer, or until the submission is left to you (`ops submission show` says who \
-                       acts next), and then ask the partner about this id before you reject";
+        let message = "the partner may be redeeming the code right now, and the service keeps asking it; wait for the \
+                       answer, or until the submission is left to you (`ops submission show` says who acts next), \
+                       and then ask the partner about this id before you reject";
         return Err(Failure::new("partner_is_asked", message));
     }
     let (transition, purchase) = match verdict {
@@ -100,7 +99,7 @@ pub async fn settle(
     }
 }
 
-/// The entries of a submission of which the operator gives no number.
+/// The number of entries if the operator gives none.
 async fn usual_entries(tables: &Tables, submission: &Submission) -> Result<u32, Failure> {
     let campaign = tables.campaign(&submission.scope.campaign).await?;
     let max_entries =
@@ -108,8 +107,8 @@ async fn usual_entries(tables: &Tables, submission: &Submission) -> Result<u32, 
     match submission.receipt.as_ref().and_then(|receipt| receipt.counted_entries) {
         Some(counted) if counted > max_entries => {
             let message = format!(
-                "the receipt counts {} entries, which may be a slip of the till; look at it with `ops submission show` \
-                 and say with --entries how many it earns",
+                "{} entries were counted on the receipt, which may be the till's mistake; look at it with \
+                 `ops submission show`, and set the number with --entries",
                 grouped(counted.into())
             );
             Err(Failure::new("entries_needed", message))
@@ -125,11 +124,11 @@ fn is_with_the_partner(submission: &Submission) -> bool {
     asks && submission.partner_code.is_some()
 }
 
-/// Takes a submission from the people it waits for: the service settles it by itself again, as if nothing
-/// had been tried.
+/// Hands a submission back from the operator to the service, which starts over as if nothing had been tried.
 ///
 /// # Errors
-/// When there is no such submission, it waits for nobody, it changed in between, or a table does not answer.
+/// When there is no such submission, it does not wait for an operator, it changed in between, or a table does not
+/// answer.
 pub async fn resume(tables: &Tables, id: SubmissionId, now: Timestamp) -> Result<Submission, Failure> {
     let before = by_id(tables, id).await?.ok_or_else(unknown)?;
     let settling = match &before.settling {
@@ -154,7 +153,7 @@ fn moved() -> Failure {
     Failure::new("submission_moved", message)
 }
 
-/// The purchase that accepting takes.
+/// The purchase that accepting claims; `None` if the submission has no receipt, or the proof was waived.
 fn purchase(submission: &Submission, proof: Proof) -> Result<Option<VerificationCode>, Failure> {
     match (&submission.purchase, proof, submission.receipt_id) {
         (Some(known), Proof::Read(read), _) if *known != read => {
@@ -170,10 +169,10 @@ fn purchase(submission: &Submission, proof: Proof) -> Result<Option<Verification
         }
         (None, Proof::Read(read), Some(_)) => Ok(Some(read)),
         (None, Proof::Record, Some(_)) => {
-            let message = "nobody knows yet which purchase this receipt is of, so it could be entered again: read its \
+            let message = "the purchase of this receipt is still unknown, so the receipt could be entered again: read its \
                            verification code (`ops submission show ID` links to the photo, with --show-receipt it \
-                           shows what was typed) and add --receipt-code CODE, or add --without-receipt-code to \
-                           accept it all the same";
+                           shows what was typed) and add --receipt-code CODE, or accept it anyway with \
+                           --without-receipt-code";
             Err(Failure::new("receipt_code_needed", message))
         }
         (None, Proof::Record | Proof::Waived, _) => Ok(None),

@@ -1,4 +1,4 @@
-//! Submissions: finding them, and listing what waits.
+//! Finds and lists submissions.
 
 use common::domain::ids::{Reference, SubmissionId};
 use common::domain::scope::{Environment, Scope};
@@ -8,13 +8,13 @@ use futures_util::{StreamExt, TryStreamExt, stream};
 use crate::failure::Failure;
 use crate::tables::Tables;
 
-/// Scopes looked into at once.
+/// Scopes to search concurrently.
 const AT_ONCE: usize = 16;
 
-/// The submissions that an id or a reference names: in every campaign and both environments.
+/// Finds the submissions with an id or a reference, in every campaign and both environments.
 ///
 /// # Errors
-/// When the text is neither, nothing has that name, or a table does not answer.
+/// When the text is neither, nothing is found, or a table does not answer.
 pub async fn find(tables: &Tables, name: &str) -> Result<Vec<Submission>, Failure> {
     let found = if let Ok(id) = name.parse::<SubmissionId>() {
         by_id(tables, id).await?.into_iter().collect()
@@ -28,7 +28,7 @@ pub async fn find(tables: &Tables, name: &str) -> Result<Vec<Submission>, Failur
     if found.is_empty() { Err(unknown()) } else { Ok(found) }
 }
 
-/// The submission with an id, in whatever scope it is.
+/// Finds the submission with an id, in any scope.
 pub(crate) async fn by_id(tables: &Tables, id: SubmissionId) -> Result<Option<Submission>, Failure> {
     let campaigns = tables.campaigns.list().await?;
     let scopes = campaigns.into_iter().flat_map(|campaign| {
@@ -45,14 +45,13 @@ pub(crate) async fn by_id(tables: &Tables, id: SubmissionId) -> Result<Option<Su
     Ok(None)
 }
 
-/// Nothing has that name.
 pub(crate) fn unknown() -> Failure {
     let message =
         "there is no such submission on this stack; check the id, and which stack the environment points at";
     Failure::new("submission_unknown", message)
 }
 
-/// A scope's submissions, newest first, at most `most`.
+/// Lists at most `most` of a scope's submissions, newest first.
 ///
 /// # Errors
 /// When there is no such campaign, or a table does not answer.
@@ -61,7 +60,7 @@ pub async fn list(tables: &Tables, scope: &Scope, most: usize) -> Result<Vec<Sub
     Ok(tables.ledger.submissions().list(scope, most, |_| true).await?)
 }
 
-/// A scope's submissions that are not settled, the longest waiting first.
+/// Lists a scope's unsettled submissions, longest waiting first.
 ///
 /// # Errors
 /// When there is no such campaign, or a table does not answer.

@@ -1,4 +1,4 @@
-//! The tables of the stack that the environment points at.
+//! The tables of the stack that the environment names.
 
 use common::aws::Aws;
 use common::config::{ConfigError, Env};
@@ -13,23 +13,23 @@ use common::store::submission_writes::SubmissionStore;
 
 use crate::failure::Failure;
 
-/// Every table that an operator's command touches.
+/// The tables that commands read and write.
 #[derive(Clone, Debug)]
 pub struct Tables {
-    /// Campaigns.
+    /// Campaigns, with their pause switch.
     pub campaigns: Campaigns,
-    /// API keys.
+    /// API keys, by digest.
     pub api_keys: ApiKeys,
-    /// Code books.
+    /// Code books, encrypted under the deployment's secret.
     pub code_books: CodeBooks,
-    /// Phones: the blocklist.
+    /// Phones, with their blocklist.
     pub entrants: Entrants,
-    /// Codes, submissions and what settles them.
+    /// Codes, submissions, and the writes that settle them.
     pub ledger: SubmissionStore,
 }
 
 impl Tables {
-    /// The tables that the environment names.
+    /// Opens the tables that the environment names.
     ///
     /// # Errors
     /// Names the missing variable.
@@ -44,21 +44,20 @@ impl Tables {
         })
     }
 
-    /// The codes.
+    /// The table of codes, which [`Self::ledger`] holds.
     pub fn codes(&self) -> &Codes {
         self.ledger.codes()
     }
 
-    /// A campaign that has to be there.
+    /// Reads a campaign.
     ///
     /// # Errors
-    /// When it is not, or the table does not answer.
+    /// When it does not exist, or the table does not answer.
     pub async fn campaign(&self, slug: &CampaignSlug) -> Result<Campaign, Failure> {
         self.campaigns.get(slug).await?.ok_or_else(|| unknown_campaign(slug))
     }
 }
 
-/// There is no campaign of this name.
 pub(crate) fn unknown_campaign(slug: &CampaignSlug) -> Failure {
     let message = format!(
         "there is no campaign `{slug}`; `ops campaign list` shows those there are, `ops campaign apply` adds one"

@@ -1,4 +1,4 @@
-//! Numbers and tables as people read them.
+//! Formats numbers, times, text and tables for people.
 
 use std::time::Duration;
 
@@ -24,13 +24,13 @@ pub(crate) fn odds(odds: f64) -> String {
     format!("{odds:.1e}")
 }
 
-/// Text on one line that a terminal shows as it is: what cannot be seen, such as a control, a format or a
-/// line separator character, stands as its escape.
+/// Text on one line with invisible characters (control, format, line separator) escaped, so that they cannot affect a
+/// terminal.
 pub(crate) fn printable(text: &str) -> String {
     let mut shown = String::with_capacity(text.len());
     for c in text.chars() {
         match c {
-            // They can be seen; they are escaped in Rust alone.
+            // Visible; only Rust escapes them.
             '"' | '\'' | '\\' => shown.push(c),
             _ => shown.extend(c.escape_debug()),
         }
@@ -38,17 +38,17 @@ pub(crate) fn printable(text: &str) -> String {
     shown
 }
 
-/// A point in time by the clocks of a zone, whose name has to stand beside it.
+/// A timestamp in local time, without the zone; the zone's name has to be shown beside it.
 pub(crate) fn local_time(timestamp: Timestamp, zone: Tz) -> String {
     DateTime::from(timestamp).with_timezone(&zone).format("%Y-%m-%d %H:%M:%S").to_string()
 }
 
-/// A point in time by the clocks of a zone, with its name.
+/// A timestamp in local time, with the zone's name.
 pub(crate) fn zoned_time(timestamp: Timestamp, zone: Tz) -> String {
     format!("{} {}", local_time(timestamp, zone), zone.name())
 }
 
-/// A span in whole seconds.
+/// A duration in whole seconds.
 pub(crate) fn seconds(span: Duration) -> String {
     match span.as_secs() {
         1 => "1 second".to_owned(),
@@ -56,7 +56,7 @@ pub(crate) fn seconds(span: Duration) -> String {
     }
 }
 
-/// A heading and rows, in columns as wide as they need to be, every cell printable.
+/// A heading and rows in aligned columns; every cell is made printable.
 pub(crate) fn table(heading: &[&str], rows: &[Vec<String>]) -> String {
     let rows: Vec<Vec<String>> =
         rows.iter().map(|row| row.iter().map(|cell| printable(cell)).collect()).collect();

@@ -1,4 +1,4 @@
-//! What a campaign file's fields mean, and what each may be.
+//! The fields of a campaign file and their rules.
 
 use chrono_tz::Tz;
 use common::domain::campaign::{Campaign, CodePolicy, PhoneLimits, Window, WrongCodeLimit};
@@ -13,7 +13,6 @@ use super::tree::Node;
 use super::{CampaignFile, MAX_ENTRIES};
 use crate::problem::Problems;
 
-/// Fields of the whole file.
 const FIELDS: [&str; 13] = [
     "slug",
     "name",
@@ -32,18 +31,18 @@ const FIELDS: [&str; 13] = [
 
 /// Characters of a campaign's and a brand's name.
 pub(super) const NAME_CHARS: std::ops::RangeInclusive<usize> = 1..=120;
-/// Characters of a message: two SMS at most.
+/// Characters of a message: at most two SMS.
 const COPY_CHARS: std::ops::RangeInclusive<usize> = 1..=320;
-/// More than any campaign means; it keeps sums far from overflow.
+/// More than any campaign needs; it keeps sums far from overflow.
 const MAX_SUBMISSIONS: u32 = 1_000_000;
-/// Each wrong code that counts is kept with its phone, so there must not be many.
+/// Wrong codes that count are stored in the phone's record, which must stay small.
 const MAX_WRONG_CODES: u32 = 100;
-/// A DynamoDB item holds 400 KB; as JSON, a campaign is never smaller than as an item.
+/// A DynamoDB item holds 400 KB; a campaign's JSON is never smaller than its item.
 const MAX_RECORD_BYTES: usize = 390 * 1024;
 /// A day.
 const MAX_MINUTES: u32 = 24 * 60;
 
-/// Reads a campaign; `None` when something was noted.
+/// Reads a campaign; `None` if required parts are missing or wrong.
 pub(super) fn read(root: &Node, problems: &Problems) -> Option<CampaignFile> {
     let file = Fields::of_file(root, &FIELDS, problems)?;
     let slug = file.required("slug", "chai-bora-2026");
@@ -73,7 +72,7 @@ pub(super) fn read(root: &Node, problems: &Problems) -> Option<CampaignFile> {
     }
     let partner = match code {
         Some(code) => partner::read_for(code == CodePolicy::Partner, &file),
-        // Whether it may be there is not known.
+        // `code` is wrong, so whether a `partner` block is allowed is unknown.
         None => file.get("partner").and_then(|field| partner::read(&field)),
     };
     if code == Some(CodePolicy::Partner)
@@ -102,7 +101,7 @@ pub(super) fn read(root: &Node, problems: &Problems) -> Option<CampaignFile> {
     Some(CampaignFile { campaign, says_paused: paused.is_some() })
 }
 
-/// Notes when the campaign is more than its record can hold.
+/// Notes a problem if the campaign does not fit into its record.
 fn check_size(campaign: &Campaign, line: usize, problems: &Problems) {
     let bytes = serde_json::to_string(campaign).map_or(0, |json| json.len());
     if bytes > MAX_RECORD_BYTES {

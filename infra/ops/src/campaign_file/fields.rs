@@ -1,5 +1,4 @@
-//! Reading a tree field by field, noting every problem with its line and path instead of stopping at
-//! the first.
+//! Reads a tree field by field and notes every problem with its line and path.
 
 use std::ops::RangeInclusive;
 
@@ -8,9 +7,9 @@ use serde_json::{Number, Value};
 use super::tree::{Content, Entry, Node};
 use crate::problem::Problems;
 
-/// Names further apart than this are no slip of the pen.
+/// Jaro-Winkler similarity, 0 to 1, below which a name is not taken for a misspelled field.
 const MIN_LIKENESS: f64 = 0.75;
-/// Values in one list or block of JSON.
+/// Maximum values in one list or block of JSON.
 const MAX_JSON_ITEMS: usize = 100;
 /// Characters of a text in JSON.
 const JSON_CHARS: RangeInclusive<usize> = 0..=1_000;
@@ -23,7 +22,7 @@ pub(super) struct Fields<'a> {
     problems: &'a Problems,
 }
 
-/// One field that has a value.
+/// One field, with a value that is not `null`.
 pub(super) struct Field<'a> {
     path: String,
     node: &'a Node,
@@ -31,7 +30,7 @@ pub(super) struct Field<'a> {
 }
 
 impl<'a> Fields<'a> {
-    /// The fields of the whole file, of which these are known.
+    /// The fields of the whole file; those not in `known` are problems.
     pub(super) fn of_file(root: &'a Node, known: &[&str], problems: &'a Problems) -> Option<Self> {
         match &root.content {
             Content::Block(entries) => {
@@ -65,14 +64,14 @@ impl<'a> Fields<'a> {
         fields
     }
 
-    /// A field's value; `null` is as good as none.
+    /// A field with a value; `None` if it is missing or `null`.
     pub(super) fn get(&self, name: &str) -> Option<Field<'a>> {
         let entry = self.entries.iter().find(|entry| entry.name == name)?;
         let path = self.path_of(name);
         (!entry.value.is_null()).then_some(Field { path, node: &entry.value, problems: self.problems })
     }
 
-    /// A field that has to be there; `such_as` shows one.
+    /// A required field. If it is missing, the problem shows `such_as` as an example.
     pub(super) fn required(&self, name: &str, such_as: &str) -> Option<Field<'a>> {
         let field = self.get(name);
         if field.is_none() {
@@ -89,17 +88,17 @@ impl<'a> Fields<'a> {
 }
 
 impl<'a> Field<'a> {
-    /// Where it stands, such as `receipt.products[1].key`.
+    /// The path in the file, such as `receipt.products[1].key`.
     pub(super) fn path(&self) -> &str {
         &self.path
     }
 
-    /// Notes that something is wrong with the value.
+    /// Notes a problem with the value.
     pub(super) fn problem(&self, message: impl Into<String>) {
         self.problems.add(self.node.line, &self.path, message);
     }
 
-    /// The value as text of this many characters, without the space around it.
+    /// The value as text of this many characters, without surrounding space.
     pub(super) fn text(&self, chars: RangeInclusive<usize>) -> Option<&'a str> {
         let Some(text) = self.node.as_text() else {
             self.problem("must be text; put it in quotes when it looks like something else");
@@ -117,9 +116,9 @@ impl<'a> Field<'a> {
         Some(text)
     }
 
-    /// The value as text that reads as a `T`; what cannot be read says why itself.
+    /// The value as text, parsed by `read`, whose error becomes the problem.
     pub(super) fn parsed<T>(&self, read: impl FnOnce(&str) -> Result<T, String>) -> Option<T> {
-        /// Longer than anything that is read in this way.
+        /// Longer than any value that is parsed.
         const CHARS: RangeInclusive<usize> = 1..=100;
         match read(self.text(CHARS)?) {
             Ok(value) => Some(value),
@@ -130,7 +129,7 @@ impl<'a> Field<'a> {
         }
     }
 
-    /// The value as a switch.
+    /// The value as `true` or `false`.
     pub(super) fn switch(&self) -> Option<bool> {
         let switch = self.node.as_switch();
         if switch.is_none() {
@@ -139,7 +138,7 @@ impl<'a> Field<'a> {
         switch
     }
 
-    /// The value as a whole number, at least 1.
+    /// The value as a whole number from 1 to `most`.
     pub(super) fn count(&self, most: u32) -> Option<u32> {
         let number = self.node.as_whole_number().filter(|number| *number >= 1);
         let Some(number) = number else {
@@ -153,7 +152,7 @@ impl<'a> Field<'a> {
         count
     }
 
-    /// The value's items, each with its place in its path.
+    /// The items of a list, each with its index in its path.
     pub(super) fn items(&self, most: usize) -> Option<Vec<Field<'a>>> {
         let Content::List(nodes) = &self.node.content else {
             self.problem("must be a list, such as `[ ... ]` or one line with `- ` for each");
@@ -170,7 +169,7 @@ impl<'a> Field<'a> {
         Some(nodes.iter().enumerate().map(item).collect())
     }
 
-    /// The value as a block whose fields can have any name.
+    /// The value as a block whose fields can have any names.
     pub(super) fn entries(&self, most: usize, such_as: &str) -> Option<Vec<(&'a str, Field<'a>)>> {
         let Content::Block(entries) = &self.node.content else {
             self.problem(format!("must hold fields, such as `{such_as}`"));
@@ -186,7 +185,7 @@ impl<'a> Field<'a> {
         Some(entries.iter().map(entry).collect())
     }
 
-    /// The value as JSON, whatever it is.
+    /// The value as JSON of any type.
     pub(super) fn json(&self) -> Option<Value> {
         match &self.node.content {
             Content::List(_) => {
@@ -228,7 +227,7 @@ impl<'a> Field<'a> {
         Self { path: format!("{}.{name}", self.path), node, problems: self.problems }
     }
 
-    /// The value as a block, of whose fields these are known.
+    /// The value as a block; fields that are not in `known` are problems.
     pub(super) fn block(&self, known: &[&str]) -> Option<Fields<'a>> {
         match &self.node.content {
             Content::Block(entries) => {
@@ -257,14 +256,13 @@ fn unknown(name: &str, known: &[&str]) -> String {
     }
 }
 
-/// The name that was meant, if one of these is close enough.
+/// The most similar name, if it is similar enough to have been meant.
 pub(super) fn closest<'n>(name: &str, known: &[&'n str]) -> Option<&'n str> {
     let likeness = |known: &str| strsim::jaro_winkler(name, known);
     let closest = known.iter().copied().max_by(|a, b| likeness(a).total_cmp(&likeness(b)))?;
     (likeness(closest) >= MIN_LIKENESS).then_some(closest)
 }
 
-/// Names as a message lists them.
 pub(super) fn listed(names: &[&str]) -> String {
     let quoted: Vec<_> = names.iter().map(|name| format!("`{name}`")).collect();
     quoted.join(", ")

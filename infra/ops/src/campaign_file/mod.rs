@@ -1,7 +1,7 @@
-//! Campaign files: YAML with the API's own field names.
+//! Reads campaign files: YAML with the API's own field names.
 //!
-//! `tree` turns the text into nodes that know their lines, `fields` reads them and notes every
-//! problem, `campaign` says what the fields mean, `receipt` and `partner` what those blocks do.
+//! `tree` parses the text into nodes that know their lines; `fields` reads nodes and notes every problem; `campaign`,
+//! `receipt` and `partner` know the fields and their rules.
 
 mod campaign;
 mod fields;
@@ -20,25 +20,25 @@ use common::domain::campaign::Campaign;
 pub use crate::problem::Problem;
 use crate::problem::Problems;
 
-/// The largest file, in bytes: many times what a campaign with every message needs.
+/// Maximum size of a file in bytes: many times what a campaign with every message needs.
 pub const MAX_BYTES: usize = 1024 * 1024;
 
-/// More entries than this for one submission are a slip of the pen.
+/// Maximum entries for one submission; more would be a typing error.
 pub const MAX_ENTRIES: u32 = 10_000;
 
-/// What a campaign file says.
+/// The content of a campaign file.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct CampaignFile {
-    /// The campaign.
+    /// The campaign, with defaults for omitted fields.
     pub campaign: Campaign,
-    /// Whether the file has a word on `paused`; if not, applying it leaves the pause switch alone.
+    /// Whether the file sets `paused`; if not, applying it keeps the stored value.
     pub says_paused: bool,
 }
 
-/// Reads a campaign file's text; `name` is what problems call the file.
+/// Reads a campaign file's text; problems name the file `name`.
 ///
 /// # Errors
-/// Everything that is wrong with it, by line.
+/// All problems, by line.
 pub fn read(name: &str, text: &str) -> Result<CampaignFile, Vec<Problem>> {
     let problems = Problems::of_file(name);
     let file = if text.len() > MAX_BYTES {
@@ -67,7 +67,7 @@ pub fn read(name: &str, text: &str) -> Result<CampaignFile, Vec<Problem>> {
 /// Reads a campaign file's bytes.
 ///
 /// # Errors
-/// Everything that is wrong with it, by line.
+/// All problems, by line.
 pub fn read_bytes(name: &str, bytes: &[u8]) -> Result<CampaignFile, Vec<Problem>> {
     match std::str::from_utf8(bytes) {
         Ok(text) => read(name, text.strip_prefix('\u{feff}').unwrap_or(text)),

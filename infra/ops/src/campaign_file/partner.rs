@@ -1,4 +1,4 @@
-//! What a campaign file says about the partner that judges its codes: the `partner` block.
+//! The `partner` block of a campaign file.
 
 use std::collections::{BTreeMap, HashMap};
 use std::ops::RangeInclusive;
@@ -13,7 +13,6 @@ use common::upstream::partner::endpoint::{Endpoint, header_name, header_value};
 
 use super::fields::{Field, Fields, closest, listed};
 
-/// Fields of the block.
 const FIELDS: [&str; 10] = [
     "url",
     "method",
@@ -26,21 +25,19 @@ const FIELDS: [&str; 10] = [
     "reply",
     "outcomes",
 ];
-/// Fields that say where a reply's parts are.
 const REPLY_FIELDS: [&str; 4] = ["code", "message", "entries", "prize"];
 
-/// Characters of the URL.
 const URL_CHARS: RangeInclusive<usize> = 1..=1_000;
 /// Characters of a header's value.
 const VALUE_CHARS: RangeInclusive<usize> = 1..=1_000;
 /// Characters of a secret's name.
 const SECRET_NAME_CHARS: usize = 120;
-/// What a partner needs to know a request by.
+/// More than a partner needs to identify a caller.
 const MAX_HEADERS: usize = 20;
-/// More codes than any partner has.
+/// More outcome codes than any partner has.
 const MAX_OUTCOMES: usize = 200;
 
-/// Reads the block; `None` when something of it was noted that it cannot be without.
+/// Reads the block; `None` if a required part is missing or wrong.
 pub(super) fn read(field: &Field<'_>) -> Option<PartnerRules> {
     let fields = field.block(&FIELDS)?;
     let url = fields.required("url", "https://partner.example/redeem").and_then(|field| url(&field));
@@ -149,7 +146,7 @@ fn secret(field: &Field<'_>, headers: &BTreeMap<String, String>) -> Option<Partn
 
 fn secret_name(field: &Field<'_>) -> Option<String> {
     let name = field.text(1..=SECRET_NAME_CHARS)?;
-    // What Secrets Manager takes, and functions may read.
+    // Secrets Manager allows these characters, and the functions' roles allow this prefix.
     if name.starts_with("partners/")
         && name.chars().all(|c| c.is_ascii_alphanumeric() || "/_+=.@-".contains(c))
     {
@@ -228,7 +225,7 @@ fn outcome(text: &str) -> Result<MessageKey, String> {
     }
 }
 
-/// The block, as far as it goes with who checks codes.
+/// Reads the block, which is required if the partner checks codes and a problem if not.
 pub(super) fn read_for(checks_codes: bool, file: &Fields<'_>) -> Option<PartnerRules> {
     let field = match checks_codes {
         true => file.required("partner", "{ url: ..., body: ..., reply: ..., outcomes: ... }"),

@@ -1,4 +1,4 @@
-//! What a campaign file says about receipts: the `receipt` block.
+//! The `receipt` block of a campaign file.
 
 use std::collections::{HashMap, HashSet};
 use std::ops::RangeInclusive;
@@ -8,19 +8,15 @@ use common::domain::receipt::rules::{Branch, OnNoMatch, Product, ProductRange, R
 use super::campaign::NAME_CHARS;
 use super::fields::{Field, Fields, closest, listed};
 
-/// Fields of the block.
 const FIELDS: [&str; 8] =
     ["required", "typed", "on_no_match", "max_entries", "ranges", "products", "branches", "draw_period"];
-/// Fields of one product.
 const PRODUCT_FIELDS: [&str; 8] = ["key", "range", "label", "name", "color", "image", "match", "entries"];
-/// Fields of one branch.
 const BRANCH_FIELDS: [&str; 6] = ["key", "name", "city", "merchant", "tin", "serials"];
 
-/// Characters of a key, which callers send.
+/// Characters of a product's or branch's key, which callers send.
 const KEY_CHARS: RangeInclusive<usize> = 1..=64;
-/// Characters of a text that stands on a tile: a label, a colour.
+/// Characters of a label or color on a product tile.
 const LABEL_CHARS: RangeInclusive<usize> = 1..=40;
-/// Characters of an image's path.
 const PATH_CHARS: RangeInclusive<usize> = 1..=500;
 /// Characters of a text that tills print.
 const MATCH_CHARS: RangeInclusive<usize> = 1..=100;
@@ -29,18 +25,18 @@ const TIN_DIGITS: usize = 9;
 /// Characters of a fiscal device's serial number.
 const SERIAL_CHARS: RangeInclusive<usize> = 1..=40;
 
-/// Judging a receipt goes through all of these lists, so none may be long.
+/// Judging a receipt goes through all of these lists, so they have to stay short.
 const MAX_RANGES: usize = 50;
 const MAX_PRODUCTS: usize = 200;
 const MAX_BRANCHES: usize = 500;
 const MAX_SERIALS: usize = 50;
 const MAX_MATCHES: usize = 20;
-/// More entries than this for one piece are a slip of the pen.
+/// Maximum entries for one piece; more would be a typing error.
 const MAX_ENTRIES: u32 = 1_000;
-/// More entries than this for one receipt are one as well; a partner's code earns no more either.
+/// Maximum entries for one receipt, the same as for a partner's code.
 const MAX_RECEIPT_ENTRIES: u32 = 10_000;
 
-/// Reads the block; what is wrong is noted, and stands as if it were left out.
+/// Reads the block; a wrong field is noted and treated as omitted.
 pub(super) fn read(field: &Field<'_>) -> Option<ReceiptRules> {
     let fields = field.block(&FIELDS)?;
     let switch = |name| fields.get(name).and_then(|field| field.switch());
@@ -186,18 +182,19 @@ fn serial_of(text: &str) -> Result<String, String> {
     }
 }
 
-/// Which fiscal devices belong to a branch already: a receipt can be from one branch only.
+/// The fiscal devices of the branches read so far: a device can belong to one branch only. The values are paths of the
+/// fields.
 #[derive(Default)]
 struct Devices {
-    /// Where each taxpayer number and serial number stands.
+    /// By taxpayer number and serial number.
     single: HashMap<(String, String), String>,
-    /// Where a taxpayer number stands without serial numbers.
+    /// By taxpayer number, for branches without serial numbers.
     every: HashMap<String, String>,
 }
 
 impl Devices {
     fn take(&mut self, field: &Field<'_>, tin: &str, serial: &str) {
-        // Receipts are compared without regard to case.
+        // Receipts are compared case-insensitively.
         let device = (tin.to_owned(), serial.to_ascii_uppercase());
         if let Some(first) = self.single.get(&device) {
             field.problem(format!("is {first} already, with the same tin; keep one of them"));
@@ -250,7 +247,7 @@ fn required_text(
     Some(fields.required(name, such_as)?.text(chars)?.to_owned())
 }
 
-/// A list's items; none when it is left out.
+/// The items of an optional list.
 fn items<'a>(fields: &Fields<'a>, name: &str, most: usize) -> Vec<Field<'a>> {
     fields.get(name).and_then(|field| field.items(most)).unwrap_or_default()
 }

@@ -1,4 +1,4 @@
-//! What a `receipt` block may say, and how each mistake in it is named.
+//! Tests of the `receipt` block: valid fields, and the message for each mistake.
 
 use std::fmt::Write;
 
@@ -25,12 +25,12 @@ receipt:
   draw_period: weekly
 ";
 
-/// One product with these fields besides the good ones, at line 8.
+/// A block with one product, whose other fields are valid, at line 8.
 fn product(fields: &str) -> String {
     format!("receipt:\n  ranges: [{{ name: Classic }}]\n  products: [{{ {fields} }}]\n")
 }
 
-/// One branch with these fields besides the good ones, at line 7.
+/// A block with one branch, whose other fields are valid, at line 7.
 fn branch(fields: &str) -> String {
     format!("receipt:\n  branches: [{{ city: Dar, merchant: Duka, {fields} }}]\n")
 }

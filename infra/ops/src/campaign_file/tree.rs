@@ -1,61 +1,54 @@
-//! YAML text as a tree in which every node knows its line. Only what a campaign file needs: no
-//! aliases, so that nothing can be blown up; no tags; one document.
+//! Parses YAML into a tree whose nodes know their lines. Supports what a campaign file needs: one document, no tags,
+//! and no aliases, with which a small file could expand into a huge one.
 
 use granit_parser::{Event, Parser, ScalarStyle, options};
 
-/// Blocks inside blocks; a campaign file needs a handful.
+/// Maximum nesting; a campaign file needs a handful of levels.
 const DEEPEST: usize = 32;
 
-/// A value and where it begins.
 #[derive(Debug)]
 pub(crate) struct Node {
-    /// The line, from 1.
+    /// From 1.
     pub(crate) line: usize,
-    /// The value.
     pub(crate) content: Content,
 }
 
-/// A value.
 #[derive(Debug)]
 pub(crate) enum Content {
-    /// Text, a number, a switch or nothing.
+    /// Text, a number, a boolean or null.
     Scalar {
         /// As written, without quotes.
         text: String,
-        /// Whether it was written without quotes, so that it can be something else than text.
+        /// Written without quotes, so it may be something other than text.
         plain: bool,
     },
-    /// Values in a row.
     List(Vec<Node>),
-    /// Fields.
     Block(Vec<Entry>),
 }
 
 /// One field of a block.
 #[derive(Debug)]
 pub(crate) struct Entry {
-    /// Its name.
     pub(crate) name: String,
-    /// The line of its name, from 1.
+    /// The line of the name, from 1.
     pub(crate) line: usize,
-    /// Its value.
     pub(crate) value: Node,
 }
 
-/// Why a text is no tree: the line, from 1, and what is wrong there.
+/// A parse error; `line` counts from 1.
 #[derive(Debug)]
 pub(crate) struct NotATree {
     pub(crate) line: usize,
     pub(crate) message: String,
 }
 
-/// A list or block that has begun and not ended.
+/// A list or block whose end has not been read yet.
 enum Open {
     List { line: usize, items: Vec<Node> },
     Block { line: usize, entries: Vec<Entry>, name: Option<(String, usize)> },
 }
 
-/// Reads a text. `None` when it holds nothing but comments.
+/// Parses a text; `None` if it contains only comments.
 pub(crate) fn parse(text: &str) -> Result<Option<Node>, NotATree> {
     let options = options! {
         block_nesting_limit: DEEPEST,
@@ -137,12 +130,12 @@ impl Open {
 }
 
 impl Node {
-    /// Nothing: `null`, `~` or an empty place.
+    /// `null`, `~` or an omitted value.
     pub(crate) fn is_null(&self) -> bool {
         matches!(self.plain(), Some("" | "~" | "null" | "Null" | "NULL"))
     }
 
-    /// `true` or `false`, as YAML 1.2 has them.
+    /// `true` or `false`, in the spellings of YAML 1.2.
     pub(crate) fn as_switch(&self) -> Option<bool> {
         match self.plain() {
             Some("true" | "True" | "TRUE") => Some(true),
@@ -156,14 +149,14 @@ impl Node {
         self.plain()?.parse().ok()
     }
 
-    /// A number in decimal digits, with a fraction or an exponent; of a size that DynamoDB keeps.
+    /// A decimal number, also with a fraction or an exponent, within the range that DynamoDB stores.
     pub(crate) fn as_decimal(&self) -> Option<f64> {
         let number: f64 = self.plain()?.parse().ok()?;
         let is_kept = number == 0.0 || (1e-100..=1e100).contains(&number.abs());
         is_kept.then_some(number)
     }
 
-    /// Text: in quotes, or without them when it cannot be taken for anything else.
+    /// Text: in quotes, or without quotes if it cannot be read as another type.
     pub(crate) fn as_text(&self) -> Option<&str> {
         match &self.content {
             Content::Scalar { text, plain } => {
@@ -182,7 +175,7 @@ impl Node {
     }
 }
 
-/// Whether YAML 1.2 takes it for a number.
+/// Whether YAML 1.2 reads it as a number.
 fn is_number(text: &str) -> bool {
     let digits = |prefix: &str, radix| {
         text.strip_prefix(prefix)

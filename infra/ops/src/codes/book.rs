@@ -1,4 +1,4 @@
-//! Changing a scope's code book: read, change, write back unless somebody else did in between.
+//! Changes a scope's code book: read, change, write back on condition that it has not changed since.
 
 use common::domain::codebook::{Batch, BatchStatus, CodeBook, Origin};
 use common::domain::scope::Scope;
@@ -7,19 +7,16 @@ use common::store::transaction::backoff;
 
 use crate::failure::Failure;
 
-/// Tries of one change before giving up on others who keep changing the book.
+/// Attempts for one change before giving up because others keep changing the book.
 const MAX_ATTEMPTS: u32 = 10;
 
-/// A judged code may look at every batch, and they all fit into one record.
+/// Verifying a code may look at every batch, and all batches have to fit into one record.
 const MAX_BATCHES: usize = 500;
 
-/// Characters of a batch's name.
 const NAME_CHARS: std::ops::RangeInclusive<usize> = 1..=64;
-
-/// Characters of a prize.
 const PRIZE_CHARS: std::ops::RangeInclusive<usize> = 1..=120;
 
-/// A scope's code book.
+/// Reads a scope's code book.
 ///
 /// # Errors
 /// When the scope has none, or the table does not answer.
@@ -27,7 +24,7 @@ pub async fn read(books: &CodeBooks, scope: &Scope) -> Result<CodeBook, Failure>
     Ok(books.get(scope).await?.ok_or_else(|| no_book(scope))?.book)
 }
 
-/// Changes a scope's code book as `change` says; when that refuses, the book stays as it is.
+/// Applies `change` to a scope's code book, possibly several times; if it fails, the book stays unchanged.
 pub(super) async fn change<T>(
     books: &CodeBooks,
     scope: &Scope,
@@ -52,7 +49,7 @@ fn no_book(scope: &Scope) -> Failure {
     Failure::new("campaign_unknown", message)
 }
 
-/// Adds a batch under a name of its own, or under one that is still free.
+/// Adds a batch under the given name, or under the next free `batch-N`.
 pub(super) fn add_batch(
     book: &mut CodeBook,
     name: Option<&str>,
@@ -111,7 +108,6 @@ fn prize_words(prize: &str) -> Result<String, Failure> {
     }
 }
 
-/// A batch that has to be there.
 pub(super) fn batch_mut<'a>(book: &'a mut CodeBook, name: &str) -> Result<&'a mut Batch, Failure> {
     book.batches.iter_mut().find(|batch| batch.name == name).ok_or_else(|| {
         let message = "there is no batch of this name; `ops code batches` shows those there are";

@@ -1,5 +1,5 @@
-//! Importing codes that were printed elsewhere. The whole file is checked before anything is written;
-//! an import that is cut short is finished by running it again.
+//! Imports codes that were printed elsewhere. The whole file is checked before anything is written; running an
+//! interrupted import again finishes it.
 
 use std::path::Path;
 
@@ -16,56 +16,56 @@ use crate::failure::Failure;
 use crate::tables::Tables;
 use crate::words::{grouped, odds};
 
-/// What to import.
+/// A request to import codes.
 #[derive(Clone, Copy, Debug)]
 pub struct Order<'a> {
-    /// One code a line.
+    /// Has one code per line.
     pub file: &'a Path,
     /// The instant prize of each.
     pub prize: Option<&'a str>,
-    /// The batch's name: one that is there is added to; one is given when there is none.
+    /// The batch's name. Codes are added to an imported batch of this name; `None` picks a free name.
     pub batch: Option<&'a str>,
-    /// Import even when guessing becomes too easy.
+    /// Import even if the odds of a guess exceed [`ACCEPTABLE_ODDS`].
     pub allow_weak: bool,
 }
 
-/// A file that can be imported.
+/// The result of checking a file that can be imported.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Checked {
-    /// How many codes it has.
+    /// Number of codes in the file.
     pub count: u64,
-    /// Of these, codes that were imported before.
+    /// Those of them that were imported before.
     pub known: Known,
-    /// Of the scope's codes that are as long as one of the file's, those that are guessed most easily.
+    /// The code length, among those in the file, whose codes are easiest to guess.
     pub weakest: Option<WeakestLength>,
 }
 
 /// Codes of a file that were imported before.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Known {
-    /// How many.
+    /// Number of such codes.
     pub count: u64,
-    /// Of these, those that are void.
+    /// How many of them are void.
     pub void: u64,
 }
 
-/// What was imported.
+/// The result of an import.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Imported {
-    /// The batch.
+    /// The batch's name.
     pub batch: String,
-    /// Codes that are new.
+    /// Number of new codes.
     pub imported: u64,
-    /// Codes that were imported before, or stand in the file twice.
+    /// Number of codes that were imported before, or are in the file twice.
     pub duplicates: u64,
-    /// Of the duplicates, those that are void, and stay so.
+    /// How many of the duplicates are void; they stay void.
     pub void: u64,
 }
 
 /// Checks a file of codes.
 ///
 /// # Errors
-/// Every line that cannot be imported, and codes that are guessed too easily.
+/// Lists every line that cannot be imported, or says that the codes are too easy to guess.
 pub async fn check(tables: &Tables, scope: &Scope, order: Order<'_>) -> Result<Checked, Failure> {
     let book = book::read(&tables.code_books, scope).await?;
     let mut list = CodeList::default();
@@ -95,7 +95,7 @@ pub async fn check(tables: &Tables, scope: &Scope, order: Order<'_>) -> Result<C
     }
 }
 
-/// Leaves out of a list the codes of its file that were imported before.
+/// Removes from the list the codes of the file that were imported before, and counts them.
 async fn leave_out_known(
     codes: &Codes,
     scope: &Scope,
@@ -140,10 +140,10 @@ fn too_weak(weakest: WeakestLength) -> Failure {
     Failure::new("codes_too_weak", message)
 }
 
-/// Imports a file that was checked; `progress` is told how many lines are done.
+/// Imports a file that was checked; calls `progress` with the number of lines done.
 ///
 /// # Errors
-/// When the batch cannot be added to, the file changed, or the table does not answer.
+/// When codes cannot be added to the batch, the file changed, or the table does not answer.
 pub async fn import(
     tables: &Tables,
     scope: &Scope,
@@ -176,7 +176,7 @@ pub async fn import(
     }
 }
 
-/// The name of the batch that the codes go into: an imported one of that name, else a new one.
+/// The name of the batch to add codes to: the imported batch of the given name, or a new one.
 fn batch_to_fill(book: &mut CodeBook, order: Order<'_>) -> Result<String, Failure> {
     let Some(batch) = order.batch.and_then(|name| book.batch(name)) else {
         let origin = Origin::NOTHING_IMPORTED;
@@ -201,26 +201,24 @@ fn batch_to_fill(book: &mut CodeBook, order: Order<'_>) -> Result<String, Failur
     }
 }
 
-/// What became of some codes of a file.
+/// The result of storing one part of a file.
 #[derive(Default)]
 struct StoredPart {
-    /// Those that are new.
     fresh: CodeList,
-    /// Those that were imported before.
+    /// Imported before.
     known: u64,
-    /// Of these, those that are void.
+    /// Those of `known` that are void.
     void: u64,
-    /// What stopped it.
+    /// The error that stopped it, if any.
     failed: Option<StoreError>,
 }
 
-/// What became of one code.
 enum Stored {
     Fresh(String),
     Known { is_void: bool },
 }
 
-/// Stores codes, several at once.
+/// Stores codes concurrently.
 async fn import_part(
     codes: &Codes,
     scope: &Scope,

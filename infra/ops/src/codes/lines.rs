@@ -1,4 +1,4 @@
-//! Codes in a file: one a line, in the first column, as a spreadsheet or another printer writes them.
+//! Reads codes from a file: one per line, in the first column, as spreadsheets and printers export them.
 
 use std::fs::File;
 use std::io::{self, BufRead, BufReader};
@@ -9,16 +9,16 @@ use common::domain::code::Code;
 use crate::failure::Failure;
 use crate::problem::{Problem, Problems};
 
-/// Bytes of a line; what is longer is no list of codes.
+/// Bytes of a line; a file with a longer one is not a list of codes.
 const MAX_LINE_BYTES: usize = 4096;
 
-/// Problems after which a file is not read further.
+/// Reading stops after this many problems.
 const MAX_PROBLEMS: usize = 100;
 
-/// What a first line may say to name its column.
+/// The heading that the first line may have.
 const HEADER: &str = "code";
 
-/// Reads a file's codes in their normal spelling, in parts, so that any length fits into memory.
+/// Reads a file's codes, normalized, in parts, so that a file of any length fits into memory.
 #[derive(Debug)]
 pub struct CodeLines<R> {
     path: PathBuf,
@@ -26,7 +26,7 @@ pub struct CodeLines<R> {
     line: usize,
 }
 
-/// A line that is not empty: its number, from 1, and its code in its normal spelling, or why it is none.
+/// A line that is not empty: its number, from 1, and its normalized code, or why it is not a code.
 pub type Line = (usize, Result<String, &'static str>);
 
 impl CodeLines<BufReader<File>> {
@@ -41,12 +41,12 @@ impl CodeLines<BufReader<File>> {
 }
 
 impl<R: BufRead> CodeLines<R> {
-    /// Reads what is in the file at this path.
+    /// Reads from `reader`; `path` is only named in errors.
     pub fn new(path: &Path, reader: R) -> Self {
         Self { path: path.to_owned(), reader, line: 0 }
     }
 
-    /// The next lines, at most `most`; none at the file's end.
+    /// Returns at most `most` lines; none at the end of the file.
     ///
     /// # Errors
     /// When the file cannot be read.
@@ -88,13 +88,13 @@ impl<R: BufRead> CodeLines<R> {
     }
 }
 
-/// The first column of a line, without quotes and the space around it.
+/// The first column of a line, without quotes and surrounding space.
 fn first_cell(line: &str) -> &str {
     let cell = line.split(',').next().unwrap_or_default().trim();
     cell.strip_prefix('"').and_then(|rest| rest.strip_suffix('"')).unwrap_or(cell).trim()
 }
 
-/// The code's normal spelling, or why the cell cannot be a code.
+/// The normalized code, or why the cell is not a code.
 fn normal(cell: &str) -> Result<String, &'static str> {
     if cell.contains(['"', ';', '\t']) || cell.chars().any(char::is_control) {
         return Err("this line is not a code; put one code on each line, columns apart by commas");
@@ -107,8 +107,8 @@ fn normal(cell: &str) -> Result<String, &'static str> {
     if normal.is_empty() { Err("this line is not a code; it has no letters or digits") } else { Ok(normal) }
 }
 
-/// Looks at every line of a file; what `check` finds wrong with a part of it is noted by line.
-/// Returns how many codes there are.
+/// Checks every line of a file. `check` gets the codes of one part, each with its line, and reports problems by line.
+/// Returns the number of codes.
 pub(super) async fn check_all(
     path: &Path,
     most_at_once: usize,

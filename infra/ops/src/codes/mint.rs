@@ -1,5 +1,5 @@
-//! Minting: a range of serial numbers is taken first, then enciphered and written, and counts last.
-//! A crash anywhere in between leaves a batch that does not count, never a code printed twice.
+//! Mints codes in three steps: reserve a range of serial numbers, encipher and write them, activate the batch. A crash
+//! in between leaves a batch that is not active; no code is ever printed twice.
 
 use std::io::{self, Write};
 use std::num::NonZero;
@@ -15,45 +15,45 @@ use super::book;
 use crate::failure::Failure;
 use crate::words::{grouped, odds};
 
-/// The most codes of one batch.
+/// Maximum number of codes in a batch.
 pub const MAX_CODES: u64 = 1_000_000_000;
 
-/// Codes that one thread enciphers at a time: about 60 KB of text.
+/// Serial numbers that a thread enciphers at a time: about 60 KB of text.
 const CHUNK: u64 = 4 * 1024;
-/// Chunks of one thread that wait to be written; together with the threads' number it bounds memory.
+/// Chunks of each thread that may wait to be written. With [`MAX_THREADS`], it bounds memory.
 const WAITING_CHUNKS: usize = 8;
-/// More threads than this wait for the disk.
+/// More threads would only wait for the disk.
 const MAX_THREADS: usize = 8;
 
-/// What to mint.
+/// A request to mint codes.
 #[derive(Clone, Debug, Default)]
 pub struct Order {
-    /// How many codes, 1 to [`MAX_CODES`].
+    /// Number of codes, 1 to [`MAX_CODES`].
     pub count: u64,
     /// The instant prize of each.
     pub prize: Option<String>,
-    /// The batch's name; one is given when there is none.
+    /// The batch's name; `None` picks a free one.
     pub batch: Option<String>,
-    /// Symbols in a code; only before a scope's first code is minted.
+    /// Symbols per code; can only be set before the scope's first code is minted.
     pub symbols: Option<u8>,
-    /// Mint even when guessing becomes too easy.
+    /// Mint even if the odds of a guess exceed [`ACCEPTABLE_ODDS`].
     pub allow_weak: bool,
 }
 
-/// Serial numbers taken for a batch whose codes are not written yet and do not count.
+/// Serial numbers reserved for a batch whose codes are not written and not active yet.
 #[derive(Clone, Debug)]
 pub struct Reservation {
-    /// The scope.
+    /// Campaign and environment.
     pub scope: Scope,
-    /// The batch.
+    /// The batch, with status `Reserved`.
     pub batch: Batch,
-    /// The book as it is with the batch.
+    /// Includes the batch.
     book: CodeBook,
     first: u64,
     count: u64,
 }
 
-/// Mints codes at once and writes them as printed, one a line.
+/// Mints codes, writes them as printed, one per line, and activates the batch.
 ///
 /// # Errors
 /// When the order is refused, `out` cannot be written, or the table does not answer.
@@ -71,7 +71,7 @@ pub async fn mint(
     activate(books, reservation).await
 }
 
-/// Takes the serial numbers of a batch.
+/// Reserves the serial numbers of a batch.
 ///
 /// # Errors
 /// When the order is refused, or the table does not answer.
@@ -133,7 +133,7 @@ fn not_written(error: &io::Error) -> Failure {
     Failure::new("file_failed", message)
 }
 
-/// Makes a batch count whose codes are written.
+/// Activates a batch whose codes are written, so that they count.
 ///
 /// # Errors
 /// When it was voided in the meantime, or the table does not answer.
@@ -166,16 +166,16 @@ pub async fn withdraw(books: &CodeBooks, reservation: &Reservation) -> Result<()
 }
 
 impl Reservation {
-    /// The book as it is with the batch.
+    /// The code book, with the batch.
     pub fn book(&self) -> &CodeBook {
         &self.book
     }
 
-    /// Writes the codes as printed, one a line, in constant memory and on several threads. What is a code under an
-    /// older version of the key is left out, so that none is printed twice; how many were comes back.
+    /// Writes the codes as printed, one per line, in constant memory and on several threads. Leaves out texts that are
+    /// also codes under an older version of the key, so that no code is printed twice; returns how many it left out.
     ///
     /// # Errors
-    /// Those of `out` and of `progress`, which is told how many are written.
+    /// Those of `out` and of `progress`, which is called with the number of serial numbers done.
     pub fn write(
         &self,
         out: &mut impl Write,
@@ -187,7 +187,7 @@ impl Reservation {
         let threads = thread::available_parallelism().map_or(1, NonZero::get).min(MAX_THREADS);
         let stride = CHUNK.saturating_mul(u64::try_from(threads).unwrap_or(1));
         thread::scope(|scope| {
-            // Thread n does every n-th chunk, and chunks are written in turn, so that order is kept.
+            // The threads take chunks in turn, and chunks are written in the same turn, which keeps the order.
             let mut starts = self.first;
             let mut queues = Vec::new();
             for _ in 0..threads {
@@ -199,7 +199,7 @@ impl Reservation {
             }
             let (mut written, mut left_out) = (0, 0);
             for queue in queues.iter().cycle() {
-                // A queue that has ended says that the chunk after the last one is due.
+                // The first queue that has ended is the one after the last chunk.
                 let Ok(chunk) = queue.recv() else { break };
                 let chunk = chunk?;
                 out.write_all(&chunk.text)?;
@@ -212,7 +212,7 @@ impl Reservation {
     }
 }
 
-/// Enciphers every `stride`-th chunk from `start` on, until `end` or until nobody listens.
+/// Enciphers a chunk at `start` and every `stride` serial numbers further, until `end` or until the receiver is gone.
 fn encipher(
     cipher: &CodeCipher,
     older: &Ciphers<'_>,
@@ -231,11 +231,10 @@ fn encipher(
     }
 }
 
-/// Codes of some serial numbers.
 #[derive(Default)]
 struct Chunk {
     text: Vec<u8>,
-    /// Serial numbers whose code is one under an older version of the key.
+    /// Serial numbers whose text is also a code under an older version of the key.
     left_out: u64,
 }
 

@@ -1,4 +1,4 @@
-//! Codes: minting, importing, voiding, rotating the minting key, and the batches they come in.
+//! Mints, imports and voids codes, in batches; rotates the minting key.
 
 pub mod book;
 pub mod import;
@@ -8,8 +8,8 @@ pub mod new_file;
 pub mod rotate;
 pub mod void;
 
-/// Calls to the table at once when a file is imported or voided.
+/// Concurrent calls to the table while a file is imported or voided.
 const AT_ONCE: usize = 32;
 
-/// Lines of a file that are worked on together.
+/// Lines of a file that are processed together.
 const PART: usize = 10_000;

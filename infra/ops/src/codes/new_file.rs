@@ -1,4 +1,4 @@
-//! A file that is there whole or not at all: written under another name, synced, then renamed.
+//! Writes a file completely or not at all: under a temporary name, synced, then renamed.
 
 use std::ffi::OsString;
 use std::fs::{File, OpenOptions};
@@ -9,27 +9,27 @@ use tempfile::{NamedTempFile, TempPath};
 
 use crate::failure::Failure;
 
-/// A file on its way to its name. Dropped before it is finished, it is gone.
+/// A file under its temporary name. It is deleted if dropped before [`Self::finish`].
 #[derive(Debug)]
 pub struct NewFile {
     partial: NamedTempFile<File>,
     path: PathBuf,
 }
 
-/// A file that could not be given its name. It stays under the name that it was written under.
+/// A file that could not be renamed. It stays under its temporary name.
 #[derive(Debug)]
 pub struct NotRenamed {
-    /// Where it is.
+    /// The temporary name.
     pub partial: PathBuf,
-    /// Why.
+    /// Why renaming failed.
     pub error: io::Error,
 }
 
 impl NewFile {
-    /// Begins the file, beside its place.
+    /// Creates the file under a temporary name in the same folder.
     ///
     /// # Errors
-    /// When something is there already, or the folder cannot be written to.
+    /// When there already is a file of this name, or the folder cannot be written to.
     pub fn begin(path: &Path) -> Result<Self, Failure> {
         if path.symlink_metadata().is_ok() {
             let message = format!("{} exists already; choose another --output", path.display());
@@ -38,7 +38,7 @@ impl NewFile {
         let partial = partial_path(path);
         let mut options = OpenOptions::new();
         options.write(true).create_new(true);
-        // Codes are worth money to whoever reads them first.
+        // Readable by the operator alone: codes are worth money.
         #[cfg(unix)]
         std::os::unix::fs::OpenOptionsExt::mode(&mut options, 0o600);
         let file = options.open(&partial).map_err(|error| match error.kind() {
@@ -58,22 +58,22 @@ impl NewFile {
         Ok(Self { partial: NamedTempFile::from_parts(file, temporary), path: path.to_owned() })
     }
 
-    /// Puts everything that was written on the disk.
+    /// Syncs the file to disk.
     ///
     /// # Errors
-    /// When the disk does not take it.
+    /// When the disk is full or fails.
     pub fn sync(&self) -> io::Result<()> {
         self.partial.as_file().sync_all()
     }
 
-    /// Gives the file its name.
+    /// Renames the file to its final name.
     ///
     /// # Errors
-    /// When its place was taken in the meantime, or the disk does not rename it.
+    /// When there is a file of that name by now, or renaming fails.
     pub fn finish(self) -> Result<(), NotRenamed> {
         let Err(failed) = self.partial.persist_noclobber(&self.path) else { return Ok(()) };
         let partial = failed.file.path().to_owned();
-        // On the systems where keeping it can fail, it stays all the same, marked as temporary.
+        // Where `keep` can fail, the file stays too, but marked as temporary.
         let _ = failed.file.keep();
         Err(NotRenamed { partial, error: failed.error })
     }

@@ -1,4 +1,4 @@
-//! A new version of a scope's minting key: batches that are minted from then on have it.
+//! Rotates a scope's minting key: new batches use the new version.
 
 use common::domain::cipher::SecretKey;
 use common::domain::codebook::CodeBook;
@@ -9,11 +9,11 @@ use common::store::code_books::CodeBooks;
 use super::book;
 use crate::failure::Failure;
 
-/// Each version with codes costs every code that is judged or minted one more deciphering, a microsecond: with these,
-/// ten million are still minted in under a minute on two cores.
+/// Each version with codes costs another deciphering, a microsecond, for each code that is verified or minted. With
+/// eight, ten million codes are still minted in under a minute on two cores.
 const MAX_KEY_VERSIONS: usize = 8;
 
-/// Adds a version; the book as it is with it.
+/// Adds a version and returns the changed book.
 ///
 /// # Errors
 /// When the scope has no code book or too many versions, or the table does not answer.

@@ -1,4 +1,4 @@
-//! Withdrawing codes: a whole batch, or those of a file. Whoever entered with one stays in.
+//! Voids codes: a whole batch, or those in a file. Submissions that were made with them stay valid.
 
 use std::path::Path;
 
@@ -13,18 +13,18 @@ use super::{AT_ONCE, PART, book, lines};
 use crate::failure::Failure;
 use crate::tables::Tables;
 
-/// What became of a file's codes.
+/// The result of voiding the codes in a file.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Voided {
-    /// Codes that count no more.
+    /// Number of codes that were voided.
     pub voided: u64,
-    /// Codes that did not count before either.
+    /// Number of codes that were void before.
     pub already_void: u64,
-    /// Of all of them, those that a submission has; it keeps them.
+    /// How many of all these belong to a submission, which keeps its code.
     pub in_use: u64,
 }
 
-/// Withdraws a batch; one that is void already stays so.
+/// Voids a batch; does nothing if it is void already.
 ///
 /// # Errors
 /// When there is no such batch, or the table does not answer.
@@ -37,7 +37,7 @@ pub async fn void_batch(books: &CodeBooks, scope: &Scope, name: &str) -> Result<
     .await
 }
 
-/// Withdraws the codes of a file that was checked; `progress` is told how many are done.
+/// Voids the codes of a file that was checked; calls `progress` with the number of codes done.
 ///
 /// # Errors
 /// When the file changed, or the table does not answer.
@@ -64,10 +64,10 @@ pub async fn void_file(
     }
 }
 
-/// Checks a file of codes to be withdrawn; how many there are.
+/// Checks a file of codes to void, and returns their number.
 ///
 /// # Errors
-/// Every line that is no code of the scope, or when the table does not answer.
+/// Lists every line that is not a code of the scope; or the table does not answer.
 pub async fn check(tables: &Tables, scope: &Scope, file: &Path) -> Result<u64, Failure> {
     let book = &book::read(&tables.code_books, scope).await?;
     lines::check_all(file, PART, async |part, problem| {
@@ -85,7 +85,6 @@ pub async fn check(tables: &Tables, scope: &Scope, file: &Path) -> Result<u64, F
     .await
 }
 
-/// One of a code's records.
 struct Found {
     key: CodeKey,
     record: CodeRecord,
@@ -103,7 +102,7 @@ async fn find(codes: &Codes, scope: &Scope, book: &CodeBook, normal: &str) -> Re
         found.push(Found { key, record, is_redeemable });
     }
     if book.likely_imported_batch().is_some() {
-        // The batch does not matter for finding it.
+        // The record is found by the digest alone.
         let key = CodeKey::Imported { digest: book.digest(normal), batch: String::new() };
         if let Some(record) = codes.get(scope, &key).await?.filter(|record| record.batch.is_some()) {
             let batch = record.batch.as_deref().and_then(|name| book.batch(name));

@@ -28,7 +28,7 @@ use crate::words::{grouped, local_time, table, zoned_time};
 pub(crate) async fn run(command: CampaignCommand, env: &Env, now: Timestamp) -> Result<Report, Failure> {
     match command {
         CampaignCommand::Apply { files } => {
-            // Read before anything is asked of the stack: a bad file is bad everywhere.
+            // Files first: an error in a file should not need a stack to be found.
             let files = read_all(&files)?;
             apply(&connection::tables(env).await?, &files, now).await
         }
@@ -47,7 +47,7 @@ fn read_all(paths: &[PathBuf]) -> Result<Vec<CampaignFile>, Failure> {
         match campaign_file::read_bytes(&name, &read(path)?) {
             Err(found) => problems.extend(found),
             Ok(file) if files.iter().any(|other| other.campaign.slug == file.campaign.slug) => {
-                let message = "is that of another file too; give each campaign one file".to_owned();
+                let message = "is also in another file; give each campaign one file".to_owned();
                 problems.push(Problem { file: name, line: 1, field: Some("slug".to_owned()), message });
             }
             Ok(file) => files.push(file),
@@ -60,7 +60,7 @@ fn read_all(paths: &[PathBuf]) -> Result<Vec<CampaignFile>, Failure> {
     }
 }
 
-/// The file's bytes; of a file that is too large only so many that the reader notices.
+/// Reads a file; of one that is too large only as much as the parser needs to notice.
 fn read(path: &Path) -> Result<Vec<u8>, Failure> {
     let mut bytes = Vec::new();
     let most = u64::try_from(campaign_file::MAX_BYTES).unwrap_or(u64::MAX).saturating_add(1);
@@ -101,9 +101,9 @@ async fn apply(tables: &Tables, files: &[CampaignFile], now: Timestamp) -> Resul
     Ok(Report { note, ..Report::new(json, text) })
 }
 
-/// How fast what is not decided at once is settled.
+/// Notes on the rates at which pending submissions are settled.
 fn rate_notes(campaign: &Campaign) -> Vec<String> {
-    /// Of settle-partners, unless the deployment says otherwise: the template's `PartnerConcurrency`.
+    /// The template's default of `PartnerConcurrency`, for settle-partners.
     const PARTNER_CONCURRENCY: u32 = 10;
     let slug = &campaign.slug;
     let mut notes = Vec::new();
@@ -153,7 +153,7 @@ async fn list(tables: &Tables, now: Timestamp) -> Result<Report, Failure> {
     Ok(Report::new(json!({ "campaigns": json? }), text))
 }
 
-/// The campaign in the words of its file, and its status.
+/// The campaign with its file's field names, and its status.
 fn as_json(campaign: &Campaign, now: Timestamp) -> Result<Value, Failure> {
     let mut json = serde_json::to_value(campaign).map_err(|error| {
         Failure::new("not_shown", format!("showing the campaign failed: {error}; report this"))
@@ -168,7 +168,7 @@ fn as_json(campaign: &Campaign, now: Timestamp) -> Result<Value, Failure> {
     Ok(json)
 }
 
-/// What it asks of receipts, in numbers; `--json` has all of it.
+/// A summary of the receipt rules; `--json` has all of them.
 fn receipt_lines(rules: Option<&ReceiptRules>) -> Vec<(&'static str, String)> {
     let Some(rules) = rules else { return vec![("receipt", "none are taken".to_owned())] };
     let count = |count: usize, without: &str| {
@@ -189,10 +189,10 @@ fn receipt_lines(rules: Option<&ReceiptRules>) -> Vec<(&'static str, String)> {
     ]
 }
 
-/// How the partner is asked; `--json` has all of it.
+/// A summary of the partner's block; `--json` has all of it.
 fn partner_lines(rules: Option<&PartnerRules>) -> Vec<(&'static str, String)> {
     let Some(rules) = rules else { return Vec::new() };
-    // A query, and the values of headers, may hold a secret.
+    // Not shown: the URL's query and the values of headers, which may hold a secret.
     let url = rules.url.split_once('?').map_or(rules.url.as_str(), |(url, _query)| url);
     let headers: Vec<_> = rules.headers.keys().map(String::as_str).collect();
     let secret = rules.secret.as_ref().map(|secret| format!("{} from {}", secret.header, secret.name));
@@ -215,7 +215,7 @@ fn code_policy_word(policy: CodePolicy) -> &'static str {
     }
 }
 
-/// Which messages are in the campaign's own words.
+/// The messages for which the campaign has its own text.
 fn messages_line(own: &BTreeMap<MessageKey, String>) -> String {
     if own.is_empty() {
         return "the service's words".to_owned();
@@ -262,7 +262,7 @@ async fn show(tables: &Tables, slug: &CampaignSlug, now: Timestamp) -> Result<Re
     let mut codes = serde_json::Map::new();
     for environment in Environment::ALL {
         let scope = Scope { campaign: slug.clone(), environment };
-        // The campaign of a smoke test has none.
+        // The campaign of `ops smoke` has no book.
         let Some(stored) = tables.code_books.get(&scope).await? else {
             codes.insert(environment.to_string(), Value::Null);
             continue;
@@ -270,7 +270,7 @@ async fn show(tables: &Tables, slug: &CampaignSlug, now: Timestamp) -> Result<Re
         let minted = stored.book.minted;
         let imported: u64 =
             stored.book.batches.iter().filter(|b| b.origin.is_imported()).map(super::code::count_of).sum();
-        // A partner has codes of its own, and a campaign without codes has none.
+        // Other campaigns have no codes of the service, except those made before their policy changed.
         if campaign.code == CodePolicy::Service || minted + imported > 0 {
             let name = if environment.is_live() { "codes, live" } else { "codes, test" };
             pairs.push((name, format!("{} minted, {} imported", grouped(minted), grouped(imported))));

@@ -63,7 +63,7 @@ pub(crate) async fn run(
     }
 }
 
-/// A scope whose campaign is there and has its codes checked by the service.
+/// Checks that the campaign exists and that the service checks its codes.
 async fn code_scope(tables: &Tables, scope: Scope) -> Result<Scope, Failure> {
     let slug = &scope.campaign;
     match tables.campaign(slug).await?.code {
@@ -76,25 +76,23 @@ async fn code_scope(tables: &Tables, scope: Scope) -> Result<Scope, Failure> {
         }
         CodePolicy::Partner => {
             let message = format!(
-                "`{slug}` has its codes checked by its partner, so a code of the service would be refused: take the \
-                 codes from the partner; if the service is to check them, set code.checked_by to `service` in its \
-                 file, remove the partner block and apply it first"
+                "the partner of `{slug}` checks its codes, so a code of the service would be refused: get the codes \
+                 from the partner, or let the service check them: set code.checked_by to `service` in its file, \
+                 remove the partner block, and apply it first"
             );
             Err(Failure::new("codes_checked_by_partner", message))
         }
     }
 }
 
-/// Waits until no function refuses a code by a book from before a change that was made just now.
+/// Waits until no function rejects a code because of a book from before a change made just now.
 ///
-/// Each of the many environments keeps a book of its own, and none can be told that it changed. But each
-/// reads it again before it refuses a code by one that is older than [`FRESH_BOOK_MAX_AGE`], so after that
-/// long they all know.
+/// Each environment caches the book and cannot be notified of a change. But none rejects a code by a book older than
+/// [`FRESH_BOOK_MAX_AGE`] without reading it again first, so after that time all use the new one.
 async fn wait_for_functions(clock: &Clock) {
     clock.sleep(FRESH_BOOK_MAX_AGE).await;
 }
 
-/// What to say after that wait.
 fn good_now() -> String {
     format!("They are good now: functions had {} to learn of them.", seconds(FRESH_BOOK_MAX_AGE))
 }
@@ -120,7 +118,7 @@ async fn mint(
             return Err(not_written(output, &reservation.batch, &error));
         }
     };
-    // The file gets its name last: under it, there are only codes that count.
+    // Renamed last, so that a file of the final name has only active codes.
     let name = reservation.batch.name.clone();
     let batch = mint::activate(&tables.code_books, reservation).await.map_err(|mut failure| {
         failure.message.push_str(&format!(
@@ -161,7 +159,7 @@ async fn mint(
     Ok(Report::new(json, text))
 }
 
-/// Writes the codes on threads of their own, while progress is shown here; Ctrl-C stops it.
+/// Writes the codes on other threads while this one shows progress; Ctrl-C stops it.
 async fn write(
     mut file: NewFile,
     reservation: Reservation,
@@ -171,14 +169,14 @@ async fn write(
     let (told, mut heard) = watch::channel(0);
     let writing = task::spawn_blocking(move || {
         file.write_all(b"code\n")?;
-        // Nobody hears it any more: stop.
+        // The receiver is dropped after Ctrl-C: stop.
         let mut progress = |done| told.send(done).map_err(|_| io::ErrorKind::Interrupted.into());
         let left_out = reservation.write(&mut file, &mut progress)?;
         file.sync().map(|()| (file, left_out))
     });
     let mut stopped = pin!(async {
         if tokio::signal::ctrl_c().await.is_err() {
-            // Ctrl-C cannot be heard here; it then ends the program at once.
+            // Without a handler, Ctrl-C ends the program at once.
             future::pending::<()>().await;
         }
     });
@@ -258,7 +256,7 @@ async fn import(
     Ok(Report::new(json, text))
 }
 
-/// A file whose codes were all imported before: no batch is made for it.
+/// The report for a file whose codes were all imported before; no batch is created for it.
 fn report_nothing_new(scope: &Scope, checked: &import::Checked) -> Report {
     let json = json!({
         "campaign": scope.campaign,
@@ -277,7 +275,7 @@ fn report_nothing_new(scope: &Scope, checked: &import::Checked) -> Report {
     Report::new(json, text)
 }
 
-/// How easily imported codes are guessed, and which of the file stay void.
+/// The odds of a guess, and the number of codes that stay void.
 fn import_notes(weakest: Option<WeakestLength>, void: u64) -> String {
     let mut notes = String::new();
     if let Some(WeakestLength { length, codes, alphabet, odds: chance }) = weakest {
@@ -416,14 +414,13 @@ fn batch_json(batch: &Batch) -> Value {
     })
 }
 
-/// How many codes a batch has.
 pub(super) fn count_of(batch: &Batch) -> u64 {
     match batch.origin {
         Origin::Minted { count, .. } | Origin::Imported { count, .. } => count,
     }
 }
 
-/// How many characters its codes have, such as `6 to 8`; none when they were not counted.
+/// The lengths of a batch's codes, such as `6 to 8`; `None` if they were not counted.
 fn lengths_of(batch: &Batch, book: &CodeBook) -> Option<String> {
     let lengths = match &batch.origin {
         Origin::Minted { .. } => return Some(book.symbols.to_string()),

@@ -18,7 +18,6 @@ use crate::failure::Failure;
 use crate::keys::{self, IssuedKey, RolledKey};
 use crate::words::{local_time, seconds, table, zoned_time};
 
-/// Characters of a label.
 const LABEL_CHARS: std::ops::RangeInclusive<usize> = 1..=100;
 
 pub(crate) async fn run(command: KeyCommand, env: &Env, now: Timestamp) -> Result<Report, Failure> {
@@ -74,7 +73,7 @@ fn checked_label(label: &str) -> Result<&str, Failure> {
     }
 }
 
-/// The key alone on standard output, so that a script can take it.
+/// Prints only the key on standard output, so that a script can read it.
 fn report_issued(issued: &IssuedKey) -> Report {
     let IssuedKey { key, record } = issued;
     let mut json = as_json(record);
@@ -89,7 +88,7 @@ fn report_issued(issued: &IssuedKey) -> Report {
     Report { note: Some(note), ..Report::new(json, key.clone()) }
 }
 
-/// The new key alone on standard output.
+/// Prints only the new key on standard output.
 fn report_rolled(rolled: &RolledKey) -> Report {
     let RolledKey { new, old, zone } = rolled;
     let mut report = report_issued(new);

@@ -1,4 +1,4 @@
-//! The commands: each asks the library for what it does, and reports it for programs and for people.
+//! The commands: each calls the library and reports the result, as JSON and as text.
 
 use crate::words::printable;
 
@@ -11,15 +11,14 @@ pub(crate) mod secret;
 pub(crate) mod smoke;
 pub(crate) mod submission;
 
-/// What stands in a table where there is nothing.
+/// Shown in place of a missing value.
 const NOTHING: &str = "-";
 
-/// A value, or the sign for nothing.
 fn or_nothing(value: Option<impl ToString>) -> String {
     value.map_or_else(|| NOTHING.to_owned(), |value| value.to_string())
 }
 
-/// Names and values, one a line, the values in a column and printable.
+/// Names and values, one pair per line, values aligned and printable.
 fn lines(pairs: &[(&str, String)]) -> String {
     let widest = pairs.iter().map(|(name, _)| name.len()).max().unwrap_or(0);
     pairs.iter().map(|(name, value)| format!("{name:widest$}  {}\n", printable(value))).collect()

@@ -33,11 +33,11 @@ pub(crate) async fn run(command: PhoneCommand, env: &Env, now: Timestamp) -> Res
     Ok(Report::new(json!({ "campaign": campaign, "phones": phones, "blocked": blocked }), text))
 }
 
-/// The phones in the arguments: each is one, or several are one that was typed with spaces.
+/// Parses phones from arguments: a number typed with spaces takes several.
 fn parse(arguments: &[String]) -> Result<Vec<Phone>, Failure> {
     let mut phones = Vec::new();
     let mut typed = String::new();
-    // Where the phone begins that is being put together.
+    // The argument at which the current phone begins.
     let mut begin = 1;
     for (number, argument) in (1..).zip(arguments) {
         typed.push_str(argument);

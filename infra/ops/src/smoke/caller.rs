@@ -1,4 +1,4 @@
-//! The requests of the walk, and what is said of a reply that is not as it should be.
+//! Sends the requests of the smoke test and describes unexpected replies.
 
 use std::time::Duration;
 
@@ -12,30 +12,29 @@ use tokio::time::{Instant, sleep};
 use crate::failure::Failure;
 use crate::words::printable;
 
-/// Longer than any reply takes: API Gateway itself gives up after 30 s.
+/// Longer than any reply takes: API Gateway gives up after 30 s.
 const REPLY_TIMEOUT: Duration = Duration::from_secs(35);
-/// No reply of the service is as large.
+/// More than any reply of the service has.
 const MAX_REPLY_BYTES: usize = 4 * 1024 * 1024;
-/// What is shown of a reply that is not as it should be, in characters.
+/// Characters of an unexpected reply that are shown.
 const MAX_SHOWN: usize = 600;
-/// Between two looks at what should happen by itself.
+/// The polling interval for background work.
 const LOOK_EVERY: Duration = Duration::from_millis(500);
-/// What happens by itself has happened by then; an event of storage can be a minute late.
+/// Background work is done by then; a storage event can be a minute late.
 const MAX_WAIT: Duration = Duration::from_secs(120);
-
-/// What to do about such a reply.
+/// The advice after an unexpected reply.
 const LOGS: &str = ". The functions' logs name the causes by the reply's `request_id`";
 
-/// One thing that was as it should be.
+/// One check that passed.
 #[derive(Clone, Debug)]
 pub struct Step {
-    /// What.
+    /// What was done, such as `reading the campaign`.
     pub what: &'static str,
-    /// Milliseconds it took, waiting included.
+    /// Duration in milliseconds, waiting included.
     pub took_ms: u128,
 }
 
-/// Makes requests as a brand's server does.
+/// Sends requests as a brand's server does.
 pub(super) struct Caller<'a> {
     client: HttpClient,
     base_url: &'a str,
@@ -47,7 +46,7 @@ pub(super) struct Caller<'a> {
 pub(super) struct Ask<'a> {
     pub(super) method: Method,
     pub(super) path: &'a str,
-    /// Besides the key.
+    /// Without the key.
     pub(super) headers: Vec<(HeaderName, HeaderValue)>,
     pub(super) body: Option<Value>,
 }
@@ -58,7 +57,6 @@ struct Reply {
     body: Vec<u8>,
 }
 
-/// A reply to a step.
 pub(super) struct Answer {
     what: &'static str,
     reply: Reply,
@@ -74,7 +72,7 @@ impl<'a> Ask<'a> {
         Self { method: Method::POST, path, headers: Vec::new(), body: Some(body) }
     }
 
-    /// With an Idempotency-Key.
+    /// Adds an Idempotency-Key.
     pub(super) fn once(mut self, key: &str) -> Self {
         let value = HeaderValue::from_str(key).ok();
         self.headers.extend(value.map(|value| (HeaderName::from_static("idempotency-key"), value)));
@@ -89,7 +87,7 @@ impl<'a> Caller<'a> {
         Self { client, base_url, key, steps: Vec::new() }
     }
 
-    /// Asks once, with the key.
+    /// Sends a request with the key.
     pub(super) async fn ask(&mut self, what: &'static str, ask: Ask<'_>) -> Result<Answer, Failure> {
         let mut ask = ask;
         if let Ok(mut bearer) = HeaderValue::from_str(&format!("Bearer {}", self.key)) {
@@ -99,7 +97,7 @@ impl<'a> Caller<'a> {
         self.ask_as(what, ask).await
     }
 
-    /// Asks once, with these headers alone.
+    /// Sends a request without the key.
     pub(super) async fn ask_as(&mut self, what: &'static str, ask: Ask<'_>) -> Result<Answer, Failure> {
         let url = format!("{}{}", self.base_url, ask.path);
         let mut headers = HeaderMap::from_iter(ask.headers);
@@ -110,7 +108,7 @@ impl<'a> Caller<'a> {
         self.send(what, ask.method, &url, headers, body).await
     }
 
-    /// Sends a request to wherever it goes.
+    /// Sends a request to any URL.
     pub(super) async fn send(
         &mut self,
         what: &'static str,
@@ -120,7 +118,7 @@ impl<'a> Caller<'a> {
         body: impl Into<Body>,
     ) -> Result<Answer, Failure> {
         let started = Instant::now();
-        let url = Url::parse(url).map_err(|error| failed(what, &format!("no URL to go to: {error}")))?;
+        let url = Url::parse(url).map_err(|error| failed(what, &format!("the URL is invalid: {error}")))?;
         let host = url.authority().to_owned();
         let mut request = Request::new(method, url);
         *request.headers_mut() = headers;
@@ -138,7 +136,7 @@ impl<'a> Caller<'a> {
         Ok(Reply { status, headers, body: http_client::read(reply, MAX_REPLY_BYTES).await? })
     }
 
-    /// Asks until the field has the value, as what happens by itself takes its time.
+    /// Polls until the field has the value, which background work sets.
     pub(super) async fn wait_for(
         &mut self,
         what: &'static str,
@@ -162,13 +160,13 @@ impl<'a> Caller<'a> {
 }
 
 impl Answer {
-    /// Has to be this status.
+    /// Checks the status.
     pub(super) fn status(self, status: u16) -> Result<Self, Failure> {
         let is_right = self.reply.status == status;
         self.check(is_right, &format!("the status should be {status}"))
     }
 
-    /// Has to have this in a field, named by a JSON Pointer or by its name.
+    /// Checks a field, given by its name or a JSON Pointer.
     pub(super) fn field(self, field: &str, value: &Value) -> Result<Self, Failure> {
         let found = match field.starts_with('/') {
             true => self.json.pointer(field),
@@ -178,7 +176,7 @@ impl Answer {
         self.check(is_right, &format!("`{field}` should be {value}"))
     }
 
-    /// Has to have this header, with this value where there is one.
+    /// Checks that there is such a header, and its value if one is given.
     pub(super) fn header(self, name: &str, value: Option<&str>) -> Result<Self, Failure> {
         let found = self.reply.headers.get(name).and_then(|found| found.to_str().ok());
         let is_there = found.is_some() && value.is_none_or(|value| found == Some(value));
@@ -186,7 +184,7 @@ impl Answer {
         self.check(is_there, &format!("there should be a header `{name}{expected}`"))
     }
 
-    /// Has to be true.
+    /// Fails unless `holds`; the error says what was expected and shows the reply.
     pub(super) fn check(self, holds: bool, expected: &str) -> Result<Self, Failure> {
         match holds {
             true => Ok(self),
@@ -194,18 +192,16 @@ impl Answer {
         }
     }
 
-    /// A text of the reply.
+    /// The string at a JSON Pointer in the reply.
     pub(super) fn text(&self, pointer: &str) -> Result<String, Failure> {
         let text = self.json.pointer(pointer).and_then(Value::as_str).map(str::to_owned);
         text.ok_or_else(|| failed(self.what, &format!("`{pointer}` is missing in {}{LOGS}", self.shown())))
     }
 
-    /// The reply as JSON.
     pub(super) fn json(&self) -> &Value {
         &self.json
     }
 
-    /// Whether the status is one of these.
     pub(super) fn is_one_of(&self, statuses: &[u16]) -> bool {
         statuses.contains(&self.reply.status)
     }

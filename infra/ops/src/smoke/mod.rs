@@ -1,7 +1,7 @@
-//! A walk through every operation of a deployment, in test mode: what a first customer would meet.
+//! The smoke test of a deployment: calls every endpoint in test mode, as a first customer would.
 //!
-//! It applies a small campaign of its own and issues a test key for it; at the end it revokes the key and pauses
-//! the campaign. Nothing of it is real: codes and receipts are those that stand for outcomes, and no partner or tax authority is asked.
+//! It applies its own small campaign and issues a test key for it; at the end it revokes the key and pauses the
+//! campaign. Codes and receipts are test ones that stand for outcomes, so no partner or tax authority is asked.
 
 mod caller;
 
@@ -21,19 +21,18 @@ use crate::failure::Failure;
 use crate::tables::Tables;
 use crate::{campaigns, keys};
 
-/// The campaign.
 const CAMPAIGN: &str = include_str!("campaign.yaml");
-/// What the key is called in lists.
+/// The key's label.
 const LABEL: &str = "smoke test";
-/// Requests a minute, more than the walk makes.
+/// Requests per minute, more than the test makes.
 const PER_MINUTE: u32 = 600;
-/// The first bytes of a JPEG: nobody looks at the rest of a test's photo.
+/// Only the first bytes of a test photo are looked at: those of a JPEG.
 const PHOTO: &[u8] = b"\xff\xd8\xff\xe0 the photo of a smoke test";
 
-/// Walks through a deployment.
+/// Runs the smoke test against a deployment.
 ///
 /// # Errors
-/// The first thing that is not as it should be; the key is revoked and the campaign paused all the same.
+/// The first check that failed. The key is revoked and the campaign paused in any case.
 pub async fn walk(tables: &Tables, url: &str, now: Timestamp) -> Result<Vec<Step>, Failure> {
     let base_url = base_url(url)?;
     let file = campaign_file::read_bytes("campaign.yaml", CAMPAIGN.as_bytes());
@@ -48,12 +47,12 @@ pub async fn walk(tables: &Tables, url: &str, now: Timestamp) -> Result<Vec<Step
     walked
 }
 
-/// The API's address, with the scheme that is meant where there is none.
+/// The API's URL; adds the scheme if there is none.
 fn base_url(url: &str) -> Result<String, Failure> {
     let with_scheme = match url.split_once("://") {
         Some(_) => url.to_owned(),
         None if is_this_machine(url) => format!("http://{url}"),
-        // A single word is a slip rather than a host.
+        // A single word is more likely a typing error than a host.
         None if url.contains('.') => format!("https://{url}"),
         None => String::new(),
     };
@@ -78,7 +77,7 @@ fn is_this_machine(url: &str) -> bool {
 
 async fn everything(base_url: &str, key: String) -> Result<Vec<Step>, Failure> {
     let mut caller = Caller::new(base_url, key);
-    // A number of its own for every walk, so that the last one's entries are not in the way.
+    // A random number keeps the entries of different runs apart.
     let run = u64::from_le_bytes(random::bytes());
     let phone = format!("+2557{:08}", run % 100_000_000);
     contract(&mut caller).await?;
@@ -88,7 +87,7 @@ async fn everything(base_url: &str, key: String) -> Result<Vec<Step>, Failure> {
     Ok(caller.steps)
 }
 
-/// What stands around every operation.
+/// What all endpoints have in common: headers, authentication, errors.
 async fn contract(caller: &mut Caller<'_>) -> Result<(), Failure> {
     let get = |path| Ask::get(path);
     let campaign = caller.ask("reading the campaign", get("/api/v1/campaign")).await?.status(200)?;
@@ -112,7 +111,7 @@ async fn contract(caller: &mut Caller<'_>) -> Result<(), Failure> {
     Ok(())
 }
 
-/// Codes: pre-checked, entered, entered again, found again, settled later.
+/// Codes: pre-check, entry, replay, look-up, settling later.
 async fn codes(caller: &mut Caller<'_>, run: u64, phone: &str) -> Result<(), Failure> {
     let code = format!("TEST-0-VALID.{run:x}");
     let check = Ask::post("/api/v1/codes/check", json!({ "code": code, "phone": phone }));
@@ -137,7 +136,6 @@ async fn codes(caller: &mut Caller<'_>, run: u64, phone: &str) -> Result<(), Fai
     settled(caller, "waiting until it is settled", &open).await
 }
 
-/// A receipt that is typed.
 async fn typed_receipt(caller: &mut Caller<'_>, run: u64, phone: &str) -> Result<(), Failure> {
     let typed = json!({ "type": "typed", "code": "TEST0VERIFIED", "time": "10:15" });
     let receipt = caller.ask("announcing a typed receipt", Ask::post("/api/v1/receipts", typed)).await?;
@@ -146,7 +144,6 @@ async fn typed_receipt(caller: &mut Caller<'_>, run: u64, phone: &str) -> Result
     settled(caller, "waiting until the typed receipt is judged", &open).await
 }
 
-/// A receipt whose photo is uploaded.
 async fn photo(caller: &mut Caller<'_>, run: u64, phone: &str) -> Result<(), Failure> {
     let announced = json!({
         "type": "photo", "content_type": "image/jpeg", "size_bytes": PHOTO.len(), "qr_payload": "TEST0VERIFIED",
@@ -175,7 +172,7 @@ async fn photo(caller: &mut Caller<'_>, run: u64, phone: &str) -> Result<(), Fai
     settled(caller, "waiting until the photo is judged", &open).await
 }
 
-/// The headers that the upload wants.
+/// The headers that the upload has to send.
 fn upload_headers(receipt: &Value) -> HeaderMap {
     let headers = receipt.pointer("/upload/headers").and_then(Value::as_object).into_iter().flatten();
     let header = |(name, value): (&String, &Value)| {

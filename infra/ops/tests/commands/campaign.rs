@@ -5,7 +5,7 @@ use serde_json::json;
 
 use crate::support::{CHAI, Stack, chai};
 
-/// The campaign with codes that its partner checks.
+/// A campaign whose partner checks codes.
 pub(crate) fn with_partner() -> String {
     let partner = "\
 partner:
@@ -238,7 +238,7 @@ async fn applying_warns_of_a_campaign_that_asks_for_neither_a_code_nor_a_receipt
         let ended = stack.run(&["campaign", "apply", &stack.file("chai.yaml", &open)]).await;
         assert_eq!(ended.code, ops::FINE, "{}", ended.err);
         assert!(ended.err.contains("anybody can enter as often as its limits allow"), "{}", ended.err);
-        // What is not written is not told of again, but for this.
+        // An unchanged campaign gets no notes, but for this one.
         let json = stack.json(&["campaign", "apply", &stack.file("chai.yaml", &open)]).await;
         assert_eq!(json["notes"].as_array().map(Vec::len), Some(1), "{json}");
     }

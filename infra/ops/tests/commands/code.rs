@@ -115,7 +115,7 @@ async fn codes_that_can_be_guessed_are_refused_unless_asked_for() {
     let stack = Stack::with_chai().await;
     let output = stack.arg("weak.csv");
     let weak = ["--length", "8"];
-    // 31^8 is 852,891,037,441: above 852,891 codes a guess is right more than once in a million times.
+    // 31^8 is 852,891,037,441: with more than 852,891 codes, more than one guess in a million is right.
     let error = stack.refused(&mint_args("852892", &output, &weak)).await;
     assert_eq!(error["code"], "codes_too_weak");
     assert!(error["message"].as_str().expect("a message").contains("--allow-weak"), "{error}");
@@ -249,7 +249,7 @@ async fn a_file_of_minted_and_imported_codes_is_voided_and_redeemed_ones_stay() 
     assert!(!record(&stack, &minted[2]).await.unwrap_or_default().voided, "nothing was voided");
 }
 
-/// Enters a phone with a minted code, as the service does.
+/// Creates a submission with a minted code, as the service does.
 async fn enter(stack: &Stack, serial: u64) {
     let key = CodeKey::Minted(serial);
     let submission = crate::submission::submission(
@@ -345,13 +345,12 @@ async fn a_campaign_whose_codes_a_partner_checks_is_given_none() {
     assert_eq!((batches.len(), batches[0].status), (1, BatchStatus::Active));
 }
 
-/// A function that judges codes.
 async fn verifier(stack: &Stack) -> CodeVerifier {
     let tables = stack.tables().await;
     CodeVerifier::new(tables.codes().clone(), tables.code_books.clone())
 }
 
-/// What a function that read the code book before says of a code.
+/// The result for a code in a function that read the code book before.
 async fn judged(verifier: &CodeVerifier, stack: &Stack, code: &str) -> ResolvedCode {
     let (scope, code) = (chai(Environment::Live), code.parse().expect("a code"));
     let query = CodeQuery { scope: &scope, policy: CodePolicy::Service, code: &code, phone: None };
@@ -409,7 +408,7 @@ async fn voiding_a_batch_says_how_long_its_codes_still_count() {
 #[tokio::test]
 async fn what_looks_like_a_minted_code_or_has_other_characters_is_not_imported() {
     let stack = Stack::with_chai().await;
-    // Eight symbols are the scope's own length; twelve could be another scope's.
+    // The scope's codes have eight symbols; twelve could be another scope's.
     stack.fine(&mint_args("1", &stack.arg("a.csv"), &["--length", "8"])).await;
     let lines = "ABCD-EFGH-JKMN\nabcd efgh\nKETTLÉ-01\nKETTLE/01\nABCD-EFG0\nABCD-EFGH-J\n";
     let error = stack.refused(&import_args(&stack.file("brand.csv", lines), &[])).await;
@@ -433,7 +432,7 @@ async fn what_looks_like_a_minted_code_or_has_other_characters_is_not_imported()
 #[tokio::test]
 async fn imported_codes_that_can_be_guessed_are_refused_unless_asked_for() {
     let stack = Stack::with_chai().await;
-    // Of six digits, one code is as many as is accepted; the worst length decides.
+    // One code of six digits is the most that is accepted; the weakest length decides.
     let weak = stack.file("weak.csv", "000001\n000002\n1234567890\n");
     let error = stack.refused(&import_args(&weak, &[])).await;
     assert_eq!(error["code"], "codes_too_weak");
@@ -479,7 +478,7 @@ async fn importing_codes_of_a_void_batch_again_says_that_they_stay_void() {
     assert_eq!(stack.json(&import_args(&more, &[])).await["void"], 3, "one that was voided by itself, too");
 }
 
-/// Mints five codes with this call to the database cut; `None` when the command died of it.
+/// Mints five codes, with a fault at one call to the database; `None` if the command died of it.
 async fn mint_cut(stack: &Stack, cuts: &FaultInjector, output: &str) -> Option<Ended> {
     let upstream = stack.env.required("AWS_ENDPOINT_URL_DYNAMODB").expect("the stack sets it");
     let url = cuts.in_front_of(&upstream).await;
@@ -553,7 +552,7 @@ async fn after_a_rotation_new_codes_have_the_new_key_and_earlier_ones_stay_good(
     let mut all = HashSet::new();
     for (name, prize) in [("a.csv", Some("A kettle")), ("b.csv", None), ("c.csv", None)] {
         for code in codes_in(&stack, name) {
-            // Serial numbers go on across versions, so no two codes have one record.
+            // Serial numbers continue across versions, so no two codes share a record.
             let (serial, prize) = (serials.next().expect("a number"), prize.map(str::to_owned));
             assert_eq!(book.verify(&normal(&code)), BookMatch::Minted { serial, prize });
             assert!(all.insert(code));

@@ -1,4 +1,4 @@
-//! `ops submission settle` where receipts wait for a person.
+//! `ops submission settle` for receipts that wait for an operator.
 
 use common::domain::receipt::judgement::ReceiptSummary;
 use common::domain::settling::{PendingSettlement, StepClaim};

@@ -1,4 +1,4 @@
-//! Commands against an embedded DynamoDB, one module for each.
+//! Tests of the commands against an embedded DynamoDB, one module for each.
 
 #![expect(clippy::expect_used, reason = "a test that cannot go on has failed")]
 

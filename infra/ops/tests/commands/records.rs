@@ -1,5 +1,5 @@
-//! Records that the release before wrote, as they are kept in `tests/records`, read by this build: over HTTP, by the
-//! functions of the background, and by commands.
+//! This build reads records that the previous release wrote (`tests/records`): over HTTP, in background functions, and
+//! in commands.
 
 use std::path::PathBuf;
 
@@ -16,12 +16,12 @@ use service_tests::service::{NOON, Service};
 
 use crate::support::{Ended, run};
 
-/// The commit of the release before.
+/// The commit of the previous release.
 const RELEASE: &str = "e759523";
-/// When its records were written: after half a minute of 2050-06-15.
+/// When its records were written: half a minute after noon of 2050-06-15.
 const WRITTEN: Timestamp = Timestamp::from_millis(NOON.as_millis() + 31_000);
 
-/// A stack with the records of the release before.
+/// A stack with the records of the previous release.
 struct Restored {
     service: Service,
     known: Value,
@@ -39,7 +39,7 @@ impl Restored {
         let service = Service::of_its_own(Options { clock, background: false, ..Options::default() });
         let restored = Self { service, known: read("known").expect("a file") };
         for table in TABLES {
-            // A table that the release before did not have is empty.
+            // A table that the previous release did not have stays empty.
             for item in read(table.name).unwrap_or_else(|| json!([])).as_array().expect("a list") {
                 let put = json!({ "TableName": table.name, "Item": item });
                 assert_eq!(restored.database("PutItem", &put).await.status, 200, "{item}");
@@ -48,7 +48,7 @@ impl Restored {
         restored
     }
 
-    /// A call to the database, in its own JSON.
+    /// Sends a raw request to DynamoDB.
     async fn database(&self, operation: &str, body: &Value) -> Reply {
         let database = self.service.env.required("AWS_ENDPOINT_URL_DYNAMODB").expect("the stack sets it");
         let credential = "Credential=local/20260101/af-south-1/dynamodb/aws4_request";
@@ -158,7 +158,7 @@ async fn receipts_and_partners_work_of_the_release_before_goes_on() {
     let settler = Settler::of(&restored.service);
     settler.settle_due().await;
     assert_eq!(restored.submission("receipts-2026", "pending").await, json!(["accepted", "verified"]));
-    // A purchase stays the first one's.
+    // The purchase still belongs to the first submission.
     let typed = restored.sending("receipts-2026", "POST", "/api/v1/receipts");
     let typed = typed.json(&json!({ "type": "typed", "code": "GOOD010001", "time": TIME })).send().await;
     let sending = restored.sending("receipts-2026", "POST", "/api/v1/submissions");

@@ -1,4 +1,4 @@
-//! `ops submission list` and `show` where receipts wait for a person.
+//! `ops submission list` and `show` for receipts that wait for an operator.
 
 use std::io::{Read, Write};
 use std::net::TcpStream;
@@ -19,7 +19,7 @@ use serde_json::{Value, json};
 use crate::submission::{submission, waiting, write};
 use crate::support::{NOW, Stack, chai, run};
 
-/// The code of a receipt.
+/// A receipt's verification code.
 pub(crate) const CODE: &str = "AB12CD3456";
 
 pub(crate) fn photo(qr_payload: Option<&str>) -> Source {
@@ -31,7 +31,7 @@ pub(crate) fn typed() -> Source {
     Source::Typed { code: CODE.to_owned(), time: ReceiptTime::from_typed("10:15:30").expect("a time") }
 }
 
-/// Writes a submission with a receipt, as it was `changed`, that waits for a person.
+/// Writes a submission with a receipt that waits for an operator; `changed` adjusts it.
 pub(crate) async fn with_receipt(
     stack: &Stack,
     source: Source,
@@ -61,7 +61,7 @@ pub(crate) fn code() -> VerificationCode {
     CODE.parse().expect("a code")
 }
 
-/// `submission show`, as JSON and as text.
+/// The output of `submission show`, as JSON and as text.
 pub(crate) async fn shown(stack: &Stack, submission: &Submission, options: &[&str]) -> (Value, String) {
     let id = submission.submission_id.to_string();
     let show = [&["submission", "show", &id][..], options].concat();
@@ -119,7 +119,7 @@ async fn what_is_not_settled_is_listed_with_whose_turn_it_is_the_longest_waiting
     assert_eq!(listed[2]["settling"]["next_step_at"], "2026-03-01T00:15:00.000Z");
     assert_eq!(listed[2]["settling"]["lookup_failures"]["missing"], 1);
     let text = stack.fine(&list).await;
-    // A reference, an id and the space around them come first.
+    // Skips the columns of reference and id.
     let rows: Vec<_> = text.lines().filter_map(|line| line.get(49..)).collect();
     assert_eq!(
         rows,

@@ -17,7 +17,7 @@ async fn keys(books: &CodeBooks, environment: Environment) -> String {
     keys.map(|key| format!("{:?}", key.expose())).collect()
 }
 
-/// Which version of the secret each book is under.
+/// The version of the secret that each book is encrypted under.
 async fn versions(stack: &Stack) -> Vec<String> {
     let client = Aws::for_function(&stack.env).expect("credentials").dynamodb();
     let table = stack.env.required(code_books::VARIABLE).expect("the stack sets it");
@@ -31,7 +31,7 @@ async fn versions(stack: &Stack) -> Vec<String> {
 async fn after_a_rotation_every_book_is_under_the_new_secret_and_its_keys_are_what_they_were() {
     let stack = Stack::with_chai().await;
     stack.fine(&["code", "rotate", "--campaign", "chai-bora-2026", "--environment", "live"]).await;
-    // A function that has fetched the secret before, and read the book.
+    // A warm function, which has fetched the secret and read the book.
     let warm = stack.tables().await.code_books;
     let before = keys(&warm, Environment::Live).await;
 
@@ -53,7 +53,7 @@ async fn a_rotation_that_was_cut_short_is_finished_before_another_begins() {
     let aws = Aws::for_function(&stack.env).expect("credentials");
     let secrets = DeploymentSecrets::from_env(&stack.env, &aws).expect("a name");
     let new = secrets.replace("n".repeat(64)).await.expect("it is replaced");
-    // Books of both versions are read meanwhile, by functions old and new.
+    // Meanwhile, warm and new functions read books under both versions.
     tables.code_books.reencrypt(&chai(Environment::Live), &new).await.expect("written");
     for books in [&tables.code_books, &stack.tables().await.code_books] {
         assert_eq!(keys(books, Environment::Test).await, before);

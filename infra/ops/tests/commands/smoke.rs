@@ -48,7 +48,7 @@ async fn what_is_not_as_it_should_be_is_named() {
         let ended = run(&["smoke", "--url", url], env.clone(), &Clock::system()).await;
         assert!(ended.err.contains("--url must be where the API is"), "{}", ended.err);
     }
-    // Nobody listens at a port that was free a moment ago.
+    // Nothing listens on a port that was free a moment ago.
     let free = TcpListener::bind("127.0.0.1:0").and_then(|free| free.local_addr()).expect("a port");
     let ended = run(&["smoke", "--url", &free.to_string()], env, &Clock::system()).await;
     assert!(ended.err.contains("reading the campaign: ") && !ended.err.contains("logs"), "{}", ended.err);

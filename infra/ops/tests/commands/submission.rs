@@ -16,12 +16,10 @@ use serde_json::json;
 
 use crate::support::{NOW, Stack, chai, run};
 
-/// What every decision says.
+/// The reason given with every decision.
 pub(crate) const WHY: [&str; 2] = ["--why", "Receipt seen"];
 
-/// A submission of 0712 345 678 in the live environment.
-///
-/// One that is not settled waits for a person.
+/// A submission of 0712 345 678 in the live environment; an unsettled one waits for an operator.
 pub(crate) fn submission(id: SubmissionId, status: SubmissionStatus, code_key: Option<String>) -> Submission {
     let settling = (!status.is_terminal()).then(|| PendingSettlement::at_once(NOW, None).escalate(NOW));
     Submission {
@@ -57,7 +55,7 @@ pub(crate) async fn write(stack: &Stack, submission: &Submission, code: Option<&
         SubmissionWrite { key: &key, body_hash: "", code, receipt: submission.receipt_id, submission };
     let tables = stack.tables().await;
     let campaign = tables.campaigns.get(&submission.scope.campaign).await.expect("it answers");
-    // One phone has them all.
+    // All belong to one phone.
     let limits = PhoneLimits::default();
     let campaign = Campaign { limits, ..campaign.expect("the campaign is applied") };
     let written = tables
@@ -68,7 +66,7 @@ pub(crate) async fn write(stack: &Stack, submission: &Submission, code: Option<&
     assert!(matches!(written, WriteResult::Committed), "{written:?}");
 }
 
-/// Standing of a submission that waits for a person.
+/// The status of a submission that waits for an operator.
 pub(crate) fn waiting() -> SubmissionStatus {
     let waiting = json!({
         "state": "pending",
@@ -80,7 +78,7 @@ pub(crate) fn waiting() -> SubmissionStatus {
     serde_json::from_value(waiting).expect("a standing")
 }
 
-/// A stack with one submission that waits for a person and holds the first code of a batch.
+/// A stack with one submission that waits for an operator and holds the first code of a batch.
 async fn with_one_waiting() -> (Stack, Submission) {
     let stack = Stack::with_chai().await;
     let mint = ["code", "mint", "--campaign", "chai-bora-2026", "--environment", "live", "--count", "2"];
@@ -162,7 +160,7 @@ async fn accepting_redeems_the_code_and_gives_entries_and_prize() {
     assert_eq!(settled["state"], "accepted");
     assert_eq!((&settled["entries"], &settled["instant_win"]), (&json!(2), &json!("A kettle")));
     assert_eq!(settled["reasons"], json!(["instant_win", "operator_decision"]));
-    // A second after the codes were minted, which waits as long.
+    // Minting takes a second of the test's clock.
     let decision = json!({ "by": "asha", "at": "2026-03-01T00:00:01.000Z", "why": "Receipt seen" });
     assert_eq!(settled["decision"], decision);
     let mut shown = stack.json(&["submission", "show", &id]).await["submissions"][0].clone();

@@ -1,4 +1,4 @@
-//! A stack of its own for each test, and commands run on it.
+//! A stack for each test, and commands run against it.
 
 use std::ffi::OsString;
 use std::path::{Path, PathBuf};
@@ -17,7 +17,7 @@ use tempfile::TempDir;
 /// 2026-03-01T00:00:00Z.
 pub(crate) const NOW: Timestamp = Timestamp::from_millis(1_772_323_200_000);
 
-/// A campaign file that is good.
+/// A valid campaign file.
 pub(crate) const CHAI: &str = "\
 slug: chai-bora-2026
 name: Chai Bora Shinda
@@ -30,7 +30,7 @@ entries_per_submission: 2
 messages: { en: { entered: \"You are in!\" }, sw: {} }
 ";
 
-/// A stack, and a folder for files.
+/// A local stack, and a temporary folder.
 pub(crate) struct Stack {
     pub(crate) env: Env,
     pub(crate) folder: TempDir,
@@ -38,7 +38,7 @@ pub(crate) struct Stack {
     local: local::stack::Stack,
 }
 
-/// How a command ended.
+/// A command's exit code and output.
 pub(crate) struct Ended {
     pub(crate) code: u8,
     pub(crate) out: String,
@@ -48,7 +48,7 @@ pub(crate) struct Ended {
 impl Stack {
     /// A stack without campaigns.
     pub(crate) async fn empty() -> Self {
-        // Without a background, so that nobody settles what a test settles by hand.
+        // Without background functions, which would settle what a test settles by hand.
         let options = Options { background: false, ..Options::default() };
         let local = local::stack::Stack::start(options).await.expect("it starts");
         let operator = [("USER".to_owned(), "asha".to_owned())];
@@ -65,29 +65,27 @@ impl Stack {
         stack
     }
 
-    /// Writes a file into the folder; its path.
+    /// Writes a file into the folder and returns its path.
     pub(crate) fn file(&self, name: &str, text: impl AsRef<[u8]>) -> String {
         let path = self.path(name);
         std::fs::write(&path, text).expect("a disk");
         path.display().to_string()
     }
 
-    /// A path in the folder.
     pub(crate) fn path(&self, name: &str) -> PathBuf {
         self.folder.path().join(name)
     }
 
-    /// The path as an argument.
+    /// A path in the folder, as an argument.
     pub(crate) fn arg(&self, name: &str) -> String {
         self.path(name).display().to_string()
     }
 
-    /// Runs a command.
     pub(crate) async fn run(&self, args: &[&str]) -> Ended {
         run(args, self.env.clone(), &self.clock).await
     }
 
-    /// Runs a command that has to succeed; what it prints.
+    /// Runs a command that has to succeed, and returns its output.
     pub(crate) async fn fine(&self, args: &[&str]) -> String {
         let ended = self.run(args).await;
         assert_eq!(ended.code, FINE, "{args:?}: {}{}", ended.out, ended.err);
@@ -100,7 +98,7 @@ impl Stack {
         serde_json::from_str(&out).expect("one JSON document")
     }
 
-    /// Runs a command that has to be refused, with `--json`; the error.
+    /// Runs a command with `--json` that has to be refused, and returns the error.
     pub(crate) async fn refused(&self, args: &[&str]) -> Value {
         let ended = self.run(&[args, &["--json"]].concat()).await;
         assert_eq!((ended.code, ended.out.as_str()), (ops::REFUSED, ""), "{args:?}: {}", ended.err);
@@ -108,23 +106,22 @@ impl Stack {
         document.get("error").expect("an error").clone()
     }
 
-    /// What the local stack writes into its ready file.
+    /// The content of the local stack's ready file.
     pub(crate) fn ready_file(&self) -> Value {
         serde_json::json!({ "base_url": self.local.base_url(), "env": self.local.env() })
     }
 
-    /// Lets the local stack write its ready file.
     pub(crate) fn write_ready_file(&self, path: &str) {
         local::ready_file::write(Path::new(path), &self.local, &[]).expect("a disk");
     }
 
-    /// The tables, for what no command does.
+    /// The tables, for what commands cannot do.
     pub(crate) async fn tables(&self) -> Tables {
         tables(&self.env).await.expect("all variables")
     }
 }
 
-/// The campaign's scope.
+/// A scope of [`CHAI`].
 pub(crate) fn chai(environment: Environment) -> Scope {
     Scope { campaign: "chai-bora-2026".parse().expect("a slug"), environment }
 }
@@ -139,7 +136,7 @@ pub(crate) async fn run(args: &[&str], env: Env, clock: &Clock) -> Ended {
     Ended { code, out: text(out), err: text(err) }
 }
 
-/// Names of files in a folder.
+/// The sorted names of files in a folder.
 pub(crate) fn files_in(folder: &Path) -> Vec<String> {
     let entries = std::fs::read_dir(folder).expect("a folder");
     let mut names: Vec<_> =

@@ -1,4 +1,4 @@
-//! The command line itself: variables, help, what is not understood.
+//! The command line itself: variables, help, usage errors.
 
 use common::clock::Clock;
 use common::config::Env;
@@ -46,7 +46,6 @@ async fn variables_can_come_from_the_local_stacks_ready_file_for_shells() {
     assert!(ended.code == 0 && ended.out.contains("chai-bora-2026"), "{}", ended.err);
 }
 
-/// A submission's id.
 const ID: &str = "6f6a1a55-0000-4000-8000-000000000000";
 
 #[tokio::test]

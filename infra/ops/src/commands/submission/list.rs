@@ -1,4 +1,4 @@
-//! Lists of submissions: the newest, and those that are not settled.
+//! Lists of submissions: newest, and unsettled.
 
 use chrono_tz::Tz;
 use common::domain::settling::Assignee;
@@ -12,10 +12,9 @@ use crate::console::Report;
 use crate::phones::masked;
 use crate::words::{local_time, table};
 
-/// What stands where a list would.
 const NONE: &str = "There are no such submissions.";
 
-/// The newest, whatever became of them.
+/// Reports the newest submissions, in any state.
 pub(super) fn newest(found: &[Submission], zone: Tz) -> Report {
     let row = |submission: &Submission| {
         vec![
@@ -38,7 +37,7 @@ pub(super) fn newest(found: &[Submission], zone: Tz) -> Report {
     Report::new(all_as_json(found), text)
 }
 
-/// Those that are not settled, at most `most` of them, with who acts next.
+/// Reports at most `most` unsettled submissions, with who acts next.
 pub(super) fn unsettled(found: &[Submission], most: usize, zone: Tz) -> Report {
     let shown = found.get(..most).unwrap_or(found);
     let row = |submission: &Submission| {
@@ -71,7 +70,7 @@ pub(super) fn assignee(assignee: Assignee) -> &'static str {
     }
 }
 
-/// Why it is not settled: reasons and what the tax authority said; else what was not as expected.
+/// Why a submission is not settled: its reasons and failed look-ups, otherwise the unexpected reply.
 fn why(submission: &Submission) -> String {
     let mut why = submission.reasons.clone();
     if let Some(pending) = &submission.settling {

@@ -21,7 +21,7 @@ use crate::settle::{Proof, Verdict, resume, settle};
 use crate::words::grouped;
 use crate::{connection, receipts, submissions};
 
-/// Characters of a name or a reason that an operator gives.
+/// Characters of an operator's name or reason.
 const WORDS_CHARS: std::ops::RangeInclusive<usize> = 1..=500;
 
 pub(crate) async fn run(command: SubmissionCommand, env: &Env, now: Timestamp) -> Result<Report, Failure> {
@@ -119,12 +119,11 @@ fn words(text: &str, option: &str) -> Result<String, Failure> {
     }
 }
 
-/// A name in the API's spelling, or the sign for nothing.
+/// An API name, or `-` if there is none.
 fn word(value: Value) -> String {
     or_nothing(value.as_str())
 }
 
-/// Submissions for programs.
 fn all_as_json(found: &[Submission]) -> Value {
     let json: Vec<Value> = found.iter().map(|submission| show::as_json(submission, false)).collect();
     json!({ "submissions": json })

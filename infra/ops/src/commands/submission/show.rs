@@ -1,4 +1,4 @@
-//! One submission, for people and for programs.
+//! One submission, as text and as JSON.
 
 use chrono_tz::Tz;
 use common::domain::partner::reply::{Upstream, UpstreamCode};
@@ -20,14 +20,14 @@ use crate::phones::masked;
 use crate::receipts::SeenReceipt;
 use crate::words::{grouped, zoned_time};
 
-/// What stands in place of a receipt's secrets.
+/// Shown in place of a receipt's secrets.
 const HIDDEN: &str = "hidden; --show-receipt shows it";
 
 /// A submission and how much of it to show.
 pub(super) struct Shown<'a> {
     pub(super) submission: &'a Submission,
     pub(super) receipt: Option<SeenReceipt>,
-    /// The campaign's.
+    /// The campaign's time zone, for the times in the text.
     pub(super) zone: Tz,
     pub(super) show_phone: bool,
     pub(super) show_receipt: bool,
@@ -191,7 +191,7 @@ impl Shown<'_> {
     }
 }
 
-/// When something happens next, or since when somebody is waited for.
+/// When the next step is due, or since when the submission has waited for an operator.
 pub(super) fn next_step(settling: &PendingSettlement, time: impl Fn(Timestamp) -> String) -> String {
     let at = time(settling.next_step_at);
     match settling.assignee {
@@ -203,7 +203,7 @@ pub(super) fn next_step(settling: &PendingSettlement, time: impl Fn(Timestamp) -
     }
 }
 
-/// How often the tax authority did not give the record; `None` when it was not asked in vain.
+/// The number of failed look-ups by kind; `None` if there were none.
 pub(super) fn lookup_failures(lookup_failures: LookupFailures) -> Option<String> {
     let LookupFailures { missing, throttled, trouble, unanswered_since: _ } = lookup_failures;
     let counts = [("missing", missing), ("throttled", throttled), ("trouble", trouble)];
@@ -212,7 +212,7 @@ pub(super) fn lookup_failures(lookup_failures: LookupFailures) -> Option<String>
     (!words.is_empty()).then(|| words.join(", "))
 }
 
-/// A partner's own words.
+/// The partner's code and message, as it sent them.
 fn upstream(upstream: &Upstream) -> String {
     let code = match &upstream.code {
         UpstreamCode::Number(number) => number.to_string(),
@@ -226,7 +226,7 @@ fn phone(submission: &Submission, show_phone: bool) -> String {
     if show_phone { submission.phone.expose_e164().to_owned() } else { masked(&submission.phone) }
 }
 
-/// A submission without its receipt's secrets.
+/// A submission as JSON, without its receipt's secrets.
 pub(super) fn as_json(submission: &Submission, show_phone: bool) -> Value {
     let Submission { scope, status, .. } = submission;
     let decision = submission

@@ -1,4 +1,4 @@
-//! What happened to a submission, in order, from its records.
+//! The history of a submission, from its records.
 
 use chrono_tz::Tz;
 use common::domain::settling::Assignee;
@@ -10,7 +10,6 @@ use crate::console::Report;
 use crate::receipts::SeenReceipt;
 use crate::words::{table, zoned_time};
 
-/// One submission's story.
 pub(super) struct Story {
     id: String,
     reference: String,
@@ -38,7 +37,8 @@ impl Story {
         let now = submission.state_now();
         let made = if is_unchanged { "made: " } else { "" };
         events.push((now.at, format!("{made}{}", sentence(&now))));
-        // Events of the same time stay as they are: a receipt before its submission, a decision before what it led to.
+        // The sort is stable: of events at the same time, a receipt stays before its submission, and a decision before
+        // its result.
         events.sort_by_key(|(at, _)| *at);
         events.extend(submission.settling.as_ref().map(|settling| {
             let next = match settling.assignee {
@@ -57,7 +57,7 @@ impl Story {
     }
 }
 
-/// How a submission came to stand.
+/// Describes a state that a submission reached.
 fn sentence(state: &PastState) -> String {
     let PastState { status, reasons, is_under_way, anomaly, .. } = state;
     let name = |value: Value| value.as_str().unwrap_or_default().to_owned();
