@@ -1,4 +1,4 @@
-// A caller as a brand would write one, against the types generated from the description.
+// A caller as a brand would write it, with the types generated from the API description.
 import type { components, operations, paths } from "./campaign-entry.js";
 
 type Submission = components["schemas"]["Submission"];

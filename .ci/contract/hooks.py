@@ -1,12 +1,12 @@
-"""What a real caller does by itself: a fresh Idempotency-Key for each attempt, each consumer's own address, and
-no campaign that is not the key's."""
+"""Makes requests realistic: a fresh Idempotency-Key for each attempt, consumers' different addresses, and no
+SVC-Campaign header, which would name another campaign than the key's."""
 import random
 import uuid
 
 import schemathesis
 from schemathesis.generation import GenerationMode
 
-# What can still be wrong with a well-formed request: the receipt that it names.
+# A well-formed request can still be refused because of its receipt.
 REFUSALS = {
     "/api/v1/submissions": {"receipt_not_uploaded", "receipt_already_attached"},
     "/api/v1/receipts/{id}/upload-url": {"receipt_already_attached", "validation_failed"},
@@ -17,7 +17,7 @@ REFUSALS = {
 def before_call(context, case, kwargs):
     generation = getattr(case.meta, "generation", None)
     if generation is not None and generation.mode == GenerationMode.NEGATIVE:
-        # What was spoilt on purpose stays spoilt.
+        # Leave invalid requests invalid.
         return
     for name in list(case.headers or {}):
         if name.lower() == "svc-campaign":

@@ -1,6 +1,7 @@
-"""Runs the samples of the reference pages as a reader would: saved under the names that the pages give them, with BASE and
-KEY set. usage: samples.py BASE FOLDER, with KEY_OF_CODES and KEY_OF_RECEIPTS, test keys of campaigns with codes and
-with receipts."""
+"""Runs the samples of the reference pages as a reader would: under the file names that the pages give, with BASE and KEY set.
+
+usage: samples.py BASE FOLDER    (KEY_OF_CODES and KEY_OF_RECEIPTS are test keys of campaigns with codes and with receipts)
+"""
 import http.server
 import json
 import os
@@ -19,14 +20,14 @@ endings = {"sh": "sh", "js": "mjs", "php": "php", "py": "py"}
 
 
 def blocks(page):
-    """The code blocks of a page: language and text, with the caption before them."""
+    """Caption, language and text of a page's code blocks."""
     with urllib.request.urlopen(f"{base}{page}.md") as reply:
         text = reply.read().decode()
     return re.findall(r"(?:^(`\S+`[^\n]*)\n\n)?^```(\w+)\n(.*?)\n```$", text, re.DOTALL | re.MULTILINE)
 
 
 def run(name, language, text, key, **env):
-    """Runs a sample from a file of its own and gives back what it printed."""
+    """Runs a sample from a file and returns its output."""
     interpreter = interpreters[language]
     if shutil.which(interpreter) is None:
         print(f"   not run, {interpreter} is not installed: {name}")
@@ -49,7 +50,7 @@ for caption, language, text in blocks("/docs/idempotency"):
     if caption.startswith("`client."):
         (folder / caption.strip("`")).write_text(text + "\n")
 
-# The first walk: the commands that need no answer of a person, then a whole entry in each language.
+# The overview: commands that need no input, then a whole entry in each language.
 for number, (caption, language, text) in enumerate(blocks("/docs")):
     if language not in interpreters or "read -rs" in text or text.startswith("npx "):
         continue
@@ -61,7 +62,7 @@ for number, (caption, language, text) in enumerate(blocks("/docs")):
     assert expected in printed and "error" not in printed, printed
     assert printed.endswith("\n"), f"ends without a newline: {printed}"
 
-# Receipts: one shell, from the photo to the outcome. The commands in between print what was answered.
+# Receipts, from the photo to the outcome, in one shell.
 (folder / "receipt.jpg").write_bytes(b"\xff\xd8\xff\xe0" + bytes(5000))
 if shutil.which("jq") is None:
     print("   not run, jq is not installed: receipts and polling")
@@ -75,7 +76,7 @@ else:
     assert json.loads(printed)["terminal"] is True, printed
     ran += len(commands) + len(polling)
 
-# Each endpoint in each language, with ids of records that are there.
+# Each endpoint in each language, with ids of existing records.
 request = urllib.request.Request(
     f"{base}/api/v1/receipts", json.dumps({"type": "photo", "content_type": "image/jpeg", "size_bytes": 9}).encode(),
     {"Authorization": f"Bearer {receipts}", "Content-Type": "application/json"})
@@ -90,7 +91,7 @@ for page in ("campaign", "codes", "submissions", "receipts"):
         if language in interpreters:
             ran += run(f"{page}-{number}.{endings[language]}", language, text, key, ID=id) is not None
 
-# A failure is told plainly, and without a key in it.
+# An error is one line, without the key.
 for language, name in (("js", "enter.mjs"), ("php", "enter.php"), ("py", "enter.py")):
     text = next(text for caption, found, text in blocks("/docs") if found == language and name in caption)
     if shutil.which(interpreters[language]) is None:
@@ -105,7 +106,7 @@ for language, name in (("js", "enter.mjs"), ("php", "enter.php"), ("py", "enter.
 
 
 class Flaky(http.server.BaseHTTPRequestHandler):
-    """Answers as API Gateway's throttle does, then as a key's ceiling, then well."""
+    """Answers with API Gateway's 503, then with a 429 for the key's rate limit, then with success."""
     seen = []
 
     def do_POST(self):
@@ -124,7 +125,7 @@ class Flaky(http.server.BaseHTTPRequestHandler):
         pass
 
 
-# A request is repeated with the same key and body, and not before Retry-After.
+# A retry has the same key and body, and waits for Retry-After.
 server = http.server.ThreadingHTTPServer(("127.0.0.1", 0), Flaky)
 threading.Thread(target=server.serve_forever, daemon=True).start()
 for language, name in (("js", "enter.mjs"), ("php", "enter.php"), ("py", "enter.py")):

@@ -1,7 +1,7 @@
-"""Creates the whole stack on a CloudFormation emulator from what `sam build` built, walks through it with `ops smoke`, updates it while entries
-come in, lets an update fail, switches back to the release before, tries every alarm, restores a submission, and removes the stack.
+"""Deploys the output of `sam build` to a CloudFormation emulator. It runs `ops smoke`, updates the stack while entries come in, lets an update fail,
+switches back to the previous release, tries every alarm, restores a submission, and deletes the stack.
 
-usage: python .ci/try-deployment OPS-PROGRAM SAM-PROGRAM    (to be run by the Python that ministack is installed for)
+usage: python .ci/try-deployment OPS-PROGRAM SAM-PROGRAM    (run it with the Python that has ministack)
 """
 
 import pathlib
@@ -18,14 +18,14 @@ from restore import restored
 
 ROOT = pathlib.Path(__file__).resolve().parent.parent.parent
 BUILT = ROOT / ".aws-sam" / "build"
-# `aws`, and the Python that it is run by.
+# The `aws` program in this folder, and the Python that runs it.
 AWS_PATH = f"{pathlib.Path(__file__).resolve().parent}:{pathlib.Path(sys.executable).parent}"
 NAME = "campaign-entry-staging"
 FIRST, SECOND, THIRD = "2611220901", "2611221002", "2611221103"
 
 
 class Ops:
-    """The operator's command line, on one stack."""
+    """The `ops` program with the settings of one stack."""
 
     def __init__(self, program, stack, credentials=None):
         self.command = [program, "--env-file", stack.ops_environment()]
@@ -38,14 +38,14 @@ class Ops:
         return done.stdout
 
     def sh(self, program, *arguments):
-        """A program of the repository that calls the AWS command line."""
+        """Runs a script of the repository that calls `aws`."""
         done = self.tried(program, *arguments)
         if done.returncode != 0:
             fail(f"{program} {' '.join(arguments)}: {done.stdout}{done.stderr}")
         return done.stdout
 
     def tried(self, program, *arguments):
-        """The same, which may be refused."""
+        """Like `sh`, but returns failures."""
         env = self.env | {"PATH": f"{AWS_PATH}:{self.env['PATH']}"}
         return subprocess.run([ROOT / program, *arguments], env=env, capture_output=True, text=True, cwd=ROOT)
 
@@ -55,7 +55,7 @@ class Ops:
 
 
 def updated(stack, ops, template, parameters, url):
-    """An update while entries come in: none of them is refused or lost."""
+    """An update must not refuse or lose entries."""
     with Entries(ops, url) as entries:
         stack.deploy(template, parameters | {"LogRetentionDays": "30", "Release": SECOND}, "UPDATE_COMPLETE")
     entries.report("during the update")
@@ -68,7 +68,7 @@ def updated(stack, ops, template, parameters, url):
 
 
 def serves(stack, release):
-    """Every function's alias names the version of a release."""
+    """Checks that every function's alias points to the release's version."""
     functions = stack.emulator.client("lambda")
     for name in stack.resources("AWS::Lambda::Function").values():
         served = functions.get_function_configuration(FunctionName=f"{name}:live")
@@ -77,7 +77,7 @@ def serves(stack, release):
 
 
 def switched_back(stack, ops, url):
-    """Back to the release before by a switch, while entries come in."""
+    """Switches back to the previous release while entries come in."""
     with Entries(ops, url) as entries:
         ops.sh("infra/switch-release", stack.name, FIRST)
     entries.report("during the switch")
@@ -88,18 +88,18 @@ def switched_back(stack, ops, url):
 
 
 def rolled_back(stack, ops, template, parameters, url):
-    """An update that fails half way is taken back, while entries come in."""
+    """An update that fails half way is rolled back while entries come in."""
     broken = {"Type": "AWS::SQS::Queue", "DependsOn": "Fallback", "Properties": {"RedrivePolicy": {"deadLetterTargetArn": "none"}}}
     template = template | {"Resources": template["Resources"] | {"Broken": broken}}
     with Entries(ops, url) as entries:
         stack.deploy(template, parameters | {"LogRetentionDays": "60", "Release": THIRD}, "UPDATE_ROLLBACK_COMPLETE")
-    entries.report("while an update failed and was taken back")
+    entries.report("while an update failed and was rolled back")
     serves(stack, SECOND)
-    ops.smoke(url, "taken back")
+    ops.smoke(url, "rolled back")
 
 
 def campaign_alarm(stack):
-    """The alarm of a campaign, which is a stack of its own."""
+    """A campaign's alarm, which is a separate stack."""
     own = Stack(stack.emulator, f"{stack.name}-quiet-chai-bora-2026")
     parameters = {
         "Service": stack.name,
@@ -112,15 +112,15 @@ def campaign_alarm(stack):
 
 
 def removed(stack):
-    """Tables and photos stay; everything else goes."""
+    """Deletes the stack, and checks that only tables and photos remain."""
     tables, buckets = stack.resources("AWS::DynamoDB::Table"), stack.resources("AWS::S3::Bucket")
     stack.delete()
     there = set(stack.emulator.client("dynamodb").list_tables()["TableNames"])
     if not set(tables.values()) <= there:
-        fail(f"tables that should have stayed are gone: {set(tables.values()) - there}")
+        fail(f"tables that should remain are gone: {set(tables.values()) - there}")
     there = {one["Name"] for one in stack.s3.list_buckets()["Buckets"]}
     if not set(buckets.values()) <= there:
-        fail(f"photos that should have stayed are gone: {set(buckets.values()) - there}")
+        fail(f"photos that should remain are gone: {set(buckets.values()) - there}")
     left = [
         *(one["FunctionName"] for one in stack.emulator.client("lambda").list_functions()["Functions"]),
         *stack.emulator.client("sqs").list_queues().get("QueueUrls", []),
@@ -130,7 +130,7 @@ def removed(stack):
     ]
     if left := [one for one in left if NAME in one]:
         fail(f"left behind: {left}")
-    print(f"ok   removed; {len(tables)} tables and the photos stayed")
+    print(f"ok   deleted; {len(tables)} tables and the photos remain")
 
 
 def main():
@@ -146,7 +146,7 @@ def main():
             stack.deploy(template, parameters | {"Release": FIRST}, "CREATE_COMPLETE")
             server = emulator.serve_api(stack.resources("AWS::ApiGatewayV2::Api")["Api"])
             ops, url = Ops(ops_program, stack), emulator.api_url
-            Ops(ops_program, stack, deployer(emulator)).smoke(url, "created, by the role that deploys")
+            Ops(ops_program, stack, deployer(emulator)).smoke(url, "created, in the deployer's role")
             updated(stack, ops, template, parameters, url)
             rolled_back(stack, ops, template, parameters, url)
             switched_back(stack, ops, url)

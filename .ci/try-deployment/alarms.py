@@ -1,7 +1,6 @@
-"""Tries every alarm by its condition: figures that should ring it, and figures that should not.
+"""Tries every alarm's condition with values that should trigger it and values that should not.
 
-The emulator judges alarms of one metric, by the metric's name and statistic; of several it would judge nothing, so their expressions are worked
-out here.
+The emulator evaluates alarms on one metric, by the metric's name and statistic. It ignores alarms with an expression, so those are evaluated here.
 """
 
 import re
@@ -11,7 +10,7 @@ import yaml
 
 from emulator import fail
 
-# Of each alarm with an expression: figures that ring it, and figures that must not.
+# For each alarm with an expression: values that must trigger it, and values that must not.
 EXPRESSIONS = {
     "CodeGuessing": (
         {"wrong": 120, "entries": 200, "checks": 100},
@@ -37,11 +36,11 @@ def try_alarms(stack, built):
     cloudwatch = stack.emulator.client("cloudwatch")
     pages = cloudwatch.get_paginator("describe_alarms").paginate(AlarmNamePrefix=f"{stack.name}-")
     alarms = [alarm for page in pages for alarm in page["MetricAlarms"]]
-    # The emulator does not tell dimensions apart: alarms of one metric are tried together.
+    # The emulator ignores dimensions, so alarms on one metric are tried together.
     by_metric = {}
     for alarm in alarms:
         if not alarm["AlarmActions"]:
-            fail(f"{alarm['AlarmName']} tells nobody")
+            fail(f"{alarm['AlarmName']} has no action")
         by_metric.setdefault((alarm["Namespace"], alarm["MetricName"], alarm["ComparisonOperator"]), []).append(alarm)
     for (_, _, comparison), same in by_metric.items():
         if comparison.startswith("Greater"):
@@ -52,15 +51,15 @@ def try_alarms(stack, built):
     monitoring = yaml.safe_load((built / "Monitoring" / "template.yaml").read_text())["Resources"]
     with_expression = {name: one["Properties"] for name, one in monitoring.items() if "Metrics" in one["Properties"]}
     if with_expression.keys() != EXPRESSIONS.keys():
-        fail(f"alarms with an expression that is not tried, or no more there: {with_expression.keys() ^ EXPRESSIONS.keys()}")
+        fail(f"alarms with an expression that differ from EXPRESSIONS: {with_expression.keys() ^ EXPRESSIONS.keys()}")
     for name, alarm in with_expression.items():
         try_expression(name, alarm)
-    print(f"ok   {len(alarms)} alarms rang when their metric was reported (put-metric-data, judged by the emulator)")
-    print(f"ok   {len(with_expression)} alarms with an expression ring and keep quiet as they should (worked out here)", flush=True)
+    print(f"ok   {len(alarms)} alarms triggered by their metric (put-metric-data, evaluated by the emulator)")
+    print(f"ok   {len(with_expression)} alarms with an expression trigger exactly when they should (evaluated here)", flush=True)
 
 
 def try_rising(cloudwatch, alarms):
-    """Nothing rings just below the lowest threshold, and each rings above its own."""
+    """No alarm triggers just below the lowest threshold, and each triggers above its own."""
     report(cloudwatch, alarms[0], max(alarms[0]["Threshold"] - 1, 0))
     for alarm in alarms:
         expect(cloudwatch, alarm, "OK")
@@ -83,9 +82,9 @@ def expect(cloudwatch, alarm, state):
 
 
 def report(cloudwatch, alarm, value):
-    """Adds what makes the alarm's statistic that value, over what was reported before."""
+    """Reports data that raise the alarm's statistic to the value, on top of earlier data."""
     statistic = alarm.get("ExtendedStatistic") or alarm["Statistic"]
-    # A sum grows by what is added, and a maximum is the largest; of a percentile, a hundred more decide.
+    # One datum is enough for a sum or a maximum; a percentile needs a hundred.
     copies = 100 if statistic.startswith("p") else 1
     datum = {"MetricName": alarm["MetricName"], "Dimensions": alarm["Dimensions"], "Timestamp": time.time()}
     data = [datum | {"Value": value, "Unit": "None"}] * copies
@@ -100,11 +99,11 @@ def try_expression(name, alarm):
         value = worked_out(expression, {one: figures.get(one) for one in ids})
         rings = COMPARISONS[alarm["ComparisonOperator"]](value, alarm["Threshold"])
         if rings != expected:
-            fail(f"{name} {'rings' if rings else 'keeps quiet'} at {figures}: {expression} is {value}")
+            fail(f"{name} {'triggers' if rings else 'does not trigger'} at {figures}: {expression} is {value}")
 
 
 def worked_out(expression, figures):
-    """A CloudWatch expression of IF, FILL and SUM(METRICS()) over one period; a metric without figures is None."""
+    """Evaluates a CloudWatch expression of IF, FILL and SUM(METRICS()) over one period. A metric without data is None."""
     names = {
         "IF": lambda condition, then, otherwise: then if condition else otherwise,
         "FILL": lambda value, filling: filling if value is None else value,
@@ -112,6 +111,6 @@ def worked_out(expression, figures):
         "METRICS": lambda: [value for value in figures.values() if value is not None],
     }
     if re.sub(r"[A-Za-z0-9_ ><=*/+(),.]", "", expression):
-        fail(f"not an expression that can be worked out here: {expression}")
-    # Only the names above and the figures can be used.
+        fail(f"this expression cannot be evaluated here: {expression}")
+    # The expression can use only these names.
     return eval(expression, {"__builtins__": {}}, names | figures)

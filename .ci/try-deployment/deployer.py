@@ -1,4 +1,4 @@
-"""Credentials of whoever deploys: a role whose policy is infra/deployer.json, and nothing else."""
+"""Credentials of a deployer: a role with no other policy than infra/deployer.json."""
 
 import json
 import pathlib

@@ -1,4 +1,4 @@
-"""The CloudFormation emulator, the API's address, and the template as the emulator can take it."""
+"""The CloudFormation emulator, a proxy for the API, and the template adapted to the emulator."""
 
 import contextlib
 import copy
@@ -20,7 +20,7 @@ import urllib.request
 import boto3
 import yaml
 
-# What the emulator says of itself as it is loaded.
+# Silences messages of the emulator's import.
 logging.basicConfig(level=logging.ERROR)
 
 from ministack.services.cloudformation.provisioners import _RESOURCE_HANDLERS as KNOWN_TYPES
@@ -28,9 +28,9 @@ from ministack.services.cloudformation.provisioners import _RESOURCE_HANDLERS as
 ACCOUNT = "123456789012"
 REGION = "af-south-1"
 START_SECONDS = 60
-# A stack of twenty seconds, on a machine that builds something else at the same time.
+# A stack takes twenty seconds, and longer on a busy machine.
 STACK_SECONDS = 180
-# Statements of resource policies that cannot hold here: the emulator is reached without TLS, and does not know `s3:if-none-match`.
+# Policy statements that would deny everything here: the emulator has no TLS and does not know `s3:if-none-match`.
 NOT_HERE = ("TlsOnly", "FirstUploadWins")
 
 
@@ -39,7 +39,7 @@ def fail(message):
 
 
 def wait_for(condition, what, seconds):
-    """Waits until a condition holds and returns what it says."""
+    """Waits until the condition is true and returns its value."""
     until = time.monotonic() + seconds
     while True:
         if found := condition():
@@ -56,7 +56,7 @@ def free_port():
 
 
 class Emulator:
-    """Everything of AWS that the stack consists of, on this machine. Roles are enforced: what a function's policy does not allow, it cannot do."""
+    """An emulator of the stack's AWS services. It enforces roles: a call that the function's policy does not allow fails."""
 
     def __init__(self, folder):
         self.folder = folder
@@ -64,7 +64,7 @@ class Emulator:
         self.api_port = free_port()
         self.endpoint = f"http://localhost:{self.port}"
         self.api_url = f"http://127.0.0.1:{self.api_port}"
-        # The root of the account: its id is the key.
+        # The account id as access key stands for the account's root user.
         self.credentials = {
             "AWS_ENDPOINT_URL": self.endpoint,
             "AWS_REGION": REGION,
@@ -78,7 +78,7 @@ class Emulator:
 
     @contextlib.contextmanager
     def running(self):
-        """Starts the emulator, and ends it with every function that it started."""
+        """Starts the emulator, and stops it with every function that it started."""
         program = pathlib.Path(sys.executable).with_name("ministack")
         env = self.environment | {
             "AUTH": "true",
@@ -109,7 +109,7 @@ class Emulator:
         return boto3.client(service)
 
     def serve_api(self, api_id):
-        """Serves an API at an address of its own, as API Gateway does by the host's name, which leads nowhere here."""
+        """Serves the API on a local port. The emulator selects an API by host name, which does not resolve here."""
         host, port = f"{api_id}.execute-api.localhost:{self.port}", self.port
 
         class Forwarder(http.server.BaseHTTPRequestHandler):
@@ -142,7 +142,7 @@ class Emulator:
 
 
 def prepare(built, folder, emulator):
-    """Copies what `sam build` built and changes what the emulator cannot take; says each change."""
+    """Copies the output of `sam build`, adapts it to the emulator, and prints each change."""
     shutil.copytree(built, folder / "build")
     changes = {}
     for path in (folder / "build").rglob("template.yaml"):
@@ -153,7 +153,7 @@ def prepare(built, folder, emulator):
         text = yaml.safe_dump(template, sort_keys=False, width=1000)
         address = "https://${Api}.execute-api.${AWS::Region}.${AWS::URLSuffix}"
         if address in text:
-            changes["the API's address is this machine's"] = text.count(address)
+            changes["the API has a local address"] = text.count(address)
         path.write_text(text.replace(address, emulator.api_url))
     for change, count in sorted(changes.items()):
         print(f"for the emulator: {change} ({count})")
@@ -161,23 +161,23 @@ def prepare(built, folder, emulator):
 
 
 def without_unknown_types(template, changes):
-    """Takes out what the emulator has no resource for."""
+    """Removes resources that the emulator does not know."""
     resources = template["Resources"]
     template.get("Globals", {}).get("Function", {}).pop("DeploymentPreference", None)
     for name, resource in list(resources.items()):
         kind = resource["Type"]
         if kind == "AWS::Serverless::Function":
             if resource["Properties"].pop("DeploymentPreference", None):
-                change = "DeploymentPreference taken out: aliases are switched at once, CodeDeploy is not there"
+                change = "DeploymentPreference removed: there is no CodeDeploy, so aliases switch at once"
                 changes[change] = changes.get(change, 0) + 1
         elif kind not in KNOWN_TYPES or "Metrics" in resource["Properties"]:
             del resources[name]
-            change = f"{kind}{' with an expression' if kind in KNOWN_TYPES else ''} taken out: not there"
+            change = f"{kind}{' with an expression' if kind in KNOWN_TYPES else ''} removed: not supported"
             changes[change] = changes.get(change, 0) + 1
 
 
 def with_numbers(template, changes):
-    """Writes defaults in place of parameters that are numbers to AWS, and texts to the emulator's pollers, which compare them."""
+    """Replaces numeric parameters with their defaults: the emulator's pollers would compare them as text."""
     for resource in template["Resources"].values():
         for event in resource["Properties"].get("Events", {}).values():
             scaling = event["Properties"].get("ScalingConfig", {})
@@ -193,7 +193,7 @@ def without_statements(resources, changes):
         kept = [one for one in document.get("Statement", []) if one["Sid"] not in NOT_HERE]
         for one in document.get("Statement", []):
             if one["Sid"] in NOT_HERE:
-                change = f"statement {one['Sid']} taken out: it would refuse everything"
+                change = f"statement {one['Sid']} removed: it would deny everything"
                 changes[change] = changes.get(change, 0) + 1
         if document and not kept:
             del resources[name]
@@ -202,7 +202,7 @@ def without_statements(resources, changes):
 
 
 def package(template, sam, folder, emulator):
-    """Lets SAM put the functions' packages into storage; returns the template that names them."""
+    """Uploads the functions' packages with `sam package`; returns the template with their locations."""
     output = folder / "packaged.yaml"
     command = [sam, "package", "--template-file", template, "--resolve-s3", "--output-template-file", output]
     env = emulator.environment | emulator.credentials | {"SAM_CLI_TELEMETRY": "0"}
@@ -213,8 +213,6 @@ def package(template, sam, folder, emulator):
 
 
 class Stack:
-    """A stack of the service."""
-
     def __init__(self, emulator, name):
         self.name = name
         self.id = None
@@ -223,9 +221,9 @@ class Stack:
         self.s3 = emulator.client("s3")
 
     def deploy(self, template, parameters, expected):
-        """Creates or updates, and waits for the status that is expected. A template is a tree, or a file's text."""
+        """Creates or updates the stack, and waits for the expected status. The template is a dictionary or text."""
         if release := parameters.get("Release"):
-            # The emulator expands functions into versions before it knows parameters, by their defaults.
+            # The emulator creates function versions from the parameters' defaults, before it reads the parameters.
             template = copy.deepcopy(template)
             template["Parameters"]["Release"]["Default"] = release
         bucket = self.s3.list_buckets()["Buckets"][0]["Name"]
@@ -257,7 +255,7 @@ class Stack:
         return self.cloudformation.describe_stacks(StackName=self.id or self.name)["Stacks"][0]
 
     def delete(self):
-        """Removes it; only its id tells of it afterwards."""
+        """Deletes the stack, which then can only be described by its id."""
         self.id = self.describe()["StackId"]
         self.cloudformation.delete_stack(StackName=self.name)
         self.wait("DELETE_COMPLETE")
@@ -266,7 +264,7 @@ class Stack:
         return next(one["OutputValue"] for one in self.describe()["Outputs"] if one["OutputKey"] == name)
 
     def resources(self, kind):
-        """The physical ids of one type, by logical id."""
+        """Physical ids of a type's resources by logical id."""
         pages = self.cloudformation.get_paginator("list_stack_resources").paginate(StackName=self.name)
         found = (one for page in pages for one in page["StackResourceSummaries"] if one["ResourceType"] == kind)
         return {one["LogicalResourceId"]: one["PhysicalResourceId"] for one in found}

@@ -1,4 +1,4 @@
-"""Entries that come in all the while, as they do when a stack is changed."""
+"""Sends entries continuously while a stack changes."""
 
 import json
 import threading
@@ -8,12 +8,11 @@ import urllib.request
 from emulator import fail, parse
 
 CAMPAIGN = "infra/local/demo/chai-bora-2026.yaml"
-# Between two entries.
 INTERVAL_SECONDS = 0.2
 
 
 class Entries:
-    """Sends one entry after the other, each of another phone, until it is left."""
+    """Context manager that sends entries one after the other, each with another phone."""
 
     def __init__(self, ops, url):
         ops.run("campaign", "apply", CAMPAIGN)
@@ -34,7 +33,7 @@ class Entries:
 
     def send_all(self):
         number = 0
-        # One more after the change, by whatever serves then.
+        # Includes one more entry after the change.
         last = False
         while not last:
             last = self.stopping.wait(INTERVAL_SECONDS)

@@ -1,7 +1,6 @@
-"""The restore drill of infra/runbook.md, on a production stack: tables are restored beside their own, a submission is lost and copied back.
+"""The restore drill of infra/runbook.md on a production stack: restores tables next to the originals, loses a submission and copies it back.
 
-The emulator restores a table as it is now, whatever time is asked for, at once, and does not tell the time afterwards. `Restores` stands before it and says
-what AWS would.
+The emulator restores the current state at once, whatever the requested time, and does not report that time. The proxy `Restores` answers as AWS would.
 """
 
 import contextlib
@@ -17,7 +16,7 @@ TIME, OTHER_TIME = "2026-11-22T09:00:00Z", "2026-11-22T09:00:01Z"
 
 
 class Restores(http.server.ThreadingHTTPServer):
-    """DynamoDB, where a restored table is there after a while and tells the time that it was restored to."""
+    """A proxy for DynamoDB: a restored table is ready only at the second look, and reports the time that was requested."""
 
     def __init__(self, port):
         super().__init__(("127.0.0.1", 0), Forwarder)
@@ -78,14 +77,14 @@ def restored(emulator, template, url, start_ops):
     env_file, tables = str(stack.ops_environment()), emulator.client("dynamodb")
     with Restores(emulator.port).running() as restores:
         ops.env |= {"AWS_ENDPOINT_URL_DYNAMODB": restores.url, "POLL_SECONDS": "0.1"}
-        print(f"ok   {restore_all(ops, env_file, tables, restores)} tables restored, waited for, and the rest of them after a break")
+        print(f"ok   {restore_all(ops, env_file, tables, restores)} tables restored and ready, also after an interruption")
         copied_back(ops, stack, tables)
 
 
 def restore_all(ops, env_file, tables, restores):
     ops.sh("infra/restore-tables", env_file, TIME)
     names = set(restores.times)
-    # As it is when the command was cut short after all tables but one.
+    # The state after the script was interrupted before the last table.
     missing = next(iter(names))
     tables.delete_table(TableName=missing)
     del restores.times[missing]

@@ -1,4 +1,4 @@
-// Drives the try page of a local stack in headless Chromium.
+// Tests the try page of a local stack in headless Chromium.
 // usage: run.mjs TOOLS LOCAL-STACK-PROGRAM [SCREENSHOTS]    (TOOLS is the folder with the packages of package.json)
 
 import assert from 'node:assert/strict';
@@ -22,7 +22,6 @@ before(async () => {
 });
 after(() => Promise.all([stage?.browser.close(), stack?.stop()]));
 
-/** A test of one visit. */
 function visit(name, options, act) {
   test(name, { timeout: 60_000 }, async () => {
     const visit = await Visit.begin({ ...stage, stack, ...options });
@@ -107,7 +106,7 @@ visit('what only the service can tell is said at its field too', { campaign: COD
   assert.match(await error(page, 'form'), /test key only/);
 });
 
-/** A photo as a camera makes it: large, and no JPEG of ours. */
+/** A photo as from a camera: large, and not a JPEG that the page encoded. */
 async function bigPhoto(page, code) {
   const png = await page.evaluate(async (code) => {
     const drawing = await (await fetch(`/try/receipt.svg?code=${code}`)).blob();
@@ -337,7 +336,7 @@ visit('on a phone the form can be sent without scrolling, and the row of samples
   assert.ok(row.scrollWidth > row.clientWidth && row.mask.includes('gradient'), JSON.stringify(row));
 });
 
-// One of each status that there is to show, in both languages.
+// Every status, in both languages.
 const STATUSES = [
   ['entered', 'entered', { campaign: CODES, sample: 'TEST-0-VALID' }, 'Entered', 'Umeingia'],
   ['checking', 'checking', { campaign: CODES, sample: 'TEST-0-CHECKING' }, 'Being checked', 'Inahakikiwa'],
@@ -518,7 +517,7 @@ test('without demo campaigns the page says so', async () => {
   }
 });
 
-// How it looks, light and dark, small and large; with every kind of thing that there is to read.
+// Layout and accessibility, light and dark, small and large, with every kind of content.
 for (const colorScheme of ['light', 'dark']) {
   for (const [size, viewport] of [['small phone', { width: 320, height: 640 }], ['phone', { width: 390, height: 844 }], ['desktop', DESKTOP]]) {
     visit(`it can be read on a ${size}, ${colorScheme}`, { campaign: BOTH, viewport, colorScheme, language: 'sw' }, async (visit, page) => {

@@ -1,4 +1,4 @@
-// What the tests of the try page stand on: a local stack of their own, a browser, and pages that are watched.
+// Fixtures for the tests of the try page: a local stack, a browser, and pages whose traffic is recorded.
 
 import assert from 'node:assert/strict';
 import { spawn } from 'node:child_process';
@@ -12,7 +12,7 @@ const PATIENCE_MS = 60_000;
 const FLAGS = ['--no-sandbox', '--disable-gpu', '--disable-quic', '--no-first-run', '--disable-background-networking',
   '--disable-component-update', '--disable-sync'];
 
-/** A local stack with what it printed, and its end. */
+/** Starts a local stack; `stop` ends it. */
 export async function startStack(program, ...options) {
   const folder = await mkdtemp(join(tmpdir(), 'try-page-'));
   const ready = join(folder, 'ready.json');
@@ -35,7 +35,7 @@ export async function startStack(program, ...options) {
   return { baseUrl, storage: env.AWS_ENDPOINT_URL_S3, keys, stop };
 }
 
-/** Chromium, and axe to look at pages with. */
+/** Starts Chromium, and loads axe for accessibility checks. */
 export async function startBrowser(tools) {
   const require = createRequire(`${resolve(tools)}/`);
   const { chromium } = require('playwright-core');
@@ -43,7 +43,7 @@ export async function startBrowser(tools) {
   return { browser, axe: require('axe-core').source };
 }
 
-/** A page of a fresh visitor. Everything that it asks and gets is kept, to be judged at the end. */
+/** A page of a new visitor. All requests and responses are kept and checked at the end. */
 export class Visit {
   static async begin({ browser, axe, stack, ...options }) {
     const { campaign, key = 'test', language = 'en', prepare, ...context } = options;
@@ -56,7 +56,7 @@ export class Visit {
     visit.page.on('response', (response) => visit.got.push(response));
     visit.page.on('pageerror', (error) => visit.complaints.push(error.message));
     visit.page.on('console', (message) => {
-      // That a reply was an error is no fault of the page.
+      // An error reply is not the page's fault.
       const isReply = message.text().startsWith('Failed to load resource');
       if (message.type() === 'error' && !isReply) visit.complaints.push(message.text());
     });
@@ -67,9 +67,9 @@ export class Visit {
     return visit;
   }
 
-  /** Ends the visit: nothing went wrong unseen, nothing came from elsewhere, no key was seen. */
+  /** Ends the visit, and checks that there were no script errors, no foreign requests, and no API key in the browser. */
   async end() {
-    // What the page made itself did not come from anywhere.
+    // The page makes blobs itself.
     const replies = this.got.filter((response) => !response.url().startsWith('blob:'));
     const texts = await Promise.all(replies.map((response) => response.text().catch(() => '')));
     const sent = await Promise.all(this.asked.map(async (request) => JSON.stringify(await request.allHeaders().catch(() => ({})))));
@@ -92,7 +92,6 @@ export class Visit {
     });
   }
 
-  /** Fills the form in and sends it. */
   async send({ code, sample, phone = '0712 345 678' }) {
     if (code) await this.page.fill('#code', code);
     if (sample) await this.clickSample(sample);
@@ -108,7 +107,7 @@ export class Visit {
     if (isPhoto) await this.page.locator('#preview').waitFor();
   }
 
-  /** Waits for a status, and gives back title and message. */
+  /** Waits for a status, and returns its title and message. */
   async status(status) {
     await this.page.locator(`#result[data-status=${status}]:visible`).waitFor();
     return {
@@ -117,7 +116,7 @@ export class Visit {
     };
   }
 
-  /** The service's copy, by message key. */
+  /** The campaign's texts by message key. */
   messages(campaign, language) {
     return this.page.evaluate(async ([path, language]) => {
       const headers = { 'X-Requested-With': 'try-page', 'Accept-Language': language };
@@ -125,11 +124,11 @@ export class Visit {
     }, [`/try/api/${campaign}/test/campaign`, language]);
   }
 
-  /** Rules of WCAG 2.1 AA, and good practice, that the page breaks as it stands. */
+  /** The rules of axe (WCAG 2.1 AA and best practices) that the page violates now. */
   async violations() {
     await this.page.evaluate(this.axe);
     return this.page.evaluate(async () => {
-      // What is still fading in has no colour yet.
+      // Colors are wrong during a fade-in.
       await Promise.all(document.getAnimations().map((animation) => animation.finished));
       const { violations } = await globalThis.axe.run();
       return violations.map(({ id, nodes }) => `${id}: ${nodes.map(({ html }) => html).join(' ')}`);

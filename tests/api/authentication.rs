@@ -1,4 +1,4 @@
-//! Who is let in: the Authorization header, the key, and the campaign that a caller names.
+//! The Authorization header, the API key, and the campaign that a caller names.
 
 use std::time::Duration;
 
@@ -12,7 +12,6 @@ use service_tests::service::Service;
 
 const CAMPAIGN: &str = "/api/v1/campaign";
 
-/// Reads the campaign with this Authorization header.
 async fn authorized_by(campaign: &TestCampaign, header: impl AsRef<[u8]>) -> Reply {
     campaign.test("GET", CAMPAIGN).without("authorization").header("authorization", header).send().await
 }
@@ -168,7 +167,7 @@ async fn a_live_key_works_on_production_alone() {
     assert_eq!(reply.header("www-authenticate"), Some("Bearer"));
     assert_eq!(campaign.test("GET", CAMPAIGN).send().await.status, 200);
 
-    // That the key was revoked is said first, as is that nobody has it.
+    // The order of checks: unknown and revoked keys come before a wrong environment, and that before a wrong campaign.
     let mismatched = campaign.live("GET", CAMPAIGN).header("svc-campaign", "another").send().await;
     assert_eq!(mismatched.error_code(), "key_wrong_environment");
     let unknown = format!("{}0123456789abcdef", key_prefix(Environment::Live));

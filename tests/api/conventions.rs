@@ -1,12 +1,11 @@
-//! What holds for every reply: the request's id, no caching, the shape of errors, and headers that come
-//! twice or are not ASCII.
+//! Rules for every reply: request id, no caching, the shape of errors, and repeated or non-ASCII request headers.
 
 use common::error::ErrorCode;
 use serde_json::json;
 use service_tests::campaign::{TestCampaign, body, fresh_key, phone};
 use service_tests::http::{Reply, RequestBuilder, request};
 
-/// A request for each kind of reply: good ones, and refused ones of every layer.
+/// Good requests, and requests that each layer refuses.
 fn one_of_each_kind(campaign: &TestCampaign) -> Vec<(&'static str, RequestBuilder)> {
     let base = &campaign.service.base_url;
     let bad = |path| campaign.test("POST", path).json(&json!({})).header("idempotency-key", fresh_key());

@@ -1,5 +1,5 @@
-//! The deployment's secret, under which the keys of code books are encrypted: what stands in the table, and what becomes of
-//! requests while Secrets Manager refuses or is silent.
+//! The deployment's secret, which encrypts the keys of code books: what the table holds, and what callers get while
+//! Secrets Manager refuses or does not answer.
 
 use std::error::Error as _;
 use std::net::Ipv4Addr;
@@ -30,7 +30,7 @@ fn with(env: &Env, variable: &str, value: String) -> Env {
     env.clone().overridden_by([(variable.to_owned(), value)].into_iter().collect())
 }
 
-/// Starts a function whose Secrets Manager is there, as Lambda starts it.
+/// Starts a function as Lambda does, with this Secrets Manager.
 async fn start<O: Endpoint>(service: &Service, secrets: &SecretsFront) -> ApiHandler<O> {
     let env = with(&as_function(&service.env, O::ROUTE.function), ENDPOINT, secrets.url.clone());
     let frame =
@@ -45,7 +45,7 @@ async fn front(service: &Service) -> SecretsFront {
     SecretsFront::start(service.env.required(ENDPOINT).expect("the stack sets it")).await
 }
 
-/// What a function answers to a POST: its status, and its body.
+/// Status and body of a function's answer to a POST.
 async fn post(
     function: &impl HttpHandler,
     path: &str,
@@ -129,7 +129,7 @@ async fn while_secrets_manager_refuses_what_needs_a_code_book_is_unavailable_and
     assert!(service.claims(&campaign.scope(Environment::Live)).await.is_empty(), "nothing is left behind");
     let lookup = campaign.live("POST", "/api/v1/submissions/lookup").json(&json!({ "phone": phone(1) }));
     assert_eq!(lookup.send().await.field("submissions"), json!([]));
-    // What needs no code book goes on.
+    // Sentinels need no code book.
     let sentinel = body_of_sentinel();
     let (status, reply) =
         post(&enter, "/api/v1/submissions", &campaign.test_key, &fresh_key(), &sentinel).await;
@@ -161,7 +161,7 @@ async fn the_cause_is_told_to_the_log_without_the_secret() {
     assert_eq!(error.to_string(), "reading the deployment's secret failed");
     assert!(error.source().is_some());
 
-    // A stack of another secret over the same database cannot read its books.
+    // A stack with another secret over the same database cannot decrypt the code books.
     let database = service.env.required("AWS_ENDPOINT_URL_DYNAMODB").expect("the stack sets it");
     let other = "another-secret-than-that-of-the-other-stacks".to_owned();
     let other = Service::of_its_own(Options {
@@ -182,7 +182,7 @@ async fn a_secret_that_was_put_back_from_a_copy_is_the_same_secret() {
     let service = Service::shared();
     let campaign = TestCampaign::plain().await;
     let database = service.env.required("AWS_ENDPOINT_URL_DYNAMODB").expect("the stack sets it");
-    // The same text under a version of another name.
+    // The same secret under another version id.
     let restored = Service::of_its_own(Options { dynamodb_url: Some(database), ..Options::default() });
     let restored = TestCampaign { service: restored, ..campaign.clone() };
     assert_eq!(restored.outcome(&phone(1), &campaign.code(1)).await, "entered");
@@ -223,7 +223,7 @@ async fn a_secret_that_is_too_short_is_refused() {
 
 #[tokio::test(start_paused = true)]
 async fn a_silent_secrets_manager_is_waited_for_a_second_and_a_half_at_start_and_three_in_a_request() {
-    // Connections to it are made, and nobody takes them.
+    // Accepts connections in the kernel's backlog and never answers.
     let listener = TcpListener::bind((Ipv4Addr::LOCALHOST, 0)).await.expect("a free port");
     let url = format!("http://{}", listener.local_addr().expect("an address"));
     let env = [

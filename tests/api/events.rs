@@ -1,5 +1,4 @@
-//! The sample events: every file, in the shape that API Gateway, storage, the queue or the schedule sends,
-//! through the function it is named after.
+//! Every sample event through the function that it is named after.
 
 use std::collections::BTreeMap;
 use std::path::PathBuf;
@@ -21,7 +20,7 @@ use settle_receipts::SettleReceipts;
 use sweep_unsettled::SweepUnsettled;
 use tokio::sync::OnceCell;
 
-/// The file beside the events that says what each of them is answered with.
+/// Expected answers by event file.
 const EXPECTED: &str = "expected.json";
 
 fn folder() -> PathBuf {
@@ -33,18 +32,18 @@ fn read<T: DeserializeOwned>(file: &str) -> T {
     serde_json::from_str(&text).expect("an event")
 }
 
-/// What the events of functions with these names are answered with, by file.
+/// The expected answers for events with matching names.
 fn expected(of: impl Fn(&str) -> bool) -> Vec<(String, Value)> {
     let all: BTreeMap<String, Value> = read(EXPECTED);
     all.into_iter().filter(|(file, _)| of(file)).collect()
 }
 
-/// Whether nobody waits for the function of an event.
+/// Whether the event's function runs asynchronously.
 fn is_of_the_background(file: &str) -> bool {
     ["mark-receipt-uploaded", "settle-", "sweep-unsettled"].iter().any(|name| file.starts_with(name))
 }
 
-/// The variables of a stack on which the samples are there.
+/// The variables of the shared stack, with the sample records loaded.
 async fn env() -> Env {
     static LOADED: OnceCell<()> = OnceCell::const_new();
     let service = Service::shared();

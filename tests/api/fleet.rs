@@ -1,5 +1,4 @@
-//! Many environments of a function, each a process with one request at a time: what one of them holds in memory, none of the
-//! others knows.
+//! Environments of a function as separate processes, which share nothing in memory.
 
 use std::path::PathBuf;
 use std::time::Duration;
@@ -23,7 +22,7 @@ fn fleet(function: &'static str, service: &Service, routing: Routing) -> Fleet {
     Fleet::new(program, &[function], service.variables.clone(), routing)
 }
 
-/// How many of so many requests a key's rate limit admits, with so many environments.
+/// How many of `requests` requests a key's rate limit admits.
 async fn admitted(fleet: &Fleet, environments: usize, key: &str, requests: usize) -> usize {
     fleet.warm_up(environments).await;
     let event = event::of("GET", "/api/v1/campaign", &[], None, key);
@@ -42,7 +41,7 @@ async fn a_keys_rate_limit_is_shared_by_a_fleet() {
     let clock = Clock::system();
     for routing in [Routing::Even, Routing::Skewed] {
         let fleet = fleet("get-campaign", &campaign.service, routing);
-        // Again, with a key of its own, when the minute ended meanwhile.
+        // Retries with a new key if the minute changed during the count.
         let admitted = loop {
             let key = campaign.issue(Environment::Test, PER_MINUTE).await;
             let minute = clock.now().as_minutes();
@@ -59,10 +58,10 @@ async fn a_keys_rate_limit_is_shared_by_a_fleet() {
 async fn an_entry_takes_three_round_trips_cold_two_idle_and_one_warm() {
     let database = Service::shared().env.required("AWS_ENDPOINT_URL_DYNAMODB").expect("the stack sets it");
     let proxy = Proxy::start(database).await;
-    // Long enough for calls that are made at once to meet.
+    // Long enough for concurrent calls to overlap.
     proxy.slow_down(Duration::from_millis(30));
     let clock = Clock::manual(Clock::system().now());
-    // The book's keys are encrypted under the secret that the stack fetched at its start.
+    // The stack fetched the deployment's secret at start-up, so decrypting the code book costs no round trip.
     let cold = {
         let dynamodb_url = Some(proxy.url.clone());
         Service::of_its_own(Options {
@@ -82,7 +81,7 @@ async fn an_entry_takes_three_round_trips_cold_two_idle_and_one_warm() {
         proxy.take_seen().round_trips
     };
     assert_eq!(trips("entered", 0).await, 3, "cold");
-    // One of three needs no lease: the first is for one request, the second for two.
+    // Leases cover one request, then two, so one of three entries needs no lease.
     let warm = [trips("entered", 1).await, trips("entered", 2).await, trips("entered", 3).await];
     assert_eq!(warm.iter().min(), Some(&1), "warm: {warm:?}");
     clock.advance(Duration::from_secs(6));
@@ -162,7 +161,7 @@ async fn nothing_is_lost_or_counted_twice_when_environments_die_amid_throttling(
     let fleet = fleet("create-submission", &service, Routing::Even);
     fleet.warm_up(4).await;
     let enter = async |number: u32| {
-        // Two phones with one code each time.
+        // Pairs of phones compete for one code.
         let (phone, code) = (phone(number), campaign.code(u64::from(number / 2)));
         let headers = [("idempotency-key", fresh_key()), ("content-type", "application/json".to_owned())];
         let body = body(&phone, &code);
@@ -177,7 +176,7 @@ async fn nothing_is_lost_or_counted_twice_when_environments_die_amid_throttling(
                     let body = answer["body"].as_str().expect("a body");
                     break serde_json::from_str::<Value>(body).expect("JSON")["message_key"].clone();
                 }
-                // To be sent again, as callers do.
+                // Retried, as callers do.
                 Some(409 | 500 | 503) => {}
                 _ => panic!("{answer}"),
             }

@@ -1,12 +1,10 @@
-//! Failures on the service's own side.
-
 use local::stack::Options;
 use serde_json::json;
 use service_tests::campaign::{TestCampaign, phone, plain};
 use service_tests::proxy::{Fault, Proxy};
 use service_tests::service::Service;
 
-/// How often a call to the database is tried.
+/// Attempts for each call to the database.
 const TRIES: usize = 3;
 
 #[tokio::test]

@@ -1,4 +1,4 @@
-//! What an operator changes of a key while callers use it: its ceiling, and its successor.
+//! Changes that an operator makes to a key in use: another rate limit, and a successor.
 
 use std::time::Duration;
 
@@ -10,10 +10,10 @@ use service_tests::campaign::{TestCampaign, plain};
 use service_tests::service::Service;
 
 const CAMPAIGN: &str = "/api/v1/campaign";
-/// No function takes a key to be as it was for longer.
+/// How long functions cache a key.
 const CACHE_AGE: Duration = Duration::from_secs(5);
 
-/// How many of so many requests a key is let in with.
+/// How many of `requests` requests are admitted.
 async fn admitted(campaign: &TestCampaign, key: &str, requests: usize) -> usize {
     let mut admitted = 0;
     for _ in 0..requests {
@@ -72,7 +72,7 @@ async fn two_processes_that_see_a_change_at_different_times_admit_no_more_than_t
         let key = campaign.issue(Environment::Test, before).await;
         let mut all = admitted(&campaign, &key, 5).await;
         set(&campaign, &key, after).await;
-        // The second reads the change at once; the first goes on by what it knows.
+        // The second process reads the change at once; the first still has the cached key.
         all += admitted(&elsewhere, &key, 30).await + admitted(&campaign, &key, 30).await;
         first.clock.advance(CACHE_AGE);
         all += admitted(&campaign, &key, 30).await + admitted(&elsewhere, &key, 30).await;

@@ -1,4 +1,4 @@
-//! The per-minute ceiling of a key.
+//! The per-minute rate limit of a key.
 
 use std::time::Duration;
 
@@ -21,7 +21,7 @@ async fn a_key_over_its_ceiling_is_told_when_the_next_minute_begins() {
     let other = campaign.issue(Environment::Test, 1).await;
     let read = || campaign.with_key(&key, "GET", CAMPAIGN).send();
 
-    // Requests that are refused for what they ask count; those of another campaign's caller do not.
+    // Requests with validation errors count; requests that name another campaign do not.
     let bad = campaign.with_key(&key, "POST", "/api/v1/codes/check").raw("not JSON").send().await;
     assert_eq!(bad.error_code(), "validation_failed");
     let mismatched = campaign.with_key(&key, "GET", CAMPAIGN).header("svc-campaign", "another");

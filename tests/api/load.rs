@@ -1,4 +1,4 @@
-//! Many clients amid faults, with a seed that is printed.
+//! Many clients with injected faults, from a seed that is printed.
 
 use std::path::PathBuf;
 use std::time::Duration;
@@ -10,7 +10,6 @@ fn fleets() -> Transport {
     Transport::Fleets(PathBuf::from(env!("CARGO_BIN_EXE_environment")))
 }
 
-/// What came of so many clients with so many submissions each.
 async fn crowd(transport: Transport, clients: u32, most: u32, faults: Faults) -> Report {
     let given = std::env::var("SEED").ok().map(|seed| seed.parse().expect("SEED is a number"));
     let seed = given.unwrap_or_else(|| u64::from_le_bytes(random::bytes()));

@@ -1,4 +1,4 @@
-//! The API from outside, over HTTP: a module for each path, and for what all of them share.
+//! Black-box tests over HTTP: a module for each path, and for each rule that all paths share.
 
 mod authentication;
 mod conventions;

@@ -1,4 +1,4 @@
-//! Every reply that is described can be had: each is provoked here, but for those of the service's own failures.
+//! Provokes every reply in the API description, except for internal failures.
 
 use std::collections::BTreeSet;
 
@@ -23,7 +23,6 @@ const SUBMISSIONS: &str = "/api/v1/submissions";
 const RECEIPTS: &str = "/api/v1/receipts";
 const NO_ID: &str = "0b0a6f6e-6a53-4a0e-8f0e-0d6f4f1f2a3b";
 
-/// The replies that came, by operation, status and code.
 #[derive(Default)]
 struct Seen(BTreeSet<Described>);
 
@@ -35,7 +34,7 @@ impl Seen {
     }
 }
 
-/// A request to each operation that passes the gate with a good key.
+/// A request to each operation that passes authentication.
 fn to_each(campaign: &TestCampaign, key: &str) -> Vec<RequestBuilder> {
     let sending = |route: &common::http::routes::Route| {
         campaign.with_key(key, route.method, &route.path.replace("{id}", NO_ID))
@@ -43,7 +42,7 @@ fn to_each(campaign: &TestCampaign, key: &str) -> Vec<RequestBuilder> {
     ROUTES.iter().map(sending).collect()
 }
 
-/// What the gate refuses, for every operation.
+/// Refusals of authentication and rate limits, for every operation.
 async fn at_the_gate(seen: &mut Seen, campaign: &TestCampaign, staging: &TestCampaign) {
     let revoked = campaign.issue(Environment::Test, 100).await;
     campaign.revoke(&revoked).await;
@@ -79,7 +78,7 @@ async fn at_the_gate(seen: &mut Seen, campaign: &TestCampaign, staging: &TestCam
     }
 }
 
-/// Good replies of every operation, and what each refuses by itself.
+/// Successful replies, and the refusals of each operation's own checks.
 async fn beyond_the_gate(
     seen: &mut Seen,
     codes: &TestCampaign,
@@ -150,7 +149,7 @@ async fn beyond_the_gate(
     seen.send(receipts.test("POST", &format!("{RECEIPTS}/{typed}/upload-url"))).await;
 }
 
-/// A receipt whose stored file is over the limit: no upload target lets one through.
+/// A receipt with a stored file over the size limit, which no upload target would admit.
 async fn too_large(campaign: &TestCampaign) -> String {
     let made = campaign.receipt(&campaign.test_key, &announced(&hardly_a_photo(), None)).send().await;
     let env = &campaign.service.env;
@@ -165,7 +164,7 @@ async fn too_large(campaign: &TestCampaign) -> String {
     id_of(&made)
 }
 
-/// The first try is still being worked on.
+/// Conflicts in the database, until the service answers that the first attempt is still in progress.
 async fn in_progress(seen: &mut Seen) {
     let database = Service::shared().env.required("AWS_ENDPOINT_URL_DYNAMODB").expect("the stack sets it");
     let proxy = Proxy::start(database).await;
@@ -192,7 +191,7 @@ async fn every_described_reply_can_be_had() {
     in_progress(&mut seen).await;
 
     let never: Vec<_> = described().into_iter().filter(|described| !seen.0.contains(described)).collect();
-    // Failures inside have one cause or another, and one shape: `internal_errors` and `faults` show them.
+    // Every operation describes these failures; `internal_errors` and `faults` test them.
     let failures = [Some("internal_error"), Some("service_unavailable")];
     let unexpected: Vec<_> =
         never.iter().filter(|(_, _, code)| !failures.contains(&code.as_deref())).collect();

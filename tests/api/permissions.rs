@@ -1,5 +1,5 @@
-//! The stack template's roles against what the functions do: every call of every test goes past a guard that
-//! knows the template, and here everything that is allowed is shown to be used.
+//! The roles in the stack template against what the functions do. The IAM guard rejects calls in all tests that no role
+//! allows; these tests show that every permission is used.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
@@ -33,7 +33,7 @@ use service_tests::service::Service;
 use service_tests::template::{deployer, logical_id, resources, service};
 use sweep_unsettled::{SweepUnsettled, Tick};
 
-/// A service that settles quickly, or not at all by itself; what its functions call is recorded.
+/// A service with accelerated settling, or without background work, whose calls are recorded.
 fn recorded(record: &Record, background: bool) -> Service {
     Service::of_its_own(Options {
         front: Some(front(record.clone(), Arc::new(|_| true))),
@@ -55,7 +55,7 @@ async fn submit(campaign: &TestCampaign, phone: &str, code: &str) -> Reply {
     sending.json(&body(phone, code)).send().await
 }
 
-/// Polls until nothing more happens.
+/// Polls until the submission is settled.
 async fn settled(campaign: &TestCampaign, submitted: &Reply) -> Reply {
     let polling = async {
         loop {
@@ -69,7 +69,7 @@ async fn settled(campaign: &TestCampaign, submitted: &Reply) -> Reply {
     tokio::time::timeout(Duration::from_secs(120), polling).await.expect("it settles")
 }
 
-/// Codes of the service: entered, refused, repeated, looked up, checked.
+/// Exercises codes: accepted, rejected, repeated, looked up, checked.
 async fn codes(service: &Service) {
     let campaign = campaign(service, |_| {}).await;
     campaign.import("printed", BatchStatus::Active, None, &["CHAI-2026"]).await;
@@ -90,7 +90,7 @@ async fn codes(service: &Service) {
     campaign.live("POST", "/api/v1/submissions/lookup").json(&lookup).send().await;
 }
 
-/// Receipts: announced, uploaded, read again, refused, settled.
+/// Exercises receipts: created, uploaded, read, rejected, settled.
 async fn receipts(service: &Service) {
     let alone = campaign(service, receipts_alone).await;
     let key = &alone.live_key;
@@ -107,7 +107,7 @@ async fn receipts(service: &Service) {
     let id = alone.photo(key, &photo, None).await;
     let sent = alone.with_receipt(key, &phone(1), "", &id).send().await;
     assert_eq!(settled(&alone, &sent).await.field("state"), "accepted");
-    // The same purchase again, one of another shop, and one with another time.
+    // The same purchase again, a receipt of another shop, and one with a wrong time.
     for (number, code, time) in
         [(2, "GOOD010001", TIME), (3, "SHOP010001", TIME), (4, "GOOD010002", "11:11:11")]
     {
@@ -130,7 +130,7 @@ async fn partner() -> SimulatedPartner {
     SimulatedPartner::serve(options).await.expect("it serves")
 }
 
-/// A partner that accepts, refuses, and is down for a while.
+/// Exercises a partner that accepts, rejects, and is down for a while.
 async fn partners(service: &Service) {
     let partner = partner().await;
     let campaign = campaign(service, judged_by(partner.url())).await;
@@ -145,13 +145,12 @@ async fn partners(service: &Service) {
     }
 }
 
-/// What happens when events are late, messages are lost and photos are gone: on a service that does nothing by
-/// itself.
+/// Exercises late events, lost messages and deleted photos, on a service without background work.
 async fn by_hand(service: &Service) {
     let receipts = campaign(service, receipts_alone).await;
     let key = &receipts.live_key;
     let photo = hardly_a_photo();
-    // Asked for again after the file has come and before its event has.
+    // Requested again after the upload, but before the storage event.
     let announcing = receipts.receipt(key, &announced(&photo, None)).header("idempotency-key", fresh_key());
     upload(&announcing.clone().send().await, photo.clone()).send().await;
     assert_eq!(announcing.send().await.field("state"), "uploaded");
@@ -160,7 +159,7 @@ async fn by_hand(service: &Service) {
     upload(&refreshing.clone().send().await, photo.clone()).send().await;
     assert_eq!(refreshing.send().await.field("state"), "uploaded");
 
-    // The photo is gone when it is to be read, and its event comes after all.
+    // The photo is deleted before it is read; its storage event comes later.
     let sent = receipts.with_receipt(key, &phone(1), "", &id).send().await;
     let s3 = Aws::for_function(&service.env).expect("the stack sets every variable").s3();
     let object = object_key(&receipts.scope(Environment::Live), id.parse().expect("an id"));
@@ -174,7 +173,7 @@ async fn by_hand(service: &Service) {
     let settler = Settler::of(service);
     settler.settle_due().await;
     assert_eq!(receipts.read(key, &id_of(&sent)).await.field("review_status"), "under_review");
-    // One that a newer build wrote.
+    // Written by a later build.
     let newer = receipts.typed(key, "GOOD010009", TIME).await;
     let newer = id_of(&receipts.with_receipt(key, &phone(3), "", &newer).send().await);
     receipts.make_unreadable(&newer).await;
@@ -187,7 +186,7 @@ async fn by_hand(service: &Service) {
     receipts.with_receipt(&receipts.test_key, &phone(2), "", &slow).send().await;
     settler.settle_due().await;
 
-    // One of a partner's that a newer build wrote.
+    // A partner's submission, written by a later build.
     let partner = partner().await;
     let campaign = campaign(service, judged_by(partner.url())).await;
     let newer = id_of(&submit(&campaign, &phone(1), "DOWN-2").await);
@@ -199,12 +198,12 @@ async fn by_hand(service: &Service) {
     let message = SettleMessage { scope: campaign.scope(Environment::Live), submission_id };
     let reply = settler.deliver_to(Dependency::Partner, &message).await;
     assert_eq!(reply.batch_item_failures.len(), 1);
-    // A partner that answers again.
+    // The partner answers again.
     assert_eq!(submit(&campaign, &phone(3), "DOWN-1").await.field("state"), "unknown");
     assert_eq!(submit(&campaign, &phone(2), "OKAY-1").await.field("state"), "accepted");
 }
 
-/// A function of the background, under its own name.
+/// An event handler with the access key of its function.
 fn function<F: EventHandler>(service: &Service, name: &str) -> F {
     let env = as_function(&service.env, name);
     let background = EventContext::new(env, service.clock.clone(), Telemetry::Off);
@@ -229,7 +228,7 @@ async fn each_function_is_allowed_what_it_does_and_nothing_else() {
         });
         unused.map(|(function, (action, resource))| format!("{function} {action} {resource}")).collect()
     };
-    // What the schedule does comes by itself.
+    // Calls of the scheduled function come without a request.
     let polling = async {
         while !unused(&record.calls()).is_empty() {
             tokio::time::sleep(Duration::from_millis(50)).await;
@@ -241,7 +240,7 @@ async fn each_function_is_allowed_what_it_does_and_nothing_else() {
     println!("{} kinds of calls, all of them allowed", calls.len());
 }
 
-/// The workflow walks through what it deployed, as the role that deployed it.
+/// The deploy workflow runs `ops smoke` in the deployer's role.
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn whoever_deploys_may_do_what_a_smoke_test_does() {
     const DEPLOYER: &str = "deployer";
@@ -266,7 +265,7 @@ async fn whoever_deploys_may_do_what_a_smoke_test_does() {
     assert_eq!(refused, Vec::<String>::new());
 }
 
-/// What CloudFormation would have named a resource of a local stack.
+/// The ARN that CloudFormation would give a resource of a local stack.
 fn arn(resource: &str) -> String {
     let (kind, name) = resource.split_once('/').expect("a kind and a name");
     match kind {
@@ -280,7 +279,7 @@ fn arn(resource: &str) -> String {
     }
 }
 
-/// Whether a name is like a pattern of a policy, in which `*` is anything.
+/// Matches a policy's pattern, in which `*` is any text.
 fn is_like(pattern: &Value, name: &str) -> bool {
     let mut parts = pattern.as_str().expect("a pattern").split('*');
     let Some(mut rest) = name.strip_prefix(parts.next().unwrap_or_default()) else { return false };

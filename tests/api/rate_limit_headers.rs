@@ -1,4 +1,4 @@
-//! The RateLimit headers: which limits govern a reply, and what is left of them.
+//! The RateLimit headers: which limits apply to a reply, and how much remains.
 
 use std::time::Duration;
 
@@ -7,7 +7,6 @@ use service_tests::campaign::{TestCampaign, phone, plain};
 use service_tests::http::Reply;
 use service_tests::service::Service;
 
-/// The limits of a reply, and how they stand.
 fn limits(reply: &Reply) -> (Option<&str>, Option<&str>) {
     (reply.header("ratelimit-policy"), reply.header("ratelimit"))
 }

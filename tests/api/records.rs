@@ -1,7 +1,7 @@
-//! What stands in the tables: a record of each kind, as this build writes it. Every one carries its version.
+//! The stored form of each kind of record, as this build writes it, with its version.
 //!
-//! With `RECORDS_FOLDER`, they are written there, one file for each table: a release's records are kept in `tests/records`, and the
-//! build after it has to read them.
+//! With `RECORDS_FOLDER`, the records are written there, one file for each table. `tests/records` keeps those of a
+//! release, which the next build has to read.
 
 use std::collections::BTreeMap;
 use std::path::PathBuf;
@@ -25,7 +25,7 @@ use service_tests::partners::judged_by;
 use service_tests::receipts::{Settler, TIME, announced, id_of, receipts_alone};
 use service_tests::service::{NOON, Service};
 
-/// What somebody has to know to find the records again: ids, keys and codes, by name.
+/// Ids, keys and codes by name, to find the records again.
 #[derive(Default)]
 struct Known {
     ids: BTreeMap<&'static str, String>,
@@ -82,7 +82,7 @@ async fn codes(service: &Service, known: &mut Known) {
     known.keys.insert("codes-2026-test", campaign.test_key.clone());
 }
 
-/// A receipt of each standing, the purchase of one and the photo of another.
+/// A receipt in each state, with a purchase and a photo.
 async fn receipts(service: &Service, settler: &Settler, known: &mut Known) {
     let campaign = campaign(service, "receipts-2026", receipts_alone).await;
     let key = &campaign.live_key;
@@ -122,7 +122,7 @@ async fn partners(service: &Service, known: &mut Known) {
     known.keys.insert("partner-2026", campaign.live_key.clone());
 }
 
-/// Everything in a table, in DynamoDB's own JSON, by key.
+/// All items of a table in DynamoDB's JSON, sorted by key.
 async fn items(service: &Service, table: &str, key: &str) -> Vec<Value> {
     let database = service.env.required("AWS_ENDPOINT_URL_DYNAMODB").expect("the stack sets it");
     let scan = request_to_storage("POST", format!("{database}/"));

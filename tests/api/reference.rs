@@ -1,4 +1,4 @@
-//! What is served beside the API: its description, and the reference pages.
+//! The API description and the reference pages.
 
 use std::collections::{HashMap, HashSet};
 
@@ -91,7 +91,7 @@ async fn every_link_of_the_pages_leads_somewhere_in_both_forms() {
                     texts.insert(target.to_owned(), get(target).await.text);
                 }
                 let text = &texts[target];
-                // In Markdown, fields have no place of their own.
+                // In Markdown, fields have no anchors.
                 let is_there =
                     [format!("id=\"{place}\""), format!("{{#{place}}}")].iter().any(|id| text.contains(id));
                 assert!(place.is_empty() || is_there || place.contains('.'), "{path} links to {link}");
@@ -214,7 +214,7 @@ async fn pages_and_description_are_only_read() {
     }
 }
 
-/// What is to be copied from a page, as plain text.
+/// Copyable code samples of a page, as plain text.
 fn samples(page: &str) -> Vec<String> {
     let mut samples = Vec::new();
     for sample in page.split("<pre").skip(1).filter_map(|rest| rest.split("</pre>").next()) {
@@ -226,7 +226,6 @@ fn samples(page: &str) -> Vec<String> {
     samples
 }
 
-/// The test code in a text.
 fn test_code(text: &str) -> Option<&str> {
     let code = &text[text.find("TEST-0-")?..];
     let end = code.find(|c: char| !c.is_ascii_alphanumeric() && !"-.".contains(c));
@@ -238,7 +237,7 @@ async fn every_sample_that_enters_does_what_its_code_says_even_once_a_day_for_ea
     let campaign = TestCampaign::with(|campaign| campaign.limits.phone_daily = Some(1)).await;
     let pages = [get("/docs").await.text, get("/docs/endpoints/submissions").await.text];
     let mut outcomes = Vec::new();
-    // A sample that is there in several languages has the same phone and code in each.
+    // A sample in several languages has the same phone and code in each, so it is sent once.
     let mut sent = HashSet::new();
     for sample in pages.iter().flat_map(|page| samples(page)) {
         let phone = sample.find(" 345 678").map(|end| &sample[end - 4..end + 8]);

@@ -14,8 +14,8 @@ use tokio::time::Instant;
 
 const ENDPOINT: &str = "AWS_ENDPOINT_URL_DYNAMODB";
 
-/// More turns than a connection's own task needs to see that its answer was read. A function that polls for its
-/// first event gives it as many.
+/// Enough scheduler turns for the connection's task to see that its response was read. A function gets as many while it
+/// polls for its first event.
 const TURNS: usize = 100;
 
 #[tokio::test]
@@ -42,7 +42,7 @@ async fn the_first_call_finds_the_connection_that_was_opened_before() {
 
 #[tokio::test(start_paused = true)]
 async fn a_database_that_does_not_answer_is_waited_for_no_longer_than_a_second_and_a_half() {
-    // Connections to it are made, and nobody takes them.
+    // Accepts connections in the kernel's backlog and never answers.
     let (_listener, url) = listen().await;
     let began = Instant::now();
 
@@ -62,14 +62,14 @@ async fn a_database_that_is_not_there_is_not_waited_for() {
     assert_eq!(began.elapsed().as_millis(), 0);
 }
 
-/// A free port of this machine, and its URL.
+/// A listener on a free port, and its URL.
 async fn listen() -> (TcpListener, String) {
     let listener = TcpListener::bind((Ipv4Addr::LOCALHOST, 0)).await.expect("a free port");
     let url = format!("http://{}", listener.local_addr().expect("an address"));
     (listener, url)
 }
 
-/// The connection of a function that has its database here, which asks nobody who they are.
+/// A client with this database and static credentials.
 fn connected_to(database: String) -> Aws {
     let env = [
         ("AWS_ACCESS_KEY_ID", "a-key".to_owned()),
@@ -81,7 +81,7 @@ fn connected_to(database: String) -> Aws {
         .expect("every variable is set")
 }
 
-/// Something that passes bytes on to a server: its URL, and how many connections it took.
+/// Forwards bytes to a server: the relay's URL, and how many connections it accepted.
 async fn relay(server: &str) -> (String, Arc<AtomicUsize>) {
     let (listener, url) = listen().await;
     let server = server.strip_prefix("http://").expect("a server of this machine").to_owned();
@@ -93,7 +93,7 @@ async fn relay(server: &str) -> (String, Arc<AtomicUsize>) {
             let server = server.clone();
             tokio::spawn(async move {
                 let mut server = TcpStream::connect(server).await.expect("the server");
-                // An error means that one side hung up.
+                // An error means that one side closed the connection.
                 let _ = copy_bidirectional(&mut client, &mut server).await;
             });
         }

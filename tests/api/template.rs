@@ -1,4 +1,4 @@
-//! The deployment's template against the code: a route, a table, a variable or an event that one of them has and the other does not.
+//! The deployment's template against the code: routes, tables, variables and events must be in both.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::time::Duration;
@@ -26,10 +26,10 @@ use settle_partners::SettlePartners;
 use settle_receipts::SettleReceipts;
 use sweep_unsettled::SweepUnsettled;
 
-/// What AWS may keep a caller of the API waiting for, in seconds.
+/// API Gateway's maximum integration timeout, in seconds.
 const API_LIMIT: u64 = 30;
 
-/// The names of the functions' crates.
+/// Names of the function crates.
 fn crates() -> BTreeSet<String> {
     let folder = concat!(env!("CARGO_MANIFEST_DIR"), "/../functions");
     let names =
@@ -140,7 +140,6 @@ fn the_tables_have_the_keys_indexes_and_expiry_that_the_code_uses() {
     }
 }
 
-/// Connects a function to what an environment names.
 fn connect(name: &str, env: Env) -> Result<(), ConfigError> {
     fn serve<O: Endpoint>(env: Env) -> Result<(), ConfigError> {
         let frame = Responder::from_env(&env, Clock::system(), Telemetry::Off)?;
@@ -194,7 +193,7 @@ fn every_function_is_given_the_variables_that_it_reads_and_no_others() {
                 "{name} does not read {variable}: {missed:?}"
             );
         }
-        // A variable names a resource, and the right one.
+        // Each variable refers to the right resource.
         for (variable, value) in variables.as_object().expect("variables") {
             let table = TABLES.iter().find(|table| table.variable == variable);
             if let Some(table) = table {
@@ -280,7 +279,7 @@ fn an_output_is_the_env_file_of_ops() {
     assert_eq!(others.map(String::as_str).collect::<BTreeSet<_>>(), BTreeSet::from(named));
 }
 
-/// Without it, no minted or imported code of the deployment is good any more.
+/// Without the secret, every minted and imported code of the deployment is invalid.
 #[test]
 fn the_deployments_secret_is_made_once_stays_and_is_printed_nowhere() {
     let template = service();
@@ -288,7 +287,7 @@ fn the_deployments_secret_is_made_once_stays_and_is_printed_nowhere() {
     assert_eq!(secret["DeletionPolicy"], "RetainExceptOnCreate");
     assert_eq!(secret["UpdateReplacePolicy"], "Retain");
     let properties = &secret["Properties"];
-    // CloudFormation makes another secret when any of this changes.
+    // CloudFormation generates another secret when any of this changes.
     let stack = json!({ "Id": { "Fn::Select": [2, { "Fn::Split": ["/", { "Ref": "AWS::StackId" }] }] } });
     assert_eq!(properties["Name"], json!({ "Fn::Sub": ["${AWS::StackName}/deployment-${Id}", stack] }));
     let generated = json!({ "PasswordLength": 64, "ExcludePunctuation": true });
@@ -353,7 +352,7 @@ fn every_function_has_alarms_by_its_objective() {
     }
 }
 
-/// The properties of every alarm, by its name.
+/// Properties of the alarms by name.
 fn alarms() -> BTreeMap<String, Value> {
     let files = ["template.yaml", "function.yaml", "campaign.yaml"];
     let templates = files.map(|file| parse(&text_of(&format!("infra/monitoring/{file}"))));
@@ -377,10 +376,11 @@ fn every_alarm_counts_its_own_stack_alone() {
     }
 }
 
-/// Names of tables and indexes.
+/// Tables and indexes.
 type Names = BTreeSet<String>;
 
-/// What functions read and write, by their roles; a table that is written with its indexes. A condition is a write.
+/// Tables and indexes that functions read, and those that they write, by their roles. A write to a table is a write to
+/// its indexes, and a condition check is a write.
 fn read_and_written(template: &Value) -> (Names, Names) {
     let (mut read, mut written) = (Names::new(), Names::new());
     for (_, role) in resources(template, "AWS::IAM::Role") {
@@ -411,7 +411,7 @@ fn read_and_written(template: &Value) -> (Names, Names) {
 #[test]
 fn alarms_hear_of_every_table_and_index_that_is_too_slow() {
     let (mut read, written) = read_and_written(&service());
-    // The background alone reads it, and another alarm tells when it does not.
+    // Only background functions read it, and another alarm covers their failure.
     assert!(read.remove("unsettled-by-campaign"));
     let alarms = alarms();
     for (name, metric, expected) in [
@@ -420,7 +420,7 @@ fn alarms_hear_of_every_table_and_index_that_is_too_slow() {
     ] {
         let parts = alarms[name]["Metrics"].as_array().expect("metrics").iter();
         let metrics: Vec<_> = parts.filter_map(|part| part.pointer("/MetricStat/Metric")).collect();
-        // More are refused by CloudWatch.
+        // CloudWatch refuses alarms with more metrics.
         assert!(metrics.len() <= 10 && metrics.iter().all(|found| found["MetricName"] == metric), "{name}");
         let heard = metrics.iter().map(|metric| {
             let dimensions = metric["Dimensions"].as_array().expect("dimensions");
@@ -500,7 +500,7 @@ fn the_deployer_may_make_every_kind_of_resource_and_remove_no_data() {
     }
 }
 
-/// The lines of a page's commands, without what is after `#`; a line that ends in a backslash goes on in the next.
+/// The command lines of a page, without comments and with continuation lines joined.
 fn commands(page: &str) -> Vec<String> {
     let text = text_of(page);
     let blocks = text.split("```sh\n").skip(1).map(|block| block.split("```").next().unwrap_or_default());
@@ -511,7 +511,7 @@ fn commands(page: &str) -> Vec<String> {
     lines.map(|line| line.split(" #").next().unwrap_or_default().trim().to_owned()).collect()
 }
 
-/// Without a release of its own, a deployment leaves functions at the version that they have.
+/// Without a new release name, a deployment would leave functions at their current version.
 #[test]
 fn every_deployment_names_its_release() {
     let release = &service()["Parameters"]["Release"];
@@ -520,7 +520,7 @@ fn every_deployment_names_its_release() {
     let commands = commands("infra/deploying.md");
     let deployments: Vec<_> = commands.iter().filter(|line| line.starts_with("sam deploy")).collect();
     assert!(deployments.len() >= 3 && deployments.iter().all(|line| named(line)), "{deployments:#?}");
-    // A run that is repeated deploys what was built before.
+    // A repeated run deploys the packages of the first.
     let workflow = parse(&text_of(".github/workflows/deploy-stack.yml"));
     let steps = workflow["jobs"]["deploy"]["steps"].as_array().expect("steps");
     let deploys =
@@ -565,7 +565,7 @@ fn a_table_is_warm_as_aws_takes_it_or_not_at_all() {
     }
 }
 
-/// API Gateway reads the certificates of mutual TLS as whoever sets the domain up.
+/// API Gateway reads the truststore with the permissions of the caller that creates the domain.
 #[test]
 fn the_deployer_may_read_the_certificates_of_mutual_tls() {
     let policy = deployer();

@@ -1,4 +1,4 @@
-//! Paths and methods that the API does not have: answered before anything else is looked at.
+//! Paths and methods outside the API, which are refused before authentication.
 
 use serde_json::json;
 use service_tests::campaign::TestCampaign;
@@ -7,7 +7,7 @@ use service_tests::service::Service;
 use tokio::io::{AsyncReadExt, AsyncWriteExt};
 use tokio::net::TcpStream;
 
-/// Without a key: where there is nothing, none is asked for.
+/// Sends no key: an unknown path needs none.
 async fn send(method: &str, path: &str) -> Reply {
     request(method, format!("{}{path}", Service::shared().base_url)).send().await
 }
@@ -58,7 +58,7 @@ async fn a_path_has_one_spelling() {
     }
 }
 
-/// The client would shorten these paths.
+/// A raw socket, because the HTTP client would normalize these paths.
 #[tokio::test]
 async fn dots_in_a_path_lead_nowhere() {
     let service = Service::shared();

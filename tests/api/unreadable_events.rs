@@ -1,5 +1,5 @@
-//! Events that `lambda_http` refuses or panics on, over Lambda's runtime interface: each gets a reply in the contract's
-//! shape, and the next event is answered as ever.
+//! Events that `lambda_http` rejects or panics on, over Lambda's runtime interface. Each gets an error reply as
+//! described, and the next event is answered normally.
 
 use std::path::PathBuf;
 
@@ -31,7 +31,7 @@ async fn reply_to(environment: &mut Process, event: &Value) -> Reply {
     Reply { status, headers, text: answer["body"].as_str().expect("a body").to_owned() }
 }
 
-/// The line of the last request, after those of other events.
+/// The log line of the last request.
 async fn line(environment: &Process) -> Value {
     loop {
         let line: Value = serde_json::from_str(&environment.next_line().await).expect("JSON");

@@ -1,11 +1,11 @@
-//! `errors` of `validation_failed`: every field at fault at once.
+//! `errors` of `validation_failed`: all invalid fields in one reply.
 
 use serde_json::{Value, json};
 use service_tests::campaign::{TestCampaign, fresh_key, phone};
 use service_tests::http::Reply;
 use service_tests::receipts::{code_and_receipt, receipts_alone};
 
-/// The places that an error names, after the one that comes first.
+/// The code, the `field` and the pointers of `errors`.
 fn places(reply: &Reply) -> (String, Value, Vec<Value>) {
     let error = reply.field("error");
     let problems = error["errors"].as_array().cloned().unwrap_or_default();

@@ -1,11 +1,11 @@
-//! An attempt to enter that tests spoil in one way or another: it must leave nothing behind.
+//! A valid submission that a test breaks in one place, to show that the refusal has no effect.
 
 use serde_json::{Value, json};
 
 use crate::campaign::{TestCampaign, body, fresh_key, phone};
 use crate::http::{Reply, RequestBuilder};
 
-/// A phone, a code and an Idempotency-Key that nobody used before.
+/// An unused phone, code and Idempotency-Key.
 pub struct Attempt<'a> {
     campaign: &'a TestCampaign,
     number: u32,
@@ -13,24 +13,21 @@ pub struct Attempt<'a> {
 }
 
 impl<'a> Attempt<'a> {
-    /// The attempt of this number: each has a phone and a code of its own.
+    /// `number` picks the phone and the code, so attempts of one test need different numbers.
     pub fn new(campaign: &'a TestCampaign, number: u32) -> Self {
         Self { campaign, number, key: fresh_key() }
     }
 
-    /// The body with which it enters.
     pub fn body(&self) -> Value {
         body(&phone(self.number), &self.campaign.code(u64::from(self.number)))
     }
 
-    /// The body with one field changed.
     pub fn body_with(&self, field: &str, value: Value) -> Value {
         let mut body = self.body();
         body[field] = value;
         body
     }
 
-    /// The request with this key that enters.
     pub fn with_key(&self, api_key: &str) -> RequestBuilder {
         self.campaign
             .with_key(api_key, "POST", "/api/v1/submissions")
@@ -38,17 +35,16 @@ impl<'a> Attempt<'a> {
             .json(&self.body())
     }
 
-    /// The request with the test key that enters.
     pub fn good(&self) -> RequestBuilder {
         self.with_key(&self.campaign.test_key)
     }
 
-    /// Sends the request spoilt, then shows that this left nothing behind: the phone has no submission,
-    /// and the request as it should be enters, with the same Idempotency-Key.
+    /// Sends `bad`, then shows that it had no effect: the phone has no submission, and the valid request still enters
+    /// under the same Idempotency-Key.
     pub async fn assert_rejected_without_effect(&self, bad: RequestBuilder) -> Reply {
         let refused = bad.send().await;
         assert!(refused.status.is_client_error(), "{}", refused.text);
-        // Counted by itself, however many attempts a test makes.
+        // An address per attempt, so that the limit on look-ups never applies.
         let address = format!("10.{}.1.1", self.number);
         let lookup = self.campaign.lookup(&phone(self.number)).header("svc-client-ip", address).send().await;
         assert_eq!(lookup.field("submissions"), json!([]), "after {}", refused.text);

@@ -1,4 +1,4 @@
-//! A campaign of a test's own: configured, with keys and codes, as an operator would make it.
+//! A campaign for one test, with keys and codes, set up as an operator would.
 
 use std::sync::atomic::{AtomicU32, Ordering};
 
@@ -17,10 +17,9 @@ use serde_json::{Value, json};
 use crate::http::{Reply, RequestBuilder, request};
 use crate::service::Service;
 
-/// Codes minted for each environment of a test's campaign.
+/// Codes minted for each environment.
 const MINTED: u64 = 100;
 
-/// A campaign with two keys and codes of its own.
 #[derive(Clone)]
 pub struct TestCampaign {
     pub service: Service,
@@ -29,7 +28,7 @@ pub struct TestCampaign {
     pub live_key: String,
 }
 
-/// A campaign with service codes and no limits; a test changes what it needs.
+/// A campaign with service codes and no limits, for tests to modify.
 pub fn plain() -> Campaign {
     static NEXT: AtomicU32 = AtomicU32::new(1);
     let number = NEXT.fetch_add(1, Ordering::Relaxed);
@@ -51,19 +50,18 @@ pub fn plain() -> Campaign {
 }
 
 impl TestCampaign {
-    /// A plain campaign on the shared stack.
+    /// [`plain`] on the shared stack.
     pub async fn plain() -> Self {
         Self::on(&Service::shared(), plain()).await
     }
 
-    /// A plain campaign with some things changed, on the shared stack.
+    /// [`plain`] on the shared stack, with changes.
     pub async fn with(change: impl FnOnce(&mut Campaign)) -> Self {
         let mut config = plain();
         change(&mut config);
         Self::on(&Service::shared(), config).await
     }
 
-    /// A campaign on a stack.
     pub async fn on(service: &Service, config: Campaign) -> Self {
         assert!(service.tables.campaigns.replace(None, &config).await.expect("the campaign is written"));
         let mut campaign =
@@ -77,19 +75,17 @@ impl TestCampaign {
         campaign
     }
 
-    /// Writes a changed configuration. Functions may go on with the old one for five seconds.
+    /// Saves `config`. Functions may serve the cached one for another five seconds.
     pub async fn apply(&self) {
         let campaigns = &self.service.tables.campaigns;
         let before = campaigns.get(&self.config.slug).await.expect("read");
         assert!(campaigns.replace(before.as_ref(), &self.config).await.expect("the campaign is written"));
     }
 
-    /// The campaign in an environment.
     pub fn scope(&self, environment: Environment) -> Scope {
         Scope { campaign: self.config.slug.clone(), environment }
     }
 
-    /// Issues a key.
     pub async fn issue(&self, environment: Environment, per_minute: u32) -> String {
         let key = format!("{}{}", key_prefix(environment), hex(&random::bytes::<16>()));
         let hash = KeyHash::digest(&key);
@@ -106,14 +102,13 @@ impl TestCampaign {
         key
     }
 
-    /// Revokes a key.
     pub async fn revoke(&self, key: &str) {
         let id = KeyHash::digest(key).key_id().to_owned();
         let now = self.service.clock.now();
         self.service.tables.keys.revoke(&id, now).await.expect("the key is revoked").expect("there is one");
     }
 
-    /// Mints another batch in both environments, with or without a prize.
+    /// Mints another batch in both environments, and returns its first serial number.
     pub async fn mint(&self, name: &str, status: BatchStatus, prize: Option<&str>) -> u64 {
         let mut first = 0;
         for environment in Environment::ALL {
@@ -128,7 +123,7 @@ impl TestCampaign {
         first
     }
 
-    /// Lets the codes of a batch count, in both environments.
+    /// Activates a batch in both environments.
     pub async fn activate(&self, name: &str) {
         for environment in Environment::ALL {
             let scope = self.scope(environment);
@@ -141,7 +136,7 @@ impl TestCampaign {
         }
     }
 
-    /// Imports codes into a batch of their own, in both environments.
+    /// Imports codes as a new batch in both environments.
     pub async fn import(&self, name: &str, status: BatchStatus, prize: Option<&str>, codes: &[&str]) {
         for environment in Environment::ALL {
             let scope = self.scope(environment);
@@ -163,50 +158,48 @@ impl TestCampaign {
         }
     }
 
-    /// The printed code of a serial number. Both environments have the same book.
+    /// The printed code of a serial number, the same in both environments.
     pub fn code(&self, serial: u64) -> String {
         printed(&book(Vec::new()).cipher().expect("a length").encipher(serial).expect("in range"))
     }
 
-    /// A request to a path of the API with the test key.
+    /// A request with the test key.
     pub fn test(&self, method: &str, path: &str) -> RequestBuilder {
         self.with_key(&self.test_key, method, path)
     }
 
-    /// A request to a path of the API with the live key.
+    /// A request with the live key.
     pub fn live(&self, method: &str, path: &str) -> RequestBuilder {
         self.with_key(&self.live_key, method, path)
     }
 
-    /// A request to a path of the API with a key.
     pub fn with_key(&self, key: &str, method: &str, path: &str) -> RequestBuilder {
         request(method, format!("{}{path}", self.service.base_url))
             .header("authorization", format!("Bearer {key}"))
     }
 
-    /// A submission with a fresh Idempotency-Key, ready to be sent with the test key.
+    /// A submission with the test key and a fresh Idempotency-Key.
     pub fn submission(&self, phone: &str, code: &str) -> RequestBuilder {
         self.test("POST", "/api/v1/submissions")
             .header("idempotency-key", fresh_key())
             .json(&body(phone, code))
     }
 
-    /// Submits with the test key.
     pub async fn submit(&self, phone: &str, code: &str) -> Reply {
         self.submission(phone, code).send().await
     }
 
-    /// A pre-check, ready to be sent with the test key.
+    /// A pre-check with the test key.
     pub fn check(&self, code: &str) -> RequestBuilder {
         self.test("POST", "/api/v1/codes/check").json(&json!({ "code": code }))
     }
 
-    /// A look-up, ready to be sent with the test key.
+    /// A look-up with the test key.
     pub fn lookup(&self, phone: &str) -> RequestBuilder {
         self.test("POST", "/api/v1/submissions/lookup").json(&json!({ "phone": phone }))
     }
 
-    /// Submits with the test key and gives back the message key of the outcome.
+    /// Submits with the test key and returns the message key of the reply.
     pub async fn outcome(&self, phone: &str, code: &str) -> String {
         let reply = self.submit(phone, code).await;
         assert_eq!(reply.status, 200, "{}", reply.text);
@@ -214,23 +207,21 @@ impl TestCampaign {
     }
 }
 
-/// The body of a submission.
 pub fn body(phone: &str, code: &str) -> Value {
     json!({ "phone": phone, "code": code, "consent": true })
 }
 
-/// An Idempotency-Key never used before.
 pub fn fresh_key() -> String {
     hex(&random::bytes::<16>())
 }
 
-/// A phone of this number: the first, the second, …
+/// A valid phone for each number.
 pub fn phone(number: u32) -> String {
     format!("+2557{}", 10_000_000 + number)
 }
 
-/// The keys are the same for every campaign of the tests: a code of one is a code of another, so that
-/// only the scope keeps them apart.
+/// All test campaigns share these keys, so a code of one campaign exists in the others too: only the scope separates
+/// them.
 fn book(batches: Vec<Batch>) -> CodeBook {
     CodeBook {
         minting_keys: vec![SecretKey::from_random([1; 32])],

@@ -1,5 +1,5 @@
-//! The published description, closed: whatever a reply has that is not described, or lacks that is, fails
-//! the test that got it. What is published stays open, since fields may come.
+//! Checks replies against the published API description. The check is stricter than the description: a field that is
+//! not described fails the test, while callers must expect new fields.
 
 use std::collections::HashMap;
 use std::sync::LazyLock;
@@ -9,29 +9,25 @@ use serde_json::{Map, Value, json};
 
 use crate::http::Reply;
 
-/// The description with a validator for each of its objects.
 struct Contract {
     paths: Map<String, Value>,
     bodies: HashMap<String, Validator>,
-    /// By the name of the component: whether it has to be there, and its validator.
+    /// By component name: whether the header is required, and its validator.
     headers: HashMap<String, (bool, Validator)>,
 }
 
 static CONTRACT: LazyLock<Contract> = LazyLock::new(Contract::new);
 
-/// A reply that was described: the operation, the status and, for an error, its code.
+/// Operation id, status and, for an error, its code.
 pub type Described = (String, u16, Option<String>);
 
-/// Checks a reply to a request of this method and path: that the operation has such a reply, with these
-/// headers and this body. Answers what it was; nothing for paths that are not the API's.
-///
-/// # Panics
-/// When the reply is not as described.
+/// Checks status, headers and body of a reply against the description, and panics when they differ. Returns which
+/// described reply it was, or `None` for a path outside the API.
 pub fn check(method: &str, path: &str, reply: &Reply) -> Option<Described> {
     CONTRACT.check(method, path, reply)
 }
 
-/// Every reply that is described.
+/// Every reply in the description.
 pub fn described() -> Vec<Described> {
     let mut all = Vec::new();
     for operation in CONTRACT.paths.values().filter_map(Value::as_object).flat_map(Map::values) {
@@ -82,13 +78,12 @@ impl Contract {
     fn check(&self, method: &str, path: &str, reply: &Reply) -> Option<Described> {
         let path = path.split('?').next().unwrap_or_default();
         let shown = format!("{method} {path}: {} {}", reply.status, reply.text);
-        // Files of the reference may be stored, and a missing page is no JSON.
+        // Reference pages may be cached, and their 404 is HTML rather than JSON.
         let is_page = reply.header("content-type").is_some_and(|kind| kind.starts_with("text/html"));
         if !path.starts_with("/api/") && (is_page || reply.header("etag").is_some()) {
             self.check_header("X-Request-Id", "X-Request-Id", reply, &shown);
             return None;
         }
-        // Every other reply has these, wherever it comes from.
         for name in ["X-Request-Id", "Cache-Control"] {
             self.check_header(name, name, reply, &shown);
         }
@@ -131,7 +126,7 @@ impl Contract {
         Some((operation["operationId"].as_str().expect("an id").to_owned(), status, code))
     }
 
-    /// The path of the description that a path is, fixed ones first, and its methods.
+    /// The path template that matches a path, and its methods. A fixed path wins over one with a parameter.
     fn methods(&self, path: &str) -> Option<(&str, &Map<String, Value>)> {
         let mut matching: Vec<_> =
             self.paths.iter().filter(|(template, _)| matches(template, path)).collect();
@@ -146,7 +141,7 @@ impl Contract {
             assert!(!required, "{name} is missing: {shown}");
             return;
         };
-        // Headers that are numbers are described as numbers.
+        // Numeric headers have a numeric schema.
         let number = value.parse::<u64>().map(Value::from).ok().filter(|number| validator.is_valid(number));
         assert!(number.is_some() || validator.is_valid(&json!(value)), "{name}: {value} in {shown}");
     }
@@ -173,7 +168,7 @@ fn matches(template: &str, path: &str) -> bool {
     parts.0.len() == parts.1.len() && parts.0.iter().zip(&parts.1).all(same)
 }
 
-/// Refuses fields that objects do not name.
+/// Forbids fields that are not described.
 fn close(schema: &mut Value) {
     match schema {
         Value::Object(members) => {

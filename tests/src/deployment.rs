@@ -1,5 +1,5 @@
-//! The functions that enter and settle, each as a fleet of processes, with what is between them on AWS: the queues, from which
-//! messages are delivered, and the schedule.
+//! The functions that create and settle submissions, each as a fleet of processes, with the queues and the schedule
+//! that invoke them on AWS.
 
 use std::collections::BTreeMap;
 use std::path::Path;
@@ -24,21 +24,19 @@ use crate::queue::Queue;
 use crate::random::Random;
 use crate::service::Service;
 
-/// The functions.
 const FUNCTIONS: [&str; 5] =
     ["create-receipt", "create-submission", "settle-partners", "settle-receipts", "sweep-unsettled"];
-/// Queues by their variables, with their functions.
+/// The environment variable of each queue, and the function that consumes it.
 const QUEUES: [(&str, &str); 2] = [(TAX_VARIABLE, "settle-receipts"), (PARTNER_VARIABLE, "settle-partners")];
-/// How many work on each queue at once: the template's default for receipts.
+/// Consumers per queue: the template's default for receipts.
 const MAX_CONCURRENCY: usize = 2;
-/// Between two sweeps: as much as a minute is to a stack that is as hasty as can be watched.
+/// Stands in for the schedule's one minute, so that a run sees many sweeps.
 const SWEEP_EVERY: Duration = Duration::from_millis(500);
-/// Nothing is swept while more messages wait: they would be sent faster than they are worked off.
+/// Above this queue length sweeps are skipped: they would add messages faster than the consumers remove them.
 const MAX_WAITING: usize = 20;
-/// An environment is killed at the latest when the database was called so many times: a step of settling takes about as many.
+/// An environment is killed after at most this many database calls: about as many as one settling step makes.
 const MAX_CALLS: u32 = 8;
 
-/// The fleets of a stack.
 pub struct Deployment {
     fleets: BTreeMap<&'static str, Fleet>,
     queues: Vec<(Queue, &'static str)>,
@@ -50,11 +48,11 @@ pub struct Deployment {
 }
 
 impl Deployment {
-    /// Fleets without environments: `program` is told by its argument which function it is. They work on a stack that does
-    /// nothing in the background itself, over a database behind a proxy.
+    /// Fleets without environments. `program` takes the function's name as its argument. The stack of `service` must
+    /// run no background work, and its database must be behind `proxy`.
     pub fn new(program: &Path, service: &Service, proxy: Proxy, random: Random) -> Arc<Self> {
         let fleet = |function| {
-            // Each is allowed what its role allows.
+            // The access key selects the function's role in the IAM guard.
             let key = "AWS_ACCESS_KEY_ID";
             let mut variables = service.variables.clone();
             let own = as_function(&service.env, function).required(key).expect("the stack sets it");
@@ -73,7 +71,7 @@ impl Deployment {
         })
     }
 
-    /// Delivers messages and sweeps until the tasks are dropped.
+    /// Delivers messages and runs sweeps until the tasks are dropped.
     pub fn start(self: &Arc<Self>) -> JoinSet<()> {
         let mut tasks = JoinSet::new();
         for index in (0..self.queues.len()).flat_map(|index| [index; MAX_CONCURRENCY]) {
@@ -105,14 +103,12 @@ impl Deployment {
             }
         }
         let mut random = self.background.lock().expect("not poisoned").fork();
-        // What one sweep missed is found by the next.
+        // A failed sweep needs no retry: the next one finds the same work.
         self.invoke(&mut random, "sweep-unsettled", &event::of_schedule()).await;
     }
 
-    /// Sends a request; `None` when its environment was killed.
-    ///
-    /// # Panics
-    /// When a function fails, or its reply is not as described.
+    /// Sends a request; `None` when its environment was killed. Panics when a function fails or its reply breaks the
+    /// API description.
     pub async fn send(
         &self,
         random: &mut Random,
@@ -135,7 +131,7 @@ impl Deployment {
         Some(reply)
     }
 
-    /// A function's answer; `None` when it failed, or was killed.
+    /// `None` when the function failed or was killed.
     async fn invoke(&self, random: &mut Random, function: &str, event: &Value) -> Option<Value> {
         if self.kills(random) {
             self.kill_during(random, function, event).await;
@@ -149,7 +145,7 @@ impl Deployment {
         random.below(100) < self.killed_percent.load(Ordering::Relaxed)
     }
 
-    /// Kills an environment while it works on an event, or right after.
+    /// Kills an environment while it handles an event, or right after.
     async fn kill_during(&self, random: &mut Random, function: &str, event: &Value) {
         let calls = usize::try_from(random.below(MAX_CALLS)).expect("a few");
         let _under_way = self.under_way.read().await;
@@ -157,18 +153,18 @@ impl Deployment {
         self.killed.fetch_add(1, Ordering::Relaxed);
     }
 
-    /// Kills environments during so many in a hundred invocations.
+    /// Sets the share of invocations during which the environment is killed, in percent.
     pub fn kill(&self, percent: u32) {
         self.killed_percent.store(percent, Ordering::Relaxed);
     }
 
-    /// How many environments were killed, and how many started.
+    /// Environments killed, and environments started.
     pub fn environments(&self) -> (usize, usize) {
         let started = self.fleets.values().map(Fleet::started).sum();
         (self.killed.load(Ordering::Relaxed), started)
     }
 
-    /// Waits until nothing is under way; nothing begins until the guard is dropped.
+    /// Waits until no invocation is in flight, and blocks new ones until the guard is dropped.
     pub async fn pause(&self) -> RwLockWriteGuard<'_, ()> {
         self.under_way.write().await
     }

@@ -1,5 +1,5 @@
-//! One environment of a function: its program as a process of its own, given one request at a time over Lambda's runtime
-//! interface, as on Lambda.
+//! One execution environment: the function's program as a process that gets one event at a time over Lambda's runtime
+//! interface.
 
 use std::collections::BTreeMap;
 use std::io::{BufRead, BufReader};
@@ -20,7 +20,7 @@ use tokio::net::TcpListener;
 use tokio::sync::{mpsc, oneshot};
 use tokio::task::JoinHandle;
 
-/// An environment that runs until this is dropped.
+/// Killed on drop.
 pub struct Environment {
     process: Child,
     log: Arc<Mutex<Vec<String>>>,
@@ -37,7 +37,6 @@ struct RuntimeInterface {
 }
 
 impl Environment {
-    /// Starts a function's program with these variables and arguments.
     pub async fn start(program: &Path, arguments: &[&str], variables: &BTreeMap<String, String>) -> Self {
         let listener = TcpListener::bind((Ipv4Addr::LOCALHOST, 0)).await.expect("a free port");
         let address = listener.local_addr().expect("an address").to_string();
@@ -80,12 +79,12 @@ impl Environment {
         Self { process, log, events, interface, first_poll: Some(first_poll), serving }
     }
 
-    /// Waits until the function asks for its first event, and says when it did.
+    /// Waits until the function polls for its first event, and returns when it did.
     pub async fn first_poll(&mut self) -> Option<Instant> {
         self.first_poll.take()?.await.ok()
     }
 
-    /// Hands an event to the function, and waits for its answer; `None` when it failed or was killed.
+    /// Hands an event to the function and waits for its answer; `None` when the function failed or was killed.
     pub async fn invoke(&mut self, event: &Value) -> Option<Value> {
         let (answer, answered) = oneshot::channel();
         self.interface.answer.lock().expect("not poisoned").replace(answer);
@@ -93,7 +92,7 @@ impl Environment {
         answered.await.ok()
     }
 
-    /// Hands an event to the function and kills the process before or while it works on it.
+    /// Hands an event to the function, and kills the process when `working` completes, at the latest after the answer.
     pub async fn kill_during(mut self, event: &Value, working: impl Future<Output = ()>) {
         tokio::select! {
             _ = self.invoke(event) => {}
@@ -101,7 +100,7 @@ impl Environment {
         }
     }
 
-    /// The next line of the log that was not taken yet.
+    /// The next unread line of the log.
     pub async fn next_line(&self) -> String {
         loop {
             let line = {
@@ -115,7 +114,7 @@ impl Environment {
         }
     }
 
-    /// The most memory that it had in use, in bytes; unknown where there is no `/proc`.
+    /// Peak memory in bytes; `None` without `/proc`.
     pub fn peak_memory(&self) -> Option<u64> {
         let status = std::fs::read_to_string(format!("/proc/{}/status", self.process.id())).ok()?;
         let line = status.lines().find_map(|line| line.strip_prefix("VmHWM:"))?;
@@ -126,7 +125,7 @@ impl Environment {
 
 impl Drop for Environment {
     fn drop(&mut self) {
-        // An error means that it has ended by itself.
+        // An error means that the process has already exited.
         let _ = self.process.kill();
         let _ = self.process.wait();
         self.serving.abort();
@@ -135,7 +134,6 @@ impl Drop for Environment {
 
 async fn next(State(interface): State<Arc<RuntimeInterface>>) -> Response {
     if let Some(polled) = interface.first_poll.lock().expect("not poisoned").take() {
-        // Nobody may be interested.
         let _ = polled.send(now());
     }
     let event = interface.events.lock().await.recv().await;
@@ -151,20 +149,19 @@ async fn next(State(interface): State<Arc<RuntimeInterface>>) -> Response {
 
 async fn response(State(interface): State<Arc<RuntimeInterface>>, body: Bytes) -> StatusCode {
     if let Some(answer) = interface.answer.lock().expect("not poisoned").take() {
-        // Nobody waits any more when the caller gave up.
+        // The receiver is gone when the caller gave up.
         let _ = answer.send(serde_json::from_slice(&body).unwrap_or_default());
     }
     StatusCode::ACCEPTED
 }
 
-/// Anything else a function sends is a failure of it.
+/// The function reports an initialization or invocation error here.
 async fn failure(State(interface): State<Arc<RuntimeInterface>>, request: Request) -> StatusCode {
     eprintln!("a function reported a failure to {}", request.uri());
     interface.answer.lock().expect("not poisoned").take();
     StatusCode::ACCEPTED
 }
 
-/// The time on a clock that only goes forward.
 #[expect(clippy::disallowed_methods, reason = "start-up is measured")]
 fn now() -> Instant {
     Instant::now()

@@ -1,5 +1,4 @@
-//! Events as AWS sends them, with every field that real ones have: API Gateway's for a request (payload format 2.0), a queue's
-//! and the schedule's.
+//! Events with every field that AWS sends: from API Gateway (payload format 2.0), from a queue and from the schedule.
 
 use common::http::routes::ROUTES;
 use common::runtime::api_gateway;
@@ -10,7 +9,7 @@ use serde_json::{Map, Value, json};
 
 use crate::http::Reply;
 
-/// The event that API Gateway makes of a request with an API key.
+/// API Gateway's event for a request with an API key.
 pub fn of(method: &str, path: &str, headers: &[(&str, String)], body: Option<&Value>, key: &str) -> Value {
     let added = headers.iter().map(|(name, value)| ((*name).to_owned(), json!(value)));
     let mut headers = Map::from_iter([
@@ -59,13 +58,13 @@ pub fn of(method: &str, path: &str, headers: &[(&str, String)], body: Option<&Va
     event
 }
 
-/// What a function answers to an event, as API Gateway would be told.
+/// The function's answer, as API Gateway receives it.
 pub async fn answer(function: &dyn HttpHandler, event: &Value) -> Value {
     let event = to_raw_value(event).expect("JSON");
     serde_json::to_value(api_gateway::answer(function, &event).await).expect("JSON")
 }
 
-/// A function's answer to such an event, as the caller gets it.
+/// The reply that a caller gets for a function's answer.
 pub fn reply(answer: &Value) -> Reply {
     let status = answer["statusCode"].as_u64().and_then(|status| u16::try_from(status).ok());
     let headers = answer["headers"].as_object().into_iter().flatten();
@@ -80,7 +79,7 @@ pub fn reply(answer: &Value) -> Reply {
     }
 }
 
-/// The event of a queue with one message.
+/// An SQS event with one message.
 pub fn of_queue(message_id: &str, receipt_handle: &str, body: &str) -> Value {
     json!({
         "Records": [{
@@ -102,7 +101,6 @@ pub fn of_queue(message_id: &str, receipt_handle: &str, body: &str) -> Value {
     })
 }
 
-/// The event of the schedule.
 pub fn of_schedule() -> Value {
     json!({
         "version": "0",

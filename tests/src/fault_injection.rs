@@ -1,5 +1,5 @@
-//! Proxies in front of everything that a process calls, which count its calls and cut one of them, or a
-//! share of them.
+//! Proxies in front of everything that a process calls. They count its calls, and inject a fault into one call or into
+//! a share of them.
 
 use std::collections::BTreeMap;
 use std::sync::{Arc, Mutex};
@@ -14,7 +14,7 @@ use crate::forward::{self, Forwarder, failure, forwarder};
 use crate::random::Random;
 use crate::serving::Serving;
 
-/// The variables that name the parts of AWS that functions call.
+/// The variables with the endpoints of the AWS services that functions call.
 pub const AWS: [&str; 4] = [
     "AWS_ENDPOINT_URL_DYNAMODB",
     "AWS_ENDPOINT_URL_S3",
@@ -22,29 +22,28 @@ pub const AWS: [&str; 4] = [
     "AWS_ENDPOINT_URL_SECRETS_MANAGER",
 ];
 
-/// How a call is cut.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum FaultKind {
-    /// It never arrives: the process dies before it.
+    /// The process dies before the call arrives.
     DiesBefore,
-    /// It arrives, and the process dies before it hears the answer.
+    /// The call arrives, and the process dies before it gets the answer.
     DiesAfter,
-    /// It arrives, and the answer is lost; the process goes on.
+    /// The call arrives, the answer is lost, and the process goes on.
     AnswerLost,
-    /// It never arrives, and the process hears so and goes on.
+    /// The call fails without arriving, and the process goes on.
     Refused,
 }
 
 impl FaultKind {
-    /// The ways that tell anything apart: one that is heard of is like an answer that is lost.
+    /// The kinds that tests try at every call. To the caller, `Refused` looks like `AnswerLost`.
     pub const ALL: [Self; 3] = [Self::DiesBefore, Self::DiesAfter, Self::AnswerLost];
 }
 
-/// Counts the calls of one process, and cuts one. The proxies serve until the last clone is dropped.
+/// Counts the calls of one process and injects faults. The proxies serve until the last clone is dropped.
 #[derive(Clone)]
 pub struct FaultInjector {
     inner: Arc<Inner>,
-    /// The proxies that there are, by what they stand in front of.
+    /// URL and server of each proxy, by the URL behind it.
     proxies: Arc<AsyncMutex<BTreeMap<String, (String, Serving)>>>,
 }
 
@@ -69,38 +68,36 @@ struct Proxied {
 }
 
 impl FaultInjector {
-    /// Cuts the call of this number, counted from 0 over all proxies.
+    /// Injects a fault into one call, numbered from 0 over all proxies.
     pub fn at(call: usize, how: FaultKind) -> Self {
         let plan = Mutex::new(Plan { cut: Some((call, how)), ..Plan::default() });
         let inner = Arc::new(Inner { forwarder: forwarder(), plan, died: watch::Sender::new(false) });
         Self { inner, proxies: Arc::default() }
     }
 
-    /// Cuts the call of this number from now on, counted anew.
+    /// Resets the counter, and injects a fault into one of the calls from now on.
     pub fn arm(&self, call: usize, how: FaultKind) {
         *self.inner.plan.lock().expect("not poisoned") = Plan { cut: Some((call, how)), ..Plan::default() };
         self.inner.died.send_replace(false);
     }
 
-    /// Cuts this many calls in a hundred from now on, by chance: half of them never arrive, of half the
-    /// answer is lost.
+    /// Injects random faults into `percent` of the calls: half of them never arrive, half lose the answer.
     pub fn noise(&self, random: Random, percent: u32) {
         self.inner.plan.lock().expect("not poisoned").noise = Some((random, percent));
     }
 
-    /// Cuts nothing from now on.
     pub fn disarm(&self) {
         let mut plan = self.inner.plan.lock().expect("not poisoned");
         (plan.cut, plan.noise) = (None, None);
     }
 
-    /// How many calls came, and how many of them were cut by chance.
+    /// Calls seen, and how many of them had a random fault.
     pub fn counts(&self) -> (usize, usize) {
         let plan = self.inner.plan.lock().expect("not poisoned");
         (plan.seen, plan.lost)
     }
 
-    /// A proxy in front of a server, the same one each time; the URL to use instead of its own.
+    /// Starts a proxy for a server, or reuses the one it has, and returns the proxy's URL.
     pub async fn in_front_of(&self, upstream: &str) -> String {
         let mut proxies = self.proxies.lock().await;
         if let Some((url, _)) = proxies.get(upstream) {
@@ -113,7 +110,7 @@ impl FaultInjector {
         url
     }
 
-    /// Whether the call to be cut has come.
+    /// Whether the call with the fault was made.
     pub fn was_made(&self) -> bool {
         self.inner.plan.lock().expect("not poisoned").cut.is_none()
     }
@@ -126,7 +123,6 @@ impl FaultInjector {
 }
 
 impl Inner {
-    /// How this call is to be cut.
     fn next(&self) -> Option<FaultKind> {
         let mut plan = self.plan.lock().expect("not poisoned");
         let number = plan.seen;
@@ -157,7 +153,7 @@ async fn cut(State(Proxied { inner, upstream }): State<Proxied>, request: Reques
         Some(FaultKind::DiesAfter | FaultKind::AnswerLost) | None => {}
     }
     let (parts, body) = forward::read(request).await;
-    // A server that breaks off is a failure like any other.
+    // To the caller, a connection that breaks is a failed call.
     let Some(answer) = forward::send(&inner.forwarder, &upstream, &parts, body).await else {
         return failure();
     };

@@ -1,5 +1,4 @@
-//! A function's environments side by side: each is given one request at a time, more are started while all are busy, and
-//! idle ones wait.
+//! The environments of one function. Each handles one request at a time; a new one starts when all are busy.
 
 use std::collections::BTreeMap;
 use std::path::PathBuf;
@@ -11,16 +10,15 @@ use serde_json::Value;
 use crate::environment::Environment;
 use crate::random::Random;
 
-/// Which of the idle environments is given the next request.
+/// Which idle environment gets the next request.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Routing {
-    /// Any.
+    /// A random one.
     Even,
     /// The one that was busy last, so that some are hardly ever used.
     Skewed,
 }
 
-/// The environments of one function.
 pub struct Fleet {
     program: PathBuf,
     arguments: Vec<&'static str>,
@@ -31,7 +29,6 @@ pub struct Fleet {
 }
 
 impl Fleet {
-    /// A fleet without environments.
     pub fn new(
         program: PathBuf,
         arguments: &[&'static str],
@@ -49,7 +46,7 @@ impl Fleet {
         }
     }
 
-    /// Starts environments until so many are idle, each of which is then warm to its first request.
+    /// Starts environments until `environments` are idle and initialized.
     pub async fn warm_up(&self, environments: usize) {
         let missing = environments.saturating_sub(self.idle.lock().expect("not poisoned").0.len());
         for _ in 0..missing {
@@ -59,7 +56,7 @@ impl Fleet {
         }
     }
 
-    /// How many environments were started.
+    /// How many environments were started in all.
     pub fn started(&self) -> usize {
         self.started.load(Ordering::Relaxed)
     }
@@ -74,7 +71,7 @@ impl Fleet {
         answer
     }
 
-    /// Hands an event to an environment and kills it before or while it works on it.
+    /// Hands an event to an environment and kills the process when `working` completes.
     pub async fn kill_during(&self, event: &Value, working: impl Future<Output = ()>) {
         self.take().await.kill_during(event, working).await;
     }

@@ -1,5 +1,5 @@
-//! A server on this machine that stands in front of another: what it is asked can be looked at, and is sent
-//! on as it came, with the host that it was signed for.
+//! Reverse proxies on this machine. A request is forwarded unchanged, with the original host header, because that is
+//! signed.
 
 use std::net::Ipv4Addr;
 use std::sync::Arc;
@@ -18,34 +18,31 @@ use tokio::sync::Semaphore;
 
 use crate::serving::{Serving, on_a_thread};
 
-/// More than any request or answer of ours.
+/// More than any request or response needs.
 const MAX_BYTES: usize = 16 * 1024 * 1024;
 
-/// How many requests are under way to a server at the same time: enough for its races, and few beside the
-/// files that a program may have open.
+/// Requests in flight to one server: enough for its races, and far below the limit on open files.
 const MAX_BATCH: usize = 32;
 
-/// Sends requests on.
 #[derive(Clone)]
 pub(crate) struct Forwarder {
     client: Client,
     turns: Arc<Semaphore>,
 }
 
-/// Something that sends requests on.
 pub(crate) fn forwarder() -> Forwarder {
     let client = http_client::builder().expect("TLS").build().expect("a client");
     Forwarder { client, turns: Arc::new(Semaphore::new(MAX_BATCH)) }
 }
 
-/// Serves a router beside whatever calls this, on the same runtime and as long as that; its URL.
+/// Serves a router on the caller's runtime, and returns its URL.
 pub(crate) async fn serve(router: Router) -> String {
     let (url, serving) = bind(router).await;
     tokio::spawn(serving);
     url
 }
 
-/// Serves a router on a thread of its own; its URL.
+/// Serves a router on a new thread, and returns its URL.
 pub(crate) async fn serve_on_a_thread(router: Router) -> (String, Serving) {
     let (started, starting) = tokio::sync::oneshot::channel();
     let serving = on_a_thread(async move {
@@ -56,7 +53,7 @@ pub(crate) async fn serve_on_a_thread(router: Router) -> (String, Serving) {
     (starting.await.expect("it starts"), serving)
 }
 
-/// A router on a free port: its URL, and what serves it.
+/// Binds a router to a free port: its URL and the future that serves it.
 async fn bind(router: Router) -> (String, impl Future<Output = ()>) {
     let listener = TcpListener::bind((Ipv4Addr::LOCALHOST, 0)).await.expect("a free port");
     let url = format!("http://{}", listener.local_addr().expect("an address"));
@@ -64,14 +61,14 @@ async fn bind(router: Router) -> (String, impl Future<Output = ()>) {
     (url, async { serving.await.expect("it serves") })
 }
 
-/// A request, read whole.
+/// Reads the whole body.
 pub(crate) async fn read(request: Request) -> (Parts, Bytes) {
     let (parts, body) = request.into_parts();
     let body = to_bytes(body, MAX_BYTES).await.expect("the whole request");
     (parts, body)
 }
 
-/// What the server behind answers; `None` when it breaks off.
+/// Forwards a request; `None` when the connection breaks.
 pub(crate) async fn send(
     forwarder: &Forwarder,
     upstream: &str,
@@ -87,13 +84,13 @@ pub(crate) async fn send(
     let answer = forwarder.client.execute(request).await.ok()?;
     let (status, headers) = (answer.status(), answer.headers().clone());
     let body = answer.bytes().await.ok()?;
-    // The length of an answer to HEAD is of what is not there.
+    // The Content-Length of a HEAD response counts a body that is not there.
     let has_body = !body.is_empty();
     let mut response = Response::new(Body::from(body));
     *response.status_mut() = status;
     *response.headers_mut() = headers;
     response.headers_mut().remove("transfer-encoding");
-    // After a crowd, connections that wait for more would fill what a program may have open.
+    // Idle connections would use up the open files that the program may have.
     response.headers_mut().insert(CONNECTION, HeaderValue::from_static("close"));
     if has_body {
         response.headers_mut().remove("content-length");
@@ -101,7 +98,6 @@ pub(crate) async fn send(
     Some(response)
 }
 
-/// An answer of a server that fails.
 pub(crate) fn failure() -> Response<Body> {
     let mut failure = Response::new(Body::empty());
     *failure.status_mut() = StatusCode::INTERNAL_SERVER_ERROR;

@@ -1,4 +1,4 @@
-//! Sending requests and showing replies.
+//! An HTTP client for tests. It checks every reply against the API description.
 
 use std::sync::LazyLock;
 
@@ -10,23 +10,21 @@ use serde_json::{Value, json};
 
 use crate::contract::{self, Described};
 
-/// A connection belongs to the runtime of one test, so none is kept.
+/// No connection is kept: it would belong to the runtime of the test that opened it.
 static CLIENT: LazyLock<Client> = LazyLock::new(|| {
     http_client::builder().expect("TLS").pool_max_idle_per_host(0).build().expect("a client")
 });
 
-/// A request being put together.
 #[derive(Clone, Debug)]
 pub struct RequestBuilder {
     url: String,
-    /// Whether it goes to the API, whose replies are described.
+    /// Whether the reply must match the API description.
     to_api: bool,
     method: Method,
     headers: Vec<(String, Vec<u8>)>,
     body: Bytes,
 }
 
-/// A reply.
 #[derive(Clone, Debug)]
 pub struct Reply {
     pub status: StatusCode,
@@ -34,12 +32,12 @@ pub struct Reply {
     pub text: String,
 }
 
-/// A request to the API, at a whole URL. Its reply has to be as the API describes it.
+/// A request to the API. Sending it panics when the reply breaks the API description.
 pub fn request(method: &str, url: String) -> RequestBuilder {
     RequestBuilder { to_api: true, ..request_to_storage(method, url) }
 }
 
-/// A request to the storage of photos, at a whole URL.
+/// A request to the photo storage.
 pub fn request_to_storage(method: &str, url: String) -> RequestBuilder {
     let method = Method::from_bytes(method.as_bytes()).expect("a method");
     RequestBuilder { url, to_api: false, method, headers: Vec::new(), body: Bytes::new() }
@@ -52,35 +50,26 @@ impl RequestBuilder {
         self
     }
 
-    /// Takes a header away again.
     pub fn without(mut self, name: &str) -> Self {
         self.headers.retain(|(header, _)| !header.eq_ignore_ascii_case(name));
         self
     }
 
-    /// Sends JSON.
     pub fn json(self, body: &Value) -> Self {
         self.raw(body.to_string()).without("content-type").header("content-type", "application/json")
     }
 
-    /// Sends these bytes.
     pub fn raw(mut self, body: impl Into<Bytes>) -> Self {
         self.body = body.into();
         self
     }
 
-    /// Sends the request.
-    ///
-    /// # Panics
-    /// When the API's reply is not as described.
+    /// Panics when the reply breaks the API description.
     pub async fn send(self) -> Reply {
         self.send_and_name().await.0
     }
 
-    /// Sends the request, and says which of the described replies came.
-    ///
-    /// # Panics
-    /// When the API's reply is not as described.
+    /// Like [`Self::send`], and returns which described reply it was.
     pub async fn send_and_name(self) -> (Reply, Option<Described>) {
         let (method, to_api) = (self.method.to_string(), self.to_api);
         let mut request = Request::new(self.method, self.url.parse().expect("a URL"));
@@ -101,22 +90,19 @@ impl RequestBuilder {
 }
 
 impl Reply {
-    /// The body as JSON.
     pub fn json(&self) -> Value {
         serde_json::from_str(&self.text).unwrap_or_else(|error| panic!("{error} in {}", self.text))
     }
 
-    /// A header's value.
     pub fn header(&self, name: &str) -> Option<&str> {
         self.headers.get(name).map(|value| value.to_str().expect("text"))
     }
 
-    /// A field of the body.
     pub fn field(&self, name: &str) -> Value {
         self.json()[name].clone()
     }
 
-    /// The code of an error.
+    /// The code of an error reply; panics on any other.
     pub fn error_code(&self) -> String {
         self.json()["error"]["code"]
             .as_str()
@@ -124,20 +110,20 @@ impl Reply {
             .to_owned()
     }
 
-    /// The code of an error, where there is one: a reply without a body has none.
+    /// Like [`Self::error_code`], but `None` for a reply without a body.
     pub(crate) fn error_code_unless_empty(&self) -> Option<String> {
         let body: Value = serde_json::from_str(&self.text).ok()?;
         body["error"]["code"].as_str().map(str::to_owned)
     }
 
-    /// Status and body, with ids, references, times and addresses replaced by what they are.
+    /// Status and body, with placeholders for values that differ from run to run.
     pub fn redacted(&self) -> Value {
         let mut body = self.json();
         replace(&mut body);
         json!([self.status.as_u16(), body])
     }
 
-    /// What an error says: status, code and field.
+    /// Status, code and field of an error.
     pub fn refusal(&self) -> (u16, String, Option<String>) {
         let field = self.json()["error"]["field"].as_str().map(str::to_owned);
         (self.status.as_u16(), self.error_code(), field)

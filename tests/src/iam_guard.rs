@@ -1,5 +1,5 @@
-//! Stands in front of the embedded parts of AWS, and knows of every call which function makes it, what it is
-//! called in a policy, and what it touches.
+//! A proxy in front of the emulated AWS services that works out, for every call, which function makes it and which IAM
+//! action on which resource it is.
 
 use std::collections::BTreeSet;
 use std::fmt;
@@ -17,18 +17,17 @@ use serde_json::Value;
 
 use crate::forward::{self, Forwarder, failure, forwarder};
 
-/// What an access key of a function begins with; the others are operators'.
+/// The prefix of functions' access keys; other keys are operators'.
 const FUNCTION: &str = "local-";
 
-/// A call as a policy speaks of it.
+/// A call in the terms of an IAM policy.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub struct Call {
-    /// The function that makes it, or in whose name it is made.
+    /// The function that makes the call, or on whose behalf Lambda makes it.
     pub function: String,
-    /// The action, such as `dynamodb:GetItem`.
+    /// Such as `dynamodb:GetItem`.
     pub action: String,
-    /// What it touches: `table/NAME`, `table/NAME/index/NAME`, `bucket/NAME`, `object/BUCKET`, `queue/NAME` or
-    /// `secret/NAME`.
+    /// `table/NAME`, `table/NAME/index/NAME`, `bucket/NAME`, `object/BUCKET`, `queue/NAME` or `secret/NAME`.
     pub resource: String,
 }
 
@@ -38,15 +37,13 @@ impl fmt::Display for Call {
     }
 }
 
-/// Whether a call may be made.
 pub type Allows = Arc<dyn Fn(&Call) -> bool + Send + Sync>;
 
-/// What went through.
+/// The calls that went through, without duplicates.
 #[derive(Clone, Default)]
 pub struct Record(Arc<Mutex<BTreeSet<Call>>>);
 
 impl Record {
-    /// Every call, once.
     pub fn calls(&self) -> BTreeSet<Call> {
         self.0.lock().expect("not poisoned").clone()
     }
@@ -60,8 +57,8 @@ struct Guarded {
     allows: Allows,
 }
 
-/// Something to put in front of a stack's parts. A call that is not allowed ends the program: whoever makes it
-/// may go on without its answer, as after a message that could not be sent, and nobody would notice.
+/// A guard for a stack's AWS services. A call that is not allowed ends the program, because a function may ignore the
+/// failure (of a wake-up message, say) and the test would pass.
 pub fn front(record: Record, allows: Allows) -> Front {
     Front(Arc::new(move |upstream| {
         let (record, allows) = (record.clone(), Arc::clone(&allows));
@@ -76,7 +73,7 @@ async fn look(State(guarded): State<Guarded>, request: Request) -> Response<Body
     let mut touched = if function.is_some() { touched(&parts, &body) } else { Vec::new() };
     let answer = forward::send(&guarded.forwarder, &guarded.upstream, &parts, body).await;
     if answer.as_ref().is_some_and(|answer| answer.status() == 404) {
-        // Whoever may not list a bucket is told 403 of an object that is not there.
+        // S3 answers 403 instead of 404 to a caller without `s3:ListBucket`.
         let buckets = touched.iter().filter_map(|(_, resource)| resource.strip_prefix("object/"));
         let listed = buckets.map(|bucket| ("s3:ListBucket".to_owned(), format!("bucket/{bucket}")));
         touched.extend(listed.collect::<Vec<_>>());
@@ -84,7 +81,7 @@ async fn look(State(guarded): State<Guarded>, request: Request) -> Response<Body
     for (action, resource) in touched {
         let call = Call { function: function.clone().unwrap_or_default(), action, resource };
         if !(guarded.allows)(&call) {
-            // Past what a test's own output is kept in, since the program ends here.
+            // Straight to stderr: captured test output would be lost when the program exits.
             let _ = writeln!(std::io::stderr(), "the stack template does not allow this call: {call}");
             std::process::exit(1);
         }
@@ -93,7 +90,7 @@ async fn look(State(guarded): State<Guarded>, request: Request) -> Response<Body
     answer.unwrap_or_else(failure)
 }
 
-/// Who signed a request, in its header or its URL.
+/// The access key that signed a request, in the header or a presigned URL.
 fn access_key(parts: &Parts) -> Option<String> {
     let header = parts.headers.get("authorization").and_then(|value| value.to_str().ok()).unwrap_or_default();
     let signed = header.split_once("Credential=").map(|(_, rest)| rest);
@@ -103,7 +100,7 @@ fn access_key(parts: &Parts) -> Option<String> {
     credential.get(..end).map(str::to_owned)
 }
 
-/// The actions and resources of a request.
+/// Actions and resources of a request.
 fn touched(parts: &Parts, body: &[u8]) -> Vec<(String, String)> {
     let target =
         parts.headers.get("x-amz-target").and_then(|target| target.to_str().ok()).unwrap_or_default();
@@ -126,7 +123,7 @@ fn tables(operation: &str, json: &Value) -> Vec<(String, String)> {
     let named = |item: &Value| item["TableName"].as_str().unwrap_or_default().to_owned();
     let action = |operation: &str, table: String| (format!("dynamodb:{operation}"), format!("table/{table}"));
     match operation {
-        // A transaction needs what each of its parts needs.
+        // A transaction needs the permissions of each of its items.
         "TransactWriteItems" => {
             let items = json["TransactItems"].as_array().into_iter().flatten().filter_map(Value::as_object);
             let parts = items.flatten().map(|(kind, item)| {
@@ -150,7 +147,7 @@ fn tables(operation: &str, json: &Value) -> Vec<(String, String)> {
     }
 }
 
-/// A path is a bucket, or an object in one.
+/// A path names a bucket or an object in it.
 fn objects(parts: &Parts) -> Vec<(String, String)> {
     let path = parts.uri.path().trim_start_matches('/');
     let (bucket, key) = path.split_once('/').unwrap_or((path, ""));
@@ -158,7 +155,7 @@ fn objects(parts: &Parts) -> Vec<(String, String)> {
         Method::GET | Method::HEAD => "s3:GetObject",
         Method::PUT => "s3:PutObject",
         Method::DELETE => "s3:DeleteObject",
-        // A browser asks before it uploads; nobody is named.
+        // A browser's CORS preflight, which is not signed.
         _ => return Vec::new(),
     };
     if key.is_empty() {

@@ -1,17 +1,16 @@
-//! What the black-box tests stand on: one stack for all of them, campaigns of their own, and an HTTP
-//! client that hides nothing.
+//! The library of the black-box tests: stacks, campaigns and an HTTP client.
 //!
-//! - [`attempt`] is a request to enter that can be spoilt, and shows that a spoilt one left nothing;
-//! - [`campaign`] makes a campaign with keys and codes, as an operator would;
-//! - [`contract`] is the API's description, which every reply is checked against;
-//! - [`partners`] lets a partner judge its codes, [`receipts`] makes it one of receipts, and settles step by step;
-//! - [`fault_injection`] cuts the calls of a process, [`proxy`] plays faults of the database, [`secrets`] of Secrets Manager;
-//! - [`fleet`] runs a function in many environments, each an [`environment`] as on Lambda, with an [`event`] of the gateway;
-//! - [`deployment`] is fleets of all functions that settle and enter, and the [`queue`]s and the schedule between them;
-//! - [`iam_guard`] lets no function make a call that its role, of which [`roles`] knows, does not allow it;
-//! - [`load`] is many clients amid faults drawn by [`random`], and what has to be true afterwards;
-//! - [`http`] sends requests and shows replies, with what differs from run to run replaced;
-//! - [`template`] reads the deployment's templates.
+//! - [`service`] starts stacks; [`campaign`] sets up a campaign with keys and codes;
+//! - [`http`] sends requests and shows replies, with placeholders for values that differ from run to run;
+//! - [`contract`] checks every reply against the API description;
+//! - [`attempt`] shows that a refused submission has no effect;
+//! - [`partners`] and [`receipts`] turn on a campaign's partner and receipts; `receipts` also settles step by step;
+//! - [`proxy`] injects faults into database calls, [`secrets`] into Secrets Manager, [`fault_injection`] into any call;
+//! - [`iam_guard`] rejects calls that the function's role does not allow, as read from the template by [`roles`];
+//! - [`environment`] runs a function as a process that gets [`event`]s as on Lambda, [`fleet`] many of them, and
+//!   [`deployment`] fleets of several functions with their [`queue`]s and schedule;
+//! - [`load`] runs many clients with faults drawn by [`random`], and checks the records afterwards;
+//! - [`template`] parses the deployment's templates.
 
 pub mod attempt;
 pub mod campaign;

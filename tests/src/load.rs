@@ -1,4 +1,4 @@
-//! A crowd of clients with faults all around them, and what has to be true afterwards.
+//! Many clients with injected faults, and the checks that must hold afterwards.
 
 use std::collections::{BTreeMap, BTreeSet, HashMap};
 use std::path::PathBuf;
@@ -26,85 +26,75 @@ use crate::random::Random;
 use crate::receipts::{TIME, receipts_alone};
 use crate::service::Service;
 
-/// How a crowd's requests are sent.
 #[derive(Clone, Debug)]
 pub enum Transport {
     /// Over HTTP, to all functions in one process.
     Http,
-    /// As events, to functions each in as many environments as it takes. They are processes of this program, which is told
-    /// which function it is.
+    /// As events, to as many environments of each function as it takes. They run this program, which takes the
+    /// function's name as its argument.
     Fleets(PathBuf),
 }
 
-/// What goes wrong, each in so many of a hundred cases.
+/// Shares of faults, in percent.
 #[derive(Clone, Debug, Default)]
 pub struct Faults {
-    /// Calls to the database, the tax authority and the partner that fail: half of them never arrive, of half the answer is
-    /// lost.
+    /// Calls to the database, the tax authority and the partner that fail: half of them never arrive, half lose the
+    /// answer.
     pub lost_percent: u32,
     /// Calls to the database that are throttled.
     pub throttled_percent: u32,
-    /// The only table that is throttled; all are when absent.
+    /// The only table to throttle, or `None` for any.
     pub throttled_table: Option<String>,
-    /// Events during which the environment is killed, where there are fleets.
+    /// Events during which the environment is killed; for fleets only.
     pub killed_percent: u32,
 }
 
-/// How a crowd is made.
 #[derive(Clone, Debug)]
 pub struct Plan {
-    /// How its requests are sent.
     pub transport: Transport,
-    /// What chance follows from.
+    /// Seed of all random numbers.
     pub seed: u64,
-    /// Clients at the same time.
+    /// Concurrent clients.
     pub clients: u32,
-    /// How long they go on.
     pub lasting: Duration,
-    /// Submissions of each client, at most.
+    /// The most submissions of one client.
     pub most: u32,
-    /// What goes wrong meanwhile.
     pub faults: Faults,
 }
 
-/// What a crowd did.
 #[derive(Debug)]
 pub struct Report {
-    /// Submissions that were answered.
+    /// Submissions answered.
     pub answered: usize,
-    /// From the first request to the answer, retries included; sorted.
+    /// From the first request to the answer, with retries; sorted.
     pub latencies: Vec<Duration>,
-    /// How often each status was answered.
+    /// Replies by status.
     pub statuses: BTreeMap<u16, usize>,
-    /// Calls to the database, the tax authority and the partner, and how many of them were lost or throttled.
+    /// Calls to the database, the tax authority and the partner, and how many of them failed or were throttled.
     pub calls: (usize, usize),
-    /// Environments that were killed, and all that were started.
+    /// Environments killed, and environments started.
     pub environments: (usize, usize),
-    /// Codes and receipts that count for more than one submission, and references that a partner redeemed twice.
+    /// Codes and receipts that were accepted twice, and references that a partner redeemed twice.
     pub redeemed_twice: Vec<String>,
-    /// Submissions that were answered and are not recorded, and phones whose counts are not those of their submissions.
+    /// Submissions that were answered but are not stored, and phones whose counts do not match their submissions.
     pub lost: Vec<String>,
-    /// How it ended, by kind and message key.
+    /// Final outcomes by kind and message key.
     pub outcomes: BTreeMap<(Kind, String), usize>,
 }
 
 impl Report {
-    /// Every code was redeemed once, and every submission counts.
-    ///
-    /// # Panics
-    /// Otherwise, with those that do not.
+    /// Panics when a code was redeemed twice or a submission was lost.
     pub fn assert_adds_up(&self) {
         assert!(self.redeemed_twice.is_empty(), "redeemed twice: {:#?}", self.redeemed_twice);
         assert!(self.lost.is_empty(), "lost: {:#?}", self.lost);
     }
 }
 
-/// What is submitted.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub enum Kind {
     Code,
     Receipt,
-    /// A receipt of another campaign, in another time zone, which shares the tax authority with the first.
+    /// A receipt of a second campaign, in another time zone, which shares the tax authority with the first.
     OtherReceipt,
     Partner,
 }
@@ -115,20 +105,20 @@ impl Kind {
     }
 }
 
-/// What every planned wait is divided by: an hour until the third look at a receipt is ten seconds, and a day of silence, after
-/// which a person is told, four minutes. A hasty stack's tax authority turns nobody away either.
+/// Every planned wait is divided by this: the hour before the third look-up of a receipt becomes ten seconds, and the
+/// day without an answer, after which an operator takes over, four minutes. It also turns off the simulated tax
+/// authority's own throttle.
 const HASTEN: u32 = 360;
 
-/// So few wrong times throttle a phone, and for so short a time that what waits for it settles.
+/// Low enough that phones get throttled, and short enough that what waits for the throttle settles.
 const THROTTLE: WrongCodeLimit = WrongCodeLimit { count: 2, minutes: 1 };
 
-/// Nothing takes longer to settle, however many others wait.
+/// More than any submission needs, with all the others waiting.
 const SETTLING_TIMEOUT: Duration = Duration::from_secs(300);
 
-/// Between two looks at a submission that is not settled yet, and before a request is sent again.
+/// Between two reads of a pending submission, and before a retry of a request.
 const POLL_EVERY: Duration = Duration::from_millis(100);
 
-/// A submission that was answered.
 struct Done {
     kind: Kind,
     phone: String,
@@ -149,21 +139,20 @@ struct Scene {
     proxy: Proxy,
     sender: Sender,
     statuses: Mutex<BTreeMap<u16, usize>>,
-    /// Whose database and tax authority are asked.
+    /// Owns the database and the tax authority.
     _behind: Service,
 }
 
-/// What sends requests.
 enum Sender {
     Http,
     Fleets {
         deployment: Arc<Deployment>,
-        /// Those who deliver and sweep.
+        /// Consumers and schedule.
         tasks: JoinSet<()>,
     },
 }
 
-/// Lets a crowd loose, waits until everything is settled, and checks that it adds up.
+/// Runs the clients, waits until everything is settled, and compares the records with the replies.
 pub async fn run(plan: Plan) -> Report {
     let mut random = Random::new(plan.seed);
     let scene = Arc::new(Scene::new(&plan.transport, random.fork()).await);
@@ -199,7 +188,7 @@ pub async fn run(plan: Plan) -> Report {
     };
     scene.check(&done, &mut report).await;
     if let Sender::Fleets { mut tasks, .. } = Arc::into_inner(scene).expect("the clients have ended").sender {
-        // Environments end before what they ask for events.
+        // Stop the environments before their runtime interface goes away.
         tasks.shutdown().await;
     }
     report
@@ -209,7 +198,7 @@ impl Scene {
     async fn new(transport: &Transport, random: Random) -> Self {
         let fault_injection = FaultInjector::at(0, FaultKind::Refused);
         fault_injection.disarm();
-        // Who calls is looked at before the proxy.
+        // The IAM guard runs in front of the proxy, on the other stack.
         let nothing_between = Front(Arc::new(|url| Box::pin(async { url })));
         let behind = Service::of_its_own(Options {
             background: false,
@@ -265,7 +254,6 @@ impl Scene {
         }
     }
 
-    /// Lets things go wrong from now on.
     fn disturb(&self, random: &mut Random, faults: &Faults) {
         self.fault_injection.noise(random.fork(), faults.lost_percent);
         let disturbance = Disturbance {
@@ -279,7 +267,7 @@ impl Scene {
         }
     }
 
-    /// Lets nothing go wrong any more, and says how many environments were killed, and how many started.
+    /// Stops all faults. Returns how many environments were killed, and how many started.
     async fn calm_down(&self) -> (usize, usize) {
         self.fault_injection.disarm();
         self.proxy.disturb_no_more();
@@ -293,8 +281,8 @@ impl Scene {
         }
     }
 
-    /// Lets the ninety seconds pass after which a step that was begun is taken for lost, which nothing hastens. Since nothing
-    /// is under way, whoever began such a step is dead, or could not write down what followed.
+    /// Makes steps due whose environment died or could not save its result. Their lease is 90 seconds, which `HASTEN`
+    /// does not shorten. Nothing is in flight here, so no such step is still running.
     async fn end_lost_steps(&self, deployment: &Deployment) {
         let _pause = deployment.pause().await;
         for campaign in [&self.receipt, &self.other_receipt, &self.partner] {
@@ -319,7 +307,7 @@ impl Scene {
         }
     }
 
-    /// Sends a request once; `None` when the environment that worked on it was killed.
+    /// Sends a request once; `None` when its environment was killed.
     async fn send(
         &self,
         random: &mut Random,
@@ -340,7 +328,7 @@ impl Scene {
         }
     }
 
-    /// Sends the same request until it is answered.
+    /// Retries a request until it is answered.
     async fn until_answered(
         &self,
         random: &mut Random,
@@ -371,8 +359,7 @@ impl Scene {
         }
     }
 
-    /// One attempt of a consumer: the same request until it is answered. Phones and codes are few, so that
-    /// they meet.
+    /// Creates a submission. Phones and codes come from small ranges, so that clients collide.
     async fn submit(&self, random: &mut Random) -> Done {
         let phone = phone(random.below(200));
         let (kind, code) = match random.below(10) {
@@ -397,7 +384,7 @@ impl Scene {
             if random.below(8) == 0 {
                 self.block(kind, random.below(200)).await;
             }
-            // A wrong time is a guess, and enough of them throttle a phone that has receipts pending.
+            // A wrong time counts as a guess: with enough of them, phones with pending receipts get throttled.
             let time = if code.starts_with("TIME") { "11:11:11" } else { TIME };
             let announced = json!({ "type": "typed", "code": code, "time": time });
             let receipt = self.until_answered(random, campaign, "/api/v1/receipts", &announced).await;
@@ -408,17 +395,17 @@ impl Scene {
         Done { kind, phone, code, id, took: started.elapsed() }
     }
 
-    /// Puts a phone on a campaign's blocklist, in the middle of whatever it is doing.
+    /// Blocks a phone while its submissions are in progress.
     async fn block(&self, kind: Kind, number: u32) {
         let campaign = self.campaign(kind);
         let number = phone(number).parse().expect("a phone");
         let (scope, now) = (campaign.scope(Environment::Live), campaign.service.clock.now());
         let blocked = campaign.service.tables.entrants.set_blocked(&scope, &number, true, now);
-        // The call may be one of those that fail.
+        // The call may have an injected fault.
         let _ = blocked.await;
     }
 
-    /// Leaves submissions behind that are due and that this build cannot read, as a newer one may.
+    /// Stores due submissions that this build cannot read, as a later build might.
     async fn leave_unreadable_submissions(&self) {
         for campaign in [&self.receipt, &self.partner] {
             let client = campaign.service.dynamodb();
@@ -436,7 +423,7 @@ impl Scene {
         }
     }
 
-    /// Waits until everything is settled, and compares what is recorded with what was answered.
+    /// Waits until everything is settled, and compares the records with the replies.
     async fn check(&self, done: &[Done], report: &mut Report) {
         let mut seen: HashMap<&str, Value> = HashMap::new();
         let mut by_phone: HashMap<(Kind, &str), BTreeMap<&str, u64>> = HashMap::new();
@@ -487,7 +474,7 @@ impl Scene {
         self.check_redemptions(&seen, report);
     }
 
-    /// Every code that somebody has is of a submission that counts, and redeemed by those that are in.
+    /// Every code that is held belongs to a submission that counts, and is redeemed exactly if that is accepted.
     async fn check_codes(&self, seen: &HashMap<&str, Value>) {
         for campaign in [&self.code, &self.partner] {
             let scope = campaign.scope(Environment::Live);
@@ -502,7 +489,7 @@ impl Scene {
         }
     }
 
-    /// No redemption at the partner without a submission that counts, and never two.
+    /// The partner redeemed only for submissions that count, and once for each.
     fn check_redemptions(&self, seen: &HashMap<&str, Value>, report: &mut Report) {
         for (reference, times) in self.simulated.redemptions() {
             if times != 1 {
@@ -513,7 +500,7 @@ impl Scene {
         }
     }
 
-    /// How a submission stands once nothing more happens without a person; `None` when there is none.
+    /// The submission once only an operator could change it; `None` when it does not exist.
     async fn settled(&self, one: &Done) -> Option<Value> {
         let campaign = self.campaign(one.kind);
         let deadline = Instant::now() + SETTLING_TIMEOUT;
@@ -533,13 +520,13 @@ impl Scene {
                 let kept = submissions.expect("the table").get(&campaign.scope(Environment::Live), id).await;
                 panic!("{:?} {} does not settle: {:?}", one.kind, one.id, kept.expect("it answers"));
             }
-            // Those who settle need the processor more than those who ask.
+            // Leaves the CPU to the settling functions.
             tokio::time::sleep(POLL_EVERY).await;
         }
     }
 }
 
-/// The partner answered twice differently: only a person can find out what is true.
+/// The partner gave contradictory answers, so an operator has to find out what is true.
 fn is_left_to_a_person(submission: &Value) -> bool {
     submission["reasons"] == json!(["partner_used_when_asked_again"])
 }

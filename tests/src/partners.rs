@@ -1,4 +1,4 @@
-//! Partners of a test's own: a simulated one, and campaigns whose codes it judges.
+//! Campaigns whose codes a simulated partner decides.
 
 use std::collections::BTreeMap;
 
@@ -11,7 +11,7 @@ use common::domain::partner::{Method, PartnerRules, PartnerSecret};
 use local::stack::{PARTNER_SECRET, PARTNER_SECRET_HEADER};
 use serde_json::json;
 
-/// Makes a campaign one whose codes the partner at this URL judges.
+/// Lets the partner at this URL decide the campaign's codes.
 pub fn judged_by(url: String) -> impl FnOnce(&mut Campaign) {
     |campaign| {
         campaign.code = CodePolicy::Partner;

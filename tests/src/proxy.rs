@@ -1,5 +1,5 @@
-//! A proxy in front of DynamoDB: counts calls and the capacity they consume, and plays the faults that
-//! the embedded database never shows.
+//! A proxy in front of DynamoDB. It counts calls and consumed capacity, and injects faults that the embedded database
+//! never has.
 
 use std::collections::VecDeque;
 use std::sync::atomic::{AtomicUsize, Ordering};
@@ -20,10 +20,9 @@ use crate::random::Random;
 use crate::serving::Serving;
 use crate::throttling::{Throttled, answer_with, cancelled_by, throttle};
 
-/// A proxy that serves until the last of its clones is dropped.
+/// Serves until the last clone is dropped.
 #[derive(Clone)]
 pub struct Proxy {
-    /// Where it serves.
     pub url: String,
     inner: Arc<Inner>,
     _serving: Arc<Serving>,
@@ -40,64 +39,64 @@ struct Inner {
     in_flight: AtomicUsize,
 }
 
-/// Faults by chance.
+/// Random faults.
 #[derive(Clone, Debug, Default)]
 pub struct Disturbance {
-    /// So many calls in a hundred are throttled, each at one of its tables.
+    /// The share of calls that are throttled, each at one of its tables.
     pub throttled_percent: u32,
-    /// The only table that is throttled; all are when absent.
+    /// The only table to throttle, or `None` for any.
     pub throttled_table: Option<String>,
-    /// So many calls in a hundred fail: half of them never arrive, of half the answer is lost.
+    /// The share of calls that fail: half of them never arrive, half lose the answer.
     pub lost_percent: u32,
 }
 
-/// What becomes of a call by chance.
+/// A random fault of one call.
 enum Chance {
     Throttled(Throttled),
     Refused,
     AnswerLost,
 }
 
-/// What the leasing of a key's requests is called among the operations.
+/// The name in [`Seen::calls`] for a lease on a key's rate limit.
 pub const LEASE: &str = "UpdateItem of a key's ceiling";
 
-/// What went through since it was last asked.
+/// Traffic since the last [`Proxy::take_seen`].
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Seen {
-    /// The operations, in order.
+    /// Names of the operations, in order.
     pub calls: Vec<String>,
-    /// Round trips: calls that were under way at the same time are one.
+    /// Overlapping calls count as one round trip.
     pub round_trips: usize,
-    /// Capacity units consumed by all of them.
+    /// Capacity units consumed.
     pub capacity: f64,
-    /// How many of the calls had a fault by chance.
+    /// How many calls had a random fault.
     pub disturbed: usize,
 }
 
 impl Seen {
-    /// How many of the calls leased requests of a key.
+    /// How many calls leased part of a key's rate limit.
     pub fn leases(&self) -> usize {
         self.calls.iter().filter(|call| *call == LEASE).count()
     }
 }
 
-/// What happens to a transaction instead of being written, or to a batch instead of being read.
+/// A fault of the next transaction or batch read. Numbers are positions of items in the transaction.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Fault {
-    /// Refused: another transaction touched this item, by position, at the same moment.
+    /// Not written: another transaction touched this item at the same moment.
     Conflict(usize),
-    /// Refused: this item's table, by position, takes no more at the moment.
+    /// Not written: this item's table is throttled.
     Throttled(usize),
-    /// Written, but the answer is lost: the caller hears of a failure on the other side.
+    /// Written, but the caller gets a server error.
     AnswerLost,
-    /// Refused by its conditions, and another transaction touched this item, by position, at the same moment.
+    /// Not written: a condition failed, and another transaction touched this item at the same moment.
     ConditionAndConflict(usize),
-    /// A batch of which nothing is read.
+    /// A batch read that returns all keys as unprocessed.
     Unprocessed,
 }
 
 impl Fault {
-    /// The operation that it happens to.
+    /// The operation that it applies to.
     fn operation(self) -> &'static str {
         match self {
             Self::Conflict(_) | Self::Throttled(_) | Self::AnswerLost | Self::ConditionAndConflict(_) => {
@@ -109,7 +108,7 @@ impl Fault {
 }
 
 impl Inner {
-    /// What becomes of a call by chance, without what is throttled of it.
+    /// Draws a random fault. A throttled batch read loses the throttled keys from `call`.
     fn by_chance(&self, operation: &str, call: &mut Value) -> Option<Chance> {
         let mut disturbance = self.disturbance.lock().expect("not poisoned");
         let (random, plan) = disturbance.as_mut()?;
@@ -127,7 +126,6 @@ impl Inner {
 }
 
 impl Proxy {
-    /// Starts a proxy in front of a DynamoDB.
     pub async fn start(upstream: String) -> Self {
         let inner = Arc::new(Inner {
             upstream,
@@ -144,44 +142,42 @@ impl Proxy {
         Self { url, inner, _serving: Arc::new(serving) }
     }
 
-    /// What went through since it was last asked.
+    /// Returns the traffic since the last call.
     pub fn take_seen(&self) -> Seen {
         std::mem::take(&mut *self.inner.seen.lock().expect("not poisoned"))
     }
 
-    /// Plays these faults on the next calls that they happen to, one each.
+    /// Queues faults; each applies to the next call of its operation.
     pub fn play(&self, faults: impl IntoIterator<Item = Fault>) {
         self.inner.faults.lock().expect("not poisoned").extend(faults);
     }
 
-    /// Drops the faults that have not been played yet.
+    /// Drops the faults that are still queued.
     pub fn play_no_more(&self) {
         self.inner.faults.lock().expect("not poisoned").clear();
     }
 
-    /// Lets every call take so much longer.
+    /// Adds latency to every call.
     pub fn slow_down(&self, latency: Duration) {
         *self.inner.latency.lock().expect("not poisoned") = latency;
     }
 
-    /// Lets faults happen by chance.
     pub fn disturb(&self, random: Random, disturbance: Disturbance) {
         self.inner.disturbance.lock().expect("not poisoned").replace((random, disturbance));
     }
 
-    /// Lets nothing happen by chance any more.
     pub fn disturb_no_more(&self) {
         self.inner.disturbance.lock().expect("not poisoned").take();
     }
 
-    /// Waits until so many more calls have come, whoever makes them.
+    /// Waits for this many more calls.
     pub async fn calls_from_now(&self, count: usize) {
         let mut calls = self.inner.calls.subscribe();
         let last = *calls.borrow() + count;
         calls.wait_for(|calls| *calls >= last).await.expect("the sender is here");
     }
 
-    /// How many faults have not been played yet.
+    /// How many faults are still queued.
     pub fn faults_left(&self) -> usize {
         self.inner.faults.lock().expect("not poisoned").len()
     }
@@ -189,7 +185,7 @@ impl Proxy {
 
 async fn forward_counted(State(inner): State<Arc<Inner>>, request: Request) -> Response<Body> {
     if request.method() == Method::GET {
-        // A function opens a connection.
+        // A function opens a connection with a GET while it initializes.
         let (parts, body) = forward::read(request).await;
         return forward::send(&inner.forwarder, &inner.upstream, &parts, body).await.unwrap_or_else(failure);
     }
@@ -265,16 +261,15 @@ async fn forward_disturbed(inner: &Inner, request: Request) -> Response<Body> {
         answer["UnprocessedKeys"] = json!(unprocessed);
         return answer_with(head.status, &answer);
     }
-    // The checksum header that comes along is of the same bytes.
+    // The checksum header is still right: the body is unchanged.
     Response::from_parts(head, Body::from(body))
 }
 
-/// An answer of a DynamoDB that fails.
 fn failed() -> Response<Body> {
     answer_with(StatusCode::INTERNAL_SERVER_ERROR, &json!({ "__type": "InternalServerError" }))
 }
 
-/// The capacity in an answer: one figure, or one for each table.
+/// The consumed capacity in an answer: one number, or one for each table.
 fn capacity(body: &[u8]) -> f64 {
     let answer: Value = serde_json::from_slice(body).unwrap_or_default();
     let units = |consumed: &Value| consumed["CapacityUnits"].as_f64().unwrap_or(0.0);

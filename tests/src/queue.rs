@@ -1,4 +1,4 @@
-//! A queue as Lambda polls it: each message is handed to a function, and comes again when that fails.
+//! Consumes a queue as Lambda does: a message that the function fails becomes visible again.
 
 use common::aws::Aws;
 use common::config::Env;
@@ -6,10 +6,8 @@ use serde_json::{Value, json};
 
 use crate::event;
 
-/// How long a poll waits for a message.
 const POLL_SECONDS: i32 = 1;
 
-/// A queue.
 #[derive(Clone)]
 pub struct Queue {
     aws: Aws,
@@ -17,24 +15,24 @@ pub struct Queue {
 }
 
 impl Queue {
-    /// The queue that a variable names.
+    /// The queue named by an environment variable.
     pub fn from_env(env: &Env, variable: &'static str) -> Self {
         let aws = Aws::for_function(env).expect("the stack sets every variable");
         Self { aws, url: env.required(variable).expect("the stack sets it") }
     }
 
-    /// Hands the next message to a function, if one comes within a second. It is deleted unless the function
-    /// names it as failed or gives no answer; it is visible again at once then.
+    /// Hands the next message to a function, if one arrives within a second. Deletes it, or makes it visible again at
+    /// once when the function reports it as failed or gives no answer.
     pub async fn deliver(&self, function: impl AsyncFnOnce(&Value) -> Option<Value>) {
         let sqs = self.aws.sqs();
         let poll = sqs.receive_message().queue_url(&self.url).wait_time_seconds(POLL_SECONDS);
-        // A poll that fails on a busy machine is followed by another.
+        // On a busy machine a poll can fail; the caller polls again.
         let Ok(received) = poll.max_number_of_messages(1).send().await else { return };
         let Some(message) = received.messages().first() else { return };
         let handle = message.receipt_handle().expect("a handle");
         let (id, body) = (message.message_id().expect("an id"), message.body().expect("a body"));
         let answer = function(&event::of_queue(id, handle, body)).await;
-        // A message that is not deleted, or not made visible, comes again later, which does no harm.
+        // Errors are harmless here: the message comes again after its visibility timeout.
         if answer.is_some_and(|answer| answer["batchItemFailures"] == json!([])) {
             let _ = sqs.delete_message().queue_url(&self.url).receipt_handle(handle).send().await;
         } else {
@@ -43,7 +41,7 @@ impl Queue {
         }
     }
 
-    /// About how many messages wait; `None` when the queue does not answer.
+    /// The approximate number of messages; `None` when the queue does not answer.
     pub async fn waiting(&self) -> Option<usize> {
         let name = "ApproximateNumberOfMessages";
         let asked = self.aws.sqs().get_queue_attributes().queue_url(&self.url).attribute_names(name.into());

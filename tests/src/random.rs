@@ -1,21 +1,19 @@
-//! Numbers by chance that are the same for the same seed: a failure can be played again.
+//! Random numbers that depend only on the seed, so that a failure can be reproduced.
 
-/// A small generator (SplitMix64).
+/// SplitMix64.
 #[derive(Clone, Debug)]
 pub struct Random(u64);
 
 impl Random {
-    /// The generator of a seed.
     pub fn new(seed: u64) -> Self {
         Self(seed)
     }
 
-    /// Another generator, for a part that runs by itself.
+    /// An independent generator, for a concurrent task.
     pub fn fork(&mut self) -> Self {
         Self(self.next())
     }
 
-    /// A number below this one.
     pub fn below(&mut self, bound: u32) -> u32 {
         u32::try_from(self.next() % u64::from(bound.max(1))).expect("below a u32")
     }

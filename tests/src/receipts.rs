@@ -1,5 +1,5 @@
-//! Receipts of a test's own: rules for a campaign that takes them, announcing and uploading them, and
-//! settling step by step, as the queue and the schedule would.
+//! Campaigns that take receipts, requests that create and upload them, and step-by-step settling in place of the queue
+//! and the schedule.
 
 use std::time::Duration;
 
@@ -22,10 +22,10 @@ use crate::campaign::{TestCampaign, fresh_key};
 use crate::http::{Reply, RequestBuilder, request_to_storage};
 use crate::service::Service;
 
-/// The time on every receipt that the simulated authority has.
+/// The time on every receipt of the simulated tax authority.
 pub const TIME: &str = "10:15:30";
 
-/// Rules by which the receipts of the simulated shops 01 and 02 count: two products, two branches.
+/// Rules with two products and two branches, which accept receipts of the simulated shops 01 and 02.
 pub fn rules() -> ReceiptRules {
     let product = |key: &str, text: &str, entries| Product {
         key: key.to_owned(),
@@ -57,31 +57,31 @@ pub fn rules() -> ReceiptRules {
     }
 }
 
-/// Makes a campaign one of receipts alone.
+/// Lets the campaign take receipts and no codes.
 pub fn receipts_alone(campaign: &mut Campaign) {
     campaign.code = CodePolicy::None;
     campaign.receipt = Some(rules());
 }
 
-/// Makes a campaign one of codes and receipts together.
+/// Lets the campaign take codes with receipts.
 pub fn code_and_receipt(campaign: &mut Campaign) {
     campaign.receipt = Some(rules());
 }
 
 impl TestCampaign {
-    /// An announcement of a receipt, ready to be sent with a key.
+    /// A request to create a receipt.
     pub fn receipt(&self, key: &str, body: &Value) -> RequestBuilder {
         self.with_key(key, "POST", "/api/v1/receipts").json(body)
     }
 
-    /// Announces a typed receipt and gives back its id.
+    /// Creates a typed receipt and returns its id.
     pub async fn typed(&self, key: &str, code: &str, time: &str) -> String {
         let reply = self.receipt(key, &json!({ "type": "typed", "code": code, "time": time })).send().await;
         assert_eq!((reply.status.as_u16(), reply.field("state")), (200, json!("uploaded")), "{}", reply.text);
         id_of(&reply)
     }
 
-    /// Announces a photo, uploads it and gives back the receipt's id.
+    /// Creates a receipt, uploads its photo and returns the receipt's id.
     pub async fn photo(&self, key: &str, photo: &[u8], qr_payload: Option<&str>) -> String {
         let reply = self.receipt(key, &announced(photo, qr_payload)).send().await;
         let uploaded = upload(&reply, photo.to_vec()).send().await;
@@ -89,7 +89,7 @@ impl TestCampaign {
         id_of(&reply)
     }
 
-    /// A submission with a receipt, ready to be sent with a key; an empty code is none.
+    /// A submission with a receipt; with an empty `code`, without one.
     pub fn with_receipt(&self, key: &str, phone: &str, code: &str, receipt_id: &str) -> RequestBuilder {
         let mut body = json!({ "phone": phone, "consent": true, "receipt_id": receipt_id });
         if !code.is_empty() {
@@ -99,7 +99,7 @@ impl TestCampaign {
         sending.header("idempotency-key", fresh_key()).json(&body)
     }
 
-    /// Makes a live submission one that this build cannot read, as a newer one may have written it.
+    /// Gives a live submission a value that this build cannot read, as a later build might.
     pub async fn make_unreadable(&self, id: &str) {
         let table = self.service.env.required("SUBMISSIONS_TABLE").expect("the stack sets it");
         let text = |text: &str| AttributeValue::S(text.to_owned());
@@ -110,13 +110,12 @@ impl TestCampaign {
         update.send().await.expect("the table");
     }
 
-    /// Reads a submission.
     pub async fn read(&self, key: &str, id: &str) -> Reply {
         self.with_key(key, "GET", &format!("/api/v1/submissions/{id}")).send().await
     }
 }
 
-/// The announcement of a photo.
+/// The body that creates a receipt with a photo.
 pub fn announced(photo: &[u8], qr_payload: Option<&str>) -> Value {
     let mut body = json!({ "type": "photo", "content_type": "image/jpeg", "size_bytes": photo.len() });
     if let Some(payload) = qr_payload {
@@ -125,7 +124,7 @@ pub fn announced(photo: &[u8], qr_payload: Option<&str>) -> Value {
     body
 }
 
-/// The upload that a reply asks for, exactly.
+/// The upload with exactly the URL and headers that a reply asks for.
 pub fn upload(reply: &Reply, photo: Vec<u8>) -> RequestBuilder {
     let target = reply.field("upload");
     let mut put = request_to_storage("PUT", target["url"].as_str().expect("a URL").to_owned());
@@ -135,17 +134,16 @@ pub fn upload(reply: &Reply, photo: Vec<u8>) -> RequestBuilder {
     put.raw(photo)
 }
 
-/// The id of what a reply shows.
 pub fn id_of(reply: &Reply) -> String {
     reply.field("id").as_str().unwrap_or_else(|| panic!("no id in {}", reply.text)).to_owned()
 }
 
-/// Something that is a JPEG by its first bytes, and nothing more.
+/// Starts like a JPEG and has no image.
 pub fn hardly_a_photo() -> Vec<u8> {
     b"\xff\xd8\xff\xe0 not much of a photo".to_vec()
 }
 
-/// Settles by hand what is due, on a stack that does not do it by itself.
+/// Settles what is due, on a stack without background work.
 pub struct Settler {
     service: Service,
     receipts: SettleReceipts,
@@ -154,7 +152,6 @@ pub struct Settler {
 }
 
 impl Settler {
-    /// A settler of a stack.
     pub fn of(service: &Service) -> Self {
         let submissions = Submissions::from_env(&service.env, &service.dynamodb()).expect("the table");
         Self {
@@ -165,7 +162,7 @@ impl Settler {
         }
     }
 
-    /// Does every step that is due now, and says how many there were.
+    /// Runs every step that is due now, and returns how many there were.
     pub async fn settle_due(&self) -> usize {
         let mut settled = 0;
         for dependency in Dependency::ALL {
@@ -178,7 +175,7 @@ impl Settler {
                     let reply = self.deliver_to(dependency, &message).await;
                     assert_eq!(reply, SqsBatchResponse::default(), "no message fails");
                 }
-                // Another campaign had its turn before some of them.
+                // Some may have waited for another campaign's turn.
                 left = self.due_with(dependency).await;
                 left.retain(|still| due.contains(still));
             }
@@ -187,7 +184,6 @@ impl Settler {
         settled
     }
 
-    /// What is due now.
     pub async fn due(&self) -> Vec<DueSubmission> {
         let mut due = Vec::new();
         for dependency in Dependency::ALL {
@@ -200,12 +196,12 @@ impl Settler {
         self.submissions.due(dependency, self.service.clock.now(), 100).await.expect("the index")
     }
 
-    /// Delivers one message about a receipt.
+    /// Delivers a message to the function that settles receipts.
     pub async fn deliver(&self, message: &SettleMessage) -> SqsBatchResponse {
         self.deliver_to(Dependency::TaxAuthority, message).await
     }
 
-    /// Delivers one message to the function that settles with a counterpart.
+    /// Delivers a message to the function for this dependency.
     pub async fn deliver_to(&self, dependency: Dependency, message: &SettleMessage) -> SqsBatchResponse {
         let reply = match dependency {
             Dependency::TaxAuthority => self.receipts.handle(event(message)).await,
@@ -214,21 +210,21 @@ impl Settler {
         reply.expect("a reply")
     }
 
-    /// Moves the clock on and does what is due then.
+    /// Advances the clock and runs what is due then.
     pub async fn settle_after(&self, span: Duration) -> usize {
         self.service.clock.advance(span);
         self.settle_due().await
     }
 }
 
-/// A function of the background, under its own name.
+/// An event handler with the access key of its function.
 fn function<F: EventHandler>(service: &Service, name: &str) -> F {
     let env = as_function(&service.env, name);
     let background = EventContext::new(env, service.clock.clone(), Telemetry::Off);
     F::connect(&background.expect("the stack sets every variable")).expect("the stack sets every variable")
 }
 
-/// A batch of one message, as the queue delivers it.
+/// An SQS event with one message.
 fn event(message: &SettleMessage) -> SqsEvent {
     let mut record = SqsMessage::default();
     record.message_id = Some("1".to_owned());
@@ -238,7 +234,7 @@ fn event(message: &SettleMessage) -> SqsEvent {
     event
 }
 
-/// The rules of a campaign that takes photos alone.
+/// Rules that take photos but no typed receipts.
 pub fn without_typing(rules: ReceiptRules) -> ReceiptRules {
     ReceiptRules { typed: false, ..rules }
 }

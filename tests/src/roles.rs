@@ -1,4 +1,4 @@
-//! What the roles of the deployment's template allow each function.
+//! The permissions that the deployment's template gives each function.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -9,27 +9,26 @@ use serde_json::Value;
 use crate::iam_guard::Call;
 use crate::template::{resources, service};
 
-/// Statements of what Lambda itself does in a function's name begin with it.
+/// The `Sid` prefix of statements for calls that Lambda makes on a function's behalf.
 const RUNTIME: &str = "Runtime";
 
-/// What a role allows: actions on resources, in the terms of [`Call`].
+/// Allowed actions and resources, in the terms of [`Call`].
 #[derive(Clone, Debug, Default)]
 pub struct Policy {
-    /// What the function itself does.
+    /// For calls that the function makes.
     pub own: BTreeSet<(String, String)>,
-    /// What Lambda does in its name.
+    /// For calls that Lambda makes on its behalf.
     pub runtime: BTreeSet<(String, String)>,
 }
 
 impl Policy {
-    /// Whether a call is allowed.
     pub fn allows(&self, call: &Call) -> bool {
         let mut allowed = self.own.iter().chain(&self.runtime);
         allowed.any(|allowed| covers(allowed, call))
     }
 }
 
-/// Whether an allowed action on a resource, which can end in `*`, covers a call.
+/// Whether an allowed action on a resource, which may end in `*`, covers a call.
 pub fn covers((action, resource): &(String, String), call: &Call) -> bool {
     let covered = match resource.strip_suffix('*') {
         Some(beginning) => call.resource.starts_with(beginning),
@@ -38,7 +37,7 @@ pub fn covers((action, resource): &(String, String), call: &Call) -> bool {
     covered && *action == call.action
 }
 
-/// What each function's role allows, by the function's name, on a local stack.
+/// Each function's policy by the function's name, with the resource names of a local stack.
 pub fn policies() -> BTreeMap<String, Policy> {
     let template = service();
     let names = names(&template);
@@ -61,7 +60,7 @@ pub fn policies() -> BTreeMap<String, Policy> {
     policies.collect()
 }
 
-/// What the logical ids of resources are called on a local stack: functions are told them by variables.
+/// The local names of resources by their logical ids, taken from the functions' environment variables.
 fn names(template: &Value) -> BTreeMap<String, String> {
     let tables = TABLES.iter().map(|table| (table.variable, table.name));
     let local: BTreeMap<_, _> = NAMES.into_iter().chain(tables).collect();
@@ -74,7 +73,7 @@ fn names(template: &Value) -> BTreeMap<String, String> {
             }
         }
     }
-    // Where naming a bucket by reference would be a circle, it is named by the pattern of its name.
+    // A bucket that cannot be referenced without a cycle is named by its name pattern.
     for (id, bucket) in resources(template, "AWS::S3::Bucket") {
         if let (Some(pattern), Some(name)) = (bucket["BucketName"]["Fn::Sub"][0].as_str(), names.get(id)) {
             names.insert(pattern.to_owned(), name.clone());
@@ -83,7 +82,7 @@ fn names(template: &Value) -> BTreeMap<String, String> {
     names
 }
 
-/// The actions of a statement on each of its resources.
+/// Each action of a statement with each of its resources.
 fn allowed(statement: &Value, names: &BTreeMap<String, String>) -> Vec<(String, String)> {
     let list = |field: &str| match &statement[field] {
         Value::Array(values) => values.clone(),
@@ -93,7 +92,7 @@ fn allowed(statement: &Value, names: &BTreeMap<String, String>) -> Vec<(String, 
     for action in list("Action") {
         let action = action.as_str().expect("an action").to_owned();
         if ["logs:", "xray:"].iter().any(|service| action.starts_with(service)) {
-            // Lambda's own, of which nothing is embedded.
+            // Lambda's own calls; the local stack has no logs and no tracing.
             continue;
         }
         for resource in list("Resource") {
@@ -105,7 +104,7 @@ fn allowed(statement: &Value, names: &BTreeMap<String, String>) -> Vec<(String, 
 
 /// A resource in the terms of a call.
 fn resource_of(action: &str, resource: &Value, names: &BTreeMap<String, String>) -> String {
-    // What no function is told of by a variable is Lambda's alone.
+    // A resource without an environment variable is used by Lambda only, and keeps its logical id.
     let named = |id: &str| names.get(id).map_or(id, String::as_str).to_owned();
     let service = action.split(':').next().unwrap_or_default();
     if let ("secretsmanager", Some(id)) = (service, resource["Ref"].as_str()) {
@@ -121,7 +120,7 @@ fn resource_of(action: &str, resource: &Value, names: &BTreeMap<String, String>)
         };
         return format!("{kind}/{}", named(id));
     }
-    // A pattern stands alone, or first in a list whose rest fills it in.
+    // `Fn::Sub` takes a pattern, or a list with the pattern first.
     let pattern = resource["Fn::Sub"].as_str().or(resource["Fn::Sub"][0].as_str());
     let pattern = pattern.unwrap_or_else(|| panic!("{action} on {resource}"));
     if let Some((_, secret)) = pattern.split_once(":secret:") {

@@ -1,4 +1,4 @@
-//! Stands in front of Secrets Manager and lets it refuse, for tests of what happens then.
+//! A proxy in front of Secrets Manager that can refuse calls.
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
@@ -10,10 +10,8 @@ use axum::http::{Response, StatusCode};
 
 use crate::forward::{self, Forwarder, failure, forwarder};
 
-/// Something in front of Secrets Manager.
 #[derive(Clone)]
 pub struct SecretsFront {
-    /// Where it serves.
     pub url: String,
     inner: Arc<Inner>,
 }
@@ -26,7 +24,7 @@ struct Inner {
 }
 
 impl SecretsFront {
-    /// Starts in front of a Secrets Manager; it refuses nothing at first.
+    /// Starts a proxy that forwards everything.
     pub async fn start(upstream: String) -> Self {
         let (refuses, calls) = (AtomicBool::new(false), AtomicUsize::new(0));
         let inner = Arc::new(Inner { upstream, forwarder: forwarder(), refuses, calls });
@@ -34,12 +32,11 @@ impl SecretsFront {
         Self { url, inner }
     }
 
-    /// Lets every call be refused from now on, or none.
+    /// Turns refusals on or off.
     pub fn refuse(&self, refuses: bool) {
         self.inner.refuses.store(refuses, Ordering::SeqCst);
     }
 
-    /// How many calls came so far.
     pub fn calls(&self) -> usize {
         self.inner.calls.load(Ordering::SeqCst)
     }

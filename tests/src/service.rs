@@ -1,5 +1,5 @@
-//! Stacks for tests: one that all tests of a program share, and stacks of their own for those that move
-//! the clock or disturb the database.
+//! Stacks for tests: one that the tests of a program share, and separate ones for tests that move the clock or inject
+//! faults.
 
 use std::collections::BTreeMap;
 use std::sync::mpsc::channel;
@@ -22,30 +22,27 @@ use crate::iam_guard::{self, Allows, Call, Record};
 use crate::roles::policies;
 use crate::serving::{Serving, on_a_thread};
 
-/// Where manual clocks start: noon (UTC) of 15 June 2050. Later than any machine's clock, by which the
-/// embedded database deletes what has expired, so that nothing is deleted while a test counts on it.
+/// Where manual clocks start: 15 June 2050, 12:00 UTC. It has to be later than the machine's clock, by which the
+/// embedded database deletes expired items.
 pub const NOON: Timestamp = Timestamp::from_millis(2_538_907_200_000);
 
-/// The deployment's secret of every stack of the tests: several of them can be over one database.
+/// The same for all stacks, because several can share one database.
 pub const DEPLOYMENT_SECRET: &str = "the-deployments-secret-of-every-stack-of-the-tests";
 
-/// A running service, and the tables behind it. It runs until the last of its clones is dropped.
+/// A running stack and its tables. It runs until the last clone is dropped.
 #[derive(Clone)]
 pub struct Service {
-    /// Where the API is served.
     pub base_url: String,
-    /// The variables of the stack.
     pub env: Env,
-    /// The same, for programs that are started with them.
+    /// The variables of `env`, for child processes.
     pub variables: BTreeMap<String, String>,
-    /// The clock of the functions.
+    /// The functions' clock.
     pub clock: Clock,
-    /// The tables, for setting campaigns up and for looking behind the API.
     pub tables: Tables,
     _serving: Arc<Serving>,
 }
 
-/// The tables that tests set up or look into.
+/// Direct access to tables, to set up campaigns and to check what was stored.
 #[derive(Clone)]
 pub struct Tables {
     pub campaigns: Campaigns,
@@ -62,39 +59,38 @@ impl Service {
         SHARED.get_or_init(|| start_on_a_thread(Options::default())).service()
     }
 
-    /// A stack of its own, started with these options.
+    /// A separate stack.
     pub fn of_its_own(options: Options) -> Self {
         start_on_a_thread(options).service()
     }
 
-    /// A stack of its own whose clock stands still until it is moved.
+    /// A separate stack with this clock.
     pub fn with_clock(clock: Clock) -> Self {
         Self::of_its_own(Options { clock, ..Options::default() })
     }
 
-    /// A stack of its own whose clock stands still at [`NOON`] until it is moved.
+    /// A separate stack whose clock stands at [`NOON`] until a test advances it.
     pub fn at_noon() -> Self {
         Self::with_clock(Clock::manual(NOON))
     }
 }
 
 impl Service {
-    /// The same service, for functions that are started with these variables.
+    /// The same stack, with other variables for functions that are started on it.
     pub fn with_env(&self, env: Env) -> Self {
         Self { env, ..self.clone() }
     }
 
-    /// The same service, for functions whose clock is this one.
+    /// The same stack, with another clock for functions that are started on it.
     pub fn seen_by(&self, clock: Clock) -> Self {
         Self { clock, ..self.clone() }
     }
 
-    /// A client of the database.
     pub fn dynamodb(&self) -> Client {
         Aws::for_function(&self.env).expect("the stack sets every variable").dynamodb()
     }
 
-    /// Every code of a scope that somebody holds or redeemed, read from the whole table.
+    /// Every claim on a code of a scope, by a scan of the table.
     pub async fn claims(&self, scope: &Scope) -> Vec<Claim> {
         let client = self.dynamodb();
         let table = self.env.required("CODES_TABLE").expect("the stack sets it");
@@ -119,7 +115,7 @@ struct Started {
 }
 
 impl Started {
-    /// Clients are made anew for each test: a connection belongs to the runtime that opened it.
+    /// New clients for each test: a connection belongs to the runtime that opened it.
     fn service(&self) -> Service {
         let aws = Aws::for_function(&self.env).expect("the stack sets every variable");
         let client = aws.dynamodb();
@@ -141,7 +137,7 @@ impl Started {
     }
 }
 
-/// Lets functions make only the calls that their roles allow.
+/// Allows functions only the calls that their roles allow.
 fn by_the_template() -> Front {
     static ALLOWS: LazyLock<Allows> = LazyLock::new(|| {
         let policies = policies();
@@ -151,7 +147,7 @@ fn by_the_template() -> Front {
 }
 
 fn start_on_a_thread(mut options: Options) -> Started {
-    // A system that grants no more may have granted enough.
+    // If the system refuses, the limit may be high enough anyway.
     let _ = rlimit::increase_nofile_limit(u64::MAX);
     let (started, starting) = channel();
     options.front.get_or_insert_with(by_the_template);

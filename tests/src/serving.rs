@@ -1,15 +1,13 @@
-//! Runs what serves tests on threads of its own: a test's own runtime ends with the test, and stands still
-//! while the test waits.
+//! Servers for tests on separate threads: a test's own runtime ends with the test, and stops while the test blocks.
 
 use tokio::sync::oneshot;
 
-/// Something that serves until this is dropped. It ends then, its thread and its sockets with it: files that
-/// may be open at once are few on many machines.
+/// Stops the server on drop. Its thread and sockets end with it, because many systems allow few open files.
 pub(crate) struct Serving {
     _end: oneshot::Sender<()>,
 }
 
-/// Runs something on a thread and a runtime of its own.
+/// Runs a future on a new thread with its own runtime.
 pub(crate) fn on_a_thread(serving: impl Future<Output = ()> + Send + 'static) -> Serving {
     let (end, ended) = oneshot::channel();
     std::thread::spawn(move || {
@@ -17,7 +15,7 @@ pub(crate) fn on_a_thread(serving: impl Future<Output = ()> + Send + 'static) ->
         runtime.expect("a runtime").block_on(async {
             tokio::select! {
                 () = serving => {}
-                // Nothing is ever sent: an error means that nobody needs it any more.
+                // Nothing is ever sent: this is the sender being dropped.
                 _ = ended => {}
             }
         });

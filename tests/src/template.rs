@@ -1,18 +1,18 @@
-//! The deployment's templates as trees of JSON, for tests that compare them with the code: `!Ref X` is `{"Ref": "X"}`, and any other tag
-//! `!Name value` is `{"Fn::Name": value}`, as CloudFormation itself reads them.
+//! The deployment's templates as JSON, for tests that compare them with the code. As in CloudFormation, `!Ref X`
+//! becomes `{"Ref": "X"}`, and any other `!Name value` becomes `{"Fn::Name": value}`.
 
 use std::path::PathBuf;
 
 use granit_parser::{Event, Parser, ScalarStyle};
 use serde_json::{Map, Value, json};
 
-/// A file of the repository.
+/// Reads a file of the repository.
 pub fn text_of(path: &str) -> String {
     let path = PathBuf::from(env!("CARGO_MANIFEST_DIR")).join("..").join(path);
     std::fs::read_to_string(&path).unwrap_or_else(|error| panic!("{}: {error}", path.display()))
 }
 
-/// The template of the whole service.
+/// The service's template.
 pub fn service() -> Value {
     parse(&text_of("template.yaml"))
 }
@@ -22,26 +22,26 @@ pub fn deployer() -> Value {
     serde_json::from_str(&text_of("infra/deployer.json")).expect("JSON")
 }
 
-/// `check-code` as a logical id: `CheckCode`.
+/// `CheckCode` for `check-code`.
 pub fn logical_id(name: &str) -> String {
     let capital = |word: &str| word[..1].to_uppercase() + &word[1..];
     name.split('-').map(capital).collect()
 }
 
-/// The resources of a type, by logical id.
+/// Properties of the resources of a type, by logical id.
 pub fn resources<'a>(template: &'a Value, kind: &'a str) -> impl Iterator<Item = (&'a str, &'a Value)> {
     let all = template["Resources"].as_object().expect("resources");
     let wanted = all.iter().filter(move |(_, resource)| resource["Type"] == kind);
     wanted.map(|(id, resource)| (id.as_str(), &resource["Properties"]))
 }
 
-/// A list or block that has begun and not ended.
+/// A collection whose end has not been parsed yet.
 enum Open {
     List(Option<String>, Vec<Value>),
     Block(Option<String>, Map<String, Value>, Option<String>),
 }
 
-/// Reads YAML without aliases; panics when it is not.
+/// Panics on invalid YAML and on aliases.
 pub fn parse(text: &str) -> Value {
     let mut open: Vec<Open> = Vec::new();
     for event in Parser::new_from_str(text) {

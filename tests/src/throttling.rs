@@ -1,4 +1,4 @@
-//! What DynamoDB answers to a call when a table, or the part of it where an item is, takes no more at the moment.
+//! DynamoDB's answers when a table or partition is throttled.
 
 use axum::body::Body;
 use axum::http::{Response, StatusCode};
@@ -6,24 +6,23 @@ use serde_json::{Map, Value, json};
 
 use crate::random::Random;
 
-/// The ways in which a call is turned away as a whole.
+/// Errors of a whole call.
 const REFUSALS: [&str; 2] = [
     "com.amazonaws.dynamodb.v20120810#ProvisionedThroughputExceededException",
     "com.amazon.coral.availability#ThrottlingException",
 ];
-/// The ways in which one item cancels a transaction.
+/// Reasons for which one item cancels a transaction.
 const CANCELLATIONS: [&str; 2] = ["ThrottlingError", "ProvisionedThroughputExceeded"];
 
-/// What becomes of a call, one of whose tables takes no more.
 pub(crate) enum Throttled {
     /// Nothing is done.
     Refused(Response<Body>),
-    /// The batch is read but for these keys, by table.
+    /// The batch is read except for these keys, by table.
     Unprocessed(Map<String, Value>),
 }
 
-/// Throttles a call at one of its tables, at `table` where one is given; `None` when the call does not touch it. What a batch
-/// does not read is taken out of `call`.
+/// Throttles a call at one of its tables, or at `table` only; `None` when the call does not touch that. Keys that a
+/// batch read leaves unprocessed are removed from `call`.
 pub(crate) fn throttle(
     operation: &str,
     call: &mut Value,
@@ -39,7 +38,7 @@ pub(crate) fn throttle(
         ("TransactWriteItems", items) => {
             Some(Throttled::Refused(cancelled_by(pick(random, &CANCELLATIONS)?, position, items)))
         }
-        // Of several tables, the others are read.
+        // With several tables, only one is throttled.
         ("BatchGetItem", 2..) => {
             let requested = call["RequestItems"].as_object_mut()?;
             let unprocessed = requested.remove_entry(tables.get(position)?)?;
@@ -52,7 +51,7 @@ pub(crate) fn throttle(
     }
 }
 
-/// The tables that a call touches: of a transaction, that of each item.
+/// The tables of a call; for a transaction, the table of each item.
 fn tables(call: &Value) -> Vec<String> {
     let name = |named: &Value| named["TableName"].as_str().map(str::to_owned);
     if let Some(items) = call["TransactItems"].as_array() {
@@ -70,7 +69,7 @@ fn pick<'a, T>(random: &mut Random, choices: &'a [T]) -> Option<&'a T> {
     choices.get(usize::try_from(random.below(count)).expect("a few"))
 }
 
-/// A transaction of so many items, cancelled by one of them.
+/// A transaction of `items` items, cancelled by the one at `position`.
 pub(crate) fn cancelled_by(code: &str, position: usize, items: usize) -> Response<Body> {
     let reasons: Vec<_> =
         (0..items).map(|item| json!({ "Code": if item == position { code } else { "None" } })).collect();
@@ -84,7 +83,7 @@ pub(crate) fn cancelled_by(code: &str, position: usize, items: usize) -> Respons
     )
 }
 
-/// An answer of DynamoDB, without the checksum that a real one has.
+/// A DynamoDB answer without the checksum header of a real one.
 pub(crate) fn answer_with(status: StatusCode, body: &Value) -> Response<Body> {
     let mut response = Response::new(Body::from(body.to_string()));
     *response.status_mut() = status;

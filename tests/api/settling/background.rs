@@ -1,4 +1,4 @@
-//! The stack as a newcomer runs it: events, queue and schedule work by themselves.
+//! A stack with background work: events, queues and the schedule.
 
 use std::time::Duration;
 
@@ -10,7 +10,7 @@ use service_tests::http::Reply;
 use service_tests::receipts::{TIME, id_of, receipts_alone};
 use service_tests::service::Service;
 
-/// A stack that settles by itself, in haste.
+/// A campaign on an accelerated stack with background work.
 async fn campaign() -> TestCampaign {
     let service = Service::of_its_own(Options {
         hasten: 10_000,
@@ -22,7 +22,7 @@ async fn campaign() -> TestCampaign {
     TestCampaign::on(&service, config).await
 }
 
-/// Reads a submission until it is settled.
+/// Polls until the submission is settled.
 async fn settled(campaign: &TestCampaign, key: &str, submitted: &Reply) -> Reply {
     let polling = async {
         loop {

@@ -1,4 +1,4 @@
-//! Photos, good and bad: each ends in an outcome.
+//! Readable and unreadable photos: each ends in an outcome.
 
 use common::domain::message::MessageKey;
 use common::domain::scope::Environment;
@@ -31,7 +31,7 @@ async fn a_photo_is_read_whatever_its_format_and_whatever_it_is_called() {
     ];
     for (number, (code, encode)) in (1..).zip(files) {
         let photo = photo(&[&format!("https://verify.tra.go.tz/{code}_101530")]);
-        // All of them are announced as JPEG.
+        // All are announced as JPEG, whatever they are.
         let receipt = campaign.photo(&campaign.live_key, &encode(&photo, 85).expect("a file"), None).await;
         let submitted = campaign.with_receipt(&campaign.live_key, &phone(number), "", &receipt).send().await;
         settler.settle_due().await;
@@ -123,7 +123,7 @@ async fn a_photo_sent_before_names_the_submission_that_sent_it_unless_that_was_r
     let anomaly =
         kept[1].settling.as_ref().and_then(|settling| settling.anomaly.as_ref()).expect("a surprise");
     assert_eq!(anomaly.summary, format!("submission {} sent the same photo", kept[0].reference));
-    // An operator rejects both; the file counts as new then.
+    // After an operator rejects both, the file counts as new.
     let ledger =
         SubmissionStore::from_env(&campaign.service.env, &campaign.service.dynamodb()).expect("the tables");
     for before in &kept {

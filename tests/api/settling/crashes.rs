@@ -1,4 +1,4 @@
-//! Settling cut at every call that it makes, in every way: the receipt ends in the same state, once.
+//! Faults at every call of the settling functions: the submission ends in the same state, exactly once.
 
 use std::time::Duration;
 
@@ -21,7 +21,6 @@ use service_tests::service::Service;
 
 use super::{HASTEN, scene, status, submit_typed};
 
-/// What is submitted.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Kind {
     Typed,
@@ -39,7 +38,6 @@ impl Kind {
         }
     }
 
-    /// Whom its steps have to do with.
     fn dependency(self) -> Dependency {
         match self {
             Self::Typed | Self::Photo | Self::CodeAndReceipt => Dependency::TaxAuthority,
@@ -47,7 +45,7 @@ impl Kind {
         }
     }
 
-    /// The submission of this number, each with a phone, a code and a receipt of its own.
+    /// Submits with a phone, a code and a receipt that only this number has.
     async fn submit(self, campaign: &TestCampaign, number: u32, case: &str) -> Reply {
         let receipt = format!("{case}01{number:04}");
         match self {
@@ -72,15 +70,15 @@ impl Kind {
     }
 }
 
-/// What a settler asks for at the tax authority.
+/// The variable with the tax authority's URL.
 const TAX_AUTHORITY: &str = "TAX_AUTHORITY_URL";
 
-/// A settler whose every call can be cut.
+/// A settler with a proxy in front of everything it calls.
 async fn cut_settler(service: &Service, fault_injection: &FaultInjector) -> Settler {
     cut_settler_at(service, fault_injection, AWS.into_iter().chain([TAX_AUTHORITY])).await
 }
 
-/// A settler whose calls to what these variables name can be cut.
+/// A settler with a proxy in front of the services that these variables name.
 async fn cut_settler_at(
     service: &Service,
     fault_injection: &FaultInjector,
@@ -100,8 +98,8 @@ fn message_about(campaign: &TestCampaign, submitted: &Reply) -> SettleMessage {
     SettleMessage { scope: campaign.scope(Environment::Live), submission_id }
 }
 
-/// Cuts every call of settling a submission, and shows that it ends as expected all the same. Gives back
-/// how many calls there were.
+/// Injects each kind of fault at every call while a submission settles, and checks that it ends as expected. Returns
+/// the number of calls.
 async fn cut_everywhere(kind: Kind, case: &str, expected: serde_json::Value) -> usize {
     let secret = Some((PARTNER_SECRET_HEADER.to_owned(), PARTNER_SECRET.1.to_owned()));
     let partner = SimulatedPartner::serve(Options { secret, ..Options::default() }).await.expect("it serves");
@@ -116,7 +114,7 @@ async fn cut_everywhere(kind: Kind, case: &str, expected: serde_json::Value) -> 
             let submitted = kind.submit(&campaign, number, case).await;
             let message = message_about(&campaign, &submitted);
             let victim = cut_settler(&campaign.service, &fault_injection).await;
-            // What a partner left open is due some seconds later.
+            // A submission that a partner left open is due a few seconds later.
             campaign.service.clock.advance(Duration::from_secs(10) / HASTEN);
             fault_injection.arm(call, how);
             tokio::select! {
@@ -126,7 +124,8 @@ async fn cut_everywhere(kind: Kind, case: &str, expected: serde_json::Value) -> 
             drop(victim);
             let was_cut = fault_injection.was_made();
             fault_injection.disarm();
-            // The message comes again, twice at once; then what was begun is taken for lost.
+            // The message is delivered again, twice at once, before and after the lease of the interrupted step
+            // expires.
             for wait in [Duration::ZERO, STEP_LEASE, Duration::from_secs(1), Duration::from_secs(5)] {
                 campaign.service.clock.advance(wait);
                 let deliver = || settler.deliver_to(kind.dependency(), &message);
@@ -150,7 +149,7 @@ async fn cut_everywhere(kind: Kind, case: &str, expected: serde_json::Value) -> 
     fault_injection
 }
 
-/// The counts of the phone, and who has the code, are those of one settled submission.
+/// The phone's counts and the code's claim are those of one settled submission.
 async fn check_counts(
     campaign: &TestCampaign,
     kind: Kind,
@@ -215,7 +214,7 @@ async fn a_step_that_always_dies_is_left_to_a_person_in_the_end() {
     let submitted = Kind::Typed.submit(&campaign, 1, "GOOD").await;
     let message = message_about(&campaign, &submitted);
     for _ in 0..6 {
-        // The step has begun when it looks the receipt up.
+        // By the look-up, the step has been started.
         let fault_injection = FaultInjector::at(0, FaultKind::DiesBefore);
         let victim = cut_settler_at(&campaign.service, &fault_injection, [TAX_AUTHORITY]).await;
         tokio::select! {

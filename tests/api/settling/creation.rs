@@ -1,5 +1,5 @@
-//! Creating a submission cut at every call that it makes, in every way: after the client's retries, the
-//! messages and the sweep, there is one submission, and everything adds up.
+//! Faults at every call while a submission is created. After the client's retries, the messages and the sweep there is
+//! one submission, and all counts match.
 
 use std::collections::BTreeSet;
 use std::time::Duration;
@@ -24,16 +24,15 @@ use service_tests::service::Service;
 
 use super::scene;
 
-/// What is submitted, and how it ends wherever its request is cut.
+/// What is submitted, and the outcomes that are possible wherever a fault occurs.
 #[derive(Clone, Copy, Debug)]
 struct Case {
     kind: Kind,
-    /// What the simulated tax authority and partner play, by their first four letters.
+    /// Start of the code, which selects the behavior of the simulated tax authority or partner.
     letters: &'static str,
     ends: &'static [Ends],
 }
 
-/// What a submission is made of.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Kind {
     Code,
@@ -57,7 +56,7 @@ impl Case {
         }
     }
 
-    /// The body of the submission of this number, each with a phone, a code and a receipt of its own.
+    /// The body for a number, with a phone, a code and a receipt that only this number has.
     async fn body(self, campaign: &TestCampaign, number: u32) -> Value {
         let mut body = body(&phone(number), &campaign.code(u64::from(number)));
         match self.kind {
@@ -72,7 +71,7 @@ impl Case {
     }
 }
 
-/// The function with every call of it going through the cuts.
+/// The function with a proxy in front of everything it calls.
 async fn cut_function(service: &Service, fault_injection: &FaultInjector) -> ApiHandler<CreateSubmission> {
     let mut proxied = Vec::new();
     for variable in AWS {
@@ -91,7 +90,7 @@ fn event(campaign: &TestCampaign, key: &str, body: &Value) -> Value {
     event::of("POST", "/api/v1/submissions", &headers, Some(body), &campaign.live_key)
 }
 
-/// The client sends the same request until it is answered, as it is told to.
+/// Retries the request after the reply's `Retry-After` until it is answered.
 async fn retried(campaign: &TestCampaign, key: &str, body: &Value) -> Reply {
     let sending = campaign.live("POST", "/api/v1/submissions").header("idempotency-key", key).json(body);
     loop {
@@ -105,8 +104,8 @@ async fn retried(campaign: &TestCampaign, key: &str, body: &Value) -> Reply {
     }
 }
 
-/// Cuts the request of a case at every call, in every way, and checks each time that all adds up. Prints and
-/// gives back how many cuts there were.
+/// Injects each kind of fault at every call of a case's request, and checks each outcome. Prints and returns the number
+/// of faults.
 async fn cut_everywhere(case: Case) -> usize {
     let secret = Some((PARTNER_SECRET_HEADER.to_owned(), PARTNER_SECRET.1.to_owned()));
     let partner = SimulatedPartner::serve(Options { secret, ..Options::default() }).await.expect("it serves");
@@ -145,7 +144,7 @@ async fn cut_everywhere(case: Case) -> usize {
     fault_injection
 }
 
-/// The messages and the sweep, for as long as a lost step and some retries take.
+/// Delivers and sweeps past the lease of an interrupted step and some retries.
 async fn settle(campaign: &TestCampaign, settler: &Settler) {
     for wait in [Duration::ZERO, STEP_LEASE, Duration::from_secs(1), Duration::from_secs(30)] {
         campaign.service.clock.advance(wait);
@@ -153,8 +152,8 @@ async fn settle(campaign: &TestCampaign, settler: &Settler) {
     }
 }
 
-/// One submission for the key, which ended in one of the ways it can; its phone's counts, its code and the
-/// partner's redemptions are of this one. Gives back how it ended.
+/// Checks that the key has one submission with a possible outcome, and that the phone's counts, the code and the
+/// partner's redemptions match it. Returns the outcome.
 async fn check(
     campaign: &TestCampaign,
     case: Case,
@@ -190,7 +189,7 @@ async fn check(
     assert_eq!(mine.map(|claim| claim.redeemed), takes_code.then_some(end == ENTERED), "{context}");
     let owners: BTreeSet<_> = claims.iter().map(|claim| claim.phone.expose_e164()).collect();
     assert_eq!(owners.len(), claims.len(), "{context}: nobody has a second code");
-    // Only one that counts can have been redeemed at the partner, and once.
+    // The partner redeems once, and only for a submission that counts.
     let redeemed = case.kind == Kind::Partner && counts;
     assert_eq!(partner.redeemed(&id), u32::from(redeemed), "{context}");
     let redemptions = if redeemed { usize::try_from(number).expect("small") } else { 0 };

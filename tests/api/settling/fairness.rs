@@ -1,4 +1,4 @@
-//! Campaigns share the look-ups at the tax authority in turns, and what cannot be read keeps nothing from its turn.
+//! Campaigns take turns at the tax authority, and unreadable records do not block them.
 
 use std::time::Duration;
 
@@ -28,7 +28,7 @@ async fn a_hundred_receipts_of_one_campaign_do_not_hold_up_another() {
         let code = format!("NONE01{number:04}");
         messages.push(message_about(&junk, &submit_typed(&junk, &phone(number), "", &code, TIME).await));
     }
-    // The queue has delivered some of them by the time that another campaign's receipt comes.
+    // The queue has delivered one message before the other campaign's receipt arrives.
     settler.deliver(&messages[0]).await;
     let submitted = submit_typed(&honest, &phone(1), "", "GOOD010001", TIME).await;
     for message in &messages[1..3] {
@@ -53,7 +53,7 @@ async fn photos_that_nobody_can_read_take_turns_with_those_of_another_campaign()
     }
     let mut due = settler.due().await;
     for delivered in 1..=4 {
-        // The photos lead to no look-up, so their steps take no slot.
+        // The photos need no look-up, so their steps take no slot.
         let next = due.pop().expect("something is due");
         settler.deliver(&SettleMessage::new(&next.scope, next.submission_id)).await;
         due = settler.due().await;
@@ -73,7 +73,7 @@ async fn submissions_that_cannot_be_read_are_put_off_with_growing_waits() {
     for number in 0..8 {
         let odd = submit_typed(&campaign, &phone(number), "", &format!("GOOD0100{number:02}"), TIME).await;
         campaign.make_unreadable(&id_of(&odd)).await;
-        // Its message fails, and is told of by an alarm in the end.
+        // The message fails until it reaches the dead-letter queue, which has an alarm.
         assert_eq!(settler.deliver(&message_about(&campaign, &odd)).await.batch_item_failures.len(), 1);
         assert_eq!(settler.due().await, [], "it is not due any more");
     }

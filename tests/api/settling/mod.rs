@@ -1,4 +1,4 @@
-//! Settling: what becomes of submissions that are not decided at once.
+//! Settling of submissions that are not decided at once.
 
 mod background;
 mod bad_photos;
@@ -29,7 +29,7 @@ use service_tests::service::{NOON, Service};
 /// Waits are divided by this: minutes become seconds.
 const HASTEN: u32 = 60;
 
-/// A stack that settles nothing by itself, whose clock stands still.
+/// A stack without background work, whose clock only moves when told.
 fn service() -> Service {
     Service::of_its_own(Options {
         clock: Clock::manual(NOON),
@@ -40,7 +40,7 @@ fn service() -> Service {
     })
 }
 
-/// A campaign on such a stack, and its settler.
+/// A campaign on a new stack, and its settler.
 async fn scene(change: impl FnOnce(&mut common::domain::campaign::Campaign)) -> (TestCampaign, Settler) {
     let service = service();
     let mut config = plain();
@@ -49,7 +49,7 @@ async fn scene(change: impl FnOnce(&mut common::domain::campaign::Campaign)) -> 
     (TestCampaign::on(&service, config).await, settler)
 }
 
-/// Submits a typed live receipt and gives back the reply.
+/// Submits a typed live receipt.
 async fn submit_typed(campaign: &TestCampaign, phone: &str, code: &str, receipt: &str, time: &str) -> Reply {
     let key = &campaign.live_key;
     let receipt = campaign.typed(key, receipt, time).await;
@@ -58,12 +58,12 @@ async fn submit_typed(campaign: &TestCampaign, phone: &str, code: &str, receipt:
     reply
 }
 
-/// How a live submission stands now: state, review status, message key and entries.
+/// State, review status, message key and entries of a live submission.
 async fn status(campaign: &TestCampaign, submitted: &Reply) -> Value {
     standing_with(campaign, &campaign.live_key, submitted).await
 }
 
-/// How a submission stands now, read with a key.
+/// [`status`] for any key.
 async fn standing_with(campaign: &TestCampaign, key: &str, submitted: &Reply) -> Value {
     let now = campaign.read(key, &id_of(submitted)).await;
     json!([now.field("state"), now.field("review_status"), now.field("message_key"), now.field("entries")])

@@ -1,4 +1,4 @@
-//! What the service leaves to a person: what it says of it, and how it lists it.
+//! Submissions under review by an operator: how the API shows and lists them.
 
 use std::time::Duration;
 

@@ -1,4 +1,4 @@
-//! One pace of look-ups at the tax authority for all environments, whatever their clocks say.
+//! The pace of tax authority look-ups is shared by all environments, even if their clocks differ.
 
 use std::sync::{Arc, Mutex};
 use std::time::Duration;
@@ -24,12 +24,11 @@ use tokio::time::Instant;
 
 use super::{scene, standing_with, submit_typed};
 
-/// Between two look-ups.
 const GAP: Duration = LOOK_UP_INTERVAL;
-/// What a busy machine may add to, or take from, the way of a request.
+/// Tolerance for delays of a request on a busy machine.
 const JITTER: Duration = Duration::from_millis(750);
 
-/// A tax authority that knows no receipt, and the moments at which look-ups of it began.
+/// A tax authority without receipts, and the times at which look-ups began.
 #[derive(Clone, Default)]
 struct Portal(Arc<Mutex<Vec<Instant>>>);
 
@@ -50,14 +49,14 @@ impl Portal {
         url
     }
 
-    /// When look-ups began, counted from the first.
+    /// Start times since the first look-up.
     fn beginnings(&self) -> Vec<Duration> {
         let mut beginnings = self.0.lock().expect("not poisoned").clone();
         beginnings.sort();
         beginnings.iter().map(|beginning| beginning.duration_since(beginnings[0])).collect()
     }
 
-    /// Each look-up began a gap after the one before, and `count` there were.
+    /// Checks that there were `count` look-ups, each a gap after the one before.
     fn assert_pace(&self, count: usize) {
         let beginnings = self.beginnings();
         println!("look-ups began after {beginnings:?}");
@@ -69,7 +68,7 @@ impl Portal {
     }
 }
 
-/// A service whose tax authority is this one, and a campaign with so many receipts to look up.
+/// A campaign with pending receipts whose tax authority is `portal`.
 async fn submitted(portal: &Portal, receipts: u32) -> (TestCampaign, Vec<Reply>) {
     let service = Service::of_its_own(Options {
         clock: Clock::manual(NOON),
@@ -88,7 +87,7 @@ async fn submitted(portal: &Portal, receipts: u32) -> (TestCampaign, Vec<Reply>)
     (campaign, replies)
 }
 
-/// Has environments with these clocks settle, all at once, until so many look-ups have begun.
+/// Settles concurrently in environments with these clocks until `count` look-ups have begun.
 async fn settle_with(service: &Service, clocks: &[Clock], portal: &Portal, count: usize) {
     let settlers: Vec<_> = clocks.iter().map(|clock| Settler::of(&service.seen_by(clock.clone()))).collect();
     while portal.beginnings().len() < count {
@@ -109,7 +108,7 @@ async fn look_ups_of_many_environments_begin_a_gap_apart() {
 async fn clocks_that_differ_bring_no_look_ups_together() {
     let portal = Portal::default();
     let (campaign, replies) = submitted(&portal, 8).await;
-    // To all of them everything is due, and no two are further apart than a minute.
+    // Everything is due by each of these clocks, and they differ by at most a minute.
     let clocks = [30, 60, 60, 90, 90].map(|seconds| Clock::manual(NOON.after(Duration::from_secs(seconds))));
     settle_with(&campaign.service, &clocks, &portal, replies.len()).await;
 }
@@ -122,7 +121,7 @@ async fn the_last_slot_tells_whose_look_up_had_it() {
     for number in 1..=3 {
         assert_eq!(settler.settle_due().await, 1);
         assert_eq!(portal.beginnings().len(), number);
-        // No later than this it is due again.
+        // Longer than the wait before the next look-up.
         campaign.service.clock.advance(Duration::from_secs(3 * 60 * 60));
     }
     let slots =

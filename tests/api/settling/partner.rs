@@ -1,4 +1,4 @@
-//! Codes that a partner judges: asked in the same request, settled always.
+//! Codes that a partner decides, in the request or later.
 
 mod circuit_breaker;
 mod wrong_codes;
@@ -24,7 +24,7 @@ use service_tests::receipts::{Settler, id_of};
 
 use super::{HASTEN, scene, status};
 
-/// A partner that wants the secret that the stack knows.
+/// A partner that expects the stack's secret.
 async fn partner() -> SimulatedPartner {
     let secret = Some((PARTNER_SECRET_HEADER.to_owned(), PARTNER_SECRET.1.to_owned()));
     SimulatedPartner::serve(Options { secret, ..Options::default() }).await.expect("it serves")
@@ -49,7 +49,7 @@ async fn submit(campaign: &TestCampaign, number: u32, code: &str) -> Reply {
     reply
 }
 
-/// How often a partner was asked about all of these.
+/// How often the partner was asked about these submissions.
 fn asked(partner: &SimulatedPartner, open: &[Reply]) -> u32 {
     open.iter().map(|reply| partner.asked(&id_of(reply))).sum()
 }
@@ -82,7 +82,7 @@ async fn an_answer_in_time_decides_in_the_same_request() {
 #[tokio::test]
 async fn whatever_is_no_answer_is_unknown_and_settled_later_or_never_refused() {
     let (_partner, campaign, settler) = judged().await;
-    // Each in a campaign of its own scope would keep the breaker closed; here they share one.
+    // In one campaign, so that they share a circuit breaker.
     let codes = ["NEWC-1", "STRG-1", "HTML-1", "HUGE-1"];
     let mut open = Vec::new();
     for (number, code) in (1..).zip(codes) {
@@ -99,7 +99,7 @@ async fn whatever_is_no_answer_is_unknown_and_settled_later_or_never_refused() {
         "the partner's own code is shown: {}",
         open[0].text
     );
-    // A day later nobody has answered, and a person has to know.
+    // After a day without an answer, an operator takes over.
     for _ in 0..60 {
         settler.settle_after(Duration::from_secs(60)).await;
     }
@@ -189,7 +189,7 @@ async fn a_part_of_the_service_that_fails_for_long_leaves_nothing_to_a_person() 
     let broken = [nowhere].into_iter().collect();
     let env = campaign.service.env.clone().overridden_by(broken);
     let broken = Settler::of(&campaign.service.with_env(env));
-    // Longer than every wait. All rounds together are shorter than the day after which an operator takes over.
+    // Longer than any wait; all rounds together are shorter than the day after which an operator takes over.
     let round = Duration::from_secs(45 * 60) / HASTEN;
     for _ in 0..20 {
         campaign.service.clock.advance(round);
@@ -208,7 +208,7 @@ async fn a_part_of_the_service_that_fails_for_long_leaves_nothing_to_a_person() 
 
 #[tokio::test]
 async fn a_code_that_is_used_when_asked_about_again_is_a_matter_for_a_person() {
-    // The first answer is lost on the way: the partner has redeemed the code.
+    // The partner redeems the code, and its first answer is lost.
     let partner = partner().await;
     let fault_injection = FaultInjector::at(0, FaultKind::AnswerLost);
     let url = format!("{}/redeem", fault_injection.in_front_of(&partner.base_url).await);
@@ -228,7 +228,7 @@ async fn a_code_that_is_used_when_asked_about_again_is_a_matter_for_a_person() {
 
 #[tokio::test]
 async fn what_may_be_redeemed_stays_so_when_the_service_tries_again() {
-    // The process that asked first died, and nobody heard the answer.
+    // The process that asked first dies before it gets the answer.
     let partner = partner().await;
     let fault_injection = FaultInjector::at(0, FaultKind::DiesAfter);
     let url = format!("{}/redeem", fault_injection.in_front_of(&partner.base_url).await);
@@ -334,7 +334,7 @@ async fn the_same_request_in_flight_is_told_to_wait_and_given_what_stands_after_
     let (campaign, _) = scene(judged_by(partner.url())).await;
     let sending = sending(&campaign, &phone(1), "SLOW-1");
     let first = tokio::spawn(sending.clone().send());
-    // The partner has been asked, and takes its time.
+    // The partner got the request and is slow to answer.
     while partner.redemptions().is_empty() {
         assert!(!first.is_finished());
         tokio::task::yield_now().await;

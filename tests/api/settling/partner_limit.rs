@@ -1,4 +1,4 @@
-//! How many requests ask a partner at a time, over all environments.
+//! The limit on concurrent requests to a partner, over all environments.
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU32, AtomicU64, Ordering::SeqCst};
@@ -20,7 +20,7 @@ use service_tests::receipts::Settler;
 
 use super::{scene, status};
 
-/// A partner that takes its time over every question, accepts all of them, and counts.
+/// A partner that answers after a set delay, accepts everything, and counts.
 #[derive(Clone, Default)]
 struct Partner(Arc<Counts>);
 
@@ -32,7 +32,7 @@ struct Counts {
     asked: AtomicU32,
 }
 
-/// A question that is under way until this is dropped, with its connection too.
+/// A request in flight until dropped, also when its connection breaks.
 struct UnderWay(Partner);
 
 impl UnderWay {
@@ -78,7 +78,7 @@ impl Partner {
     }
 }
 
-/// A campaign that such a partner judges, `max_in_flight` at a time.
+/// A campaign with a limit of `max_in_flight` requests to this partner.
 async fn judged(partner: &Partner, max_in_flight: u32) -> (TestCampaign, Settler) {
     let url = partner.serve().await;
     scene(|campaign| {
@@ -88,7 +88,7 @@ async fn judged(partner: &Partner, max_in_flight: u32) -> (TestCampaign, Settler
     .await
 }
 
-/// Sends so many entries, each with a phone and a code of its own.
+/// Submits entries with different phones and codes.
 async fn submit(campaign: &TestCampaign, entries: u32, at_once: usize) -> Vec<Reply> {
     let sent = (0..entries).map(|number| {
         let sending = campaign.live("POST", "/api/v1/submissions").header("idempotency-key", fresh_key());
@@ -112,7 +112,7 @@ async fn a_partner_at_eight_seconds_is_asked_fifty_at_a_time_and_nothing_is_lost
     assert!((25..=50).contains(&most), "{most}");
     let (unknown, accepted) = (states(&replies, "unknown"), states(&replies, "accepted"));
     assert_eq!(unknown + accepted, replies.len(), "every one is answered, and none is refused");
-    // The partner is quick again, and the queue asks about the rest.
+    // The partner is fast again, and the queue asks about the rest.
     partner.take(Duration::ZERO);
     let mut rounds = 0;
     while settler.settle_after(Duration::from_secs(1)).await > 0 {
@@ -142,13 +142,13 @@ async fn one_over_the_limit_is_unknown_and_due_at_once_for_the_queue() {
     assert_eq!(partner.0.asked.load(SeqCst), 1);
     let due = settler.due().await;
     assert_eq!(due.len(), 1, "the clock has not moved");
-    // The queue's own asking is not counted.
+    // Requests from the queue do not count toward the limit.
     partner.take(Duration::ZERO);
     assert_eq!(settler.settle_due().await, 1);
     assert_eq!(status(&campaign, &second).await[0], "accepted");
     let first = first.await.expect("it ends");
     assert_eq!(first[0].field("state"), Value::from("accepted"));
-    // Leave to ask was given back with the answer.
+    // The lease was released after the answer.
     let third = campaign.live("POST", "/api/v1/submissions").header("idempotency-key", fresh_key());
     let third = third.json(&body(&phone(8), "OKAY-8")).send().await;
     assert_eq!(third.field("state"), "accepted");
@@ -181,7 +181,7 @@ async fn a_code_over_the_limit_counts_as_a_wrong_one_until_the_partner_was_asked
     assert_eq!(send("OKAY-9").await, "entered", "neither of the two was wrong");
 }
 
-/// So many environments, each with a connection of its own.
+/// Lease holders of several environments, each with its own connection.
 fn environments(campaign: &TestCampaign, count: usize) -> Vec<PartnerLeases> {
     let service = &campaign.service;
     (0..count)
@@ -230,7 +230,7 @@ async fn a_lease_whose_environment_died_is_anothers_once_it_is_over() {
     assert_eq!(take(&environments[1], &campaign, 1, just_before).await, None);
     let over = now.after(Duration::from_secs(10));
     let taken = take(&environments[1], &campaign, 1, over).await.expect("it is over");
-    // The one that was taken for dead gives back nothing of another's.
+    // An expired holder cannot release the lease of the next.
     environments[0].release(&lost).await.expect("it answers");
     assert_eq!(take(&environments[0], &campaign, 1, over).await, None);
     environments[1].release(&taken).await.expect("it answers");

@@ -1,4 +1,4 @@
-//! One real-world receipt is accepted once in a campaign, also under races.
+//! A receipt is accepted once in a campaign, also in a race.
 
 use futures_util::future::join_all;
 use serde_json::json;
@@ -28,7 +28,7 @@ async fn of_many_submissions_with_one_receipt_settled_at_once_one_is_accepted() 
     for number in 0..8 {
         submitted.push(submit_typed(&campaign, &phone(number), "", "GOOD010001", TIME).await);
     }
-    // Eight workers, each of which knows of all eight submissions.
+    // Eight workers, each with all eight submissions.
     let settlers: Vec<_> = (0..8).map(|_| Settler::of(&campaign.service)).collect();
     join_all(settlers.iter().map(Settler::settle_due)).await;
     let mut entered = 0;
@@ -62,7 +62,7 @@ async fn a_receipt_that_waits_for_a_person_is_not_taken_yet() {
     settler.settle_due().await;
     let expected = json!(["pending", "under_review", "receipt_received", 0]);
     assert_eq!(status(&campaign, &waiting).await, expected);
-    // From now on any purchase counts.
+    // Without products, every purchase counts.
     campaign.config.receipt.as_mut().expect("rules").products.clear();
     campaign.apply().await;
     let accepted = submit_typed(&campaign, &phone(2), "", "GENR010001", TIME).await;

@@ -19,15 +19,15 @@ fn is_replay_of_a_rejected_one(reply: &Reply) -> bool {
 
 #[tokio::test]
 async fn no_replay_answers_with_a_rejected_submission() {
-    // More of them on demand.
+    // `RACES` asks for more of them.
     let races = std::env::var("RACES").ok().map_or(20, |races| races.parse().expect("RACES is a number"));
     let (campaign, settler) = scene(code_and_receipt).await;
     let mut replays = 0;
     for race in 0..races {
         let (phone, code) = (phone(race), campaign.code(u64::from(race % 100)));
         submit_typed(&campaign, &phone, &code, &format!("SHOP01{race:04}"), TIME).await;
-        // Each goes on tapping until it is told that the receipt does not exist, so that taps come before,
-        // during and after the rejection.
+        // Each client taps until the receipt is reported as not found, so that taps come before, during and after the
+        // rejection.
         let tap_until_refused = || async {
             for taps in 0.. {
                 let reply =

@@ -1,5 +1,4 @@
-//! Asking again: when, how often, and what follows in the end. Waits are divided by sixty, so that what
-//! is planned in minutes comes in seconds.
+//! Retries: when, how often, and what follows the last. Waits are divided by sixty, so that minutes become seconds.
 
 use std::time::Duration;
 
@@ -11,7 +10,7 @@ use super::{scene, status, submit_typed};
 
 const STILL: fn() -> serde_json::Value = || json!(["pending", null, "receipt_received", 0]);
 
-/// Settles after each of these waits, showing that nothing is due a moment earlier.
+/// Settles after each of these waits, and checks that nothing is due a moment earlier.
 async fn settle_at(settler: &service_tests::receipts::Settler, waits: &[u64]) {
     for wait in waits {
         let almost = Duration::from_secs(*wait) - Duration::from_millis(1);

@@ -1,4 +1,4 @@
-//! Test receipts and test codes: there is one for each message key of a submission.
+//! Test receipts and test codes: one for each message key of a submission.
 
 use std::time::Duration;
 
@@ -20,7 +20,7 @@ async fn a_test_receipt_gives_every_message_key() {
         assert_eq!(submitted.field("message_key"), "receipt_received", "{code}");
         settler.settle_due().await;
         let expected = match asked {
-            // The receipt that was used, not the code.
+            // Here the receipt was used, not the code.
             MessageKey::AlreadyUsed => "receipt_already_used",
             asked => asked.as_str(),
         };

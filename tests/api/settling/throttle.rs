@@ -1,5 +1,5 @@
-//! Wrong codes and wrong times of a phone, which any stranger can send under its number: they slow guesses down and cost an
-//! honest consumer nothing that is theirs.
+//! A stranger can send wrong codes and wrong times under any phone number. The throttle slows such guesses, but must
+//! not cost the phone's owner anything.
 
 use std::time::Duration;
 
@@ -24,7 +24,7 @@ async fn limited() -> (TestCampaign, Settler) {
     .await
 }
 
-/// Sends typed receipts with a wrong time under its number until the phone is throttled.
+/// Sends typed receipts with a wrong time until the phone is throttled.
 async fn throttle(campaign: &TestCampaign, settler: &Settler, phone: &str) {
     for code in ["TIME010001", "TIME010002"] {
         submit_typed(campaign, phone, "", code, "11:11").await;
@@ -34,7 +34,7 @@ async fn throttle(campaign: &TestCampaign, settler: &Settler, phone: &str) {
     assert_eq!(refused.field("message_key"), "rate_limited");
 }
 
-/// A photo of a receipt with this QR code, sent without its payload.
+/// Uploads a photo with this QR code, without announcing its payload.
 async fn photo_of(campaign: &TestCampaign, payload: &str) -> String {
     let photo = jpeg(&qr_photo(&[payload], &Look::default(), 1).expect("a photo"), 85).expect("a file");
     campaign.photo(&campaign.live_key, &photo, None).await
@@ -50,7 +50,7 @@ async fn a_pending_receipt_outlives_what_a_stranger_sends_under_its_phone() {
     let late = submit_typed(&campaign, &phone(1), "", "LATE010001", TIME).await;
     settler.settle_due().await;
     throttle(&campaign, &settler, &phone(1)).await;
-    // Its next look-up is due after fifteen minutes, and waits until the throttle ends.
+    // The next look-up is due after fifteen minutes, but waits until the throttle ends.
     assert_eq!(settler.settle_after(Duration::from_secs(15 * 60) / HASTEN).await, 1);
     assert_eq!(status(&campaign, &late).await, WAITS());
     assert_eq!(settler.settle_after(Duration::from_secs(50 * 60)).await, 0, "this wait is not shortened");
@@ -68,7 +68,7 @@ async fn a_receipt_that_waited_for_a_day_is_looked_up_although_its_phone_is_thro
         submission_id: id_of(reply).parse().expect("an id"),
     };
     let waiting = submit_typed(&campaign, &phone(1), "", "GOOD010001", TIME).await;
-    // Bought only after it was submitted, the simulated authority says by then: a person looks.
+    // By then, the simulated authority dates the purchase after the submission, which is left to an operator.
     let looked_up = json!(["pending", "under_review", "receipt_received", 0]);
     for (wait, expected) in [(23, WAITS()), (1, looked_up)] {
         campaign.service.clock.advance(Duration::from_secs(wait * 60 * 60));

@@ -1,4 +1,4 @@
-//! The events of storage: each is harmless, however often and in whatever order it comes.
+//! Storage events may be repeated and come in any order.
 
 use common::aws::photos::object_key;
 use common::config::Env;
@@ -19,7 +19,7 @@ fn marker(service: &Service) -> MarkReceiptUploaded {
     MarkReceiptUploaded::connect(&background).expect("the stack sets every variable")
 }
 
-/// An event about the photos of these receipts, with other records before each.
+/// An event for these photos, with malformed records before each.
 fn event(campaign: &TestCampaign, ids: &[&str]) -> StorageEvent {
     let record = |id: &&str| {
         let key = object_key(&campaign.scope(Environment::Test), id.parse().expect("an id"));
@@ -66,7 +66,7 @@ async fn an_event_whose_records_fail_comes_again() {
         campaign.photo(&campaign.test_key, &hardly_a_photo(), None).await,
         campaign.photo(&campaign.test_key, &hardly_a_photo(), None).await,
     ];
-    // The marker that comes without the right to look at photos fails each of them.
+    // With the wrong AWS credentials, looking at either photo fails.
     let wrong: Env = [("AWS_SECRET_ACCESS_KEY".to_owned(), "wrong".to_owned())].into_iter().collect();
     let env = campaign.service.env.clone().overridden_by(wrong);
     let blind = marker(&campaign.service.with_env(env));

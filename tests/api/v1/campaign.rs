@@ -41,7 +41,7 @@ async fn a_campaign_says_what_its_callers_need() {
     assert_eq!(messages["invalid"], MessageKey::Invalid.text(Language::En));
 }
 
-/// The campaign's copy of one message, asked for with this query and Accept-Language.
+/// The campaign's text of one message, for this query and Accept-Language.
 async fn copy(campaign: &TestCampaign, query: &str, accept_language: Option<&str>) -> Value {
     let mut sending = campaign.test("GET", &format!("{PATH}{query}"));
     if let Some(value) = accept_language {

@@ -1,4 +1,4 @@
-//! Records belong to one campaign in one environment; on no route does another see them.
+//! A record belongs to one campaign and environment, and no route shows it to another.
 
 use common::domain::campaign::{Campaign, PhoneLimits};
 use common::domain::scope::Environment;
@@ -6,7 +6,6 @@ use serde_json::{Value, json};
 use service_tests::campaign::{TestCampaign, body, fresh_key, phone};
 use service_tests::http::Reply;
 
-/// A key of one scope.
 struct Caller<'a> {
     campaign: &'a TestCampaign,
     key: &'a str,
@@ -29,7 +28,7 @@ impl Caller<'_> {
     }
 }
 
-/// The caller who enters, and two who must not notice: of the other environment, and of another campaign.
+/// The caller who enters, and two that must see nothing of it: in the other environment, and of another campaign.
 fn callers<'a>(campaign: &'a TestCampaign, another: &'a TestCampaign) -> (Caller<'a>, [Caller<'a>; 2]) {
     let own = Caller { campaign, key: &campaign.test_key };
     let live = Caller { campaign, key: &campaign.live_key };

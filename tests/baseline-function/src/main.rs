@@ -1,4 +1,4 @@
-//! A function that does nothing: what the start-up of the others is compared with.
+//! A function that does nothing: the reference for the start-up of the others.
 
 use lambda_http::{Body, Error, Request, Response, run, service_fn};
 

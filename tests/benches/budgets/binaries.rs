@@ -1,4 +1,4 @@
-//! Builds the functions as they are deployed: in release, by the same cargo, into the same folder.
+//! Builds the functions for release, as they are deployed, with the same cargo and target folder.
 
 use std::collections::HashMap;
 use std::path::{Path, PathBuf};
@@ -6,7 +6,7 @@ use std::process::{Command, Stdio};
 
 use serde_json::Value;
 
-/// Builds these packages together and gives back their programs by name.
+/// Builds these packages together, and returns their programs by name.
 pub(crate) fn build(packages: &[&str]) -> HashMap<String, PathBuf> {
     let workspace = Path::new(env!("CARGO_MANIFEST_DIR")).parent().expect("the workspace");
     let target = Path::new(env!("CARGO_TARGET_TMPDIR")).parent().expect("the target folder");
@@ -21,7 +21,7 @@ pub(crate) fn build(packages: &[&str]) -> HashMap<String, PathBuf> {
     messages.lines().filter_map(|line| program(&serde_json::from_str(line).ok()?)).collect()
 }
 
-/// The program that a message of cargo's announces, if it does.
+/// The program that a cargo message reports, if it reports one.
 fn program(message: &Value) -> Option<(String, PathBuf)> {
     let path = message["executable"].as_str()?;
     Some((message["target"]["name"].as_str()?.to_owned(), PathBuf::from(path)))

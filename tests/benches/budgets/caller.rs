@@ -1,4 +1,4 @@
-//! A caller of the API whose connections stay open, as those of a brand's server do.
+//! A caller of the API that keeps its connections open, as a brand's server does.
 
 use common::upstream::http_client;
 use http::Method;
@@ -6,7 +6,7 @@ use reqwest::Client;
 use serde_json::Value;
 use service_tests::event;
 
-/// A request to the API, whichever stack it is sent to.
+/// A request to the API of either stack.
 #[derive(Clone, Debug)]
 pub(crate) struct Ask {
     pub(crate) method: Method,
@@ -25,7 +25,7 @@ impl Ask {
         Self { method: Method::POST, path: path.to_owned(), headers, body: Some(body) }
     }
 
-    /// The event that API Gateway makes of it.
+    /// The event that API Gateway makes of the request.
     pub(crate) fn event(&self, key: &str) -> Value {
         event::of(self.method.as_str(), &self.path, &self.headers, self.body.as_ref(), key)
     }
@@ -49,8 +49,8 @@ impl Caller {
         Self { client, base_url: base_url.to_owned() }
     }
 
-    /// Sends a request with an API key and gives back the body of the reply, which has to be a 200:
-    /// anything else would be measured for nothing.
+    /// Sends a request and returns the reply's body. Panics unless the status is 200: the time of any other reply means
+    /// nothing.
     pub(crate) async fn send(&self, key: &str, ask: &Ask) -> Value {
         let url = format!("{}{}", self.base_url, ask.path);
         let mut request = self.client.request(ask.method.clone(), url).bearer_auth(key);

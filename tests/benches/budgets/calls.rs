@@ -7,24 +7,23 @@ use crate::operations::Endpoint;
 use crate::report::{Table, Verdicts};
 use crate::world::World;
 
-/// The most that leasing a key's ceiling may add to a request, in calls.
+/// The most calls that leases on a key's rate limit may add to a request, on average.
 const CEILING_SHARE: f64 = 0.1;
 
-/// Requests sent before any is counted, so that key, campaign and code book are in the caches.
+/// Requests before the count, which fill the caches with key, campaign and code book.
 pub(crate) const WARM_UP: usize = 2;
 
-/// What one request of an operation costs.
+/// The average cost of one request.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(crate) struct Cost {
-    /// Calls, without those for the ceiling.
+    /// Calls, without leases on the key's rate limit.
     pub(crate) calls: f64,
-    /// Calls for the ceiling.
+    /// Leases on the key's rate limit.
     pub(crate) ceiling: f64,
-    /// Capacity units of all of them.
+    /// Capacity units of all calls.
     pub(crate) capacity: f64,
 }
 
-/// Measures and prints every operation.
 pub(crate) async fn run(requests: usize, verdicts: &mut Verdicts) {
     println!("## DynamoDB calls and capacity of a warm request\n");
     println!("Counted on the wire, {requests} requests each; key, campaign and code book are cached.");
@@ -69,7 +68,7 @@ fn report(table: &mut Table, verdicts: &mut Verdicts, name: &str, budget: f64, c
     ]);
 }
 
-/// Counts what an operation's requests cost on the average, from a minute's beginning.
+/// Average cost of an operation's requests, counted from the start of a minute.
 pub(crate) async fn measure(world: &World, operation: Endpoint, requests: usize) -> Cost {
     world.begin_minute();
     let caller = world.counted_caller();
@@ -92,7 +91,7 @@ pub(crate) async fn measure(world: &World, operation: Endpoint, requests: usize)
     }
 }
 
-/// Requests of an operation, with everything in place for them.
+/// Requests of an operation, with their records in place.
 pub(crate) async fn prepare(
     world: &World,
     operation: Endpoint,

@@ -1,4 +1,4 @@
-//! Codes: how many are enciphered and judged in a second.
+//! Codes minted and verified in a second.
 
 use std::hint::black_box;
 use std::ops::Range;
@@ -16,7 +16,6 @@ const ENCIPHERED_A_SECOND_ON_TWO_THREADS: f64 = 10_000_000.0 / 60.0;
 
 const THREADS: [u64; 2] = [1, 2];
 
-/// Measures and prints both, with this many codes each.
 pub(crate) fn run(codes: u64, verdicts: &mut Verdicts) {
     println!("## Codes a second\n");
     println!(
@@ -64,7 +63,7 @@ fn book(minted: u64) -> CodeBook {
     }
 }
 
-/// How long the work on all serial numbers takes when threads share it evenly.
+/// How long the work on all serial numbers takes if threads share it evenly.
 fn timed(threads: u64, codes: u64, work: impl Fn(Range<u64>) + Sync) -> Duration {
     let share = codes / threads;
     let started = stopwatch::now();

@@ -1,4 +1,5 @@
-//! A fleet: built functions as processes, one request at a time each, over one embedded database behind a proxy.
+//! Fleets of built functions: processes that handle one request at a time each, over one embedded database behind a
+//! proxy.
 
 use std::collections::BTreeMap;
 use std::path::PathBuf;
@@ -25,34 +26,32 @@ use crate::report::{Table, Verdicts};
 use crate::stopwatch::{self, Durations, millis, per_second};
 use crate::world::{Shop, World};
 
-/// The least share of a key's limit that a fleet admits, in percent.
+/// The smallest share of a key's rate limit that a fleet must admit, in percent.
 const ADMITTED_PERCENT: usize = 95;
-/// The keys' requests a minute.
+/// Rate limits of keys.
 const PER_MINUTE: [u32; 2] = [600, 3_000];
-/// Environments of a fleet.
 const ENVIRONMENTS: [usize; 3] = [2, 32, 200];
-/// Requests under way at the same time.
+/// Concurrent requests.
 const CALLERS: usize = 32;
-/// What each call to the database takes longer while entries are timed.
+/// Added to each database call while entries are timed.
 const LATENCY: Duration = Duration::from_millis(5);
-/// Longer than anything is kept in a cache.
+/// Longer than any cache entry lives.
 const IDLE: Duration = Duration::from_secs(6);
 
-/// Requests to a warm environment, of which the first ones lease.
+/// Requests to a warm environment. The first ones lease.
 const WARM_REQUESTS: usize = 4;
-/// Entries one after the other in one environment, and the least share of them that takes one round trip, in percent.
+/// Consecutive entries in one environment, and the smallest share of them that must take one round trip, in percent.
 const WARM_ENTRIES: usize = 500;
 const ONE_TRIP_PERCENT: usize = 90;
-/// Environments of the function that settles receipts: as many as the template allows, and many more.
+/// Environments of the function that settles receipts: the template's maximum, and many more.
 const LOOK_UP_ENVIRONMENTS: [usize; 2] = [2, 12];
-/// More receipts than are looked up in the time.
+/// More receipts than can be looked up within `LOOK_UP_SPAN`.
 const RECEIPTS: usize = 60;
-/// How long look-ups are counted.
 const LOOK_UP_SPAN: Duration = Duration::from_secs(60);
-/// Look-ups in that time: forty a minute, of which some places are left free while many environments wait for one; the last
-/// begins as the minute ends.
+/// Look-ups within `LOOK_UP_SPAN`. The pace is forty a minute; some slots stay free while many environments wait for
+/// one, and the last look-up may begin as the minute ends.
 const LOOK_UPS: std::ops::RangeInclusive<usize> = 36..=41;
-/// A crowd's clients, and each of its faults in percent.
+/// Clients of the load with faults, and the share of each fault in percent.
 const CLIENTS: u32 = 128;
 const FAULTS_PERCENT: u32 = 5;
 
@@ -62,7 +61,6 @@ struct Bench {
     variables: BTreeMap<String, String>,
 }
 
-/// Measures and prints.
 pub(crate) async fn run(span: Duration, verdicts: &mut Verdicts) {
     let world = World::start().await;
     let mut variables = world.direct.variables.clone();
@@ -125,7 +123,7 @@ impl Bench {
         table.print();
     }
 
-    /// Requests that a new key's limit admits, and leases for each admitted one.
+    /// Requests admitted for a new key, and leases per admitted request.
     async fn within_a_minute(&self, fleet: &Fleet, callers: usize, limit: u32) -> (usize, f64) {
         let clock = Clock::system();
         loop {
@@ -200,7 +198,7 @@ impl Bench {
         (seen.round_trips, seen.capacity)
     }
 
-    /// How many of the entries in a warm and busy environment take one round trip.
+    /// How many entries in a warm and busy environment take one round trip.
     async fn warm_entries(&self, verdicts: &mut Verdicts) {
         println!("## Entries that take one round trip\n");
         println!(
@@ -223,7 +221,7 @@ impl Bench {
         table.print();
     }
 
-    /// How often the tax authority is asked in a minute, by few and by many environments.
+    /// Look-ups at the tax authority in a minute, by few and by many environments.
     async fn look_ups(&self, verdicts: &mut Verdicts) {
         println!("## Look-ups at the tax authority\n");
         println!(
@@ -252,10 +250,10 @@ impl Bench {
                     queue.deliver(async |event| fleet.invoke(event).await).await;
                 }
             };
-            // They go on for ever.
+            // Consumers never stop, so the time-out ends them.
             let delivering = join_all((0..environments).map(deliver));
             let _: Result<Vec<()>, _> = tokio::time::timeout(LOOK_UP_SPAN, delivering).await;
-            // One request is a look-up of a receipt that is there.
+            // A look-up of an existing receipt is one request.
             let (look_ups, _) = counter.counts();
             let kept = verdicts.check(LOOK_UPS.contains(&look_ups), || {
                 format!("{environments} environments asked the tax authority {look_ups} times in a minute")
@@ -315,7 +313,7 @@ impl Bench {
     }
 }
 
-/// What a crowd leaves behind when everything goes wrong that can.
+/// Runs many clients with all faults, and prints what they leave behind.
 async fn crowd(span: Duration, verdicts: &mut Verdicts) {
     println!("## A crowd through fleets\n");
     println!(

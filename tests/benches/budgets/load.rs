@@ -1,4 +1,4 @@
-//! Load: requests a second and latency with several callers at once, for orientation.
+//! Requests a second and latency with concurrent callers. It has no budget.
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -11,10 +11,10 @@ use crate::report::Table;
 use crate::stopwatch::{self, Durations, millis, per_second};
 use crate::world::World;
 
-/// Callers that each send their next request when the last one is answered.
+/// Each sends its next request after the reply to the last.
 const CALLERS: usize = 16;
 
-/// Measures and prints, this long each.
+/// Measures each operation for `span`, and prints a table.
 pub(crate) async fn run(span: Duration) {
     println!("## Load\n");
     println!(

@@ -1,18 +1,18 @@
-//! The benchmark: measures what the service's budgets are about, and says which are kept.
+//! The benchmark: measures the service and checks its budgets.
 //!
-//! `cargo bench -p service-tests` prints a Markdown table for each part and fails when a budget is
-//! broken. After `--` come options: `--quick` repeats little, and the name of a part runs it alone.
+//! `cargo bench -p service-tests` prints a Markdown table for each part, and fails when a budget is broken. After `--`,
+//! `--quick` measures less, and the name of a part runs that part only.
 //!
 //! - [`calls`]: DynamoDB calls and capacity of each operation, counted on the wire;
 //! - [`size`]: whether they depend on how much is stored;
-//! - [`startup`]: how long each function takes to start, and its memory and size;
-//! - [`codes`]: codes minted and judged a second;
+//! - [`startup`]: start-up time, memory and program size of each function;
+//! - [`codes`]: codes minted and verified a second;
 //! - [`load`]: requests a second;
-//! - [`fleet`]: what two, thirty-two and two hundred environments do to a key's rate limit, what an entry takes in one that is
-//!   cold, idle or warm, how often many ask the tax authority, and what a crowd leaves behind while environments die.
+//! - [`fleet`]: two, thirty-two and two hundred environments: how much of a key's rate limit they admit, round trips of
+//!   an entry in a cold, idle and warm one, the pace at the tax authority, and the records after a load with faults.
 //!
-//! They measure on a [`world`] of stacks and campaigns, whose [`operations`] are asked for by a
-//! [`caller`], over time by a [`stopwatch`], and go into a [`report`].
+//! All parts measure a [`world`] of stacks and campaigns. A [`caller`] sends the requests of [`operations`], a
+//! [`stopwatch`] times them, and a [`report`] prints the result.
 
 mod binaries;
 mod caller;
@@ -41,18 +41,18 @@ const USAGE: &str =
 struct Effort {
     /// Requests of each operation.
     requests: usize,
-    /// Submissions in the tables when there are few, and when there are many.
+    /// The small and the large number of submissions in the tables.
     few: u32,
     many: u32,
     /// Starts of each function.
     starts: usize,
-    /// Codes enciphered and judged.
+    /// Codes minted and verified.
     codes: u64,
-    /// How long requests are sent at full speed.
+    /// Duration of requests at full speed.
     load: Duration,
 }
 
-/// For figures to go by.
+/// For published figures.
 const FULL: Effort = Effort {
     requests: 200,
     few: 1_000,
@@ -61,11 +61,11 @@ const FULL: Effort = Effort {
     codes: 2_000_000,
     load: Duration::from_secs(5),
 };
-/// For seeing on every change that no budget is broken.
+/// For a check after every change.
 const QUICK: Effort =
     Effort { requests: 60, few: 100, many: 2_000, starts: 7, codes: 200_000, load: Duration::from_secs(1) };
 
-/// A part of the benchmark, with a table of its own.
+/// A part of the benchmark, with a separate table.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Part {
     Calls,

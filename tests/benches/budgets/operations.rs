@@ -1,4 +1,4 @@
-//! The operations that are measured, their budgets, and the requests that each is made of.
+//! The measured operations, their budgets and their requests.
 
 use serde_json::{Value, json};
 use service_tests::campaign::{body, fresh_key, phone};
@@ -9,10 +9,10 @@ use crate::world::{Shop, World};
 const SUBMISSIONS: &str = "/api/v1/submissions";
 const RECEIPTS: &str = "/api/v1/receipts";
 
-/// Serial numbers from here on belong to no batch: their codes are well formed and wrong.
+/// Serial numbers from here on are in no batch, so their codes are well formed and wrong.
 const NEVER_MINTED: u64 = 1_000_000_000_000;
 
-/// Something a caller does that has a price of its own.
+/// An operation with its own budget.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Endpoint {
     GetCampaign,
@@ -76,7 +76,7 @@ impl Endpoint {
         }
     }
 
-    /// The most DynamoDB calls that one warm request may cost, besides the share of the ceiling.
+    /// The most DynamoDB calls of one warm request, without leases on the key's rate limit.
     pub(crate) fn budget(self) -> f64 {
         match self {
             // Key and campaign come from a cache.
@@ -84,28 +84,27 @@ impl Endpoint {
             Self::GetSubmission => 1.0,
             // One transaction.
             Self::SubmitMinted | Self::SubmitImported => 1.0,
-            // What stands in the way comes back from the transaction, or is read; the refusal is
-            // recorded by a write.
+            // The transaction returns the conflicting record, or it is read; another write records the rejection.
             Self::SubmitWrongCode | Self::SubmitUsedCode | Self::SubmitOverLimit => 2.0,
-            // Only the transaction finds out that it was not imported; the phone's wrong codes are read.
+            // Only the transaction shows that the code was not imported; then the phone's wrong codes are read.
             Self::SubmitWrongCodeBesideImported => 3.0,
-            // The transaction brings the request back; the submission is read.
+            // The transaction returns the stored request; the submission is read.
             Self::ReplayByKey => 2.0,
-            // Besides, the new key is remembered.
+            // The same, and the new key is stored.
             Self::ReplayByCodeAndPhone => 3.0,
-            // The hit is counted, the code is read.
+            // The look-up is counted and the code is read.
             Self::CheckCode => 2.0,
-            // The hits are counted; submissions and entrant are read at once.
+            // Look-ups are counted; submissions and entrant are read concurrently.
             Self::LookUp => 3.0,
-            // With the Idempotency-Key too: one transaction.
+            // One transaction, which includes the Idempotency-Key.
             Self::CreateReceipt => 1.0,
             Self::GetReceipt | Self::RefreshUploadUrl => 1.0,
-            // The receipt is looked at, with all else there is to know; then one transaction.
+            // One batch reads the receipt and the rest; then one transaction.
             Self::SubmitReceipt => 2.0,
         }
     }
 
-    /// The campaign in which it is done.
+    /// The campaign that the operation uses.
     pub(crate) fn shop(self, world: &World) -> &Shop {
         match self {
             Self::SubmitImported | Self::SubmitWrongCodeBesideImported => &world.importing,
@@ -125,7 +124,7 @@ impl Endpoint {
         }
     }
 
-    /// Puts everything in place for one request, and gives that request back.
+    /// Creates the records that one request needs, and returns the request.
     pub(crate) async fn prepare(self, world: &World, caller: &Caller) -> Ask {
         let shop = self.shop(world);
         let number = world.fresh();
@@ -188,8 +187,7 @@ impl Endpoint {
         }
     }
 
-    /// Stops the benchmark when a reply is not what this operation should be answered with: it would
-    /// have measured something else.
+    /// Panics on an unexpected reply, because the measurement would be of something else.
     pub(crate) fn confirm(self, reply: &Value) {
         let (field, expected) = match self {
             Self::GetCampaign => ("/status", json!("live")),
@@ -211,7 +209,7 @@ impl Endpoint {
     }
 }
 
-/// A submission with an Idempotency-Key of its own.
+/// A submission with a fresh Idempotency-Key.
 pub(crate) fn submission(phone: &str, code: &str) -> Ask {
     Ask::post(SUBMISSIONS, body(phone, code)).header("idempotency-key", fresh_key())
 }
@@ -220,7 +218,7 @@ fn photo() -> Ask {
     Ask::post(RECEIPTS, json!({ "type": "photo", "content_type": "image/jpeg", "size_bytes": 400_000 }))
 }
 
-/// Look-ups and pre-checks are limited by the consumer's address range: each comes from another one.
+/// Look-ups and pre-checks are limited by address range, so each request has another range.
 fn from_somewhere_else(ask: Ask, number: u32) -> Ask {
     let [_, high, middle, low] = number.to_be_bytes();
     ask.header("svc-client-ip", format!("{}.{middle}.{low}.1", 11 + high))

@@ -1,4 +1,4 @@
-//! One start of one function's program, as Lambda would make it.
+//! One start of a function's program, as on Lambda.
 
 use std::collections::BTreeMap;
 use std::path::Path;
@@ -9,26 +9,25 @@ use service_tests::environment::Environment;
 
 use crate::stopwatch;
 
-/// A function that has not answered by then never will.
+/// After this a function will not answer any more.
 const PATIENCE: Duration = Duration::from_secs(20);
 
-/// What one start showed.
 pub(crate) struct Start {
-    /// From the start of the process to its first poll of the runtime API.
+    /// From process start to the first poll of the runtime API.
     pub(crate) to_first_poll: Duration,
-    /// From the start to its answer to the first event.
+    /// From process start to the answer to the first event.
     pub(crate) to_first_answer: Duration,
-    /// The most memory it had in use, in bytes; unknown where there is no `/proc`.
+    /// In bytes; `None` without `/proc`.
     pub(crate) peak_memory: Option<u64>,
-    /// Its answer to the first event.
+    /// The answer to the first event.
     pub(crate) answer: Value,
 }
 
-/// Starts a program, hands it an event, and stops it once it has answered.
+/// Starts a program, hands it an event, and stops it after the answer.
 pub(crate) async fn start(program: &Path, variables: &BTreeMap<String, String>, event: &Value) -> Start {
     let started = stopwatch::now();
     let mut environment = Environment::start(program, &[], variables).await;
-    // The event is there before the function asks for it.
+    // The event is queued before the function polls for it.
     let answer = tokio::time::timeout(PATIENCE, environment.invoke(event)).await.ok().flatten();
     let to_first_answer = started.elapsed();
     let answer = answer.unwrap_or_else(|| panic!("{} did not answer", program.display()));

@@ -1,5 +1,4 @@
-//! Fills the tables: one real submission, taken through the API, is copied with everything that was
-//! written for it, under other names.
+//! Fills the tables: submits once through the API, then copies all the records of that submission under other names.
 
 use std::collections::HashMap;
 use std::ops::Range;
@@ -15,26 +14,26 @@ use service_tests::campaign::{fresh_key, phone};
 use crate::operations::submission;
 use crate::world::World;
 
-/// The numbers of copied phones and codes begin here, far from those that are measured.
+/// Numbers of copied phones and codes start here, far from those of measurements.
 const FIRST: u32 = 5_000_000;
-/// Items in one BatchWriteItem, DynamoDB's own limit.
+/// Items in one BatchWriteItem: DynamoDB's limit.
 const BATCH: u32 = 25;
-/// Batches under way at once.
+/// Concurrent batches.
 const AT_ONCE: usize = 4;
 
 type Item = HashMap<String, AttributeValue>;
 
-/// One submission's records, and how many copies of them are in the tables.
+/// The records of one submission, and the number of copies in the tables.
 pub(crate) struct Records {
     client: Client,
-    /// Each with the table it is from.
+    /// Each with its table.
     originals: Vec<(String, Item)>,
     names: [String; 5],
     filled: u32,
 }
 
 impl Records {
-    /// Makes the submission that is copied.
+    /// Submits the entry to copy.
     pub(crate) async fn of(world: &World) -> Self {
         let client = Aws::for_function(&world.direct.env).expect("the stack sets every variable").dynamodb();
         let shop = &world.plain;
@@ -59,7 +58,7 @@ impl Records {
         Self { client, originals, names, filled: 1 }
     }
 
-    /// Copies until there are this many submissions.
+    /// Adds copies until there are this many submissions.
     pub(crate) async fn fill_up_to(&mut self, submissions: u32) {
         let firsts = (self.filled..submissions).step_by(usize::try_from(BATCH).expect("fits"));
         let copies = firsts.map(|first| first..submissions.min(first + BATCH));
@@ -67,7 +66,7 @@ impl Records {
         self.filled = submissions;
     }
 
-    /// Writes some copies, a batch for each table.
+    /// Writes copies, a batch for each table.
     async fn copy(&self, copies: Range<u32>) {
         let names: Vec<[String; 5]> = copies.map(|copy| names(FIRST + copy)).collect();
         for (table, original) in &self.originals {
@@ -86,7 +85,7 @@ impl Records {
     }
 }
 
-/// The names under which a copy is stored: phone, code, id, reference and Idempotency-Key.
+/// Phone, code, id, reference and Idempotency-Key of a copy.
 fn names(number: u32) -> [String; 5] {
     [
         phone(number),
@@ -97,7 +96,7 @@ fn names(number: u32) -> [String; 5] {
     ]
 }
 
-/// The item of a table in which one of the names stands.
+/// The item of a table that contains one of the names.
 async fn find(client: &Client, table: &str, names: &[String; 5]) -> Item {
     let mut items = client.scan().table_name(table).into_paginator().items().send();
     while let Some(item) = items.next().await {
@@ -123,7 +122,7 @@ fn rename(value: &mut AttributeValue, from: &[String; 5], to: &[String; 5]) {
         }
         AttributeValue::L(values) => values.iter_mut().for_each(|value| rename(value, from, to)),
         AttributeValue::M(values) => values.values_mut().for_each(|value| rename(value, from, to)),
-        // Nothing else names anything.
+        // Other types contain no names.
         _ => {}
     }
 }

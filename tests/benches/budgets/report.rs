@@ -1,8 +1,8 @@
-//! What the benchmark prints: Markdown tables, and at the end whether every budget was kept.
+//! Markdown tables, and the verdict on all budgets.
 
 use std::process::ExitCode;
 
-/// A table that is printed once it is complete, with columns as wide as they need to be.
+/// Printed when complete, because the columns are as wide as their widest cell.
 pub(crate) struct Table {
     rows: Vec<Vec<String>>,
 }
@@ -24,7 +24,7 @@ impl Table {
         for (index, row) in self.rows.iter().enumerate() {
             let mut line = String::from("|");
             for (column, (cell, width)) in row.iter().zip(&widths).enumerate() {
-                // The first column names, the others count.
+                // The first column has names, the others numbers.
                 line +=
                     &if column == 0 { format!(" {cell:<width$} |") } else { format!(" {cell:>width$} |") };
             }
@@ -44,7 +44,6 @@ impl Table {
     }
 }
 
-/// Which budgets were broken.
 #[derive(Default)]
 pub(crate) struct Verdicts {
     checked: usize,
@@ -52,8 +51,8 @@ pub(crate) struct Verdicts {
 }
 
 impl Verdicts {
-    /// Notes whether a budget is kept, and gives the word for the table. `what` describes a broken one
-    /// in a sentence of its own.
+    /// Records whether a budget is kept, and returns the word for the table. `what` describes a broken budget in a full
+    /// sentence.
     pub(crate) fn check(&mut self, kept: bool, what: impl FnOnce() -> String) -> String {
         self.checked += 1;
         if kept {
@@ -63,7 +62,7 @@ impl Verdicts {
         "**NO**".to_owned()
     }
 
-    /// Prints the verdict on everything; a failure when a budget is broken.
+    /// Prints the verdict; fails when a budget is broken.
     pub(crate) fn conclude(&self) -> ExitCode {
         println!("## Verdict\n");
         if self.broken.is_empty() {

@@ -1,4 +1,4 @@
-//! Independence of size: the same requests with few and with many records in the tables.
+//! The cost of the same requests with few and with many records in the tables, which must be equal.
 
 use crate::calls::{self, Cost, WARM_UP};
 use crate::operations::Endpoint;
@@ -7,11 +7,11 @@ use crate::report::{Table, Verdicts};
 use crate::stopwatch::{self, Durations, millis};
 use crate::world::World;
 
-/// What a request does does not depend on what others left behind, so neither may its cost.
+/// Other records must not affect the cost of these operations.
 const MEASURED: [Endpoint; 4] =
     [Endpoint::SubmitMinted, Endpoint::GetSubmission, Endpoint::LookUp, Endpoint::CheckCode];
 
-/// Rounding of averages; a difference of one call in a thousand requests would be more.
+/// Rounding error of averages; one more call in a thousand requests would exceed it.
 const TOLERANCE: f64 = 0.001;
 
 /// Measures with `few` and with `many` submissions, each with its code, entrant and request.

@@ -1,4 +1,4 @@
-//! Start-up, memory and size of each function, beside those of one that does nothing.
+//! Start-up time, memory and program size of each function, compared with a function that does nothing.
 
 use std::collections::BTreeMap;
 use std::path::PathBuf;
@@ -15,17 +15,17 @@ use crate::stopwatch::{Durations, millis};
 use crate::world::World;
 use crate::{binaries, process};
 
-/// The most that a function may take to its first poll, compared with the empty one.
+/// The most time to the first poll, as a multiple of the empty function's.
 const TIMES_EMPTY: f64 = 2.0;
-/// The most memory that a function may ever have in use.
+/// The most memory that a function may use.
 const PEAK_MEMORY_MB: f64 = 40.0;
-/// The most that a function's program may take on disk.
+/// The largest program on disk.
 const BINARY_MB: f64 = 12.0;
 
 const EMPTY: &str = "baseline-function";
-/// The function behind the default route, and a path that leads to it.
+/// The function behind the default route, and a path of it.
 const FALLBACK: (&str, &str) = ("fallback", "/docs/errors");
-/// The functions that nobody waits for, and an event of each.
+/// Functions that run asynchronously, and an event for each.
 const BACKGROUND: [(&str, &str); 4] = [
     ("mark-receipt-uploaded", include_str!("../../../events/mark-receipt-uploaded.json")),
     ("settle-partners", include_str!("../../../events/settle-partners.json")),
@@ -33,7 +33,6 @@ const BACKGROUND: [(&str, &str); 4] = [
     ("sweep-unsettled", include_str!("../../../events/sweep-unsettled.json")),
 ];
 
-/// One function and all that was measured of it.
 struct Measured {
     name: &'static str,
     program: PathBuf,
@@ -42,7 +41,7 @@ struct Measured {
     peak_memory: Option<u64>,
 }
 
-/// Starts every function this many times in turns, and prints what was measured.
+/// Starts every function this many times, in turns, and prints the figures.
 pub(crate) async fn run(starts: usize, verdicts: &mut Verdicts) {
     println!("## Start-up of the functions\n");
     println!("{starts} starts of each release build, in turns, against the local stack. `first poll` is the");
@@ -77,7 +76,7 @@ fn functions() -> Vec<Measured> {
         .chain([FALLBACK.0])
         .chain(BACKGROUND.map(|(function, _)| function))
         .collect();
-    // Built apart from the others, so that neither gets features that only the other asked for.
+    // Built separately from the functions, so that Cargo does not merge their features.
     let mut programs = binaries::build(&[EMPTY]);
     programs.extend(binaries::build(&names));
     let measured = |name| Measured {
@@ -107,7 +106,6 @@ fn is_background(function: &str) -> bool {
     BACKGROUND.iter().any(|(name, _)| *name == function)
 }
 
-/// The first event of a function.
 async fn first_event(function: &str, world: &World) -> Value {
     if let Some((_, event)) = BACKGROUND.iter().find(|(name, _)| *name == function) {
         return serde_json::from_str(event).expect("a sample event");
@@ -121,7 +119,7 @@ async fn first_event(function: &str, world: &World) -> Value {
     }
 }
 
-/// What a function behind a route is asked first.
+/// The first request to a function behind a route.
 fn operation(function: &str) -> Option<Endpoint> {
     match function {
         "get-campaign" => Some(Endpoint::GetCampaign),
@@ -181,7 +179,6 @@ fn print(functions: &[Measured], verdicts: &mut Verdicts) {
     table.print();
 }
 
-/// Millions of bytes.
 fn megabytes(bytes: u64) -> f64 {
     #[expect(clippy::cast_precision_loss, reason = "a size for people: the last digits do not matter")]
     let bytes = bytes as f64;

@@ -1,14 +1,13 @@
-//! Measured time: the benchmark's own clock, and what is said of many measurements.
+//! The benchmark's clock, and statistics of measured times.
 
 use std::time::{Duration, Instant};
 
-/// This moment on a clock that only goes forward.
 #[expect(clippy::disallowed_methods, reason = "a benchmark measures time")]
 pub(crate) fn now() -> Instant {
     Instant::now()
 }
 
-/// How long several measurements of one thing took.
+/// Repeated measurements of one thing.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Durations(Vec<Duration>);
 
@@ -25,7 +24,7 @@ impl Durations {
         self.0.len()
     }
 
-    /// The duration below which this share of the measurements lies, from 0 to 100.
+    /// `percent` is from 0 to 100.
     pub(crate) fn percentile(&self, percent: usize) -> Duration {
         let mut sorted = self.0.clone();
         sorted.sort_unstable();
@@ -46,12 +45,11 @@ impl Durations {
     }
 }
 
-/// Milliseconds with two decimals, for a table.
+/// Milliseconds with two decimals.
 pub(crate) fn millis(duration: Duration) -> String {
     format!("{:.2}", duration.as_secs_f64() * 1000.0)
 }
 
-/// How often something happens in a second, for a table.
 pub(crate) fn per_second(times: u64, taken: Duration) -> f64 {
     #[expect(clippy::cast_precision_loss, reason = "a rate for people: the last digits do not matter")]
     let times = times as f64;

@@ -1,8 +1,7 @@
-//! What the benchmark measures on: one embedded database behind two stacks, and campaigns in it.
+//! The benchmark's fixture: one embedded database behind two stacks, and campaigns in it.
 //!
-//! The calls of the `counted` stack go through a proxy, and its clock stands still, so that nothing in
-//! its caches ages while calls are counted. The `direct` stack, without the guard that tests have in front
-//! of the embedded AWS, is what times are measured on.
+//! The `counted` stack calls the database through a proxy, and its clock stands still, so that caches do not expire
+//! during a count. The `direct` stack, which has no IAM guard, is for timing.
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU32, Ordering};
@@ -21,14 +20,13 @@ use service_tests::service::Service;
 
 use crate::caller::Caller;
 
-/// Codes minted for each campaign: more than any measurement uses up.
+/// Codes minted for each campaign: more than any measurement uses.
 const MINTED: u64 = 10_000_000;
-/// Codes imported into the campaign that has some: more than are measured.
+/// Codes imported into one campaign: more than any measurement uses.
 const IMPORTED: u32 = 500;
-/// Requests a minute of the keys that no measurement should bring to their ceiling.
+/// A rate limit per minute that no measurement reaches.
 const UNBOUNDED_PER_MINUTE: u32 = 100_000_000;
 
-/// The stacks and their campaigns.
 pub(crate) struct World {
     pub(crate) direct: Service,
     pub(crate) counted: Service,
@@ -40,19 +38,19 @@ pub(crate) struct World {
     next: AtomicU32,
 }
 
-/// A campaign, as its callers know it.
+/// A campaign with its keys.
 pub(crate) struct Shop {
     pub(crate) campaign: TestCampaign,
-    /// A key with the ceiling that keys have unless they are issued with another.
+    /// A key with the default rate limit.
     pub(crate) usual_key: String,
-    /// A key that never comes near its ceiling.
+    /// A key whose rate limit is never reached.
     pub(crate) free_key: String,
     imported: AtomicU32,
 }
 
 impl World {
     pub(crate) async fn start() -> Self {
-        // What settles by itself would be counted too.
+        // The proxy would count background work too.
         let nothing_between = Front(Arc::new(|url| Box::pin(async { url })));
         let direct = Options { background: false, front: Some(nothing_between), ..Options::default() };
         let direct = Service::of_its_own(direct);
@@ -82,12 +80,12 @@ impl World {
         Caller::of(&self.counted.base_url)
     }
 
-    /// Begins another minute on the counted stack: ceilings start anew.
+    /// Moves the counted stack's clock to the next minute, in which rate limits start over.
     pub(crate) fn begin_minute(&self) {
         self.counted.clock.advance(Duration::from_secs(60));
     }
 
-    /// A number that was never given out before: whatever is made from it is new.
+    /// An unused number, to derive unused phones and codes from.
     pub(crate) fn fresh(&self) -> u32 {
         self.next.fetch_add(1, Ordering::Relaxed)
     }
@@ -113,7 +111,6 @@ impl Shop {
         Self { campaign, usual_key, free_key, imported: AtomicU32::new(0) }
     }
 
-    /// An imported code that was never given out before.
     pub(crate) fn fresh_imported_code(&self) -> String {
         let number = self.imported.fetch_add(1, Ordering::Relaxed);
         assert!(number < IMPORTED, "no imported codes are left");

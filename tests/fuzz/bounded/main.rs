@@ -1,5 +1,5 @@
-//! Every target, on its samples and on a bounded number of inputs like them. The inputs are the same in every
-//! run; `FUZZ_SEED` asks for others, `FUZZ_TIMES` for so many times as many.
+//! Runs every target on its samples and on a fixed number of inputs made from them, the same in every run. `FUZZ_SEED`
+//! selects others, `FUZZ_TIMES` multiplies their number.
 
 mod mutation;
 
@@ -14,7 +14,6 @@ use proptest::test_runner::{Config, RngAlgorithm, TestError, TestRng, TestRunner
 
 use crate::mutation::inputs;
 
-/// Writes a test for each target.
 macro_rules! bounded {
     ($($test:ident: $target:literal, $cases:literal;)*) => {
         $(#[test]
@@ -62,7 +61,7 @@ fn number(variable: &str) -> Option<u64> {
     env::var(variable).ok().map(|value| value.parse().unwrap_or_else(|_| panic!("{variable} is no number")))
 }
 
-/// Runs a target on its samples as they are, then on inputs like them.
+/// Runs a target on its samples, then on `cases` inputs made from them.
 fn run(name: &str, cases: u32) {
     let target = targets::named(name).expect("a target");
     let samples = corpus::of(target);

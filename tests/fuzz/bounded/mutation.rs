@@ -1,4 +1,4 @@
-//! Inputs like the samples: each is one of them with a few changes.
+//! Inputs made from samples by a few changes.
 
 use std::fmt;
 use std::sync::Arc;
@@ -6,12 +6,12 @@ use std::sync::Arc;
 use proptest::prelude::*;
 use proptest::sample::Index;
 
-/// Changes to one sample, at most.
+/// Most changes to one sample.
 const MAX_EDITS: usize = 8;
-/// Bytes of an input, at most.
+/// Longest input.
 const MAX_BYTES: usize = 80 * 1024;
 
-/// What some parser gives a meaning to.
+/// Text with a meaning to some parser.
 const TOKENS: &[&str] = &[
     "",
     "\0",
@@ -117,7 +117,7 @@ const TOKENS: &[&str] = &[
     "1,000.00",
 ];
 
-/// An input, shown as text with escapes.
+/// Prints as text with escapes.
 #[derive(Clone, PartialEq, Eq)]
 pub struct Input(pub Vec<u8>);
 
@@ -140,7 +140,6 @@ enum Edit {
     Cut(Index),
 }
 
-/// Inputs made from these samples.
 pub fn inputs(samples: Vec<Vec<u8>>) -> impl Strategy<Value = Input> {
     let samples = Arc::new(samples);
     let edits = prop::collection::vec(edit(), 0..=MAX_EDITS);

@@ -1,22 +1,19 @@
-//! Samples of a target: good ones, odd ones, and those that once broke something.
+//! Samples of a target: valid ones, odd ones, and inputs that once made it fail.
 
 use std::fs;
 use std::path::{Path, PathBuf};
 
 use crate::targets::Target;
 
-/// The crate's own folder.
 const CRATE: &str = env!("CARGO_MANIFEST_DIR");
 
-/// Where the samples of all targets are: a folder for each.
+/// Holds a folder for each target.
 pub fn folder() -> PathBuf {
     Path::new(CRATE).join("corpus")
 }
 
-/// The samples of a target, in the order of their names: its own, and files of the repository that it reads.
-///
-/// # Panics
-/// When a file cannot be read, or there is none.
+/// A target's own samples and the repository's files that it shares, sorted by name. Panics if there are none, or one
+/// cannot be read.
 pub fn of(target: &Target) -> Vec<Vec<u8>> {
     let own = files(&folder().join(target.name), "");
     let shared = target.shared.iter().flat_map(|(of, begins)| files(&Path::new(CRATE).join(of), begins));
@@ -25,7 +22,7 @@ pub fn of(target: &Target) -> Vec<Vec<u8>> {
     samples.iter().map(|file| fs::read(file).expect("a sample")).collect()
 }
 
-/// The files in a folder whose names begin so.
+/// The files in a folder whose names start with `begins`.
 fn files(folder: &Path, begins: &str) -> Vec<PathBuf> {
     let entries = fs::read_dir(folder).unwrap_or_else(|error| panic!("{}: {error}", folder.display()));
     let mut files: Vec<_> = entries

@@ -1,8 +1,8 @@
-//! Fuzzing of everything that parses outside data.
+//! Fuzzing of every parser of outside data.
 //!
-//! A target takes any bytes, hands them to a parser, and panics when something does not hold that has to hold
-//! for every input. [`targets`] has all of them; [`corpus`] their samples. They are run in two ways: bounded and
-//! always the same by `cargo test`, and for as long as one likes by libFuzzer. README.md says how.
+//! A target passes any bytes to a parser and panics when a property fails that holds for every input. [`targets`] lists
+//! them, [`corpus`] reads their samples. `cargo test` runs a fixed number of inputs, libFuzzer as many as you like: see
+//! README.md.
 
 pub mod corpus;
 pub mod targets;

@@ -1,4 +1,4 @@
-//! Photographs a receipt: perspective, waves of the paper, light, blur and noise.
+//! Photographs a receipt: perspective, waves in the paper, light, blur and noise.
 #![expect(clippy::as_conversions, reason = "pixel positions and values of a drawing, all small")]
 
 use image::{GrayImage, ImageBuffer, Luma};
@@ -7,20 +7,20 @@ use crate::look::Look;
 use crate::paper::{MODULE, Paper};
 use crate::random::Sequence;
 
-/// Light while it is still a number without an end: 0 black, 255 paper in full light.
+/// Brightness before rounding and clipping: 0 is black, 255 paper in full light.
 type Light = ImageBuffer<Luma<f32>, Vec<f32>>;
 
-/// Points across a pixel of the photo at which the paper is looked at.
+/// Sample points per side of a pixel.
 const POINTS: u16 = 2;
 
-/// What the paper lies on.
+/// Brightness of the table under the paper.
 const TABLE: f32 = 90.0;
 
-/// Fresh paper and fresh ink.
+/// Brightness of fresh paper, and of fresh ink.
 const PAPER: f32 = 225.0;
 const INK: f32 = 35.0;
 
-/// Length of a wave of the paper, in pixels of the paper.
+/// Length of a wave in the paper, in pixels of the paper.
 const WAVE: f32 = 360.0;
 
 pub(crate) fn photograph(paper: &Paper, look: &Look, seed: u64) -> GrayImage {
@@ -39,14 +39,14 @@ pub(crate) fn photograph(paper: &Paper, look: &Look, seed: u64) -> GrayImage {
     GrayImage::from_raw(look.width, look.height, values).unwrap_or_default()
 }
 
-/// Where everything is.
+/// The geometry of a photo.
 struct Scene<'a> {
     paper: &'a Paper,
     look: &'a Look,
     middle: (f32, f32),
     /// Distance of the phone, in pixels of the photo.
     distance: f32,
-    /// The axes of the paper, and the direction it faces, as the phone sees them.
+    /// The axes of the paper and its normal, in the phone's coordinates.
     across: [f32; 3],
     down: [f32; 3],
     facing: [f32; 3],
@@ -62,7 +62,7 @@ impl<'a> Scene<'a> {
         let (sin, cos) = look.turned.to_radians().sin_cos();
         let (lean_sin, lean_cos) = look.leaning.to_radians().sin_cos();
         let (way_sin, way_cos) = random.between(0.0, std::f32::consts::TAU).sin_cos();
-        // Turned in its plane, then leant about the axis (way_cos, way_sin, 0): Rodrigues' formula.
+        // Rotation in the plane, then by the lean about the axis (way_cos, way_sin, 0): Rodrigues' formula.
         let lean = |[x, y, z]: [f32; 3]| {
             let along = (way_cos * x + way_sin * y) * (1.0 - lean_cos);
             [
@@ -84,7 +84,7 @@ impl<'a> Scene<'a> {
         }
     }
 
-    /// The light of one pixel.
+    /// Brightness of a pixel.
     fn pixel(&self, x: f32, y: f32) -> f32 {
         let mut sum = 0.0;
         for row in 0..POINTS {
@@ -96,7 +96,7 @@ impl<'a> Scene<'a> {
         sum / f32::from(POINTS * POINTS) * self.lighting(x, y)
     }
 
-    /// How bright the paper is where the line of sight through a point of the photo meets it.
+    /// Brightness of the paper on the line of sight through a point of the photo.
     fn point(&self, x: f32, y: f32) -> f32 {
         let sight = [x - self.middle.0, y - self.middle.1, self.distance];
         let reach = self.distance * self.facing[2] / dot(sight, self.facing);
@@ -108,12 +108,12 @@ impl<'a> Scene<'a> {
         let down = down + self.look.curl * scale * sin;
         let across = across + self.look.curl * scale * 0.4 * cos;
         let ink = self.ink(across + self.paper.middle.0, down + self.paper.middle.1);
-        // Slopes of a wave are darker on one side.
+        // One side of a wave is darker.
         let slope = 1.0 - 0.012 * self.look.curl.min(20.0) * (1.0 + cos) / 2.0;
         ink.map_or(TABLE, |ink| slope * (PAPER - (PAPER - INK) * ink * (1.0 - self.look.faded)))
     }
 
-    /// 0 for blank paper, 1 for ink; nothing beside the paper.
+    /// 0 for blank paper, 1 for ink; `None` beside the paper.
     fn ink(&self, x: f32, y: f32) -> Option<f32> {
         let (x, y) = (x.floor() as i64, y.floor() as i64);
         let (x, y) = (u32::try_from(x).ok()?, u32::try_from(y).ok()?);
@@ -121,7 +121,7 @@ impl<'a> Scene<'a> {
         Some(1.0 - f32::from(*value) / 255.0)
     }
 
-    /// A soft shadow from one side, and its edge across the middle.
+    /// A soft shadow from one side, with its edge across the middle.
     fn lighting(&self, x: f32, y: f32) -> f32 {
         let side = (x - self.middle.0) * self.shadow.0 + (y - self.middle.1) * self.shadow.1;
         let soft = (side / self.look.height as f32 + 0.5).clamp(0.0, 1.0);
@@ -130,7 +130,7 @@ impl<'a> Scene<'a> {
     }
 }
 
-/// The mean along a line: what a moving hand makes of every point.
+/// Motion blur: the mean along a line.
 fn shaken(light: &Light, length: f32, direction: f32) -> Light {
     let (sin, cos) = direction.sin_cos();
     let steps = length.ceil() as i16;

@@ -1,34 +1,32 @@
-//! How a photo looks: what the hand, the light, the paper and the phone did to it.
+//! The look of a photo: the effects of hand, light, paper and phone.
 
-/// What a photo is taken with and under. Lengths are in pixels of the photo.
+/// Lengths are in pixels of the photo.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Look {
-    /// Pixels in a row.
     pub width: u32,
-    /// Rows.
     pub height: u32,
-    /// The side of one module of the QR code.
+    /// The side of a QR module.
     pub module: f32,
-    /// How far the receipt is turned, in degrees.
+    /// Rotation of the receipt, in degrees.
     pub turned: f32,
-    /// How far the phone leans away from the paper, in degrees.
+    /// Angle between phone and paper, in degrees.
     pub leaning: f32,
-    /// How high the waves of the paper are.
+    /// Height of the waves in the paper.
     pub curl: f32,
-    /// Deviation of the blur of bad focus.
+    /// Standard deviation of the out-of-focus blur.
     pub blur: f32,
-    /// Length of the trace that a moving hand leaves.
+    /// Length of the motion blur.
     pub shake: f32,
     /// From 0, even light, to 1, a shadow as dark as ink.
     pub shadow: f32,
     /// From 0, fresh ink, to 1, ink as bright as paper.
     pub faded: f32,
-    /// Deviation of the noise, of 255.
+    /// Standard deviation of the noise, out of 255.
     pub noise: f32,
 }
 
 impl Default for Look {
-    /// A good photo, with 5 pixels for each module.
+    /// A good photo with 5 pixels per module.
     fn default() -> Self {
         Self {
             width: 1_200,

@@ -1,4 +1,4 @@
-//! Makes a photo of a receipt with a QR code, to try the service with.
+//! Makes a photo of a receipt with QR codes, for manual trials of the service.
 
 use std::error::Error;
 use std::fs;
@@ -8,14 +8,14 @@ use std::process::ExitCode;
 use clap::{Parser, ValueEnum};
 use receipt_photo::{Look, jpeg, png, qr_photo, webp};
 
-/// Makes a photo of a receipt with a QR code, to try the service with.
+/// Make a photo of a receipt with a QR code, to try the service with.
 #[derive(Parser)]
 struct Arguments {
-    /// What the QR code says; repeat it for several codes.
+    /// Text of the QR code; repeat it for several codes.
     #[arg(long, required = true, value_name = "TEXT")]
     payload: Vec<String>,
 
-    /// The file to write: its ending (.jpg, .jpeg, .png or .webp) is its format.
+    /// File to write; its extension (.jpg, .jpeg, .png or .webp) sets the format.
     #[arg(long, value_name = "FILE")]
     output: PathBuf,
 
@@ -28,7 +28,6 @@ struct Arguments {
     seed: u64,
 }
 
-/// The care with which a photo was taken.
 #[derive(Clone, Copy, ValueEnum)]
 enum Care {
     /// Sharp and straight.
@@ -52,7 +51,6 @@ fn main() -> ExitCode {
     }
 }
 
-/// Writes the file, and says so.
 fn make(arguments: &Arguments) -> Result<String, Box<dyn Error>> {
     let payloads: Vec<&str> = arguments.payload.iter().map(String::as_str).collect();
     let photo = qr_photo(&payloads, &arguments.care.look(), arguments.seed)?;

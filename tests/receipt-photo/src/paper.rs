@@ -1,4 +1,4 @@
-//! Prints a receipt: lines that look like text, and the QR codes below them.
+//! Draws a printed receipt: lines that look like text, and QR codes below them.
 
 use image::{GrayImage, Luma};
 use qrcode::{Color, EcLevel, QrCode};
@@ -6,16 +6,15 @@ use qrcode::{Color, EcLevel, QrCode};
 use crate::TooLong;
 use crate::random::Sequence;
 
-/// Pixels of the paper for the side of one module.
+/// Pixels of the paper per side of a QR module.
 pub(crate) const MODULE: u32 = 4;
 
-/// Empty modules around a code, as the standard wants.
+/// Width of the empty border of a QR code in modules, from the standard.
 const QUIET: u32 = 4;
 
-/// Codes in a row.
 const CODES_IN_ROW: usize = 3;
 
-/// Height of a line of text, with its distance to the next, in paper pixels.
+/// Height of a line with its spacing, in pixels of the paper.
 const LINE: u32 = 14;
 
 const TEXT_LINES: u32 = 26;
@@ -25,10 +24,10 @@ const NARROWEST: u32 = 260;
 const WHITE: Luma<u8> = Luma([255]);
 const BLACK: Luma<u8> = Luma([0]);
 
-/// A printed receipt, black on white.
+/// Black on white.
 pub(crate) struct Paper {
     pub(crate) print: GrayImage,
-    /// The middle of the codes, which a photo has in its middle as well.
+    /// The center of the codes, which becomes the center of the photo.
     pub(crate) middle: (f32, f32),
 }
 
@@ -76,7 +75,7 @@ fn code(payload: &str) -> Result<GrayImage, TooLong> {
     }))
 }
 
-/// Words of letters of strokes, until the line is full or happens to end.
+/// Draws words of random strokes until the line is full or ends at random.
 fn write_line(print: &mut GrayImage, top: u32, random: &mut Sequence) {
     let end = print.width() - MARGIN;
     let mut x = MARGIN;

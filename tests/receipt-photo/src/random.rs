@@ -1,6 +1,5 @@
-//! Numbers that look random and are the same for the same seed (SplitMix64).
+//! Random numbers that depend only on the seed (SplitMix64).
 
-/// A sequence of numbers.
 pub(crate) struct Sequence(u64);
 
 impl Sequence {
@@ -18,20 +17,19 @@ impl Sequence {
 
     /// From 0 to below 1.
     pub(crate) fn fraction(&mut self) -> f32 {
-        // 16 bits are plenty for pictures, and exact in an `f32`.
+        // 16 bits are plenty for images, and exact in an `f32`.
         let bits = u16::try_from(self.next() >> 48).unwrap_or_default();
         f32::from(bits) / 65_536.0
     }
 
-    /// From `low` to below `high`.
     pub(crate) fn between(&mut self, low: f32, high: f32) -> f32 {
         low + self.fraction() * (high - low)
     }
 
-    /// About normal, with mean 0 and deviation 1: the sum of some even ones.
+    /// About normal, with mean 0 and deviation 1.
     pub(crate) fn normal(&mut self) -> f32 {
         let sum: f32 = (0..6).map(|_| self.fraction()).sum();
-        // Six even numbers have mean 3 and variance 1/2.
+        // The sum of six uniform numbers has mean 3 and variance 1/2.
         (sum - 3.0) * std::f32::consts::SQRT_2
     }
 }

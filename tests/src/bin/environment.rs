@@ -1,4 +1,5 @@
-//! A function by name, for tests that need its environments as processes: built by `cargo test`, with all that tests are.
+//! Runs the function named by its argument, for tests that start environments as processes. `cargo test` builds it with
+//! the tests.
 
 use common::runtime::lambda::{self, Error};
 use create_receipt::CreateReceipt;
@@ -9,7 +10,7 @@ use settle_receipts::SettleReceipts;
 use sweep_unsettled::SweepUnsettled;
 
 fn main() -> Result<(), Error> {
-    // Photos are read in a process of their own, which is this program again.
+    // Photos are decoded in a child process, which is this program again.
     settle_receipts::read_photo_if_asked();
     let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build()?;
     runtime.block_on(async {

@@ -1,36 +1,36 @@
-//! Lets a crowd of clients loose on the local stack, with faults all around it, and prints what came of it.
-//! It fails when anything does not add up.
+//! Runs many clients with injected faults on the local stack, prints statistics, and fails unless the records match the
+//! replies.
 
 use std::time::Duration;
 
 use clap::Parser;
 use service_tests::load::{Faults, Plan, Transport, run};
 
-/// A crowd of clients on the local stack, with injected faults.
+/// Run many clients on the local stack, with injected faults.
 #[derive(Parser)]
 struct Arguments {
-    /// Clients at the same time.
+    /// Concurrent clients.
     #[arg(long, default_value_t = 64)]
     clients: u32,
-    /// How long they go on, in seconds.
+    /// Duration in seconds.
     #[arg(long, default_value_t = 60)]
     seconds: u64,
-    /// Calls in a hundred that are lost.
+    /// Percent of the calls that fail.
     #[arg(long, default_value_t = 5)]
     faults: u32,
-    /// Runs each function in environments of its own, as on Lambda, in place of all in one process.
+    /// Run each function in its own processes, one request at a time each, as on Lambda.
     #[arg(long)]
     fleets: bool,
-    /// Calls to the database in a hundred that are throttled.
+    /// Percent of the database calls that are throttled.
     #[arg(long, default_value_t = 0)]
     throttled: u32,
-    /// The only table that is throttled.
+    /// The only table to throttle.
     #[arg(long)]
     throttled_table: Option<String>,
-    /// Events in a hundred during which the environment is killed.
+    /// Percent of the events during which the environment is killed.
     #[arg(long, default_value_t = 0, requires = "fleets")]
     killed: u32,
-    /// What chance follows from.
+    /// Seed of the random numbers.
     #[arg(long, default_value_t = 1)]
     seed: u64,
 }
@@ -47,7 +47,7 @@ async fn main() {
         killed_percent: arguments.killed,
     };
     let transport = match arguments.fleets {
-        // Built beside this program.
+        // Cargo builds it next to this program.
         true => Transport::Fleets(std::env::current_exe().expect("it runs").with_file_name("environment")),
         false => Transport::Http,
     };

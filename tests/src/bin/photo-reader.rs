@@ -1,4 +1,4 @@
-//! Reads photos for the tests, whose own programs cannot be started again to do so.
+//! Reads photos in a child process for tests, whose own programs cannot be started again to do so.
 
 fn main() {
     settle_receipts::read_photo_if_asked();

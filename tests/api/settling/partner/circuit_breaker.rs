@@ -1,4 +1,4 @@
-//! The circuit breaker of a partner that fails.
+//! The circuit breaker of a failing partner.
 
 use std::time::Duration;
 
@@ -21,7 +21,7 @@ async fn a_partner_that_is_down_is_left_in_peace_but_for_one_probe() {
         open.push(submit(&campaign, number, &format!("DEAD-{number}")).await);
     }
     assert_eq!(asked(&partner, &open), 5, "then the breaker opens");
-    // Its first wait is over, and every one of them is due; one is let through.
+    // After the breaker's first wait all submissions are due, but only one probe is let through.
     campaign.service.clock.advance(Duration::from_secs(5 + 10) / HASTEN + Duration::from_millis(1));
     let settlers: Vec<_> = (0..4).map(|_| Settler::of(&campaign.service)).collect();
     join_all(settlers.iter().map(|settler| async {
@@ -41,7 +41,7 @@ async fn failures_that_come_at_once_open_the_breaker_for_its_first_wait_alone() 
     }))
     .await;
     let before = asked(&partner, &open);
-    // Were each of them to double the wait, it would be ten minutes.
+    // If every failure doubled the wait, it would be ten minutes.
     settler.settle_after(Duration::from_secs(5 + 10) / HASTEN).await;
     assert_eq!(asked(&partner, &open), before + 1, "one probe, and no more after it failed");
 }
@@ -65,7 +65,7 @@ async fn submissions_that_a_partner_always_fails_with_keep_no_other_waiting() {
     }
     let honest = submit(&campaign, 9, "OKAY-9").await;
     assert_eq!((honest.field("state"), partner.asked(&id_of(&honest))), (json!("unknown"), 0), "it is open");
-    // Its first wait, and the ten seconds that submissions are spread over.
+    // The breaker's first wait, and the ten seconds over which submissions are spread.
     settler.settle_after(Duration::from_secs(5 + 10) / HASTEN).await;
     assert_eq!(status(&campaign, &honest).await[0], "accepted", "it is the probe, and none of the others");
     assert_eq!(submit(&campaign, 10, "OKAY-10").await.field("message_key"), "entered", "it is closed");
@@ -146,7 +146,7 @@ async fn a_breaker_that_opens_is_seen_by_others_within_a_second_and_by_who_opene
     }
     assert!(!is_granted(&one, start).await, "at once");
     assert!(is_granted(&other, start.after(Duration::from_millis(50))).await, "it need not look again yet");
-    // The wait is hastened, so it is over by then: one is let through, and it says so.
+    // The shortened wait is over by then: one probe is let through.
     let later = start.after(Duration::from_secs(1));
     let permit = other.acquire(&scope, id(9), false, later).await.expect("it answers");
     assert!(matches!(permit, Permit::Granted(grant) if grant.is_probe()));

@@ -1,4 +1,4 @@
-//! Wrong codes of a partner, which count as guesses.
+//! Codes that a partner rejects as wrong, which count as guesses.
 
 use std::time::Duration;
 
@@ -11,7 +11,7 @@ use service_tests::receipts::id_of;
 use super::super::{scene, status};
 use super::{asked, judged, partner, submit};
 
-/// How many codes of a phone are logged as wrong.
+/// The number of wrong codes logged for a phone.
 async fn wrong_codes(campaign: &TestCampaign, number: u32) -> usize {
     let phone = phone(number).parse().expect("a phone");
     let entrants = &campaign.service.tables.entrants;
@@ -79,7 +79,8 @@ async fn codes_that_a_partner_does_not_call_wrong_are_no_guesses() {
         assert_eq!(wrong_codes(&campaign, 1).await, 0, "{code}");
     }
     assert_eq!(submit(&campaign, 1, "BADC-1").await.field("message_key"), "invalid");
-    // The second place is taken while the code is with the partner, and free again once it is good.
+    // While the partner is asked, the code holds the second and last place in the log of wrong codes; the place is free
+    // again once the partner accepts the code.
     assert_eq!(submit(&campaign, 1, "OKAY-2").await.field("message_key"), "entered");
     assert_eq!(submit(&campaign, 1, "OKAY-3").await.field("message_key"), "entered");
     assert_eq!(wrong_codes(&campaign, 1).await, 1);

@@ -1,4 +1,4 @@
-//! `POST /api/v1/codes/check`: what it says of each kind of code.
+//! `POST /api/v1/codes/check`: the answer for each kind of code.
 
 use std::time::Duration;
 
@@ -19,7 +19,7 @@ async fn check_for(campaign: &TestCampaign, code: &str, phone: &str) -> Reply {
     campaign.test("POST", PATH).json(&json!({ "code": code, "phone": phone })).send().await
 }
 
-/// What is said of a code: the precheck and the message key.
+/// The precheck and the message key for a code.
 async fn said_of(campaign: &TestCampaign, code: &str) -> (Value, Value) {
     let reply = campaign.check(code).send().await;
     (reply.field("precheck"), reply.field("message_key"))
@@ -149,7 +149,7 @@ async fn voiding_a_batch_takes_effect_within_five_seconds_except_to_whoever_has_
     assert_eq!(live.field("precheck"), "valid", "the other environment has a book of its own");
 }
 
-/// Voids a batch of the test environment, as an operator does.
+/// Voids a batch in the test environment.
 async fn void(campaign: &TestCampaign, name: &str) {
     let (scope, books) = (campaign.scope(Environment::Test), &campaign.service.tables.code_books);
     let mut stored = books.get(&scope).await.expect("a book").expect("a book");
@@ -290,7 +290,7 @@ async fn a_sentinel_gives_the_outcome_it_names() {
         ("  Test-0-Code-Held.x ", used("code_held")),
         ("TEST-0-", invalid()),
         ("TEST-0-NO-SUCH-KEY", invalid()),
-        // What is not about the code only a submission can tell.
+        // Outcomes that are not about the code only show in a submission.
         ("TEST-0-DAILY-LIMIT", valid()),
         ("TEST-0-ENTRY-LIMIT", valid()),
         ("TEST-0-BLOCKED", valid()),

@@ -1,4 +1,4 @@
-//! `POST /api/v1/codes/check`: requests that are at fault.
+//! `POST /api/v1/codes/check`: invalid requests.
 
 use serde_json::{Value, json};
 use service_tests::campaign::{TestCampaign, phone};

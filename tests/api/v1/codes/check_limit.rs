@@ -1,4 +1,4 @@
-//! `POST /api/v1/codes/check`: 30 for one address range in any 10 minutes.
+//! `POST /api/v1/codes/check`: limit of 30 per address range in 10 minutes.
 
 use std::time::Duration;
 
@@ -10,12 +10,12 @@ use service_tests::service::Service;
 
 const LIMIT: usize = 30;
 
-/// A pre-check of a consumer at this address.
+/// A pre-check with this consumer's address.
 fn from(campaign: &TestCampaign, address: &str) -> RequestBuilder {
     campaign.check("x").header("svc-client-ip", address)
 }
 
-/// Sends the same pre-check so many times and counts those that were answered.
+/// Repeats a pre-check and counts successful replies.
 async fn answered(sending: &RequestBuilder, times: usize) -> usize {
     let mut answered = 0;
     for _ in 0..times {
@@ -57,7 +57,7 @@ async fn no_burst_over_an_edge_passes_more() {
     let service = Service::at_noon();
     let campaign = TestCampaign::on(&service, plain()).await;
     let check = from(&campaign, "41.59.13.7");
-    // One at the beginning and 29 at the end of one span: at its edge, room for exactly one.
+    // One at the start and 29 at the end of a window: when the first expires, there is room for exactly one.
     assert_eq!(answered(&check, 1).await, 1);
     service.clock.advance(Duration::from_secs(590));
     assert_eq!(answered(&check, LIMIT).await, LIMIT - 1);
@@ -148,14 +148,14 @@ async fn without_a_consumers_address_the_calling_server_is_counted() {
     let campaign = TestCampaign::on(&service, plain()).await;
     let bare = campaign.check("x");
     assert_eq!(answered(&bare, LIMIT - 2).await, LIMIT - 2);
-    // What is no address says nothing about the consumer.
+    // Without a valid consumer's address, the calling server is counted.
     assert_eq!(answered(&from(&campaign, "41.59.13"), 1).await, 1);
     assert_eq!(answered(&from(&campaign, "unknown, 41.59.13.7"), 1).await, 1);
     for unstated in ["", "unknown", ", 41.59.13.7", "41.59.13.7:no-port", "[2c0f:fe38::1", "2c0f::fe38::1"] {
         assert_eq!(from(&campaign, unstated).send().await.status, 429, "{unstated}");
     }
     assert_eq!(bare.send().await.status, 429);
-    // Its own address is a range of one, and not that of the consumers next to it.
+    // The calling server is counted apart from consumers in its address range.
     assert_eq!(from(&campaign, "127.0.0.1").send().await.status, 200);
 }
 

@@ -1,4 +1,4 @@
-//! `POST /api/v1/receipts` with anything else than what the reference says.
+//! `POST /api/v1/receipts` with invalid input.
 
 use serde_json::{Value, json};
 use service_tests::campaign::TestCampaign;

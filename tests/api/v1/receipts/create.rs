@@ -1,4 +1,4 @@
-//! `POST /api/v1/receipts`: what it answers with, and Idempotency-Keys.
+//! `POST /api/v1/receipts`: replies and Idempotency-Keys.
 
 use serde_json::json;
 use service_tests::campaign::{TestCampaign, fresh_key};

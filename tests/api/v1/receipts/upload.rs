@@ -1,4 +1,4 @@
-//! The upload itself: what storage takes, and that the receipt hears of it.
+//! The upload to storage, and the receipt's state afterwards.
 
 use futures_util::future::join_all;
 use serde_json::json;
@@ -66,7 +66,7 @@ async fn a_browser_may_upload_from_any_page() {
     assert_eq!(preflight.header("access-control-allow-origin"), Some("*"));
     let allowed = preflight.header("access-control-allow-headers").expect("headers").to_lowercase();
     assert!(allowed.contains("content-type") && allowed.contains("if-none-match"), "{allowed}");
-    // A browser sets content-length itself and refuses to be told; the client of these tests does so too.
+    // A browser sets content-length itself and lets no script set it, so this client does the same.
     let put =
         upload(&made, hardly_a_photo()).without("content-length").header("origin", "https://brand.example");
     let uploaded = put.send().await;

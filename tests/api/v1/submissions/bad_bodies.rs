@@ -1,4 +1,4 @@
-//! Bodies that are no JSON object, of every operation that takes one.
+//! Bodies that are not a JSON object, for every operation that takes a body.
 
 use serde_json::{Value, json};
 use service_tests::attempt::Attempt;
@@ -7,15 +7,15 @@ use service_tests::http::{Reply, RequestBuilder};
 
 const OTHERS: [&str; 2] = ["/api/v1/codes/check", "/api/v1/submissions/lookup"];
 
-/// The largest body, in bytes.
+/// The limit on bodies, in bytes.
 const MAX_BYTES: usize = 64 * 1024;
 
-/// The refusal of a body as a whole.
+/// The refusal that names no field.
 fn whole() -> (u16, String, Option<String>) {
     (422, "validation_failed".to_owned(), None)
 }
 
-/// Spoils a good request in the same way for every operation, and gives back the last reply.
+/// Changes a valid request in the same way for every operation, and returns the last reply.
 async fn spoil(
     campaign: &TestCampaign,
     number: u32,
@@ -30,7 +30,7 @@ async fn spoil(
     attempt.assert_rejected_without_effect(change(attempt.good())).await
 }
 
-/// A good body, blown up with spaces to this many bytes.
+/// A valid body, padded with spaces to this length.
 fn padded(body: &Value, bytes: usize) -> Vec<u8> {
     let mut text = body.to_string().into_bytes();
     text.resize(bytes, b' ');

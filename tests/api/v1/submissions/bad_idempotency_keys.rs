@@ -1,4 +1,4 @@
-//! `POST /api/v1/submissions`: Idempotency-Keys that are none, and what is one.
+//! `POST /api/v1/submissions`: valid and invalid Idempotency-Keys.
 
 use serde_json::json;
 use service_tests::attempt::Attempt;

@@ -1,4 +1,4 @@
-//! `POST /api/v1/submissions`: fields at fault, one by one and in the order of the checks.
+//! `POST /api/v1/submissions`: invalid fields, one by one and in the order of the checks.
 
 use common::domain::campaign::CodePolicy;
 use serde_json::{Value, json};
@@ -16,8 +16,7 @@ fn refused(code: &str, field: &str) -> Refusal {
     (422, code.to_owned(), Some(field.to_owned()))
 }
 
-/// Sends the good request with each of these values in one field; each has to be refused so, and to
-/// leave nothing behind.
+/// Sends a valid request with each of these values in one field, and checks that it is refused without effect.
 async fn spoil(field: &str, values: &[Value], expected: Refusal) {
     let campaign = TestCampaign::plain().await;
     for (value, number) in values.iter().zip(1..) {
@@ -28,7 +27,7 @@ async fn spoil(field: &str, values: &[Value], expected: Refusal) {
     }
 }
 
-/// Sends the good request with each of these values in one field; each has to enter.
+/// Sends a valid request with each of these values in one field, and checks that it enters.
 async fn accept(field: &str, values: &[Value]) {
     let campaign = TestCampaign::plain().await;
     for (value, number) in values.iter().zip(1..) {
@@ -91,7 +90,7 @@ async fn a_phone_is_read_however_it_was_typed_or_pasted() {
         |phone| format!("{}\u{a0}{}\u{202f}{}", &phone[..4], &phone[4..7], &phone[7..]),
         |phone| format!("{}\u{2013}{}\u{2212}{}", &phone[..4], &phone[4..7], &phone[7..]),
         |phone| format!("\u{202a}({}) [{}].{}\u{202c}", &phone[..4], &phone[4..7], &phone[7..]),
-        // More than 16 characters with what is stripped, and not without it.
+        // More than 16 characters before stripping.
         |phone| format!("\u{2066}\u{2066}\u{2066}   {phone}   \u{2069}\u{2069}\u{2069}"),
         |phone| phone.chars().map(|digit| format!("\u{ad}{digit}")).collect(),
     ];
@@ -126,17 +125,16 @@ async fn a_code_is_1_to_64_characters() {
         json!("- \u{2014}\u{2212}\u{ad}-"),
     ];
     spoil("code", &wrong, at_fault("code")).await;
-    // As many characters, but more bytes: codes nobody printed, not requests at fault.
+    // 64 characters but more bytes: a wrong code, not an invalid field.
     let campaign = TestCampaign::plain().await;
     for (code, number) in ["x".repeat(64), "é".repeat(64), "🫖".repeat(64)].iter().zip(1..) {
         assert_eq!(campaign.outcome(&phone(number), code).await, "invalid");
     }
-    // What is stripped does not count.
+    // Stripped characters do not count.
     let padded = format!(" \n{}\u{200b}{}\t", "x".repeat(32), "x".repeat(32));
     assert_eq!(campaign.outcome(&phone(4), &padded).await, "invalid");
 }
 
-/// The full-width form of an ASCII character.
 fn full_width(ascii: char) -> char {
     char::from_u32(u32::from(ascii) + 0xfee0).expect("a character")
 }

@@ -1,4 +1,4 @@
-//! `POST /api/v1/submissions`: entering, and being answered again.
+//! `POST /api/v1/submissions`: accepted entries and replays.
 
 use std::time::Duration;
 

@@ -1,4 +1,4 @@
-//! `POST /api/v1/submissions`: many at once. Whatever the order, the sums are right.
+//! `POST /api/v1/submissions`: concurrent requests. The sums must be right in any order.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -10,7 +10,7 @@ use serde_json::Value;
 use service_tests::campaign::{TestCampaign, phone};
 use service_tests::http::{Reply, RequestBuilder};
 
-/// Sends a request until it is answered, as callers do: on a slow machine, its ten seconds may pass.
+/// Retries a request until it is answered: on a slow machine, it may take more than its ten seconds.
 async fn answered(request: RequestBuilder) -> Reply {
     loop {
         let reply = request.clone().send().await;
@@ -41,7 +41,7 @@ async fn two_hundred_phones_with_one_code_are_one_winner() {
         let (campaign, code) = (campaign.clone(), code.clone());
         async move { answered(campaign.submission(&phone(number), &code)).await }
     });
-    // All of them at once would need more sockets than some systems allow a program.
+    // All at once would need more sockets than some systems allow.
     let replies: Vec<_> = stream::iter(submitted).buffer_unordered(100).collect().await;
     assert_eq!(count(&replies), counts(&[("entered", 1), ("already_used", 199)]));
 }
@@ -99,8 +99,7 @@ async fn forty_guesses_at_once_are_ten_heard_and_thirty_not() {
 #[tokio::test]
 async fn everything_at_once_adds_up() {
     let campaign = TestCampaign::with(|config| config.limits.phone_total = Some(4)).await;
-    // Six phones fight over twelve codes, each pair sent twice: once with a key of its own, once with a
-    // key that a retry shares.
+    // Six phones compete for twelve codes; each request is sent twice with the same Idempotency-Key.
     let mut requests = Vec::new();
     for number in 0..6 {
         for serial in 0..12 {

@@ -1,4 +1,4 @@
-//! `POST /api/v1/submissions` on a database that conflicts and loses answers.
+//! `POST /api/v1/submissions` while the database reports conflicts and loses answers.
 
 use std::collections::BTreeSet;
 use std::time::Duration;
@@ -17,7 +17,7 @@ use service_tests::proxy::{Fault, Proxy};
 use service_tests::service::Service;
 use tokio::time::Instant;
 
-/// A service whose database is behind a proxy that plays faults.
+/// A service with the fault proxy in front of its database.
 async fn service() -> (Service, Proxy) {
     let database = Service::shared().env.required("AWS_ENDPOINT_URL_DYNAMODB").expect("the stack sets it");
     let proxy = Proxy::start(database).await;
@@ -43,7 +43,7 @@ async fn a_second_tap_that_meets_a_conflict_and_a_limit_at_once_is_a_replay_all_
     config.limits.phone_daily = Some(1);
     let campaign = TestCampaign::on(&service, config).await;
     let first = campaign.submit(&phone(1), &campaign.code(0)).await;
-    // The entrant's limit is told; who has the code is not.
+    // The transaction reports the failed limit, but not who holds the code.
     proxy.play([Fault::ConditionAndConflict(1)]);
     let again = campaign.submit(&phone(1), &campaign.code(0)).await;
     assert_eq!(
@@ -155,7 +155,7 @@ async fn a_partners_late_answer_that_cannot_be_written_delays_the_reply_no_furth
     assert!(took < Duration::from_millis(11_000), "{took:?}");
 }
 
-/// Takes a scope's code book away.
+/// Deletes a scope's code book.
 async fn lose_book(campaign: &TestCampaign, environment: Environment) {
     let table = campaign.service.env.required(code_books::VARIABLE).expect("the stack sets it");
     let scope = AttributeValue::S(campaign.scope(environment).to_string());
@@ -163,7 +163,7 @@ async fn lose_book(campaign: &TestCampaign, environment: Environment) {
     delete.key(code_books::KEY, scope).send().await.expect("the table");
 }
 
-/// Puts the code book of a test's campaign where the first release kept it.
+/// Stores a campaign's code book where the first release kept it.
 async fn put_book_of_first_release(campaign: &TestCampaign, environment: Environment) {
     let table = campaign.service.env.required(codes::VARIABLE).expect("the stack sets it");
     let number = |number: u64| AttributeValue::N(number.to_string());

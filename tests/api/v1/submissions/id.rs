@@ -7,12 +7,11 @@ use service_tests::campaign::{TestCampaign, phone, plain};
 use service_tests::http::Reply;
 use service_tests::service::Service;
 
-/// Reads a submission with the test key.
 async fn read(campaign: &TestCampaign, id: &str) -> Reply {
     campaign.test("GET", &format!("/api/v1/submissions/{id}")).send().await
 }
 
-/// Submits and gives back the whole submission.
+/// Submits and returns the reply's body.
 async fn submitted(campaign: &TestCampaign, phone: &str, code: &str) -> Value {
     let reply = campaign.submit(phone, code).await;
     assert_eq!(reply.status, 200, "{}", reply.text);

@@ -1,4 +1,4 @@
-//! `POST /api/v1/submissions/lookup`: what a phone sees of itself.
+//! `POST /api/v1/submissions/lookup`: a phone's submissions.
 
 use std::time::Duration;
 
@@ -11,7 +11,7 @@ use service_tests::service::Service;
 
 const PATH: &str = "/api/v1/submissions/lookup";
 
-/// A field of each submission listed, in the order of the list.
+/// A field of each listed submission, in order.
 fn each(reply: &Value, field: &str) -> Vec<Value> {
     let list = reply["submissions"].as_array().expect("a list");
     list.iter().map(|submission| submission[field].clone()).collect()
@@ -108,7 +108,7 @@ async fn the_date_is_the_campaigns_own_day() {
     let here = TestCampaign::on(&service, plain()).await;
     let in_auckland = TestCampaign::on(&service, in_auckland).await;
 
-    // The last millisecond before midnight in Dar es Salaam, and midnight.
+    // The last millisecond before midnight in Dar es Salaam, then midnight.
     service.clock.advance(Duration::from_secs(9 * 60 * 60) - Duration::from_millis(1));
     for serial in [1, 2] {
         for campaign in [&here, &in_auckland] {

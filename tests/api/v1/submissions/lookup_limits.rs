@@ -1,4 +1,4 @@
-//! `POST /api/v1/submissions/lookup`: 5 for one phone and 30 for one address range in any 10 minutes.
+//! `POST /api/v1/submissions/lookup`: limits of 5 per phone and 30 per address range in 10 minutes.
 
 use std::time::Duration;
 
@@ -11,12 +11,12 @@ use service_tests::service::Service;
 const PER_PHONE: usize = 5;
 const PER_RANGE: u32 = 30;
 
-/// A look-up of a phone by a consumer at this address.
+/// A look-up with this consumer's address.
 fn from(campaign: &TestCampaign, address: &str, number: u32) -> RequestBuilder {
     campaign.lookup(&phone(number)).header("svc-client-ip", address)
 }
 
-/// Sends the same look-up so many times and counts those that were answered.
+/// Repeats a look-up and counts successful replies.
 async fn answered(sending: &RequestBuilder, times: usize) -> usize {
     let mut answered = 0;
     for _ in 0..times {

@@ -1,4 +1,4 @@
-//! `POST /api/v1/submissions`: every way of not being in, first that applies.
+//! `POST /api/v1/submissions`: every rejection, in order of precedence.
 
 use std::time::Duration;
 
@@ -150,7 +150,7 @@ async fn codes_of_a_batch_that_was_being_written_work_within_a_second_of_its_end
 
 #[tokio::test]
 async fn the_daily_limit_starts_anew_at_the_campaigns_own_midnight() {
-    // 23:59:59 in Dar es Salaam is 20:59:59 in UTC.
+    // 23:59:59 in Dar es Salaam is 20:59:59 UTC.
     let service = Service::with_clock(Clock::manual(Timestamp::from_millis(1_767_214_799_000)));
     let limits = PhoneLimits { phone_daily: Some(2), phone_total: Some(3) };
     let campaign = TestCampaign::on(&service, common::domain::campaign::Campaign { limits, ..plain() }).await;

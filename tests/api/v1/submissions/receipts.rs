@@ -1,4 +1,4 @@
-//! `POST /api/v1/submissions` with receipts: attaching one, and what can be wrong with it.
+//! `POST /api/v1/submissions` with receipts: valid and invalid attachments.
 
 use aws_sdk_s3::primitives::ByteStream;
 use common::aws::Aws;
@@ -119,7 +119,7 @@ async fn what_is_no_photo_or_too_large_is_refused_with_a_status_of_its_own() {
             campaign.with_receipt(&campaign.test_key, &phone(number), "", &id_of(&made)).send().await;
         assert_eq!(refused.refusal(), at_fault(415, "file_wrong_type"));
     }
-    // Past the presigned target, which would not have let them through.
+    // Stored directly: the presigned target would refuse these sizes.
     for (size, status, code) in [(5 * 1024 * 1024 + 1, 413, "file_too_large"), (0, 415, "file_wrong_type")] {
         let made = campaign.receipt(&campaign.test_key, &announced(&[0; 9], None)).send().await;
         let id = id_of(&made);

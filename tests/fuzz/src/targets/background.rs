@@ -1,4 +1,4 @@
-//! What queue and storage send, through the functions that take it.
+//! Events from queues and storage, through the functions that handle them.
 
 use common::aws::settle_queue::SettleMessage;
 use common::runtime::sqs_batch::SqsEvent;
@@ -6,10 +6,10 @@ use mark_receipt_uploaded::StorageEvent;
 
 use super::service::Service;
 
-/// Records of an event that are worked through here: each is a call or more.
+/// Records of an event that are handled here: each makes at least one call.
 const MAX_RECORDS: usize = 8;
 
-/// A message that cannot be read fails alone, and one that can survives being sent.
+/// An unreadable message fails alone, and a readable one survives a round trip.
 pub(super) fn queue_event(input: &[u8]) {
     let Ok(mut event) = serde_json::from_slice::<SqsEvent>(input) else { return };
     event.records.truncate(MAX_RECORDS);
@@ -30,7 +30,7 @@ pub(super) fn queue_event(input: &[u8]) {
     }
 }
 
-/// Nothing that storage can say makes it say it again.
+/// No storage event makes the function fail, which would repeat the event.
 pub(super) fn storage_event(input: &[u8]) {
     let Ok(mut event) = serde_json::from_slice::<StorageEvent>(input) else { return };
     event.records.truncate(MAX_RECORDS);

@@ -1,4 +1,4 @@
-//! What consumers type, and what names records and requests.
+//! Input that consumers type, and names of records and requests.
 
 use common::aws::photos::{object_key, receipt_of};
 use common::domain::code::{Code, CodeForm, NotACode};
@@ -9,7 +9,7 @@ use common::domain::unicode::{has_control, is_dash, is_format, stripped};
 
 use super::text;
 
-/// A phone has one spelling, and does not print.
+/// A phone has one spelling, and printing it shows nothing.
 pub(super) fn phone(input: &[u8]) {
     let typed = text(input);
     let Ok(phone) = typed.parse::<Phone>() else {
@@ -35,7 +35,7 @@ pub(super) fn phone(input: &[u8]) {
     assert_eq!(serde_json::from_value::<Phone>(stored).expect("a phone"), phone);
 }
 
-/// However a code is written, it is looked up under one spelling; it does not print.
+/// Every spelling of a code leads to the same look-up, and printing it shows nothing.
 pub(super) fn code(input: &[u8]) {
     let typed = text(input);
     let visible = stripped(&typed).chars().filter(|c| !is_format(*c)).count();
@@ -78,7 +78,7 @@ pub(super) fn code(input: &[u8]) {
     }
 }
 
-/// A name that is read is written the same, and takes nobody out of their scope.
+/// A parsed name is written the same, and does not reach into another scope.
 pub(super) fn name(input: &[u8]) {
     let typed = text(input);
     if let Ok(id) = typed.parse::<SubmissionId>() {

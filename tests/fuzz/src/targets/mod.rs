@@ -1,4 +1,4 @@
-//! The targets, by who the data come from.
+//! The targets, by origin of the data.
 
 mod background;
 mod consumer;
@@ -12,18 +12,17 @@ mod tax_authority;
 
 use std::borrow::Cow;
 
-/// A parser, and what has to hold whatever it is given.
+/// A parser, and the properties that hold for every input.
 #[derive(Clone, Copy, Debug)]
 pub struct Target {
-    /// Its name, and that of its folder of samples.
+    /// Also the name of its folder of samples.
     pub name: &'static str,
-    /// Takes any bytes; panics when something does not hold.
+    /// Panics when a property fails.
     pub run: fn(&[u8]),
-    /// Samples that are elsewhere in the repository: a folder, seen from this crate's, and how their names begin.
+    /// Samples elsewhere in the repository: a folder, relative to this crate, and the start of the file names.
     pub shared: &'static [(&'static str, &'static str)],
 }
 
-/// All of them.
 pub const TARGETS: &[Target] = &[
     own("amount", receipt::amount),
     Target { name: "campaign_file", run: operator::campaign_file, shared: &[("../../infra/local/demo", "")] },
@@ -52,17 +51,16 @@ const fn own(name: &'static str, run: fn(&[u8])) -> Target {
     Target { name, run, shared: &[] }
 }
 
-/// The target of a name.
 pub fn named(name: &str) -> Option<&'static Target> {
     TARGETS.iter().find(|target| target.name == name)
 }
 
-/// Bytes as text; what is no UTF-8 is replaced, as nothing but text reaches most parsers.
+/// The input as text, with replacement characters: most parsers only get valid UTF-8.
 fn text(input: &[u8]) -> Cow<'_, str> {
     String::from_utf8_lossy(input)
 }
 
-/// The part before the first line's end, and the rest.
+/// The text before the first newline, and the rest.
 fn first_line(input: &[u8]) -> (Cow<'_, str>, &[u8]) {
     match input.iter().position(|byte| *byte == b'\n') {
         Some(end) => (text(&input[..end]), &input[end + 1..]),

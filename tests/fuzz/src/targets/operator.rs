@@ -1,4 +1,4 @@
-//! What operators write.
+//! Files that operators write.
 
 use std::path::Path;
 
@@ -9,7 +9,7 @@ use ops::codes::lines::{CodeLines, Line};
 
 const NAME: &str = "f.yaml";
 
-/// A campaign file is read whole, and survives storing, or each of its problems names a line of it.
+/// A campaign file is parsed and survives storing, or each problem names a line of it.
 pub(super) fn campaign_file(input: &[u8]) {
     let read = read_bytes(NAME, input);
     assert_eq!(read_bytes(NAME, input), read);
@@ -33,8 +33,7 @@ pub(super) fn campaign_file(input: &[u8]) {
     }
 }
 
-/// A list of codes is read the same in parts of any length, line by line; what is read can be written and
-/// read again.
+/// A list of codes is parsed the same in chunks of any size, and survives a round trip.
 pub(super) fn code_lines(input: &[u8]) {
     let read = lines(input, usize::MAX);
     assert_eq!(lines(input, 1), read, "parts changed the answer");
@@ -52,7 +51,7 @@ pub(super) fn code_lines(input: &[u8]) {
             Err(why) => assert!(why.starts_with("this "), "{why}"),
         }
     }
-    // Capitals can be longer than what was typed.
+    // Upper case can be longer than what was typed.
     codes.retain(|code| Code::CHARS.contains(&code.chars().count()));
     let written = format!("\u{feff}code\r\n{}\r\n", codes.join("\r\n"));
     let again: Vec<String> =
@@ -60,7 +59,7 @@ pub(super) fn code_lines(input: &[u8]) {
     assert_eq!(again, codes);
 }
 
-/// All lines, some at a time.
+/// All lines, read `at_once` at a time.
 fn lines(input: &[u8], at_once: usize) -> Vec<Line> {
     let mut file = CodeLines::new(Path::new("codes.csv"), input);
     let mut all = Vec::new();

@@ -1,4 +1,4 @@
-//! Partners: how a campaign says they are asked, and what they reply.
+//! Partners: the rules of a campaign, and their replies.
 
 use std::sync::LazyLock;
 
@@ -22,7 +22,7 @@ static RULES: LazyLock<PartnerRules> = LazyLock::new(|| {
     serde_json::from_value(rules).expect("rules")
 });
 
-/// A reply is read the same twice, within its bounds, and says nothing when printed.
+/// A reply is parsed the same twice, within its bounds, and printing it shows nothing.
 pub(super) fn reply(input: &[u8]) {
     check_reply(&RULES, input);
 }
@@ -61,7 +61,7 @@ fn check_verdict(rules: &PartnerRules, verdict: &PartnerVerdict) {
     assert_eq!(format!("{verdict:?}"), format!("{bare:?}"), "the partner's words print");
 }
 
-/// Whether a reply of ours may have these words.
+/// Whether text from a partner may appear in a reply.
 fn is_fit(words: &str, most_chars: usize) -> bool {
     words.chars().count() <= most_chars && !words.contains(char::is_control)
 }
@@ -76,7 +76,7 @@ fn check_upstream(upstream: &Upstream) {
     assert_eq!(&serde_json::from_value::<Upstream>(stored).expect("words"), upstream);
 }
 
-/// A `partner` block as it is stored survives storing, keeps its secrets, renders and reads.
+/// Stored `partner` rules survive a round trip, keep their secrets, render and parse.
 pub(super) fn rules(input: &[u8]) {
     let Ok(rules) = serde_json::from_slice::<PartnerRules>(input) else { return };
     let stored = serde_json::to_value(&rules).expect("JSON");
@@ -85,7 +85,7 @@ pub(super) fn rules(input: &[u8]) {
     let printed = format!("{rules:?}");
     let query = rules.url.split_once('?').map(|(_, query)| query);
     for secret in rules.headers.values().map(String::as_str).chain(query) {
-        // What is short can be there for other reasons.
+        // A short secret can occur in the text by chance.
         assert!(secret.len() < 24 || !printed.contains(secret), "{printed}");
     }
     if let Some(body) = &rules.body {
@@ -112,7 +112,7 @@ fn template(template: &Template) {
     assert!(same_shape(&Value::from(template.clone()), &rendered), "{printed}");
 }
 
-/// Whether two documents differ in texts alone.
+/// Whether two documents differ only in texts.
 fn same_shape(one: &Value, other: &Value) -> bool {
     match (one, other) {
         (Value::Array(one), Value::Array(other)) => {
@@ -127,7 +127,7 @@ fn same_shape(one: &Value, other: &Value) -> bool {
     }
 }
 
-/// A partner's URL, a header's name or value, a pointer: what is taken can be sent.
+/// A valid partner URL, header name, header value or pointer can be used in a request.
 pub(super) fn url(input: &[u8]) {
     let text = text(input);
     if let Ok(endpoint) = Endpoint::parse(&text) {
@@ -135,7 +135,7 @@ pub(super) fn url(input: &[u8]) {
         let scheme = text.split_once("://").map(|(scheme, _)| scheme.to_ascii_lowercase());
         assert_eq!(scheme.as_deref(), Some(if endpoint.is_https() { "https" } else { "http" }));
         assert!(text.is_ascii() && !text.contains(|c: char| c.is_control() || c == ' '), "{text:?}");
-        // Who is on this machine is not public.
+        // Hosts on this machine are not public.
         assert!(
             !endpoint.is_loopback()
                 || endpoint.is_forbidden()

@@ -1,4 +1,4 @@
-//! Photos. Reading runs in a process of its own, which may be killed; decoding must not need that.
+//! Photos. In the service, a child process reads them and may be killed; decoding must work without that.
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -7,14 +7,14 @@ use settle_receipts::photo::decode::{MAX_PIXELS, MAX_SIDE, decode};
 use settle_receipts::photo::luma::Luma;
 use settle_receipts::photo::readers::{Attempt, Reader};
 
-/// Bytes of a file that is decoded here: larger ones are only slower.
+/// Larger files only take longer to decode.
 const MAX_BYTES: usize = 64 * 1024;
-/// Pixels of a side of a picture that is given to the readers, whose time grows with it.
+/// The longest side of an image for the readers, whose time grows with it.
 const MAX_READ: usize = 160;
-/// What is waited for a reader. One that hangs is left alone, as it is in the process of its own.
+/// A reader that takes longer is left running here; in the service, its process is killed.
 const READER_TIMEOUT: Duration = Duration::from_secs(2);
 
-/// A picture is within its bounds and the same twice; readers read or give up.
+/// An image is within its bounds and decoded the same twice; the readers finish or give up.
 pub(super) fn photo(input: &[u8]) {
     if input.len() > MAX_BYTES {
         return;

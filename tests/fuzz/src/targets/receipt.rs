@@ -1,4 +1,4 @@
-//! What receipts say: the text of their QR codes, codes and times as typed, amounts.
+//! Data of receipts: the text of QR codes, typed codes and times, amounts.
 
 use chrono::NaiveTime;
 use common::domain::receipt::payload::{ReceiptKey, ReceiptTime, VerificationCode};
@@ -9,7 +9,7 @@ use common::domain::receipt::{Evidence, Source};
 
 use super::text as text_of;
 
-/// Codes and times survive being written, and do not print.
+/// Codes and times survive a round trip, and printing them shows nothing.
 pub(super) fn text(input: &[u8]) {
     let text = text_of(input);
     let typed = VerificationCode::typed(&text);
@@ -55,7 +55,7 @@ pub(super) fn text(input: &[u8]) {
     }
 }
 
-/// What holds for every code that was read.
+/// Properties of every parsed code.
 pub(super) fn check(code: &VerificationCode) {
     let shown = code.as_str();
     assert!(VerificationCode::CHARS.contains(&shown.len()), "{shown}");
@@ -83,7 +83,7 @@ pub(super) fn amount(input: &[u8]) {
     assert!(!same_identifier(&text, "") && !same_identifier("", &text));
 }
 
-/// A number of this many decimals.
+/// A number with this many decimals.
 fn decimal(scaled: i64, places: usize) -> String {
     let digits = format!("{:0>width$}", scaled.unsigned_abs(), width = places + 1);
     let (whole, decimals) = digits.split_at(digits.len() - places);

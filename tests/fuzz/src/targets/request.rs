@@ -1,4 +1,4 @@
-//! Requests: whole ones through their functions, and bodies alone.
+//! Whole requests through their functions, and bodies alone.
 
 use std::collections::BTreeMap;
 use std::panic::catch_unwind;
@@ -20,7 +20,7 @@ use service_tests::http::Reply;
 use super::first_line;
 use super::service::Service;
 
-/// A request as it is written on the wire: a line with method and target, headers, an empty line, the body.
+/// A request as on the wire: a line with method and target, headers, an empty line, the body.
 pub(super) fn whole(input: &[u8]) {
     let mut headers: BTreeMap<String, String> = BTreeMap::new();
     let (line, mut rest) = first_line(input);
@@ -32,7 +32,7 @@ pub(super) fn whole(input: &[u8]) {
         rest = after;
         let Some((name, value)) = header.split_once(':') else { break rest };
         let value = value.trim();
-        // The gateway joins headers that come more than once.
+        // API Gateway joins repeated headers.
         let joined =
             headers.entry(name.to_ascii_lowercase()).and_modify(|first| *first = format!("{first},{value}"));
         joined.or_insert_with(|| value.to_owned());
@@ -60,14 +60,14 @@ pub(super) fn whole(input: &[u8]) {
     }));
 }
 
-/// An event of the gateway, as JSON.
+/// An API Gateway event, as JSON.
 pub(super) fn event(input: &[u8]) {
     if let Ok(event) = serde_json::from_slice(input) {
         answered(&event);
     }
 }
 
-/// Whatever is asked, the answer is as the API describes it, and without the caller's secrets.
+/// Every reply fits the API description and holds none of the caller's secrets.
 fn answered(event: &Value) {
     let text = |pointer: &str| event.pointer(pointer).and_then(Value::as_str).unwrap_or_default();
     let (method, path) = (text("/requestContext/http/method"), text("/rawPath"));
@@ -81,7 +81,7 @@ fn answered(event: &Value) {
     };
     let read = catch_unwind(|| lambda_http::request::from_str(&event.to_string()));
     let Ok(Ok(request)) = read else {
-        // Without a method, say, no event is a request.
+        // Not every event is a request: the method may be missing, for example.
         if reply.status == StatusCode::INTERNAL_SERVER_ERROR {
             assert_eq!(reply.error_code(), ErrorCode::InternalError.as_str());
         } else {
@@ -91,7 +91,7 @@ fn answered(event: &Value) {
     };
     let asked = Request::new(request);
     contract::check(method, path, &reply);
-    // A page that does not exist is told to a reader.
+    // A missing page gets a page, not an error in JSON.
     let is_page =
         reply.header("content-type").is_some_and(|content_type| content_type.starts_with("text/html"));
     if reply.status != StatusCode::OK && !is_page {
@@ -120,7 +120,7 @@ fn check_error(asked: &Request, reply: &Reply, error: &Value) {
     }
 }
 
-/// What a caller would not want to read in an error: its key, and what is personal in the body.
+/// Values that must not appear in an error: the key, and personal data in the body.
 fn secrets(asked: &Request) -> Vec<String> {
     let document: Value = serde_json::from_slice(asked.body()).unwrap_or_default();
     let personal = ["phone", "code", "qr_payload"].iter().filter_map(|name| document.get(name)?.as_str());
@@ -129,12 +129,12 @@ fn secrets(asked: &Request) -> Vec<String> {
     personal.chain(key).filter(|text| is_telling(text)).map(str::to_owned).collect()
 }
 
-/// Whether a text cannot be in an error for other reasons: words are, and no error of its own has so many digits.
+/// Whether a text can only come from the request: error messages contain words, but never this many digits.
 fn is_telling(text: &str) -> bool {
     text.bytes().filter(u8::is_ascii_digit).count() >= 6
 }
 
-/// A body is the same however it is written down, and what is wrong with it is named.
+/// Equivalent bodies have the same digest, and every refusal names the field.
 pub(super) fn json_body(input: &[u8]) {
     let Ok(body) = read(input) else {
         assert!(
@@ -170,16 +170,16 @@ pub(super) fn json_body(input: &[u8]) {
     }
 }
 
-/// The body of a request that is all right but for it.
+/// Parses a body, in a request that is valid otherwise.
 fn read(body: &[u8]) -> Result<JsonBody, Error> {
     let mut request = lambda_http::Request::new(Body::Binary(body.to_vec()));
     request.headers_mut().insert(CONTENT_TYPE, HeaderValue::from_static("application/json"));
     JsonBody::parse(&Request::new(request))
 }
 
-/// Reads one field. What is refused names it, or a part of it, and does not repeat its value.
+/// Reads one field. An error names it, or a part of it, and does not repeat its value.
 fn refusal(body: &JsonBody, name: &str, told: Option<&str>, read: impl Fn(&Fields<'_>) -> Option<()>) {
-    // A field that is absent or null is no problem.
+    // An absent or null field is valid.
     let found = body.read(|fields| {
         let _ = read(fields);
         Some(())

@@ -1,4 +1,4 @@
-//! A stack of its own for the targets that go through whole functions.
+//! The stack for targets that call whole functions.
 
 use std::sync::LazyLock;
 use std::time::Duration;
@@ -38,9 +38,9 @@ use tokio::runtime::Runtime;
 
 /// The campaign of the sample events.
 const CAMPAIGN: &str = "sample-events";
-/// A live key of it, beside the test key that the sample events have.
+/// A live key of the campaign, besides the sample events' test key.
 const LIVE_KEY: &str = "svc_live_KeyOfTheFuzzing";
-/// Every limit has forgotten what was longer ago.
+/// Longer than any rate limit's window.
 const LIMITS_FORGET: Duration = Duration::from_secs(11 * 60);
 
 /// All functions, on a stack with the campaign of the sample events.
@@ -52,12 +52,11 @@ pub(super) struct Service {
     marker: MarkReceiptUploaded,
     receipts: SettleReceipts,
     partners: SettlePartners,
-    /// What the functions work on.
+    /// Keeps the functions' stack running.
     _stack: service::Service,
 }
 
 impl Service {
-    /// The one of this process.
     pub(super) fn shared() -> &'static Self {
         static SHARED: LazyLock<Service> = LazyLock::new(Service::start);
         &SHARED
@@ -90,7 +89,7 @@ impl Service {
         Self { runtime, clock, routes, fallback, marker, receipts, partners, _stack: stack }
     }
 
-    /// Has the function of the event's path answer it.
+    /// Answers the event with the function for its path.
     pub(super) fn answer(&self, method: &str, path: &str, event: &Value) -> Reply {
         self.clock.advance(LIMITS_FORGET);
         let is_of = |route: &Route| route.method == method && route.matches(path).is_some();
@@ -99,17 +98,15 @@ impl Service {
         self.runtime.block_on(api_gateway::answer(function.unwrap_or(&self.fallback), &event))
     }
 
-    /// Has a batch of messages about receipts settled.
     pub(super) fn settle_receipts(&self, event: SqsEvent) -> SqsBatchResponse {
         self.runtime.block_on(self.receipts.handle(event)).expect("a batch is always answered")
     }
 
-    /// Has a batch of messages about partners' codes settled.
     pub(super) fn settle_partners(&self, event: SqsEvent) -> SqsBatchResponse {
         self.runtime.block_on(self.partners.handle(event)).expect("a batch is always answered")
     }
 
-    /// Has an event of storage taken.
+    /// Runs the function for storage events.
     pub(super) fn mark(&self, event: StorageEvent) {
         self.runtime.block_on(self.marker.handle(event)).expect("storage and table answer");
     }
@@ -126,7 +123,6 @@ fn background<F: EventHandler>(env: &Env, clock: &Clock, name: &str) -> F {
     F::connect(&background.expect("a whole environment")).expect("a whole environment")
 }
 
-/// Loads the samples, and the live key.
 async fn load(env: &Env, clock: &Clock) {
     samples::load(env, clock).await.expect("the samples");
     let aws = Aws::for_function(env).expect("a whole environment");

@@ -1,4 +1,4 @@
-//! The pages of the tax authority.
+//! Pages of the tax authority.
 
 use common::domain::receipt::payload::VerificationCode;
 use common::domain::receipt::record::{FiscalRecord, MAX_ITEMS, MAX_TEXT_CHARS};
@@ -7,11 +7,11 @@ use common::upstream::tax_authority::page;
 
 use super::{first_line, receipt};
 
-/// The receipt that every page is taken for an answer about.
+/// The receipt that was asked for.
 const ASKED: &str = "0A1B2C77";
 
-/// A page is read the same twice; a receipt is the one asked for; what an operator sees is without secrets. The
-/// first line of the input is the path where the redirects ended and the status, the rest is the page.
+/// A page is parsed the same twice, a receipt is the one that was asked for, and the excerpt for operators holds no
+/// secrets. The first line of the input is the final path and the status, the rest is the page.
 pub(super) fn page(input: &[u8]) {
     let (head, body) = first_line(input);
     let (path, status) = head.rsplit_once(' ').unwrap_or((&head, "200"));
@@ -52,7 +52,7 @@ fn unexpected(page: &UnexpectedPage) {
     let excerpt = page.excerpt.to_ascii_uppercase();
     assert!(excerpt.chars().count() <= UnexpectedPage::MAX_EXCERPT_CHARS);
     let is_cut = excerpt.chars().count() == UnexpectedPage::MAX_EXCERPT_CHARS;
-    // What follows the word is the customer's.
+    // The text after this word is the customer's name.
     for (_, after) in excerpt.match_indices("CUSTOMER").map(|(at, word)| excerpt.split_at(at + word.len())) {
         assert!(after.starts_with(" ***") || is_cut, "{excerpt}");
     }
