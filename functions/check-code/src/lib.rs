@@ -1,4 +1,4 @@
-//! `POST /api/v1/codes/check`: says whether a code can be used, without using it.
+//! `POST /api/v1/codes/check`: checks whether a code can be used, without using it.
 
 use std::time::Duration;
 
@@ -25,12 +25,11 @@ use common::store::code_books::CodeBooks;
 use common::store::codes::{CodeKey, CodeLookup, Codes};
 use common::store::rate_limits::{RateLimitRule, RateLimits};
 
-/// Pre-checks from one address range: enough for a family's packs, useless for guessing.
+/// Limit for one address range: enough for a family's packs, too low for guessing.
 const PER_RANGE: SlidingWindow = SlidingWindow { limit: 30, span: Duration::from_secs(10 * 60) };
 const RANGE_LIMIT_REACHED: &str = "This address range has used up its 30 pre-checks of 10 minutes. Without \
                                    SVC-Client-IP, all calls of your server count together.";
 
-/// The operation.
 pub struct CheckCode {
     limits: RateLimits,
     verifier: CodeVerifier,
@@ -70,7 +69,7 @@ impl Endpoint for CheckCode {
         let limits = rate_limit::enforce(&self.limits, &rules, *now, |_| RANGE_LIMIT_REACHED).await?;
         let (precheck, message_key) = match campaign.code {
             CodePolicy::Service => precheck(&self.status(&request, &code, phone.as_ref()).await?),
-            // Only a submission can tell.
+            // Only a submission gets an answer from the partner.
             CodePolicy::Partner | CodePolicy::None => (PrecheckResult::Unsupported, None),
         };
         let message = message_key.map(|key| campaign.messages.text(key, request.language()));
@@ -105,7 +104,6 @@ impl CheckCode {
     }
 }
 
-/// Reads each record that the verifier asks for.
 struct Records<'a> {
     codes: &'a Codes,
     scope: &'a Scope,
@@ -126,7 +124,7 @@ fn precheck(status: &CodeStatus) -> (PrecheckResult, Option<MessageKey>) {
         Some(key @ (MessageKey::AlreadyUsed | MessageKey::CodeHeld)) => {
             (PrecheckResult::AlreadyUsed, Some(key))
         }
-        // The other outcomes of sentinels are not about the code.
+        // The remaining outcomes of test codes do not make the code invalid.
         Some(_) | None => (PrecheckResult::Valid, None),
     }
 }

@@ -1,5 +1,3 @@
-//! Pre-checks a code, on AWS Lambda.
-
 #[tokio::main(flavor = "current_thread")]
 async fn main() -> Result<(), common::runtime::lambda::Error> {
     common::runtime::lambda::serve::<check_code::CheckCode>().await

@@ -1,6 +1,4 @@
-//! `POST /api/v1/receipts`: announces a receipt, a photo to be uploaded or one typed in.
-//!
-//! `request` reads the request.
+//! `POST /api/v1/receipts`: starts a receipt, either a photo to be uploaded or a typed one.
 
 mod request;
 
@@ -18,7 +16,6 @@ use common::store::receipts::Receipts;
 
 use crate::request::CreateReceiptRequest;
 
-/// The operation.
 pub struct CreateReceipt {
     receipts: Receipts,
     requests: IdempotencyKeys,

@@ -1,5 +1,3 @@
-//! Starts a receipt, on AWS Lambda.
-
 #[tokio::main(flavor = "current_thread")]
 async fn main() -> Result<(), common::runtime::lambda::Error> {
     common::runtime::lambda::serve::<create_receipt::CreateReceipt>().await

@@ -1,4 +1,4 @@
-//! What a request announces, read and checked in the order of the reference.
+//! Parses and validates the request, checking fields in the order of the API reference.
 
 use common::domain::ids::IdempotencyKey;
 use common::domain::receipt::Source;
@@ -9,37 +9,28 @@ use common::http::body::BodyDigest;
 use common::http::fields::Fields;
 use common::runtime::http_handler::ApiRequest;
 
-/// Characters of a selector or a media type; longer ones are none that are known.
+/// Length of a `type` or media type; no known value is longer.
 const NAME_CHARS: std::ops::RangeInclusive<usize> = 1..=64;
-/// Characters of a QR code's text.
 const QR_PAYLOAD_CHARS: std::ops::RangeInclusive<usize> = 0..=400;
-/// Characters of a typed code.
 const CODE_CHARS: std::ops::RangeInclusive<usize> = 6..=40;
-/// Characters of a typed time: `h:mm` to `hh:mm:ss`.
+/// From `h:mm` to `hh:mm:ss`.
 const TIME_CHARS: std::ops::RangeInclusive<usize> = 4..=8;
-/// What a typed time has to be.
 const TIME_OF_DAY: &str = "a time of day from 0:00 to 23:59:59, written `hh:mm` or `hh:mm:ss`";
 
-/// How to enter where no receipt is taken.
+/// Fix for a campaign that takes no receipts.
 const NO_RECEIPTS: &str = "Start no receipt: `receipt` of GET /api/v1/campaign is null for a campaign that takes none. \
                            Enter the consumer with POST /api/v1/submissions alone, or use a key of a campaign with \
                            receipts.";
 
-/// A well-formed request to start a receipt. It holds the receipt's secrets, so it does not print.
+/// A well-formed request. It holds receipt secrets, so it has no `Debug`.
 pub(crate) struct CreateReceiptRequest {
-    /// Names the attempt, where the caller wants retries of it to be one.
+    /// Makes retries of the same attempt idempotent, if the caller sent one.
     pub(crate) key: Option<IdempotencyKey>,
-    /// The digest of the body.
     pub(crate) body_hash: BodyDigest,
-    /// What the receipt is made of.
     pub(crate) source: Source,
 }
 
 impl CreateReceiptRequest {
-    /// Reads a request.
-    ///
-    /// # Errors
-    /// The first thing that is wrong with it.
     pub(crate) fn parse(request: &ApiRequest) -> Result<Self, Error> {
         let key = request.http.idempotency_key()?;
         let body = request.http.json()?;
@@ -69,7 +60,6 @@ impl CreateReceiptRequest {
     }
 }
 
-/// What a receipt is made of.
 enum Kind {
     Photo,
     Typed,

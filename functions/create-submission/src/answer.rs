@@ -1,4 +1,4 @@
-//! The submission that a request is answered with.
+//! The submission in a reply, and how it relates to the request.
 
 use common::domain::submission::{State, Submission};
 use common::http::reply::LogFields;
@@ -9,16 +9,16 @@ pub(crate) struct Answer {
     pub(crate) log_fields: LogFields,
 }
 
-/// Which submission a request is answered with.
+/// How the submission in a reply relates to the request.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum AnswerKind {
-    /// The one that it made.
+    /// Created by this request.
     New,
-    /// An earlier one of the same code and phone.
+    /// An earlier submission with the same code and phone.
     SameCodeAndPhone,
-    /// The one that its Idempotency-Key led to before.
+    /// The submission recorded under the request's Idempotency-Key.
     SameIdempotencyKey {
-        /// Whether that was an earlier one of the same code and phone.
+        /// The recorded reply was already a replay of an earlier submission.
         was_replay: bool,
     },
 }
@@ -28,8 +28,8 @@ impl Answer {
         Self { submission, kind, log_fields: LogFields::default() }
     }
 
-    /// Whether the code and phone, not the request, made the submission. One that was rejected since the replay no longer
-    /// has the code.
+    /// True if the reply shows the consumer's earlier submission of the same code. A submission that was rejected since
+    /// then has lost the code and is no replay.
     pub(crate) fn is_replayed(&self) -> bool {
         match self.kind {
             AnswerKind::New => false,

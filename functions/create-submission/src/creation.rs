@@ -1,5 +1,5 @@
-//! One request: decides from what is known, and writes on condition that it is still so. When it is not, decides again
-//! from what the failed condition brought back.
+//! Handles one request: decides on the records known so far, and writes on condition that they are unchanged. If the
+//! condition fails, decides again on the records that the failure returned.
 
 use std::time::Duration;
 
@@ -28,10 +28,10 @@ use crate::request::CreateSubmissionRequest;
 use crate::service::{BUDGET, SubmissionService};
 use crate::state::{Source, State, is_wrong_code};
 
-/// Decisions for one request. Each further one is taken because others changed the records; ten wrong codes of one phone
-/// at the same time, the worst honest case, need no more than these.
+/// Decisions per request. Every time others change the records first, one more is needed; the worst legitimate case,
+/// ten wrong codes for one phone at once, stays below this.
 const MAX_ATTEMPTS: u32 = 24;
-/// How long a caller is told to wait while the same request is in progress elsewhere.
+/// `Retry-After` while the same request is in progress elsewhere.
 const IN_PROGRESS_WAIT: Duration = Duration::from_secs(1);
 
 pub(crate) struct Creation<'a> {
@@ -63,7 +63,7 @@ impl<'a> Creation<'a> {
         Self { service, store: service.store().with_deadline(deadline), api, request, new }
     }
 
-    /// Makes the submission, or finds the earlier one that answers the request.
+    /// Creates the submission, or finds the earlier one that answers the request.
     pub(crate) async fn run(&self) -> Result<Answer, Error> {
         let Self { service, store, api, new, .. } = self;
         service.verifier().cache_prefetched(&api.prefetched, &api.scope, api.received_at)?;
@@ -116,8 +116,8 @@ impl<'a> Creation<'a> {
         Ok(self.service.verifier().resolve_code(query, state, api.now()).await?)
     }
 
-    /// Checks the receipt, where one comes along, and says which of the phone's limits apply. A replay of the consumer's
-    /// own code comes before any fault of the receipt.
+    /// Checks the receipt, if there is one, and returns which of the phone's limits apply. A replay of the consumer's
+    /// own code takes precedence over any fault of the receipt.
     async fn check_receipt(&self, code: &VerifiedCode, state: &mut State<'_>) -> Result<PhoneChecks, Error> {
         let has_code = code.status != CodeStatus::NotNeeded;
         let is_own_code = matches!(code.status, CodeStatus::OwnedByCaller(_));
@@ -130,7 +130,7 @@ impl<'a> Creation<'a> {
         Ok(checks)
     }
 
-    /// The receipt, when a submission can use it.
+    /// Returns the receipt if a submission can use it.
     async fn usable(&self, receipt: Option<Receipt>) -> Result<Receipt, Error> {
         let at_fault = |code: ErrorCode| Error::from(code).with_field("receipt_id");
         let receipt = receipt.ok_or_else(|| at_fault(ErrorCode::NotFound))?;
@@ -182,11 +182,11 @@ impl<'a> Creation<'a> {
         let wrong_code = log.as_ref().map(|log| (entrant, log));
         let result =
             self.store.create_rejected(self.write(code, &submission), wrong_code, api.received_at).await?;
-        // The conditions of a rejection are not about the code.
+        // A rejection's conditions do not cover the code's record.
         next(result, submission, state, Source::Assumed)
     }
 
-    /// The submission when nothing speaks against it: accepted, or open with its next step planned.
+    /// The submission if nothing refuses it: accepted, or open with its next step scheduled.
     fn accepted(&self, code: &ResolvedCode) -> Submission {
         let Self { api, request, .. } = self;
         let (now, prize) = (api.received_at, code.prize().map(str::to_owned));
@@ -222,9 +222,10 @@ impl<'a> Creation<'a> {
         }
     }
 
-    /// Answers with the consumer's earlier submission of the same code, unless it lost the code meanwhile.
+    /// Answers with the consumer's earlier submission of the same code, unless it has lost the code since.
     async fn replay_code(&self, code: &VerifiedCode, earlier: SubmissionId) -> Result<Next, Error> {
-        // Read first: the write below holds while the submission has the code, so it was not rejected when it was read.
+        // Read before the write below: that write requires the submission to still hold the code, so a successful write
+        // proves that the submission was not rejected when it was read.
         let submission = self.service.submission(&self.api.scope, earlier).await?;
         if submission.status.state() == SubmissionState::Rejected {
             return Ok(Next::Load);
@@ -239,7 +240,8 @@ impl<'a> Creation<'a> {
         }
     }
 
-    /// Answers a retry of a request that the campaign took at the time, whatever the campaign has come to ask for since.
+    /// Answers a retry of a request that the campaign accepted at the time, even if the campaign's requirements have
+    /// changed.
     async fn replay_or(&self, unmet: Error) -> Result<Answer, Error> {
         let state = self.store.load_state(self.keys(None), &self.new.day, self.api.received_at).await?;
         match state.idempotency {
@@ -248,7 +250,6 @@ impl<'a> Creation<'a> {
         }
     }
 
-    /// Answers with the submission that the Idempotency-Key led to before.
     async fn replay_key(&self, record: IdempotencyRecord<SubmissionId>) -> Result<Answer, Error> {
         let Self { service, api, request, .. } = self;
         if !request.body_hash.matches(&record.body_hash) {
@@ -259,19 +260,19 @@ impl<'a> Creation<'a> {
         let is_with_partner = submission.revision == 0
             && submission.settling.as_ref().is_some_and(|settling| settling.is_under_way(api.received_at));
         if is_with_partner && age < BUDGET {
-            // Once the time of the first request is up, the submission is given as it stands.
+            // After the first request's time budget, return the submission in its current state.
             return Err(Error::from(ErrorCode::IdempotencyInProgress).with_retry_after(BUDGET - age));
         }
         Ok(Answer::new(submission, AnswerKind::SameIdempotencyKey { was_replay: record.replayed }))
     }
 }
 
-/// What follows from a decision.
+/// The next move after a decision.
 enum Next {
     Answer(Box<Answer>),
-    /// Decide again from what a failed condition brought back.
+    /// Decide again with the records that a failed condition returned.
     Retry,
-    /// Decide again from what all records say.
+    /// Decide again after reading all records.
     Load,
 }
 
@@ -281,7 +282,7 @@ impl Next {
     }
 }
 
-/// What follows from a write, whose conditions make the records known in this way.
+/// Maps a write result to the next move; `source` says how complete the records of a failed condition are.
 fn next(
     result: WriteResult,
     submission: Submission,
@@ -298,7 +299,7 @@ fn next(
     }
 }
 
-/// Nothing was written, so the same request can be sent again.
+/// The error after losing every race or running out of time. Sending the same request again is safe.
 pub(crate) fn contended(same_request: bool) -> Error {
     if same_request {
         Error::from(ErrorCode::IdempotencyInProgress).with_retry_after(IN_PROGRESS_WAIT)

@@ -1,7 +1,7 @@
 //! `POST /api/v1/submissions`: enters a consumer, or says why not.
 //!
-//! `request` reads the request; `service` gives it its time and asks the partner; `creation` decides and writes by the
-//! records in `state`; `answer` is the submission that it leads to.
+//! `request` parses the request; `service` enforces the time budget and asks the partner; `creation` decides and
+//! writes, based on the records in `state`; `answer` is the resulting submission.
 
 mod answer;
 mod creation;
@@ -23,7 +23,6 @@ use common::store::batch::BatchGet;
 use crate::request::CreateSubmissionRequest;
 use crate::service::SubmissionService;
 
-/// The operation.
 pub struct CreateSubmission {
     service: SubmissionService,
 }
@@ -40,7 +39,7 @@ impl Endpoint for CreateSubmission {
     }
 
     fn prefetch(&self, request: &Request, scope: &Scope, campaign: Option<&Campaign>, batch: &mut BatchGet) {
-        // The faults of a request are told once its API key is known to be good.
+        // `handle` reports an invalid request, after the API key was checked.
         let request = CreateSubmissionRequest::parse(request, scope.environment).ok();
         self.service.prefetch(request, scope, campaign, batch);
     }

@@ -1,5 +1,3 @@
-//! Enters a consumer, on AWS Lambda.
-
 #[tokio::main(flavor = "current_thread")]
 async fn main() -> Result<(), common::runtime::lambda::Error> {
     common::runtime::lambda::serve::<create_submission::CreateSubmission>().await

@@ -1,4 +1,4 @@
-//! A request to create a submission, read and checked in the order of the reference.
+//! Parses and validates the request, checking fields in the order of the API reference.
 
 use common::domain::campaign::Campaign;
 use common::domain::code::Code;
@@ -11,29 +11,24 @@ use common::http::body::BodyDigest;
 use common::http::fields::{Fields, Problems};
 use common::http::request::Request;
 
-/// Characters of a region.
 const REGION_CHARS: std::ops::RangeInclusive<usize> = 0..=80;
-/// Characters of a receipt's id; a UUID has 36.
+/// A UUID has 36 characters.
 const RECEIPT_ID_CHARS: std::ops::RangeInclusive<usize> = 1..=64;
-/// Claimed products in one submission.
 const MAX_ITEMS: usize = 40;
-/// Characters of a claimed product's key; a campaign's own keys are shorter.
+/// Campaigns' own keys are shorter.
 const ITEM_KEY_CHARS: std::ops::RangeInclusive<usize> = 1..=64;
-/// Pieces of one claimed product.
 const ITEM_QTY: std::ops::RangeInclusive<u32> = 1..=99;
-/// Characters of a claimed branch.
 const BRANCH_CHARS: std::ops::RangeInclusive<usize> = 0..=120;
 
 const NO_RECEIPTS: &str = "Leave `receipt_id` out: `receipt` of GET /api/v1/campaign is null for a campaign that takes no \
                            receipts. Or use a key of a campaign with receipts.";
 
-/// A well-formed request.
 #[derive(Clone, Debug)]
 pub(crate) struct CreateSubmissionRequest {
     pub(crate) key: IdempotencyKey,
     pub(crate) body_hash: BodyDigest,
     pub(crate) phone: Phone,
-    /// After [`Self::for_campaign`] in the form in which the campaign compares it.
+    /// In the form that the campaign compares, once [`Self::for_campaign`] has run.
     pub(crate) code: Option<Code>,
     pub(crate) receipt_id: Option<ReceiptId>,
     pub(crate) region: Option<String>,
@@ -41,10 +36,6 @@ pub(crate) struct CreateSubmissionRequest {
 }
 
 impl CreateSubmissionRequest {
-    /// Reads a request.
-    ///
-    /// # Errors
-    /// The first fault.
     pub(crate) fn parse(request: &Request, environment: Environment) -> Result<Self, Error> {
         let key = request.required_idempotency_key()?;
         let body = request.json()?;
@@ -56,8 +47,7 @@ impl CreateSubmissionRequest {
         Ok(Self { key, body_hash: body.digest(), phone, code, receipt_id, region, claimed })
     }
 
-    /// The request with its code in the form in which the campaign compares it, or without a code where the campaign takes
-    /// none.
+    /// Converts the code to the form that the campaign compares; drops it if the campaign takes no codes.
     pub(crate) fn for_campaign(self, campaign: &Campaign) -> Self {
         let code = self.code.filter(|_| campaign.needs_code()).map(|code| match &campaign.partner {
             Some(partner) => code.in_form(partner.code),
@@ -66,10 +56,7 @@ impl CreateSubmissionRequest {
         Self { code, ..self }
     }
 
-    /// Checks that the request has what the campaign needs, and nothing that the campaign does not take.
-    ///
-    /// # Errors
-    /// The first fault.
+    /// Checks that the request has all that the campaign requires, and nothing that it does not take.
     pub(crate) fn check(&self, campaign: &Campaign) -> Result<(), Error> {
         let problems = Problems::default();
         if self.code.is_none() && campaign.needs_code() {

@@ -1,4 +1,4 @@
-//! Creates submissions: within its time, and with the first step of those that a partner decides.
+//! Creates submissions within a time budget, and takes the first step of those that a partner decides.
 
 use std::time::Duration;
 
@@ -29,14 +29,13 @@ use crate::answer::{Answer, AnswerKind};
 use crate::creation::{Creation, contended};
 use crate::request::CreateSubmissionRequest;
 
-/// The time of one request: well before API Gateway gives up on it.
+/// Time budget of one request, well below API Gateway's timeout.
 pub(crate) const BUDGET: Duration = Duration::from_secs(10);
-/// A throttled phone is refused after a multiple of this. A good code and a wrong one take different calls, which end
-/// well within it, so that the time does not tell one from the other.
+/// A throttled phone is refused after a multiple of this time. Good and wrong codes take different calls, which all end
+/// well within it, so the reply time does not reveal which one it was.
 const THROTTLED_REPLY_STEP: Duration = Duration::from_millis(200);
-/// The time of asking a partner.
 const PARTNER_BUDGET: Duration = Duration::from_secs(8);
-/// The part of [`BUDGET`] that is kept for writing down the partner's answer.
+/// The part of [`BUDGET`] reserved for recording the partner's answer.
 const WRITE_RESERVE: Duration = Duration::from_secs(1);
 
 pub(crate) struct SubmissionService {
@@ -49,10 +48,6 @@ pub(crate) struct SubmissionService {
 }
 
 impl SubmissionService {
-    /// Connects to what the environment names.
-    ///
-    /// # Errors
-    /// Names the variable that is missing or malformed.
     pub(crate) fn from_context(context: &AppContext) -> Result<Self, ConfigError> {
         let AppContext { env, aws, .. } = context;
         let store = SubmissionStore::from_env(env, &aws.dynamodb())?;
@@ -82,13 +77,13 @@ impl SubmissionService {
         self.speedup
     }
 
-    /// Fetches the deployment's secret before the first event.
+    /// Fetches the deployment secret before the first event.
     pub(crate) async fn prepare(&self) {
         self.verifier.prepare().await;
     }
 
-    /// Adds the code book and the records that decide about a request to a batch. The code's record is known where the
-    /// campaign and its book were seen here before.
+    /// Adds the code book and the records that decide the request to a batch read. The code's record is included only
+    /// if this environment has the campaign and its code book in its cache.
     pub(crate) fn prefetch(
         &self,
         request: Option<CreateSubmissionRequest>,
@@ -109,9 +104,9 @@ impl SubmissionService {
         self.store.add_to(batch, RecordKeys { scope, key, phone, code, receipt: *receipt_id });
     }
 
-    /// Creates a submission, accepted, open or rejected, or answers with an earlier one.
+    /// Creates a submission (accepted, open or rejected), or answers with an earlier one.
     ///
-    /// What was written when the time is up stays, and the same request finds it.
+    /// A write that completed before the timeout stays, and a retry of the request finds it.
     pub(crate) async fn create(
         &self,
         api: &ApiRequest,
@@ -133,7 +128,7 @@ impl SubmissionService {
         Ok(answer)
     }
 
-    /// Asks the partner about a new submission, where it is written as being asked about.
+    /// Asks the partner about a new submission that was written with that step claimed.
     async fn take_first_step(
         &self,
         api: &ApiRequest,
@@ -148,8 +143,8 @@ impl SubmissionService {
         Ok(answer)
     }
 
-    /// Asks the partner about a submission just written, and writes down what follows. Whatever fails here, the
-    /// submission stands and is settled later.
+    /// Asks the partner about a submission just written, and records the outcome. If anything fails here, the
+    /// submission stays open and is settled later.
     async fn ask_partner(
         &self,
         api: &ApiRequest,
@@ -178,19 +173,19 @@ impl SubmissionService {
         let (settled, ()) = tokio::join!(settling, self.partners.release(lease));
         match settled {
             Ok(SettleResult::Committed) => Ok(after),
-            // An operator was first.
+            // An operator changed the submission first.
             Ok(SettleResult::StaleRevision | SettleResult::ReceiptAlreadyUsed) => {
                 self.submission(&api.scope, before.submission_id).await
             }
             Err(error) => {
-                // The submission stands as it was written, and is settled once this step's lease is over.
+                // The submission stays as written and is settled after this step's lease expires.
                 log_fields.error_chain.extend(telemetry::error_chain(&error));
                 Ok(before)
             }
         }
     }
 
-    /// A submission that another record names. Both were written together, so it is there.
+    /// Reads a submission that another record names. Both were written in one transaction, so it exists.
     pub(crate) async fn submission(&self, scope: &Scope, id: SubmissionId) -> Result<Submission, Error> {
         let found = self.store.submissions().get(scope, id).await?;
         found.ok_or_else(|| Error::internal("a record names a submission that is not there"))

@@ -1,4 +1,4 @@
-//! The records that decide about one request, as far as they are known.
+//! The records that decide one request, as far as they are known.
 
 use common::app::code_verifier::{CodeRecords, VerifiedCode};
 use common::domain::admission::CodeStatus;
@@ -14,24 +14,24 @@ use common::store::submission_writes::{BatchedState, ExistingState, RecordKeys, 
 /// How the records became known.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Source {
-    /// They are not known, and taken for harmless.
+    /// Not read; assumed to allow the submission.
     Assumed,
-    /// The failed conditions of a write brought back the records that they are about. The others are harmless.
+    /// Returned by the failed conditions of a write; records without a failed condition are still assumed.
     Conditions,
-    /// They were all read.
+    /// All read.
     Read,
 }
 
 pub(crate) struct State<'a> {
     store: &'a SubmissionStore,
-    /// The keys of all records but the code's.
+    /// Without the code's key, which is in `code_key`.
     keys: RecordKeys<'a>,
     day: &'a str,
     now: Timestamp,
-    /// What was read before the request, until it is used.
+    /// Records read together with the API key; taken on first use.
     prefetched: Option<&'a BatchItems>,
     source: Source,
-    /// The code's record that is known.
+    /// Key of the code's record in `records`.
     code_key: Option<CodeKey>,
     pub(crate) records: ExistingState,
 }
@@ -49,12 +49,11 @@ impl<'a> State<'a> {
         Self { store, keys, day, now, prefetched, source, code_key, records }
     }
 
-    /// The reply that the Idempotency-Key led to before.
+    /// Takes the reply recorded under the Idempotency-Key.
     pub(crate) fn take_idempotency(&mut self) -> Option<IdempotencyRecord<SubmissionId>> {
         self.records.idempotency.take()
     }
 
-    /// Reads all records.
     pub(crate) async fn load(&mut self) -> Result<(), StoreError> {
         let keys = RecordKeys { code: self.code_key.as_ref(), ..self.keys };
         let records = self.store.load_state(keys, self.day, self.now).await?;
@@ -62,7 +61,7 @@ impl<'a> State<'a> {
         Ok(())
     }
 
-    /// Takes over newer records. A receipt that they leave out stays as it was.
+    /// Replaces the records, but keeps the receipt if the newer ones have none.
     pub(crate) fn replace(&mut self, records: ExistingState, source: Source) {
         let receipt = self.records.receipt.take();
         self.records = records;
@@ -72,8 +71,8 @@ impl<'a> State<'a> {
         }
     }
 
-    /// Whether a submission may be rejected only after all records are read: an assumed record may hide a replay, and the
-    /// log of wrong codes is only written over one that was read.
+    /// True if a rejection needs all records read first: an assumed record may hide a replay, and the wrong-code log
+    /// may be overwritten only after it was read.
     pub(crate) fn must_load_before_rejecting(&self, code: &VerifiedCode, reason: MessageKey) -> bool {
         match self.source {
             Source::Assumed => true,
@@ -82,7 +81,7 @@ impl<'a> State<'a> {
         }
     }
 
-    /// Reads what was prefetched, the first time.
+    /// Takes the prefetched records, the first time only.
     fn find_prefetched(&mut self) -> Result<(), StoreError> {
         let Some(prefetched) = self.prefetched.take() else { return Ok(()) };
         let keys = RecordKeys { code: self.code_key.as_ref(), ..self.keys };
@@ -93,7 +92,7 @@ impl<'a> State<'a> {
         Ok(())
     }
 
-    /// Forgets the code's record when another one is asked for.
+    /// Forgets the code's record if the key names another one.
     fn select_code(&mut self, key: Option<&CodeKey>) {
         let is_same = match (&self.code_key, key) {
             (Some(known), Some(key)) => known.is_same_record(key),
@@ -107,14 +106,14 @@ impl<'a> State<'a> {
     }
 }
 
-/// Whether a rejection counts as a wrong code of its phone.
+/// True if the rejection counts as a wrong code of the phone.
 pub(crate) fn is_wrong_code(code: &VerifiedCode, reason: MessageKey) -> bool {
     code.status == CodeStatus::Invalid && reason == MessageKey::Invalid
 }
 
 impl CodeRecords for State<'_> {
-    /// Gives what is known of the code's record. It is read only with a receipt: the faults of a receipt are told before
-    /// anything is decided.
+    /// Returns the code's record as far as it is known. It is read here only for a request with a receipt, whose faults
+    /// are reported before any decision.
     async fn look_up(&mut self, key: Option<&CodeKey>) -> Result<CodeLookup, StoreError> {
         self.select_code(key);
         self.find_prefetched()?;

@@ -1,5 +1,5 @@
-//! The API's default route: the Error object for unknown paths and wrong methods, the description of the
-//! API, and the reference pages that every `docs_url` leads to.
+//! The API's default route: errors for unknown paths and wrong methods, the API description, and the reference pages
+//! that every `docs_url` points to.
 
 use common::app::auth::Caller;
 use common::error::{Error, ErrorCode};
@@ -11,23 +11,22 @@ use http::{Response, StatusCode};
 use lambda_http::Body;
 use reference::{File, Reference};
 
-/// The methods of pages and descriptions. The server in front of it leaves the body away for HEAD.
+/// The server in front (API Gateway or the local gateway) drops the body of a HEAD reply.
 const READING: [&str; 2] = ["GET", "HEAD"];
-/// How long a browser may show a page without asking whether it has changed. Replies of the API are never stored.
+/// How long a browser may show a page without revalidating it. API replies are never stored.
 const CACHE_CONTROL: &str = "public, max-age=300";
 
-/// What to look for in a path that does not exist.
+/// Fix for an unknown path.
 const NO_PATH: &str = "Check the path against the API reference: every path of the API begins with `/api/v1/`, is in \
                        lower case and has no slash at its end.";
 
-/// The function behind the default route.
 pub struct Fallback {
     responder: Responder,
     reference: Reference,
 }
 
 impl Fallback {
-    /// It needs no table and no key. Pages are rendered when they are first asked for.
+    /// Needs no table and no key. Pages are rendered on first use.
     pub fn new(responder: Responder) -> Self {
         let reference = Reference::new(responder.docs_base());
         Self { responder, reference }
@@ -52,7 +51,7 @@ impl Fallback {
     }
 }
 
-/// A file, or that the reader has it already.
+/// Replies with the file, or with 304 if the reader's ETag matches.
 fn read(request: &Request, file: File) -> Reply {
     let known = request.header("if-none-match").unwrap_or_default();
     let is_known = known.split(',').any(|etag| etag.trim().trim_start_matches("W/") == file.etag);
@@ -66,7 +65,7 @@ fn read(request: &Request, file: File) -> Reply {
     reply
 }
 
-/// A file's text, with what keeps a page to itself whatever stands in it.
+/// The file with headers that keep a page from loading or leaking anything, whatever its text says.
 fn text(file: File) -> Reply {
     let reply =
         Reply::text(file.content_type, file.body).with_header("x-content-type-options", "nosniff".to_owned());

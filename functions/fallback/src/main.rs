@@ -1,5 +1,3 @@
-//! Answers whatever no other function does, on AWS Lambda.
-
 use common::config::Env;
 use common::runtime::lambda;
 

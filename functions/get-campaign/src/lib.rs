@@ -1,4 +1,4 @@
-//! `GET /api/v1/campaign`: what a brand's page needs to know before it asks the consumer anything.
+//! `GET /api/v1/campaign`: the campaign settings that a brand's page needs before it asks the consumer anything.
 
 use common::config::ConfigError;
 use common::error::Error;
@@ -7,7 +7,7 @@ use common::http::reply::Reply;
 use common::http::routes::{self, Route};
 use common::runtime::http_handler::{ApiRequest, AppContext, Endpoint};
 
-/// The operation. What it answers with is read with the key already.
+/// Needs no table: the campaign is read together with the API key.
 pub struct GetCampaign;
 
 impl Endpoint for GetCampaign {

@@ -1,5 +1,3 @@
-//! Reads the campaign of a key, on AWS Lambda.
-
 #[tokio::main(flavor = "current_thread")]
 async fn main() -> Result<(), common::runtime::lambda::Error> {
     common::runtime::lambda::serve::<get_campaign::GetCampaign>().await

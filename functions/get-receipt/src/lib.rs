@@ -1,4 +1,4 @@
-//! `GET /api/v1/receipts/{id}`: how far a receipt has come.
+//! `GET /api/v1/receipts/{id}`: the state of a receipt.
 
 use common::config::ConfigError;
 use common::domain::ids::ReceiptId;
@@ -9,7 +9,6 @@ use common::http::routes::{self, Route};
 use common::runtime::http_handler::{ApiRequest, AppContext, Endpoint};
 use common::store::receipts::Receipts;
 
-/// The operation.
 pub struct GetReceipt {
     receipts: Receipts,
 }

@@ -1,5 +1,3 @@
-//! Reads a receipt, on AWS Lambda.
-
 #[tokio::main(flavor = "current_thread")]
 async fn main() -> Result<(), common::runtime::lambda::Error> {
     common::runtime::lambda::serve::<get_receipt::GetReceipt>().await

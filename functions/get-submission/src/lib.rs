@@ -1,4 +1,4 @@
-//! `GET /api/v1/submissions/{id}`: how a submission stands now.
+//! `GET /api/v1/submissions/{id}`: the current state of a submission.
 
 use common::config::ConfigError;
 use common::domain::ids::SubmissionId;
@@ -9,7 +9,6 @@ use common::http::submission::SubmissionObject;
 use common::runtime::http_handler::{ApiRequest, AppContext, Endpoint};
 use common::store::submissions::Submissions;
 
-/// The operation.
 pub struct GetSubmission {
     submissions: Submissions,
 }

@@ -1,5 +1,3 @@
-//! Reads a submission, on AWS Lambda.
-
 #[tokio::main(flavor = "current_thread")]
 async fn main() -> Result<(), common::runtime::lambda::Error> {
     common::runtime::lambda::serve::<get_submission::GetSubmission>().await

@@ -16,16 +16,13 @@ use common::store::entrants::Entrants;
 use common::store::rate_limits::{RateLimitRule, RateLimits};
 use common::store::submissions::{SubmissionSummary, Submissions};
 
-/// Submissions in a reply.
 const MAX_SUBMISSIONS: u8 = 50;
-/// Look-ups are counted over this span.
 const SPAN: Duration = Duration::from_secs(10 * 60);
-/// Look-ups of one phone: enough for its owner, useless for watching somebody.
+/// Limit for one phone: enough for its owner, too low for watching someone else.
 const PER_PHONE: SlidingWindow = SlidingWindow { limit: 5, span: SPAN };
-/// Look-ups from one address range: going through phone numbers must not pay.
+/// Limit for one address range: too low for scanning phone numbers.
 const PER_RANGE: SlidingWindow = SlidingWindow { limit: 30, span: SPAN };
 
-/// The operation.
 pub struct LookupSubmissions {
     limits: RateLimits,
     submissions: Submissions,

@@ -1,5 +1,3 @@
-//! Looks a phone's submissions up, on AWS Lambda.
-
 #[tokio::main(flavor = "current_thread")]
 async fn main() -> Result<(), common::runtime::lambda::Error> {
     common::runtime::lambda::serve::<lookup_submissions::LookupSubmissions>().await

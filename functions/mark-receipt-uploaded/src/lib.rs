@@ -1,8 +1,8 @@
-//! An event of storage: a receipt's photo has arrived. Size and first bytes are written down, so that a
-//! submission need not look again.
+//! Handles storage events for uploaded photos: records a photo's size and type (from its first bytes), so that a
+//! submission need not look at storage again.
 //!
-//! Events come at least once, late and in any order. What is in storage never changes, so each of them
-//! says the same; those of unknown keys, or of objects that are gone, say nothing.
+//! Events arrive at least once, late and in any order. Stored objects never change, so a repeated event is harmless;
+//! events for unknown keys or deleted objects are ignored.
 
 use common::aws::photos::{Photos, receipt_of};
 use common::config::ConfigError;
@@ -12,26 +12,24 @@ use common::store::receipts::Receipts;
 use serde::Deserialize;
 use serde_json::Value;
 
-/// The name in logs.
 const FUNCTION: &str = "mark-receipt-uploaded";
 
-/// The function.
 pub struct MarkReceiptUploaded {
     context: EventContext,
     photos: Photos,
     receipts: Receipts,
 }
 
-/// What storage sends; the parts that are used.
+/// An S3 event notification, as far as it is used.
 #[derive(Clone, Debug, Default, Deserialize)]
 #[serde(default)]
 pub struct StorageEvent {
-    /// What happened, to one object each, as it came: one odd record must not lose the others.
+    /// One entry per object, unparsed: one odd record must not lose the others.
     #[serde(rename = "Records")]
     pub records: Vec<Value>,
 }
 
-/// The key of a record's object, decoded: storage writes it as a form does.
+/// The object key of a record, decoded: S3 form-encodes it.
 fn key(record: &Value) -> Option<String> {
     let written = record.pointer("/s3/object/key")?.as_str()?;
     form_urlencoded::parse(written.as_bytes()).next().map(|(key, _)| key.into_owned())
@@ -50,8 +48,7 @@ impl EventHandler for MarkReceiptUploaded {
         })
     }
 
-    /// Marks every receipt it can; should one have failed, the whole event is sent again, which does the
-    /// others no harm.
+    /// Marks every receipt it can. If one fails, the whole event is sent again, which is harmless for the others.
     async fn handle(&self, event: StorageEvent) -> Result<(), Error> {
         let mut failed = None;
         for record in event.records {

@@ -1,4 +1,4 @@
-//! `POST /api/v1/receipts/{id}/upload-url`: a fresh target for a photo that has not arrived.
+//! `POST /api/v1/receipts/{id}/upload-url`: a fresh upload URL for a photo that has not arrived.
 
 use common::app::uploads::Uploads;
 use common::config::ConfigError;
@@ -11,7 +11,6 @@ use common::http::routes::{self, Route};
 use common::runtime::http_handler::{ApiRequest, AppContext, Endpoint};
 use common::store::receipts::Receipts;
 
-/// The operation.
 pub struct RefreshUploadUrl {
     receipts: Receipts,
     uploads: Uploads,

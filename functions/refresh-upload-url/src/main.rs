@@ -1,5 +1,3 @@
-//! Gives a receipt's upload a fresh URL, on AWS Lambda.
-
 #[tokio::main(flavor = "current_thread")]
 async fn main() -> Result<(), common::runtime::lambda::Error> {
     common::runtime::lambda::serve::<refresh_upload_url::RefreshUploadUrl>().await

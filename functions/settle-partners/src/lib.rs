@@ -1,4 +1,4 @@
-//! Settles submissions whose codes a partner judges, by asking the partner again.
+//! Settles submissions whose codes a partner decides, by asking the partner again.
 
 use std::time::Duration;
 
@@ -15,10 +15,9 @@ use common::runtime::event_handler::{EventContext, EventHandler, JobError, JobOu
 use common::runtime::sqs_batch::{Settle, SqsBatchResponse, SqsEvent, settle_each};
 use common::store::submission_writes::SettleResult;
 
-/// The limit of one request with its preparations.
+/// Limit of one partner request, preparations included.
 const REQUEST_TIMEOUT: Duration = Duration::from_secs(8);
 
-/// The function.
 pub struct SettlePartners {
     worker: Worker,
     partners: PartnerGateway,
@@ -42,28 +41,27 @@ impl EventHandler for SettlePartners {
 
 impl Settle for SettlePartners {
     async fn settle(&self, message: &SettleMessage) -> Result<(), Error> {
-        // Boxed, because its future is large.
+        // Boxed because the future is large.
         self.worker.run_logged(message, Box::pin(self.step(message))).await.map(drop)
     }
 }
 
 impl SettlePartners {
-    /// Takes the submission's next step, if it is due.
     async fn step(&self, message: &SettleMessage) -> Result<JobOutcome, JobError> {
         let claimed = match self.worker.claim(message).await? {
             ClaimResult::Claimed(claimed) => claimed,
             ClaimResult::Exhausted(submission) => {
-                // A request to a partner cannot crash the worker, so this counts as a missing answer, and is retried.
+                // A partner request cannot crash the worker, so this counts as a missing answer and is retried.
                 let unasked = Unanswered::unasked(ATTEMPTS_EXHAUSTED, FaultOwner::Service);
                 return Ok(self.conclude(&submission, &PartnerOutcome::NoAnswer(unasked), None).await?);
             }
             ClaimResult::Skipped(why) => return Ok(why.into()),
         };
         match self.ask(&claimed).await {
-            // If this write fails, the step counts as lost, and the code as perhaps redeemed.
+            // If this write fails, the attempt counts as unfinished and the code as possibly redeemed.
             Ok((outcome, campaign)) => Ok(self.conclude(&claimed, &outcome, Some(&campaign)).await?),
             Err(error) => {
-                // The partner was not asked. The step ends all the same, and is retried.
+                // The partner was not asked. The step still ends here, with a retry scheduled.
                 let outcome = PartnerOutcome::NoAnswer(Unanswered::service_failed());
                 let logged = self.conclude(&claimed, &outcome, None).await?;
                 Err(JobError { error, metrics: logged.metrics })
@@ -71,7 +69,7 @@ impl SettlePartners {
         }
     }
 
-    /// Asks the partner. After an error the partner was not asked.
+    /// Asks the partner. An error means that the partner was not asked.
     async fn ask(&self, claimed: &Submission) -> Result<(PartnerOutcome, Campaign), Error> {
         let campaign = self.worker.campaign(claimed).await?;
         let clock = || self.worker.now();
@@ -79,7 +77,6 @@ impl SettlePartners {
         Ok((answered.outcome, campaign))
     }
 
-    /// Writes what the outcome leads to.
     async fn conclude(
         &self,
         before: &Submission,
@@ -98,7 +95,6 @@ impl SettlePartners {
     }
 }
 
-/// The log line of an outcome.
 fn logged(outcome: &PartnerOutcome, after: &Submission) -> JobOutcome {
     let is_escalated = after.settling.as_ref().is_some_and(|pending| pending.assignee == Assignee::Operator);
     let mut metrics = outcome.metrics();

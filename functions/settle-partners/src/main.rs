@@ -1,5 +1,3 @@
-//! Settles submissions whose codes a partner judges, on AWS Lambda.
-
 #[tokio::main(flavor = "current_thread")]
 async fn main() -> Result<(), common::runtime::lambda::Error> {
     common::runtime::lambda::serve_events::<settle_partners::SettlePartners>().await

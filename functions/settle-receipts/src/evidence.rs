@@ -1,4 +1,4 @@
-//! The code and the time in a receipt's photo.
+//! Finds the receipt code and time in a photo.
 
 use common::domain::message::MessageKey;
 use common::domain::receipt::payload::ReceiptKey;
@@ -14,11 +14,11 @@ use crate::photo::Unreadable;
 use crate::step_outcome::StepOutcome;
 
 impl SettleReceipts {
-    /// Reads code and time out of a photo, or gives the outcome of a photo without them.
+    /// Reads code and time from a photo; the inner error is the step outcome of a photo without them.
     pub(crate) async fn read(&self, photo: &[u8]) -> Result<Result<ReceiptKey, StepOutcome>, Error> {
         let payloads = match self.reader.read(photo).await {
             Ok(payloads) => payloads,
-            // An operator can see more than a machine, but not in a file that is no picture.
+            // An operator can see more than a machine, but not in a file that is no image.
             Err(Unreadable::NotDecoded(fault)) if fault.is_no_picture() => {
                 return Ok(Err(StepOutcome::reject(MessageKey::ReceiptUnreadable, fault.as_str())));
             }
@@ -30,7 +30,7 @@ impl SettleReceipts {
         };
         let mut claims: Vec<_> =
             payloads.iter().filter_map(|payload| ReceiptKey::from_payload(payload)).collect();
-        // Any word looks like a code without a time, so codes with a time come first.
+        // Any word looks like a code without a time, so codes with a time take precedence.
         if claims.iter().any(|claim| claim.time.is_some()) {
             claims.retain(|claim| claim.time.is_some());
         }
@@ -41,7 +41,7 @@ impl SettleReceipts {
         Ok(if several { Err(StepOutcome::review("several_receipts_in_photo")) } else { Ok(first) })
     }
 
-    /// Names the submission that sent the same photo before, if an operator has to look at this one.
+    /// If an operator has to review this photo, names the submission that sent the same photo before.
     pub(crate) async fn with_earlier_photo(
         &self,
         outcome: StepOutcome,
@@ -71,7 +71,7 @@ impl SettleReceipts {
     }
 }
 
-/// Whether the text of a QR code is enough for a look-up.
+/// True if the text of a QR code has all that a look-up needs.
 pub(crate) fn is_receipt(payload: &str) -> bool {
     ReceiptKey::from_payload(payload).is_some_and(|claim| claim.time.is_some())
 }

@@ -1,4 +1,4 @@
-//! A submission for tests to change.
+//! A sample submission for unit tests.
 
 use common::domain::ids::{ReceiptId, SubmissionId};
 use common::domain::scope::{Environment, Scope};

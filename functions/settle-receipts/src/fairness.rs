@@ -1,4 +1,4 @@
-//! Campaigns take turns: one step each, so that none keeps the others waiting for the few look-ups.
+//! Campaigns take turns, one step each, so that no campaign holds up the others: look-ups are scarce.
 
 use std::time::Duration;
 
@@ -12,23 +12,21 @@ use tokio::time::timeout;
 use crate::SettleReceipts;
 use crate::pace::Seen;
 
-/// The limit of choosing; after it, the submission of the message is next.
+/// After this, the submission in the message goes next.
 const CHOOSING_TIMEOUT: Duration = Duration::from_secs(3);
-/// The limit of recording a turn.
 const TURN_TIMEOUT: Duration = Duration::from_secs(1);
 
-/// The next turn.
 #[derive(Default)]
 pub(crate) struct Choice {
-    /// Another campaign's submission, whose turn is before that of the message.
+    /// Another campaign's submission that goes before the one in the message.
     pub(crate) other: Option<SettleMessage>,
-    /// The last slot, if it was read.
+    /// The last look-up slot, if it was read.
     pub(crate) seen: Option<Seen>,
 }
 
 impl SettleReceipts {
-    /// Chooses the campaign with the next turn. If the tables do not answer in time, it is that of the message: better an
-    /// unfair turn than none. Tests look nothing up, so they need no turn.
+    /// Chooses the campaign that goes next. If the tables do not answer in time, that is the message's campaign: an
+    /// unfair turn is better than none. Test submissions look nothing up, so they need no turn.
     pub(crate) async fn choose(&self, message: &SettleMessage) -> Choice {
         if message.scope.environment == Environment::Test {
             return Choice::default();
@@ -40,7 +38,7 @@ impl SettleReceipts {
         })
     }
 
-    /// Records that a campaign had its turn. If that fails, it may have the next turn, too.
+    /// Records that a campaign had its turn. If that fails, the campaign may get the next turn too.
     pub(crate) async fn pass_turn(&self, seen: &Seen, scope: &Scope) {
         let passed = timeout(TURN_TIMEOUT, self.throttle.pass_turn(seen, scope, self.worker.now())).await;
         if let Err(error) = passed.map_err(|late| StoreError::new("recording a turn", late)).flatten() {
@@ -50,7 +48,7 @@ impl SettleReceipts {
 
     async fn find_next(&self, message: &SettleMessage) -> Result<Choice, StoreError> {
         let (submissions, now) = (self.worker.store().submissions(), self.worker.now());
-        // The step itself deals with a submission that cannot be read.
+        // The step itself handles a submission that cannot be read.
         let Ok(Some(submission)) = submissions.get(&message.scope, message.submission_id).await else {
             return Ok(Choice::default());
         };
@@ -63,7 +61,7 @@ impl SettleReceipts {
         }
         let seen = self.throttle.see().await?;
         let next = submissions.next_due(Dependency::TaxAuthority, seen.scope(), now).await?;
-        // The index may not show the submission of the message yet.
+        // Compares with the message's own scope because the index may not show its submission yet.
         let turn = |scope: &Scope| {
             let key = scope.key("");
             (seen.scope().is_some_and(|last| key <= last.key("")), key)

@@ -1,9 +1,9 @@
-//! Settles submissions with a receipt, and test codes that ask to be settled late.
+//! Settles submissions with a receipt, and test codes with a delayed outcome.
 //!
-//! - `step` takes a step: it verifies the receipt and writes what this leads to;
-//! - `step_outcome` is the pure part: from an answer to a transition of the submission;
+//! - `step` takes one step: verifies the receipt and writes the outcome;
+//! - `step_outcome` is the pure part: turns an answer into a transition of the submission;
 //! - `evidence` finds code and time in a photo, with [`photo`], which reads QR codes in a child process;
-//! - `look_up` asks the tax authority, at the pace of `pace`;
+//! - `look_up` asks the tax authority, throttled by `pace`;
 //! - `fairness` lets campaigns take turns.
 
 mod evidence;
@@ -35,16 +35,15 @@ use crate::photo::{Limits as PhotoLimits, PhotoReader};
 
 /// The environment variable with the tax authority's base URL.
 pub const TAX_AUTHORITY: &str = "TAX_AUTHORITY_URL";
-/// The environment variable with the program that reads photos, if it is not this one.
+/// The environment variable with the path of the photo reader program; without it, this program reads photos itself.
 pub const PHOTO_READER: &str = "PHOTO_READER";
 
-/// Reads a photo and ends the process, if the process was started for that; otherwise returns at once. Every program that
-/// settles receipts calls it first in `main`.
+/// Reads a photo and exits, if this process was started as a photo reader; otherwise returns at once. Every program
+/// that settles receipts must call it first in `main`.
 pub fn read_photo_if_asked() {
     photo::serve_if_asked(evidence::is_receipt);
 }
 
-/// The function.
 pub struct SettleReceipts {
     worker: Worker,
     photos: Photos,
@@ -89,7 +88,7 @@ impl Settle for SettleReceipts {
     async fn settle(&self, message: &SettleMessage) -> Result<(), Error> {
         let Choice { other, seen } = self.choose(message).await;
         let Some(other) = other else { return self.take_turn(message, seen).await };
-        // If this fails, the error is logged and the other submission stays due. The message waits for its turn.
+        // A failure is already logged, and the other submission stays due. The message goes back to wait for its turn.
         let _ = self.take_turn(&other, seen).await;
         self.worker.requeue(message).await;
         Ok(())
@@ -98,7 +97,7 @@ impl Settle for SettleReceipts {
 
 impl SettleReceipts {
     async fn take_turn(&self, message: &SettleMessage, seen: Option<Seen>) -> Result<(), Error> {
-        // Boxed, because its future is large.
+        // Boxed because the future is large.
         let step = Box::pin(self.step(message, seen.clone()));
         let result = self.worker.run_logged(message, step).await.map(drop);
         if let Some(seen) = seen {
@@ -108,7 +107,6 @@ impl SettleReceipts {
     }
 }
 
-/// The photo reader: the program that the environment names, or else this one.
 fn photo_reader(env: &Env) -> Result<PhotoReader, ConfigError> {
     let limits = PhotoLimits::default();
     match env.optional(PHOTO_READER) {

@@ -1,4 +1,4 @@
-//! A look-up of a receipt at the tax authority.
+//! Looks a receipt up at the tax authority.
 
 use std::time::Duration;
 
@@ -13,21 +13,19 @@ use crate::SettleReceipts;
 use crate::pace::{Permit, Seen};
 use crate::step_outcome::StepOutcome;
 
-/// A look-up with less time is left to the next step.
+/// With less time left, the look-up is left to the next step.
 const MIN_LOOK_UP_TIME: Duration = Duration::from_secs(15);
-/// Reserved for what follows an answer.
+/// Reserved for recording the outcome.
 const CONCLUDING_TIME: Duration = Duration::from_secs(3);
 
-/// The time of a look-up.
 pub(crate) struct LookUpTime {
-    /// The last slot, if it was read.
+    /// The last look-up slot, if it was read.
     pub(crate) seen: Option<Seen>,
-    /// The end of the step.
     pub(crate) step_ends_at: Instant,
 }
 
 impl SettleReceipts {
-    /// Looks a receipt up as soon as there is a slot. If none is free in time, the submission is due again at once.
+    /// Looks the receipt up once a slot is free. If none is free in time, the submission is due again at once.
     pub(crate) async fn look_up(
         &self,
         submission: &Submission,
@@ -36,7 +34,7 @@ impl SettleReceipts {
         time: LookUpTime,
     ) -> Result<StepOutcome, Error> {
         let Some(receipt_time) = claim.time else { return Ok(StepOutcome::review("no_time_in_qr_code")) };
-        // The campaign took its receipt rules out while this submission waited.
+        // The campaign's receipt rules were removed while this submission waited.
         let Some(rules) = &campaign.receipt else {
             return Ok(StepOutcome::review("campaign_without_receipts"));
         };
@@ -50,7 +48,7 @@ impl SettleReceipts {
         let answer = answer.unwrap_or(Answer::Trouble(PortalError::Deadline));
         let outcome = StepOutcome::from_answer(&answer, campaign, rules, submission, self.worker.retry());
         if outcome.findings.purchase.is_some() && self.purchase_taken(submission, &claim.code).await? {
-            // Only a caller who knows the time learns this.
+            // Safe to reveal: the caller knew the receipt's time.
             return Ok(StepOutcome::already_used(outcome.findings.receipt));
         }
         Ok(outcome)
@@ -69,7 +67,7 @@ impl SettleReceipts {
         Ok(self.throttle.acquire(&submission.scope, seen, until, || self.worker.now()).await?)
     }
 
-    /// Whether another submission was accepted with the purchase, so that no operator has to look at this one.
+    /// True if another submission was already accepted with this purchase; then no operator has to review this one.
     async fn purchase_taken(&self, submission: &Submission, code: &VerificationCode) -> Result<bool, Error> {
         let owner = self.worker.store().receipts().purchase(&submission.scope, code).await?;
         Ok(owner.is_some_and(|owner| owner != submission.submission_id))

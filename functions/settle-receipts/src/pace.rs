@@ -1,13 +1,14 @@
-//! The pace of look-ups: the tax authority turns fast callers away, and all environments of the service are one caller.
+//! Throttles look-ups: the tax authority turns fast callers away, and it sees all environments of the service as one
+//! caller.
 //!
-//! Clocks of environments differ, so the pace does not rely on them. An environment can take a slot one interval after it
-//! *saw* the slot before, by its own stopwatch. That slot was taken before it was seen, so two look-ups begin at least an
-//! interval apart, whatever the clocks say. While an environment waits it keeps reading the last slot, to see early that
-//! another one took a slot; then the interval starts again.
+//! The interval does not rely on clocks, which differ between environments. An environment may take a slot one interval
+//! after it *saw* the previous slot, by its own stopwatch. A slot is taken before it is seen, so two look-ups start at
+//! least one interval apart, whatever the clocks say. A waiting environment keeps reading the last slot; if another
+//! environment took one, the interval starts again.
 //!
-//! The clock has one use: after a long rest, nobody waits. A slot that was taken more than an interval and
-//! [`MAX_CLOCK_DIFFERENCE`] ago is not waited for. Clocks that differ by no more than that never bring two look-ups closer
-//! together, and delay nobody: the longest wait for a slot that nobody else wants is one interval.
+//! Clocks matter only after a pause: a slot taken more than an interval and [`MAX_CLOCK_DIFFERENCE`] ago causes no
+//! wait. While clocks differ by no more than that, look-ups never get closer together. The longest wait for an
+//! uncontended slot is one interval.
 
 use std::sync::{Mutex, PoisonError};
 use std::time::Duration;
@@ -19,22 +20,23 @@ use common::store::StoreError;
 use common::store::look_up_slots::{LookUpSlots, Slot, Take};
 use tokio::time::{Instant, sleep, sleep_until};
 
-/// Intervals that a step waits for a slot before it makes room for others. With photo and look-up this is well within the
-/// step's time.
+/// Intervals that a step waits for a slot before it gives way to others. With photo and look-up, that fits easily into
+/// the step's time.
 const MAX_INTERVALS: u32 = 10;
-/// Reads of the last slot in one interval. When many environments wait, half of the time between two reads is lost.
+/// Reads of the last slot per interval. When many environments compete, on average half of the time between two reads
+/// is lost.
 const READS_PER_INTERVAL: u32 = 20;
-/// The shortest time between two reads, however short the interval.
+/// Lower bound of the time between two reads, for short intervals.
 const MIN_READ_INTERVAL: Duration = Duration::from_millis(20);
-/// A slot that took longer to take is not used: its look-up would begin close to that of the next slot.
+/// If taking a slot took longer, the slot stays unused: its look-up would start too close to that of the next slot.
 const MAX_TAKE_TIME: Duration = Duration::from_millis(500);
 
-/// Keeps an interval between the beginnings of look-ups.
+/// Keeps look-ups at least an interval apart.
 #[derive(Debug)]
 pub(crate) struct Throttle {
     slots: LookUpSlots,
     min_interval: Duration,
-    /// The last slot that this environment saw, also in earlier steps.
+    /// The last slot that this environment saw, including earlier steps.
     last_seen: Mutex<Option<Seen>>,
 }
 
@@ -45,17 +47,15 @@ pub(crate) struct Seen {
     at: Instant,
 }
 
-/// Whether a look-up may begin.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Permit {
-    /// Now.
     Granted,
     /// No slot was free in time.
     TooBusy,
 }
 
 impl Seen {
-    /// The scope that had the last turn.
+    /// The scope of the last turn.
     pub(crate) fn scope(&self) -> Option<&Scope> {
         self.slot.as_ref()?.scope.as_ref()
     }
@@ -64,7 +64,7 @@ impl Seen {
         self.slot.as_ref().map(|slot| slot.number)
     }
 
-    /// When the next slot can be taken.
+    /// The earliest time to take the next slot.
     fn next_at(&self, min_interval: Duration, now: Timestamp) -> Instant {
         let is_long_ago = |slot: &Slot| now.since(slot.taken_at) >= min_interval + MAX_CLOCK_DIFFERENCE;
         if self.slot.as_ref().is_none_or(is_long_ago) { self.at } else { self.at + min_interval }
@@ -76,19 +76,12 @@ impl Throttle {
         Self { slots, min_interval, last_seen: Mutex::default() }
     }
 
-    /// Reads the last slot.
-    ///
-    /// # Errors
-    /// When the table does not answer.
     pub(crate) async fn see(&self) -> Result<Seen, StoreError> {
         Ok(self.first_seen(self.slots.last().await?))
     }
 
-    /// Records the turn of a scope whose step took no slot. If this environment saw a new slot meanwhile, that slot has
-    /// moved the turn already.
-    ///
-    /// # Errors
-    /// When the table does not answer.
+    /// Records the turn of a scope whose step took no slot. If this environment has seen a newer slot since, that slot
+    /// already moved the turn.
     pub(crate) async fn pass_turn(
         &self,
         seen: &Seen,
@@ -102,11 +95,11 @@ impl Throttle {
         Ok(())
     }
 
-    /// Waits for the next slot and takes it for a receipt of this scope. Gives up after [`MAX_INTERVALS`], or if the slot
-    /// would be later than `until`.
+    /// Waits for the next slot and takes it for a receipt of this scope. Gives up after [`MAX_INTERVALS`], or if the
+    /// slot would be later than `until`.
     ///
     /// # Errors
-    /// When the table does not answer; then no slot was taken, or one that stays unused.
+    /// If the table does not answer. Then no slot was taken, or one stays unused.
     pub(crate) async fn acquire(
         &self,
         scope: &Scope,
@@ -131,7 +124,7 @@ impl Throttle {
             seen = match self.slots.take(seen.slot.as_ref(), scope, clock()).await? {
                 Take::Taken(slot) => {
                     let was_quick = began.elapsed() <= MAX_TAKE_TIME;
-                    // Environments that wait have seen it by then, and come first.
+                    // By then, waiting environments have seen it too and go first.
                     let seen = self.remember(Seen { slot: Some(slot), at: Instant::now() + read_interval });
                     if was_quick {
                         return Ok(Permit::Granted);
@@ -143,7 +136,7 @@ impl Throttle {
         }
     }
 
-    /// The slot with the time when this environment first saw it: now, unless it is the one that it saw last.
+    /// The slot with the time when this environment first saw it: now, unless it has not changed since the last read.
     fn first_seen(&self, slot: Option<Slot>) -> Seen {
         let mut seen = Seen { slot, at: Instant::now() };
         if let Some(last) = self.last_seen().filter(|last| last.slot_number() == seen.slot_number()) {
@@ -170,7 +163,7 @@ mod tests {
 
     const NOW: Timestamp = Timestamp::from_millis(1_000_000);
 
-    /// The wait after a slot that was taken this many seconds ago, by the clocks of two environments.
+    /// The wait after a slot taken this many seconds ago; negative if the other environment's clock is ahead.
     fn wait(seconds_ago: Option<i64>) -> Duration {
         let taken_at = |seconds: i64| Timestamp::from_millis(NOW.as_millis() - seconds * 1_000);
         let slot = seconds_ago.map(|ago| Slot { number: 7, taken_at: taken_at(ago), scope: None });

@@ -1,4 +1,4 @@
-//! One step of settling a submission with a receipt: claim it, verify the receipt, write what this leads to.
+//! One step of settling a submission with a receipt: claim it, verify the receipt, write the outcome.
 
 use std::time::Duration;
 
@@ -22,19 +22,19 @@ use crate::look_up::LookUpTime;
 use crate::pace::Seen;
 use crate::step_outcome::StepOutcome;
 
-/// The limit of verifying a receipt. With the write that follows, a step ends within its lease, also by a clock that is
-/// ahead of this one.
+/// Limit of verifying a receipt. Together with the final write, a step ends within its lease, even if another
+/// environment's clock is ahead.
 const VERIFY_TIMEOUT: Duration =
     STEP_LEASE.saturating_sub(MAX_CLOCK_DIFFERENCE).saturating_sub(Duration::from_secs(15));
-/// A receipt that is older is looked up although its phone is throttled: wrong codes that a stranger sends under the
-/// same number must not delay it forever.
+/// After this, a receipt is looked up even if its phone is throttled: a stranger who sends wrong codes under the same
+/// number must not delay it forever.
 const MAX_THROTTLE_WAIT: Duration = Duration::from_secs(24 * 60 * 60);
 
 impl SettleReceipts {
-    /// Takes the submission's next step, if it is due; `seen` is the last slot at the tax authority, if it was read.
+    /// Takes the submission's next step, if it is due. `seen` is the last look-up slot, if it was read.
     ///
     /// # Errors
-    /// When a table, storage or the photo reader fails; the step is then due again later.
+    /// If a table, storage or the photo reader fails; the step is then retried later.
     pub(crate) async fn step(
         &self,
         message: &SettleMessage,
@@ -54,7 +54,7 @@ impl SettleReceipts {
         match verified.unwrap_or_else(|_| Err(Error::internal("a step took too long"))) {
             Ok(outcome) => Ok(self.conclude(*claimed, outcome).await?),
             Err(error) => {
-                // The step ends all the same, with a plan for the next one.
+                // The step still ends here, with a retry scheduled.
                 let failed = StepOutcome::from_failure(&claimed, self.worker.retry());
                 let logged = self.conclude(*claimed, failed).await?;
                 Err(JobError { error, metrics: logged.metrics })
@@ -62,11 +62,10 @@ impl SettleReceipts {
         }
     }
 
-    /// Verifies the receipt, as far as that is possible now.
     async fn verify_receipt(&self, submission: &Submission, time: LookUpTime) -> Result<StepOutcome, Error> {
         let campaign = self.worker.campaign(submission).await?;
         let Some(receipt_id) = submission.receipt_id else {
-            // Without a receipt, this is a test code that asked to be settled late.
+            // Without a receipt, this is a test code with a delayed acceptance.
             let accept = Transition::Accept { entries: campaign.entries_per_submission, prize: None };
             return Ok(accept.into());
         };
@@ -80,7 +79,7 @@ impl SettleReceipts {
         }
         let evidence = receipt.source.evidence();
         if submission.scope.environment == Environment::Test {
-            // Tests read no photo and ask nobody.
+            // Test submissions read no photo and ask no one.
             return Ok(match evidence {
                 Evidence::Sentinel(sentinel) => {
                     let state = submission.status.state();
@@ -93,12 +92,12 @@ impl SettleReceipts {
         }
         let now = self.worker.now();
         match evidence {
-            // A live receipt is never a sentinel: it was refused when it was made.
+            // Test receipts with a live key were refused at creation.
             Evidence::Sentinel(_) | Evidence::Malformed => {
                 Ok(StepOutcome::reject(MessageKey::ReceiptNotFound, "receipt_code_impossible"))
             }
             Evidence::Claim(claim) => {
-                // The caller sent code and time, so both may be guessed, and many submissions be as many guesses.
+                // Code and time came from the caller, so both may be guesses.
                 let throttled = entrant.throttled_until.filter(|_| entrant.is_throttled(now));
                 match throttled.filter(|_| now.since(submission.created_at) < MAX_THROTTLE_WAIT) {
                     Some(until) => Ok(StepOutcome::wait_until(until, "phone_throttled")),
@@ -113,7 +112,7 @@ impl SettleReceipts {
                 let outcome = match self.read(&photo).await? {
                     Ok(claim @ ReceiptKey { time: Some(_), .. }) => {
                         let outcome = self.look_up(submission, &campaign, claim, time).await?;
-                        // The service read the code off a receipt, so it was not guessed.
+                        // The service itself read the code from the photo, so it was not guessed.
                         return Ok(StepOutcome { receipt_time_mismatch: false, ..outcome });
                     }
                     Ok(_) => StepOutcome::review("no_time_in_qr_code"),
@@ -124,7 +123,6 @@ impl SettleReceipts {
         }
     }
 
-    /// Writes what the step led to.
     async fn conclude(&self, before: Submission, mut outcome: StepOutcome) -> Result<JobOutcome, Error> {
         let now = self.worker.now();
         loop {
@@ -141,7 +139,7 @@ impl SettleReceipts {
                 }
                 SettleResult::Committed => return Ok(outcome.logged()),
                 SettleResult::StaleRevision => return Ok("settled_by_another".into()),
-                // A rejection takes no purchase, so this happens once.
+                // The next outcome is a rejection, which claims no purchase, so this happens at most once.
                 SettleResult::ReceiptAlreadyUsed => {
                     outcome = StepOutcome::already_used(outcome.findings.receipt);
                 }
@@ -150,7 +148,7 @@ impl SettleReceipts {
     }
 }
 
-/// The outcome of a step that started too often without an end.
+/// The outcome after too many steps were started and never finished.
 fn exhausted(submission: &Submission) -> StepOutcome {
     let earlier = submission.settling.as_ref().and_then(|pending| pending.anomaly.as_ref());
     let anomaly = Anomaly {

@@ -15,16 +15,14 @@ use common::domain::timestamp::Timestamp;
 use common::runtime::event_handler::JobOutcome;
 use common::upstream::tax_authority::answer::Answer;
 
-/// The outcome of a step.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct StepOutcome {
-    /// What the step leads to.
     pub(crate) transition: Transition,
-    /// What the step learned besides.
+    /// Facts to record with the transition.
     pub(crate) findings: Findings,
-    /// The name in logs and metrics, if the step met an obstacle instead of an answer that decides.
+    /// The name in logs and metrics of whatever prevented a decision.
     pub(crate) obstacle: Option<&'static str>,
-    /// The receipt's code and its time did not match.
+    /// The receipt's code exists, but with another time.
     pub(crate) receipt_time_mismatch: bool,
 }
 
@@ -35,12 +33,12 @@ impl From<Transition> for StepOutcome {
 }
 
 impl StepOutcome {
-    /// A rejection with a closer reason than its key.
+    /// A rejection with a more precise reason than its message key.
     pub(crate) fn reject(key: MessageKey, reason: &'static str) -> Self {
         Transition::Reject { key, reason: Some(reason) }.into()
     }
 
-    /// An operator looks at the receipt.
+    /// Leaves the receipt to an operator.
     pub(crate) fn review(reason: &'static str) -> Self {
         Transition::Review(reason).into()
     }
@@ -51,7 +49,7 @@ impl StepOutcome {
         Self { findings, ..Transition::reject(MessageKey::ReceiptAlreadyUsed).into() }
     }
 
-    /// The step waits until this time, without a failure that counts.
+    /// Waits until this time without counting a failure.
     pub(crate) fn wait_until(at: Timestamp, obstacle: &'static str) -> Self {
         Self { obstacle: Some(obstacle), ..Transition::RetryAt(at).into() }
     }
@@ -80,7 +78,6 @@ impl StepOutcome {
         Self { findings: Findings { receipt, ..Findings::default() }, ..transition.into() }
     }
 
-    /// What the authority's answer leads to.
     pub(crate) fn from_answer(
         answer: &Answer,
         campaign: &Campaign,
@@ -111,14 +108,14 @@ impl StepOutcome {
         Self { findings, obstacle: Some(name), ..outcome }
     }
 
-    /// What a failure of the service itself leads to: it is retried like a failure of the authority.
+    /// A failure of the service itself, retried like a failure of the tax authority.
     pub(crate) fn from_failure(submission: &Submission, retry: RetryContext) -> Self {
         let outcome = Self::from_lookup_failure(LookupFailure::Trouble, submission, None, retry);
         let findings = Findings { anomaly: Some("a part of the service failed".into()), ..outcome.findings };
         Self { findings, obstacle: Some("service_failed"), ..outcome }
     }
 
-    /// Plans the next look-up, with one more failure counted; `reason` is that of giving up.
+    /// Counts one more failure and schedules the next look-up; `reason` is used if it gives up.
     fn from_lookup_failure(
         failure: LookupFailure,
         submission: &Submission,
@@ -153,12 +150,11 @@ impl StepOutcome {
         Self { findings, ..transition.into() }
     }
 
-    /// Whether an obstacle keeps the submission open, other than a receipt that the authority does not know yet.
+    /// True if something other than a receipt the authority does not know yet keeps the submission open.
     pub(crate) fn is_blocked_upstream(&self) -> bool {
         self.obstacle.is_some_and(|obstacle| obstacle != Answer::NotFoundYet.as_str())
     }
 
-    /// The log line of the step.
     pub(crate) fn logged(&self) -> JobOutcome {
         let is_escalated = matches!(self.transition, Transition::Escalate { .. });
         let mut metrics = if is_escalated { vec![("EscalatedToOperator", 1)] } else { Vec::new() };
@@ -178,10 +174,6 @@ impl StepOutcome {
         JobOutcome { outcome, metrics }
     }
 
-    /// The submission after the step.
-    ///
-    /// # Errors
-    /// [`AlreadySettled`].
     pub(crate) fn applied_to(
         &self,
         before: &Submission,

@@ -1,4 +1,4 @@
-//! Photos are read by a child process: what it finds, and what becomes of the parent when it fails.
+//! Photos are read by a child process: its results, and how the parent copes when it fails.
 #![expect(clippy::expect_used, reason = "a test may fail by it, also in its helpers")]
 
 use std::fs;
@@ -14,7 +14,7 @@ const RECEIPT: &str = "https://verify.tra.go.tz/AB12CD3456_101530";
 const ELSEWHERE: &str = "https://example.com/win";
 
 fn limits() -> Limits {
-    // A test build takes its time.
+    // Debug builds are slow.
     Limits { deadline: Duration::from_secs(60), reader_timeout: Duration::from_secs(20), ..Limits::default() }
 }
 
@@ -36,27 +36,27 @@ fn photo(payloads: &[&str]) -> Vec<u8> {
     jpeg(&qr_photo(payloads, &look, 1).expect("a photo"), 85).expect("a file")
 }
 
-/// A script that tells its process number to a file, and then hangs.
+/// A script that writes its process id to a file and then hangs.
 fn hangs(number: &Path) -> String {
     format!("echo $$ > {0}.new; mv {0}.new {0}; exec sleep 600", number.display())
 }
 
-/// The process number in a file, once it is there.
+/// The process id in the file, once it is written.
 fn told(number: &Path) -> Option<Pid> {
     let number = fs::read_to_string(number).ok()?;
     Pid::from_raw(number.trim().parse().ok()?)
 }
 
-/// A path that no other test uses, with nothing there.
+/// An unused path for one test.
 fn place(name: &str) -> PathBuf {
     let place = Path::new(env!("CARGO_TARGET_TMPDIR")).join(format!("{name}-{}", std::process::id()));
-    // An earlier run can have had the same number.
+    // An earlier run may have had the same process id.
     let _ = fs::remove_file(&place);
     let _ = fs::remove_dir(&place);
     place
 }
 
-/// Whether nothing is left of a process, not even what waits for its parent.
+/// True if the process is gone, zombies included.
 fn gone(process: Pid) -> bool {
     test_kill_process(process) == Err(Errno::SRCH)
 }
@@ -149,7 +149,7 @@ async fn a_child_that_nobody_listens_to_any_more_is_killed() {
 
 #[tokio::test]
 async fn a_child_that_does_not_take_its_photo_is_killed() {
-    // More than a pipe holds.
+    // More than a pipe buffers.
     let photo = vec![0; 1 << 20];
     let error = script("exec sleep 600", at_most_seconds(2)).read(&photo).await.expect_err("too slow");
     assert!(matches!(error, Unreadable::TooSlow), "{error:?}");
@@ -157,7 +157,8 @@ async fn a_child_that_does_not_take_its_photo_is_killed() {
 
 #[tokio::test]
 async fn a_child_is_heard_before_it_takes_its_photo() {
-    // It tells so much that it ends only once somebody listens, and never reads what is more than a pipe holds.
+    // The output is larger than a pipe buffers, so the script blocks until the parent reads it; it never reads its
+    // input, which is also larger than that.
     let talks = r#"n=0; while [ $n -lt 1200 ]; do echo '{"found":"again"}'; n=$((n+1)); done; echo '"finished"'; exec sleep 600"#;
     assert_eq!(script(talks, limits()).read(&vec![0; 1 << 20]).await.expect("told"), ["again"]);
 }
@@ -192,7 +193,7 @@ async fn a_child_that_talks_nonsense_is_not_listened_to() {
 #[tokio::test]
 async fn a_child_has_only_so_much_memory() {
     let large = jpeg(&qr_photo(&[RECEIPT], &Look::default(), 1).expect("a photo"), 85).expect("a file");
-    // Less than one byte for each pixel.
+    // Less than one byte per pixel.
     let little = Limits { memory_bytes: 1024 * 1024, ..limits() };
     let error = reader(little).read(&large).await.expect_err("too little");
     assert!(matches!(error, Unreadable::Crashed), "{error:?}");
@@ -200,7 +201,7 @@ async fn a_child_has_only_so_much_memory() {
 
 #[tokio::test]
 async fn a_child_knows_nothing_of_its_parents_environment() {
-    // Cargo tells a test where it is.
+    // Cargo sets this variable for tests.
     assert!(std::env::var_os("CARGO_MANIFEST_DIR").is_some());
     let tells = r#"echo "{\"found\":\"$CARGO_MANIFEST_DIR|$PWD\"}""#;
     let texts = script(tells, limits()).read(b"").await.expect("told");

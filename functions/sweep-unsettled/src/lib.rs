@@ -1,7 +1,7 @@
 //! Runs every minute and sends a message for each submission whose step is due, so that a lost message does no harm.
 //!
-//! It sends no more messages than can be processed before the next sweep, so that sweeps do not fill the queue. Campaigns
-//! take turns, each with the submission that has been due for longest.
+//! It sends no more messages than can be processed before the next sweep, so the queue does not fill up. Campaigns take
+//! turns, each with its longest-due submission.
 
 use common::aws::settle_queue::SettleQueues;
 use common::config::ConfigError;
@@ -13,8 +13,8 @@ use common::runtime::event_handler::{EventContext, EventHandler, Job, JobError, 
 use common::store::submissions::Submissions;
 use serde::Deserialize;
 
-/// The most messages of one sweep, and of one campaign from each partition: the tax authority bears about forty look-ups a
-/// minute, partners hundreds.
+/// Maximum messages per sweep, and per campaign from each index partition. The tax authority takes about forty look-ups
+/// a minute, partners hundreds.
 fn limits(dependency: Dependency) -> (usize, u8) {
     match dependency {
         Dependency::TaxAuthority => (48, 12),
@@ -22,14 +22,13 @@ fn limits(dependency: Dependency) -> (usize, u8) {
     }
 }
 
-/// The function.
 pub struct SweepUnsettled {
     context: EventContext,
     submissions: Submissions,
     queues: SettleQueues,
 }
 
-/// The event of the schedule; none of its fields is used.
+/// The schedule's event; none of its fields is used.
 #[derive(Debug, Default, Deserialize)]
 pub struct Tick {}
 

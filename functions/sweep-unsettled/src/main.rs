@@ -1,5 +1,3 @@
-//! Finds submissions that are due to be settled, on AWS Lambda.
-
 #[tokio::main(flavor = "current_thread")]
 async fn main() -> Result<(), common::runtime::lambda::Error> {
     common::runtime::lambda::serve_events::<sweep_unsettled::SweepUnsettled>().await

@@ -1,4 +1,4 @@
-//! A collection of requests for Bruno, made from the first example of each endpoint.
+//! A Bruno collection of requests, made from the first example of each endpoint.
 
 use common::http::routes::{CREATE_RECEIPT, CREATE_SUBMISSION, ROUTES, Route};
 use reference::{at, ordered, text_of};
@@ -6,14 +6,14 @@ use serde_json::{Value, json};
 
 use crate::schema::set;
 
-/// The example of a request that is in the collection.
+/// A request in the collection.
 struct Request {
     route: Route,
-    /// The example's name; the first one when there is none.
+    /// The name of the example; `None` takes the first one.
     example: Option<&'static str>,
 }
 
-/// The files of the collection: path from the crate's folder, and text.
+/// The files of the collection: path relative to this crate's folder, and text.
 pub(crate) fn files(description: &Value) -> Vec<(String, String)> {
     let mut requests: Vec<Request> =
         ROUTES.iter().map(|route| Request { route: *route, example: None }).collect();

@@ -1,4 +1,4 @@
-//! Replies and requests as examples. The copy in them is the service's own.
+//! Examples of replies and requests. Their messages are the service's default texts.
 
 use common::domain::message::{Language, MessageKey};
 use common::domain::receipt::photo::{MAX_BYTES, PhotoType};
@@ -6,46 +6,38 @@ use serde_json::{Map, Value, json};
 
 use crate::schema::set;
 
-/// A submission's id.
 pub(crate) const SUBMISSION_ID: &str = "6b1f7c52-3d0e-4a86-9c41-8e2f5a7d9b03";
-/// A receipt's id.
 pub(crate) const RECEIPT_ID: &str = "d2a84f10-57c9-4e3b-b6f8-1c0e9a72d4f5";
-/// A request's id.
 pub(crate) const REQUEST_ID: &str = "req_5f0c1d2e3a4b5c6d7e8f9a0b";
 const MADE_AT: &str = "2026-03-14T09:26:53.589Z";
-/// The campaign with codes.
 const WITH_CODES: &str = "chai-bora-2026";
-/// The campaign of receipts.
+/// A campaign with receipts and no codes.
 pub(crate) const OF_RECEIPTS: &str = "duka-kuu-2026";
-/// A campaign whose codes a partner checks.
 pub(crate) const OF_PARTNER: &str = "bahati-2026";
-/// A product of the campaign of receipts.
+/// A product of the campaign with receipts.
 const PRODUCT: &str = "Chai Bora 250 g";
-/// A branch of it.
+/// A branch in that campaign.
 const BRANCH: &str = "kko";
 
-/// An example: what it shows, and the value.
 pub(crate) struct Example {
     pub(crate) name: &'static str,
     pub(crate) summary: &'static str,
     pub(crate) value: Value,
-    /// Of a request: the name of the example that replies to it.
+    /// For a request: the name of the example with its reply.
     pub(crate) reply: Option<&'static str>,
 }
 
 impl Example {
-    /// An example.
     pub(crate) fn new(name: &'static str, summary: &'static str, value: Value) -> Self {
         Self { name, summary, value, reply: None }
     }
 
-    /// Names the example that replies to this request.
     pub(crate) fn replied_with(self, reply: &'static str) -> Self {
         Self { reply: Some(reply), ..self }
     }
 }
 
-/// A JSON body with examples. `x-order` keeps the order of the examples, which JSON objects do not have.
+/// A JSON body with examples. `x-order` records their order, which JSON objects do not keep.
 pub(crate) fn media(schema: Value, examples: Vec<Example>) -> Value {
     let order: Vec<&str> = examples.iter().map(|example| example.name).collect();
     let entries = examples.into_iter().map(|Example { name, summary, value, reply }| {
@@ -62,7 +54,7 @@ fn copy(key: MessageKey) -> &'static str {
     key.text(Language::En)
 }
 
-/// A campaign with codes, and one of receipts.
+/// A campaign with codes, or one with receipts.
 pub(crate) fn campaign(with_receipts: bool) -> Value {
     let messages: Map<String, Value> =
         MessageKey::ALL.iter().map(|key| (key.as_str().to_owned(), json!(copy(*key)))).collect();
@@ -97,7 +89,7 @@ pub(crate) fn campaign(with_receipts: bool) -> Value {
     })
 }
 
-/// A submission of a consumer who is in, with some of its fields otherwise.
+/// The submission of an accepted consumer, with some fields changed.
 pub(crate) fn submission(key: MessageKey, changes: Value) -> Value {
     let mut submission = json!({
         "id": SUBMISSION_ID,
@@ -126,7 +118,7 @@ pub(crate) fn submission(key: MessageKey, changes: Value) -> Value {
     submission
 }
 
-/// The same, refused.
+/// A rejected submission.
 pub(crate) fn refused(key: MessageKey) -> Value {
     let changes = json!({
         "state": "rejected", "display_status": "not_accepted", "reasons": [key], "entries": 0,
@@ -134,7 +126,7 @@ pub(crate) fn refused(key: MessageKey) -> Value {
     submission(key, changes)
 }
 
-/// The same in a campaign, still being checked.
+/// A submission that is still being checked.
 pub(crate) fn open(key: MessageKey, state: &str, campaign: &str) -> Value {
     let changes = json!({
         "campaign": campaign, "state": state, "display_status": "checking", "entries": 0, "terminal": false,
@@ -143,7 +135,7 @@ pub(crate) fn open(key: MessageKey, state: &str, campaign: &str) -> Value {
     submission(key, changes)
 }
 
-/// What the tax authority's record says: of a branch that takes part, or of another shop.
+/// A summary of the tax authority's record: of a participating branch, or of another shop.
 pub(crate) fn record(takes_part: bool) -> Value {
     json!({
         "date": "2026-03-14",
@@ -153,12 +145,10 @@ pub(crate) fn record(takes_part: bool) -> Value {
     })
 }
 
-/// What a pre-check finds.
 pub(crate) fn precheck(result: &str, key: Option<MessageKey>) -> Value {
     json!({ "precheck": result, "message_key": key, "message": key.map(copy) })
 }
 
-/// A phone's submissions.
 pub(crate) fn lookup(seen: bool) -> Value {
     let entry = |id: &str, reference: &str, date: &str, display: &str, key: MessageKey, entries: u32| {
         json!({
@@ -184,7 +174,7 @@ pub(crate) fn lookup(seen: bool) -> Value {
     })
 }
 
-/// A receipt: a photo that is awaited or there, or one typed in.
+/// A receipt: a photo before or after upload, or a typed one.
 pub(crate) fn receipt(kind: &str, state: &str, with_target: bool) -> Value {
     let target = json!({
         "url": format!("https://receipts.example.com/{OF_RECEIPTS}/test/{RECEIPT_ID}?X-Amz-Expires=900&X-Amz-Signature=5d41402a"),

@@ -1,4 +1,4 @@
-//! The headers of replies.
+//! The headers of replies, as components of the description.
 
 use common::http::schema::RequestId;
 use serde_json::{Map, Value, json};
@@ -7,14 +7,13 @@ use crate::examples;
 use crate::schema::{integer, set, text, with_example};
 use crate::schemas;
 
-/// A list of limits as structured fields have it: `"key";q=600;w=60, "address";q=30;w=600`.
+/// Limits as a structured field: `"key";q=600;w=60, "address";q=30;w=600`.
 const LIMITS: &str = "^\"[a-z]+\"(;[a-z]+=[0-9]+)+(, \"[a-z]+\"(;[a-z]+=[0-9]+)+)*$";
-/// Longer than three limits, the most of any operation.
+/// Enough for three limits, the most of any operation.
 const LIMITS_CHARS: usize = 200;
-/// The longest wait of any limit, in seconds.
+/// The maximum wait of any limit, in seconds.
 const MAX_WAIT: u64 = 86_400;
 
-/// Every header, by name.
 pub(crate) fn all() -> Map<String, Value> {
     let headers = [
         (
@@ -67,17 +66,17 @@ pub(crate) fn all() -> Map<String, Value> {
     all
 }
 
-/// The headers that some replies have only when the request was counted.
+/// Headers that some replies have only if the request was counted.
 const SOMETIMES: [&str; 2] = ["RateLimit", "RateLimit-Policy"];
-/// What tells the two apart.
+/// Name suffix of the variant for such replies.
 const WHEN_COUNTED: &str = "-When-Counted";
 
-/// A header of one reply.
+/// A header of a reply, by name.
 pub(crate) fn header(name: &str) -> (String, Value) {
     (name.to_owned(), json!({ "$ref": format!("#/components/headers/{name}") }))
 }
 
-/// A header that the reply has only when the request was counted.
+/// A header that the reply has only if the request was counted.
 pub(crate) fn when_counted(name: &str) -> (String, Value) {
     (name.to_owned(), json!({ "$ref": format!("#/components/headers/{name}{WHEN_COUNTED}") }))
 }

@@ -1,12 +1,12 @@
-//! What the description says to people before its endpoints.
+//! The introduction of the description: title, version, text and tags.
 
 use reference::tables::{self, Table};
 use serde_json::{Value, json};
 
-/// The version of the API. Within v1, changes add.
+/// The version of the API. Changes within v1 only add.
 const VERSION: &str = "1.0.0";
 
-/// Title, version, description; `docs` is where the reference pages are, `message_key` the schema of message keys.
+/// `docs` is the URL of the reference pages, `message_key` the schema of message keys.
 pub(crate) fn info(docs: &str, message_key: Option<&Value>) -> Value {
     json!({
         "title": "Campaign Entry Service",
@@ -18,7 +18,6 @@ pub(crate) fn info(docs: &str, message_key: Option<&Value>) -> Value {
     })
 }
 
-/// The groups of endpoints.
 pub(crate) fn tags() -> Value {
     json!([
         { "name": "Campaign", "description": "What a campaign needs, and the text of its messages." },

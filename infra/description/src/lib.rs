@@ -1,9 +1,9 @@
-//! Makes the description of the API, in OpenAPI 3.1: from the types that the service answers with, and from texts and
-//! examples for people. The reference serves the file that this writes, so that no function holds what makes it.
+//! Generates the API description in OpenAPI 3.1, from the service's reply types and from texts and examples. The
+//! reference serves the generated file, so no function contains the generator.
 //!
-//! - `schemas` makes the objects from their types, `requests` has those that the service has no types for;
-//! - `operations` has the endpoints with every reply, `headers` and `parameters` what goes beside bodies;
-//! - `info` has the text for people, `examples` the examples, `schema` the building blocks of hand-written schemas;
+//! - `schemas` generates objects from types; `requests` has the request objects, which the service has no types for;
+//! - `operations` has the endpoints with all replies; `headers` and `parameters` describe everything beside bodies;
+//! - `info` has the introduction, `examples` the examples, `schema` the building blocks of hand-written schemas;
 //! - `bruno` makes a collection of requests.
 
 mod bruno;
@@ -20,7 +20,7 @@ use reference::EXAMPLE_BASE_URL;
 use reference::ordered::description_text;
 use serde_json::{Value, json};
 
-/// The description, for a deployment that is not known. The reference fills in where it is.
+/// The description with a placeholder base URL, which the reference replaces.
 pub fn describe() -> Value {
     let schemas = schemas::all();
     let docs = format!("{EXAMPLE_BASE_URL}/docs");
@@ -52,7 +52,7 @@ pub fn describe() -> Value {
     })
 }
 
-/// The files of the repository that are made from the description: path from this crate's folder, and text.
+/// The repository files generated from the description: path relative to this crate's folder, and text.
 pub fn files() -> Vec<(String, String)> {
     let description = describe();
     let openapi = "../../functions/fallback/reference/openapi.json";

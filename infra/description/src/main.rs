@@ -1,7 +1,7 @@
-//! `cargo run -p description`: writes the files of the repository that are made from the description.
+//! `cargo run -p description`: writes the generated files of the repository.
 //!
-//! With the base URL of a deployment and a folder, it writes both forms of that deployment's description into the folder
-//! instead.
+//! With the base URL of a deployment and a folder as arguments, it instead writes that deployment's description to the
+//! folder, as OpenAPI 3.1 and 3.0.
 
 use std::io;
 use std::path::Path;

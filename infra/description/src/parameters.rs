@@ -1,4 +1,4 @@
-//! What can be sent beside a body: the id in the path, the query, headers.
+//! Parameters beside the body: the id in the path, the query, headers.
 
 use common::http::schema::{Slug, Uuid};
 use serde_json::{Map, Value, json};
@@ -6,13 +6,12 @@ use serde_json::{Map, Value, json};
 use crate::schema::{set, text, with_example};
 use crate::schemas;
 
-/// Parameters that every operation takes.
+/// Parameters of every operation.
 pub(crate) const COMMON: [&str; 4] = ["Locale", "AcceptLanguage", "RequestId", "Campaign"];
 
-/// What is ignored when it is not as described may be anything.
+/// For values that are ignored if malformed, so everything is allowed.
 const ANYTHING: &str = "^[\\s\\S]*$";
 
-/// Every parameter, by name.
 pub(crate) fn all() -> Map<String, Value> {
     let parameters = [
         (
@@ -98,7 +97,7 @@ const KEY_OF_SUBMISSION: &str = "One key for each attempt, such as a UUID; send 
 const KEY_OF_RECEIPT: &str = "With a key, a retry returns the first request's receipt, with a fresh upload target while \
     the photo has not arrived. 16 to 128 printable ASCII characters without commas. Keys are remembered for 30 days.";
 
-/// Text that is never refused, so that any bound would be untrue.
+/// Text that is never refused, so any limit would be wrong.
 fn anything() -> Value {
     json!({ "type": "string", "pattern": ANYTHING })
 }
@@ -116,7 +115,6 @@ fn required(mut parameter: Value) -> Value {
     parameter
 }
 
-/// A parameter, by name.
 pub(crate) fn reference(name: &str) -> Value {
     json!({ "$ref": format!("#/components/parameters/{name}") })
 }

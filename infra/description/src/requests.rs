@@ -1,5 +1,5 @@
-//! The objects of requests. The service has no types of their shape: it reads a body field by field, to name every
-//! problem in it. A field that may be left out may also be null; fields that the service does not know are ignored.
+//! The request objects. The service has no types of this shape: it reads a body field by field, to report every problem
+//! at once. A field that may be omitted may also be null; unknown fields are ignored.
 
 #![expect(dead_code, reason = "their schemas are used, never a value")]
 
@@ -7,24 +7,25 @@ use common::domain::receipt::photo::{MAX_BYTES, PhotoType};
 use common::http::schema::Uuid;
 use schemars::JsonSchema;
 
-/// Every way of typing a Tanzanian mobile number: `+255`, `255` or `0`, then nine digits that begin with
-/// 61 to 69 or 70 to 79, with spaces, dots, dashes and brackets anywhere.
+/// Every spelling of a Tanzanian mobile number: `+255`, `255` or `0`, then nine digits that begin with 61 to 69 or 70
+/// to 79, with spaces, dots, dashes and brackets anywhere.
 const PHONE: &str = "^[ .()\\[\\]-]*(\\+[ .()\\[\\]-]*2[ .()\\[\\]-]*5[ .()\\[\\]-]*5|2[ .()\\[\\]-]*5[ .()\\[\\]-]*5|0)\
                      [ .()\\[\\]-]*(6[ .()\\[\\]-]*[1-9]|7[ .()\\[\\]-]*[0-9])([ .()\\[\\]-]*[0-9]){7}[ .()\\[\\]-]*$";
-/// Anything but control characters. White space at both ends is stripped, line ends included.
+/// Anything but control characters, which are allowed only as white space at both ends: that is stripped, line breaks
+/// included.
 const PRINTABLE: &str =
     "^[\\u0009-\\u000D\\u0020\\u0085]*[^\\u0000-\\u001F\\u007F-\\u009F]*[\\u0009-\\u000D\\u0020\\u0085]*$";
-/// Text that is more than white space.
+/// Text with something besides white space.
 const NOT_BLANK: &str = "^[^\\u0000-\\u001F\\u007F-\\u009F]*\
      [^\\u0000-\\u0020\\u007F-\\u00A0\\u1680\\u2000-\\u200A\\u2028\\u2029\\u202F\\u205F\\u3000]\
      [^\\u0000-\\u001F\\u007F-\\u009F]*$";
-/// Text of six characters that are left when white space at both ends is stripped.
+/// Text of at least six characters after white space at both ends is stripped.
 const SIX_AT_LEAST: &str = "^[^\\u0000-\\u0020\\u007F-\\u00A0\\u1680\\u2000-\\u200A\\u2028\\u2029\\u202F\\u205F\\u3000]\
      [^\\u0000-\\u001F\\u007F-\\u009F]{4,}\
      [^\\u0000-\\u0020\\u007F-\\u00A0\\u1680\\u2000-\\u200A\\u2028\\u2029\\u202F\\u205F\\u3000]$";
-/// A code, in which white space means nothing wherever it stands. More than spaces and dashes.
+/// A code: white space is ignored everywhere, and something besides spaces and dashes is required.
 const CODE: &str = "^[^\\u0000-\\u0008\\u000E-\\u001F\\u007F-\\u0084\\u0086-\\u009F]*[A-Za-z0-9][^\\u0000-\\u0008\\u000E-\\u001F\\u007F-\\u0084\\u0086-\\u009F]*$";
-/// A time of day, with or without seconds.
+/// With or without seconds.
 const TIME_OF_DAY: &str = "^([01]?[0-9]|2[0-3]):[0-5][0-9](:[0-5][0-9])?$";
 
 /// A phone number as typed.

@@ -1,4 +1,4 @@
-//! The objects of requests and replies, made from their Rust types.
+//! The request and reply objects, generated from their Rust types.
 
 use common::http::campaign::CampaignObject;
 use common::http::code_check::PrecheckObject;
@@ -16,17 +16,16 @@ use crate::requests::{
 };
 use crate::schema::{reference, set};
 
-/// Text of replies. Campaigns may break lines in their copy.
+/// Text in replies. Campaigns may use line breaks in their texts.
 const WORDS: &str = "^[^\\u0000-\\u0009\\u000B-\\u001F\\u007F-\\u009F]*$";
 
-/// Whether types are described as they are read or as they are written.
+/// Describes types either as they are deserialized or as they are serialized.
 type Contract = fn(SchemaSettings) -> SchemaSettings;
 
-/// Every schema, by name.
 pub(crate) fn all() -> Map<String, Value> {
     let mut schemas = requests();
     schemas.extend(replies());
-    // Their names say what they mean.
+    // The names of their values need no explanation.
     for name in ["ErrorCode", "PhotoType"] {
         schemas
             .get_mut(name)
@@ -36,7 +35,6 @@ pub(crate) fn all() -> Map<String, Value> {
     schemas
 }
 
-/// The schema of one text.
 pub(crate) fn of<T: JsonSchema>() -> Value {
     let mut schema = T::json_schema(&mut SchemaGenerator::default());
     schema.remove("description");
@@ -65,7 +63,8 @@ fn requests() -> Map<String, Value> {
         generator.take_definitions(true)
     };
     let mut requests = definitions(SchemaSettings::for_deserialize);
-    // A field that may be left out of a request would be required of a reply, so that the order of all fields is there.
+    // Request schemas take the order of all fields from the serialize form, where optional fields are listed as
+    // required too.
     for (name, in_order) in definitions(SchemaSettings::for_serialize) {
         if let (Some(schema), Some(order)) = (requests.get_mut(&name), in_order.get("x-order")) {
             set(schema, "x-order", order.clone());
@@ -75,7 +74,7 @@ fn requests() -> Map<String, Value> {
     requests
 }
 
-/// A choice by the value of a field. Derived, it would repeat the fields of both.
+/// A choice by the value of a field. The derived schema would repeat the fields of both variants.
 fn receipt_request() -> Value {
     json!({
         "description": "A photo that will be uploaded, or a typed verification code and time.",
@@ -97,7 +96,7 @@ fn generator(contract: Contract) -> SchemaGenerator {
     contract(settings).with_transform(RecursiveTransform(complete)).into_generator()
 }
 
-/// Adds to a schema what goes without saying in Rust: bounds of types, and the order of fields.
+/// Adds what Rust types imply: limits, and the order of fields.
 fn complete(schema: &mut Schema) {
     if let Some(text) = schema.get("description").and_then(Value::as_str) {
         let in_one_line = text.replace('\n', " ");
@@ -114,7 +113,7 @@ fn complete(schema: &mut Schema) {
             }
             _ => {}
         }
-        // Other formats of whole numbers are not known to OpenAPI.
+        // OpenAPI has no other integer formats.
         schema.insert("format".to_owned(), json!("int64"));
     }
     let is_free = ["const", "enum", "format"].iter().all(|word| schema.get(*word).is_none());
@@ -122,7 +121,7 @@ fn complete(schema: &mut Schema) {
         default(schema, "minLength", 0);
         default(schema, "pattern", WORDS);
     }
-    // JSON objects have no order. In requests, it is the order in which fields are checked.
+    // JSON objects have no order; for requests, it is the order in which fields are checked.
     if let (Some(_), Some(required)) = (schema.get("properties"), schema.get("required")) {
         let order = required.clone();
         default(schema, "x-order", order);
@@ -138,7 +137,7 @@ fn default(schema: &mut Schema, word: &str, value: impl Into<Value>) {
     schema.ensure_object().entry(word).or_insert(value.into());
 }
 
-/// Turns the choice between the values of an enum into a list, with their meanings beside it.
+/// Turns the variants of an enum into a list of values, with their meanings beside it.
 fn values(schema: &mut Schema) {
     let choices = schema.get("oneOf").and_then(Value::as_array).into_iter().flatten();
     let meanings: Vec<(Value, Value)> = choices
@@ -157,7 +156,7 @@ fn values(schema: &mut Schema) {
     );
 }
 
-/// Takes a choice within a choice into that, and leaves out what its types say anyway.
+/// Flattens nested choices, and drops what their types imply anyway.
 fn choices(schema: &mut Schema) {
     let Some(Value::Array(outer)) = schema.get_mut("anyOf") else { return };
     let Some(Value::Array(inner)) = outer.first_mut().and_then(|first| first.get_mut("anyOf")) else {

@@ -1,4 +1,4 @@
-//! The description by itself: complete, bounded, and true to its own examples.
+//! The description alone: complete, bounded, and consistent with its own examples.
 
 #![expect(clippy::expect_used, clippy::indexing_slicing, reason = "a test that cannot go on has failed")]
 
@@ -15,7 +15,7 @@ fn description() -> Value {
     reference::openapi("")
 }
 
-/// Each operation with its path and method.
+/// The operations with path and method.
 fn operations(description: &Value) -> Vec<(String, String, Value)> {
     let mut operations = Vec::new();
     for (path, methods) in description["paths"].as_object().expect("paths") {
@@ -26,7 +26,7 @@ fn operations(description: &Value) -> Vec<(String, String, Value)> {
     operations
 }
 
-/// Every object of the description with where it stands, examples left out.
+/// All objects of the description with their paths, except examples.
 fn objects<'a>(value: &'a Value, place: String, found: &mut Vec<(String, &'a Value)>) {
     match value {
         Value::Object(members) => {
@@ -80,7 +80,7 @@ fn every_text_list_and_number_is_bounded() {
     let mut found = Vec::new();
     objects(&description, String::new(), &mut found);
     let mut looked_at = 0;
-    // What is ignored when it is not as described has no bound.
+    // Values that are ignored if malformed have no limit.
     let ignored = ["AcceptLanguage", "ClientIp", "Locale", "RequestId"]
         .map(|name| format!("/components/parameters/{name}/schema"));
     for (place, schema) in found {
@@ -111,7 +111,7 @@ fn every_text_list_and_number_is_bounded() {
     assert!(looked_at > 80, "{looked_at}");
 }
 
-/// The bodies of requests and replies: where each is, and its schema with its examples.
+/// The bodies of requests and replies: path, and schema with examples.
 fn bodies(description: &Value) -> Vec<(String, Value)> {
     let mut bodies = Vec::new();
     for (method, path, operation) in operations(description) {
@@ -128,7 +128,6 @@ fn bodies(description: &Value) -> Vec<(String, Value)> {
     bodies
 }
 
-/// A validator for a schema of the description.
 fn validator(schema: &Value, components: &Value, draft: Draft) -> Validator {
     let mut whole = schema.clone();
     whole["components"] = components.clone();
@@ -139,11 +138,11 @@ fn faults(validator: &Validator, value: &Value) -> Vec<String> {
     validator.iter_errors(value).map(|fault| format!("{}: {fault}", fault.instance_path())).collect()
 }
 
-/// Holds every example against its schema.
+/// Validates every example against its schema.
 fn every_example_is_valid(description: &Value, components: &Value, draft: Draft) {
     let mut looked_at = 0;
     for (place, media) in bodies(description) {
-        // A link beside which nothing stands.
+        // A `$ref` without siblings.
         let link = media["schema"]["$ref"].as_str().expect("a link");
         let validator = validator(&json!({ "allOf": [{ "$ref": link }] }), components, draft);
         for (name, example) in media["examples"].as_object().expect("examples") {
@@ -161,8 +160,8 @@ fn every_example_is_as_described() {
     every_example_is_valid(&description, &description["components"], Draft::Draft202012);
 }
 
-/// Schemas of 3.0 as a validator of JSON Schema has to see them: `nullable` adds null to the `type` beside
-/// it, and means nothing elsewhere.
+/// Schemas of 3.0 for a JSON Schema validator: `nullable` adds null to the `type` beside it, and has no effect
+/// elsewhere.
 fn as_3_0_reads_them(schema: &Value) -> Value {
     match schema {
         Value::Object(members) => {
@@ -318,7 +317,7 @@ fn links_lead_to_operations_and_take_what_the_reply_has() {
                 assert!(given || parameter["required"] != true, "{target} needs {name}");
             }
             for value in link["requestBody"].as_object().into_iter().flat_map(serde_json::Map::values) {
-                // Inside a value, an expression stands between braces.
+                // Inside a value, an expression needs braces.
                 assert!(!value.as_str().is_some_and(|text| text.starts_with('$')), "{value}");
             }
             linked.insert(target.to_owned());
@@ -348,7 +347,7 @@ fn the_older_form_has_nothing_that_it_cannot_say() {
     }
 }
 
-/// Where each of some texts first stands in another, which has to be in this order.
+/// Asserts that the parts first appear in this order.
 fn in_order(text: &str, parts: &[&str]) {
     let mut rest = text;
     for part in parts {

@@ -1,21 +1,21 @@
-//! The description against the one that was released last: what callers rely on stays.
+//! Checks the description against the last released one: nothing that callers rely on may break.
 //!
-//! After a release, from this folder: `cp ../../../functions/fallback/reference/openapi.json ../released/`.
+//! After a release, run in this folder: `cp ../../../functions/fallback/reference/openapi.json ../released/`.
 
 use std::collections::BTreeSet;
 use std::path::PathBuf;
 
 use serde_json::{Map, Value, json};
 
-/// What people read and may change freely.
+/// Texts for people, which may change freely.
 const FREE: [&str; 7] = ["description", "example", "examples", "info", "links", "servers", "summary"];
-/// Lists that may grow, and none of whose values may go.
+/// Lists that may grow, but must not lose a value.
 const GROWING: [&str; 4] = ["enum", "tags", "x-error-codes", "x-order"];
-/// Members whose own members have names of the API instead of words of the description.
+/// Members whose own keys are names of the API, not keywords.
 const NAMED: [&str; 7] = ["content", "headers", "parameters", "paths", "properties", "responses", "schemas"];
-/// What a value can be, of which a request may lose nothing and a reply gain nothing.
+/// The types of a value: a request must not lose any, and a reply must not gain any.
 const KINDS: [&str; 3] = ["anyOf", "oneOf", "type"];
-/// Words of a schema that refuse values. A request must not gain any.
+/// Schema keywords that refuse values. A request must not gain any.
 const REFUSING: [&str; 22] = [
     "additionalProperties",
     "allOf",
@@ -41,14 +41,14 @@ const REFUSING: [&str; 22] = [
     "type",
 ];
 
-/// Patterns of the released description that control characters at the ends of a text, or white space anywhere in a code,
-/// now pass: whatever matched the first matches the others.
+/// Released patterns that were widened, with their replacements: control characters at the ends of a text, and white
+/// space anywhere in a code, now pass. Any text that matched the first pattern matches the others.
 const WIDENED: [(&str, [&str; 4]); 1] = [(
     "^[^\\u0000-\\u001F\\u007F-\\u009F]*$",
     [
         "^[\\u0009-\\u000D\\u0020\\u0085]*[^\\u0000-\\u001F\\u007F-\\u009F]*[\\u0009-\\u000D\\u0020\\u0085]*$",
         "^[^\\u0000-\\u0008\\u000E-\\u001F\\u007F-\\u0084\\u0086-\\u009F]*[A-Za-z0-9][^\\u0000-\\u0008\\u000E-\\u001F\\u007F-\\u0084\\u0086-\\u009F]*$",
-        // Not white space alone, which was no product's key and no receipt's code before either.
+        // Not white space alone, which was never a product's key or a receipt's code.
         "^[^\\u0000-\\u001F\\u007F-\\u009F]*\
      [^\\u0000-\\u0020\\u007F-\\u00A0\\u1680\\u2000-\\u200A\\u2028\\u2029\\u202F\\u205F\\u3000]\
      [^\\u0000-\\u001F\\u007F-\\u009F]*$",
@@ -58,24 +58,24 @@ const WIDENED: [(&str, [&str; 4]); 1] = [(
     ],
 )];
 
-/// Who writes what a part describes. What both write has to suit both.
+/// Whether a part describes requests (`sent`), replies (`answered`) or both; the rules of each apply.
 #[derive(Clone, Copy, Default)]
 struct Use {
     sent: bool,
     answered: bool,
 }
 
-/// A description against the one before it.
+/// Compares a description with the previous one.
 struct Comparison<'a> {
     now: &'a Value,
-    /// The schemas of requests, and those of replies.
+    /// Schemas used in requests, and those used in replies.
     sent: BTreeSet<String>,
     answered: BTreeSet<String>,
-    /// What was promised before and is not kept now.
+    /// Broken promises found so far.
     found: Vec<String>,
 }
 
-/// What was promised before and is not kept now.
+/// The broken promises between two descriptions.
 fn breaks(before: &Value, now: &Value) -> Vec<String> {
     let (mut sent, mut answered) = (BTreeSet::new(), BTreeSet::new());
     for operation in before["paths"].as_object().into_iter().flat_map(Map::values).flat_map(members_of) {
@@ -91,7 +91,7 @@ fn members_of(value: &Value) -> impl Iterator<Item = &Value> {
     value.as_object().into_iter().flat_map(Map::values)
 }
 
-/// Notes the schemas that a part links to, and those that they link to.
+/// Collects the schemas that a part refers to, directly or not.
 fn reached(whole: &Value, part: &Value, names: &mut BTreeSet<String>) {
     match part {
         Value::Object(members) => {
@@ -109,13 +109,13 @@ fn reached(whole: &Value, part: &Value, names: &mut BTreeSet<String>) {
     }
 }
 
-/// Whether a pattern is one that passes all that the other did.
+/// True if the new pattern accepts everything that the old one did.
 fn is_wider(before: &Value, now: Option<&Value>) -> bool {
     let now = now.unwrap_or(&Value::Null);
     WIDENED.iter().any(|(released, wider)| before == released && wider.iter().any(|wider| now == wider))
 }
 
-/// The values of a list, or the one value that there is.
+/// The values of a list, or a single value.
 fn listed(value: Option<&Value>) -> Vec<Value> {
     match value {
         None | Some(Value::Bool(_)) => Vec::new(),
@@ -124,7 +124,7 @@ fn listed(value: Option<&Value>) -> Vec<Value> {
     }
 }
 
-/// Values by their names, where they have some: what else a tag says is for people.
+/// Values by name, if they have one: the rest of a tag is text for people.
 fn names(values: Vec<Value>) -> Vec<Value> {
     values.into_iter().map(|value| value.get("name").cloned().unwrap_or(value)).collect()
 }
@@ -168,7 +168,6 @@ impl Comparison<'_> {
         self.found.extend(new.map(|value| format!("{place} gained {value}")));
     }
 
-    /// Who writes what a place describes.
     fn used(&self, place: &str, of: Use) -> Use {
         if let Some(name) = place.strip_prefix("/components/schemas/").filter(|name| !name.contains('/')) {
             return Use { sent: self.sent.contains(name), answered: self.answered.contains(name) };
@@ -181,7 +180,7 @@ impl Comparison<'_> {
         }
     }
 
-    /// An object whose members are words of the description.
+    /// Compares objects whose members are keywords.
     fn words(&mut self, before: &Map<String, Value>, now: &Map<String, Value>, place: &str, of: Use) {
         self.demanded(before, now, place, of);
         for (name, value) in before {
@@ -227,7 +226,7 @@ impl Comparison<'_> {
         }
     }
 
-    /// What a request must have or be now, and what a reply may be now, that it was not before.
+    /// Notes new requirements of a request, and new values of a reply.
     fn demanded(&mut self, before: &Map<String, Value>, now: &Map<String, Value>, place: &str, of: Use) {
         let new = |name: &str| now.contains_key(name) && !before.contains_key(name);
         if of.sent {
@@ -297,7 +296,7 @@ fn what_breaks_callers_is_found() {
     let field = |of: &str, name: &str| format!("/components/schemas/{of}/properties/{name}");
     let campaign = "/paths/~1api~1v1~1campaign/get";
 
-    // What is gone.
+    // Removed parts.
     assert_eq!(changed("/paths", &without("/api/v1/receipts")), 1);
     assert_eq!(changed(&format!("{campaign}/responses"), &without("429")), 1);
     assert_eq!(changed(&format!("{}/properties", schema("Submission")), &without("entries")), 1);
@@ -305,7 +304,7 @@ fn what_breaks_callers_is_found() {
     assert_eq!(changed(&format!("{}/required", schema("Campaign")), &|list| *list = json!([])), 11);
     assert_eq!(changed("/components/headers/Retry-After", &without("required")), 1);
 
-    // What a request needs now.
+    // New requirements in a request.
     assert_eq!(changed(&format!("{}/required", schema("CodeCheckRequest")), &and(json!("phone"))), 1);
     assert_eq!(changed(&schema("Claimed"), &with("required", json!(["branch"]))), 1);
     assert_eq!(changed("/components/parameters/OptionalIdempotencyKey", &with("required", json!(true))), 1);
@@ -314,7 +313,7 @@ fn what_breaks_callers_is_found() {
     let body = json!({ "required": true, "content": { "application/json": { "schema": {} } } });
     assert_eq!(changed(campaign, &with("requestBody", body)), 1);
 
-    // What a request may not be any more.
+    // New restrictions in a request.
     for (of, name, word, value) in [
         ("LookupRequest", "phone", "maxLength", json!(15)),
         ("LookupRequest", "phone", "minLength", json!(10)),
@@ -331,7 +330,7 @@ fn what_breaks_callers_is_found() {
     assert_eq!(changed("/components/parameters/Locale/schema", &with("enum", json!(["en", "sw"]))), 1);
     assert_eq!(changed(&format!("{}/oneOf", schema("ReceiptRequest")), &|list| *list = json!([])), 2);
 
-    // What a reply may be now.
+    // New values in a reply.
     assert_eq!(changed(&field("Submission", "ref"), &with("type", json!(["string", "null"]))), 1);
     assert_eq!(changed(&field("Submission", "ref"), &with("nullable", json!(true))), 1);
     assert_eq!(

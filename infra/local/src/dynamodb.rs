@@ -9,13 +9,13 @@ use tokio::net::TcpListener;
 use tokio::sync::watch;
 use tokio::task::JoinHandle;
 
-/// How often expired items are deleted. Nothing relies on it: every read checks expiry itself.
+/// How often expired items are deleted. Nothing depends on it: every read checks expiry itself.
 const SWEEP_EVERY: Duration = Duration::from_secs(60);
 
-/// Serves a database on a listener until `stop` changes: in a file of `folder`, or in memory.
+/// Serves a database on a listener until `stop` changes; it is in a file in `folder`, or in memory.
 ///
 /// # Errors
-/// When the file cannot be opened.
+/// If the file cannot be opened.
 pub fn serve(
     listener: TcpListener,
     folder: Option<&Path>,
@@ -28,7 +28,7 @@ pub fn serve(
     let database = database.map_err(|error| io::Error::other(error.to_string()))?;
     Ok(tokio::spawn(async move {
         let sweeping = tokio::spawn(sweep(database.clone()));
-        // It ends when told to; what else could end it shows in the requests that fail.
+        // Any failure of the server shows in the requests that fail.
         let _ = dynoxide::server::serve_with_shutdown(listener, database, stopped(stop)).await;
         sweeping.abort();
     }))
@@ -39,13 +39,12 @@ async fn sweep(database: Database) {
     loop {
         ticks.tick().await;
         let database = database.clone();
-        // An item that could not be deleted now is deleted by the next sweep.
+        // The next sweep deletes items that this one could not.
         let _ = tokio::task::spawn_blocking(move || database.sweep_ttl()).await;
     }
 }
 
-/// Waits until the stack is told to stop.
 pub(crate) async fn stopped(mut stop: watch::Receiver<bool>) {
-    // An error means that the stack is gone already.
+    // An error means that the stack was dropped.
     let _ = stop.wait_for(|stop| *stop).await;
 }

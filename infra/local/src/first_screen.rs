@@ -1,6 +1,6 @@
-//! The first screen: where everything is, and one entry to paste.
+//! The first screen: all addresses, and one entry to paste.
 //!
-//! It has at most 25 lines. [`demo::describe`] has the rest: every demo campaign with its keys, codes and commands.
+//! It has at most 25 lines. [`demo::describe`] prints the rest: every demo campaign with its keys, codes and commands.
 
 use std::fmt;
 use std::path::Path;
@@ -10,26 +10,23 @@ use common::domain::scope::Environment;
 use crate::demo::{self, Demo};
 use crate::try_page;
 
-/// What the first screen says.
 #[derive(Clone, Copy)]
 pub struct FirstScreen<'a> {
-    /// The API's base URL.
     pub base_url: &'a str,
     /// `production` or `staging`.
     pub stage: &'a str,
-    /// The folder that keeps the data, if one does.
+    /// The data folder; `None` if data is in memory.
     pub data: Option<&'a Path>,
-    /// A file with the stack's variables, for the operator's commands.
+    /// A file with the stack's variables, for operator commands.
     pub ready_file: Option<&'a Path>,
-    /// The demo campaigns, none with `--no-demo`.
+    /// The demo campaigns; empty with `--no-demo`.
     pub demos: &'a [Demo],
-    /// Whether all demo campaigns are listed, instead of one entry.
+    /// List all demo campaigns instead of one entry.
     pub lists_demos: bool,
-    /// Whether headings are coloured.
     pub has_colour: bool,
 }
 
-/// Bold cyan, and back to the terminal's own style.
+/// Bold cyan, and reset.
 const HEADING: (&str, &str) = ("\u{1b}[1;36m", "\u{1b}[0m");
 
 impl fmt::Display for FirstScreen<'_> {
@@ -79,7 +76,7 @@ impl FirstScreen<'_> {
     }
 }
 
-/// A path as one word of a shell's command.
+/// A path as a single shell word.
 fn quoted(path: &str) -> String {
     let is_plain = |c: char| c.is_ascii_alphanumeric() || "/._-".contains(c);
     if path.chars().all(is_plain) {

@@ -1,5 +1,5 @@
-//! API Gateway: turns an HTTP request into an event, finds the function of its route, and turns the
-//! function's reply into HTTP.
+//! Emulates API Gateway: converts an HTTP request to an event, calls the function of its route, and converts the
+//! function's reply to HTTP.
 
 use std::net::{IpAddr, SocketAddr};
 use std::sync::Arc;
@@ -22,40 +22,39 @@ use lambda_http::aws_lambda_events::apigw::{
 use percent_encoding::percent_decode_str;
 use serde_json::value::to_raw_value;
 
-/// Bytes of a body that are handed on. Functions refuse far smaller ones; what is beyond is read and
-/// thrown away, so that the caller gets to hear it.
+/// Bytes of a body passed on. Functions refuse far smaller ones; the rest is read and discarded, so that the caller
+/// gets the refusal.
 const MAX_BYTES: usize = 1024 * 1024;
 
-/// The functions by route, and the one of the default route.
+/// The functions by route, and the default route's function.
 pub struct Gateway {
     routes: Vec<(Route, Box<dyn HttpHandler>)>,
     default_route: Box<dyn HttpHandler>,
 }
 
 impl Gateway {
-    /// A gateway whose default route is this function.
     pub fn new(default_route: impl HttpHandler + 'static) -> Self {
         Self { routes: Vec::new(), default_route: Box::new(default_route) }
     }
 
-    /// Adds a function. Routes with fixed paths have to be added before those with `{id}`.
+    /// Adds a function. Add routes with fixed paths before those with `{id}`.
     pub fn add(&mut self, route: Route, function: impl HttpHandler + 'static) {
         self.routes.push((route, Box::new(function)));
     }
 
-    /// The gateway as a service. Who opens its address in a browser gets to the reference.
+    /// The gateway as a router. Opening its address in a browser redirects to the reference pages.
     pub fn router(self: Arc<Self>) -> Router {
         let to_reference = get(async || Redirect::temporary("/docs")).fallback(serve);
         Router::new().route("/", to_reference).fallback(serve).with_state(self)
     }
 
-    /// Hands an event to the function of its route: as JSON, as Lambda does.
+    /// Passes an event to the function of its route, as JSON, like Lambda.
     pub async fn dispatch(&self, mut event: Event) -> Reply {
         let path = event.raw_path.as_deref().unwrap_or_default();
         let (route_key, id, function) = self.route(&event.request_context.http.method, path);
         event.route_key = Some(route_key);
         event.path_parameters = id.map(|id| ("id".to_owned(), id)).into_iter().collect();
-        // Text always becomes JSON; the function answers anything else as an event that it cannot read.
+        // An `Event` always serializes; a function answers anything else as an unreadable event.
         api_gateway::answer(function, &to_raw_value(&event).unwrap_or_default()).await
     }
 
@@ -78,7 +77,7 @@ async fn serve(
     into_http(gateway.dispatch(event(caller.ip(), request).await).await)
 }
 
-/// A request as an event that no route was found for yet.
+/// Converts a request to an event without a route.
 pub(crate) async fn event(caller: IpAddr, request: Request) -> Event {
     let (parts, body) = request.into_parts();
     let path = parts.uri.path().to_owned();
@@ -96,7 +95,7 @@ pub(crate) async fn event(caller: IpAddr, request: Request) -> Event {
     event
 }
 
-/// The headers with the values of one name joined by commas, as text.
+/// Joins the values of each header with commas, as text.
 fn joined(headers: &HeaderMap) -> HeaderMap {
     let value = |name| {
         let values = headers.get_all(name).iter().map(|value| String::from_utf8_lossy(value.as_bytes()));
@@ -107,7 +106,7 @@ fn joined(headers: &HeaderMap) -> HeaderMap {
 
 async fn read(mut stream: BodyDataStream) -> Vec<u8> {
     let mut bytes = Vec::new();
-    // A caller that breaks off in the middle gets no reply anyway.
+    // A caller that disconnects midway gets no reply anyway.
     while let Some(Ok(chunk)) = stream.next().await {
         let room = MAX_BYTES - bytes.len();
         bytes.extend(chunk.iter().take(room));
@@ -115,7 +114,7 @@ async fn read(mut stream: BodyDataStream) -> Vec<u8> {
     bytes
 }
 
-/// Text as it is, anything else in base64; no body when there is none.
+/// Text unchanged, anything else in base64; `None` if empty.
 fn as_text(bytes: Vec<u8>) -> (Option<String>, bool) {
     if bytes.is_empty() {
         return (None, false);
@@ -126,7 +125,7 @@ fn as_text(bytes: Vec<u8>) -> (Option<String>, bool) {
     }
 }
 
-/// A function's reply over HTTP.
+/// Converts a function's reply to HTTP.
 pub(crate) fn into_http(reply: Reply) -> Response<Body> {
     let body = reply.body.map(|body| body.to_vec()).unwrap_or_default();
     let mut response = Response::new(Body::from(body));

@@ -1,16 +1,16 @@
 //! The whole service on one machine, for developers, testers and the tests.
 //!
 //! - [`stack`] starts everything on free loopback ports and stops it again;
-//! - [`gateway`] is API Gateway: it turns each HTTP request into an event and each reply back;
-//! - [`dynamodb`] is the embedded database, with [`tables`] as the deployed service has them; [`s3`], [`sqs`]
-//!   and [`secrets`] are embedded as well;
-//! - [`workers`] hand the events of storage, queue and schedule to their functions;
+//! - [`gateway`] emulates API Gateway: it converts HTTP requests to events, and replies back to HTTP;
+//! - [`dynamodb`] is the embedded database, with [`tables`] as deployed; [`s3`], [`sqs`] and [`secrets`] are embedded
+//!   as well;
+//! - [`workers`] pass the events of storage, queues and schedule to their functions;
 //! - [`tax_portal`] simulates the tax authority, which has the receipts of some [`shops`];
-//! - [`partner`] simulates a partner that judges codes;
-//! - [`demo`] loads the demo campaigns; [`first_screen`] prints how to try them, [`ready_file`] tells programs;
+//! - [`partner`] simulates a partner that validates codes;
+//! - [`demo`] loads the demo campaigns; [`first_screen`] prints how to try them, [`ready_file`] writes it for programs;
 //! - [`try_page`] is a consumer's page for them, with the server that a brand would put behind it.
 //!
-//! What runs behind the gateway is the functions themselves, the same code that Lambda runs.
+//! Behind the gateway run the functions themselves, the same code that Lambda runs.
 
 pub mod demo;
 pub mod dynamodb;

@@ -1,4 +1,4 @@
-//! What every emulator shares: a listener on a loopback port that serves until it is stopped or dropped.
+//! Shared by all emulators: a listener on a loopback port that serves until it is stopped or dropped.
 
 use std::io;
 use std::net::Ipv4Addr;
@@ -11,14 +11,14 @@ use tokio::net::TcpListener;
 use tokio::sync::watch;
 use tokio::task::JoinHandle;
 
-/// Tells the time of day, for what is stored with an object or a message.
+/// The time of day stored with objects and messages.
 pub type WallClock = Arc<dyn Fn() -> DateTime<Utc> + Send + Sync>;
 
-/// How long requests under way may take once the stack stops: a caller that went silent in the middle
-/// of an upload would hold it up for ever.
+/// How long requests in flight may take after a stop: a caller that goes silent during an upload would block it
+/// forever.
 const LAST_REQUESTS: Duration = Duration::from_secs(5);
 
-/// A listener that does not serve yet; its endpoint is known already.
+/// A listener that is bound but not serving, so its endpoint is known.
 pub(crate) struct Loopback {
     listener: TcpListener,
     pub(crate) endpoint: String,
@@ -26,14 +26,14 @@ pub(crate) struct Loopback {
     stop: watch::Sender<bool>,
 }
 
-/// A listener that serves. Dropping it stops it too, without waiting for the requests under way.
+/// A serving listener. Dropping it also stops it, without waiting for requests in flight.
 pub(crate) struct Served {
     stop: watch::Sender<bool>,
     serving: JoinHandle<()>,
 }
 
 impl Loopback {
-    /// Listens on a port; 0 picks a free one.
+    /// Port 0 picks a free one.
     pub(crate) async fn bind(port: u16) -> io::Result<Self> {
         let listener = TcpListener::bind((Ipv4Addr::LOCALHOST, port)).await?;
         let endpoint = format!("http://{}", listener.local_addr()?);
@@ -44,7 +44,7 @@ impl Loopback {
     pub(crate) fn serve(self, router: Router) -> Served {
         let Self { listener, stopping, stop, .. } = self;
         let serving = tokio::spawn(async move {
-            // It ends when told to; accepting never fails for good.
+            // Accepting connections recovers from errors, so this ends only on a stop.
             let _ = axum::serve(listener, router).with_graceful_shutdown(stopped(stopping)).await;
         });
         Served { stop, serving }
@@ -52,16 +52,16 @@ impl Loopback {
 }
 
 impl Served {
-    /// Lets the requests under way finish, then returns.
+    /// Waits for requests in flight, then returns.
     pub(crate) async fn stop(self) {
-        // Without receivers it has stopped already.
+        // Without receivers it has already stopped.
         let _ = self.stop.send(true);
         let _ = tokio::time::timeout(LAST_REQUESTS, self.serving).await;
     }
 }
 
-/// Waits until the listener is told to stop, or is dropped.
+/// Waits until the listener is stopped or dropped.
 pub(crate) async fn stopped(mut stopping: watch::Receiver<bool>) {
-    // An error means that the one who could tell is gone.
+    // An error means that the sender was dropped.
     let _ = stopping.wait_for(|stop| *stop).await;
 }

@@ -95,7 +95,7 @@ fn http_url(text: &str) -> Result<String, String> {
 }
 
 fn main() -> ExitCode {
-    // Photos are read in a process of their own, which is this program again.
+    // Photos are read in a child process, which runs this same program.
     settle_receipts::read_photo_if_asked();
     let arguments = Arguments::parse();
     let runtime = tokio::runtime::Builder::new_multi_thread().enable_all().build();
@@ -135,7 +135,7 @@ async fn run(arguments: &Arguments) -> Result<(), Box<dyn std::error::Error>> {
     let env: Env = stack.env().clone().into_iter().collect();
     let data = arguments.data.as_deref();
     if data.is_some() {
-        // An earlier release may have made the folder.
+        // An earlier release may have created the folder.
         ops::migrate::run(&Tables::from_env(&env, &Aws::for_function(&env)?)?).await?;
     }
     let demos = if arguments.no_demo {
@@ -147,7 +147,7 @@ async fn run(arguments: &Arguments) -> Result<(), Box<dyn std::error::Error>> {
         ready_file::write(path, &stack, &demos)
             .map_err(|cause| ReadyFileError { path: path.clone(), cause })?;
     }
-    // Before the last line is printed, so that a program that has read it can stop the stack.
+    // Before the last line is printed, so that a program that reads it can stop the stack.
     let mut signals = Signals::new()?;
     let screen = FirstScreen {
         base_url: stack.base_url(),
@@ -166,30 +166,29 @@ async fn run(arguments: &Arguments) -> Result<(), Box<dyn std::error::Error>> {
     say("Stopping.\n");
     tokio::select! {
         () = stack.stop() => {}
-        // Requests that never end must not keep it, and whoever asks twice means it.
+        // Stop even if requests never end, and at once on a second signal.
         () = tokio::time::sleep(STOP_TIMEOUT) => {}
         () = signals.next() => {}
     }
     Ok(())
 }
 
-/// For requests under way to finish.
+/// Time for requests in flight to finish.
 const STOP_TIMEOUT: Duration = Duration::from_secs(3);
 
-/// Standard output is a terminal that shows colours, and its user has not turned them off (<https://no-color.org>).
+/// True if standard output is a terminal with colors that the user has not turned off (<https://no-color.org>).
 fn has_colour() -> bool {
     let is_set = |name| std::env::var_os(name).is_some_and(|value| !value.is_empty());
     let is_dumb = std::env::var_os("TERM").is_none_or(|terminal| terminal == "dumb");
     io::stdout().is_terminal() && !is_set("NO_COLOR") && !is_dumb
 }
 
-/// Says something to whoever started the stack, who may have stopped listening.
+/// Prints to standard output, which may be closed.
 fn say(text: &str) {
     let mut out = io::stdout().lock();
     let _ = out.write_all(text.as_bytes()).and_then(|()| out.flush());
 }
 
-/// The file of secrets cannot be used.
 #[derive(Debug, thiserror::Error)]
 #[error("cannot read secrets from {}; it has to hold a JSON object of names and texts", .path.display())]
 struct SecretsFileError {
@@ -200,11 +199,10 @@ struct SecretsFileError {
 
 fn read_secrets(path: &Path) -> io::Result<BTreeMap<String, String>> {
     let text = std::fs::read(path)?;
-    // What serde would say of it can quote a secret.
+    // serde's message could quote a secret.
     serde_json::from_slice(&text).map_err(|_| io::Error::other("it is something else"))
 }
 
-/// The ready file cannot be written.
 #[derive(Debug, thiserror::Error)]
 #[error("cannot write {}; choose another path with --ready-file", .path.display())]
 struct ReadyFileError {
@@ -213,7 +211,7 @@ struct ReadyFileError {
     cause: io::Error,
 }
 
-/// Ctrl-C, and the signal that ends a service.
+/// Ctrl-C and SIGTERM.
 struct Signals {
     interrupt: Signal,
     terminate: Signal,

@@ -1,6 +1,6 @@
-//! The files that a stack writes once it serves, so that other programs can work on it.
+//! The files that a stack writes once it serves, for programs that work with it.
 //!
-//! A name that ends in `.env` makes lines for a shell or `--env-file`; any other name makes JSON.
+//! A name that ends in `.env` gets lines for a shell or `--env-file`; any other name gets JSON.
 
 use std::collections::BTreeMap;
 use std::fs::OpenOptions;
@@ -14,10 +14,10 @@ use serde_json::{Map, Value, json};
 use crate::demo::Demo;
 use crate::stack::Stack;
 
-/// Removes the file of an earlier run, which nothing must take for this one's.
+/// Removes the file of an earlier run, so that nothing takes it for this run's.
 ///
 /// # Errors
-/// When it is there and cannot be removed.
+/// If it exists and cannot be removed.
 pub fn remove_old(path: &Path) -> io::Result<()> {
     match std::fs::remove_file(path) {
         Err(error) if error.kind() != io::ErrorKind::NotFound => Err(error),
@@ -25,10 +25,10 @@ pub fn remove_old(path: &Path) -> io::Result<()> {
     }
 }
 
-/// Writes the file. A reader finds it whole or not at all.
+/// Writes the file atomically.
 ///
 /// # Errors
-/// When it cannot be written.
+/// If it cannot be written.
 pub fn write(path: &Path, stack: &Stack, demos: &[Demo]) -> io::Result<()> {
     let takes_live_keys = stack.takes_live_keys();
     let environments = if takes_live_keys {
@@ -44,7 +44,7 @@ pub fn write(path: &Path, stack: &Stack, demos: &[Demo]) -> io::Result<()> {
     };
     let partial = path.with_extension("partial");
     remove_old(&partial)?;
-    // It holds keys, so it is for its owner alone.
+    // Owner only, because it holds keys.
     let mut file = OpenOptions::new().write(true).create_new(true).mode(0o600).open(&partial)?;
     file.write_all(text.as_bytes())?;
     std::fs::rename(&partial, path)
@@ -68,7 +68,7 @@ fn as_json(stack: &Stack, demos: &[Demo], environments: &[Environment]) -> Value
     json!({ "base_url": stack.base_url(), "env": stack.env(), "campaigns": campaigns.collect::<Vec<_>>() })
 }
 
-/// The functions' variables, `BASE_URL`, and keys by names such as `CHAI_BORA_2026_TEST_KEY`.
+/// The functions' variables, `BASE_URL`, and keys with names such as `CHAI_BORA_2026_TEST_KEY`.
 fn dotenv(stack: &Stack, demos: &[Demo], environments: &[Environment]) -> String {
     let mut variables: BTreeMap<String, &str> =
         stack.env().iter().map(|(name, value)| (name.clone(), value.as_str())).collect();
@@ -79,6 +79,6 @@ fn dotenv(stack: &Stack, demos: &[Demo], environments: &[Environment]) -> String
             variables.insert(name, demo.key(*environment));
         }
     }
-    // Single quotes: a shell expands nothing in them, and cargo-lambda takes them too.
+    // Single quotes prevent shell expansion, and cargo-lambda accepts them too.
     variables.iter().map(|(name, value)| format!("{name}='{}'\n", value.replace('\'', "'\\''"))).collect()
 }

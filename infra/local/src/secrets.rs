@@ -1,5 +1,5 @@
-//! The embedded Secrets Manager: secrets that are given and can only be read, and those that are kept, whose versions
-//! stay: in a file, where there is one. Signatures are not checked.
+//! The embedded Secrets Manager. Some secrets are given at the start and read-only; others are kept with all their
+//! versions, in a file if there is one. Signatures are not checked.
 
 use std::collections::BTreeMap;
 use std::fs::OpenOptions;
@@ -20,22 +20,20 @@ use serde_json::{Value, json};
 
 use crate::loopback::{Loopback, Served};
 
-/// The content type of AWS's JSON protocol.
 const JSON: HeaderValue = HeaderValue::from_static("application/x-amz-json-1.1");
-/// The stages of the newest version of a secret, and of the one before.
+/// The stage labels of a secret's newest version and of the one before it.
 const CURRENT: &str = "AWSCURRENT";
 const PREVIOUS: &str = "AWSPREVIOUS";
 
-/// A Secrets Manager that serves. It stops when told to, and when it is dropped.
+/// A serving Secrets Manager. It stops when told to or when dropped.
 pub struct SecretsManager {
     endpoint: String,
     served: Served,
 }
 
-/// What it holds.
 #[derive(Default)]
 pub struct Secrets {
-    /// Secrets by name that can only be read.
+    /// Read-only secrets by name.
     pub given: BTreeMap<String, String>,
     kept: Mutex<Kept>,
     file: Option<PathBuf>,
@@ -66,14 +64,14 @@ struct PutSecretValue {
     client_request_token: String,
 }
 
-/// The kind of an error and what it says.
+/// The error type and message.
 type Refusal = (&'static str, String);
 
 impl Secrets {
-    /// Those that are kept in a file, if it is there.
+    /// Loads the kept secrets from the file, if it exists.
     ///
     /// # Errors
-    /// When the file cannot be read.
+    /// If the file cannot be read.
     pub fn kept_in(file: Option<PathBuf>) -> io::Result<Self> {
         let kept = match &file {
             Some(path) if path.exists() => serde_json::from_slice(&std::fs::read(path)?)?,
@@ -82,10 +80,10 @@ impl Secrets {
         Ok(Self { kept: Mutex::new(kept), file, ..Self::default() })
     }
 
-    /// Makes a secret with its first version, unless it is there.
+    /// Creates a secret with its first version, unless it exists.
     ///
     /// # Errors
-    /// When the file cannot be written.
+    /// If the file cannot be written.
     pub fn make(&self, name: &str, version_id: String, value: String) -> io::Result<()> {
         let mut kept = self.kept();
         if !kept.contains_key(name) {
@@ -96,7 +94,7 @@ impl Secrets {
     }
 
     fn kept(&self) -> std::sync::MutexGuard<'_, Kept> {
-        // Nothing panics while it is held.
+        // Nothing panics while holding the lock.
         self.kept.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
@@ -158,7 +156,7 @@ fn described(name: &str, version: &str, stage: &str, value: Option<&str>) -> Val
     reply
 }
 
-/// Writes a file for its owner alone; a reader finds the old one or the new one, whole.
+/// Writes a file atomically, readable by its owner only.
 fn write_whole(path: &Path, bytes: &[u8]) -> io::Result<()> {
     let partial = path.with_extension("partial");
     let mut file = OpenOptions::new().write(true).create(true).truncate(true).mode(0o600).open(&partial)?;
@@ -168,10 +166,10 @@ fn write_whole(path: &Path, bytes: &[u8]) -> io::Result<()> {
 }
 
 impl SecretsManager {
-    /// Starts one with these secrets, by name, and returns once it listens.
+    /// Starts a Secrets Manager with these secrets and returns once it listens.
     ///
     /// # Errors
-    /// When it cannot listen.
+    /// If it cannot listen.
     pub async fn serve(secrets: Secrets) -> io::Result<Self> {
         let loopback = Loopback::bind(0).await?;
         let endpoint = loopback.endpoint.clone();
@@ -179,12 +177,12 @@ impl SecretsManager {
         Ok(Self { endpoint, served: loopback.serve(router) })
     }
 
-    /// Where it serves, without a slash at the end.
+    /// The base URL, without a trailing slash.
     pub fn endpoint(&self) -> &str {
         &self.endpoint
     }
 
-    /// Lets the requests under way finish, then stops.
+    /// Waits for requests in flight, then stops.
     pub async fn stop(self) {
         self.served.stop().await;
     }
@@ -210,7 +208,7 @@ async fn answer(State(secrets): State<Arc<Secrets>>, headers: HeaderMap, body: B
     response
 }
 
-/// Reads a request. What serde says of one that cannot be read may quote a secret.
+/// Parses a request. Drops serde's message, which may quote a secret.
 fn read<T: DeserializeOwned>(body: &[u8]) -> Result<T, Refusal> {
     serde_json::from_slice(body).map_err(|_| {
         ("InvalidRequestException", "The request has other fields than are known here.".to_owned())

@@ -1,8 +1,8 @@
-//! The shops of the demo campaigns, whose receipts the simulated tax authority has.
+//! The shops of the demo campaigns; the simulated tax authority has their receipts.
 
 use crate::tax_portal::{Shop, ShopItem};
 
-/// The shops, by the two digits after the first four letters of a receipt's code: 01, 02, …
+/// The shops, in the order of the two digits after a receipt code's first four letters: 01, 02, …
 pub fn shops() -> Vec<Shop> {
     let shop = |serial: &str| Shop {
         trader: "DUKA KUU LIMITED".to_owned(),

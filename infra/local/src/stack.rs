@@ -1,4 +1,4 @@
-//! The stack: everything started on loopback ports, and stopped again.
+//! The stack: starts everything on loopback ports, and stops it again.
 
 use std::collections::BTreeMap;
 use std::fmt;
@@ -48,40 +48,36 @@ use crate::tax_portal::{self, TaxPortal};
 use crate::try_page::TryPage;
 use crate::workers;
 
-/// The bucket of the photos.
 const BUCKET: &str = "receipt-photos";
-/// The queue of work for the tax authority.
 const TAX_QUEUE: &str = "tax-work";
-/// The queue of work for partners.
 const PARTNER_QUEUE: &str = "partner-work";
-/// The deployment's secret.
 const DEPLOYMENT_SECRET: &str = "local/deployment";
-/// What the variables of bucket, queues and secret lead to, by the name at its end.
+/// Variables whose values end in a fixed name, with that name: bucket, queues and deployment secret.
 pub const NAMES: [(&str, &str); 4] = [
     (photos::VARIABLE, BUCKET),
     (settle_queue::TAX_VARIABLE, TAX_QUEUE),
     (settle_queue::PARTNER_VARIABLE, PARTNER_QUEUE),
     (deployment_secret::VARIABLE, DEPLOYMENT_SECRET),
 ];
-/// What the names of partners' secrets begin with in Secrets Manager, before what campaign files name.
+/// Prefix of partners' secrets in Secrets Manager, before the names in campaign files.
 pub const PARTNER_SECRETS_PREFIX: &str = "local/";
-/// The secret that every stack knows, by its name in campaign files, and the header in which the simulated partner wants it.
+/// The secret that every stack has: its name in campaign files, and the value that the simulated partner requires.
 pub const PARTNER_SECRET: (&str, &str) = ("partners/demo", "Bearer a-secret-of-the-demo");
-/// The header of the secret.
+/// The header that carries the partner secret.
 pub const PARTNER_SECRET_HEADER: &str = "authorization";
-/// How long a message is hidden from others while one works on it, as in the cloud.
+/// Visibility timeout, as deployed.
 const VISIBILITY: Duration = Duration::from_secs(9 * 60);
-/// How often a message is tried before it is put aside.
+/// Receives of a message before it moves to the dead-letter queue.
 const MAX_RECEIVES: u32 = 5;
 /// From midnight to 10:15:30, the time on every receipt of the simulated tax authority.
 const SINCE_MIDNIGHT: TimeDelta = TimeDelta::seconds(10 * 3_600 + 15 * 60 + 30);
-/// How far the clocks of its fiscal devices are ahead of UTC.
+/// UTC offset of the clocks in its fiscal devices.
 const FISCAL_OFFSET: FixedOffset = FixedOffset::east_opt(3 * 3_600).expect("less than a day");
-/// The access key of operators; a function has one of its own, which begins with it. All have the same secret.
+/// The access key of operators, and the prefix of each function's own. All share one secret key.
 const ACCESS_KEY: &str = "local";
 const SECRET_KEY: &str = "local";
 
-/// Puts something in front of a server, whose URL it is given, and says which URL to use instead.
+/// Puts a proxy in front of a server: takes the server's URL and returns the proxy's.
 #[derive(Clone)]
 pub struct Front(pub Arc<dyn Fn(String) -> BoxFuture<'static, String> + Send + Sync>);
 
@@ -91,49 +87,47 @@ impl fmt::Debug for Front {
     }
 }
 
-/// The variables of a function, whose calls are told from those of others by their access key.
+/// The environment of one function, with its own access key to tell its calls apart.
 #[must_use]
 pub fn as_function(env: &Env, function: &str) -> Env {
     let key = ("AWS_ACCESS_KEY_ID".to_owned(), format!("{ACCESS_KEY}-{function}"));
     env.clone().overridden_by([key].into_iter().collect())
 }
 
-/// How a stack is started.
 #[derive(Clone, Debug)]
 pub struct Options {
     /// The port of the API; 0 picks a free one.
     pub port: u16,
     /// `production`, or `staging`, which refuses live keys.
     pub stage: &'static str,
-    /// Where everything is kept; in memory when absent.
+    /// The data folder; `None` keeps everything in memory.
     pub data: Option<PathBuf>,
-    /// A DynamoDB to use instead of the embedded one; its tables are created if they are missing.
+    /// Replaces the embedded DynamoDB; missing tables are created.
     pub dynamodb_url: Option<String>,
-    /// A tax authority to ask instead of the simulated one.
+    /// Replaces the simulated tax authority.
     pub tax_authority_url: Option<String>,
-    /// A partner to ask instead of the simulated one.
+    /// Replaces the simulated partner.
     pub partner_url: Option<String>,
-    /// Secrets of partners, by their names in campaign files, besides the demo's own.
+    /// Partners' secrets by their names in campaign files, in addition to the demo's own.
     pub secrets: BTreeMap<String, String>,
-    /// The deployment's secret, for stacks over one database; when absent, that of the data folder, or a random one.
+    /// The deployment secret, for several stacks over one database. `None` uses the one in the data folder, or a random
+    /// one.
     pub deployment_secret: Option<String>,
-    /// What stands in front of every embedded part of AWS, if anything.
+    /// A proxy in front of every emulated AWS service.
     pub front: Option<Front>,
-    /// What every planned wait between settling steps is divided by.
+    /// Divides every scheduled wait between settling steps.
     pub hasten: u32,
-    /// The program that reads photos, when it is not this one.
+    /// The photo reader program; `None` uses this program.
     pub photo_reader: Option<PathBuf>,
-    /// Whether events, queue and schedule run by themselves; otherwise somebody else has to call their
-    /// functions.
+    /// Deliver events, queue messages and the schedule automatically; otherwise the caller must invoke those functions.
     pub background: bool,
-    /// The clock of the functions.
     pub clock: Clock,
-    /// Where the functions' log lines go.
+    /// Receives the functions' log lines.
     pub telemetry: Telemetry,
 }
 
 impl Default for Options {
-    /// A free port, production, in memory, the machine's clock, silent: what tests want.
+    /// Defaults for tests: a free port, production, in memory, the machine's clock, no logs.
     fn default() -> Self {
         Self {
             port: 0,
@@ -154,7 +148,7 @@ impl Default for Options {
     }
 }
 
-/// A stack that serves.
+/// A serving stack.
 pub struct Stack {
     base_url: String,
     tax_portal: Option<TaxPortal>,
@@ -165,29 +159,27 @@ pub struct Stack {
     env: BTreeMap<String, String>,
     stop: watch::Sender<bool>,
     parts: Vec<JoinHandle<()>>,
-    /// Keeps other stacks out of the data folder while this one uses it.
+    /// Keeps other stacks out of the data folder.
     _lock: Option<File>,
 }
 
-/// The stack cannot start.
 #[derive(Debug, thiserror::Error)]
 pub enum StartError {
     /// The port is taken, or a file cannot be opened.
     #[error("{what}")]
     Io {
-        /// What could not be done, and what to do about it.
+        /// The failed action, and how to fix it.
         what: String,
-        /// Why.
         #[source]
         cause: io::Error,
     },
     /// Another stack uses the folder.
     #[error("{} is in use by another local stack; stop it, or choose another folder with --data", .0.display())]
     InUse(PathBuf),
-    /// A variable is missing; the stack sets them all, so this is a fault in it.
+    /// A variable is missing. The stack sets them all, so this is a bug.
     #[error("the stack's own configuration is incomplete")]
     Config(#[from] ConfigError),
-    /// The embedded database refuses its tables.
+    /// The embedded database refused to create tables.
     #[error("the embedded database is not usable")]
     Store(#[from] StoreError),
 }
@@ -196,7 +188,7 @@ impl Stack {
     /// Starts everything and returns once it serves.
     ///
     /// # Errors
-    /// When a port is taken, or the data folder cannot be used.
+    /// If a port is taken or the data folder cannot be used.
     pub async fn start(options: Options) -> Result<Self, StartError> {
         let api = bind(options.port).await?;
         let base_url = format!("http://{}", address(&api)?);
@@ -244,7 +236,7 @@ impl Stack {
         if options.background {
             let background = |function: &str| {
                 let env = as_function(&settings, function);
-                // Hasty sweeps come every second or so: their lines would bury all others.
+                // With a speedup, sweeps run about every second, and their log lines would bury all others.
                 let is_silent = function == "sweep-unsettled" && options.hasten > 1;
                 let telemetry = if is_silent { Telemetry::Off } else { options.telemetry };
                 EventContext::new(env, options.clock.clone(), telemetry)
@@ -263,7 +255,7 @@ impl Stack {
         let router = try_page.router().merge(gateway.router());
         let service = router.into_make_service_with_connect_info::<SocketAddr>();
         parts.push(tokio::spawn(async move {
-            // It ends when told to; accepting never fails for good.
+            // Accepting connections recovers from errors, so this ends only on a stop.
             let _ = axum::serve(api, service).with_graceful_shutdown(stopped(stopping)).await;
         }));
         let chosen_partner = options.partner_url.unwrap_or_default();
@@ -282,46 +274,46 @@ impl Stack {
         })
     }
 
-    /// The simulated partner; none when another one is used.
+    /// `None` if another partner is used.
     pub fn partner(&self) -> Option<&SimulatedPartner> {
         self.partner.as_ref()
     }
 
-    /// Lets the try page offer these campaigns; once, because a page that is open counts on them.
+    /// Makes these campaigns available on the try page. Only the first call counts, because open pages rely on it.
     pub fn offer(&self, demos: Vec<Demo>) {
-        // Refused means that it offers some already.
+        // Refused if campaigns are already set.
         let _ = self.demos.set(demos);
     }
 
-    /// Where the partner redeems codes, simulated or not.
+    /// The URL where the partner redeems codes, simulated or not.
     pub fn partner_url(&self) -> String {
         let simulated = self.partner.as_ref().map(SimulatedPartner::url);
         simulated.unwrap_or_else(|| self.chosen_partner.clone())
     }
 
-    /// How often the simulated tax authority was asked for a receipt; 0 when another one is used.
+    /// How often the simulated tax authority was asked for a receipt; 0 if another one is used.
     pub fn asked_for(&self, code: &str) -> u32 {
         self.tax_portal.as_ref().map_or(0, |portal| portal.asked(code))
     }
 
-    /// Whether it answers live keys: staging does not.
+    /// False in staging.
     pub fn takes_live_keys(&self) -> bool {
         self.env.get("STAGE").is_some_and(|stage| stage == "production")
     }
 
-    /// Where the API is served, without a slash at the end.
+    /// The API's base URL, without a trailing slash.
     pub fn base_url(&self) -> &str {
         &self.base_url
     }
 
-    /// Every variable that a function or the operator's command line needs to work on this stack.
+    /// All variables that a function or the operator's command line needs for this stack.
     pub fn env(&self) -> &BTreeMap<String, String> {
         &self.env
     }
 
-    /// Lets the requests under way finish, then stops everything.
+    /// Waits for requests in flight, then stops everything.
     pub async fn stop(self) {
-        // Without receivers everything has stopped already.
+        // Without receivers everything has already stopped.
         let _ = self.stop.send(true);
         for part in self.parts {
             let _ = part.await;
@@ -331,7 +323,7 @@ impl Stack {
     }
 }
 
-/// The functions behind their routes, as the template has them: each with connections and caches of its own.
+/// The functions behind their routes, as in the template: each with its own connections and caches.
 async fn functions(settings: &Env, responder: Responder) -> Result<Gateway, ConfigError> {
     let mut gateway = Gateway::new(Fallback::new(responder.clone()));
     add::<GetCampaign>(&mut gateway, settings, &responder).await?;
@@ -357,7 +349,7 @@ async fn add<O: Endpoint>(
     Ok(())
 }
 
-/// The URL to use for an embedded part.
+/// The URL of an emulated service, or of its proxy.
 async fn in_front(options: &Options, url: &str) -> String {
     match &options.front {
         Some(Front(front)) => front(url.to_owned()).await,
@@ -365,13 +357,12 @@ async fn in_front(options: &Options, url: &str) -> String {
     }
 }
 
-/// Where the parts of a stack are.
 struct Endpoints<'a> {
     api: &'a str,
     database: String,
     storage: String,
     queues: String,
-    /// Of the tax authority's work and of the partners'.
+    /// The tax authority's queue, then the partners'.
     queue_urls: [String; 2],
     secrets: String,
     tax_authority: Option<&'a str>,
@@ -456,14 +447,14 @@ async fn secrets(options: &Options) -> Result<SecretsManager, StartError> {
 
 async fn tax_portal(options: &Options) -> Result<TaxPortal, StartError> {
     let clock = options.clock.clone();
-    // The latest day on which the time of every receipt is over, so that none is of the future.
+    // The latest day on which the time of every receipt has passed, so that no receipt is in the future.
     let today = move || {
         let over_at = DateTime::from(clock.now()).checked_sub_signed(SINCE_MIDNIGHT).unwrap_or_default();
         over_at.with_timezone(&FISCAL_OFFSET).date_naive()
     };
     let mut portal = tax_portal::Options::new(shops(), today);
     if options.hasten > 1 {
-        // Hasty look-ups are meant to be quick.
+        // With a speedup, look-ups are meant to be fast.
         portal.throttle = None;
     }
     let started = TaxPortal::serve(portal).await;
@@ -503,7 +494,7 @@ fn data_folder(folder: &Path, cause: io::Error) -> StartError {
     StartError::Io { what: format!("cannot keep data in {folder}; choose another folder with --data"), cause }
 }
 
-/// Makes the data folder, and takes it for this stack alone: two databases over one file spoil it.
+/// Creates the data folder and locks it for this stack: two databases over one file would corrupt it.
 fn lock(folder: &Path) -> Result<File, StartError> {
     std::fs::create_dir_all(folder).map_err(|cause| data_folder(folder, cause))?;
     let file = File::create(folder.join("in-use.lock")).map_err(|cause| data_folder(folder, cause))?;

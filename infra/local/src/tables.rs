@@ -1,4 +1,4 @@
-//! The tables of the service: names, keys, indexes and expiry.
+//! The service's tables: names, keys, indexes and expiry.
 
 use aws_sdk_dynamodb::Client;
 use aws_sdk_dynamodb::error::BuildError;
@@ -11,35 +11,30 @@ use common::store::{
     submissions,
 };
 
-/// One table.
 #[derive(Clone, Debug)]
 pub struct Table {
-    /// The environment variable that names it.
+    /// The environment variable that names the table.
     pub variable: &'static str,
-    /// Its name on the local stack.
+    /// The name on the local stack.
     pub name: &'static str,
-    /// Its partition key, a string.
+    /// The partition key, a string.
     pub key: &'static str,
-    /// The attribute of its expiry, when its items expire.
+    /// The TTL attribute, if items expire.
     pub expiry: Option<&'static str>,
-    /// Its indexes.
     pub indexes: &'static [Index],
 }
 
-/// One index of a table.
 #[derive(Clone, Debug)]
 pub struct Index {
-    /// Its name.
     pub name: &'static str,
-    /// Its partition key, a string.
+    /// The partition key, a string.
     pub key: &'static str,
-    /// Its sort key and the type of it.
+    /// The sort key and its type.
     pub sort: Option<(&'static str, ScalarAttributeType)>,
-    /// What it carries besides keys.
+    /// The projected attributes besides keys.
     pub carries: &'static [&'static str],
 }
 
-/// Every table.
 pub const TABLES: &[Table] = &[
     Table {
         variable: campaigns::VARIABLE,
@@ -96,10 +91,10 @@ pub const TABLES: &[Table] = &[
     },
 ];
 
-/// Creates the tables that are not there yet.
+/// Creates the tables that do not exist.
 ///
 /// # Errors
-/// When the database refuses one.
+/// If the database refuses one.
 pub async fn create_missing(client: &Client) -> Result<(), StoreError> {
     const ACTION: &str = "creating the tables";
     let listed = client.list_tables().send().await.map_err(|error| StoreError::new(ACTION, error))?;

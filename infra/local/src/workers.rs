@@ -1,5 +1,4 @@
-//! What runs by itself: storage's events, the queue and the schedule, each handed to its function as
-//! Lambda would.
+//! Delivers storage events, queue messages and the schedule to their functions, like Lambda.
 
 use std::io::{self, Write};
 use std::sync::Arc;
@@ -25,22 +24,21 @@ use crate::demo::samples;
 use crate::dynamodb::stopped;
 use crate::s3::ObjectCreated;
 
-/// How many work on each queue at once, as on the tax authority's in the cloud.
+/// Concurrent invocations per queue, as deployed for the tax authority's.
 const MAX_CONCURRENCY: usize = 2;
-/// How long a poll waits for a message; SQS lets no one wait longer.
+/// SQS's maximum long poll.
 const POLL_SECONDS: i32 = 20;
-/// Between two sweeps.
 const SWEEP_EVERY: Duration = Duration::from_secs(60);
-/// However hasty: a sweep costs some calls.
+/// Lower bound with a speedup: each sweep costs some calls.
 const MIN_SWEEP_INTERVAL: Duration = Duration::from_millis(250);
-/// A hasty sweep adds no more to so many messages in a queue.
+/// With a speedup, no sweep runs while more messages than this wait in a queue.
 const MAX_WAITING: usize = 20;
-/// Tries of one event of storage; Lambda makes as many.
+/// Attempts per storage event, as many as Lambda makes.
 const TRIES: u32 = 3;
-/// Between two tries, and after a queue that did not answer.
+/// Delay between attempts, and after a queue that did not answer.
 const WAIT_AFTER_FAILURE: Duration = Duration::from_secs(1);
 
-/// Starts all of them; they end when `stop` changes. `background` connects a function by its name.
+/// Starts all workers; they end when `stop` changes. `background` connects a function by its name.
 ///
 /// # Errors
 /// Names the variable that is missing.
@@ -66,7 +64,7 @@ pub fn start(
     Ok(workers)
 }
 
-/// Those who hand a queue's messages to its function.
+/// The consumers of one queue.
 fn consumers<F>(
     context: &EventContext,
     queue_url: &str,
@@ -110,7 +108,7 @@ async fn announce(mut created: mpsc::UnboundedReceiver<ObjectCreated>, marker: M
     }
 }
 
-/// The event as S3 sends it; keys are written as a form writes them.
+/// The event as S3 sends it, with a form-encoded key.
 fn storage_event(object: &ObjectCreated) -> StorageEvent {
     let key: String = byte_serialize(object.key.as_bytes()).collect();
     let record = json!({
@@ -143,7 +141,7 @@ where
     }
 }
 
-/// A poll takes as long as it waits.
+/// Timeouts longer than a long poll.
 fn patient() -> aws_sdk_sqs::config::Builder {
     let longest = Duration::from_secs(30);
     let timeouts = aws_sdk_sqs::config::timeout::TimeoutConfig::builder()
@@ -153,7 +151,7 @@ fn patient() -> aws_sdk_sqs::config::Builder {
     aws_sdk_sqs::Config::builder().timeout_config(timeouts)
 }
 
-/// Hands one message over; it is deleted unless it failed, and comes again then.
+/// Passes one message to its function; a message that failed is not deleted and comes again.
 async fn settle<F>(client: &Client, queue_url: &str, function: &F, message: &Message)
 where
     F: EventHandler<Event = SqsEvent, Reply = SqsBatchResponse>,
@@ -161,12 +159,12 @@ where
     let reply = function.handle(sqs_event(message)).await;
     if reply.is_ok_and(|reply| reply.batch_item_failures.is_empty()) {
         let handle = message.receipt_handle().unwrap_or_default();
-        // A message that is not deleted comes again, which does no harm.
+        // A message that is not deleted comes again, which is harmless.
         let _ = client.delete_message().queue_url(queue_url).receipt_handle(handle).send().await;
     }
 }
 
-/// The batch of one message.
+/// A batch of one message.
 fn sqs_event(message: &Message) -> SqsEvent {
     let mut record = SqsMessage::default();
     record.message_id = message.message_id().map(str::to_owned);
@@ -176,10 +174,10 @@ fn sqs_event(message: &Message) -> SqsEvent {
     event
 }
 
-/// When sweeps are made.
+/// The schedule of sweeps.
 struct Schedule {
     every: Duration,
-    /// Each with a client that may ask about it.
+    /// The queues, each with a client that may read its attributes.
     queues: Vec<(Client, String)>,
 }
 
@@ -192,7 +190,7 @@ impl Schedule {
             if self.is_hasty() && self.is_behind().await {
                 continue;
             }
-            // What one sweep missed is found by the next. Hasty sweeps write no line of their own.
+            // The next sweep finds what this one missed. With a speedup, sweeps write no log line of their own.
             if let Err(error) = sweeper.handle(Tick::default()).await
                 && self.is_hasty()
             {
@@ -205,8 +203,8 @@ impl Schedule {
         self.every < SWEEP_EVERY
     }
 
-    /// Whether messages wait already: hasty sweeps would send them faster than they are worked off, until one that
-    /// matters waits behind thousands that do not.
+    /// True while messages wait: with a speedup, sweeps would send messages faster than they are processed, until an
+    /// important one waits behind thousands.
     async fn is_behind(&self) -> bool {
         for (client, queue_url) in &self.queues {
             let asked = client.get_queue_attributes().queue_url(queue_url);

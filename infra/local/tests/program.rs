@@ -1,4 +1,4 @@
-//! The program itself: started, used, stopped, started again.
+//! The program: started, used, stopped, and started again.
 
 #![expect(clippy::expect_used, clippy::panic, reason = "a test that cannot go on fails")]
 
@@ -10,7 +10,7 @@ use std::process::{Child, Command, ExitStatus, Stdio};
 
 use serde_json::Value;
 
-/// A running program with what it printed until it served.
+/// A running program, and its output up to the line that says it serves.
 struct Running {
     child: Child,
     stdout: BufReader<std::process::ChildStdout>,
@@ -40,7 +40,7 @@ impl Running {
         serving.split(' ').next().expect("an address")
     }
 
-    /// What stands behind a word in what was printed.
+    /// The word after `word` in the output.
     fn after(&self, word: &str) -> &str {
         let rest = self.printed.split(word).nth(1).unwrap_or_else(|| panic!("no {word} in {}", self.printed));
         rest.split_whitespace().next().expect("something follows")
@@ -63,7 +63,7 @@ impl Running {
         reply
     }
 
-    /// Sends the signal of Ctrl-C; gives back the end, what was printed after serving, and the log.
+    /// Sends SIGINT; returns the exit status, the output after serving, and the log.
     fn interrupt(mut self) -> (ExitStatus, String, String) {
         let sent =
             Command::new("kill").args(["-INT", &self.child.id().to_string()]).status().expect("kill runs");
@@ -170,7 +170,7 @@ fn the_ready_file_says_all_that_a_program_needs() {
     let path = folder.path().join("ready.json");
     let running =
         Running::start(&["--no-demo", "--stage", "staging", "--ready-file", path.to_str().expect("text")]);
-    // The line is printed last, so the file is there by now.
+    // The file is written before the line was printed.
     let ready: Value = serde_json::from_slice(&std::fs::read(&path).expect("the file")).expect("JSON");
     assert_eq!(ready["base_url"], running.base_url());
     for variable in
@@ -214,7 +214,7 @@ fn hasty_sweeps_do_not_fill_the_terminal() {
     assert!(submitted.contains(r#""state":"unknown""#), "{submitted}");
     let mut log = BufReader::new(running.child.stderr.take().expect("piped"));
     let mut text = String::new();
-    // By the sixth step there were many sweeps.
+    // Many sweeps have run by the sixth step.
     while text.matches("settle-partners").count() < 6 {
         let read = log.read_line(&mut text).expect("text");
         assert!(read > 0, "the log ended early: {text}");

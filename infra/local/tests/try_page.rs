@@ -1,4 +1,4 @@
-//! The try page over HTTP: its files, and the server behind it, which keeps the keys.
+//! The try page over HTTP: its files, and its server, which keeps the API keys.
 
 #![expect(
     clippy::expect_used,
@@ -20,7 +20,6 @@ use tokio::net::TcpStream;
 
 const CODES: &str = "chai-bora-2026";
 
-/// A stack with the demo campaigns.
 struct Tried {
     stack: Stack,
     demos: Vec<Demo>,
@@ -47,7 +46,7 @@ impl Tried {
         self.send("GET", path, &[], "").await
     }
 
-    /// A call as the page makes it.
+    /// Sends a request with the headers that the page sends.
     async fn call(&self, method: &str, path: &str, body: &str) -> Response<String> {
         let attempt = ("idempotency-key", "attempt-0000000001");
         self.send(method, path, &[GUARD, JSON, attempt], body).await
@@ -83,7 +82,7 @@ fn parsed(reply: &Response<String>) -> Value {
     serde_json::from_str(reply.body()).unwrap_or_else(|error| panic!("{error} in {}", reply.body()))
 }
 
-/// Status and code of an error, which has everything that an error of the API has.
+/// The status and code of an error, after checking that it has all members of an API error.
 fn error(reply: &Response<String>) -> (u16, String) {
     let body = parsed(reply);
     for field in ["message", "fix", "docs_url"] {
@@ -118,7 +117,7 @@ async fn the_page_and_its_files_are_served_and_load_nothing_from_elsewhere() {
         assert!(policy.starts_with("default-src 'none';"), "{policy}");
         assert!(policy.contains(&format!("connect-src 'self' {storage};")), "{policy}");
         assert!(!policy.contains("unsafe"), "{policy}");
-        // The name of a drawing's language looks like an address, and is none.
+        // The SVG namespace looks like an external URL, but is none.
         let text = reply.body().replace("http://www.w3.org/2000/svg", "");
         assert!(!text.contains("http://") && !text.contains("https://"), "{file}");
         let modules = reply.body().split('\'').filter_map(|text| text.strip_prefix("./"));
@@ -220,7 +219,7 @@ async fn a_browser_can_choose_neither_key_nor_address() {
         let body = json!({ "phone": format!("07120000{index:02}") }).to_string();
         statuses.push(tried.send("POST", &path, &headers, &body).await.status().as_u16());
     }
-    // All of them are counted for the address that they really come from.
+    // All requests count for the caller's real address.
     assert_eq!(statuses, [vec![200; 30], vec![429]].concat());
 }
 
@@ -244,7 +243,7 @@ async fn there_is_nothing_but_what_the_page_needs() {
             "{path}"
         );
     }
-    // The client would shorten this path.
+    // Sent over a raw connection, because the HTTP client would normalize this path.
     let host = tried.stack.base_url().trim_start_matches("http://");
     let mut stream = TcpStream::connect(host).await.expect("a connection");
     let head =
@@ -305,7 +304,7 @@ async fn pages_of_other_sites_are_not_served() {
     assert_eq!(error(&reply), refused(422, "validation_failed"));
     assert!(reply.body().contains("x-requested-with"), "{}", reply.body());
     assert!(reply.body().contains("Send this header"), "{}", reply.body());
-    // What a browser asks before it sends a header of somebody's own.
+    // The preflight of a browser before it sends a custom header.
     let asked = [
         ("origin", "https://elsewhere.example"),
         ("access-control-request-method", "POST"),

@@ -1,10 +1,10 @@
-//! The published contract of the API: one description in OpenAPI, and pages made from it.
+//! The published contract of the API: one OpenAPI description, and the pages made from it.
 //!
-//! - [`openapi`] is the description: `openapi.json`, which `infra/description` makes from the types of the service;
-//! - [`openapi_3_0()`] turns it into the form that older generators read;
-//! - [`ordered`] writes it with its members in the order in which people read them;
-//! - `pages` makes the reference pages out of it and [`tables`];
-//! - [`Reference`] has all that a deployment serves, each file rendered when it is first asked for.
+//! - [`openapi`] is the description, `openapi.json`, which `infra/description` generates from the service's types;
+//! - [`openapi_3_0()`] converts it for older generators;
+//! - [`ordered`] writes JSON with its members in reading order;
+//! - `pages` makes the reference pages from it and from [`tables`];
+//! - [`Reference`] has all files that a deployment serves, each rendered on first use.
 
 mod openapi_3_0;
 pub mod ordered;
@@ -21,13 +21,13 @@ use sha2::{Digest, Sha256};
 pub use openapi_3_0::openapi_3_0;
 pub use pages::{at, text_of};
 
-/// Stands for a deployment that is not known.
+/// Placeholder for the base URL of a deployment.
 pub const EXAMPLE_BASE_URL: &str = "https://api.example.com";
-/// The description for such a deployment.
+/// The description, with [`EXAMPLE_BASE_URL`] for the deployment.
 const OPENAPI: &str = include_str!("../openapi.json");
 
-/// The description, for a deployment that serves the API at this base URL, without a slash at the end; empty when it is
-/// not known.
+/// The description for a deployment that serves the API at this base URL, without a trailing slash. If the URL is
+/// empty, the placeholder stays.
 pub fn openapi(base_url: &str) -> Value {
     if base_url.is_empty() {
         return serde_json::from_str(OPENAPI).unwrap_or_default();
@@ -40,27 +40,24 @@ pub fn openapi(base_url: &str) -> Value {
     description
 }
 
-/// All that is served beside the API itself.
+/// All files that are served beside the API.
 pub struct Reference {
     docs_base: String,
     description: OnceLock<Value>,
     rendered: Mutex<HashMap<String, File>>,
 }
 
-/// One file of it.
 #[derive(Clone, Debug)]
 pub struct File {
-    /// Its media type.
     pub content_type: &'static str,
-    /// Its text.
     pub body: String,
-    /// The Content-Security-Policy of a page.
+    /// The Content-Security-Policy; pages only.
     pub policy: Option<&'static str>,
-    /// Its ETag: another one when the text is another.
+    /// Depends on the text alone.
     pub etag: String,
 }
 
-/// Where a file is, and what it is.
+/// The kind of a file and where its content comes from.
 #[derive(Clone, Copy)]
 enum ExistingState {
     Openapi,
@@ -75,7 +72,7 @@ enum ExistingState {
     Favicon,
 }
 
-/// Files that are no page.
+/// Files other than pages.
 const FILES: [(&str, ExistingState); 8] = [
     ("/openapi.json", ExistingState::Openapi),
     ("/openapi-3.0.json", ExistingState::Openapi3_0),
@@ -94,26 +91,23 @@ const JSON: &str = "application/json";
 const ROBOTS: &str = "User-agent: *\nDisallow: /api/\n";
 
 impl Reference {
-    /// The reference of a deployment whose pages are at this URL, without a slash at the end. The API is
-    /// served where the pages are, without their `/docs`.
+    /// `docs_base` is the URL of the pages, without a trailing slash; the API is at the same URL without its `/docs`.
     pub fn new(docs_base: &str) -> Self {
         let docs_base = docs_base.to_owned();
         Self { docs_base, description: OnceLock::new(), rendered: Mutex::default() }
     }
 
-    /// Whether there is such a file.
     pub fn has(&self, path: &str) -> bool {
         known(path).is_some()
     }
 
-    /// The file at this path.
     pub fn file(&self, path: &str) -> Option<File> {
         let known = known(path)?;
         let mut rendered = self.rendered.lock().unwrap_or_else(PoisonError::into_inner);
         Some(rendered.entry(path.to_owned()).or_insert_with(|| self.render(known)).clone())
     }
 
-    /// The page for a path under `/docs` that has none.
+    /// The "not found" page, for paths under `/docs`.
     pub fn missing_page(&self, path: &str) -> Option<File> {
         path.starts_with("/docs/").then(|| File::page(pages::not_found()))
     }
@@ -155,7 +149,7 @@ impl File {
     }
 }
 
-/// A file by its path. A page is found with a slash at the end too, and as Markdown with `.md`.
+/// The kind of file at a path. A page is also found with a trailing slash, and as Markdown with `.md`.
 fn known(path: &str) -> Option<ExistingState> {
     if let Some((_, known)) = FILES.iter().find(|(file, _)| *file == path) {
         return Some(*known);
@@ -167,7 +161,7 @@ fn known(path: &str) -> Option<ExistingState> {
     page(path.strip_suffix('/').unwrap_or(path)).map(ExistingState::Page)
 }
 
-/// Tells texts apart.
+/// A short digest, for ETags and for the URLs of style and script.
 fn digest(text: &str) -> String {
     hex(Sha256::digest(text.as_bytes()).get(..8).unwrap_or_default())
 }

@@ -1,10 +1,10 @@
-//! The description in the form of OpenAPI 3.0, for generators that do not read 3.1 yet.
+//! Converts the description to OpenAPI 3.0, for generators that do not read 3.1 yet.
 
 use serde_json::{Map, Value, json};
 
-/// What 3.0 does not have.
+/// Members that 3.0 does not have.
 const NEWER: [&str; 2] = ["jsonSchemaDialect", "propertyNames"];
-/// Where names stand that are not words of the description itself.
+/// Members whose own keys are names of the API, not keywords.
 const NAMED: [&str; 4] = ["headers", "parameters", "properties", "schemas"];
 
 /// The same description in OpenAPI 3.0.3.
@@ -19,7 +19,6 @@ pub fn openapi_3_0(description: &Value) -> Value {
     older
 }
 
-/// A part of the whole description.
 fn convert(value: &Value, whole: &Value) -> Value {
     match value {
         Value::Object(members) => Value::Object(convert_object(members, whole)),
@@ -49,8 +48,7 @@ fn convert_object(members: &Map<String, Value>, whole: &Value) -> Map<String, Va
                 older.insert("example".to_owned(), examples.first().cloned().unwrap_or_default());
             }
             ("anyOf", Value::Array(choices)) => either(&mut older, choices, whole),
-            // What requests and replies hold is no part of the description's own form; neither is the body
-            // that a link would send.
+            // Example values and a link's request body are data, not part of the description, and stay unchanged.
             ("examples" | "enum", value) => {
                 older.insert(name.clone(), value.clone());
             }
@@ -65,13 +63,13 @@ fn convert_object(members: &Map<String, Value>, whole: &Value) -> Map<String, Va
     if older.len() > 1
         && let Some(link) = older.remove("$ref")
     {
-        // Beside a link, 3.0 reads nothing.
+        // 3.0 ignores everything beside a `$ref`.
         older.insert("allOf".to_owned(), json!([{ "$ref": link }]));
     }
     older
 }
 
-/// A choice, of which null may be a part.
+/// Converts an `anyOf` or `oneOf` that may include null.
 fn either(older: &mut Map<String, Value>, choices: &[Value], whole: &Value) {
     let is_null = |choice: &&Value| choice.get("type").is_some_and(|kind| kind == "null");
     let rest: Vec<&Value> = choices.iter().filter(|choice| !is_null(choice)).collect();
@@ -81,7 +79,7 @@ fn either(older: &mut Map<String, Value>, choices: &[Value], whole: &Value) {
     if rest.len() == 1
         && let Some(Value::Object(only)) = rest.pop()
     {
-        // What the place itself says wins over what its copy says.
+        // The schema's own members take precedence over those of the copied schema.
         for (name, value) in only {
             older.entry(name).or_insert(value);
         }
@@ -90,8 +88,7 @@ fn either(older: &mut Map<String, Value>, choices: &[Value], whole: &Value) {
     older.insert("anyOf".to_owned(), Value::Array(rest));
 }
 
-/// A schema, or null. 3.0 heeds `nullable` only where `type` stands beside it, so a link becomes a copy of
-/// what it leads to.
+/// A schema or null. 3.0 applies `nullable` only beside `type`, so a reference is replaced by a copy of its target.
 fn nullable(schema: &Value, whole: &Value) -> Value {
     let link = schema.get("$ref").and_then(Value::as_str).and_then(|link| link.strip_prefix('#'));
     let mut schema = convert(link.and_then(|link| whole.pointer(link)).unwrap_or(schema), whole);

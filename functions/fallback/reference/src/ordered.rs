@@ -1,10 +1,9 @@
-//! JSON as text with its members in the order in which people read them. JSON objects have none of their own here: they
-//! are kept sorted by name.
+//! Writes JSON as text with its members in reading order. In memory, JSON objects are sorted by name.
 
 use common::http::routes::ROUTES;
 use serde_json::{Map, Value};
 
-/// The members that come first in an object of the description.
+/// Members that come first in an object of the description.
 const FIRST: [&str; 19] = [
     "openapi",
     "info",
@@ -34,7 +33,7 @@ pub fn value(whole: &Value, value: &Value, schema: &Value) -> String {
     text
 }
 
-/// The whole description, good cases first.
+/// The whole description, successful replies first.
 pub fn description_text(whole: &Value) -> String {
     let mut text = String::new();
     write(&mut text, whole, whole, Order::Description, 0);
@@ -42,20 +41,19 @@ pub fn description_text(whole: &Value) -> String {
     text
 }
 
-/// What decides the order of an object's members.
+/// What determines the order of an object's members.
 #[derive(Clone, Copy)]
 enum Order<'a> {
-    /// The object is part of the description itself.
+    /// Keywords of the description itself.
     Description,
-    /// The members have names of the API, listed in this order.
+    /// Names of the API, in this listed order.
     Listed(&'a Value),
-    /// The members are examples of a schema, listed in this order.
+    /// Examples of a schema, in this listed order.
     Examples(&'a Value, &'a Value),
-    /// One of those: what it shows, and its value.
+    /// One example of a schema: summary and value.
     Example(&'a Value),
-    /// The members are paths.
     Paths,
-    /// The value is one of this schema.
+    /// A value of this schema.
     Schema(&'a Value),
 }
 
@@ -97,7 +95,7 @@ fn write<'a>(text: &mut String, whole: &'a Value, value: &'a Value, order: Order
     }
 }
 
-/// The order with the schema that a link or a choice stands for.
+/// Applies the schema behind a reference or a choice.
 fn inner<'a>(whole: &'a Value, order: Order<'a>) -> Order<'a> {
     match order {
         Order::Schema(schema) => Order::Schema(object_of(whole, schema)),
@@ -105,7 +103,7 @@ fn inner<'a>(whole: &'a Value, order: Order<'a>) -> Order<'a> {
     }
 }
 
-/// The object that a schema is, behind links, choices with null, and kinds.
+/// The object schema behind references, choices with null, and variants.
 fn object_of<'a>(whole: &'a Value, schema: &'a Value) -> &'a Value {
     let schema = linked(whole, schema);
     let choices = ["anyOf", "oneOf"].into_iter().find_map(|word| schema.get(word)?.as_array());
@@ -131,12 +129,12 @@ fn names<'a>(members: &'a Map<String, Value>, order: Order<'_>) -> Vec<&'a str> 
         Order::Schema(schema) => listed(schema.get("x-order").unwrap_or(&Value::Null), name),
     };
     let mut names: Vec<&str> = members.keys().map(String::as_str).collect();
-    // Sorting keeps the order by name among those of the same rank.
+    // The sort is stable: members of the same rank stay sorted by name.
     names.sort_by_key(|name| rank(name));
     names
 }
 
-/// The order inside one member of an object.
+/// The order inside one member.
 fn of_member<'a>(members: &'a Map<String, Value>, name: &str, order: Order<'a>) -> Order<'a> {
     match (order, name) {
         (Order::Schema(schema), _) => {

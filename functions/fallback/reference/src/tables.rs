@@ -1,4 +1,4 @@
-//! What the reference lists: message keys, test codes and receipts, limits.
+//! The tables of the reference: message keys, test codes and receipts, limits, states, reasons.
 
 use common::domain::code::{Code, SentinelOutcome};
 use common::domain::message::{Language, MessageKey};
@@ -9,21 +9,19 @@ use serde_json::{Value, json};
 
 use crate::pages::{at, text_of};
 
-/// A table with a title and a text before it. Cells are plain text with code between backticks.
+/// A table with a title and an introduction. Cells are plain text with code between backticks.
 pub struct Table {
-    /// A name for links.
+    /// The name in links and in `{{name}}`.
     pub name: &'static str,
-    /// The title.
     pub title: &'static str,
-    /// What it is about.
+    /// The introduction.
     pub text: &'static str,
-    /// The heads of its columns.
+    /// The column heads.
     pub head: Vec<&'static str>,
-    /// Its rows.
     pub rows: Vec<Vec<String>>,
 }
 
-/// The message keys with their meanings, from their schema, and the service's own copy.
+/// The message keys with their meanings, from their schema, and the service's default texts.
 pub fn message_keys(schema: &Value) -> Table {
     let meanings = at(schema, &["x-enumDescriptions"]);
     let row = |key: &MessageKey| {
@@ -43,7 +41,7 @@ pub fn message_keys(schema: &Value) -> Table {
     }
 }
 
-/// The codes that stand for outcomes, with test keys.
+/// The codes that produce a given outcome with test keys.
 pub fn test_codes() -> Table {
     let keys = MessageKey::ALL.iter().map(|key| key.as_str().replace('_', "-").to_uppercase());
     let names = ["VALID".to_owned(), "SLOW".to_owned()].into_iter().chain(keys);
@@ -75,7 +73,7 @@ fn code_outcome(outcome: SentinelOutcome) -> String {
     }
 }
 
-/// The receipts that stand for outcomes, with test keys.
+/// The receipts that produce a given outcome with test keys.
 pub fn test_receipts() -> Table {
     let keys = MessageKey::ALL.iter().filter(|key| !matches!(key, MessageKey::AlreadyUsed));
     let bare = keys.map(|key| key.as_str().replace('_', "").to_uppercase());
@@ -110,7 +108,7 @@ fn receipt_outcome(sentinel: ReceiptSentinel) -> String {
     }
 }
 
-/// What is limited.
+/// The rate and size limits.
 pub fn limits() -> Table {
     let rows = [
         ("Requests per API key", "600 per minute, unless the key has another ceiling", "all endpoints"),
@@ -201,7 +199,7 @@ pub(crate) fn display_statuses() -> Table {
     }
 }
 
-/// What the submission itself would show.
+/// The display status of a submission in this state.
 fn display_status(state: State, review: Option<ReviewStatus>) -> String {
     let status = json!({
         "state": state, "review_status": review, "message_key": MessageKey::Checking, "entries": 0, "instant_win": null,
@@ -210,13 +208,13 @@ fn display_status(state: State, review: Option<ReviewStatus>) -> String {
     status.map(|status| in_json(&status.display_status())).unwrap_or_default()
 }
 
-/// A value of an enum as replies have it.
+/// An enum value as it appears in replies.
 fn in_json(value: &impl Serialize) -> String {
     let value = serde_json::to_value(value).unwrap_or_default();
     value.as_str().map_or_else(|| value.to_string(), str::to_owned)
 }
 
-/// How a submission moves from one state to the next.
+/// The transitions between states.
 pub(crate) fn transitions() -> Table {
     let rows = [
         ("(new)", "`accepted`", "Good service code, no receipt needed.", "`entered`, `instant_win`"),
@@ -270,7 +268,7 @@ pub(crate) fn transitions() -> Table {
     }
 }
 
-/// The values of `reasons` that are no message keys.
+/// The values of `reasons` other than message keys.
 pub(crate) fn reasons() -> Table {
     let rows = [
         ("no_qr_code", "The photo shows no readable QR code. In review."),

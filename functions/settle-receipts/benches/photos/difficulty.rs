@@ -1,28 +1,24 @@
-//! What can be wrong with a photo, in four steps each.
+//! Kinds of flaws in a photo, each in four steps.
 
 use receipt_photo::Look;
 
-/// Steps of each difficulty.
 const STEPS: usize = 4;
 
-/// One kind of photo.
 pub(crate) struct Difficulty {
-    /// For the table.
     pub(crate) name: &'static str,
     steps: [f32; STEPS],
     apply: fn(&mut Shot, f32),
 }
 
-/// How one photo is taken and written.
+/// How one photo looks and is encoded.
 #[derive(Clone, Copy)]
 pub(crate) struct Shot {
-    /// How it looks.
     pub(crate) look: Look,
-    /// JPEG quality, 1 to 100, in the numbers that steps are.
+    /// JPEG quality from 1 to 100; a float because the steps are floats.
     quality: f32,
 }
 
-/// Every kind, each of its steps harder than the one before.
+/// All kinds of flaws, each of their steps harder than the one before.
 pub(crate) const DIFFICULTIES: &[Difficulty] = &[
     Difficulty {
         name: "turned",
@@ -76,7 +72,7 @@ pub(crate) const DIFFICULTIES: &[Difficulty] = &[
 ];
 
 impl Difficulty {
-    /// One shot for each step, all a little different from those of other numbers.
+    /// One shot for each step. Shots of different numbers differ slightly.
     pub(crate) fn shots(&self, number: u64) -> impl Iterator<Item = Shot> {
         let turned = f32::from(u8::try_from(number * 37 % 17).unwrap_or_default()) - 8.0;
         let usual = Shot { look: Look { turned, ..Look::default() }, quality: 80.0 };
@@ -89,7 +85,6 @@ impl Difficulty {
 }
 
 impl Shot {
-    /// JPEG quality, 1 to 100.
     #[expect(clippy::as_conversions, reason = "a whole number that the table above holds")]
     pub(crate) fn quality(&self) -> u8 {
         self.quality as u8

@@ -1,6 +1,5 @@
-//! Which photos are read, by either reader alone and by both in their order, and how long that takes
-//! with the start of the child: `cargo bench --bench photos` prints a table. The photos are always
-//! the same ones.
+//! `cargo bench --bench photos` prints a table: the share of photos read and the time taken, child start included, by
+//! each reader alone and by the full cascade. The photos are the same in every run.
 
 mod difficulty;
 
@@ -13,7 +12,6 @@ use tokio::time::Instant;
 
 use difficulty::{DIFFICULTIES, Difficulty};
 
-/// Photos of each step of a difficulty.
 const PHOTOS_OF_EACH_STEP: u64 = 6;
 
 type Failure = Box<dyn std::error::Error>;
@@ -31,14 +29,12 @@ fn is_receipt(text: &str) -> bool {
     text.starts_with("https://verify.tra.go.tz/")
 }
 
-/// The readers that are compared.
 struct Readers {
     rqrr: PhotoReader,
     rxing: PhotoReader,
     both: PhotoReader,
 }
 
-/// What became of some photos.
 #[derive(Default)]
 struct Score {
     photos: usize,

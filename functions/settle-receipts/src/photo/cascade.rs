@@ -1,4 +1,4 @@
-//! The order in which the readers see views of a photo: the likely ones first.
+//! The order in which the readers try views of a photo, the most promising first.
 
 use std::ops::ControlFlow;
 use std::sync::Arc;
@@ -7,20 +7,20 @@ use std::time::Duration;
 use super::luma::Luma;
 use super::readers::{Attempt, Reader};
 
-/// The readers that try a photo.
+/// Which readers try a photo.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, serde::Serialize, serde::Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Effort {
     /// Both, on every view, until a text is accepted.
     #[default]
     Cascade,
-    /// `rqrr` alone on the photo as it is: for comparison.
+    /// `rqrr` alone on the unprocessed photo, for comparison.
     RqrrOnly,
-    /// `rxing` alone on the photo as it is: for comparison.
+    /// `rxing` alone on the unprocessed photo, for comparison.
     RxingOnly,
 }
 
-/// How many pixels the longer side of a view has, about: a photo is shrunk by whole factors.
+/// Approximate pixels of a view's longer side: photos are shrunk by whole factors.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Detail {
     /// Around 800: codes that fill the photo, and noise that is better averaged away.
@@ -33,30 +33,28 @@ enum Detail {
     Doubled,
 }
 
-/// What is done to a view.
+/// The processing of a view.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Filter {
-    /// Nothing.
     Plain,
-    /// An unsharp mask: blur from focus or motion.
+    /// An unsharp mask, against blur from focus or motion.
     Sharpened,
-    /// A wider and stronger one.
+    /// A wider and stronger unsharp mask.
     SharpenedMore,
-    /// Black and white by the surroundings: shadows, faded ink.
+    /// Black and white by local contrast, against shadows and faded ink.
     Thresholded,
-    /// Means of neighbours: noise.
+    /// Means of neighbors, against noise.
     Smoothed,
-    /// Means of neighbours, then the wider mask: blur in noise.
+    /// Means of neighbors, then the wider mask, against blur in noise.
     SmoothedAndSharpened,
-    /// Means of neighbours, then black and white by the surroundings: noise in faded ink.
+    /// Means of neighbors, then black and white, against noise in faded ink.
     SmoothedAndThresholded,
 }
 
-/// One reader's attempt at one view.
 type Pass = (Detail, Filter, Reader);
 
-/// What helps most often first, measured on generated photos. `rqrr` is last: it finds
-/// little that `rxing` does not, and it is the one that hangs, on noise.
+/// Ordered by how often each pass helps, measured on generated photos. `rqrr` is last: it finds little that `rxing`
+/// does not, and it is the one that hangs on noise.
 const CASCADE: &[Pass] = &[
     (Detail::Normal, Filter::Plain, Reader::Rxing),
     (Detail::Normal, Filter::SmoothedAndSharpened, Reader::Rxing),
@@ -82,8 +80,8 @@ const RQRR_ONLY: &[Pass] = &[(Detail::Normal, Filter::Plain, Reader::Rqrr)];
 
 const RXING_ONLY: &[Pass] = &[(Detail::Normal, Filter::Plain, Reader::Rxing)];
 
-/// Runs the readers until `found` breaks. It gets the texts of every pass, so the same text many times. A reader that
-/// once took longer than `reader_timeout` does not run again.
+/// Runs the readers until `found` breaks. `found` gets the texts of every pass, so it sees the same text many times. A
+/// reader that exceeded `reader_timeout` once does not run again.
 pub(super) fn read(
     photo: Luma,
     effort: Effort,
@@ -124,7 +122,7 @@ impl Detail {
         }
     }
 
-    /// Whether a photo is so small that this is what [`Detail::Normal`] is already.
+    /// True if the photo is so small that this view is the same as [`Detail::Normal`].
     fn repeats(self, photo: &Luma) -> bool {
         match self {
             Self::Normal | Self::Doubled => false,
@@ -132,14 +130,14 @@ impl Detail {
         }
     }
 
-    /// By how much a photo is shrunk.
+    /// The factor by which the photo is shrunk.
     fn factor(self, photo: &Luma) -> usize {
         let side = match self {
             Self::Coarse => 800,
             Self::Normal | Self::Doubled => 1_600,
             Self::Fine => 3_200,
         };
-        // A photo that is a third too large is still close enough.
+        // Up to a third larger than the target is close enough.
         (photo.longer_side() * 3).div_ceil(side * 4).max(1)
     }
 }
@@ -157,7 +155,7 @@ impl Filter {
         }
     }
 
-    /// The radius, in pixels, of the surroundings that decide what is dark: a few modules of a code.
+    /// The radius, in pixels, of the neighborhood that decides what is dark: a few modules of a code.
     fn surroundings(view: &Luma) -> usize {
         (view.longer_side() / 64).max(4)
     }

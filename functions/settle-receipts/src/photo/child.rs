@@ -1,5 +1,5 @@
-//! The child process: it limits itself, reads one photo from its standard input, and writes what it finds. If it fails, it
-//! harms nothing but itself.
+//! The child process: limits its own resources, reads one photo from standard input and writes what it finds. A failure
+//! stays inside this process.
 
 use std::env;
 use std::io::{self, Read, Write};
@@ -13,9 +13,8 @@ use super::cascade;
 use super::decode::decode;
 use super::protocol::{JOB_VARIABLE, Job, Line, MAX_TEXT_CHARS, MAX_TEXTS};
 
-/// Reads a photo and ends the process, if it was started to do so by a
-/// [`PhotoReader`](super::PhotoReader); returns at once otherwise. To be called first in `main`,
-/// before any thread. `accepts` says which texts are worth stopping for.
+/// Reads a photo and exits, if a [`PhotoReader`](super::PhotoReader) started this process; otherwise returns at once.
+/// Call it first in `main`, before any thread starts. `accepts` says which texts are good enough to stop at.
 pub fn serve_if_asked(accepts: fn(&str) -> bool) {
     let Some(job) = env::var_os(JOB_VARIABLE) else {
         return;
@@ -25,7 +24,7 @@ pub fn serve_if_asked(accepts: fn(&str) -> bool) {
         .ok_or_else(|| io::Error::other("the job is not text"))
         .and_then(|job| Ok(serde_json::from_str(job)?))
         .and_then(|job| serve(job, accepts));
-    // The parent sees a lost line as a crash, which is what a failure here is.
+    // The parent treats a missing last line as a crash, as intended for a failure here.
     process::exit(i32::from(served.is_err()));
 }
 
@@ -44,7 +43,7 @@ fn serve(job: Job, accepts: fn(&str) -> bool) -> io::Result<()> {
             if told.contains(&text) || text.chars().count() > MAX_TEXT_CHARS {
                 continue;
             }
-            // A parent that does not listen any more kills this process anyway.
+            // If the parent no longer listens, it kills this process anyway.
             if tell(&Line::Found(text.clone())).is_err() {
                 return ControlFlow::Break(());
             }
@@ -58,8 +57,8 @@ fn serve(job: Job, accepts: fn(&str) -> bool) -> io::Result<()> {
     tell(&Line::Finished)
 }
 
-/// Memory that is written to (not address space, of which every thread reserves much), processor
-/// time, and no core dump: it would hold the photo.
+/// Limits written memory (not address space, of which every thread reserves much) and processor time, and disables core
+/// dumps, which would contain the photo.
 fn limit(job: Job) -> io::Result<()> {
     let most = |value| Rlimit { current: Some(value), maximum: Some(value) };
     setrlimit(Resource::Data, most(job.memory_bytes))?;

@@ -1,4 +1,4 @@
-//! The gray image that the readers work on, and the filters that bring a code out of it.
+//! The gray image that the readers work on, and the filters that make codes easier to read.
 
 use super::orientation::Orientation;
 
@@ -11,39 +11,35 @@ pub struct Luma {
 }
 
 impl Luma {
-    /// An image of these pixels; `None` when their number is not `width * height`, or zero.
+    /// `None` unless there are `width * height` pixels and at least one.
     pub fn new(width: usize, height: usize, pixels: Vec<u8>) -> Option<Self> {
         let fits = width > 0 && width.checked_mul(height) == Some(pixels.len()) && height > 0;
         fits.then_some(Self { width, height, pixels })
     }
 
-    /// Pixels in a row.
     pub fn width(&self) -> usize {
         self.width
     }
 
-    /// Rows.
     pub fn height(&self) -> usize {
         self.height
     }
 
-    /// The longer side, in pixels.
     pub fn longer_side(&self) -> usize {
         self.width.max(self.height)
     }
 
-    /// All pixels, row by row.
     pub fn pixels(&self) -> &[u8] {
         &self.pixels
     }
 
-    /// One pixel; white outside.
+    /// One pixel; white outside the image.
     pub fn pixel(&self, x: usize, y: usize) -> u8 {
         if x < self.width { self.pixels.get(y * self.width + x).copied().unwrap_or(u8::MAX) } else { u8::MAX }
     }
 
-    /// Each pixel the mean of a square of `factor * factor`; what is left over at the right and the
-    /// bottom falls away. The image itself when that would leave nothing.
+    /// Shrinks the image: each pixel becomes the mean of a square of `factor * factor`; leftovers at the right and
+    /// bottom are dropped. Returns the image unchanged if nothing would be left.
     pub fn shrunk(&self, factor: usize) -> Self {
         let (width, height) = (self.width / factor.max(1), self.height / factor.max(1));
         if factor <= 1 || width == 0 || height == 0 {
@@ -64,7 +60,7 @@ impl Luma {
         Self { width, height, pixels }
     }
 
-    /// Twice the size in both directions, with means between neighbours.
+    /// Doubles both sides, with means between neighbors.
     pub fn doubled(&self) -> Self {
         let wide: Vec<Vec<u8>> = self.pixels.chunks_exact(self.width).map(interleaved).collect();
         let mut pixels = Vec::with_capacity(self.pixels.len() * 4);
@@ -75,8 +71,8 @@ impl Luma {
         Self { width: self.width * 2, height: self.height * 2, pixels }
     }
 
-    /// An unsharp mask: each pixel moves away from the mean of its surroundings (a square of
-    /// `2 * radius + 1`) by `strength` times its distance from it.
+    /// Applies an unsharp mask: moves each pixel away from the mean of its square of `2 * radius + 1` by `strength`
+    /// times the difference.
     pub fn sharpened(&self, radius: usize, strength: i32) -> Self {
         let means = self.means(radius);
         let sharpen = |(&pixel, &mean): (&u8, &u8)| {
@@ -87,8 +83,8 @@ impl Luma {
         self.with_pixels(self.pixels.iter().zip(&means).map(sharpen).collect())
     }
 
-    /// Black where a pixel is darker than the mean of its surroundings by more than `margin`,
-    /// white elsewhere: shadows and glare go away.
+    /// Makes pixels black that are darker than their local mean by more than `margin`, and all others white; removes
+    /// shadows and glare.
     pub fn thresholded(&self, radius: usize, margin: u8) -> Self {
         let means = self.means(radius);
         let decide = |(&pixel, &mean): (&u8, &u8)| {
@@ -97,12 +93,12 @@ impl Luma {
         self.with_pixels(self.pixels.iter().zip(&means).map(decide).collect())
     }
 
-    /// Each pixel the mean of its surroundings: speckles and JPEG blocks go away.
+    /// Replaces each pixel by its local mean; removes speckles and JPEG blocks.
     pub fn smoothed(&self, radius: usize) -> Self {
         self.with_pixels(self.means(radius))
     }
 
-    /// As it is meant to be looked at.
+    /// Turns the image upright.
     pub fn rotated(self, orientation: Orientation) -> Self {
         if orientation == Orientation::Upright {
             return self;
@@ -127,8 +123,8 @@ impl Luma {
         self.pixels.get(y * self.width..(y + 1) * self.width).unwrap_or(&[])
     }
 
-    /// The mean of the square around each pixel, as much of it as lies inside the image. The time
-    /// does not depend on the radius: column sums move down, their sum moves right.
+    /// The local mean at each pixel, over the part of its square inside the image. The time does not depend on the
+    /// radius: column sums move down, and their sum moves right.
     fn means(&self, radius: usize) -> Vec<u8> {
         let mut means = Vec::with_capacity(self.pixels.len());
         let mut columns = vec![0_u32; self.width];
@@ -173,7 +169,7 @@ fn subtract(columns: &mut [u32], row: &[u8]) {
     }
 }
 
-/// A row with the mean of two neighbours after each pixel.
+/// The row with the mean of two neighbors after each pixel.
 fn interleaved(row: &[u8]) -> Vec<u8> {
     row.iter().zip(row.iter().skip(1).chain(row.last())).flat_map(|(&a, &b)| [a, a.midpoint(b)]).collect()
 }
@@ -229,7 +225,7 @@ mod tests {
     #[test]
     fn what_is_as_dark_as_the_margin_says_is_not_black_yet() {
         assert_eq!(image(3, &[100, 100, 100]).thresholded(1, 0).pixels(), [255, 255, 255]);
-        // The mean of both is 95.
+        // The local mean is 95.
         assert_eq!(image(2, &[90, 100]).thresholded(1, 5).pixels(), [255, 255]);
         assert_eq!(image(2, &[90, 100]).thresholded(1, 4).pixels(), [0, 255]);
     }

@@ -1,10 +1,10 @@
-//! Reads the QR codes out of a photo of a receipt.
+//! Reads the QR codes in a photo of a receipt.
 //!
-//! Photos come from anyone, and on some photos the readers take forever, panic or ask for all memory. So a child process of
-//! the same program reads each photo, within limits ([`PhotoReader`] starts it, [`serve_if_asked`] is the child).
+//! Photos come from anyone, and on some of them the readers hang, panic or ask for all memory. So a child process of
+//! the same program reads each photo, within limits: [`PhotoReader`] starts it, [`serve_if_asked`] is the child.
 //!
-//! In the child: [`decode`] bounds the photo's size and makes gray pixels ([`luma`]) of it, the right way
-//! up ([`orientation`]); [`cascade`] shows views of these to two [`readers`], until a text is accepted.
+//! In the child, [`decode`] limits the photo's size and decodes it to gray pixels ([`luma`]), turned upright
+//! ([`orientation`]); [`cascade`] shows views of them to two [`readers`] until a text is accepted.
 
 pub mod cascade;
 mod child;
@@ -24,19 +24,19 @@ pub use parent::{Limits, PhotoReader};
 /// Why a photo gave no text.
 #[derive(Debug, thiserror::Error)]
 pub enum Unreadable {
-    /// Its bytes are no image that is read.
+    /// Not an image that can be decoded.
     #[error("the photo cannot be decoded")]
     NotDecoded(#[from] NotDecoded),
-    /// No code was found, by any means.
+    /// Every pass ran and found no code.
     #[error("there is no readable QR code in the photo")]
     NoQrCode,
-    /// Time ran out before anything was found.
+    /// The time ran out before anything was found.
     #[error("the photo took too long to read")]
     TooSlow,
-    /// The child ended without a word: a crash, or memory ran out.
+    /// The child ended without a last line: it crashed or ran out of memory.
     #[error("reading the photo crashed")]
     Crashed,
-    /// No child could be started, or spoken to.
+    /// The child could not be started, or its pipes failed.
     #[error("no process could be started to read the photo")]
     Io(#[from] io::Error),
 }

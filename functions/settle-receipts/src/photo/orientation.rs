@@ -1,6 +1,6 @@
-//! How a camera was held (EXIF tag 0x0112): which way round its pixels are to be shown.
+//! Orientation of the camera (EXIF tag 0x0112).
 
-/// The eight ways, in the order of their EXIF values 1 to 8.
+/// The eight orientations, in the order of their EXIF values 1 to 8.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Orientation {
     /// 1: as stored.
@@ -14,28 +14,27 @@ pub enum Orientation {
     Flipped,
     /// 5: rows and columns swapped.
     Transposed,
-    /// 6: to be turned clockwise by a quarter.
+    /// 6: to be turned a quarter clockwise.
     QuarterTurn,
     /// 7: rows and columns swapped from the other corner.
     Transverse,
-    /// 8: to be turned anticlockwise by a quarter.
+    /// 8: to be turned a quarter counterclockwise.
     ThreeQuarterTurn,
 }
 
-/// Tag of the orientation in the first directory.
 const ORIENTATION_TAG: u16 = 0x0112;
 
 /// Bytes of one directory entry: tag, type, count, value.
 const ENTRY_BYTES: usize = 12;
 
 impl Orientation {
-    /// From EXIF data (a TIFF header and its directories, with or without `Exif\0\0` before them);
-    /// upright when it says nothing that can be understood.
+    /// Reads EXIF data: a TIFF header and its directories, with or without `Exif\0\0` in front. Upright if the data has
+    /// no readable orientation.
     pub fn from_exif(exif: &[u8]) -> Self {
         Self::find(exif.strip_prefix(b"Exif\0\0").unwrap_or(exif)).unwrap_or_default()
     }
 
-    /// Whether width and height change places.
+    /// True if width and height are swapped.
     pub fn swaps_sides(self) -> bool {
         match self {
             Self::Upright | Self::Mirrored | Self::HalfTurn | Self::Flipped => false,
@@ -43,7 +42,7 @@ impl Orientation {
         }
     }
 
-    /// Where pixel `(x, y)` of the picture to be shown is stored, in an image of `width` by `height`.
+    /// Where pixel `(x, y)` of the upright picture is stored in an image of `width` by `height`.
     pub(super) fn source(self, x: usize, y: usize, width: usize, height: usize) -> (usize, usize) {
         match self {
             Self::Upright => (x, y),

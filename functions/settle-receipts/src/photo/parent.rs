@@ -1,4 +1,4 @@
-//! The parent process: it starts a child for each photo, reads the child's output, and always ends the child.
+//! The parent process: starts a child for each photo, reads the child's output, and always ends the child.
 
 use std::ffi::OsString;
 use std::future::pending;
@@ -19,22 +19,21 @@ use super::cascade::Effort;
 use super::decode::NotDecoded;
 use super::protocol::{JOB_VARIABLE, Job, Line, MAX_TEXT_CHARS, MAX_TEXTS};
 
-/// The limits of reading photos.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Limits {
-    /// The life of a child. Texts that it found before count.
+    /// Lifetime of a child. Texts found before the deadline count.
     pub deadline: Duration,
-    /// The time of one reader for one view of a photo.
+    /// Time of one reader for one view of a photo.
     pub reader_timeout: Duration,
-    /// Bytes that a child may write to.
+    /// Bytes of memory that a child may write to.
     pub memory_bytes: u64,
-    /// Children at the same time; further photos wait for their turn.
+    /// Maximum children at a time; further photos wait.
     pub at_once: usize,
 }
 
 impl Default for Limits {
-    /// Ample for one full processor: the whole cascade takes about a second when no reader hangs,
-    /// and 40 million pixels take 280 MB in the common kinds of file.
+    /// Generous for one full processor: the whole cascade takes about a second if no reader hangs, and 40 million
+    /// pixels take 280 MB in the common formats.
     fn default() -> Self {
         Self {
             deadline: Duration::from_secs(12),
@@ -45,11 +44,10 @@ impl Default for Limits {
     }
 }
 
-/// The output of a child in bytes: ten texts of 400 characters, each at most six bytes once escaped or
-/// four as UTF-8, and some.
+/// Maximum output of a child: ten texts of 400 characters, each at most six bytes when escaped (or four as UTF-8), and
+/// some overhead.
 const MAX_OUTPUT_BYTES: u64 = 10 * 400 * 6 + 4_096;
 
-/// Reads the QR codes in photos, with a child process for each photo.
 #[derive(Debug)]
 pub struct PhotoReader {
     program: PathBuf,
@@ -60,16 +58,15 @@ pub struct PhotoReader {
 }
 
 impl PhotoReader {
-    /// With children of this same program, whose `main` begins with
-    /// [`serve_if_asked`](super::serve_if_asked).
+    /// Starts children of this same program, whose `main` must begin with [`serve_if_asked`](super::serve_if_asked).
     ///
     /// # Errors
-    /// When the system does not say where this program is.
+    /// If the path of this program is unknown.
     pub fn this_program(limits: Limits) -> io::Result<Self> {
         Ok(Self::program(std::env::current_exe()?, &[], limits))
     }
 
-    /// With children of another program that does the same.
+    /// Starts children of another program that calls [`serve_if_asked`](super::serve_if_asked).
     pub fn program(program: impl Into<PathBuf>, arguments: &[&str], limits: Limits) -> Self {
         Self {
             program: program.into(),
@@ -80,22 +77,18 @@ impl PhotoReader {
         }
     }
 
-    /// With these readers only.
     pub fn with_effort(self, effort: Effort) -> Self {
         Self { effort, ..self }
     }
 
-    /// The distinct texts of the QR codes in a photo (at most 10, each at most 400 characters), in
-    /// the order in which they were found: the child stops after the pass that found an accepted
-    /// one, else when it has tried everything or its time is up. Never empty.
-    ///
-    /// # Errors
-    /// As [`Unreadable`] says.
+    /// Reads the distinct texts of the QR codes in a photo (at most 10, each at most 400 characters), in the order
+    /// found. The child stops after the pass that found an accepted text, or when it has tried everything, or at the
+    /// deadline. The result is never empty.
     pub async fn read(&self, photo: &[u8]) -> Result<Vec<String>, Unreadable> {
         if u64::try_from(photo.len()).is_ok_and(|bytes| bytes > MAX_BYTES) {
             return Err(NotDecoded::TooManyBytes.into());
         }
-        // The semaphore is never closed; if it were, reading at once would do no harm.
+        // The semaphore is never closed, and an error would only let one more child run.
         let _turn = self.turns.acquire().await;
         let mut child = ChildGuard(self.command()?.spawn()?);
         let (input, output) = child.pipes()?;
@@ -109,7 +102,7 @@ impl PhotoReader {
         let job = Job {
             effort: self.effort,
             memory_bytes: self.limits.memory_bytes,
-            // Threads that are not waited for any more use time as well.
+            // Reader threads that were given up on keep using processor time too.
             cpu_seconds: self.limits.deadline.as_secs().saturating_mul(2).max(1),
             reader_timeout: self.limits.reader_timeout,
         };
@@ -125,11 +118,10 @@ impl PhotoReader {
     }
 }
 
-/// Ends the child when it is dropped.
+/// Kills the child on drop.
 struct ChildGuard(Child);
 
 impl ChildGuard {
-    /// The child's input and output.
     fn pipes(&mut self) -> io::Result<(pipe::Sender, pipe::Receiver)> {
         let missing = || io::Error::other("the child has no pipe");
         let input = self.0.stdin.take().ok_or_else(missing)?;
@@ -142,16 +134,15 @@ impl ChildGuard {
 }
 
 impl Drop for ChildGuard {
-    /// Holds the thread until nothing is left of the child: some milliseconds, for its memory.
+    /// Blocks the thread until the child is gone: a few milliseconds, to free its memory.
     fn drop(&mut self) {
-        // One that may not be killed would have to be waited for until it ends by itself.
+        // If the child cannot be killed, waiting could block until it ends.
         if self.0.kill().is_ok() {
             drop(self.0.wait());
         }
     }
 }
 
-/// The output of a child.
 #[derive(Debug, Default)]
 struct ChildOutput {
     texts: Vec<String>,
@@ -165,7 +156,7 @@ enum End {
 }
 
 impl ChildOutput {
-    /// Adds a line; false if it is the last.
+    /// Adds a line; returns false if it is the last.
     fn push(&mut self, line: &str) -> bool {
         match serde_json::from_str(line) {
             Ok(Line::Found(text)) if text.chars().count() <= MAX_TEXT_CHARS => {
@@ -187,7 +178,7 @@ impl ChildOutput {
         }
     }
 
-    /// Texts count, however the child ended.
+    /// Texts count even if the child crashed or timed out.
     fn outcome(self, in_time: bool) -> Result<Vec<String>, Unreadable> {
         if !self.texts.is_empty() {
             return Ok(self.texts);
@@ -205,7 +196,7 @@ impl ChildOutput {
 async fn exchange(input: pipe::Sender, output: pipe::Receiver, photo: &[u8], received: &mut ChildOutput) {
     let write = async move {
         let mut input = input;
-        // A child that does not read all of it says why in its output, or has crashed.
+        // A child that does not read the whole photo says why in its output, or has crashed.
         drop(input.write_all(photo).await);
         drop(input);
         pending::<()>().await

@@ -1,6 +1,6 @@
-//! The protocol of parent and child: the job is in the child's only environment variable, the photo on its standard input,
-//! and the child writes lines of JSON to its standard output. It writes each text at once, so that no text is lost at the
-//! deadline.
+//! The protocol between parent and child. The job is in the child's only environment variable, the photo on its
+//! standard input, and the child writes JSON lines to standard output. It writes each text at once, so that the
+//! deadline loses none.
 
 use std::time::Duration;
 
@@ -9,16 +9,14 @@ use serde::{Deserialize, Serialize};
 use super::cascade::Effort;
 use super::decode::NotDecoded;
 
-/// The variable that makes a process the child. It holds a [`Job`].
+/// The variable that turns a process into the child; its value is a [`Job`].
 pub(super) const JOB_VARIABLE: &str = "RECEIPT_PHOTO_JOB";
 
-/// Texts of one photo, at most.
 pub(super) const MAX_TEXTS: usize = 10;
 
-/// Characters of one text, at most: a receipt's are about 50.
+/// A receipt's text has about 50 characters.
 pub(super) const MAX_TEXT_CHARS: usize = 400;
 
-/// The child's work and its limits.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub(super) struct Job {
     pub(super) effort: Effort,
@@ -27,14 +25,12 @@ pub(super) struct Job {
     pub(super) reader_timeout: Duration,
 }
 
-/// One line of the child.
+/// One line of the child's output.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub(super) enum Line {
-    /// A code was read.
     Found(String),
-    /// All passes are over, or enough was found.
+    /// All passes ran, or an accepted text was found.
     Finished,
-    /// The photo's own fault.
     NotDecoded(NotDecoded),
 }

@@ -1,5 +1,5 @@
-//! The two QR readers. On some images they take forever or panic, so they run with a time limit, on a thread of their own,
-//! in a process that can be killed.
+//! The two QR readers. On some images they hang or panic, so each attempt runs on its own thread with a timeout, in a
+//! process that can be killed.
 
 use std::sync::Arc;
 use std::sync::mpsc::{RecvTimeoutError, sync_channel};
@@ -14,31 +14,29 @@ use rxing::{Binarizer, DecodeHints, Luma8Source};
 
 use super::luma::Luma;
 
-/// A QR reader.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Reader {
-    /// `rqrr`, which reads flat codes in even light.
+    /// Reads flat codes in even light.
     Rqrr,
-    /// `rxing`, which finds and straightens what `rqrr` does not. Only its detectors are used: its
-    /// own text decoding needs character tables that are not built in.
+    /// Finds and straightens codes that `rqrr` misses. Only its detectors are used: its text decoding needs character
+    /// tables that are not compiled in.
     Rxing,
 }
 
-/// The result of a reader's attempt.
 #[derive(Debug, PartialEq, Eq)]
 pub enum Attempt {
-    /// The texts that it found, if any.
+    /// The texts found, possibly none.
     Read(Vec<String>),
-    /// It panicked or took too long, and should not run again.
+    /// The reader panicked or timed out, and must not run again.
     TimedOut,
 }
 
-/// Groups of three finder patterns that are tried in one image: a photo of ten codes has some
-/// dozens, a page of checkered cloth thousands.
+/// Maximum groups of three finder patterns tried in one image: a photo of ten codes has some dozens, a page of
+/// checkered cloth thousands.
 const MAX_PATTERN_GROUPS: usize = 300;
 
 impl Reader {
-    /// Reads a view of an image. A reader that takes too long goes on in its thread until the process ends.
+    /// Reads one view of an image. After a timeout, the reader's thread runs on until the process ends.
     pub fn read_with_timeout<V>(self, photo: &Arc<Luma>, view: V, timeout: Duration) -> Attempt
     where
         V: FnOnce(&Luma) -> Luma + Send + 'static,
@@ -46,7 +44,7 @@ impl Reader {
         let (sender, texts) = sync_channel(1);
         let photo = Arc::clone(photo);
         let started = thread::Builder::new().spawn(move || {
-            // After a timeout nobody receives the texts.
+            // After a timeout, the receiver is gone.
             drop(sender.send(self.read(&view(&photo))));
         });
         match started.map(|_thread| texts.recv_timeout(timeout)) {
@@ -55,8 +53,7 @@ impl Reader {
         }
     }
 
-    /// The texts of all codes that this reader finds, each as often as it finds it. May panic, and
-    /// may not return.
+    /// The texts of all codes found, with repeats. May panic or never return.
     fn read(self, image: &Luma) -> Vec<String> {
         match self {
             Self::Rqrr => rqrr(image),
@@ -109,14 +106,14 @@ fn by_concentric_patterns(bits: &BitMatrix) -> Vec<String> {
     texts
 }
 
-/// The older detector, which finds some codes that the other one does not.
+/// The older detector, which finds some codes that the other one misses.
 fn by_finder_patterns(bits: &BitMatrix) -> Vec<String> {
     let hints = DecodeHints { TryHarder: Some(true), ..DecodeHints::default() };
     let codes = MultiDetector::new(bits).detectMulti(&hints).unwrap_or_default();
     codes.iter().filter_map(|code| text_of_modules(code.getBits())).collect()
 }
 
-/// Decodes the modules of a code that one reader straightened with the other, which gives bytes.
+/// Decodes a code that `rxing` straightened, using `rqrr`'s decoder, which returns bytes.
 fn text_of_modules(modules: &BitMatrix) -> Option<String> {
     if modules.width() != modules.height() {
         return None;
@@ -130,7 +127,7 @@ fn text_of_modules(modules: &BitMatrix) -> Option<String> {
     text_of(|out| grid.decode_to(out).is_ok())
 }
 
-/// The text that `decode` writes, when it succeeds and the text is UTF-8.
+/// Decodes a code that `rxing` straightened, using `rqrr`'s decoder, which returns bytes.
 fn text_of(decode: impl FnOnce(&mut Vec<u8>) -> bool) -> Option<String> {
     let mut bytes = Vec::new();
     if decode(&mut bytes) { String::from_utf8(bytes).ok() } else { None }

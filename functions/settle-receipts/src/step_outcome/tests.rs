@@ -1,4 +1,4 @@
-//! What each answer of the tax authority leads to, and what is counted of it.
+//! The outcome of each answer of the tax authority, and the failures counted.
 
 use std::time::Duration;
 
@@ -74,7 +74,7 @@ fn an_operator_sees_what_was_unexpected() {
     }
 }
 
-/// The outcome of one more failure after these.
+/// The outcome of one more failure after `failures`.
 fn after(failures: LookupFailures, failure: LookupFailure) -> StepOutcome {
     let mut submission = example::submission(NOW);
     let progress = Progress::TaxAuthority(failures);

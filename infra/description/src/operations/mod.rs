@@ -1,4 +1,4 @@
-//! The operations: what each takes, and every reply that it can give.
+//! The operations: their parameters, bodies and replies.
 
 mod campaign;
 mod codes;
@@ -18,43 +18,40 @@ use crate::examples::{self, Example};
 use crate::headers::{header, when_counted};
 use crate::{parameters, schema};
 
-/// The headers of every reply.
 const ALWAYS: [&str; 2] = ["X-Request-Id", "Cache-Control"];
-/// The headers of every reply that counts.
+/// The headers of every counted reply.
 const LIMITS: [&str; 2] = ["RateLimit-Policy", "RateLimit"];
 
-/// One operation.
 struct Operation {
     route: Route,
     id: &'static str,
     tag: &'static str,
     summary: &'static str,
     description: String,
-    /// Parameters beside those that every operation takes.
+    /// Parameters in addition to [`COMMON`](crate::parameters::COMMON).
     parameters: Vec<&'static str>,
     request: Option<RequestBody>,
     reply: Reply,
-    /// The errors beside those that every operation can answer with.
+    /// Errors in addition to those of every operation.
     refusals: Vec<Refusal>,
 }
 
-/// The body of a request.
 struct RequestBody {
     schema: &'static str,
     examples: Vec<Example>,
 }
 
-/// The reply when all is well.
+/// The successful reply.
 struct Reply {
     description: &'static str,
     schema: &'static str,
     examples: Vec<Example>,
-    /// Whether it can be about the record of an earlier try.
+    /// True if it can return the record of an earlier attempt.
     can_be_replayed: bool,
     links: Value,
 }
 
-/// The operations by path and method; `docs` is where the reference pages are.
+/// The operations by path and method; `docs` is the URL of the reference pages.
 pub(crate) fn paths(docs: &str) -> Map<String, Value> {
     let mut paths: BTreeMap<String, Map<String, Value>> = BTreeMap::new();
     let groups =
@@ -108,7 +105,7 @@ impl Reply {
     }
 }
 
-/// The errors by status. What an operation adds comes before what all of them share.
+/// The errors by status; an operation's own come before the common ones.
 fn refused(route: Route, own: Vec<Refusal>, docs: &str) -> Map<String, Value> {
     let mut by_status: BTreeMap<u16, Vec<Refusal>> = BTreeMap::new();
     for refusal in own.into_iter().chain(refusals::shared()) {
@@ -139,7 +136,7 @@ fn error_reply(status: u16, route: Route, refusals: &[Refusal], docs: &str) -> V
     match status {
         // Nothing is counted before the key is known, nor for a path with another method.
         401 | 403 | 405 => {}
-        // A mismatched campaign is found before the request is counted; a failure may be anywhere.
+        // A mismatched campaign is found before the request is counted; a failure may come before or after.
         422 | 500 | 503 => headers.extend(LIMITS.map(when_counted)),
         _ => headers.extend(LIMITS.map(header)),
     }

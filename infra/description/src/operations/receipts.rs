@@ -1,4 +1,4 @@
-//! The operations of receipts: start, ask for a fresh target, read.
+//! The operations on receipts: start, refresh the upload URL, read.
 
 use common::error::ErrorCode;
 use common::http::routes;
@@ -147,7 +147,7 @@ fn get() -> Operation {
     }
 }
 
-/// What takes a receipt's id.
+/// Operations that take a receipt's id.
 fn links() -> Value {
     json!({
         "GetReceipt": {

@@ -1,4 +1,4 @@
-//! The errors of operations, each with an example.
+//! Errors of operations, each with an example.
 
 use common::error::{Error, ErrorCode, FieldProblem};
 use common::http::reply::Reply;
@@ -6,7 +6,7 @@ use serde_json::Value;
 
 use crate::examples;
 
-/// One way for a request to be refused.
+/// An example of a refused request.
 pub(crate) struct Refusal {
     pub(crate) code: ErrorCode,
     pub(crate) summary: &'static str,
@@ -15,27 +15,25 @@ pub(crate) struct Refusal {
 }
 
 impl Refusal {
-    /// A request refused with this code.
     pub(crate) fn new(code: ErrorCode, summary: &'static str) -> Self {
         Self { code, summary, name: None, error: code.into() }
     }
 
-    /// Another example of a code that has one already.
+    /// Renames the example, for a second one with the same error code.
     pub(crate) fn named(self, name: &'static str) -> Self {
         Self { name: Some(name), ..self }
     }
 
-    /// What exactly is wrong.
     pub(crate) fn detail(self, detail: &str) -> Self {
         Self { error: self.error.with_detail(detail), ..self }
     }
 
-    /// The field at fault.
+    /// Sets the invalid field.
     pub(crate) fn field(self, field: &str) -> Self {
         Self { error: self.error.with_field(field), ..self }
     }
 
-    /// The fields at fault: name and message of each.
+    /// Sets the invalid fields: name and message of each.
     pub(crate) fn problems(self, problems: &[(&str, &str)]) -> Self {
         let problem = |(field, message): &(&str, &str)| FieldProblem {
             field: (*field).to_owned(),
@@ -44,18 +42,17 @@ impl Refusal {
         Self { error: Error::fields(problems.iter().map(problem).collect()), ..self }
     }
 
-    /// The name of the example.
     pub(crate) fn name(&self) -> &'static str {
         self.name.unwrap_or(self.code.as_str())
     }
 
-    /// The reply's body, as the service makes it; `docs` is where its `docs_url` leads.
+    /// The reply's body as the service renders it; `docs` is the URL of the reference pages.
     pub(crate) fn body(&self, docs: &str) -> Value {
         serde_json::from_str(&Reply::error(&self.error, docs, examples::REQUEST_ID).body).unwrap_or_default()
     }
 }
 
-/// What every operation can answer with.
+/// The errors of every operation.
 pub(crate) fn shared() -> Vec<Refusal> {
     vec![
         Refusal::new(ErrorCode::KeyMissing, "No Authorization header"),

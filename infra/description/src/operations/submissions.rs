@@ -1,4 +1,4 @@
-//! The operations of submissions: enter, read, look up.
+//! The operations on submissions: enter, read, look up.
 
 use common::domain::message::MessageKey;
 use common::error::ErrorCode;
@@ -40,7 +40,7 @@ fn create() -> Operation {
 }
 
 fn requests() -> Vec<Example> {
-    // A phone for each sample: a campaign may take no more than one entry a day of the same.
+    // Each sample has its own phone, because a campaign may limit entries per phone and day.
     vec![
         Example::new(
             "code",
@@ -79,7 +79,7 @@ fn requests() -> Vec<Example> {
 }
 
 fn outcomes() -> Vec<Example> {
-    // No test has a record of the tax authority, or words of a partner.
+    // Hand-written, because no test submission has a tax record or a partner's message.
     let under_review = json!({
         "campaign": OF_RECEIPTS, "livemode": true, "state": "pending", "review_status": "under_review",
         "display_status": "receipt_in_review", "entries": 0, "reasons": ["no_qr_code"], "terminal": false,

@@ -1,51 +1,46 @@
-//! Commands to paste: single calls, and receipts, whose steps use what the step before them gave.
+//! Commands to paste: single calls, and receipts, whose steps use the results of earlier steps.
 
 use common::domain::scope::CampaignSlug;
 
 use super::printed::Command;
 use crate::tax_portal::cases::TIME;
 
-/// Who calls.
+/// The campaign, key and API address that commands use.
 #[derive(Clone, Copy)]
 pub(super) struct Caller<'a> {
-    /// Where the API is.
     pub(super) base_url: &'a str,
-    /// The campaign.
     pub(super) slug: &'a CampaignSlug,
-    /// The key.
     pub(super) key: &'a str,
-    /// Whether it is a live key: tests are answered by sentinels.
+    /// True for a live key; with a test key, only sentinels get an answer.
     pub(super) live: bool,
 }
 
-/// Sets a number that makes a receipt and its attempt new ones. Not the time: a block pasted in one go has several in a second.
+/// Sets a random number that makes each receipt and attempt unique. The time would not do: a block pasted in one go
+/// runs several times within a second.
 const RUN: &str = r"RUN=$(od -An -N4 -tu4 /dev/urandom | tr -d ' \n')";
 
 impl Caller<'_> {
-    /// The campaign itself.
+    /// Reads the campaign.
     pub(super) fn campaign(&self) -> String {
         let Self { base_url, key, .. } = self;
         format!("curl -sSw '\\n' '{base_url}/api/v1/campaign' -H 'Authorization: Bearer {key}'")
     }
 
-    /// Enters a consumer with a code.
     pub(super) fn enter(&self, attempt: &str, phone: &str, code: &str) -> String {
         let body = format!(r#"{{"phone":"{phone}","code":"{code}","consent":true}}"#);
         let (post, slug) = (self.post("submissions"), self.slug);
         format!("{post} -iw '\\n' -H 'Idempotency-Key: {slug}-{attempt}' -d '{body}'")
     }
 
-    /// The submissions of a phone.
     pub(super) fn look_up(&self, phone: &str) -> String {
         format!("{} -w '\\n' -d '{{\"phone\":\"{phone}\"}}'", self.post("submissions/lookup"))
     }
 
-    /// Pre-checks a code.
     pub(super) fn check(&self, code: &str) -> String {
         format!("{} -w '\\n' -d '{{\"code\":\"{code}\"}}'", self.post("codes/check"))
     }
 
-    /// A campaign of receipts alone: typed, and as a photo.
+    /// Commands for a campaign of receipts alone: typed, and as a photo.
     pub(super) fn receipt_alone(&self) -> Vec<Command> {
         let payload =
             if self.live { "https://verify.tra.go.tz/GOOD02${RUN}_101530" } else { "TEST0VERIFIED" };
@@ -72,7 +67,7 @@ impl Caller<'_> {
         ]
     }
 
-    /// A campaign of codes and receipts together.
+    /// Commands for a campaign with both codes and receipts.
     pub(super) fn receipt_and_code(&self, code: &str) -> Vec<Command> {
         let code = format!("\"code\":\"{code}\",");
         vec![
@@ -85,7 +80,7 @@ impl Caller<'_> {
         ]
     }
 
-    /// A request; the reply has no line end of its own.
+    /// A POST request; its reply does not end with a newline.
     fn post(&self, path: &str) -> String {
         let Self { base_url, key, .. } = self;
         format!(
@@ -93,19 +88,19 @@ impl Caller<'_> {
         )
     }
 
-    /// Announces a receipt and keeps the answer in `$ANSWER`.
+    /// Creates a receipt and keeps the reply in `$ANSWER`.
     fn announce(&self, body: &str) -> String {
         format!("ANSWER=$({} -d {body}); {}", self.post("receipts"), show("ANSWER"))
     }
 
-    /// Announces a typed receipt: of these letters for a live key, of this outcome for a test key.
+    /// Creates a typed receipt: with this code prefix for a live key, with this sentinel for a test key.
     fn typed(&self, letters: &str, outcome: &str) -> String {
         let code = if self.live { format!("{letters}01'$RUN'") } else { format!("TEST0{outcome}") };
         let announce = self.announce(&format!(r#"'{{"type":"typed","code":"{code}","time":"{TIME}"}}'"#));
         format!("{RUN}; {announce}")
     }
 
-    /// Submits the receipt of `$ANSWER`, and keeps what comes of it in `$SUBMITTED`.
+    /// Submits the receipt in `$ANSWER` and keeps the reply in `$SUBMITTED`.
     fn submit(&self, more: &str) -> String {
         let (post, receipt) = (self.post("submissions"), field("ANSWER", "id"));
         format!(
@@ -116,7 +111,7 @@ impl Caller<'_> {
         )
     }
 
-    /// Reads the submission of `$SUBMITTED` until it is settled, for 20 seconds at most.
+    /// Polls the submission in `$SUBMITTED` until it is settled, for at most 20 seconds.
     fn look(&self) -> String {
         let Self { base_url, key, .. } = self;
         let id = field("SUBMITTED", "id");
@@ -129,12 +124,12 @@ impl Caller<'_> {
     }
 }
 
-/// Prints what a variable holds. `echo` of zsh would read its backslashes.
+/// Prints a variable's value with printf, because zsh's `echo` would interpret backslashes.
 fn show(variable: &str) -> String {
     format!(r#"printf '%s\n' "${variable}""#)
 }
 
-/// A text field of what a variable holds.
+/// A string field of the JSON in a variable.
 fn field(variable: &str, name: &str) -> String {
     format!(r#"$(printf '%s' "${variable}" | sed 's/.*"{name}":"\([^"]*\)".*/\1/')"#)
 }

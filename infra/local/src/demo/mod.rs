@@ -1,4 +1,4 @@
-//! The demo campaigns: loaded as an operator would load them, and printed with commands to paste.
+//! The demo campaigns: loaded the way an operator loads them, and printed with commands to paste.
 
 use std::fs::OpenOptions;
 use std::io::{self, Write as _};
@@ -26,7 +26,7 @@ pub mod samples;
 
 pub use self::printed::describe;
 
-/// The campaign files, with the prize of a batch of their own when there is one.
+/// The campaign files, each with the prize of an extra batch if it has one.
 const FILES: [(&str, &str, Option<&str>); 6] = [
     ("chai-bora-2026.yaml", include_str!("../../demo/chai-bora-2026.yaml"), None),
     ("duka-kuu-2026.yaml", include_str!("../../demo/duka-kuu-2026.yaml"), None),
@@ -36,16 +36,16 @@ const FILES: [(&str, &str, Option<&str>); 6] = [
     ("mango-2025.yaml", include_str!("../../demo/mango-2025.yaml"), None),
 ];
 
-/// What stands in a file for where the partner is.
+/// Placeholder in the files for the partner's URL.
 const PARTNER_URL: &str = "PARTNER_URL";
 
-/// Codes of each batch: enough to play with.
+/// Codes per batch.
 const CODES: u64 = 8;
 
-/// Where keys and codes are kept beside the data, because nobody could read them from the tables.
+/// The file in the data folder with keys and codes: the tables do not hold them in readable form.
 const KEPT: &str = "demo.json";
 
-/// A demo campaign with what is needed to try it. It holds keys and codes, so it does not print.
+/// A demo campaign with all that is needed to try it. It holds keys and codes, so it has no `Debug`.
 #[derive(Clone, Serialize, Deserialize)]
 pub struct Demo {
     slug: CampaignSlug,
@@ -61,21 +61,18 @@ struct Access {
     prize_codes: Vec<String>,
 }
 
-/// The demo campaigns cannot be loaded.
 #[derive(Debug, thiserror::Error)]
 pub enum DemoError {
-    /// A file of theirs is wrong, or a table does not answer.
+    /// A campaign file is invalid, or a table does not answer.
     #[error("the demo campaigns cannot be loaded: {0}")]
     Refused(String),
-    /// A variable is missing.
     #[error("the demo campaigns cannot be loaded")]
     Config(#[from] ConfigError),
-    /// The file beside the data cannot be used.
+    /// The file in the data folder cannot be read or written.
     #[error("{} cannot be used; remove it to get new demo keys, or choose another folder with --data", .path.display())]
     Kept {
-        /// The file.
+        /// The path of the file.
         path: PathBuf,
-        /// Why.
         #[source]
         cause: io::Error,
     },
@@ -87,11 +84,11 @@ impl From<Failure> for DemoError {
     }
 }
 
-/// Loads the demo campaigns. With a data folder, only once: what an operator changed stays changed, and
-/// the keys and codes of the first time are shown again.
+/// Loads the demo campaigns. With a data folder, only the first time: later runs keep an operator's changes and show
+/// the same keys and codes again.
 ///
 /// # Errors
-/// When they cannot be loaded or kept.
+/// If they cannot be loaded, or keys and codes cannot be saved.
 pub async fn load(
     env: &Env,
     data: Option<&Path>,
@@ -109,13 +106,13 @@ pub async fn load(
     }
     let demos = make(env, partner_url, clock).await?;
     let text = serde_json::to_vec_pretty(&demos).map_err(|cause| kept(cause.into()))?;
-    // It holds keys, so it is for its owner alone.
+    // Owner only, because it holds keys.
     let mut file = OpenOptions::new().write(true).create_new(true).mode(0o600).open(&path).map_err(kept)?;
     file.write_all(&text).map_err(kept)?;
     Ok(demos)
 }
 
-/// The simulated partner is at another port each time; a partner that an operator chose stays.
+/// Updates the simulated partner's port, which differs in each run. A partner that an operator configured is kept.
 async fn move_partner(env: &Env, demos: &[Demo], partner_url: &str) -> Result<(), DemoError> {
     let tables = Tables::from_env(env, &Aws::for_function(env)?)?;
     for demo in demos {
@@ -125,7 +122,7 @@ async fn move_partner(env: &Env, demos: &[Demo], partner_url: &str) -> Result<()
         let Some(rules) = after.partner.as_mut() else { continue };
         if rules.url.starts_with("http://127.0.0.1:") && rules.url.ends_with(partner::PATH) {
             rules.url = partner_url.to_owned();
-            // Refused means that somebody turned its pause switch just now.
+            // A refusal means that an operator toggled its pause switch at the same time.
             tables.campaigns.replace(Some(&before), &after).await.map_err(Failure::from)?;
         }
     }
@@ -176,27 +173,24 @@ async fn minted(tables: &Tables, scope: &Scope, prize: Option<&str>) -> Result<V
 }
 
 impl Demo {
-    /// The campaign.
     pub fn slug(&self) -> &CampaignSlug {
         &self.slug
     }
 
-    /// Its name.
     pub fn name(&self) -> &str {
         &self.name
     }
 
-    /// Its key in an environment.
     pub fn key(&self, environment: Environment) -> &str {
         &self.access(environment).key
     }
 
-    /// Codes of an environment; none where the service does not mint them.
+    /// Codes of an environment; empty if the service does not mint them.
     pub fn codes(&self, environment: Environment) -> &[String] {
         &self.access(environment).codes
     }
 
-    /// Codes of an environment that win a prize at once.
+    /// Codes of an environment that win an instant prize.
     pub fn prize_codes(&self, environment: Environment) -> &[String] {
         &self.access(environment).prize_codes
     }

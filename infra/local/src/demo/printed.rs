@@ -1,7 +1,7 @@
-//! The demo campaigns as the terminal shows them: keys, codes, and blocks of commands to paste.
+//! The demo campaigns as printed in the terminal: keys, codes, and blocks of commands to paste.
 //!
-//! A block works in bash and in zsh, line by line or pasted in one go. Interactive zsh does not know comments, so `echo`
-//! says what follows.
+//! A block works in bash and zsh, line by line or pasted at once. Interactive zsh does not accept comments, so `echo`
+//! announces each step.
 
 use std::fmt::{self, Write as _};
 
@@ -11,10 +11,10 @@ use super::commands::Caller;
 use super::{Access, Demo};
 use crate::{partner, tax_portal};
 
-/// A command, and what to expect of it.
+/// A command and the expected result.
 pub(super) type Command = (&'static str, String);
 
-/// The demo campaigns with the blocks that a stage can answer: staging refuses live keys.
+/// Describes the demo campaigns with the blocks that work in this stage: staging refuses live keys.
 pub fn describe(demos: &[Demo], base_url: &str, stage: &str) -> String {
     let mut text = String::new();
     for demo in demos {
@@ -25,7 +25,7 @@ pub fn describe(demos: &[Demo], base_url: &str, stage: &str) -> String {
 }
 
 impl Demo {
-    /// A command that enters a consumer with the test key and a code. Sent again, it gives the same entry.
+    /// A command that enters a consumer with the test key and a code. Sending it again returns the same entry.
     pub fn first_entry(&self, base_url: &str) -> String {
         let caller = Caller { base_url, slug: &self.slug, key: &self.test.key, live: false };
         caller.enter("first-entry", "0715000444", self.test.code(7))
@@ -46,7 +46,7 @@ impl Demo {
         Ok(())
     }
 
-    /// Where a partner or the tax authority is simulated, only live keys reach it.
+    /// Blocks for live keys: test keys never reach the simulated partner or tax authority.
     fn describe_live(&self, text: &mut String, caller: &Caller<'_>) -> fmt::Result {
         let (title, commands) = match self.slug.as_str() {
             "duka-kuu-2026" => {
@@ -84,7 +84,7 @@ impl Demo {
     fn test_commands(&self, caller: &Caller<'_>) -> Vec<Command> {
         let code = |index| self.test.code(index);
         match self.slug.as_str() {
-            // Not the phone of the quickstart, whose entries count in the daily limit.
+            // Uses another phone than the quickstart, whose entries count towards the daily limit.
             "chai-bora-2026" => vec![
                 ("the campaign", caller.campaign()),
                 (

@@ -1,5 +1,5 @@
-//! What the sample events are about, so that each of them can be tried as it is: a campaign, a key that everybody knows, and records
-//! under the ids that the events name.
+//! The records behind the sample events, so that each event works unchanged: a campaign, a public test key, and records
+//! with the ids in the events.
 
 use common::app::auth::DEFAULT_PER_MINUTE;
 use common::aws::Aws;
@@ -22,25 +22,23 @@ use ops::{campaign_file, campaigns};
 
 use super::DemoError;
 
-/// The campaign.
 const FILE: &str = include_str!("../../demo/sample-events.yaml");
-/// Its slug.
 const SLUG: &str = "sample-events";
-/// The key of the events. It is no secret, and a test key: whoever can reach a local stack may try it.
+/// The key in the events. It is public, and a test key: anyone who reaches a local stack may use it.
 const KEY: &str = "svc_test_KeyOfTheSampleEvents";
-/// A submission that was accepted.
+/// An accepted submission.
 const SUBMISSION: &str = "5d2f7c1e-0b64-4a8e-9f3d-7c1b2a3d4e5f";
-/// A receipt whose photo is still to come.
+/// A receipt whose photo has not been uploaded.
 const AWAITED: &str = "a1c4e7f0-3b52-4d68-8e91-2f6a5b4c3d2e";
-/// A receipt whose photo is there, though nobody has told of it.
+/// A receipt whose photo is in storage, with its event still to come.
 const ARRIVED: &str = "c7e9b2d4-61f8-4a35-9b0c-8d7e6f5a4b3c";
-/// The first bytes of that photo, which are all that is looked at.
+/// The first bytes of that photo; nothing reads further.
 const PHOTO: &[u8] = &[0xff, 0xd8, 0xff, 0xe0, 0, 0x10, b'J', b'F', b'I', b'F', 0, 1];
 
-/// Loads it all, unless it is there.
+/// Loads the records, unless they exist.
 ///
 /// # Errors
-/// When a table or storage does not answer.
+/// If a table or storage does not answer.
 pub async fn load(env: &Env, clock: &Clock) -> Result<(), DemoError> {
     let aws = Aws::for_function(env)?;
     let tables = Tables::from_env(env, &aws)?;
@@ -104,12 +102,12 @@ pub async fn load(env: &Env, clock: &Clock) -> Result<(), DemoError> {
         revoked_at: None,
     };
     tables.api_keys.put(hash, record).await.map_err(Failure::from)?;
-    // The campaign comes last: it says that all the rest is there.
+    // The campaign is written last: its presence means that the rest exists.
     campaigns::apply(&tables, &[file]).await?;
     Ok(())
 }
 
-/// Whether a photo is the one whose sample event is still to be sent.
+/// True for the photo whose storage event is among the sample events and still to be sent.
 pub(crate) fn is_unannounced(object_key: &str) -> bool {
     object_key.ends_with(ARRIVED)
 }

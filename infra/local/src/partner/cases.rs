@@ -1,80 +1,70 @@
-//! What the simulated partner makes of a code, by its first four letters.
+//! The simulated partner's behavior by a code's first four letters.
 
 /// Codes that begin with the same four letters.
 #[derive(Clone, Copy, Debug)]
 pub struct Case {
-    /// The four letters.
     pub prefix: &'static str,
-    /// What comes of such a code, for people.
+    /// The outcome, for people.
     pub what: &'static str,
     pub(super) behaviour: Behaviour,
 }
 
-/// What the partner does.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Behaviour {
-    /// Redeems the code and says so.
     Accept(Win),
-    /// Refuses the code, with this status and text.
+    /// Refuses the code with this status and text.
     Refuse(i64, &'static str),
-    /// Refuses the code under an HTTP status that is none of success.
+    /// Refuses the code with an HTTP status other than success.
     RefuseWith(u16, i64, &'static str),
-    /// Says that the code is accepted, under an HTTP status that says otherwise.
+    /// Reports the code as accepted, with an HTTP status that contradicts it.
     AcceptWith(u16),
-    /// Redeems the code, and takes its time to say so.
+    /// Redeems the code, but replies slowly the first time.
     Slow,
-    /// Unavailable at first, then accepts.
     Down,
-    /// Unavailable at first, then refuses the code.
     DownThenRefuses,
-    /// Redeems the code; asked again under the same reference, says that it is used.
+    /// Redeems the code; a retry with the same reference is told that it was used.
     Flip,
-    /// Redeems the code, and closes the connection at first instead of saying so.
+    /// Redeems the code, but closes the connection the first time instead of replying.
     Gone,
-    /// Unavailable.
+    /// Always unavailable.
     Dead,
-    /// A page instead of an answer.
+    /// Replies with a page instead of JSON.
     Html,
-    /// An answer of 10 MB.
     Huge,
-    /// Entries as text.
+    /// Replies with the entries as text.
     TextEntries,
-    /// A status that nobody was told of.
+    /// Replies with an unknown status.
     NewStatus,
-    /// Two answers in one.
+    /// Replies with two JSON documents.
     TwoDocuments,
-    /// Leads to an address that holds secrets in some clouds.
+    /// Redirects to the metadata address of some clouds, which serves credentials.
     Move,
-    /// One byte at a time.
+    /// Replies one byte at a time.
     Drip,
 }
 
-/// Whether an accepted code wins at once.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Win {
-    /// It does not.
     No,
-    /// It does.
     Prize,
 }
 
-/// How often a partner that is down for a while is down, for each reference.
+/// Failures per reference before a partner that is down recovers.
 pub(super) const DOWN_FIRST: u32 = 2;
 
 /// Status of an accepted code.
 pub const ACCEPTED: i64 = 0;
 /// Status of an accepted code that wins at once.
 pub const WON: i64 = 1;
-/// Status of a code that is none.
+/// Status of an unknown code.
 pub const INVALID: i64 = 20;
-/// Status of a code that was redeemed already.
+/// Status of a code that was already redeemed.
 pub const USED: i64 = 21;
-/// Status of a consumer who has had enough.
+/// Status of a consumer who reached a limit.
 pub const LIMIT: i64 = 22;
-/// Status of a consumer who may not take part.
+/// Status of a blocked consumer.
 pub const BLOCKED: i64 = 23;
 
-/// Every case.
 pub const CASES: &[Case] = &[
     case("OKAY", "accepted, with 2 entries", Behaviour::Accept(Win::No)),
     case("WINS", "accepted, with an instant prize", Behaviour::Accept(Win::Prize)),
@@ -108,12 +98,12 @@ const fn case(prefix: &'static str, what: &'static str, behaviour: Behaviour) ->
     Case { prefix, what, behaviour }
 }
 
-/// A code without what people put between its letters.
+/// Strips everything but letters and digits, and uppercases.
 pub(super) fn normal(code: &str) -> String {
     code.chars().filter(|c| c.is_alphanumeric()).map(|c| c.to_ascii_uppercase()).collect()
 }
 
-/// What the partner makes of a [`normal`] code; of one that it does not know, that it is none.
+/// The behavior for a [`normal`] code; an unknown prefix is refused as invalid.
 pub(super) fn of(code: &str) -> Behaviour {
     let case = CASES.iter().find(|case| code.starts_with(case.prefix));
     case.map_or(Behaviour::Refuse(INVALID, "Invalid code"), |case| case.behaviour)

@@ -1,6 +1,5 @@
-//! A stand-in for a partner that judges codes, for this machine only. What it answers is chosen by the
-//! code that it is asked about: see [`cases::CASES`]. It shares nothing with the client that asks it, so
-//! that a mistake in one shows in the other.
+//! A simulated partner that validates codes, for local use only. Its behavior depends on the code: see
+//! [`cases::CASES`]. It shares no code with the client, so that a mistake in one does not hide in the other.
 
 use std::collections::HashMap;
 use std::fmt;
@@ -17,24 +16,22 @@ use tokio::task::JoinHandle;
 pub mod cases;
 mod serve;
 
-/// Where codes are redeemed.
 pub const PATH: &str = "/redeem";
 
-/// How the partner behaves.
 #[derive(Clone)]
 pub struct Options {
-    /// Where it listens; port 0 is any free one.
+    /// The listening address; port 0 picks a free one.
     pub address: SocketAddr,
-    /// The header and the value that prove who asks; anybody may when absent.
+    /// The header and value that authenticate callers; `None` admits everyone.
     pub secret: Option<(String, String)>,
-    /// How long it takes over a code that it is slow with.
+    /// Delay of a slow reply.
     pub slow_for: Duration,
-    /// How long it waits after each byte of an answer that drips.
+    /// Delay after each byte of a dripping reply.
     pub drip_every: Duration,
 }
 
 impl Options {
-    /// On any free port of this machine, open to anybody.
+    /// Any free loopback port, without authentication.
     pub fn new() -> Self {
         Self {
             address: SocketAddr::from((Ipv4Addr::LOCALHOST, 0)),
@@ -61,58 +58,58 @@ impl fmt::Debug for Options {
     }
 }
 
-/// A partner that is being served until it is dropped.
+/// A partner that serves until it is dropped.
 #[derive(Debug)]
 pub struct SimulatedPartner {
-    /// Where it is, such as `http://127.0.0.1:4050`; codes are redeemed at [`PATH`] below it.
+    /// Such as `http://127.0.0.1:4050`; codes are redeemed at [`PATH`] below it.
     pub base_url: String,
     state: Arc<State>,
     task: JoinHandle<()>,
 }
 
 impl SimulatedPartner {
-    /// Serves a partner.
+    /// Starts a partner.
     ///
     /// # Errors
-    /// When it cannot listen at its address.
+    /// If it cannot listen at its address.
     pub async fn serve(options: Options) -> io::Result<Self> {
         let listener = TcpListener::bind(options.address).await?;
         let base_url = format!("http://{}", listener.local_addr()?);
         let state = Arc::new(State { options, memory: Mutex::default() });
         let service = Router::new().route(PATH, post(serve::answer)).with_state(Arc::clone(&state));
         let task = tokio::spawn(async move {
-            // It ends only with its task.
+            // Ends only when the task is aborted.
             let _ = axum::serve(listener, service).await;
         });
         Ok(Self { base_url, state, task })
     }
 
-    /// Where codes are redeemed.
+    /// The URL for redeeming codes.
     pub fn url(&self) -> String {
         format!("{}{PATH}", self.base_url)
     }
 
-    /// How many redemptions were made under a reference.
+    /// The number of redemptions under a reference.
     pub fn redeemed(&self, reference: &str) -> u32 {
         self.state.memory().redemptions.get(reference).copied().unwrap_or(0)
     }
 
-    /// How many redemptions were made, by reference; those without any are left out.
+    /// The number of redemptions by reference, without zeros.
     pub fn redemptions(&self) -> HashMap<String, u32> {
         self.state.memory().redemptions.clone()
     }
 
-    /// The reference under which a code was redeemed.
+    /// The reference that redeemed a code.
     pub fn redeemed_by(&self, code: &str) -> Option<String> {
         self.state.memory().owners.get(&cases::normal(code)).cloned()
     }
 
-    /// The codes that the partner was asked about, in order and exactly as they came.
+    /// The codes of all requests, in order and exactly as sent.
     pub fn codes(&self) -> Vec<String> {
         self.state.memory().codes.clone()
     }
 
-    /// How often a question came under a reference, whatever was answered.
+    /// The number of requests under a reference, whatever the reply.
     pub fn asked(&self, reference: &str) -> u32 {
         self.state.memory().asked.get(reference).copied().unwrap_or(0)
     }
@@ -132,13 +129,12 @@ struct State {
 
 #[derive(Debug, Default)]
 struct Memory {
-    /// How often was asked, by reference.
+    /// Requests by reference.
     asked: HashMap<String, u32>,
-    /// Who redeemed each code: its reference.
+    /// The reference that redeemed each code.
     owners: HashMap<String, String>,
-    /// Redemptions by reference.
     redemptions: HashMap<String, u32>,
-    /// The codes of all questions, as they came.
+    /// The codes of all requests, as sent.
     codes: Vec<String>,
 }
 
@@ -147,7 +143,7 @@ impl State {
         self.memory.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// Counts a question, and says the how-manieth it is under its reference.
+    /// Counts a request; returns its number under its reference, from 1.
     fn count(&self, reference: &str, code: &str) -> u32 {
         let mut memory = self.memory();
         memory.codes.push(code.to_owned());
@@ -156,7 +152,7 @@ impl State {
         *asked
     }
 
-    /// Redeems a code, unless another reference did. Twice under one reference is once.
+    /// Redeems a code unless another reference did; idempotent for one reference. Returns false if another one did.
     fn redeem(&self, code: &str, reference: &str) -> bool {
         let mut memory = self.memory();
         if let Some(owner) = memory.owners.get(code) {

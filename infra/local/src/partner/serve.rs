@@ -1,4 +1,4 @@
-//! The partner's answers over HTTP.
+//! The simulated partner's replies over HTTP.
 
 use std::convert::Infallible;
 use std::io;
@@ -16,13 +16,12 @@ use serde_json::{Value, json};
 use super::State;
 use super::cases::{self, ACCEPTED, Behaviour, DOWN_FIRST, INVALID, USED, WON, Win};
 
-/// What an answer of 10 MB is made of.
+/// Of 62,500 bytes each: 10 MB in all.
 const HUGE_PARTS: usize = 160;
 const HUGE_PART: Bytes = Bytes::from_static(&[b' '; 62_500]);
-/// Where a redirect leads that must not be followed.
+/// The target of a redirect that the client must not follow.
 const AWAY: &str = "http://169.254.169.254/";
 
-/// What the partner is asked.
 #[derive(Deserialize)]
 struct Question {
     reference: String,
@@ -30,7 +29,6 @@ struct Question {
     phone: String,
 }
 
-/// Answers a question.
 pub(super) async fn answer(
     Shared(state): Shared<Arc<State>>,
     headers: HeaderMap,
@@ -130,7 +128,7 @@ fn html(status: StatusCode, page: &'static str) -> Response<Body> {
     respond(status, "text/html; charset=utf-8", page)
 }
 
-/// Promises more than it sends, then closes the connection.
+/// Promises more bytes than it sends, then closes the connection.
 fn broken() -> Response<Body> {
     let parts = [Ok(Bytes::from_static(b"{")), Err(io::Error::other("gone"))];
     let mut response =
@@ -144,7 +142,7 @@ fn huge() -> Response<Body> {
     respond(StatusCode::OK, "application/json", Body::from_stream(futures_util::stream::iter(parts)))
 }
 
-/// Spaces, which JSON may begin with, for ever.
+/// Endless spaces, which JSON may begin with.
 fn drip(every: Duration) -> Response<Body> {
     let parts = futures_util::stream::unfold((), move |()| async move {
         tokio::time::sleep(every).await;

@@ -1,4 +1,4 @@
-//! Reading the body of a PUT: all of it, within the size limit, and unspoilt.
+//! Reads the whole body of a PUT, within the size limit, and verifies its checksums.
 
 use base64::Engine;
 use base64::engine::general_purpose::STANDARD;
@@ -10,10 +10,10 @@ use s3s::{S3Error, S3ErrorCode, S3Request, S3Result, s3_error};
 
 use crate::s3::MAX_OBJECT_BYTES;
 
-/// A checksum of some bytes, in base64.
+/// Computes a checksum in base64.
 type Sum = fn(&[u8]) -> String;
 
-/// The body, checked against every length and checksum that came with it.
+/// Reads the body and checks it against every length and checksum in the request.
 pub(super) async fn read(request: &mut S3Request<PutObjectInput>) -> S3Result<Bytes> {
     let declared = request.input.content_length.ok_or_else(|| s3_error!(MissingContentLength))?;
     let mut bytes = BytesMut::new();
@@ -22,7 +22,7 @@ pub(super) async fn read(request: &mut S3Request<PutObjectInput>) -> S3Result<By
         while let Some(chunk) = body.next().await {
             let chunk = chunk.map_err(|error| S3Error::with_source(S3ErrorCode::IncompleteBody, error))?;
             read = read.saturating_add(chunk.len());
-            // What is beyond the limit is read and thrown away, so that the caller gets to hear it.
+            // Bytes beyond the limit are read and discarded, so that the caller gets the refusal.
             if read <= MAX_OBJECT_BYTES {
                 bytes.extend_from_slice(&chunk);
             }
@@ -39,7 +39,7 @@ pub(super) async fn read(request: &mut S3Request<PutObjectInput>) -> S3Result<By
     Ok(bytes)
 }
 
-/// Checksums come in headers, or behind the body in trailers.
+/// Checksums are in headers, or in trailers after the body.
 fn check(request: &S3Request<PutObjectInput>, bytes: &[u8]) -> S3Result<()> {
     let trailers = request.trailing_headers.as_ref().and_then(|trailers| trailers.take()).unwrap_or_default();
     let input = &request.input;

@@ -1,5 +1,4 @@
-//! What browsers need in front of S3: their preflight requests answered, and replies that a page of any
-//! origin may read.
+//! CORS: answers preflight requests, and lets a page of any origin read the replies.
 
 use axum::body::Body;
 use axum::extract::{Request, State};
@@ -11,14 +10,14 @@ use axum::http::header::{
 use axum::http::{HeaderMap, HeaderValue, Method, Response, StatusCode};
 use s3s::service::S3Service;
 
-/// What a page may do.
+/// Methods that a page may use.
 const METHODS: [Method; 3] = [Method::PUT, Method::GET, Method::HEAD];
 const METHOD_NAMES: HeaderValue = HeaderValue::from_static("PUT, GET, HEAD");
-/// Seconds for which a browser remembers the answer.
+/// How long a browser caches a preflight reply.
 const MAX_AGE_SECONDS: HeaderValue = HeaderValue::from_static("3000");
 const ANY: HeaderValue = HeaderValue::from_static("*");
 
-/// Answers a request: preflights here, all others by S3.
+/// Answers preflight requests; passes all others to S3.
 pub(super) async fn serve(State(service): State<S3Service>, request: Request) -> Response<Body> {
     if request.method() == Method::OPTIONS {
         return preflight(request.headers());

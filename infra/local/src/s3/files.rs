@@ -1,6 +1,5 @@
-//! A bucket in a folder: one file for each object. Its first line is what is known of the object, in
-//! JSON; its bytes follow. The name is a digest of the key, so that no key leads out of the folder or is
-//! too long for a file name.
+//! A bucket in a folder, with one file per object. The first line is the object's metadata in JSON; its bytes follow.
+//! The file name is a digest of the key, so no key can leave the folder or exceed the length of a file name.
 
 use std::fmt::Write as _;
 use std::fs::{self, File};
@@ -12,16 +11,15 @@ use s3s::crypto::{Checksum, Sha256};
 
 use crate::s3::store::Object;
 
-/// What the names of whole objects end with.
+/// File extension of complete objects.
 const WHOLE: &str = "object";
-/// The name of the one being written; there is never more than one.
+/// Name of the file being written; there is never more than one.
 const UNFINISHED: &str = "unfinished";
 
-/// The folder of one bucket.
 pub(super) struct Folder(PathBuf);
 
 impl Folder {
-    /// Makes the folder if it is missing, and removes what a write that never ended left in it.
+    /// Creates the folder if it is missing, and removes an interrupted write.
     pub(super) fn open(path: PathBuf) -> io::Result<Self> {
         fs::create_dir_all(&path)?;
         match fs::remove_file(path.join(UNFINISHED)) {
@@ -30,7 +28,6 @@ impl Folder {
         }
     }
 
-    /// All objects.
     pub(super) fn objects(&self) -> io::Result<Vec<Object>> {
         let mut objects = Vec::new();
         for entry in fs::read_dir(&self.0)? {
@@ -42,7 +39,7 @@ impl Folder {
         Ok(objects)
     }
 
-    /// Writes an object, in place of the one under its key. Whoever reads sees the one or the other.
+    /// Writes an object, replacing the one under its key atomically.
     pub(super) fn write(&self, object: &Object, bytes: &[u8]) -> io::Result<()> {
         let unfinished = self.0.join(UNFINISHED);
         let mut file = File::create(&unfinished)?;
@@ -52,7 +49,6 @@ impl Folder {
         fs::rename(unfinished, self.path(&object.key))
     }
 
-    /// The bytes of an object.
     pub(super) fn read(&self, key: &str) -> io::Result<Bytes> {
         let path = self.path(key);
         let mut bytes = Bytes::from(fs::read(&path)?);
@@ -83,10 +79,10 @@ fn not_ours(path: &Path) -> io::Error {
     io::Error::new(io::ErrorKind::InvalidData, message)
 }
 
-/// Bytes as lower case hexadecimal digits.
+/// Bytes as lowercase hexadecimal digits.
 pub(super) fn hexadecimal(bytes: &[u8]) -> String {
     bytes.iter().fold(String::new(), |mut digits, byte| {
-        // Writing to a string never fails.
+        // Writing to a `String` cannot fail.
         let _ = write!(digits, "{byte:02x}");
         digits
     })

@@ -1,5 +1,5 @@
-//! The embedded S3: buckets in memory or in a folder, signatures checked as AWS checks them, and a
-//! notification for every object that is written.
+//! The embedded S3: buckets in memory or in a folder, signatures checked like AWS, and an event for every object that
+//! is written.
 
 mod body;
 mod browser;
@@ -22,49 +22,45 @@ use crate::loopback::{Loopback, Served, WallClock};
 use crate::s3::service::Objects;
 use crate::s3::store::Store;
 
-/// Bytes of the largest object that is taken, 16 MiB; a larger one is refused with `EntityTooLarge`.
+/// Maximum size of an object, 16 MiB; a larger one is refused with `EntityTooLarge`.
 pub const MAX_OBJECT_BYTES: usize = 16 * 1024 * 1024;
 
-/// How an S3 is started.
 pub struct Options {
-    /// The buckets; no others can be made.
+    /// The buckets; no others can be created.
     pub buckets: Vec<String>,
-    /// Where objects are kept, this S3's alone; in memory when absent.
+    /// The folder for objects, used by this S3 alone; `None` keeps them in memory.
     pub folder: Option<PathBuf>,
-    /// What the access keys begin with whose signatures are accepted.
+    /// Prefix of the access keys whose signatures are accepted.
     pub access_keys: String,
-    /// The secret of all of them.
+    /// The secret key of all access keys.
     pub secret_key: String,
-    /// Where written objects are announced. Nobody has to listen.
+    /// Receives an event for each object written; the receiver may be dropped.
     pub created: mpsc::UnboundedSender<ObjectCreated>,
-    /// The time that objects are stored with. Signatures expire by the machine's clock.
+    /// The time stored with objects. Signatures expire by the machine's clock.
     pub now: WallClock,
     /// The port; 0 picks a free one.
     pub port: u16,
 }
 
-/// An object was written: what `s3:ObjectCreated:Put` tells.
+/// An object was written, like `s3:ObjectCreated:Put`.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct ObjectCreated {
-    /// The bucket.
     pub bucket: String,
-    /// The key as it is; S3's own events have it URL-encoded.
+    /// The raw key; S3's own events URL-encode it.
     pub key: String,
-    /// Bytes.
+    /// In bytes.
     pub size: u64,
     /// The MD5 of the content in hexadecimal, without quotes.
     pub etag: String,
-    /// When it was written.
     pub time: DateTime<Utc>,
 }
 
-/// An S3 that serves. It stops when told to, and when it is dropped.
+/// A serving S3. It stops when told to or when dropped.
 pub struct S3 {
     endpoint: String,
     served: Served,
 }
 
-/// The keys that sign requests.
 struct Keys {
     prefix: String,
     secret: SecretKey,
@@ -81,11 +77,10 @@ impl S3Auth for Keys {
 }
 
 impl S3 {
-    /// Starts an S3 and returns once it listens. Buckets are part of the path.
+    /// Starts an S3 and returns once it listens. Bucket names are part of the path.
     ///
     /// # Errors
-    /// When the port is taken, a bucket cannot be named so, or the folder cannot be used or holds
-    /// something else.
+    /// If the port is taken, a bucket name is invalid, or the folder is unusable or holds something else.
     pub async fn serve(options: Options) -> io::Result<Self> {
         let store = Store::open(options.buckets, options.folder)?;
         let objects = Objects { store: Arc::new(store), created: options.created, now: options.now };
@@ -98,12 +93,12 @@ impl S3 {
         Ok(Self { endpoint, served: loopback.serve(router) })
     }
 
-    /// Where it serves, without a slash at the end.
+    /// The base URL, without a trailing slash.
     pub fn endpoint(&self) -> &str {
         &self.endpoint
     }
 
-    /// Lets the requests under way finish, then stops.
+    /// Waits for requests in flight, then stops.
     pub async fn stop(self) {
         self.served.stop().await;
     }

@@ -1,4 +1,4 @@
-//! The operations of S3 that the service uses; all others are answered with `NotImplemented`.
+//! The S3 operations that the service uses; all others are answered with `NotImplemented`.
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -17,12 +17,11 @@ use crate::loopback::WallClock;
 use crate::s3::store::{self, Object, Refusal, Store, Write};
 use crate::s3::{ObjectCreated, body};
 
-/// What S3 takes a content without a type for.
+/// S3's default content type.
 const NO_TYPE: &str = "binary/octet-stream";
-/// Keys of a page when the caller doesn't say, and at most.
+/// Keys per page, both default and maximum.
 const PAGE: usize = 1000;
 
-/// The objects, behind the operations.
 pub(super) struct Objects {
     pub(super) store: Arc<Store>,
     pub(super) created: mpsc::UnboundedSender<ObjectCreated>,
@@ -30,8 +29,7 @@ pub(super) struct Objects {
 }
 
 impl Objects {
-    /// Does something with the store, where waiting for the disk holds nobody up. Once begun it is done
-    /// to its end, also when the caller has gone.
+    /// Runs work on the store on a blocking thread. Once started it completes, even if the caller disconnects.
     async fn store<T: Send + 'static>(
         &self,
         work: impl FnOnce(&Store) -> Result<T, Refusal> + Send + 'static,
@@ -64,7 +62,7 @@ impl s3s::S3 for Objects {
         self.store(move |store| {
             let event = event(&bucket, &object);
             store.put(&bucket, object, bytes, write)?;
-            // An error means that nobody listens.
+            // An error means that no one listens.
             let _ = created.send(event);
             Ok(())
         })
@@ -121,7 +119,7 @@ impl s3s::S3 for Objects {
         Ok(S3Response::new(DeleteObjectOutput::default()))
     }
 
-    /// The key that a page ends with is the token of the next one.
+    /// The continuation token is the last key of the previous page.
     async fn list_objects_v2(
         &self,
         request: S3Request<ListObjectsV2Input>,
@@ -154,7 +152,7 @@ impl s3s::S3 for Objects {
     }
 }
 
-/// What the conditions of a PUT ask for. S3 knows more of them than this one does.
+/// The write condition of a PUT; only a part of S3's conditions is supported.
 fn write(input: &PutObjectInput) -> S3Result<Write> {
     match (&input.if_none_match, &input.if_match) {
         (None, None) => Ok(Write::Always),
@@ -165,7 +163,7 @@ fn write(input: &PutObjectInput) -> S3Result<Write> {
     }
 }
 
-/// A part of some bytes, and where in them it is. No part of nothing can be had.
+/// A range of the bytes, and its `Content-Range`. An empty object has no range.
 fn part(bytes: &Bytes, range: s3s::dto::Range) -> S3Result<(Bytes, String)> {
     let whole = u64::try_from(bytes.len()).map_err(S3Error::internal_error)?;
     let place = range.check(whole)?;

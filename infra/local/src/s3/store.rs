@@ -1,5 +1,4 @@
-//! The objects. Everything happens under one lock, so that of many writers who all want to be first,
-//! exactly one is.
+//! The objects. All operations hold one lock, so that exactly one of several concurrent first writes succeeds.
 
 use std::collections::BTreeMap;
 use std::io;
@@ -12,32 +11,31 @@ use serde::{Deserialize, Serialize};
 
 use crate::s3::files::{self, Folder};
 
-/// What is known of an object besides its bytes.
+/// An object's metadata.
 #[derive(Clone, Debug, Deserialize, Serialize)]
 pub(super) struct Object {
     pub(super) key: String,
     pub(super) content_type: String,
-    /// What `x-amz-meta-` headers said, by their names without it.
+    /// Values of `x-amz-meta-` headers, by name without the prefix.
     pub(super) metadata: BTreeMap<String, String>,
     pub(super) etag: String,
     pub(super) size: u64,
     pub(super) last_modified: DateTime<Utc>,
 }
 
-/// When a write is done.
+/// The condition of a write.
 #[derive(Clone, Copy, Debug)]
 pub(super) enum Write {
     Always,
-    /// Only if there is no object under the key.
+    /// Only if no object has the key.
     First,
 }
 
-/// Why the store does not do it.
 #[derive(Debug)]
 pub(super) enum Refusal {
     NoSuchBucket,
     NoSuchKey,
-    /// A first write, and there is an object.
+    /// A first write, but an object exists.
     Exists,
     Io(io::Error),
 }
@@ -48,7 +46,7 @@ impl From<io::Error> for Refusal {
     }
 }
 
-/// Where the bytes of an object are.
+/// Where an object's bytes are.
 enum Content {
     Memory(Bytes),
     File,
@@ -62,17 +60,16 @@ struct Stored {
 #[derive(Default)]
 struct Bucket {
     folder: Option<Folder>,
-    /// By key, in the order in which they are listed.
+    /// By key, in listing order.
     stored: BTreeMap<String, Stored>,
 }
 
-/// All buckets.
 pub(super) struct Store {
     buckets: Mutex<BTreeMap<String, Bucket>>,
 }
 
 impl Store {
-    /// Opens the buckets, with what a folder holds of them.
+    /// Opens the buckets, and loads their objects from the folder.
     pub(super) fn open(names: Vec<String>, folder: Option<PathBuf>) -> io::Result<Self> {
         let mut buckets = BTreeMap::new();
         for name in names {
@@ -131,7 +128,7 @@ impl Store {
         Ok((Arc::clone(&stored.object), bytes))
     }
 
-    /// Deletes an object, if there is one.
+    /// Deletes an object, if it exists.
     pub(super) fn delete(&self, bucket: &str, key: &str) -> Result<(), Refusal> {
         let mut buckets = self.lock();
         let bucket = buckets.get_mut(bucket).ok_or(Refusal::NoSuchBucket)?;
@@ -145,8 +142,7 @@ impl Store {
         Ok(())
     }
 
-    /// The objects whose keys start with a prefix and come after a key, in order of their keys, and
-    /// whether there are more than this many.
+    /// The objects with a prefix after a key, in key order, and whether there are more than the limit.
     pub(super) fn list(
         &self,
         bucket: &str,
@@ -165,7 +161,7 @@ impl Store {
         Ok((page, matching.next().is_some()))
     }
 
-    /// A writer that panicked leaves whole objects behind: each is written by one insertion.
+    /// A panic while writing leaves only whole objects: each is written by one insertion.
     fn lock(&self) -> MutexGuard<'_, BTreeMap<String, Bucket>> {
         self.buckets.lock().unwrap_or_else(PoisonError::into_inner)
     }
@@ -181,7 +177,7 @@ impl Bucket {
     }
 }
 
-/// The ETag of some bytes, as S3 has it for an object written at once.
+/// S3's ETag of an object uploaded in one part.
 pub(super) fn etag(bytes: &[u8]) -> String {
     use s3s::crypto::{Checksum, Md5};
     files::hexadecimal(Md5::checksum(bytes).as_ref())

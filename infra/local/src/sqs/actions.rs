@@ -1,4 +1,4 @@
-//! The actions of SQS that the service uses, over HTTP.
+//! The SQS actions that the service uses, over HTTP.
 
 use std::sync::Arc;
 
@@ -17,14 +17,12 @@ use crate::sqs::requests::{
 };
 use crate::sqs::{Shared, attributes, batches};
 
-/// The content type of AWS's JSON protocol.
 const JSON: HeaderValue = HeaderValue::from_static("application/x-amz-json-1.0");
-/// Seconds that a receive waits for a message.
+/// Maximum long poll.
 const MAX_WAIT_SECONDS: u64 = 20;
-/// Messages of one receive.
+/// Maximum messages of one receive.
 const MAX_RECEIVED: u64 = 10;
 
-/// Answers a request.
 pub(super) async fn serve(
     State(shared): State<Arc<Shared>>,
     headers: HeaderMap,
@@ -52,7 +50,7 @@ async fn act(shared: &Shared, target: &str, body: &[u8]) -> Result<Value, Refusa
         "AmazonSQS.ReceiveMessage" => receive(shared, parse(body)?).await,
         "AmazonSQS.DeleteMessage" => {
             let DeleteMessage { queue_url, receipt_handle } = parse(body)?;
-            // Nothing is said about it.
+            // SQS answers a delete with an empty body.
             delete(shared, queue(&queue_url), &receipt_handle).map(|_| Value::Null)
         }
         "AmazonSQS.DeleteMessageBatch" => batches::delete_all(shared, parse(body)?),
@@ -77,7 +75,7 @@ fn get_queue_attributes(shared: &Shared, request: GetQueueAttributes) -> Result<
     Ok(json!({ "Attributes": attributes::of_queue(&request.attribute_names, counts, visibility)? }))
 }
 
-/// Sends a message, also one of a batch.
+/// Sends one message, alone or from a batch.
 pub(super) fn send(
     shared: &Shared,
     name: &str,
@@ -90,7 +88,7 @@ pub(super) fn send(
     Ok(json!({ "MessageId": message.id.to_string(), "MD5OfMessageBody": message.md5 }))
 }
 
-/// Waits for messages until there are some, the wait is over or the stack stops.
+/// Waits until there are messages, the long poll ends, or the stack stops.
 async fn receive(shared: &Shared, request: ReceiveMessage) -> Result<Value, Refusal> {
     let name = queue(&request.queue_url);
     let how = Receive {
@@ -102,7 +100,7 @@ async fn receive(shared: &Shared, request: ReceiveMessage) -> Result<Value, Refu
     };
     let wait = seconds("WaitTimeSeconds", request.wait_time_seconds.unwrap_or(0), MAX_WAIT_SECONDS)?;
     let until = shared.with(|_, now| now + wait);
-    // Asked for before the queue is looked at, so that nothing that happens in between is missed.
+    // Subscribe before looking at the queue, so that no change in between is missed.
     let mut changed = shared.changed.subscribe();
     loop {
         let received = (shared.now)();
@@ -112,7 +110,7 @@ async fn receive(shared: &Shared, request: ReceiveMessage) -> Result<Value, Refu
         })?;
         let wake = next.map_or(until, |next| next.min(until));
         if !messages.is_empty() {
-            // Those who wait for the dead-letter queue have to know when these come back.
+            // Receivers of the dead-letter queue must learn when these messages become visible again.
             shared.changed.send_replace(());
         }
         if !messages.is_empty() || now >= until {
@@ -120,7 +118,7 @@ async fn receive(shared: &Shared, request: ReceiveMessage) -> Result<Value, Refu
             return Ok(received_reply(&messages, &asked));
         }
         tokio::select! {
-            // The sender is part of what is borrowed here, so this fails never.
+            // Never fails: the sender is part of `shared`.
             _ = changed.changed() => {}
             () = tokio::time::sleep(wake.saturating_duration_since(now)) => {}
             () = stopped(shared.stopping.clone()) => return Ok(received_reply(&[], &[])),
@@ -151,7 +149,7 @@ fn received_reply(messages: &[Message], asked: &[String]) -> Value {
     json!({ "Messages": messages })
 }
 
-/// Deletes a message, also one of a batch.
+/// Deletes one message, alone or from a batch.
 pub(super) fn delete(shared: &Shared, name: &str, handle: &str) -> Result<Value, Refusal> {
     shared.with(|queues, _| queues.contains(name).then_some(()).ok_or(NoSuchQueue))?;
     let handle = receipt(handle)?;

@@ -1,4 +1,4 @@
-//! The attributes of queues and messages: text by name, and only those that were asked for.
+//! Attributes of queues and messages: text by name, and only those that were requested.
 
 use std::collections::BTreeMap;
 use std::time::Duration;
@@ -6,13 +6,11 @@ use std::time::Duration;
 use crate::sqs::queues::{Counts, Message};
 use crate::sqs::refusal::{Kind, Refusal};
 
-/// Attributes by name.
 pub(super) type Attributes = BTreeMap<&'static str, String>;
 
-/// Asks for all attributes.
+/// Requests all attributes.
 const ALL: &str = "All";
 
-/// The attributes of a queue.
 pub(super) fn of_queue(
     asked: &[String],
     counts: Counts,
@@ -32,8 +30,7 @@ pub(super) fn of_queue(
     Ok(attributes)
 }
 
-/// The attributes of a received message. Names that no message here has are passed over, as SQS passes
-/// over those that a message lacks.
+/// Attributes of a received message. Unknown names are ignored, as SQS ignores names that a message lacks.
 pub(super) fn of_message(asked: &[String], message: &Message) -> Attributes {
     let first_received = message.first_received.unwrap_or(message.sent);
     let mut attributes = Attributes::from([

@@ -1,4 +1,4 @@
-//! Requests with up to ten entries, each of which is done or refused on its own.
+//! Requests with up to ten entries, each of which succeeds or fails separately.
 
 use std::collections::BTreeSet;
 
@@ -10,9 +10,7 @@ use crate::sqs::queues::NoSuchQueue;
 use crate::sqs::refusal::{Kind, Refusal};
 use crate::sqs::requests::{Batch, DeleteEntry, MAX_MESSAGE_BYTES, SendEntry, queue};
 
-/// Entries of a batch.
 const MAX_ENTRIES: usize = 10;
-/// Characters of an entry's id.
 const MAX_ID_CHARACTERS: usize = 80;
 
 pub(super) fn send_all(shared: &Shared, request: Batch<SendEntry>) -> Result<Value, Refusal> {

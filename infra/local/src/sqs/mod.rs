@@ -1,5 +1,5 @@
-//! The embedded SQS: standard queues in memory, over AWS's JSON protocol. Signatures are not checked.
-//! Messages are lost when it stops; nobody may rely on a queue alone.
+//! The embedded SQS: standard queues in memory, over AWS's JSON protocol. Signatures are not checked. Messages are lost
+//! when it stops, so nothing may depend on the queue alone.
 
 mod actions;
 mod attributes;
@@ -24,30 +24,29 @@ use crate::loopback::{Loopback, Served, WallClock};
 pub use crate::sqs::queues::QueueOptions;
 use crate::sqs::queues::Queues;
 
-/// Bytes of a request that are read: a full batch has 1 MiB, and escaping can make six bytes of one.
+/// Maximum request size: a full batch has 1 MiB, and escaping can turn one byte into six.
 const MAX_REQUEST_BYTES: usize = 8 * 1024 * 1024;
 
-/// How an SQS is started.
 pub struct Options {
-    /// The queues, dead-letter queues too; no others can be made.
+    /// The queues, dead-letter queues included; no others can be created.
     pub queues: Vec<QueueOptions>,
-    /// The time that messages are stamped with. Delays and timeouts run by the runtime's clock.
+    /// The time stamped on messages. Delays and timeouts use the runtime's clock.
     pub now: WallClock,
     /// The port; 0 picks a free one.
     pub port: u16,
 }
 
-/// An SQS that serves. It stops when told to, and when it is dropped.
+/// A serving SQS. It stops when told to or when dropped.
 pub struct Sqs {
     shared: Arc<Shared>,
     served: Served,
 }
 
-/// What all requests work on.
+/// State shared by all requests.
 struct Shared {
     endpoint: String,
     state: Mutex<State>,
-    /// Told whenever it changes when messages become visible, to those who wait for one.
+    /// Notifies waiting receivers whenever the time at which messages become visible may have changed.
     changed: watch::Sender<()>,
     stopping: watch::Receiver<bool>,
     now: WallClock,
@@ -55,7 +54,7 @@ struct Shared {
 
 struct State {
     queues: Queues,
-    /// How far the queues' clock has been moved ahead of the runtime's.
+    /// How far the queues' clock is ahead of the runtime's.
     ahead: Duration,
 }
 
@@ -63,7 +62,7 @@ impl Sqs {
     /// Starts an SQS and returns once it listens.
     ///
     /// # Errors
-    /// When the port is taken, or a queue is set up as no queue can be.
+    /// If the port is taken, or a queue's settings are invalid.
     pub async fn serve(options: Options) -> io::Result<Self> {
         let queues = Queues::new(options.queues, process_number()?)?;
         let loopback = Loopback::bind(options.port).await?;
@@ -75,7 +74,7 @@ impl Sqs {
             now: options.now,
         });
         let router = Router::new()
-            // A queue's URL is an endpoint as well; which queue is meant says the body.
+            // SDKs may post to a queue's URL as well; the body always names the queue.
             .route("/", post(actions::serve))
             .route("/{account}/{queue}", post(actions::serve))
             .layer(DefaultBodyLimit::max(MAX_REQUEST_BYTES))
@@ -83,17 +82,16 @@ impl Sqs {
         Ok(Self { shared, served: loopback.serve(router) })
     }
 
-    /// Where it serves, without a slash at the end.
+    /// The base URL, without a trailing slash.
     pub fn endpoint(&self) -> &str {
         &self.shared.endpoint
     }
 
-    /// The URL of a queue.
     pub fn queue_url(&self, name: &str) -> String {
         self.shared.queue_url(name)
     }
 
-    /// Moves the queues' clock forward: delays, timeouts and waits that end within the span have ended.
+    /// Moves the queues' clock forward, past all delays, timeouts and long polls that end within the span.
     pub fn advance(&self, span: Duration) {
         {
             let mut state = self.shared.state.lock().unwrap_or_else(PoisonError::into_inner);
@@ -102,7 +100,7 @@ impl Sqs {
         self.shared.changed.send_replace(());
     }
 
-    /// Ends the long polls, lets the other requests under way finish, then stops.
+    /// Ends the long polls, waits for other requests in flight, then stops.
     pub async fn stop(self) {
         self.served.stop().await;
     }
@@ -113,8 +111,8 @@ impl Shared {
         format!("{}/000000000000/{name}", self.endpoint)
     }
 
-    /// Works on the queues at a moment of their clock. Messages that were received too often are in
-    /// their dead-letter queues by then.
+    /// Runs work on the queues at the current time of their clock, after moving messages that were received too often
+    /// to their dead-letter queues.
     fn with<T>(&self, work: impl FnOnce(&mut Queues, Instant) -> T) -> T {
         let mut state = self.state.lock().unwrap_or_else(PoisonError::into_inner);
         let now = Instant::now() + state.ahead;
@@ -122,7 +120,7 @@ impl Shared {
         work(&mut state.queues, now)
     }
 
-    /// As `with`, for work that changes when messages become visible.
+    /// Like `with`, for work that changes when messages become visible.
     fn with_news<T>(&self, work: impl FnOnce(&mut Queues, Instant) -> T) -> T {
         let result = self.with(work);
         self.changed.send_replace(());
@@ -130,7 +128,7 @@ impl Shared {
     }
 }
 
-/// Keeps the message ids of one run apart from those of another.
+/// A random number that keeps the message ids of different runs apart.
 fn process_number() -> io::Result<u64> {
     let mut bytes = [0; 8];
     getrandom::fill(&mut bytes).map_err(io::Error::other)?;

@@ -1,5 +1,4 @@
-//! Queues and their messages: when a message is visible, how often it was received, and when it is
-//! moved to the dead-letter queue. Time is an argument.
+//! Queues and their messages: visibility, receive counts and dead-letter queues. Time is an argument.
 
 use std::collections::BTreeMap;
 use std::io;
@@ -10,21 +9,18 @@ use md5::{Digest, Md5};
 use tokio::time::Instant;
 use uuid::Uuid;
 
-/// The longest visibility timeout that SQS knows: 12 hours.
+/// SQS's maximum visibility timeout: 12 hours.
 pub(super) const MAX_VISIBILITY: Duration = Duration::from_secs(12 * 60 * 60);
 
-/// How a queue is set up.
 #[derive(Clone, Debug)]
 pub struct QueueOptions {
-    /// Its name.
     pub name: String,
-    /// How long a received message is invisible when the receiver doesn't say; at most 12 hours.
+    /// Visibility timeout if the receiver sets none; at most 12 hours.
     pub visibility: Duration,
-    /// Where a message goes instead of being received once more, and after how many times.
+    /// The dead-letter queue, and the number of receives after which a message moves there.
     pub dead_letter: Option<(String, u32)>,
 }
 
-/// A message.
 #[derive(Clone, Debug)]
 pub(super) struct Message {
     pub(super) id: Uuid,
@@ -33,12 +29,12 @@ pub(super) struct Message {
     pub(super) sent: DateTime<Utc>,
     pub(super) first_received: Option<DateTime<Utc>>,
     pub(super) receives: u32,
-    /// The handle of the latest receive.
+    /// The receipt handle of the latest receive.
     pub(super) receipt: String,
     visible_at: Instant,
 }
 
-/// How many messages a queue has, by what they wait for.
+/// Message counts of a queue.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(super) struct Counts {
     pub(super) visible: usize,
@@ -46,23 +42,22 @@ pub(super) struct Counts {
     pub(super) delayed: usize,
 }
 
-/// There is no such queue.
 #[derive(Debug)]
 pub(super) struct NoSuchQueue;
 
-/// What became of changing the visibility of a message.
+/// The result of changing a message's visibility.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Changed {
     Done,
-    /// The receipt handle is not that of the latest receive, or its timeout has passed.
+    /// The receipt handle is not that of the latest receive, or its visibility timeout has expired.
     NotInFlight,
 }
 
-/// How messages are received.
+/// Parameters of a receive.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Receive {
     pub(super) most: usize,
-    /// The queue's own when absent.
+    /// `None` uses the queue's own.
     pub(super) visibility: Option<Duration>,
 }
 
@@ -73,7 +68,6 @@ struct Queue {
     messages: Vec<Message>,
 }
 
-/// All queues.
 pub(super) struct Queues {
     queues: BTreeMap<String, Queue>,
     process_number: u64,
@@ -81,7 +75,7 @@ pub(super) struct Queues {
 }
 
 impl Queues {
-    /// Empty queues. The number keeps message ids apart from those of other processes.
+    /// Creates empty queues. `process_number` keeps message ids apart from those of other processes.
     pub(super) fn new(options: Vec<QueueOptions>, process_number: u64) -> io::Result<Self> {
         let mut queues = BTreeMap::new();
         for QueueOptions { name, visibility, dead_letter } in options {
@@ -118,7 +112,7 @@ impl Queues {
         self.queues.get(name).map(|queue| queue.visibility).ok_or(NoSuchQueue)
     }
 
-    /// Adds a message that can be received from `visible_at` on.
+    /// Adds a message that becomes visible at `visible_at`.
     pub(super) fn send(
         &mut self,
         name: &str,
@@ -142,7 +136,7 @@ impl Queues {
         Ok(message)
     }
 
-    /// The oldest visible messages, which are in flight from now on.
+    /// Takes the oldest visible messages, which are then in flight.
     pub(super) fn receive(
         &mut self,
         name: &str,
@@ -176,7 +170,7 @@ impl Queues {
         Ok(())
     }
 
-    /// Makes a message in flight visible at another time.
+    /// Changes when a message in flight becomes visible.
     pub(super) fn change_visibility(
         &mut self,
         name: &str,
@@ -209,8 +203,7 @@ impl Queues {
         Ok(counts)
     }
 
-    /// Moves every message that would be received once too often to the dead-letter queue, where it is
-    /// visible at once.
+    /// Moves messages that reached their maximum receives to the dead-letter queue, where they are visible at once.
     pub(super) fn move_dead_letters(&mut self, now: Instant) {
         let mut dead = Vec::new();
         for queue in self.queues.values_mut() {
@@ -220,7 +213,7 @@ impl Queues {
             }
         }
         for (target, mut message) in dead {
-            // The handles of the queue it came from no longer reach it.
+            // Receipt handles of the source queue no longer match.
             message.receipt = String::new();
             if let Some(queue) = self.queues.get_mut(&target) {
                 queue.messages.push(message);
@@ -228,8 +221,8 @@ impl Queues {
         }
     }
 
-    /// When the next message of any queue becomes visible: the earliest time at which a receive that
-    /// found nothing can find something. A message of one queue may turn up in another.
+    /// When the next message of any queue becomes visible, which is the earliest time that a receive without a result
+    /// can find one. All queues count, because a message of one may move to another.
     pub(super) fn next_visible(&self, now: Instant) -> Option<Instant> {
         let messages = self.queues.values().flat_map(|queue| &queue.messages);
         messages.map(|message| message.visible_at).filter(|visible_at| *visible_at > now).min()

@@ -1,5 +1,5 @@
-//! The errors of SQS, in the form that the SDKs understand: the type in the body, and the code that the
-//! older protocol had for it in a header.
+//! SQS errors in the form that the SDKs understand: the type in the body, and the error code of the older query
+//! protocol in a header.
 
 use axum::body::Body;
 use axum::http::{HeaderValue, Response, StatusCode};
@@ -7,14 +7,14 @@ use serde_json::json;
 
 use crate::sqs::queues::NoSuchQueue;
 
-/// Why a request is refused. The caller is always to blame.
+/// A refused request. The caller is always at fault.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) struct Refusal {
     pub(super) kind: Kind,
     pub(super) message: String,
 }
 
-/// The kinds of errors, by the names that SQS has for them.
+/// Error types by their SQS names.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Kind {
     BatchEntryIdsNotDistinct,
@@ -49,7 +49,7 @@ impl Kind {
         }
     }
 
-    /// The code of the older protocol, which the SDKs still report.
+    /// The code of the older query protocol, which the SDKs still report.
     pub(super) fn code(self) -> &'static str {
         match self {
             Self::BatchEntryIdsNotDistinct => "AWS.SimpleQueueService.BatchEntryIdsNotDistinct",

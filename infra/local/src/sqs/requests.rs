@@ -1,5 +1,5 @@
-//! What callers send. A field that is not here is refused, not ignored: message attributes and FIFO
-//! queues are not part of this SQS.
+//! Request bodies. An unsupported field is refused instead of ignored: this SQS has no message attributes and no FIFO
+//! queues.
 
 use std::time::Duration;
 
@@ -8,9 +8,9 @@ use serde::de::DeserializeOwned;
 
 use crate::sqs::refusal::{Kind, Refusal};
 
-/// Bytes of a message, and of all messages of one batch together: 1 MiB.
+/// Limit of a message, and of all messages in a batch together: 1 MiB.
 pub(super) const MAX_MESSAGE_BYTES: usize = 1024 * 1024;
-/// Seconds that a message can be delayed.
+/// Maximum delay of a message.
 const MAX_DELAY_SECONDS: u64 = 900;
 
 #[derive(Deserialize)]
@@ -36,10 +36,10 @@ pub(super) struct ReceiveMessage {
     pub(super) visibility_timeout: Option<i64>,
     #[serde(default)]
     pub(super) message_system_attribute_names: Vec<String>,
-    /// The older name of the same.
+    /// The older name of `message_system_attribute_names`.
     #[serde(default)]
     pub(super) attribute_names: Vec<String>,
-    /// There are none to return.
+    /// Accepted, but there are none to return.
     #[serde(default, rename = "MessageAttributeNames")]
     pub(super) _message_attribute_names: Vec<String>,
 }
@@ -89,14 +89,13 @@ pub(super) struct DeleteEntry {
     pub(super) receipt_handle: String,
 }
 
-/// A request, or what is wrong with it.
 pub(super) fn parse<R: DeserializeOwned>(body: &[u8]) -> Result<R, Refusal> {
     serde_json::from_slice(body).map_err(|error| {
         Refusal::new(Kind::InvalidParameterValue, format!("The request is not understood: {error}"))
     })
 }
 
-/// The name at the end of a queue's URL. The host is not looked at: callers know it by several names.
+/// The name at the end of a queue's URL. The host is ignored, since callers use several names for it.
 pub(super) fn queue(url: &str) -> &str {
     url.rsplit('/').next().unwrap_or(url)
 }
@@ -109,7 +108,7 @@ pub(super) fn seconds(parameter: &str, value: i64, most: u64) -> Result<Duration
     }
 }
 
-/// The delay of a message; none when the caller doesn't say.
+/// The delay of a message; zero if unset.
 pub(super) fn delay(seconds_asked: Option<i64>) -> Result<Duration, Refusal> {
     seconds("DelaySeconds", seconds_asked.unwrap_or(0), MAX_DELAY_SECONDS)
 }
@@ -121,7 +120,7 @@ pub(super) fn out_of_range(parameter: &str, value: i64, least: u64, most: u64) -
     Refusal::new(Kind::InvalidParameterValue, message)
 }
 
-/// A body that SQS takes: not empty, not too long, and only characters that XML knows.
+/// Checks a message body like SQS: not empty, not too long, and only characters that XML allows.
 pub(super) fn message_body(body: String) -> Result<String, Refusal> {
     if body.is_empty() {
         return Err(Refusal::new(Kind::InvalidParameterValue, "The parameter MessageBody is empty."));
@@ -142,7 +141,7 @@ pub(super) fn message_body(body: String) -> Result<String, Refusal> {
     Ok(body)
 }
 
-/// A receipt handle as this SQS makes them: of whatever receive, of whatever message.
+/// Checks that a receipt handle has the form that this SQS issues.
 pub(super) fn receipt(handle: &str) -> Result<&str, Refusal> {
     let ours = handle
         .split_once('#')

@@ -1,5 +1,4 @@
-//! Tests of receivers that wait: what wakes them, and when. Time stands still but for what is waited
-//! for.
+//! Tests of long polls: what wakes them, and when. The clock is paused and moves only while a test waits.
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -38,7 +37,7 @@ async fn send(sqs: &Sqs, delay_seconds: u64) {
     ask(Arc::clone(&sqs.shared), "SendMessage", request).await;
 }
 
-/// Receives from a queue for up to 20 seconds: the receipt handle, and after how long it came.
+/// Receives from a queue for up to 20 seconds; returns the receipt handle and the time it took.
 fn receive(sqs: &Sqs, queue: &'static str) -> JoinHandle<(Option<String>, Duration)> {
     let shared = Arc::clone(&sqs.shared);
     tokio::spawn(async move {
@@ -110,7 +109,7 @@ async fn a_message_that_is_sent_and_dies_in_the_middle_of_a_wait_comes_to_the_de
     let receiver = receive(&sqs, "dead");
     waiting(&sqs, 1).await;
     send(&sqs, 0).await;
-    // The clock goes on once the receiver has looked, found nothing and waits again.
+    // The paused clock moves on only after the receiver has looked, found nothing and waits again.
     tokio::time::sleep(Duration::from_secs(1)).await;
     let request = json!({ "QueueUrl": "work", "VisibilityTimeout": 5 });
     let reply = ask(Arc::clone(&sqs.shared), "ReceiveMessage", request).await;

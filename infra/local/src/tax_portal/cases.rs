@@ -1,28 +1,27 @@
-//! What each code leads to.
+//! The portal's behavior by receipt code.
 
 use chrono::Days;
 
-/// What the codes with one prefix lead to. A code is the prefix, the shop's two digits, then any
-/// running number: `GOOD010001` is a receipt of the first shop.
+/// Behavior for all codes with one prefix. A code is the prefix, the shop's two digits, then any running number:
+/// `GOOD010001` is a receipt of the first shop.
 #[derive(Clone, Copy, Debug)]
 pub struct Case {
     /// The first four letters of the codes.
     pub prefix: &'static str,
-    /// What happens, for people.
+    /// The outcome, for people.
     pub what: &'static str,
     pub(super) behaviour: Behaviour,
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Behaviour {
-    /// There is such a receipt.
     Found(Paper),
-    /// Found, but something else happens the first [`FIRST`] times.
+    /// Found only after [`FIRST`] look-ups without it, like `Busy` and `Down`; for `Swapped`, [`SWAPPED_FIRST`].
     Late,
     Busy,
     Down,
     Swapped,
-    /// Never found.
+    /// Never found, like all that follow.
     Missing,
     Dead,
     Hanging,
@@ -35,16 +34,16 @@ pub(super) enum Behaviour {
     Refused,
 }
 
-/// What is on a receipt.
+/// The contents of a receipt.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Paper {
     /// One product that a campaign wants, and others.
     Wanted,
-    /// Several of them, with quantities.
+    /// Several wanted products, with quantities.
     Many,
-    /// Nothing that names a product.
+    /// No line names a product.
     Generic,
-    /// Products, none of them wanted.
+    /// Products, but no wanted ones.
     Unwanted,
     Cancelled,
     Training,
@@ -52,20 +51,20 @@ pub(super) enum Paper {
     Future,
     OtherShop,
     OtherDevice,
-    /// As the portal showed receipts before.
+    /// In the portal's previous layout.
     OlderPage,
 }
 
-/// How often something else happens first, where it does.
+/// Look-ups with another result before a receipt is found.
 pub(super) const FIRST: u32 = 2;
-/// How often the page of another receipt comes first, where it does.
+/// Look-ups that show another receipt's page before the right one.
 pub(super) const SWAPPED_FIRST: u32 = 1;
-/// How long ago a receipt of long ago is.
+/// Age of an old receipt.
 pub(super) const LONG_AGO: Days = Days::new(400);
-/// The time on every receipt, as the look-up sends it.
+/// The time on every receipt, as sent in a look-up.
 pub const TIME: &str = "10:15:30";
 
-/// Every case. Any other prefix, and any shop that there is not, is never found.
+/// All cases. Other prefixes and unknown shops are never found.
 pub const CASES: &[Case] = &[
     case("GOOD", "found, with a product that takes part", Behaviour::Found(Paper::Wanted)),
     case("MANY", "found, with several of them; one quantity is decimal", Behaviour::Found(Paper::Many)),
@@ -99,7 +98,7 @@ const fn case(prefix: &'static str, what: &'static str, behaviour: Behaviour) ->
     Case { prefix, what, behaviour }
 }
 
-/// What a code leads to, and the index of its shop.
+/// The case of a code, and the index of its shop.
 pub(super) fn of(code: &str) -> Option<(&'static Case, usize)> {
     let case = CASES.iter().find(|case| code.starts_with(case.prefix))?;
     let shop: usize = code.get(4..6)?.parse().ok()?;

@@ -1,6 +1,6 @@
-//! A stand-in for the tax authority's receipt portal, for this machine only. What it answers is chosen
-//! by the code that is asked for: see [`cases::CASES`]. It shares nothing with the client of the
-//! portal, so that a mistake in one shows in the other.
+//! A simulation of the tax authority's receipt portal, for local use only. Its behavior depends on the receipt code:
+//! see [`cases::CASES`]. It shares no code with the portal's client, so that a mistake in one does not hide in the
+//! other.
 
 use std::collections::{HashMap, VecDeque};
 use std::fmt;
@@ -23,51 +23,49 @@ mod serve;
 /// A shop whose receipts the portal has.
 #[derive(Clone, Debug)]
 pub struct Shop {
-    /// The trader's name.
     pub trader: String,
     /// The trader's taxpayer number.
     pub tin: String,
     /// The serial number of the shop's fiscal device.
     pub serial: String,
-    /// What the shop sells that a campaign wants, in the words of its receipts.
+    /// The shop's products that a campaign wants, as receipts name them.
     pub items: Vec<ShopItem>,
 }
 
-/// Something a shop sells.
+/// A product of a shop.
 #[derive(Clone, Debug)]
 pub struct ShopItem {
-    /// The receipt's words for it.
+    /// As on receipts.
     pub description: String,
-    /// The price of one, with tax, in cents of a shilling.
+    /// Price of one, with tax, in cents of a shilling.
     pub price_cents: i64,
 }
 
-/// How many look-ups one address gets before it is turned away.
+/// Rate limit for each client address.
 #[derive(Clone, Copy, Debug)]
 pub struct Throttle {
-    /// Look-ups that are answered.
+    /// Look-ups answered within the period.
     pub requests: usize,
-    /// Within how long.
+    /// The period.
     pub within: Duration,
 }
 
-/// What the portal has and how it behaves.
 #[derive(Clone)]
 pub struct Options {
-    /// Where it listens; port 0 is any free one.
+    /// The listening address; port 0 picks a free one.
     pub address: SocketAddr,
-    /// The shops, by the two digits after a code's first four letters, counted from 01.
+    /// The shops, in the order of the two digits after a code's first four letters, from 01.
     pub shops: Vec<Shop>,
-    /// The day that its receipts are of.
+    /// The date on its receipts.
     pub today: Arc<dyn Fn() -> NaiveDate + Send + Sync>,
-    /// When it turns an address away; `None` for never.
+    /// `None` for no limit.
     pub throttle: Option<Throttle>,
-    /// How long it keeps a caller waiting who asks for a receipt that hangs.
+    /// Delay before answering for a receipt that hangs.
     pub hang_for: Duration,
 }
 
 impl Options {
-    /// On any free port of this machine, turning away who asks more than eight times in ten seconds.
+    /// Any free loopback port, with a limit of eight look-ups in ten seconds.
     pub fn new(shops: Vec<Shop>, today: impl Fn() -> NaiveDate + Send + Sync + 'static) -> Self {
         Self {
             address: SocketAddr::from((Ipv4Addr::LOCALHOST, 0)),
@@ -90,20 +88,20 @@ impl fmt::Debug for Options {
     }
 }
 
-/// A portal that is being served until it is dropped.
+/// A portal that serves until it is dropped.
 #[derive(Debug)]
 pub struct TaxPortal {
-    /// Where it is, such as `http://127.0.0.1:4040`.
+    /// Such as `http://127.0.0.1:4040`.
     pub base_url: String,
     state: Arc<State>,
     task: JoinHandle<()>,
 }
 
 impl TaxPortal {
-    /// Serves a portal.
+    /// Starts a portal.
     ///
     /// # Errors
-    /// When it cannot listen at its address.
+    /// If it cannot listen at its address.
     pub async fn serve(options: Options) -> io::Result<Self> {
         let listener = TcpListener::bind(options.address).await?;
         let base_url = format!("http://{}", listener.local_addr()?);
@@ -111,13 +109,13 @@ impl TaxPortal {
         let service = Router::new().fallback(serve::answer).with_state(Arc::clone(&state));
         let service = service.into_make_service_with_connect_info::<SocketAddr>();
         let task = tokio::spawn(async move {
-            // It ends only with its task.
+            // Ends only when the task is aborted.
             let _ = axum::serve(listener, service).await;
         });
         Ok(Self { base_url, state, task })
     }
 
-    /// How often a code was looked up, not counting look-ups that were refused or turned away.
+    /// How often a code was looked up, not counting refused or throttled look-ups.
     pub fn asked(&self, code: &str) -> u32 {
         self.state.memory().asked.get(&code.to_ascii_uppercase()).copied().unwrap_or(0)
     }
@@ -146,7 +144,7 @@ impl State {
         self.memory.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// Counts a look-up of a code, and says the how-manieth it is.
+    /// Counts a look-up of a code and returns its number, from 1.
     fn count(&self, code: &str) -> u32 {
         let mut memory = self.memory();
         let asked = memory.asked.entry(code.to_owned()).or_default();
@@ -154,7 +152,7 @@ impl State {
         *asked
     }
 
-    /// Whether this look-up is one too many for its address.
+    /// True if this look-up exceeds its address's limit.
     fn is_too_quick(&self, address: IpAddr, now: Instant) -> bool {
         let Some(throttle) = self.options.throttle else { return false };
         let mut memory = self.memory();

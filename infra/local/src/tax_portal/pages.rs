@@ -1,10 +1,9 @@
-//! The portal's pages. The words of its watermarks stand in the style and the script of each of them,
-//! as they do there.
+//! The portal's pages. As on the real portal, each page's style and script contain the words of all watermarks.
 
 use super::cases::TIME;
 use super::receipt::{Line, Receipt};
 
-/// Of nobody; it is on the pages to show that it goes no further.
+/// An invented customer; tests use the name to show that it is not passed on.
 const CUSTOMER: &str = "MTEJA WA MFANO";
 
 fn page(body: &str) -> String {
@@ -28,7 +27,7 @@ fn page(body: &str) -> String {
     )
 }
 
-/// A receipt as the portal shows it now.
+/// A receipt in the portal's current layout.
 pub(super) fn receipt(receipt: &Receipt) -> String {
     let Receipt { trader, tin, serial, code, .. } = receipt;
     let (trader, number, date) = (escaped(trader), receipt.number(), receipt.date.format("%d/%m/%Y"));
@@ -69,7 +68,7 @@ pub(super) fn receipt(receipt: &Receipt) -> String {
     ))
 }
 
-/// A receipt as the portal showed it before.
+/// A receipt in the portal's previous layout.
 pub(super) fn older_receipt(receipt: &Receipt) -> String {
     let Receipt { trader, tin, serial, code, date, .. } = receipt;
     let (trader, number) = (escaped(trader), receipt.number());
@@ -89,7 +88,7 @@ pub(super) fn older_receipt(receipt: &Receipt) -> String {
     ))
 }
 
-/// A receipt in a layout that nobody knows.
+/// A receipt in an unknown layout.
 pub(super) fn other_layout(receipt: &Receipt) -> String {
     let Receipt { trader, tin, serial, code, date, .. } = receipt;
     let trader = escaped(trader);
@@ -101,14 +100,14 @@ pub(super) fn other_layout(receipt: &Receipt) -> String {
     ))
 }
 
-/// The question for a receipt's time: what its QR code leads to, and the answer to a wrong time.
+/// The form that asks for a receipt's time: the target of its QR code, and the reply to a wrong time.
 pub(super) fn time_prompt() -> String {
     page(
         "<form><label>Please provide your receipt time <input name=\"Secret\"></label><button>OK</button></form>",
     )
 }
 
-/// A page that says one thing.
+/// A page with a single message.
 pub(super) fn notice(text: &str) -> String {
     page(&format!("<h3>{text}</h3>"))
 }

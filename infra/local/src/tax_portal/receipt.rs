@@ -1,4 +1,4 @@
-//! The receipts that the portal has: made from a shop and what is to be on them.
+//! The portal's receipts, made from a shop and the requested contents.
 
 use chrono::{Days, NaiveDate};
 
@@ -12,7 +12,7 @@ pub(super) struct Receipt {
     pub(super) serial: String,
     pub(super) date: NaiveDate,
     pub(super) lines: Vec<Line>,
-    /// The class of the watermark on it.
+    /// The CSS class of its watermark.
     pub(super) watermark: Option<&'static str>,
 }
 
@@ -22,9 +22,9 @@ pub(super) struct Line {
     pub(super) amount_cents: i64,
 }
 
-/// Of a trader that no campaign knows.
+/// A trader unknown to all campaigns.
 const OTHER_TIN: &str = "999000111";
-/// Of a device that no campaign knows.
+/// A device unknown to all campaigns.
 const OTHER_SERIAL: &str = "09TZ000999";
 
 impl Receipt {
@@ -54,7 +54,7 @@ impl Receipt {
         receipt
     }
 
-    /// The receipt's number on its device: what follows the code's first six characters.
+    /// The receipt's number on its device: the part of the code after its first six characters.
     pub(super) fn number(&self) -> &str {
         self.code.get(6..).unwrap_or_default()
     }
@@ -90,7 +90,7 @@ fn lines(shop: &Shop, paper: Paper) -> Vec<Line> {
     }
 }
 
-/// Every product with quantities 2, 3, 4 and so on, then half of the first one.
+/// Every product with quantities 2, 3, 4 and so on, then half a unit of the first one.
 fn many(shop: &Shop) -> Vec<Line> {
     let whole = |(item, quantity): (&ShopItem, i64)| line(&item.description, quantity, item.price_cents);
     let mut lines: Vec<Line> = shop.items.iter().zip(2..).map(whole).collect();

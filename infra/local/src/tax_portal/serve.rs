@@ -1,4 +1,4 @@
-//! The portal's answers over HTTP.
+//! The portal's replies over HTTP.
 
 use std::convert::Infallible;
 use std::net::SocketAddr;
@@ -16,11 +16,10 @@ use super::cases::{self, Behaviour, Case, FIRST, Paper, SWAPPED_FIRST, TIME};
 use super::receipt::Receipt;
 use super::{State, pages};
 
-/// What a page of 100 MB is made of.
+/// Of 62,500 bytes each: 100 MB in all.
 const HUGE_PARTS: usize = 1_600;
 const HUGE_PART: Bytes = Bytes::from_static(&[b' '; 62_500]);
 
-/// Answers any request.
 pub(super) async fn answer(
     Shared(state): Shared<Arc<State>>,
     ConnectInfo(caller): ConnectInfo<SocketAddr>,
@@ -40,7 +39,7 @@ pub(super) async fn answer(
     }
 }
 
-/// How the caller calls this portal: redirects are absolute, and never of https.
+/// The base URL that the caller used, always with http; redirects are absolute.
 struct Site(String);
 
 impl Site {
@@ -103,7 +102,7 @@ fn page(paper: Paper, receipt: &Receipt) -> String {
     if paper == Paper::OlderPage { pages::older_receipt(receipt) } else { pages::receipt(receipt) }
 }
 
-/// The portal asks for the time again, in place or on the page that the receipt's QR code leads to.
+/// The portal asks for the time again, in place or on the page that the receipt's QR code points to.
 fn wrong_time(site: &Site, case: &Case, link: Option<&str>) -> Response<Body> {
     if case.prefix == "TIME" {
         return html(pages::time_prompt());
@@ -111,7 +110,7 @@ fn wrong_time(site: &Site, case: &Case, link: Option<&str>) -> Response<Body> {
     site.redirect(&format!("/{}", link.unwrap_or_default()))
 }
 
-/// `<CODE>_<HHMMSS>`.
+/// Splits `<CODE>_<HHMMSS>`.
 fn split_link(link: &str) -> Option<(&str, &str)> {
     let (code, time) = link.split_once('_')?;
     let is_code =

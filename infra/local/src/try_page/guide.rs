@@ -1,5 +1,5 @@
-//! What there is to try: each demo campaign in a sentence, and codes and receipts to click, with what
-//! comes of them. In a sample, `{n}` stands for digits that make it a new one each time.
+//! The guide to the demo campaigns: each in a sentence, with codes and receipts to click and their outcomes. In a
+//! sample, `{n}` stands for digits that make it unique each time.
 
 use common::domain::scope::Environment;
 use serde::Serialize;
@@ -7,7 +7,7 @@ use serde::Serialize;
 use crate::demo::Demo;
 use crate::tax_portal::cases::TIME;
 
-/// The same in both languages.
+/// The same text in both languages.
 #[derive(Clone, Copy, Serialize)]
 struct Words {
     en: &'static str,
@@ -17,7 +17,7 @@ struct Words {
 #[derive(Serialize)]
 struct Guide<'a> {
     campaigns: Vec<CampaignGuide<'a>>,
-    /// The time that is on every sample receipt.
+    /// The time on every sample receipt.
     receipt_time: &'static str,
 }
 
@@ -42,10 +42,10 @@ struct Sample {
     what: Words,
 }
 
-/// A sample that does not depend on what was minted.
+/// A sample that does not depend on minted codes.
 type Fixed = (&'static str, &'static str, &'static str);
 
-/// Samples by environment: codes, then receipts.
+/// Samples of one environment: codes, then receipts.
 struct Samples {
     codes: &'static [Fixed],
     receipts: &'static [Fixed],
@@ -88,17 +88,17 @@ const LIVE_RECEIPTS: &[Fixed] = &[
     ("NONE01{n}", "is never found", "haipatikani kamwe"),
 ];
 
-/// What stands with a code that was minted, and with one that carries a prize.
+/// Captions for a minted code, and for one with a prize.
 const MINTED: Words = Words { en: "a code of a pack", sw: "namba ya pakiti" };
 const WITH_PRIZE: Words = Words { en: "a code with a prize", sw: "namba yenye zawadi" };
 
-/// Minted codes that are shown, of each kind.
+/// Minted codes shown of each kind.
 const MAX_MINTED: usize = 3;
 
-/// The guide to these campaigns, as the page reads it.
+/// The guide to these campaigns as JSON for the page.
 pub(super) fn as_json(demos: &[Demo], takes_live_keys: bool) -> String {
     let campaigns = demos.iter().map(|demo| campaign(demo, takes_live_keys)).collect();
-    // Texts and lists always become JSON.
+    // Texts and lists always serialize.
     serde_json::to_string(&Guide { campaigns, receipt_time: TIME }).unwrap_or_default()
 }
 
@@ -126,7 +126,7 @@ fn environment(demo: &Demo, environment: Environment, samples: &Samples) -> Envi
     EnvironmentGuide { name: environment.as_str(), codes, receipts: fixed(samples.receipts) }
 }
 
-/// What a campaign shows, and what to try with its test key and with its live one.
+/// A campaign's description, and its samples for the test key and the live key.
 fn samples(slug: &str) -> (Words, Samples, Samples) {
     let test_codes = Samples { codes: TEST_CODES, receipts: &[] };
     match slug {

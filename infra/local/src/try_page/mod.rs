@@ -1,8 +1,7 @@
 //! The try page: the consumer's side of a campaign, as a brand would build it, with the server behind it.
 //!
-//! Only a local stack has it. The page's files are in `infra/local/try/` and are meant to be read; `proxy` is
-//! the part that a brand has on its own server, so that the key never reaches a browser; `guide` says
-//! what there is to try.
+//! Only a local stack has it. The page's files are in `infra/local/try/` and meant to be read; `proxy` is the part that
+//! runs on a brand's own server, so that the key never reaches a browser; `guide` lists what to try.
 
 use std::net::SocketAddr;
 use std::sync::{Arc, OnceLock};
@@ -28,10 +27,9 @@ mod guide;
 mod proxy;
 mod sample_receipt;
 
-/// Where the page is served.
 pub const PATH: &str = "/try";
 
-/// Its files: path, type and text.
+/// The page's files: path, media type and text.
 const FILES: [(&str, &str, &str); 10] = [
     ("/try", HTML, include_str!("../../try/index.html")),
     ("/try/style.css", "text/css; charset=utf-8", include_str!("../../try/style.css")),
@@ -47,27 +45,26 @@ const FILES: [(&str, &str, &str); 10] = [
 const HTML: &str = "text/html; charset=utf-8";
 const SCRIPT: &str = "text/javascript; charset=utf-8";
 const SVG: &str = "image/svg+xml";
-/// What there is to try, as JSON.
+/// The path of the guide, as JSON.
 const GUIDE: &str = "/try/campaigns";
 /// The picture of a receipt; `?code=` is the code printed on it.
 const SAMPLE_RECEIPT: &str = "/try/receipt.svg";
 
-/// The page and what stands behind it.
+/// The page and the services behind it.
 pub(crate) struct TryPage {
-    /// The API.
     pub(crate) gateway: Arc<Gateway>,
-    /// What renders and logs the page's own replies.
+    /// Renders and logs the page's own replies.
     pub(crate) responder: Responder,
-    /// The campaigns to try, once they are loaded.
+    /// The campaigns to try, set once they are loaded.
     pub(crate) demos: Arc<OnceLock<Vec<Demo>>>,
-    /// Whether the API takes live keys.
+    /// False in staging.
     pub(crate) takes_live_keys: bool,
-    /// Where browsers put photos: scheme, host and port.
+    /// The origin to which browsers upload photos: scheme, host and port.
     pub(crate) storage: String,
 }
 
 impl TryPage {
-    /// The page as a service, for its own paths alone.
+    /// Routes for the page's own paths only.
     pub(crate) fn router(self) -> Router {
         Router::new().route(PATH, any(serve)).route("/try/{*path}", any(serve)).with_state(Arc::new(self))
     }
@@ -112,7 +109,7 @@ impl TryPage {
         Ok(reply)
     }
 
-    /// The page loads nothing but its own files, and talks to its own server and to storage alone.
+    /// The page loads only its own files, and talks only to its own server and to storage.
     fn content_security_policy(&self) -> String {
         format!(
             "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self' blob:; \

@@ -1,6 +1,6 @@
-//! The part of a brand's page that runs on the brand's server: it adds the key to what the page asks, and
-//! lets through only what the page needs. `/try/api/{campaign}/{environment}/submissions` is
-//! `/api/v1/submissions` with the key of that campaign and environment.
+//! The server part of a brand's page: adds the key to the page's calls and passes on only those that it needs.
+//! `/try/api/{campaign}/{environment}/submissions` becomes `/api/v1/submissions` with the key of that campaign and
+//! environment.
 
 use axum::http::header::AUTHORIZATION;
 use axum::http::{HeaderMap, HeaderName, HeaderValue};
@@ -20,24 +20,23 @@ use lambda_http::aws_lambda_events::apigw::{
 
 use super::TryPage;
 
-/// What the proxied paths begin with.
 pub(super) const PREFIX: &str = "/try/api/";
 
-/// What a consumer's page needs; routes with fixed paths come before those with `{id}`.
+/// The operations that a consumer's page needs; routes with fixed paths come before those with `{id}`.
 const OPERATIONS: [Route; 6] =
     [GET_CAMPAIGN, CREATE_SUBMISSION, LOOKUP_SUBMISSIONS, GET_SUBMISSION, CREATE_RECEIPT, REFRESH_UPLOAD_URL];
 
-/// The headers that go on to the API. Above all, a browser must not say which key or whose address it has.
+/// The headers passed to the API. A browser must not set the API key or the client address.
 const HEADERS: [&str; 4] = ["accept-language", "content-type", "idempotency-key", "x-request-id"];
 
-/// A page of another site cannot send this header without asking first, and is not answered when it asks.
+/// CSRF protection: a page of another origin cannot send this header without a preflight, which is not answered.
 const GUARD: (&str, &str) = ("x-requested-with", "try-page");
 
-/// A page sends a few hundred bytes: 40 claimed items are under 4 KiB. A photo goes to storage, not here.
+/// A page sends a few hundred bytes: 40 claimed items are under 4 KiB. Photos go to storage, not here.
 const MAX_BYTES: usize = 16 * 1024;
 
 impl TryPage {
-    /// Answers a call of the page, by the API or with an error in the API's own shape.
+    /// Answers a call of the page: with the API's reply, or with an error of the same shape.
     pub(super) async fn forward(&self, call: &str, event: Event) -> Reply {
         match self.on_behalf(call, &event) {
             Ok(event) => self.gateway.dispatch(event).await,
@@ -45,7 +44,7 @@ impl TryPage {
         }
     }
 
-    /// An error in the API's shape.
+    /// An error of the API's shape.
     pub(super) fn refuse(&self, event: &Event, error: Error) -> Reply {
         let given = event.headers.get(X_REQUEST_ID).and_then(|id| id.to_str().ok());
         let (ids, started) = (request_ids(given, None), self.responder.now());
@@ -53,7 +52,7 @@ impl TryPage {
         api_gateway::into_event(reply)
     }
 
-    /// The request to the API that a call of the page becomes.
+    /// Converts a call of the page to an API request.
     fn on_behalf(&self, call: &str, event: &Event) -> Result<Event, Error> {
         let (slug, environment, path) = parts(call).ok_or_else(no_such_path)?;
         let method = &event.request_context.http.method;
@@ -100,7 +99,7 @@ fn no_such_path() -> Error {
     Error::from(ErrorCode::NotFound).with_detail("There is no such path.")
 }
 
-/// Campaign, environment and the path in the API.
+/// The campaign, environment and API path.
 fn parts(call: &str) -> Option<(&str, Environment, String)> {
     let (slug, rest) = call.split_once('/')?;
     let (environment, operation) = rest.split_once('/')?;

@@ -1,4 +1,4 @@
-//! The picture of a receipt, for whoever has none at hand. It is drawn larger than the page sends it.
+//! Draws a sample receipt for users without one. It is larger than the photo that the page sends.
 
 use std::fmt::Write as _;
 
@@ -7,22 +7,22 @@ use qrcode::{Color, EcLevel, QrCode};
 
 use crate::tax_portal::cases::TIME;
 
-/// What a test receipt's code begins with; such a code is a QR code's whole text.
+/// Prefix of test receipt codes; such a code is the whole text of its QR code.
 const TEST_PREFIX: &str = "TEST0";
-/// Where the QR codes of real receipts lead to.
+/// The base of real receipts' QR codes.
 const PORTAL: &str = "https://verify.tra.go.tz";
-/// Sides of the picture in pixels.
+/// Width and height of the picture in pixels.
 const WIDTH: usize = 1_800;
 const HEIGHT: usize = 2_600;
-/// The side of the QR code's place, and its left and upper edge.
+/// Size of the QR code, and its left and upper edge.
 const CODE_SIDE: usize = 760;
 const CODE_LEFT: usize = (WIDTH - CODE_SIDE) / 2;
 const CODE_TOP: usize = 1_560;
 
-/// Draws the receipt whose code the query names.
+/// Draws the receipt with the code in the query.
 ///
 /// # Errors
-/// `validation_failed` when it names none, or one that cannot be on a receipt.
+/// `validation_failed` if the query has no code, or one that cannot be on a receipt.
 pub(super) fn draw(query: &str) -> Result<String, Error> {
     let mut parameters = form_urlencoded::parse(query.as_bytes());
     let code = parameters.find_map(|(name, value)| (name == "code").then_some(value));
@@ -62,7 +62,7 @@ fn receipt(code: &str, qr: &QrCode) -> String {
     let mut text = String::new();
     for (index, line) in lines.iter().enumerate() {
         let y = 170 + index * 104;
-        // Writing to a String cannot fail.
+        // Writing to a `String` cannot fail.
         let _ = write!(text, "<text x=\"{}\" y=\"{y}\">{line}</text>", WIDTH / 2);
     }
     let modules = qr.width();

@@ -1,4 +1,4 @@
-//! Requests of a page in a browser.
+//! Requests from a page in a browser.
 
 use axum::http::{Request, Response};
 

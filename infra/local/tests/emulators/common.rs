@@ -1,4 +1,4 @@
-//! What the tests start with: an emulator, the SDK's client of it, and a plain HTTP client.
+//! Fixtures: emulators, SDK clients for them, and a plain HTTP client.
 
 use std::path::Path;
 use std::sync::Arc;
@@ -68,7 +68,7 @@ pub(crate) fn s3_client(s3: &S3, secret: &str, checksums: RequestChecksumCalcula
     aws_sdk_s3::Client::from_conf(config)
 }
 
-/// A queue `work` that gives up on a message after three receives, and `dead` for those.
+/// A queue `work`, whose messages move to the queue `dead` after three receives.
 pub(crate) async fn queues() -> (Sqs, aws_sdk_sqs::Client) {
     let queue = |name: &str, dead_letter| QueueOptions {
         name: name.to_owned(),
@@ -93,7 +93,7 @@ pub(crate) async fn queues() -> (Sqs, aws_sdk_sqs::Client) {
     (sqs, aws_sdk_sqs::Client::from_conf(config))
 }
 
-/// Sends a request as it is.
+/// Sends a request unchanged.
 pub(crate) async fn send(request: Request<&'static str>) -> Response<String> {
     let client = http_client::builder().unwrap().build().unwrap();
     let reply = client.execute(request.try_into().unwrap()).await.unwrap();
@@ -102,7 +102,7 @@ pub(crate) async fn send(request: Request<&'static str>) -> Response<String> {
     response.body(reply.text().await.unwrap()).unwrap()
 }
 
-/// Waits for what has to happen soon.
+/// Waits for something that must happen soon.
 pub(crate) async fn soon<T>(what: impl Future<Output = T>) -> T {
     tokio::time::timeout(Duration::from_secs(10), what).await.expect("it takes too long")
 }

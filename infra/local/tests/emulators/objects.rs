@@ -1,4 +1,4 @@
-//! Objects by signed requests of the SDK.
+//! Objects, through signed requests of the SDK.
 
 use aws_sdk_s3::config::RequestChecksumCalculation;
 use aws_sdk_s3::error::ProvideErrorMetadata;
@@ -112,7 +112,7 @@ async fn the_checksums_that_the_sdk_sends_by_itself_are_taken() {
     let client = s3_client(&storage.s3, SECRET, RequestChecksumCalculation::WhenSupported);
     let file = tempfile::NamedTempFile::new().unwrap();
     std::fs::write(file.path(), "hello").unwrap();
-    // In a header for what is in memory, behind the content for what is streamed.
+    // The SDK sends the checksum of a body in memory in a header, that of a stream in a trailer.
     let bodies = [ByteStream::from_static(b"hello"), ByteStream::from_path(file.path()).await.unwrap()];
     for body in bodies {
         client.put_object().bucket(BUCKET).key("letter").body(body).send().await.unwrap();
@@ -127,7 +127,7 @@ async fn a_content_that_does_not_match_its_checksum_leaves_nothing() {
     let storage = storage().await;
     let put =
         || storage.client.put_object().bucket(BUCKET).key("letter").body(ByteStream::from_static(b"hello"));
-    // Of an empty content.
+    // The MD5 of empty content.
     let by_md5 = put().content_md5("1B2M2Y8AsgTpgAmY7PhCfg==").send().await.unwrap_err();
     assert_eq!(by_md5.code(), Some("BadDigest"));
     let by_crc = put().checksum_crc32("AAAAAA==").send().await.unwrap_err();

@@ -1,4 +1,4 @@
-//! Uploads by presigned URLs, with what goes wrong in them.
+//! Uploads with presigned URLs, and their failures.
 
 use std::time::{Duration, UNIX_EPOCH};
 
@@ -23,7 +23,7 @@ async fn sign(client: &aws_sdk_s3::Client, how: PresigningConfig) -> PresignedRe
     put.content_length(5).if_none_match("*").presigned(how).await.unwrap()
 }
 
-/// The upload with exactly the headers that were signed, after a change.
+/// Uploads with exactly the signed headers, after a change to the request.
 async fn upload(
     signed: &PresignedRequest,
     body: &'static str,
@@ -160,7 +160,7 @@ async fn an_upload_that_breaks_off_leaves_nothing() {
     let mut stream = TcpStream::connect(address).await.unwrap();
     stream.write_all(format!("{head}\r\npho").as_bytes()).await.unwrap();
     stream.shutdown().await.unwrap();
-    // The connection ends once the server is done with it, with or without a reply.
+    // The server closes the connection when it is done, with or without a reply.
     let mut reply = String::new();
     let _ = stream.read_to_string(&mut reply).await;
     assert!(!reply.starts_with("HTTP/1.1 200"), "{reply}");

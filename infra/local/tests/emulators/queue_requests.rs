@@ -102,7 +102,7 @@ async fn numbers_out_of_range_are_refused() {
 async fn the_longest_message_is_taken_and_a_longer_one_is_refused() {
     let (sqs, client) = queues().await;
     let message = |bytes: usize| {
-        // As long as can be once it is escaped.
+        // The longest possible request: every byte is escaped.
         client.send_message().queue_url(sqs.queue_url("work")).message_body("\"".repeat(bytes)).send()
     };
     message(1024 * 1024).await.unwrap();

@@ -1,5 +1,4 @@
-//! How messages travel: visibility, delay, waiting, and the dead-letter queue. The queues' clock is
-//! moved, so nothing is waited for.
+//! Visibility, delay, long polls and the dead-letter queue. The tests move the queues' clock instead of waiting.
 
 use std::time::Duration;
 
@@ -45,7 +44,7 @@ impl<'a> Queue<'a> {
         change.visibility_timeout(seconds).send().await.map(|_| ()).map_err(Into::into)
     }
 
-    /// Visible, in flight, delayed.
+    /// Counts of visible, in-flight and delayed messages.
     async fn counts(&self) -> [String; 3] {
         let names = [
             QueueAttributeName::ApproximateNumberOfMessages,
@@ -112,7 +111,7 @@ async fn a_message_that_is_not_deleted_comes_again() {
     assert_eq!(second[0].message_id(), first[0].message_id());
     assert_eq!(receives(&second[0]), "2");
 
-    // The earlier handle has had its day.
+    // The earlier handle no longer counts.
     work.delete(&first[0]).await;
     assert_eq!(work.counts().await, ["0", "1", "0"]);
 }

@@ -1,4 +1,4 @@
-//! What a first user reads and pastes: the pages of the repository, and the commands that the local stack prints.
+//! What a first user reads and pastes: the repository's pages, and the commands that the local stack prints.
 
 #![expect(clippy::expect_used, reason = "a test that cannot go on has failed")]
 
@@ -7,7 +7,6 @@ mod pasted;
 
 use std::path::{Path, PathBuf};
 
-/// The folder of the repository.
 fn repository() -> PathBuf {
     let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("../..");
     folder.canonicalize().expect("the repository")

@@ -1,4 +1,4 @@
-//! Every printed block and the README's own, each pasted in one go into an interactive shell.
+//! Pastes every printed block and the README's own, each in one go, into an interactive shell.
 
 use std::io::Write;
 use std::path::Path;
@@ -11,11 +11,11 @@ use local::stack::{Options, Stack};
 
 use super::repository;
 
-/// Shells without the files of this machine's user.
+/// Shells without the user's startup files.
 const BASH: &[&str] = &["bash", "--noprofile", "--norc", "-i"];
 const ZSH: &[&str] = &["zsh", "-f", "-i"];
 
-/// What a shell or a tool says when a block was not meant for it.
+/// Messages of a shell or tool that cannot run a block.
 const COMPLAINTS: [&str; 7] =
     ["command not found", "not found:", "parse error", "syntax error", "curl: (", "quote>", "error:"];
 
@@ -24,9 +24,9 @@ fn is_installed(program: &str) -> bool {
     asked.is_ok_and(|status| status.success())
 }
 
-/// Pastes a text into a shell, and gives back what was printed.
+/// Pastes a text into a shell and returns the output.
 fn paste(shell: &[&str], folder: &Path, text: &str) -> String {
-    // A session of its own: an interactive shell would take the terminal that the tests run in.
+    // Runs in its own session, since an interactive shell would take over the terminal of the test run.
     let mut child = Command::new("setsid")
         .arg("--wait")
         .args(shell)
@@ -49,13 +49,12 @@ fn paste(shell: &[&str], folder: &Path, text: &str) -> String {
     printed.into_owned()
 }
 
-/// The values of a text field, in the order in which they were printed.
+/// The values of a string field, in printed order.
 fn values<'a>(printed: &'a str, field: &str) -> Vec<&'a str> {
     let name = format!("\"{field}\":\"");
     printed.split(name.as_str()).skip(1).filter_map(|rest| rest.split('"').next()).collect()
 }
 
-/// A stack with its demo campaigns.
 async fn start() -> (Stack, Vec<Demo>) {
     let program = env!("CARGO_BIN_EXE_local").into();
     let options = Options { photo_reader: Some(program), ..Options::default() };
@@ -65,7 +64,7 @@ async fn start() -> (Stack, Vec<Demo>) {
     (stack, demos)
 }
 
-/// What is pasted and what comes of it: the message keys in turn, without repeats.
+/// The pasted blocks and their results: the message keys in order, without repeats.
 const EXPECTED: [(&str, &[&str]); 9] = [
     (
         "chai-bora-2026",
@@ -81,7 +80,6 @@ const EXPECTED: [(&str, &[&str]); 9] = [
     ("mango-2025", &["campaign_ended"]),
 ];
 
-/// Pastes every block that the stack prints.
 async fn every_printed_block_works(shell: &'static [&'static str]) {
     let (stack, demos) = start().await;
     let printed = demo::describe(&demos, stack.base_url(), "production");
@@ -89,7 +87,7 @@ async fn every_printed_block_works(shell: &'static [&'static str]) {
     let blocks: Vec<String> = blocks.map(str::to_owned).collect();
     assert_eq!(blocks.len(), EXPECTED.len(), "{printed}");
     let pasting = tokio::task::spawn_blocking(move || {
-        // Inside the repository, where the printed `cargo run` finds it.
+        // Inside the repository, so that the printed `cargo run` works.
         let folder = tempfile::tempdir_in(repository()).expect("a folder");
         for (block, (slug, expected)) in blocks.iter().zip(EXPECTED) {
             assert!(!block.lines().any(|line| line.trim_start().starts_with('#')), "{block}");
@@ -113,7 +111,7 @@ async fn every_printed_block_works_in_zsh() {
     }
 }
 
-/// Pastes the one command of the first screen, twice.
+/// Pastes the first screen's command twice.
 async fn the_first_screens_entry_works(shell: &'static [&'static str]) {
     let (stack, demos) = start().await;
     let screen = FirstScreen {
@@ -147,7 +145,7 @@ async fn the_first_screens_entry_works_in_zsh() {
     }
 }
 
-/// Pastes what the README and the local stack's own page show, in one terminal.
+/// Pastes the commands from the README and the local stack's README in one terminal.
 async fn the_readmes_first_entries_work(shell: &'static [&'static str]) {
     let (stack, _) = start().await;
     let pages = ["README.md", "infra/local/README.md"]

@@ -1,4 +1,4 @@
-//! Where the deployed service goes: to public addresses, over https.
+//! The deployed service connects only to public addresses, over https.
 
 use std::io::ErrorKind;
 use std::net::TcpListener;

@@ -1,4 +1,4 @@
-//! The partner's client over HTTP: against the simulated partner, and against servers that are none.
+//! The partner client over HTTP: against the simulated partner, and against misbehaving servers.
 
 #![expect(clippy::expect_used, reason = "a test that cannot go on has failed")]
 
@@ -15,7 +15,7 @@ use common::upstream::partner::client::Partner;
 use common::upstream::partner::error::PartnerError;
 use serde_json::json;
 
-/// Longer than any answer that comes takes.
+/// Longer than any successful reply takes.
 const LONG: Duration = Duration::from_secs(8);
 
 fn rules(url: &str) -> PartnerRules {
@@ -46,7 +46,7 @@ async fn ask_within(url: &str, limit: Duration) -> Result<PartnerVerdict, Partne
     client.ask(&rules(url), None, &request("sub-1", "OKAY0001"), limit).await
 }
 
-/// Why there is no answer at this URL.
+/// The error for a partner at this URL.
 async fn error(url: &str) -> PartnerError {
     ask_within(url, LONG).await.expect_err(url)
 }

@@ -1,4 +1,4 @@
-//! What the client sends, and what it makes of servers that are no partner.
+//! The client's requests, and its errors with misbehaving servers.
 
 use std::future::pending;
 use std::sync::Arc;
@@ -21,7 +21,7 @@ use tokio_rustls::rustls::pki_types::{CertificateDer, PrivateKeyDer};
 
 use super::{LONG, ask_within, error, request, rules};
 
-/// Answers one connection with this; hands back the request.
+/// Answers one connection with this reply, and returns the request.
 async fn server(reply: impl Into<Vec<u8>>) -> (String, JoinHandle<String>) {
     let listener = TcpListener::bind("127.0.0.1:0").await.expect("a port");
     let url = format!("http://{}/redeem?a=b", listener.local_addr().expect("an address"));
@@ -36,7 +36,7 @@ async fn server(reply: impl Into<Vec<u8>>) -> (String, JoinHandle<String>) {
     (url, request)
 }
 
-/// Head and body of a request.
+/// Reads the head and body of a request.
 async fn sent(stream: &mut TcpStream) -> String {
     let mut bytes = Vec::new();
     while !bytes.ends_with(b"\r\n\r\n") {
@@ -166,7 +166,7 @@ async fn a_connection_that_breaks_is_an_error() {
 
 #[tokio::test]
 async fn silence_is_given_up_at_the_limit() {
-    // It takes connections and says nothing.
+    // Accepts connections and never replies.
     let listener = TcpListener::bind("127.0.0.1:0").await.expect("a port");
     let host = listener.local_addr().expect("an address");
     for scheme in ["http", "https"] {

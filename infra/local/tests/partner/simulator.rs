@@ -1,4 +1,4 @@
-//! The client against the simulator: every case, and what it redeems.
+//! The client against the simulator: every case, and what was redeemed.
 
 use std::collections::HashMap;
 use std::time::Duration;

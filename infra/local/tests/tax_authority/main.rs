@@ -1,4 +1,4 @@
-//! The tax authority's client over HTTP: against the simulated portal, and against servers that are none.
+//! The tax authority client over HTTP: against the simulated portal, and against misbehaving servers.
 
 #![expect(
     clippy::expect_used,

@@ -1,4 +1,4 @@
-//! What the client sends, and what it makes of servers that are not the portal.
+//! The client's requests, and its errors with misbehaving servers.
 
 use std::future::pending;
 use std::time::Duration;
@@ -16,7 +16,7 @@ async fn ask(base: &str, limits: Limits) -> Answer {
     client.look_up(&"ab12cd3456".parse().expect("a code"), time).await
 }
 
-/// The name of what goes wrong.
+/// The name of the error at this base URL.
 async fn trouble(base: &str, limits: Limits) -> &'static str {
     match ask(base, limits).await {
         Answer::Trouble(error) => error.as_str(),
@@ -24,7 +24,7 @@ async fn trouble(base: &str, limits: Limits) -> &'static str {
     }
 }
 
-/// Answers each connection with the next of these texts, then is silent; hands back the requests.
+/// Answers each connection with the next reply, then stays silent; returns the requests.
 async fn server(replies: Vec<String>) -> (String, JoinHandle<Vec<String>>) {
     let listener = TcpListener::bind("127.0.0.1:0").await.expect("a port");
     let host = listener.local_addr().expect("an address").to_string();
@@ -117,7 +117,7 @@ async fn a_server_without_tls_is_trouble() {
     assert_eq!(trouble, "tls");
 }
 
-/// Takes connections, writes this to each after the first bytes of its request, and leaves it open.
+/// Accepts connections, writes this text after the first bytes of each request, and leaves the connection open.
 async fn silent_after(text: &'static [u8]) -> String {
     let listener = TcpListener::bind("127.0.0.1:0").await.expect("a port");
     let host = listener.local_addr().expect("an address").to_string();

@@ -1,4 +1,4 @@
-//! The client against the simulator of the portal, over HTTP: every case, with what it shows an operator.
+//! The client against the simulated portal: every case, and the details for operators.
 
 use std::time::Duration;
 
@@ -168,7 +168,7 @@ async fn a_receipt_comes_after_what_is_in_its_way() {
     assert_eq!(scene.kinds("DOWN010001", 3).await, ["trouble", "trouble", "found"]);
     assert_eq!(scene.kinds("SWAP010001", 2).await, ["trouble", "found"]);
     assert_eq!(scene.portal.asked("late010001"), 3);
-    // Each code has a beginning of its own.
+    // Each code has another prefix.
     assert_eq!(scene.kinds("LATE010002", 1).await, ["not_found_yet"]);
 }
 
@@ -191,7 +191,7 @@ async fn trouble_has_a_name() {
     ] {
         assert_eq!(scene.ask(code).await, Answer::Trouble(trouble), "{code}");
     }
-    // The request and five redirects, no more.
+    // The request and five redirects.
     assert_eq!(scene.portal.asked("LOOP010001"), 6);
 }
 

@@ -1,6 +1,5 @@
-//! A page before it is rendered: blocks whose text is inline Markdown. HTML, Markdown and the search index are all made from it.
+//! A page before rendering: blocks whose text is inline Markdown. HTML, Markdown and the search index are made from it.
 
-/// A page.
 pub(super) struct Document {
     pub(super) title: String,
     pub(super) lead: String,
@@ -18,9 +17,9 @@ pub(super) enum Block {
     Table(Grid),
     Fields(Vec<Field>),
     Code(Sample),
-    /// One sample in several languages.
+    /// The same sample in several languages.
     Choice(Vec<Sample>),
-    /// Folded until a reader opens it.
+    /// Collapsed until a reader opens it.
     Details {
         summary: String,
         blocks: Vec<Block>,
@@ -32,7 +31,6 @@ pub(super) enum Block {
     },
 }
 
-/// A heading that can be linked to.
 pub(super) struct Heading {
     /// 2 or 3.
     pub(super) level: u8,
@@ -42,9 +40,8 @@ pub(super) struct Heading {
     pub(super) note: Option<String>,
 }
 
-/// A table.
 pub(super) struct Grid {
-    /// What the ids of rows start with; none when rows cannot be linked to.
+    /// Prefix of the row ids; `None` if rows cannot be linked to.
     pub(super) id: Option<String>,
     pub(super) label: String,
     pub(super) head: Vec<String>,
@@ -62,14 +59,12 @@ pub(super) struct Field {
     pub(super) fields: Vec<Field>,
 }
 
-/// Code to copy.
 pub(super) struct Sample {
     pub(super) caption: String,
     pub(super) language: Language,
     pub(super) text: String,
 }
 
-/// The language of a sample.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Language {
     Shell,
@@ -81,7 +76,7 @@ pub(super) enum Language {
 }
 
 impl Language {
-    /// The name of a code block in Markdown.
+    /// The info string of a Markdown code block.
     pub(super) fn tag(self) -> &'static str {
         match self {
             Self::Shell => "sh",
@@ -93,7 +88,7 @@ impl Language {
         }
     }
 
-    /// The name for people.
+    /// The display name.
     pub(super) fn name(self) -> &'static str {
         match self {
             Self::Shell => "Shell",
@@ -105,12 +100,12 @@ impl Language {
         }
     }
 
-    /// The name of a tab beside those of other languages.
+    /// The label of a tab beside other languages.
     pub(super) fn tab(self) -> &'static str {
         if self == Self::Shell { "curl" } else { self.name() }
     }
 
-    /// The language of a code block in Markdown.
+    /// Parses the info string of a Markdown code block.
     pub(super) fn parse(tag: &str) -> Self {
         let all = [Self::Shell, Self::JavaScript, Self::Php, Self::Python, Self::Json];
         all.into_iter().find(|language| language.tag() == tag).unwrap_or(Self::Plain)
@@ -118,24 +113,22 @@ impl Language {
 }
 
 impl Block {
-    /// A heading of a section.
     pub(super) fn section(id: &str, text: &str) -> Self {
         Self::heading(2, id, text)
     }
 
-    /// A heading of this level.
     pub(super) fn heading(level: u8, id: &str, text: &str) -> Self {
         Self::Heading(Heading { level, id: id.to_owned(), text: text.to_owned(), note: None })
     }
 
-    /// Paragraphs, with an empty line between them.
+    /// Splits a text at empty lines.
     pub(super) fn paragraphs(text: &str) -> impl Iterator<Item = Self> {
         text.split("\n\n").filter(|text| !text.is_empty()).map(|text| Self::Paragraph(text.to_owned()))
     }
 }
 
 impl Grid {
-    /// The id of a row: its first cell in words that an address can hold.
+    /// The id of a row: its first cell as a URL fragment.
     pub(super) fn row_id(&self, row: &[String]) -> Option<String> {
         let first = super::inline::plain(row.first()?).to_lowercase();
         let words: Vec<&str> = first
@@ -147,7 +140,7 @@ impl Grid {
 }
 
 impl Document {
-    /// The headings of a level and above, in order, those inside columns included.
+    /// The headings up to this level, in order, including those inside columns.
     pub(super) fn headings(&self, level: u8) -> Vec<&Heading> {
         fn collect<'a>(blocks: &'a [Block], level: u8, found: &mut Vec<&'a Heading>) {
             for block in blocks {

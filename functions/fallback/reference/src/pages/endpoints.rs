@@ -1,4 +1,4 @@
-//! The pages of endpoints: what each takes, and what it answers.
+//! The pages of endpoints: their parameters, bodies, replies and errors.
 
 use common::http::routes::{ROUTES, Route};
 use serde_json::Value;
@@ -9,7 +9,7 @@ use super::samples::{call, examples, source_of_id};
 use super::{Source, at, linked, members, text_of, texts};
 use crate::ordered;
 
-/// The list of endpoints, and what all of them take.
+/// The page of all endpoints, with their common parameters.
 pub(super) fn all(source: &Source<'_>) -> Document {
     let row = |(route, operation): (&Route, &Value)| {
         let summary = text_of(operation, "summary");
@@ -76,7 +76,7 @@ fn operations<'a>(source: &'a Source<'_>) -> impl Iterator<Item = (&'static Rout
         .map(|route| (route, at(source.part("/paths"), &[route.path, &route.method.to_ascii_lowercase()])))
 }
 
-/// Where an endpoint is described.
+/// The link to an endpoint's section.
 pub(super) fn place_of(operation: &Value) -> String {
     let tag = texts(at(operation, &["tags"])).next().unwrap_or_default().to_ascii_lowercase();
     format!("/docs/endpoints/{tag}#{}", text_of(operation, "operationId"))
@@ -121,7 +121,7 @@ fn one(source: &Source<'_>, route: &Route, operation: &Value) -> Vec<Block> {
     ]
 }
 
-/// The samples of an endpoint: each request with its own reply, then the replies that no request shows.
+/// The right column: each request sample with its reply, then the replies without a request sample.
 fn right(source: &Source<'_>, route: &Route, request: &Value, reply: &Value) -> Vec<Block> {
     let replies = at(reply, &["content", "application/json"]);
     let (of_request, of_reply) = (at(request, &["schema"]), at(replies, &["schema"]));
@@ -172,7 +172,7 @@ pub(super) fn json_of(source: &Source<'_>, caption: &str, value: &Value, schema:
     Block::Code(Sample { caption: caption.to_owned(), language: Language::Json, text })
 }
 
-/// An example with few of a campaign's many messages.
+/// Keeps only a few of a campaign's many messages.
 fn shortened(example: &Value) -> Value {
     let mut example = example.clone();
     if let Some(Value::Object(messages)) = example.get_mut("messages") {
@@ -219,7 +219,7 @@ fn parameters(operation: &Value) -> impl Iterator<Item = &Value> {
     at(operation, &["parameters"]).as_array().into_iter().flatten()
 }
 
-/// The parameters that every endpoint takes.
+/// The parameters of every endpoint.
 fn shared_parameters<'a>(source: &'a Source<'_>) -> Vec<&'a Value> {
     let everywhere = |parameter: &&Value| {
         operations(source).all(|(_, operation)| parameters(operation).any(|taken| taken == *parameter))
@@ -255,14 +255,12 @@ fn parameter_field(parameter: &Value, prefix: &str) -> Field {
     }
 }
 
-/// Headers of replies with their descriptions.
 fn reply_headers(source: &Source<'_>) -> Vec<Field> {
     let names = members(source.part("/components/headers")).map(|(name, _)| name);
     let names: Vec<&str> = names.filter(|name| !name.ends_with("-When-Counted")).collect();
     names.into_iter().map(|name| header_field(source, name)).collect()
 }
 
-/// Some headers of replies.
 pub(super) fn headers(source: &Source<'_>, names: &[&str]) -> Vec<Block> {
     vec![Block::Fields(names.iter().map(|name| header_field(source, name)).collect())]
 }
@@ -279,11 +277,11 @@ fn header_field(source: &Source<'_>, name: &str) -> Field {
     }
 }
 
-/// A sentence within another.
+/// Lowers the first letter, to use the text inside a sentence.
 fn lower_first(text: &str) -> String {
     let mut chars = text.chars();
     let first: String = chars.next().into_iter().flat_map(char::to_lowercase).collect();
-    // A name such as `JSON` stays.
+    // A name such as `JSON` stays unchanged.
     if chars.clone().next().is_some_and(char::is_uppercase) {
         text.to_owned()
     } else {

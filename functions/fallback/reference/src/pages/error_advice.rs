@@ -1,8 +1,8 @@
-//! What to check for each error, beyond what the reply itself says.
+//! Advice for each error, beyond what the reply itself says.
 
 use common::error::ErrorCode;
 
-/// When it happens, and what to check. Paragraphs of inline Markdown.
+/// When the error happens, and what to check. Paragraphs of inline Markdown.
 pub(super) fn advice(code: ErrorCode) -> &'static str {
     match code {
         ErrorCode::KeyMissing => {

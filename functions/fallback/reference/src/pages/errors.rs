@@ -1,4 +1,4 @@
-//! The page of errors: a section for each code, which every `docs_url` leads to.
+//! The page of errors: a section for each code, the target of every `docs_url`.
 
 use common::error::ErrorCode;
 use common::http::reply::{Reply, status};
@@ -40,7 +40,7 @@ fn section(source: &Source<'_>, code: ErrorCode) -> Vec<Block> {
         }
     }
     let example = example.or_else(|| {
-        // Reserved: no endpoint has an example of it.
+        // A reserved code, which no endpoint has an example of.
         let base_url = if source.base_url.is_empty() { EXAMPLE_BASE_URL } else { source.base_url };
         let request_id = source.part("/components/headers/X-Request-Id/schema/examples/0").as_str()?;
         let reply = Reply::error(&code.into(), &format!("{base_url}/docs"), request_id);

@@ -1,11 +1,11 @@
-//! A page's blocks as HTML.
+//! Renders the blocks of a page as HTML.
 
 use maud::{Markup, PreEscaped, html};
 
 use super::document::{Block, Field, Grid, Heading, Language, Sample};
 use super::inline::html as line;
 
-/// Blocks of a page. `prefix` keeps the names of choices on one page apart.
+/// `prefix` makes the names of choices unique on the page.
 pub(super) fn blocks(all: &[Block], prefix: &str) -> Markup {
     html! {
         @for (index, block) in all.iter().enumerate() { (render(block, &format!("{prefix}-{index}"))) }
@@ -45,7 +45,7 @@ fn title(heading: &Heading) -> Markup {
     }
 }
 
-/// Each cell names its column, which narrow screens show in place of the head.
+/// Each cell carries its column's name, which narrow screens show instead of the table head.
 fn table(grid: &Grid) -> Markup {
     html! {
         div.wide tabindex="0" role="region" aria-label=(grid.label) {
@@ -112,7 +112,7 @@ fn choice(samples: &[Sample], name: &str) -> Markup {
     }
 }
 
-/// JSON with names, texts and other values told apart, by the shortest elements there are: most of a page is samples.
+/// Highlights names, strings and other values, with the shortest elements possible: most of a page is samples.
 fn json(text: &str) -> Markup {
     let mut marked = String::new();
     let mut rest = text;
@@ -136,7 +136,7 @@ fn json(text: &str) -> Markup {
     PreEscaped(format!("{marked}{rest}"))
 }
 
-/// Where the string that a text starts with ends.
+/// The end of the string that the text starts with.
 fn end_of_string(text: &str) -> usize {
     let mut escaped = false;
     for (index, c) in text.char_indices().skip(1) {

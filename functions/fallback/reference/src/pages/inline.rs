@@ -2,7 +2,6 @@
 
 use maud::{Markup, html};
 
-/// A piece of a line.
 enum Piece<'a> {
     Text(&'a str),
     Code(&'a str),
@@ -10,7 +9,6 @@ enum Piece<'a> {
     Link { text: &'a str, target: &'a str },
 }
 
-/// A line as HTML.
 pub(super) fn html(line: &str) -> Markup {
     html! {
         @for piece in pieces(line) {
@@ -24,7 +22,7 @@ pub(super) fn html(line: &str) -> Markup {
     }
 }
 
-/// A line as Markdown, in which links to pages lead to their Markdown.
+/// A line as Markdown, with links to pages changed to their Markdown files.
 pub(super) fn markdown(line: &str) -> String {
     let piece = |piece: Piece<'_>| match piece {
         Piece::Text(text) => text.to_owned(),
@@ -35,7 +33,7 @@ pub(super) fn markdown(line: &str) -> String {
     pieces(line).into_iter().map(piece).collect()
 }
 
-/// A line without any marks.
+/// A line without markup.
 pub(super) fn plain(line: &str) -> String {
     let piece = |piece: Piece<'_>| match piece {
         Piece::Text(text) | Piece::Code(text) => text.to_owned(),
@@ -67,7 +65,7 @@ fn pieces(line: &str) -> Vec<Piece<'_>> {
                 found.push(piece);
                 (rest, from) = (after, 0);
             }
-            // Not the start of anything: a character like any other.
+            // No markup starts here: an ordinary character.
             None => from = at + 1,
         }
     }
@@ -75,7 +73,7 @@ fn pieces(line: &str) -> Vec<Piece<'_>> {
     found
 }
 
-/// The piece that a text starts with, and what follows it.
+/// The markup that the text starts with, and the rest of the text.
 fn piece(tail: &str) -> Option<(Piece<'_>, &str)> {
     if let Some(code) = tail.strip_prefix('`') {
         let (code, after) = code.split_once('`')?;

@@ -1,4 +1,4 @@
-//! What all HTML pages share: head, navigation, search.
+//! The frame of every HTML page: head, navigation, search.
 
 use maud::{DOCTYPE, Markup, html};
 
@@ -7,15 +7,13 @@ use super::inline::html as line;
 use super::{GROUPS, html as render};
 use crate::digest;
 
-/// The style of every page.
 pub(crate) const STYLE: &str = include_str!("style.css");
-/// Adds search, copy buttons and a remembered language; pages are whole without it.
+/// Search, copy buttons and the remembered language; pages are complete without it.
 pub(crate) const SCRIPT: &str = include_str!("script.js");
-/// Pages load their style and script from the same server and nothing else.
+/// Pages load style and script from their own server and nothing else.
 pub(crate) const POLICY: &str = "default-src 'none'; img-src 'self'; style-src 'self'; script-src 'self'; \
                                  connect-src 'self'; base-uri 'none'; form-action 'none'; frame-ancestors 'none'";
 
-/// The page at a path around its content.
 pub(super) fn around(path: &str, document: &Document) -> Markup {
     let title = &document.title;
     let parts = document.headings(2);
@@ -32,7 +30,7 @@ pub(super) fn around(path: &str, document: &Document) -> Markup {
                 meta name="viewport" content="width=device-width, initial-scale=1";
                 meta name="color-scheme" content="light dark";
                 link rel="icon" href="/favicon.ico" type="image/svg+xml";
-                // A changed file has another address, so that none has to be asked for twice.
+                // A changed file gets a new URL, so browsers never need to revalidate.
                 link rel="stylesheet" href={ "/docs/style.css?" (digest(STYLE)) };
                 @if !path.is_empty() { link rel="alternate" type="text/markdown" href={ (path) ".md" }; }
                 title { (title) " · Campaign Entry Service" }

@@ -1,9 +1,8 @@
-//! A page as Markdown.
+//! Renders a page as Markdown.
 
 use super::document::{Block, Document, Field, Grid, Sample};
 use super::inline::markdown as line;
 
-/// The whole page.
 pub(super) fn render(document: &Document) -> String {
     let mut text = format!("# {}\n\n{}\n", document.title, line(&document.lead));
     blocks(&mut text, &document.blocks);
@@ -40,7 +39,7 @@ fn blocks(text: &mut String, all: &[Block]) {
                 blocks(text, inside);
             }
             Block::Columns { left, right } => {
-                // Each block starts with an empty line by itself.
+                // Drops the empty line at the end: each block brings its own in front.
                 text.pop();
                 blocks(text, left);
                 blocks(text, right);

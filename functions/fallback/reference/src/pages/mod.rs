@@ -1,8 +1,8 @@
-//! The reference pages, made out of the description and of prose.
+//! The reference pages, made from the description and from prose.
 //!
-//! A page is a `document` of blocks. `prose` reads those that are written in Markdown; `endpoints`, `outcomes` and `errors`
-//! make theirs from the description, with `objects` for fields and `samples` for code. `html`, `markdown` and `search`
-//! render a document, `layout` is what all HTML pages share, and `inline` is the Markdown within a line.
+//! A page is a `document` of blocks. `prose` reads pages written in Markdown; `endpoints`, `outcomes` and `errors` make
+//! theirs from the description, with `objects` for fields and `samples` for code. `html`, `markdown` and `search`
+//! render a document; `layout` is the frame of HTML pages, and `inline` the Markdown within a line.
 
 mod document;
 mod endpoints;
@@ -24,29 +24,29 @@ use self::document::{Block, Document, Grid};
 use crate::EXAMPLE_BASE_URL;
 use crate::tables::{self, Table};
 
-/// A page: its path, its name in the navigation, and how it is made.
+/// A page: its path, its name in the navigation, and its source.
 pub(crate) struct Page {
     pub(crate) path: &'static str,
     name: &'static str,
     make: Make,
 }
 
-/// How a page is made.
+/// The source of a page.
 enum Make {
-    /// From Markdown.
+    /// Markdown.
     Prose(&'static str),
-    /// From the description.
+    /// Made from the description.
     Built(fn(&Source<'_>) -> Document),
 }
 
-/// What pages are made from.
+/// The material that pages are made from.
 pub(crate) struct Source<'a> {
     pub(crate) description: &'a Value,
-    /// Where the API is served, without a slash at the end.
+    /// The base URL of the API, without a trailing slash.
     pub(crate) base_url: &'a str,
 }
 
-/// The pages in groups of the navigation.
+/// The pages by navigation group.
 const GROUPS: [(&str, &[Page]); 3] = [
     (
         "Guides",
@@ -90,18 +90,15 @@ const fn built(path: &'static str, name: &'static str, make: fn(&Source<'_>) -> 
     Page { path, name, make: Make::Built(make) }
 }
 
-/// Every page.
 pub(crate) fn all() -> impl Iterator<Item = &'static Page> {
     GROUPS.iter().flat_map(|(_, pages)| pages.iter())
 }
 
 impl Page {
-    /// The page as HTML.
     pub(crate) fn html(&self, source: &Source<'_>) -> String {
         layout::around(self.path, &self.document(source)).into_string()
     }
 
-    /// The page as Markdown.
     pub(crate) fn markdown(&self, source: &Source<'_>) -> String {
         markdown::render(&self.document(source))
     }
@@ -117,7 +114,7 @@ impl Page {
     }
 }
 
-/// The page for a path under `/docs` that has none.
+/// The "not found" page, for paths under `/docs`.
 pub(crate) fn not_found() -> String {
     let link = |page: &Page| format!("[{}]({})", page.name, page.path);
     let document = Document {
@@ -129,7 +126,7 @@ pub(crate) fn not_found() -> String {
     layout::around("", &document).into_string()
 }
 
-/// The index that the pages are searched with.
+/// The search index of all pages.
 pub(crate) fn search_index(source: &Source<'_>) -> String {
     let entries = all().flat_map(|page| search::entries(page.path, &page.document(source)));
     Value::Array(entries.collect()).to_string()
@@ -157,7 +154,7 @@ pub(crate) fn llms_txt(source: &Source<'_>) -> String {
 
 pub(crate) use layout::{POLICY, SCRIPT, STYLE};
 
-/// The blocks that `{{name}}` stands for in a page of Markdown.
+/// The blocks for `{{name}}` in a Markdown page.
 fn include(source: &Source<'_>, name: &str) -> Vec<Block> {
     match name {
         "clients" => vec![samples::clients()],
@@ -172,19 +169,18 @@ fn include(source: &Source<'_>, name: &str) -> Vec<Block> {
     }
 }
 
-/// The reply of the first walk.
+/// The reply of the first walkthrough.
 fn samples_of_entered(source: &Source<'_>) -> Block {
     let media = source.part("/paths/~1api~1v1~1submissions/post/responses/200/content/application~1json");
     endpoints::json_of(source, "Reply", at(media, &["examples", "entered", "value"]), at(media, &["schema"]))
 }
 
-/// A table with its title and text.
 fn table(table: &Table) -> Vec<Block> {
     vec![
         Block::section(table.name, table.title),
         Block::Paragraph(table.text.to_owned()),
         Block::Table(Grid {
-            // Rows of transitions have no name of their own.
+            // Rows of transitions and display statuses have no unique name.
             id: (table.name != "transitions" && table.name != "display-status")
                 .then(|| table.name.to_owned()),
             label: table.title.to_owned(),
@@ -200,12 +196,11 @@ impl Source<'_> {
         self.description.pointer(pointer).unwrap_or(&Value::Null)
     }
 
-    /// A schema, by name.
     fn schema(&self, name: &str) -> &Value {
         self.part(&format!("/components/schemas/{name}"))
     }
 
-    /// What a link leads to, or the value itself when it is none.
+    /// Follows a `$ref`; returns any other value unchanged.
     fn resolve<'v>(&'v self, value: &'v Value) -> &'v Value {
         match text_of(value, "$ref").strip_prefix('#') {
             Some(pointer) => self.part(pointer),
@@ -214,27 +209,25 @@ impl Source<'_> {
     }
 }
 
-/// A part of a part; null when there is none.
+/// A nested member; null if it is missing.
 pub fn at<'v>(value: &'v Value, names: &[&str]) -> &'v Value {
     names.iter().try_fold(value, |value, name| value.get(name)).unwrap_or(&Value::Null)
 }
 
-/// A text of an object; empty when there is none.
+/// A string member; empty if it is missing.
 pub fn text_of<'v>(value: &'v Value, name: &str) -> &'v str {
     value.get(name).and_then(Value::as_str).unwrap_or_default()
 }
 
-/// The members of an object.
 fn members(value: &Value) -> impl Iterator<Item = (&str, &Value)> {
     value.as_object().into_iter().flatten().map(|(name, value)| (name.as_str(), value))
 }
 
-/// The texts of a list.
 fn texts(value: &Value) -> impl Iterator<Item = &str> {
     value.as_array().into_iter().flatten().filter_map(Value::as_str)
 }
 
-/// The name of a schema that a link leads to.
+/// The name of the schema that a `$ref` points to.
 fn linked(value: &Value) -> Option<&str> {
     text_of(value, "$ref").rsplit_once('/').map(|(_, name)| name)
 }

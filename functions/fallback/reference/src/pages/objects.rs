@@ -1,11 +1,11 @@
-//! Objects: fields with their types, and where each object is described.
+//! Objects: their fields and types, and the page that documents each.
 
 use serde_json::Value;
 
 use super::document::{Block, Field, Grid};
 use super::{Source, at, linked, text_of, texts};
 
-/// The objects that each page describes.
+/// The objects on each page.
 const PLACES: [(&str, &[&str]); 6] = [
     (
         "/docs/endpoints/campaign",
@@ -29,13 +29,13 @@ const PLACES: [(&str, &[&str]); 6] = [
     ("/docs/errors", &["ErrorBody", "Error", "FieldProblem", "ErrorCode"]),
 ];
 
-/// The objects of a page, under a heading each.
+/// The objects of a page, each under a heading.
 pub(super) fn of_page(source: &Source<'_>, path: &str) -> Vec<Block> {
     let names = PLACES.iter().find(|(page, _)| *page == path).map(|(_, names)| *names).unwrap_or_default();
     names.iter().flat_map(|name| object(source, name)).collect()
 }
 
-/// Where an object is described.
+/// The link to an object's section.
 pub(super) fn place_of(name: &str) -> String {
     if name == "MessageKey" {
         return "/docs/outcomes#message-keys".to_owned();
@@ -69,14 +69,14 @@ fn object(source: &Source<'_>, name: &str) -> Vec<Block> {
     blocks
 }
 
-/// Who writes an object: what is always there goes without saying in a reply.
+/// The writer of an object: caller or service. Replies do not mark fields as required, since they always have them.
 #[derive(Clone, Copy, PartialEq, Eq)]
 pub(super) enum Side {
     Sent,
     Answered,
 }
 
-/// The fields of an object, with ids that begin with its name.
+/// The fields of an object; their ids begin with the object's name.
 pub(super) fn fields(schema: &Value, object: &str, side: Side) -> Vec<Field> {
     let required: Vec<&str> = texts(at(schema, &["required"])).collect();
     let field = |name: &str| {
@@ -98,7 +98,7 @@ pub(super) fn fields(schema: &Value, object: &str, side: Side) -> Vec<Field> {
     texts(at(schema, &["x-order"])).map(field).collect()
 }
 
-/// What a value can be, in words.
+/// The type of a value, in words.
 pub(super) fn kind(schema: &Value) -> String {
     if let Some(name) = linked(schema) {
         return format!("[{name}]({})", place_of(name));
@@ -117,7 +117,7 @@ pub(super) fn kind(schema: &Value) -> String {
     if let Some(items) = schema.get("items") {
         words = format!("{words} of {}, at most {}", kind(items), at(schema, &["maxItems"]));
     }
-    // Bounds that no real value reaches say nothing.
+    // Limits that no real value reaches are left out.
     let is_telling = |most: &&Value| most.as_u64().is_some_and(|most| most < u64::from(u32::MAX));
     if let (Some(least), Some(most)) = (schema.get("minimum"), schema.get("maximum").filter(is_telling)) {
         words = format!("{words}, {least} to {most}");

@@ -1,4 +1,4 @@
-//! The page of what happens to consumers: message keys, states, and how they belong together.
+//! The page of outcomes for consumers: message keys, states, and how they relate.
 
 use super::document::{Block, Document};
 use super::objects::of_page;

@@ -1,9 +1,9 @@
-//! Reads the pages that are written in Markdown: headings, paragraphs, lists, tables, code blocks, and `{{name}}` on a line
-//! by itself for blocks that are made from the description.
+//! Reads pages written in Markdown: headings, paragraphs, lists, tables, code blocks, and `{{name}}` alone on a line
+//! for blocks made from the description.
 
 use super::document::{Block, Document, Grid, Heading, Language, Sample};
 
-/// A page from its Markdown; `include` makes the blocks that a name stands for.
+/// `include` makes the blocks for a `{{name}}`.
 pub(super) fn parse(text: &str, include: impl Fn(&str) -> Vec<Block>) -> Document {
     let mut document = Document { title: String::new(), lead: String::new(), blocks: Vec::new() };
     let mut label = String::new();
@@ -27,7 +27,7 @@ pub(super) fn parse(text: &str, include: impl Fn(&str) -> Vec<Block>) -> Documen
         } else if let Some(name) = line.strip_prefix("{{").and_then(|line| line.strip_suffix("}}")) {
             document.blocks.extend(include(name));
         } else {
-            // What belongs together ends at an empty line.
+            // A part ends at an empty line.
             let mut part = vec![line];
             while let Some(line) = lines.next_if(|line| !line.is_empty() && !line.starts_with("```")) {
                 part.push(line);

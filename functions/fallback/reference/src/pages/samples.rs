@@ -1,4 +1,4 @@
-//! Samples of calls in each language, made from an endpoint's first example, and the client that they share.
+//! Code samples in each language: calls, made from an endpoint's first example, and the client that they share.
 
 use common::http::routes::Route;
 use serde_json::Value;
@@ -7,12 +7,12 @@ use super::document::{Block, Language, Sample};
 use super::{Source, at, text_of};
 use crate::ordered;
 
-/// A file of the client, or of the walk that uses it.
+/// A source file of the client, or of the walkthrough that uses it.
 struct File {
     name: &'static str,
     language: Language,
     text: &'static str,
-    /// The command that runs it.
+    /// The command that runs the file.
     run: &'static str,
 }
 
@@ -54,7 +54,7 @@ pub(super) fn clients() -> Block {
     choice(&CLIENTS)
 }
 
-/// A whole entry in each language.
+/// A complete entry in each language.
 pub(super) fn enter() -> Block {
     choice(&ENTER)
 }
@@ -84,12 +84,11 @@ pub(super) fn call(source: &Source<'_>, route: &Route, body: Option<&Value>, sch
     ])
 }
 
-/// One call of the API.
 struct ApiRequest<'a> {
     source: &'a Source<'a>,
     route: &'a Route,
     body: Option<&'a str>,
-    /// Whether it needs an Idempotency-Key.
+    /// True if the call needs an Idempotency-Key.
     keyed: bool,
 }
 
@@ -163,12 +162,12 @@ impl ApiRequest<'_> {
     }
 }
 
-/// JSON as an array of PHP. No name or text of an example has a quote or a colon before a space.
+/// JSON as a PHP array. The examples have no quote and no colon before a space inside a name or string.
 fn php_array(json: &str) -> String {
     json.replace(['{', '['], "[").replace(['}', ']'], "]").replace("\": ", "\" => ").replace('"', "'")
 }
 
-/// Where the id in a path comes from.
+/// Where the id in the path comes from.
 pub(super) fn source_of_id(route: &Route) -> Option<&'static str> {
     match route.path {
         path if !path.contains("{id}") => None,
@@ -179,7 +178,7 @@ pub(super) fn source_of_id(route: &Route) -> Option<&'static str> {
     }
 }
 
-/// The examples of a body, in their order: name, summary and the rest.
+/// The examples of a body, in order: name, summary and the whole example.
 pub(super) fn examples(media: &Value) -> impl Iterator<Item = (&str, &str, &Value)> {
     super::texts(at(media, &["x-order"])).map(|name| {
         let example = at(media, &["examples", name]);

@@ -1,14 +1,13 @@
-//! The index that pages are searched with in the browser: a list of places with a title and some text.
+//! The index for searching the pages in the browser: a list of places, each with a title and some text.
 
 use serde_json::{Value, json};
 
 use super::document::{Block, Document, Field, Grid};
 use super::inline::plain;
 
-/// Characters of a place's text that are searched and shown.
+/// Maximum text of a place that is searched and shown.
 const MAX_TEXT_CHARS: usize = 240;
 
-/// A place on a page.
 struct Place {
     title: String,
     anchor: String,
@@ -64,7 +63,7 @@ fn collect_fields(fields: &[Field], heading: &str, places: &mut Vec<Place>) {
     }
 }
 
-/// A row that can be linked to is a place of its own.
+/// Adds a row that can be linked to as its own place.
 fn add_row(places: &mut Vec<Place>, grid: &Grid, row: &[String]) {
     let Some(anchor) = grid.row_id(row) else {
         row.iter().for_each(|cell| add(places, cell));

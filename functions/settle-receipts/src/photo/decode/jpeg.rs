@@ -9,23 +9,22 @@ use super::super::luma::Luma;
 use super::super::orientation::Orientation;
 use super::{NotDecoded, Samples, Size};
 
-/// Scans of a progressive photo, at most: cameras make about ten, and each costs a pass over all
-/// pixels.
+/// Maximum scans of a progressive photo: cameras make about ten, and each costs a pass over all pixels.
 const MAX_SCANS: usize = 40;
 
-/// Width and height as the first frame header has them, also in a file that goes wrong later.
+/// Width and height from the first frame header, even if the file is damaged after it.
 pub(super) fn size(photo: &[u8]) -> Option<(u32, u32)> {
     let mut rest = photo.get(2..)?;
     loop {
         let [0xff, after @ ..] = rest else { return None };
         let (marker, after) = after.split_first()?;
         match marker {
-            // A filling byte before a marker, and markers that stand alone.
+            // A fill byte before a marker, and markers without a length.
             0xff => rest = rest.get(1..)?,
             0x01 | 0xd0..=0xd7 => rest = after,
-            // The end, or pixels: a frame header comes before them.
+            // The end of the image, or pixel data: the frame header comes before either.
             0xd9 | 0xda => return None,
-            // A frame header of any kind; among them, these are tables.
+            // Any frame header; the excluded markers in this range are tables.
             0xc0..=0xcf if !matches!(marker, 0xc4 | 0xc8 | 0xcc) => {
                 let [_, _, _precision, y1, y0, x1, x0, ..] = after else { return None };
                 return Some((u16::from_be_bytes([*x1, *x0]).into(), u16::from_be_bytes([*y1, *y0]).into()));
@@ -39,7 +38,7 @@ pub(super) fn size(photo: &[u8]) -> Option<(u32, u32)> {
 }
 
 pub(super) fn decode(photo: &[u8]) -> Result<(Luma, Orientation), NotDecoded> {
-    // The format's own longest side: the refusal is ours, and says the size.
+    // The maximum of the format, so that our own limit applies and the refusal names the size.
     let longest = usize::from(u16::MAX);
     let options = DecoderOptions::new_safe()
         .set_max_width(longest)
@@ -53,7 +52,7 @@ pub(super) fn decode(photo: &[u8]) -> Result<(Luma, Orientation), NotDecoded> {
     let size = Size::bounded(u32::from(info.width), u32::from(info.height))?;
     let samples = match decoder.input_colorspace() {
         Some(ColorSpace::YCbCr | ColorSpace::Luma) => Samples::Gray,
-        // Four inks, or plain RGB: rare, and only known to the decoder as colours.
+        // CMYK or plain RGB: rare, and the decoder offers them only as colors.
         Some(_) | None => {
             decoder.set_options(options.jpeg_set_out_colorspace(ColorSpace::RGB));
             Samples::Rgb

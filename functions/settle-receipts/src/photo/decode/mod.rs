@@ -1,5 +1,5 @@
-//! From the bytes of a photo to gray pixels. Sizes are read from the headers and bounded before any
-//! pixel is decoded; the file's own first bytes say what it is.
+//! Decodes a photo's bytes to gray pixels. The format is recognized by the first bytes, and sizes are read from headers
+//! and limited before any pixel is decoded.
 
 mod jpeg;
 mod png;
@@ -9,44 +9,40 @@ use common::domain::receipt::photo::{MAX_BYTES, PhotoType};
 
 use super::luma::Luma;
 
-/// Pixels of a photo, at most: phones make 12 million, some 40. Decoding that many stays well
-/// inside the child's memory.
+/// Maximum pixels of a photo: phones take 12 million, some 40 million. That many still decode well within the child's
+/// memory.
 pub const MAX_PIXELS: u64 = 40_000_000;
 
-/// Pixels of one side, at most: longer ones are no photo.
+/// Maximum pixels of one side; anything longer is no photo.
 pub const MAX_SIDE: u32 = 16_384;
 
-/// Why a photo could not be decoded.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error, serde::Serialize, serde::Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum NotDecoded {
-    /// More than [`MAX_BYTES`].
     #[error("the photo is larger than {MAX_BYTES} bytes")]
     TooManyBytes,
-    /// Neither JPEG nor PNG nor WebP.
     #[error("the file is no JPEG, PNG or WebP image")]
     NotAnImage,
-    /// It begins like one, but no header says how large the picture is.
+    /// Starts like an image, but no header gives its size.
     #[error("the file begins like an image, but holds no size of a picture")]
     NoHeader,
-    /// It begins like a picture with a size, but cannot be decoded.
+    /// An image with a size that cannot be decoded.
     #[error("the photo is damaged")]
     Damaged,
-    /// More pixels than are decoded.
+    /// More than [`MAX_PIXELS`], or a side longer than [`MAX_SIDE`].
     #[error("the photo has {width} x {height} pixels, too many")]
     TooManyPixels {
-        /// Pixels in a row.
+        /// Both in pixels, from the header.
         width: u32,
-        /// Rows.
         height: u32,
     },
-    /// Several pictures.
+    /// More than one picture.
     #[error("the photo is an animation")]
     Animated,
 }
 
 impl NotDecoded {
-    /// Whether the file is no picture at all. Anything else can be one that a person makes something of.
+    /// True if the file is no image at all. An operator may still recognize something in any other file.
     pub fn is_no_picture(&self) -> bool {
         match self {
             Self::NotAnImage | Self::NoHeader => true,
@@ -54,7 +50,7 @@ impl NotDecoded {
         }
     }
 
-    /// The reason as it stands in `reasons`.
+    /// The reason as it appears in a submission's `reasons`.
     pub fn as_str(&self) -> &'static str {
         match self {
             Self::NotAnImage | Self::NoHeader => "photo_not_decoded",
@@ -65,11 +61,11 @@ impl NotDecoded {
     }
 }
 
-/// The gray pixels of a photo, the right way up, transparent parts as white paper. A JPEG that ends
-/// early gives what is there, the rest gray.
+/// Decodes a photo to gray pixels, upright, with transparent parts as white paper. A JPEG that ends early gives the
+/// part that is there, and gray for the rest.
 ///
 /// # Errors
-/// As [`NotDecoded`] says; all of them last.
+/// [`NotDecoded`]; retrying never helps.
 pub fn decode(photo: &[u8]) -> Result<Luma, NotDecoded> {
     if u64::try_from(photo.len()).is_ok_and(|bytes| bytes > MAX_BYTES) {
         return Err(NotDecoded::TooManyBytes);
@@ -87,7 +83,7 @@ pub fn decode(photo: &[u8]) -> Result<Luma, NotDecoded> {
     }
 }
 
-/// Whether a header of the file says how large the picture is, whatever becomes of the rest.
+/// True if a header gives the image size, even if the rest of the file is damaged.
 fn has_size(photo_type: PhotoType, photo: &[u8]) -> bool {
     let size = match photo_type {
         PhotoType::Jpeg => jpeg::size(photo),
@@ -97,7 +93,7 @@ fn has_size(photo_type: PhotoType, photo: &[u8]) -> bool {
     size.is_some_and(|(width, height)| width > 0 && height > 0)
 }
 
-/// The sides of an image, when it may be decoded.
+/// Width and height, within the limits.
 #[derive(Clone, Copy)]
 struct Size {
     width: usize,
@@ -121,7 +117,7 @@ impl Size {
     }
 }
 
-/// What the samples of one pixel are.
+/// Layout of one pixel's samples.
 #[derive(Clone, Copy)]
 enum Samples {
     Gray,
@@ -131,7 +127,7 @@ enum Samples {
 }
 
 impl Samples {
-    /// Appends the gray of each pixel; transparent ones lie on white paper.
+    /// Appends the gray value of each pixel; transparent ones are blended with white.
     fn push_gray(self, samples: &[u8], gray: &mut Vec<u8>) {
         match self {
             Self::Gray => gray.extend_from_slice(samples),
@@ -143,7 +139,7 @@ impl Samples {
     }
 }
 
-/// Luma of ITU-R BT.601, in 1/256.
+/// BT.601 luma, with weights in 1/256.
 fn brightness(red: u8, green: u8, blue: u8) -> u8 {
     let sum = 77 * u32::from(red) + 150 * u32::from(green) + 29 * u32::from(blue);
     u8::try_from(sum / 256).unwrap_or(u8::MAX)

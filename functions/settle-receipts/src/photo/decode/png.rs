@@ -1,4 +1,4 @@
-//! PNG images: screenshots, and photos that a messenger turned into one.
+//! PNG images: screenshots, and photos that a messenger converted.
 
 use std::io::Cursor;
 
@@ -8,11 +8,11 @@ use super::super::luma::Luma;
 use super::super::orientation::Orientation;
 use super::{NotDecoded, Samples, Size};
 
-/// Bytes that the decoder may take for rows and ancillary chunks: a row of 16,384 pixels of 8 bytes
-/// is 128 KiB, an EXIF block 64 KiB.
+/// Memory limit of the decoder for rows and ancillary chunks: a row of 16,384 pixels of 8 bytes is 128 KiB, an EXIF
+/// block 64 KiB.
 const DECODER_BYTES: usize = 8 * 1024 * 1024;
 
-/// Width and height as the first chunk has them.
+/// Width and height from the first chunk.
 pub(super) fn size(photo: &[u8]) -> Option<(u32, u32)> {
     let header = photo.get(12..24)?.strip_prefix(b"IHDR")?;
     let (width, height) = header.split_first_chunk()?;
@@ -54,7 +54,7 @@ fn row_by_row(reader: &mut PngReader<'_>, samples: Samples, size: Size) -> Resul
     Ok(gray)
 }
 
-/// The rows of an interlaced image come in seven passes: only the whole of it is in order.
+/// Decodes an interlaced image at once: its rows come in seven passes and are only in order at the end.
 fn whole(reader: &mut PngReader<'_>, samples: Samples) -> Result<Vec<u8>, NotDecoded> {
     let mut pixels = vec![0; reader.output_buffer_size().ok_or(NotDecoded::Damaged)?];
     reader.next_frame(&mut pixels).map_err(|_| NotDecoded::Damaged)?;

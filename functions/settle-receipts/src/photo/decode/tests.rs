@@ -1,4 +1,4 @@
-//! What is decoded, what is refused, and that nothing panics.
+//! Decoded files, refused files, and damaged files that must not panic.
 
 use image::{GrayImage, ImageFormat};
 use proptest::prelude::*;
@@ -27,7 +27,6 @@ fn is_close(luma: &Luma, picture: &GrayImage) -> bool {
         && luma.pixels().iter().zip(picture.as_raw()).all(|(a, b)| a.abs_diff(*b) < 24)
 }
 
-/// A PNG of these chunks.
 fn png_of(chunks: &[(&[u8; 4], Vec<u8>)]) -> Vec<u8> {
     let mut file = b"\x89PNG\r\n\x1a\n".to_vec();
     for (name, content) in chunks {
@@ -50,7 +49,6 @@ fn png_header(width: u32, height: u32, depth_to_interlace: [u8; 5]) -> Vec<u8> {
     [&width.to_be_bytes()[..], &height.to_be_bytes(), &depth_to_interlace].concat()
 }
 
-/// Bytes as an uncompressed zlib stream.
 fn stored(bytes: &[u8]) -> Vec<u8> {
     let (mut a, mut b) = (1_u32, 0_u32);
     for byte in bytes {
@@ -77,7 +75,7 @@ fn exif(orientation: u8) -> Vec<u8> {
     [&b"MM\0*\0\0\0\x08\0\x01\x01\x12\0\x03\0\0\0\x01\0"[..], &[orientation], &[0; 6]].concat()
 }
 
-/// The photo of a camera that was held in this way.
+/// A photo with this EXIF orientation.
 fn jpeg_with(orientation: u8) -> Vec<u8> {
     let plain = jpeg(&picture(), 90).expect("a photo");
     let exif = [&b"Exif\0\0"[..], &exif(orientation)].concat();
@@ -142,7 +140,7 @@ fn a_picture_with_a_size_is_damaged_however_soon_it_goes_wrong() {
                     assert!(!has_size(photo_type, &file[..end]), "{photo_type:?} {end}")
                 }
                 Err(NotDecoded::NotAnImage) => assert!(end < 12, "{photo_type:?} {end}"),
-                // What is cut off at the end can be without pixels.
+                // The last bytes of a file may hold no pixels.
                 Ok(_) => {}
                 Err(other) => panic!("{photo_type:?} {end}: {other}"),
             }
@@ -201,17 +199,17 @@ fn a_webp_that_says_it_is_huge_is_refused_by_its_header() {
 fn each_side_of_a_webp_is_read_from_its_own_bits() {
     let refused = |name: &[u8; 4], header: &[u8]| decode(&webp_of(&[(name, header)]));
     let too_many = |width, height| Err(NotDecoded::TooManyPixels { width, height });
-    // A canvas has 24 bits for each side less one.
+    // A canvas stores each side less one in 24 bits.
     assert_eq!(refused(b"VP8X", b"\0\0\0\0\x20\x4e\0\x02\0\0"), too_many(20_001, 3));
     assert_eq!(refused(b"VP8X", b"\0\0\0\0\x02\0\0\x20\x4e\x01"), too_many(3, 85_537));
-    // A frame has 14 bits for each side, and above them two that say how it is to be scaled.
+    // A lossy frame stores each side in 14 bits, below two bits of scaling.
     let frame = |width: u16, height: u16| {
         let sides = u32::from(width) | 1 << 14 | u32::from(height) << 16 | 1 << 31;
         [&b"\x10\0\0\x9d\x01\x2a"[..], &sides.to_le_bytes()].concat()
     };
     assert_eq!(refused(b"VP8 ", &frame(16_001, 2_502)), too_many(16_001, 2_502));
     assert_eq!(refused(b"VP8 ", &frame(2_502, 16_001)), too_many(2_502, 16_001));
-    // A lossless one has 14 bits for each side less one, then four others.
+    // A lossless frame stores each side less one in 14 bits, then four other bits.
     let lossless = |width: u32, height: u32| {
         let sides = (width - 1) | (height - 1) << 14 | 1 << 28;
         [&b"\x2f"[..], &sides.to_le_bytes()].concat()
@@ -277,7 +275,7 @@ fn what_follows_a_photo_does_not_matter() {
 fn a_photo_is_turned_as_its_camera_was_held() {
     let upright = decode(&jpeg_with(1)).expect("decoded");
     assert_eq!((upright.width(), upright.height()), (48, 32));
-    // Where the dark corner is shown: right, and bottom.
+    // Where the dark corner appears for each orientation: (right, bottom).
     let corners = [(0, 0), (1, 0), (1, 1), (0, 1), (0, 0), (1, 0), (1, 1), (0, 1)];
     for (value, (right, bottom)) in (1..).zip(corners) {
         let luma = decode(&jpeg_with(value)).expect("decoded");
@@ -320,7 +318,7 @@ fn sixteen_bits_and_palettes_are_decoded() {
 
 #[test]
 fn an_interlaced_png_is_put_in_order() {
-    // The passes of 2 x 2 pixels: the first pixel, the one to its right, the row below.
+    // The passes of a 2 x 2 image: the first pixel, the one to its right, the second row.
     let interlaced = png_of(&[
         (b"IHDR", png_header(2, 2, [8, 0, 0, 0, 1])),
         (b"IDAT", stored(&[0, 10, 0, 20, 0, 30, 40])),

@@ -1,5 +1,5 @@
-//! WebP images. The library allocates by sizes it has not compared yet, so every size in the file is
-//! read and bounded here first.
+//! WebP images. The library allocates by sizes from the file before it checks them, so every size is read and limited
+//! here first.
 
 use std::io::Cursor;
 
@@ -9,16 +9,15 @@ use super::super::luma::Luma;
 use super::super::orientation::Orientation;
 use super::{NotDecoded, Samples, Size};
 
-/// Bytes of `RIFF`, the file's length and `WEBP`.
+/// `RIFF`, the file's length and `WEBP`.
 const FILE_HEADER_BYTES: usize = 12;
 
-/// The bit of a canvas' flags that says "animation".
+/// The animation bit in the flags of a canvas.
 const ANIMATION_FLAG: u8 = 0x02;
 
-/// Bytes of metadata that are read.
 const METADATA_BYTES: usize = 256 * 1024;
 
-/// Width and height as the first chunk with a size has them.
+/// Width and height from the first chunk with a size.
 pub(super) fn size(photo: &[u8]) -> Option<(u32, u32)> {
     Chunks(photo.get(FILE_HEADER_BYTES..)?).find_map(|chunk| chunk.size().flatten())
 }
@@ -44,7 +43,7 @@ pub(super) fn decode(photo: &[u8]) -> Result<(Luma, Orientation), NotDecoded> {
     Ok((size.luma(gray)?, orientation))
 }
 
-/// The chunks of a RIFF file, as far as it goes.
+/// The chunks of a RIFF file, up to the first broken one.
 struct Chunks<'a>(&'a [u8]);
 
 struct Chunk<'a> {
@@ -60,14 +59,14 @@ impl<'a> Iterator for Chunks<'a> {
         let (length, rest) = rest.split_at_checked(4)?;
         let length = usize::try_from(u32::from_le_bytes(length.try_into().ok()?)).ok()?;
         let content = rest.get(..length).unwrap_or(rest);
-        // A chunk of odd length is followed by a byte that fills up.
+        // A chunk of odd length is padded by one byte.
         self.0 = rest.get(length.checked_add(length % 2)?..).unwrap_or_default();
         Some(Chunk { name, content })
     }
 }
 
 impl Chunk<'_> {
-    /// Refuses sizes that are not to be decoded, and animations.
+    /// Refuses sizes above the limits, and animations.
     fn check(&self) -> Result<(), NotDecoded> {
         match self.name {
             b"VP8X" if self.content.first().is_some_and(|flags| flags & ANIMATION_FLAG != 0) => {
@@ -81,7 +80,7 @@ impl Chunk<'_> {
         Size::bounded(width, height).map(|_| ())
     }
 
-    /// The size that a chunk of this kind holds, `Some(None)` where it is cut off; `None` for other kinds.
+    /// The size in a chunk: `None` for chunks without one, `Some(None)` if it is cut off.
     fn size(&self) -> Option<Option<(u32, u32)>> {
         Some(match self.name {
             b"VP8X" => self.number(4).zip(self.number(6)).map(|(w, h)| ((w & 0xff_ffff) + 1, (h >> 8) + 1)),
@@ -91,7 +90,7 @@ impl Chunk<'_> {
         })
     }
 
-    /// Four bytes as a little-endian number.
+    /// Four bytes from `start` as a little-endian number.
     fn number(&self, start: usize) -> Option<u32> {
         let bytes = self.content.get(start..start + 4)?;
         Some(u32::from_le_bytes(bytes.try_into().ok()?))
