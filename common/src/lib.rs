@@ -13,6 +13,9 @@
 //! Beside them: [`error`], the one list of what can go wrong; [`config`], environment variables; [`clock`] and
 //! [`random`], the only places that read the time and ask for randomness; [`cache`]; [`telemetry`].
 
+// Every other crate builds on this one.
+#![warn(missing_docs)]
+
 pub mod app;
 pub mod aws;
 pub mod cache;
