@@ -1,4 +1,4 @@
-//! A small cache of what rarely changes, so that a warm request does not read it again.
+//! A small cache of values that rarely change, so that a warm request does not read them again.
 
 use std::collections::HashMap;
 use std::hash::Hash;
@@ -7,11 +7,10 @@ use std::time::Duration;
 
 use crate::domain::timestamp::Timestamp;
 
-/// No cached value is older than this, so pausing a campaign or revoking a key takes effect within it.
+/// The maximum age of a cached value: pausing a campaign or revoking a key takes effect within it.
 pub const MAX_AGE: Duration = Duration::from_secs(5);
 
-/// Values by key, each with the time it was read. Only values that exist are kept, so that it never
-/// grows beyond what operators made.
+/// Values by key, with their read time. Only existing values are kept, so the cache never outgrows what operators made.
 #[derive(Debug)]
 pub struct Cache<K, V>(Mutex<HashMap<K, (Timestamp, Arc<V>)>>);
 
@@ -22,20 +21,20 @@ impl<K, V> Default for Cache<K, V> {
 }
 
 impl<K: Eq + Hash + Clone, V> Cache<K, V> {
-    /// The value, if one younger than `max_age` is here.
+    /// The cached value, if it is younger than `max_age`.
     pub fn peek(&self, key: &K, now: Timestamp, max_age: Duration) -> Option<Arc<V>> {
         let entries = self.lock();
         let (read_at, value) = entries.get(key)?;
-        // One read at a later time than now is from before the clock was set back.
+        // A read time in the future is from before the clock was set back.
         (*read_at <= now && now.since(*read_at) < max_age).then(|| Arc::clone(value))
     }
 
-    /// The value, however old.
+    /// The cached value, however old.
     pub fn peek_any(&self, key: &K) -> Option<Arc<V>> {
         self.lock().get(key).map(|(_, value)| Arc::clone(value))
     }
 
-    /// Takes over what was read; a value that does not exist is forgotten.
+    /// Stores a value that was read; `None` removes the key.
     pub fn set(&self, key: &K, now: Timestamp, value: Option<V>) -> Option<Arc<V>> {
         let value = value.map(Arc::new);
         match &value {
@@ -45,10 +44,7 @@ impl<K: Eq + Hash + Clone, V> Cache<K, V> {
         value
     }
 
-    /// The value, if one younger than `max_age` is here; else what `read` finds.
-    ///
-    /// # Errors
-    /// Those of `read`.
+    /// The cached value if it is younger than `max_age`, otherwise the result of `read`.
     pub async fn get<E>(
         &self,
         key: &K,
@@ -63,7 +59,7 @@ impl<K: Eq + Hash + Clone, V> Cache<K, V> {
     }
 
     fn lock(&self) -> std::sync::MutexGuard<'_, HashMap<K, (Timestamp, Arc<V>)>> {
-        // Nothing panics while it is held; should it ever, the map is still whole.
+        // Nothing panics while holding the lock; even then the map would be intact.
         self.0.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }

@@ -1,4 +1,4 @@
-//! The clock: the one place that reads the time. Everything else is handed it.
+//! The clock: the only place that reads the time. Everything else takes the time as an argument.
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicI64, Ordering};
@@ -6,7 +6,7 @@ use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
 use crate::domain::timestamp::Timestamp;
 
-/// Tells the time; a clone tells the same.
+/// A source of the time. Clones share it.
 #[derive(Clone, Debug)]
 pub struct Clock(Source);
 
@@ -22,7 +22,7 @@ impl Clock {
         Self(Source::System)
     }
 
-    /// A clock that stands still until it is moved.
+    /// A clock for tests: it stands still until it is moved.
     pub fn manual(start: Timestamp) -> Self {
         Self(Source::Manual(Arc::new(AtomicI64::new(start.as_millis()))))
     }
@@ -39,7 +39,7 @@ impl Clock {
         }
     }
 
-    /// Waits this long; a manual clock moves forward at once instead.
+    /// Waits this long; a manual clock jumps ahead instead.
     pub async fn sleep(&self, span: Duration) {
         match &self.0 {
             Source::System => tokio::time::sleep(span).await,
@@ -47,7 +47,7 @@ impl Clock {
         }
     }
 
-    /// Moves a manual clock forward; the machine's clock goes its own way.
+    /// Moves a manual clock forward; does nothing to the machine's clock.
     pub fn advance(&self, span: Duration) {
         if let Source::Manual(millis) = &self.0 {
             let step = i64::try_from(span.as_millis()).unwrap_or(i64::MAX);

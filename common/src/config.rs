@@ -5,22 +5,22 @@ use std::sync::Arc;
 
 use crate::domain::retry::RetrySpeedup;
 
-/// The variables a process was started with, or those of a local stack.
+/// The variables of the process, or those of a local stack.
 #[derive(Clone, Default)]
 pub struct Env(Arc<HashMap<String, String>>);
 
-/// A variable is missing or cannot be read.
+/// A variable is missing or malformed. The error names it.
 #[derive(Debug, PartialEq, Eq, thiserror::Error)]
 pub enum ConfigError {
-    /// It is not set.
+    /// The variable is not set.
     #[error("the environment variable {0} is not set")]
     Missing(&'static str),
-    /// Its value is not one of those it can have.
+    /// The variable has an invalid value.
     #[error("the environment variable {variable} must be {expected}")]
     Malformed {
-        /// Which one.
+        /// The variable's name.
         variable: &'static str,
-        /// What it can be.
+        /// The valid values, in words.
         expected: &'static str,
     },
 }
@@ -31,7 +31,7 @@ impl Env {
         std::env::vars().collect()
     }
 
-    /// These variables, with those of `other` in place of their own where it has them.
+    /// These variables, with those of `other` taking precedence.
     #[must_use]
     pub fn overridden_by(mut self, other: Self) -> Self {
         let others = other.0.iter().map(|(name, value)| (name.clone(), value.clone()));
@@ -39,15 +39,12 @@ impl Env {
         self
     }
 
-    /// A variable's value; empty is the same as not set.
+    /// A variable's value; an empty one counts as not set.
     pub fn optional(&self, name: &str) -> Option<String> {
         self.0.get(name).filter(|value| !value.is_empty()).cloned()
     }
 
-    /// A variable that has to be set.
-    ///
-    /// # Errors
-    /// [`ConfigError::Missing`].
+    /// A required variable's value.
     pub fn required(&self, name: &'static str) -> Result<String, ConfigError> {
         self.optional(name).ok_or(ConfigError::Missing(name))
     }
@@ -59,11 +56,7 @@ impl FromIterator<(String, String)> for Env {
     }
 }
 
-/// What every planned wait between settling steps is divided by: `HASTEN`, a whole number from 1 on; 1
-/// when it is not set.
-///
-/// # Errors
-/// Names the variable.
+/// The divisor of all planned waits between settling steps, from `HASTEN`: a whole number from 1; 1 if not set.
 pub fn hasten(env: &Env) -> Result<RetrySpeedup, ConfigError> {
     let malformed = ConfigError::Malformed { variable: HASTEN, expected: "a whole number from 1 to 1000000" };
     match env.optional(HASTEN) {
@@ -75,23 +68,20 @@ pub fn hasten(env: &Env) -> Result<RetrySpeedup, ConfigError> {
     }
 }
 
-/// The variable of [`hasten`].
+/// The variable read by [`hasten`].
 pub const HASTEN: &str = "HASTEN";
 
-/// What kind of deployment this is.
+/// The kind of deployment.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Stage {
     /// Takes live and test keys.
     Production,
-    /// Takes test keys alone.
+    /// Takes test keys only.
     Staging,
 }
 
 impl Stage {
-    /// From `STAGE`: `production` or `staging`.
-    ///
-    /// # Errors
-    /// Names the variable.
+    /// Reads `STAGE`: `production` or `staging`.
     pub fn from_env(env: &Env) -> Result<Self, ConfigError> {
         match env.required("STAGE")?.as_str() {
             "production" => Ok(Self::Production),

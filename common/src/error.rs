@@ -1,5 +1,5 @@
-//! What can be wrong with a caller's request, and what failed on our side. No HTTP here: one place,
-//! [`crate::http::reply`], turns an error into a reply.
+//! The errors of calls: a caller's mistakes, and our own failures. No HTTP here: [`crate::http::reply`] is the only
+//! place that turns an error into a reply.
 
 use std::error::Error as StdError;
 use std::time::Duration;
@@ -7,20 +7,20 @@ use std::time::Duration;
 use crate::domain::limit::RateLimitStatus;
 use crate::store::StoreError;
 
-/// When to retry what was turned away for want of capacity: DynamoDB adds some within seconds.
+/// The Retry-After of a throttled request: DynamoDB adds capacity within seconds.
 const UNAVAILABLE_RETRY_AFTER: Duration = Duration::from_secs(5);
 
-/// Why a call is refused. What a caller may see is in the variants; a private cause is only in
-/// [`Error::Internal`], and only the log sees it.
+/// Why a call failed. The cause inside [`Error::Internal`] and [`Error::Unavailable`] is only logged; callers see the
+/// rest.
 #[derive(Debug, thiserror::Error)]
 pub enum Error {
-    /// It is the request that is wrong.
+    /// The request is at fault.
     #[error("{}", .0.code.as_str())]
     Refused(Box<Refusal>),
-    /// Something failed here. Callers see an opaque error.
+    /// The service failed. Callers see an opaque error.
     #[error("internal error")]
     Internal(#[source] Box<dyn StdError + Send + Sync>),
-    /// AWS takes no more calls at the moment, or does not answer. Callers are told when to retry.
+    /// AWS throttles us or does not answer. Callers get a Retry-After.
     #[error("service unavailable")]
     Unavailable(#[source] Box<dyn StdError + Send + Sync>),
 }
@@ -28,22 +28,21 @@ pub enum Error {
 /// A request refused because of the request.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Refusal {
-    /// The stable code that callers branch on.
+    /// The stable error code that callers branch on.
     pub code: ErrorCode,
     /// The field at fault, such as `claimed.items[0].qty`.
     pub field: Option<String>,
-    /// All fields at fault, in the order of the reference; none unless it is `validation_failed`.
+    /// All fields at fault, in the order of the reference; only with `validation_failed`.
     pub problems: Vec<FieldProblem>,
-    /// What exactly is wrong, when there is more to say than the code's own message. Never a value
-    /// from the request.
+    /// Details beyond the code's own message. Never a value from the request.
     pub detail: Option<String>,
-    /// How to fix it, where the code's own advice does not fit.
+    /// The fix, if the code's own advice does not fit.
     pub fix: Option<&'static str>,
-    /// When the same request can succeed.
+    /// The wait before the same request can succeed.
     pub retry_after: Option<Duration>,
-    /// The methods that the path takes, when the method is at fault.
+    /// The methods of the path, if the method is at fault.
     pub allowed: Vec<&'static str>,
-    /// How the limits stand that the request was counted by.
+    /// The status of the limits that the request counted towards.
     pub limits: Vec<RateLimitStatus>,
 }
 
@@ -52,20 +51,19 @@ pub struct Refusal {
 pub struct FieldProblem {
     /// The field, such as `claimed.items[0].qty`.
     pub field: String,
-    /// What is wrong with it. Never a value from the request.
+    /// The mistake in the field. Never a value from the request.
     pub message: String,
 }
 
 impl FieldProblem {
-    /// The field's place as a JSON Pointer (RFC 6901), such as `/claimed/items/0/qty`. The names of fields
-    /// hold nothing that would have to be escaped in one.
+    /// The field as a JSON Pointer (RFC 6901), such as `/claimed/items/0/qty`. Field names need no escaping.
     pub fn pointer(&self) -> String {
         format!("/{}", self.field.replace(['.', '['], "/").replace(']', ""))
     }
 }
 
 impl Error {
-    /// A validation failure of some fields, of which the first is the one that is named.
+    /// A validation failure of some fields; the first one is named in the message.
     pub fn fields(problems: Vec<FieldProblem>) -> Self {
         let first = problems.first().cloned();
         let error = match first {
@@ -87,12 +85,12 @@ impl Error {
         )
     }
 
-    /// The path exists, but takes only these methods.
+    /// A method that the path does not take, with those it takes.
     pub fn method_not_allowed(allowed: Vec<&'static str>) -> Self {
         Self::Refused(Box::new(Refusal { allowed, ..ErrorCode::MethodNotAllowed.into() }))
     }
 
-    /// Something failed here.
+    /// A failure of the service, with its cause for the log.
     pub fn internal(cause: impl Into<Box<dyn StdError + Send + Sync>>) -> Self {
         Self::Internal(cause.into())
     }
@@ -106,7 +104,7 @@ impl Error {
         self
     }
 
-    /// Says what exactly is wrong.
+    /// Adds details. Never a value from the request.
     #[must_use]
     pub fn with_detail(mut self, detail: impl Into<String>) -> Self {
         if let Self::Refused(refusal) = &mut self {
@@ -115,7 +113,7 @@ impl Error {
         self
     }
 
-    /// Says how to fix it, where the code's own advice does not fit.
+    /// Replaces the code's own advice.
     #[must_use]
     pub fn with_fix(mut self, fix: &'static str) -> Self {
         if let Self::Refused(refusal) = &mut self {
@@ -124,7 +122,7 @@ impl Error {
         self
     }
 
-    /// Says when the same request can succeed.
+    /// Adds the wait before the same request can succeed.
     #[must_use]
     pub fn with_retry_after(mut self, wait: Duration) -> Self {
         if let Self::Refused(refusal) = &mut self {
@@ -133,7 +131,7 @@ impl Error {
         self
     }
 
-    /// Says how the limits stand that the request was counted by.
+    /// Adds the status of the limits that the request counted towards.
     #[must_use]
     pub fn with_limits(mut self, limits: impl IntoIterator<Item = RateLimitStatus>) -> Self {
         if let Self::Refused(refusal) = &mut self {
@@ -150,7 +148,7 @@ impl Error {
         }
     }
 
-    /// When the same request can succeed, where that is known.
+    /// The wait before the same request can succeed, if known.
     pub fn retry_after(&self) -> Option<Duration> {
         match self {
             Self::Refused(refusal) => refusal.retry_after,

@@ -10,8 +10,8 @@
 //! - [`aws`] holds the other AWS clients: photo storage, queues, secrets;
 //! - [`upstream`] holds the clients of external systems: partners and the tax authority.
 //!
-//! Beside them: [`error`], the one list of what can go wrong; [`config`], environment variables; [`clock`] and
-//! [`random`], the only places that read the time and ask for randomness; [`cache`]; [`telemetry`].
+//! Besides: [`error`], the list of all errors; [`config`], environment variables; [`clock`] and [`random`], the only
+//! sources of time and randomness; [`cache`]; [`telemetry`].
 
 // Every other crate builds on this one.
 #![warn(missing_docs)]

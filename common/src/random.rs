@@ -1,12 +1,11 @@
-//! Randomness: the one place that asks the operating system for it.
+//! Randomness: the only place that asks the operating system for it.
 
 use crate::domain::ids::{ReceiptId, Reference, SubmissionId};
 
 /// Random bytes, fit for keys.
 ///
 /// # Panics
-/// When the operating system has none to give, which it does not let happen after it has started;
-/// going on with guessable ids would be worse.
+/// When the operating system has none, which cannot happen once it has started. Guessable ids would be worse.
 #[expect(clippy::expect_used, reason = "without randomness nothing here is safe")]
 pub fn bytes<const N: usize>() -> [u8; N] {
     let mut bytes = [0; N];
@@ -33,7 +32,7 @@ pub fn reference() -> Reference {
     }
 }
 
-/// A random number from 0 to 1, for spreading waits.
+/// A random number from 0 to 1, for jitter.
 pub fn unit_f64() -> f64 {
     f64::from(u32::from_le_bytes(bytes())) / f64::from(u32::MAX)
 }

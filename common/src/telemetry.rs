@@ -1,10 +1,10 @@
-//! Logs and metrics: one line for each request, one for each job of an event, and one for each event of `tracing`.
+//! Logs and metrics: one line for each request, each job and each event of `tracing`.
 //!
-//! The line of a request or a job is JSON in CloudWatch's embedded metric format (EMF), so that the metrics come out of
-//! the log without a call. It names the request, the campaign and the outcome; nothing personal, no code, no key.
+//! The line of a request or a job is JSON in CloudWatch's embedded metric format (EMF), so that metrics need no call.
+//! It has the request, the campaign and the outcome, but no personal data, code or key.
 //!
-//! What goes wrong without failing the request is recorded where it happens, with the error's causes:
-//! `tracing::warn!(error = telemetry::cause(&error), "the message was not sent")`. `events` writes it.
+//! A fault that does not fail the request is logged where it happens, with its causes: `tracing::warn!(error =
+//! telemetry::cause(&error), "the message was not sent")`. `events` writes it.
 
 mod events;
 
@@ -20,14 +20,15 @@ use crate::config::Env;
 use crate::domain::scope::Scope;
 use crate::domain::timestamp::Timestamp;
 
-/// The namespace of the metrics. Each also carries the service's name, so that two stacks of one account stay apart.
+/// The namespace of the metrics. Each metric also has the service's name as a dimension, which separates two stacks in
+/// one account.
 const NAMESPACE: &str = "CampaignEntryService";
 
 tokio::task_local! {
     static INVOCATION_ID: String;
 }
 
-/// Runs the handling of an event, whose lines name Lambda's id of the invocation.
+/// Runs the handling of an event; its lines carry Lambda's id of the invocation.
 pub async fn in_invocation<T>(id: String, handling: impl Future<Output = T>) -> T {
     INVOCATION_ID.scope(id, handling).await
 }
@@ -36,74 +37,74 @@ fn invocation_id() -> Option<String> {
     INVOCATION_ID.try_with(Clone::clone).ok()
 }
 
-/// The service's name if the environment gives none, as when a function is tried alone.
+/// The service's name if the environment has none, as in a local run of one function.
 const UNNAMED: &str = "local";
 
-/// Where lines go.
+/// The destination of log lines.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Telemetry {
-    /// JSON with metrics on standard output, which Lambda sends to CloudWatch, under a service's name.
+    /// JSON with metrics on standard output, which Lambda sends to CloudWatch, under this service's name.
     CloudWatch(&'static str),
-    /// A short line for a person, on standard error.
+    /// Short lines for people, on standard error.
     Terminal,
-    /// Nowhere.
+    /// No output.
     Off,
 }
 
-/// The names of a request in logs.
+/// The ids of a request in logs.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct RequestIds {
-    /// The caller's own id when it is fit for a log, else one made here; it comes back with the reply.
+    /// The caller's id if it is fit for a log, otherwise a new one; returned with the reply.
     pub request: String,
-    /// API Gateway's own.
+    /// API Gateway's id.
     pub gateway: Option<String>,
 }
 
-/// What a request came to.
+/// The log line of a request.
 #[derive(Clone, Debug)]
 pub struct RequestLine<'a> {
-    /// When it came.
+    /// When the request came.
     pub at: Timestamp,
-    /// Milliseconds from then to its reply.
+    /// Milliseconds until its reply.
     pub duration_ms: u128,
-    /// What it is called.
+    /// The request's ids.
     pub ids: &'a RequestIds,
     /// The function that served it.
     pub operation: &'a str,
-    /// Whose key it came with, once that is known.
+    /// The scope of its key, once known.
     pub scope: Option<&'a Scope>,
     /// The public id of that key.
     pub key_id: Option<&'a str>,
-    /// The id of the submission or receipt that it was about.
+    /// The id of its submission or receipt.
     pub subject: Option<&'a str>,
     /// The reference of the submission, which its consumer knows.
     pub reference: Option<&'a str>,
     /// The reply's status.
     pub status: u16,
-    /// The error's code, or the message key of what happened to a consumer.
+    /// The error's code, or the message key of the consumer's outcome.
     pub outcome: Option<&'a str>,
-    /// What else there is to count.
+    /// More metrics.
     pub metrics: &'a [(&'static str, u64)],
     /// The causes of an internal error, outermost first.
     pub error_chain: &'a [String],
 }
 
-/// What a piece of work in the background came to.
+/// The log line of a background job.
 #[derive(Clone, Debug)]
 pub struct WorkLine<'a> {
-    /// When it began.
+    /// When the job began.
     pub at: Timestamp,
-    /// Milliseconds it took.
+    /// Its duration in milliseconds.
     pub duration_ms: u128,
-    /// The function that did it.
+    /// The function that ran it.
     pub function: &'a str,
-    /// What it belongs to, where it is of one campaign.
+    /// Its scope, if it concerns a single one.
     pub scope: Option<&'a Scope>,
-    /// The public id of what was worked on.
+    /// The public id of its submission or receipt.
     pub subject: Option<&'a str>,
-    /// What became of it, in one word.
+    /// The outcome in one word.
     pub outcome: &'a str,
-    /// What else there is to count.
+    /// More metrics.
     pub metrics: &'a [(&'static str, u64)],
     /// The causes of a failure, outermost first.
     pub error_chain: &'a [String],
@@ -146,8 +147,8 @@ struct Line<'a> {
 }
 
 impl Telemetry {
-    /// Lines for CloudWatch, under the service's name that the environment gives; events of `tracing` are among them from
-    /// now on. Once in a process.
+    /// Logs for CloudWatch, under the service's name in the environment, with the events of `tracing`. Call it once in
+    /// a process.
     pub fn cloud_watch(env: &Env) -> Self {
         let service = env.optional("SERVICE").map_or(UNNAMED, |name| Box::leak(name.into_boxed_str()));
         let telemetry = Self::CloudWatch(service);
@@ -155,15 +156,15 @@ impl Telemetry {
         telemetry
     }
 
-    /// Lines for a person at a terminal; warnings and errors of `tracing` are among them from now on. Once in a process.
+    /// Logs for a terminal, with the warnings and errors of `tracing`. Call it once in a process.
     pub fn terminal() -> Self {
         events::install(Self::Terminal, LevelFilter::WARN);
         Self::Terminal
     }
 
-    /// Writes a line in one piece, so that lines of several threads do not mix.
+    /// Writes a line at once, so that lines of several threads do not mix.
     fn write(self, line: &str) {
-        // A log that cannot be written stops nothing, and there is nowhere else to say so.
+        // A failing log stops nothing, and there is nowhere else to report it.
         let _ = match self {
             Self::CloudWatch(_) => writeln!(std::io::stdout().lock(), "{line}"),
             Self::Terminal => writeln!(std::io::stderr().lock(), "{line}"),
@@ -188,7 +189,7 @@ impl Telemetry {
         match self {
             Self::CloudWatch(service) => self.write(&work_metrics(service, line).to_string()),
             Self::Terminal => {
-                // Metrics that are all zero tell a person nothing.
+                // Metrics that are all zero are noise to people.
                 let is_idle = !line.metrics.is_empty() && line.metrics.iter().all(|(_, value)| *value == 0);
                 if !is_idle || !line.error_chain.is_empty() {
                     self.write(&work_for_terminal(line));
@@ -226,12 +227,14 @@ fn work_metrics(service: &str, line: &WorkLine<'_>) -> serde_json::Value {
     text
 }
 
-/// What is counted, and by which of the line's fields. Each combination of their values is a metric to pay for.
+/// The EMF declaration of metrics and the dimensions to count them by. Each combination of values is a metric to pay
+/// for.
 fn counters(dimensions: &[&[&str]], metrics: &[serde_json::Value]) -> serde_json::Value {
     json!({ "Namespace": NAMESPACE, "Dimensions": dimensions, "Metrics": metrics })
 }
 
-/// What a line counts whatever came of it: itself and its duration for each operation, its metrics for the service.
+/// The metrics of every line, whatever its outcome: its count and duration for each operation, its own metrics for the
+/// service.
 fn common_counters(itself: &str, metrics: &[(&str, u64)]) -> Vec<serde_json::Value> {
     let duration = json!({ "Name": "Duration", "Unit": "Milliseconds" });
     let itself = json!({ "Name": itself, "Unit": "Count" });
@@ -250,8 +253,8 @@ fn work_counters(metrics: &[(&str, u64)]) -> Vec<serde_json::Value> {
     all
 }
 
-/// Outcomes are counted where a person looks at them: for each campaign what came of its live tries, and for the whole
-/// service what was refused before a campaign was known.
+/// Outcomes are counted where people look at them: for each campaign those of its live submissions, and for the whole
+/// service the refusals before a campaign was known.
 fn request_counters(line: &RequestLine<'_>) -> Vec<serde_json::Value> {
     let mut all = common_counters("Requests", line.metrics);
     let by: &[&[&str]] = match (line.scope, line.outcome) {
@@ -320,7 +323,7 @@ fn request_for_terminal(line: &RequestLine<'_>) -> String {
     )
 }
 
-/// Such as `21:00:00.007Z`.
+/// The time of day, such as `21:00:00.007Z`.
 fn time_of_day(at: Timestamp) -> String {
     let timestamp = at.to_string();
     timestamp.split_once('T').map_or(timestamp.clone(), |(_, time)| time.to_owned())
@@ -334,7 +337,7 @@ fn metrics_for_terminal(metrics: &[(&str, u64)]) -> String {
     metrics.iter().map(|(name, value)| format!(" {name}={value}")).collect()
 }
 
-/// An error as a field of an event of `tracing`; its causes are written, too.
+/// An error as a field of a `tracing` event, logged with its causes.
 pub fn cause<E: Error + 'static>(error: &E) -> &(dyn Error + 'static) {
     error
 }

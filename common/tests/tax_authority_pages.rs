@@ -1,4 +1,4 @@
-//! The page reader on pages of its own, and on anything at all.
+//! The page reader on made-up pages, and on arbitrary input.
 
 #![expect(clippy::expect_used, clippy::panic, reason = "a test that cannot go on fails")]
 
@@ -11,7 +11,7 @@ use proptest::prelude::*;
 
 const VERIFIED: &str = "/Verify/Verified";
 
-/// Every shape of a value: in a span, nested in the label, as a text node.
+/// All shapes of a value: in a span, nested in the label, as a text node.
 const PAGE: &str = r#"<!doctype html><html><head><title>CANCELLED</title>
 <style>.cancelled-watermark{color:red} .test-watermark:before{content:'TEST ENVIRONMENT'}</style></head><body>
 <script>document.write("<div class='test-watermark'>Page is loading</div>"); let open = "<b class='";</script>
@@ -55,7 +55,7 @@ fn unexpected(html: &str) -> UnexpectedPage {
     }
 }
 
-/// The page with one part of it replaced.
+/// The page with one part replaced.
 fn with(part: &str, other: &str) -> String {
     assert!(PAGE.contains(part), "{part}");
     PAGE.replace(part, other)

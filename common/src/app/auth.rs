@@ -1,4 +1,4 @@
-//! Whose API key a request has, which campaign and environment it selects, and whether its rate limit has room.
+//! Authentication: looks up the API key of a request, selects its campaign and environment, and applies its rate limit.
 
 use std::collections::HashMap;
 use std::sync::{Arc, Mutex, PoisonError};
@@ -19,13 +19,13 @@ use crate::store::batch::{BatchGet, BatchItems};
 use crate::store::campaigns::Campaigns;
 use crate::store::rate_limits::{Lease, RateLimits};
 
-/// Requests a minute of a key that was issued without a rate limit of its own.
+/// Requests a minute of a key that was issued without its own rate limit.
 pub const DEFAULT_PER_MINUTE: u32 = 600;
 
 /// Letters, digits, `_` and `-` after a key's prefix.
 const KEY_BODY_CHARS: std::ops::RangeInclusive<usize> = 8..=128;
 
-/// What a key starts with, by environment.
+/// The prefix of an environment's keys.
 pub fn key_prefix(environment: Environment) -> &'static str {
     match environment {
         Environment::Test => "svc_test_",
@@ -33,7 +33,7 @@ pub fn key_prefix(environment: Environment) -> &'static str {
     }
 }
 
-/// Checks API keys. A key and its campaign come from a cache when they were read in the last seconds.
+/// Checks API keys. Keys and their campaigns are cached for a few seconds.
 #[derive(Debug)]
 pub struct Authenticator {
     stage: Stage,
@@ -46,7 +46,7 @@ pub struct Authenticator {
     quotas: Mutex<HashMap<String, Arc<tokio::sync::Mutex<LeasedQuota>>>>,
 }
 
-/// The headers that say who calls.
+/// The headers that identify the caller.
 #[derive(Clone, Copy, Debug)]
 pub struct Credentials<'a> {
     /// Authorization.
@@ -55,31 +55,28 @@ pub struct Credentials<'a> {
     pub campaign: Option<&'a str>,
 }
 
-/// What is known of the caller, for the reply and the log, also when the call is refused.
+/// Facts about the caller for the reply and the log, also of refused calls.
 #[derive(Clone, Debug, Default)]
 pub struct Caller {
-    /// The caller's key, once it was found.
+    /// The caller's key, once it is found.
     pub key: Option<Arc<ApiKeyRecord>>,
-    /// How the key's rate limit stands, once the request was counted.
+    /// The status of the key's rate limit, once the request is counted.
     pub rate_limit: Option<RateLimitStatus>,
 }
 
-/// A caller whose key is good and has room.
+/// A caller with a valid key and room in its rate limit.
 #[derive(Clone, Debug)]
 pub struct AuthContext {
     /// The campaign and environment that the key selects.
     pub scope: Scope,
     /// The campaign's configuration.
     pub campaign: Arc<Campaign>,
-    /// What the operation asked to be read along with them; empty when they came from the cache.
+    /// The records that the operation prefetched; empty if key and campaign came from the cache.
     pub prefetched: BatchItems,
 }
 
 impl Authenticator {
-    /// That of the deployment that the environment describes.
-    ///
-    /// # Errors
-    /// Names the variable that is missing or malformed.
+    /// Reads the stage and the tables' names from the environment.
     pub fn from_env(env: &Env, client: &Client) -> Result<Self, ConfigError> {
         Ok(Self {
             stage: Stage::from_env(env)?,
@@ -95,12 +92,12 @@ impl Authenticator {
 
     /// Checks the Authorization header, then SVC-Campaign, then the key's rate limit.
     ///
-    /// An environment that has never seen the key reads it first; all else, and the key itself where it was only seen too
-    /// long ago, is read in one batch while the rate limit is being leased. `prefetch` adds to that batch what the
-    /// operation is going to need, given the campaign as it was when it was last seen here.
+    /// An environment that has never seen the key reads it first. Everything else is read in one batch while the rate
+    /// limit is leased, and so is a key whose cached copy is too old. `prefetch` adds the records that the operation
+    /// will need to that batch; its campaign is the last one this environment saw.
     ///
     /// # Errors
-    /// The first check that fails; an internal error when a table does not answer.
+    /// The first check that fails; an internal error if a table does not answer.
     pub async fn authenticate(
         &self,
         credentials: Credentials<'_>,
@@ -109,7 +106,7 @@ impl Authenticator {
         now: Timestamp,
     ) -> Result<AuthContext, Error> {
         let hash = key_hash(credentials)?;
-        // A key that was refused when it was last seen may be refused for another reason now.
+        // A cached refusal may be outdated, or its reason may have changed.
         let passed = |key: &Arc<ApiKeyRecord>| self.check(key, credentials, now).is_ok();
         let fresh = self.key_cache.peek(&hash, now, cache::MAX_AGE);
         let key = match fresh.or_else(|| self.key_cache.peek_any(&hash).filter(passed)) {
@@ -142,7 +139,7 @@ impl Authenticator {
             let current = caller.key.insert(found.ok_or(ErrorCode::KeyUnknown)?).clone();
             self.check(&current, credentials, now)?;
             if current.per_minute != key.per_minute {
-                // It was counted under a limit that holds no more.
+                // The request was counted under an outdated limit.
                 counted = self.count(&current, now).await;
             }
         }
@@ -173,7 +170,7 @@ impl Authenticator {
         Ok(())
     }
 
-    /// Counts one request against the key's rate limit, of which it leases some more when none is held here.
+    /// Counts one request against the key's rate limit, and leases more requests if this environment holds none.
     async fn count(&self, key: &ApiKeyRecord, now: Timestamp) -> Result<RateLimitStatus, Error> {
         let quota = self.quota(&key.key_id);
         let mut quota = quota.lock().await;

@@ -1,4 +1,4 @@
-//! Verifies codes: what the scope's code book says of a code, and what the code's record says.
+//! Verification of codes, by the scope's code book and by the code's record.
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -17,20 +17,20 @@ use crate::store::batch::{BatchGet, BatchItems};
 use crate::store::code_books::{CodeBooks, NoCodeBook};
 use crate::store::codes::{CodeKey, CodeLookup, CodeRecord, Codes};
 
-/// Rejecting a code, and promising a prize, take a code book no older than this. So a code is good this long after it
-/// was minted or imported, and a voided prize is no longer given. Wrong codes make each environment read the book once
+/// The maximum age of a code book that rejects a code or promises a prize. So a code works this soon after it is minted
+/// or imported, and a voided prize stops this soon. Because of wrong codes, each environment reads the book up to once
 /// in this time.
 pub const FRESH_BOOK_MAX_AGE: Duration = Duration::from_secs(1);
 
 /// The prize of the sentinel that wins one.
 pub const SENTINEL_PRIZE: &str = "Test prize";
 
-/// The age that a code book may have.
+/// The maximum age of a code book.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Staleness {
-    /// Any age that the cache allows: enough to find a code without a prize good.
+    /// Any age that the cache allows: enough to accept a code without a prize.
     Cached,
-    /// At most [`FRESH_BOOK_MAX_AGE`]: enough to find a code wrong.
+    /// At most [`FRESH_BOOK_MAX_AGE`]: enough to reject a code.
     BeforeRejecting,
 }
 
@@ -46,42 +46,42 @@ impl Staleness {
 /// A code to verify.
 #[derive(Clone, Copy, Debug)]
 pub struct CodeQuery<'a> {
-    /// The campaign and environment that the code is sent to.
+    /// The campaign and environment that receive the code.
     pub scope: &'a Scope,
     /// Who verifies the campaign's codes.
     pub policy: CodePolicy,
     /// The code, in the form in which the campaign compares it.
     pub code: &'a Code,
-    /// The phone that sends the code, where it is known.
+    /// The phone that sends the code, if known.
     pub phone: Option<&'a Phone>,
 }
 
 /// The source of codes' records.
 pub trait CodeRecords: Send {
-    /// What the record of a key says. A code without a key has no record.
+    /// Looks up the record of a key. A code without a key has no record.
     fn look_up(
         &mut self,
         key: Option<&CodeKey>,
     ) -> impl Future<Output = Result<CodeLookup, StoreError>> + Send;
 }
 
-/// A code after its book and its record were consulted.
+/// A code and the verdict of its book and record.
 #[derive(Clone, Debug)]
 pub struct VerifiedCode {
-    /// The code by the book.
+    /// The code by its book alone.
     pub resolved: ResolvedCode,
-    /// The code by the book and the record.
+    /// The status by both book and record.
     pub status: CodeStatus,
 }
 
 impl VerifiedCode {
-    /// The code of a campaign that takes none.
+    /// The result for a campaign that takes no codes.
     pub fn not_needed() -> Self {
         Self { resolved: ResolvedCode::NotNeeded, status: CodeStatus::NotNeeded }
     }
 }
 
-/// Verifies codes. It caches the code books.
+/// Verifies codes, with a cache of code books.
 #[derive(Debug)]
 pub struct CodeVerifier {
     codes: Codes,
@@ -90,7 +90,7 @@ pub struct CodeVerifier {
 }
 
 impl CodeVerifier {
-    /// Verifies the codes of these tables.
+    /// Creates a verifier of the codes in these tables.
     pub fn new(codes: Codes, books: CodeBooks) -> Self {
         Self { codes, books, cache: Cache::default() }
     }
@@ -105,16 +105,13 @@ impl CodeVerifier {
         self.books.prepare().await;
     }
 
-    /// Adds a scope's book to what a batch reads.
+    /// Adds a scope's book to a batch.
     pub fn add_to(&self, batch: &mut BatchGet, scope: &Scope) {
         self.books.add_to(batch, scope);
     }
 
-    /// Caches a scope's book, where a batch has read it and the secret that it is encrypted under is known. Otherwise the
-    /// book is read when it is needed.
-    ///
-    /// # Errors
-    /// When the record cannot be read.
+    /// Caches a scope's book if the batch has read it and the secret that encrypts it is in memory. Otherwise the book
+    /// is read when it is needed.
     pub fn cache_prefetched(
         &self,
         items: &BatchItems,
@@ -127,7 +124,7 @@ impl CodeVerifier {
         Ok(())
     }
 
-    /// The key of a code's record by the cached book, however old. It is good for a prefetch only.
+    /// The key of a code's record by the cached book, however old. Good enough for a prefetch only.
     pub fn key_by_cached_book(&self, query: CodeQuery<'_>) -> Option<CodeKey> {
         let CodeQuery { scope, policy, code, phone } = query;
         let book = self.cache.peek_any(scope);
@@ -144,8 +141,8 @@ impl CodeVerifier {
         }
     }
 
-    /// Verifies a code by its book and its record. A code that a cached book makes invalid is verified once more by a
-    /// fresh book, which may give it another record.
+    /// Verifies a code by its book and its record. If a cached book makes the code invalid, a fresh book decides; it
+    /// may lead to another record.
     ///
     /// # Errors
     /// When a table does not answer, or the scope has no code book.
@@ -172,7 +169,7 @@ impl CodeVerifier {
         let by_book = self.resolve(query, None, staleness, now).await?;
         let record = records.look_up(by_book.key()).await?;
         let resolved = match record.imported_batch() {
-            // An imported code's own record says which batch it is of, and so whether it is redeemable.
+            // An imported code's record names its batch, which decides whether the code is redeemable.
             Some(batch) => self.resolve(query, Some(batch), staleness, now).await?,
             None => by_book,
         };
@@ -180,9 +177,8 @@ impl CodeVerifier {
         Ok(VerifiedCode { resolved, status })
     }
 
-    /// Resolves a code by its scope's book. `imported_batch` is the batch that the code's record names, where that was
-    /// read; a book that does not have it yet is read again, and so is a book older than [`FRESH_BOOK_MAX_AGE`] before
-    /// it promises a prize.
+    /// Resolves a code by its scope's book. `imported_batch` is the batch in the code's record, if that was read. The
+    /// book is read again if it lacks that batch, or if it promises a prize and is older than [`FRESH_BOOK_MAX_AGE`].
     ///
     /// # Errors
     /// When the table does not answer, or the scope has no code book.
@@ -212,12 +208,12 @@ impl CodeVerifier {
         self.without_twin(scope, code, &book, resolved).await
     }
 
-    /// Chooses the record of a code that was both minted and imported. Such a code has two records, and only one of them
-    /// may be redeemed: the imported one, unless the minted one was taken first.
+    /// Chooses the record of a code that was both minted and imported. Such a code has two records, and only one of
+    /// them may be redeemed: the imported one, unless the minted one was taken first.
     ///
-    /// Importing refuses codes of the minted shape, so a twin is older than that rule, or than the scope's choice of a
-    /// length. None appears later, so reading it outside of the transaction is safe. It costs reads only where a scope
-    /// has codes of both kinds.
+    /// Imports refuse codes of the minted shape, so a twin is older than that rule, or than the scope's choice of a
+    /// length. No twin appears later, so reading it outside the transaction is safe. It costs reads only in scopes with
+    /// codes of both kinds.
     async fn without_twin(
         &self,
         scope: &Scope,
@@ -239,15 +235,15 @@ impl CodeVerifier {
         let taken = self.codes.get(scope, minted).await?.and_then(|record| record.claim);
         if let (Some(taken), None) = (taken, claim) {
             let (key, acceptance) = (minted.clone(), *acceptance);
-            // A held code may be freed at any moment, and must not be taken again then.
+            // A held code may be freed at any moment, and then must not be taken again.
             let is_redeemable = taken.redeemed;
             return Ok(ResolvedCode::Named { key, prize: None, is_redeemable, acceptance });
         }
         Ok(ResolvedCode::imported(book, &normal, Some(&batch)))
     }
 
-    /// Resolves a code that the campaign's partner verifies to the record that keeps phones from using it at the same
-    /// time. A test key never reaches a partner, so no such code is good with one.
+    /// Resolves a code that the campaign's partner verifies. Its record keeps phones from using it at the same time.
+    /// Test keys never reach a partner, so with them every such code is unknown.
     async fn resolve_partner_code(
         &self,
         scope: &Scope,
@@ -276,8 +272,7 @@ impl CodeVerifier {
         self.book(scope, now, Duration::ZERO).await
     }
 
-    /// A scope's code book. Every campaign has one from when it is applied, so a missing book is never a reason to call a
-    /// code wrong.
+    /// Reads a scope's code book. Applying a campaign creates its book, so a missing book never makes a code wrong.
     async fn book(
         &self,
         scope: &Scope,
@@ -287,11 +282,11 @@ impl CodeVerifier {
         let read = async {
             match self.books.get(scope).await? {
                 Some(stored) => Ok(Some(stored.book)),
-                // `ops migrate` moves it after the deployment.
+                // The book is still here until `ops migrate` runs after the deployment.
                 None => self.codes.book_of_first_release(scope).await,
             }
         };
-        // Boxed: reading is rare and deep, and would make every future that may read as large.
+        // Boxed: reads are rare and deep, and would enlarge every future that may read.
         let book = self.cache.get(scope, now, max_age, Box::pin(read)).await?;
         book.ok_or_else(|| StoreError::new("reading a code book", NoCodeBook))
     }
@@ -302,35 +297,35 @@ impl CodeVerifier {
 pub enum ResolvedCode {
     /// The campaign takes no codes.
     NotNeeded,
-    /// A good sentinel, of no phone yet.
+    /// A valid sentinel, sent without a phone.
     SentinelWithoutPhone,
-    /// It has a record, or can have one.
+    /// The code has a record, or can have one.
     Named {
         /// The key of the record.
         key: CodeKey,
         /// The instant prize.
         prize: Option<String>,
-        /// Whether it can be redeemed. A withdrawn code only leads to a submission made before.
+        /// Whether the code can be redeemed. A withdrawn code only replays an earlier submission.
         is_redeemable: bool,
-        /// How a submission with it is accepted.
+        /// How a submission with the code is accepted.
         acceptance: Acceptance,
     },
-    /// A sentinel that asks to be refused.
+    /// A sentinel that asks for a refusal.
     ForcedRefusal(MessageKey),
-    /// No code of this campaign.
+    /// Not a code of this campaign.
     Unknown,
 }
 
-/// How a submission with a good code is accepted.
+/// How a submission with a valid code is accepted.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Acceptance {
     /// At once.
     Immediate,
-    /// Some seconds later: a sentinel.
+    /// Some seconds later, for a sentinel.
     Delayed,
     /// When the partner accepts it.
     ByPartner,
-    /// Never: a sentinel whose submission stays open, with this key.
+    /// Never: a sentinel that keeps its submission open, with this message key.
     StaysPending(MessageKey),
 }
 
@@ -349,8 +344,8 @@ impl ResolvedCode {
         Self::Named { key, prize, is_redeemable: true, acceptance }
     }
 
-    /// Resolves a code by a code book alone. `imported_batch` is the batch that an imported code is known to be of; until
-    /// that is known, it is taken to be of the likely one.
+    /// Resolves a code by a code book alone. `imported_batch` is the batch of an imported code, if known; otherwise the
+    /// most likely batch is assumed.
     pub fn from_book(code: &Code, book: &CodeBook, imported_batch: Option<&str>) -> Self {
         let normal = code.normal();
         let acceptance = Acceptance::Immediate;

@@ -1,4 +1,4 @@
-//! Application services: what combines rules, tables and clients, and is used by more than one function.
+//! Application services: they combine rules, tables and clients for more than one function.
 
 pub mod auth;
 pub mod code_verifier;

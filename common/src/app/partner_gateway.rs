@@ -24,14 +24,14 @@ use crate::upstream::http_client::{Addresses, TransportError};
 use crate::upstream::partner::client::Partner;
 use crate::upstream::partner::error::PartnerError;
 
-/// The variable that lets partners be anywhere: `any`, on the local stack alone.
+/// The variable that allows partners at any address: `any`, on the local stack only.
 pub const ADDRESSES_VARIABLE: &str = "PARTNER_ADDRESSES";
 
-/// Reading the breaker and the secret may take this much of a partner's time; a timeout after that still counts as one.
+/// Time of a request that the breaker and the secret may use up; a timeout after that still counts as the partner's.
 const PREPARING_TIME: Duration = Duration::from_secs(1);
-/// With less time the partner is not asked: it could redeem the code, and its answer would come too late.
+/// With less time left we do not ask: the partner could redeem the code and answer too late.
 const MIN_TIME: Duration = Duration::from_secs(2);
-/// How long a lease holds after the time of its request is up.
+/// Time that a lease outlives its request.
 const LEASE_MARGIN: Duration = Duration::from_secs(2);
 
 /// Sends requests to partners.
@@ -42,21 +42,21 @@ pub struct PartnerGateway {
     leases: PartnerLeases,
 }
 
-/// The caller of a partner.
+/// The part of the service that asks.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Caller {
     /// A consumer's request: a campaign has at most `max_in_flight` of them at a time.
     Request,
-    /// The queue, whose function limits its concurrency itself.
+    /// The queue. Its function limits its own concurrency.
     Queue,
 }
 
 /// The outcome of a request, and its lease.
 #[derive(Debug)]
 pub struct Answered {
-    /// The outcome.
+    /// The partner's decision, or why there is none.
     pub outcome: PartnerOutcome,
-    /// The place among the requests in flight, for [`PartnerGateway::release`].
+    /// The request's lease, to be passed to [`PartnerGateway::release`].
     pub lease: Option<PartnerLease>,
 }
 
@@ -67,11 +67,8 @@ impl From<PartnerOutcome> for Answered {
 }
 
 impl PartnerGateway {
-    /// Connects to what the environment names. Partners have to be at public addresses, unless it says
+    /// Reads its settings from the environment. Partners need public addresses unless [`ADDRESSES_VARIABLE`] says
     /// otherwise.
-    ///
-    /// # Errors
-    /// Names the variable that is missing or malformed.
     pub fn from_env(env: &Env, aws: &Aws) -> Result<Self, ConfigError> {
         let malformed =
             ConfigError::Malformed { variable: ADDRESSES_VARIABLE, expected: "`public` or `any`" };
@@ -88,11 +85,11 @@ impl PartnerGateway {
         })
     }
 
-    /// Asks the campaign's partner about a submission, for at most `limit`. The submission's id is the
-    /// reference, so asking twice redeems once.
+    /// Asks the campaign's partner about a submission, for at most `limit`. The submission's id is the reference, so a
+    /// second request redeems nothing more.
     ///
     /// # Errors
-    /// When a table does not answer, or Secrets Manager, or not in time; the partner was not asked then.
+    /// When a table or Secrets Manager does not answer in time; the partner was not asked then.
     pub async fn ask(
         &self,
         submission: &Submission,
@@ -123,7 +120,7 @@ impl PartnerGateway {
             Permit::CircuitOpen { retry_at } => return Ok(PartnerOutcome::CircuitOpen { retry_at }.into()),
             Permit::Granted(grant) => grant,
         };
-        // There is one probe at a time, so it needs no lease.
+        // Only one probe runs at a time, so it needs no lease.
         let lease = if caller == Caller::Request && !grant.is_probe() {
             let now = clock();
             let until = now.after(deadline.saturating_duration_since(Instant::now()) + LEASE_MARGIN);
@@ -146,7 +143,7 @@ impl PartnerGateway {
         Ok(Answered { outcome, lease })
     }
 
-    /// Releases a place among the requests in flight. If that fails, the place is free when the lease ends.
+    /// Releases a lease. If that fails, the lease expires on its own.
     pub async fn release(&self, lease: Option<PartnerLease>) {
         if let Some(lease) = lease
             && let Err(error) = self.leases.release(&lease).await
@@ -155,7 +152,7 @@ impl PartnerGateway {
         }
     }
 
-    /// Tells the circuit breaker about the answer to a request that had this much time.
+    /// Reports the result to the circuit breaker; the request had the time `left`.
     async fn record(
         &self,
         answer: Result<PartnerVerdict, PartnerError>,
@@ -174,7 +171,7 @@ impl PartnerGateway {
             Err(error) => error,
         };
         let is_timeout = matches!(error, PartnerError::Transport(TransportError::Timeout));
-        // A partner that had less time than the campaign gives it is not down because it used that time.
+        // Using up less time than the campaign allows does not make the partner down.
         let is_cut_short = is_timeout && left + PREPARING_TIME < rules.timeout();
         let opened_breaker = match error.fault_owner() {
             FaultOwner::Partner if is_cut_short => false,
@@ -185,7 +182,7 @@ impl PartnerGateway {
                     false
                 }
             },
-            // A reply that is not understood shows that the partner is up.
+            // A reply, even an unreadable one, shows that the partner is up.
             FaultOwner::Campaign if error.may_have_arrived() => {
                 self.record_success(scope, grant).await;
                 false
@@ -201,7 +198,7 @@ impl PartnerGateway {
         })
     }
 
-    /// An answer counts even if the circuit breaker misses it: at worst the breaker opens for the next request.
+    /// Reports an answer. It counts even if the breaker misses it: at worst the breaker opens for the next request.
     async fn record_success(&self, scope: &Scope, grant: Grant) {
         if let Err(error) = self.breakers.record_success(scope, grant).await {
             tracing::warn!(error = telemetry::cause(&error), "a circuit breaker missed an answer");

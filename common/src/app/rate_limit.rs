@@ -1,14 +1,14 @@
-//! Rate limits of an operation, besides its caller's own.
+//! Rate limits of an operation, in addition to that of the key.
 
 use crate::domain::limit::RateLimitStatus;
 use crate::domain::timestamp::Timestamp;
 use crate::error::{Error, ErrorCode};
 use crate::store::rate_limits::{RateLimitDecision, RateLimitRule, RateLimits};
 
-/// Counts a request by these rules, and gives back how the limits stand.
+/// Counts a request against these rules and returns the status of the limits.
 ///
 /// # Errors
-/// `rate_limited` when a limit is reached, with the `detail` that tells which; when the table does not answer.
+/// `rate_limited` with this `detail` when a limit is reached; an internal error when the table does not answer.
 pub async fn enforce(
     limits: &RateLimits,
     rules: &[RateLimitRule],

@@ -1,4 +1,4 @@
-//! What the settling functions share: a worker claims a step, and later writes what the step led to.
+//! The shared part of the settling functions: a worker claims a step, and later writes its result.
 //!
 //! Every write is conditional on the submission's revision, so a second worker with the same step writes nothing. If a
 //! worker dies during a step, the step is due again after [`STEP_LEASE`](crate::domain::settling::STEP_LEASE).
@@ -19,21 +19,20 @@ use crate::store::StoreError;
 use crate::store::campaigns::Campaigns;
 use crate::store::submission_writes::{SettleResult, SubmissionStore};
 
-/// The reason of a step that started too often without an end.
+/// The reason for giving up on a step that started too often and never finished.
 pub const ATTEMPTS_EXHAUSTED: &str = "step_never_finished";
-/// The time between two sweeps.
 const SWEEP_INTERVAL: Duration = Duration::from_secs(60);
-/// A submission that is open for longer is counted at every blocked step.
+/// A blocked step of a submission that has been open longer than this adds to a metric.
 const STALE_AFTER: Duration = Duration::from_secs(60 * 60);
 
-/// The result of claiming the step that a message is about.
+/// The result of claiming the step in a message.
 #[derive(Debug)]
 pub enum ClaimResult {
-    /// The step is this worker's.
+    /// This worker has the step.
     Claimed(Box<Submission>),
-    /// The step started too often without an end, and does not start again.
+    /// The step started too often without finishing, and does not start again.
     Exhausted(Box<Submission>),
-    /// There is nothing to do, for this reason.
+    /// Nothing to do, for this reason.
     Skipped(&'static str),
 }
 
@@ -50,9 +49,6 @@ pub struct Worker {
 
 impl Worker {
     /// The worker of a function that takes the steps with this dependency.
-    ///
-    /// # Errors
-    /// Names the variable that is missing or malformed.
     pub fn new(
         context: &EventContext,
         function: &'static str,
@@ -80,7 +76,7 @@ impl Worker {
         self.speedup
     }
 
-    /// The circumstances of a retry that is planned now.
+    /// The context of a retry planned now.
     pub fn retry(&self) -> RetryContext {
         RetryContext { now: self.now(), speedup: self.speedup, jitter: random::unit_f64() }
     }
@@ -91,9 +87,6 @@ impl Worker {
     }
 
     /// Takes a step and logs its outcome.
-    ///
-    /// # Errors
-    /// Those of the step.
     pub async fn run_logged(
         &self,
         message: &SettleMessage,
@@ -105,7 +98,6 @@ impl Worker {
         self.context.run_logged(work, step).await
     }
 
-    /// Logs a message that cannot be read.
     pub(crate) async fn refuse_unreadable_message(&self, cause: serde_json::Error) -> Result<(), Error> {
         let job = Job { function: self.function, started: self.now(), scope: None, subject: None };
         let unreadable = async { Err(StoreError::new("reading a message", cause).into()) };
@@ -115,7 +107,7 @@ impl Worker {
     /// Claims the submission's next step, if it is due.
     ///
     /// # Errors
-    /// When a table fails, or the submission cannot be read; its step is then due again later.
+    /// When a table fails, or the submission cannot be read; the step is then due again later.
     pub async fn claim(&self, message: &SettleMessage) -> Result<ClaimResult, Error> {
         let (submissions, now) = (self.store.submissions(), self.now());
         let found = match submissions.get(&message.scope, message.submission_id).await {
@@ -130,7 +122,7 @@ impl Worker {
         let Some(submission) = found else { return Ok(ClaimResult::Skipped("unknown_submission")) };
         let Some(pending) = &submission.settling else { return Ok(ClaimResult::Skipped("already_settled")) };
         if pending.progress.dependency() != self.dependency {
-            // The message is in the wrong queue. The sweep sends one to the right queue.
+            // The message is in the wrong queue; the sweep sends another to the right one.
             return Ok(ClaimResult::Skipped("other_function"));
         }
         let claimed = match pending.claim(now) {
@@ -155,11 +147,8 @@ impl Worker {
         campaign.ok_or_else(|| Error::internal("the campaign is not there"))
     }
 
-    /// Writes what a step led to. With `wrong_code_in`, the code or the receipt's time was wrong, which counts towards that
-    /// campaign's limit of wrong codes. A next step that is due before the next sweep gets a message.
-    ///
-    /// # Errors
-    /// When the tables do not answer.
+    /// Writes the result of a step. With `wrong_code_in`, the code or the receipt's time was wrong, which counts
+    /// towards that campaign's limit of wrong codes. If the next step is due before the next sweep, a message wakes it.
     pub async fn finish(
         &self,
         before: &Submission,
@@ -176,13 +165,13 @@ impl Worker {
         Ok(settled)
     }
 
-    /// Puts a message back into the queue that was taken before its turn.
+    /// Returns a message to the queue: it came before its turn.
     pub async fn requeue(&self, message: &SettleMessage) {
         self.queues.requeue(self.dependency, message).await;
     }
 }
 
-/// Adds the metric of submissions that the service has not settled for long.
+/// Adds the metric of submissions that have stayed open too long.
 #[must_use]
 pub fn with_stale_metric(mut outcome: JobOutcome, after: &Submission) -> JobOutcome {
     let is_open = after.settling.as_ref().is_some_and(|pending| pending.assignee == Assignee::Service);

@@ -1,4 +1,4 @@
-//! Uploads of receipts' photos. The event of an upload can be late, so where it matters we look into storage.
+//! Uploads of receipt photos. An upload's event can be late, so we look into storage where it matters.
 
 use crate::aws::Aws;
 use crate::aws::photos::{Photos, UploadTarget};
@@ -8,7 +8,7 @@ use crate::domain::timestamp::Timestamp;
 use crate::store::StoreError;
 use crate::store::receipts::Receipts;
 
-/// The photos in storage, and the receipts they belong to.
+/// The photos in storage and their receipts.
 #[derive(Clone)]
 pub struct Uploads {
     photos: Photos,
@@ -16,33 +16,24 @@ pub struct Uploads {
 }
 
 impl Uploads {
-    /// The bucket that the environment names.
-    ///
-    /// # Errors
-    /// Names the missing variable.
+    /// Reads the bucket's name from the environment.
     pub fn from_env(env: &Env, aws: &Aws, receipts: Receipts) -> Result<Self, ConfigError> {
         Ok(Self { photos: Photos::from_env(env, aws)?, receipts })
     }
 
-    /// The receipt with its photo, if one is in storage. A photo whose event has not come yet is recorded.
-    ///
-    /// # Errors
-    /// When storage or the table does not answer.
+    /// The receipt with its photo, if storage has one. If the photo's event has not come yet, the photo is recorded.
     pub async fn reconcile(&self, mut receipt: Receipt, now: Timestamp) -> Result<Receipt, StoreError> {
         let awaited = matches!(receipt.source, Source::Photo { .. }) && receipt.arrived.is_none();
         if awaited && let Some(arrived) = self.photos.inspect(&receipt.scope, receipt.receipt_id, now).await?
         {
-            // If the condition fails, the event was recorded meanwhile, and is about the same file.
+            // If the condition fails, the event has just recorded the same file.
             self.receipts.mark_uploaded(&receipt.scope, receipt.receipt_id, &arrived).await?;
             receipt.arrived = Some(arrived);
         }
         Ok(receipt)
     }
 
-    /// The same, and a new upload target while there is no photo.
-    ///
-    /// # Errors
-    /// When storage or the table does not answer.
+    /// Like [`Self::reconcile`], with a new upload target while there is no photo.
     pub async fn reconcile_with_target(
         &self,
         receipt: Receipt,
@@ -54,9 +45,6 @@ impl Uploads {
     }
 
     /// An upload target; `None` if there is a photo, or none is needed.
-    ///
-    /// # Errors
-    /// When it cannot be signed.
     pub async fn upload_target(
         &self,
         receipt: &Receipt,

@@ -1,4 +1,4 @@
-//! The deployment's secret, in Secrets Manager: fetched while a function starts, and kept from then on.
+//! The deployment's secret from Secrets Manager: fetched at start, then kept in memory.
 
 use std::collections::HashMap;
 use std::error::Error as StdError;
@@ -16,32 +16,31 @@ use crate::domain::key_encryption::DeploymentSecret;
 use crate::store::StoreError;
 use crate::telemetry;
 
-/// The environment variable that names the secret: its ARN, or its name.
+/// The environment variable with the secret's ARN or name.
 pub const VARIABLE: &str = "DEPLOYMENT_SECRET_ID";
 
-/// A start waits no longer for the secret: the first request that needs it can fetch it as well.
+/// A start waits this long at most; the first request that needs the secret can fetch it too.
 const START_TIMEOUT: Duration = Duration::from_millis(1_500);
-/// A request waits no longer for it, so that it is still answered in its time.
+/// A request waits this long at most, so that it still answers in time.
 const REQUEST_TIMEOUT: Duration = Duration::from_secs(3);
 
-/// What is being done when it fails.
 const READING: &str = "reading the deployment's secret";
 
-/// Secrets Manager does not answer, or refuses: the same call can succeed soon.
+/// Secrets Manager does not answer, or refuses. A retry may succeed.
 #[derive(Debug, thiserror::Error)]
 #[error("Secrets Manager does not give it")]
 pub(crate) struct NotFetched(#[source] Box<dyn StdError + Send + Sync>);
 
-/// A version of the secret, with Secrets Manager's name for it.
+/// A version of the secret, with its id in Secrets Manager.
 #[derive(Debug)]
 pub struct SecretVersion {
-    /// The version's id, which the records that are encrypted under it name.
+    /// The version's id, stored in the records that this version encrypts.
     pub id: String,
     /// The secret.
     pub secret: DeploymentSecret,
 }
 
-/// The versions of the secret that were fetched so far. An environment lives for hours, and a version never changes.
+/// The versions of the secret fetched so far. An environment lives for hours, and a version never changes.
 #[derive(Clone)]
 pub struct DeploymentSecrets {
     aws: Aws,
@@ -50,16 +49,13 @@ pub struct DeploymentSecrets {
 }
 
 impl DeploymentSecrets {
-    /// The secret that the environment names.
-    ///
-    /// # Errors
-    /// Names the missing variable.
+    /// Reads the secret's name from the environment.
     pub fn from_env(env: &Env, aws: &Aws) -> Result<Self, ConfigError> {
         Ok(Self { aws: aws.clone(), secret_id: env.required(VARIABLE)?, known: Arc::default() })
     }
 
-    /// Fetches the current version before the first event. When Secrets Manager refuses or is silent, the first
-    /// request that needs the secret asks again, and tells what is wrong.
+    /// Fetches the current version before the first event. If that fails, the first request that needs the secret tries
+    /// again and reports the error.
     pub async fn prepare(&self) {
         let failed = |cause: Elapsed| Err(StoreError::new(READING, cause));
         if let Err(error) = timeout(START_TIMEOUT, self.current()).await.unwrap_or_else(failed) {
@@ -70,18 +66,18 @@ impl DeploymentSecrets {
         }
     }
 
-    /// The current version, as Secrets Manager has it now.
+    /// Fetches the current version from Secrets Manager.
     ///
     /// # Errors
-    /// When Secrets Manager does not answer in time, or the value is no secret.
+    /// When Secrets Manager does not answer in time, or the value is not a secret.
     pub async fn current(&self) -> Result<Arc<SecretVersion>, StoreError> {
         let found = self.fetch(None).await?;
         found.ok_or_else(|| StoreError::new(READING, "Secrets Manager has no such secret"))
     }
 
-    /// A version by its id: from memory, where it was fetched before. A version that Secrets Manager does not have is
-    /// taken for the current one, which is the same secret when it was put back from a copy. Once something was decrypted
-    /// with it, `remember` says so.
+    /// A version by its id, from memory if it was fetched before. If Secrets Manager does not have it, the current
+    /// version takes its place: a secret restored from a copy has a new id. After a successful decryption, `remember`
+    /// records that.
     ///
     /// # Errors
     /// As [`Self::current`].
@@ -95,17 +91,17 @@ impl DeploymentSecrets {
         }
     }
 
-    /// Keeps what something was decrypted with that names this version.
+    /// Keeps a version under the id in a record that it has decrypted.
     pub(crate) fn remember(&self, id: &str, version: &Arc<SecretVersion>) {
         self.known().entry(id.to_owned()).or_insert_with(|| Arc::clone(version));
     }
 
-    /// A version by its id, where it was fetched before.
+    /// A version that was fetched before, by its id.
     pub(crate) fn fetched_version(&self, id: &str) -> Option<Arc<SecretVersion>> {
         self.known().get(id).cloned()
     }
 
-    /// Puts a new version in place of the current one, which Secrets Manager keeps as the previous one.
+    /// Replaces the current version. Secrets Manager keeps it as the previous one.
     ///
     /// # Errors
     /// When Secrets Manager does not answer or refuses.
@@ -119,7 +115,7 @@ impl DeploymentSecrets {
         Ok(self.keep(SecretVersion { id, secret }))
     }
 
-    /// Fetches a version, or the current one; `None` when there is none.
+    /// Fetches a version, or the current one; `None` if Secrets Manager has no such version.
     async fn fetch(&self, id: Option<&str>) -> Result<Option<Arc<SecretVersion>>, StoreError> {
         let client = self.aws.secrets();
         let get = client.get_secret_value().secret_id(&self.secret_id).set_version_id(id.map(str::to_owned));
@@ -144,7 +140,7 @@ impl DeploymentSecrets {
     }
 
     fn known(&self) -> std::sync::MutexGuard<'_, HashMap<String, Arc<SecretVersion>>> {
-        // Nothing panics while it is held; should it ever, the map is still whole.
+        // Nothing panics while holding the lock; even then the map would be intact.
         self.known.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }

@@ -1,6 +1,5 @@
-//! AWS clients: region, credentials and endpoints from the environment, and nothing else.
-//!
-//! Walking the whole provider chain would cost a function more than the rest of a start-up.
+//! AWS clients. Region, credentials and endpoints come from the environment only: walking the whole provider chain
+//! would cost a function more than the rest of its start.
 
 pub mod deployment_secret;
 pub mod photos;
@@ -33,27 +32,26 @@ use crate::telemetry;
 
 /// Long enough for a TCP and TLS handshake inside one region.
 const CONNECT_TIMEOUT: Duration = Duration::from_secs(2);
-/// Every service answers in milliseconds; after this the connection is taken for dead.
+/// Every service answers in milliseconds; after this the connection counts as dead.
 const ATTEMPT_TIMEOUT: Duration = Duration::from_secs(3);
-/// All tries of one call, so that a function answers before its caller gives up.
+/// For all attempts of one call, so that a function answers before its caller gives up.
 const CALL_TIMEOUT: Duration = Duration::from_secs(9);
 
-/// A start-up waits no longer for a connection, which the first call can open as well. A first packet that is
-/// lost is sent again after a second.
+/// A start waits this long at most for a connection; the first call can open one too. A lost first packet is sent again
+/// after a second.
 const OPEN_TIMEOUT: Duration = Duration::from_millis(1_500);
 
-/// TLS by rustls over ring, which asks for no entropy at start.
+/// TLS by rustls over ring, which needs no entropy at start.
 const TLS: Provider = Provider::Rustls(CryptoMode::Ring);
 
 const DYNAMODB_ENDPOINT: &str = "AWS_ENDPOINT_URL_DYNAMODB";
 
-/// Every root that AWS's endpoints lead to, as <https://www.amazontrust.com/repository/> lists them.
-/// Reading and parsing the hundred and more that a machine trusts takes longer than all the rest of a
-/// start-up.
+/// The roots of all AWS endpoints, as listed at <https://www.amazontrust.com/repository/>. Parsing the hundred and more
+/// roots that a machine trusts takes longer than the rest of a start.
 const AMAZON_ROOTS: &[u8] = include_bytes!("amazon-roots.pem");
 
-/// The clients of all services, and what they share. A service has the environment's endpoint, where it names
-/// one. A client is made when it is first asked for: making one is a good part of a start-up.
+/// The clients of all services, and their shared settings. A service uses the endpoint in the environment, if there is
+/// one. Each client is built on first use: building one takes a good part of a start.
 #[derive(Clone)]
 pub struct Aws {
     shared: SdkConfig,
@@ -71,10 +69,7 @@ struct Clients {
 }
 
 impl Aws {
-    /// The connection of a function, whose credentials stand in the environment.
-    ///
-    /// # Errors
-    /// Names the variable that is missing.
+    /// The clients of a function, with the credentials in the environment.
     pub fn for_function(env: &Env) -> Result<Self, ConfigError> {
         let credentials = Credentials::new(
             env.required("AWS_ACCESS_KEY_ID")?,
@@ -87,7 +82,7 @@ impl Aws {
         Ok(Self::new(env, region, SharedCredentialsProvider::new(credentials)))
     }
 
-    /// The connection of somebody who has credentials already.
+    /// The clients of a caller that already has credentials.
     pub fn new(env: &Env, region: Region, credentials: SharedCredentialsProvider) -> Self {
         let timeouts = TimeoutConfig::builder()
             .operation_attempt_timeout(ATTEMPT_TIMEOUT)
@@ -106,8 +101,8 @@ impl Aws {
         Self { shared, connector, env: env.clone(), clients: Arc::default() }
     }
 
-    /// The client of DynamoDB. It sends the same token on every try of a transaction, so that a try whose
-    /// answer was lost is not applied twice.
+    /// The client of DynamoDB. Every attempt of a transaction carries the same token, so an attempt whose answer was
+    /// lost is not applied twice.
     pub fn dynamodb(&self) -> aws_sdk_dynamodb::Client {
         let client = self.clients.dynamodb.get_or_init(|| {
             let mut config = aws_sdk_dynamodb::config::Builder::from(&self.shared);
@@ -117,8 +112,8 @@ impl Aws {
         client.clone()
     }
 
-    /// Opens a connection to DynamoDB, which the first call then finds open. Waits for it no longer than a second
-    /// and a half. When it cannot be opened, the first call will find out.
+    /// Opens a connection to DynamoDB for the first call to use. It waits a second and a half at most; if it fails, the
+    /// first call opens the connection.
     pub async fn open_dynamodb(&self) {
         let opening = tokio::time::timeout(OPEN_TIMEOUT, self.ask_whether_dynamodb_is_there());
         if let Err(cause) = opening.await.unwrap_or_else(|elapsed| Err(elapsed.into())) {
@@ -127,17 +122,15 @@ impl Aws {
         }
     }
 
-    /// Sends what a load balancer sends to learn whether DynamoDB is there. It needs no signature and no
-    /// permission, and no table is looked at for its answer.
+    /// Sends a load balancer's health check to DynamoDB. It needs no signature and no permission, and reads no table.
     async fn ask_whether_dynamodb_is_there(&self) -> Result<(), Box<dyn Error + Send + Sync>> {
         let request = HttpRequest::get(self.dynamodb_url())?;
         let reply = self.connector.call(request).await?;
-        // A connection can be used again once its answer was read.
+        // The connection can be reused only after its answer was read.
         reply.into_body().collect().await.map(drop)
     }
 
-    /// Where DynamoDB is, in the partition of the commercial regions. In another, the first call has to open the
-    /// connection.
+    /// DynamoDB's URL in the commercial partition. Elsewhere, the first call has to open the connection.
     fn dynamodb_url(&self) -> String {
         let regional = || {
             let region = self.shared.region().map(ToString::to_string).unwrap_or_default();
@@ -146,13 +139,13 @@ impl Aws {
         self.endpoint(DYNAMODB_ENDPOINT).unwrap_or_else(regional)
     }
 
-    /// The client of S3. Whoever uploads sends no checksum, so none is asked for.
+    /// The client of S3. Uploaders send no checksum, so none is required.
     pub fn s3(&self) -> aws_sdk_s3::Client {
         let client = self.clients.s3.get_or_init(|| {
             let endpoint = self.endpoint("AWS_ENDPOINT_URL_S3");
             let mut config = aws_sdk_s3::config::Builder::from(&self.shared)
                 .request_checksum_calculation(RequestChecksumCalculation::WhenRequired)
-                // An endpoint of one's own rarely has a name for each bucket.
+                // A custom endpoint rarely has a host name for each bucket.
                 .force_path_style(endpoint.is_some());
             config.set_endpoint_url(endpoint);
             aws_sdk_s3::Client::from_conf(config.build())
@@ -185,13 +178,12 @@ impl Aws {
     }
 }
 
-/// How AWS is reached, for those who look for credentials: each of the places they can come from has time limits
-/// of its own.
+/// The HTTP client of credential providers, which set their own timeouts.
 pub fn https(env: &Env) -> SharedHttpClient {
     aws_smithy_http_client::Builder::new().tls_provider(TLS).tls_context(trust(env)).build_https()
 }
 
-/// What opens the connections of all services, and keeps those that can be used again.
+/// Opens the connections of all services, and reuses them.
 fn connector(env: &Env) -> SharedHttpConnector {
     let settings = HttpConnectorSettings::builder().connect_timeout(CONNECT_TIMEOUT).build();
     let connector =
@@ -199,19 +191,18 @@ fn connector(env: &Env) -> SharedHttpConnector {
     SharedHttpConnector::new(connector.build())
 }
 
-/// A client over one connector, whatever a service's settings say of connecting: the SDK's own makes one for
-/// every service and every setting, and each reads the roots of trust again.
+/// A client over one connector, whatever a service's connection settings. The SDK would build a connector for every
+/// service and setting, and each would read the trust roots again.
 fn client_over(connector: SharedHttpConnector) -> SharedHttpClient {
     http_client_fn(move |_, _| connector.clone())
 }
 
-/// Whom to take for AWS: those that Amazon's roots speak for, or, when `SSL_CERT_FILE` names others,
-/// those in it, as behind a proxy that opens TLS.
+/// The trusted roots: Amazon's, or those in the file of `SSL_CERT_FILE`, as behind a proxy that opens TLS.
 fn trust(env: &Env) -> TlsContext {
     let roots = match env.optional("SSL_CERT_FILE") {
         Some(_) => TrustStore::default(),
         None => TrustStore::empty().with_pem_certificate(AMAZON_ROOTS),
     };
-    // Building it checks nothing; the default is the machine's own roots.
+    // Building it checks nothing; the default is the machine's roots.
     TlsContext::builder().with_trust_store(roots).build().unwrap_or_default()
 }

@@ -1,4 +1,4 @@
-//! Photos of receipts, in storage: where they are put, what arrived, and reading them.
+//! Receipt photos in storage: upload targets, uploaded files, and reading them.
 
 use std::collections::BTreeMap;
 use std::time::Duration;
@@ -18,46 +18,40 @@ use crate::store::StoreError;
 
 /// The environment variable that names the bucket.
 pub const VARIABLE: &str = "PHOTOS_BUCKET";
-/// How long an upload's target can be used.
+/// The validity of an upload target.
 pub const UPLOAD_LIFETIME: Duration = Duration::from_secs(15 * 60);
-/// How long an operator's link to a photo can be used.
+/// The validity of an operator's link to a photo.
 pub const LINK_LIFETIME: Duration = Duration::from_secs(10 * 60);
 
-/// The bucket.
+/// The bucket of photos.
 #[derive(Clone)]
 pub struct Photos {
     aws: Aws,
     bucket: String,
 }
 
-/// How long the bytes of a photo may take to come; the client's own limits end with the head of a reply.
+/// Timeout for the bytes of a photo: the client's own timeouts end with the head of a reply.
 const READ_TIMEOUT: Duration = Duration::from_secs(10);
 
-/// Where a photo is to be put. Whoever has it can upload, so it does not print.
+/// The target of a photo's upload. Its holder can upload, so it does not print.
 #[derive(Clone, PartialEq, Eq)]
 pub struct UploadTarget {
     /// The presigned URL.
     pub url: String,
-    /// The headers to be sent with it, exactly.
+    /// The headers to send, exactly as given.
     pub headers: BTreeMap<String, String>,
-    /// When it stops working.
+    /// The end of its validity.
     pub expires_at: Timestamp,
 }
 
 impl Photos {
-    /// The bucket that the environment names.
-    ///
-    /// # Errors
-    /// Names the missing variable.
+    /// Reads the bucket's name from the environment.
     pub fn from_env(env: &Env, aws: &Aws) -> Result<Self, ConfigError> {
         Ok(Self { aws: aws.clone(), bucket: env.required(VARIABLE)? })
     }
 
-    /// A target that takes one file of exactly this type and size, once: type, size and "only if there is
-    /// none" are signed, so storage itself refuses anything else.
-    ///
-    /// # Errors
-    /// When it cannot be signed.
+    /// A target for one upload of exactly this type and size. Type, size and "only if there is none" are signed, so
+    /// storage refuses anything else.
     pub async fn upload_target(
         &self,
         scope: &Scope,
@@ -88,11 +82,8 @@ impl Photos {
         })
     }
 
-    /// What is in storage for a receipt, by size and first bytes. Whoever asks needs the permission to list
-    /// the bucket too: without it, S3 says that what is not there is forbidden.
-    ///
-    /// # Errors
-    /// When storage does not answer.
+    /// Looks up the size and the first bytes of a receipt's file. It needs permission to list the bucket: without it,
+    /// S3 answers "forbidden" for a missing file.
     pub async fn inspect(
         &self,
         scope: &Scope,
@@ -113,10 +104,7 @@ impl Photos {
         Ok(Some(StoredPhoto { bytes, photo_type: PhotoType::from_magic_bytes(&first), seen_at: now }))
     }
 
-    /// A photo's bytes; `None` when it is not there, or is larger than a photo can be.
-    ///
-    /// # Errors
-    /// When storage does not answer.
+    /// A photo's bytes; `None` if it is missing, or larger than a photo can be.
     pub async fn read(&self, scope: &Scope, id: ReceiptId) -> Result<Option<Vec<u8>>, StoreError> {
         const ACTION: &str = "reading a photo";
         let sent = self.get(scope, id).send().await;
@@ -128,10 +116,7 @@ impl Photos {
         collected(object.body, ACTION).await.map(Some)
     }
 
-    /// A link that shows a photo for a short while.
-    ///
-    /// # Errors
-    /// When it cannot be signed.
+    /// A link that shows a photo, valid for [`LINK_LIFETIME`].
     pub async fn link(&self, scope: &Scope, id: ReceiptId) -> Result<String, StoreError> {
         const ACTION: &str = "signing a link to a photo";
         let lifetime = PresigningConfig::expires_in(LINK_LIFETIME).map_err(StoreError::during(ACTION))?;
@@ -148,10 +133,9 @@ impl Photos {
     }
 }
 
-/// An object in storage.
 enum Object {
     Here(Box<GetObjectOutput>),
-    /// It has no bytes at all, so that not even its first ones can be given.
+    /// Without bytes, so there is no range of first bytes to read.
     Empty,
 }
 

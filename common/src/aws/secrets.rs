@@ -1,4 +1,4 @@
-//! Secrets of partners, in Secrets Manager.
+//! Partners' secrets in Secrets Manager.
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -9,14 +9,14 @@ use crate::config::{ConfigError, Env};
 use crate::domain::timestamp::Timestamp;
 use crate::store::StoreError;
 
-/// What the names of a deployment's secrets begin with in Secrets Manager, such as `campaign-entry-production/`: a stack
-/// reads no other's. Campaign files name them without it.
+/// The variable with the prefix of a deployment's secrets in Secrets Manager, such as `campaign-entry-production/`: a
+/// stack reads no others. Campaign files leave the prefix out.
 pub const PREFIX_VARIABLE: &str = "PARTNER_SECRETS_PREFIX";
 
-/// How old a secret may be: one that was changed is used within this.
+/// A changed secret is used within this time.
 const MAX_AGE: Duration = Duration::from_secs(5 * 60);
 
-/// Where secrets are.
+/// The secrets of a deployment, with a cache.
 pub struct Secrets {
     aws: Aws,
     prefix: String,
@@ -24,18 +24,12 @@ pub struct Secrets {
 }
 
 impl Secrets {
-    /// Those of the deployment that the environment names.
-    ///
-    /// # Errors
-    /// Names the missing variable.
+    /// Reads the deployment's prefix from the environment.
     pub fn from_env(env: &Env, aws: &Aws) -> Result<Self, ConfigError> {
         Ok(Self { aws: aws.clone(), prefix: env.required(PREFIX_VARIABLE)?, cache: Cache::default() })
     }
 
-    /// A secret's value, by its name in a campaign file; `None` when there is none of that name.
-    ///
-    /// # Errors
-    /// When Secrets Manager does not answer.
+    /// A secret's value by its name in a campaign file; `None` if there is none.
     pub async fn get(&self, name: &str, now: Timestamp) -> Result<Option<Arc<String>>, StoreError> {
         let read = async {
             let id = format!("{}{name}", self.prefix);

@@ -1,5 +1,5 @@
-//! The queues that wake the functions that settle submissions. A message that is lost, or delivered twice, changes
-//! nothing: the table says which steps are due.
+//! The queues that wake the settling functions. A lost or repeated message changes nothing: the table knows which steps
+//! are due.
 
 use std::time::Duration;
 
@@ -18,18 +18,17 @@ use crate::store::StoreError;
 use crate::store::submissions::DueSubmission;
 use crate::telemetry;
 
-/// The environment variable that names the queue of work for the tax authority.
+/// The environment variable that names the queue for the tax authority's steps.
 pub const TAX_VARIABLE: &str = "TAX_QUEUE_URL";
-/// The environment variable that names the queue of work for partners.
+/// The environment variable that names the queue for partners' steps.
 pub const PARTNER_VARIABLE: &str = "PARTNER_QUEUE_URL";
 
-/// Messages in one call, by SQS's limit.
+/// Messages in one call: SQS's limit.
 const MAX_BATCH: usize = 10;
-/// The longest delay of a message, by SQS's limit.
+/// The longest delay of a message: SQS's limit.
 const MAX_DELAY: Duration = Duration::from_secs(15 * 60);
-/// Sending takes no longer: a consumer may be waiting, and the sweep makes up for a message that was not sent.
+/// A consumer may be waiting, and the sweep makes up for a message that was not sent.
 const SEND_TIMEOUT: Duration = Duration::from_secs(1);
-/// The action of an error about one message.
 const SENDING: &str = "sending a message";
 
 /// A submission whose next step is due.
@@ -49,7 +48,7 @@ impl SettleMessage {
     }
 }
 
-/// The queues that a function sends to: one for each dependency.
+/// A function's queues: one for each dependency.
 #[derive(Clone)]
 pub struct SettleQueues {
     aws: Aws,
@@ -58,9 +57,6 @@ pub struct SettleQueues {
 
 impl SettleQueues {
     /// The queues of these dependencies.
-    ///
-    /// # Errors
-    /// Names the missing variable.
     pub fn from_env(dependencies: &[Dependency], env: &Env, aws: &Aws) -> Result<Self, ConfigError> {
         let url = |dependency: &Dependency| {
             let variable = match dependency {
@@ -72,8 +68,8 @@ impl SettleQueues {
         Ok(Self { aws: aws.clone(), urls: dependencies.iter().map(url).collect::<Result<_, _>>()? })
     }
 
-    /// Sends a message for the submission's next step, to be delivered when the step is due. An operator's step gets none.
-    /// If sending fails or takes too long, the sweep finds the submission.
+    /// Sends a message that arrives when the submission's next step is due. An operator's step gets none. If sending
+    /// fails or takes too long, the sweep finds the submission.
     pub async fn wake(&self, submission: &Submission, now: Timestamp) {
         let Some(pending) = submission.settling.as_ref() else { return };
         if pending.assignee == Assignee::Service {
@@ -83,15 +79,12 @@ impl SettleQueues {
         }
     }
 
-    /// Puts a message back that was taken before its turn. If that fails, the sweep finds the submission.
+    /// Returns a message to the queue: it came before its turn. If that fails, the sweep finds the submission.
     pub async fn requeue(&self, dependency: Dependency, message: &SettleMessage) {
         self.try_send(dependency, message, Duration::ZERO).await;
     }
 
-    /// Sends a message for each of these due submissions, and counts those that the queue accepted.
-    ///
-    /// # Errors
-    /// When the queue does not answer.
+    /// Sends a message for each due submission, and returns how many the queue accepted.
     pub async fn wake_all(&self, dependency: Dependency, due: &[DueSubmission]) -> Result<usize, StoreError> {
         const ACTION: &str = "sending messages";
         let mut accepted = 0;
@@ -124,7 +117,7 @@ impl SettleQueues {
         delay: Duration,
     ) -> Result<(), StoreError> {
         let body = serde_json::to_string(message).map_err(StoreError::during(SENDING))?;
-        // Rounded up: a message that comes before its step is due does nothing.
+        // Rounded up: a message that arrives before its step is due does nothing.
         let delay = i32::try_from(delay.as_millis().div_ceil(1_000)).unwrap_or(i32::MAX);
         let send = self.aws.sqs().send_message().queue_url(self.url(dependency)?);
         let send = send.message_body(body).delay_seconds(delay);

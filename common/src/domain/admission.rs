@@ -1,4 +1,4 @@
-//! Decides whether a submission is admitted, and if not, why: the first reason that applies.
+//! The decision whether to admit a submission. The first reason against it applies.
 
 use super::campaign::{Campaign, CampaignStatus};
 use super::entrant::{Entrant, PhoneChecks};
@@ -6,37 +6,37 @@ use super::ids::SubmissionId;
 use super::message::MessageKey;
 use super::timestamp::Timestamp;
 
-/// The code of a submission, as far as it is known.
+/// The status of a submission's code.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum CodeStatus {
     /// The campaign takes no codes.
     NotNeeded,
-    /// Genuine, and free as far as is known.
+    /// Genuine, and free as far as we know.
     Free,
-    /// An earlier submission of the same phone, not rejected, has it.
+    /// Taken by this earlier submission of the same phone, which was not rejected.
     OwnedByCaller(SubmissionId),
-    /// Another phone redeemed it.
+    /// Redeemed by another phone.
     Redeemed,
-    /// Another phone's submission, not settled yet, has it.
+    /// Held by another phone's submission that is not settled yet.
     HeldByOther,
     /// Not genuine, or withdrawn.
     Invalid,
-    /// A sentinel that asks to be refused.
+    /// A sentinel that asks for a refusal.
     Forced(MessageKey),
 }
 
-/// What to do with a submission.
+/// The decision on a submission.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Decision {
     /// Answer with this earlier submission.
     Replay(SubmissionId),
-    /// Accept it, or leave it open.
+    /// Accept it, or leave it pending.
     Enter,
-    /// Record it as rejected.
+    /// Record it as rejected, with this key.
     Refuse(MessageKey),
 }
 
-/// Decides from what is known. A fact that is not known counts as harmless; the conditions of the write check it.
+/// Decides by the known facts. An unknown fact counts as harmless; the conditions of the write check it.
 pub fn decide(
     campaign: &Campaign,
     entrant: &Entrant,
@@ -64,7 +64,7 @@ fn closed(status: CampaignStatus) -> Option<MessageKey> {
 }
 
 impl CodeStatus {
-    /// The message key that refuses the code, for a submission and for a pre-check alike.
+    /// The message key of a refused code, the same for a submission and a pre-check.
     pub fn refusal(&self) -> Option<MessageKey> {
         match self {
             Self::NotNeeded | Self::Free | Self::OwnedByCaller(_) => None,
@@ -100,7 +100,7 @@ mod tests {
         }
     }
 
-    /// Everything a decision rests on, by whether it stands in the way.
+    /// The inputs of a decision, each as a reason for refusal or not.
     #[derive(Clone, Debug)]
     struct Facts {
         paused: bool,
@@ -137,7 +137,7 @@ mod tests {
             decide(&campaign, &entrant, &self.code, self.checks, NOW)
         }
 
-        /// What stands in the way, in the order in which it is told.
+        /// The reasons for refusal, in order of precedence.
         fn refusals(&self) -> Vec<MessageKey> {
             let of_the_code = match &self.code {
                 CodeStatus::NotNeeded | CodeStatus::Free | CodeStatus::OwnedByCaller(_) => None,

@@ -1,4 +1,4 @@
-//! A campaign's configuration, and what follows from it and the time alone.
+//! A campaign's configuration, and its rules that depend only on the time.
 
 use chrono_tz::Tz;
 use serde::{Deserialize, Serialize};
@@ -9,44 +9,44 @@ use super::receipt::rules::ReceiptRules;
 use super::scope::CampaignSlug;
 use super::timestamp::Timestamp;
 
-/// A campaign as its operator configured it.
+/// A campaign as configured by its operator.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Campaign {
-    /// Its name in keys and URLs.
+    /// The campaign's name in keys and URLs.
     pub slug: CampaignSlug,
-    /// Its name for people.
+    /// The campaign's name for people.
     pub name: String,
-    /// The brand it belongs to.
+    /// The campaign's brand.
     pub brand: String,
-    /// Where its days begin.
+    /// The time zone of its days.
     pub timezone: Tz,
-    /// The pause switch: no entries are taken while it is on.
+    /// The pause switch: no entries while it is on.
     pub paused: bool,
-    /// When entries are taken.
+    /// The entry window.
     pub window: Window,
-    /// Who checks codes, or that there are none.
+    /// Who checks its codes, if it has any.
     pub code: CodePolicy,
-    /// Submissions of one phone.
+    /// Limits of one phone's submissions.
     pub limits: PhoneLimits,
-    /// Entries that an accepted submission earns, unless a receipt or a partner says otherwise.
+    /// Entries of an accepted submission, unless a receipt or a partner sets another number.
     pub entries_per_submission: u32,
-    /// When a phone that guesses is refused.
+    /// When a phone that guesses codes is throttled.
     pub wrong_codes: WrongCodeLimit,
-    /// The campaign's own copy.
+    /// The campaign's own texts.
     pub messages: MessageOverrides,
-    /// What it asks of receipts; it takes none when absent.
+    /// Receipt rules; `None` if the campaign takes no receipts.
     pub receipt: Option<ReceiptRules>,
-    /// How the partner is asked, where it is the one who checks codes.
+    /// The partner's settings, if the partner checks the codes.
     #[serde(default)]
     pub partner: Option<PartnerRules>,
 }
 
-/// When entries are taken. The start belongs to the window, the end does not.
+/// The period in which entries are taken: includes its start, excludes its end.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Window {
-    /// From when on; always, when absent.
+    /// The start; `None` for no start.
     pub start: Option<Timestamp>,
-    /// Until when; for ever, when absent.
+    /// The end; `None` for no end.
     pub end: Option<Timestamp>,
 }
 
@@ -54,11 +54,11 @@ pub struct Window {
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum CodePolicy {
-    /// The service: minted and imported codes.
+    /// The service: codes are minted or imported.
     Service,
-    /// A partner outside: see [`Campaign::partner`].
+    /// An external partner: see [`Campaign::partner`].
     Partner,
-    /// There are no codes.
+    /// The campaign has no codes.
     None,
 }
 
@@ -72,12 +72,12 @@ pub struct PhoneLimits {
     pub phone_total: Option<u32>,
 }
 
-/// How many wrong codes a phone may send before it is refused unheard.
+/// How many wrong codes a phone may send before it is throttled.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct WrongCodeLimit {
     /// Wrong codes.
     pub count: u32,
-    /// Within this many minutes.
+    /// The time in which they count, in minutes.
     pub minutes: u32,
 }
 
@@ -104,7 +104,7 @@ pub enum CampaignStatus {
 }
 
 impl Campaign {
-    /// The pause switch first, then the window.
+    /// The status now. The pause switch takes precedence over the window.
     pub fn status(&self, now: Timestamp) -> CampaignStatus {
         if self.paused {
             CampaignStatus::Paused
@@ -130,7 +130,7 @@ impl Campaign {
         self.receipt.as_ref().is_some_and(|rules| rules.required)
     }
 
-    /// Whether code and time of a receipt may be typed in.
+    /// Whether a receipt's code and time may be typed in.
     pub fn takes_typed_receipts(&self) -> bool {
         self.receipt.as_ref().is_some_and(|rules| rules.typed)
     }
@@ -138,7 +138,7 @@ impl Campaign {
 
 #[cfg(test)]
 impl Campaign {
-    /// A live campaign with service codes and no limits, for tests to change.
+    /// A live campaign with service codes and no limits.
     pub(crate) fn example() -> Self {
         Self {
             slug: "demo".parse().expect("a slug"),

@@ -1,8 +1,7 @@
-//! The keyed permutation between serial numbers and codes: FF1 (NIST SP 800-38G) over the 31 code
-//! symbols.
+//! The keyed permutation between serial numbers and codes: FF1 (NIST SP 800-38G) over the 31 code symbols.
 //!
-//! The rounds come from a library; the arithmetic on halves of a code is our own, in 64 and 128 bits,
-//! because a general one takes many times as long and minting does it by the million.
+//! A library does the rounds. The arithmetic on halves of a code is our own, in 64 and 128 bits: minting makes codes by
+//! the million, and general arithmetic takes many times as long.
 
 use std::fmt;
 
@@ -11,17 +10,16 @@ use fpe::ff1::{FF1, NumeralString, Operations};
 
 use super::code::SYMBOLS;
 
-/// 31 as the radix type of the cipher.
 pub(super) const RADIX: u32 = 31;
 
-/// Symbols in a minted code. The lower bound keeps a code worth guarding at all; the upper one
-/// keeps each half below 2^64.
+/// The allowed number of symbols in a minted code. Shorter codes are too easy to guess; longer ones do not keep each
+/// half below 2^64.
 pub const CODE_SYMBOLS: std::ops::RangeInclusive<u8> = 8..=24;
 
 /// Symbols between the dashes of a printed code.
 const GROUP: usize = 4;
 
-/// 32 secret bytes of a scope's code book. They print as `***`.
+/// The 32 secret bytes of a key in a scope's code book. They print as `***`.
 #[derive(Clone, PartialEq, Eq)]
 pub struct SecretKey([u8; 32]);
 
@@ -51,7 +49,7 @@ pub struct CodeCipher {
 }
 
 impl CodeCipher {
-    /// `None` when `symbols` is no length of a code.
+    /// A permutation of codes with this many symbols; `None` if that length is not allowed.
     pub fn new(key: &SecretKey, symbols: u8) -> Option<Self> {
         if !CODE_SYMBOLS.contains(&symbols) {
             return None;
@@ -81,7 +79,7 @@ impl CodeCipher {
         Some(text)
     }
 
-    /// The serial number of a code in its normal spelling; `None` when it cannot be one of ours.
+    /// The serial number of a code in its normal spelling; `None` if it cannot be a minted code.
     pub fn decipher(&self, normal: &str) -> Option<u64> {
         let symbols = normal.as_bytes();
         if symbols.len() != usize::from(self.left + self.right) {
@@ -96,7 +94,7 @@ impl CodeCipher {
     }
 }
 
-/// A code as it is printed: `XXXX-XXXX-XXXX`.
+/// A code in its printed form: `XXXX-XXXX-XXXX`.
 pub fn printed(normal: &str) -> String {
     let mut text = String::with_capacity(normal.len() + normal.len() / GROUP);
     for (index, symbol) in normal.chars().enumerate() {
@@ -113,7 +111,7 @@ fn power(count: u8) -> u64 {
     u64::from(RADIX).saturating_pow(u32::from(count))
 }
 
-/// A code as the cipher works on it: two halves, each a number below 31^count.
+/// A code in the cipher's form: two halves, each a number below 31^count.
 struct Numerals {
     left: Half,
     right: Half,
@@ -170,7 +168,7 @@ impl NumeralString for Numerals {
     }
 }
 
-/// The last `length` bytes of a number in big-endian order; a half below 2^64 needs at most 8.
+/// The last `length` bytes of a number in big-endian order; a half is below 2^64 and needs 8 at most.
 struct BigEndian {
     bytes: [u8; 8],
     length: usize,
@@ -205,7 +203,7 @@ impl Operations for Half {
     }
 }
 
-/// The number in the bytes, reduced modulo 31^count; that modulus; and the count again.
+/// The number in the bytes modulo 31^count, the modulus, and the count.
 fn reduced(bytes: impl Iterator<Item = u8>, count: usize) -> (u128, u128, u8) {
     let count = u8::try_from(count).unwrap_or(u8::MAX);
     let size = u128::from(power(count));
@@ -213,7 +211,7 @@ fn reduced(bytes: impl Iterator<Item = u8>, count: usize) -> (u128, u128, u8) {
     (number % size, size, count)
 }
 
-/// A sum below twice a 64-bit modulus, brought back below it.
+/// Reduces a sum that is below twice a 64-bit modulus.
 fn wrap(sum: u128, size: u128) -> u64 {
     u64::try_from(sum % size).unwrap_or(u64::MAX)
 }
@@ -224,7 +222,7 @@ mod tests {
 
     use super::*;
 
-    /// A change here would make every printed pack worthless.
+    /// A change here would make every printed code worthless.
     #[test]
     fn the_codes_of_a_key_never_change() {
         let cipher = CodeCipher::new(&SecretKey::from_random([7; 32]), 12).expect("a length");

@@ -1,4 +1,4 @@
-//! Codes as consumers type them: one spelling for every way of writing, and the test sentinels.
+//! Codes as consumers type them: their normal spelling, and the test sentinels.
 
 use std::fmt;
 use std::str::FromStr;
@@ -11,21 +11,21 @@ use super::unicode::{composed, folded, has_control, is_dash, is_format, stripped
 /// The symbols of minted codes and references, in the order of their values: no 0, 1, I, L or O.
 pub const SYMBOLS: &[u8; 31] = b"23456789ABCDEFGHJKMNPQRSTUVWXYZ";
 
-/// A code as it came in. It prints as `***`.
+/// A code as received. It prints as `***`.
 #[derive(Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(transparent)]
 pub struct Code {
     typed: String,
 }
 
-/// In which form a partner's codes are compared, and sent to it.
+/// The form in which a partner's codes are compared and sent.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum CodeForm {
-    /// In the one spelling that all ways of writing a code have: [`Code::normal`].
+    /// The normal spelling: [`Code::normal`].
     #[default]
     Folded,
-    /// As typed: only what is around it is stripped.
+    /// As typed, except for stripped ends.
     Exact,
 }
 
@@ -38,28 +38,27 @@ pub enum NotACode {
     /// It holds a control character that is not white space.
     #[error("a code has no control characters")]
     ControlCharacter,
-    /// Folding leaves nothing of it.
+    /// Nothing remains after folding.
     #[error("a code is more than spaces and dashes")]
     Blank,
 }
 
 impl Code {
-    /// The shortest and longest code, in characters.
+    /// The length of a code, in characters.
     pub const CHARS: std::ops::RangeInclusive<usize> = 1..=64;
 
-    /// The code as it was typed, without what is stripped at its ends.
+    /// The code as typed, with its ends stripped.
     pub fn expose(&self) -> &str {
         stripped(&self.typed)
     }
 
-    /// The one spelling under which a code is looked up: compatibility form, upper case, without white space,
-    /// dashes and format characters. The underscore goes with the dashes: the digests of imported codes are of
-    /// codes without it.
+    /// The normal spelling, under which a code is looked up: compatibility form, upper case, no white space, dashes or
+    /// format characters. The underscore counts as a dash: the digests of imported codes leave it out.
     pub fn normal(&self) -> String {
         folded(&self.typed, |c| (!is_dash(c) && c != '_').then_some(c))
     }
 
-    /// The code as a partner that wants this form compares it. A sentinel, which no partner sees, stays as typed.
+    /// The code in the form in which the partner compares it. A sentinel stays as typed: no partner sees it.
     #[must_use]
     pub fn in_form(self, form: CodeForm) -> Self {
         let typed = match form {
@@ -70,7 +69,7 @@ impl Code {
         Self { typed }
     }
 
-    /// The sentinel this code is, when it begins like one.
+    /// The sentinel, if the code begins like one.
     pub fn sentinel(&self) -> Option<Sentinel> {
         Sentinel::parse(&self.typed)
     }
@@ -79,7 +78,7 @@ impl Code {
 impl FromStr for Code {
     type Err = NotACode;
 
-    /// Takes a code as people type and paste it. White space at its ends and format characters do not count.
+    /// Parses a code as people type and paste it. White space at the ends and format characters are ignored.
     fn from_str(typed: &str) -> Result<Self, Self::Err> {
         let typed = stripped(typed);
         if has_control(typed) {
@@ -99,28 +98,28 @@ impl fmt::Debug for Code {
     }
 }
 
-/// A test code that says which outcome it wants: `TEST-0-<MESSAGE KEY>`, with an optional `.suffix`
-/// that makes another code with the same outcome.
+/// A test code that names the outcome it wants: `TEST-0-<MESSAGE KEY>`. An optional `.suffix` makes another code with
+/// the same outcome.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Sentinel {
-    /// The whole sentinel, folded but for its dashes: what makes it the same code or another one.
+    /// The whole sentinel, folded but with its dashes. It tells one sentinel from another.
     pub identity: String,
-    /// What it asks for.
+    /// The outcome it asks for.
     pub outcome: SentinelOutcome,
 }
 
-/// What a sentinel asks for.
+/// The outcome that a sentinel asks for.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum SentinelOutcome {
-    /// Enters, as a genuine code does.
+    /// Accepted, like a genuine code.
     Enters,
-    /// Enters and wins an instant prize.
+    /// Accepted, with an instant prize.
     Wins,
-    /// Is `unknown` first, and enters some seconds later.
+    /// `unknown` first, accepted some seconds later.
     Slow,
-    /// Stays unsettled, with this key.
+    /// Never settled, with this key.
     Stays(MessageKey),
-    /// Is refused with this key.
+    /// Rejected, with this key.
     Refused(MessageKey),
 }
 
@@ -185,7 +184,7 @@ mod tests {
         assert_eq!("A\u{0}1".parse::<Code>(), Err(NotACode::ControlCharacter));
     }
 
-    /// How codes were folded before Unicode's forms came into it.
+    /// The folding of codes before it used Unicode's compatibility forms.
     fn folded_before(typed: &str) -> String {
         let is_dash = |c: char| matches!(c, '-' | '_' | '\u{2010}'..='\u{2015}' | '\u{2212}');
         typed.chars().filter(|c| !c.is_whitespace() && !is_dash(*c)).flat_map(char::to_uppercase).collect()
@@ -228,7 +227,7 @@ mod tests {
         assert_ne!(identity("TEST-0-VALID.A"), identity("TEST-0-VALID.B"));
     }
 
-    /// What people and their programs put around and between the symbols of a code.
+    /// Characters that people and programs put around and between the symbols of a code.
     fn padding() -> impl Strategy<Value = String> {
         "[\\s\\p{Cf}\\p{Pd}\u{2212}_]{0,3}"
     }

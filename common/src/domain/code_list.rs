@@ -1,10 +1,10 @@
-//! How easily the codes of a list are guessed: codes that were printed elsewhere have any length.
+//! The guessability of a list of codes. Codes printed elsewhere can have any length.
 
 use std::collections::BTreeMap;
 
 use super::codebook::{CodeBook, LengthCount, odds};
 
-/// What decides how easily a list's codes are guessed.
+/// The lengths and characters of a list's codes, which decide how easy they are to guess.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct CodeList {
     lengths: BTreeMap<u8, u64>,
@@ -12,16 +12,16 @@ pub struct CodeList {
     has_letters: bool,
 }
 
-/// The codes of a list that are guessed most easily.
+/// The codes of a list that are easiest to guess.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct WeakestLength {
     /// Characters of a code.
     pub length: u8,
-    /// Codes of this length: those of the list, and those that the scope has.
+    /// Codes of this length, in the list and in the scope.
     pub codes: u64,
-    /// How many characters a guess can choose from at each place.
+    /// The number of characters to guess from at each position.
     pub alphabet: u32,
-    /// The odds of guessing one of them in one try.
+    /// The odds of guessing any of them in one attempt.
     pub odds: f64,
 }
 
@@ -34,19 +34,19 @@ impl CodeList {
         *count = count.saturating_add(1);
     }
 
-    /// Leaves out a code that was added and that the scope has already.
+    /// Removes an added code that the scope already has.
     pub fn leave_out(&mut self, normal: &str) {
         if let Some(count) = self.lengths.get_mut(&length(normal)) {
             *count = count.saturating_sub(1);
         }
     }
 
-    /// How many codes there are of each length.
+    /// The number of codes of each length.
     pub fn lengths(&self) -> impl Iterator<Item = LengthCount> {
         self.lengths.iter().map(|(length, count)| LengthCount { length: *length, count: *count })
     }
 
-    /// The length whose codes are guessed most easily once the list is in a scope; none in an empty list.
+    /// The length whose codes are easiest to guess once the list is in a scope; `None` for an empty list.
     pub fn weakest_in(&self, book: &CodeBook) -> Option<WeakestLength> {
         let alphabet = match (self.has_digits, self.has_letters) {
             (true, true) => 36,
@@ -140,7 +140,7 @@ mod tests {
         fn no_length_is_weaker_than_the_weakest_and_more_codes_never_make_it_stronger(
             codes in prop::collection::vec("[0-9A-Z]{1,12}", 1..40), more in "[0-9]{1,12}"
         ) {
-            // One letter and one digit, so that the alphabet stays what it is.
+            // One letter and one digit keep the alphabet the same.
             let mut list = list(&["A1"]);
             codes.iter().for_each(|code| list.add(code));
             let before = list.weakest_in(&book(&[])).expect("codes");

@@ -1,8 +1,8 @@
-//! The codes of one scope: which serial numbers are minted, and in which batches.
+//! The codes of one scope: the minted serial numbers, and their batches.
 //!
-//! A minted code is not stored anywhere. It is its serial number, enciphered, so judging one is
-//! arithmetic: decipher it, and look whether the serial number belongs to a batch. The key has versions: a batch is
-//! minted under the newest, and a code is deciphered under each version that has a batch.
+//! A minted code is not stored. It is its enciphered serial number, so verifying one is arithmetic: decipher it, and
+//! look for a batch with that serial number. The key has versions: a batch is minted under the newest, and a code is
+//! deciphered under each version that has a batch.
 
 use hmac::{Hmac, KeyInit, Mac};
 use serde::{Deserialize, Serialize};
@@ -12,59 +12,60 @@ use super::cipher::{CodeCipher, RADIX, SecretKey};
 use super::code::SYMBOLS;
 use super::hex::hex;
 
-/// Symbols in a minted code unless minting says otherwise.
+/// Symbols in a minted code, unless minting sets another number.
 pub const DEFAULT_CODE_SYMBOLS: u8 = 12;
 
-/// The highest odds of guessing a code in one try that minting accepts without being told to.
+/// The highest odds of guessing a code in one attempt that minting accepts without a special option.
 pub const ACCEPTABLE_ODDS: f64 = 1e-6;
 
-/// What codes a scope has. One record, however many codes there are.
+/// The codes of a scope. One record, however many codes there are.
 #[derive(Clone, Debug)]
 pub struct CodeBook {
-    /// Encipher serial numbers: version 1 comes first, the newest last.
+    /// The keys that encipher serial numbers, version 1 first.
     pub minting_keys: Vec<SecretKey>,
-    /// Digests codes that are stored: imported ones. It has no versions: each would cost every judged code a read.
+    /// The key that digests imported codes for storage. It has no versions: each would add a read for every verified
+    /// code.
     pub digest_key: SecretKey,
     /// Symbols in a minted code; one length for the whole scope.
     pub symbols: u8,
-    /// How many serial numbers are taken, under all versions of the key together: 0 up to this.
+    /// Serial numbers taken so far, under all versions of the key: 0 up to this.
     pub minted: u64,
-    /// Where the codes came from, oldest first.
+    /// The batches, oldest first.
     pub batches: Vec<Batch>,
 }
 
-/// Codes that were minted or imported together.
+/// Codes minted or imported together.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Batch {
-    /// The operator's name for it; unique in its scope.
+    /// The operator's name for the batch; unique in its scope.
     pub name: String,
-    /// How the codes are known.
+    /// The source of the codes.
     pub origin: Origin,
     /// The instant prize of every code in it, in words.
     pub prize: Option<String>,
-    /// Whether its codes count.
+    /// Whether its codes are valid.
     pub status: BatchStatus,
 }
 
-/// How a batch's codes are known.
+/// The source of a batch's codes.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case", tag = "kind")]
 pub enum Origin {
-    /// Serial numbers `first` up to, not including, `first + count`.
+    /// Minted: serial numbers from `first` to `first + count`, exclusive.
     Minted {
         /// The first serial number.
         first: u64,
-        /// How many.
+        /// The number of codes.
         count: u64,
-        /// The version of the key that they are enciphered under.
+        /// The version of the key that enciphers them.
         #[serde(default = "first_version")]
         key_version: u32,
     },
-    /// Codes printed elsewhere, stored one by one as keyed digests.
+    /// Printed elsewhere, and stored one by one as keyed digests.
     Imported {
-        /// How many; an import that was cut short may have stored a few more than it counted.
+        /// The number of codes; an interrupted import may have stored a few more.
         count: u64,
-        /// How many of each length. Codes that were imported before lengths were counted are in none.
+        /// The number of codes of each length. Codes imported before lengths were counted are missing.
         #[serde(default)]
         lengths: Vec<LengthCount>,
     },
@@ -79,41 +80,41 @@ pub struct LengthCount {
     pub count: u64,
 }
 
-/// Whether a batch's codes count.
+/// Whether a batch's codes are valid.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum BatchStatus {
-    /// Its range is taken but its file is not written yet: codes do not count.
+    /// Its serial numbers are taken but its file is not written yet: not valid.
     Reserved,
-    /// Codes count.
+    /// Valid.
     Active,
-    /// Withdrawn: codes do not count any more.
+    /// Withdrawn: no longer valid.
     Void,
 }
 
-/// What the book alone can say about a code.
+/// A code's status by the book alone.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum BookMatch {
-    /// A minted code that counts: its serial number and prize.
+    /// A valid minted code.
     Minted {
-        /// The serial number, which names the code in the table.
+        /// The serial number, which is the code's key in the table.
         serial: u64,
         /// The batch's instant prize.
         prize: Option<String>,
     },
-    /// A minted code whose batch does not count; only an earlier submission of its own can speak for it.
+    /// A minted code whose batch is not valid. It only replays an earlier submission.
     Withdrawn {
         /// The serial number.
         serial: u64,
     },
-    /// Not a minted code; perhaps an imported one, which only the table knows.
+    /// Not a minted code. It may be an imported one, which only the table knows.
     PerhapsImported,
-    /// No code of this scope.
+    /// Not a code of this scope.
     Unknown,
 }
 
 impl CodeBook {
-    /// Judges a code in its normal spelling, by arithmetic alone.
+    /// Verifies a code in its normal spelling, by arithmetic alone.
     pub fn verify(&self, normal: &str) -> BookMatch {
         if let Some((serial, batch)) = self.ciphers_before(u32::MAX).find(normal) {
             return match batch.status {
@@ -124,7 +125,7 @@ impl CodeBook {
         if self.likely_imported_batch().is_some() { BookMatch::PerhapsImported } else { BookMatch::Unknown }
     }
 
-    /// The batch that an imported code is most likely of: the first that counts, else the first.
+    /// The most likely batch of an imported code: the first valid one, otherwise the first.
     pub fn likely_imported_batch(&self) -> Option<&Batch> {
         let imported = || self.batches.iter().filter(|batch| batch.origin.is_imported());
         imported().find(|batch| batch.status == BatchStatus::Active).or_else(|| imported().next())
@@ -135,7 +136,7 @@ impl CodeBook {
         self.batches.iter().find(|batch| batch.name == name)
     }
 
-    /// The batch of a minted serial number; none when it is not minted yet.
+    /// The batch of a minted serial number; `None` if it is not minted yet.
     pub fn batch_of(&self, serial: u64) -> Option<&Batch> {
         self.batches.iter().find(|batch| batch.origin.contains(serial))
     }
@@ -145,12 +146,12 @@ impl CodeBook {
         u32::try_from(self.minting_keys.len()).unwrap_or(u32::MAX)
     }
 
-    /// The permutation of this book's new codes. `None` when the stored length is no length of a code.
+    /// The permutation of new codes; `None` if the stored length is not allowed.
     pub fn cipher(&self) -> Option<CodeCipher> {
         CodeCipher::new(self.minting_keys.last()?, self.symbols)
     }
 
-    /// The permutations of the codes that were minted under versions before this one, for finding codes.
+    /// The permutations of older versions of the key, to find codes minted before this version.
     pub fn ciphers_before(&self, version: u32) -> Ciphers<'_> {
         let mut versions: Vec<_> =
             self.batches.iter().filter_map(|batch| batch.origin.key_version()).collect();
@@ -166,7 +167,7 @@ impl CodeBook {
 
     /// The keyed digest under which an imported code is stored: HMAC-SHA-256, in hexadecimal.
     pub fn digest(&self, normal: &str) -> String {
-        // HMAC fills a key shorter than its block up with zeros.
+        // HMAC pads a short key with zeros.
         let mut block = [0; 64];
         block.iter_mut().zip(self.digest_key.expose()).for_each(|(place, byte)| *place = *byte);
         let mut mac = Hmac::<Sha256>::new(&block.into());
@@ -174,13 +175,13 @@ impl CodeBook {
         hex(&mac.finalize().into_bytes())
     }
 
-    /// The odds of guessing a code in one try once `more` codes are minted. Those under all versions of the key add
-    /// up; codes that were withdrawn count for nothing.
+    /// The odds of guessing a minted code in one attempt after `more` codes are minted. Codes of all versions of the
+    /// key count; withdrawn ones do not.
     pub fn odds_of_a_guess(&self, more: u64) -> f64 {
         odds(self.good_codes().saturating_add(more), RADIX, self.symbols)
     }
 
-    /// Minted codes that count, or will once their file is written.
+    /// Minted codes that are valid, or will be once their file is written.
     pub fn good_codes(&self) -> u64 {
         let good = self.batches.iter().filter(|batch| batch.status != BatchStatus::Void);
         good.map(|batch| match batch.origin {
@@ -190,28 +191,28 @@ impl CodeBook {
         .sum()
     }
 
-    /// Whether a code, in its normal spelling, looks like one that was minted here or could be.
+    /// Whether a code in its normal spelling looks like one that is or could be minted here.
     pub fn has_minted_shape(&self, normal: &str) -> bool {
         let mut lengths = [DEFAULT_CODE_SYMBOLS, self.symbols].into_iter().map(usize::from);
         lengths.any(|length| length == normal.len()) && normal.bytes().all(|byte| SYMBOLS.contains(&byte))
     }
 
-    /// Imported codes of a length that count. One whose length was not counted may have any.
+    /// Valid imported codes that have, or may have, this length: those without a counted length may have any.
     pub fn imported_of_length(&self, length: u8) -> u64 {
         let good = self.batches.iter().filter(|batch| batch.status != BatchStatus::Void);
         good.map(|batch| batch.origin.imported_of_length(length)).sum()
     }
 }
 
-/// The permutations of some versions of the minting key, the oldest first.
+/// The permutations of some versions of the minting key, oldest first.
 pub struct Ciphers<'a> {
     book: &'a CodeBook,
     ciphers: Vec<(u32, CodeCipher)>,
 }
 
 impl<'a> Ciphers<'a> {
-    /// The serial number and batch of a code in its normal spelling, if it was minted under one of the versions. Minting
-    /// leaves out what is a code under an older version already, so the oldest is the one that was printed.
+    /// The serial number and batch of a code in its normal spelling, if one of these versions minted it. Minting skips
+    /// codes that an older version has minted, so the oldest match is the printed one.
     pub fn find(&self, normal: &str) -> Option<(u64, &'a Batch)> {
         self.ciphers.iter().find_map(|(version, cipher)| {
             let serial = cipher.decipher(normal)?;
@@ -221,13 +222,13 @@ impl<'a> Ciphers<'a> {
     }
 }
 
-/// The version of batches that were minted before keys had versions.
+/// The key version of batches minted before keys had versions.
 fn first_version() -> u32 {
     1
 }
 
 impl Origin {
-    /// The version of the key that minted codes are enciphered under.
+    /// The key version of minted codes; `None` for imported ones.
     pub fn key_version(&self) -> Option<u32> {
         match self {
             Self::Minted { key_version, .. } => Some(*key_version),
@@ -235,7 +236,7 @@ impl Origin {
         }
     }
 
-    /// Imported codes, none so far.
+    /// An import without codes so far.
     pub const NOTHING_IMPORTED: Self = Self::Imported { count: 0, lengths: Vec::new() };
 
     /// Whether the codes were printed elsewhere.
@@ -243,7 +244,7 @@ impl Origin {
         matches!(self, Self::Imported { .. })
     }
 
-    /// Counts more imported codes; a minted batch stays as it is.
+    /// Counts more imported codes; does nothing to a minted batch.
     pub fn add_imported(&mut self, more: LengthCount) {
         let Self::Imported { count, lengths } = self else { return };
         *count = count.saturating_add(more.count);
@@ -383,7 +384,7 @@ mod tests {
         let mut book = book_of_versions();
         let printed =
             CodeCipher::new(&book.minting_keys[0], 12).expect("a length").encipher(3).expect("in range");
-        // A batch of the second version that holds the number which the same text is under it.
+        // A batch of the second version with the serial number that the same text has under it.
         let second = CodeCipher::new(&book.minting_keys[1], 12).expect("a length");
         let twin = second.decipher(&printed).expect("a number");
         book.batches.push(Batch {

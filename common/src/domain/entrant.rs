@@ -1,4 +1,4 @@
-//! What is known of one phone in one scope, and what that forbids.
+//! The state of one phone in one scope, and the limits that it has reached.
 
 use std::time::Duration;
 
@@ -7,40 +7,40 @@ use super::message::MessageKey;
 use super::sliding_window::{SlidingWindow, WindowDecision};
 use super::timestamp::Timestamp;
 
-/// Receipts of one phone that the service has still to settle; one more is refused. Each costs a look-up at the
-/// tax authority, which bears about forty a minute.
+/// A phone's receipts that the service has yet to settle; one more is refused. Each costs a look-up at the tax
+/// authority, which bears about forty a minute.
 pub const MAX_OPEN_RECEIPTS: u32 = 20;
 
-/// One phone's standing. The default is a phone never seen.
+/// The state of one phone. The default is a phone never seen.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Entrant {
-    /// On the campaign's blocklist.
+    /// Whether it is on the campaign's blocklist.
     pub blocked: bool,
     /// Submissions that count, in the whole campaign.
     pub total: u32,
-    /// Submissions that count, of the day asked about.
+    /// Submissions that count, on the requested day.
     pub today: u32,
     /// Entries earned by accepted submissions.
     pub entries: u64,
-    /// When the latest wrong codes came, oldest first, and those that a partner has not judged yet.
+    /// The times of the latest wrong codes, oldest first, including codes that a partner has not judged yet.
     pub wrong_codes: Vec<Timestamp>,
-    /// Until when codes are refused unheard.
+    /// The end of throttling: until then, codes are refused unchecked.
     pub throttled_until: Option<Timestamp>,
-    /// Receipts that the service has still to settle; those that wait for an operator do not count.
+    /// Receipts that the service has yet to settle, without those waiting for an operator.
     pub open_receipts: u32,
 }
 
-/// Which of a phone's limits apply to a submission, besides the blocklist and the campaign's own.
+/// The phone limits that apply to a submission, besides the blocklist and the campaign's limits.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct PhoneChecks {
-    /// It carries something that can be guessed: a code, or a typed receipt.
+    /// The submission carries something guessable: a code, or a typed receipt.
     pub throttle: bool,
-    /// It carries a receipt.
+    /// The submission carries a receipt.
     pub open_receipts: bool,
 }
 
 impl Entrant {
-    /// What refuses the phone before its code is looked at.
+    /// The reason to refuse the phone before its code is checked.
     pub fn barred(&self, checks: PhoneChecks, now: Timestamp) -> Option<MessageKey> {
         if self.blocked {
             Some(MessageKey::Blocked)
@@ -58,7 +58,7 @@ impl Entrant {
         self.throttled_until.is_some_and(|until| now < until)
     }
 
-    /// What refuses one more submission after its code is found good.
+    /// The reason to refuse one more submission after its code was found valid.
     pub fn over_limit(&self, limits: PhoneLimits) -> Option<MessageKey> {
         if limits.phone_daily.is_some_and(|limit| self.today >= limit) {
             Some(MessageKey::DailyLimit)
@@ -69,18 +69,18 @@ impl Entrant {
         }
     }
 
-    /// The log of wrong codes with one more, sent just now, and until when that throttles the phone.
+    /// The log of wrong codes with one more, sent now, and the throttling that follows.
     pub fn with_wrong_code(&self, campaign: &Campaign, now: Timestamp) -> WrongCodes {
         let log = match wrong_code_window(campaign).admit(&self.wrong_codes, now) {
             WindowDecision::Admitted(log) => log,
-            // A wrong code is judged only while there is room, so this is a limit just lowered.
+            // Codes are checked only while there is room, so the limit has just been lowered.
             WindowDecision::Refused { .. } => self.wrong_codes.clone(),
         };
         Self::wrong_codes(log, campaign, now)
     }
 
-    /// The log with a code that was sent a while ago and is found wrong now; `None` when the log has it, or when
-    /// it was sent too long ago to count.
+    /// The log with a code that was sent earlier and is only now found wrong; `None` if the log already has it, or if
+    /// it is too old to count.
     pub fn with_earlier_wrong_code(
         &self,
         campaign: &Campaign,
@@ -94,7 +94,7 @@ impl Entrant {
         let mut log = self.wrong_codes.clone();
         log.push(sent_at);
         log.sort_unstable();
-        // Several may be found wrong late, and only the latest of them say when there is room again.
+        // Several codes may be found wrong late; the latest of them decide when there is room again.
         let excess = log.len().saturating_sub(usize::try_from(window.limit).unwrap_or(usize::MAX));
         log.drain(..excess);
         Some(Self::wrong_codes(log, campaign, now))
@@ -109,8 +109,8 @@ impl Entrant {
         WrongCodes { log, throttled_until }
     }
 
-    /// The log without a code of this moment that was not wrong after all, which makes room for another;
-    /// `None` when the log no longer has it.
+    /// The log without the code of this time, which was not wrong after all; this makes room for another. `None` if the
+    /// log no longer has it.
     pub fn without_code(&self, sent_at: Timestamp) -> Option<WrongCodes> {
         let mut log = self.wrong_codes.clone();
         log.remove(log.iter().position(|at| *at == sent_at)?);
@@ -123,12 +123,12 @@ fn wrong_code_window(campaign: &Campaign) -> SlidingWindow {
     SlidingWindow { limit: count, span: Duration::from_secs(u64::from(minutes) * 60) }
 }
 
-/// A phone's wrong codes after one more, or one less.
+/// A phone's log of wrong codes after a change.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct WrongCodes {
-    /// When they came, oldest first.
+    /// The times of the wrong codes, oldest first.
     pub log: Vec<Timestamp>,
-    /// Until when codes are refused unheard; `None` while there is room for another.
+    /// The end of throttling; `None` while there is room for another wrong code.
     pub throttled_until: Option<Timestamp>,
 }
 
@@ -148,7 +148,6 @@ mod tests {
         Timestamp::from_millis(millis)
     }
 
-    /// A phone that sends one more wrong code.
     fn guess(entrant: &mut Entrant, campaign: &Campaign, now: Timestamp) {
         let WrongCodes { log, throttled_until } = entrant.with_wrong_code(campaign, now);
         entrant.wrong_codes = log;

@@ -1,4 +1,4 @@
-//! Identifiers: what names submissions and receipts to machines and to people, and what names a request.
+//! Identifiers of submissions, receipts and requests.
 
 use std::fmt;
 use std::str::FromStr;
@@ -35,7 +35,7 @@ macro_rules! uuid_ids {
         impl FromStr for $name {
             type Err = NotAUuid;
 
-            /// Takes the hyphenated form alone, in either case: an id has one spelling.
+            /// Parses the hyphenated form only, in either case: an id has one spelling.
             fn from_str(text: &str) -> Result<Self, Self::Err> {
                 parse_hyphenated(text).map(Self)
             }
@@ -51,14 +51,14 @@ uuid_ids! {
 }
 
 impl SubmissionId {
-    /// One of its random bytes, by which submissions are spread evenly.
+    /// One of its random bytes, for spreading submissions evenly.
     pub fn first_byte(self) -> u8 {
         let [first, ..] = self.0.into_bytes();
         first
     }
 }
 
-/// A UUID in its 36-character form; braces, `urn:` and the form without hyphens are not ids here.
+/// Parses the 36-character form; braces, `urn:` and the form without hyphens are refused.
 fn parse_hyphenated(text: &str) -> Result<Uuid, NotAUuid> {
     const HYPHENATED_CHARS: usize = 36;
     if text.len() != HYPHENATED_CHARS {
@@ -67,8 +67,8 @@ fn parse_hyphenated(text: &str) -> Result<Uuid, NotAUuid> {
     Uuid::try_parse(text).map_err(|_| NotAUuid)
 }
 
-/// The short reference a consumer can quote: 8 of the code symbols, shown as `K7M2-Q9XD`.
-/// It is for people, not unique by construction: an operator's search can find two.
+/// The short reference that a consumer can quote: 8 code symbols, shown as `K7M2-Q9XD`. It is not guaranteed to be
+/// unique: an operator's search can find two.
 #[derive(Clone, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
 #[serde(try_from = "String", into = "String")]
 pub struct Reference(String);
@@ -77,9 +77,9 @@ impl Reference {
     /// Symbols in a reference, without the dash.
     pub const SYMBOLS: usize = 8;
 
-    /// A reference from random bytes. Each byte gives `byte mod 32`; the one value in 32 that has no
-    /// symbol is passed over, so that every symbol is equally likely. `None` when the bytes run out:
-    /// 32 of them do so less than once in 10^15 times.
+    /// A reference from random bytes. Each byte gives `byte mod 32`; the one value in 32 without a symbol is skipped,
+    /// so that every symbol is equally likely. `None` if the bytes run out: with 32 bytes, less than once in 10^15
+    /// times.
     pub fn from_random(bytes: &[u8]) -> Option<Self> {
         let text: String = bytes
             .iter()
@@ -94,7 +94,7 @@ impl Reference {
 impl FromStr for Reference {
     type Err = String;
 
-    /// Takes a reference as a person types it: any case, with or without the dash.
+    /// Parses a reference as a person types it: any case, with or without the dash.
     fn from_str(text: &str) -> Result<Self, Self::Err> {
         let symbols: String =
             text.chars().filter(|c| *c != '-' && *c != ' ').map(|c| c.to_ascii_uppercase()).collect();
@@ -134,13 +134,13 @@ impl fmt::Display for Reference {
 #[derive(Clone, PartialEq, Eq, Hash)]
 pub struct IdempotencyKey(String);
 
-/// The header's value is no Idempotency-Key.
+/// The header's value is not a valid Idempotency-Key.
 #[derive(Debug, PartialEq, Eq, thiserror::Error)]
 #[error("an Idempotency-Key is 16 to 128 printable ASCII characters without a comma")]
 pub struct MalformedIdempotencyKey;
 
 impl IdempotencyKey {
-    /// The shortest and longest key, in characters.
+    /// The length of a key, in characters.
     pub const CHARS: std::ops::RangeInclusive<usize> = 16..=128;
 
     /// The key as text.
@@ -152,8 +152,8 @@ impl IdempotencyKey {
 impl FromStr for IdempotencyKey {
     type Err = MalformedIdempotencyKey;
 
-    /// A value in double quotes (a structured-field string) is the key without them. A comma is refused: API
-    /// Gateway joins the values of a header that comes twice with one.
+    /// Double quotes around a value (a structured-field string) are removed. Commas are refused: API Gateway joins the
+    /// values of a repeated header with them.
     fn from_str(value: &str) -> Result<Self, Self::Err> {
         let bare = value.strip_prefix('"').and_then(|rest| rest.strip_suffix('"')).unwrap_or(value);
         let printable = bare.bytes().all(|byte| (0x20..=0x7e).contains(&byte) && byte != b',');
@@ -165,7 +165,7 @@ impl FromStr for IdempotencyKey {
     }
 }
 
-/// A key is the caller's secret to a stored reply, so it is not printed.
+/// Not printed: with the key, anyone could get the stored reply.
 impl fmt::Debug for IdempotencyKey {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str("***")

@@ -1,5 +1,5 @@
-//! Keys at rest: each is encrypted by AES-256-GCM under a key of its own, which HKDF-SHA256 derives from the
-//! deployment's secret.
+//! Encryption of stored keys: AES-256-GCM, each under a separate key that HKDF-SHA256 derives from the deployment's
+//! secret.
 
 use std::fmt;
 
@@ -9,24 +9,24 @@ use ring::hkdf::{HKDF_SHA256, Prk, Salt};
 use super::cipher::SecretKey;
 use super::scope::Scope;
 
-/// What tells the keys derived here from others that anybody may derive from the same secret.
+/// Keeps the keys derived here apart from other keys derived from the same secret.
 const SALT: &[u8] = b"campaign-entry-service/code-book";
 
-/// The secret that the keys of a deployment's code books are encrypted under. It prints as `***`.
+/// The secret that encrypts the keys of a deployment's code books. It prints as `***`.
 #[derive(Clone)]
 pub struct DeploymentSecret(Prk);
 
-/// A text is no deployment secret.
+/// The text is too short for a deployment secret.
 #[derive(Debug, PartialEq, Eq, thiserror::Error)]
 #[error("the deployment's secret has fewer than {} characters", DeploymentSecret::MIN_CHARS)]
 pub struct TooShort;
 
-/// Which key is encrypted: keys of other scopes, uses or versions cannot stand in its place.
+/// Identifies the encrypted key, so that a key of another scope, use or version cannot take its place.
 #[derive(Clone, Copy, Debug)]
 pub enum KeyContext<'a> {
     /// A minting key, by its version.
     Minting(&'a Scope, u32),
-    /// The key of the digests of imported codes.
+    /// The key that digests imported codes.
     Digests(&'a Scope),
 }
 
@@ -40,24 +40,21 @@ impl fmt::Display for KeyContext<'_> {
 }
 
 impl DeploymentSecret {
-    /// The template makes 64 letters and digits; a shorter secret comes from elsewhere and is refused.
+    /// The minimum length of a secret, in characters. The template makes 64 letters and digits, so a shorter secret
+    /// comes from elsewhere.
     pub const MIN_CHARS: usize = 32;
-    /// Bytes of a nonce.
+    /// The length of a nonce, in bytes.
     pub const NONCE_BYTES: usize = NONCE_LEN;
 
-    /// Reads a secret as Secrets Manager holds it. White space at its ends, as in a file that it was put back from,
-    /// is none of it.
-    ///
-    /// # Errors
-    /// When it is too short to be a secret.
+    /// Reads a secret from Secrets Manager. White space at its ends, as in a restored file, is ignored.
     pub fn new(text: &str) -> Result<Self, TooShort> {
         let text = text.trim();
         let is_long_enough = text.chars().count() >= Self::MIN_CHARS;
         is_long_enough.then(|| Self(Salt::new(HKDF_SHA256, SALT).extract(text.as_bytes()))).ok_or(TooShort)
     }
 
-    /// A key as it is stored: the nonce, which must be random, then the encrypted key and its tag. `None` never comes
-    /// of a key's fixed length.
+    /// Encrypts a key for storage: the nonce, which must be random, then the encrypted key and its tag. A key's fixed
+    /// length never gives `None`.
     pub fn encrypt(
         &self,
         context: KeyContext<'_>,
@@ -72,7 +69,7 @@ impl DeploymentSecret {
         Some([nonce.as_slice(), &sealed].concat())
     }
 
-    /// The key that was encrypted in this context; `None` when it was not, or under another secret.
+    /// Decrypts a key; `None` if it was encrypted in another context or under another secret.
     pub fn decrypt(&self, context: KeyContext<'_>, stored: &[u8]) -> Option<SecretKey> {
         let (nonce, sealed) = stored.split_at_checked(Self::NONCE_BYTES)?;
         let nonce = Nonce::try_assume_unique_for_key(nonce).ok()?;
@@ -81,7 +78,7 @@ impl DeploymentSecret {
         <[u8; 32]>::try_from(&*key).ok().map(SecretKey::from_random)
     }
 
-    /// The cipher of one context. What tells contexts apart is in the key, so that nothing more is authenticated.
+    /// The cipher of one context. Its key depends on the context, so there is no additional data to authenticate.
     fn cipher(&self, context: KeyContext<'_>) -> Option<LessSafeKey> {
         let info = context.to_string();
         let info = [info.as_bytes()];

@@ -1,39 +1,40 @@
-//! The part of a key's rate limit that one environment has leased.
+//! The share of a key's rate limit that one environment has leased.
 //!
-//! A key's requests of a minute are counted in the table. So that a request rarely costs a call, an environment leases
-//! some of them at once, as many as it has shown to need:
-//! - as many as it serves within `LEASE_TIME`, at the pace at which it used up its last lease, and at most twice that
-//!   lease, so that an environment that stops takes little with it;
-//! - no more than its own share of a small part of the limit and of what the table says is left, so that all leases
-//!   together are a small part, whether two environments or two hundred hold them, and whichever of them fall silent.
+//! The table counts a key's requests of each minute. To avoid a call for every request, an environment leases several
+//! at once, based on its own demand:
+//!
+//! - as many as it would use within `LEASE_TIME` at the pace of its last lease, and at most twice that lease, so that
+//!   an environment that stops takes little with it;
+//! - at most its own share of a small part of the limit and of what is left in the table, so that all leases together
+//!   stay a small part, whether two environments or two hundred hold them, and whichever of them stop.
 
 use std::time::Duration;
 
 use super::timestamp::Timestamp;
 
-/// What a lease should last for.
+/// The intended duration of a lease.
 const LEASE_TIME: Duration = Duration::from_secs(4);
-/// All environments together hold about this part of what is left, in percent, ...
+/// The share of what is left that all environments hold together, in percent, ...
 const PERCENT_OF_LEFT: u64 = 5;
-/// ... and this part of the limit.
+/// ... plus this share of the limit.
 const PERCENT_OF_LIMIT: u64 = 2;
 
-/// What one environment holds of a key's minute.
+/// One environment's share of a key's minute.
 #[derive(Clone, Debug, Default)]
 pub struct LeasedQuota {
     minute: i64,
     limit: u32,
-    /// Requests that may still be let through here.
+    /// Requests that this environment may still admit.
     held: u32,
     /// Requests left in the table at the last lease.
     left_in_table: u32,
-    /// Requests leased here within the minute.
+    /// Requests leased by this environment in this minute.
     leased: u32,
     last_lease: Option<(u32, Timestamp)>,
 }
 
 impl LeasedQuota {
-    /// Begins a new minute, where it is one, or takes over a changed limit.
+    /// Starts a new minute if the last one is over, or applies a changed limit.
     pub fn begin(&mut self, limit: u32, now: Timestamp) {
         let minute = now.as_minutes();
         if self.minute != minute {
@@ -41,7 +42,7 @@ impl LeasedQuota {
             *self = Self { minute, limit, left_in_table: limit, last_lease, ..Self::default() };
         } else if self.limit != limit {
             if limit < self.limit {
-                // What is held was leased under the higher one.
+                // The held requests were leased under the higher limit.
                 self.held = 0;
             }
             self.left_in_table = self.left_in_table.saturating_add(limit).saturating_sub(self.limit);
@@ -49,7 +50,7 @@ impl LeasedQuota {
         }
     }
 
-    /// How many requests to lease before the next one; none when some are held, or none are left.
+    /// How many requests to lease before the next one; `None` if some are held, or if none are left.
     pub fn wanted(&self, now: Timestamp) -> Option<u32> {
         (self.held == 0 && self.left_in_table > 0).then(|| self.lease_size(now))
     }
@@ -67,7 +68,7 @@ impl LeasedQuota {
         u32::try_from(needed.min(u128::from(at_most))).unwrap_or(u32::MAX).max(1)
     }
 
-    /// Takes over a lease: so many requests were granted, and so many are left for others.
+    /// Adds a lease of `granted` requests; `left_in_table` are left for others.
     pub fn add(&mut self, granted: u32, left_in_table: u32, now: Timestamp) {
         self.held = self.held.saturating_add(granted);
         self.leased = self.leased.saturating_add(granted);
@@ -75,14 +76,14 @@ impl LeasedQuota {
         self.last_lease = Some((granted.max(1), now));
     }
 
-    /// Lets one request through; false when none is held.
+    /// Admits one request; false if none is held.
     pub fn consume(&mut self) -> bool {
         let admitted = self.held.checked_sub(1);
         self.held = admitted.unwrap_or(0);
         admitted.is_some()
     }
 
-    /// Requests that are left, as far as this environment knows: too many while others lease as well.
+    /// Requests left as far as this environment knows; too high while others lease as well.
     pub fn remaining(&self) -> u32 {
         self.held.saturating_add(self.left_in_table)
     }
@@ -94,7 +95,7 @@ mod tests {
 
     use super::*;
 
-    /// A minute of a key's requests, spread over environments.
+    /// One minute of a key's requests, spread over environments.
     struct Minute {
         limit: u32,
         leased: u32,
@@ -122,19 +123,19 @@ mod tests {
             self.admitted += u32::from(quota.consume());
         }
 
-        /// The admitted share of what could be admitted, in percent, and calls for each hundred requests.
+        /// The admitted share of the possible requests in percent, and calls per hundred requests.
         fn metrics(&self, requests: u32) -> (u32, u32) {
             (self.admitted * 100 / requests.min(self.limit), self.calls * 100 / requests)
         }
     }
 
-    /// Who is asked next of so many environments.
+    /// How requests are spread over environments.
     #[derive(Clone, Copy, Debug)]
     enum Load {
         Even,
-        /// The first is asked as often as all after it together.
+        /// The first gets as many as all after it together.
         Skewed,
-        /// A quarter of them is busy, another one every five seconds.
+        /// A quarter of them is busy, a different one every five seconds.
         Moving,
     }
 
@@ -157,7 +158,7 @@ mod tests {
             limit in prop_oneof![Just(600_u32), Just(6_000)],
             environments in prop_oneof![Just(1_usize), Just(2), Just(32), Just(200)],
             load in prop_oneof![Just(Load::Even), Just(Load::Skewed), Just(Load::Moving)],
-            // The minute's requests, in percent of the limit, and the part of the minute in which they come.
+            // The requests of the minute in percent of the limit, and the part of the minute in which they come.
             demand in 80_u32..400,
             within_seconds in 6_u64..60,
             seed in any::<u64>(),
@@ -166,7 +167,7 @@ mod tests {
             let mut minute = Minute::new(limit, environments);
             let mut random = seed;
             for number in 0..requests {
-                // SplitMix64, so that a case is the same each time.
+                // SplitMix64: every case is reproducible.
                 random = random.wrapping_add(0x9e37_79b9_7f4a_7c15);
                 let mut mixed = random;
                 mixed = (mixed ^ (mixed >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);

@@ -1,32 +1,32 @@
-//! How a limit of requests stands, for callers who want to stay under it.
+//! The status of rate limits, for callers who want to stay below them.
 
 use std::time::Duration;
 
-/// A limit that a request was counted by.
+/// A limit that the request counted towards.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct RateLimitStatus {
-    /// What it counts: `key`, `address` or `phone`.
+    /// The limit's subject: `key`, `address` or `phone`.
     pub name: &'static str,
     /// Requests in one window.
     pub quota: u32,
-    /// The window.
+    /// The length of the window.
     pub window: Duration,
-    /// What is left, when it is known.
+    /// The remaining room, if known.
     pub left: Option<Remaining>,
 }
 
 impl RateLimitStatus {
-    /// Whether nothing is left; false where that is not known.
+    /// Whether nothing is left; false if that is unknown.
     pub fn is_reached(&self) -> bool {
         self.left.is_some_and(|left| left.requests == 0)
     }
 }
 
-/// What is left of a limit.
+/// The remaining room of a limit.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Remaining {
-    /// Requests.
+    /// The number of requests left.
     pub requests: u32,
-    /// Until the window ends or, when nothing is left, has room again.
+    /// The time until the window ends or, if nothing is left, until there is room again.
     pub until: Duration,
 }

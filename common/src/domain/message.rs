@@ -1,7 +1,7 @@
-//! Message keys and their copy in English and Swahili.
+//! Message keys and their texts in English and Swahili.
 //!
-//! Callers branch on the key and may show the copy, so every text fits one SMS of 160 GSM-7
-//! characters and says what to do next.
+//! Callers branch on the key and may show the text, so every text fits one SMS of 160 GSM-7 characters and says what to
+//! do next.
 
 use std::collections::BTreeMap;
 use std::fmt;
@@ -9,28 +9,28 @@ use std::str::FromStr;
 
 use serde::{Deserialize, Serialize};
 
-/// The two languages of copy.
+/// The languages of texts.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Language {
-    /// English: what anything else than Swahili gets.
+    /// English: the default.
     En,
     /// Swahili.
     Sw,
 }
 
-/// A campaign's own copy, in place of the service's.
+/// A campaign's own texts, which take precedence over the service's.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields, default)]
 pub struct MessageOverrides {
-    /// English copy by key.
+    /// English texts by key.
     pub en: BTreeMap<MessageKey, String>,
-    /// Swahili copy by key.
+    /// Swahili texts by key.
     pub sw: BTreeMap<MessageKey, String>,
 }
 
 impl MessageOverrides {
-    /// The copy for a key: the campaign's own where it has one, else the service's.
+    /// The text for a key: the campaign's own if there is one, otherwise the service's.
     pub fn text(&self, key: MessageKey, language: Language) -> &str {
         let own = match language {
             Language::En => &self.en,
@@ -56,7 +56,7 @@ macro_rules! messages {
                 match self { $(Self::$variant => $name,)* }
             }
 
-            /// The service's own copy.
+            /// The service's own text.
             pub fn text(self, language: Language) -> &'static str {
                 match (self, language) {
                     $((Self::$variant, Language::En) => $en, (Self::$variant, Language::Sw) => $sw,)*
@@ -185,12 +185,12 @@ messages! {
 }
 
 impl MessageKey {
-    /// Whether a submission with this key is refused for good.
+    /// Whether the key rejects a submission permanently.
     pub fn refuses(self) -> bool {
         !matches!(self, Self::Entered | Self::InstantWin | Self::Checking | Self::ReceiptReceived)
     }
 
-    /// Whether it finds fault with the receipt: another receipt can make it good.
+    /// Whether the key blames the receipt: another receipt can fix it.
     pub fn blames_receipt(self) -> bool {
         matches!(
             self,
@@ -218,7 +218,7 @@ impl fmt::Display for MessageKey {
 mod tests {
     use super::*;
 
-    /// The letters of the GSM 7-bit default alphabet that copy may use.
+    /// Whether a text may use this character of the GSM 7-bit default alphabet.
     fn is_gsm7(c: char) -> bool {
         c.is_ascii_alphanumeric() || " .,:;!?'()/-+&%\"".contains(c)
     }

@@ -9,17 +9,17 @@ use super::unicode::{is_dash, is_format};
 
 /// A Tanzanian mobile number in E.164, such as `+255712345678`.
 ///
-/// The rule is wide on purpose: new blocks of numbers are given out all the time, and numbers move
-/// between operators, so that a list of what is in use would turn away people who exist.
+/// The rule is wide on purpose: new blocks of numbers appear all the time, and numbers move between operators. A list
+/// of blocks in use would refuse real people.
 #[derive(Clone, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, Deserialize)]
 #[serde(try_from = "String", into = "String")]
 pub struct Phone(String);
 
 impl Phone {
-    /// The shortest and longest number as typed, in characters.
+    /// The length of a number as typed, in characters.
     pub const TYPED_CHARS: std::ops::RangeInclusive<usize> = 9..=16;
 
-    /// The number in E.164. Reading it is a visible act: it goes into records, never into logs or URLs.
+    /// The number in E.164. It goes into records, never into logs or URLs.
     pub fn expose_e164(&self) -> &str {
         &self.0
     }
@@ -33,8 +33,8 @@ pub struct NotAMobileNumber;
 impl FromStr for Phone {
     type Err = NotAMobileNumber;
 
-    /// Takes `+255…`, `255…` or `0…` with white space, dots, dashes, brackets and format characters anywhere,
-    /// then nine digits that begin with 61–69 or 70–79.
+    /// Parses `+255…`, `255…` or `0…`, then nine digits that begin with 61–69 or 70–79. White space, dots, dashes,
+    /// brackets and format characters are allowed anywhere.
     fn from_str(typed: &str) -> Result<Self, Self::Err> {
         let is_between = |c: char| {
             c.is_whitespace() || is_dash(c) || is_format(c) || matches!(c, '.' | '(' | ')' | '[' | ']')

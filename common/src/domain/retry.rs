@@ -1,4 +1,4 @@
-//! Retry plans: how long a step waits that brought no decision, and when an operator takes over.
+//! Retry plans: the wait after a step without a decision, and the time after which an operator takes over.
 //!
 //! [`LookupFailures`] plans look-ups at the tax authority, [`PartnerProgress`] requests to partners, and
 //! [`unreadable_backoff`] reads of a record that this build does not understand.
@@ -9,19 +9,19 @@ use serde::{Deserialize, Serialize};
 
 use super::timestamp::Timestamp;
 
-/// Minutes before a receipt is looked up again that the authority does not know yet: shops send theirs hours later.
+/// Minutes before a receipt is looked up again that the authority does not have yet: shops upload theirs hours later.
 const MISSING_WAITS: [u64; 6] = [15, 60, 180, 360, 720, 1440];
-/// Minutes before the next look-up when we asked too often; the last one repeats.
+/// Minutes before the next look-up after throttling; the last one repeats.
 const THROTTLED_WAITS: [u64; 5] = [2, 5, 15, 45, 120];
-/// Minutes before the next look-up after a failure there or on the way; the last one repeats.
+/// Minutes before the next look-up after a failure of the authority or the network; the last one repeats.
 const TROUBLE_WAITS: [u64; 5] = [1, 5, 15, 45, 120];
-/// Seconds before a partner is asked again; the last one repeats.
+/// Seconds before the next request to a partner; the last one repeats.
 const PARTNER_WAITS: [u64; 8] = [5, 15, 30, 60, 120, 300, 900, 1_800];
-/// Minutes before a record that cannot be read is tried again; the last one repeats.
+/// Minutes before the next read of an unreadable record; the last one repeats.
 const UNREADABLE_WAITS: [u64; 4] = [15, 60, 180, 360];
-/// The share of a partner's wait that is random, either way: submissions that failed together come back apart.
+/// The random share of a partner's wait, either way, so that submissions that failed together spread out.
 const JITTER: f64 = 0.2;
-/// Submissions that wait for the same circuit breaker come back within this time after it.
+/// Submissions that wait for the same circuit breaker return within this time after it.
 const CIRCUIT_SPREAD: Duration = Duration::from_secs(10);
 /// An operator takes over after this long without an answer.
 const GIVE_UP_AFTER: Duration = Duration::from_secs(24 * 60 * 60);
@@ -48,14 +48,14 @@ impl RetrySpeedup {
     }
 }
 
-/// The circumstances of one retry decision.
+/// The inputs of one retry decision.
 #[derive(Clone, Copy, Debug)]
 pub struct RetryContext {
     /// The time now.
     pub now: Timestamp,
-    /// Shortens the waits.
+    /// The divisor of waits.
     pub speedup: RetrySpeedup,
-    /// A random number from 0 to 1. Look-ups need none: their slots keep them apart.
+    /// A random number from 0 to 1. Look-ups ignore it: their slots keep them apart.
     pub jitter: f64,
 }
 
@@ -80,41 +80,41 @@ impl RetryContext {
 /// Why a look-up gave no record.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum LookupFailure {
-    /// The authority does not know the receipt, or not yet.
+    /// The authority does not have the receipt, at least not yet.
     Missing,
-    /// We asked too often.
+    /// The authority throttled us.
     Throttled,
-    /// The authority failed, or the way to it.
+    /// The authority or the network failed.
     Trouble,
 }
 
-/// Look-ups of a receipt that gave no record.
+/// Counters of a receipt's look-ups that gave no record.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct LookupFailures {
-    /// How often the authority did not know the receipt.
+    /// Look-ups of which the authority had no receipt.
     pub missing: u32,
-    /// How often in a row we asked too often.
+    /// Throttled look-ups in a row.
     pub throttled: u32,
-    /// How often in a row the authority failed, or the way to it.
+    /// Failures of the authority or the network in a row.
     pub trouble: u32,
     /// When the authority first failed to answer; `None` while it answers.
     #[serde(rename = "silent_since")]
     pub unanswered_since: Option<Timestamp>,
 }
 
-/// What follows a failed look-up.
+/// The decision after a failed look-up.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum RetryDecision {
     /// Look the receipt up again after this wait.
     RetryAfter(Duration),
-    /// The receipt does not exist: a shop that sends it at all has done so by now.
+    /// The receipt does not exist: any shop has uploaded it by now.
     DoesNotExist,
     /// An operator takes over.
     GiveUp,
 }
 
 impl LookupFailures {
-    /// The counters with one more failure, and what follows it.
+    /// The counters with one more failure, and the decision that follows.
     pub fn after(self, failure: LookupFailure, retry: RetryContext) -> (Self, RetryDecision) {
         let since = self.unanswered_since.unwrap_or(retry.now);
         let unanswered_since = Some(since);
@@ -141,12 +141,12 @@ impl LookupFailures {
     }
 }
 
-/// Requests to a partner that brought no decision.
+/// Counters of requests to a partner that gave no decision.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct PartnerProgress {
-    /// Requests without an answer.
+    /// Unanswered requests.
     pub attempts: u32,
-    /// A request may have reached the partner without its answer reaching us, so the partner may have redeemed the code.
+    /// Whether the partner may have redeemed the code: it may have received a request whose answer was lost.
     pub maybe_redeemed: bool,
     /// When the partner first failed to answer; `None` while it answers.
     pub unanswered_since: Option<Timestamp>,
@@ -160,7 +160,7 @@ impl PartnerProgress {
     }
 }
 
-/// The wait before a record is read again that could not be read this often before.
+/// The wait before a record is read again, after this many failed reads.
 pub fn unreadable_backoff(reads: u32) -> Duration {
     minutes(nth_or_last(&UNREADABLE_WAITS, reads))
 }
@@ -189,7 +189,7 @@ mod tests {
         RetryContext { now, speedup, jitter: 0.5 }
     }
 
-    /// The waits in minutes when every look-up fails like this, and what ends them.
+    /// The waits in minutes if every look-up fails like this, and the decision that ends them.
     fn waits(failure: LookupFailure, speedup: RetrySpeedup) -> (Vec<u64>, RetryDecision) {
         let (mut failures, mut now, mut waits) = (LookupFailures::default(), START, Vec::new());
         loop {

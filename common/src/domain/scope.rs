@@ -1,22 +1,22 @@
-//! What a record belongs to: a campaign, and one of its environments.
+//! The scope of a record: a campaign and one of its environments.
 
 use std::fmt;
 use std::str::FromStr;
 
 use serde::{Deserialize, Serialize};
 
-/// The two environments a key can be issued for. Their records never meet.
+/// The environment of a key. Records of the two are separate.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Environment {
-    /// For integrating: sentinels work, partners and the tax authority are never asked.
+    /// For integration tests: sentinels work; partners and the tax authority are never asked.
     Test,
     /// For consumers.
     Live,
 }
 
 impl Environment {
-    /// Both environments, for what an operator does to a whole campaign.
+    /// Both environments.
     pub const ALL: [Self; 2] = [Self::Test, Self::Live];
 
     /// `test` or `live`, as in keys, records and the command line.
@@ -103,8 +103,8 @@ impl fmt::Display for CampaignSlug {
     }
 }
 
-/// One campaign in one environment: the first part of the key of every record below it, so that a
-/// record of another scope cannot even be named.
+/// One campaign in one environment. Every record's key begins with it, so a record of another scope cannot even be
+/// named.
 #[derive(Clone, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
 pub struct Scope {
     /// The campaign.
@@ -114,13 +114,13 @@ pub struct Scope {
 }
 
 impl Scope {
-    /// A record's key inside this scope: `campaign#environment#rest`. Neither of the first two parts
-    /// can hold a `#`, so two scopes never share a key.
+    /// A record's key in this scope: `campaign#environment#rest`. Neither of the first two parts can contain a `#`, so
+    /// two scopes never share a key.
     pub fn key(&self, rest: impl fmt::Display) -> String {
         format!("{self}#{rest}")
     }
 
-    /// The scope and the rest of a record's key.
+    /// Splits a record's key into its scope and the rest.
     pub fn split_key(key: &str) -> Option<(Self, &str)> {
         let (campaign, rest) = key.split_once('#')?;
         let (environment, rest) = rest.split_once('#')?;
@@ -131,7 +131,7 @@ impl Scope {
 impl FromStr for Scope {
     type Err = String;
 
-    /// Reads what [`Scope`] prints: `campaign#environment`.
+    /// Parses the form that [`Scope`] prints: `campaign#environment`.
     fn from_str(text: &str) -> Result<Self, Self::Err> {
         let (campaign, environment) = text.split_once('#').ok_or("it is `campaign#environment`")?;
         Ok(Self { campaign: campaign.parse()?, environment: environment.parse()? })

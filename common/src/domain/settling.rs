@@ -1,4 +1,4 @@
-//! The pending work of an unsettled submission: who acts next, when, and what failed so far.
+//! The pending work of an unsettled submission: who acts next and when, and the failures so far.
 //!
 //! The table lists due submissions by it, so a submission settles even if its message is lost.
 
@@ -13,17 +13,17 @@ use self::stored::StoredSettlement;
 use super::retry::{LookupFailures, PartnerProgress};
 use super::timestamp::Timestamp;
 
-/// What is left to do for an unsettled submission.
+/// The pending work of an unsettled submission.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(from = "StoredSettlement", into = "StoredSettlement")]
 pub struct PendingSettlement {
     /// Who acts next.
     pub assignee: Assignee,
-    /// When the next step is due. During a step: when its lease ends.
+    /// When the next step is due; during a step, when its lease ends.
     pub next_step_at: Timestamp,
-    /// Steps in a row that started and did not end.
+    /// Steps in a row that started and did not finish.
     pub attempts_started: u32,
-    /// What failed so far, by the system that has to answer.
+    /// Failures so far of the system that has to answer.
     pub progress: Progress,
     /// The instant prize of the submission's code.
     pub prize: Option<String>,
@@ -31,7 +31,7 @@ pub struct PendingSettlement {
     pub anomaly: Option<Anomaly>,
 }
 
-/// What failed so far, by the system that has to answer.
+/// Failures so far of the system that has to answer.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Progress {
     /// Look-ups at the tax authority. Test codes need none.
@@ -53,10 +53,10 @@ impl Progress {
 /// An unexpected response.
 #[derive(Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Anomaly {
-    /// What was unexpected.
+    /// A description for operators.
     #[serde(rename = "what")]
     pub summary: String,
-    /// The response's own words, if there were some. They may hold the secrets of a receipt.
+    /// An excerpt of the response, if any. It may contain the secrets of a receipt.
     pub excerpt: Option<String>,
 }
 
@@ -72,18 +72,18 @@ impl fmt::Debug for Anomaly {
     }
 }
 
-/// The system that a step depends on. Each has its queue and its function.
+/// The system that a step depends on. Each has its own queue and function.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Dependency {
-    /// The tax authority; for test codes none.
+    /// The tax authority; test codes do not ask it.
     TaxAuthority,
     /// A partner.
     Partner,
 }
 
 impl Dependency {
-    /// Both.
+    /// Both dependencies.
     pub const ALL: [Self; 2] = [Self::TaxAuthority, Self::Partner];
 
     /// The name in the index of unsettled submissions.
@@ -101,18 +101,18 @@ impl Dependency {
 pub enum Assignee {
     /// The service.
     Service,
-    /// An operator; the service does nothing more by itself.
+    /// An operator; the service does nothing more.
     #[serde(rename = "person")]
     Operator,
 }
 
-/// How long a test submission stays unanswered that asks for it.
+/// How long a test submission stays unanswered if its sentinel asks for it.
 pub const SENTINEL_DELAY: Duration = Duration::from_secs(4);
 
-/// How far the clocks of two environments may differ.
+/// The maximum difference between the clocks of two environments.
 pub const MAX_CLOCK_DIFFERENCE: Duration = Duration::from_secs(60);
 
-/// How long a started step cannot be started again: longer than a worker lives (85 s), also by a clock that is ahead.
+/// How long a started step cannot start again: longer than a worker lives (85 s), even by a clock that is ahead.
 pub const STEP_LEASE: Duration = Duration::from_secs(150);
 
 /// After this many unfinished attempts we assume that the step crashes its worker, and stop.
@@ -121,11 +121,11 @@ const MAX_UNFINISHED_ATTEMPTS: u32 = 5;
 /// The result of claiming the next step.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum StepClaim {
-    /// The step is not due: it is under way, planned for later, or an operator's.
+    /// The step is not due: it is in progress, planned for later, or an operator's.
     NotDue,
     /// The step may start once this is written.
     Claimed(PendingSettlement),
-    /// The step started too often without an end.
+    /// The step started too often without finishing.
     Exhausted,
 }
 
@@ -142,7 +142,7 @@ impl PendingSettlement {
         }
     }
 
-    /// A first step that is under way: the request that writes this asks the partner itself.
+    /// A first step in progress: the request that writes this asks the partner itself.
     pub fn asking(now: Timestamp) -> Self {
         Self {
             attempts_started: 1,
@@ -152,7 +152,7 @@ impl PendingSettlement {
         }
     }
 
-    /// Whether a step is under way.
+    /// Whether a step is in progress.
     pub fn is_under_way(&self, now: Timestamp) -> bool {
         self.attempts_started > 0 && now < self.next_step_at
     }
@@ -169,7 +169,7 @@ impl PendingSettlement {
         StepClaim::Claimed(Self { attempts_started, next_step_at: now.after(STEP_LEASE), ..self.clone() })
     }
 
-    /// Failed look-ups; none if a partner has to answer.
+    /// Failed look-ups; zero if a partner has to answer.
     pub fn lookup_failures(&self) -> LookupFailures {
         match self.progress {
             Progress::TaxAuthority(failures) => failures,
@@ -177,8 +177,8 @@ impl PendingSettlement {
         }
     }
 
-    /// Failed requests to the partner; none if the tax authority has to answer. A step that was lost may have reached the
-    /// partner.
+    /// Failed requests to the partner; zero if the tax authority has to answer. A step that was lost may have reached
+    /// the partner.
     pub fn partner_progress(&self) -> PartnerProgress {
         match self.progress {
             Progress::TaxAuthority(_) => PartnerProgress::default(),

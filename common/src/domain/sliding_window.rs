@@ -1,4 +1,4 @@
-//! A limit that holds over any span of its length: a log of the hits that still count.
+//! A limit over any span of time, by a log of the hits that still count.
 
 use std::time::Duration;
 
@@ -8,30 +8,30 @@ use super::timestamp::Timestamp;
 /// At most `limit` hits in any `span`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct SlidingWindow {
-    /// Hits admitted in any one span.
+    /// Hits admitted in any span.
     pub limit: u32,
-    /// The span.
+    /// The length of the window.
     pub span: Duration,
 }
 
-/// What a hit at a given moment comes to.
+/// The decision about a hit.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum WindowDecision {
-    /// It counts; the log to keep, oldest hit first, this one included.
+    /// The hit counts. The log to keep, oldest hit first, with this one.
     Admitted(Vec<Timestamp>),
-    /// It does not; a hit is admitted again after this long, never less than a millisecond.
+    /// The hit does not count.
     Refused {
-        /// How long to wait.
+        /// The time until a hit is admitted again: at least a millisecond.
         retry_after: Duration,
     },
 }
 
 impl SlidingWindow {
-    /// Judges a hit against the log of the admitted ones, in any order.
+    /// Judges a hit by the log of admitted ones, in any order.
     pub fn admit(self, log: &[Timestamp], now: Timestamp) -> WindowDecision {
         let mut counting = self.counting(log, now);
         let limit = usize::try_from(self.limit).unwrap_or(usize::MAX);
-        // The hit whose end of span makes room: with a lowered limit, more than one must go first.
+        // The hit whose expiry makes room. After a lowered limit, several have to expire first.
         let excess = counting.len().saturating_sub(limit.saturating_sub(1));
         match excess.checked_sub(1).and_then(|index| counting.get(index)) {
             Some(blocking) => WindowDecision::Refused { retry_after: blocking.after(self.span).since(now) },
@@ -43,7 +43,7 @@ impl SlidingWindow {
         }
     }
 
-    /// What a log of admitted hits leaves, and when one more falls out of it.
+    /// The hits left, and the time until the oldest one expires.
     pub fn left(self, log: &[Timestamp], now: Timestamp) -> Remaining {
         let counting = self.counting(log, now);
         let hits = u32::try_from(counting.len()).unwrap_or(u32::MAX);
@@ -51,7 +51,7 @@ impl SlidingWindow {
         Remaining { requests: self.limit.saturating_sub(hits), until }
     }
 
-    /// The hits that still count, oldest first. Those from a clock that runs ahead count as well.
+    /// The hits that still count, oldest first. Hits from a clock that is ahead count too.
     fn counting(self, log: &[Timestamp], now: Timestamp) -> Vec<Timestamp> {
         let mut counting: Vec<_> = log.iter().copied().filter(|hit| hit.after(self.span) > now).collect();
         counting.sort_unstable();

@@ -1,4 +1,4 @@
-//! A submission, its states, and the one status that is shown for it. [`transition`] changes it.
+//! A submission, its states, and the one status shown to the consumer. [`transition`] changes it.
 
 pub mod transition;
 
@@ -17,16 +17,16 @@ use super::scope::Scope;
 use super::settling::{Assignee, PendingSettlement};
 use super::timestamp::Timestamp;
 
-/// One attempt of a consumer to enter, also a refused one.
+/// A consumer's attempt to enter, also if it was refused.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Submission {
-    /// The id.
+    /// A random id.
     pub submission_id: SubmissionId,
-    /// The reference a consumer can quote.
+    /// The reference that the consumer can quote.
     pub reference: Reference,
     /// The campaign and the environment.
     pub scope: Scope,
-    /// The consumer.
+    /// The consumer's phone.
     pub phone: Phone,
     /// The key of the code that it holds or has redeemed; `None` if it was refused.
     pub code_key: Option<String>,
@@ -34,9 +34,9 @@ pub struct Submission {
     pub receipt_id: Option<ReceiptId>,
     /// The part of the tax authority's record that callers see.
     pub receipt: Option<ReceiptSummary>,
-    /// The purchase that the receipt proves; no two accepted submissions have the same.
+    /// The purchase that the receipt proves; unique among accepted submissions.
     pub purchase: Option<VerificationCode>,
-    /// The status.
+    /// The outcome so far.
     #[serde(rename = "standing")]
     pub status: SubmissionStatus,
     /// Message keys, or reasons for operators.
@@ -47,7 +47,7 @@ pub struct Submission {
     pub region: Option<String>,
     /// The purchase as the consumer describes it.
     pub claimed: Option<Claimed>,
-    /// The code for the partner; forgotten when the submission is settled.
+    /// The code for the partner; deleted when the submission is settled.
     pub partner_code: Option<Code>,
     /// The partner's own words.
     pub upstream: Option<Upstream>,
@@ -61,7 +61,7 @@ pub struct Submission {
     pub created_at: Timestamp,
     /// The time of its last change.
     pub updated_at: Timestamp,
-    /// The log's id of the request that created it.
+    /// The id in the log of the request that created it.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub request_id: Option<String>,
     /// Earlier states, oldest first: the first and the latest.
@@ -69,7 +69,7 @@ pub struct Submission {
     pub history: Vec<PastState>,
 }
 
-/// States in a submission's history. Each adds about 200 bytes to every later write of the submission.
+/// The maximum length of a history. Each state adds about 200 bytes to every later write of the submission.
 const MAX_HISTORY: usize = 12;
 
 /// An earlier state of a submission.
@@ -77,39 +77,39 @@ const MAX_HISTORY: usize = 12;
 pub struct PastState {
     /// When the state began.
     pub at: Timestamp,
-    /// The status.
+    /// The outcome at that time.
     #[serde(rename = "standing")]
     pub status: SubmissionStatus,
     /// Message keys, or reasons for operators.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub reasons: Vec<String>,
-    /// Whether a step was under way.
+    /// Whether a step was in progress.
     pub is_under_way: bool,
-    /// The unexpected response.
+    /// The unexpected response, if any.
     #[serde(default, rename = "surprise", skip_serializing_if = "Option::is_none")]
     pub anomaly: Option<String>,
 }
 
 impl PastState {
-    /// Whether only steps started or ended in between.
+    /// Whether the two differ in no more than steps that started or ended.
     fn is_same(&self, other: &Self) -> bool {
         let Self { at: _, status, reasons, is_under_way: _, anomaly } = self;
         (status, reasons, anomaly) == (&other.status, &other.reasons, &other.anomaly)
     }
 }
 
-/// An operator's decision about a submission.
+/// An operator's decision on a submission.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct OperatorDecision {
     /// The name that the operator gave.
     pub by: String,
-    /// The time.
+    /// The time of the decision.
     pub at: Timestamp,
     /// The operator's reason.
     pub why: Option<String>,
 }
 
-/// A purchase as the consumer describes it. No outcome depends on it.
+/// A purchase as described by the consumer. No outcome depends on it.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Claimed {
     /// The products.
@@ -123,7 +123,7 @@ pub struct Claimed {
 pub struct ClaimedItem {
     /// The product's key in the campaign.
     pub key: String,
-    /// How many, 1 to 99.
+    /// The quantity, 1 to 99.
     pub qty: u32,
 }
 
@@ -177,7 +177,7 @@ impl State {
     pub const ALL: [Self; 4] = [Self::Pending, Self::Accepted, Self::Rejected, Self::Unknown];
 }
 
-/// A submission's outcome so far. The constructors allow only combinations that make sense.
+/// A submission's outcome so far. The constructors allow only valid combinations.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct SubmissionStatus {
     state: State,
@@ -188,7 +188,7 @@ pub struct SubmissionStatus {
 }
 
 impl SubmissionStatus {
-    /// Accepted, with entries and perhaps an instant prize.
+    /// Accepted, with entries and an optional instant prize.
     pub fn accepted(entries: u32, instant_win: Option<String>) -> Self {
         let message_key = if instant_win.is_some() { MessageKey::InstantWin } else { MessageKey::Entered };
         Self { state: State::Accepted, review_status: None, message_key, entries, instant_win }
@@ -223,12 +223,12 @@ impl SubmissionStatus {
         self.state
     }
 
-    /// How far the receipt has been looked at.
+    /// The result of looking at the receipt; `None` without a receipt.
     pub fn review_status(&self) -> Option<ReviewStatus> {
         self.review_status
     }
 
-    /// Which message applies.
+    /// The key of the message that applies.
     pub fn message_key(&self) -> MessageKey {
         self.message_key
     }
@@ -243,7 +243,7 @@ impl SubmissionStatus {
         self.instant_win.as_deref()
     }
 
-    /// Whether nothing can change it any more.
+    /// Whether it is final.
     pub fn is_terminal(&self) -> bool {
         match self.state {
             State::Accepted | State::Rejected => true,
@@ -259,7 +259,7 @@ impl SubmissionStatus {
         }
     }
 
-    /// The one status to show.
+    /// The one status to show to the consumer.
     pub fn display_status(&self) -> DisplayStatus {
         match (self.state, self.review_status) {
             (State::Accepted, _) => DisplayStatus::Entered,
@@ -274,7 +274,7 @@ impl SubmissionStatus {
     }
 }
 
-/// The parts of a new submission that are known before it is decided.
+/// The parts of a new submission that are known before the decision.
 #[derive(Clone, Debug)]
 pub struct NewSubmission {
     /// A random id.
@@ -287,18 +287,18 @@ pub struct NewSubmission {
     pub phone: Phone,
     /// The consumer's region, as sent.
     pub region: Option<String>,
-    /// What the consumer says they bought.
+    /// The purchase as described by the consumer.
     pub claimed: Option<Claimed>,
     /// The campaign's day, `YYYY-MM-DD`.
     pub day: String,
-    /// When the request came.
+    /// The time of the request.
     pub created_at: Timestamp,
-    /// The request's id in logs.
+    /// The id of the request in the log.
     pub request_id: Option<String>,
 }
 
 impl Submission {
-    /// A submission as it is first written: without a code, a receipt or a plan to settle it.
+    /// A new submission without a code, a receipt or pending work.
     pub fn new(new: NewSubmission, status: SubmissionStatus) -> Self {
         let NewSubmission {
             submission_id,
@@ -337,7 +337,7 @@ impl Submission {
         }
     }
 
-    /// The next revision, still with the same status. Its history gains the present state, unless it has just that one.
+    /// The next revision, with the same status. Adds the present state to the history, unless it is already the latest.
     #[must_use]
     pub fn changed(&self, now: Timestamp) -> Self {
         let mut history = self.history.clone();
@@ -345,7 +345,7 @@ impl Submission {
         if !history.last().is_some_and(|last| last.is_same(&state)) {
             history.push(state);
         }
-        // The first state stays: it says how the submission was made.
+        // The first state stays: it shows how the submission was created.
         let excess = history.len().saturating_sub(MAX_HISTORY);
         history.drain(1..1 + excess);
         Self { revision: self.revision.saturating_add(1), updated_at: now, history, ..self.clone() }
@@ -364,16 +364,16 @@ impl Submission {
         }
     }
 
-    /// Whether it has a receipt that the service has not settled yet: a phone may have a limited number of them.
+    /// Whether it has a receipt that the service has yet to settle; a phone's number of these is limited.
     pub fn has_open_receipt(&self) -> bool {
         let is_ours = |settling: &PendingSettlement| settling.assignee == Assignee::Service;
         self.receipt_id.is_some() && self.settling.as_ref().is_some_and(is_ours)
     }
 
-    /// Seconds before a caller should poll again; `None` when settled. The interval grows with age, ends no earlier than the
-    /// next planned step, and is long while an operator is at work.
+    /// Seconds before a caller should poll again; `None` when settled. The interval grows with age, ends no earlier
+    /// than the next planned step, and is long while an operator is reviewing.
     pub fn poll_after_seconds(&self, now: Timestamp) -> Option<u64> {
-        /// Soon enough to feel immediate.
+        /// Fast enough to feel immediate.
         const SHORTEST: u64 = 2;
         /// Slow enough to cost nothing.
         const LONGEST: u64 = 30;

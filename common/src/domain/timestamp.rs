@@ -8,12 +8,12 @@ use chrono::{DateTime, Datelike, NaiveDate, NaiveTime, SecondsFormat, Utc};
 use chrono_tz::Tz;
 use serde::{Deserialize, Deserializer, Serialize, Serializer};
 
-/// A point in time, to the millisecond, in one of the years 0 to 9999 of UTC: all that RFC 3339 can write. Shown so, and
+/// A point in time, to the millisecond, in the years 0 to 9999 of UTC: the range of RFC 3339. Printed in that form, and
 /// stored as milliseconds since 1970-01-01T00:00:00Z.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub struct Timestamp(DateTime<Utc>);
 
-/// The text is not a date and time with its offset.
+/// The text is not a date and time with an offset.
 #[derive(Debug, PartialEq, Eq, thiserror::Error)]
 #[error("not a date and time of RFC 3339")]
 pub struct NotATimestamp;
@@ -31,7 +31,7 @@ impl Timestamp {
             .and_utc(),
     );
 
-    /// From milliseconds since the epoch; [`Self::MIN`] or [`Self::MAX`] when they are beyond.
+    /// From milliseconds since the epoch, limited to [`Self::MIN`] and [`Self::MAX`].
     pub const fn from_millis(millis: i64) -> Self {
         match DateTime::from_timestamp_millis(millis) {
             _ if millis < Self::MIN.as_millis() => Self::MIN,
@@ -45,7 +45,7 @@ impl Timestamp {
         self.0.timestamp_millis()
     }
 
-    /// Whole seconds since the epoch, as DynamoDB's expiry wants them.
+    /// Whole seconds since the epoch, as in DynamoDB's expiry attribute.
     pub const fn as_seconds(self) -> i64 {
         self.0.timestamp()
     }
@@ -55,27 +55,27 @@ impl Timestamp {
         self.0.timestamp().div_euclid(60)
     }
 
-    /// This much later; [`Self::MAX`] at the latest.
+    /// The time this much later; [`Self::MAX`] at the latest.
     pub fn after(self, span: Duration) -> Self {
         let millis = i64::try_from(span.as_millis()).unwrap_or(i64::MAX);
         Self::from_millis(self.as_millis().saturating_add(millis))
     }
 
-    /// How long ago `earlier` was; zero when it is not earlier.
+    /// The time since `earlier`; zero if that is not earlier.
     pub fn since(self, earlier: Self) -> Duration {
         self.0.signed_duration_since(earlier.0).to_std().unwrap_or_default()
     }
 
-    /// The day it falls on in a time zone, `YYYY-MM-DD`.
+    /// The day in a time zone, `YYYY-MM-DD`.
     pub fn day_in(self, zone: Tz) -> String {
         self.0.with_timezone(&zone).date_naive().to_string()
     }
 }
 
 impl From<DateTime<Utc>> for Timestamp {
-    /// Cuts off what is finer than a millisecond. A leap second counts as the second before it.
+    /// Cuts off fractions of a millisecond. A leap second counts as the second before it.
     fn from(time: DateTime<Utc>) -> Self {
-        // Within a leap second, chrono counts on beyond 999.
+        // Within a leap second, chrono counts beyond 999.
         let millis = i64::from(time.timestamp_subsec_millis() % 1_000);
         Self::from_millis(time.timestamp() * 1_000 + millis)
     }
@@ -90,10 +90,10 @@ impl From<Timestamp> for DateTime<Utc> {
 impl FromStr for Timestamp {
     type Err = NotATimestamp;
 
-    /// Takes RFC 3339, with any offset from UTC.
+    /// Parses RFC 3339, with any offset from UTC.
     fn from_str(text: &str) -> Result<Self, Self::Err> {
         let time = DateTime::parse_from_rfc3339(text).map_err(|_| NotATimestamp)?.to_utc();
-        // The offset can lead out of the four digits that a year has.
+        // The offset can move the year out of its four digits.
         if (0..=9999).contains(&time.year()) { Ok(time.into()) } else { Err(NotATimestamp) }
     }
 }
@@ -161,7 +161,7 @@ mod tests {
 
     #[test]
     fn a_day_without_a_midnight_begins_after_the_gap() {
-        // In Egypt the clocks go from midnight to one o'clock on 24 April 2026.
+        // In Egypt, clocks jump from midnight to one o'clock on 24 April 2026.
         let gap = read("2026-04-24T00:00:00+02:00");
         assert_eq!(gap.day_in(Africa::Cairo), "2026-04-24");
         assert_eq!(gap, read("2026-04-24T01:00:00+03:00"));
@@ -170,7 +170,7 @@ mod tests {
 
     #[test]
     fn an_hour_that_comes_twice_belongs_to_its_day_both_times() {
-        // In Egypt the clocks go from midnight back to 23:00 on 29 October 2026, in Canada from 2:00 to 1:00.
+        // In Egypt, clocks go back from midnight to 23:00 on 29 October 2026; in Canada, from 2:00 to 1:00.
         for text in ["2026-10-29T23:30:00+03:00", "2026-10-29T23:30:00+02:00"] {
             assert_eq!(read(text).day_in(Africa::Cairo), "2026-10-29", "{text}");
         }
@@ -178,7 +178,7 @@ mod tests {
         for text in ["2026-11-01T01:30:00-02:30", "2026-11-01T01:30:00-03:30"] {
             assert_eq!(read(text).day_in(America::St_Johns), "2026-11-01", "{text}");
         }
-        // Until 2011 they went back there a minute after midnight, into the day before.
+        // Until 2011, clocks went back there a minute after midnight, into the day before.
         let back = read("2010-11-07T00:01:00-02:30");
         assert_eq!(Timestamp::from_millis(back.as_millis() - 1).day_in(America::St_Johns), "2010-11-07");
         assert_eq!(back.day_in(America::St_Johns), "2010-11-06");

@@ -1,11 +1,11 @@
-//! Text as people type and paste it: what of it cannot be seen, and the many ways of writing one character.
+//! Text as people type and paste it: invisible characters, and several spellings of the same character.
 
 use std::ops::RangeInclusive;
 
 use icu_normalizer::ComposingNormalizerBorrowed;
 
-/// Characters of the general category Cf (format) in Unicode 16: invisible, and put around text by keyboards,
-/// word processors and web pages.
+/// Characters of the general category Cf (format) in Unicode 16: invisible, and added by keyboards, word processors and
+/// web pages.
 const FORMAT: [RangeInclusive<char>; 21] = [
     '\u{ad}'..='\u{ad}',
     '\u{600}'..='\u{605}',
@@ -54,7 +54,7 @@ const DASHES: [RangeInclusive<char>; 20] = [
     '\u{10ead}'..='\u{10ead}',
 ];
 
-/// The minus sign, which is a symbol to Unicode and a dash to people.
+/// The minus sign: a symbol to Unicode, a dash to people.
 const MINUS: char = '\u{2212}';
 
 /// Whether a character is an invisible format character (Cf).
@@ -67,28 +67,28 @@ pub fn is_dash(c: char) -> bool {
     c == MINUS || DASHES.iter().any(|range| range.contains(&c))
 }
 
-/// Whether a control character is in a text, other than white space such as a tab or the end of a line.
+/// Whether a text contains a control character other than white space.
 pub fn has_control(text: &str) -> bool {
     text.contains(|c: char| c.is_control() && !c.is_whitespace())
 }
 
-/// A text without the white space and the format characters at its ends.
+/// A text without the white space and format characters at its ends.
 pub fn stripped(text: &str) -> &str {
     text.trim_matches(|c: char| c.is_whitespace() || is_format(c))
 }
 
-/// A text in composed form (NFC): one way of writing each accented letter.
+/// A text in composed form (NFC): one spelling of each accented letter.
 pub fn composed(text: &str) -> String {
     ComposingNormalizerBorrowed::new_nfc().normalize_iter(text.chars()).collect()
 }
 
-/// A text in compatibility form (NFKC) and upper case, without white space and format characters. Each character
-/// then goes through `map`, which can change it or leave it out.
+/// A text in compatibility form (NFKC) and upper case, without white space and format characters. `map` then changes or
+/// removes each character.
 pub(super) fn folded(text: &str, map: impl Fn(char) -> Option<char>) -> String {
     let normalizer = ComposingNormalizerBorrowed::new_nfkc();
     let upper = normalizer.normalize_iter(text.chars()).flat_map(char::to_uppercase);
     let kept = upper.filter(|c| !c.is_whitespace() && !is_format(*c)).filter_map(map);
-    // What was apart can be next to each other now, such as a letter and its accent.
+    // Characters that are adjacent only now may combine, such as a letter and its accent.
     normalizer.normalize_iter(kept).collect()
 }
 
@@ -118,11 +118,11 @@ mod tests {
 
     #[test]
     fn folding_any_character_twice_is_folding_it_once() {
-        // Beyond, there are ideographs, which fold to themselves, and these.
+        // Beyond these, there are only ideographs, which fold to themselves.
         let characters =
             ('\0'..='\u{1ffff}').chain('\u{2f800}'..='\u{2fa1f}').chain('\u{e0000}'..='\u{e01ff}');
         for c in characters {
-            // Alone, and where accents can join it.
+            // Alone, and next to accents that can join it.
             let text = format!("{c} e\u{301}{c}\u{345}{c}\u{301}");
             let once = without_dashes(&text);
             assert_eq!(without_dashes(&once), once, "{text:?}");

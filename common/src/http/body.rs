@@ -1,4 +1,4 @@
-//! JSON bodies: an object of a request, and a digest of it. [`super::fields`] reads its fields.
+//! JSON bodies: parsing and digests. [`super::fields`] reads the fields.
 
 use serde_json::{Map, Number, Value};
 use sha2::{Digest, Sha256};
@@ -11,12 +11,12 @@ use crate::error::Error;
 /// The largest body, in bytes. The largest valid one is under 20 KB.
 const MAX_BYTES: usize = 64 * 1024;
 
-/// A JSON object of a request. It holds personal data, so it does not print.
+/// The JSON object in a request's body. It holds personal data, so it does not print.
 #[derive(Clone)]
 pub struct JsonBody(Map<String, Value>);
 
 impl JsonBody {
-    /// The body of a request, which has to be a JSON object sent as `application/json`.
+    /// Parses the body, which has to be a JSON object sent as `application/json`.
     ///
     /// # Errors
     /// `validation_failed` without a field.
@@ -41,17 +41,16 @@ impl JsonBody {
         }
     }
 
-    /// A digest of what the body says, whatever the order of its fields, the space between them, and the way in
-    /// which its numbers are written.
+    /// A digest of the content, independent of the order of fields, white space, and the spelling of numbers.
     pub fn digest(&self) -> BodyDigest {
         BodyDigest { by_value: digest(&self.0, by_value), as_written: digest(&self.0, as_written) }
     }
 
-    /// Reads the fields. Every problem is noted, and the first decides the error; `read` gives `None` when
-    /// a field that it needs was refused.
+    /// Reads the fields. All problems are collected, and the first decides the error; `read` returns `None` if a field
+    /// that it needs was refused.
     ///
     /// # Errors
-    /// The first problem, with all of them beside it when it is `validation_failed`.
+    /// The first problem; `validation_failed` lists all of them.
     pub fn read<T>(&self, read: impl FnOnce(&Fields<'_>) -> Option<T>) -> Result<T, Error> {
         let problems = Problems::default();
         let value = read(&Fields::new(&self.0, &problems));
@@ -66,30 +65,30 @@ fn is_json(content_type: &str) -> bool {
     media_type.trim().eq_ignore_ascii_case("application/json")
 }
 
-/// The digest of a body, which tells whether another one says the same.
+/// The digest of a body, to compare it with another.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct BodyDigest {
     by_value: String,
-    /// With `1` and `1.0` apart, as records have it that are older than the comparison by value.
+    /// The digest with `1` and `1.0` apart: old records have no comparison by value.
     as_written: String,
 }
 
 impl BodyDigest {
-    /// The digest as it is stored.
+    /// The digest in its stored form.
     pub fn as_str(&self) -> &str {
         &self.by_value
     }
 
-    /// Whether a stored digest is of a body that says the same.
+    /// Whether a stored digest is of a body with the same content.
     pub fn matches(&self, stored: &str) -> bool {
         stored == self.by_value || stored == self.as_written
     }
 }
 
-/// How a number goes into a digest.
+/// The spelling of a number in a digest.
 type NumberForm = fn(&Number) -> String;
 
-/// One text for each value: a whole number has no fraction, exponent or negative zero.
+/// One spelling for each value: whole numbers have no fraction, exponent or negative zero.
 fn by_value(number: &Number) -> String {
     match number.as_f64() {
         Some(float) if number.is_f64() && float.fract() == 0.0 => {
@@ -109,8 +108,8 @@ fn digest(object: &Map<String, Value>, number_form: NumberForm) -> String {
     hex(&hasher.finalize())
 }
 
-/// Digests a value so that no two different values give the same bytes: each part has its kind, and its
-/// length where it has one, before it; an object's fields come in order of their names.
+/// Digests a value so that different values never give the same bytes. Each part begins with its kind and, if it has
+/// one, its length; an object's fields are sorted by name.
 fn digest_value(value: &Value, number_form: NumberForm, hasher: &mut Sha256) {
     match value {
         Value::Object(object) => digest_object(object, number_form, hasher),

@@ -74,7 +74,7 @@ struct Capabilities {
 }
 
 /// Receipt settings of a campaign, and the products and shops to choose from.
-// How a shop or a product is recognised is not for callers.
+// Callers do not see how a shop or a product is recognized.
 #[derive(Serialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema), schemars(rename = "CampaignReceipt"))]
 struct ReceiptBlock<'a> {

@@ -1,4 +1,4 @@
-//! The fields of a body, read one by one, with everything that is wrong with them.
+//! The fields of a body. Every problem with them is collected.
 
 use std::cell::RefCell;
 use std::ops::RangeInclusive;
@@ -10,26 +10,26 @@ use crate::domain::phone::Phone;
 use crate::domain::unicode::{has_control, is_format, stripped};
 use crate::error::{Error, ErrorCode, FieldProblem};
 
-/// What is wrong with the fields of a body, in the order in which they were read.
+/// Problems with the fields of a body, in the order of reading.
 #[derive(Debug, Default)]
 pub struct Problems(RefCell<Vec<(ErrorCode, FieldProblem)>>);
 
 impl Problems {
-    /// Notes that a field has the wrong shape; `message` says what it has to be.
+    /// Adds a field of the wrong shape; `message` describes the right one.
     pub fn note(&self, path: &str, message: impl Into<String>) {
         self.note_as(ErrorCode::ValidationFailed, path, message);
     }
 
-    /// Notes a problem of a field that is an error of its own when it comes first.
+    /// Adds a problem that has its own error code if it comes first.
     pub fn note_as(&self, code: ErrorCode, path: &str, message: impl Into<String>) {
         let problem = FieldProblem { field: path.to_owned(), message: message.into() };
         self.0.borrow_mut().push((code, problem));
     }
 
-    /// Goes on when nothing was noted.
+    /// Succeeds if there are no problems.
     ///
     /// # Errors
-    /// The first problem, with all of them beside it when it is `validation_failed`.
+    /// The first problem; `validation_failed` lists all of them.
     pub fn check(self) -> Result<(), Error> {
         let problems = self.0.into_inner();
         match problems.first() {
@@ -42,9 +42,8 @@ impl Problems {
     }
 }
 
-/// The fields of one object. Each reader answers `None` for a field that is absent or null, and for one
-/// of the wrong shape, which it notes. Read them in the order of the reference: the first problem is the
-/// one that is answered.
+/// The fields of one object. Each reader returns `None` for a field that is absent or null, and for one of the wrong
+/// shape, which becomes a problem. Read fields in the order of the reference: the first problem decides the error.
 #[derive(Clone)]
 pub struct Fields<'a> {
     object: &'a Map<String, Value>,
@@ -67,18 +66,18 @@ impl<'a> Fields<'a> {
         self.object.get(name).filter(|value| !value.is_null())
     }
 
-    /// Notes what a field has to be.
+    /// Adds a problem: the field is not as `expected`.
     pub fn note(&self, name: &str, expected: &str) {
         self.note_as(ErrorCode::ValidationFailed, name, expected);
     }
 
-    /// Notes what a field has to be, where it is an error of its own.
+    /// Adds a problem with its own error code.
     pub fn note_as(&self, code: ErrorCode, name: &str, expected: &str) {
         let path = self.path(name);
         self.problems.note_as(code, &path, format!("`{path}` must be {expected}."));
     }
 
-    /// A field that has to be there.
+    /// A required field.
     pub fn required<T>(&self, name: &str, read: impl FnOnce(&Self, &str) -> Option<T>) -> Option<T> {
         if self.value(name).is_none() {
             let path = self.path(name);
@@ -88,8 +87,7 @@ impl<'a> Fields<'a> {
         read(self, name)
     }
 
-    /// A string of this many characters, without control characters. White space at its ends is left out, and
-    /// does not count.
+    /// A string of this many characters, without control characters. White space at its ends is removed first.
     pub fn text(&self, name: &str, chars: RangeInclusive<usize>) -> Option<&'a str> {
         let text = self.value(name)?.as_str().map(str::trim);
         if text.is_some_and(|text| text.contains(char::is_control)) {
@@ -99,8 +97,7 @@ impl<'a> Fields<'a> {
         self.of_length(name, &chars, text)
     }
 
-    /// A string that people type or paste: format characters anywhere, and white space at its ends, are left out
-    /// and do not count.
+    /// A string that people type or paste: format characters, and white space at the ends, are removed first.
     fn typed(&self, name: &str, chars: &RangeInclusive<usize>) -> Option<String> {
         let visible = |text: &str| stripped(text).chars().filter(|c| !is_format(*c)).collect();
         self.of_length(name, chars, self.value(name)?.as_str().map(visible))
@@ -130,7 +127,7 @@ impl<'a> Fields<'a> {
         self.note(name, "a string without control characters");
     }
 
-    /// A string of this many characters that reads as a `T`; `expected` says what it has to be.
+    /// A string of this many characters that parses as a `T`; `expected` describes it.
     pub fn parsed<T>(
         &self,
         name: &str,
@@ -155,7 +152,7 @@ impl<'a> Fields<'a> {
         number
     }
 
-    /// A whole number from 1 on; one that is larger than any `u64` is the largest.
+    /// A whole number from 1. Numbers beyond `u64` become its maximum.
     pub fn positive(&self, name: &str) -> Option<u64> {
         let number = whole(self.value(name)?).filter(|number| *number > 0);
         if number.is_none() {
@@ -179,7 +176,7 @@ impl<'a> Fields<'a> {
         object.map(|object| Fields { object, path, problems: self.problems })
     }
 
-    /// A list of at most this many objects, each read in its turn; `None` as well when one was refused.
+    /// A list of at most this many objects; `None` also if one of them was refused.
     pub fn each<T>(
         &self,
         name: &str,
@@ -224,12 +221,12 @@ impl<'a> Fields<'a> {
         Some(code)
     }
 
-    /// A phone: `phone_invalid` when it is not a Tanzanian mobile number.
+    /// A phone number; `phone_invalid` if it is not a Tanzanian mobile number.
     pub fn phone(&self, name: &str) -> Option<Phone> {
         self.phone_or(name, ErrorCode::PhoneInvalid)
     }
 
-    /// A phone, with the code of the error when it has the length of one and is not a Tanzanian mobile number.
+    /// A phone number. `code` is the error if it has the right length but is not a Tanzanian mobile number.
     pub fn phone_or(&self, name: &str, code: ErrorCode) -> Option<Phone> {
         let phone = self.typed(name, &Phone::TYPED_CHARS)?.parse().ok();
         if phone.is_none() {
@@ -239,12 +236,11 @@ impl<'a> Fields<'a> {
     }
 }
 
-/// A whole number, however it is written: JSON does not tell 5 and 5.0 apart. One that is larger than any `u64`
-/// is the largest.
+/// A whole number in any spelling: JSON does not distinguish 5 and 5.0. Numbers beyond `u64` become its maximum.
 fn whole(value: &Value) -> Option<u64> {
     value.as_u64().or_else(|| {
         let number = value.as_f64().filter(|number| number.fract() == 0.0 && *number >= 0.0)?;
-        // Without a fraction, only its size can keep it from being read.
+        // Without a fraction, only its size can make it unreadable.
         Some(format!("{:.0}", number.abs()).parse().unwrap_or(u64::MAX))
     })
 }
@@ -255,7 +251,7 @@ mod tests {
 
     use super::*;
 
-    /// What a reading of this body comes to: the code, the field, and the places of all problems.
+    /// The result of reading this body: the code, the field, and the places of all problems.
     fn refusal(
         body: Value,
         read: impl FnOnce(&Fields<'_>),

@@ -1,8 +1,8 @@
-//! Which language a request wants its copy in.
+//! The language of a reply.
 
 use crate::domain::message::Language;
 
-/// The `locale` query parameter when it names a language we have, else Accept-Language.
+/// The `locale` query parameter if we have that language, otherwise Accept-Language.
 pub fn wanted(locale: Option<&str>, accept_language: Option<&str>) -> Language {
     match locale {
         Some("en") => Language::En,
@@ -11,7 +11,7 @@ pub fn wanted(locale: Option<&str>, accept_language: Option<&str>) -> Language {
     }
 }
 
-/// Swahili when it is preferred over English by q-value.
+/// Swahili if its q-value is higher than that of English.
 fn preferred(accept_language: &str) -> Language {
     if quality(accept_language, "sw") > quality(accept_language, "en") { Language::Sw } else { Language::En }
 }
@@ -34,7 +34,7 @@ fn quality(accept_language: &str, language: &str) -> u16 {
     accept_language.split(',').filter_map(of_range).max().unwrap_or(0)
 }
 
-/// A q-value from 0 to 1 with up to three decimals; anything else counts as not wanted.
+/// A q-value from 0 to 1 with up to three decimals; anything else counts as 0.
 fn thousandths(q: &str) -> u16 {
     let (whole, decimals) = q.split_once('.').unwrap_or((q, ""));
     if decimals.len() > 3 {

@@ -1,15 +1,15 @@
-//! The RateLimit header fields, as the IETF draft (draft-ietf-httpapi-ratelimit-headers) has them: which
-//! limits a request was counted by, and how they stand.
+//! The RateLimit headers of the IETF draft (draft-ietf-httpapi-ratelimit-headers): the limits that a request counted
+//! towards, and their status.
 
 use super::reply::whole_seconds;
 use crate::domain::limit::RateLimitStatus;
 
-/// The limits themselves: `"key";q=600;w=60`.
+/// The limits: `"key";q=600;w=60`.
 const POLICY: &str = "ratelimit-policy";
-/// What is left of them: `"key";r=599;t=42`.
+/// Their status: `"key";r=599;t=42`.
 const STANDING: &str = "ratelimit";
 
-/// The headers that say how limits stand. A limit of which nothing is known is named in the policy alone.
+/// The headers for these limits. A limit of unknown status is in the policy only.
 pub(super) fn headers(limits: &[RateLimitStatus]) -> Vec<(&'static str, String)> {
     let policy = limits
         .iter()

@@ -44,6 +44,6 @@ pub struct LookupEntry<'a> {
     pub entries: u32,
 }
 
-/// Sums stay exact in every language that reads JSON.
+/// JavaScript's largest exact integer: sums stay exact in every language that reads JSON.
 #[cfg(feature = "schema")]
 const MAX_EXACT: u64 = 9_007_199_254_740_991;

@@ -1,4 +1,4 @@
-//! HTTP: reading requests, and every reply in the contract's shape.
+//! HTTP: parsing requests, and rendering replies in the contract's shape.
 
 pub mod body;
 pub mod campaign;

@@ -11,7 +11,7 @@ use crate::domain::receipt::{Receipt, ReceiptState, Source};
 use crate::http::schema::{Time, Uuid};
 
 /// A receipt that one submission can use.
-// Whoever has its target can upload, so it does not print.
+// The holder of the upload target can upload, so it does not print.
 #[derive(Clone, Serialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema), schemars(rename = "Receipt"))]
 pub struct ReceiptObject {
@@ -70,7 +70,7 @@ struct UploadObject {
 }
 
 impl ReceiptObject {
-    /// Renders a receipt, with the upload's target where the photo is still to come.
+    /// Renders a receipt, with an upload target if the photo is still missing.
     pub fn new(receipt: &Receipt, upload: Option<UploadTarget>) -> Self {
         Self {
             id: receipt.receipt_id.to_string(),

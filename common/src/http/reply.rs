@@ -1,4 +1,4 @@
-//! Replies: the one place where an error becomes a status, and every body gets its headers.
+//! Replies: the one place where errors become statuses, and every body gets its headers.
 
 use std::collections::BTreeMap;
 use std::time::Duration;
@@ -15,69 +15,69 @@ use crate::domain::limit::RateLimitStatus;
 use crate::error::{Error, ErrorCode, FieldProblem};
 use crate::telemetry;
 
-/// What an operation answers with.
+/// The reply of an operation.
 #[derive(Clone, Debug)]
 pub struct Reply {
     /// The status.
     pub status: StatusCode,
-    /// The headers, without those that every reply gets.
+    /// The headers, without those of every reply.
     pub headers: BTreeMap<&'static str, String>,
     /// The body.
     pub body: String,
-    /// The message key of what happened to a consumer, for the log.
+    /// The message key of a consumer's outcome, for the log.
     pub outcome: Option<&'static str>,
-    /// The id of the submission or receipt that it is about, for the log.
+    /// The id of the submission or receipt, for the log.
     pub subject: Option<String>,
-    /// The reference of the submission that it is about, for the log.
+    /// The reference of the submission, for the log.
     pub reference: Option<String>,
-    /// What else the log should tell.
+    /// More fields for the log.
     pub notes: LogFields,
-    /// How the limits stand that the request was counted by.
+    /// The status of the limits that the request counted towards.
     pub limits: Vec<RateLimitStatus>,
 }
 
-/// What the log should tell of a request besides its reply.
+/// Log fields of a request besides its reply.
 #[derive(Clone, Debug, Default)]
 pub struct LogFields {
-    /// What there is to count: names and numbers.
+    /// Metric names and values.
     pub metrics: Vec<(&'static str, u64)>,
-    /// Why a part of the service failed that the reply could do without, outermost first.
+    /// The causes of a failure that the reply does not depend on, outermost first.
     pub error_chain: Vec<String>,
 }
 
-/// Set on a reply about what an earlier try under the same Idempotency-Key made.
+/// Marks a reply about the result of an earlier attempt with the same Idempotency-Key.
 const IDEMPOTENT_REPLAYED: &str = "idempotent-replayed";
-/// More problems than one reply can list: a full list of claimed items with every field wrong has fewer.
+/// More problems than a reply can list: a full list of claimed items with every field wrong has fewer.
 #[cfg(feature = "schema")]
 const MAX_PROBLEMS: usize = 100;
-/// Names the request, on every reply.
+/// The header with the request's id, on every reply.
 pub const X_REQUEST_ID: &str = "x-request-id";
 
 impl Reply {
     /// 200 with a JSON body.
     ///
     /// # Errors
-    /// An internal error when the body cannot be written as JSON.
+    /// An internal error when the body cannot be serialized.
     pub fn ok(body: &impl Serialize) -> Result<Self, Error> {
         let body = serde_json::to_string(body).map_err(Error::internal)?;
         Ok(Self::json(StatusCode::OK, body))
     }
 
-    /// 200 with text of another kind than JSON, such as a page.
+    /// 200 with a text other than JSON, such as a page.
     pub fn text(content_type: &str, body: String) -> Self {
         let mut reply = Self::json(StatusCode::OK, body);
         reply.headers.insert("content-type", content_type.to_owned());
         reply
     }
 
-    /// Names the submission or receipt that it is about.
+    /// Adds the id of the submission or receipt, for the log.
     #[must_use]
     pub fn with_subject(mut self, id: impl ToString) -> Self {
         self.subject = Some(id.to_string());
         self
     }
 
-    /// Names the submission by its reference too.
+    /// Adds the submission's reference, for the log.
     #[must_use]
     pub fn with_reference(mut self, reference: &Reference) -> Self {
         self.reference = Some(reference.to_string());
@@ -105,35 +105,35 @@ impl Reply {
         }
     }
 
-    /// Says that an earlier try under the same Idempotency-Key made what this is about.
+    /// Marks the reply as the result of an earlier attempt with the same Idempotency-Key.
     #[must_use]
     pub fn idempotent_replayed(mut self) -> Self {
         self.headers.insert(IDEMPOTENT_REPLAYED, "true".to_owned());
         self
     }
 
-    /// Notes what happened to the consumer.
+    /// Adds the consumer's outcome, for the log.
     #[must_use]
     pub fn with_outcome(mut self, outcome: &'static str) -> Self {
         self.outcome = Some(outcome);
         self
     }
 
-    /// Notes what else the log should tell.
+    /// Adds fields for the log.
     #[must_use]
     pub fn with_notes(mut self, notes: LogFields) -> Self {
         self.notes = notes;
         self
     }
 
-    /// Says how limits stand that the request was counted by.
+    /// Adds the status of limits that the request counted towards.
     #[must_use]
     pub fn with_limits(mut self, limits: impl IntoIterator<Item = RateLimitStatus>) -> Self {
         self.limits.extend(limits);
         self
     }
 
-    /// The Error object of an error.
+    /// The reply to an error: its status and Error object.
     pub fn error(error: &Error, docs_base: &str, request_id: &str) -> Self {
         let code = error.code();
         let refusal = match error {
@@ -155,7 +155,7 @@ impl Reply {
                 request_id,
             },
         };
-        // A struct of strings always becomes JSON.
+        // A struct of strings always serializes.
         let mut reply = Self::json(status(code), serde_json::to_string(&body).unwrap_or_default());
         if let Some(wait) = error.retry_after() {
             reply.headers.insert("retry-after", whole_seconds(wait).to_string());
@@ -170,10 +170,10 @@ impl Reply {
         reply
     }
 
-    /// The reply with the headers that every reply has.
+    /// The reply with the headers of every reply.
     pub fn into_response(mut self, request_id: &str) -> Response<Body> {
         self.headers.extend(limits::headers(&self.limits));
-        // Pages of the reference may be stored, and say so; replies of the API never are.
+        // Pages of the reference set their own value; replies of the API are never stored.
         self.headers.entry("cache-control").or_insert_with(|| "no-store".to_owned());
         self.headers.insert(X_REQUEST_ID, request_id.to_owned());
         let mut response = Response::new(Body::Text(self.body));
@@ -202,7 +202,7 @@ pub struct ErrorBody<'a> {
 #[derive(Serialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema), schemars(
     rename = "Error",
-    // What may be missing is not in the list of what is required, from which other objects have their order.
+    // Optional fields are not among the required ones, which give other objects their order.
     extend("x-order" = ["code", "message", "field", "errors", "fix", "docs_url", "request_id"]),
 ))]
 struct ErrorObject<'a> {
@@ -259,7 +259,7 @@ fn problems<S: Serializer>(problems: &[FieldProblem], serializer: S) -> Result<S
     serializer.collect_seq(problems.iter().map(ProblemObject::new))
 }
 
-/// Retry-After counts whole seconds: rounded up, and never 0.
+/// Retry-After in whole seconds: rounded up, and never 0.
 pub(super) fn whole_seconds(wait: Duration) -> u64 {
     let up = u64::from(wait.subsec_nanos() > 0);
     wait.as_secs().saturating_add(up).max(1)

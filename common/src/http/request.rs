@@ -1,4 +1,4 @@
-//! A request as operations see it, over the one that `lambda_http` makes of API Gateway's event.
+//! A request as operations see it: a wrapper of `lambda_http`'s.
 
 use std::net::IpAddr;
 
@@ -23,12 +23,12 @@ pub struct Request {
     http: lambda_http::Request,
     /// The language of the copy.
     pub language: Language,
-    /// Its names in logs.
+    /// The request's ids in logs.
     pub ids: RequestIds,
 }
 
 impl Request {
-    /// Whatever it holds, it is a request; what is wrong with it comes out later, in the order of the checks.
+    /// Accepts anything; mistakes come up later, in the order of the checks.
     pub fn new(http: lambda_http::Request) -> Self {
         let query = http.query_string_parameters_ref();
         let locale = query.and_then(|query| query.first("locale"));
@@ -55,7 +55,7 @@ impl Request {
         self.http.path_parameters_ref()?.first("id")
     }
 
-    /// The value of a header. One that came several times has its values joined by commas.
+    /// The value of a header. Repeated headers are joined by commas.
     pub fn header(&self, name: &str) -> Option<&str> {
         header(&self.http, name)
     }
@@ -65,7 +65,7 @@ impl Request {
         self.http.body()
     }
 
-    /// The Idempotency-Key, which has to be there.
+    /// The required Idempotency-Key.
     ///
     /// # Errors
     /// `idempotency_key_required`, `idempotency_key_invalid`.
@@ -73,7 +73,7 @@ impl Request {
         self.idempotency_key()?.ok_or_else(|| ErrorCode::IdempotencyKeyRequired.into())
     }
 
-    /// The Idempotency-Key, where there is one.
+    /// The Idempotency-Key, if the request has one.
     ///
     /// # Errors
     /// `idempotency_key_invalid`.
@@ -82,7 +82,7 @@ impl Request {
         value.map(str::parse).transpose().map_err(|_| ErrorCode::IdempotencyKeyInvalid.into())
     }
 
-    /// The JSON object of the body.
+    /// Parses the body as a JSON object.
     ///
     /// # Errors
     /// `validation_failed` without a field.
@@ -90,8 +90,8 @@ impl Request {
         JsonBody::parse(self)
     }
 
-    /// Whose calls the limits count together: the consumer's address range when the caller says it, else
-    /// the calling server alone.
+    /// The network that limits count together: the consumer's address range if the caller sends it, otherwise the
+    /// calling server's address.
     pub fn client_network(&self) -> String {
         match (self.header(SVC_CLIENT_IP).and_then(client_ip), self.source_ip()) {
             (Some(consumer), _) => range(consumer),
@@ -105,18 +105,17 @@ impl Request {
         gateway_context(&self.http)?.http.source_ip.as_deref()?.parse().ok()
     }
 
-    /// Whether SVC-Client-IP is there without an address in it. The limits then count all consumers of the caller
-    /// together, which it hardly wants.
+    /// Whether SVC-Client-IP has no valid address. Limits then count all consumers of the caller together, which the
+    /// caller hardly intends.
     pub fn has_malformed_client_ip(&self) -> bool {
         self.header(SVC_CLIENT_IP).is_some_and(|value| client_ip(value).is_none())
     }
 }
 
-/// The header in which a caller names the consumer's address.
+/// The header with the consumer's address.
 const SVC_CLIENT_IP: &str = "svc-client-ip";
 
-/// The first address of a list, as proxies write them: an IPv6 one may be in brackets and have a zone, and either
-/// may have a port.
+/// The first address of a list, as proxies write them: IPv6 may have brackets and a zone, and either may have a port.
 fn client_ip(value: &str) -> Option<IpAddr> {
     let first = value.split(',').next()?.trim();
     let is_port = |text: &str| !text.is_empty() && text.bytes().all(|byte| byte.is_ascii_digit());
@@ -126,7 +125,7 @@ fn client_ip(value: &str) -> Option<IpAddr> {
             let ends_well = after.is_empty() || after.strip_prefix(':').is_some_and(is_port);
             ends_well.then_some(host)?
         }
-        // In an IPv6 address without brackets, a last number cannot be told from a port.
+        // In an IPv6 address without brackets, the last number and a port look the same.
         None => match first.split_once(':') {
             Some((host, port)) if is_port(port) => host,
             Some(_) | None => first,
@@ -136,7 +135,7 @@ fn client_ip(value: &str) -> Option<IpAddr> {
     address.parse().ok()
 }
 
-/// The range that one consumer's addresses come from: a /24 of IPv4, a /48 of IPv6.
+/// The range of one consumer's addresses: a /24 of IPv4, a /48 of IPv6.
 fn range(address: IpAddr) -> String {
     match address.to_canonical() {
         IpAddr::V4(address) => {
@@ -157,12 +156,12 @@ fn gateway_context(http: &lambda_http::Request) -> Option<&ApiGatewayV2httpReque
     }
 }
 
-/// A header's text; `HeaderValue::to_str` would give ASCII alone.
+/// A header's text; `HeaderValue::to_str` would accept ASCII only.
 fn header<'a>(http: &'a lambda_http::Request, name: &str) -> Option<&'a str> {
     str::from_utf8(http.headers().get(name)?.as_bytes()).ok()
 }
 
-/// The ids of a request that came with this X-Request-Id. It is taken over when it is fit for a log.
+/// The ids of a request. The caller's X-Request-Id is used if it is fit for a log.
 pub fn request_ids(given: Option<&str>, gateway: Option<String>) -> RequestIds {
     const CHARS: std::ops::RangeInclusive<usize> = 1..=128;
     let allowed = |byte: u8| byte.is_ascii_alphanumeric() || b"._+/=-".contains(&byte);

@@ -3,7 +3,7 @@
 /// An operation's place in the API.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Route {
-    /// The function that serves it, which is also its name in logs.
+    /// The function that serves it, also its name in logs.
     pub function: &'static str,
     /// The method.
     pub method: &'static str,
@@ -33,13 +33,13 @@ pub const CREATE_SUBMISSION: Route =
 /// Reads a submission.
 pub const GET_SUBMISSION: Route =
     Route { function: "get-submission", method: "GET", path: "/api/v1/submissions/{id}" };
-/// Looks a phone's submissions up.
+/// Looks up a phone's submissions.
 pub const LOOKUP_SUBMISSIONS: Route =
     Route { function: "lookup-submissions", method: "POST", path: "/api/v1/submissions/lookup" };
 /// Starts a receipt.
 pub const CREATE_RECEIPT: Route =
     Route { function: "create-receipt", method: "POST", path: "/api/v1/receipts" };
-/// Gives a receipt's upload a fresh URL.
+/// Renews a receipt's upload URL.
 pub const REFRESH_UPLOAD_URL: Route =
     Route { function: "refresh-upload-url", method: "POST", path: "/api/v1/receipts/{id}/upload-url" };
 /// Reads a receipt.
@@ -47,8 +47,8 @@ pub const GET_RECEIPT: Route =
     Route { function: "get-receipt", method: "GET", path: "/api/v1/receipts/{id}" };
 
 impl Route {
-    /// Whether a path is this route's, and what stands for `{id}` in it, still encoded. A path with one
-    /// slash more or less is another path.
+    /// Whether the path matches, and the value of `{id}` in it, still encoded. A path with one slash more or less does
+    /// not match.
     pub fn matches<'a>(&self, path: &'a str) -> Option<Option<&'a str>> {
         let mut id = None;
         let mut segments = path.split('/');
@@ -64,9 +64,8 @@ impl Route {
     }
 }
 
-/// The methods that a path takes, in the order of the routes; empty when there is no such path.
-///
-/// A fixed path wins over one with `{id}`.
+/// The methods of a path, in the order of the routes; empty if there is no such path. A fixed path takes precedence
+/// over one with `{id}`.
 pub fn methods_of(path: &str) -> Vec<&'static str> {
     let fixed: Vec<_> = ROUTES.iter().filter(|route| route.path == path).map(|route| route.method).collect();
     let matching = ROUTES.iter().filter(|route| route.matches(path).is_some()).map(|route| route.method);

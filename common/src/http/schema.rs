@@ -1,4 +1,4 @@
-//! Forms of text that several objects share. They are only described: the objects themselves hold plain text.
+//! Text formats that several objects share. They only describe: the objects themselves hold plain text.
 
 #![expect(dead_code, reason = "their schemas are used, never a value")]
 

@@ -99,8 +99,7 @@ impl<'a> ReceiptRecordObject<'a> {
 }
 
 impl<'a> SubmissionObject<'a> {
-    /// Renders a submission of a campaign in a language. `replayed` says that it is an earlier one,
-    /// found by its code and phone.
+    /// Renders a submission. `replayed` marks an earlier one, found by its code and phone.
     pub fn new(
         submission: &'a Submission,
         campaign: &'a Campaign,

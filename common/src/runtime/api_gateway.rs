@@ -1,7 +1,7 @@
-//! Events of API Gateway's HTTP API (payload format 2.0), read by `lambda_http`, and their replies.
+//! Events of API Gateway's HTTP API (payload format 2.0), parsed by `lambda_http`, and their replies.
 //!
-//! A reply in the contract's shape goes to every caller, so an event that `lambda_http` cannot read is read again
-//! without what stands in the way.
+//! Every caller gets a reply in the contract's shape. So if `lambda_http` cannot read an event, it gets the event again
+//! without the unreadable parts.
 
 use std::panic::catch_unwind;
 
@@ -20,7 +20,7 @@ use crate::http::request::request_ids;
 use crate::runtime::http_handler::HttpHandler;
 use crate::telemetry;
 
-/// Has a function answer an event. Whatever the event holds, there is a reply.
+/// Answers an event. Never fails, whatever is in the event.
 pub async fn answer(function: &dyn HttpHandler, event: &RawValue) -> ApiGatewayV2httpResponse {
     into_event(match read(event.get()) {
         Ok(request) => function.answer(request).await,
@@ -37,7 +37,7 @@ pub async fn answer(function: &dyn HttpHandler, event: &RawValue) -> ApiGatewayV
     })
 }
 
-/// A reply as API Gateway takes it.
+/// A reply in API Gateway's format.
 pub fn into_event(reply: Response<Body>) -> ApiGatewayV2httpResponse {
     let (parts, body) = reply.into_parts();
     let mut event = ApiGatewayV2httpResponse::default();
@@ -48,7 +48,6 @@ pub fn into_event(reply: Response<Body>) -> ApiGatewayV2httpResponse {
     event
 }
 
-/// `lambda_http` cannot read an event.
 #[derive(Debug, thiserror::Error)]
 enum Unreadable {
     #[error("lambda_http cannot read the event")]
@@ -57,7 +56,6 @@ enum Unreadable {
     Panics,
 }
 
-/// The request of an event.
 fn read(event: &str) -> Result<lambda_http::Request, Unreadable> {
     read_as_it_is(event).or_else(|error| {
         tracing::info!(error = telemetry::cause(&error), "an event is read without a part of it");
@@ -65,17 +63,17 @@ fn read(event: &str) -> Result<lambda_http::Request, Unreadable> {
     })
 }
 
-/// `lambda_http` makes a URL of the event, and panics when its parts do not make one, or when base64 is broken.
+/// `lambda_http` builds a URL from the event, and panics if the parts do not fit, or if base64 is malformed.
 fn read_as_it_is(event: &str) -> Result<lambda_http::Request, Unreadable> {
     match catch_unwind(|| lambda_http::request::from_str(event)) {
         Ok(request) => Ok(request?),
-        // The panic hook has told where.
+        // The panic hook has logged the location.
         Err(_) => Err(Unreadable::Panics),
     }
 }
 
-/// The event without what `lambda_http` cannot read. Host and scheme are of no use to a function; the others are taken for
-/// absent.
+/// The event without the parts that `lambda_http` cannot read. Functions do not use host and scheme; the other parts
+/// count as absent.
 fn without_unreadable(mut event: Value) -> Value {
     let is_query =
         |query: &Value| query.as_str().is_some_and(|text| format!("/?{text}").parse::<Uri>().is_ok());

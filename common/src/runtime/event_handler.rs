@@ -1,4 +1,4 @@
-//! A function behind a queue, storage or the schedule: takes its events, and writes one line about each job.
+//! The handler of events from a queue, storage or the schedule. It logs one line for each job.
 
 use std::panic::AssertUnwindSafe;
 
@@ -14,36 +14,36 @@ use crate::domain::timestamp::Timestamp;
 use crate::error::Error;
 use crate::telemetry::{self, Telemetry, WorkLine};
 
-/// What the functions of one process that take events share.
+/// The shared context of a process that handles events.
 #[derive(Clone)]
 pub struct EventContext {
-    /// The variables.
+    /// The environment variables.
     pub env: Env,
-    /// The connection to AWS.
+    /// The AWS clients.
     pub aws: Aws,
     clock: Clock,
     telemetry: Telemetry,
 }
 
-/// A piece of work, for the line about it.
+/// A job, as its log line describes it.
 #[derive(Clone, Copy, Debug)]
 pub struct Job<'a> {
     /// The function that did it.
     pub function: &'static str,
-    /// When it began.
+    /// The start of the job.
     pub started: Timestamp,
-    /// What it belongs to, where it is of one campaign.
+    /// The job's scope, if it concerns a single one.
     pub scope: Option<&'a Scope>,
-    /// The public id of what was worked on.
+    /// The public id of the submission or receipt.
     pub subject: Option<&'a str>,
 }
 
-/// What became of a piece of work.
+/// The outcome of a job.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct JobOutcome {
-    /// In one word, for the counters.
+    /// The outcome in one word, for metrics.
     pub outcome: &'static str,
-    /// What there is to count besides: names and numbers.
+    /// More metrics: names and values.
     pub metrics: Vec<(&'static str, u64)>,
 }
 
@@ -53,12 +53,12 @@ impl From<&'static str> for JobOutcome {
     }
 }
 
-/// A piece of work that failed.
+/// A failed job.
 #[derive(Debug)]
 pub struct JobError {
-    /// Why.
+    /// The error.
     pub error: Error,
-    /// What there is to count all the same.
+    /// Metrics to count despite the failure.
     pub metrics: Vec<(&'static str, u64)>,
 }
 
@@ -72,16 +72,13 @@ impl<E: Into<Error>> From<E> for JobError {
 pub trait EventHandler: Send + Sync + Sized + 'static {
     /// The event.
     type Event: DeserializeOwned + Send;
-    /// What the event's source is told.
+    /// The reply to the event's source.
     type Reply: Serialize + Send;
 
-    /// Connects to what it uses.
-    ///
-    /// # Errors
-    /// Names the variable that is missing or malformed.
+    /// Connects to the tables and queues it uses.
     fn connect(context: &EventContext) -> Result<Self, ConfigError>;
 
-    /// Takes an event.
+    /// Handles an event.
     ///
     /// # Errors
     /// When the event has to be sent again.
@@ -89,10 +86,7 @@ pub trait EventHandler: Send + Sync + Sized + 'static {
 }
 
 impl EventContext {
-    /// Connects to what the environment names.
-    ///
-    /// # Errors
-    /// Names the variable that is missing.
+    /// Reads the AWS settings from the environment.
     pub fn new(env: Env, clock: Clock, telemetry: Telemetry) -> Result<Self, ConfigError> {
         let aws = Aws::for_function(&env)?;
         Ok(Self { env, aws, clock, telemetry })
@@ -103,10 +97,7 @@ impl EventContext {
         self.clock.now()
     }
 
-    /// Does a piece of work and writes the line about it; a panic in it becomes an error like any other.
-    ///
-    /// # Errors
-    /// Those of the work.
+    /// Runs a job and logs its line; a panic becomes an ordinary error.
     pub async fn run_logged(
         &self,
         work: Job<'_>,

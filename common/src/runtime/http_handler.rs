@@ -1,5 +1,5 @@
-//! A function behind the API: checks the request's key, runs the operation, answers in the contract's shape whatever
-//! happens, and writes one line about it.
+//! The handler of API requests: checks the key, runs the operation, replies in the contract's shape in every case, and
+//! logs one line.
 
 use std::panic::AssertUnwindSafe;
 use std::pin::Pin;
@@ -25,7 +25,7 @@ use crate::http::routes::{self, Route};
 use crate::store::batch::{BatchGet, BatchItems};
 use crate::telemetry::{self, RequestIds, RequestLine, Telemetry};
 
-/// Renders and logs replies: the clock, the log, and where the reference pages are.
+/// Renders and logs replies, with the clock, the log, and the URL of the reference pages.
 #[derive(Clone, Debug)]
 pub struct Responder {
     clock: Clock,
@@ -34,70 +34,61 @@ pub struct Responder {
 }
 
 impl Responder {
-    /// `DOCS_URL` is where the reference pages are, without a slash at the end.
-    ///
-    /// # Errors
-    /// Names the variable when it is missing.
+    /// Reads `DOCS_URL`, the URL of the reference pages, without a slash at the end.
     pub fn from_env(env: &Env, clock: Clock, telemetry: Telemetry) -> Result<Self, ConfigError> {
         Ok(Self { clock, telemetry, docs_base: env.required("DOCS_URL")?.into() })
     }
 
-    /// Where the reference pages are, without a slash at the end.
+    /// The URL of the reference pages, without a slash at the end.
     pub fn docs_base(&self) -> &str {
         &self.docs_base
     }
 }
 
-/// What the operations of one process share.
+/// The shared context of the operations of one process.
 #[derive(Clone)]
 pub struct AppContext {
-    /// The variables.
+    /// The environment variables.
     pub env: Env,
-    /// The connection to AWS.
+    /// The AWS clients.
     pub aws: Aws,
-    /// Checks API keys, with its caches.
+    /// The check of API keys, with its caches.
     pub authenticator: Arc<Authenticator>,
     responder: Responder,
 }
 
 impl AppContext {
-    /// Connects to what the environment names.
-    ///
-    /// # Errors
-    /// Names the variable that is missing or malformed.
+    /// Reads the AWS settings and the tables' names from the environment.
     pub fn new(env: Env, responder: Responder) -> Result<Self, ConfigError> {
         let aws = Aws::for_function(&env)?;
         Self::with_aws(aws, env, responder)
     }
 
-    /// The same over a connection that is there.
-    ///
-    /// # Errors
-    /// Names the variable that is missing or malformed.
+    /// As [`Self::new`], with existing AWS clients.
     pub fn with_aws(aws: Aws, env: Env, responder: Responder) -> Result<Self, ConfigError> {
         let authenticator = Arc::new(Authenticator::from_env(&env, &aws.dynamodb())?);
         Ok(Self { env, aws, authenticator, responder })
     }
 }
 
-/// A request whose key is good.
+/// A request with a valid key.
 #[derive(Clone)]
 pub struct ApiRequest {
-    /// When it came.
+    /// The time of its arrival.
     pub received_at: Timestamp,
     /// The campaign and environment that the key selects.
     pub scope: Scope,
     /// The campaign's configuration.
     pub campaign: Arc<Campaign>,
-    /// The request.
+    /// The HTTP request.
     pub http: Request,
-    /// What [`Endpoint::prefetch`] asked for, where anything was read before the operation began.
+    /// The records requested by [`Endpoint::prefetch`], if a batch was read before the operation began.
     pub prefetched: BatchItems,
     clock: Clock,
 }
 
 impl ApiRequest {
-    /// The time now, for what is written after a long wait.
+    /// The time now, for writes after a long wait.
     pub fn now(&self) -> Timestamp {
         self.clock.now()
     }
@@ -107,10 +98,10 @@ impl ApiRequest {
         self.http.language
     }
 
-    /// The id in the path, of a record that may be there.
+    /// The id in the path; the record may not exist.
     ///
     /// # Errors
-    /// `not_found` when it is no id.
+    /// `not_found` if it is not an id.
     pub fn path_id<Id: FromStr>(&self) -> Result<Id, Error> {
         let id = self.http.path_id().and_then(|id| id.parse().ok());
         id.ok_or_else(|| ErrorCode::NotFound.into())
@@ -119,23 +110,20 @@ impl ApiRequest {
 
 /// One operation of the API: parse, one call into the domain, render.
 pub trait Endpoint: Send + Sync + Sized + 'static {
-    /// Its place in the API.
+    /// The operation's method and path.
     const ROUTE: Route;
 
     /// Connects to the tables it uses.
-    ///
-    /// # Errors
-    /// Names the variable that is missing or malformed.
     fn connect(context: &AppContext) -> Result<Self, ConfigError>;
 
-    /// Fetches what requests would otherwise wait for, before the first event. What cannot be fetched then is
-    /// fetched by the first request that needs it.
+    /// Fetches data before the first event that requests would otherwise wait for. If that fails, the first request
+    /// that needs the data fetches it.
     fn prepare(&self) -> impl Future<Output = ()> + Send {
         async {}
     }
 
-    /// Adds to a batch what the operation is going to read. It is asked only where a batch is read anyway, because this
-    /// environment knows nothing recent of the key; `campaign` is as it was when it was last seen here.
+    /// Adds the records that the operation will read to a batch. Called only if a batch is read anyway, because this
+    /// environment has nothing recent on the key. `campaign` is the last one this environment saw.
     fn prefetch(
         &self,
         _request: &Request,
@@ -145,30 +133,30 @@ pub trait Endpoint: Send + Sync + Sized + 'static {
     ) {
     }
 
-    /// Answers a request whose key is good.
+    /// Answers a request with a valid key.
     fn handle(&self, request: ApiRequest) -> impl Future<Output = Result<Reply, Error>> + Send;
 }
 
-/// Less than any function of the API may take on Lambda, so that a caller gets the contract's error when the
-/// tables do not answer. What was written by then stays, and a retry finds it.
+/// Shorter than the Lambda timeout of every API function, so that the caller gets the contract's error if the tables do
+/// not answer. Earlier writes stay, and a retry finds them.
 const REQUEST_TIMEOUT: Duration = Duration::from_secs(19);
 
-/// A future that can be kept in a table of functions.
+/// A boxed future, for tables of functions.
 pub type BoxFuture<'a, T> = Pin<Box<dyn Future<Output = T> + Send + 'a>>;
 
-/// Anything that answers requests to the API.
+/// A handler of API requests.
 pub trait HttpHandler: Send + Sync {
-    /// Its name in logs.
+    /// The function's name in logs.
     fn name(&self) -> &'static str;
 
-    /// What renders and logs its replies.
+    /// Renders and logs the replies.
     fn responder(&self) -> &Responder;
 
-    /// Answers one request; never fails.
+    /// Answers a request; never fails.
     fn answer(&self, request: lambda_http::Request) -> BoxFuture<'_, Response<Body>>;
 }
 
-/// An operation behind the check of the key.
+/// An operation behind the key check.
 pub struct ApiHandler<O> {
     context: AppContext,
     operation: O,
@@ -176,14 +164,11 @@ pub struct ApiHandler<O> {
 
 impl<O: Endpoint> ApiHandler<O> {
     /// Connects an operation to its tables.
-    ///
-    /// # Errors
-    /// Names the variable that is missing or malformed.
     pub fn new(context: AppContext) -> Result<Self, ConfigError> {
         Ok(Self { operation: O::connect(&context)?, context })
     }
 
-    /// As [`Endpoint::prepare`].
+    /// Runs [`Endpoint::prepare`].
     pub async fn prepare(&self) {
         self.operation.prepare().await;
     }
@@ -194,7 +179,7 @@ impl<O: Endpoint> ApiHandler<O> {
         received_at: Timestamp,
         caller: &mut Caller,
     ) -> Result<Reply, Error> {
-        // API Gateway takes a fixed path sent with another method for one with an id in it.
+        // API Gateway matches a fixed path with another method to the path with an id.
         let methods = routes::methods_of(request.path());
         if !methods.is_empty() && !methods.contains(&request.method().as_str()) {
             return Err(Error::method_not_allowed(methods));
@@ -211,7 +196,7 @@ impl<O: Endpoint> ApiHandler<O> {
         let AuthContext { scope, campaign, prefetched } = authenticated;
         let clock = responder.clock.clone();
         let request = ApiRequest { received_at, scope, campaign, http: request, prefetched, clock };
-        // Boxed, like other futures of this size: a test's thread has two megabytes of stack.
+        // Boxed, like all large futures: a test's thread has a stack of two megabytes.
         Box::pin(self.operation.handle(request)).await
     }
 }
@@ -242,13 +227,13 @@ impl<O: Endpoint> HttpHandler for ApiHandler<O> {
     }
 }
 
-/// Runs the work of a request; a panic in it becomes an internal error like any other.
+/// Runs a request's work; a panic becomes an ordinary internal error.
 async fn contain_panic(work: impl Future<Output = Result<Reply, Error>>) -> Result<Reply, Error> {
     let result = AssertUnwindSafe(work).catch_unwind().await;
     result.unwrap_or_else(|_| Err(Error::internal("the operation panicked")))
 }
 
-/// The metric of an outcome that many of tell of somebody who guesses keys or codes.
+/// The security metric for an outcome that, in large numbers, indicates guessing of keys or codes.
 fn security_metric(
     outcome: Option<&str>,
     is_success: bool,
@@ -269,7 +254,7 @@ impl Responder {
         self.clock.now()
     }
 
-    /// Renders the result of a request, and writes the line about it.
+    /// Renders the result of a request and logs its line.
     pub fn reply(
         &self,
         operation: &str,
@@ -281,7 +266,7 @@ impl Responder {
         self.reply_counting(operation, ids, started, caller, result, &[])
     }
 
-    /// The same, with more metrics in the line than the result has.
+    /// Like [`Self::reply`], with more metrics in the line.
     fn reply_counting(
         &self,
         operation: &str,
@@ -309,7 +294,7 @@ impl Responder {
         metrics.extend(counted);
         let scope = caller.key.as_ref().map(|key| &key.scope);
         let is_live = scope.is_some_and(|scope| scope.environment.is_live());
-        // Before the key's own rate limit has let the request in, no limit of guesses was looked at.
+        // Before the key's own rate limit admits a request, no limit on guesses is checked.
         let is_admitted = caller.rate_limit.is_some();
         let metric = security_metric(reply.outcome, reply.status.is_success(), is_live, is_admitted);
         metrics.extend(metric.map(|name| (name, 1)));

@@ -1,4 +1,4 @@
-//! Running a function on AWS Lambda.
+//! The Lambda runtime of functions.
 
 use std::sync::Arc;
 
@@ -17,11 +17,11 @@ pub use lambda_runtime::Error;
 
 /// Serves an operation of the API until Lambda ends the environment.
 ///
-/// The connection to DynamoDB is opened before the first event, and what requests would wait for is fetched: a
-/// function has more of the processor then.
+/// Opens the connection to DynamoDB and runs [`Endpoint::prepare`] before the first event: a function has more CPU
+/// then.
 ///
 /// # Errors
-/// When the environment is not set up for it, or Lambda's runtime interface fails.
+/// When the environment is misconfigured, or Lambda's runtime interface fails.
 pub async fn serve<O: Endpoint>() -> Result<(), Error> {
     let env = Env::from_process();
     let aws = Aws::for_function(&env)?;
@@ -35,31 +35,28 @@ pub async fn serve<O: Endpoint>() -> Result<(), Error> {
     serve_function(function).await
 }
 
-/// Sets something up while a connection to DynamoDB is being opened; both are there in the end.
+/// Runs a set-up while a connection to DynamoDB opens; both are done at the end.
 async fn while_opening<T>(aws: &Aws, set_up: impl Future<Output = T>) -> T {
-    // The opening is polled first, so that the network has its time meanwhile.
+    // The connection is polled first, so that the network works meanwhile.
     let ((), ready) = tokio::join!(aws.open_dynamodb(), set_up);
     ready
 }
 
-/// What renders and logs the replies of a function on Lambda. Once in a process, because its log is.
-///
-/// # Errors
-/// Names the variable that is missing.
+/// The responder of a function on Lambda. Call it once in a process: it installs the log.
 pub fn responder(env: &Env) -> Result<Responder, ConfigError> {
     Responder::from_env(env, Clock::system(), Telemetry::cloud_watch(env))
 }
 
-/// Serves anything that answers requests to the API until Lambda ends the environment.
+/// Serves a handler of API requests until Lambda ends the environment.
 ///
 /// # Errors
 /// When Lambda's runtime interface fails.
 pub async fn serve_function(function: impl HttpHandler + 'static) -> Result<(), Error> {
     let function = Arc::new(function);
-    // As it is, because `lambda_http` does not read every event, and Lambda would answer those by itself.
+    // Raw, because `lambda_http` cannot read every event, and Lambda would then reply instead of us.
     lambda_runtime::run(service_fn(move |event: LambdaEvent<Box<RawValue>>| {
         let function = Arc::clone(&function);
-        // Boxed, because what a function does can be deep, and would be set aside on the stack at start.
+        // Boxed, because a function's future can be deep, and would be reserved on the stack at start.
         let answered: BoxFuture<'_, _> = Box::pin(async move {
             let (event, context) = event.into_parts();
             let answering = api_gateway::answer(&*function, &event);
@@ -70,10 +67,10 @@ pub async fn serve_function(function: impl HttpHandler + 'static) -> Result<(), 
     .await
 }
 
-/// Serves a function that takes events until Lambda ends the environment. Its connection, too, is opened first.
+/// Serves a handler of events until Lambda ends the environment. Its connection to DynamoDB is also opened first.
 ///
 /// # Errors
-/// When the environment is not set up for it, or Lambda's runtime interface fails.
+/// When the environment is misconfigured, or Lambda's runtime interface fails.
 pub async fn serve_events<F: EventHandler>() -> Result<(), Error> {
     let env = Env::from_process();
     let telemetry = Telemetry::cloud_watch(&env);
@@ -81,7 +78,7 @@ pub async fn serve_events<F: EventHandler>() -> Result<(), Error> {
     let function = Arc::new(while_opening(&context.aws, async { F::connect(&context) }).await?);
     lambda_runtime::run(service_fn(move |event: LambdaEvent<F::Event>| {
         let function = Arc::clone(&function);
-        // An error makes Lambda send the event again. Boxed for the same reason as above.
+        // Lambda sends the event again after an error. Boxed for the same reason as above.
         let handled: BoxFuture<'_, _> = Box::pin(async move {
             let (event, context) = event.into_parts();
             let handling = telemetry::in_invocation(context.request_id, function.handle(event));

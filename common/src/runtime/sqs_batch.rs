@@ -6,16 +6,16 @@ use crate::app::settlement::Worker;
 use crate::aws::settle_queue::SettleMessage;
 use crate::error::Error;
 
-/// A function that settles the submission that a message names.
+/// A function that settles the submission in a message.
 pub trait Settle: Sync {
-    /// Settles it, as far as it can be settled now.
+    /// Settles the submission as far as possible now.
     ///
     /// # Errors
     /// When the message has to be delivered again.
     fn settle(&self, message: &SettleMessage) -> impl Future<Output = Result<(), Error>> + Send;
 }
 
-/// Settles the submissions of a batch, one after the other; those that fail are delivered again.
+/// Settles the submissions of a batch one by one; those that fail are delivered again.
 pub async fn settle_each(settler: &impl Settle, worker: &Worker, event: SqsEvent) -> SqsBatchResponse {
     let mut response = SqsBatchResponse::default();
     for SqsMessage { message_id, body, .. } in event.records {

@@ -1,4 +1,4 @@
-//! The `api_keys` table: whom a key lets in, by the SHA-256 of the key. The key itself is nowhere.
+//! The `api_keys` table: permissions by the SHA-256 of a key. The key itself is not stored.
 
 use aws_sdk_dynamodb::Client;
 use serde::{Deserialize, Serialize};
@@ -20,8 +20,7 @@ pub const KEY: &str = "key_hash";
 /// The environment variable that names the table.
 pub const VARIABLE: &str = "API_KEYS_TABLE";
 
-/// The digest of an API key: SHA-256 in hexadecimal. Keys carry enough randomness of their own that
-/// no salt or slow hash is needed.
+/// The digest of an API key: SHA-256 in hexadecimal. Keys are random enough to need no salt or slow hash.
 #[derive(Clone, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
 pub struct KeyHash(String);
 
@@ -38,35 +37,34 @@ impl KeyHash {
     }
 }
 
-/// What a key lets in.
+/// The permissions of a key.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct ApiKeyRecord {
     /// The key's public id, safe to show and to log.
     pub key_id: String,
     /// The campaign and environment that the key selects.
     pub scope: Scope,
-    /// The operator's note on who has it.
+    /// The operator's note about its holder.
     pub label: Option<String>,
-    /// Requests a minute.
+    /// The rate limit, in requests a minute.
     pub per_minute: u32,
-    /// When it was issued.
+    /// The time of issue.
     pub created_at: Timestamp,
-    /// When it ends, since another took its place; absent while none did.
+    /// The end of its validity, if another key has replaced it.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub valid_until: Option<Timestamp>,
-    /// When it was revoked; absent while it works, so that revoking finds no null in its place.
+    /// The time of its revocation. Absent, not null, before that: revoking checks that the attribute does not exist.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub revoked_at: Option<Timestamp>,
 }
 
 impl ApiKeyRecord {
-    /// Whether it lets nobody in any more.
+    /// Whether it is no longer valid.
     pub fn is_revoked(&self, now: Timestamp) -> bool {
         self.revoked_at.is_some() || self.valid_until.is_some_and(|until| until <= now)
     }
 }
 
-/// A record with the digest it is found under.
 #[derive(Serialize, Deserialize)]
 struct Stored {
     key_hash: KeyHash,
@@ -74,37 +72,31 @@ struct Stored {
     record: ApiKeyRecord,
 }
 
-/// A key whose record can be changed: it was not revoked.
+/// Changes need a key that is not revoked.
 const NOT_REVOKED: &str = "attribute_exists(key_hash) AND attribute_not_exists(revoked_at)";
 
-/// A key that another can take the place of: besides, none did.
+/// Replacing needs a key that is not replaced either.
 const NOT_ROLLED: &str =
     "attribute_exists(key_hash) AND attribute_not_exists(revoked_at) AND attribute_not_exists(valid_until)";
 
-/// The table.
+/// The API keys.
 #[derive(Clone, Debug)]
 pub struct ApiKeys {
     table: Table,
 }
 
 impl ApiKeys {
-    /// The table that the environment names.
-    ///
-    /// # Errors
-    /// Names the missing variable.
+    /// Reads the table's name from the environment.
     pub fn from_env(env: &Env, client: &Client) -> Result<Self, ConfigError> {
         Ok(Self { table: Table::from_env(env, client, VARIABLE, KEY)? })
     }
 
-    /// Adds a key's record to what a batch reads.
+    /// Adds a key's record to a batch.
     pub(crate) fn add_to(&self, batch: &mut BatchGet, hash: &KeyHash) {
         self.table.add_to(batch, &hash.0);
     }
 
-    /// What a key lets in, by the items of a batch; `None` when it is not known.
-    ///
-    /// # Errors
-    /// When the record cannot be read.
+    /// A key's record among the items of a batch; `None` if the key is unknown.
     pub(crate) fn find_in(
         &self,
         items: &BatchItems,
@@ -114,10 +106,7 @@ impl ApiKeys {
         Ok(item.map(|item| read(item, "reading an API key")).transpose()?.map(|stored| stored.record))
     }
 
-    /// Records a new key.
-    ///
-    /// # Errors
-    /// When the table does not answer.
+    /// Writes a new key.
     pub async fn put(&self, key_hash: KeyHash, record: ApiKeyRecord) -> Result<(), StoreError> {
         const ACTION: &str = "writing an API key";
         let item = written(key_hash, record, ACTION)?;
@@ -130,10 +119,7 @@ impl ApiKeys {
         Ok(())
     }
 
-    /// The keys of a campaign, oldest first. For operators: it reads the whole, small, table.
-    ///
-    /// # Errors
-    /// When the table does not answer, or a record cannot be read.
+    /// The keys of a campaign, oldest first. For operators: reads the whole, small table.
     pub async fn list(&self, campaign: &CampaignSlug) -> Result<Vec<ApiKeyRecord>, StoreError> {
         let mut keys: Vec<_> = self.scan().await?.into_iter().map(|stored| stored.record).collect();
         keys.retain(|key| key.scope.campaign == *campaign);
@@ -141,19 +127,13 @@ impl ApiKeys {
         Ok(keys)
     }
 
-    /// The key with this public id, with the digest it is found under.
-    ///
-    /// # Errors
-    /// When the table does not answer, or a record cannot be read.
+    /// The key with this public id, and its digest.
     pub async fn find(&self, key_id: &str) -> Result<Option<(KeyHash, ApiKeyRecord)>, StoreError> {
         let found = self.scan().await?.into_iter().find(|stored| stored.record.key_id == key_id);
         Ok(found.map(|stored| (stored.key_hash, stored.record)))
     }
 
-    /// Changes how many requests a minute a key lets in. False when it was revoked.
-    ///
-    /// # Errors
-    /// When the table does not answer.
+    /// Changes the rate limit of a key. False if the key was revoked.
     pub async fn set_per_minute(&self, hash: &KeyHash, per_minute: u32) -> Result<bool, StoreError> {
         let sent = self
             .table
@@ -166,11 +146,8 @@ impl ApiKeys {
         condition_held(sent, "changing an API key's ceiling")
     }
 
-    /// Records a new key in place of another, which lets callers in until a moment: both or neither. False when that
-    /// one was revoked, or another took its place before.
-    ///
-    /// # Errors
-    /// When the table does not answer.
+    /// Writes a new key and sets the end of the old one, in one transaction. False if the old one was revoked or
+    /// already replaced.
     pub async fn roll(
         &self,
         old: &KeyHash,
@@ -202,11 +179,7 @@ impl ApiKeys {
         }
     }
 
-    /// Revokes the key with this public id. A key revoked before keeps its first date. `None` when
-    /// there is no such key.
-    ///
-    /// # Errors
-    /// When the table does not answer, or a record cannot be read.
+    /// Revokes the key with this public id. A revoked key keeps its first date. `None` if there is no such key.
     pub async fn revoke(&self, key_id: &str, now: Timestamp) -> Result<Option<ApiKeyRecord>, StoreError> {
         let Some((hash, record)) = self.find(key_id).await? else { return Ok(None) };
         self.table

@@ -1,4 +1,4 @@
-//! Reading items of several tables in one call.
+//! Reads of items from several tables in one call.
 
 use std::collections::HashMap;
 
@@ -10,13 +10,13 @@ use tokio::time::Instant;
 use super::transaction::ThrottlingRetries;
 use super::{Item, StoreError, read_text, text};
 
-/// Items to read, each by its table and key.
+/// The items to read, each by its table and key.
 #[derive(Debug, Default)]
 pub struct BatchGet {
     keys: HashMap<String, Vec<Item>>,
 }
 
-/// What was asked for, and what was found of it.
+/// The requested items, and those found.
 #[derive(Clone, Debug, Default)]
 pub struct BatchItems {
     asked: HashMap<String, Vec<Item>>,
@@ -24,25 +24,25 @@ pub struct BatchItems {
 }
 
 impl BatchGet {
-    /// Adds an item to what is read. The same one must not be added twice.
+    /// Adds an item. DynamoDB refuses a batch with the same item twice.
     pub(crate) fn add(&mut self, table: &str, key_name: &str, key: impl Into<String>) {
         let key = HashMap::from([(key_name.to_owned(), text(key))]);
         self.keys.entry(table.to_owned()).or_default().push(key);
     }
 
-    /// Reads the items, consistently; nothing is sent for none.
+    /// Reads the items consistently; an empty batch sends nothing.
     ///
     /// # Errors
-    /// When the table does not answer, or stays throttled.
+    /// When DynamoDB does not answer, or the table stays throttled.
     pub async fn send(self, client: &Client, action: &'static str) -> Result<BatchItems, StoreError> {
         self.send_until(client, action, None).await
     }
 
-    /// Reads the items, consistently; nothing is sent for none. DynamoDB leaves out what a throttled table holds, which
-    /// is asked for again; with a deadline, only until then.
+    /// Reads the items consistently; an empty batch sends nothing. DynamoDB leaves out the items of a throttled table,
+    /// and we ask for them again, until the deadline if there is one.
     ///
     /// # Errors
-    /// When DynamoDB does not answer; [`StoreError::is_throttled`] when it never answers the whole batch.
+    /// When DynamoDB does not answer; [`StoreError::is_throttled`] if it never answers the whole batch.
     pub(crate) async fn send_until(
         self,
         client: &Client,
@@ -80,19 +80,18 @@ impl BatchGet {
     }
 }
 
-/// An item looked for among those of a batch.
+/// An item of a batch.
 #[derive(Clone, Copy, Debug)]
 pub(crate) enum Found<'a> {
     /// The batch did not ask for it.
     NotAsked,
-    /// There is none.
+    /// The item does not exist.
     Absent,
-    /// This.
     Item(&'a Item),
 }
 
 impl<'a> Found<'a> {
-    /// The item, if the batch asked for it and it is there.
+    /// The item, if the batch has it.
     pub(crate) fn item(self) -> Option<&'a Item> {
         match self {
             Self::NotAsked | Self::Absent => None,
@@ -102,7 +101,6 @@ impl<'a> Found<'a> {
 }
 
 impl BatchItems {
-    /// The item of a table with this key.
     pub(crate) fn find(&self, table: &str, key_name: &str, key: &str) -> Found<'_> {
         let has_key = |item: &&Item| read_text(item, key_name) == Some(key);
         if !self.asked.get(table).is_some_and(|keys| keys.iter().any(|item| has_key(&item))) {

@@ -1,10 +1,10 @@
-//! Circuit breakers, in the `rate_limits` table: one for each campaign's partner, shared by every instance.
+//! Circuit breakers, in the `rate_limits` table: one for each campaign's partner, shared by all environments.
 //!
-//! A breaker opens when the partner failed with so many different submissions in a row, and lets a probe through
-//! after a wait. One submission that the partner always fails with counts once, and is no probe while another waits.
+//! A breaker opens after the partner has failed with several different submissions in a row, and lets a probe through
+//! after a wait. A submission that the partner always fails with counts once, and is not the probe while another waits.
 //!
-//! An instance that has read a breaker without failures does not read it again for a second. So up to a second after a
-//! breaker has opened, an instance may still ask; and what the partner answers to it clears no failure of others.
+//! An environment that has seen a breaker without failures does not read it again for a second. So it may still ask up
+//! to a second after the breaker opens; the partner's answer then does not clear failures of others.
 
 use std::collections::HashMap;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
@@ -24,66 +24,61 @@ use crate::domain::retry::RetrySpeedup;
 use crate::domain::scope::Scope;
 use crate::domain::timestamp::Timestamp;
 
-/// Different submissions in a row that a partner fails with before the breaker opens.
+/// Different submissions in a row that a partner has to fail with before the breaker opens.
 const MAX_FAILURES: usize = 5;
-/// How long it is open the first time; each probe that fails doubles it.
+/// The first wait of an open breaker; each failed probe doubles it.
 const FIRST_OPEN_TIME: Duration = Duration::from_secs(5);
-/// No longer than this.
 const MAX_OPEN_TIME: Duration = Duration::from_secs(10 * 60);
-/// How long a probe may take before another is let through.
+/// The time that a probe may take before another is let through.
 const PROBE_LEASE: Duration = Duration::from_secs(30);
-/// How long after the wait the probe is left to a submission that has not failed: its next step is up to ten seconds
-/// later than the wait, and its message or the sweep may be late.
+/// After the wait, the probe is reserved this long for a submission that has not failed: its next step is up to ten
+/// seconds after the wait, and its message or the sweep may be late.
 const UNTRIED_GRACE: Duration = Duration::from_secs(90);
-/// How long a breaker that had no failures is taken to have none.
+/// How long a breaker without failures is not read again.
 const MAX_CLOSED_AGE: Duration = Duration::from_secs(1);
-/// A breaker that was not touched for so long is forgotten.
+/// The expiry of an unused breaker.
 const RETENTION: Duration = Duration::from_secs(24 * 60 * 60);
 
-/// Whether a partner may be asked.
+/// The permission to ask a partner.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Permit {
-    /// It may; the outcome is recorded with this.
+    /// Ask, then record the outcome with this grant.
     Granted(Grant),
-    /// The breaker is open: not before this.
+    /// The breaker is open.
     CircuitOpen {
-        /// When the next probe is let through.
+        /// When it lets the next probe through.
         retry_at: Timestamp,
     },
 }
 
-/// Leave to ask a partner once.
+/// The permission to ask a partner once.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Grant {
-    /// The submission that it is asked about.
     submission_id: SubmissionId,
-    /// Submissions that it had failed with when this was granted.
+    /// Failed submissions at the time of the grant.
     failed: Vec<String>,
-    /// The lease of a probe; none while the breaker is closed.
+    /// The probe's lease; `None` while the breaker is closed.
     probe: Option<Probe>,
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 struct Probe {
     leased_until: Timestamp,
-    /// Probes that failed before it.
+    /// Failed probes before this one.
     failed_before: u32,
 }
 
-/// The breakers.
+/// The circuit breakers of all scopes.
 #[derive(Clone, Debug)]
 pub struct Breakers {
     table: Table,
     hasten: RetrySpeedup,
-    /// When breakers were read that had no failures.
+    /// When breakers without failures were last read.
     closed: Arc<Mutex<HashMap<Scope, Timestamp>>>,
 }
 
 impl Breakers {
-    /// The table that the environment names.
-    ///
-    /// # Errors
-    /// Names the variable that is missing or malformed.
+    /// Reads the table's name from the environment.
     pub fn from_env(env: &Env, client: &Client) -> Result<Self, ConfigError> {
         Ok(Self {
             table: Table::from_env(env, client, VARIABLE, KEY)?,
@@ -92,14 +87,11 @@ impl Breakers {
         })
     }
 
-    /// Whether the partner of a scope may be asked about a submission now; `was_tried` when it was asked about it
-    /// in vain before. Of many that ask while the breaker is open and its wait is over, one is granted.
+    /// Asks for permission to send a request about a submission to the scope's partner now; `was_tried` if an earlier
+    /// request went unanswered. Once the wait of an open breaker is over, only one of many callers is granted.
     ///
-    /// A timeline of two of them: both read that the wait is over; the first moves its end on; the second's
-    /// condition fails.
-    ///
-    /// # Errors
-    /// When the table does not answer.
+    /// A timeline of two of them: both read that the wait is over; the first moves its end; the second's condition
+    /// fails.
     pub async fn acquire(
         &self,
         scope: &Scope,
@@ -148,19 +140,19 @@ impl Breakers {
         })
     }
 
-    /// Whether this instance read less than [`MAX_CLOSED_AGE`] ago that a breaker has no failures.
+    /// Whether this environment saw the breaker without failures less than [`MAX_CLOSED_AGE`] ago.
     fn was_just_closed(&self, scope: &Scope, now: Timestamp) -> bool {
         let closed = self.closed();
-        // One read at a later time than now is from before the clock was set back.
+        // A read time in the future is from before the clock was set back.
         closed.get(scope).is_some_and(|read_at| *read_at <= now && now.since(*read_at) < MAX_CLOSED_AGE)
     }
 
     fn closed(&self) -> MutexGuard<'_, HashMap<Scope, Timestamp>> {
-        // Nothing panics while it is held; should it ever, the map is still whole.
+        // Nothing panics while holding the lock; even then the map would be intact.
         self.closed.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// Leaves the next probe to a submission that the partner was not asked about yet.
+    /// Reserves the next probe for a submission that the partner has not been asked about yet.
     async fn keep_probe_for_untried(&self, scope: &Scope, open_until: Timestamp) -> Result<(), StoreError> {
         let until = open_until.after(self.hasten.apply(UNTRIED_GRACE));
         let sent = self
@@ -174,11 +166,8 @@ impl Breakers {
         condition_held(sent, "leaving a probe to others").map(drop)
     }
 
-    /// Records that the partner failed, and says whether that opened the breaker. Failures that come at once after
-    /// the one that opens it change nothing; once it is open, only a failed probe makes it longer.
-    ///
-    /// # Errors
-    /// When the table does not answer.
+    /// Records a failure of the partner, and returns whether it opened the breaker. Concurrent failures after the
+    /// opening one are ignored; once the breaker is open, only a failed probe extends it.
     pub async fn record_failure(
         &self,
         scope: &Scope,
@@ -198,7 +187,7 @@ impl Breakers {
             .expression_attribute_values(":expiry", number(now.after(RETENTION).as_seconds()))
             .return_values(ReturnValue::AllNew);
         let update = match grant.probe {
-            // The lease of a probe that took longer is another's.
+            // The lease of a slow probe may be another's by now.
             Some(probe) => update
                 .update_expression("SET open_until = :until, #expiry = :expiry, failed_probes = :probes")
                 .condition_expression("open_until = :leased")
@@ -222,15 +211,12 @@ impl Breakers {
         Ok(grant.probe.is_none() && failed.len() == MAX_FAILURES)
     }
 
-    /// Records that the partner answered: its failures are forgotten, and the breaker closes.
-    ///
-    /// # Errors
-    /// When the table does not answer.
+    /// Records an answer of the partner: clears its failures and closes the breaker.
     pub async fn record_success(&self, scope: &Scope, grant: Grant) -> Result<(), StoreError> {
         if grant.failed.is_empty() {
             return Ok(());
         }
-        // One that was asked before the partner failed again says nothing about that.
+        // A request sent before later failures says nothing about them.
         let delete = self.table.delete_item(key(scope));
         let delete = match grant.probe {
             Some(probe) => delete
@@ -245,7 +231,7 @@ impl Breakers {
 }
 
 impl Grant {
-    /// Whether it is the one question that finds out whether the partner answers again.
+    /// Whether it is the single request that tests whether the partner is back.
     pub fn is_probe(&self) -> bool {
         self.probe.is_some()
     }

@@ -1,4 +1,4 @@
-//! The `campaigns` table: a campaign's configuration, by slug.
+//! The `campaigns` table: configurations by slug.
 
 use aws_sdk_dynamodb::Client;
 use aws_sdk_dynamodb::types::AttributeValue;
@@ -17,39 +17,30 @@ pub const KEY: &str = "slug";
 /// The environment variable that names the table.
 pub const VARIABLE: &str = "CAMPAIGNS_TABLE";
 
-/// The table.
+/// The campaigns.
 #[derive(Clone, Debug)]
 pub struct Campaigns {
     table: Table,
 }
 
 impl Campaigns {
-    /// The table that the environment names.
-    ///
-    /// # Errors
-    /// Names the missing variable.
+    /// Reads the table's name from the environment.
     pub fn from_env(env: &Env, client: &Client) -> Result<Self, ConfigError> {
         Ok(Self { table: Table::from_env(env, client, VARIABLE, KEY)? })
     }
 
-    /// A campaign, or `None` when there is none of that name.
-    ///
-    /// # Errors
-    /// When the table does not answer, or the record cannot be read.
+    /// A campaign; `None` if it does not exist.
     pub async fn get(&self, slug: &CampaignSlug) -> Result<Option<Campaign>, StoreError> {
         const ACTION: &str = "reading a campaign";
         self.table.get(slug.as_str(), ACTION).await?.map(|item| read(item, ACTION)).transpose()
     }
 
-    /// Adds a campaign to what a batch reads.
+    /// Adds a campaign to a batch.
     pub(crate) fn add_to(&self, batch: &mut BatchGet, slug: &CampaignSlug) {
         self.table.add_to(batch, slug.as_str());
     }
 
-    /// A campaign among the items of a batch, or `None` when there is none of that name.
-    ///
-    /// # Errors
-    /// When the record cannot be read.
+    /// A campaign among the items of a batch; `None` if it does not exist.
     pub(crate) fn find_in(
         &self,
         items: &BatchItems,
@@ -59,10 +50,7 @@ impl Campaigns {
         item.map(|item| read(item, "reading a campaign")).transpose()
     }
 
-    /// Every campaign, by slug. For operators: it reads the whole table.
-    ///
-    /// # Errors
-    /// When the table does not answer, or a record cannot be read.
+    /// All campaigns by slug. For operators: reads the whole table.
     pub async fn list(&self) -> Result<Vec<Campaign>, StoreError> {
         const ACTION: &str = "listing campaigns";
         let mut pages = self.table.scan().into_paginator().items().send();
@@ -75,11 +63,7 @@ impl Campaigns {
         Ok(campaigns)
     }
 
-    /// Writes a campaign in place of `before`, unless the pause switch was turned, or a campaign of that
-    /// name was made, in the meantime: false then.
-    ///
-    /// # Errors
-    /// When the table does not answer.
+    /// Replaces `before`. False if the pause switch was changed, or the campaign was created, in the meantime.
     pub async fn replace(&self, before: Option<&Campaign>, campaign: &Campaign) -> Result<bool, StoreError> {
         const ACTION: &str = "writing a campaign";
         let item = FIRST.mark(to_item(campaign).map_err(StoreError::during(ACTION))?);
@@ -93,10 +77,7 @@ impl Campaigns {
         condition_held(put.send().await, ACTION)
     }
 
-    /// Turns the pause switch. False when there is no such campaign.
-    ///
-    /// # Errors
-    /// When the table does not answer.
+    /// Sets the pause switch. False if there is no such campaign.
     pub async fn set_paused(&self, slug: &CampaignSlug, paused: bool) -> Result<bool, StoreError> {
         let sent = self
             .table

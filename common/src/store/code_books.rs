@@ -1,6 +1,6 @@
 //! The `code_books` table: each scope's code book. Operators write it; functions only read it.
 //!
-//! Its keys stand there encrypted, under keys that are derived from the deployment's secret.
+//! The keys in it are encrypted under keys derived from the deployment's secret.
 
 use std::collections::HashMap;
 use std::sync::Arc;
@@ -27,14 +27,13 @@ pub const KEY: &str = "scope";
 /// The environment variable that names the table.
 pub const VARIABLE: &str = "CODE_BOOKS_TABLE";
 
-/// The version of the deployment's secret that the keys are encrypted under.
+/// The attribute with the version of the deployment's secret that encrypts the keys.
 const SECRET_VERSION: &str = "secret_version";
 
-/// What is being done when a book cannot be read or written.
 const READING: &str = "reading a code book";
 const WRITING: &str = "writing a code book";
 
-/// A code book with its revision, which a change is written over.
+/// A code book and its revision; a change is written only over that revision.
 #[derive(Clone, Debug)]
 pub struct StoredBook {
     /// The book.
@@ -43,8 +42,8 @@ pub struct StoredBook {
     secret: Arc<SecretVersion>,
 }
 
-/// A scope without a code book. Its codes can be neither accepted nor rejected, until an operator applies the campaign or
-/// migrates its book.
+/// A scope without a code book. Its codes can be neither accepted nor rejected until an operator applies the campaign
+/// or migrates its book.
 #[derive(Debug, thiserror::Error)]
 #[error("the scope has no code book")]
 pub(crate) struct NoCodeBook;
@@ -52,7 +51,7 @@ pub(crate) struct NoCodeBook;
 /// Why a code book was not saved.
 #[derive(Debug, thiserror::Error)]
 pub enum SaveError {
-    /// The book was changed since it was read.
+    /// The book has changed since it was read.
     #[error("the code book was changed in the meantime")]
     Changed,
     /// DynamoDB or Secrets Manager does not answer.
@@ -60,7 +59,7 @@ pub enum SaveError {
     Store(#[from] StoreError),
 }
 
-/// The table.
+/// The code books, and the secret that encrypts their keys.
 #[derive(Clone, Debug)]
 pub struct CodeBooks {
     table: Table,
@@ -68,10 +67,7 @@ pub struct CodeBooks {
 }
 
 impl CodeBooks {
-    /// The table that the environment names.
-    ///
-    /// # Errors
-    /// Names the missing variable.
+    /// Reads the table's name from the environment.
     pub fn from_env(env: &Env, aws: &Aws) -> Result<Self, ConfigError> {
         let secrets = DeploymentSecrets::from_env(env, aws)?;
         Ok(Self { table: Table::from_env(env, &aws.dynamodb(), VARIABLE, KEY)?, secrets })
@@ -82,10 +78,7 @@ impl CodeBooks {
         self.secrets.prepare().await;
     }
 
-    /// A scope's code book, or `None` before the campaign was applied.
-    ///
-    /// # Errors
-    /// When the table or Secrets Manager does not answer, or the record cannot be read.
+    /// A scope's code book; `None` before the campaign is applied.
     pub async fn get(&self, scope: &Scope) -> Result<Option<StoredBook>, StoreError> {
         let mut batch = BatchGet::default();
         self.add_to(&mut batch, scope);
@@ -98,13 +91,13 @@ impl CodeBooks {
         Ok(Some(stored))
     }
 
-    /// Adds a scope's code book to what a batch reads.
+    /// Adds a scope's code book to a batch.
     pub(crate) fn add_to(&self, batch: &mut BatchGet, scope: &Scope) {
         self.table.add_to(batch, scope.to_string());
     }
 
-    /// A scope's code book among the items of a batch; `None` when the batch did not ask for it, or when the secret that it is
-    /// encrypted under was not fetched yet.
+    /// A scope's code book among the items of a batch; `None` if the batch did not ask for it, or if its secret is not
+    /// in memory yet.
     pub(crate) fn find_in(
         &self,
         items: &BatchItems,
@@ -120,13 +113,10 @@ impl CodeBooks {
         }
     }
 
-    /// Starts a scope's code book, unless it has one: its first keys are made once and for good.
-    ///
-    /// # Errors
-    /// When the table or Secrets Manager does not answer.
+    /// Creates a scope's code book, unless it has one: its first keys never change.
     pub async fn start(&self, scope: &Scope, book: CodeBook) -> Result<(), StoreError> {
         let first = StoredBook { book, revision: 0, secret: self.secrets.current().await? };
-        // Refused means that it is there already.
+        // A failed condition means that the book exists.
         self.put(scope, &first, "attribute_not_exists(revision)", None).await?;
         Ok(())
     }
@@ -134,7 +124,7 @@ impl CodeBooks {
     /// Writes a changed book over the one that was read.
     ///
     /// # Errors
-    /// [`SaveError::Changed`] when the book was changed since; when the table does not answer.
+    /// [`SaveError::Changed`] if the book has changed in the meantime.
     pub async fn save(&self, scope: &Scope, stored: &StoredBook) -> Result<(), SaveError> {
         let next = StoredBook { revision: stored.revision + 1, ..stored.clone() };
         let expected = Some(number(stored.revision));
@@ -144,10 +134,10 @@ impl CodeBooks {
         }
     }
 
-    /// Encrypts the keys of a scope's book under a version of the deployment's secret; false when they are already.
+    /// Encrypts the keys of a scope's book under another version of the deployment's secret; false if they already are.
     ///
     /// # Errors
-    /// As [`Self::save`]; when Secrets Manager does not answer, or the record cannot be read.
+    /// As [`Self::save`]; also when Secrets Manager does not answer, or the record cannot be read.
     pub async fn reencrypt(&self, scope: &Scope, secret: &Arc<SecretVersion>) -> Result<bool, SaveError> {
         match self.get(scope).await? {
             Some(stored) if stored.secret.id != secret.id => {
@@ -158,10 +148,7 @@ impl CodeBooks {
         }
     }
 
-    /// Every scope that has a book. For operators: it reads the whole, small, table.
-    ///
-    /// # Errors
-    /// When the table does not answer, or a key is no scope.
+    /// Every scope with a book. For operators: reads the whole, small table.
     pub async fn scopes(&self) -> Result<Vec<Scope>, StoreError> {
         const ACTION: &str = "listing code books";
         let scan = self.table.scan().projection_expression("#scope");
@@ -215,13 +202,13 @@ impl CodeBooks {
             )
             .build()
             .map_err(StoreError::during(WRITING))?;
-        // A transaction carries a token, so the SDK's own retry after a lost answer hears that it was written,
-        // not that the revision has changed.
+        // A transaction carries a token, so if the answer is lost, the SDK's retry reports success rather than a
+        // changed revision.
         transaction::write_one(self.table.client(), transaction::put(put), WRITING).await
     }
 }
 
-/// Which version of the deployment's secret a book is encrypted under.
+/// The version of the deployment's secret that encrypts a book.
 fn secret_version(item: &Item) -> Result<&str, StoreError> {
     FIRST.check(item, READING)?;
     required(read_text(item, SECRET_VERSION), READING)

@@ -1,7 +1,7 @@
-//! The `codes` table: who holds or redeemed a code, and the imported codes.
+//! The `codes` table: the submissions that hold or have redeemed a code, and the imported codes.
 //!
-//! The table holds no code in clear: the key of a minted code is its serial number, of an imported code its keyed digest,
-//! of a sentinel a digest of it and the phone.
+//! The table holds no code in clear: the key of a minted code is its serial number, of an imported code its keyed
+//! digest, of a sentinel a digest of it and the phone.
 
 use aws_sdk_dynamodb::Client;
 use aws_sdk_dynamodb::types::{AttributeValue, ConditionCheck, Update};
@@ -28,42 +28,42 @@ pub const VARIABLE: &str = "CODES_TABLE";
 
 const READING: &str = "reading a code";
 
-/// Any code but an imported one can be taken while nobody has it and it is not voided.
+/// A code, unless imported, can be claimed while no submission has it and it is not voided.
 ///
-/// A timeline of two phones with one code: the first writes its submission's id; the second's
-/// condition fails and brings back who was first.
+/// A timeline of two phones with one code: the first writes its submission's id; the second's condition fails and
+/// returns the first's.
 const FREE: &str = "attribute_not_exists(submission_id) AND attribute_not_exists(voided_at)";
 
-/// An imported code also needs a record, of the expected batch: the batch decides the prize.
+/// An imported code also needs a record with the expected batch: the batch decides the prize.
 const IMPORTED_AND_FREE: &str =
     "batch_name = :batch AND attribute_not_exists(submission_id) AND attribute_not_exists(voided_at)";
 
-/// Identifies a code's record in its scope.
+/// The key of a code's record in its scope.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum CodeKey {
-    /// Serial number.
+    /// A minted code, by its serial number.
     Minted(u64),
-    /// A code printed by others.
+    /// A code printed elsewhere.
     Imported {
         /// From [`CodeBook::digest`](crate::domain::codebook::CodeBook::digest).
         digest: String,
-        /// The expected batch. It is no part of the record's key.
+        /// The expected batch. Not part of the record's key.
         batch: String,
     },
-    /// Digest of a code that a partner judges.
+    /// Digest of a code that a partner verifies.
     Partner(String),
-    /// Digest of a sentinel and a phone: a sentinel has the same outcome for every phone, so phones do not compete.
+    /// Digest of a sentinel and a phone: sentinels work for every phone, so phones do not compete.
     Sentinel(String),
 }
 
 impl CodeKey {
-    /// The key of a sentinel that a phone sends.
+    /// The key of a phone's sentinel.
     pub fn sentinel(identity: &str, phone: &Phone) -> Self {
         let digest = Sha256::new().chain_update(phone.expose_e164()).chain_update(identity).finalize();
         Self::Sentinel(hex(&digest))
     }
 
-    /// Whether both are keys of the same record, whatever batch they expect.
+    /// Whether both keys name the same record, whatever batch they expect.
     pub fn is_same_record(&self, other: &Self) -> bool {
         match (self, other) {
             (Self::Imported { digest, .. }, Self::Imported { digest: other, .. }) => digest == other,
@@ -73,7 +73,7 @@ impl CodeKey {
         }
     }
 
-    /// The key as the table has it.
+    /// The key as stored in the table.
     pub fn in_scope(&self, scope: &Scope) -> String {
         match self {
             Self::Minted(serial) => scope.key(format_args!("minted#{serial}")),
@@ -83,7 +83,7 @@ impl CodeKey {
         }
     }
 
-    /// Reads a key of the table. An imported code's batch stays empty, since only its record has it.
+    /// Parses a stored key. An imported code's batch stays empty: only its record has it.
     pub fn parse(scope: &Scope, key: &str) -> Option<Self> {
         let (kind, rest) = key.strip_prefix(&scope.key(""))?.split_once('#')?;
         match kind {
@@ -99,39 +99,39 @@ impl CodeKey {
 /// A code's record.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct CodeRecord {
-    /// Who has the code.
+    /// The claim on the code, if there is one.
     pub claim: Option<Claim>,
     /// The batch of an imported code.
     pub batch: Option<String>,
-    /// Whether this one code was withdrawn; a whole batch is withdrawn in the code book.
+    /// Whether this single code was withdrawn; whole batches are withdrawn in the code book.
     pub voided: bool,
 }
 
-/// The submission that has a code.
+/// A submission's claim on a code.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Claim {
     /// The phone of the submission.
     pub phone: Phone,
     /// The submission.
     pub submission_id: SubmissionId,
-    /// Redeemed by an accepted submission; held while the submission is not settled.
+    /// True once the submission is accepted; false while it only holds the code.
     pub redeemed: bool,
 }
 
-/// The result of looking a code's record up.
+/// The result of looking up a code's record.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub enum CodeLookup {
-    /// No record is needed, and none is known to stand in the way.
+    /// The code needs no record, and none is known to block it.
     #[default]
     NoRecordNeeded,
-    /// A record is needed, and there is none.
+    /// The code needs a record and has none.
     Missing,
     /// The record.
     Found(CodeRecord),
 }
 
 impl CodeLookup {
-    /// What a record, or its absence, means for a code.
+    /// The result for a record, or for its absence.
     pub fn new(key: &CodeKey, record: Option<CodeRecord>) -> Self {
         match (key, record) {
             (_, Some(record)) => Self::Found(record),
@@ -140,7 +140,7 @@ impl CodeLookup {
         }
     }
 
-    /// The batch that the record of an imported code names.
+    /// The batch in an imported code's record.
     pub fn imported_batch(&self) -> Option<&str> {
         match self {
             Self::Found(record) => record.batch.as_deref(),
@@ -149,22 +149,19 @@ impl CodeLookup {
     }
 }
 
-/// The table.
+/// The codes.
 #[derive(Clone, Debug)]
 pub struct Codes {
     table: Table,
 }
 
 impl Codes {
-    /// The table that the environment names.
-    ///
-    /// # Errors
-    /// Names the missing variable.
+    /// Reads the table's name from the environment.
     pub fn from_env(env: &Env, client: &Client) -> Result<Self, ConfigError> {
         Ok(Self { table: Table::from_env(env, client, VARIABLE, KEY)? })
     }
 
-    /// The part of a transaction that gives a code to a submission, unless another has it.
+    /// The transaction item that claims a code for a submission, unless another has it.
     pub(crate) fn claim(
         &self,
         scope: &Scope,
@@ -195,7 +192,7 @@ impl Codes {
         update.build().map_err(StoreError::during("claiming a code"))
     }
 
-    /// The part of a transaction that redeems a held code.
+    /// The transaction item that redeems a held code.
     pub(crate) fn redeem(&self, code_key: &str, holder: SubmissionId) -> Result<Update, StoreError> {
         self.table
             .update(code_key)
@@ -207,7 +204,7 @@ impl Codes {
             .map_err(StoreError::during("redeeming a code"))
     }
 
-    /// The part of a transaction that frees the code of a rejected submission.
+    /// The transaction item that frees the code of a rejected submission.
     pub(crate) fn free(&self, code_key: &str, holder: SubmissionId) -> Result<Update, StoreError> {
         self.table
             .update(code_key)
@@ -218,7 +215,7 @@ impl Codes {
             .map_err(StoreError::during("freeing a code"))
     }
 
-    /// The part of a transaction that fails unless a submission has the code.
+    /// The transaction item that fails unless a submission has the code.
     pub(crate) fn check_claim(
         &self,
         scope: &Scope,
@@ -233,36 +230,27 @@ impl Codes {
             .map_err(StoreError::during("checking who has a code"))
     }
 
-    /// Adds a code's record to what a batch reads.
+    /// Adds a code's record to a batch.
     pub(crate) fn add_to(&self, batch: &mut BatchGet, scope: &Scope, key: &CodeKey) {
         self.table.add_to(batch, key.in_scope(scope));
     }
 
-    /// A code's record among those that a batch has read.
+    /// A code's record among the items of a batch.
     pub(crate) fn find_in<'a>(&self, items: &'a BatchItems, scope: &Scope, key: &CodeKey) -> Found<'a> {
         self.table.find_in(items, &key.in_scope(scope))
     }
 
-    /// A code's record; an imported code that was never imported has none.
-    ///
-    /// # Errors
-    /// When the table does not answer, or the record cannot be read.
+    /// A code's record. A code that was never imported has none.
     pub async fn get(&self, scope: &Scope, key: &CodeKey) -> Result<Option<CodeRecord>, StoreError> {
         self.table.get(key.in_scope(scope), READING).await?.as_ref().map(read).transpose()
     }
 
-    /// What a code's record says.
-    ///
-    /// # Errors
-    /// As [`Self::get`].
+    /// Looks up a code's record.
     pub async fn look_up(&self, scope: &Scope, key: &CodeKey) -> Result<CodeLookup, StoreError> {
         Ok(CodeLookup::new(key, self.get(scope, key).await?))
     }
 
-    /// Stores an imported code. False when it was imported before: its record then stays as it is.
-    ///
-    /// # Errors
-    /// When the table does not answer.
+    /// Stores an imported code. False if it was imported before: its record is left unchanged.
     pub async fn import(&self, scope: &Scope, key: &CodeKey, batch: &str) -> Result<bool, StoreError> {
         const ACTION: &str = "importing a code";
         let update = self
@@ -276,10 +264,7 @@ impl Codes {
         transaction::write_one(self.table.client(), transaction::update(update), ACTION).await
     }
 
-    /// A scope's code book as the first release kept it in this table, its keys in clear.
-    ///
-    /// # Errors
-    /// When the table does not answer, or the record cannot be read.
+    /// A scope's code book from the first release, which kept it in this table with its keys in clear.
     pub async fn book_of_first_release(&self, scope: &Scope) -> Result<Option<CodeBook>, StoreError> {
         const ACTION: &str = "reading a code book of the first release";
         let Some(item) = self.table.get(first_book_key(scope), ACTION).await? else { return Ok(None) };
@@ -298,19 +283,13 @@ impl Codes {
         }))
     }
 
-    /// Deletes what [`Self::book_of_first_release`] reads.
-    ///
-    /// # Errors
-    /// When the table does not answer.
+    /// Deletes the book that [`Self::book_of_first_release`] reads.
     pub async fn delete_book_of_first_release(&self, scope: &Scope) -> Result<(), StoreError> {
         let delete = self.table.delete_item(first_book_key(scope));
         delete.send().await.map(drop).map_err(StoreError::during("deleting a code book of the first release"))
     }
 
     /// Withdraws one code, minted or imported. A submission that has it keeps it.
-    ///
-    /// # Errors
-    /// When the table does not answer.
     pub async fn void(&self, scope: &Scope, key: &CodeKey, now: Timestamp) -> Result<(), StoreError> {
         const ACTION: &str = "voiding a code";
         let update = self
@@ -327,7 +306,6 @@ impl Codes {
     }
 }
 
-/// Reads a code's record.
 pub(crate) fn read(item: &Item) -> Result<CodeRecord, StoreError> {
     FIRST.check(item, READING)?;
     let claim = match read_text(item, "submission_id") {

@@ -25,17 +25,17 @@ const READING: &str = "reading an entrant";
 
 /// A phone may enter while it is not blocked and is below both limits.
 ///
-/// A timeline of two submissions when one more is allowed: both read that count; the first to be written takes it;
-/// the second's condition fails and brings back the counts as they are now.
+/// A timeline of two submissions when one more is allowed: both read that count; the first write takes the place; the
+/// second's condition fails and returns the new counts.
 const MAY_ENTER: &str = "attribute_not_exists(blocked) \
     AND (attribute_not_exists(#day) OR #day < :daily_limit) \
     AND (attribute_not_exists(submissions) OR submissions < :total_limit)";
-/// Also needed where the phone sends something that can be guessed.
+/// An extra condition if the phone sends something guessable.
 const NOT_THROTTLED: &str = "(attribute_not_exists(throttled_until) OR throttled_until <= :now)";
-/// Also needed where the phone sends a receipt.
+/// An extra condition if the phone sends a receipt.
 const MAY_SEND_RECEIPT: &str = "(attribute_not_exists(open_receipts) OR open_receipts < :max_open_receipts)";
 
-/// A change of a phone's log of wrong codes, on condition that the log is still as it was read.
+/// A change of a phone's log of wrong codes, conditional on the log as it was read.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct WrongCodeLogUpdate<'a> {
     pub(crate) before: &'a Entrant,
@@ -45,31 +45,28 @@ pub(crate) struct WrongCodeLogUpdate<'a> {
 /// A change of a phone's counts. The default changes nothing.
 #[derive(Clone, Copy, Debug, Default)]
 pub(crate) struct CountChange<'a> {
-    /// Submissions that count towards the limits, of the day of the submission too.
+    /// Submissions that count towards the limits, in total and on the submission's day.
     pub(crate) submissions: i32,
     pub(crate) entries: u32,
-    /// Receipts that the service has still to settle.
+    /// Receipts that the service has yet to settle.
     pub(crate) open_receipts: i32,
     pub(crate) wrong_codes: Option<WrongCodeLogUpdate<'a>>,
 }
 
-/// The table.
+/// The entrants.
 #[derive(Clone, Debug)]
 pub struct Entrants {
     table: Table,
 }
 
 impl Entrants {
-    /// The table that the environment names.
-    ///
-    /// # Errors
-    /// Names the missing variable.
+    /// Reads the table's name from the environment.
     pub fn from_env(env: &Env, client: &Client) -> Result<Self, ConfigError> {
         Ok(Self { table: Table::from_env(env, client, VARIABLE, KEY)? })
     }
 
-    /// The part of a transaction that counts a new submission, if the phone may enter. With `wrong_codes`, the code
-    /// is also logged as a wrong one.
+    /// The transaction item that counts a new submission, if the phone may enter. With `wrong_codes`, it also logs the
+    /// code as a wrong one.
     pub(crate) fn count(
         &self,
         submission: &Submission,
@@ -104,7 +101,7 @@ impl Entrants {
             .map_err(StoreError::during("counting a submission"))
     }
 
-    /// The part of a transaction that changes a phone's counts; `None` when nothing changes.
+    /// The transaction item that changes a phone's counts; `None` if nothing changes.
     pub(crate) fn change(
         &self,
         scope: &Scope,
@@ -126,29 +123,23 @@ impl Entrants {
         self.table.update(item_key(scope, phone))
     }
 
-    /// Adds a phone's record to what a batch reads.
+    /// Adds a phone's record to a batch.
     pub(crate) fn add_to(&self, batch: &mut BatchGet, scope: &Scope, phone: &Phone) {
         self.table.add_to(batch, item_key(scope, phone));
     }
 
-    /// A phone's record among those that a batch has read.
+    /// A phone's record among the items of a batch.
     pub(crate) fn find_in<'a>(&self, items: &'a BatchItems, scope: &Scope, phone: &Phone) -> Found<'a> {
         self.table.find_in(items, &item_key(scope, phone))
     }
 
-    /// A phone as of a day; the default for a phone that was never seen.
-    ///
-    /// # Errors
-    /// When the table does not answer, or the record cannot be read.
+    /// A phone with its counts of a day; the default if it was never seen.
     pub async fn get(&self, scope: &Scope, phone: &Phone, day: &str) -> Result<Entrant, StoreError> {
         let item = self.table.get(item_key(scope, phone), READING).await?;
         Ok(item.as_ref().map(|item| read(item, day)).transpose()?.unwrap_or_default())
     }
 
-    /// Puts a phone on the blocklist, or takes it off the list.
-    ///
-    /// # Errors
-    /// When the table does not answer.
+    /// Adds a phone to the blocklist, or removes it.
     pub async fn set_blocked(
         &self,
         scope: &Scope,
@@ -171,7 +162,7 @@ impl Entrants {
     }
 }
 
-/// Reads an entrant as of a day.
+/// Reads an entrant with its counts of a day.
 pub(crate) fn read(item: &Item, day: &str) -> Result<Entrant, StoreError> {
     FIRST.check(item, READING)?;
     let count =
@@ -235,7 +226,7 @@ fn clause(word: &str, parts: &[&str]) -> String {
     }
 }
 
-/// Adds a change of the log of wrong codes to an update, and gives back the condition that the log has not changed.
+/// Adds a change of the log of wrong codes to an update, and returns the condition that the log has not changed.
 fn update_wrong_code_log(
     mut update: UpdateBuilder,
     wrong_codes: WrongCodeLogUpdate<'_>,
@@ -265,8 +256,8 @@ fn update_wrong_code_log(
     (update, "wrong_codes = :seen")
 }
 
-/// Each day has a count of its own, so that counting never needs to know which day was counted last. There are at most
-/// as many as the campaign has days.
+/// Each day has its own count, so no write needs to know which day was counted last. There are at most as many counts
+/// as the campaign has days.
 fn day_attribute(day: &str) -> String {
     format!("day:{day}")
 }

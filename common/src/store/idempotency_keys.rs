@@ -1,4 +1,4 @@
-//! The `requests` table: which record an Idempotency-Key led to, for 30 days.
+//! The `requests` table: the record created under each Idempotency-Key, for 30 days.
 
 use std::collections::HashMap;
 use std::fmt::Display;
@@ -21,7 +21,7 @@ use crate::domain::timestamp::Timestamp;
 
 /// The partition key: scope, operation and Idempotency-Key.
 pub const KEY: &str = "request";
-/// The attribute of the table's expiry: seconds since the epoch.
+/// The TTL attribute: seconds since the epoch.
 pub const EXPIRY: &str = "expires_at";
 /// The environment variable that names the table.
 pub const VARIABLE: &str = "REQUESTS_TABLE";
@@ -30,14 +30,14 @@ const RETENTION: Duration = Duration::from_secs(30 * 24 * 60 * 60);
 
 /// An expired key is free again, whether the table has deleted it or not.
 ///
-/// A timeline of two tries with one key: the first finds nothing and writes; the second's condition
-/// fails and brings the record back; 30 days later the condition holds again.
+/// A timeline of two attempts with one key: the first finds nothing and writes; the second's condition fails and
+/// returns the record; 30 days later the condition holds again.
 const FREE: &str = "attribute_not_exists(#request) OR expires_at <= :now_seconds";
 
-/// The id of a record that a request can make. Keys are kept apart by operation: one Idempotency-Key may be used for
-/// a receipt and for the submission after it.
+/// The id of a record that a request can create. Keys are separate by operation: one Idempotency-Key may be used for a
+/// receipt and for the submission after it.
 pub trait IdempotentRecordId: Copy + Display + Serialize + DeserializeOwned {
-    /// The operation, as the table's keys have it.
+    /// The operation's name in the table's keys.
     const OPERATION: &str;
 }
 
@@ -49,14 +49,14 @@ impl IdempotentRecordId for ReceiptId {
     const OPERATION: &str = "receipts";
 }
 
-/// The reply to an Idempotency-Key.
+/// The result of a request with an Idempotency-Key.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct IdempotencyRecord<Id> {
-    /// The digest of the body that came with the key.
+    /// The digest of the request's body.
     pub body_hash: String,
-    /// The record that the request was answered with.
+    /// The record in the reply.
     pub record_id: Id,
-    /// Whether this was an earlier submission of the same code and phone.
+    /// Whether the reply was an earlier submission of the same code and phone.
     pub replayed: bool,
 }
 
@@ -68,22 +68,19 @@ struct Stored<Id> {
     record: IdempotencyRecord<Id>,
 }
 
-/// The table.
+/// The Idempotency-Keys.
 #[derive(Clone, Debug)]
 pub struct IdempotencyKeys {
     table: Table,
 }
 
 impl IdempotencyKeys {
-    /// The table that the environment names.
-    ///
-    /// # Errors
-    /// Names the missing variable.
+    /// Reads the table's name from the environment.
     pub fn from_env(env: &Env, client: &Client) -> Result<Self, ConfigError> {
         Ok(Self { table: Table::from_env(env, client, VARIABLE, KEY)? })
     }
 
-    /// The part of a transaction that records an Idempotency-Key, unless it was used before.
+    /// The transaction item that records an Idempotency-Key, unless it was used before.
     pub(crate) fn put<Id: IdempotentRecordId>(
         &self,
         scope: &Scope,
@@ -101,7 +98,7 @@ impl IdempotencyKeys {
             .map_err(StoreError::during("recording an Idempotency-Key"))
     }
 
-    /// Adds a key's record to what a batch reads.
+    /// Adds a key's record to a batch.
     pub(crate) fn add_to<Id: IdempotentRecordId>(
         &self,
         batch: &mut BatchGet,
@@ -111,7 +108,7 @@ impl IdempotencyKeys {
         self.table.add_to(batch, item_key::<Id>(scope, key));
     }
 
-    /// A key's record among those that a batch has read.
+    /// A key's record among the items of a batch.
     pub(crate) fn find_in<'a, Id: IdempotentRecordId>(
         &self,
         items: &'a BatchItems,
@@ -127,7 +124,7 @@ pub(crate) fn read<Id: IdempotentRecordId>(item: &Item) -> Result<IdempotencyRec
     read_stored(item).map(|stored| stored.record)
 }
 
-/// Reads a record; an expired one counts as absent, although the table may not have deleted it yet.
+/// Reads a record. An expired one counts as absent: the table may not have deleted it yet.
 pub(crate) fn read_unexpired<Id: IdempotentRecordId>(
     item: &Item,
     now: Timestamp,

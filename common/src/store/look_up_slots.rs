@@ -1,8 +1,8 @@
-//! Slots of look-ups at the tax authority, in the `rate_limits` table: one pace for all environments, and the scope that
-//! had the last turn.
+//! Slots of look-ups at the tax authority, in the `rate_limits` table: one pace for all environments, and the scope
+//! that had the last turn.
 //!
-//! A slot is taken by a conditional write over the one before, so two environments never take the same. If an environment
-//! dies after it took a slot, that slot stays unused, and the next one is free an interval later.
+//! A slot is taken by a conditional write over the one before, so two environments never take the same. If an
+//! environment dies after taking a slot, that slot stays unused, and the next one is free an interval later.
 
 use std::time::Duration;
 
@@ -19,25 +19,25 @@ use crate::config::{ConfigError, Env};
 use crate::domain::scope::Scope;
 use crate::domain::timestamp::Timestamp;
 
-/// The record's key.
+/// The key of the only record.
 const LOOK_UPS: &str = "look_ups#tax_authority";
-/// The attribute that counts the slots that were taken.
+/// The attribute with the number of slots taken.
 const NUMBER: &str = "slot";
-/// The attribute with the time at which the last one was taken, by the clock of the environment that took it.
+/// The attribute with the time of the last slot, by the clock of the environment that took it.
 const TAKEN_AT: &str = "taken_at";
-/// The attribute with the scope that had the last turn, written as the beginning of its keys.
+/// The attribute with the scope of the last turn, as a key prefix.
 const SCOPE: &str = "scope";
-/// An older record decides nothing.
+/// The expiry of the record: an older one decides nothing.
 const RETENTION: Duration = Duration::from_secs(24 * 60 * 60);
 
-/// The slot that was taken last.
+/// The last slot taken.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Slot {
-    /// Its number, counted from 1; 0 while none has been taken.
+    /// The slot's number, from 1; 0 before the first one.
     pub number: u64,
-    /// When it was taken, by the clock of the environment that took it.
+    /// The time of taking, by the clock of the environment that took it.
     pub taken_at: Timestamp,
-    /// The scope that had the last turn; `None` if this build cannot read it.
+    /// The scope of the last turn; `None` if this build cannot read it.
     pub scope: Option<Scope>,
 }
 
@@ -46,29 +46,23 @@ pub struct Slot {
 pub enum Take {
     /// This environment has the slot.
     Taken(Slot),
-    /// Another environment took one first; this is the last now.
+    /// Another environment was first; this is the last slot now.
     Missed(Option<Slot>),
 }
 
-/// The slots.
+/// The slots of look-ups.
 #[derive(Clone, Debug)]
 pub struct LookUpSlots {
     table: Table,
 }
 
 impl LookUpSlots {
-    /// The table that the environment names.
-    ///
-    /// # Errors
-    /// Names the missing variable.
+    /// Reads the table's name from the environment.
     pub fn from_env(env: &Env, client: &Client) -> Result<Self, ConfigError> {
         Ok(Self { table: Table::from_env(env, client, VARIABLE, KEY)? })
     }
 
-    /// The slot that was taken last; `None` if nobody had a turn for a day.
-    ///
-    /// # Errors
-    /// When the table does not answer.
+    /// The last slot taken; `None` after a day without look-ups.
     pub async fn last(&self) -> Result<Option<Slot>, StoreError> {
         self.table.get(LOOK_UPS, READING).await?.as_ref().map(read).transpose()
     }
@@ -76,10 +70,7 @@ impl LookUpSlots {
     /// Takes the slot after `last`, for a receipt of this scope.
     ///
     /// A timeline of two environments: both have seen slot 7; the first writes slot 8 on the condition that 7 is the
-    /// last; the second's condition fails and brings back slot 8.
-    ///
-    /// # Errors
-    /// When the table does not answer.
+    /// last; the second's condition fails and returns slot 8.
     pub async fn take(&self, last: Option<&Slot>, scope: &Scope, now: Timestamp) -> Result<Take, StoreError> {
         let slot = Slot {
             number: last.map_or(1, |last| last.number.saturating_add(1)),
@@ -115,13 +106,10 @@ impl LookUpSlots {
         }
     }
 
-    /// Records that a scope had its turn with a step that took no slot, unless a slot was taken since `last`.
+    /// Records that a scope used its turn without taking a slot, unless a slot was taken since `last`.
     ///
-    /// A timeline of two environments: both have seen slot 7; the first takes slot 8 for its scope; the second's condition
-    /// fails, and the turn stays with the scope of slot 8.
-    ///
-    /// # Errors
-    /// When the table does not answer.
+    /// A timeline of two environments: both have seen slot 7; the first takes slot 8 for its scope; the second's
+    /// condition fails, and the turn stays with the scope of slot 8.
     pub async fn pass_turn(
         &self,
         last: Option<&Slot>,
@@ -148,7 +136,7 @@ impl LookUpSlots {
     }
 }
 
-/// Writes on the condition that no slot was taken since `last`.
+/// Adds the condition that no slot was taken since `last`.
 fn if_still_last(update: UpdateItemFluentBuilder, last: Option<&Slot>) -> UpdateItemFluentBuilder {
     match last {
         Some(last) => update

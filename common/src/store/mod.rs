@@ -1,5 +1,7 @@
-//! The tables: one file for each, with every expression that touches it. `submission_writes` joins their parts into the
-//! transactions of a submission; `table` has the calls that all of them need.
+//! The tables: one file for each, with all its expressions. `submission_writes` combines them into the transactions of
+//! a submission; `table` has the calls that all of them share.
+//!
+//! Every call fails with a [`StoreError`] if DynamoDB does not answer or a record cannot be read.
 
 pub mod api_keys;
 pub mod batch;
@@ -35,8 +37,7 @@ use crate::aws::deployment_secret::NotFetched;
 /// A DynamoDB item.
 pub type Item = HashMap<String, AttributeValue>;
 
-/// A call to DynamoDB failed, or what it returned cannot be read. For the log; callers see an
-/// opaque error.
+/// A call to AWS failed, or its response cannot be read. For the log; callers see an opaque error.
 #[derive(Debug, thiserror::Error)]
 #[error("{action} failed")]
 pub struct StoreError {
@@ -45,23 +46,23 @@ pub struct StoreError {
     cause: Box<dyn StdError + Send + Sync>,
 }
 
-/// A call was turned away because a table takes no more at the moment.
+/// A table throttled the call.
 #[derive(Debug, thiserror::Error)]
 #[error("the table takes no more at the moment")]
 pub(crate) struct Throttled;
 
 impl StoreError {
-    /// `action` says what was being done, such as "reading an API key".
+    /// An error of an action, such as "reading an API key".
     pub fn new(action: &'static str, cause: impl Into<Box<dyn StdError + Send + Sync>>) -> Self {
         Self { action, cause: cause.into() }
     }
 
-    /// Whether a record was found and cannot be read: another build may have written it.
+    /// Whether a record exists and cannot be read: another build may have written it.
     pub fn is_unreadable(&self) -> bool {
         self.cause.is::<serde_dynamo::Error>() || self.cause.is::<LaterVersion>()
     }
 
-    /// Whether DynamoDB took no more calls at the moment, on a table or a part of it. The same call can succeed soon.
+    /// Whether DynamoDB throttled the call. The same call can succeed soon.
     pub fn is_throttled(&self) -> bool {
         let first: &(dyn StdError + 'static) = self.cause.as_ref();
         std::iter::successors(Some(first), |&error| error.source()).any(|error| {
@@ -72,13 +73,13 @@ impl StoreError {
         })
     }
 
-    /// Whether the same call can succeed soon: a table takes no more at the moment, Secrets Manager does not give the
-    /// deployment's secret, or a code book is missing.
+    /// Whether the same call can succeed soon: a table throttles, Secrets Manager does not return the deployment's
+    /// secret, or a code book is missing.
     pub fn is_temporary(&self) -> bool {
         self.is_throttled() || self.cause.is::<NotFetched>() || self.cause.is::<NoCodeBook>()
     }
 
-    /// For `map_err`: what was being done, with the cause to come.
+    /// For `map_err`: wraps the cause in an error of this action.
     pub(crate) fn during<E: Into<Box<dyn StdError + Send + Sync>>>(
         action: &'static str,
     ) -> impl FnOnce(E) -> Self {
@@ -86,7 +87,7 @@ impl StoreError {
     }
 }
 
-/// Whether a conditional write was made. A condition that failed is an answer, not an error.
+/// The result of a conditional write. A failed condition is `false`, not an error.
 pub(crate) fn condition_held<T, E>(
     sent: Result<T, SdkError<E>>,
     action: &'static str,
@@ -101,27 +102,25 @@ where
     }
 }
 
-/// A string attribute.
 pub(crate) fn text(value: impl Into<String>) -> AttributeValue {
     AttributeValue::S(value.into())
 }
 
-/// A number attribute.
 pub(crate) fn number(value: impl std::fmt::Display) -> AttributeValue {
     AttributeValue::N(value.to_string())
 }
 
-/// The attribute as a number; absent and unreadable are both `None`.
+/// A number attribute; `None` if it is absent or unreadable.
 pub(crate) fn read_number<T: std::str::FromStr>(item: &Item, name: &str) -> Option<T> {
     item.get(name)?.as_n().ok()?.parse().ok()
 }
 
-/// The attribute as text; absent and unreadable are both `None`.
+/// A string attribute; `None` if it is absent or unreadable.
 pub(crate) fn read_text<'a>(item: &'a Item, name: &str) -> Option<&'a str> {
     item.get(name)?.as_s().ok().map(String::as_str)
 }
 
-/// An attribute that has to be there.
+/// A required attribute.
 pub(crate) fn required<T>(value: Option<T>, action: &'static str) -> Result<T, StoreError> {
     value.ok_or_else(|| StoreError::new(action, "an attribute is missing or has another type"))
 }

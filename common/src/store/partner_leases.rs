@@ -1,10 +1,10 @@
-//! Leases of questions to partners, in the `rate_limits` table: how many requests of a campaign wait for its partner at a
-//! time, over all environments.
+//! Leases of requests to partners, in the `rate_limits` table: they limit a campaign's requests in flight over all
+//! environments.
 //!
-//! A campaign has as many leases as questions may be under way. They are numbered, and spread over items of a few each,
-//! so that no item is written too often. A lease is taken by writing until when it holds, on the condition that it is
-//! free or over; a lease whose environment has died is free again then. A clock that is ahead can take a lease that
-//! still holds: each environment with such a clock asks one question too many, at the most.
+//! A campaign has one lease for each request that may be in flight. Leases are numbered and spread over items of a few
+//! each, so that no item is written too often. Taking a lease writes its end, on the condition that it is free or
+//! expired; the lease of a dead environment expires. A clock that is ahead can take a lease too early: each environment
+//! with such a clock sends at most one request too many.
 
 use std::time::Duration;
 
@@ -20,14 +20,14 @@ use crate::config::{ConfigError, Env};
 use crate::domain::scope::Scope;
 use crate::domain::timestamp::Timestamp;
 
-/// Leases in one item. It takes a thousand writes a second, which is two for each question.
+/// Leases in one item. An item takes a thousand writes a second, and each request makes two.
 const MAX_LEASES_IN_ITEM: u32 = 16;
-/// Writes that are tried before the limit is taken for reached.
+/// After this many writes the limit counts as reached.
 const MAX_TRIES: u32 = 4;
-/// An item of which no lease was taken for so long is forgotten.
+/// The expiry of an unused item.
 const RETENTION: Duration = Duration::from_secs(60 * 60);
 
-/// Leave to ask a campaign's partner once.
+/// The permission to send one request to a campaign's partner.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct PartnerLease {
     key: String,
@@ -35,35 +35,28 @@ pub struct PartnerLease {
     until: Timestamp,
 }
 
-/// The leases.
+/// The leases of all scopes.
 #[derive(Clone, Debug)]
 pub struct PartnerLeases {
     table: Table,
 }
 
-/// What came of trying one lease.
 enum Tried {
     Taken(PartnerLease),
-    /// It holds; its item is as it was.
+    /// Another request has it. The item, unchanged.
     Held(Item),
 }
 
 impl PartnerLeases {
-    /// The table that the environment names.
-    ///
-    /// # Errors
-    /// Names the missing variable.
+    /// Reads the table's name from the environment.
     pub fn from_env(env: &Env, client: &Client) -> Result<Self, ConfigError> {
         Ok(Self { table: Table::from_env(env, client, VARIABLE, KEY)? })
     }
 
-    /// Takes one of a scope's `max` leases until a moment; `None` when all that were looked at hold. `chance` gives
-    /// random numbers from 0 to 1, so that environments do not all try the same.
+    /// Takes one of a scope's `max` leases until a given time; `None` if all that were tried are taken. `chance` gives
+    /// random numbers from 0 to 1, so that environments try different leases.
     ///
     /// Costs one write while most leases are free, four at most.
-    ///
-    /// # Errors
-    /// When the table does not answer.
     pub async fn take(
         &self,
         scope: &Scope,
@@ -134,10 +127,7 @@ impl PartnerLeases {
         }
     }
 
-    /// Gives a lease back, unless it was over and is another's.
-    ///
-    /// # Errors
-    /// When the table does not answer.
+    /// Releases a lease, unless it has expired and is another's.
     pub async fn release(&self, lease: &PartnerLease) -> Result<(), StoreError> {
         let sent = self
             .table
@@ -152,12 +142,12 @@ impl PartnerLeases {
     }
 }
 
-/// How many of `max` leases are in an item, of so many.
+/// The number of leases in an item, if `max` are spread over `items`.
 fn leases_in(item: u32, items: u32, max: u32) -> u32 {
     max / items + u32::from(item < max % items)
 }
 
-/// One of so many, by chance: 0 when there are none.
+/// A random number below `count`; 0 if `count` is 0.
 fn pick(count: u32, chance: f64) -> u32 {
     (0..count).rev().find(|number| f64::from(*number) <= chance * f64::from(count)).unwrap_or(0)
 }

@@ -1,5 +1,4 @@
-//! The `rate_limits` table: logs of sliding windows, and the counters from which a key's ceiling is
-//! leased.
+//! The `rate_limits` table: logs of sliding windows, and the counters of keys' rate limits.
 
 use std::time::Duration;
 
@@ -16,39 +15,39 @@ use crate::domain::limit::RateLimitStatus;
 use crate::domain::sliding_window::{SlidingWindow, WindowDecision};
 use crate::domain::timestamp::Timestamp;
 
-/// The partition key: what is limited.
+/// The partition key: the limited subject.
 pub const KEY: &str = "limited";
-/// The attribute of the table's expiry: seconds since the epoch.
+/// The TTL attribute: seconds since the epoch.
 pub const EXPIRY: &str = "expires_at";
 /// The environment variable that names the table.
 pub const VARIABLE: &str = "RATE_LIMITS_TABLE";
 
-/// Tries to count one hit. Each further one is made because others were counted in between, and a limit
-/// is full after fewer of them than these.
+/// Attempts to count one hit. An attempt fails only because others were counted in between, and fewer of them than this
+/// fill any limit.
 const MAX_ATTEMPTS: u32 = 40;
 
-/// A leased counter is of no use after its minute; this leaves room for clocks that differ.
+/// A counter is useless after its minute; this allows for differing clocks.
 const LEASE_RETENTION: Duration = Duration::from_secs(5 * 60);
 
-/// The table.
+/// The rate limits.
 #[derive(Clone, Debug)]
 pub struct RateLimits {
     table: Table,
 }
 
-/// Something that is limited, and by how much.
+/// A limited subject and its limit.
 #[derive(Clone, Debug)]
 pub struct RateLimitRule {
-    /// What callers know the limit as.
+    /// The limit's name for callers.
     pub name: &'static str,
-    /// What is limited, as the table's key has it.
+    /// The subject, as in the table's key.
     pub key: String,
     /// The limit.
     pub window: SlidingWindow,
 }
 
 impl RateLimitRule {
-    /// How the limit stands after these hits; nothing is known of it where none were seen.
+    /// The limit's status after these hits; unknown if no hits were seen.
     fn status(&self, log: &[Timestamp], now: Timestamp) -> RateLimitStatus {
         RateLimitStatus {
             name: self.name,
@@ -59,41 +58,34 @@ impl RateLimitRule {
     }
 }
 
-/// How asking for one more hit ended, and how the limits stand after it.
+/// The result of a hit, and the status of the limits after it.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum RateLimitDecision {
-    /// It counts.
+    /// The hit counts.
     Admitted(Vec<RateLimitStatus>),
     /// A limit is reached.
     Refused {
-        /// Until there is room again.
+        /// The time until there is room again.
         retry_after: Duration,
-        /// How the limits stand.
+        /// The status of the limits.
         limits: Vec<RateLimitStatus>,
     },
 }
 
 impl RateLimits {
-    /// The table that the environment names.
-    ///
-    /// # Errors
-    /// Names the missing variable.
+    /// Reads the table's name from the environment.
     pub fn from_env(env: &Env, client: &Client) -> Result<Self, ConfigError> {
         Ok(Self { table: Table::from_env(env, client, VARIABLE, KEY)? })
     }
 
-    /// Counts one hit on every one of some sliding windows, if all have room: never more than a limit
-    /// over any span, however many hit at once, and a hit that one refuses counts in none.
+    /// Counts one hit in each of several sliding windows, if all have room. A window never exceeds its limit, however
+    /// many hits come at once, and a hit that one window refuses counts in none.
     ///
-    /// While a log is short it is appended to unseen. Once it is as long as its limit, the failed
-    /// condition brings it back, and either too many of its hits still count, or it is written anew
-    /// without those that do not, if nobody changed it meanwhile.
+    /// Below the limit we append without reading the log. At the limit the condition fails and returns the log; then we
+    /// either refuse, or replace the log without its expired hits if nothing has changed it since.
     ///
-    /// One limit alone is counted by a plain update, which brings back how it stands; of several, only
-    /// those are known whose log had to be looked at.
-    ///
-    /// # Errors
-    /// When the table does not answer.
+    /// A single limit is counted by a plain update, which returns its status. With several, the status is known only
+    /// for those whose log was returned.
     pub async fn hit(
         &self,
         limits: &[RateLimitRule],
@@ -106,11 +98,11 @@ impl RateLimits {
             let mut refused = None;
             for (limited, seen) in limits.iter().zip(&seen) {
                 match limited.window.admit(seen, now) {
-                    // Of several that are full, the one that takes longest decides when there is room.
+                    // If several are full, the longest wait applies.
                     WindowDecision::Refused { retry_after } => refused = refused.max(Some(retry_after)),
                     WindowDecision::Admitted(log) => {
                         updates.push(self.count_hit(limited, seen, &log, now)?);
-                        // Unseen hits may come before the one that is appended.
+                        // The log may hold unseen hits before the appended one.
                         logs.push(if seen.is_empty() { Vec::new() } else { log });
                     }
                 }
@@ -137,7 +129,7 @@ impl RateLimits {
         Err(StoreError::new("counting a hit", "others kept hitting the same limits"))
     }
 
-    /// Counts one hit on each of some logs, or on none.
+    /// Counts one hit in each log, or in none.
     async fn count(&self, updates: Vec<Update>) -> Result<Counted, StoreError> {
         if let [update] = updates.as_slice() {
             return self.count_alone(update).await;
@@ -149,8 +141,8 @@ impl RateLimits {
         })
     }
 
-    /// Counts one hit on one log, which comes back. When its answer is lost, the hit is counted twice: the
-    /// limit is then stricter by one for its span, never wider.
+    /// Counts one hit in one log and returns the log. If the answer is lost, the hit counts twice: the limit is then
+    /// stricter by one for its span, never looser.
     async fn count_alone(&self, update: &Update) -> Result<Counted, StoreError> {
         let client = self.table.client();
         let sent = client
@@ -212,11 +204,7 @@ impl RateLimits {
         update.build().map_err(StoreError::during("counting a hit"))
     }
 
-    /// Leases up to `wanted` requests of a key's minute: how many were got, and how many of the
-    /// ceiling are left after that. Fewer are got only when fewer were left.
-    ///
-    /// # Errors
-    /// When the table does not answer.
+    /// Leases up to `wanted` requests of a key's minute; fewer only if fewer are left.
     pub async fn lease(
         &self,
         key_id: &str,
@@ -271,23 +259,23 @@ impl RateLimits {
     }
 }
 
-/// What came of counting.
+/// The result of counting.
 enum Counted {
-    /// Every log has the hit; the only one comes back.
+    /// Every log has the hit.
     All {
-        /// The log of a single limit.
+        /// The log, if there is only one limit.
         log: Option<Vec<Timestamp>>,
     },
-    /// None has it, because a condition failed.
+    /// No log has it, because a condition failed.
     None(Vec<Reason>),
 }
 
-/// Requests got from a key's minute.
+/// Leased requests of a key's minute.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Lease {
-    /// How many may be let through.
+    /// The number of requests leased.
     pub got: u32,
-    /// How many are left for others.
+    /// The number of requests left for others.
     pub left: u32,
 }
 

@@ -1,5 +1,4 @@
-//! The `receipts` table: every receipt by id and, by verification code, which submission a purchase
-//! belongs to.
+//! The `receipts` table: receipts by id, and the submission of each purchase by verification code.
 
 use aws_sdk_dynamodb::Client;
 use aws_sdk_dynamodb::operation::put_item::PutItemError;
@@ -29,20 +28,20 @@ pub const VARIABLE: &str = "RECEIPTS_TABLE";
 
 /// A receipt can be attached while no submission has it.
 ///
-/// A timeline of two submissions with one receipt: the first writes its id; the second's condition fails
-/// and brings the receipt back as it is now.
+/// A timeline of two submissions with one receipt: the first writes its id; the second's condition fails and returns
+/// the receipt.
 const FREE: &str = "attribute_exists(id) AND attribute_not_exists(attached_to)";
 
-/// What storage holds for a receipt never changes, so it is written down once.
+/// A stored photo never changes, so it is recorded once.
 const NOT_SEEN_YET: &str = "attribute_exists(id) AND attribute_not_exists(arrived)";
 
-/// A photo without a readable receipt is the first submission's, unless that one was rejected.
+/// A photo without a readable receipt belongs to the first submission, unless that one was rejected.
 ///
-/// A timeline of two submissions with one photo: the first writes its id; the second's condition fails and brings
-/// back who was first; when that one is rejected, a third takes its place over it.
+/// A timeline of two submissions with one photo: the first writes its id; the second's condition fails and returns the
+/// first's id; after that one is rejected, a third replaces it.
 const FIRST_WITH_PHOTO: &str = "attribute_not_exists(id) OR submission_id IN (:submission, :rejected)";
 
-/// A purchase belongs to the first submission that is accepted with it, for good.
+/// A purchase belongs permanently to the first submission that is accepted with it.
 const NOBODYS_OR_MINE: &str = "attribute_not_exists(id) OR submission_id = :submission";
 
 const READING: &str = "reading a receipt";
@@ -54,26 +53,20 @@ struct Stored {
     receipt: Receipt,
 }
 
-/// The table.
+/// The receipts.
 #[derive(Clone, Debug)]
 pub struct Receipts {
     table: Table,
 }
 
 impl Receipts {
-    /// The table that the environment names.
-    ///
-    /// # Errors
-    /// Names the missing variable.
+    /// Reads the table's name from the environment.
     pub fn from_env(env: &Env, client: &Client) -> Result<Self, ConfigError> {
         Ok(Self { table: Table::from_env(env, client, VARIABLE, KEY)? })
     }
 
-    /// Writes a new receipt and, with an Idempotency-Key, remembers the request. What the key led to
-    /// before comes back instead, if it was used.
-    ///
-    /// # Errors
-    /// When the table does not answer.
+    /// Writes a new receipt and, if there is an Idempotency-Key, its record. If the key was used before, returns its
+    /// record instead.
     pub async fn announce(
         &self,
         receipt: &Receipt,
@@ -83,7 +76,7 @@ impl Receipts {
         let stored = Stored { id: item_key(&receipt.scope, receipt.receipt_id), receipt: receipt.clone() };
         let item = FIRST.mark(to_item(stored).map_err(StoreError::during(ACTION))?);
         let put = self.table.put(item);
-        // An id is random; should one ever come twice, the first receipt stays.
+        // Ids are random; should one repeat, the first receipt stays.
         let put = put.condition_expression("attribute_not_exists(id)");
         let mut items = vec![transaction::put(put.build().map_err(StoreError::during(ACTION))?)];
         if let Some((requests, key, body_hash)) = request {
@@ -101,18 +94,12 @@ impl Receipts {
         }
     }
 
-    /// A receipt of a scope, or `None`.
-    ///
-    /// # Errors
-    /// When the table does not answer, or the record cannot be read.
+    /// A receipt of a scope; `None` if it does not exist.
     pub async fn get(&self, scope: &Scope, id: ReceiptId) -> Result<Option<Receipt>, StoreError> {
         self.table.get(item_key(scope, id), READING).await?.as_ref().map(read).transpose()
     }
 
-    /// Which submission was accepted with a purchase.
-    ///
-    /// # Errors
-    /// When the table does not answer, or the record cannot be read.
+    /// The submission that was accepted with a purchase.
     pub async fn purchase(
         &self,
         scope: &Scope,
@@ -124,11 +111,8 @@ impl Receipts {
         id.parse().map(Some).map_err(StoreError::during(ACTION))
     }
 
-    /// Remembers a photo that shows no readable receipt, by the digest of its bytes; the submission that sent the same
-    /// bytes before comes back, if there is one. `rejected` is one that came back and counts no more.
-    ///
-    /// # Errors
-    /// When the table does not answer, or the record cannot be read.
+    /// Records a photo without a readable receipt by the digest of its bytes. Returns an earlier submission with the
+    /// same bytes, if there is one. `rejected` is such a submission that no longer counts.
     pub async fn claim_photo(
         &self,
         scope: &Scope,
@@ -160,7 +144,7 @@ impl Receipts {
         }
     }
 
-    /// Adds a receipt to what a batch reads.
+    /// Adds a receipt to a batch.
     pub(crate) fn add_to(&self, batch: &mut BatchGet, scope: &Scope, id: ReceiptId) {
         self.table.add_to(batch, item_key(scope, id));
     }
@@ -170,11 +154,7 @@ impl Receipts {
         self.table.find_in(items, &item_key(scope, id))
     }
 
-    /// Writes down what arrived in storage. False when there is no such receipt, or it was written down
-    /// before.
-    ///
-    /// # Errors
-    /// When the table does not answer.
+    /// Records the uploaded file. False if there is no such receipt, or a file was recorded before.
     pub async fn mark_uploaded(
         &self,
         scope: &Scope,
@@ -194,7 +174,7 @@ impl Receipts {
         transaction::write_one(self.table.client(), transaction::update(update), ACTION).await
     }
 
-    /// The piece of a transaction that attaches a receipt to a submission, unless one has it.
+    /// The transaction item that attaches a receipt to a submission, unless another has it.
     pub(crate) fn attach(
         &self,
         scope: &Scope,
@@ -213,7 +193,7 @@ impl Receipts {
         self.table.update(item_key(scope, id))
     }
 
-    /// The piece of a transaction that gives a purchase to a submission, unless another has it.
+    /// The transaction item that gives a purchase to a submission, unless another has it.
     pub(crate) fn claim_purchase(
         &self,
         scope: &Scope,
@@ -230,14 +210,13 @@ impl Receipts {
     }
 }
 
-/// Reads a receipt.
 pub(crate) fn read(item: &Item) -> Result<Receipt, StoreError> {
     FIRST.check(item, READING)?;
     let stored: Stored = from_item(item.clone()).map_err(StoreError::during(READING))?;
     Ok(stored.receipt)
 }
 
-/// The record that gives a photo or a purchase to a submission.
+/// The record that assigns a photo or a purchase to a submission.
 fn claim(key: String, submission: SubmissionId, now: Timestamp) -> Item {
     let item = Item::from([
         (KEY.to_owned(), text(key)),

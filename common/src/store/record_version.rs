@@ -1,28 +1,27 @@
-//! The version of a record's form, which every record carries.
+//! The version of a record's format, in every record.
 //!
-//! A build reads records of its own version and of all before it; those without a version are of the first release. A
-//! version goes up only with a form that the build before cannot read, and a record of a later version than one's own is
+//! A build reads records of its own version and of all earlier ones; those without a version are from the first
+//! release. A version increases only for a format that the build before cannot read. A record of a later version is
 //! unreadable: it is left alone rather than misread. The rule is in `.github/CONTRIBUTING.md`.
 
 use aws_sdk_dynamodb::types::AttributeValue;
 
 use super::{Item, StoreError, number, read_number};
 
-/// The attribute.
+/// The attribute with the version.
 pub const ATTRIBUTE: &str = "record_version";
-/// What an update expression sets on a record that it may make; a record that is there keeps its version.
+/// The part of an update expression that sets the version of a new record; an existing record keeps its version.
 pub(crate) const SET: &str = "record_version = if_not_exists(record_version, :record_version)";
-/// The value in [`SET`].
+/// The name of the value in [`SET`].
 pub(crate) const VALUE: &str = ":record_version";
 
-/// The version that this build writes records of one kind in.
+/// The version in which this build writes records of one kind.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct RecordVersion(u32);
 
 /// The version of every kind so far.
 pub(crate) const FIRST: RecordVersion = RecordVersion(1);
 
-/// A record is of a later version.
 #[derive(Debug, thiserror::Error)]
 #[error("the record is of version {found}, and this build reads up to {known}")]
 pub(crate) struct LaterVersion {
@@ -31,12 +30,11 @@ pub(crate) struct LaterVersion {
 }
 
 impl RecordVersion {
-    /// As an attribute.
     pub(crate) fn attribute(self) -> AttributeValue {
         number(self.0)
     }
 
-    /// Writes it into a record.
+    /// Adds the version to a record.
     pub(crate) fn mark(self, mut item: Item) -> Item {
         item.insert(ATTRIBUTE.to_owned(), self.attribute());
         item

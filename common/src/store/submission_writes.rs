@@ -1,5 +1,5 @@
-//! Writes of a submission across tables: its Idempotency-Key, its code, its phone's counts, the submission itself and its
-//! receipt, all of them in one transaction.
+//! Writes of a submission across tables: its Idempotency-Key, its code, its phone's counts, the submission and its
+//! receipt, in one transaction.
 
 use aws_sdk_dynamodb::Client;
 use aws_sdk_dynamodb::types::{Put, TransactWriteItem};
@@ -37,18 +37,18 @@ pub struct SubmissionStore {
     entrants: Entrants,
     submissions: Submissions,
     receipts: Receipts,
-    /// When throttled calls are given up, besides their own limit.
+    /// When throttled calls give up, besides their own timeout.
     deadline: Option<Instant>,
 }
 
-/// A submission to be written, with the request that led to it.
+/// A submission to write, and its request.
 #[derive(Clone, Copy, Debug)]
 pub struct SubmissionWrite<'a> {
     /// The request's Idempotency-Key.
     pub key: &'a IdempotencyKey,
     /// The digest of the request's body.
     pub body_hash: &'a str,
-    /// The request's code, where it has a record.
+    /// The code's key, if the code has a record.
     pub code: Option<&'a CodeKey>,
     /// The receipt that the request names.
     pub receipt: Option<ReceiptId>,
@@ -56,16 +56,16 @@ pub struct SubmissionWrite<'a> {
     pub submission: &'a Submission,
 }
 
-/// The records that decide about a submission.
+/// The keys of the records that a decision depends on.
 #[derive(Clone, Copy, Debug)]
 pub struct RecordKeys<'a> {
-    /// The campaign and environment of all of them.
+    /// The campaign and environment of all records.
     pub scope: &'a Scope,
     /// The request's Idempotency-Key.
     pub key: &'a IdempotencyKey,
     /// The request's phone.
     pub phone: &'a Phone,
-    /// The request's code, where it has a record.
+    /// The code's key, if the code has a record.
     pub code: Option<&'a CodeKey>,
     /// The receipt that the request names.
     pub receipt: Option<ReceiptId>,
@@ -78,21 +78,20 @@ impl<'a> SubmissionWrite<'a> {
     }
 }
 
-/// The records that decide about a submission, as far as they are known. The default stands for records that nothing
-/// speaks against.
+/// The records that a decision depends on, as far as they are known. The defaults refuse nothing.
 #[derive(Clone, Debug, Default)]
 pub struct ExistingState {
-    /// The earlier reply to the Idempotency-Key.
+    /// The earlier result of the Idempotency-Key.
     pub idempotency: Option<IdempotencyRecord<SubmissionId>>,
     /// The code's record.
     pub code: CodeLookup,
-    /// The phone.
+    /// The phone's record.
     pub entrant: Entrant,
-    /// The receipt, where it was read.
+    /// The receipt, if it was read.
     pub receipt: Option<Receipt>,
 }
 
-/// The records of a submission among those that a batch has read.
+/// The records that a batch has read for a submission.
 #[derive(Clone, Debug)]
 pub enum BatchedState {
     /// The batch asked for all of them.
@@ -108,9 +107,9 @@ pub enum WriteResult {
     Committed,
     /// Nothing was written, because of these records.
     ConditionFailed(Box<ExistingState>),
-    /// Nothing was written, because others kept changing the same records.
+    /// Nothing was written, because of repeated conflicts with other writes.
     Conflict {
-        /// Whether the Idempotency-Key's record is among them: another copy of the request is in progress.
+        /// Whether the Idempotency-Key's record is in conflict: another copy of the request is in progress.
         same_request: bool,
     },
 }
@@ -118,13 +117,13 @@ pub enum WriteResult {
 /// The result of recording a replay.
 #[derive(Debug)]
 pub enum ReplayWrite {
-    /// The Idempotency-Key leads to the earlier submission now.
+    /// The Idempotency-Key now belongs to the earlier submission.
     Recorded,
     /// The Idempotency-Key was used before.
     KeyUsed(IdempotencyRecord<SubmissionId>),
     /// The earlier submission no longer has the code; nothing was written.
     CodeMoved,
-    /// Others kept changing the same records; nothing was written.
+    /// Nothing was written, because of repeated conflicts with other writes.
     Conflict,
 }
 
@@ -139,15 +138,12 @@ pub enum SettleResult {
     ReceiptAlreadyUsed,
 }
 
-/// Parts of a transaction, each with what it means when its condition fails: `None` when the phone's log of
-/// wrong codes has changed, so that another try may do.
+/// The items of a transaction, each with the result if its condition fails: `None` if the phone's log of wrong codes
+/// has changed, so that a retry may succeed.
 type Parts = Vec<(Option<SettleResult>, TransactWriteItem)>;
 
 impl SubmissionStore {
-    /// The tables that the environment names.
-    ///
-    /// # Errors
-    /// Names the missing variable.
+    /// Reads the tables' names from the environment.
     pub fn from_env(env: &Env, client: &Client) -> Result<Self, ConfigError> {
         Ok(Self {
             client: client.clone(),
@@ -160,36 +156,33 @@ impl SubmissionStore {
         })
     }
 
-    /// The same tables for one request: calls that are throttled are given up at its deadline.
+    /// The same tables for one request: throttled calls give up at its deadline.
     #[must_use]
     pub fn with_deadline(&self, deadline: Instant) -> Self {
         Self { deadline: Some(deadline), ..self.clone() }
     }
 
-    /// The codes.
+    /// The codes' table.
     pub fn codes(&self) -> &Codes {
         &self.codes
     }
 
-    /// The entrants.
+    /// The entrants' table.
     pub fn entrants(&self) -> &Entrants {
         &self.entrants
     }
 
-    /// The receipts.
+    /// The receipts' table.
     pub fn receipts(&self) -> &Receipts {
         &self.receipts
     }
 
-    /// The submissions.
+    /// The submissions' table.
     pub fn submissions(&self) -> &Submissions {
         &self.submissions
     }
 
-    /// Reads all records that decide about a submission, in one call. The phone's counts are those of `day`.
-    ///
-    /// # Errors
-    /// When a table does not answer, or a record cannot be read.
+    /// Reads all records that a decision depends on, in one call. The phone's counts are those of `day`.
     pub async fn load_state(
         &self,
         keys: RecordKeys<'_>,
@@ -204,7 +197,7 @@ impl SubmissionStore {
         }
     }
 
-    /// Adds the records that decide about a submission to what a batch reads.
+    /// Adds the records that a decision depends on to a batch.
     pub fn add_to(&self, batch: &mut BatchGet, keys: RecordKeys<'_>) {
         let RecordKeys { scope, key, phone, code, receipt } = keys;
         self.idempotency_keys.add_to::<SubmissionId>(batch, scope, key);
@@ -217,10 +210,7 @@ impl SubmissionStore {
         }
     }
 
-    /// Finds these records among those that a batch has read.
-    ///
-    /// # Errors
-    /// When a record cannot be read.
+    /// Finds the records that a decision depends on among the items of a batch.
     pub fn find_in(
         &self,
         items: &BatchItems,
@@ -248,15 +238,12 @@ impl SubmissionStore {
         Ok(if is_complete { BatchedState::Complete(state) } else { BatchedState::Partial(state) })
     }
 
-    /// Writes a new submission that is accepted or open: records the Idempotency-Key, takes the code, counts the phone,
-    /// writes the submission and attaches the receipt, if every one of them is still free. `before` is the phone as it
-    /// was read.
+    /// Writes a new submission that is accepted or pending: records the Idempotency-Key, claims the code, counts the
+    /// phone, writes the submission and attaches the receipt, if all of them are still free. `before` is the phone as
+    /// it was read.
     ///
-    /// A code that a partner has yet to judge is logged as a wrong one until the partner calls it right, so that a phone
-    /// cannot have more codes judged at once than it may send wrong ones.
-    ///
-    /// # Errors
-    /// When the tables do not answer.
+    /// A code that a partner has yet to verify is logged as wrong until the partner confirms it. So a phone cannot have
+    /// more codes in verification than the number of wrong ones it may send.
     pub async fn create_accepted(
         &self,
         write: SubmissionWrite<'_>,
@@ -290,10 +277,7 @@ impl SubmissionStore {
     }
 
     /// Writes a new submission that is rejected: records the Idempotency-Key, writes the submission and, after a wrong
-    /// code, the log of the phone as it was read and as it is to be. It takes no code and counts towards no limit.
-    ///
-    /// # Errors
-    /// When the tables do not answer.
+    /// code, the phone's log before and after it. It claims no code and counts towards no limit.
     pub async fn create_rejected(
         &self,
         write: SubmissionWrite<'_>,
@@ -313,8 +297,8 @@ impl SubmissionStore {
         self.write_result(result, None, write, now).await
     }
 
-    /// The result of a transaction, with what its conditions tell of the records. After a conflict the conditions of the
-    /// records in conflict tell nothing, so all records are read.
+    /// The result of a transaction, with the records that its failed conditions returned. In a conflict some records
+    /// are not returned, so all of them are read.
     async fn write_result(
         &self,
         result: TransactionResult,
@@ -349,14 +333,11 @@ impl SubmissionStore {
         self.idempotency_keys.put(&write.submission.scope, write.key, &record, now)
     }
 
-    /// Records that an Idempotency-Key was answered with the earlier submission of the same code and phone, while that
+    /// Records the earlier submission of the same code and phone as the result of an Idempotency-Key, while that
     /// submission has the code.
     ///
     /// A timeline of a replay and a settler: the replay reads that submission 1 has the code; the settler rejects
     /// submission 1 and frees the code; the replay's condition fails, and it decides again.
-    ///
-    /// # Errors
-    /// When the tables do not answer.
     pub async fn record_replay(
         &self,
         keys: RecordKeys<'_>,
@@ -384,20 +365,17 @@ impl SubmissionStore {
         }
     }
 
-    /// Writes a submission that has moved on, if it is still as in `before`. An accepted one redeems its
-    /// code, earns its entries and takes its purchase; a rejected one frees its code and gives its place back.
-    /// With `wrong`, its code or its receipt's time was wrong, and is logged under the limit of that campaign.
-    /// A code that a partner does not call wrong, or gives no answer about, is no longer logged as a wrong one.
-    ///
-    /// # Errors
-    /// When the tables do not answer.
+    /// Writes the next revision of a submission, if it is unchanged since `before`. An accepted one redeems its code,
+    /// earns its entries and claims its purchase; a rejected one frees its code and no longer counts. With `wrong`, its
+    /// code or its receipt's time was wrong, and is logged under that campaign's limit. The provisional wrong-code
+    /// entry of a partner's code is removed once the partner does not call the code wrong, or does not answer.
     pub async fn settle(
         &self,
         before: &Submission,
         after: &Submission,
         wrong: Option<&Campaign>,
     ) -> Result<SettleResult, StoreError> {
-        /// More than come from one phone at once.
+        /// More than the concurrent submissions of one phone.
         const MAX_TRIES: u32 = 10;
         for tries in 1..=MAX_TRIES {
             let log = self.changed_wrong_code_log(before, after, wrong).await?;
@@ -410,7 +388,7 @@ impl SubmissionStore {
         Err(StoreError::new(SETTLING, CONTENDED))
     }
 
-    /// The phone as it is, and its log of wrong codes as settling changes it; `None` when settling does not change it.
+    /// The phone's record, and its new log of wrong codes; `None` if the log does not change.
     async fn changed_wrong_code_log(
         &self,
         before: &Submission,
@@ -419,7 +397,7 @@ impl SubmissionStore {
     ) -> Result<Option<(Entrant, WrongCodes)>, StoreError> {
         let Submission { scope, phone, day, status, created_at, updated_at: now, .. } = after;
         let is_of_partner = before.partner_code.is_some();
-        // A code that did not reach the partner because of the campaign's limit keeps its place in the log.
+        // A code that did not reach the partner because of the limit of requests in flight keeps its entry in the log.
         let unanswered_since =
             |submission: &Submission| submission.settling.as_ref()?.partner_progress().unanswered_since;
         let is_first_silence = unanswered_since(before).is_none() && unanswered_since(after).is_some();
@@ -437,7 +415,7 @@ impl SubmissionStore {
         Ok(log.map(|log| (entrant, log)))
     }
 
-    /// As [`SubmissionStore::settle`], with this change of the log; `None` when the log has changed since it was read.
+    /// Like [`SubmissionStore::settle`], with this change of the log; `None` if the log has changed since it was read.
     async fn settle_over(
         &self,
         before: &Submission,
@@ -479,7 +457,7 @@ impl SubmissionStore {
         meaning.ok_or_else(|| StoreError::new(SETTLING, CONTENDED))
     }
 
-    /// An accepted submission redeems its code and takes its purchase.
+    /// Adds the items of an accepted submission: redeem the code, claim the purchase.
     fn redeem(&self, after: &Submission, parts: &mut Parts) -> Result<(), StoreError> {
         let Submission { scope, submission_id, code_key, purchase, .. } = after;
         if let Some(code_key) = code_key {
@@ -494,8 +472,8 @@ impl SubmissionStore {
     }
 }
 
-/// Reads the reasons of a transaction that a condition refused. The Idempotency-Key is always the first item; then the
-/// code, if there is one; then the entrant; then the submission, whose id is new; last the receipt, if there is one.
+/// Reads the records that the failed conditions of a transaction returned. The items are, in order: the
+/// Idempotency-Key; the code, if there is one; the entrant; the submission, which is new; the receipt, if there is one.
 fn state_from(reasons: &[Reason], code: Option<&CodeKey>, day: &str) -> Result<ExistingState, StoreError> {
     let mut state = ExistingState::default();
     let mut reasons = reasons.iter();
@@ -510,7 +488,7 @@ fn state_from(reasons: &[Reason], code: Option<&CodeKey>, day: &str) -> Result<E
     if let Some(Reason::ConditionFailed(Some(item))) = reasons.next() {
         state.entrant = entrants::read(item, day)?;
     }
-    // The reason of the new submission is skipped.
+    // Skips the new submission.
     if let Some(Reason::ConditionFailed(Some(item))) = reasons.nth(1) {
         state.receipt = Some(receipts::read(item)?);
     }

@@ -1,5 +1,5 @@
-//! The `submissions` table: every submission by id, with indexes by entrant, by reference, and of what
-//! is not settled by its next step.
+//! The `submissions` table: every submission by id, with indexes by entrant, by reference, and of unsettled ones by
+//! next step.
 
 mod unsettled;
 
@@ -27,14 +27,13 @@ pub const KEY: &str = "id";
 pub const VARIABLE: &str = "SUBMISSIONS_TABLE";
 /// The index by entrant, newest first: partition `entrant`, sort `created_at`.
 pub const BY_ENTRANT: &str = "by-entrant";
-/// What the index by entrant carries, besides its keys.
+/// The attributes in the index by entrant, besides its keys.
 pub const BY_ENTRANT_CARRIES: [&str; 4] = ["submission_id", "reference", "standing", "day"];
-/// The index by reference, for operators: partition `reference`; it carries keys alone.
+/// The index by reference, for operators: partition `reference`; keys only.
 pub const BY_REFERENCE: &str = "by-reference";
 
 const READING: &str = "reading a submission";
 
-/// A submission in the table.
 #[derive(Serialize, Deserialize)]
 struct Stored {
     id: String,
@@ -47,39 +46,36 @@ struct Stored {
     submission: Submission,
 }
 
-/// A submission as the index by entrant carries it.
+/// A submission in the index by entrant.
 #[derive(Clone, Debug, Deserialize)]
 pub struct SubmissionSummary {
-    /// Its id.
+    /// The submission's id.
     pub submission_id: SubmissionId,
-    /// Its reference.
+    /// The submission's reference.
     pub reference: Reference,
-    /// Its outcome so far.
+    /// The outcome so far.
     #[serde(rename = "standing")]
     pub status: SubmissionStatus,
-    /// The campaign's day it was made on.
+    /// The day of its creation in the campaign's time zone, `YYYY-MM-DD`.
     pub day: String,
 }
 
-/// The table.
+/// The submissions.
 #[derive(Clone, Debug)]
 pub struct Submissions {
     table: Table,
 }
 
 impl Submissions {
-    /// The table that the environment names.
-    ///
-    /// # Errors
-    /// Names the missing variable.
+    /// Reads the table's name from the environment.
     pub fn from_env(env: &Env, client: &Client) -> Result<Self, ConfigError> {
         Ok(Self { table: Table::from_env(env, client, VARIABLE, KEY)? })
     }
 
-    /// The piece of a transaction that writes a new submission.
+    /// The transaction item that writes a new submission.
     pub(crate) fn create(&self, submission: &Submission) -> Result<Put, StoreError> {
         self.put(submission)?
-            // An id is random; should one ever come twice, the first submission stays.
+            // Ids are random; should one repeat, the first submission stays.
             .condition_expression("attribute_not_exists(id)")
             .build()
             .map_err(StoreError::during("writing a submission"))
@@ -99,10 +95,10 @@ impl Submissions {
         Ok(put.return_values_on_condition_check_failure(ReturnValuesOnConditionCheckFailure::AllOld))
     }
 
-    /// The piece of a transaction that writes a changed submission over the one it was made from.
+    /// The transaction item that writes a changed submission over its previous revision.
     ///
-    /// A timeline of two workers with one submission: both read revision 3; the first writes revision 4;
-    /// the second's condition fails, so what it did counts for nothing.
+    /// A timeline of two workers with one submission: both read revision 3; the first writes revision 4; the second's
+    /// condition fails, so its work is discarded.
     pub(crate) fn change(&self, before: &Submission, after: &Submission) -> Result<Put, StoreError> {
         self.put(after)?
             .condition_expression("revision = :before")
@@ -111,10 +107,7 @@ impl Submissions {
             .map_err(StoreError::during("changing a submission"))
     }
 
-    /// A submission of a scope, or `None`.
-    ///
-    /// # Errors
-    /// When the table does not answer, or the record cannot be read.
+    /// A submission of a scope; `None` if it does not exist.
     pub async fn get(&self, scope: &Scope, id: SubmissionId) -> Result<Option<Submission>, StoreError> {
         self.get_by_key(item_key(scope, id)).await
     }
@@ -124,9 +117,6 @@ impl Submissions {
     }
 
     /// A phone's latest submissions, newest first, at most `most`.
-    ///
-    /// # Errors
-    /// When the index does not answer, or a record cannot be read.
     pub async fn recent(
         &self,
         scope: &Scope,
@@ -148,10 +138,7 @@ impl Submissions {
         items.into_iter().map(|item| from_item(item).map_err(StoreError::during(ACTION))).collect()
     }
 
-    /// The submissions with this reference, of any scope: rarely more than one.
-    ///
-    /// # Errors
-    /// When the index does not answer, or a record cannot be read.
+    /// The submissions with this reference, in any scope: rarely more than one.
     pub async fn by_reference(&self, reference: &Reference) -> Result<Vec<Submission>, StoreError> {
         const ACTION: &str = "looking a reference up";
         let reply = self
@@ -172,11 +159,8 @@ impl Submissions {
         Ok(found)
     }
 
-    /// Every submission of a scope that `wanted` picks, newest first, at most `most`. For operators:
-    /// it reads the whole table.
-    ///
-    /// # Errors
-    /// When the table does not answer, or a record cannot be read.
+    /// The submissions of a scope that match `wanted`, newest first, at most `most`. For operators: reads the whole
+    /// table.
     pub async fn list(
         &self,
         scope: &Scope,
@@ -196,7 +180,7 @@ impl Submissions {
             let submission = read(item.map_err(StoreError::during("listing submissions"))?)?;
             if wanted(&submission) {
                 newest.push(submission);
-                // Cut back now and then, so that memory does not grow with the table.
+                // Bounds the memory, however large the table.
                 if newest.len() >= most.saturating_mul(2) {
                     keep_newest(&mut newest, most);
                 }
@@ -212,7 +196,6 @@ fn keep_newest(submissions: &mut Vec<Submission>, most: usize) {
     submissions.truncate(most);
 }
 
-/// Reads a submission.
 pub(crate) fn read(item: Item) -> Result<Submission, StoreError> {
     FIRST.check(&item, READING)?;
     let stored: Stored = from_item(item).map_err(StoreError::during(READING))?;

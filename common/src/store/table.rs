@@ -1,4 +1,4 @@
-//! A table whose records are found by one text attribute: the calls that every table needs.
+//! A table with one text attribute as its key: the calls that every table needs.
 
 use aws_sdk_dynamodb::Client;
 use aws_sdk_dynamodb::operation::delete_item::builders::DeleteItemFluentBuilder;
@@ -21,7 +21,6 @@ pub(crate) struct Table {
 }
 
 impl Table {
-    /// The table that an environment variable names.
     pub(crate) fn from_env(
         env: &Env,
         client: &Client,
@@ -35,7 +34,7 @@ impl Table {
         &self.client
     }
 
-    /// Reads a record, consistently.
+    /// Reads a record consistently.
     pub(crate) async fn get(
         &self,
         key: impl Into<String>,
@@ -46,17 +45,15 @@ impl Table {
         Ok(reply.item)
     }
 
-    /// Adds a record to what a batch reads.
     pub(crate) fn add_to(&self, batch: &mut BatchGet, key: impl Into<String>) {
         batch.add(&self.name, self.key_attribute, key);
     }
 
-    /// A record among those that a batch has read.
     pub(crate) fn find_in<'a>(&self, items: &'a BatchItems, key: &str) -> Found<'a> {
         items.find(&self.name, self.key_attribute, key)
     }
 
-    /// An update in a transaction. When its condition fails, the record comes back as it is.
+    /// An update in a transaction. If its condition fails, it returns the record.
     pub(crate) fn update(&self, key: impl Into<String>) -> UpdateBuilder {
         Update::builder()
             .table_name(&self.name)
@@ -74,12 +71,12 @@ impl Table {
         ConditionCheck::builder().table_name(&self.name).key(self.key_attribute, text(key))
     }
 
-    /// An update outside of a transaction.
+    /// An update outside a transaction.
     pub(crate) fn update_item(&self, key: impl Into<String>) -> UpdateItemFluentBuilder {
         self.client.update_item().table_name(&self.name).key(self.key_attribute, text(key))
     }
 
-    /// A put outside of a transaction.
+    /// A put outside a transaction.
     pub(crate) fn put_item(&self, item: Item) -> PutItemFluentBuilder {
         self.client.put_item().table_name(&self.name).set_item(Some(item))
     }

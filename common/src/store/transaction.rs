@@ -1,4 +1,4 @@
-//! Writing a transaction and reading why it was refused.
+//! Transactions: writing them, and reading why one was refused.
 
 use std::time::Duration;
 
@@ -12,49 +12,46 @@ use tokio::time::{Instant, timeout_at};
 use super::{Item, StoreError, Throttled};
 use crate::random;
 
-/// What is being done when a transaction fails.
 const WRITING: &str = "writing a transaction";
 
-/// Why one item of a transaction stopped it, in the order of the items.
+/// The reason of one item of a cancelled transaction. They are in the order of the items.
 #[derive(Debug)]
 pub enum Reason {
-    /// This one did not.
+    /// Not this item.
     None,
-    /// Its condition failed; the item as it was, unless it was not there.
+    /// Its condition failed. The item, if it exists.
     ConditionFailed(Option<Item>),
-    /// Another transaction touched it at the same moment.
+    /// A concurrent transaction or write touched the item.
     Conflict,
-    /// Its table, or the part of the table where it is, takes no more at the moment.
+    /// Its table or partition is throttled.
     Throttled,
 }
 
-/// How a transaction ended.
+/// The result of a transaction.
 #[derive(Debug)]
 pub enum TransactionResult {
     /// Everything was written.
     Committed,
-    /// Nothing was written.
+    /// Nothing was written, for these reasons.
     Refused(Vec<Reason>),
 }
 
-/// Attempts at one transaction before giving up on conflicts: with the backoff below, several seconds.
+/// Attempts at one transaction before a conflict is final: several seconds with the backoff below.
 const MAX_CONFLICT_ATTEMPTS: u32 = 14;
-/// The first wait after a conflict is at most this; each further one at most twice the last.
+/// A wait after a conflict is random, up to this times 2^attempts.
 const CONFLICT_BACKOFF: Duration = Duration::from_millis(10);
-/// No single wait after a conflict is longer.
 const MAX_CONFLICT_BACKOFF: Duration = Duration::from_millis(800);
-/// As [`CONFLICT_BACKOFF`], after throttling: a table needs longer than a rival to be free again.
+/// Like [`CONFLICT_BACKOFF`], after throttling: a table takes longer to recover than a conflict.
 const THROTTLING_BACKOFF: Duration = Duration::from_millis(50);
-/// No single wait after throttling is longer.
 const MAX_THROTTLING_BACKOFF: Duration = Duration::from_secs(2);
-/// A call that is still throttled after this is given up: a request has ten seconds, and has to answer.
+/// A call that is still throttled after this gives up: a request has to answer within ten seconds.
 const THROTTLING_TIMEOUT: Duration = Duration::from_secs(6);
 
-/// Retries of one call while its table is throttled.
+/// The retries of one call while its table is throttled.
 pub(crate) struct ThrottlingRetries {
-    /// When to stop waiting for the call in progress.
+    /// When the call in flight is abandoned.
     deadline: Option<Instant>,
-    /// When to stop making further calls.
+    /// When no further call is made.
     give_up_at: Instant,
     throttled: u32,
 }
@@ -66,8 +63,8 @@ impl ThrottlingRetries {
         Self { deadline, give_up_at, throttled: 0 }
     }
 
-    /// Waits for a call. A call that was throttled before is given up at the deadline, and has then failed for
-    /// throttling; any other call is its caller's to give up.
+    /// Runs a call. If an earlier attempt was throttled, the call ends at the deadline as throttled; otherwise its
+    /// caller decides when to stop.
     pub(crate) async fn run<T>(&self, call: impl Future<Output = T>) -> Result<T, Throttled> {
         match self.deadline {
             Some(deadline) if self.throttled > 0 => timeout_at(deadline, call).await.map_err(|_| Throttled),
@@ -75,7 +72,6 @@ impl ThrottlingRetries {
         }
     }
 
-    /// Waits before the next call.
     pub(crate) async fn backoff(&mut self) -> Result<(), Throttled> {
         self.throttled += 1;
         let next = Instant::now() + jittered(THROTTLING_BACKOFF, self.throttled, MAX_THROTTLING_BACKOFF);
@@ -90,18 +86,18 @@ impl ThrottlingRetries {
 /// Writes all items or none.
 ///
 /// # Errors
-/// Anything but a cancellation by conditions or conflicts; [`StoreError::is_throttled`] for one that stayed throttled.
+/// Anything but failed conditions and conflicts; [`StoreError::is_throttled`] if the tables stay throttled.
 pub async fn write(client: &Client, items: Vec<TransactWriteItem>) -> Result<TransactionResult, StoreError> {
     write_until(client, items, None).await
 }
 
-/// Writes all items or none. With a deadline, a throttled transaction is given up by then.
+/// Writes all items or none. With a deadline, a throttled transaction gives up by then.
 ///
-/// The SDK does not retry a transaction that was cancelled for conflicts or throttling, so it is retried here, with
-/// backoff and jitter. One that still meets conflicts is returned as refused by [`Reason::Conflict`].
+/// The SDK does not retry a transaction that was cancelled because of conflicts or throttling, so we do, with backoff
+/// and jitter. If the conflicts persist, the result is a refusal with [`Reason::Conflict`].
 ///
 /// # Errors
-/// Anything but a cancellation by conditions or conflicts; [`StoreError::is_throttled`] for one that stayed throttled.
+/// Anything but failed conditions and conflicts; [`StoreError::is_throttled`] if the tables stay throttled.
 pub(crate) async fn write_until(
     client: &Client,
     items: Vec<TransactWriteItem>,
@@ -130,8 +126,8 @@ pub(crate) async fn write_until(
     }
 }
 
-/// Writes one item that transactions touch as well; false when its condition failed. By itself it would
-/// be refused, and not tried again, whenever one of them is under way.
+/// Writes one item that transactions also write; false if its condition failed. A plain write would fail, without a
+/// retry, whenever such a transaction is in progress.
 pub(crate) async fn write_one(
     client: &Client,
     item: TransactWriteItem,
@@ -148,7 +144,7 @@ pub(crate) async fn write_one(
     }
 }
 
-/// Waits a random while that grows with the number of tries made, so that rivals spread out.
+/// Waits for a random time that grows with the number of attempts, so that competing writers spread out.
 pub async fn backoff(tries: u32) {
     tokio::time::sleep(jittered(CONFLICT_BACKOFF, tries, MAX_CONFLICT_BACKOFF)).await;
 }
@@ -189,17 +185,14 @@ fn reason(reason: &CancellationReason) -> Option<Reason> {
     }
 }
 
-/// A put as an item of a transaction.
 pub(crate) fn put(put: Put) -> TransactWriteItem {
     TransactWriteItem::builder().put(put).build()
 }
 
-/// A condition as an item of a transaction.
 pub(crate) fn check(check: ConditionCheck) -> TransactWriteItem {
     TransactWriteItem::builder().condition_check(check).build()
 }
 
-/// An update as an item of a transaction.
 pub(crate) fn update(update: Update) -> TransactWriteItem {
     TransactWriteItem::builder().update(update).build()
 }

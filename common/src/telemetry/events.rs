@@ -1,4 +1,4 @@
-//! Events of `tracing`: each becomes a line of the same form, and in the same place, as those of requests and jobs.
+//! Events of `tracing`. Each becomes a line in the same form and place as those of requests and jobs.
 
 use std::error::Error;
 use std::fmt;
@@ -16,7 +16,7 @@ use super::{Telemetry, error_chain, invocation_id};
 use crate::clock::Clock;
 use crate::config::Env;
 
-/// The crates whose events are written. The SDK is not among them: at DEBUG it prints bodies.
+/// The crates whose events are logged. The SDK is not among them: at DEBUG it prints bodies.
 const OUR_CRATES: [&str; 14] = [
     "check_code",
     "common",
@@ -34,10 +34,10 @@ const OUR_CRATES: [&str; 14] = [
     "sweep_unsettled",
 ];
 
-/// In which Lambda tells a function the level of its configuration.
+/// Lambda's variable with the log level of the function's configuration.
 const LEVEL_VARIABLE: &str = "AWS_LAMBDA_LOG_LEVEL";
 
-/// The level that the environment names; INFO when it names none.
+/// The level in the environment; INFO by default.
 pub(super) fn level(env: &Env) -> LevelFilter {
     env.optional(LEVEL_VARIABLE).and_then(|level| level.parse().ok()).unwrap_or(LevelFilter::INFO)
 }
@@ -45,14 +45,14 @@ pub(super) fn level(env: &Env) -> LevelFilter {
 fn filter(level: LevelFilter) -> Targets {
     Targets::new()
         .with_targets(OUR_CRATES.map(|name| (name, level)))
-        // An event that is not what its function takes never gets as far as our code.
+        // An event that cannot be parsed never reaches our code.
         .with_target("lambda_runtime", LevelFilter::ERROR)
-        // It prints the Debug form of an error, in which the database's answer can be.
+        // It prints the Debug form of an error, which can contain DynamoDB's answer.
         .with_target("lambda_runtime::layers::panic", LevelFilter::OFF)
 }
 
-/// Has events written from now on, and panics in place of their message, which can quote a request. Once in a process:
-/// whoever was first stays.
+/// Starts logging events, and panics by location only: a panic's message can quote a request. Only the first call in a
+/// process has an effect.
 pub(super) fn install(telemetry: Telemetry, level: LevelFilter) {
     let layer = EventLayer { telemetry, write: move |line: &str| telemetry.write(line) };
     if tracing_subscriber::registry().with(filter(level)).with(layer).try_init().is_ok() {
@@ -63,7 +63,6 @@ pub(super) fn install(telemetry: Telemetry, level: LevelFilter) {
     }
 }
 
-/// Writes every event that it is given.
 struct EventLayer<W> {
     telemetry: Telemetry,
     write: W,
@@ -81,7 +80,6 @@ impl<S: Subscriber, W: Fn(&str) + 'static> Layer<S> for EventLayer<W> {
     }
 }
 
-/// What an event says.
 #[derive(Default)]
 struct Fields {
     message: String,
@@ -158,7 +156,7 @@ mod tests {
     use super::*;
     use crate::store::StoreError;
 
-    /// What is written of the events of some code.
+    /// The lines logged while some code runs.
     fn written(telemetry: Telemetry, code: impl FnOnce()) -> Vec<String> {
         let lines = Arc::new(Mutex::new(Vec::new()));
         let kept = Arc::clone(&lines);

@@ -1,7 +1,7 @@
 //! HTTP client for systems outside AWS.
 //!
-//! Each request is sent once, over a connection of its own: no pool, no retries, no redirects, no proxy. TLS is rustls
-//! over ring and trusts the roots that browsers trust.
+//! Each request is sent once, over a new connection: no pool, no retries, no redirects, no proxy. TLS is rustls over
+//! ring and trusts the roots that browsers trust.
 
 use std::error::Error;
 use std::fmt;
@@ -17,50 +17,50 @@ use rustls::{ClientConfig, RootCertStore};
 
 use super::address::{is_public, literal};
 
-/// Where requests may go.
+/// The allowed addresses of hosts.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Addresses {
-    /// Public addresses alone.
+    /// Public addresses only.
     PublicOnly,
     /// Any address.
     Any,
 }
 
-/// Time limits of a client. A request can have one for the whole exchange too: see [`Request::timeout_mut`].
+/// Timeouts of a client. A request can also have one for the whole exchange: see [`Request::timeout_mut`].
 #[derive(Clone, Copy, Debug)]
 pub struct Timeouts {
     /// Resolving the host's name, TCP and TLS together.
     pub connect: Duration,
-    /// From the request, connecting included, to the head of the reply; then for each part of the body.
+    /// From the start of the request, connecting included, to the head of the reply; then for each part of the body.
     pub read: Duration,
 }
 
-/// Client of one external system. Made cheaply; TLS is set up at the first request, which many functions never make.
+/// Client of one external system. Cheap to create: TLS is set up at the first request, which many functions never make.
 pub struct HttpClient {
     addresses: Addresses,
     timeouts: Timeouts,
     client: OnceLock<Client>,
 }
 
-/// Why there is no complete reply. Neither the error nor its causes hold any text of the request.
+/// Why there is no complete reply. Neither the error nor its causes contain any text of the request.
 #[derive(Debug, thiserror::Error)]
 pub enum TransportError {
-    /// No TCP connection, or no address for the host's name.
+    /// No TCP connection, or no address for the host name.
     #[error("takes no connection")]
     Connect(#[source] Cause),
     /// TCP or the TLS handshake took too long.
     #[error("takes too long to take a connection")]
     ConnectTimeout,
-    /// The certificate is not trusted, the handshake failed, or our side could not be set up.
+    /// The certificate is not trusted, the handshake failed, or TLS could not be set up.
     #[error("does not speak TLS with a certificate that is trusted")]
     Tls(#[source] Cause),
-    /// The host is at an address that is not public.
+    /// The host's address is not public.
     #[error("is at an address that is not public")]
     ForbiddenAddress,
     /// The reply was not complete in time.
     #[error("takes too long to answer")]
     Timeout,
-    /// The connection broke, or what came over it was not HTTP.
+    /// The connection broke, or the reply was not HTTP.
     #[error("sends something that is no HTTP reply")]
     Broken(#[source] Cause),
     /// The body is larger than agreed.
@@ -86,7 +86,7 @@ impl TransportError {
     }
 }
 
-/// Equal means of one kind: causes cannot be compared.
+/// Compares kinds only: causes cannot be compared.
 impl PartialEq for TransportError {
     fn eq(&self, other: &Self) -> bool {
         std::mem::discriminant(self) == std::mem::discriminant(other)
@@ -106,7 +106,7 @@ impl HttpClient {
     /// # Errors
     /// When there is no reply in time, or the host's address is not allowed.
     pub async fn send(&self, request: Request) -> Result<Response, TransportError> {
-        // The resolver is asked about names only.
+        // The resolver is called for names only.
         if literal(request.url()).is_some_and(|address| !self.addresses.allow(&[(address, 0).into()])) {
             return Err(TransportError::ForbiddenAddress);
         }
@@ -122,7 +122,7 @@ impl HttpClient {
             .connect_timeout(self.timeouts.connect)
             .read_timeout(self.timeouts.read)
             .pool_max_idle_per_host(0)
-            // Some servers know a header only as `Content-Type`, not as `content-type`.
+            // Some servers accept only `Content-Type`, not `content-type`.
             .http1_title_case_headers()
             .build()
             .map_err(|error| TransportError::Tls(error.into()))?;
@@ -137,7 +137,7 @@ impl fmt::Debug for HttpClient {
     }
 }
 
-/// Settings that all clients share. Without them `reqwest` panics: it is built without a provider of TLS.
+/// Settings of all clients. Without them `reqwest` panics: it is built without a TLS provider.
 ///
 /// # Errors
 /// When TLS cannot be set up.
@@ -159,7 +159,7 @@ pub fn builder() -> Result<ClientBuilder, TransportError> {
 /// Reads a body of at most `max_bytes`.
 ///
 /// # Errors
-/// When it is larger, breaks off or does not come in time.
+/// When it is larger, breaks off or times out.
 pub async fn read(mut reply: Response, max_bytes: usize) -> Result<Vec<u8>, TransportError> {
     let mut body = Vec::new();
     while let Some(part) = reply.chunk().await? {
@@ -172,14 +172,13 @@ pub async fn read(mut reply: Response, max_bytes: usize) -> Result<Vec<u8>, Tran
 }
 
 impl Addresses {
-    /// Whether a host with these addresses may be asked. One that is not public makes all of them suspect.
+    /// Whether a host with these addresses is allowed. A single address that is not public makes all of them suspect.
     pub(super) fn allow(self, found: &[SocketAddr]) -> bool {
         self == Self::Any || found.iter().all(|address| is_public(address.ip()))
     }
 }
 
-/// Resolves names to addresses that were checked, and the connection is made to these: resolving a name again could
-/// lead elsewhere.
+/// Resolves names and checks the addresses. The connection uses exactly these: resolving again could give others.
 struct Resolver(Addresses);
 
 impl Resolve for Resolver {
@@ -197,14 +196,14 @@ impl Resolve for Resolver {
     }
 }
 
-/// The resolver's refusal on its way through `reqwest`.
+/// The resolver's refusal, passed through `reqwest`.
 #[derive(Debug, thiserror::Error)]
 #[error("not a public address")]
 struct ForbiddenAddress;
 
 impl From<reqwest::Error> for TransportError {
     fn from(error: reqwest::Error) -> Self {
-        // A URL can hold a secret, or the time of a receipt.
+        // A URL can contain a secret, or the time of a receipt.
         let error = error.without_url();
         match (error.is_connect(), error.is_timeout()) {
             (true, true) => Self::ConnectTimeout,
@@ -221,8 +220,8 @@ fn is_forbidden(error: &reqwest::Error) -> bool {
     std::iter::successors(error.source(), |&cause| cause.source()).any(|cause| cause.is::<ForbiddenAddress>())
 }
 
-/// Whether the TLS handshake failed. `hyper-rustls` reports that as a bare I/O error; a failure of TCP or of resolving
-/// a name comes wrapped in an error of `hyper-util`.
+/// Whether the TLS handshake failed. `hyper-rustls` reports that as a bare I/O error; failures of TCP and of name
+/// resolution are wrapped in an error of `hyper-util`.
 fn is_tls(error: &reqwest::Error) -> bool {
     error.source().and_then(Error::source).is_some_and(|cause| cause.is::<std::io::Error>())
 }

@@ -1,9 +1,9 @@
-//! A partner outside that judges a campaign's codes: how it is asked, and how its replies are read.
+//! An external partner that verifies a campaign's codes: requests to it and replies from it.
 //!
-//! - [`template`]: what is sent to it
-//! - [`reply`]: what it says, and what of that counts; [`mod@pointer`] finds it
+//! - [`template`]: the body of a request
+//! - [`reply`]: the parts of a reply that count; [`mod@pointer`] finds them
 //!
-//! How requests are made is in [`crate::upstream::partner`].
+//! [`crate::upstream::partner`] sends the requests.
 
 use std::collections::BTreeMap;
 use std::fmt;
@@ -26,44 +26,44 @@ use template::Template;
 /// A campaign's `partner` block.
 #[derive(Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct PartnerRules {
-    /// Where the partner is asked, such as `https://partner.example/redeem`.
+    /// The partner's URL, such as `https://partner.example/redeem`.
     pub url: String,
-    /// How.
+    /// The HTTP method.
     #[serde(default)]
     pub method: Method,
-    /// Headers of its own, which are no secrets.
+    /// The partner's own headers. They are not secret.
     #[serde(default)]
     pub headers: BTreeMap<String, String>,
-    /// The header that proves who asks.
+    /// The header that carries our secret.
     #[serde(default)]
     pub secret: Option<PartnerSecret>,
-    /// How long an answer is waited for, 1 to [`PartnerRules::MAX_TIMEOUT_SECONDS`].
+    /// The timeout of a request in seconds, 1 to [`PartnerRules::MAX_TIMEOUT_SECONDS`].
     #[serde(default = "PartnerRules::most_seconds")]
     pub timeout_seconds: u32,
-    /// The most requests that ask it at a time, 1 to [`PartnerRules::MAX_IN_FLIGHT`]. What the queue asks is not counted.
+    /// The maximum number of consumers' requests in flight at the partner, 1 to [`PartnerRules::MAX_IN_FLIGHT`].
+    /// Requests from the queue do not count.
     #[serde(default = "PartnerRules::default_max_in_flight")]
     pub max_in_flight: u32,
-    /// In which form codes are compared, and sent.
+    /// The form in which codes are compared and sent.
     #[serde(default)]
     pub code: CodeForm,
-    /// What is sent.
+    /// The body of a request.
     pub body: Option<Template>,
-    /// Where in a reply its parts are.
+    /// Where to find the parts of a reply.
     pub reply: ReplyPointers,
-    /// What each of the partner's codes, as text, means.
+    /// The meaning of each of the partner's codes, which are taken as text.
     pub outcomes: BTreeMap<String, MessageKey>,
 }
 
 impl PartnerRules {
-    /// The longest an answer is waited for, in seconds: a caller waits as long, and API Gateway not
-    /// much longer.
+    /// The longest timeout in seconds. The caller waits as long, and API Gateway not much longer.
     pub const MAX_TIMEOUT_SECONDS: u32 = 8;
 
-    /// How many requests ask at a time, unless the campaign says otherwise: with eight seconds each, they are a small
-    /// part of an account's concurrency.
+    /// Requests in flight, unless the campaign sets another number: at eight seconds each, a small part of an account's
+    /// concurrency.
     pub const DEFAULT_MAX_IN_FLIGHT: u32 = 50;
 
-    /// The most requests that can be let ask at a time: as many as a new account's functions do at once.
+    /// The highest configurable number of requests in flight: the concurrency of a new account's functions.
     pub const MAX_IN_FLIGHT: u32 = 1_000;
 
     fn default_max_in_flight() -> u32 {
@@ -74,35 +74,35 @@ impl PartnerRules {
         Self::MAX_TIMEOUT_SECONDS
     }
 
-    /// How long an answer is waited for.
+    /// The timeout of a request.
     pub fn timeout(&self) -> Duration {
         Duration::from_secs(self.timeout_seconds.clamp(1, Self::MAX_TIMEOUT_SECONDS).into())
     }
 
-    /// Reads the body of a reply. Never panics, whatever it holds.
+    /// Reads the body of a reply. Never panics on any bytes.
     ///
     /// # Errors
-    /// When it is not what was agreed with the partner, so that it cannot count as an answer.
+    /// When it does not follow the agreement with the partner, so it does not count as an answer.
     pub fn read(&self, body: &[u8]) -> Result<PartnerVerdict, Unreadable> {
         reply::read(&self.reply, &self.outcomes, body)
     }
 
-    /// Whether a partner's code can mean this: a decision that is final, and not about a receipt.
+    /// Whether a partner's code can have this meaning: a final decision, and not about a receipt.
     pub fn can_mean(key: MessageKey) -> bool {
-        // What passes by itself refuses nobody for good.
+        // These are temporary, so they must not reject permanently.
         let passes =
             matches!(key, MessageKey::ServiceUnavailable | MessageKey::RateLimited | MessageKey::CodeHeld);
         Self::accepts(key) || (key.refuses() && !key.blames_receipt() && !passes)
     }
 
-    /// Whether it means that the consumer is in.
+    /// Whether the key accepts the consumer.
     pub fn accepts(key: MessageKey) -> bool {
         matches!(key, MessageKey::Entered | MessageKey::InstantWin)
     }
 }
 
 impl fmt::Debug for PartnerRules {
-    /// Leaves out the values of headers and the query of the URL: somebody may have put a secret there.
+    /// Leaves out the values of headers and the query of the URL: there may be a secret in them.
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let url = self.url.split_once('?').map_or(self.url.as_str(), |(url, _)| url);
         f.debug_struct("PartnerRules")
@@ -118,7 +118,7 @@ impl fmt::Debug for PartnerRules {
     }
 }
 
-/// The methods that a partner can be asked with.
+/// The HTTP methods of requests to partners.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "UPPERCASE")]
 pub enum Method {
@@ -127,12 +127,12 @@ pub enum Method {
     Post,
     /// `PUT`.
     Put,
-    /// `GET`; the body is sent with it all the same.
+    /// `GET`, also with a body.
     Get,
 }
 
 impl Method {
-    /// Its name in a request.
+    /// The method's name in a request.
     pub fn as_str(self) -> &'static str {
         match self {
             Self::Post => "POST",
@@ -142,27 +142,27 @@ impl Method {
     }
 }
 
-/// Which header carries a secret, and where the secret is kept.
+/// The header of a secret, and the secret's name.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct PartnerSecret {
     /// The header's name.
     pub header: String,
-    /// The secret's name, never the secret.
+    /// The secret's name in Secrets Manager, not its value.
     pub name: String,
 }
 
-/// What a partner is asked.
+/// The content of a request to a partner.
 #[derive(Clone, PartialEq, Eq)]
 pub struct PartnerRequest {
-    /// The submission's id: asking twice with it is asking once.
+    /// The submission's id: the partner treats requests with the same id as one.
     pub reference: String,
-    /// The code in the form in which it is compared: see [`PartnerRules::code`].
+    /// The code in its compared form: see [`PartnerRules::code`].
     pub code: String,
     /// The consumer's phone, E.164.
     pub phone: String,
     /// The campaign's slug.
     pub campaign: String,
-    /// Whether it is meant seriously.
+    /// `true` for live submissions, `false` for tests.
     pub livemode: bool,
 }
 

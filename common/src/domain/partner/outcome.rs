@@ -1,4 +1,4 @@
-//! The outcome of a request to a partner, and what it leads to.
+//! The outcome of a request to a partner, and the transition that follows.
 
 use super::PartnerRequest;
 use super::reply::{PartnerVerdict, Upstream};
@@ -9,11 +9,11 @@ use crate::domain::submission::Submission;
 use crate::domain::submission::transition::{AlreadySettled, Findings, Transition};
 use crate::domain::timestamp::Timestamp;
 
-/// The prize of a partner that names none.
+/// The text of an instant prize that the partner did not name.
 const UNNAMED_PRIZE: &str = "Instant prize";
 /// The reason of a submission whose partner has not answered for a day.
 const UNANSWERED: &str = "partner_unanswered";
-/// The reason of a submission whose code is used, perhaps by an earlier request for it whose answer was lost.
+/// The reason of a submission whose code is used, perhaps by an earlier request whose answer was lost.
 const USED_WHEN_ASKED_AGAIN: &str = "partner_used_when_asked_again";
 
 /// The outcome of a request to a partner.
@@ -23,12 +23,12 @@ pub enum PartnerOutcome {
     Decided(PartnerVerdict),
     /// The partner gave no answer that decides.
     NoAnswer(Unanswered),
-    /// The partner was not asked, because its circuit breaker is open.
+    /// The circuit breaker is open, so the partner was not asked.
     CircuitOpen {
-        /// When it lets the next request through.
+        /// When the breaker lets the next request through.
         retry_at: Timestamp,
     },
-    /// The partner was not asked, because too many requests of the campaign are in flight.
+    /// Too many requests of the campaign are in flight, so the partner was not asked.
     AtLimit,
 }
 
@@ -37,22 +37,22 @@ pub enum PartnerOutcome {
 pub struct Unanswered {
     /// The cause, in one word.
     pub why: &'static str,
-    /// The partner's own words, if there were some.
+    /// The partner's own words, if any.
     pub upstream: Option<Upstream>,
     /// Whether the partner may have received the request, and redeemed the code.
     pub may_have_arrived: bool,
-    /// Who has to act.
+    /// Who has to fix the fault.
     pub fault_owner: FaultOwner,
     /// Whether this failure opened the circuit breaker.
     pub opened_breaker: bool,
 }
 
-/// Who has to act.
+/// Who has to fix a fault.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum FaultOwner {
-    /// The partner: it is down or refuses us, and other requests would fare alike.
+    /// The partner: it is down or refuses us, and other requests would fail too.
     Partner,
-    /// The campaign's operator: the partner is up and its reply is not understood, or no request can be made.
+    /// The campaign's operator: the partner's reply cannot be understood, or no request can be made.
     Campaign,
     /// The service: a part of it failed, so the partner was not asked.
     Service,
@@ -71,7 +71,7 @@ impl Unanswered {
 }
 
 impl PartnerOutcome {
-    /// Metrics and their values.
+    /// Metric names and values.
     pub fn metrics(&self) -> Vec<(&'static str, u64)> {
         let unanswered = match self {
             Self::NoAnswer(unanswered) => unanswered,
@@ -89,15 +89,12 @@ impl PartnerOutcome {
         metrics
     }
 
-    /// Whether the partner decided that there is no such code.
+    /// Whether the partner rejected the code as unknown.
     pub fn is_wrong_code(&self) -> bool {
         matches!(self, Self::Decided(verdict) if verdict.outcome == MessageKey::Invalid)
     }
 
-    /// The submission after this outcome. An accepted one earns what the partner says, or else `entries`.
-    ///
-    /// # Errors
-    /// [`AlreadySettled`].
+    /// The submission after this outcome. If accepted, it earns the partner's number of entries, otherwise `entries`.
     pub fn applied_to(
         &self,
         before: &Submission,
@@ -132,7 +129,7 @@ impl PartnerOutcome {
                 (transition, Findings { anomaly, upstream: unanswered.upstream.clone(), ..findings })
             }
             Self::CircuitOpen { retry_at } => wait(progress, retry.after_circuit(*retry_at), retry),
-            // The queue asks the partner at once.
+            // The queue asks the partner right away.
             Self::AtLimit => (Transition::Unanswered { retry_at: retry.now }, Findings::default()),
         }
     }
@@ -164,7 +161,7 @@ fn wait(progress: PartnerProgress, retry_at: Timestamp, retry: RetryContext) -> 
     (transition, Findings { progress: Some(Progress::Partner(progress)), ..Findings::default() })
 }
 
-/// The request to a partner about a submission; `None` when no code of the partner's is known.
+/// The request to a partner about a submission; `None` if the submission has no partner code.
 pub fn partner_request(submission: &Submission) -> Option<PartnerRequest> {
     let code = submission.partner_code.as_ref()?;
     Some(PartnerRequest {

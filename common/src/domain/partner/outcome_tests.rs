@@ -1,5 +1,3 @@
-//! The submission after each outcome of a request to a partner.
-
 use std::time::Duration;
 
 use super::PartnerRequest;
@@ -15,7 +13,7 @@ use crate::domain::timestamp::Timestamp;
 
 const NOW: Timestamp = Timestamp::from_millis(2_000_000);
 
-/// With the middle of the jitter, a wait is as long as planned.
+/// The jitter is in the middle, so waits are exactly as planned.
 fn retry() -> RetryContext {
     RetryContext { now: NOW, speedup: RetrySpeedup::default(), jitter: 0.5 }
 }

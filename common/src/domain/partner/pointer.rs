@@ -1,20 +1,20 @@
-//! Where in a reply its parts are: JSON Pointers.
+//! JSON Pointers to the parts of a reply.
 
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
-/// Where in a reply its parts are.
+/// Where to find the parts of a reply.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct ReplyPointers {
     /// The partner's code, which decides.
     pub code: Pointer,
-    /// Its message.
+    /// The partner's message.
     #[serde(default)]
     pub message: Option<Pointer>,
-    /// Entries earned.
+    /// The number of entries earned.
     #[serde(default)]
     pub entries: Option<Pointer>,
-    /// An instant prize, in words.
+    /// The instant prize, in words.
     #[serde(default)]
     pub prize: Option<Pointer>,
 }
@@ -24,7 +24,7 @@ pub struct ReplyPointers {
 #[serde(try_from = "String", into = "String")]
 pub struct Pointer(String);
 
-/// A text is no JSON Pointer.
+/// The text is not a JSON Pointer.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
 #[error(
     "must be a JSON Pointer, such as `/status` or `/result/0/text`; in it, `~` is written `~0` and `/` `~1`"
@@ -47,7 +47,7 @@ impl From<Pointer> for String {
 }
 
 impl Pointer {
-    /// What it points to; `null` is as good as nothing.
+    /// The value at the pointer; `null` counts as missing.
     pub(super) fn find<'d>(&self, document: &'d Value) -> Option<&'d Value> {
         document.pointer(&self.0).filter(|found| !found.is_null())
     }

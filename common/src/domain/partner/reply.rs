@@ -1,5 +1,5 @@
-//! What a partner replied: read strictly, since a guess would redeem or refuse for good. Nothing that
-//! comes from the partner prints under Debug.
+//! A partner's reply, parsed strictly: a guess would redeem or reject permanently. Debug prints nothing of the
+//! partner's.
 
 use std::collections::BTreeMap;
 use std::fmt;
@@ -10,25 +10,25 @@ use serde_json::Value;
 use super::pointer::{Pointer, ReplyPointers};
 use crate::domain::message::MessageKey;
 
-/// More entries than this for one submission are a mistake of the partner's.
+/// The maximum number of entries for one submission; more are the partner's mistake.
 pub const MAX_ENTRIES: u32 = 10_000;
 /// The longest prize, in characters: it goes into one line.
 pub const MAX_PRIZE_CHARS: usize = 120;
-/// What is kept of a partner's message, in characters.
+/// Characters kept of a partner's message.
 pub const MAX_MESSAGE_CHARS: usize = 500;
-/// What is kept of a partner's code, in characters; codes that are known are shorter.
+/// Characters kept of a partner's code; known codes are shorter.
 pub const MAX_CODE_CHARS: usize = 64;
 
-/// What a partner decided.
+/// The decision of a partner.
 #[derive(Clone, PartialEq, Eq)]
 pub struct PartnerVerdict {
-    /// What its code means: see [`super::PartnerRules::can_mean`].
+    /// The meaning of its code: see [`super::PartnerRules::can_mean`].
     pub outcome: MessageKey,
-    /// Entries earned, when it says.
+    /// Entries earned, if the reply names a number.
     pub entries: Option<u32>,
-    /// The instant prize in words, when it names one.
+    /// The instant prize in words, if the reply names one.
     pub prize: Option<String>,
-    /// Its own words.
+    /// The partner's own words.
     pub upstream: Upstream,
 }
 
@@ -76,14 +76,14 @@ impl fmt::Debug for UpstreamCode {
     }
 }
 
-/// Why a reply is no answer. Each carries the partner's words, where its code was found.
+/// Why a reply does not count as an answer. Includes the partner's words if its code was found.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Unreadable {
-    /// It is not one JSON document.
+    /// The reply is not a JSON document.
     NotJson,
-    /// There is no code, or it is neither a text nor a whole number.
+    /// The code is missing, or neither a text nor a whole number.
     Code,
-    /// The table does not know its code.
+    /// The campaign's table does not have the code.
     UnknownCode(Upstream),
     /// The entries are not a whole number, or too many.
     Entries(Upstream),
@@ -112,7 +112,6 @@ impl Unreadable {
     }
 }
 
-/// Reads the body of a reply.
 pub(super) fn read(
     pointers: &ReplyPointers,
     outcomes: &BTreeMap<String, MessageKey>,
@@ -121,7 +120,7 @@ pub(super) fn read(
     let document: Value = serde_json::from_slice(body).map_err(|_| Unreadable::NotJson)?;
     let (name, code) = pointers.code.find(&document).and_then(code).ok_or(Unreadable::Code)?;
     let find = |pointer: &Option<Pointer>| pointer.as_ref().and_then(|pointer| pointer.find(&document));
-    // Nothing rests on the message, so one that is no text is only left out.
+    // Nothing depends on the message, so a wrong type is only left out.
     let message = find(&pointers.message).and_then(Value::as_str);
     let upstream = Upstream { code, message: message.map(|text| cut(text, MAX_MESSAGE_CHARS)) };
     let Some(outcome) = outcomes.get(&name).copied() else { return Err(Unreadable::UnknownCode(upstream)) };
@@ -146,7 +145,7 @@ fn code(value: &Value) -> Option<(String, UpstreamCode)> {
     }
 }
 
-/// Something is not what was agreed.
+/// A part of the reply breaks the agreement.
 struct NotAgreed;
 
 fn entries(value: &Value) -> Result<u32, NotAgreed> {
@@ -157,7 +156,7 @@ fn entries(value: &Value) -> Result<u32, NotAgreed> {
 fn prize(value: &Value) -> Result<Option<String>, NotAgreed> {
     let prize: String = printable(value.as_str().ok_or(NotAgreed)?).collect();
     let prize = prize.trim();
-    // Half a prize is another prize.
+    // A truncated prize would be another prize.
     if prize.chars().count() > MAX_PRIZE_CHARS {
         return Err(NotAgreed);
     }
@@ -168,7 +167,7 @@ fn cut(text: &str, most_chars: usize) -> String {
     printable(text).take(most_chars).collect()
 }
 
-/// A text with a space for each control character, which no reply of ours may have.
+/// A text with its control characters replaced by spaces; our replies must not have any.
 fn printable(text: &str) -> impl Iterator<Item = char> {
     text.chars().map(|c| if c.is_control() { ' ' } else { c })
 }

@@ -1,4 +1,4 @@
-//! The body of a request to a partner: JSON in which placeholders stand for what is asked.
+//! The body of a request to a partner: JSON with placeholders.
 
 use std::fmt;
 
@@ -10,12 +10,12 @@ use super::PartnerRequest;
 const OPEN: &str = "{{";
 const CLOSE: &str = "}}";
 
-/// JSON whose placeholders are all known.
+/// JSON in which all placeholders are known.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(try_from = "Value", into = "Value")]
 pub struct Template(Value);
 
-/// What can stand for something.
+/// A placeholder in a template.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Placeholder {
     /// The submission's id.
@@ -26,15 +26,15 @@ pub enum Placeholder {
     Phone,
     /// The campaign's slug.
     Campaign,
-    /// Whether it is meant seriously; JSON `true` or `false` where a text is nothing else.
+    /// Whether the submission is live; JSON `true` or `false` if it is the whole text.
     Livemode,
 }
 
 impl Placeholder {
-    /// Every one.
+    /// All placeholders.
     pub const ALL: [Self; 5] = [Self::Reference, Self::Code, Self::Phone, Self::Campaign, Self::Livemode];
 
-    /// As it is written in a template.
+    /// The placeholder's name in a template.
     pub fn as_str(self) -> &'static str {
         match self {
             Self::Reference => "{{reference}}",
@@ -57,13 +57,13 @@ impl Placeholder {
     }
 }
 
-/// Why JSON is no template.
+/// Why JSON is not a valid template.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum TemplateError {
-    /// A placeholder that stands for nothing.
+    /// An unknown placeholder.
     #[error("has the placeholder `{{{{{0}}}}}`, which stands for nothing; there are {known}", known = Known)]
     Unknown(String),
-    /// A placeholder that begins and does not end.
+    /// A placeholder without an end.
     #[error("has a placeholder that begins with `{{{{` and does not end with `}}}}`")]
     Open,
     /// A placeholder in the name of a field.
@@ -71,7 +71,6 @@ pub enum TemplateError {
     InName(String),
 }
 
-/// Lists every placeholder.
 struct Known;
 
 impl fmt::Display for Known {
@@ -81,12 +80,12 @@ impl fmt::Display for Known {
 }
 
 impl Template {
-    /// The body that asks this.
+    /// The body of this request.
     pub fn render(&self, request: &PartnerRequest) -> Value {
         rendered(&self.0, request)
     }
 
-    /// Whether a placeholder is anywhere in it.
+    /// Whether the template contains a placeholder.
     pub fn holds(&self, placeholder: Placeholder) -> bool {
         holds(&self.0, placeholder)
     }
@@ -140,7 +139,7 @@ fn rendered(value: &Value, request: &PartnerRequest) -> Value {
 }
 
 fn rendered_text(text: &str, request: &PartnerRequest) -> Value {
-    // Checked when it was made, so that every piece is one.
+    // The template was checked when it was made, so every piece is valid.
     let pieces: Vec<Piece<'_>> = pieces(text).filter_map(Result::ok).collect();
     if let [Piece::Placeholder(Placeholder::Livemode)] = pieces.as_slice() {
         return Value::Bool(request.livemode);
@@ -149,7 +148,7 @@ fn rendered_text(text: &str, request: &PartnerRequest) -> Value {
         Piece::Text(text) => text,
         Piece::Placeholder(placeholder) => Placeholder::value(placeholder, request),
     };
-    // One pass: what a value holds is never taken for a placeholder.
+    // One pass: a placeholder inside a value stays as it is.
     Value::String(pieces.into_iter().map(text).collect())
 }
 
@@ -159,7 +158,7 @@ enum Piece<'t> {
     Placeholder(Placeholder),
 }
 
-/// A text's literal parts and placeholders, in order.
+/// The literal parts and placeholders of a text, in order.
 fn pieces(text: &str) -> impl Iterator<Item = Result<Piece<'_>, TemplateError>> {
     let mut rest = text;
     std::iter::from_fn(move || {

@@ -1,9 +1,8 @@
-//! What was bought of a campaign's products: the items of a fiscal record, told by their descriptions.
+//! The participating products bought: matches the descriptions in a fiscal record with a campaign's products.
 
 use super::record::FiscalItem;
 use super::rules::Product;
 
-/// How much of a participating product was bought.
 #[derive(Clone, Debug)]
 pub(super) struct Bought<'a> {
     product: &'a Product,
@@ -11,19 +10,17 @@ pub(super) struct Bought<'a> {
 }
 
 impl Bought<'_> {
-    /// Whole pieces; something bought by weight is one piece at least.
+    /// Whole pieces; a product bought by weight counts as one piece at least.
     fn pieces(&self) -> u32 {
         u32::try_from(self.thousandths / 1_000).unwrap_or(u32::MAX).max(1)
     }
 
-    /// What it earns.
     pub(super) fn entries(&self) -> u32 {
         self.product.entries.saturating_mul(self.pieces())
     }
 }
 
-/// The participating products on a receipt, each once, in the campaign's order. What was given back is
-/// taken off.
+/// The participating products on a receipt, each once, in the campaign's order. Returned items are subtracted.
 pub(super) fn bought<'a>(items: &[FiscalItem], products: &'a [Product]) -> Vec<Bought<'a>> {
     let one_piece = 1_000;
     let mut bought: Vec<Bought<'a>> =
@@ -41,7 +38,7 @@ pub(super) fn bought<'a>(items: &[FiscalItem], products: &'a [Product]) -> Vec<B
     bought
 }
 
-/// The product an item is, by the longest text of a product that its description holds.
+/// The product of an item: the one with the longest text that the item's description contains.
 fn product_of(item: &FiscalItem, products: &[Product]) -> Option<usize> {
     let description = bare(&item.description);
     let longest = |product: &Product| {
@@ -49,11 +46,11 @@ fn product_of(item: &FiscalItem, products: &[Product]) -> Option<usize> {
         held.filter(|text| !text.is_empty() && holds(&description, text)).map(|text| text.len()).max()
     };
     let matches = products.iter().enumerate().filter_map(|(index, product)| Some((longest(product)?, index)));
-    // Of two as long, the first in the campaign's order.
+    // If two texts are equally long, the campaign's order decides.
     matches.max_by_key(|(length, index)| (*length, std::cmp::Reverse(*index))).map(|(_, index)| index)
 }
 
-/// Whether a description holds a text by itself: `CHAI 25` is not in `CHAI 250`, but in `CHAI 25G`.
+/// Whether a description contains a text as whole words: `CHAI 25` is not in `CHAI 250`, but in `CHAI 25G`.
 fn holds(description: &str, text: &str) -> bool {
     let goes_on = |one: Option<char>, other: Option<char>| match (one, other) {
         (Some(one), Some(other)) => {
@@ -68,14 +65,14 @@ fn holds(description: &str, text: &str) -> bool {
     })
 }
 
-/// Words in upper case with one space between them; whatever is neither letter nor digit separates.
+/// Words in upper case with one space between them; anything but letters and digits separates words.
 fn bare(text: &str) -> String {
     let upper = text.to_uppercase();
     let words = upper.split(|c: char| !c.is_alphanumeric()).filter(|word| !word.is_empty());
     words.collect::<Vec<_>>().join(" ")
 }
 
-/// What was bought, as callers see it; `None` for nothing.
+/// The purchase as callers see it; `None` if nothing was bought.
 pub(super) fn in_words(bought: &[Bought<'_>]) -> Option<String> {
     let words: Vec<_> =
         bought.iter().map(|line| format!("{} x {}", line.pieces(), line.product.name)).collect();

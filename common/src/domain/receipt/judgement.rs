@@ -1,4 +1,4 @@
-//! The verdict on a receipt, as a pure function of the tax authority's record and the campaign. The consumer's own
+//! The verdict on a receipt: a pure function of the tax authority's record and the campaign. The consumer's own
 //! description of the purchase has no influence.
 
 use std::time::Duration;
@@ -16,13 +16,13 @@ use crate::domain::timestamp::Timestamp;
 /// The part of a record that callers see.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct ReceiptSummary {
-    /// The day of the purchase, `YYYY-MM-DD`, as the authority has it.
+    /// The day of the purchase by the authority's record, `YYYY-MM-DD`.
     pub date: Option<String>,
     /// The key of the participating branch.
     pub branch: Option<String>,
     /// The qualifying items, in words.
     pub items_summary: Option<String>,
-    /// The entries that the record earns if an operator accepts it; `None` if no item qualifies. Callers do not see it.
+    /// The entries that the record earns if an operator accepts it; `None` if no item qualifies. Not shown to callers.
     #[serde(default)]
     pub counted_entries: Option<u32>,
 }
@@ -30,7 +30,7 @@ pub struct ReceiptSummary {
 /// The verdict on a record, and its summary.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Judgement {
-    /// The verdict.
+    /// The verdict on the record.
     pub verdict: Verdict,
     /// The part of the record that callers see.
     pub summary: ReceiptSummary,
@@ -50,12 +50,12 @@ pub enum Verdict {
     Review(Reason),
 }
 
-/// A closer reason, for logs and operators.
+/// A more specific reason, for logs and operators.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Reason {
-    /// The shop took the receipt back.
+    /// The shop cancelled the receipt.
     Cancelled,
-    /// The device was in training.
+    /// The device was in training mode.
     TrainingReceipt,
     /// The purchase was before or after the campaign's window.
     OutsideWindow,
@@ -71,8 +71,7 @@ pub enum Reason {
     TooManyEntries,
 }
 
-/// How far the fiscal devices' clocks are ahead of UTC: they are in Africa/Dar_es_Salaam, which has had no other
-/// offset since 1961.
+/// The fiscal devices' offset from UTC: they are in Africa/Dar_es_Salaam, which has kept this offset since 1961.
 const FISCAL_OFFSET: FixedOffset = FixedOffset::east_opt(3 * 60 * 60).expect("less than a day");
 
 /// The last time of a day.
@@ -132,7 +131,7 @@ pub fn judge(
     Judgement { verdict, summary }
 }
 
-/// A mistake of a till or a cashier must not decide a draw.
+/// Caps the entries, so that a mistake of a till or a cashier cannot decide a draw.
 fn verified(entries: u32, rules: &ReceiptRules) -> Verdict {
     if entries > rules.max_entries {
         Verdict::Review(Reason::TooManyEntries)
@@ -149,7 +148,8 @@ fn void(record: &FiscalRecord) -> Option<(MessageKey, Reason)> {
     Some((MessageKey::ReceiptNotFound, reason))
 }
 
-/// The purchase has to be in the campaign's window. If the record has no time, some moment of its day has to be.
+/// The reason if the purchase was outside the campaign's window. If the record has no time, any moment of its day may
+/// be inside.
 fn outside(record: &FiscalRecord, campaign: &Campaign) -> Option<(MessageKey, Reason)> {
     let Window { start, end } = campaign.window;
     let (earliest, latest) = bought_at(record);
@@ -158,7 +158,7 @@ fn outside(record: &FiscalRecord, campaign: &Campaign) -> Option<(MessageKey, Re
     (too_early || too_late).then_some((MessageKey::ReceiptOutsideWindow, Reason::OutsideWindow))
 }
 
-/// Nobody can submit a receipt before it is printed.
+/// Whether the purchase was after the submission: a receipt is printed before it is submitted.
 fn later(record: &FiscalRecord, submitted_at: Timestamp) -> bool {
     let (earliest, _) = bought_at(record);
     earliest.is_none_or(|earliest| earliest > submitted_at.after(CLOCK_ERROR))
@@ -173,7 +173,7 @@ fn bought_at(record: &FiscalRecord) -> (Option<Timestamp>, Option<Timestamp>) {
     }
 }
 
-/// `None` for a day so far off that chrono cannot count to it. An offset that never changes has no gaps and no overlaps.
+/// `None` for a day outside chrono's range. A constant offset has no gaps and no overlaps.
 fn instant(date: NaiveDate, time: NaiveTime) -> Option<Timestamp> {
     let instant = date.and_time(time).and_local_timezone(FISCAL_OFFSET).single()?;
     Some(instant.to_utc().into())

@@ -1,10 +1,10 @@
-//! Receipts: what a consumer sends to show a purchase, and what is made of it.
+//! Receipts: consumers' proofs of purchase, and their verdicts.
 //!
-//! - [`photo`] knows the files that are taken; [`payload`] reads codes and times off receipts;
-//! - [`sentinel`] is a test receipt that says its outcome;
-//! - [`record`] is what the tax authority knows of a purchase, [`rules`] what a campaign asks of it,
-//!   `basket` what was bought of its products, and [`judgement`] the one decision between them;
-//! - [`schedule`] says when to ask again for a record that cannot be had yet.
+//! - [`photo`]: the accepted files; [`payload`]: codes and times of receipts;
+//! - [`sentinel`]: test receipts that name their outcome;
+//! - [`record`]: the tax authority's data on a purchase; [`rules`]: the campaign's; `basket`: the products bought;
+//!   [`judgement`]: the verdict from all of them;
+//! - [`schedule`]: the pace of look-ups.
 
 mod basket;
 pub mod judgement;
@@ -26,14 +26,14 @@ use super::ids::{ReceiptId, SubmissionId};
 use super::scope::Scope;
 use super::timestamp::Timestamp;
 
-/// A receipt as a caller announced it, and how far it has come.
+/// A receipt as announced by a caller, and its progress.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Receipt {
-    /// Its id.
+    /// The receipt's id.
     pub receipt_id: ReceiptId,
-    /// What it belongs to.
+    /// The campaign and environment.
     pub scope: Scope,
-    /// What the caller announced.
+    /// The announced photo, or the typed code and time.
     pub source: Source,
     /// The file, once it is in storage.
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -41,25 +41,25 @@ pub struct Receipt {
     /// The submission that uses it.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub attached_to: Option<SubmissionId>,
-    /// When it was made.
+    /// The time of its creation.
     pub created_at: Timestamp,
 }
 
-/// What a receipt is made of. Code and time are the look-up's only secret, so they do not print.
+/// The source of a receipt's data. Code and time are the only secret of a look-up, so they do not print.
 #[derive(Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(tag = "kind", rename_all = "snake_case")]
 pub enum Source {
-    /// A photo, to be put into storage by the consumer's browser.
+    /// A photo, uploaded to storage by the consumer's browser.
     Photo {
-        /// The type that the upload has to have.
+        /// The required type of the upload.
         content_type: PhotoType,
-        /// The size that the upload has to have, in bytes.
+        /// The required size of the upload, in bytes.
         size_bytes: u64,
-        /// The text of the QR code, where the browser has read it.
+        /// The text of the QR code, if the browser has read it.
         #[serde(skip_serializing_if = "Option::is_none")]
         qr_payload: Option<String>,
     },
-    /// Code and time, typed in.
+    /// Code and time, as typed.
     Typed {
         /// The verification code, as typed.
         code: String,
@@ -81,26 +81,26 @@ pub enum ReceiptState {
     Attached,
 }
 
-/// Where the look-up's code and time come from.
+/// The source of the look-up's code and time.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Evidence {
-    /// A test receipt says its outcome.
+    /// A test receipt that names its outcome.
     Sentinel(ReceiptSentinel),
-    /// They came with the receipt.
+    /// Code and time came with the receipt.
     Claim(ReceiptKey),
-    /// They have to be read out of the photo.
+    /// Code and time have to be read from the photo.
     Photo,
-    /// What was typed cannot be on any receipt.
+    /// The typed code or time cannot be on any receipt.
     Malformed,
 }
 
 impl Receipt {
-    /// Whether its code and time were typed in, and so may be guessed.
+    /// Whether code and time were typed in, so that they may be guesses.
     pub fn is_typed(&self) -> bool {
         matches!(self.source, Source::Typed { .. })
     }
 
-    /// How far it has come.
+    /// The receipt's state, as callers see it.
     pub fn state(&self) -> ReceiptState {
         match (&self.source, &self.arrived, self.attached_to) {
             (_, _, Some(_)) => ReceiptState::Attached,
@@ -111,7 +111,7 @@ impl Receipt {
 }
 
 impl Source {
-    /// The test receipt that this is.
+    /// The test receipt, if it is one.
     pub fn sentinel(&self) -> Option<ReceiptSentinel> {
         match self {
             Self::Photo { qr_payload, .. } => qr_payload.as_deref().and_then(ReceiptSentinel::parse),
@@ -119,8 +119,8 @@ impl Source {
         }
     }
 
-    /// Where the look-up's code and time come from. A QR code without a time is not enough to ask with,
-    /// so the photo is read as well.
+    /// The source of the look-up's code and time. A QR code without a time is not enough for a look-up, so the photo is
+    /// read as well.
     pub fn evidence(&self) -> Evidence {
         if let Some(sentinel) = self.sentinel() {
             return Evidence::Sentinel(sentinel);

@@ -1,5 +1,5 @@
-//! The code and the time of a receipt: from the payload of its QR code, or as typed.
-//! A payload is never fetched; it only says which receipt to ask for.
+//! The code and the time of a receipt, from the payload of its QR code or as typed. A payload is never fetched; it only
+//! identifies the receipt.
 
 use std::fmt;
 use std::str::FromStr;
@@ -9,36 +9,36 @@ use serde::{Deserialize, Serialize};
 
 use crate::domain::unicode::{folded, is_dash};
 
-/// The only host whose links are receipts.
+/// The only host of receipts' links.
 const HOST: &str = "verify.tra.go.tz";
-/// The parameter of the links that carry the code in their query.
+/// The query parameter that holds the code in some links.
 const CODE_PARAMETER: &str = "rctvcode";
-/// A longer payload is no receipt's; the longest link with the longest code has about 90.
+/// A receipt's payload is no longer; the longest link with the longest code has about 90 bytes.
 const MAX_PAYLOAD_BYTES: usize = 200;
 
-/// The code that identifies a receipt world-wide: upper-case letters and digits, 6 to 40 of them. The
-/// first six are the fiscal device's, the rest is the receipt's number.
+/// The worldwide code of a receipt: 6 to 40 upper-case letters and digits. The first six are the fiscal device's, the
+/// rest is the receipt's number.
 #[derive(Clone, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, Deserialize)]
 #[serde(try_from = "String", into = "String")]
 pub struct VerificationCode(String);
 
 impl VerificationCode {
-    /// The shortest and the longest code, in characters.
+    /// The length of a code, in characters.
     pub const CHARS: std::ops::RangeInclusive<usize> = 6..=40;
-    /// Characters of the device's part.
+    /// Characters of the device's part of the code.
     const DEVICE_CHARS: usize = 6;
 
-    /// As people type it, folded like any code. `None` when no receipt can have it.
+    /// Parses a code as people type it, folded like any code. `None` if no receipt can have it.
     pub fn typed(typed: &str) -> Option<Self> {
         folded(typed, |c| (!is_dash(c)).then_some(c)).parse().ok()
     }
 
-    /// The code. Reading it is a visible act: it goes into records and requests, never into logs.
+    /// The code. It goes into records and requests, never into logs.
     pub fn as_str(&self) -> &str {
         &self.0
     }
 
-    /// The receipt's number on its device: what follows the device's six characters.
+    /// The receipt's number on its device: the part after the device's six characters.
     pub fn receipt_number(&self) -> &str {
         self.0.get(Self::DEVICE_CHARS..).unwrap_or_default()
     }
@@ -52,7 +52,7 @@ pub struct NotACode;
 impl FromStr for VerificationCode {
     type Err = NotACode;
 
-    /// Takes either case, and spaces around the code.
+    /// Parses either case, and ignores spaces around the code.
     fn from_str(text: &str) -> Result<Self, Self::Err> {
         let bare = text.trim();
         if !Self::CHARS.contains(&bare.len()) || !bare.bytes().all(|byte| byte.is_ascii_alphanumeric()) {
@@ -97,15 +97,15 @@ pub struct ReceiptTime {
 pub struct NotATime;
 
 impl ReceiptTime {
-    /// A time of day, when there is such a one.
+    /// A time of day, if the numbers make one.
     pub fn new(hour: u8, minute: u8, second: u8) -> Option<Self> {
         (hour < 24 && minute < 60 && second < 60).then_some(Self { hour, minute, second })
     }
 
-    /// As people type it: `h:mm`, `hh:mm` or either with `:ss`. Seconds that are not printed are 00.
+    /// Parses a time as people type it: `h:mm`, `hh:mm` or either with `:ss`. Missing seconds are 00.
     ///
     /// # Errors
-    /// When it is no time of day.
+    /// When the text is not a time of day.
     pub fn from_typed(typed: &str) -> Result<Self, NotATime> {
         let mut parts = typed.split(':');
         let hour = parts.next().and_then(|text| number(text, 1..=2));
@@ -117,7 +117,7 @@ impl ReceiptTime {
         }
     }
 
-    /// `HHMMSS`, as in the path of a receipt's link.
+    /// Parses `HHMMSS`, as in the path of a receipt's link.
     fn from_link(text: &str) -> Option<Self> {
         if text.len() != 6 {
             return None;
@@ -126,12 +126,12 @@ impl ReceiptTime {
         Self::new(part(0..2)?, part(2..4)?, part(4..6)?)
     }
 
-    /// `HHMMSS`. Reading it is a visible act, as with the code.
+    /// The time as `HHMMSS`. Like the code, it is never logged.
     pub fn expose_compact(self) -> String {
         format!("{:02}{:02}{:02}", self.hour, self.minute, self.second)
     }
 
-    /// `HH:MM:SS`. Reading it is a visible act, as with the code.
+    /// The time as `HH:MM:SS`. Like the code, it is never logged.
     pub fn expose(self) -> String {
         format!("{:02}:{:02}:{:02}", self.hour, self.minute, self.second)
     }
@@ -168,19 +168,19 @@ impl fmt::Debug for ReceiptTime {
     }
 }
 
-/// Which receipt somebody says they have. Without a time it cannot be looked up yet.
+/// The key of a look-up: a receipt's code and time. Without the time, no look-up is possible yet.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct ReceiptKey {
-    /// The receipt's code.
+    /// The verification code.
     pub code: VerificationCode,
-    /// The time printed on it, when the payload says so.
+    /// The time printed on the receipt, if known.
     pub time: Option<ReceiptTime>,
 }
 
 impl ReceiptKey {
-    /// Reads the payload of a QR code: `https://verify.tra.go.tz/<CODE>_<HHMMSS>`, also with `http` or
-    /// no scheme, with a `/` at its end, in lower case, without the time, with the code as the query's
-    /// `rctvcode`, or nothing but the code. Anything else is not a receipt's.
+    /// Parses the payload of a QR code: `https://verify.tra.go.tz/<CODE>_<HHMMSS>`. Also accepted: `http` or no scheme,
+    /// a `/` at the end, lower case, no time, the code in the query's `rctvcode`, or just the code. Anything else is
+    /// not a receipt.
     pub fn from_payload(payload: &str) -> Option<Self> {
         let payload = payload.trim();
         if payload.len() > MAX_PAYLOAD_BYTES {
@@ -217,9 +217,9 @@ impl ReceiptKey {
         }
     }
 
-    /// `<CODE>` or `<CODE>_<HHMMSS>`.
+    /// Parses `<CODE>` or `<CODE>_<HHMMSS>`.
     pub(crate) fn from_token(token: &str) -> Option<Self> {
-        // A code forgives spaces around it; a link has none.
+        // A typed code may have spaces around it, a link may not.
         if token.contains(char::is_whitespace) {
             return None;
         }

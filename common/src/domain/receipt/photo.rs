@@ -1,4 +1,4 @@
-//! The files that are taken for a photo of a receipt.
+//! The accepted files for photos of receipts.
 
 use serde::{Deserialize, Serialize};
 use sha2::{Digest, Sha256};
@@ -6,10 +6,10 @@ use sha2::{Digest, Sha256};
 use crate::domain::hex::hex;
 use crate::domain::timestamp::Timestamp;
 
-/// The largest photo, in bytes: 5 MB, counted as storage and browsers count it.
+/// The largest photo, in bytes: 5 MB as storage and browsers count it.
 pub const MAX_BYTES: u64 = 5 * 1024 * 1024;
 
-/// Bytes at the beginning of a file that tell its type.
+/// The number of bytes at the start of a file that identify its type.
 pub const MAGIC_BYTES: usize = 12;
 
 /// Media type of a photo.
@@ -28,7 +28,7 @@ pub enum PhotoType {
 }
 
 impl PhotoType {
-    /// Every type, in the order in which they are told to callers.
+    /// All types, in the order shown to callers.
     pub const ALL: [Self; 3] = [Self::Jpeg, Self::Png, Self::Webp];
 
     /// Its media type.
@@ -45,7 +45,7 @@ impl PhotoType {
         Self::ALL.into_iter().find(|of| of.media_type() == media_type)
     }
 
-    /// The type of a file by its first bytes, whatever it is called.
+    /// The type of a file by its first bytes, whatever its name.
     pub fn from_magic_bytes(first: &[u8]) -> Option<Self> {
         if first.starts_with(&[0xff, 0xd8, 0xff]) {
             Some(Self::Jpeg)
@@ -59,7 +59,7 @@ impl PhotoType {
     }
 }
 
-/// SHA-256 of a photo's bytes, in hexadecimal: tells whether a file was sent before.
+/// SHA-256 of a photo's bytes, in hexadecimal, to recognize a file that was sent before.
 pub fn photo_digest(bytes: &[u8]) -> String {
     hex(&Sha256::digest(bytes))
 }
@@ -67,11 +67,11 @@ pub fn photo_digest(bytes: &[u8]) -> String {
 /// A file in storage.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct StoredPhoto {
-    /// Its size.
+    /// The size in bytes.
     pub bytes: u64,
-    /// Its type by its first bytes; `None` when it is no photo.
+    /// The type by the first bytes; `None` if the file is not a photo.
     pub photo_type: Option<PhotoType>,
-    /// When it was seen first.
+    /// When we first saw the file.
     pub seen_at: Timestamp,
 }
 

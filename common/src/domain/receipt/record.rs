@@ -1,4 +1,4 @@
-//! What a found receipt says. The shopper's own data on it are not kept.
+//! The record of a found receipt. The customer's personal data are not kept.
 
 use std::fmt;
 
@@ -7,31 +7,31 @@ use serde::{Deserialize, Serialize};
 
 use super::payload::{ReceiptTime, VerificationCode};
 
-/// Characters of a text that are kept; what is beyond is cut off.
+/// The length at which texts are cut off, in characters.
 pub const MAX_TEXT_CHARS: usize = 200;
-/// Lines of a receipt that are taken. A page with more is not read at all: a part would be a guess.
+/// The most lines that a receipt may have. A page with more is not read at all: a part would be a guess.
 pub const MAX_ITEMS: usize = 500;
 
-/// A receipt as the tax authority has it. Values that it leaves blank are `None`.
+/// The tax authority's record of a receipt. Values that are blank there are `None`.
 #[derive(Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct FiscalRecord {
-    /// The code, equal to the one asked for.
+    /// The code, equal to the requested one.
     pub code: VerificationCode,
     /// The trader's name at the head of the receipt.
     pub trader: Option<String>,
     /// The trader's taxpayer number, as printed; compare it with [`same_identifier`].
     pub tin: String,
-    /// The trader's VAT number.
+    /// The trader's VAT registration number.
     pub vrn: Option<String>,
-    /// The fiscal device, as printed: with the TIN it tells the branch.
+    /// The serial number of the fiscal device, as printed: with the TIN, it identifies the branch.
     pub serial: String,
-    /// The device's registration: ends with TIN and serial number.
+    /// The device's registration: ends with the TIN and the serial number.
     pub uin: Option<String>,
     /// The trader's tax office.
     pub tax_office: Option<String>,
     /// The receipt's number on its device.
     pub receipt_number: String,
-    /// The day's closing report that the receipt belongs to.
+    /// The number of the day's closing report that includes the receipt.
     pub z_number: Option<String>,
     /// The day of the purchase, in Tanzania.
     pub date: NaiveDate,
@@ -45,12 +45,12 @@ pub struct FiscalRecord {
     pub total_tax_cents: Option<i64>,
     /// The total with tax, in cents of a shilling.
     pub total_incl_cents: Option<i64>,
-    /// Why the receipt does not count, when it does not.
+    /// Why the receipt is void, if it is.
     pub void: Option<VoidMark>,
 }
 
 impl fmt::Debug for FiscalRecord {
-    /// Leaves out the code, the number and the time, which together let anybody look the receipt up.
+    /// Leaves out the code, the number and the time: together they are enough for anyone to look the receipt up.
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.debug_struct("FiscalRecord")
             .field("tin", &self.tin)
@@ -66,21 +66,21 @@ impl fmt::Debug for FiscalRecord {
 /// One line of a receipt.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct FiscalItem {
-    /// What was bought, in the shop's words; often generic.
+    /// The product in the shop's words; often generic.
     pub description: String,
-    /// How much of it, when the line says so.
+    /// The quantity, if the line has one.
     pub quantity: Option<Quantity>,
     /// The line's total with tax, in cents of a shilling.
     pub amount_cents: i64,
 }
 
-/// Why a receipt does not count.
+/// Why a receipt is void.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum VoidMark {
-    /// The shop took it back.
+    /// The shop cancelled it.
     Cancelled,
-    /// The device was in training.
+    /// The device was in training mode.
     Test,
 }
 
@@ -90,18 +90,17 @@ pub enum VoidMark {
 pub struct Quantity(i64);
 
 impl Quantity {
-    /// From thousandths.
+    /// The quantity of this many thousandths.
     pub const fn from_thousandths(thousandths: i64) -> Self {
         Self(thousandths)
     }
 
-    /// In thousandths.
+    /// The number of thousandths.
     pub const fn as_thousandths(self) -> i64 {
         self.0
     }
 
-    /// Reads `1,234.5`. What is finer than thousandths is cut off, so that never more is counted than
-    /// was bought.
+    /// Parses `1,234.5`. Finer decimals are cut off, so that never more is counted than was bought.
     pub fn parse(text: &str) -> Option<Self> {
         let number = Number::split(text)?;
         let (kept, _) = number.decimals.split_at_checked(3).unwrap_or((number.decimals, ""));
@@ -109,7 +108,7 @@ impl Quantity {
     }
 }
 
-/// Reads an amount such as `1,234.56` into cents. No more than two decimals.
+/// Parses an amount with at most two decimals, such as `1,234.56`, into cents.
 pub fn parse_cents(text: &str) -> Option<i64> {
     let number = Number::split(text)?;
     if number.decimals.len() > 2 {
@@ -143,7 +142,7 @@ impl<'a> Number<'a> {
         Some(Self { negative, whole: whole.replace(',', ""), decimals })
     }
 
-    /// The number times ten to the power of `places`; `decimals` has at most that many digits.
+    /// The number times ten to the power of `places`; `decimals` has at most `places` digits.
     fn scaled(&self, decimals: &str, places: usize) -> Option<i64> {
         let digits = format!("{}{decimals:0<places$}", self.whole);
         let value: i64 = digits.parse().ok()?;
@@ -151,7 +150,7 @@ impl<'a> Number<'a> {
     }
 }
 
-/// Digits, with commas only where thousands end.
+/// Whether the digits have commas only between thousands.
 fn is_grouped(whole: &str) -> bool {
     let mut groups = whole.split(',');
     let first = groups.next().unwrap_or_default();
@@ -163,8 +162,7 @@ fn is_grouped(whole: &str) -> bool {
         && groups.all(|group| group.len() == 3 && digits(group))
 }
 
-/// Whether two TINs or serial numbers are the same: letters and digits count, case and what stands
-/// between them does not. Nothing is the same as a blank.
+/// Whether two TINs or serial numbers are equal, by their letters and digits in any case. A blank equals nothing.
 pub fn same_identifier(one: &str, other: &str) -> bool {
     let (one, other) = (bare_identifier(one), bare_identifier(other));
     !one.is_empty() && one == other

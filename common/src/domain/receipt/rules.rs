@@ -1,4 +1,4 @@
-//! What a campaign asks of a receipt.
+//! A campaign's rules for receipts.
 
 use serde::{Deserialize, Serialize};
 
@@ -7,25 +7,25 @@ use serde::{Deserialize, Serialize};
 pub struct ReceiptRules {
     /// Whether every submission must carry a receipt.
     pub required: bool,
-    /// Whether code and time may be typed in.
+    /// Whether a receipt's code and time may be typed in.
     pub typed: bool,
-    /// What happens to an honest receipt that names no participating product.
+    /// The treatment of a genuine receipt without a participating product.
     pub on_no_match: OnNoMatch,
-    /// The most entries that one receipt earns by itself; a person looks at one that would earn more.
+    /// The most entries of one receipt without an operator; one that earns more goes to review.
     #[serde(default = "ReceiptRules::default_max_entries")]
     pub max_entries: u32,
     /// Product ranges, for grouping.
     pub ranges: Vec<ProductRange>,
-    /// Participating products; any purchase counts when there are none.
+    /// Participating products; if empty, any purchase counts.
     pub products: Vec<Product>,
-    /// Participating branches; any shop counts when there are none.
+    /// Participating branches; if empty, any shop counts.
     pub branches: Vec<Branch>,
-    /// The rhythm of the draw, in words.
+    /// The frequency of the draw, in words.
     pub draw_period: Option<String>,
 }
 
 impl ReceiptRules {
-    /// The most entries of one receipt, where a campaign says nothing else.
+    /// The value of `max_entries`, unless the campaign sets another.
     pub const DEFAULT_MAX_ENTRIES: u32 = 100;
 
     fn default_max_entries() -> u32 {
@@ -48,12 +48,11 @@ impl Default for ReceiptRules {
     }
 }
 
-/// What happens to a receipt that names no participating product. Tills often print no more than
-/// "summarized sale".
+/// The treatment of a receipt without a participating product. Tills often print no more than "summarized sale".
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum OnNoMatch {
-    /// A person looks at it.
+    /// An operator reviews it.
     #[default]
     Review,
     /// It is declined.
@@ -75,39 +74,39 @@ pub struct ProductRange {
 /// A participating product.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Product {
-    /// Its key, which callers send as `claimed.items[].key`.
+    /// The product's key, which callers send as `claimed.items[].key`.
     pub key: String,
-    /// The range it belongs to, by name.
+    /// The name of its range.
     pub range: String,
     /// A short label.
     pub label: String,
-    /// Its full name.
+    /// The full name.
     pub name: String,
-    /// A colour for its tile.
+    /// The color of its tile.
     pub color: Option<String>,
     /// The path of its image.
     pub image: Option<String>,
-    /// Texts that tills print for it; one of them has to be in an item's description.
+    /// Texts that tills print for the product; an item's description has to contain one of them.
     #[serde(rename = "match")]
     pub matches: Vec<String>,
-    /// Entries for each one bought.
+    /// Entries for each piece bought.
     pub entries: u32,
 }
 
-/// A participating branch. The authority's record names none: it is recognised by the trader's number
-/// and the fiscal device.
+/// A participating branch. The authority's record does not name it: it is recognized by the trader's number and the
+/// fiscal device.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Branch {
-    /// Its key.
+    /// The branch's key.
     pub key: String,
-    /// Its name.
+    /// The branch's name.
     pub name: String,
-    /// Its city.
+    /// The branch's city.
     pub city: String,
-    /// The merchant it belongs to.
+    /// The name of the branch's merchant.
     pub merchant: String,
     /// The merchant's taxpayer number: 9 digits.
     pub tin: String,
-    /// The serial numbers of its fiscal devices; every device of the merchant when there are none.
+    /// The serial numbers of its fiscal devices; if empty, every device of the merchant counts.
     pub serials: Vec<String>,
 }

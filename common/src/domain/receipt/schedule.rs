@@ -2,8 +2,8 @@
 
 use std::time::Duration;
 
-/// Look-ups a minute, of all campaigns and environments together: the authority bears two connections at a time from one
+/// Look-ups a minute, over all campaigns and environments: the authority bears two connections at a time from one
 /// address, three seconds apart.
 pub const LOOK_UPS_PER_MINUTE: u64 = 40;
-/// The time from the beginning of a look-up to the beginning of the next.
+/// The time between the starts of two look-ups.
 pub const LOOK_UP_INTERVAL: Duration = Duration::from_millis(60_000 / LOOK_UPS_PER_MINUTE);

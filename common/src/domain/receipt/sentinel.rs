@@ -1,32 +1,32 @@
-//! Test receipts: a receipt code, or the text of a QR code, that says which outcome it wants.
+//! Test receipts: a receipt code, or the text of a QR code, that names the outcome it wants.
 
 use super::judgement::ReceiptSummary;
 use super::rules::ReceiptRules;
 use crate::domain::message::MessageKey;
 use crate::domain::unicode::folded;
 
-/// What a test receipt asks for: `TEST0` and an outcome without underscores, in any case, with an
-/// optional `.suffix` that makes another receipt of the same outcome.
+/// The outcome of a test receipt. Its code is `TEST0` and the outcome without underscores, in any case. An optional
+/// `.suffix` makes another receipt with the same outcome.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum ReceiptSentinel {
-    /// Is verified and enters.
+    /// Verified and accepted.
     Verified,
-    /// Is verified, enters and wins an instant prize.
+    /// Verified and accepted, with an instant prize.
     Wins,
-    /// Is `unknown` first, and verified some seconds later.
+    /// `unknown` first, verified some seconds later.
     Slow,
-    /// Waits for a person.
+    /// Waits for an operator.
     Review,
-    /// Stays as it is: received, or being checked.
+    /// Stays received, or being checked.
     Stays(MessageKey),
-    /// Is declined.
+    /// Declined, with this key.
     Declined(MessageKey),
 }
 
 impl ReceiptSentinel {
     const PREFIX: &str = "TEST0";
 
-    /// Reads a code or a QR code's text; `None` when it does not begin like a test receipt.
+    /// Parses a code or a QR code's text; `None` if it does not begin like a test receipt.
     pub fn parse(text: &str) -> Option<Self> {
         let upper = folded(text, Some);
         let asked = upper.strip_prefix(Self::PREFIX)?;
@@ -47,8 +47,8 @@ impl ReceiptSentinel {
 }
 
 impl ReceiptSummary {
-    /// The made-up record that a verified test receipt comes with: one piece of the campaign's first product,
-    /// bought at its first branch.
+    /// The made-up record of a verified test receipt: one piece of the campaign's first product, bought at its first
+    /// branch.
     pub fn made_up(rules: Option<&ReceiptRules>) -> Self {
         let product = rules.and_then(|rules| rules.products.first());
         let branch = rules.and_then(|rules| rules.branches.first());
@@ -61,8 +61,8 @@ impl ReceiptSummary {
     }
 }
 
-/// The key of this name without underscores. A receipt's own keys come first, with or without
-/// `RECEIPT`: `ALREADYUSED` is the receipt that was used, not the code.
+/// The key with this name, without underscores. A receipt's own keys come first, with or without `RECEIPT`:
+/// `ALREADYUSED` is the key of a used receipt, not of a used code.
 fn key_named(name: &str) -> Option<MessageKey> {
     let bare = |key: &MessageKey| key.as_str().replace('_', "").to_uppercase();
     let of_receipts = MessageKey::ALL.iter().find(|key| bare(key).strip_prefix("RECEIPT") == Some(name));

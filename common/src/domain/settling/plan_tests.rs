@@ -1,5 +1,3 @@
-//! What each plan changes, and what it keeps.
-
 use super::*;
 
 const NOW: Timestamp = Timestamp::from_millis(1_000_000);
@@ -24,12 +22,12 @@ fn asked() -> PendingSettlement {
     }
 }
 
-/// The same after a lost step.
+/// The same submission after a lost step.
 fn lost() -> PendingSettlement {
     PendingSettlement { attempts_started: 2, ..asked() }
 }
 
-/// Its progress once the lost step is known.
+/// The submission's progress once the loss is noticed.
 fn maybe_redeemed() -> PartnerProgress {
     PartnerProgress { maybe_redeemed: true, ..asked().partner_progress() }
 }

@@ -1,4 +1,4 @@
-//! The stored form of [`PendingSettlement`]: flat, with the fields of both dependencies and the names of the first release.
+//! The stored form of [`PendingSettlement`]: flat, with the fields of both dependencies, named as in the first release.
 
 use serde::{Deserialize, Serialize};
 
@@ -6,7 +6,7 @@ use super::{Anomaly, Assignee, Dependency, PendingSettlement, Progress};
 use crate::domain::retry::{LookupFailures, PartnerProgress};
 use crate::domain::timestamp::Timestamp;
 
-/// The fields of the other dependency hold nothing.
+/// The fields of the other dependency are empty.
 #[derive(Serialize, Deserialize)]
 pub(super) struct StoredSettlement {
     turn: Assignee,

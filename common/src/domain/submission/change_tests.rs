@@ -1,5 +1,3 @@
-//! The history of a submission, and when to ask for it again.
-
 use super::transition::{Findings, Transition};
 use super::*;
 use crate::domain::scope::Environment;
@@ -11,7 +9,7 @@ fn later(seconds: u64) -> Timestamp {
 }
 
 impl Submission {
-    /// A submission whose partner is being asked, for tests to change.
+    /// A submission during a request to its partner.
     pub(crate) fn example() -> Self {
         Self {
             submission_id: SubmissionId::from_random([1; 16]),
@@ -40,7 +38,7 @@ impl Submission {
     }
 }
 
-/// The partner fails again after a minute, in this way.
+/// The partner fails again at this minute, with this anomaly.
 fn fails_again(before: &Submission, anomaly: &str, minute: u64) -> Submission {
     let (begun_at, now) = (later(minute * 60), later(minute * 60 + 8));
     let settling =

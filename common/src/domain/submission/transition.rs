@@ -1,4 +1,4 @@
-//! The state machine of settling: what a step or an operator leads to, and how it changes the submission.
+//! The state machine of settling: the results of steps and operators' decisions, and their effect on the submission.
 
 use super::{MessageKey, PendingSettlement, ReviewStatus, State, Submission, SubmissionStatus};
 use crate::domain::partner::reply::Upstream;
@@ -7,45 +7,45 @@ use crate::domain::receipt::payload::VerificationCode;
 use crate::domain::settling::{Anomaly, Assignee, Progress};
 use crate::domain::timestamp::Timestamp;
 
-/// What a step, or an operator, leads to.
+/// The result of a step, or an operator's decision.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Transition {
     /// Accepted.
     Accept {
         /// Entries earned.
         entries: u32,
-        /// The instant prize, if it is not that of the submission's code.
+        /// The instant prize, unless it is that of the submission's code.
         prize: Option<String>,
     },
     /// Rejected.
     Reject {
-        /// The reason that the consumer sees.
+        /// The reason shown to the consumer.
         key: MessageKey,
-        /// A closer reason, for logs and operators.
+        /// A more specific reason, for logs and operators.
         reason: Option<&'static str>,
     },
-    /// An operator looks at the receipt, for this reason.
+    /// An operator reviews the receipt, for this reason.
     Review(&'static str),
     /// An operator takes over, because no answer decides. The state is `unknown`.
     Escalate {
-        /// A closer reason, for logs and operators.
+        /// A more specific reason, for logs and operators.
         reason: Option<&'static str>,
     },
-    /// An operator takes over and nothing else changes, as a test asked; with `checking` the state is `unknown`.
+    /// An operator takes over and nothing else changes, as a test asked for; with `checking`, the state is `unknown`.
     Stay(MessageKey),
-    /// No answer yet, so the state is `unknown`; the next step is due at this time.
+    /// No answer yet, so the state is `unknown`.
     Unanswered {
         /// When the next step is due.
         retry_at: Timestamp,
     },
-    /// Nothing changes but the time of the next step.
+    /// Only the time of the next step changes.
     RetryAt(Timestamp),
 }
 
-/// What a step learned besides. `None` leaves what the submission holds.
+/// Other results of a step. `None` keeps the submission's value.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Findings {
-    /// What failed so far.
+    /// Failures so far.
     pub progress: Option<Progress>,
     /// An unexpected response, for operators.
     pub anomaly: Option<Anomaly>,
@@ -57,18 +57,18 @@ pub struct Findings {
     pub upstream: Option<Upstream>,
 }
 
-/// Nothing changes a settled submission.
+/// A settled submission cannot change.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
 #[error("the submission is settled already")]
 pub struct AlreadySettled;
 
 impl Transition {
-    /// A rejection whose key says everything.
+    /// A rejection that needs no reason besides its key.
     pub fn reject(key: MessageKey) -> Self {
         Self::Reject { key, reason: None }
     }
 
-    /// Who takes the next step, and when; `None` if the submission is settled.
+    /// The assignee and time of the next step; `None` if the submission is settled.
     fn next_step(&self, now: Timestamp) -> Option<(Assignee, Timestamp)> {
         match *self {
             Self::Accept { .. } | Self::Reject { .. } => None,
@@ -100,10 +100,7 @@ impl From<Verdict> for Transition {
 }
 
 impl Submission {
-    /// The submission after a transition. A second transition does not change a settled submission.
-    ///
-    /// # Errors
-    /// [`AlreadySettled`].
+    /// The submission after a transition. It refuses a settled submission.
     pub fn apply(
         &self,
         transition: &Transition,

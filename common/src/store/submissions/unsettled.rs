@@ -1,4 +1,4 @@
-//! The index of what is not settled: what is due, whose turn it is, and what waits for a person.
+//! The index of unsettled submissions: due ones, the campaigns' turns, and those waiting for an operator.
 
 use std::collections::HashMap;
 
@@ -15,55 +15,51 @@ use crate::domain::submission::Submission;
 use crate::domain::timestamp::Timestamp;
 use crate::store::{Item, StoreError, condition_held, number, read_number, read_text, required, text};
 
-/// The sparse index of what is not settled: partition `unsettled`, sort [`NEXT_STEP`]; it carries keys alone. Each
-/// partition lists campaign after campaign, so that one with much to do hides no other.
+/// The sparse index of unsettled submissions: partition `unsettled`, sort [`NEXT_STEP`]; keys only. Each partition is
+/// sorted by campaign, so that a busy campaign cannot hide the others.
 pub const UNSETTLED: &str = "unsettled-by-campaign";
 /// The sort key of that index: scope and the time of the next step in milliseconds, `campaign#live#0001793260800000`.
 pub const NEXT_STEP: &str = "scope_and_next_step";
-/// How often a step found that a submission cannot be read.
+/// The attribute with the number of failed reads of a submission.
 const UNREADABLE_READS: &str = "unreadable_reads";
-/// The partitions of submissions that wait for a person begin with this; live ones and those of tests are
-/// kept apart, since tests are left lying.
+/// The prefix of the partitions of submissions that wait for an operator. Live and test ones are separate, since tests
+/// are left lying.
 const FOR_A_PERSON: &str = "person";
-/// Partitions of what the tax authority is asked about. Each takes a thousand writes a second, and each costs a query
-/// for whose turn it is.
+/// Partitions of submissions that wait for the tax authority. Each takes a thousand writes a second, and adds a query
+/// to every turn.
 const TAX_SHARDS: u8 = 4;
-/// Partitions of what partners are asked about.
+/// Partitions of submissions that wait for partners.
 const PARTNER_SHARDS: u8 = 16;
 
-/// A sort key before every scope's.
+/// A sort key before those of every scope.
 const BEFORE_ALL: &str = " ";
-/// What is being done when the index fails.
 const LISTING: &str = "listing what is not settled";
 
-/// Submissions that are read at once where many are.
+/// Concurrent reads of listed submissions.
 const AT_ONCE: usize = 16;
 
-/// An unsettled submission, as its index carries it.
+/// An unsettled submission in the index.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct DueSubmission {
-    /// What it belongs to.
+    /// The campaign and environment.
     pub scope: Scope,
-    /// Its id.
+    /// The submission's id.
     pub submission_id: SubmissionId,
-    /// When its next step is due, or since when a person has to look.
+    /// When its next step is due, or when it began to wait for an operator.
     pub next_step_at: Timestamp,
 }
 
-/// Which campaigns and environments of a partition are listed.
+/// The scopes of a partition to list.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum Scopes {
     All,
-    /// The first that has something due.
+    /// The first one with a due submission.
     FirstDue,
 }
 
 impl Submissions {
-    /// What the service has to settle and is due by now: of each campaign and environment the longest due first, at
-    /// most `max` of each partition, and the campaigns in turns.
-    ///
-    /// # Errors
-    /// When the index does not answer.
+    /// Submissions whose next step is due: at most `max` of each scope and partition. Scopes take turns, each with its
+    /// longest due first.
     pub async fn due(
         &self,
         dependency: Dependency,
@@ -83,11 +79,8 @@ impl Submissions {
         Ok(due)
     }
 
-    /// The longest due of the next campaign and environment, in the order of their keys, after the one that had the
-    /// last turn; from the beginning again after the last of them.
-    ///
-    /// # Errors
-    /// When the index does not answer.
+    /// The longest due submission of the next scope after `last_turn`, in the order of their keys; after the last scope
+    /// comes the first again.
     pub async fn next_due(
         &self,
         dependency: Dependency,
@@ -107,10 +100,7 @@ impl Submissions {
         Ok(None)
     }
 
-    /// Since when the longest waiting submission waits for a person.
-    ///
-    /// # Errors
-    /// When the index does not answer.
+    /// When the submission that has waited longest for an operator began to wait.
     pub async fn longest_waiting_for_a_person(
         &self,
         environment: Environment,
@@ -120,11 +110,7 @@ impl Submissions {
         Ok(waiting.into_iter().map(|due| due.next_step_at).min())
     }
 
-    /// Everything of a scope that is not settled, the longest due first, but for records that cannot be read. For
-    /// operators.
-    ///
-    /// # Errors
-    /// When the table does not answer.
+    /// The unsettled submissions of a scope, the longest due first, without unreadable records. For operators.
     pub async fn list_unsettled(&self, scope: &Scope) -> Result<Vec<Submission>, StoreError> {
         let partitions = Dependency::ALL.into_iter().flat_map(partitions);
         let partitions = partitions.chain([escalate(scope.environment)]);
@@ -133,7 +119,7 @@ impl Submissions {
         all.sort_by_key(|due| due.next_step_at);
         let reads = all.into_iter().map(|due| async move {
             match self.get(scope, due.submission_id).await {
-                // Of a newer build: an alarm tells of it, and the others are listed all the same.
+                // Written by a newer build: an alarm reports it, and the others are still listed.
                 Err(error) if error.is_unreadable() => Ok(None),
                 found => found,
             }
@@ -143,7 +129,7 @@ impl Submissions {
         Ok(found.into_iter().flatten().filter(|found| found.settling.is_some()).collect())
     }
 
-    /// What is due of a partition: campaign after campaign from after `bound` on, at most `max` of each.
+    /// The due submissions of a partition, scope by scope after `bound`, at most `max` of each.
     async fn due_by_scope(
         &self,
         partition: String,
@@ -166,7 +152,7 @@ impl Submissions {
             let Some(first) = items.first() else { return Ok(found) };
             let next_step = required(read_text(first, NEXT_STEP), LISTING)?;
             let Some((scope, _)) = Scope::split_key(next_step) else {
-                // Not a key of this build: the next one is looked at.
+                // Not a key of this build: continue after it.
                 bound = next_step.to_owned();
                 continue;
             };
@@ -198,13 +184,10 @@ impl Submissions {
         self.table.query(UNSETTLED).expression_attribute_values(":partition", text(partition))
     }
 
-    /// Makes a submission that cannot be read due again later, so that it keeps no other from its turn: a newer
-    /// build may have written it, which can read it once it is back.
+    /// Postpones the next step of an unreadable submission, so that it does not hold up the others. A newer build may
+    /// have written it, and can read it once it is back.
     ///
-    /// A timeline of two workers: both meet the record; the first moves its next step; the second's condition fails.
-    ///
-    /// # Errors
-    /// When the table does not answer.
+    /// A timeline of two workers: both find the record; the first moves its next step; the second's condition fails.
     pub async fn postpone_unreadable(
         &self,
         scope: &Scope,
@@ -231,7 +214,7 @@ impl Submissions {
     }
 }
 
-/// What the index tells of a submission; `None` when it is not understood.
+/// A submission from the index; `None` if it cannot be read.
 fn read_due(item: &Item) -> Option<DueSubmission> {
     let due = parse_due(item);
     if due.is_none() {
@@ -250,12 +233,12 @@ fn parse_due(item: &Item) -> Option<DueSubmission> {
     Some(DueSubmission { submission_id: id.parse().ok()?, scope, next_step_at })
 }
 
-/// The sort key of an unsettled submission; times have as many digits as the latest one needs for 30,000 years.
+/// The sort key of an unsettled submission. The time is padded to the digits that the next 30,000 years need.
 pub(super) fn next_step(scope: &Scope, at: Timestamp) -> String {
     scope.key(format_args!("{:016}", at.as_millis().max(0)))
 }
 
-/// A sort key after all of a scope's and before the next one's: `$` comes right after the `#` of a scope's own.
+/// A sort key after a scope's keys and before the next scope's: `$` follows the `#` in them.
 fn after(scope: &Scope) -> String {
     format!("{scope}$")
 }

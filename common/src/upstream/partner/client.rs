@@ -1,4 +1,4 @@
-//! Asking a partner, once: the request, its limits, and where it may go.
+//! One request to a partner: building it, its limits, and the allowed addresses.
 
 use std::time::Duration;
 
@@ -12,17 +12,17 @@ use crate::domain::partner::reply::{PartnerVerdict, Unreadable};
 use crate::domain::partner::{Method, PartnerRequest, PartnerRules};
 use crate::upstream::http_client::{self, Addresses, HttpClient, Timeouts, TransportError};
 
-/// An answer has some hundred bytes.
+/// Real answers have a few hundred bytes.
 const MAX_REPLY_BYTES: usize = 64 * 1024;
-/// A host that does not take a connection by then is down; the rest of the time is for its answer.
+/// A host that does not accept a connection by then is down; the rest of the time is for its answer.
 const CONNECT_TIMEOUT: Duration = Duration::from_secs(4);
-/// As long as the longest limit of a whole request.
+/// As long as the longest timeout of a whole request.
 const READ_TIMEOUT: Duration = Duration::from_secs(8);
 const JSON: HeaderValue = HeaderValue::from_static("application/json");
 const US: HeaderValue = HeaderValue::from_static("campaign-entry-service");
 const IDEMPOTENCY_KEY: HeaderName = HeaderName::from_static("idempotency-key");
 
-/// Asks partners. Plain HTTP is spoken only where any address is allowed.
+/// The client of partners. Plain HTTP is allowed only if any address is.
 #[derive(Debug)]
 pub struct Partner {
     addresses: Addresses,
@@ -30,14 +30,14 @@ pub struct Partner {
 }
 
 impl Partner {
-    /// Asks partners that are at these addresses. Opens no connection.
+    /// A client of partners at these addresses. Opens no connection.
     pub fn new(addresses: Addresses) -> Self {
         let timeouts = Timeouts { connect: CONNECT_TIMEOUT, read: READ_TIMEOUT };
         Self { addresses, client: HttpClient::new(addresses, timeouts) }
     }
 
-    /// Asks once, for at most `limit` and never longer than the rules say. `secret` is the value of
-    /// the secret that the rules name.
+    /// Sends one request, for at most `limit` and never longer than the rules allow. `secret` is the value of the
+    /// secret named in the rules.
     ///
     /// # Errors
     /// When there is no answer that counts.
@@ -81,7 +81,7 @@ impl Partner {
     }
 }
 
-/// The request over HTTP; `None` when the rules and the secret cannot make one.
+/// The HTTP request; `None` if the rules and the secret do not make a valid one.
 fn http_request(
     rules: &PartnerRules,
     secret: Option<&str>,
@@ -102,7 +102,7 @@ fn http_request(
     }
     headers.insert(IDEMPOTENCY_KEY, header_value(&request.reference).ok()?);
     if let Some(named) = &rules.secret {
-        // A secret that was kept as a file ends with a line break.
+        // A secret stored from a file may end with a line break.
         let secret = secret.map(str::trim).filter(|secret| !secret.is_empty())?;
         let mut value = header_value(secret).ok()?;
         value.set_sensitive(true);

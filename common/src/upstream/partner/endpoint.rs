@@ -1,5 +1,5 @@
-//! Where a partner is, and which headers its requests can have: checked when a campaign is applied, and
-//! again when the partner is asked.
+//! A partner's URL and the headers that its requests may have: checked when a campaign is applied, and again before
+//! each request.
 
 use http::{HeaderName, HeaderValue};
 use rustls::pki_types::ServerName;
@@ -7,7 +7,7 @@ use url::Url;
 
 use crate::upstream::address::{is_public, literal};
 
-/// Headers that are ours: they say what the body is, how long it is, or which request it is.
+/// Headers that the service sets: they describe the body, its length, or the request.
 const OURS: [&str; 14] = [
     "accept-encoding",
     "connection",
@@ -32,27 +32,27 @@ pub struct Endpoint(Url);
 /// Why a text cannot be a partner's URL.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum EndpointError {
-    /// It is no URL.
+    /// The text is not a URL.
     #[error("must be a URL, such as `https://partner.example/redeem`")]
     NotAUrl,
-    /// It is neither `https` nor `http`.
+    /// The scheme is neither `https` nor `http`.
     #[error("must begin with `https://`")]
     Scheme,
-    /// It holds a user's name or password.
+    /// The URL contains a user name or password.
     #[error("must not hold a user or password; put a secret into `secret`")]
     User,
-    /// It holds a part that is never sent.
+    /// The URL contains a fragment, which is never sent.
     #[error("must not hold a `#`; what follows it is never sent")]
     Fragment,
 }
 
 impl Endpoint {
-    /// Reads a URL. Whether a partner may be there is for [`Self::is_https`] and [`Self::is_loopback`] to say.
+    /// Parses a URL. [`Self::is_https`] and [`Self::is_loopback`] tell whether a partner may be there.
     ///
     /// # Errors
-    /// When it is no absolute URL of `https` or `http`.
+    /// When it is not an absolute URL of `https` or `http`.
     pub fn parse(text: &str) -> Result<Self, EndpointError> {
-        // `Url` repairs what is likely to be a slip, such as blanks, backslashes and missing slashes.
+        // `Url` repairs likely slips, such as blanks, backslashes and missing slashes.
         if !text.bytes().all(|byte| byte.is_ascii_graphic() && byte != b'\\') {
             return Err(EndpointError::NotAUrl);
         }
@@ -72,7 +72,7 @@ impl Endpoint {
             && !authority.is_empty()
             && !authority.contains('%')
             && !authority.ends_with(':');
-        // TLS needs a name that a certificate can be for.
+        // TLS needs a name that a certificate can have.
         let has_name = url.domain().is_none_or(|name| ServerName::try_from(name).is_ok());
         if !is_as_written || !has_name || url.port() == Some(0) {
             return Err(EndpointError::NotAUrl);
@@ -85,50 +85,49 @@ impl Endpoint {
         self.0
     }
 
-    /// Whether it is of https.
+    /// Whether the scheme is `https`.
     pub fn is_https(&self) -> bool {
         self.0.scheme() == "https"
     }
 
-    /// Whether it is an address that is not public, rather than a name; where a name leads is looked at
-    /// when a connection is made.
+    /// Whether the host is an address that is not public. The addresses of a name are checked at each connection.
     pub fn is_forbidden(&self) -> bool {
         literal(&self.0).is_some_and(|address| !is_public(address))
     }
 
-    /// Whether it is on this machine, by its own word: a loopback address, or `localhost`.
+    /// Whether the host is a loopback address, or `localhost`.
     pub fn is_loopback(&self) -> bool {
         self.0.domain() == Some("localhost") || literal(&self.0).is_some_and(|address| address.is_loopback())
     }
 }
 
-/// Why a request cannot have a header.
+/// Why a header is refused.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum HeaderError {
-    /// Its name is none.
+    /// The name is not valid.
     #[error("is not a header's name; it must be letters, digits and dashes, such as `X-Client`")]
     Name,
-    /// It is one of ours.
+    /// The service sets this header.
     #[error("is a header that the service sets itself; remove it")]
     Ours,
-    /// Its value is none.
+    /// The value is not valid.
     #[error("must be printable ASCII on one line")]
     Value,
 }
 
-/// A header's name, if a campaign may set that header.
+/// Parses the name of a header that a campaign may set.
 ///
 /// # Errors
-/// When it is no name, or the service sets the header itself.
+/// When it is not a valid name, or the service sets the header itself.
 pub fn header_name(name: &str) -> Result<HeaderName, HeaderError> {
     let name = HeaderName::from_bytes(name.as_bytes()).map_err(|_| HeaderError::Name)?;
     if OURS.contains(&name.as_str()) { Err(HeaderError::Ours) } else { Ok(name) }
 }
 
-/// A header's value.
+/// Parses a header's value.
 ///
 /// # Errors
-/// When it holds what no header can.
+/// When it contains invalid bytes.
 pub fn header_value(value: &str) -> Result<HeaderValue, HeaderError> {
     let is_printable = value.bytes().all(|byte| matches!(byte, b' '..=b'~'));
     HeaderValue::from_str(value).ok().filter(|_| is_printable).ok_or(HeaderError::Value)

@@ -4,25 +4,25 @@ use crate::domain::partner::outcome::FaultOwner;
 use crate::domain::partner::reply::{Unreadable, Upstream};
 use crate::upstream::http_client::TransportError;
 
-/// Why a partner gave no answer that counts, so that it has to be asked again. It prints nothing that the partner said.
+/// Why a partner gave no answer that counts, so that we have to ask again. Prints nothing that the partner said.
 #[derive(Debug, PartialEq, Eq, thiserror::Error)]
 pub enum PartnerError {
     /// There was no complete reply.
     #[error("no complete reply of the partner")]
     Transport(#[from] TransportError),
-    /// The partner sent us elsewhere, where we do not go.
+    /// The partner redirected us; we do not follow.
     #[error("the partner redirects")]
     Redirected,
-    /// An HTTP status other than success, and no refusal in the body that the campaign knows.
+    /// An HTTP error status, without a refusal in the body that the campaign knows.
     #[error("the partner answered with status {0}")]
     Status(u16),
-    /// A reply that is not what was agreed.
+    /// The reply breaks the agreement.
     #[error("the partner's reply is not as agreed: {}", .0.as_str())]
     Unreadable(Unreadable),
-    /// The URL is not of https.
+    /// The URL is not `https`.
     #[error("the partner's URL is not of https")]
     NotHttps,
-    /// No request can be made of the campaign's `partner` block or its secret: our own fault.
+    /// The campaign's `partner` block or its secret makes no valid request: our own fault.
     #[error("no request can be made of the campaign's partner block and its secret")]
     Misconfigured,
 }
@@ -40,14 +40,14 @@ impl PartnerError {
         }
     }
 
-    /// Who has to do something about it.
+    /// Who has to fix it.
     pub fn fault_owner(&self) -> FaultOwner {
         match self {
             Self::Transport(TransportError::ForbiddenAddress) | Self::NotHttps | Self::Misconfigured => {
                 FaultOwner::Campaign
             }
             Self::Transport(_) | Self::Unreadable(Unreadable::NotJson) => FaultOwner::Partner,
-            // A partner that refuses our secret, or has too much of us, refuses the next request too.
+            // A partner that refuses our secret, or throttles us, refuses the next request too.
             Self::Status(401 | 403 | 408 | 429 | 500..) => FaultOwner::Partner,
             Self::Redirected
             | Self::Status(_)
@@ -57,7 +57,7 @@ impl PartnerError {
         }
     }
 
-    /// Whether the partner may have received the request, and done what it asks for.
+    /// Whether the partner may have received the request and acted on it.
     pub fn may_have_arrived(&self) -> bool {
         match self {
             Self::Transport(
@@ -77,7 +77,7 @@ impl PartnerError {
         }
     }
 
-    /// The partner's own words, where a reply had some that could be read.
+    /// The partner's own words, if the reply was readable.
     pub fn upstream(&self) -> Option<&Upstream> {
         match self {
             Self::Unreadable(why) => why.upstream(),

@@ -1,11 +1,11 @@
-//! The partners that judge codes: one HTTPS request each, to a public address, within a limit.
+//! Clients of the partners that verify codes: one HTTPS request each, to a public address, with a timeout.
 //!
 //! - [`client`]: the request and its limits
-//! - [`endpoint`]: where a partner is, and the headers that its requests can have
+//! - [`endpoint`]: the partner's URL, and the headers of its requests
 //! - [`error`]: why there is no answer that counts
 //!
-//! What a request holds and how a reply is read is in [`crate::domain::partner`]. Nothing here logs, and
-//! no error holds a body: code, phone and the partner's words stay between the two.
+//! [`crate::domain::partner`] has the content of requests and replies. Nothing here logs, and no error contains a body:
+//! code, phone and the partner's words stay between service and partner.
 
 pub mod client;
 pub mod endpoint;

@@ -1,4 +1,4 @@
-//! What came of a look-up.
+//! The answer to a look-up.
 
 use std::fmt;
 
@@ -7,27 +7,27 @@ use serde::Serialize;
 use crate::domain::receipt::record::FiscalRecord;
 use crate::upstream::http_client::TransportError;
 
-/// What came of a look-up. Nothing in it prints the receipt's code or time.
+/// The answer to a look-up. Debug prints neither the receipt's code nor its time.
 #[derive(Debug, PartialEq, Eq)]
 pub enum Answer {
-    /// The receipt asked for.
+    /// The requested receipt.
     Found(Box<FiscalRecord>),
-    /// There is such a receipt, with another time on it.
+    /// The receipt exists, with another time.
     WrongTime,
-    /// Not with the authority yet: shops upload late.
+    /// The authority does not have the receipt yet: shops upload late.
     NotFoundYet,
-    /// We asked too often.
+    /// The authority throttled us.
     Throttled,
-    /// The request was not taken for one from a receipt's page: our own fault.
+    /// The portal did not accept our Referer as a receipt's page: our own fault.
     RefererRefused,
-    /// It did not work this time.
+    /// The look-up failed this time.
     Trouble(PortalError),
-    /// An answer that we do not know how to read: somebody has to look at it.
+    /// An answer that we cannot read; an operator has to look at it.
     Unexpected(Box<UnexpectedPage>),
 }
 
 impl Answer {
-    /// Which kind of answer it is.
+    /// The kind of answer.
     pub fn kind(&self) -> AnswerKind {
         match self {
             Self::Found(_) => AnswerKind::Found,
@@ -80,7 +80,7 @@ impl AnswerKind {
     }
 }
 
-/// Why a look-up did not work this time. It prints neither the receipt's code nor its time.
+/// Why a look-up failed this time. Prints neither the receipt's code nor its time.
 #[derive(Debug, PartialEq, Eq, thiserror::Error)]
 pub enum PortalError {
     /// There was no complete reply.
@@ -92,16 +92,16 @@ pub enum PortalError {
     /// More redirects than a receipt's page takes.
     #[error("the portal redirects again and again")]
     TooManyRedirects,
-    /// A redirect that leads nowhere.
+    /// A redirect without a usable location.
     #[error("the portal redirects nowhere")]
     BadRedirect,
-    /// An HTTP status that is no page's.
+    /// An HTTP status that none of its pages have.
     #[error("the portal answered with status {0}")]
     Status(u16),
-    /// A page that is none of the known ones, at a path that is none of the known ones.
+    /// An unknown page at an unknown path.
     #[error("the portal sent an unknown page")]
     UnknownPage,
-    /// The page of another receipt: look-ups were mixed up there.
+    /// The page of another receipt: the portal mixed up look-ups.
     #[error("the portal sent another receipt")]
     OtherReceipt,
 }
@@ -122,17 +122,16 @@ impl PortalError {
     }
 }
 
-/// An answer that could not be read, for an operator to look at.
+/// An answer that cannot be read, for an operator to look at.
 #[derive(Clone, PartialEq, Eq, Serialize)]
 pub struct UnexpectedPage {
-    /// Where it was, without query; a receipt's code and time in it are replaced.
+    /// The path of the page, without query; a receipt's code and time in it are masked.
     pub final_path: String,
-    /// Its HTTP status.
+    /// The HTTP status.
     pub status: u16,
-    /// What it said to a reader, at most [`UnexpectedPage::MAX_EXCERPT_CHARS`], without the
-    /// shopper's own data.
+    /// The visible text, at most [`UnexpectedPage::MAX_EXCERPT_CHARS`], without the customer's personal data.
     pub excerpt: String,
-    /// What about it was not expected.
+    /// The unexpected part, in words.
     pub why: &'static str,
 }
 
@@ -142,7 +141,7 @@ impl UnexpectedPage {
 }
 
 impl fmt::Debug for UnexpectedPage {
-    /// Leaves out the excerpt, which holds the receipt's code and time.
+    /// Leaves out the excerpt: it contains the receipt's code and time.
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.debug_struct("UnexpectedPage")
             .field("final_path", &self.final_path)

@@ -1,5 +1,5 @@
-//! The look-up of one receipt: the request as the portal's own page makes it, the redirects it answers
-//! with, and limits on all of it. It logs nothing: code and time stay between caller and portal.
+//! The look-up of one receipt: the same request that the portal's page sends, its redirects, and the limits of it all.
+//! It logs nothing: code and time stay between caller and portal.
 
 use std::time::Duration;
 
@@ -12,9 +12,9 @@ use super::page;
 use crate::domain::receipt::payload::{ReceiptTime, VerificationCode};
 use crate::upstream::http_client::{self, Addresses, HttpClient, Timeouts, TransportError};
 
-/// Where a look-up begins, and where a found receipt's page is.
+/// The path of look-ups and of found receipts.
 const LOOK_UP_PATH: &str = "/Verify/Verified";
-/// The portal takes requests of browsers.
+/// The portal accepts requests from browsers only.
 const BROWSER: HeaderValue = HeaderValue::from_static(
     "Mozilla/5.0 (Windows NT 10.0; Win64; x64) AppleWebKit/537.36 (KHTML, like Gecko) Chrome/138.0.0.0 Safari/537.36",
 );
@@ -24,7 +24,7 @@ const MAX_REDIRECTS: usize = 5;
 /// A receipt's page has some tens of kilobytes.
 const MAX_BODY_BYTES: usize = 1024 * 1024;
 
-/// How long a look-up may take.
+/// The timeouts of a look-up.
 #[derive(Clone, Copy, Debug)]
 pub struct Limits {
     /// Connecting, TLS included.
@@ -36,7 +36,7 @@ pub struct Limits {
 }
 
 impl Default for Limits {
-    /// The portal is slow at times; what takes longer than this does not come.
+    /// The portal is slow at times; an answer that takes longer than this does not come.
     fn default() -> Self {
         Self {
             connect: Duration::from_secs(8),
@@ -49,32 +49,31 @@ impl Default for Limits {
 /// The tax authority's receipt portal.
 #[derive(Debug)]
 pub struct TaxAuthority {
-    /// Scheme, host and port alone.
+    /// Scheme, host and port only.
     base: Url,
     limits: Limits,
     client: HttpClient,
 }
 
-/// The portal's base URL cannot be one.
+/// The portal's base URL is not valid.
 #[derive(Debug, thiserror::Error)]
 pub enum BaseUrlError {
-    /// It is no URL.
+    /// The text is not a URL.
     #[error("the tax authority's base URL is not a URL; write it like https://verify.tra.go.tz")]
     NotAUrl,
-    /// It is neither `https` nor `http`.
+    /// The scheme is neither `https` nor `http`.
     #[error("the tax authority's base URL has to begin with https:// or, locally, http://")]
     Scheme,
-    /// It is more than scheme, host and port.
+    /// The URL has more than scheme, host and port.
     #[error("the tax authority's base URL has to end after its host and port")]
     Path,
 }
 
 impl TaxAuthority {
-    /// The portal at a base URL such as `https://verify.tra.go.tz`; `http` is for a portal on this
-    /// machine. Opens no connection.
+    /// The portal at a base URL such as `https://verify.tra.go.tz`; `http` is for a local portal. Opens no connection.
     ///
     /// # Errors
-    /// When the base is not of that form.
+    /// When the base URL is not valid.
     pub fn new(base: &str, limits: Limits) -> Result<Self, BaseUrlError> {
         let base = Url::parse(base).map_err(|_| BaseUrlError::NotAUrl)?;
         if base.host().is_none() {
@@ -87,13 +86,13 @@ impl TaxAuthority {
         if is_more || base.authority().contains('@') {
             return Err(BaseUrlError::Path);
         }
-        // The operator names the portal; a simulated one is on this machine.
+        // Any address: the operator configures the portal, and a simulated one is local.
         let timeouts = Timeouts { connect: limits.connect, read: limits.read };
         Ok(Self { base, limits, client: HttpClient::new(Addresses::Any, timeouts) })
     }
 
-    /// Asks for a receipt, once. Whatever happens is an answer; when to ask again is
-    /// [the schedule](crate::domain::receipt::schedule)'s.
+    /// Looks up a receipt once. Every result is an answer; [retry plans](crate::domain::retry) decide when to ask
+    /// again.
     pub async fn look_up(&self, code: &VerificationCode, time: ReceiptTime) -> Answer {
         match tokio::time::timeout(self.limits.whole, self.follow(code, time)).await {
             Ok(Ok(answer)) => answer,
@@ -128,7 +127,7 @@ impl TaxAuthority {
         Err(PortalError::TooManyRedirects)
     }
 
-    /// The headers of every request of a look-up. No cookies, and nothing that says who is asking.
+    /// The headers of every request of a look-up. No cookies, and nothing that identifies us.
     fn headers(&self, code: &VerificationCode, time: ReceiptTime) -> Result<HeaderMap, TransportError> {
         let page = format!("{}{}_{}", self.base, code.as_str(), time.expose_compact());
         let mut page = HeaderValue::try_from(page).map_err(|error| TransportError::Broken(error.into()))?;
@@ -136,8 +135,8 @@ impl TaxAuthority {
         Ok(HeaderMap::from_iter([(USER_AGENT, BROWSER), (ACCEPT, PAGES), (REFERER, page)]))
     }
 
-    /// Where a redirect leads. Only path and query are taken from it: scheme, host and port stay the
-    /// base's, which also turns the portal's `http://` back into `https://`.
+    /// The target of a redirect. Only path and query are used: scheme, host and port stay the base's, which also turns
+    /// the portal's `http://` back into `https://`.
     fn next(&self, location: Option<&HeaderValue>) -> Option<Redirect> {
         let location = location?.to_str().ok()?.trim();
         let url = match (location.starts_with("//"), location.starts_with('/')) {

@@ -1,5 +1,5 @@
-//! A found page as a record, with the checks that held on every page seen so far. What does not hold
-//! is a reason to show the page to somebody.
+//! Parses a found page into a record, and checks everything that held on all pages so far. A page that fails a check
+//! goes to an operator.
 
 use chrono::NaiveDate;
 
@@ -9,18 +9,18 @@ use crate::domain::receipt::record::{
     FiscalItem, FiscalRecord, MAX_ITEMS, MAX_TEXT_CHARS, Quantity, VoidMark, bare_identifier, parse_cents,
 };
 
-/// What stands before the code on every found page, and on no other page.
+/// The text before the code on every found page, and on no other page.
 pub const FOUND_MARKER: &str = "RECEIPT VERIFICATION CODE";
 
 const NO_CODE: Why = "no code after RECEIPT VERIFICATION CODE";
 
-/// What about a page is not as on every found page seen so far.
+/// How a page differs from all found pages so far.
 pub type Why = &'static str;
 
-/// Reads a found page's record.
+/// Parses a found page.
 ///
 /// # Errors
-/// Says what about the page is not as expected.
+/// The first difference from the expected page.
 pub fn read(sheet: &Sheet) -> Result<FiscalRecord, Why> {
     let code = code(sheet)?;
     let optional = |label| value(sheet, label).map(|text| text.map(cut));
@@ -48,10 +48,10 @@ pub fn read(sheet: &Sheet) -> Result<FiscalRecord, Why> {
     Ok(record)
 }
 
-/// The code that the page says it is about.
+/// The code on the page.
 ///
 /// # Errors
-/// When it names none, or more than one.
+/// When there is none, or more than one.
 pub fn code(sheet: &Sheet) -> Result<VerificationCode, Why> {
     let mut found: Option<VerificationCode> = None;
     let mut is_awaited = false;
@@ -77,7 +77,7 @@ pub fn code(sheet: &Sheet) -> Result<VerificationCode, Why> {
     found.ok_or(NO_CODE)
 }
 
-/// The value of a label; `None` when the label is not there or its value is blank.
+/// The value of a label; `None` if the label is missing or its value is blank.
 fn value<'a>(sheet: &'a Sheet, label: &str) -> Result<Option<&'a str>, Why> {
     let fields = sheet.lines.iter().flat_map(|line| &line.fields);
     let mut values =
@@ -123,12 +123,12 @@ fn time(text: &str) -> Result<ReceiptTime, Why> {
 }
 
 fn void(marks: &[VoidMark]) -> Option<VoidMark> {
-    // A cancelled receipt of a device in training is cancelled.
+    // A cancelled receipt of a device in training mode counts as cancelled.
     let cancelled = marks.iter().find(|mark| **mark == VoidMark::Cancelled);
     cancelled.or(marks.first()).copied()
 }
 
-/// The columns of the table of items that are read.
+/// The columns that are read from the table of items.
 struct Columns {
     description: usize,
     quantity: usize,
@@ -156,7 +156,7 @@ fn items(sheet: &Sheet) -> Result<Vec<FiscalItem>, Why> {
         return Err("more than one table of items");
     }
     let rows = table.rows.iter().skip(headings + 1);
-    // Where the totals stand in the same table, they end the items.
+    // If the totals are in the same table, they end the items.
     let rows = rows.take_while(|row| !row.iter().any(|cell| is_total(cell)));
     let mut items = Vec::new();
     for row in rows.filter(|row| row.iter().any(|cell| unless_blank(cell).is_some())) {
@@ -190,7 +190,7 @@ fn total_label(cell: &str) -> String {
     collapsed(cell).trim_end_matches(':').trim_end().to_ascii_uppercase()
 }
 
-/// The amount in the row of a total; `None` when there is no such row or it is blank.
+/// The amount in the row of a total; `None` if the row is missing or blank.
 fn total(sheet: &Sheet, label: &str) -> Result<Option<i64>, Why> {
     let rows = sheet.tables.iter().flat_map(|table: &Table| &table.rows);
     let mut found: Option<i64> = None;
@@ -209,7 +209,7 @@ fn total(sheet: &Sheet, label: &str) -> Result<Option<i64>, Why> {
     Ok(found)
 }
 
-/// What held on every page seen so far; blank values are let through.
+/// Checks what held on every page so far; blank values pass.
 fn check(record: &FiscalRecord) -> Result<(), Why> {
     if record.code.receipt_number() != record.receipt_number {
         return Err("the code does not end with RECEIPT NO");

@@ -1,57 +1,57 @@
-//! From HTML to what a page shows: its lines, its `<b>LABEL:</b> value` fields, its tables and its
-//! watermarks. It knows the shapes, not their meaning, and takes any bytes.
+//! From HTML to the visible content of a page: its lines, its `<b>LABEL:</b> value` fields, its tables and its
+//! watermarks. It knows the shapes, not their meaning, and accepts any bytes.
 
 use html5gum::emitters::default::DefaultEmitter;
 use html5gum::{StartTag, Token, Tokenizer};
 
 use crate::domain::receipt::record::VoidMark;
 
-/// What a page shows.
+/// The visible content of a page.
 #[derive(Debug, Default)]
 pub struct Sheet {
-    /// Its lines, in order, none of them blank.
+    /// Its lines in order, without blank ones.
     pub lines: Vec<Line>,
-    /// Its tables, in the order in which they begin.
+    /// Its tables, by where they begin.
     pub tables: Vec<Table>,
-    /// The marks on it that make a receipt void.
+    /// The marks that make a receipt void.
     pub marks: Vec<VoidMark>,
     /// The text of the first `.invoice-header h4 b`.
     pub trader: Option<String>,
 }
 
-/// The text between two places where a line ends.
+/// The text between two line breaks.
 #[derive(Debug, Default)]
 pub struct Line {
-    /// All of it, with single spaces.
+    /// The text, with single spaces.
     pub text: String,
-    /// The labels in it and what follows each of them.
+    /// The labels in the line, and their values.
     pub fields: Vec<Field>,
-    /// Whether it stands in a heading.
+    /// Whether the line is in a heading.
     pub in_heading: bool,
 }
 
-/// A label in bold and what follows it.
+/// A label in bold and its value.
 #[derive(Debug)]
 pub struct Field {
-    /// What stands before the colon, in upper case.
+    /// The text before the colon, in upper case.
     pub label: String,
-    /// What stands after it; empty when nothing does.
+    /// The text after it; may be empty.
     pub value: String,
 }
 
-/// A table: the texts of its cells.
+/// A table, as the texts of its cells.
 #[derive(Debug, Default)]
 pub struct Table {
-    /// Rows of cells, `th` and `td` alike.
+    /// Rows of cells; `th` and `td` are the same.
     pub rows: Vec<Vec<String>>,
     in_cell: bool,
 }
 
-/// Deeper elements are read, but not as what they stand in; a page of nothing but opened elements
-/// must not make reading slow.
+/// Deeper elements are read without regard to their parents, so that a page of nothing but opened elements does not
+/// make parsing slow.
 const MAX_OPEN_ELEMENTS: usize = 256;
 
-/// Reads a page.
+/// Parses a page.
 pub fn read(html: &str) -> Sheet {
     let mut emitter = DefaultEmitter::default();
     emitter.naively_switch_states(true);
@@ -72,13 +72,13 @@ pub fn read(html: &str) -> Sheet {
 struct Reader {
     sheet: Sheet,
     open: Vec<Element>,
-    /// The element whose content is not shown, while inside one.
+    /// The hidden element that we are in.
     hidden: Option<String>,
-    /// The line so far: what stands before the first bold text, then from each bold text to the next.
+    /// The line so far: the text before the first bold text, then from each bold text to the next.
     parts: Vec<String>,
     in_heading: bool,
     bold: u32,
-    /// Indices of the tables that are open, the innermost last.
+    /// Indices of the open tables, the innermost last.
     tables: Vec<usize>,
     trader: String,
 }
@@ -181,7 +181,6 @@ impl Reader {
         }
     }
 
-    /// Whether the open elements are those of `.invoice-header h4 b`.
     fn is_in_trader(&self) -> bool {
         let mut open = self.open.iter();
         open.any(|element| element.is_invoice_header)
@@ -190,7 +189,7 @@ impl Reader {
     }
 
     fn start_bold(&mut self) {
-        // Bold in bold is not the next label.
+        // Bold inside bold does not begin another label.
         if self.bold == 0 {
             if self.parts.is_empty() {
                 self.parts.push(String::new());
@@ -261,7 +260,6 @@ impl Table {
     }
 }
 
-/// The text with single spaces, and none around it.
 pub(super) fn collapsed(text: &str) -> String {
     text.split_whitespace().collect::<Vec<_>>().join(" ")
 }

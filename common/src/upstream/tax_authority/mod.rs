@@ -1,11 +1,10 @@
-//! The tax authority's receipt portal: everything that knows what its requests and pages look like. There
-//! is no official look-up API, so whatever is not as expected ends in an outcome that an operator sees,
-//! never in a guess.
+//! The tax authority's receipt portal: all knowledge of its requests and pages. There is no official look-up API, so
+//! anything unexpected becomes an outcome for an operator, never a guess.
 //!
 //! - [`client`]: the request, its redirects and its limits
-//! - [`page`]: which [`answer::Answer`] a page is; [`markup`] and [`found`] are its two steps
+//! - [`page`]: from a page to its [`answer::Answer`]; [`markup`] and [`found`] are its two steps
 //!
-//! What its QR codes and records say is in [`crate::domain::receipt`].
+//! [`crate::domain::receipt`] has the content of its QR codes and records.
 
 pub mod answer;
 pub mod client;

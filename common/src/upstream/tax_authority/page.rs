@@ -1,15 +1,15 @@
-//! Which answer a page is: by where the redirects ended, and by what it shows.
+//! The classification of a page, by where the redirects ended and by its content.
 
 use super::answer::{Answer, PortalError, UnexpectedPage};
 use super::found::{self, FOUND_MARKER, Why};
 use super::markup::{self, Sheet, collapsed};
 use crate::domain::receipt::payload::{ReceiptKey, VerificationCode};
 
-/// What the portal asks for when the time is not the receipt's, in lower case.
+/// The portal's prompt after a wrong time, in lower case.
 const TIME_PROMPT: &str = "please provide your receipt time";
-/// How the labels of the shopper's own data begin.
+/// How labels of the customer's personal data begin.
 const CUSTOMER: &str = "CUSTOMER";
-/// Labels that are not the shopper's: where one begins, the shopper's data have ended.
+/// Labels that are not the customer's: they end the customer's data.
 const OWN_LABELS: [&str; 13] = [
     "TIN",
     "VRN",
@@ -26,11 +26,11 @@ const OWN_LABELS: [&str; 13] = [
     "PURCHASED ITEMS",
 ];
 
-/// The places of the portal where a look-up can end.
+/// The pages of the portal where a look-up can end.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Place {
     Verified,
-    /// The page that a receipt's QR code leads to, of the receipt asked for or of another one.
+    /// The page that a receipt's QR code links to, of the requested receipt or of another one.
     Receipt {
         is_asked: bool,
     },
@@ -49,7 +49,7 @@ impl Place {
             "/home/index" | "" => return Self::Start,
             _ => {}
         }
-        // Only a link with the time counts as a receipt's: any other word could be a code.
+        // Only a link with a time counts as a receipt's: any other word could be a code.
         let claim = path.trim_matches('/');
         match ReceiptKey::from_token(claim).filter(|claim| claim.time.is_some()) {
             Some(claim) => Self::Receipt { is_asked: claim.code == *asked },
@@ -58,8 +58,8 @@ impl Place {
     }
 }
 
-/// Which answer a page is: where the redirects ended, its status and its body, for the receipt asked
-/// for. Takes any bytes.
+/// Classifies a page by the path where the redirects ended, its status and its body, for the requested receipt. Accepts
+/// any bytes.
 pub fn read(path: &str, status: u16, body: &[u8], asked: &VerificationCode) -> Answer {
     if status >= 500 {
         return Answer::Trouble(PortalError::Status(status));
@@ -98,7 +98,7 @@ pub fn read(path: &str, status: u16, body: &[u8], asked: &VerificationCode) -> A
 }
 
 fn found_page(sheet: &Sheet, asked: &VerificationCode) -> Result<Answer, Why> {
-    // Whose page it is comes before whether it can be read: the next one may be ours.
+    // Whose page it is comes before whether it is readable: the next look-up may get ours.
     if found::code(sheet)? != *asked {
         return Ok(Answer::Trouble(PortalError::OtherReceipt));
     }
@@ -114,7 +114,7 @@ fn unexpected(path: &str, status: u16, sheet: &Sheet, why: Why) -> Answer {
     }))
 }
 
-/// A path with whatever could be a receipt's code and time replaced.
+/// A path with anything masked that could be a receipt's code and time.
 pub(super) fn shown_path(path: &str) -> String {
     let is_known = |part: &str| {
         ["", "verify", "verified", "home", "missing", "warning", "index"]
@@ -130,11 +130,11 @@ pub(super) fn shown_path(path: &str) -> String {
     path.join("/").chars().take(MAX_PATH_CHARS).collect()
 }
 
-/// Characters of a path that an operator needs to see.
+/// The part of a path that an operator needs, in characters.
 const MAX_PATH_CHARS: usize = 200;
 
-/// What the page shows, without the shopper's own data: from a line that names the customer up to the
-/// next line that begins with a label of somebody else's.
+/// The visible text without the customer's personal data: they reach from a line that names the customer to the next
+/// line that begins with another label.
 fn excerpt(sheet: &Sheet) -> String {
     let mut excerpt = String::new();
     let mut is_customers = false;

@@ -1,5 +1,3 @@
-//! What each part of a record is worth.
-
 use chrono::Datelike;
 use proptest::prelude::*;
 
@@ -8,7 +6,7 @@ use super::super::record::{FiscalItem, Quantity};
 use super::super::rules::Product;
 use super::*;
 
-/// After every record of these tests.
+/// A time after every record of these tests.
 const LATER: Timestamp = Timestamp::from_millis(4_000_000_000_000);
 
 #[test]
@@ -270,7 +268,7 @@ proptest! {
         zone in prop::sample::select(vec!["UTC", "Africa/Dar_es_Salaam", "Pacific/Auckland", "America/Lima"]),
         max_entries in 1u32..400,
     ) {
-        // A day begins in Tanzania three hours before it does in UTC, wherever the campaign is.
+        // A day in Tanzania begins three hours before the UTC day, whatever the campaign's time zone.
         let at = |number: u32| Some(utc(day(2026, 2, 28), 21, 0)
             .after(Duration::from_secs(86_400 * u64::from(number - 1))));
         let campaign = Campaign {

@@ -1,5 +1,3 @@
-//! What each transition changes of a submission, and what it keeps.
-
 use std::time::Duration;
 
 use proptest::prelude::*;
