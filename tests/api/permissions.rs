@@ -316,7 +316,8 @@ fn a_stack_reads_the_secrets_of_its_own_partners_alone() {
         allowed.map(|(function, _)| function.as_str()).collect()
     };
     assert_eq!(readers("local/partners/demo"), ["create-submission", "settle-partners"]);
-    assert_eq!(readers("local/deployment"), ["check-code", "create-submission"]);
+    let of_deployment = ["check-code", "create-submission", "lookup-submissions", "settle-partners"];
+    assert_eq!(readers("local/deployment"), of_deployment);
     for of_others in ["other/partners/demo", "partners/demo", "other/deployment", "local/other"] {
         assert!(readers(of_others).is_empty(), "{of_others}");
     }

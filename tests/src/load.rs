@@ -399,8 +399,8 @@ impl Scene {
     async fn block(&self, kind: Kind, number: u32) {
         let campaign = self.campaign(kind);
         let number = phone(number).parse().expect("a phone");
-        let (scope, now) = (campaign.scope(Environment::Live), campaign.service.clock.now());
-        let blocked = campaign.service.tables.entrants.set_blocked(&scope, &number, true, now);
+        let scope = campaign.scope(Environment::Live);
+        let blocked = campaign.service.set_blocked(&scope, &number, true);
         // The call may have an injected fault.
         let _ = blocked.await;
     }
@@ -456,7 +456,7 @@ impl Scene {
         for ((kind, phone), counted) in &by_phone {
             let campaign = self.campaign(*kind);
             let (scope, number) = (campaign.scope(Environment::Live), phone.parse().expect("a phone"));
-            let entrant = campaign.service.tables.entrants.get(&scope, &number, "").await;
+            let entrant = campaign.service.entrant(&scope, &number, "").await;
             let entrant = entrant.expect("an entrant");
             let expected = (counted.len(), counted.values().sum::<u64>());
             let total = usize::try_from(entrant.total).expect("small");

@@ -9,8 +9,13 @@ use aws_sdk_dynamodb::Client;
 use common::aws::Aws;
 use common::clock::Clock;
 use common::config::Env;
+use common::domain::entrant::Entrant;
+use common::domain::entrant_id::EntrantId;
+use common::domain::key_encryption::DeploymentSecret;
+use common::domain::phone::Phone;
 use common::domain::scope::Scope;
 use common::domain::timestamp::Timestamp;
+use common::store::StoreError;
 use common::store::api_keys::ApiKeys;
 use common::store::campaigns::Campaigns;
 use common::store::code_books::CodeBooks;
@@ -90,7 +95,18 @@ impl Service {
         Aws::for_function(&self.env).expect("the stack sets every variable").dynamodb()
     }
 
-    /// Every claim on a code of a scope, by a scan of the table.
+    /// Adds a phone to the blocklist, or removes it.
+    pub async fn set_blocked(&self, scope: &Scope, phone: &Phone, blocked: bool) -> Result<(), StoreError> {
+        let id = entrant_id(scope, phone);
+        self.tables.entrants.set_blocked(scope, &id, blocked, self.clock.now()).await
+    }
+
+    /// A phone's counts as of a day.
+    pub async fn entrant(&self, scope: &Scope, phone: &Phone, day: &str) -> Result<Entrant, StoreError> {
+        self.tables.entrants.get(scope, &entrant_id(scope, phone), day).await
+    }
+
+    /// Every code of a scope that somebody holds or redeemed, read from the whole table.
     pub async fn claims(&self, scope: &Scope) -> Vec<Claim> {
         let client = self.dynamodb();
         let table = self.env.required("CODES_TABLE").expect("the stack sets it");
@@ -104,6 +120,12 @@ impl Service {
         }
         claims
     }
+}
+
+/// The id of a phone's records on every stack of the tests.
+pub fn entrant_id(scope: &Scope, phone: &Phone) -> EntrantId {
+    let secret = DeploymentSecret::new(DEPLOYMENT_SECRET).expect("long enough");
+    secret.consumer(scope, phone.clone()).id
 }
 
 struct Started {

@@ -8,8 +8,8 @@ use crate::domain::admission::CodeStatus;
 use crate::domain::campaign::CodePolicy;
 use crate::domain::code::{Code, Sentinel, SentinelOutcome};
 use crate::domain::codebook::{BatchStatus, BookMatch, CodeBook};
+use crate::domain::entrant_id::Consumer;
 use crate::domain::message::MessageKey;
-use crate::domain::phone::Phone;
 use crate::domain::scope::Scope;
 use crate::domain::timestamp::Timestamp;
 use crate::store::StoreError;
@@ -52,8 +52,8 @@ pub struct CodeQuery<'a> {
     pub policy: CodePolicy,
     /// The code, in the form in which the campaign compares it.
     pub code: &'a Code,
-    /// The phone that sends the code, if known.
-    pub phone: Option<&'a Phone>,
+    /// The consumer who sends the code, if known.
+    pub consumer: Option<&'a Consumer>,
 }
 
 /// The source of codes' records.
@@ -126,11 +126,11 @@ impl CodeVerifier {
 
     /// The key of a code's record by the cached book, however old. Good enough for a prefetch only.
     pub fn key_by_cached_book(&self, query: CodeQuery<'_>) -> Option<CodeKey> {
-        let CodeQuery { scope, policy, code, phone } = query;
+        let CodeQuery { scope, policy, code, consumer } = query;
         let book = self.cache.peek_any(scope);
         match (policy, code.sentinel(), book) {
             (CodePolicy::None, _, _) => None,
-            (_, Some(sentinel), _) => ResolvedCode::from_sentinel(&sentinel, phone).key().cloned(),
+            (_, Some(sentinel), _) => ResolvedCode::from_sentinel(&sentinel, consumer).key().cloned(),
             (_, None, None) => None,
             (CodePolicy::Partner, None, Some(book)) => {
                 scope.environment.is_live().then(|| CodeKey::Partner(book.digest(code.expose())))
@@ -173,7 +173,7 @@ impl CodeVerifier {
             Some(batch) => self.resolve(query, Some(batch), staleness, now).await?,
             None => by_book,
         };
-        let status = resolved.status(&record, query.phone);
+        let status = resolved.status(&record, query.consumer);
         Ok(VerifiedCode { resolved, status })
     }
 
@@ -189,9 +189,9 @@ impl CodeVerifier {
         staleness: Staleness,
         now: Timestamp,
     ) -> Result<ResolvedCode, StoreError> {
-        let CodeQuery { scope, policy, code, phone } = query;
+        let CodeQuery { scope, policy, code, consumer } = query;
         if let Some(sentinel) = code.sentinel() {
-            return Ok(ResolvedCode::from_sentinel(&sentinel, phone));
+            return Ok(ResolvedCode::from_sentinel(&sentinel, consumer));
         }
         match policy {
             CodePolicy::None => return Ok(ResolvedCode::NotNeeded),
@@ -331,7 +331,7 @@ pub enum Acceptance {
 
 impl ResolvedCode {
     /// Resolves a sentinel.
-    pub fn from_sentinel(sentinel: &Sentinel, phone: Option<&Phone>) -> Self {
+    pub fn from_sentinel(sentinel: &Sentinel, consumer: Option<&Consumer>) -> Self {
         let (prize, acceptance) = match sentinel.outcome {
             SentinelOutcome::Enters => (None, Acceptance::Immediate),
             SentinelOutcome::Wins => (Some(SENTINEL_PRIZE.to_owned()), Acceptance::Immediate),
@@ -339,8 +339,8 @@ impl ResolvedCode {
             SentinelOutcome::Stays(key) => (None, Acceptance::StaysPending(key)),
             SentinelOutcome::Refused(key) => return Self::ForcedRefusal(key),
         };
-        let Some(phone) = phone else { return Self::SentinelWithoutPhone };
-        let key = CodeKey::sentinel(&sentinel.identity, phone);
+        let Some(consumer) = consumer else { return Self::SentinelWithoutPhone };
+        let key = CodeKey::sentinel(&sentinel.identity, &consumer.id);
         Self::Named { key, prize, is_redeemable: true, acceptance }
     }
 
@@ -400,8 +400,8 @@ impl ResolvedCode {
         }
     }
 
-    /// The status of the code for a phone, given its record.
-    pub fn status(&self, record: &CodeLookup, phone: Option<&Phone>) -> CodeStatus {
+    /// The status of the code for a consumer, given its record.
+    pub fn status(&self, record: &CodeLookup, consumer: Option<&Consumer>) -> CodeStatus {
         let is_redeemable = match self {
             Self::NotNeeded => return CodeStatus::NotNeeded,
             Self::SentinelWithoutPhone => return CodeStatus::Free,
@@ -413,14 +413,16 @@ impl ResolvedCode {
             CodeLookup::Missing => CodeStatus::Invalid,
             CodeLookup::NoRecordNeeded if is_redeemable => CodeStatus::Free,
             CodeLookup::NoRecordNeeded => CodeStatus::Invalid,
-            CodeLookup::Found(record) => status_of(record, is_redeemable, phone),
+            CodeLookup::Found(record) => status_of(record, is_redeemable, consumer),
         }
     }
 }
 
-fn status_of(record: &CodeRecord, is_redeemable: bool, phone: Option<&Phone>) -> CodeStatus {
+fn status_of(record: &CodeRecord, is_redeemable: bool, consumer: Option<&Consumer>) -> CodeStatus {
     match &record.claim {
-        Some(claim) if Some(&claim.phone) == phone => CodeStatus::OwnedByCaller(claim.submission_id),
+        Some(claim) if consumer.is_some_and(|consumer| consumer.is(&claim.entrant)) => {
+            CodeStatus::OwnedByCaller(claim.submission_id)
+        }
         Some(_) | None if record.voided || !is_redeemable => CodeStatus::Invalid,
         Some(claim) if claim.redeemed => CodeStatus::Redeemed,
         Some(_) => CodeStatus::HeldByOther,
@@ -435,6 +437,7 @@ mod tests {
     use super::*;
     use crate::domain::cipher::{SecretKey, printed};
     use crate::domain::codebook::{Batch, DEFAULT_CODE_SYMBOLS, Origin};
+    use crate::domain::entrant_id::EntrantId;
     use crate::domain::ids::SubmissionId;
     use crate::store::codes::Claim;
 
@@ -471,8 +474,9 @@ mod tests {
         }
     }
 
-    fn phone(last: u8) -> Phone {
-        format!("+25571234567{last}").parse().expect("a phone")
+    fn consumer(last: u8) -> Consumer {
+        let phone = format!("+25571234567{last}").parse().expect("a phone");
+        Consumer { phone, id: EntrantId::from_record(format!("digest {last}")) }
     }
 
     fn code(typed: &str) -> Code {
@@ -487,8 +491,8 @@ mod tests {
         ResolvedCode::from_book(code, &book(), batch)
     }
 
-    fn sentinel(typed: &str, phone: Option<&Phone>) -> ResolvedCode {
-        ResolvedCode::from_sentinel(&code(typed).sentinel().expect("a sentinel"), phone)
+    fn sentinel(typed: &str, consumer: Option<&Consumer>) -> ResolvedCode {
+        ResolvedCode::from_sentinel(&code(typed).sentinel().expect("a sentinel"), consumer)
     }
 
     #[test]
@@ -523,11 +527,11 @@ mod tests {
 
     #[test]
     fn a_sentinel_is_each_phones_own() {
-        let key = |typed, phone: &Phone| sentinel(typed, Some(phone)).key().cloned().expect("a key");
-        assert_eq!(key("TEST-0-VALID", &phone(1)), key("test-0-valid", &phone(1)));
-        assert_ne!(key("TEST-0-VALID", &phone(1)), key("TEST-0-VALID", &phone(2)));
-        assert_ne!(key("TEST-0-VALID.1", &phone(1)), key("TEST-0-VALID.2", &phone(1)));
-        assert_eq!(sentinel("TEST-0-INSTANT-WIN", Some(&phone(1))).prize(), Some(SENTINEL_PRIZE));
+        let key = |typed, sender: &Consumer| sentinel(typed, Some(sender)).key().cloned().expect("a key");
+        assert_eq!(key("TEST-0-VALID", &consumer(1)), key("test-0-valid", &consumer(1)));
+        assert_ne!(key("TEST-0-VALID", &consumer(1)), key("TEST-0-VALID", &consumer(2)));
+        assert_ne!(key("TEST-0-VALID.1", &consumer(1)), key("TEST-0-VALID.2", &consumer(1)));
+        assert_eq!(sentinel("TEST-0-INSTANT-WIN", Some(&consumer(1))).prize(), Some(SENTINEL_PRIZE));
         let nobodys = sentinel("TEST-0-VALID", None);
         assert_eq!(nobodys.status(&CodeLookup::NoRecordNeeded, None), CodeStatus::Free);
         let refused = sentinel("TEST-0-BLOCKED", None);
@@ -551,9 +555,9 @@ mod tests {
             serial in 0u64..20, owner in prop::option::of(1u8..=2), redeemed in any::<bool>(), voided in any::<bool>()
         ) {
             let submission_id = SubmissionId::from_random([3; 16]);
-            let claim = owner.map(|owner| Claim { phone: phone(owner), submission_id, redeemed });
+            let claim = owner.map(|owner| Claim { entrant: consumer(owner).id, submission_id, redeemed });
             let record = CodeRecord { claim, batch: None, voided };
-            let status = resolved(&minted(serial), None).status(&CodeLookup::Found(record), Some(&phone(1)));
+            let status = resolved(&minted(serial), None).status(&CodeLookup::Found(record), Some(&consumer(1)));
             let expected = match owner {
                 Some(1) => CodeStatus::OwnedByCaller(submission_id),
                 _ if voided || serial >= 10 => CodeStatus::Invalid,

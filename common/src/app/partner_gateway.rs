@@ -11,6 +11,7 @@ use crate::domain::campaign::Campaign;
 use crate::domain::partner::PartnerRules;
 use crate::domain::partner::outcome::{FaultOwner, PartnerOutcome, Unanswered, partner_request};
 use crate::domain::partner::reply::PartnerVerdict;
+use crate::domain::phone::Phone;
 use crate::domain::scope::Scope;
 use crate::domain::settling::PendingSettlement;
 use crate::domain::submission::Submission;
@@ -93,13 +94,14 @@ impl PartnerGateway {
     pub async fn ask(
         &self,
         submission: &Submission,
+        phone: &Phone,
         campaign: &Campaign,
         limit: Duration,
         caller: Caller,
         clock: impl Fn() -> Timestamp,
     ) -> Result<Answered, StoreError> {
         let scope = &submission.scope;
-        let (Some(rules), Some(request)) = (&campaign.partner, partner_request(submission)) else {
+        let (Some(rules), Some(request)) = (&campaign.partner, partner_request(submission, phone)) else {
             let unasked = Unanswered::unasked(PartnerError::Misconfigured.as_str(), FaultOwner::Campaign);
             return Ok(PartnerOutcome::NoAnswer(unasked).into());
         };

@@ -13,6 +13,8 @@ use tokio::time::timeout;
 use crate::aws::Aws;
 use crate::config::{ConfigError, Env};
 use crate::domain::key_encryption::DeploymentSecret;
+use crate::domain::phone::Phone;
+use crate::domain::submission::Submission;
 use crate::store::StoreError;
 use crate::telemetry;
 
@@ -25,6 +27,7 @@ const START_TIMEOUT: Duration = Duration::from_millis(1_500);
 const REQUEST_TIMEOUT: Duration = Duration::from_secs(3);
 
 const READING: &str = "reading the deployment's secret";
+const READING_PHONE: &str = "reading a phone";
 
 /// Secrets Manager does not answer, or refuses. A retry may succeed.
 #[derive(Debug, thiserror::Error)]
@@ -45,7 +48,13 @@ pub struct SecretVersion {
 pub struct DeploymentSecrets {
     aws: Aws,
     secret_id: String,
-    known: Arc<Mutex<HashMap<String, Arc<SecretVersion>>>>,
+    known: Arc<Mutex<KnownVersions>>,
+}
+
+#[derive(Default)]
+struct KnownVersions {
+    by_id: HashMap<String, Arc<SecretVersion>>,
+    last_fetched: Option<Arc<SecretVersion>>,
 }
 
 impl DeploymentSecrets {
@@ -91,22 +100,54 @@ impl DeploymentSecrets {
         }
     }
 
-    /// Keeps a version under the id in a record that it has decrypted.
+    /// The keys of people's data, which every version of the secret has: from memory, or fetched now.
+    ///
+    /// # Errors
+    /// As [`Self::current`].
+    pub async fn of_people(&self) -> Result<Arc<SecretVersion>, StoreError> {
+        match self.fetched_of_people() {
+            Some(version) => Ok(version),
+            None => self.current().await,
+        }
+    }
+
+    /// The phone of a submission; `None` once the person was erased.
+    ///
+    /// # Errors
+    /// As [`Self::current`]; when the phone was encrypted under another deployment's secret.
+    pub async fn phone_of(&self, submission: &Submission) -> Result<Option<Phone>, StoreError> {
+        let Some(stored) = &submission.phone else { return Ok(None) };
+        let secret = self.of_people().await?;
+        let phone = secret.secret.decrypt_phone(&submission.scope, submission.submission_id, stored);
+        let unreadable =
+            || StoreError::new(READING_PHONE, "it is encrypted under another secret than the deployment's");
+        phone.map(Some).ok_or_else(unreadable)
+    }
+
+    /// The keys of people's data, where a version of the secret was fetched before.
+    pub fn fetched_of_people(&self) -> Option<Arc<SecretVersion>> {
+        self.known().last_fetched.clone()
+    }
+
+    /// Keeps what something was decrypted with that names this version.
     pub(crate) fn remember(&self, id: &str, version: &Arc<SecretVersion>) {
-        self.known().entry(id.to_owned()).or_insert_with(|| Arc::clone(version));
+        self.known().by_id.entry(id.to_owned()).or_insert_with(|| Arc::clone(version));
     }
 
     /// A version that was fetched before, by its id.
     pub(crate) fn fetched_version(&self, id: &str) -> Option<Arc<SecretVersion>> {
-        self.known().get(id).cloned()
+        self.known().by_id.get(id).cloned()
     }
 
-    /// Replaces the current version. Secrets Manager keeps it as the previous one.
+    /// Puts a version with a new random word in place of the current one, which Secrets Manager keeps as the previous one.
     ///
     /// # Errors
     /// When Secrets Manager does not answer or refuses.
-    pub async fn replace(&self, text: String) -> Result<Arc<SecretVersion>, StoreError> {
+    pub async fn rotate(&self, word: &str) -> Result<Arc<SecretVersion>, StoreError> {
         const ACTION: &str = "replacing the deployment's secret";
+        let current = self.get(None).await?.and_then(|reply| reply.secret_string);
+        let current = current.ok_or_else(|| StoreError::new(ACTION, "Secrets Manager has no such secret"))?;
+        let text = DeploymentSecret::rotated(&current, word);
         let secret = DeploymentSecret::new(&text).map_err(StoreError::during(ACTION))?;
         let client = self.aws.secrets();
         let put = client.put_secret_value().secret_id(&self.secret_id).secret_string(text).send().await;
@@ -117,29 +158,38 @@ impl DeploymentSecrets {
 
     /// Fetches a version, or the current one; `None` if Secrets Manager has no such version.
     async fn fetch(&self, id: Option<&str>) -> Result<Option<Arc<SecretVersion>>, StoreError> {
+        let reply = self.get(id).await?;
+        reply.map(|reply| read(reply).map(|version| self.keep(version))).transpose()
+    }
+
+    async fn get(&self, id: Option<&str>) -> Result<Option<GetSecretValueOutput>, StoreError> {
         let client = self.aws.secrets();
         let get = client.get_secret_value().secret_id(&self.secret_id).set_version_id(id.map(str::to_owned));
         let failed = |cause| StoreError::new(READING, NotFetched(cause));
-        let sent = timeout(REQUEST_TIMEOUT, get.send()).await.map_err(|elapsed| failed(elapsed.into()))?;
-        let reply = match sent {
-            Ok(reply) => reply,
+        // Boxed: the SDK's future is deep, and every function that needs the secret would hold it.
+        let sent =
+            timeout(REQUEST_TIMEOUT, Box::pin(get.send())).await.map_err(|elapsed| failed(elapsed.into()))?;
+        match sent {
+            Ok(reply) => Ok(Some(reply)),
             Err(error)
                 if error.as_service_error().is_some_and(|error| error.is_resource_not_found_exception()) =>
             {
-                return Ok(None);
+                Ok(None)
             }
-            Err(error) => return Err(failed(error.into())),
-        };
-        Ok(Some(self.keep(read(reply)?)))
+            Err(error) => Err(failed(error.into())),
+        }
     }
 
     fn keep(&self, version: SecretVersion) -> Arc<SecretVersion> {
         let version = Arc::new(version);
-        self.known().insert(version.id.clone(), Arc::clone(&version));
+        let mut known = self.known();
+        known.by_id.insert(version.id.clone(), Arc::clone(&version));
+        known.last_fetched = Some(Arc::clone(&version));
+        drop(known);
         version
     }
 
-    fn known(&self) -> std::sync::MutexGuard<'_, HashMap<String, Arc<SecretVersion>>> {
+    fn known(&self) -> std::sync::MutexGuard<'_, KnownVersions> {
         // Nothing panics while holding the lock; even then the map would be intact.
         self.known.lock().unwrap_or_else(PoisonError::into_inner)
     }

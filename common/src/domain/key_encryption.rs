@@ -5,16 +5,26 @@ use std::fmt;
 
 use ring::aead::{AES_256_GCM, Aad, LessSafeKey, NONCE_LEN, Nonce, UnboundKey};
 use ring::hkdf::{HKDF_SHA256, Prk, Salt};
+use ring::hmac;
 
 use super::cipher::SecretKey;
 use super::scope::Scope;
 
-/// Keeps the keys derived here apart from other keys derived from the same secret.
-const SALT: &[u8] = b"campaign-entry-service/code-book";
+/// Separates the keys of code books from others that are derived from the same secret.
+const CODE_BOOK_SALT: &[u8] = b"campaign-entry-service/code-book";
+/// Separates the keys of people's data.
+const PEOPLE_SALT: &[u8] = b"campaign-entry-service/people";
 
-/// The secret that encrypts the keys of a deployment's code books. It prints as `***`.
+/// The secret that a deployment's keys are derived from. It prints as `***`.
+///
+/// A rotated secret is a new word before the first version's. Code books are encrypted anew at each
+/// rotation, under a key from the whole text. Phones are in the keys of records, so their key comes from the last word,
+/// which stays.
 #[derive(Clone)]
-pub struct DeploymentSecret(Prk);
+pub struct DeploymentSecret {
+    code_books: Prk,
+    people: hmac::Key,
+}
 
 /// The text is too short for a deployment secret.
 #[derive(Debug, PartialEq, Eq, thiserror::Error)]
@@ -49,8 +59,27 @@ impl DeploymentSecret {
     /// Reads a secret from Secrets Manager. White space at its ends, as in a restored file, is ignored.
     pub fn new(text: &str) -> Result<Self, TooShort> {
         let text = text.trim();
-        let is_long_enough = text.chars().count() >= Self::MIN_CHARS;
-        is_long_enough.then(|| Self(Salt::new(HKDF_SHA256, SALT).extract(text.as_bytes()))).ok_or(TooShort)
+        let first = text.split_whitespace().next_back().unwrap_or_default();
+        if first.chars().count() < Self::MIN_CHARS {
+            return Err(TooShort);
+        }
+        let salt = hmac::Key::new(hmac::HMAC_SHA256, PEOPLE_SALT);
+        let people = hmac::sign(&salt, first.as_bytes());
+        Ok(Self {
+            code_books: Salt::new(HKDF_SHA256, CODE_BOOK_SALT).extract(text.as_bytes()),
+            people: hmac::Key::new(hmac::HMAC_SHA256, people.as_ref()),
+        })
+    }
+
+    /// The text of the version that follows `text` when the secret is rotated.
+    pub fn rotated(text: &str, word: &str) -> String {
+        let first = text.split_whitespace().next_back().unwrap_or_default();
+        format!("{word} {first}")
+    }
+
+    /// The key that [`super::entrant_id`] derives all keys of people's data from.
+    pub(super) fn people_key(&self) -> &hmac::Key {
+        &self.people
     }
 
     /// Encrypts a key for storage: the nonce, which must be random, then the encrypted key and its tag. A key's fixed
@@ -82,7 +111,7 @@ impl DeploymentSecret {
     fn cipher(&self, context: KeyContext<'_>) -> Option<LessSafeKey> {
         let info = context.to_string();
         let info = [info.as_bytes()];
-        let derived = self.0.expand(&info, &AES_256_GCM).ok()?;
+        let derived = self.code_books.expand(&info, &AES_256_GCM).ok()?;
         Some(LessSafeKey::new(UnboundKey::from(derived)))
     }
 }

@@ -7,6 +7,7 @@ pub mod code;
 pub mod code_list;
 pub mod codebook;
 pub mod entrant;
+pub mod entrant_id;
 pub mod hex;
 pub mod ids;
 pub mod key_encryption;

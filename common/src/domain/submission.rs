@@ -7,10 +7,10 @@ use std::time::Duration;
 use serde::{Deserialize, Serialize};
 
 use super::code::Code;
+use super::entrant_id::{EntrantId, StoredPhone};
 use super::ids::{ReceiptId, Reference, SubmissionId};
 use super::message::MessageKey;
 use super::partner::reply::Upstream;
-use super::phone::Phone;
 use super::receipt::judgement::ReceiptSummary;
 use super::receipt::payload::VerificationCode;
 use super::scope::Scope;
@@ -26,8 +26,12 @@ pub struct Submission {
     pub reference: Reference,
     /// The campaign and the environment.
     pub scope: Scope,
-    /// The consumer's phone.
-    pub phone: Phone,
+    /// The consumer. The record has it in its own key of the index by entrant.
+    #[serde(skip)]
+    pub entrant_id: EntrantId,
+    /// The number to call a winner on; `None` once the person was erased.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub phone: Option<StoredPhone>,
     /// The key of the code that it holds or has redeemed; `None` if it was refused.
     pub code_key: Option<String>,
     /// The attached receipt; `None` if it was refused.
@@ -283,8 +287,10 @@ pub struct NewSubmission {
     pub reference: Reference,
     /// The campaign and environment.
     pub scope: Scope,
-    /// The phone that enters.
-    pub phone: Phone,
+    /// The consumer.
+    pub entrant_id: EntrantId,
+    /// The number, encrypted for this submission.
+    pub phone: Option<StoredPhone>,
     /// The consumer's region, as sent.
     pub region: Option<String>,
     /// The purchase as described by the consumer.
@@ -304,6 +310,7 @@ impl Submission {
             submission_id,
             reference,
             scope,
+            entrant_id,
             phone,
             region,
             claimed,
@@ -315,6 +322,7 @@ impl Submission {
             submission_id,
             reference,
             scope,
+            entrant_id,
             phone,
             code_key: None,
             receipt_id: None,

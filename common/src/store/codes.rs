@@ -9,15 +9,16 @@ use serde_dynamo::aws_sdk_dynamodb_1::from_attribute_value;
 use sha2::{Digest, Sha256};
 
 use super::batch::{BatchGet, BatchItems, Found};
-use super::record_version::{self, FIRST};
+use super::record_version::{self, FIRST, RecordVersion};
 use super::table::Table;
 use super::{Item, StoreError, number, read_number, read_text, required, text, transaction};
 use crate::config::{ConfigError, Env};
 use crate::domain::cipher::SecretKey;
 use crate::domain::codebook::CodeBook;
+use crate::domain::entrant_id::EntrantId;
 use crate::domain::hex::hex;
 use crate::domain::ids::SubmissionId;
-use crate::domain::phone::Phone;
+use crate::domain::key_encryption::DeploymentSecret;
 use crate::domain::scope::Scope;
 use crate::domain::timestamp::Timestamp;
 
@@ -28,7 +29,10 @@ pub const VARIABLE: &str = "CODES_TABLE";
 
 const READING: &str = "reading a code";
 
-/// A code, unless imported, can be claimed while no submission has it and it is not voided.
+/// Since 2 the holder is a digest.
+const VERSION: RecordVersion = RecordVersion::new(2);
+
+/// Any code but an imported one can be taken while nobody has it and it is not voided.
 ///
 /// A timeline of two phones with one code: the first writes its submission's id; the second's condition fails and
 /// returns the first's.
@@ -52,14 +56,14 @@ pub enum CodeKey {
     },
     /// Digest of a code that a partner verifies.
     Partner(String),
-    /// Digest of a sentinel and a phone: sentinels work for every phone, so phones do not compete.
+    /// Digest of a sentinel and an entrant: a sentinel has the same outcome for every phone, so phones do not compete.
     Sentinel(String),
 }
 
 impl CodeKey {
-    /// The key of a phone's sentinel.
-    pub fn sentinel(identity: &str, phone: &Phone) -> Self {
-        let digest = Sha256::new().chain_update(phone.expose_e164()).chain_update(identity).finalize();
+    /// The key of a sentinel that an entrant sends.
+    pub fn sentinel(identity: &str, entrant: &EntrantId) -> Self {
+        let digest = Sha256::new().chain_update(entrant.as_str()).chain_update(identity).finalize();
         Self::Sentinel(hex(&digest))
     }
 
@@ -110,8 +114,8 @@ pub struct CodeRecord {
 /// A submission's claim on a code.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Claim {
-    /// The phone of the submission.
-    pub phone: Phone,
+    /// The entrant of the submission.
+    pub entrant: EntrantId,
     /// The submission.
     pub submission_id: SubmissionId,
     /// True once the submission is accepted; false while it only holds the code.
@@ -173,11 +177,12 @@ impl Codes {
             .table
             .update(key.in_scope(scope))
             .update_expression(format!(
-                "SET phone = :phone, submission_id = :id, redeemed = :redeemed, claimed_at = :now, {}",
-                record_version::SET
+                "SET entrant_id = :entrant, submission_id = :id, redeemed = :redeemed, claimed_at = :now, {} = {}",
+                record_version::ATTRIBUTE,
+                record_version::VALUE
             ))
-            .expression_attribute_values(record_version::VALUE, FIRST.attribute())
-            .expression_attribute_values(":phone", text(claim.phone.expose_e164()))
+            .expression_attribute_values(record_version::VALUE, VERSION.attribute())
+            .expression_attribute_values(":entrant", text(claim.entrant.as_str()))
             .expression_attribute_values(":id", text(claim.submission_id.to_string()))
             .expression_attribute_values(":redeemed", AttributeValue::Bool(claim.redeemed))
             .expression_attribute_values(":now", number(now.as_millis()));
@@ -208,7 +213,7 @@ impl Codes {
     pub(crate) fn free(&self, code_key: &str, holder: SubmissionId) -> Result<Update, StoreError> {
         self.table
             .update(code_key)
-            .update_expression("REMOVE phone, submission_id, redeemed, claimed_at")
+            .update_expression("REMOVE entrant_id, phone, submission_id, redeemed, claimed_at")
             .condition_expression("submission_id = :id")
             .expression_attribute_values(":id", text(holder.to_string()))
             .build()
@@ -289,6 +294,32 @@ impl Codes {
         delete.send().await.map(drop).map_err(StoreError::during("deleting a code book of the first release"))
     }
 
+    /// Replaces the phones that the release before wrote by digests, and returns how many. Reads the whole table.
+    pub async fn replace_phones(&self, secret: &DeploymentSecret) -> Result<u64, StoreError> {
+        const ACTION: &str = "replacing the phones of codes";
+        let scan = self.table.scan().consistent_read(true).filter_expression("attribute_exists(phone)");
+        let mut pages = scan.into_paginator().items().send();
+        let mut replaced = 0;
+        while let Some(item) = pages.next().await {
+            let item = item.map_err(StoreError::during(ACTION))?;
+            let key = required(read_text(&item, KEY), ACTION)?;
+            let number = required(read_text(&item, "phone"), ACTION)?;
+            let (scope, phone) = (Scope::split_key(key).map(|(scope, _)| scope), number.parse().ok());
+            let (scope, phone) = (required(scope, ACTION)?, required(phone, ACTION)?);
+            let update = self
+                .table
+                .update(key)
+                .update_expression("SET entrant_id = :entrant, record_version = :version REMOVE phone")
+                .condition_expression("phone = :phone")
+                .expression_attribute_values(":entrant", text(secret.consumer(&scope, phone).id.as_str()))
+                .expression_attribute_values(":version", VERSION.attribute())
+                .expression_attribute_values(":phone", text(number));
+            let update = transaction::update(update.build().map_err(StoreError::during(ACTION))?);
+            replaced += u64::from(transaction::write_one(self.table.client(), update, ACTION).await?);
+        }
+        Ok(replaced)
+    }
+
     /// Withdraws one code, minted or imported. A submission that has it keeps it.
     pub async fn void(&self, scope: &Scope, key: &CodeKey, now: Timestamp) -> Result<(), StoreError> {
         const ACTION: &str = "voiding a code";
@@ -307,14 +338,14 @@ impl Codes {
 }
 
 pub(crate) fn read(item: &Item) -> Result<CodeRecord, StoreError> {
-    FIRST.check(item, READING)?;
+    VERSION.check(item, READING)?;
     let claim = match read_text(item, "submission_id") {
         None => None,
         Some(id) => Some(Claim {
             submission_id: id.parse().map_err(StoreError::during(READING))?,
-            phone: required(read_text(item, "phone"), READING)?
-                .parse()
-                .map_err(StoreError::during(READING))?,
+            // The release before wrote the number.
+            entrant: required(read_text(item, "entrant_id").or_else(|| read_text(item, "phone")), READING)
+                .map(EntrantId::from_record)?,
             redeemed: item.get("redeemed").and_then(|value| value.as_bool().ok()).copied().unwrap_or(false),
         }),
     };

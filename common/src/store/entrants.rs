@@ -1,27 +1,31 @@
-//! The `entrants` table: one phone in one scope. Counts, entries earned, wrong codes, the blocklist.
+//! The `entrants` table: one phone in one scope, under its digest. Counts, entries earned, wrong codes, the blocklist.
 
 use aws_sdk_dynamodb::Client;
 use aws_sdk_dynamodb::types::builders::UpdateBuilder;
-use aws_sdk_dynamodb::types::{AttributeValue, Update};
+use aws_sdk_dynamodb::types::{AttributeValue, TransactWriteItem, Update};
 
 use super::batch::{BatchGet, BatchItems, Found};
 use super::record_version::{self, FIRST};
 use super::table::Table;
-use super::{Item, StoreError, number, read_number, transaction};
+use super::transaction::TransactionResult;
+use super::{Item, StoreError, number, read_number, read_text, required, text, transaction};
 use crate::config::{ConfigError, Env};
 use crate::domain::campaign::PhoneLimits;
 use crate::domain::entrant::{Entrant, MAX_OPEN_RECEIPTS, PhoneChecks, WrongCodes};
-use crate::domain::phone::Phone;
+use crate::domain::entrant_id::EntrantId;
+use crate::domain::key_encryption::DeploymentSecret;
 use crate::domain::scope::Scope;
 use crate::domain::submission::Submission;
 use crate::domain::timestamp::Timestamp;
 
-/// The partition key: scope and phone.
+/// The partition key: scope and [`EntrantId`].
 pub const KEY: &str = "entrant";
 /// The environment variable that names the table.
 pub const VARIABLE: &str = "ENTRANTS_TABLE";
 
 const READING: &str = "reading an entrant";
+/// Prefix of the counts of a day.
+const DAY: &str = "day:";
 
 /// A phone may enter while it is not blocked and is below both limits.
 ///
@@ -75,10 +79,10 @@ impl Entrants {
         wrong_codes: Option<WrongCodeLogUpdate<'_>>,
         now: Timestamp,
     ) -> Result<Update, StoreError> {
-        let Submission { scope, phone, day, status, .. } = submission;
+        let Submission { scope, entrant_id, day, status, .. } = submission;
         let limit = |limit: Option<u32>| number(limit.unwrap_or(u32::MAX));
         let mut update = self
-            .update(scope, phone)
+            .update(scope, entrant_id)
             .expression_attribute_values(":daily_limit", limit(limits.phone_daily))
             .expression_attribute_values(":total_limit", limit(limits.phone_total));
         let mut conditions = vec![MAY_ENTER];
@@ -105,7 +109,7 @@ impl Entrants {
     pub(crate) fn change(
         &self,
         scope: &Scope,
-        phone: &Phone,
+        id: &EntrantId,
         day: &str,
         change: CountChange<'_>,
     ) -> Result<Option<Update>, StoreError> {
@@ -113,43 +117,106 @@ impl Entrants {
         if (submissions, entries, open_receipts) == (0, 0, 0) && wrong_codes.is_none() {
             return Ok(None);
         }
-        with_change(self.update(scope, phone), day, change, Vec::new())
+        with_change(self.update(scope, id), day, change, Vec::new())
             .build()
             .map(Some)
             .map_err(StoreError::during("changing a phone's counts"))
     }
 
-    fn update(&self, scope: &Scope, phone: &Phone) -> UpdateBuilder {
-        self.table.update(item_key(scope, phone))
+    fn update(&self, scope: &Scope, id: &EntrantId) -> UpdateBuilder {
+        self.table.update(item_key(scope, id))
     }
 
     /// Adds a phone's record to a batch.
-    pub(crate) fn add_to(&self, batch: &mut BatchGet, scope: &Scope, phone: &Phone) {
-        self.table.add_to(batch, item_key(scope, phone));
+    pub(crate) fn add_to(&self, batch: &mut BatchGet, scope: &Scope, id: &EntrantId) {
+        self.table.add_to(batch, item_key(scope, id));
     }
 
     /// A phone's record among the items of a batch.
-    pub(crate) fn find_in<'a>(&self, items: &'a BatchItems, scope: &Scope, phone: &Phone) -> Found<'a> {
-        self.table.find_in(items, &item_key(scope, phone))
+    pub(crate) fn find_in<'a>(&self, items: &'a BatchItems, scope: &Scope, id: &EntrantId) -> Found<'a> {
+        self.table.find_in(items, &item_key(scope, id))
     }
 
     /// A phone with its counts of a day; the default if it was never seen.
-    pub async fn get(&self, scope: &Scope, phone: &Phone, day: &str) -> Result<Entrant, StoreError> {
-        let item = self.table.get(item_key(scope, phone), READING).await?;
+    pub async fn get(&self, scope: &Scope, id: &EntrantId, day: &str) -> Result<Entrant, StoreError> {
+        let item = self.table.get(item_key(scope, id), READING).await?;
         Ok(item.as_ref().map(|item| read(item, day)).transpose()?.unwrap_or_default())
+    }
+
+    /// Moves records of the release before, whose keys have the number, to keys with its digest, and returns how many.
+    /// Counts are added to those of the digest. A record that changes meanwhile is left for the next run. Reads the whole
+    /// table.
+    pub async fn replace_phones(&self, secret: &DeploymentSecret) -> Result<u64, StoreError> {
+        const ACTION: &str = "replacing the phones of entrants";
+        let scan = self.table.scan().consistent_read(true);
+        let scan = scan
+            .filter_expression("contains(entrant, :number)")
+            .expression_attribute_values(":number", text("#+"));
+        let mut pages = scan.into_paginator().items().send();
+        let mut moved = 0;
+        while let Some(item) = pages.next().await {
+            let item = item.map_err(StoreError::during(ACTION))?;
+            FIRST.check(&item, ACTION)?;
+            let key = required(read_text(&item, KEY), ACTION)?;
+            let (scope, number) = required(Scope::split_key(key), ACTION)?;
+            let id = secret.consumer(&scope, required(number.parse().ok(), ACTION)?).id;
+            let items =
+                vec![self.delete_unchanged(&item)?, transaction::update(self.merge(&scope, &id, &item)?)];
+            let written = transaction::write(self.table.client(), items).await?;
+            moved += u64::from(matches!(written, TransactionResult::Committed));
+        }
+        Ok(moved)
+    }
+
+    /// Deletes a record if it is still as it was read.
+    fn delete_unchanged(&self, item: &Item) -> Result<TransactWriteItem, StoreError> {
+        const ACTION: &str = "deleting an entrant";
+        let mut delete = self.table.delete(required(read_text(item, KEY), ACTION)?);
+        let mut conditions = Vec::new();
+        for (index, (name, value)) in item.iter().enumerate() {
+            delete = delete
+                .expression_attribute_names(format!("#{index}"), name)
+                .expression_attribute_values(format!(":{index}"), value.clone());
+            conditions.push(format!("#{index} = :{index}"));
+        }
+        let delete = delete.condition_expression(conditions.join(" AND ")).build();
+        delete.map(transaction::delete).map_err(StoreError::during(ACTION))
+    }
+
+    /// Adds the counts of a record to those of an id, and copies the attributes that the id lacks.
+    fn merge(&self, scope: &Scope, id: &EntrantId, item: &Item) -> Result<Update, StoreError> {
+        let (mut add, mut set) = (Vec::new(), Vec::new());
+        let mut update = self.update(scope, id);
+        for (index, (name, value)) in item.iter().enumerate() {
+            match name.as_str() {
+                KEY => continue,
+                "submissions" | "entries" | "open_receipts" => add.push(format!("#{index} :{index}")),
+                day if day.starts_with(DAY) => add.push(format!("#{index} :{index}")),
+                _ => set.push(format!("#{index} = if_not_exists(#{index}, :{index})")),
+            }
+            update = update
+                .expression_attribute_names(format!("#{index}"), name)
+                .expression_attribute_values(format!(":{index}"), value.clone());
+        }
+        let (set, add): (Vec<&str>, Vec<&str>) =
+            (set.iter().map(String::as_str).collect(), add.iter().map(String::as_str).collect());
+        update
+            .update_expression(clause("SET", &set) + &clause("ADD", &add))
+            .build()
+            .map_err(StoreError::during("moving an entrant"))
     }
 
     /// Adds a phone to the blocklist, or removes it.
     pub async fn set_blocked(
         &self,
         scope: &Scope,
-        phone: &Phone,
+        id: &EntrantId,
         blocked: bool,
         now: Timestamp,
     ) -> Result<(), StoreError> {
         const ACTION: &str = "changing the blocklist";
         let update =
-            self.update(scope, phone).expression_attribute_values(record_version::VALUE, FIRST.attribute());
+            self.update(scope, id).expression_attribute_values(record_version::VALUE, FIRST.attribute());
         let update = if blocked {
             update
                 .update_expression(format!("SET blocked = :since, {}", record_version::SET))
@@ -259,9 +326,9 @@ fn update_wrong_code_log(
 /// Each day has its own count, so no write needs to know which day was counted last. There are at most as many counts
 /// as the campaign has days.
 fn day_attribute(day: &str) -> String {
-    format!("day:{day}")
+    format!("{DAY}{day}")
 }
 
-fn item_key(scope: &Scope, phone: &Phone) -> String {
-    scope.key(phone.expose_e164())
+fn item_key(scope: &Scope, id: &EntrantId) -> String {
+    scope.key(id.as_str())
 }

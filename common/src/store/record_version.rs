@@ -19,7 +19,7 @@ pub(crate) const VALUE: &str = ":record_version";
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct RecordVersion(u32);
 
-/// The version of every kind so far.
+/// The version of the kinds whose form has not changed.
 pub(crate) const FIRST: RecordVersion = RecordVersion(1);
 
 #[derive(Debug, thiserror::Error)]
@@ -30,6 +30,11 @@ pub(crate) struct LaterVersion {
 }
 
 impl RecordVersion {
+    pub(crate) const fn new(version: u32) -> Self {
+        Self(version)
+    }
+
+    /// As an attribute.
     pub(crate) fn attribute(self) -> AttributeValue {
         number(self.0)
     }

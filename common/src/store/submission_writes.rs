@@ -16,9 +16,9 @@ use super::{Item, StoreError, codes};
 use crate::config::{ConfigError, Env};
 use crate::domain::campaign::Campaign;
 use crate::domain::entrant::{Entrant, PhoneChecks, WrongCodes};
+use crate::domain::entrant_id::EntrantId;
 use crate::domain::ids::{IdempotencyKey, ReceiptId, SubmissionId};
 use crate::domain::message::MessageKey;
-use crate::domain::phone::Phone;
 use crate::domain::receipt::Receipt;
 use crate::domain::scope::Scope;
 use crate::domain::settling::Assignee;
@@ -64,8 +64,8 @@ pub struct RecordKeys<'a> {
     /// The request's Idempotency-Key.
     pub key: &'a IdempotencyKey,
     /// The request's phone.
-    pub phone: &'a Phone,
-    /// The code's key, if the code has a record.
+    pub entrant: &'a EntrantId,
+    /// The request's code, where it has a record.
     pub code: Option<&'a CodeKey>,
     /// The receipt that the request names.
     pub receipt: Option<ReceiptId>,
@@ -73,8 +73,8 @@ pub struct RecordKeys<'a> {
 
 impl<'a> SubmissionWrite<'a> {
     fn record_keys(self) -> RecordKeys<'a> {
-        let Self { key, code, receipt, submission: Submission { scope, phone, .. }, .. } = self;
-        RecordKeys { scope, key, phone, code, receipt }
+        let Self { key, code, receipt, submission: Submission { scope, entrant_id: entrant, .. }, .. } = self;
+        RecordKeys { scope, key, entrant, code, receipt }
     }
 }
 
@@ -199,9 +199,9 @@ impl SubmissionStore {
 
     /// Adds the records that a decision depends on to a batch.
     pub fn add_to(&self, batch: &mut BatchGet, keys: RecordKeys<'_>) {
-        let RecordKeys { scope, key, phone, code, receipt } = keys;
+        let RecordKeys { scope, key, entrant, code, receipt } = keys;
         self.idempotency_keys.add_to::<SubmissionId>(batch, scope, key);
-        self.entrants.add_to(batch, scope, phone);
+        self.entrants.add_to(batch, scope, entrant);
         if let Some(code) = code {
             self.codes.add_to(batch, scope, code);
         }
@@ -218,9 +218,9 @@ impl SubmissionStore {
         day: &str,
         now: Timestamp,
     ) -> Result<BatchedState, StoreError> {
-        let RecordKeys { scope, key, phone, code, receipt } = keys;
+        let RecordKeys { scope, key, entrant, code, receipt } = keys;
         let idempotency = self.idempotency_keys.find_in::<SubmissionId>(items, scope, key);
-        let entrant = self.entrants.find_in(items, scope, phone);
+        let entrant = self.entrants.find_in(items, scope, entrant);
         let code_found = code.map(|code| self.codes.find_in(items, scope, code));
         let receipt = receipt.map(|receipt| self.receipts.find_in(items, scope, receipt));
         let all = [Some(idempotency), Some(entrant), code_found, receipt];
@@ -253,13 +253,13 @@ impl SubmissionStore {
         now: Timestamp,
     ) -> Result<WriteResult, StoreError> {
         let SubmissionWrite { code, submission, .. } = write;
-        let Submission { scope, phone, status, .. } = submission;
+        let Submission { scope, entrant_id, status, .. } = submission;
         let log = submission.partner_code.is_some().then(|| before.with_wrong_code(campaign, now));
         let wrong_codes = log.as_ref().map(|after| WrongCodeLogUpdate { before, after });
         let mut items = vec![transaction::put(self.idempotency_put(write, now)?)];
         if let Some(code) = code {
             let claim = Claim {
-                phone: phone.clone(),
+                entrant: entrant_id.clone(),
                 submission_id: submission.submission_id,
                 redeemed: status.state() == State::Accepted,
             };
@@ -289,8 +289,8 @@ impl SubmissionStore {
         if let Some((before, after)) = wrong_code {
             let wrong_codes = Some(WrongCodeLogUpdate { before, after });
             let change = CountChange { wrong_codes, ..CountChange::default() };
-            let Submission { scope, phone, day, .. } = submission;
-            items.extend(self.entrants.change(scope, phone, day, change)?.map(transaction::update));
+            let Submission { scope, entrant_id, day, .. } = submission;
+            items.extend(self.entrants.change(scope, entrant_id, day, change)?.map(transaction::update));
         }
         items.push(transaction::put(self.submissions.create(submission)?));
         let result = transaction::write_until(&self.client, items, self.deadline).await?;
@@ -395,7 +395,7 @@ impl SubmissionStore {
         after: &Submission,
         wrong: Option<&Campaign>,
     ) -> Result<Option<(Entrant, WrongCodes)>, StoreError> {
-        let Submission { scope, phone, day, status, created_at, updated_at: now, .. } = after;
+        let Submission { scope, entrant_id, day, status, created_at, updated_at: now, .. } = after;
         let is_of_partner = before.partner_code.is_some();
         // A code that did not reach the partner because of the limit of requests in flight keeps its entry in the log.
         let unanswered_since =
@@ -406,7 +406,7 @@ impl SubmissionStore {
         if wrong.is_none() && !(is_of_partner && (was_right || is_first_silence || is_escalated)) {
             return Ok(None);
         }
-        let entrant = self.entrants.get(scope, phone, day).await?;
+        let entrant = self.entrants.get(scope, entrant_id, day).await?;
         let log = match wrong {
             Some(campaign) if is_of_partner => entrant.with_earlier_wrong_code(campaign, *created_at, *now),
             Some(campaign) => Some(entrant.with_wrong_code(campaign, *now)),
@@ -422,7 +422,7 @@ impl SubmissionStore {
         after: &Submission,
         wrong_codes: Option<WrongCodeLogUpdate<'_>>,
     ) -> Result<Option<SettleResult>, StoreError> {
-        let Submission { scope, phone, day, submission_id, status, .. } = after;
+        let Submission { scope, entrant_id, day, submission_id, status, .. } = after;
         let change = self.submissions.change(before, after)?;
         let mut parts: Parts = vec![(Some(SettleResult::StaleRevision), transaction::put(change))];
         let freed = match status.state() {
@@ -445,7 +445,7 @@ impl SubmissionStore {
             open_receipts: i32::from(after.has_open_receipt()) - i32::from(before.has_open_receipt()),
             wrong_codes,
         };
-        let count = self.entrants.change(scope, phone, day, change)?;
+        let count = self.entrants.change(scope, entrant_id, day, change)?;
         parts.extend(count.map(|count| (None, transaction::update(count))));
         let (meanings, items): (Vec<_>, Vec<_>) = parts.into_iter().unzip();
         let reasons = match transaction::write_until(&self.client, items, self.deadline).await? {

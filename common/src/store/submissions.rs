@@ -9,14 +9,17 @@ use aws_sdk_dynamodb::types::{Put, ReturnValuesOnConditionCheckFailure};
 use serde::{Deserialize, Serialize};
 use serde_dynamo::aws_sdk_dynamodb_1::{from_item, to_item};
 
-use super::record_version::FIRST;
+use super::record_version::RecordVersion;
 use super::table::Table;
-use super::{Item, StoreError, number, read_text, text};
+use super::{Item, StoreError, number, read_text, required, text, transaction};
 use crate::config::{ConfigError, Env};
+use crate::domain::entrant_id::EntrantId;
 use crate::domain::ids::{Reference, SubmissionId};
+use crate::domain::key_encryption::DeploymentSecret;
 use crate::domain::phone::Phone;
 use crate::domain::scope::Scope;
 use crate::domain::submission::{Submission, SubmissionStatus};
+use crate::random;
 
 pub use self::unsettled::{DueSubmission, NEXT_STEP, UNSETTLED};
 use self::unsettled::{next_step, partition};
@@ -34,6 +37,10 @@ pub const BY_REFERENCE: &str = "by-reference";
 
 const READING: &str = "reading a submission";
 
+/// Since 2 its phone is encrypted, and the entrant is a digest.
+const VERSION: RecordVersion = RecordVersion::new(2);
+
+/// A submission in the table.
 #[derive(Serialize, Deserialize)]
 struct Stored {
     id: String,
@@ -85,12 +92,12 @@ impl Submissions {
         let settling = submission.settling.as_ref();
         let stored = Stored {
             id: item_key(&submission.scope, submission.submission_id),
-            entrant: entrant_key(&submission.scope, &submission.phone),
+            entrant: submission.scope.key(submission.entrant_id.as_str()),
             unsettled: settling.map(|settling| partition(settling, submission)),
             next_step: settling.map(|settling| next_step(&submission.scope, settling.next_step_at)),
             submission: submission.clone(),
         };
-        let item = FIRST.mark(to_item(stored).map_err(StoreError::during("writing a submission"))?);
+        let item = VERSION.mark(to_item(stored).map_err(StoreError::during("writing a submission"))?);
         let put = self.table.put(item);
         Ok(put.return_values_on_condition_check_failure(ReturnValuesOnConditionCheckFailure::AllOld))
     }
@@ -120,7 +127,7 @@ impl Submissions {
     pub async fn recent(
         &self,
         scope: &Scope,
-        phone: &Phone,
+        entrant: &EntrantId,
         most: u8,
     ) -> Result<Vec<SubmissionSummary>, StoreError> {
         const ACTION: &str = "looking a phone's submissions up";
@@ -128,7 +135,7 @@ impl Submissions {
             .table
             .query(BY_ENTRANT)
             .key_condition_expression("entrant = :entrant")
-            .expression_attribute_values(":entrant", text(entrant_key(scope, phone)))
+            .expression_attribute_values(":entrant", text(scope.key(entrant.as_str())))
             .scan_index_forward(false)
             .limit(i32::from(most))
             .send()
@@ -159,8 +166,37 @@ impl Submissions {
         Ok(found)
     }
 
-    /// The submissions of a scope that match `wanted`, newest first, at most `most`. For operators: reads the whole
-    /// table.
+    /// Encrypts the phones that the release before wrote in clear, and returns how many. A submission that changes
+    /// meanwhile is left for the next run. Reads the whole table.
+    pub async fn encrypt_phones(&self, secret: &DeploymentSecret) -> Result<u64, StoreError> {
+        const ACTION: &str = "encrypting phones";
+        let scan = self.table.scan().consistent_read(true);
+        let scan = scan
+            .filter_expression("attribute_not_exists(record_version) OR record_version < :version")
+            .expression_attribute_values(":version", VERSION.attribute());
+        let mut pages = scan.into_paginator().items().send();
+        let mut encrypted = 0;
+        while let Some(item) = pages.next().await {
+            let before = read(item.map_err(StoreError::during(ACTION))?)?;
+            let (scope, id) = (&before.scope, before.submission_id);
+            let Ok(phone) = before.entrant_id.as_str().parse::<Phone>() else { continue };
+            let after = Submission {
+                phone: secret.encrypt_phone(scope, id, &phone, random::bytes()),
+                entrant_id: secret.consumer(scope, phone).id,
+                revision: before.revision.saturating_add(1),
+                ..before.clone()
+            };
+            let put = transaction::put(self.change(&before, &after)?);
+            encrypted += u64::from(transaction::write_one(self.table.client(), put, ACTION).await?);
+        }
+        Ok(encrypted)
+    }
+
+    /// Every submission of a scope that `wanted` picks, newest first, at most `most`. For operators:
+    /// it reads the whole table.
+    ///
+    /// # Errors
+    /// When the table does not answer, or a record cannot be read.
     pub async fn list(
         &self,
         scope: &Scope,
@@ -197,15 +233,13 @@ fn keep_newest(submissions: &mut Vec<Submission>, most: usize) {
 }
 
 pub(crate) fn read(item: Item) -> Result<Submission, StoreError> {
-    FIRST.check(&item, READING)?;
-    let stored: Stored = from_item(item).map_err(StoreError::during(READING))?;
-    Ok(stored.submission)
+    VERSION.check(&item, READING)?;
+    let Stored { entrant, mut submission, .. } = from_item(item).map_err(StoreError::during(READING))?;
+    let id = entrant.strip_prefix(&submission.scope.key("")).map(EntrantId::from_record);
+    submission.entrant_id = required(id, READING)?;
+    Ok(submission)
 }
 
 fn item_key(scope: &Scope, id: SubmissionId) -> String {
     scope.key(id)
-}
-
-fn entrant_key(scope: &Scope, phone: &Phone) -> String {
-    scope.key(phone.expose_e164())
 }

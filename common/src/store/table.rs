@@ -6,8 +6,8 @@ use aws_sdk_dynamodb::operation::put_item::builders::PutItemFluentBuilder;
 use aws_sdk_dynamodb::operation::query::builders::QueryFluentBuilder;
 use aws_sdk_dynamodb::operation::scan::builders::ScanFluentBuilder;
 use aws_sdk_dynamodb::operation::update_item::builders::UpdateItemFluentBuilder;
-use aws_sdk_dynamodb::types::builders::{ConditionCheckBuilder, PutBuilder, UpdateBuilder};
-use aws_sdk_dynamodb::types::{ConditionCheck, Put, ReturnValuesOnConditionCheckFailure, Update};
+use aws_sdk_dynamodb::types::builders::{ConditionCheckBuilder, DeleteBuilder, PutBuilder, UpdateBuilder};
+use aws_sdk_dynamodb::types::{ConditionCheck, Delete, Put, ReturnValuesOnConditionCheckFailure, Update};
 
 use super::batch::{BatchGet, BatchItems, Found};
 use super::{Item, StoreError, text};
@@ -64,6 +64,11 @@ impl Table {
     /// A put in a transaction.
     pub(crate) fn put(&self, item: Item) -> PutBuilder {
         Put::builder().table_name(&self.name).set_item(Some(item))
+    }
+
+    /// A delete in a transaction.
+    pub(crate) fn delete(&self, key: impl Into<String>) -> DeleteBuilder {
+        Delete::builder().table_name(&self.name).key(self.key_attribute, text(key))
     }
 
     /// A condition in a transaction, on a record that is not written.

@@ -5,7 +5,7 @@ use std::time::Duration;
 use aws_sdk_dynamodb::Client;
 use aws_sdk_dynamodb::error::SdkError;
 use aws_sdk_dynamodb::operation::transact_write_items::TransactWriteItemsError;
-use aws_sdk_dynamodb::types::{CancellationReason, ConditionCheck, Put, TransactWriteItem, Update};
+use aws_sdk_dynamodb::types::{CancellationReason, ConditionCheck, Delete, Put, TransactWriteItem, Update};
 
 use tokio::time::{Instant, timeout_at};
 
@@ -189,6 +189,12 @@ pub(crate) fn put(put: Put) -> TransactWriteItem {
     TransactWriteItem::builder().put(put).build()
 }
 
+/// A delete as an item of a transaction.
+pub(crate) fn delete(delete: Delete) -> TransactWriteItem {
+    TransactWriteItem::builder().delete(delete).build()
+}
+
+/// A condition as an item of a transaction.
 pub(crate) fn check(check: ConditionCheck) -> TransactWriteItem {
     TransactWriteItem::builder().condition_check(check).build()
 }

@@ -4,6 +4,7 @@ use std::time::Duration;
 
 use common::app::code_verifier::{CodeQuery, CodeRecords, CodeVerifier};
 use common::app::rate_limit;
+use common::aws::deployment_secret::DeploymentSecrets;
 use common::config::ConfigError;
 use common::domain::admission::CodeStatus;
 use common::domain::campaign::{Campaign, CodePolicy};
@@ -32,6 +33,7 @@ const RANGE_LIMIT_REACHED: &str = "This address range has used up its 30 pre-che
 
 pub struct CheckCode {
     limits: RateLimits,
+    secrets: DeploymentSecrets,
     verifier: CodeVerifier,
 }
 
@@ -40,9 +42,10 @@ impl Endpoint for CheckCode {
 
     fn connect(context: &AppContext) -> Result<Self, ConfigError> {
         let (env, client) = (&context.env, &context.aws.dynamodb());
-        let verifier =
-            CodeVerifier::new(Codes::from_env(env, client)?, CodeBooks::from_env(env, &context.aws)?);
-        Ok(Self { limits: RateLimits::from_env(env, client)?, verifier })
+        let books = CodeBooks::from_env(env, &context.aws)?;
+        let secrets = books.secrets().clone();
+        let verifier = CodeVerifier::new(Codes::from_env(env, client)?, books);
+        Ok(Self { limits: RateLimits::from_env(env, client)?, secrets, verifier })
     }
 
     async fn prepare(&self) {
@@ -68,8 +71,8 @@ impl Endpoint for CheckCode {
         let rules = [RateLimitRule { name: "address", key, window: PER_RANGE }];
         let limits = rate_limit::enforce(&self.limits, &rules, *now, |_| RANGE_LIMIT_REACHED).await?;
         let (precheck, message_key) = match campaign.code {
-            CodePolicy::Service => precheck(&self.status(&request, &code, phone.as_ref()).await?),
-            // Only a submission gets an answer from the partner.
+            CodePolicy::Service => precheck(&self.status(&request, &code, phone).await?),
+            // Only a submission can tell.
             CodePolicy::Partner | CodePolicy::None => (PrecheckResult::Unsupported, None),
         };
         let message = message_key.map(|key| campaign.messages.text(key, request.language()));
@@ -95,10 +98,14 @@ impl CheckCode {
         &self,
         request: &ApiRequest,
         code: &Code,
-        phone: Option<&Phone>,
+        phone: Option<Phone>,
     ) -> Result<CodeStatus, Error> {
         let ApiRequest { scope, campaign, received_at: now, .. } = request;
-        let query = CodeQuery { scope, policy: campaign.code, code, phone };
+        let consumer = match phone {
+            Some(phone) => Some(self.secrets.of_people().await?.secret.consumer(scope, phone)),
+            None => None,
+        };
+        let query = CodeQuery { scope, policy: campaign.code, code, consumer: consumer.as_ref() };
         let mut records = Records { codes: self.verifier.codes(), scope };
         Ok(self.verifier.resolve_code(query, &mut records, *now).await?.status)
     }

@@ -6,6 +6,7 @@ use std::time::Duration;
 use common::app::code_verifier::{Acceptance, CodeQuery, CodeRecords as _, ResolvedCode, VerifiedCode};
 use common::domain::admission::{CodeStatus, Decision, decide};
 use common::domain::entrant::PhoneChecks;
+use common::domain::entrant_id::Consumer;
 use common::domain::ids::SubmissionId;
 use common::domain::message::MessageKey;
 use common::domain::receipt::photo::MAX_BYTES;
@@ -24,7 +25,7 @@ use common::store::transaction::backoff;
 use tokio::time::Instant;
 
 use crate::answer::{Answer, AnswerKind};
-use crate::request::CreateSubmissionRequest;
+use crate::request::{CreateSubmissionRequest, IdentifiedRequest};
 use crate::service::{BUDGET, SubmissionService};
 use crate::state::{Source, State, is_wrong_code};
 
@@ -39,6 +40,9 @@ pub(crate) struct Creation<'a> {
     store: SubmissionStore,
     api: &'a ApiRequest,
     request: &'a CreateSubmissionRequest,
+    consumer: &'a Consumer,
+    /// The keyed digest of the request's body.
+    body_hash: &'a str,
     new: NewSubmission,
 }
 
@@ -46,21 +50,31 @@ impl<'a> Creation<'a> {
     pub(crate) fn new(
         service: &'a SubmissionService,
         api: &'a ApiRequest,
-        request: &'a CreateSubmissionRequest,
+        request: &'a IdentifiedRequest,
         deadline: Instant,
     ) -> Self {
+        let IdentifiedRequest { request, consumer, body_hash, submission_id, phone } = request;
         let new = NewSubmission {
-            submission_id: random::submission_id(),
+            submission_id: *submission_id,
             reference: random::reference(),
             scope: api.scope.clone(),
-            phone: request.phone.clone(),
+            entrant_id: consumer.id.clone(),
+            phone: Some(phone.clone()),
             region: request.region.clone(),
             claimed: request.claimed.clone(),
             day: api.received_at.day_in(api.campaign.timezone),
             created_at: api.received_at,
             request_id: Some(api.http.ids.request.clone()),
         };
-        Self { service, store: service.store().with_deadline(deadline), api, request, new }
+        Self {
+            service,
+            store: service.store().with_deadline(deadline),
+            api,
+            request,
+            consumer,
+            body_hash,
+            new,
+        }
     }
 
     /// Creates the submission, or finds the earlier one that answers the request.
@@ -95,13 +109,14 @@ impl<'a> Creation<'a> {
     }
 
     fn keys(&self, code: Option<&'a CodeKey>) -> RecordKeys<'a> {
-        let CreateSubmissionRequest { key, phone, receipt_id, .. } = self.request;
-        RecordKeys { scope: &self.api.scope, key, phone, code, receipt: *receipt_id }
+        let CreateSubmissionRequest { key, receipt_id, .. } = self.request;
+        let entrant = &self.consumer.id;
+        RecordKeys { scope: &self.api.scope, key, entrant, code, receipt: *receipt_id }
     }
 
     fn write<'b>(&'b self, code: &'b VerifiedCode, submission: &'b Submission) -> SubmissionWrite<'b> {
-        let CreateSubmissionRequest { key, body_hash, receipt_id, .. } = self.request;
-        let (body_hash, code) = (body_hash.as_str(), code.resolved.key());
+        let CreateSubmissionRequest { key, receipt_id, .. } = self.request;
+        let (body_hash, code) = (self.body_hash, code.resolved.key());
         SubmissionWrite { key, body_hash, code, receipt: *receipt_id, submission }
     }
 
@@ -111,8 +126,8 @@ impl<'a> Creation<'a> {
             state.look_up(None).await?;
             return Ok(VerifiedCode::not_needed());
         };
-        let (policy, phone) = (api.campaign.code, Some(&request.phone));
-        let query = CodeQuery { scope: &api.scope, policy, code, phone };
+        let (policy, consumer) = (api.campaign.code, Some(self.consumer));
+        let query = CodeQuery { scope: &api.scope, policy, code, consumer };
         Ok(self.service.verifier().resolve_code(query, state, api.now()).await?)
     }
 
@@ -231,8 +246,7 @@ impl<'a> Creation<'a> {
             return Ok(Next::Load);
         }
         let keys = RecordKeys { code: code.resolved.key(), ..self.keys(None) };
-        let body_hash = self.request.body_hash.as_str();
-        match self.store.record_replay(keys, body_hash, earlier, self.api.received_at).await? {
+        match self.store.record_replay(keys, self.body_hash, earlier, self.api.received_at).await? {
             ReplayWrite::Recorded => Ok(Next::answer(submission, AnswerKind::SameCodeAndPhone)),
             ReplayWrite::KeyUsed(record) => Ok(Next::Answer(Box::new(self.replay_key(record).await?))),
             ReplayWrite::CodeMoved => Ok(Next::Load),
@@ -252,7 +266,8 @@ impl<'a> Creation<'a> {
 
     async fn replay_key(&self, record: IdempotencyRecord<SubmissionId>) -> Result<Answer, Error> {
         let Self { service, api, request, .. } = self;
-        if !request.body_hash.matches(&record.body_hash) {
+        // The release before wrote the digest without a key.
+        if record.body_hash != self.body_hash && !request.body_hash.matches(&record.body_hash) {
             return Err(ErrorCode::IdempotencyKeyReused.into());
         }
         let submission = service.submission(&api.scope, record.record_id).await?;

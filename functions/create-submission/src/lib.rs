@@ -46,7 +46,7 @@ impl Endpoint for CreateSubmission {
 
     async fn handle(&self, api: ApiRequest) -> Result<Reply, Error> {
         let request = CreateSubmissionRequest::parse(&api.http, api.scope.environment)?;
-        let answer = self.service.create(&api, &request.for_campaign(&api.campaign)).await?;
+        let answer = self.service.create(&api, request.for_campaign(&api.campaign)).await?;
         let submission = &answer.submission;
         let replayed = answer.is_replayed();
         let object = SubmissionObject::new(submission, &api.campaign, api.language(), replayed, api.now());

@@ -2,14 +2,17 @@
 
 use common::domain::campaign::Campaign;
 use common::domain::code::Code;
-use common::domain::ids::{IdempotencyKey, ReceiptId};
+use common::domain::entrant_id::{Consumer, StoredPhone};
+use common::domain::ids::{IdempotencyKey, ReceiptId, SubmissionId};
+use common::domain::key_encryption::DeploymentSecret;
 use common::domain::phone::Phone;
-use common::domain::scope::Environment;
+use common::domain::scope::{Environment, Scope};
 use common::domain::submission::{Claimed, ClaimedItem};
 use common::error::{Error, ErrorCode};
 use common::http::body::BodyDigest;
 use common::http::fields::{Fields, Problems};
 use common::http::request::Request;
+use common::random;
 
 const REGION_CHARS: std::ops::RangeInclusive<usize> = 0..=80;
 /// A UUID has 36 characters.
@@ -69,6 +72,33 @@ impl CreateSubmissionRequest {
             return problems.check().map_err(|error| error.with_fix(NO_RECEIPTS));
         }
         problems.check()
+    }
+}
+
+/// A request with what the deployment's secret makes of its phone.
+pub(crate) struct IdentifiedRequest {
+    pub(crate) request: CreateSubmissionRequest,
+    pub(crate) consumer: Consumer,
+    /// The keyed digest of the body.
+    pub(crate) body_hash: String,
+    /// The id of the submission that the request makes, if it makes one.
+    pub(crate) submission_id: SubmissionId,
+    /// The phone, encrypted for that submission.
+    pub(crate) phone: StoredPhone,
+}
+
+impl IdentifiedRequest {
+    /// `None` never comes of a phone.
+    pub(crate) fn new(
+        request: CreateSubmissionRequest,
+        scope: &Scope,
+        secret: &DeploymentSecret,
+    ) -> Option<Self> {
+        let consumer = secret.consumer(scope, request.phone.clone());
+        let body_hash = secret.keyed_digest(scope, request.body_hash.as_str());
+        let submission_id = random::submission_id();
+        let phone = secret.encrypt_phone(scope, submission_id, &request.phone, random::bytes())?;
+        Some(Self { request, consumer, body_hash, submission_id, phone })
     }
 }
 

@@ -5,12 +5,14 @@ use std::time::Duration;
 use common::app::code_verifier::{CodeQuery, CodeVerifier};
 use common::app::partner_gateway::{Answered, Caller, PartnerGateway};
 use common::app::uploads::Uploads;
+use common::aws::deployment_secret::DeploymentSecrets;
 use common::aws::settle_queue::SettleQueues;
 use common::config::{self, ConfigError};
 use common::domain::campaign::{Campaign, CodePolicy};
 use common::domain::ids::SubmissionId;
 use common::domain::message::MessageKey;
 use common::domain::partner::outcome::{PartnerOutcome, Unanswered};
+use common::domain::phone::Phone;
 use common::domain::retry::{RetryContext, RetrySpeedup};
 use common::domain::scope::Scope;
 use common::domain::settling::Dependency;
@@ -27,7 +29,7 @@ use tokio::time::{Instant, timeout_at};
 
 use crate::answer::{Answer, AnswerKind};
 use crate::creation::{Creation, contended};
-use crate::request::CreateSubmissionRequest;
+use crate::request::{CreateSubmissionRequest, IdentifiedRequest};
 
 /// Time budget of one request, well below API Gateway's timeout.
 pub(crate) const BUDGET: Duration = Duration::from_secs(10);
@@ -44,6 +46,7 @@ pub(crate) struct SubmissionService {
     uploads: Uploads,
     partners: PartnerGateway,
     queues: SettleQueues,
+    secrets: DeploymentSecrets,
     speedup: RetrySpeedup,
 }
 
@@ -51,8 +54,10 @@ impl SubmissionService {
     pub(crate) fn from_context(context: &AppContext) -> Result<Self, ConfigError> {
         let AppContext { env, aws, .. } = context;
         let store = SubmissionStore::from_env(env, &aws.dynamodb())?;
+        let books = CodeBooks::from_env(env, aws)?;
         Ok(Self {
-            verifier: CodeVerifier::new(store.codes().clone(), CodeBooks::from_env(env, aws)?),
+            secrets: books.secrets().clone(),
+            verifier: CodeVerifier::new(store.codes().clone(), books),
             uploads: Uploads::from_env(env, aws, store.receipts().clone())?,
             partners: PartnerGateway::from_env(env, aws)?,
             queues: SettleQueues::from_env(&Dependency::ALL, env, aws)?,
@@ -92,16 +97,18 @@ impl SubmissionService {
         batch: &mut BatchGet,
     ) {
         self.verifier.add_to(batch, scope);
-        let Some(request) = request else { return };
+        let (Some(request), Some(secret)) = (request, self.secrets.fetched_of_people()) else { return };
         let (request, policy) = match campaign {
             Some(campaign) => (request.for_campaign(campaign), campaign.code),
             None => (request, CodePolicy::None),
         };
         let CreateSubmissionRequest { key, phone, code, receipt_id, .. } = &request;
-        let query = code.as_ref().map(|code| CodeQuery { scope, policy, code, phone: Some(phone) });
+        let consumer = secret.secret.consumer(scope, phone.clone());
+        let query = code.as_ref().map(|code| CodeQuery { scope, policy, code, consumer: Some(&consumer) });
         let code_key = query.and_then(|query| self.verifier.key_by_cached_book(query));
         let code = code_key.as_ref();
-        self.store.add_to(batch, RecordKeys { scope, key, phone, code, receipt: *receipt_id });
+        let entrant = &consumer.id;
+        self.store.add_to(batch, RecordKeys { scope, key, entrant, code, receipt: *receipt_id });
     }
 
     /// Creates a submission (accepted, open or rejected), or answers with an earlier one.
@@ -110,11 +117,14 @@ impl SubmissionService {
     pub(crate) async fn create(
         &self,
         api: &ApiRequest,
-        request: &CreateSubmissionRequest,
+        request: CreateSubmissionRequest,
     ) -> Result<Answer, Error> {
         let started = Instant::now();
         let deadline = started + BUDGET;
-        let creation = Creation::new(self, api, request, deadline);
+        let secret = self.secrets.of_people().await?;
+        let request = IdentifiedRequest::new(request, &api.scope, &secret.secret);
+        let request = request.ok_or_else(|| Error::internal("a phone cannot be encrypted"))?;
+        let creation = Creation::new(self, api, &request, deadline);
         let in_time = timeout_at(deadline, Box::pin(creation.run())).await;
         let answer = in_time.unwrap_or_else(|_| Err(contended(true)))?;
         if answer.kind != AnswerKind::New {
@@ -123,7 +133,7 @@ impl SubmissionService {
         if answer.submission.status.message_key() == MessageKey::RateLimited {
             wait_for_throttled_reply(started).await;
         }
-        let answer = self.take_first_step(api, answer, deadline).await?;
+        let answer = self.take_first_step(api, answer, &request.consumer.phone, deadline).await?;
         self.queues.wake(&answer.submission, api.now()).await;
         Ok(answer)
     }
@@ -133,12 +143,14 @@ impl SubmissionService {
         &self,
         api: &ApiRequest,
         mut answer: Answer,
+        phone: &Phone,
         deadline: Instant,
     ) -> Result<Answer, Error> {
         let settling = answer.submission.settling.as_ref();
         if settling.is_some_and(|settling| settling.is_under_way(api.received_at)) {
-            answer.submission =
-                Box::pin(self.ask_partner(api, answer.submission, deadline, &mut answer.log_fields)).await?;
+            let Answer { submission, log_fields, .. } = &mut answer;
+            *submission =
+                Box::pin(self.ask_partner(api, submission.clone(), phone, deadline, log_fields)).await?;
         }
         Ok(answer)
     }
@@ -149,13 +161,15 @@ impl SubmissionService {
         &self,
         api: &ApiRequest,
         before: Submission,
+        phone: &Phone,
         deadline: Instant,
         log_fields: &mut LogFields,
     ) -> Result<Submission, Error> {
         let spent = api.now().since(api.received_at);
         let limit = PARTNER_BUDGET.min(BUDGET.saturating_sub(spent).saturating_sub(WRITE_RESERVE));
         let clock = || api.now();
-        let answered = self.partners.ask(&before, &api.campaign, limit, Caller::Request, clock).await;
+        let asked = self.partners.ask(&before, phone, &api.campaign, limit, Caller::Request, clock);
+        let answered = asked.await;
         let Answered { outcome, lease } = answered.unwrap_or_else(|error| {
             log_fields.error_chain = telemetry::error_chain(&error);
             PartnerOutcome::NoAnswer(Unanswered::service_failed()).into()

@@ -3,6 +3,7 @@
 use std::time::Duration;
 
 use common::app::rate_limit;
+use common::aws::deployment_secret::DeploymentSecrets;
 use common::config::ConfigError;
 use common::domain::limit::RateLimitStatus;
 use common::domain::sliding_window::SlidingWindow;
@@ -27,6 +28,7 @@ pub struct LookupSubmissions {
     limits: RateLimits,
     submissions: Submissions,
     entrants: Entrants,
+    secrets: DeploymentSecrets,
 }
 
 impl Endpoint for LookupSubmissions {
@@ -38,18 +40,24 @@ impl Endpoint for LookupSubmissions {
             limits: RateLimits::from_env(env, client)?,
             submissions: Submissions::from_env(env, client)?,
             entrants: Entrants::from_env(env, client)?,
+            secrets: DeploymentSecrets::from_env(env, &context.aws)?,
         })
+    }
+
+    async fn prepare(&self) {
+        self.secrets.prepare().await;
     }
 
     async fn handle(&self, request: ApiRequest) -> Result<Reply, Error> {
         let phone = request.http.json()?.read(|fields| fields.required("phone", Fields::phone))?;
         let ApiRequest { scope, campaign, received_at: now, .. } = &request;
 
+        let entrant = self.secrets.of_people().await?.secret.consumer(scope, phone).id;
         let range = request.http.client_network();
         let rules = [
             RateLimitRule {
                 name: "phone",
-                key: scope.key(format_args!("lookup-phone#{}", phone.expose_e164())),
+                key: scope.key(format_args!("lookup-phone#{}", entrant.as_str())),
                 window: PER_PHONE,
             },
             RateLimitRule {
@@ -61,9 +69,9 @@ impl Endpoint for LookupSubmissions {
         let limits = rate_limit::enforce(&self.limits, &rules, *now, reached_limit).await?;
 
         let today = now.day_in(campaign.timezone);
-        let (recent, entrant) = tokio::try_join!(
-            self.submissions.recent(scope, &phone, MAX_SUBMISSIONS),
-            self.entrants.get(scope, &phone, &today)
+        let (recent, counts) = tokio::try_join!(
+            self.submissions.recent(scope, &entrant, MAX_SUBMISSIONS),
+            self.entrants.get(scope, &entrant, &today)
         )?;
         let entry = |recent: SubmissionSummary| LookupEntry {
             id: recent.submission_id.to_string(),
@@ -75,7 +83,7 @@ impl Endpoint for LookupSubmissions {
         };
         let reply = Reply::ok(&LookupObject {
             submissions: recent.into_iter().map(entry).collect(),
-            total_entries: entrant.entries,
+            total_entries: counts.entries,
             timezone: campaign.timezone.name(),
         })?;
         Ok(reply.with_limits(limits))

@@ -4,6 +4,7 @@ use std::time::Duration;
 
 use common::app::partner_gateway::{Caller, PartnerGateway};
 use common::app::settlement::{ATTEMPTS_EXHAUSTED, ClaimResult, Worker, with_stale_metric};
+use common::aws::deployment_secret::DeploymentSecrets;
 use common::aws::settle_queue::SettleMessage;
 use common::config::ConfigError;
 use common::domain::campaign::Campaign;
@@ -21,6 +22,7 @@ const REQUEST_TIMEOUT: Duration = Duration::from_secs(8);
 pub struct SettlePartners {
     worker: Worker,
     partners: PartnerGateway,
+    secrets: DeploymentSecrets,
 }
 
 impl EventHandler for SettlePartners {
@@ -31,6 +33,7 @@ impl EventHandler for SettlePartners {
         Ok(Self {
             worker: Worker::new(context, "settle-partners", Dependency::Partner)?,
             partners: PartnerGateway::from_env(&context.env, &context.aws)?,
+            secrets: DeploymentSecrets::from_env(&context.env, &context.aws)?,
         })
     }
 
@@ -72,8 +75,11 @@ impl SettlePartners {
     /// Asks the partner. An error means that the partner was not asked.
     async fn ask(&self, claimed: &Submission) -> Result<(PartnerOutcome, Campaign), Error> {
         let campaign = self.worker.campaign(claimed).await?;
+        let phone =
+            self.secrets.phone_of(claimed).await?.ok_or_else(|| Error::internal("the phone was erased"))?;
         let clock = || self.worker.now();
-        let answered = self.partners.ask(claimed, &campaign, REQUEST_TIMEOUT, Caller::Queue, clock).await?;
+        let asked = self.partners.ask(claimed, &phone, &campaign, REQUEST_TIMEOUT, Caller::Queue, clock);
+        let answered = asked.await?;
         Ok((answered.outcome, campaign))
     }
 

@@ -1,5 +1,6 @@
 //! A sample submission for unit tests.
 
+use common::domain::entrant_id::EntrantId;
 use common::domain::ids::{ReceiptId, SubmissionId};
 use common::domain::scope::{Environment, Scope};
 use common::domain::settling::PendingSettlement;
@@ -12,7 +13,8 @@ pub(crate) fn submission(created_at: Timestamp) -> Submission {
         submission_id: SubmissionId::from_random([1; 16]),
         reference: "K7M2-Q9XD".parse().expect("a reference"),
         scope: Scope { campaign: "demo".parse().expect("a slug"), environment: Environment::Live },
-        phone: "0712345678".parse().expect("a phone"),
+        entrant_id: EntrantId::default(),
+        phone: None,
         code_key: None,
         receipt_id: Some(ReceiptId::from_random([2; 16])),
         receipt: None,

@@ -72,8 +72,8 @@ impl SettleReceipts {
         let store = self.worker.store();
         let receipt = store.receipts().get(&submission.scope, receipt_id).await?;
         let receipt = receipt.ok_or_else(|| Error::internal("a submission's receipt is not there"))?;
-        let Submission { scope, phone, day, .. } = submission;
-        let entrant = store.entrants().get(scope, phone, day).await?;
+        let Submission { scope, entrant_id, day, .. } = submission;
+        let entrant = store.entrants().get(scope, entrant_id, day).await?;
         if entrant.blocked {
             return Ok(Transition::reject(MessageKey::Blocked).into());
         }

@@ -7,13 +7,35 @@ use common::store::code_books::SaveError;
 use crate::failure::Failure;
 use crate::tables::Tables;
 
-/// Moves every code book of the first release into the table of code books, encrypted, and deletes the old one. Returns
-/// how many it moved; a second run finds none.
+/// The records that were brought into the form of this release.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Migrated {
+    /// Code books that stood in the table of codes.
+    pub code_books: usize,
+    /// Submissions, entrants and codes with a phone in clear.
+    pub phones: u64,
+}
+
+/// Brings all records into the form of this release. Run again, it finds none.
 ///
 /// # Errors
-/// When a table or Secrets Manager does not answer, or a campaign has codes in both places. Books moved before that
-/// stay moved.
-pub async fn run(tables: &Tables) -> Result<usize, Failure> {
+/// When a table or Secrets Manager does not answer, or a record cannot be moved; the records moved before stay moved.
+pub async fn run(tables: &Tables) -> Result<Migrated, Failure> {
+    let code_books = move_books(tables).await?;
+    let secret = &tables.secrets().of_people().await?.secret;
+    // Submissions first: settling one that still names its phone would make that phone's record in clear again.
+    let phones = tables.ledger.submissions().encrypt_phones(secret).await?
+        + tables.entrants.replace_phones(secret).await?
+        + tables.codes().replace_phones(secret).await?;
+    Ok(Migrated { code_books, phones })
+}
+
+/// Moves every code book of the first release into the table of code books, encrypted, and deletes the old one; how
+/// many there were. Run again, it finds none.
+///
+/// # Errors
+/// When a table or Secrets Manager does not answer, or a campaign has codes in both places; what was moved before stays.
+async fn move_books(tables: &Tables) -> Result<usize, Failure> {
     let mut moved = 0;
     for campaign in tables.campaigns.list().await? {
         for environment in Environment::ALL {

@@ -2,6 +2,7 @@
 
 use common::domain::phone::Phone;
 use common::domain::scope::{CampaignSlug, Environment, Scope};
+use common::domain::submission::Submission;
 use common::domain::timestamp::Timestamp;
 
 use crate::failure::Failure;
@@ -22,13 +23,30 @@ pub async fn set_blocked(
     let mut was_blocked = false;
     for environment in Environment::ALL {
         let scope = Scope { campaign: slug.clone(), environment };
-        was_blocked |= tables.entrants.get(&scope, phone, &today).await?.blocked;
-        tables.entrants.set_blocked(&scope, phone, blocked, now).await?;
+        let entrant = tables.entrant_id(&scope, phone).await?;
+        was_blocked |= tables.entrants.get(&scope, &entrant, &today).await?.blocked;
+        tables.entrants.set_blocked(&scope, &entrant, blocked, now).await?;
     }
     Ok(was_blocked)
 }
 
-/// A phone that an operator can recognise but not call: `+2557•••••678`.
+/// A submission's phone for the screen: masked, or the number itself.
+///
+/// # Errors
+/// When Secrets Manager does not answer, or the phone is encrypted under another deployment's secret.
+pub(crate) async fn shown(
+    tables: &Tables,
+    submission: &Submission,
+    in_clear: bool,
+) -> Result<String, Failure> {
+    Ok(match tables.secrets().phone_of(submission).await? {
+        Some(phone) if in_clear => phone.expose_e164().to_owned(),
+        Some(phone) => masked(&phone),
+        None => "erased".to_owned(),
+    })
+}
+
+/// A phone that an operator can recognise and nobody can call: `+2557•••••678`.
 pub fn masked(phone: &Phone) -> String {
     /// Country code and first digit.
     const SHOWN_FIRST: usize = 5;

@@ -1,9 +1,12 @@
 //! The tables of the stack that the environment names.
 
 use common::aws::Aws;
+use common::aws::deployment_secret::DeploymentSecrets;
 use common::config::{ConfigError, Env};
 use common::domain::campaign::Campaign;
-use common::domain::scope::CampaignSlug;
+use common::domain::entrant_id::EntrantId;
+use common::domain::phone::Phone;
+use common::domain::scope::{CampaignSlug, Scope};
 use common::store::api_keys::ApiKeys;
 use common::store::campaigns::Campaigns;
 use common::store::code_books::CodeBooks;
@@ -49,7 +52,20 @@ impl Tables {
         self.ledger.codes()
     }
 
-    /// Reads a campaign.
+    /// The deployment's secret, which phones are encrypted under.
+    pub fn secrets(&self) -> &DeploymentSecrets {
+        self.code_books.secrets()
+    }
+
+    /// The id of a phone's records in a scope.
+    ///
+    /// # Errors
+    /// When Secrets Manager does not answer.
+    pub async fn entrant_id(&self, scope: &Scope, phone: &Phone) -> Result<EntrantId, Failure> {
+        Ok(self.secrets().of_people().await?.secret.consumer(scope, phone.clone()).id)
+    }
+
+    /// A campaign that has to be there.
     ///
     /// # Errors
     /// When it does not exist, or the table does not answer.

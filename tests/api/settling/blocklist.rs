@@ -14,9 +14,7 @@ async fn a_pending_receipt_of_a_phone_just_blocked_is_refused() {
     let other = submit_typed(&campaign, &phone(2), "", "GOOD010002", TIME).await;
     let scope = campaign.scope(Environment::Live);
     let number = phone(1).parse().expect("a phone");
-    let entrants = &campaign.service.tables.entrants;
-    let now = campaign.service.clock.now();
-    entrants.set_blocked(&scope, &number, true, now).await.expect("the table");
+    campaign.service.set_blocked(&scope, &number, true).await.expect("the table");
     settler.settle_due().await;
     assert_eq!(status(&campaign, &blocked).await, json!(["rejected", null, "blocked", 0]));
     assert_eq!(status(&campaign, &other).await, json!(["accepted", "verified", "entered", 1]));

@@ -17,7 +17,7 @@ use service_tests::fault_injection::{AWS, FaultInjector, FaultKind};
 use service_tests::http::Reply;
 use service_tests::partners::judged_by;
 use service_tests::receipts::{Settler, TIME, code_and_receipt, id_of, receipts_alone};
-use service_tests::service::Service;
+use service_tests::service::{Service, entrant_id};
 
 use super::{HASTEN, scene, status, submit_typed};
 
@@ -160,12 +160,12 @@ async fn check_counts(
     let accepted = expected[0] == "accepted";
     let scope = campaign.scope(Environment::Live);
     let phone: Phone = phone(number).parse().expect("a phone");
-    let entrant = campaign.service.tables.entrants.get(&scope, &phone, "").await.expect("an entrant");
+    let entrant = campaign.service.entrant(&scope, &phone, "").await.expect("an entrant");
     let entries = expected[3].as_u64().expect("a number");
     assert_eq!((entrant.total, entrant.entries), (u32::from(accepted), entries), "{context}");
     if matches!(kind, Kind::CodeAndReceipt | Kind::Partner) {
         let claims = campaign.service.claims(&scope).await;
-        let claim = claims.iter().find(|claim| claim.phone == phone);
+        let claim = claims.iter().find(|claim| claim.entrant == entrant_id(&scope, &phone));
         assert_eq!(claim.map(|claim| claim.redeemed), accepted.then_some(true), "{context}");
     }
 }

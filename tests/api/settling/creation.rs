@@ -180,14 +180,14 @@ async fn check(
     let counts = end.0 != "rejected";
     let scope = campaign.scope(Environment::Live);
     let phone = phone(number).parse().expect("a phone");
-    let entrant = campaign.service.tables.entrants.get(&scope, &phone, "").await;
+    let entrant = campaign.service.entrant(&scope, &phone, "").await;
     assert_eq!(entrant.expect("an entrant").total, u32::from(counts), "{context}");
     let submission_id = id.parse().expect("an id");
     let claims = campaign.service.claims(&scope).await;
     let mine = claims.iter().find(|claim| claim.submission_id == submission_id);
     let takes_code = counts && case.kind != Kind::Receipt;
     assert_eq!(mine.map(|claim| claim.redeemed), takes_code.then_some(end == ENTERED), "{context}");
-    let owners: BTreeSet<_> = claims.iter().map(|claim| claim.phone.expose_e164()).collect();
+    let owners: BTreeSet<_> = claims.iter().map(|claim| claim.entrant.as_str()).collect();
     assert_eq!(owners.len(), claims.len(), "{context}: nobody has a second code");
     // The partner redeems once, and only for a submission that counts.
     let redeemed = case.kind == Kind::Partner && counts;

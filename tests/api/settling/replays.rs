@@ -7,6 +7,7 @@ use futures_util::future::{join, join_all};
 use service_tests::campaign::phone;
 use service_tests::http::Reply;
 use service_tests::receipts::{TIME, code_and_receipt, id_of};
+use service_tests::service::entrant_id;
 
 use super::{scene, submit_typed};
 
@@ -56,13 +57,13 @@ async fn a_replay_is_not_recorded_for_a_submission_that_lost_its_code_meanwhile(
     let store =
         SubmissionStore::from_env(&campaign.service.env, &campaign.service.dynamodb()).expect("the tables");
     let earlier = id_of(&first).parse().expect("an id");
-    let phone_of_first = phone(1).parse().expect("a phone");
+    let first_entrant = entrant_id(&scope, &phone(1).parse().expect("a phone"));
     let (key, other_key) =
         ("a-replay-that-races".parse().expect("a key"), "a-replay-in-time-00".parse().expect("a key"));
     let keys = |key| RecordKeys {
         scope: &scope,
         key,
-        phone: &phone_of_first,
+        entrant: &first_entrant,
         code: Some(&CodeKey::Minted(0)),
         receipt: None,
     };

@@ -109,8 +109,8 @@ async fn limits_wrong_codes_and_the_blocklist_count_in_their_own_scope_alone() {
     let (campaign, another) = (TestCampaign::with(limit).await, TestCampaign::with(limit).await);
     let (own, others) = callers(&campaign, &another);
     let blocked = phone(3).parse().expect("a phone");
-    let (scope, now) = (campaign.scope(Environment::Test), campaign.service.clock.now());
-    campaign.service.tables.entrants.set_blocked(&scope, &blocked, true, now).await.expect("blocked");
+    let scope = campaign.scope(Environment::Test);
+    campaign.service.set_blocked(&scope, &blocked, true).await.expect("blocked");
     let outcome = async |caller: &Caller<'_>, number: u32, code: &str| {
         caller.submit(&fresh_key(), &body(&phone(number), code)).await.field("message_key")
     };

@@ -3,6 +3,7 @@
 use super::PartnerRequest;
 use super::reply::{PartnerVerdict, Upstream};
 use crate::domain::message::MessageKey;
+use crate::domain::phone::Phone;
 use crate::domain::retry::{PartnerProgress, RetryContext};
 use crate::domain::settling::{Anomaly, PendingSettlement, Progress};
 use crate::domain::submission::Submission;
@@ -161,13 +162,13 @@ fn wait(progress: PartnerProgress, retry_at: Timestamp, retry: RetryContext) -> 
     (transition, Findings { progress: Some(Progress::Partner(progress)), ..Findings::default() })
 }
 
-/// The request to a partner about a submission; `None` if the submission has no partner code.
-pub fn partner_request(submission: &Submission) -> Option<PartnerRequest> {
+/// The request to a partner about a submission of this phone; `None` when no code of the partner's is known.
+pub fn partner_request(submission: &Submission, phone: &Phone) -> Option<PartnerRequest> {
     let code = submission.partner_code.as_ref()?;
     Some(PartnerRequest {
         reference: submission.submission_id.to_string(),
         code: code.expose().to_owned(),
-        phone: submission.phone.expose_e164().to_owned(),
+        phone: phone.expose_e164().to_owned(),
         campaign: submission.scope.campaign.to_string(),
         livemode: submission.scope.environment.is_live(),
     })

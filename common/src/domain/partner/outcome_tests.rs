@@ -240,9 +240,10 @@ fn a_partner_is_asked_about_the_submission_by_its_id() {
         campaign: "demo".to_owned(),
         livemode: true,
     };
-    assert_eq!(partner_request(&submission), Some(expected.clone()));
+    let phone = "0712345678".parse().expect("a phone");
+    assert_eq!(partner_request(&submission, &phone), Some(expected.clone()));
     let scope = Scope { environment: Environment::Test, ..submission.scope.clone() };
     let test = Submission { scope, ..submission.clone() };
-    assert_eq!(partner_request(&test), Some(PartnerRequest { livemode: false, ..expected }));
-    assert_eq!(partner_request(&Submission { partner_code: None, ..submission }), None);
+    assert_eq!(partner_request(&test, &phone), Some(PartnerRequest { livemode: false, ..expected }));
+    assert_eq!(partner_request(&Submission { partner_code: None, ..submission }, &phone), None);
 }

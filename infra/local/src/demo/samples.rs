@@ -68,11 +68,15 @@ pub async fn load(env: &Env, clock: &Clock) -> Result<(), DemoError> {
     let put = aws.s3().put_object().bucket(bucket).key(object_key(&scope, arrived.receipt_id));
     put.body(PHOTO.to_vec().into()).send().await.map_err(|_| unusable("photo"))?;
 
+    let submission_id = SUBMISSION.parse().map_err(|_| unusable("id"))?;
+    let secret = tables.secrets().of_people().await.map_err(Failure::from)?;
+    let phone = "+255712345678".parse().map_err(|_| unusable("phone"))?;
     let new = NewSubmission {
-        submission_id: SUBMISSION.parse().map_err(|_| unusable("id"))?,
+        submission_id,
         reference: random::reference(),
         scope: scope.clone(),
-        phone: "+255712345678".parse().map_err(|_| unusable("phone"))?,
+        phone: secret.secret.encrypt_phone(&scope, submission_id, &phone, random::bytes()),
+        entrant_id: secret.secret.consumer(&scope, phone).id,
         region: None,
         claimed: None,
         day: now.to_string().chars().take(10).collect(),

@@ -4,14 +4,17 @@ use serde_json::json;
 
 use crate::console::Report;
 use crate::failure::Failure;
-use crate::migrate;
+use crate::migrate::{self, Migrated};
 use crate::tables::Tables;
 
 pub(crate) async fn run(tables: &Tables) -> Result<Report, Failure> {
-    let moved = migrate::run(tables).await?;
-    let text = match moved {
-        0 => "There is nothing to bring into another form.".to_owned(),
-        moved => format!("{moved} code books are in their own table now, with their keys encrypted."),
+    let Migrated { code_books, phones } = migrate::run(tables).await?;
+    let text = match (code_books, phones) {
+        (0, 0) => "Every record has the form of this release already.".to_owned(),
+        (code_books, phones) => format!(
+            "{code_books} code books are in their own table now, with their keys encrypted. {phones} records no longer \
+             hold a phone number in clear."
+        ),
     };
-    Ok(Report::new(json!({ "code_books": moved }), text))
+    Ok(Report::new(json!({ "code_books": code_books, "phones": phones }), text))
 }

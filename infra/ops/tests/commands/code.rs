@@ -259,8 +259,10 @@ async fn enter(stack: &Stack, serial: u64) {
     );
     crate::submission::write(stack, &submission, Some(&key)).await;
     let phone: Phone = "0712345678".parse().expect("a phone");
-    let record = stack.tables().await.codes().get(&chai(Environment::Live), &key).await.expect("it answers");
-    assert_eq!(record.expect("a record").claim.expect("a claim").phone, phone);
+    let tables = stack.tables().await;
+    let record = tables.codes().get(&chai(Environment::Live), &key).await.expect("it answers");
+    let id = tables.entrant_id(&chai(Environment::Live), &phone).await.expect("it answers");
+    assert_eq!(record.expect("a record").claim.expect("a claim").entrant, id);
 }
 
 #[tokio::test]
@@ -337,7 +339,7 @@ async fn a_campaign_whose_codes_a_partner_checks_is_given_none() {
         let error = stack.refused(&refused).await;
         assert_eq!(error["code"], "codes_checked_by_partner");
         let message = error["message"].as_str().expect("a message");
-        for what_to_do in ["take the codes from the partner", "set code.checked_by to `service`"] {
+        for what_to_do in ["get the codes from the partner", "set code.checked_by to `service`"] {
             assert!(message.contains(what_to_do), "{message}");
         }
     }
@@ -353,7 +355,7 @@ async fn verifier(stack: &Stack) -> CodeVerifier {
 /// The result for a code in a function that read the code book before.
 async fn judged(verifier: &CodeVerifier, stack: &Stack, code: &str) -> ResolvedCode {
     let (scope, code) = (chai(Environment::Live), code.parse().expect("a code"));
-    let query = CodeQuery { scope: &scope, policy: CodePolicy::Service, code: &code, phone: None };
+    let query = CodeQuery { scope: &scope, policy: CodePolicy::Service, code: &code, consumer: None };
     let now = stack.clock.now();
     verifier.resolve(query, None, Staleness::BeforeRejecting, now).await.expect("it answers")
 }
@@ -381,7 +383,7 @@ async fn a_function_with_an_older_book_promises_no_prize_of_a_void_batch() {
     stack.fine(&mint_args("1", &stack.arg("a.csv"), &["--prize", "A car"])).await;
     let minted = codes_in(&stack, "a.csv").concat();
     let (scope, code) = (chai(Environment::Live), minted.parse().expect("a code"));
-    let query = CodeQuery { scope: &scope, policy: CodePolicy::Service, code: &code, phone: None };
+    let query = CodeQuery { scope: &scope, policy: CodePolicy::Service, code: &code, consumer: None };
     let is_redeemable = async || {
         let resolved = verifier.resolve(query, None, Staleness::Cached, stack.clock.now()).await;
         matches!(resolved.expect("it answers"), ResolvedCode::Named { is_redeemable: true, .. })

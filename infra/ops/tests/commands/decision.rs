@@ -9,7 +9,7 @@ use common::store::submission_writes::SettleResult;
 use serde_json::json;
 
 use crate::review::{CODE, as_it_is, code, photo, shown, typed, with_receipt};
-use crate::submission::{WHY, submission, write};
+use crate::submission::{WHY, entrant, submission, write};
 use crate::support::{Ended, NOW, Stack};
 
 /// `submission settle`, with a reason.
@@ -39,7 +39,7 @@ async fn a_receipt_is_accepted_once_by_the_code_that_a_person_read() {
         (&settled["state"], &settled["display_status"]),
         (&json!("rejected"), &json!("needs_attention"))
     );
-    let entrant = tables.entrants.get(&first.scope, &first.phone, &first.day).await.expect("it answers");
+    let entrant = entrant(&stack, &first).await;
     assert_eq!((entrant.entries, entrant.total), (2, 1), "the second gave its place back");
 }
 
@@ -98,8 +98,7 @@ async fn entries_can_be_given_and_the_prize_is_the_one_that_was_kept() {
     let accept = ["--accept", "--receipt-code", CODE, "--entries", "7"];
     let settled = stack.json(&settle(&id, &accept)).await;
     assert_eq!((&settled["entries"], &settled["instant_win"]), (&json!(7), &json!("A kettle")));
-    let entrants = stack.tables().await.entrants;
-    let entrant = entrants.get(&waiting.scope, &waiting.phone, &waiting.day).await.expect("it answers");
+    let entrant = entrant(&stack, &waiting).await;
     assert_eq!(entrant.entries, 7);
 }
 
@@ -128,8 +127,7 @@ async fn a_decision_made_while_the_service_works_stands() {
         ledger.settle(&begun, &concluded, None).await.expect("it answers"),
         SettleResult::StaleRevision
     );
-    let entrants = stack.tables().await.entrants;
-    let entrant = entrants.get(&due.scope, &due.phone, &due.day).await.expect("it answers");
+    let entrant = entrant(&stack, &due).await;
     assert_eq!(entrant.entries, 2, "it is accepted once");
 }
 

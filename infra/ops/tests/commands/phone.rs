@@ -10,7 +10,8 @@ async fn is_blocked(stack: &Stack, phone: &str) -> [bool; 2] {
     let tables = stack.tables().await;
     let phone: Phone = phone.parse().expect("a phone");
     let blocked = async |environment| {
-        let entrant = tables.entrants.get(&chai(environment), &phone, "2026-03-01").await;
+        let id = tables.entrant_id(&chai(environment), &phone).await.expect("it answers");
+        let entrant = tables.entrants.get(&chai(environment), &id, "2026-03-01").await;
         entrant.expect("it answers").blocked
     };
     [blocked(Environment::Test).await, blocked(Environment::Live).await]

@@ -52,7 +52,7 @@ async fn a_rotation_that_was_cut_short_is_finished_before_another_begins() {
     let before = keys(&tables.code_books, Environment::Test).await;
     let aws = Aws::for_function(&stack.env).expect("credentials");
     let secrets = DeploymentSecrets::from_env(&stack.env, &aws).expect("a name");
-    let new = secrets.replace("n".repeat(64)).await.expect("it is replaced");
+    let new = secrets.rotate(&"n".repeat(64)).await.expect("it is replaced");
     // Meanwhile, warm and new functions read books under both versions.
     tables.code_books.reencrypt(&chai(Environment::Live), &new).await.expect("written");
     for books in [&tables.code_books, &stack.tables().await.code_books] {

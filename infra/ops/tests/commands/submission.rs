@@ -4,6 +4,7 @@ use common::domain::campaign::{Campaign, PhoneLimits};
 use common::domain::codebook::{Batch, BatchStatus};
 use common::domain::entrant::{Entrant, PhoneChecks};
 use common::domain::ids::SubmissionId;
+use common::domain::key_encryption::DeploymentSecret;
 use common::domain::message::MessageKey;
 use common::domain::partner::reply::{Upstream, UpstreamCode};
 use common::domain::scope::Environment;
@@ -13,6 +14,7 @@ use common::random;
 use common::store::codes::CodeKey;
 use common::store::submission_writes::{SubmissionWrite, WriteResult};
 use serde_json::json;
+use service_tests::service::{DEPLOYMENT_SECRET, entrant_id};
 
 use crate::support::{NOW, Stack, chai, run};
 
@@ -22,11 +24,14 @@ pub(crate) const WHY: [&str; 2] = ["--why", "Receipt seen"];
 /// A submission of 0712 345 678 in the live environment; an unsettled one waits for an operator.
 pub(crate) fn submission(id: SubmissionId, status: SubmissionStatus, code_key: Option<String>) -> Submission {
     let settling = (!status.is_terminal()).then(|| PendingSettlement::at_once(NOW, None).escalate(NOW));
+    let (scope, secret) = (chai(Environment::Live), DeploymentSecret::new(DEPLOYMENT_SECRET).expect("long"));
+    let phone = "0712345678".parse().expect("a phone");
     Submission {
         submission_id: id,
         reference: random::reference(),
-        scope: chai(Environment::Live),
-        phone: "0712345678".parse().expect("a phone"),
+        scope: scope.clone(),
+        entrant_id: entrant_id(&scope, &phone),
+        phone: secret.encrypt_phone(&scope, id, &phone, random::bytes()),
         code_key,
         receipt_id: None,
         receipt: None,
@@ -51,9 +56,9 @@ pub(crate) fn submission(id: SubmissionId, status: SubmissionStatus, code_key: O
 /// Writes a submission as the service does.
 pub(crate) async fn write(stack: &Stack, submission: &Submission, code: Option<&CodeKey>) {
     let key = format!("key-of-{}", submission.submission_id).parse().expect("a key");
+    let tables = stack.tables().await;
     let write =
         SubmissionWrite { key: &key, body_hash: "", code, receipt: submission.receipt_id, submission };
-    let tables = stack.tables().await;
     let campaign = tables.campaigns.get(&submission.scope.campaign).await.expect("it answers");
     // All belong to one phone.
     let limits = PhoneLimits::default();
@@ -66,7 +71,13 @@ pub(crate) async fn write(stack: &Stack, submission: &Submission, code: Option<&
     assert!(matches!(written, WriteResult::Committed), "{written:?}");
 }
 
-/// The status of a submission that waits for an operator.
+/// The counts of the phone of all submissions.
+pub(crate) async fn entrant(stack: &Stack, submission: &Submission) -> Entrant {
+    let Submission { scope, entrant_id, day, .. } = submission;
+    stack.tables().await.entrants.get(scope, entrant_id, day).await.expect("it answers")
+}
+
+/// Standing of a submission that waits for a person.
 pub(crate) fn waiting() -> SubmissionStatus {
     let waiting = json!({
         "state": "pending",
@@ -112,6 +123,8 @@ async fn every_submission_of_a_reference_is_shown() {
     let twin = Submission {
         reference: first.reference.clone(),
         scope: chai(Environment::Test),
+        // It is encrypted for the other scope.
+        phone: None,
         ..submission(random::submission_id(), SubmissionStatus::accepted(1, None), None)
     };
     write(&stack, &twin, None).await;
@@ -169,8 +182,8 @@ async fn accepting_redeems_the_code_and_gives_entries_and_prize() {
     let tables = stack.tables().await;
     let record = tables.codes().get(&submission.scope, &CodeKey::Minted(0)).await.expect("it answers");
     assert!(record.and_then(|record| record.claim).is_some_and(|claim| claim.redeemed));
-    let entrant = tables.entrants.get(&submission.scope, &submission.phone, &submission.day).await;
-    assert_eq!(entrant.expect("it answers").entries, 2);
+    let entrant = entrant(&stack, &submission).await;
+    assert_eq!(entrant.entries, 2);
 }
 
 #[tokio::test]
@@ -184,8 +197,8 @@ async fn rejecting_frees_the_code_and_gives_the_place_back() {
     let tables = stack.tables().await;
     let record = tables.codes().get(&submission.scope, &CodeKey::Minted(0)).await.expect("it answers");
     assert_eq!(record.and_then(|record| record.claim), None);
-    let entrant = tables.entrants.get(&submission.scope, &submission.phone, &submission.day).await;
-    assert_eq!(entrant.expect("it answers").total, 0);
+    let entrant = entrant(&stack, &submission).await;
+    assert_eq!(entrant.total, 0);
 }
 
 #[tokio::test]

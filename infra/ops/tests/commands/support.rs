@@ -12,6 +12,7 @@ use ops::connection::tables;
 use ops::tables::Tables;
 use ops::{Console, FINE};
 use serde_json::Value;
+use service_tests::service::DEPLOYMENT_SECRET;
 use tempfile::TempDir;
 
 /// 2026-03-01T00:00:00Z.
@@ -49,7 +50,8 @@ impl Stack {
     /// A stack without campaigns.
     pub(crate) async fn empty() -> Self {
         // Without background functions, which would settle what a test settles by hand.
-        let options = Options { background: false, ..Options::default() };
+        let deployment_secret = Some(DEPLOYMENT_SECRET.to_owned());
+        let options = Options { background: false, deployment_secret, ..Options::default() };
         let local = local::stack::Stack::start(options).await.expect("it starts");
         let operator = [("USER".to_owned(), "asha".to_owned())];
         let env = local.env().clone().into_iter().chain(operator).collect();

@@ -14,8 +14,7 @@ use super::{asked, judged, partner, submit};
 /// The number of wrong codes logged for a phone.
 async fn wrong_codes(campaign: &TestCampaign, number: u32) -> usize {
     let phone = phone(number).parse().expect("a phone");
-    let entrants = &campaign.service.tables.entrants;
-    let entrant = entrants.get(&campaign.scope(Environment::Live), &phone, "").await;
+    let entrant = campaign.service.entrant(&campaign.scope(Environment::Live), &phone, "").await;
     entrant.expect("the table").wrong_codes.len()
 }
 

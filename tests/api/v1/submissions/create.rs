@@ -198,7 +198,7 @@ async fn the_phone_is_recorded_in_one_form_and_counted_once() {
     assert_eq!(campaign.outcome("+255712345678", &campaign.code(1)).await, "entry_limit");
     let phone = "0712345678".parse().expect("a phone");
     let scope = campaign.scope(Environment::Test);
-    let entrant = campaign.service.tables.entrants.get(&scope, &phone, "2026-01-01").await.expect("read");
+    let entrant = campaign.service.entrant(&scope, &phone, "2026-01-01").await.expect("read");
     assert_eq!((entrant.total, entrant.entries), (1, 1), "a refused one does not count");
 }
 

@@ -58,7 +58,7 @@ async fn fifty_codes_of_one_phone_pass_a_limit_of_three_three_times() {
     let scope = campaign.scope(Environment::Test);
     let phone = phone(1).parse().expect("a phone");
     let today = campaign.service.clock.now().day_in(campaign.config.timezone);
-    let entrant = campaign.service.tables.entrants.get(&scope, &phone, &today).await.expect("read");
+    let entrant = campaign.service.entrant(&scope, &phone, &today).await.expect("read");
     assert_eq!((entrant.total, entrant.entries), (3, 3));
 }
 
@@ -123,7 +123,7 @@ async fn everything_at_once_adds_up() {
     let mut total = 0;
     for number in 0..6 {
         let phone = phone(number).parse().expect("a phone");
-        let entrant = campaign.service.tables.entrants.get(&scope, &phone, "2000-01-01").await.expect("read");
+        let entrant = campaign.service.entrant(&scope, &phone, "2000-01-01").await.expect("read");
         assert!(entrant.total <= 4, "a phone passed its limit");
         assert_eq!(u64::from(entrant.total), entrant.entries);
         total += entrant.total;

@@ -217,8 +217,7 @@ async fn a_blocked_phone_sees_its_submissions_as_well() {
     let campaign = TestCampaign::plain().await;
     let scope = campaign.scope(Environment::Test);
     let blocked = phone(1).parse().expect("a phone");
-    let now = campaign.service.clock.now();
-    campaign.service.tables.entrants.set_blocked(&scope, &blocked, true, now).await.expect("blocked");
+    campaign.service.set_blocked(&scope, &blocked, true).await.expect("blocked");
     let sending = campaign.test("POST", "/api/v1/submissions").header("idempotency-key", fresh_key());
     let refused = sending.json(&body(&phone(1), &campaign.code(1))).send().await;
     assert_eq!(refused.field("message_key"), "blocked");

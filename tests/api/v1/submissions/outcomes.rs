@@ -170,12 +170,10 @@ async fn the_daily_limit_starts_anew_at_the_campaigns_own_midnight() {
 async fn a_blocked_phone_is_refused_until_it_is_unblocked() {
     let campaign = TestCampaign::plain().await;
     let (scope, blocked) = (campaign.scope(Environment::Test), phone(1).parse().expect("a phone"));
-    let now = campaign.service.clock.now();
-    let entrants = &campaign.service.tables.entrants;
-    entrants.set_blocked(&scope, &blocked, true, now).await.expect("blocked");
+    campaign.service.set_blocked(&scope, &blocked, true).await.expect("blocked");
     assert_eq!(campaign.outcome(&phone(1), &campaign.code(0)).await, "blocked");
     assert_eq!(campaign.outcome(&phone(1), "WRONG").await, "blocked", "before the code is judged");
-    entrants.set_blocked(&scope, &blocked, false, now).await.expect("unblocked");
+    campaign.service.set_blocked(&scope, &blocked, false).await.expect("unblocked");
     assert_eq!(campaign.outcome(&phone(1), &campaign.code(0)).await, "entered");
 }
 

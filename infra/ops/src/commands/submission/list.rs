@@ -9,18 +9,17 @@ use super::super::or_nothing;
 use super::show::{lookup_failures, next_step};
 use super::{all_as_json, word};
 use crate::console::Report;
-use crate::phones::masked;
 use crate::words::{local_time, table};
 
 const NONE: &str = "There are no such submissions.";
 
 /// Reports the newest submissions, in any state.
-pub(super) fn newest(found: &[Submission], zone: Tz) -> Report {
-    let row = |submission: &Submission| {
+pub(super) fn newest(found: &[(&Submission, String)], zone: Tz) -> Report {
+    let row = |(submission, phone): &(&Submission, String)| {
         vec![
             submission.reference.to_string(),
             submission.submission_id.to_string(),
-            masked(&submission.phone),
+            phone.clone(),
             word(json!(submission.status.state())),
             word(json!(submission.status.review_status())),
             submission.status.message_key().to_string(),
@@ -37,10 +36,9 @@ pub(super) fn newest(found: &[Submission], zone: Tz) -> Report {
     Report::new(all_as_json(found), text)
 }
 
-/// Reports at most `most` unsettled submissions, with who acts next.
-pub(super) fn unsettled(found: &[Submission], most: usize, zone: Tz) -> Report {
-    let shown = found.get(..most).unwrap_or(found);
-    let row = |submission: &Submission| {
+/// Reports unsettled submissions, of `all` that there are, with who acts next.
+pub(super) fn unsettled(shown: &[(&Submission, String)], all: usize, zone: Tz) -> Report {
+    let row = |(submission, _): &(&Submission, String)| {
         let settling = submission.settling.as_ref();
         vec![
             submission.reference.to_string(),
@@ -58,7 +56,7 @@ pub(super) fn unsettled(found: &[Submission], most: usize, zone: Tz) -> Report {
         let next_step = format!("NEXT STEP ({})", zone.name());
         table(&["REF", "ID", "STATE", "ASSIGNEE", &next_step, "WHY"], &rows)
     };
-    let more = found.len().saturating_sub(shown.len());
+    let more = all.saturating_sub(shown.len());
     let note = (more > 0).then(|| format!("{more} more are not settled; --limit shows more of them"));
     Report { note, ..Report::new(all_as_json(shown), text) }
 }

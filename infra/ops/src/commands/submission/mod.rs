@@ -18,8 +18,9 @@ use crate::cli::{AcceptArgs, SubmissionCommand, VerdictArgs};
 use crate::console::Report;
 use crate::failure::Failure;
 use crate::settle::{Proof, Verdict, resume, settle};
+use crate::tables::Tables;
 use crate::words::grouped;
-use crate::{connection, receipts, submissions};
+use crate::{connection, phones, receipts, submissions};
 
 /// Characters of an operator's name or reason.
 const WORDS_CHARS: std::ops::RangeInclusive<usize> = 1..=500;
@@ -33,7 +34,8 @@ pub(crate) async fn run(command: SubmissionCommand, env: &Env, now: Timestamp) -
             for submission in &found {
                 let receipt = receipts::of_submission(&tables, env, submission, now).await?;
                 let zone = tables.campaign(&submission.scope.campaign).await?.timezone;
-                shown.push(Shown { submission, receipt, zone, show_phone, show_receipt });
+                let phone = phones::shown(&tables, submission, show_phone).await?;
+                shown.push(Shown { submission, phone, receipt, zone, show_receipt });
             }
             Ok(show::report(&shown))
         }
@@ -53,9 +55,11 @@ pub(crate) async fn run(command: SubmissionCommand, env: &Env, now: Timestamp) -
             let zone = tables.campaign(&scope.campaign).await?.timezone;
             if unsettled {
                 let found = submissions::list_unsettled(&tables, &scope).await?;
-                Ok(list::unsettled(&found, usize::from(limit), zone))
+                let shown = with_phones(&tables, found.get(..usize::from(limit)).unwrap_or(&found)).await?;
+                Ok(list::unsettled(&shown, found.len(), zone))
             } else {
-                Ok(list::newest(&submissions::list(&tables, &scope, usize::from(limit)).await?, zone))
+                let found = submissions::list(&tables, &scope, usize::from(limit)).await?;
+                Ok(list::newest(&with_phones(&tables, &found).await?, zone))
             }
         }
         SubmissionCommand::Resume { ids } => {
@@ -64,9 +68,8 @@ pub(crate) async fn run(command: SubmissionCommand, env: &Env, now: Timestamp) -
             for id in ids {
                 resumed.push(resume(&tables, id, now).await?);
             }
-            let json: Vec<_> = resumed.iter().map(|submission| show::as_json(submission, false)).collect();
             let text = format!("{} resumed; the service works on them within a minute", resumed.len());
-            Ok(Report::new(json!({ "submissions": json }), text))
+            Ok(Report::new(all_as_json(&with_phones(&tables, &resumed).await?), text))
         }
         SubmissionCommand::Settle { id, verdict: VerdictArgs { reject, .. }, accept, why, by } => {
             let decision = OperatorDecision { by: who(by, env)?, at: now, why: Some(words(&why, "--why")?) };
@@ -74,7 +77,8 @@ pub(crate) async fn run(command: SubmissionCommand, env: &Env, now: Timestamp) -
                 Some(key) => Verdict::Reject(key),
                 None => Verdict::Accept { entries: accept.entries, proof: proof(&accept)? },
             };
-            let settled = settle(&connection::tables(env).await?, id, verdict, decision).await?;
+            let tables = connection::tables(env).await?;
+            let settled = settle(&tables, id, verdict, decision).await?;
             let status = &settled.status;
             let entries = match status.entries() {
                 0 => String::new(),
@@ -82,7 +86,8 @@ pub(crate) async fn run(command: SubmissionCommand, env: &Env, now: Timestamp) -
                 entries => format!(", with {} entries", grouped(entries.into())),
             };
             let text = format!("{} settled as `{}`{entries}", settled.reference, status.message_key());
-            Ok(Report::new(show::as_json(&settled, false), text))
+            let phone = phones::shown(&tables, &settled, false).await?;
+            Ok(Report::new(show::as_json(&settled, &phone), text))
         }
     }
 }
@@ -124,7 +129,19 @@ fn word(value: Value) -> String {
     or_nothing(value.as_str())
 }
 
-fn all_as_json(found: &[Submission]) -> Value {
-    let json: Vec<Value> = found.iter().map(|submission| show::as_json(submission, false)).collect();
+/// Submissions with their masked phones.
+type WithPhones<'a> = Vec<(&'a Submission, String)>;
+
+async fn with_phones<'a>(tables: &Tables, found: &'a [Submission]) -> Result<WithPhones<'a>, Failure> {
+    let mut shown = Vec::with_capacity(found.len());
+    for submission in found {
+        shown.push((submission, phones::shown(tables, submission, false).await?));
+    }
+    Ok(shown)
+}
+
+/// Submissions for programs.
+fn all_as_json(found: &[(&Submission, String)]) -> Value {
+    let json: Vec<Value> = found.iter().map(|(submission, phone)| show::as_json(submission, phone)).collect();
     json!({ "submissions": json })
 }

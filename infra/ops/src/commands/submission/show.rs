@@ -16,7 +16,6 @@ use super::super::{lines, or_nothing};
 use super::list::assignee;
 use super::word;
 use crate::console::Report;
-use crate::phones::masked;
 use crate::receipts::SeenReceipt;
 use crate::words::{grouped, zoned_time};
 
@@ -26,10 +25,11 @@ const HIDDEN: &str = "hidden; --show-receipt shows it";
 /// A submission and how much of it to show.
 pub(super) struct Shown<'a> {
     pub(super) submission: &'a Submission,
+    /// Masked or in clear.
+    pub(super) phone: String,
     pub(super) receipt: Option<SeenReceipt>,
     /// The campaign's time zone, for the times in the text.
     pub(super) zone: Tz,
-    pub(super) show_phone: bool,
     pub(super) show_receipt: bool,
 }
 
@@ -91,7 +91,7 @@ impl Shown<'_> {
             ("id", submission.submission_id.to_string()),
             ("campaign", scope.campaign.to_string()),
             ("environment", scope.environment.to_string()),
-            ("phone", phone(submission, self.show_phone)),
+            ("phone", self.phone.clone()),
             ("state", word(json!(status.state()))),
             ("review_status", word(json!(status.review_status()))),
             ("display_status", word(json!(status.display_status()))),
@@ -142,7 +142,7 @@ impl Shown<'_> {
     }
 
     fn as_json(&self) -> Value {
-        let mut json = as_json(self.submission, self.show_phone);
+        let mut json = as_json(self.submission, &self.phone);
         if let Some(fields) = json.as_object_mut() {
             if self.show_receipt {
                 let purchase = self.submission.purchase.as_ref().map(VerificationCode::as_str);
@@ -222,12 +222,8 @@ fn upstream(upstream: &Upstream) -> String {
     format!("{code}{message}")
 }
 
-fn phone(submission: &Submission, show_phone: bool) -> String {
-    if show_phone { submission.phone.expose_e164().to_owned() } else { masked(&submission.phone) }
-}
-
 /// A submission as JSON, without its receipt's secrets.
-pub(super) fn as_json(submission: &Submission, show_phone: bool) -> Value {
+pub(super) fn as_json(submission: &Submission, phone: &str) -> Value {
     let Submission { scope, status, .. } = submission;
     let decision = submission
         .decision
@@ -238,7 +234,7 @@ pub(super) fn as_json(submission: &Submission, show_phone: bool) -> Value {
         "ref": submission.reference.to_string(),
         "campaign": scope.campaign,
         "environment": scope.environment,
-        "phone": phone(submission, show_phone),
+        "phone": phone,
         "state": status.state(),
         "review_status": status.review_status(),
         "display_status": status.display_status(),

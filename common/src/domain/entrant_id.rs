@@ -1,0 +1,211 @@
+//! How records hold a phone number: as a keyed digest wherever it is only compared, and encrypted where somebody may
+//! have to call it.
+
+use std::fmt;
+
+use base64::Engine;
+use base64::engine::general_purpose::URL_SAFE_NO_PAD;
+use ring::aead::{AES_256_GCM, Aad, LessSafeKey, Nonce, UnboundKey};
+use ring::hmac;
+use serde::{Deserialize, Serialize};
+
+use super::hex::hex;
+use super::ids::SubmissionId;
+use super::key_encryption::DeploymentSecret;
+use super::phone::Phone;
+use super::scope::Scope;
+
+/// Bytes of a digest that are kept: 128 bits, so that no two phones ever share one.
+const DIGEST_BYTES: usize = 16;
+
+/// Identifies a consumer in one scope: 32 hexadecimal digits of the phone's HMAC-SHA256, or random ones once the person
+/// was erased. Records of the release before have the number itself here. It prints as `***`.
+#[derive(Clone, PartialEq, Eq, Hash, Default, Serialize, Deserialize)]
+#[serde(transparent)]
+pub struct EntrantId(String);
+
+impl EntrantId {
+    /// The id that a record has.
+    pub fn from_record(id: impl Into<String>) -> Self {
+        Self(id.into())
+    }
+
+    /// The id as it stands in keys of the tables.
+    pub fn as_str(&self) -> &str {
+        &self.0
+    }
+
+    /// An id that stands for nobody, in place of an erased one.
+    pub fn tombstone(random: [u8; DIGEST_BYTES]) -> Self {
+        Self(hex(&random))
+    }
+}
+
+impl fmt::Debug for EntrantId {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("***")
+    }
+}
+
+/// The consumer of a request.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Consumer {
+    /// The number that was sent.
+    pub phone: Phone,
+    /// The digest of the number.
+    pub id: EntrantId,
+}
+
+impl Consumer {
+    /// Whether a record is this consumer's. The release before wrote the number itself.
+    pub fn is(&self, recorded: &EntrantId) -> bool {
+        *recorded == self.id || recorded.0 == self.phone.expose_e164()
+    }
+}
+
+/// A phone number as a submission keeps it: the nonce and AES-256-GCM's output in base64, or the number itself in records of
+/// the release before. It prints as `***`.
+#[derive(Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(transparent)]
+pub struct StoredPhone(String);
+
+impl fmt::Debug for StoredPhone {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("***")
+    }
+}
+
+impl DeploymentSecret {
+    /// A phone with its digest in a scope. The digests of one phone in two campaigns have nothing in common.
+    pub fn consumer(&self, scope: &Scope, phone: Phone) -> Consumer {
+        let digest = self.hmac(&["entrant", &scope.to_string(), phone.expose_e164()]);
+        let id = hex(digest.as_ref().get(..DIGEST_BYTES).unwrap_or_default());
+        Consumer { phone, id: EntrantId(id) }
+    }
+
+    /// A digest of a request's body that takes this secret to compute, since phones are few enough to try.
+    pub fn keyed_digest(&self, scope: &Scope, body_digest: &str) -> String {
+        hex(self.hmac(&["body", &scope.to_string(), body_digest]).as_ref())
+    }
+
+    /// A phone for the record of a submission, to which it is bound. The nonce must be random. `None` never comes of a
+    /// phone's fixed length.
+    pub fn encrypt_phone(
+        &self,
+        scope: &Scope,
+        id: SubmissionId,
+        phone: &Phone,
+        nonce: [u8; Self::NONCE_BYTES],
+    ) -> Option<StoredPhone> {
+        let mut sealed = phone.expose_e164().as_bytes().to_vec();
+        let (cipher, unique) = (self.phone_cipher(scope)?, Nonce::assume_unique_for_key(nonce));
+        cipher.seal_in_place_append_tag(unique, Aad::from(id.to_string()), &mut sealed).ok()?;
+        Some(StoredPhone(URL_SAFE_NO_PAD.encode([nonce.as_slice(), &sealed].concat())))
+    }
+
+    /// The number that a submission keeps; `None` when it was encrypted under another secret or for another submission.
+    pub fn decrypt_phone(&self, scope: &Scope, id: SubmissionId, stored: &StoredPhone) -> Option<Phone> {
+        if stored.0.starts_with('+') {
+            return stored.0.parse().ok();
+        }
+        let bytes = URL_SAFE_NO_PAD.decode(&stored.0).ok()?;
+        let (nonce, sealed) = bytes.split_at_checked(Self::NONCE_BYTES)?;
+        let (mut opened, nonce) = (sealed.to_vec(), Nonce::try_assume_unique_for_key(nonce).ok()?);
+        let aad = Aad::from(id.to_string());
+        let number = self.phone_cipher(scope)?.open_in_place(nonce, aad, &mut opened).ok()?;
+        std::str::from_utf8(number).ok()?.parse().ok()
+    }
+
+    fn phone_cipher(&self, scope: &Scope) -> Option<LessSafeKey> {
+        let key = self.hmac(&["phone", &scope.to_string()]);
+        UnboundKey::new(&AES_256_GCM, key.as_ref()).ok().map(LessSafeKey::new)
+    }
+
+    /// The HMAC of these parts. None of them has a zero byte, so that no two lists of parts give the same input.
+    fn hmac(&self, parts: &[&str]) -> hmac::Tag {
+        hmac::sign(self.people_key(), parts.join("\0").as_bytes())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::domain::scope::Environment;
+
+    const NONCE: [u8; 12] = [5; 12];
+
+    fn secret(text: &str) -> DeploymentSecret {
+        DeploymentSecret::new(text).expect("long enough")
+    }
+
+    fn scope(environment: Environment) -> Scope {
+        Scope { campaign: "demo".parse().expect("a slug"), environment }
+    }
+
+    fn phone() -> Phone {
+        "0712345678".parse().expect("a phone")
+    }
+
+    fn id(byte: u8) -> SubmissionId {
+        SubmissionId::from_random([byte; 16])
+    }
+
+    /// Computed by another implementation (Python's `hmac` and `cryptography`). A change here would lose every phone and
+    /// every count.
+    #[test]
+    fn digests_and_encrypted_phones_never_change() {
+        let (secret, scope) = (secret(&"s".repeat(64)), scope(Environment::Live));
+        assert_eq!(secret.consumer(&scope, phone()).id.as_str(), "19eeae973307c4e7b42ba297b851017e");
+        assert_eq!(
+            secret.keyed_digest(&scope, "00"),
+            "82705e7e19481d513093aad7ba58f1640916318e974bcaed2a96fec215f2cb71"
+        );
+        let stored = secret.encrypt_phone(&scope, id(1), &phone(), NONCE).expect("a phone");
+        assert_eq!(stored.0, "BQUFBQUFBQUFBQUFHzbWUwHWPts8N1g69OiaQkK4MUAgSnEsQhbrZMc");
+    }
+
+    #[test]
+    fn a_new_version_of_the_secret_keeps_the_phones_of_the_first() {
+        let (first, next) = ("s".repeat(64), format!("{} {}", "t".repeat(64), "s".repeat(64)));
+        let scope = scope(Environment::Live);
+        let (first, next) = (secret(&first), secret(&next));
+        assert_eq!(first.consumer(&scope, phone()), next.consumer(&scope, phone()));
+    }
+
+    #[test]
+    fn a_phone_has_another_digest_in_each_scope_and_under_each_secret() {
+        let (live, test) = (scope(Environment::Live), scope(Environment::Test));
+        let ours = secret(&"s".repeat(64));
+        let digest = |secret: &DeploymentSecret, scope| secret.consumer(scope, phone()).id;
+        assert_ne!(digest(&ours, &live), digest(&ours, &test));
+        assert_ne!(digest(&ours, &live), digest(&secret(&"t".repeat(64)), &live));
+    }
+
+    #[test]
+    fn a_phone_is_read_back_for_its_own_submission_alone() {
+        let (live, ours) = (scope(Environment::Live), secret(&"s".repeat(64)));
+        let stored = ours.encrypt_phone(&live, id(1), &phone(), NONCE).expect("a phone");
+        assert_eq!(ours.decrypt_phone(&live, id(1), &stored), Some(phone()));
+        assert_eq!(ours.decrypt_phone(&live, id(2), &stored), None);
+        assert_eq!(ours.decrypt_phone(&scope(Environment::Test), id(1), &stored), None);
+        assert_eq!(secret(&"t".repeat(64)).decrypt_phone(&live, id(1), &stored), None);
+        assert_eq!(ours.decrypt_phone(&live, id(1), &StoredPhone("AAAA".to_owned())), None);
+    }
+
+    #[test]
+    fn a_record_of_the_release_before_is_still_its_consumers() {
+        let (live, ours) = (scope(Environment::Live), secret(&"s".repeat(64)));
+        let (consumer, number) = (ours.consumer(&live, phone()), StoredPhone("+255712345678".to_owned()));
+        assert!(consumer.is(&consumer.id) && consumer.is(&EntrantId::from_record("+255712345678")));
+        assert!(!consumer.is(&EntrantId::tombstone([0; 16])));
+        assert_eq!(ours.decrypt_phone(&live, id(1), &number), Some(phone()));
+    }
+
+    #[test]
+    fn neither_a_digest_nor_a_stored_phone_prints() {
+        let (live, ours) = (scope(Environment::Live), secret(&"s".repeat(64)));
+        let stored = ours.encrypt_phone(&live, id(1), &phone(), NONCE);
+        let printed = format!("{:?} {stored:?}", ours.consumer(&live, phone()));
+        assert_eq!(printed, "Consumer { phone: ***, id: *** } Some(***)");
+    }
+}
