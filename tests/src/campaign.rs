@@ -46,6 +46,8 @@ pub fn plain() -> Campaign {
         messages: MessageOverrides::default(),
         receipt: None,
         partner: None,
+        consent: None,
+        retention: None,
     }
 }
 

@@ -39,6 +39,32 @@ pub struct Campaign {
     /// The partner's settings, if the partner checks the codes.
     #[serde(default)]
     pub partner: Option<PartnerRules>,
+    /// The text that consumers agree to.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub consent: Option<ConsentText>,
+    /// How long personal data is kept.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub retention: Option<Retention>,
+}
+
+/// The text that consumers agree to, in both languages.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct ConsentText {
+    /// Names this text: a changed text has another version.
+    pub version: String,
+    /// In English.
+    pub en: String,
+    /// In Swahili.
+    pub sw: String,
+}
+
+/// How many days after the campaign's end personal data is kept; what is absent is kept as the deployment says.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Retention {
+    /// Phone numbers.
+    pub phones_days: Option<u32>,
+    /// Photos of receipts.
+    pub photos_days: Option<u32>,
 }
 
 /// The period in which entries are taken: includes its start, excludes its end.
@@ -154,6 +180,8 @@ impl Campaign {
             messages: MessageOverrides::default(),
             receipt: None,
             partner: None,
+            consent: None,
+            retention: None,
         }
     }
 }

@@ -9,7 +9,7 @@ use serde::{Deserialize, Serialize};
 use super::code::Code;
 use super::entrant_id::{EntrantId, StoredPhone};
 use super::ids::{ReceiptId, Reference, SubmissionId};
-use super::message::MessageKey;
+use super::message::{Language, MessageKey};
 use super::partner::reply::Upstream;
 use super::receipt::judgement::ReceiptSummary;
 use super::receipt::payload::VerificationCode;
@@ -51,6 +51,9 @@ pub struct Submission {
     pub region: Option<String>,
     /// The purchase as the consumer describes it.
     pub claimed: Option<Claimed>,
+    /// The consumer's consent; records of the release before lack it.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub consent: Option<Consent>,
     /// The code for the partner; deleted when the submission is settled.
     pub partner_code: Option<Code>,
     /// The partner's own words.
@@ -71,6 +74,16 @@ pub struct Submission {
     /// Earlier states, oldest first: the first and the latest.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub history: Vec<PastState>,
+}
+
+/// A consumer's consent, given when the submission was made.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Consent {
+    /// The version of the text that the consumer agreed to, if the campaign or the caller names one.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub version: Option<String>,
+    /// The language of the request.
+    pub language: Language,
 }
 
 /// The maximum length of a history. Each state adds about 200 bytes to every later write of the submission.
@@ -295,6 +308,8 @@ pub struct NewSubmission {
     pub region: Option<String>,
     /// The purchase as described by the consumer.
     pub claimed: Option<Claimed>,
+    /// The consumer's consent.
+    pub consent: Option<Consent>,
     /// The campaign's day, `YYYY-MM-DD`.
     pub day: String,
     /// The time of the request.
@@ -314,6 +329,7 @@ impl Submission {
             phone,
             region,
             claimed,
+            consent,
             day,
             created_at,
             request_id,
@@ -333,6 +349,7 @@ impl Submission {
             day,
             region,
             claimed,
+            consent,
             partner_code: None,
             upstream: None,
             decision: None,

@@ -40,6 +40,8 @@ pub struct CampaignObject<'a> {
     limits: PhoneLimits,
     /// Receipt settings, or null if the campaign takes no receipts.
     receipt: Option<ReceiptBlock<'a>>,
+    /// Text that the consumer agrees to, or null if the campaign has none of its own.
+    consent: Option<ConsentTextObject<'a>>,
     /// Text for every message key in the request's language, including the campaign's own wording.
     #[cfg_attr(feature = "schema", schemars(with = "BTreeMap<String, String>", extend(
         "maxProperties" = 100,
@@ -58,6 +60,17 @@ struct WindowObject {
     /// End of the entry window (exclusive), or null.
     #[cfg_attr(feature = "schema", schemars(with = "Option<Time>"))]
     end: Option<String>,
+}
+
+#[derive(Serialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema), schemars(inline))]
+struct ConsentTextObject<'a> {
+    /// Version of the text. Send it as `consent_version`.
+    #[cfg_attr(feature = "schema", schemars(length(min = 1, max = 40)))]
+    version: &'a str,
+    /// The text in the request's language.
+    #[cfg_attr(feature = "schema", schemars(length(min = 1, max = 2_000)))]
+    text: &'a str,
 }
 
 #[derive(Serialize)]
@@ -193,6 +206,13 @@ impl<'a> CampaignObject<'a> {
             },
             limits: campaign.limits,
             receipt: campaign.receipt.as_ref().map(ReceiptBlock::new),
+            consent: campaign.consent.as_ref().map(|consent| ConsentTextObject {
+                version: &consent.version,
+                text: match language {
+                    Language::En => &consent.en,
+                    Language::Sw => &consent.sw,
+                },
+            }),
             messages: MessageKey::ALL.iter().map(copy).collect(),
         }
     }

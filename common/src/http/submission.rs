@@ -60,6 +60,8 @@ pub struct SubmissionObject<'a> {
     replayed: bool,
     /// Summary of the tax authority's record. Null until the authority returned it, and without a receipt.
     receipt: Option<ReceiptRecordObject<'a>>,
+    /// Consent that the consumer gave, at `created_at`. Null for submissions made before consent was recorded.
+    consent: Option<ConsentObject<'a>>,
     /// The partner's own reply, if a partner checks codes. Unstable: never branch on it.
     upstream: Option<&'a Upstream>,
     /// Creation time.
@@ -68,6 +70,18 @@ pub struct SubmissionObject<'a> {
     /// Time of the last change.
     #[cfg_attr(feature = "schema", schemars(with = "Time"))]
     updated_at: String,
+}
+
+/// A consumer's consent.
+#[derive(Clone, Debug, Serialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema), schemars(inline))]
+struct ConsentObject<'a> {
+    /// Version of the text, or null if neither the campaign nor the request named one.
+    #[cfg_attr(feature = "schema", schemars(length(min = 1, max = 40)))]
+    version: Option<&'a str>,
+    /// Language of the request: `en` or `sw`. More may be added.
+    #[cfg_attr(feature = "schema", schemars(with = "String", length(min = 2, max = 10)))]
+    language: Language,
 }
 
 /// Summary of the tax authority's record of a receipt.
@@ -126,6 +140,10 @@ impl<'a> SubmissionObject<'a> {
             poll_after_seconds: submission.poll_after_seconds(now),
             replayed,
             receipt: submission.receipt.as_ref().map(ReceiptRecordObject::new),
+            consent: submission.consent.as_ref().map(|consent| ConsentObject {
+                version: consent.version.as_deref(),
+                language: consent.language,
+            }),
             upstream: submission.upstream.as_ref(),
             created_at: submission.created_at.to_string(),
             updated_at: submission.updated_at.to_string(),

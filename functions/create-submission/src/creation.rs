@@ -12,7 +12,9 @@ use common::domain::message::MessageKey;
 use common::domain::receipt::photo::MAX_BYTES;
 use common::domain::receipt::{Receipt, ReceiptState, Source as ReceiptSource};
 use common::domain::settling::{PendingSettlement, SENTINEL_DELAY};
-use common::domain::submission::{NewSubmission, State as SubmissionState, Submission, SubmissionStatus};
+use common::domain::submission::{
+    Consent, NewSubmission, State as SubmissionState, Submission, SubmissionStatus,
+};
 use common::error::{Error, ErrorCode};
 use common::random;
 use common::runtime::http_handler::ApiRequest;
@@ -54,6 +56,7 @@ impl<'a> Creation<'a> {
         deadline: Instant,
     ) -> Self {
         let IdentifiedRequest { request, consumer, body_hash, submission_id, phone } = request;
+        let current_text = api.campaign.consent.as_ref();
         let new = NewSubmission {
             submission_id: *submission_id,
             reference: random::reference(),
@@ -62,6 +65,13 @@ impl<'a> Creation<'a> {
             phone: Some(phone.clone()),
             region: request.region.clone(),
             claimed: request.claimed.clone(),
+            consent: Some(Consent {
+                version: request
+                    .consent_version
+                    .clone()
+                    .or_else(|| current_text.map(|text| text.version.clone())),
+                language: api.language(),
+            }),
             day: api.received_at.day_in(api.campaign.timezone),
             created_at: api.received_at,
             request_id: Some(api.http.ids.request.clone()),

@@ -14,6 +14,8 @@ use common::http::fields::{Fields, Problems};
 use common::http::request::Request;
 use common::random;
 
+/// Characters of a consent text's version; the campaign file has the same limit.
+const CONSENT_VERSION_CHARS: std::ops::RangeInclusive<usize> = 1..=40;
 const REGION_CHARS: std::ops::RangeInclusive<usize> = 0..=80;
 /// A UUID has 36 characters.
 const RECEIPT_ID_CHARS: std::ops::RangeInclusive<usize> = 1..=64;
@@ -36,18 +38,21 @@ pub(crate) struct CreateSubmissionRequest {
     pub(crate) receipt_id: Option<ReceiptId>,
     pub(crate) region: Option<String>,
     pub(crate) claimed: Option<Claimed>,
+    /// The version of the campaign's text that the consumer agreed to.
+    pub(crate) consent_version: Option<String>,
 }
 
 impl CreateSubmissionRequest {
     pub(crate) fn parse(request: &Request, environment: Environment) -> Result<Self, Error> {
         let key = request.required_idempotency_key()?;
         let body = request.json()?;
-        let SubmissionBody { phone, code, receipt_id, region, claimed } = body.read(SubmissionBody::read)?;
+        let SubmissionBody { phone, code, receipt_id, region, claimed, consent_version } =
+            body.read(SubmissionBody::read)?;
         let is_sentinel = code.as_ref().is_some_and(|code| code.sentinel().is_some());
         if is_sentinel && environment.is_live() {
             return Err(Error::from(ErrorCode::SentinelWithLiveKey).with_field("code"));
         }
-        Ok(Self { key, body_hash: body.digest(), phone, code, receipt_id, region, claimed })
+        Ok(Self { key, body_hash: body.digest(), phone, code, receipt_id, region, claimed, consent_version })
     }
 
     /// Converts the code to the form that the campaign compares; drops it if the campaign takes no codes.
@@ -108,6 +113,7 @@ struct SubmissionBody {
     receipt_id: Option<ReceiptId>,
     region: Option<String>,
     claimed: Option<Claimed>,
+    consent_version: Option<String>,
 }
 
 impl SubmissionBody {
@@ -117,6 +123,7 @@ impl SubmissionBody {
         if !fields.is_true("consent") {
             fields.note_as(ErrorCode::ConsentRequired, "consent", "`true`");
         }
+        let consent_version = fields.text("consent_version", CONSENT_VERSION_CHARS).map(str::to_owned);
         let region = fields.text("region", REGION_CHARS).map(str::to_owned);
         let receipt_id = fields.parsed("receipt_id", RECEIPT_ID_CHARS, "a UUID", |id| id.parse().ok());
         let claimed = fields.object("claimed").map(|claimed| {
@@ -124,7 +131,7 @@ impl SubmissionBody {
             let branch = claimed.text("branch", BRANCH_CHARS).map(str::to_owned);
             Claimed { items, branch }
         });
-        Some(Self { phone: phone?, code, receipt_id, region, claimed })
+        Some(Self { phone: phone?, code, receipt_id, region, claimed, consent_version })
     }
 }
 

@@ -26,6 +26,7 @@ pub(crate) fn submission(created_at: Timestamp) -> Submission {
         day: "1970-01-01".to_owned(),
         region: None,
         claimed: None,
+        consent: None,
         decision: None,
         settling: Some(PendingSettlement::at_once(created_at, None)),
         revision: 0,

@@ -85,6 +85,7 @@ pub(crate) fn campaign(with_receipts: bool) -> Value {
         },
         "limits": { "phone_daily": 3, "phone_total": if with_receipts { Value::Null } else { json!(20) } },
         "receipt": if with_receipts { receipt } else { Value::Null },
+        "consent": { "version": "2026-01", "text": "I agree that Chai Bora uses my number for this draw." },
         "messages": messages,
     })
 }
@@ -108,6 +109,7 @@ pub(crate) fn submission(key: MessageKey, changes: Value) -> Value {
         "poll_after_seconds": null,
         "replayed": false,
         "receipt": null,
+        "consent": { "version": "2026-01", "language": "en" },
         "upstream": null,
         "created_at": MADE_AT,
         "updated_at": MADE_AT,

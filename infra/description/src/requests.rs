@@ -59,6 +59,9 @@ pub(crate) struct SubmissionRequest {
     /// Must be `true`. Anything else answers `consent_required`.
     #[schemars(extend("const" = true))]
     consent: bool,
+    /// Version of the text that the consumer agreed to, from `consent` of the campaign. Default: the current version.
+    #[schemars(length(min = 1, max = 40), regex(pattern = NOT_BLANK))]
+    consent_version: Option<String>,
     /// Consumer's region. Stored, never judged.
     #[schemars(length(max = 80), regex(pattern = PRINTABLE))]
     region: Option<String>,

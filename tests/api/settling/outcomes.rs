@@ -32,7 +32,7 @@ async fn a_receipt_is_received_first_and_judged_then() {
             "receipt": {
                 "date": "[date]", "branch": "kko", "items_summary": "1 x CHAI BORA 250", "tra_verified": true,
             },
-            "upstream": null, "created_at": "[time]", "updated_at": "[time]",
+            "consent": { "version": null, "language": "en" }, "upstream": null, "created_at": "[time]", "updated_at": "[time]",
         }])
     );
     assert_eq!(settled.field("receipt")["date"], "2050-06-15");

@@ -33,7 +33,7 @@ async fn a_campaign_says_what_its_callers_need() {
                 "precheck": true, "code_required": true, "receipt_required": false, "typed_receipt": false,
             },
             "limits": { "phone_daily": 3, "phone_total": 20 },
-            "receipt": null, "messages": null,
+            "receipt": null, "consent": null, "messages": null,
         }])
     );
     assert_eq!(messages.as_object().expect("a map").len(), 26);

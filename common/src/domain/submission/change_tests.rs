@@ -28,6 +28,7 @@ impl Submission {
             day: "1970-01-01".to_owned(),
             region: None,
             claimed: None,
+            consent: None,
             decision: None,
             settling: Some(PendingSettlement::asking(NOW)),
             revision: 7,

@@ -79,6 +79,7 @@ pub async fn load(env: &Env, clock: &Clock) -> Result<(), DemoError> {
         entrant_id: secret.secret.consumer(&scope, phone).id,
         region: None,
         claimed: None,
+        consent: None,
         day: now.to_string().chars().take(10).collect(),
         created_at: now,
         request_id: None,

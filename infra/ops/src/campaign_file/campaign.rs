@@ -96,6 +96,8 @@ pub(super) fn read(root: &Node, problems: &Problems) -> Option<CampaignFile> {
         messages,
         receipt,
         partner,
+        consent: None,
+        retention: None,
     };
     check_size(&campaign, root.line, problems);
     Some(CampaignFile { campaign, says_paused: paused.is_some() })

@@ -43,6 +43,7 @@ pub(crate) fn submission(id: SubmissionId, status: SubmissionStatus, code_key: O
         day: "2026-03-01".to_owned(),
         region: Some("Mwanza".to_owned()),
         claimed: None,
+        consent: None,
         decision: None,
         settling,
         revision: 0,

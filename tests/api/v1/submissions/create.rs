@@ -3,10 +3,11 @@
 use std::time::Duration;
 
 use common::clock::Clock;
+use common::domain::campaign::ConsentText;
 use common::domain::codebook::BatchStatus;
 use common::domain::scope::Environment;
 use common::domain::timestamp::Timestamp;
-use serde_json::json;
+use serde_json::{Value, json};
 use service_tests::campaign::{TestCampaign, body, fresh_key, phone, plain};
 use service_tests::service::Service;
 
@@ -21,13 +22,38 @@ async fn a_genuine_code_enters() {
             "review_status": null, "display_status": "entered", "message_key": "entered",
             "message": "You are in! Keep your code or receipt until the campaign ends.", "reasons": [], "entries": 1,
             "instant_win": null, "terminal": true, "poll_after_seconds": null, "replayed": false,
-            "receipt": null, "upstream": null, "created_at": "[time]", "updated_at": "[time]",
+            "receipt": null, "consent": { "version": null, "language": "en" }, "upstream": null,
+            "created_at": "[time]", "updated_at": "[time]",
         }])
     );
     assert_eq!(reply.header("idempotent-replayed"), None);
     let path = format!("/api/v1/submissions/{}", reply.field("id").as_str().expect("an id"));
     let read = campaign.test("GET", &path).send().await;
     assert_eq!(read.json(), reply.json(), "what was answered is what was recorded");
+}
+
+#[tokio::test]
+async fn consent_is_recorded_with_the_version_and_the_language_of_the_text() {
+    let text = |version: &str| ConsentText {
+        version: version.to_owned(),
+        en: "I agree.".to_owned(),
+        sw: "Nakubali.".to_owned(),
+    };
+    let campaign = TestCampaign::with(|config| config.consent = Some(text("2026-03"))).await;
+    let shown = campaign.test("GET", "/api/v1/campaign?locale=sw").send().await;
+    assert_eq!(shown.field("consent"), json!({ "version": "2026-03", "text": "Nakubali." }));
+    let consent = async |number: u32, more: &Value, language: &str| {
+        let mut body = body(&phone(number), &campaign.code(number.into()));
+        body.as_object_mut().expect("an object").extend(more.as_object().expect("an object").clone());
+        let sending = campaign.test("POST", &format!("/api/v1/submissions?locale={language}"));
+        let reply = sending.header("idempotency-key", fresh_key()).json(&body).send().await;
+        let path = format!("/api/v1/submissions/{}", reply.field("id").as_str().expect("an id"));
+        let read = campaign.test("GET", &path).send().await.field("consent");
+        json!([read["version"], read["language"]])
+    };
+    assert_eq!(consent(1, &json!({}), "en").await, json!(["2026-03", "en"]), "the current text");
+    let earlier = json!({ "consent_version": "2026-01" });
+    assert_eq!(consent(2, &earlier, "sw").await, json!(["2026-01", "sw"]), "the text that was shown");
 }
 
 #[tokio::test]

@@ -36,7 +36,7 @@ async fn an_entered_consumer_is_read_as_created() {
             "message_key": "entered",
             "message": "You are in! Keep your code or receipt until the campaign ends.",
             "reasons": [], "entries": 1, "instant_win": null, "terminal": true,
-            "poll_after_seconds": null, "replayed": false, "receipt": null, "upstream": null,
+            "poll_after_seconds": null, "replayed": false, "receipt": null, "consent": { "version": null, "language": "en" }, "upstream": null,
             "created_at": "[time]", "updated_at": "[time]",
         }])
     );
@@ -56,7 +56,7 @@ async fn a_refused_consumer_is_read_as_created() {
             "message_key": "invalid",
             "message": "This code is not valid. Check it and try again.",
             "reasons": ["invalid"], "entries": 0, "instant_win": null, "terminal": true,
-            "poll_after_seconds": null, "replayed": false, "receipt": null, "upstream": null,
+            "poll_after_seconds": null, "replayed": false, "receipt": null, "consent": { "version": null, "language": "en" }, "upstream": null,
             "created_at": "[time]", "updated_at": "[time]",
         }])
     );

@@ -24,7 +24,7 @@ async fn a_refused_consumer_is_a_recorded_submission() {
             "review_status": null, "display_status": "not_accepted", "message_key": "invalid",
             "message": MessageKey::Invalid.text(Language::Sw), "reasons": ["invalid"], "entries": 0,
             "instant_win": null, "terminal": true, "poll_after_seconds": null, "replayed": false,
-            "receipt": null, "upstream": null, "created_at": "[time]", "updated_at": "[time]",
+            "receipt": null, "consent": { "version": null, "language": "sw" }, "upstream": null, "created_at": "[time]", "updated_at": "[time]",
         }])
     );
     let path = format!("/api/v1/submissions/{}", reply.field("id").as_str().expect("an id"));
