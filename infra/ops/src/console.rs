@@ -1,6 +1,6 @@
 //! Output: the report on standard output; problems, notes and progress on standard error.
 
-use std::io::{self, Write};
+use std::io::{self, BufRead, Write};
 
 use common::clock::Clock;
 use common::domain::timestamp::Timestamp;
@@ -22,6 +22,8 @@ pub struct Console<'a> {
     pub out: &'a mut dyn Write,
     /// Standard error.
     pub err: &'a mut dyn Write,
+    /// Where the operator answers; `None` when there is no terminal to ask on.
+    pub input: Option<&'a mut dyn BufRead>,
     /// Whether standard error is a terminal, where progress is redrawn in place.
     pub err_is_terminal: bool,
 }
@@ -177,7 +179,7 @@ mod tests {
         let clock = Clock::manual(Timestamp::from_millis(0));
         let mut progress = Progress::new(&clock, "minted", 10_000_000);
         let (mut out, mut err) = (Vec::new(), Vec::new());
-        let mut console = Console { out: &mut out, err: &mut err, err_is_terminal: false };
+        let mut console = Console { out: &mut out, err: &mut err, input: None, err_is_terminal: false };
         progress.show(&mut console, 1);
         clock.advance(Duration::from_secs(5));
         progress.show(&mut console, 2_500_000);

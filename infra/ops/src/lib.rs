@@ -2,7 +2,8 @@
 //!
 //! [`run`] takes arguments and returns an exit code. Below it:
 //!
-//! - `cli` defines the command line; `commands` runs each command; `console` prints its report;
+//! - `cli` defines the command line; `commands` runs each command; `confirm` asks first; `console` prints
+//!   its report;
 //! - [`campaign_file`] reads campaigns from YAML and reports every problem with its line;
 //! - [`campaigns`], [`keys`], [`codes`], [`submissions`], [`settle`], [`receipts`] and [`phones`] do the work on the
 //!   stack's [`tables`], which [`connection`] opens; [`secret`] rotates the deployment's secret;
@@ -15,6 +16,7 @@ pub mod campaigns;
 mod cli;
 pub mod codes;
 mod commands;
+mod confirm;
 pub mod connection;
 mod console;
 pub mod failure;

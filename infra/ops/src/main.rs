@@ -1,6 +1,6 @@
 //! The operator's command line; the work is done in the library.
 
-use std::io::{self, IsTerminal};
+use std::io::{self, BufRead, IsTerminal};
 use std::process::ExitCode;
 
 use common::clock::Clock;
@@ -11,6 +11,10 @@ use ops::Console;
 async fn main() -> ExitCode {
     let (mut out, mut err) = (io::stdout(), io::stderr());
     let err_is_terminal = err.is_terminal();
-    let mut console = Console { out: &mut out, err: &mut err, err_is_terminal };
+    let mut answers = io::stdin().lock();
+    // The question goes to standard error, so whoever answers has to see that too.
+    let asks = answers.is_terminal() && err_is_terminal;
+    let input: Option<&mut dyn BufRead> = if asks { Some(&mut answers) } else { None };
+    let mut console = Console { out: &mut out, err: &mut err, input, err_is_terminal };
     ops::run(std::env::args_os(), Env::from_process(), &Clock::system(), &mut console).await.into()
 }

@@ -1,6 +1,7 @@
 //! A stack for each test, and commands run against it.
 
 use std::ffi::OsString;
+use std::io::BufRead;
 use std::path::{Path, PathBuf};
 
 use common::clock::Clock;
@@ -87,6 +88,11 @@ impl Stack {
         run(args, self.env.clone(), &self.clock).await
     }
 
+    /// Runs a command at a terminal, where this is typed.
+    pub(crate) async fn answering(&self, args: &[&str], typed: &str) -> Ended {
+        run_with_input(args, self.env.clone(), &self.clock, Some(&mut typed.as_bytes())).await
+    }
+
     /// Runs a command that has to succeed, and returns its output.
     pub(crate) async fn fine(&self, args: &[&str]) -> String {
         let ended = self.run(args).await;
@@ -128,11 +134,15 @@ pub(crate) fn chai(environment: Environment) -> Scope {
     Scope { campaign: "chai-bora-2026".parse().expect("a slug"), environment }
 }
 
-/// Runs a command with these variables.
+/// Runs a command with these variables, without a terminal.
 pub(crate) async fn run(args: &[&str], env: Env, clock: &Clock) -> Ended {
+    run_with_input(args, env, clock, None).await
+}
+
+async fn run_with_input(args: &[&str], env: Env, clock: &Clock, input: Option<&mut dyn BufRead>) -> Ended {
     let args = std::iter::once("ops").chain(args.iter().copied()).map(OsString::from);
     let (mut out, mut err) = (Vec::new(), Vec::new());
-    let mut console = Console { out: &mut out, err: &mut err, err_is_terminal: false };
+    let mut console = Console { out: &mut out, err: &mut err, input, err_is_terminal: false };
     let code = ops::run(args, env, clock, &mut console).await;
     let text = |bytes| String::from_utf8(bytes).expect("text");
     Ended { code, out: text(out), err: text(err) }
