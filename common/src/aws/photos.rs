@@ -116,6 +116,12 @@ impl Photos {
         collected(object.body, ACTION).await.map(Some)
     }
 
+    /// Deletes a photo, if there is one.
+    pub async fn delete(&self, scope: &Scope, id: ReceiptId) -> Result<(), StoreError> {
+        let delete = self.aws.s3().delete_object().bucket(&self.bucket).key(object_key(scope, id));
+        delete.send().await.map(drop).map_err(StoreError::during("deleting a photo"))
+    }
+
     /// A link that shows a photo, valid for [`LINK_LIFETIME`].
     pub async fn link(&self, scope: &Scope, id: ReceiptId) -> Result<String, StoreError> {
         const ACTION: &str = "signing a link to a photo";

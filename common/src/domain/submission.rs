@@ -389,6 +389,23 @@ impl Submission {
         }
     }
 
+    /// The submission without its person: its reference, outcome, entries, day and prize stay.
+    #[must_use]
+    pub fn erased(&self, entrant_id: EntrantId) -> Self {
+        let upstream = self.upstream.clone().map(|upstream| Upstream { message: None, ..upstream });
+        let decision = self.decision.clone().map(|decision| OperatorDecision { why: None, ..decision });
+        Self {
+            entrant_id,
+            phone: None,
+            region: None,
+            claimed: None,
+            upstream,
+            decision,
+            revision: self.revision.saturating_add(1),
+            ..self.clone()
+        }
+    }
+
     /// Whether it has a receipt that the service has yet to settle; a phone's number of these is limited.
     pub fn has_open_receipt(&self) -> bool {
         let is_ours = |settling: &PendingSettlement| settling.assignee == Assignee::Service;

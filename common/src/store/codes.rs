@@ -294,6 +294,23 @@ impl Codes {
         delete.send().await.map(drop).map_err(StoreError::during("deleting a code book of the first release"))
     }
 
+    /// Builds the part of a transaction that gives a submission's code to the id that replaces an erased one.
+    pub(crate) fn replace_entrant(
+        &self,
+        code_key: &str,
+        holder: SubmissionId,
+        entrant: &EntrantId,
+    ) -> Result<Update, StoreError> {
+        self.table
+            .update(code_key)
+            .update_expression("SET entrant_id = :entrant REMOVE phone")
+            .condition_expression("submission_id = :id")
+            .expression_attribute_values(":entrant", text(entrant.as_str()))
+            .expression_attribute_values(":id", text(holder.to_string()))
+            .build()
+            .map_err(StoreError::during("erasing a phone from a code"))
+    }
+
     /// Replaces the phones that the release before wrote by digests, and returns how many. Reads the whole table.
     pub async fn replace_phones(&self, secret: &DeploymentSecret) -> Result<u64, StoreError> {
         const ACTION: &str = "replacing the phones of codes";

@@ -1,8 +1,10 @@
 //! The `entrants` table: one phone in one scope, under its digest. Counts, entries earned, wrong codes, the blocklist.
 
+use std::collections::HashMap;
+
 use aws_sdk_dynamodb::Client;
 use aws_sdk_dynamodb::types::builders::UpdateBuilder;
-use aws_sdk_dynamodb::types::{AttributeValue, TransactWriteItem, Update};
+use aws_sdk_dynamodb::types::{AttributeValue, ReturnValue, TransactWriteItem, Update};
 
 use super::batch::{BatchGet, BatchItems, Found};
 use super::record_version::{self, FIRST};
@@ -24,6 +26,10 @@ pub const KEY: &str = "entrant";
 pub const VARIABLE: &str = "ENTRANTS_TABLE";
 
 const READING: &str = "reading an entrant";
+/// The id that replaces a phone's while it is being erased.
+const ERASED_AS: &str = "erased_as";
+/// The start of the blocklist, and prefix of what else it says.
+const BLOCKED: &str = "blocked";
 /// Prefix of the counts of a day.
 const DAY: &str = "day:";
 
@@ -171,16 +177,29 @@ impl Entrants {
     /// Deletes a record if it is still as it was read.
     fn delete_unchanged(&self, item: &Item) -> Result<TransactWriteItem, StoreError> {
         const ACTION: &str = "deleting an entrant";
-        let mut delete = self.table.delete(required(read_text(item, KEY), ACTION)?);
-        let mut conditions = Vec::new();
-        for (index, (name, value)) in item.iter().enumerate() {
-            delete = delete
-                .expression_attribute_names(format!("#{index}"), name)
-                .expression_attribute_values(format!(":{index}"), value.clone());
-            conditions.push(format!("#{index} = :{index}"));
-        }
-        let delete = delete.condition_expression(conditions.join(" AND ")).build();
+        let (condition, names, values) = unchanged(item);
+        let delete = self.table.delete(required(read_text(item, KEY), ACTION)?);
+        let delete = delete
+            .condition_expression(condition)
+            .set_expression_attribute_names(Some(names))
+            .set_expression_attribute_values(Some(values))
+            .build();
         delete.map(transaction::delete).map_err(StoreError::during(ACTION))
+    }
+
+    /// Replaces a record by one with these attributes if it is still as it was read.
+    fn replace_unchanged(&self, item: &Item, mut attributes: Item) -> Result<TransactWriteItem, StoreError> {
+        const ACTION: &str = "replacing an entrant";
+        let (condition, names, values) = unchanged(item);
+        let key = required(item.get(KEY), ACTION)?.clone();
+        attributes.insert(KEY.to_owned(), key);
+        let put = self.table.put(FIRST.mark(attributes));
+        let put = put
+            .condition_expression(condition)
+            .set_expression_attribute_names(Some(names))
+            .set_expression_attribute_values(Some(values))
+            .build();
+        put.map(transaction::put).map_err(StoreError::during(ACTION))
     }
 
     /// Adds the counts of a record to those of an id, and copies the attributes that the id lacks.
@@ -204,6 +223,55 @@ impl Entrants {
             .update_expression(clause("SET", &set) + &clause("ADD", &add))
             .build()
             .map_err(StoreError::during("moving an entrant"))
+    }
+
+    /// Notes that a phone is being erased, and returns the id that replaces it: the one given, or that of an erasure that
+    /// was interrupted.
+    pub async fn begin_erasure(
+        &self,
+        scope: &Scope,
+        id: &EntrantId,
+        tombstone: &EntrantId,
+    ) -> Result<EntrantId, StoreError> {
+        const ACTION: &str = "beginning an erasure";
+        let update = self
+            .table
+            .update_item(item_key(scope, id))
+            .update_expression(format!(
+                "SET {ERASED_AS} = if_not_exists({ERASED_AS}, :new), {}",
+                record_version::SET
+            ))
+            .expression_attribute_values(record_version::VALUE, FIRST.attribute())
+            .expression_attribute_values(":new", text(tombstone.as_str()))
+            .return_values(ReturnValue::AllNew);
+        let item = update.send().await.map_err(StoreError::during(ACTION))?.attributes.unwrap_or_default();
+        required(read_text(&item, ERASED_AS), ACTION).map(EntrantId::from_record)
+    }
+
+    /// Moves a phone's counts to the id that replaces it, and deletes its own record. A phone on the blocklist keeps a
+    /// record of nothing else. False when a submission has changed the record since; run it again then.
+    pub async fn finish_erasure(
+        &self,
+        scope: &Scope,
+        id: &EntrantId,
+        tombstone: &EntrantId,
+    ) -> Result<bool, StoreError> {
+        const ACTION: &str = "finishing an erasure";
+        let Some(mut item) = self.table.get(item_key(scope, id), READING).await? else { return Ok(true) };
+        FIRST.check(&item, ACTION)?;
+        let blocked = |name: &str| name.starts_with(BLOCKED);
+        let kept: Item = item.extract_if(|name, _| blocked(name)).collect();
+        let mut before = item.clone();
+        before.extend(kept.clone());
+        item.remove(ERASED_AS);
+        let own = if kept.is_empty() {
+            self.delete_unchanged(&before)?
+        } else {
+            self.replace_unchanged(&before, kept)?
+        };
+        let items = vec![own, transaction::update(self.merge(scope, tombstone, &item)?)];
+        let written = transaction::write(self.table.client(), items).await?;
+        Ok(matches!(written, TransactionResult::Committed))
     }
 
     /// Adds a phone to the blocklist, or removes it.
@@ -249,6 +317,17 @@ pub(crate) fn read(item: &Item, day: &str) -> Result<Entrant, StoreError> {
         throttled_until: read_number(item, "throttled_until").map(Timestamp::from_millis),
         open_receipts: count("open_receipts"),
     })
+}
+
+/// The condition that a record still has exactly these values, with its names and values.
+fn unchanged(item: &Item) -> (String, HashMap<String, String>, Item) {
+    let (mut conditions, mut names, mut values) = (Vec::new(), HashMap::new(), Item::new());
+    for (index, (name, value)) in item.iter().enumerate() {
+        conditions.push(format!("#{index} = :{index}"));
+        names.insert(format!("#{index}"), name.clone());
+        values.insert(format!(":{index}"), value.clone());
+    }
+    (conditions.join(" AND "), names, values)
 }
 
 fn with_change(

@@ -415,6 +415,19 @@ impl SubmissionStore {
         Ok(log.map(|log| (entrant, log)))
     }
 
+    /// Erases the person of a settled submission, which gets this id in place of the phone's. False when the submission
+    /// has changed since it was read.
+    pub async fn erase(&self, before: &Submission, entrant: &EntrantId) -> Result<bool, StoreError> {
+        let after = before.erased(entrant.clone());
+        let mut items = vec![transaction::put(self.submissions.change(before, &after)?)];
+        if let Some(code_key) = before.code_key.as_ref().filter(|_| before.status.counts()) {
+            let replaced = self.codes.replace_entrant(code_key, before.submission_id, entrant)?;
+            items.push(transaction::update(replaced));
+        }
+        let written = transaction::write(&self.client, items).await?;
+        Ok(matches!(written, TransactionResult::Committed))
+    }
+
     /// Like [`SubmissionStore::settle`], with this change of the log; `None` if the log has changed since it was read.
     async fn settle_over(
         &self,

@@ -145,6 +145,28 @@ impl Submissions {
         items.into_iter().map(|item| from_item(item).map_err(StoreError::during(ACTION))).collect()
     }
 
+    /// Every submission of an entrant. A submission of the last moment may be missing: the index lags behind the table.
+    pub async fn of_entrant(
+        &self,
+        scope: &Scope,
+        entrant: &EntrantId,
+    ) -> Result<Vec<Submission>, StoreError> {
+        const ACTION: &str = "listing a phone's submissions";
+        let query = self
+            .table
+            .query(BY_ENTRANT)
+            .key_condition_expression("entrant = :entrant")
+            .expression_attribute_values(":entrant", text(scope.key(entrant.as_str())));
+        let mut items = query.into_paginator().items().send();
+        let mut found = Vec::new();
+        while let Some(item) = items.next().await {
+            let item = item.map_err(StoreError::during(ACTION))?;
+            let key = required(read_text(&item, KEY), ACTION)?;
+            found.extend(self.get_by_key(key.to_owned()).await?);
+        }
+        Ok(found)
+    }
+
     /// The submissions with this reference, in any scope: rarely more than one.
     pub async fn by_reference(&self, reference: &Reference) -> Result<Vec<Submission>, StoreError> {
         const ACTION: &str = "looking a reference up";

@@ -11,6 +11,7 @@ use common::domain::scope::{CampaignSlug, Environment, Scope};
 
 use crate::campaign_file::MAX_ENTRIES;
 use crate::codes::mint::MAX_CODES;
+use crate::confirm::ConfirmArgs;
 
 /// Operate the Campaign Entry Service: campaigns, API keys, codes, submissions, phones
 ///
@@ -43,6 +44,9 @@ pub(crate) enum Command {
     /// List and show submissions; settle them by hand
     #[command(subcommand)]
     Submission(SubmissionCommand),
+    /// Find, hand over and erase a person's data
+    #[command(subcommand)]
+    Person(PersonCommand),
     /// Block and unblock phones
     #[command(subcommand)]
     Phone(PhoneCommand),
@@ -302,6 +306,41 @@ fn refusing_key(text: &str) -> Result<MessageKey, String> {
         let names: Vec<_> = refusing.iter().map(|key| key.as_str()).collect();
         format!("it must be a message key that refuses: {}", names.join(", "))
     })
+}
+
+#[derive(Subcommand)]
+pub(crate) enum PersonCommand {
+    /// Show where a phone occurs
+    Find {
+        #[command(flatten)]
+        person: PersonArgs,
+    },
+    /// Write everything that is held on a phone to a ZIP file
+    Export {
+        #[command(flatten)]
+        person: PersonArgs,
+        /// File to write; it must not exist
+        #[arg(long, value_name = "FILE.zip")]
+        output: PathBuf,
+    },
+    /// Replace a phone by a random id everywhere, and delete its photos, regions and claims
+    Erase {
+        #[command(flatten)]
+        person: PersonArgs,
+        /// Reason and order, for the record
+        #[arg(long, value_name = "TEXT")]
+        why: String,
+        #[command(flatten)]
+        confirm: ConfirmArgs,
+    },
+}
+
+#[derive(Args)]
+pub(crate) struct PersonArgs {
+    /// Tanzanian mobile number
+    // Not parsed by clap, whose error messages would repeat it.
+    #[arg(long, value_name = "PHONE")]
+    pub(crate) phone: String,
 }
 
 #[derive(Subcommand)]

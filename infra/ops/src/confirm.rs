@@ -1,6 +1,6 @@
 //! Asking an operator before something is changed: `y` for what can be undone, a typed word for what cannot.
 
-use std::io::{self, Write};
+use std::io;
 
 use clap::Args;
 
@@ -27,9 +27,6 @@ pub(crate) enum Answer<'a> {
 impl Console<'_> {
     /// Asks on standard error, and returns once the operator agrees. Call it before anything is changed, and say in
     /// `question` what will be; `args.yes` agrees to everything.
-    ///
-    /// # Errors
-    /// When the operator does not agree, or nobody is there to be asked.
     pub(crate) fn confirm(
         &mut self,
         question: &str,

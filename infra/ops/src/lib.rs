@@ -22,6 +22,8 @@ mod console;
 pub mod failure;
 pub mod keys;
 pub mod migrate;
+pub mod people;
+mod person_file;
 pub mod phones;
 mod problem;
 pub mod receipts;

@@ -7,7 +7,7 @@ use common::clock::Clock;
 use common::config::Env;
 
 use crate::cli::{Cli, Command};
-use crate::commands::{campaign, code, key, migrate, phone, secret, smoke, submission};
+use crate::commands::{campaign, code, key, migrate, person, phone, secret, smoke, submission};
 use crate::connection;
 use crate::console::{Console, Report};
 use crate::failure::Failure;
@@ -45,6 +45,7 @@ async fn execute(cli: Cli, env: Env, clock: &Clock, console: &mut Console<'_>) -
         Command::Secret(command) => secret::run(command, &connection::tables(&env).await?).await,
         Command::Migrate => migrate::run(&connection::tables(&env).await?).await,
         Command::Smoke { url } => smoke::run(&url, &connection::tables(&env).await?, clock.now()).await,
+        Command::Person(command) => person::run(command, &env, clock.now(), console).await,
         Command::Phone(command) => phone::run(command, &env, clock.now()).await,
     }
 }

@@ -40,6 +40,15 @@ impl PhotoType {
         }
     }
 
+    /// The usual end of a file's name.
+    pub fn extension(self) -> &'static str {
+        match self {
+            Self::Jpeg => "jpg",
+            Self::Png => "png",
+            Self::Webp => "webp",
+        }
+    }
+
     /// The type with this media type.
     pub fn from_media_type(media_type: &str) -> Option<Self> {
         Self::ALL.into_iter().find(|of| of.media_type() == media_type)

@@ -6,6 +6,7 @@ mod campaign;
 mod code;
 mod decision;
 mod key;
+mod person;
 mod phone;
 mod records;
 mod review;

@@ -90,7 +90,7 @@ impl Stack {
 
     /// Runs a command at a terminal, where this is typed.
     pub(crate) async fn answering(&self, args: &[&str], typed: &str) -> Ended {
-        run_with_input(args, self.env.clone(), &self.clock, Some(&mut typed.as_bytes())).await
+        run_typing(args, self.env.clone(), &self.clock, Some(typed)).await
     }
 
     /// Runs a command that has to succeed, and returns its output.
@@ -136,12 +136,15 @@ pub(crate) fn chai(environment: Environment) -> Scope {
 
 /// Runs a command with these variables, without a terminal.
 pub(crate) async fn run(args: &[&str], env: Env, clock: &Clock) -> Ended {
-    run_with_input(args, env, clock, None).await
+    run_typing(args, env, clock, None).await
 }
 
-async fn run_with_input(args: &[&str], env: Env, clock: &Clock, input: Option<&mut dyn BufRead>) -> Ended {
+/// Runs a command with these variables, at a terminal if something is typed there.
+pub(crate) async fn run_typing(args: &[&str], env: Env, clock: &Clock, typed: Option<&str>) -> Ended {
     let args = std::iter::once("ops").chain(args.iter().copied()).map(OsString::from);
     let (mut out, mut err) = (Vec::new(), Vec::new());
+    let mut typed = typed.map(str::as_bytes);
+    let input = typed.as_mut().map(|typed| -> &mut dyn BufRead { typed });
     let mut console = Console { out: &mut out, err: &mut err, input, err_is_terminal: false };
     let code = ops::run(args, env, clock, &mut console).await;
     let text = |bytes| String::from_utf8(bytes).expect("text");

@@ -1,7 +1,7 @@
 //! `ops submission`.
 
 mod list;
-mod show;
+pub(super) mod show;
 mod story;
 
 use common::config::Env;

@@ -223,7 +223,7 @@ fn upstream(upstream: &Upstream) -> String {
 }
 
 /// A submission as JSON, without its receipt's secrets.
-pub(super) fn as_json(submission: &Submission, phone: &str) -> Value {
+pub(in crate::commands) fn as_json(submission: &Submission, phone: &str) -> Value {
     let Submission { scope, status, .. } = submission;
     let decision = submission
         .decision
@@ -244,6 +244,7 @@ pub(super) fn as_json(submission: &Submission, phone: &str) -> Value {
         "instant_win": status.instant_win(),
         "region": submission.region,
         "claimed": submission.claimed,
+        "consent": submission.consent,
         "receipt_id": submission.receipt_id,
         "receipt": submission.receipt,
         "purchase_known": submission.purchase.is_some(),

@@ -1,0 +1,104 @@
+//! A person's data: where it is, handing it over, and erasing it.
+
+use common::aws::photos::Photos;
+use common::domain::entrant::Entrant;
+use common::domain::entrant_id::EntrantId;
+use common::domain::phone::Phone;
+use common::domain::receipt::Receipt;
+use common::domain::scope::{Environment, Scope};
+use common::domain::submission::Submission;
+use common::domain::timestamp::Timestamp;
+use common::random;
+
+use crate::failure::Failure;
+use crate::tables::Tables;
+
+/// Tries to finish an erasure while the same phone keeps entering.
+const MAX_TRIES: u32 = 10;
+
+/// What is held on a phone in one campaign and environment.
+#[derive(Clone, Debug)]
+pub struct Held {
+    /// The campaign and environment.
+    pub scope: Scope,
+    /// The phone's counts, as of today.
+    pub entrant: Entrant,
+    /// Its submissions with their receipts, newest first.
+    pub submissions: Vec<(Submission, Option<Receipt>)>,
+    id: EntrantId,
+}
+
+impl Held {
+    /// Submissions that are not settled. They need the phone, so they postpone an erasure.
+    pub fn unsettled(&self) -> impl Iterator<Item = &Submission> {
+        let submissions = self.submissions.iter().map(|(submission, _)| submission);
+        submissions.filter(|submission| !submission.status.is_terminal())
+    }
+
+    /// Photos of receipts.
+    pub fn photos(&self) -> impl Iterator<Item = &Receipt> {
+        let receipts = self.submissions.iter().filter_map(|(_, receipt)| receipt.as_ref());
+        receipts.filter(|receipt| receipt.arrived.is_some())
+    }
+}
+
+/// Finds what is held on a phone, in every campaign and both environments.
+///
+/// # Errors
+/// When a table or Secrets Manager does not answer, or a record cannot be read.
+pub async fn find(tables: &Tables, phone: &Phone, now: Timestamp) -> Result<Vec<Held>, Failure> {
+    let mut found = Vec::new();
+    for campaign in tables.campaigns.list().await? {
+        for environment in Environment::ALL {
+            let scope = Scope { campaign: campaign.slug.clone(), environment };
+            let id = tables.entrant_id(&scope, phone).await?;
+            let entrant = tables.entrants.get(&scope, &id, &now.day_in(campaign.timezone)).await?;
+            let mut submissions = Vec::new();
+            for submission in tables.ledger.submissions().of_entrant(&scope, &id).await? {
+                let receipt = match submission.receipt_id {
+                    Some(receipt) => tables.ledger.receipts().get(&scope, receipt).await?,
+                    None => None,
+                };
+                submissions.push((submission, receipt));
+            }
+            submissions.sort_by_key(|(submission, _)| std::cmp::Reverse(submission.created_at));
+            if !submissions.is_empty() || entrant != Entrant::default() {
+                found.push(Held { scope, entrant, submissions, id });
+            }
+        }
+    }
+    Ok(found)
+}
+
+/// Erases a person from one campaign and environment: their submissions, codes and counts get a random id, and their
+/// photos, region and claims go. Interrupted anywhere, it is finished by running it again.
+///
+/// # Errors
+/// When a submission is not settled; when a table or the bucket does not answer.
+pub async fn erase(tables: &Tables, photos: &Photos, held: &Held) -> Result<(), Failure> {
+    if let Some(open) = held.unsettled().next() {
+        let message = format!(
+            "{} of {} is not settled and needs the phone; run this again once it is",
+            open.reference, held.scope
+        );
+        return Err(Failure::new("submission_unsettled", message));
+    }
+    let new = EntrantId::tombstone(random::bytes());
+    let tombstone = tables.entrants.begin_erasure(&held.scope, &held.id, &new).await?;
+    for receipt in held.photos() {
+        photos.delete(&held.scope, receipt.receipt_id).await?;
+    }
+    for (submission, _) in &held.submissions {
+        if !tables.ledger.erase(submission, &tombstone).await? {
+            let message = format!("{} has just changed; run this again", submission.reference);
+            return Err(Failure::new("submission_changed", message));
+        }
+    }
+    for _ in 0..MAX_TRIES {
+        if tables.entrants.finish_erasure(&held.scope, &held.id, &tombstone).await? {
+            return Ok(());
+        }
+    }
+    let message = format!("the phone keeps entering {}; block it, then run this again", held.scope);
+    Err(Failure::new("phone_busy", message))
+}

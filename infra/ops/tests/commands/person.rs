@@ -1,0 +1,150 @@
+//! `ops person`.
+
+use std::io::Read as _;
+
+use common::domain::campaign::ConsentText;
+use common::domain::scope::Environment;
+use local::stack::Options;
+use local::tables::TABLES;
+use serde_json::{Value, json};
+use service_tests::campaign::{TestCampaign, body, fresh_key, plain};
+use service_tests::receipts::{Settler, TIME, code_and_receipt, id_of};
+use service_tests::service::Service;
+
+use crate::support::{Ended, run, run_typing};
+
+const PHONE: &str = "0712 345 678";
+
+/// A person with a code, a wrong code and a receipt, in the live environment.
+async fn entered() -> TestCampaign {
+    let service = Service::of_its_own(Options { background: false, ..Options::default() });
+    let mut config = plain();
+    code_and_receipt(&mut config);
+    config.consent = Some(ConsentText { version: "1".into(), en: "I agree".into(), sw: "Nakubali".into() });
+    let campaign = TestCampaign::on(&service, config).await;
+    let typed = json!({ "type": "typed", "code": "GOOD010001", "time": TIME });
+    let typed = campaign.live("POST", "/api/v1/receipts").json(&typed).send().await;
+    let mut entry = body(PHONE, &campaign.code(0));
+    entry["receipt_id"] = json!(id_of(&typed));
+    entry["region"] = json!("Mwanza");
+    let sending = campaign.live("POST", "/api/v1/submissions").header("idempotency-key", fresh_key());
+    assert_eq!(sending.json(&entry).send().await.field("state"), "pending");
+    campaign
+}
+
+async fn ops(campaign: &TestCampaign, args: &[&str]) -> Ended {
+    run(args, campaign.service.env.clone(), &campaign.service.clock).await
+}
+
+/// The text of every record of every table.
+async fn records(service: &Service) -> String {
+    let mut text = String::new();
+    for table in TABLES {
+        let pages = service.dynamodb().scan().table_name(table.name).into_paginator().items().send();
+        let items = pages.collect::<Result<Vec<_>, _>>().await.expect("the table");
+        text.push_str(&format!("{items:?}\n"));
+    }
+    text
+}
+
+async fn found(campaign: &TestCampaign) -> Value {
+    let found = ops(campaign, &["person", "find", "--phone", PHONE, "--json"]).await;
+    serde_json::from_str::<Value>(&found.out).expect("JSON")["held"].clone()
+}
+
+#[tokio::test]
+async fn a_person_is_erased_and_their_entry_stays_without_them() {
+    let campaign = entered().await;
+    let service = &campaign.service;
+    let erase = ["person", "erase", "--phone", PHONE, "--why", "asked by letter"];
+    let early = ops(&campaign, &[&erase[..], &["--yes"]].concat()).await;
+    assert!(early.err.contains("is not settled and needs the phone"), "{}", early.err);
+    Settler::of(service).settle_due().await;
+
+    let unasked = ops(&campaign, &erase).await;
+    assert!(unasked.err.contains("--yes"), "{}", unasked.err);
+    let refused = run_typing(&erase, service.env.clone(), &service.clock, Some("yes\n")).await;
+    assert!(refused.err.contains("type exactly `erase`"), "{}", refused.err);
+    let scope = campaign.scope(Environment::Live);
+    let id = found(&campaign).await[0]["submissions"][0].as_str().expect("an id").to_owned();
+    let digest = service_tests::service::entrant_id(&scope, &PHONE.parse().expect("a phone"));
+    assert!(records(service).await.contains(digest.as_str()));
+
+    let erased = run_typing(&erase, service.env.clone(), &service.clock, Some("erase\n")).await;
+    assert_eq!(erased.out, "+2557•••••678 is erased from 1 campaigns and environments.\n", "{}", erased.err);
+    assert_eq!(found(&campaign).await, json!([]));
+    let left = records(service).await;
+    for trace in [digest.as_str(), "712345678", "Mwanza"] {
+        assert!(!left.contains(trace), "{trace}");
+    }
+    let entry = campaign.live("GET", &format!("/api/v1/submissions/{id}")).send().await;
+    assert_eq!((entry.field("state"), entry.field("entries")), (json!("accepted"), json!(1)));
+    let shown = ops(&campaign, &["submission", "show", &id]).await;
+    assert!(shown.out.contains("erased"), "{}{}", shown.out, shown.err);
+    let again = ops(&campaign, &[&erase[..], &["--yes"]].concat()).await;
+    assert!(again.out.starts_with("Nothing is held"), "{}{}", again.out, again.err);
+}
+
+#[tokio::test]
+async fn a_blocked_number_stays_blocked_after_its_erasure() {
+    let campaign = entered().await;
+    Settler::of(&campaign.service).settle_due().await;
+    let scope = campaign.scope(Environment::Live);
+    let phone = PHONE.parse().expect("a phone");
+    campaign.service.set_blocked(&scope, &phone, true).await.expect("blocked");
+    ops(&campaign, &["person", "erase", "--phone", PHONE, "--why", "asked", "--yes"]).await;
+    let entrant = campaign.service.entrant(&scope, &phone, "").await.expect("the table");
+    assert_eq!((entrant.blocked, entrant.total, entrant.entries), (true, 0, 0));
+}
+
+#[tokio::test]
+async fn everything_that_is_held_on_a_person_is_handed_over() {
+    let campaign = entered().await;
+    Settler::of(&campaign.service).settle_due().await;
+    let folder = tempfile::tempdir().expect("a folder");
+    let path = folder.path().join("person.zip");
+    let export = ["person", "export", "--phone", PHONE, "--output", path.to_str().expect("text")];
+    let exported = ops(&campaign, &export).await;
+    assert_eq!(exported.code, ops::FINE, "{}", exported.err);
+    let mut zip = zip::ZipArchive::new(std::fs::File::open(&path).expect("a file")).expect("a ZIP file");
+    let mut text = |name: &str| {
+        let mut text = String::new();
+        zip.by_name(name).expect("it is there").read_to_string(&mut text).expect("text");
+        text
+    };
+    let data: Value = serde_json::from_str(&text("person.json")).expect("JSON");
+    let submission = &data["campaigns"][0]["submissions"][0];
+    assert_eq!((&data["phone"], &submission["region"]), (&json!("+255712345678"), &json!("Mwanza")));
+    assert_eq!(submission["consent"], json!({ "version": "1", "language": "en" }));
+    assert_eq!(submission["receipt_source"]["code"], "GOOD010001");
+    let page = text("person.html");
+    assert!(page.contains("+255712345678") && page.contains("Mwanza"), "{page}");
+    let again = ops(&campaign, &export).await;
+    assert!(again.err.contains("exists already"), "{}", again.err);
+}
+
+#[tokio::test]
+async fn an_erasure_that_is_cut_anywhere_is_finished_by_running_it_again() {
+    let campaign = entered().await;
+    Settler::of(&campaign.service).settle_due().await;
+    let scope = campaign.scope(Environment::Live);
+    let tables = ops::tables::Tables::from_env(
+        &campaign.service.env,
+        &common::aws::Aws::for_function(&campaign.service.env).expect("credentials"),
+    )
+    .expect("the tables");
+    let phone = PHONE.parse().expect("a phone");
+    let held = ops::people::find(&tables, &phone, campaign.service.clock.now()).await.expect("found");
+    let id = tables.entrant_id(&scope, &phone).await.expect("an id");
+    // The first erasure ended after it had noted what replaces the phone, and changed the submission.
+    let tombstone = common::domain::entrant_id::EntrantId::tombstone([7; 16]);
+    let noted = tables.entrants.begin_erasure(&scope, &id, &tombstone).await.expect("noted");
+    let (submission, _) = &held[0].submissions[0];
+    assert!(tables.ledger.erase(submission, &noted).await.expect("written"));
+
+    let erased = ops(&campaign, &["person", "erase", "--phone", PHONE, "--why", "asked", "--yes"]).await;
+    assert_eq!(erased.code, ops::FINE, "{}", erased.err);
+    assert_eq!(found(&campaign).await, json!([]));
+    let counts = tables.entrants.get(&scope, &tombstone, "").await.expect("the table");
+    assert_eq!((counts.total, counts.entries), (1, 1), "the counts belong to the same id as the submission");
+}
