@@ -19,6 +19,7 @@ use local::stack::{Options, as_function};
 use serde_json::{Value, json};
 use service_tests::campaign::{TestCampaign, body, fresh_key, phone};
 use service_tests::event;
+use service_tests::http::request;
 use service_tests::secrets::SecretsFront;
 use service_tests::service::{DEPLOYMENT_SECRET, Service};
 use tokio::net::TcpListener;
@@ -165,7 +166,7 @@ async fn the_cause_is_told_to_the_log_without_the_secret() {
     assert_eq!(cause, "its keys are encrypted under another secret than the deployment's");
     let elsewhere = TestCampaign { service: other, ..campaign.clone() };
     let reply = elsewhere.submit(&phone(1), &campaign.code(1)).await;
-    assert_eq!((reply.status.as_u16(), reply.error_code()), (500, "internal_error".to_owned()));
+    assert_eq!((reply.status.as_u16(), reply.error_code()), (503, "service_unavailable".to_owned()));
 }
 
 #[tokio::test]
@@ -198,6 +199,24 @@ async fn a_secret_that_is_put_right_is_used_at_once_by_those_who_met_a_wrong_one
     let put = aws.secrets().put_secret_value().secret_id(secret).secret_string(DEPLOYMENT_SECRET);
     put.send().await.expect("it is replaced");
     books.get(&scope).await.expect("it can be read").expect("a book");
+}
+
+#[tokio::test]
+async fn no_phone_enters_under_a_secret_that_was_replaced_by_hand() {
+    let campaign = TestCampaign::plain().await;
+    let database = campaign.service.env.required("AWS_ENDPOINT_URL_DYNAMODB").expect("the stack sets it");
+    let other = Service::of_its_own(Options {
+        dynamodb_url: Some(database),
+        deployment_secret: Some("another-secret-than-that-of-the-other-stacks".to_owned()),
+        ..Options::default()
+    });
+    // A sentinel needs no key of the code book.
+    let sending = request("POST", format!("{}/api/v1/submissions", other.base_url));
+    let sending = sending.header("authorization", format!("Bearer {}", campaign.test_key));
+    let sending = sending.header("idempotency-key", fresh_key());
+    let refused = sending.json(&body(&phone(1), "TEST-0-VALID")).send().await;
+    assert_eq!((refused.status.as_u16(), refused.error_code()), (503, "service_unavailable".to_owned()));
+    assert!(campaign.service.claims(&campaign.scope(Environment::Test)).await.is_empty());
 }
 
 #[tokio::test]

@@ -104,10 +104,24 @@ impl DeploymentSecrets {
     ///
     /// # Errors
     /// As [`Self::current`].
-    pub async fn of_people(&self) -> Result<Arc<SecretVersion>, StoreError> {
-        match self.fetched_of_people() {
+    pub async fn people_keys(&self) -> Result<Arc<SecretVersion>, StoreError> {
+        match self.cached_people_keys() {
             Some(version) => Ok(version),
             None => self.current().await,
+        }
+    }
+
+    /// Fails when the keys of people's data are not those that a record was written with: somebody has replaced the secret
+    /// by hand. They are then fetched again by the next request.
+    pub(crate) fn check_people_keys(&self, check: &str) -> Result<(), StoreError> {
+        let mut known = self.known();
+        match &known.last_fetched {
+            Some(version) if version.secret.people_check() != check => {
+                known.last_fetched = None;
+                let cause = "the secret does not end with the word that phones were encrypted under";
+                Err(StoreError::new(READING, NotFetched(cause.into())))
+            }
+            Some(_) | None => Ok(()),
         }
     }
 
@@ -117,7 +131,7 @@ impl DeploymentSecrets {
     /// As [`Self::current`]; when the phone was encrypted under another deployment's secret.
     pub async fn phone_of(&self, submission: &Submission) -> Result<Option<Phone>, StoreError> {
         let Some(stored) = &submission.phone else { return Ok(None) };
-        let secret = self.of_people().await?;
+        let secret = self.people_keys().await?;
         let phone = secret.secret.decrypt_phone(&submission.scope, submission.submission_id, stored);
         let unreadable =
             || StoreError::new(READING_PHONE, "it is encrypted under another secret than the deployment's");
@@ -125,7 +139,7 @@ impl DeploymentSecrets {
     }
 
     /// The keys of people's data, where a version of the secret was fetched before.
-    pub fn fetched_of_people(&self) -> Option<Arc<SecretVersion>> {
+    pub fn cached_people_keys(&self) -> Option<Arc<SecretVersion>> {
         self.known().last_fetched.clone()
     }
 

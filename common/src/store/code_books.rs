@@ -29,6 +29,8 @@ pub const VARIABLE: &str = "CODE_BOOKS_TABLE";
 
 /// The attribute with the version of the deployment's secret that encrypts the keys.
 const SECRET_VERSION: &str = "secret_version";
+/// Tells whether phones are encrypted under the right secret; absent in books of the release before.
+const PEOPLE_CHECK: &str = "people_check";
 
 const READING: &str = "reading a code book";
 const WRITING: &str = "writing a code book";
@@ -107,6 +109,9 @@ impl CodeBooks {
             Found::NotAsked => Ok(None),
             Found::Absent => Ok(Some(None)),
             Found::Item(item) => {
+                if let Some(check) = read_text(item, PEOPLE_CHECK) {
+                    self.secrets.check_people_keys(check)?;
+                }
                 let secret = self.secrets.fetched_version(secret_version(item)?);
                 secret.map(|secret| read(item, scope, secret).map(Some)).transpose()
             }
@@ -185,6 +190,7 @@ impl CodeBooks {
         let attributes = [
             (KEY, text(scope.to_string())),
             (SECRET_VERSION, text(&secret.id)),
+            (PEOPLE_CHECK, text(secret.secret.people_check())),
             ("minting_keys", AttributeValue::L(minting_keys)),
             ("digest_key", key(KeyContext::Digests(scope), &book.digest_key)?),
             ("symbols", number(book.symbols)),

@@ -4,7 +4,7 @@
 //! digest, of a sentinel a digest of it and the phone.
 
 use aws_sdk_dynamodb::Client;
-use aws_sdk_dynamodb::types::{AttributeValue, ConditionCheck, Update};
+use aws_sdk_dynamodb::types::{AttributeValue, ConditionCheck, TransactWriteItem, Update};
 use serde_dynamo::aws_sdk_dynamodb_1::from_attribute_value;
 use sha2::{Digest, Sha256};
 
@@ -177,7 +177,8 @@ impl Codes {
             .table
             .update(key.in_scope(scope))
             .update_expression(format!(
-                "SET entrant_id = :entrant, submission_id = :id, redeemed = :redeemed, claimed_at = :now, {} = {}",
+                "SET entrant_id = :entrant, submission_id = :id, redeemed = :redeemed, claimed_at = :now, {} = {} \
+                 REMOVE phone",
                 record_version::ATTRIBUTE,
                 record_version::VALUE
             ))
@@ -294,13 +295,20 @@ impl Codes {
         delete.send().await.map(drop).map_err(StoreError::during("deleting a code book of the first release"))
     }
 
-    /// Builds the part of a transaction that gives a submission's code to the id that replaces an erased one.
-    pub(crate) fn replace_entrant(
+    /// Builds the part of a transaction that erases the person of a submission from its code. A sentinel's key is a
+    /// digest of the person, so its record goes.
+    pub(crate) fn erase(
         &self,
         code_key: &str,
         holder: SubmissionId,
         entrant: &EntrantId,
-    ) -> Result<Update, StoreError> {
+    ) -> Result<TransactWriteItem, StoreError> {
+        const ACTION: &str = "erasing a phone from a code";
+        if is_sentinel(code_key) {
+            let delete = self.table.delete(code_key).condition_expression("submission_id = :id");
+            let delete = delete.expression_attribute_values(":id", text(holder.to_string())).build();
+            return delete.map(transaction::delete).map_err(StoreError::during(ACTION));
+        }
         self.table
             .update(code_key)
             .update_expression("SET entrant_id = :entrant REMOVE phone")
@@ -308,7 +316,8 @@ impl Codes {
             .expression_attribute_values(":entrant", text(entrant.as_str()))
             .expression_attribute_values(":id", text(holder.to_string()))
             .build()
-            .map_err(StoreError::during("erasing a phone from a code"))
+            .map(transaction::update)
+            .map_err(StoreError::during(ACTION))
     }
 
     /// Replaces the phones that the release before wrote by digests, and returns how many. Reads the whole table.
@@ -354,14 +363,19 @@ impl Codes {
     }
 }
 
+/// Whether a key of the table is a sentinel's.
+pub(crate) fn is_sentinel(code_key: &str) -> bool {
+    Scope::split_key(code_key).is_some_and(|(_, rest)| rest.starts_with("sentinel#"))
+}
+
 pub(crate) fn read(item: &Item) -> Result<CodeRecord, StoreError> {
     VERSION.check(item, READING)?;
     let claim = match read_text(item, "submission_id") {
         None => None,
         Some(id) => Some(Claim {
             submission_id: id.parse().map_err(StoreError::during(READING))?,
-            // The release before wrote the number.
-            entrant: required(read_text(item, "entrant_id").or_else(|| read_text(item, "phone")), READING)
+            // The release before writes the number, and leaves a digest that it does not know.
+            entrant: required(read_text(item, "phone").or_else(|| read_text(item, "entrant_id")), READING)
                 .map(EntrantId::from_record)?,
             redeemed: item.get("redeemed").and_then(|value| value.as_bool().ok()).copied().unwrap_or(false),
         }),

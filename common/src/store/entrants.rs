@@ -30,6 +30,9 @@ const READING: &str = "reading an entrant";
 const ERASED_AS: &str = "erased_as";
 /// The start of the blocklist, and prefix of what else it says.
 const BLOCKED: &str = "blocked";
+/// Every change of a record sets one of these.
+const ADDED_BY_CHANGES: [&str; 7] =
+    ["submissions", "entries", "open_receipts", "wrong_codes", "throttled_until", BLOCKED, ERASED_AS];
 /// Prefix of the counts of a day.
 const DAY: &str = "day:";
 
@@ -211,6 +214,11 @@ impl Entrants {
                 KEY => continue,
                 "submissions" | "entries" | "open_receipts" => add.push(format!("#{index} :{index}")),
                 day if day.starts_with(DAY) => add.push(format!("#{index} :{index}")),
+                // Both logs of wrong codes count.
+                "wrong_codes" => {
+                    set.push(format!("#{index} = list_append(:{index}, if_not_exists(#{index}, :none))"));
+                    update = update.expression_attribute_values(":none", AttributeValue::L(Vec::new()));
+                }
                 _ => set.push(format!("#{index} = if_not_exists(#{index}, :{index})")),
             }
             update = update
@@ -223,6 +231,11 @@ impl Entrants {
             .update_expression(clause("SET", &set) + &clause("ADD", &add))
             .build()
             .map_err(StoreError::during("moving an entrant"))
+    }
+
+    /// Whether a phone has a record, be it empty but for an interrupted erasure.
+    pub async fn exists(&self, scope: &Scope, id: &EntrantId) -> Result<bool, StoreError> {
+        Ok(self.table.get(item_key(scope, id), READING).await?.is_some())
     }
 
     /// Notes that a phone is being erased, and returns the id that replaces it: the one given, or that of an erasure that
@@ -326,6 +339,10 @@ fn unchanged(item: &Item) -> (String, HashMap<String, String>, Item) {
         conditions.push(format!("#{index} = :{index}"));
         names.insert(format!("#{index}"), name.clone());
         values.insert(format!(":{index}"), value.clone());
+    }
+    // A change that only adds attributes adds one of these.
+    for name in ADDED_BY_CHANGES.iter().filter(|name| !item.contains_key(**name)) {
+        conditions.push(format!("attribute_not_exists({name})"));
     }
     (conditions.join(" AND "), names, values)
 }

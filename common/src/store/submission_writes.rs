@@ -418,11 +418,11 @@ impl SubmissionStore {
     /// Erases the person of a settled submission, which gets this id in place of the phone's. False when the submission
     /// has changed since it was read.
     pub async fn erase(&self, before: &Submission, entrant: &EntrantId) -> Result<bool, StoreError> {
-        let after = before.erased(entrant.clone());
+        let mut after = before.erased(entrant.clone());
+        after.code_key = after.code_key.filter(|code_key| !codes::is_sentinel(code_key));
         let mut items = vec![transaction::put(self.submissions.change(before, &after)?)];
         if let Some(code_key) = before.code_key.as_ref().filter(|_| before.status.counts()) {
-            let replaced = self.codes.replace_entrant(code_key, before.submission_id, entrant)?;
-            items.push(transaction::update(replaced));
+            items.push(self.codes.erase(code_key, before.submission_id, entrant)?);
         }
         let written = transaction::write(&self.client, items).await?;
         Ok(matches!(written, TransactionResult::Committed))

@@ -194,8 +194,8 @@ impl Submissions {
         const ACTION: &str = "encrypting phones";
         let scan = self.table.scan().consistent_read(true);
         let scan = scan
-            .filter_expression("attribute_not_exists(record_version) OR record_version < :version")
-            .expression_attribute_values(":version", VERSION.attribute());
+            .filter_expression("contains(entrant, :number)")
+            .expression_attribute_values(":number", text("#+"));
         let mut pages = scan.into_paginator().items().send();
         let mut encrypted = 0;
         while let Some(item) = pages.next().await {

@@ -102,7 +102,7 @@ impl CheckCode {
     ) -> Result<CodeStatus, Error> {
         let ApiRequest { scope, campaign, received_at: now, .. } = request;
         let consumer = match phone {
-            Some(phone) => Some(self.secrets.of_people().await?.secret.consumer(scope, phone)),
+            Some(phone) => Some(self.secrets.people_keys().await?.secret.consumer(scope, phone)),
             None => None,
         };
         let query = CodeQuery { scope, policy: campaign.code, code, consumer: consumer.as_ref() };

@@ -97,7 +97,7 @@ impl SubmissionService {
         batch: &mut BatchGet,
     ) {
         self.verifier.add_to(batch, scope);
-        let (Some(request), Some(secret)) = (request, self.secrets.fetched_of_people()) else { return };
+        let (Some(request), Some(secret)) = (request, self.secrets.cached_people_keys()) else { return };
         let (request, policy) = match campaign {
             Some(campaign) => (request.for_campaign(campaign), campaign.code),
             None => (request, CodePolicy::None),
@@ -121,7 +121,7 @@ impl SubmissionService {
     ) -> Result<Answer, Error> {
         let started = Instant::now();
         let deadline = started + BUDGET;
-        let secret = self.secrets.of_people().await?;
+        let secret = self.secrets.people_keys().await?;
         let request = IdentifiedRequest::new(request, &api.scope, &secret.secret);
         let request = request.ok_or_else(|| Error::internal("a phone cannot be encrypted"))?;
         let creation = Creation::new(self, api, &request, deadline);

@@ -52,7 +52,7 @@ impl Endpoint for LookupSubmissions {
         let phone = request.http.json()?.read(|fields| fields.required("phone", Fields::phone))?;
         let ApiRequest { scope, campaign, received_at: now, .. } = &request;
 
-        let entrant = self.secrets.of_people().await?.secret.consumer(scope, phone).id;
+        let entrant = self.secrets.people_keys().await?.secret.consumer(scope, phone).id;
         let range = request.http.client_network();
         let rules = [
             RateLimitRule {

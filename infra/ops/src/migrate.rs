@@ -22,7 +22,7 @@ pub struct Migrated {
 /// When a table or Secrets Manager does not answer, or a record cannot be moved; the records moved before stay moved.
 pub async fn run(tables: &Tables) -> Result<Migrated, Failure> {
     let code_books = move_books(tables).await?;
-    let secret = &tables.secrets().of_people().await?.secret;
+    let secret = &tables.secrets().people_keys().await?.secret;
     // Submissions first: settling one that still names its phone would make that phone's record in clear again.
     let phones = tables.ledger.submissions().encrypt_phones(secret).await?
         + tables.entrants.replace_phones(secret).await?

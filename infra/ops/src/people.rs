@@ -1,5 +1,7 @@
 //! A person's data: where it is, handing it over, and erasing it.
 
+use std::time::Duration;
+
 use common::aws::photos::Photos;
 use common::domain::entrant::Entrant;
 use common::domain::entrant_id::EntrantId;
@@ -15,6 +17,8 @@ use crate::tables::Tables;
 
 /// Tries to finish an erasure while the same phone keeps entering.
 const MAX_TRIES: u32 = 10;
+/// The index by entrant is seldom further behind the table.
+const INDEX_LAG: Duration = Duration::from_secs(1);
 
 /// What is held on a phone in one campaign and environment.
 #[derive(Clone, Debug)]
@@ -53,21 +57,43 @@ pub async fn find(tables: &Tables, phone: &Phone, now: Timestamp) -> Result<Vec<
             let scope = Scope { campaign: campaign.slug.clone(), environment };
             let id = tables.entrant_id(&scope, phone).await?;
             let entrant = tables.entrants.get(&scope, &id, &now.day_in(campaign.timezone)).await?;
-            let mut submissions = Vec::new();
-            for submission in tables.ledger.submissions().of_entrant(&scope, &id).await? {
-                let receipt = match submission.receipt_id {
-                    Some(receipt) => tables.ledger.receipts().get(&scope, receipt).await?,
-                    None => None,
-                };
-                submissions.push((submission, receipt));
-            }
-            submissions.sort_by_key(|(submission, _)| std::cmp::Reverse(submission.created_at));
-            if !submissions.is_empty() || entrant != Entrant::default() {
+            let submissions = submissions(tables, &scope, &id).await?;
+            if !submissions.is_empty() || tables.entrants.exists(&scope, &id).await? {
                 found.push(Held { scope, entrant, submissions, id });
             }
         }
     }
     Ok(found)
+}
+
+async fn submissions(
+    tables: &Tables,
+    scope: &Scope,
+    id: &EntrantId,
+) -> Result<Vec<(Submission, Option<Receipt>)>, Failure> {
+    let mut submissions = Vec::new();
+    for submission in tables.ledger.submissions().of_entrant(scope, id).await? {
+        let receipt = match submission.receipt_id {
+            Some(receipt) => tables.ledger.receipts().get(scope, receipt).await?,
+            None => None,
+        };
+        submissions.push((submission, receipt));
+    }
+    submissions.sort_by_key(|(submission, _)| std::cmp::Reverse(submission.created_at));
+    Ok(submissions)
+}
+
+/// Refuses to erase a person whose submissions still need the phone.
+///
+/// # Errors
+/// Names the first submission that is not settled.
+pub fn check_settled(held: &Held) -> Result<(), Failure> {
+    let Some(open) = held.unsettled().next() else { return Ok(()) };
+    let message = format!(
+        "{} of {} is not settled and needs the phone; run this again once it is",
+        open.reference, held.scope
+    );
+    Err(Failure::new("submission_unsettled", message))
 }
 
 /// Erases a person from one campaign and environment: their submissions, codes and counts get a random id, and their
@@ -76,26 +102,22 @@ pub async fn find(tables: &Tables, phone: &Phone, now: Timestamp) -> Result<Vec<
 /// # Errors
 /// When a submission is not settled; when a table or the bucket does not answer.
 pub async fn erase(tables: &Tables, photos: &Photos, held: &Held) -> Result<(), Failure> {
-    if let Some(open) = held.unsettled().next() {
-        let message = format!(
-            "{} of {} is not settled and needs the phone; run this again once it is",
-            open.reference, held.scope
-        );
-        return Err(Failure::new("submission_unsettled", message));
-    }
+    check_settled(held)?;
     let new = EntrantId::tombstone(random::bytes());
     let tombstone = tables.entrants.begin_erasure(&held.scope, &held.id, &new).await?;
-    for receipt in held.photos() {
-        photos.delete(&held.scope, receipt.receipt_id).await?;
-    }
-    for (submission, _) in &held.submissions {
-        if !tables.ledger.erase(submission, &tombstone).await? {
-            let message = format!("{} has just changed; run this again", submission.reference);
-            return Err(Failure::new("submission_changed", message));
-        }
-    }
     for _ in 0..MAX_TRIES {
-        if tables.entrants.finish_erasure(&held.scope, &held.id, &tombstone).await? {
+        // Listed again, since the phone may have entered since `find`, and the index lags behind the table.
+        let held = Held { submissions: submissions(tables, &held.scope, &held.id).await?, ..held.clone() };
+        check_settled(&held)?;
+        for receipt in held.photos() {
+            photos.delete(&held.scope, receipt.receipt_id).await?;
+        }
+        for (submission, _) in &held.submissions {
+            tables.ledger.erase(submission, &tombstone).await?;
+        }
+        if !held.submissions.is_empty() {
+            tokio::time::sleep(INDEX_LAG).await;
+        } else if tables.entrants.finish_erasure(&held.scope, &held.id, &tombstone).await? {
             return Ok(());
         }
     }

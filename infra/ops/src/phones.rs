@@ -30,19 +30,21 @@ pub async fn set_blocked(
     Ok(was_blocked)
 }
 
-/// A submission's phone for the screen: masked, or the number itself.
+/// A submission's phone for the screen: masked, which never fails, or the number itself.
 ///
 /// # Errors
-/// When Secrets Manager does not answer, or the phone is encrypted under another deployment's secret.
+/// When the number is asked for, and the operator may not read the deployment's secret, or it is another one.
 pub(crate) async fn shown(
     tables: &Tables,
     submission: &Submission,
     in_clear: bool,
 ) -> Result<String, Failure> {
-    Ok(match tables.secrets().phone_of(submission).await? {
-        Some(phone) if in_clear => phone.expose_e164().to_owned(),
-        Some(phone) => masked(&phone),
-        None => "erased".to_owned(),
+    Ok(match tables.secrets().phone_of(submission).await {
+        Ok(Some(phone)) if in_clear => phone.expose_e164().to_owned(),
+        Ok(Some(phone)) => masked(&phone),
+        Ok(None) => "erased".to_owned(),
+        Err(error) if in_clear => return Err(error.into()),
+        Err(_) => "not readable".to_owned(),
     })
 }
 

@@ -62,7 +62,7 @@ impl Tables {
     /// # Errors
     /// When Secrets Manager does not answer.
     pub async fn entrant_id(&self, scope: &Scope, phone: &Phone) -> Result<EntrantId, Failure> {
-        Ok(self.secrets().of_people().await?.secret.consumer(scope, phone.clone()).id)
+        Ok(self.secrets().people_keys().await?.secret.consumer(scope, phone.clone()).id)
     }
 
     /// A campaign that has to be there.

@@ -69,7 +69,7 @@ pub async fn load(env: &Env, clock: &Clock) -> Result<(), DemoError> {
     put.body(PHOTO.to_vec().into()).send().await.map_err(|_| unusable("photo"))?;
 
     let submission_id = SUBMISSION.parse().map_err(|_| unusable("id"))?;
-    let secret = tables.secrets().of_people().await.map_err(Failure::from)?;
+    let secret = tables.secrets().people_keys().await.map_err(Failure::from)?;
     let phone = "+255712345678".parse().map_err(|_| unusable("phone"))?;
     let new = NewSubmission {
         submission_id,

@@ -49,6 +49,7 @@ pub(crate) async fn run(
             if held.is_empty() {
                 return Ok(found(&phone, &held));
             }
+            held.iter().try_for_each(people::check_settled)?;
             let question = format!(
                 "{}\nEvery submission above gets a random id in place of the phone; photos, regions and claims are \
                  deleted. References, outcomes, entries, days and prizes stay, and a blocked number stays blocked.",
@@ -56,8 +57,8 @@ pub(crate) async fn run(
             );
             console.confirm(&question, Answer::Word("erase"), confirm)?;
             erase(&tables, env, &held).await?;
-            let text =
-                format!("{} is erased from {} campaigns and environments.", masked(&phone), held.len());
+            let scopes: Vec<_> = held.iter().map(|held| held.scope.to_string()).collect();
+            let text = format!("{} is erased from {}.", masked(&phone), scopes.join(", "));
             Ok(Report::new(json!({ "phone": masked(&phone), "erased": counts(&held) }), text))
         }
     }

@@ -2,14 +2,19 @@
 
 use std::io::Read as _;
 
+use common::aws::Aws;
+use common::aws::photos::Photos;
 use common::domain::campaign::ConsentText;
+use common::domain::entrant_id::EntrantId;
 use common::domain::scope::Environment;
 use local::stack::Options;
 use local::tables::TABLES;
+use ops::people;
+use ops::tables::Tables;
 use serde_json::{Value, json};
 use service_tests::campaign::{TestCampaign, body, fresh_key, plain};
 use service_tests::receipts::{Settler, TIME, code_and_receipt, id_of};
-use service_tests::service::Service;
+use service_tests::service::{Service, entrant_id};
 
 use crate::support::{Ended, run, run_typing};
 
@@ -67,11 +72,11 @@ async fn a_person_is_erased_and_their_entry_stays_without_them() {
     assert!(refused.err.contains("type exactly `erase`"), "{}", refused.err);
     let scope = campaign.scope(Environment::Live);
     let id = found(&campaign).await[0]["submissions"][0].as_str().expect("an id").to_owned();
-    let digest = service_tests::service::entrant_id(&scope, &PHONE.parse().expect("a phone"));
+    let digest = entrant_id(&scope, &PHONE.parse().expect("a phone"));
     assert!(records(service).await.contains(digest.as_str()));
 
     let erased = run_typing(&erase, service.env.clone(), &service.clock, Some("erase\n")).await;
-    assert_eq!(erased.out, "+2557•••••678 is erased from 1 campaigns and environments.\n", "{}", erased.err);
+    assert_eq!(erased.out, format!("+2557•••••678 is erased from {scope}.\n"), "{}", erased.err);
     assert_eq!(found(&campaign).await, json!([]));
     let left = records(service).await;
     for trace in [digest.as_str(), "712345678", "Mwanza"] {
@@ -124,20 +129,17 @@ async fn everything_that_is_held_on_a_person_is_handed_over() {
 }
 
 #[tokio::test]
-async fn an_erasure_that_is_cut_anywhere_is_finished_by_running_it_again() {
+async fn an_erasure_that_was_interrupted_is_finished_by_running_it_again() {
     let campaign = entered().await;
     Settler::of(&campaign.service).settle_due().await;
     let scope = campaign.scope(Environment::Live);
-    let tables = ops::tables::Tables::from_env(
-        &campaign.service.env,
-        &common::aws::Aws::for_function(&campaign.service.env).expect("credentials"),
-    )
-    .expect("the tables");
+    let aws = Aws::for_function(&campaign.service.env).expect("credentials");
+    let tables = Tables::from_env(&campaign.service.env, &aws).expect("the tables");
     let phone = PHONE.parse().expect("a phone");
-    let held = ops::people::find(&tables, &phone, campaign.service.clock.now()).await.expect("found");
+    let held = people::find(&tables, &phone, campaign.service.clock.now()).await.expect("found");
     let id = tables.entrant_id(&scope, &phone).await.expect("an id");
     // The first erasure ended after it had noted what replaces the phone, and changed the submission.
-    let tombstone = common::domain::entrant_id::EntrantId::tombstone([7; 16]);
+    let tombstone = EntrantId::tombstone([7; 16]);
     let noted = tables.entrants.begin_erasure(&scope, &id, &tombstone).await.expect("noted");
     let (submission, _) = &held[0].submissions[0];
     assert!(tables.ledger.erase(submission, &noted).await.expect("written"));
@@ -147,4 +149,33 @@ async fn an_erasure_that_is_cut_anywhere_is_finished_by_running_it_again() {
     assert_eq!(found(&campaign).await, json!([]));
     let counts = tables.entrants.get(&scope, &tombstone, "").await.expect("the table");
     assert_eq!((counts.total, counts.entries), (1, 1), "the counts belong to the same id as the submission");
+}
+
+#[tokio::test]
+async fn an_erasure_that_was_interrupted_before_it_found_anything_is_not_forgotten() {
+    let campaign = TestCampaign::plain().await;
+    let scope = campaign.scope(Environment::Test);
+    let digest = entrant_id(&scope, &PHONE.parse().expect("a phone"));
+    let tombstone = EntrantId::tombstone([7; 16]);
+    campaign.service.tables.entrants.begin_erasure(&scope, &digest, &tombstone).await.expect("noted");
+    let erased = ops(&campaign, &["person", "erase", "--phone", PHONE, "--why", "asked", "--yes"]).await;
+    assert_eq!(erased.code, ops::FINE, "{}", erased.err);
+    assert_eq!(found(&campaign).await, json!([]));
+}
+
+#[tokio::test]
+async fn what_a_phone_enters_after_it_was_found_is_erased_as_well() {
+    let campaign = TestCampaign::plain().await;
+    let aws = Aws::for_function(&campaign.service.env).expect("credentials");
+    let tables = Tables::from_env(&campaign.service.env, &aws).expect("the tables");
+    let photos = Photos::from_env(&campaign.service.env, &aws).expect("the bucket");
+    let phone = PHONE.parse().expect("a phone");
+    campaign.submit(PHONE, &campaign.code(0)).await;
+    let held = people::find(&tables, &phone, campaign.service.clock.now()).await.expect("found");
+    campaign.submit(PHONE, &campaign.code(1)).await;
+    campaign.submit(PHONE, "TEST-0-VALID").await;
+    people::erase(&tables, &photos, &held[0]).await.expect("erased");
+    assert_eq!(found(&campaign).await, json!([]));
+    let digest = entrant_id(&campaign.scope(Environment::Test), &phone);
+    assert!(!records(&campaign.service).await.contains(digest.as_str()));
 }
