@@ -15,7 +15,7 @@ class Entries:
     """Context manager that sends entries one after the other, each with another phone."""
 
     def __init__(self, ops, url):
-        ops.run("campaign", "apply", CAMPAIGN)
+        ops.run("campaign", "apply", "--yes", CAMPAIGN)
         issued = parse(ops.run("--json", "key", "issue", "--campaign", "chai-bora-2026", "--environment", "test"))
         self.key, self.url = issued["key"], url
         self.run_id = issued["key_id"]

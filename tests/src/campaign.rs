@@ -48,6 +48,7 @@ pub fn plain() -> Campaign {
         partner: None,
         consent: None,
         retention: None,
+        archived: false,
     }
 }
 
@@ -80,7 +81,7 @@ impl TestCampaign {
     /// Saves `config`. Functions may serve the cached one for another five seconds.
     pub async fn apply(&self) {
         let campaigns = &self.service.tables.campaigns;
-        let before = campaigns.get(&self.config.slug).await.expect("read");
+        let before = campaigns.get_stored(&self.config.slug).await.expect("read");
         assert!(campaigns.replace(before.as_ref(), &self.config).await.expect("the campaign is written"));
     }
 

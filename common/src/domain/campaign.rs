@@ -45,6 +45,9 @@ pub struct Campaign {
     /// How long personal data is kept.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub retention: Option<Retention>,
+    /// Whether it was put away for good. Operators' lists leave it out, and it takes no entries.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub archived: bool,
 }
 
 /// The text that consumers agree to, in both languages.
@@ -130,9 +133,11 @@ pub enum CampaignStatus {
 }
 
 impl Campaign {
-    /// The status now. The pause switch takes precedence over the window.
+    /// The status now. An archived campaign has ended; the pause switch takes precedence over the window.
     pub fn status(&self, now: Timestamp) -> CampaignStatus {
-        if self.paused {
+        if self.archived {
+            CampaignStatus::Ended
+        } else if self.paused {
             CampaignStatus::Paused
         } else if self.window.start.is_some_and(|start| now < start) {
             CampaignStatus::NotStarted
@@ -182,6 +187,7 @@ impl Campaign {
             partner: None,
             consent: None,
             retention: None,
+            archived: false,
         }
     }
 }
@@ -210,6 +216,24 @@ mod tests {
     fn a_pause_comes_before_the_window() {
         let status = campaign(true, Some(10), None).status(Timestamp::from_millis(0));
         assert_eq!(status, CampaignStatus::Paused);
+    }
+
+    #[test]
+    fn an_archived_campaign_is_over_whatever_its_window_says() {
+        for paused in [false, true] {
+            let archived = Campaign { archived: true, ..campaign(paused, None, None) };
+            assert_eq!(archived.status(Timestamp::from_millis(0)), CampaignStatus::Ended);
+        }
+    }
+
+    #[test]
+    fn a_record_of_the_release_before_has_no_consent_no_retention_and_is_not_archived() {
+        let campaign = Campaign::example();
+        let stored = serde_json::to_value(&campaign).expect("JSON");
+        for name in ["consent", "retention", "archived"] {
+            assert_eq!(stored.get(name), None, "{name}");
+        }
+        assert_eq!(serde_json::from_value::<Campaign>(stored).expect("a campaign"), campaign);
     }
 
     #[test]

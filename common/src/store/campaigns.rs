@@ -1,13 +1,13 @@
 //! The `campaigns` table: configurations by slug.
 
 use aws_sdk_dynamodb::Client;
-use aws_sdk_dynamodb::types::AttributeValue;
+use aws_sdk_dynamodb::types::{AttributeValue, Put};
 use serde_dynamo::aws_sdk_dynamodb_1::{from_item, to_item};
 
 use super::batch::{BatchGet, BatchItems};
 use super::record_version::FIRST;
 use super::table::Table;
-use super::{Item, StoreError, condition_held};
+use super::{Item, StoreError, condition_held, number, read_number, transaction};
 use crate::config::{ConfigError, Env};
 use crate::domain::campaign::Campaign;
 use crate::domain::scope::CampaignSlug;
@@ -16,6 +16,17 @@ use crate::domain::scope::CampaignSlug;
 pub const KEY: &str = "slug";
 /// The environment variable that names the table.
 pub const VARIABLE: &str = "CAMPAIGNS_TABLE";
+
+const WRITING: &str = "writing a campaign";
+
+/// A campaign with its revision, which a change is written over.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct StoredCampaign {
+    /// The campaign.
+    pub campaign: Campaign,
+    /// Counts its changes. The first release wrote none; that is 0.
+    pub revision: u64,
+}
 
 /// The campaigns.
 #[derive(Clone, Debug)]
@@ -33,6 +44,14 @@ impl Campaigns {
     pub async fn get(&self, slug: &CampaignSlug) -> Result<Option<Campaign>, StoreError> {
         const ACTION: &str = "reading a campaign";
         self.table.get(slug.as_str(), ACTION).await?.map(|item| read(item, ACTION)).transpose()
+    }
+
+    /// A campaign with its revision, for whoever changes it.
+    pub async fn get_stored(&self, slug: &CampaignSlug) -> Result<Option<StoredCampaign>, StoreError> {
+        const ACTION: &str = "reading a campaign";
+        let Some(item) = self.table.get(slug.as_str(), ACTION).await? else { return Ok(None) };
+        let revision = read_number(&item, "revision").unwrap_or(0);
+        Ok(Some(StoredCampaign { campaign: read(item, ACTION)?, revision }))
     }
 
     /// Adds a campaign to a batch.
@@ -63,18 +82,41 @@ impl Campaigns {
         Ok(campaigns)
     }
 
-    /// Replaces `before`. False if the pause switch was changed, or the campaign was created, in the meantime.
-    pub async fn replace(&self, before: Option<&Campaign>, campaign: &Campaign) -> Result<bool, StoreError> {
-        const ACTION: &str = "writing a campaign";
-        let item = FIRST.mark(to_item(campaign).map_err(StoreError::during(ACTION))?);
-        let put = self.table.put_item(item);
+    /// Replaces `before`. False if the campaign was changed, or created, in the meantime.
+    pub async fn replace(
+        &self,
+        before: Option<&StoredCampaign>,
+        campaign: &Campaign,
+    ) -> Result<bool, StoreError> {
+        let revision = before.map_or(0, |before| before.revision) + 1;
+        let put = self.put(before, campaign, revision)?;
+        transaction::write_one(self.table.client(), transaction::put(put), WRITING).await
+    }
+
+    /// The part of a transaction that writes a campaign over the one that it was made from.
+    ///
+    /// A timeline of two operators: both see revision 3; the first writes revision 4; the second's condition fails, so
+    /// that nobody changes what he has not seen. The pause switch counts as a change. The first release writes campaigns
+    /// without a revision, which is why its absence is a condition too.
+    pub(crate) fn put(
+        &self,
+        before: Option<&StoredCampaign>,
+        campaign: &Campaign,
+        revision: u64,
+    ) -> Result<Put, StoreError> {
+        let mut item = FIRST.mark(to_item(campaign).map_err(StoreError::during(WRITING))?);
+        item.insert("revision".to_owned(), number(revision));
+        let put = self.table.put(item);
         let put = match before {
             None => put.condition_expression("attribute_not_exists(slug)"),
-            Some(before) => put
-                .condition_expression("paused = :paused")
-                .expression_attribute_values(":paused", AttributeValue::Bool(before.paused)),
+            Some(StoredCampaign { campaign, revision: 0 }) => put
+                .condition_expression("attribute_not_exists(revision) AND paused = :paused")
+                .expression_attribute_values(":paused", AttributeValue::Bool(campaign.paused)),
+            Some(StoredCampaign { revision, .. }) => put
+                .condition_expression("revision = :before")
+                .expression_attribute_values(":before", number(revision)),
         };
-        condition_held(put.send().await, ACTION)
+        put.build().map_err(StoreError::during(WRITING))
     }
 
     /// Sets the pause switch. False if there is no such campaign.
@@ -82,8 +124,9 @@ impl Campaigns {
         let sent = self
             .table
             .update_item(slug.as_str())
-            .update_expression("SET paused = :paused")
+            .update_expression("SET paused = :paused ADD revision :one")
             .condition_expression("attribute_exists(slug)")
+            .expression_attribute_values(":one", number(1))
             .expression_attribute_values(":paused", AttributeValue::Bool(paused))
             .send()
             .await;

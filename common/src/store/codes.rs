@@ -42,6 +42,9 @@ const FREE: &str = "attribute_not_exists(submission_id) AND attribute_not_exists
 const IMPORTED_AND_FREE: &str =
     "batch_name = :batch AND attribute_not_exists(submission_id) AND attribute_not_exists(voided_at)";
 
+/// Takes a code from its submission.
+const REMOVE_CLAIM: &str = "REMOVE entrant_id, phone, submission_id, redeemed, claimed_at";
+
 /// The key of a code's record in its scope.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum CodeKey {
@@ -214,7 +217,7 @@ impl Codes {
     pub(crate) fn free(&self, code_key: &str, holder: SubmissionId) -> Result<Update, StoreError> {
         self.table
             .update(code_key)
-            .update_expression("REMOVE entrant_id, phone, submission_id, redeemed, claimed_at")
+            .update_expression(REMOVE_CLAIM)
             .condition_expression("submission_id = :id")
             .expression_attribute_values(":id", text(holder.to_string()))
             .build()
@@ -360,6 +363,24 @@ impl Codes {
             .expression_attribute_values(":now", number(now.as_millis()));
         let update = update.build().map_err(StoreError::during(ACTION))?;
         transaction::write_one(self.table.client(), transaction::update(update), ACTION).await.map(drop)
+    }
+
+    /// Frees all codes of a scope, and returns how many. Imported codes stay imported, and voided ones voided. For
+    /// operators: reads the whole table.
+    pub async fn clear(&self, scope: &Scope) -> Result<u64, StoreError> {
+        const ACTION: &str = "freeing codes";
+        let change = async |item: Item| {
+            let key = read_text(&item, KEY).unwrap_or_default();
+            if CodeKey::parse(scope, key).is_none() || !item.contains_key("submission_id") {
+                return Ok(false);
+            }
+            if !item.contains_key("batch_name") && !item.contains_key("voided_at") {
+                return self.table.delete_found(&item, ACTION).await;
+            }
+            let update = self.table.update_item(key).update_expression(REMOVE_CLAIM);
+            update.send().await.map(|_| true).map_err(StoreError::during(ACTION))
+        };
+        self.table.change_each(scope, ACTION, change).await
     }
 }
 

@@ -308,6 +308,24 @@ impl Entrants {
         let update = update.build().map_err(StoreError::during(ACTION))?;
         transaction::write_one(self.table.client(), transaction::update(update), ACTION).await.map(drop)
     }
+
+    /// Forgets all phones of a scope except for the blocklist, and returns how many. For operators: reads the whole table.
+    pub async fn clear(&self, scope: &Scope) -> Result<u64, StoreError> {
+        const ACTION: &str = "forgetting entrants";
+        let change = async |item: Item| {
+            let is_kept = |name: &str| name.starts_with(BLOCKED);
+            if !item.keys().any(|name| is_kept(name)) {
+                return self.table.delete_found(&item, ACTION).await;
+            }
+            if item.keys().all(|name| is_kept(name) || name == KEY || name == record_version::ATTRIBUTE) {
+                return Ok(false);
+            }
+            let kept = item.iter().filter(|(name, _)| is_kept(name));
+            let kept = kept.map(|(name, value)| (name.clone(), value.clone())).collect();
+            transaction::write_one(self.table.client(), self.replace_unchanged(&item, kept)?, ACTION).await
+        };
+        self.table.change_each(scope, ACTION, change).await
+    }
 }
 
 /// Reads an entrant with its counts of a day.

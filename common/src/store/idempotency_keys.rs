@@ -117,6 +117,12 @@ impl IdempotencyKeys {
     ) -> Found<'a> {
         self.table.find_in(items, &item_key::<Id>(scope, key))
     }
+
+    /// Forgets all keys of a scope, and returns how many. For operators: reads the whole table.
+    pub async fn clear(&self, scope: &Scope) -> Result<u64, StoreError> {
+        const ACTION: &str = "forgetting idempotency keys";
+        self.table.change_each(scope, ACTION, async |item| self.table.delete_found(&item, ACTION).await).await
+    }
 }
 
 /// Reads a record, expired or not.

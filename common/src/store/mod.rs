@@ -6,6 +6,7 @@
 pub mod api_keys;
 pub mod batch;
 pub mod breakers;
+pub mod campaign_versions;
 pub mod campaigns;
 pub mod code_books;
 pub mod codes;

@@ -12,6 +12,7 @@ use super::record_version::FIRST;
 use super::table::Table;
 use super::transaction::{self, Reason, TransactionResult};
 use super::{Item, StoreError, number, read_text, required, text};
+use crate::aws::photos::Photos;
 use crate::config::{ConfigError, Env};
 use crate::domain::ids::{IdempotencyKey, ReceiptId, SubmissionId};
 use crate::domain::receipt::Receipt;
@@ -207,6 +208,21 @@ impl Receipts {
             .expression_attribute_values(":submission", text(submission.to_string()))
             .build()
             .map_err(StoreError::during("claiming a purchase"))
+    }
+
+    /// Deletes all receipts of a scope with their photos, and returns how many. For operators: reads the whole table.
+    pub async fn clear(&self, scope: &Scope, photos: &Photos) -> Result<u64, StoreError> {
+        const ACTION: &str = "deleting receipts";
+        let change = async |item: Item| {
+            // A photo or a purchase has another key, and no file.
+            let id = read_text(&item, KEY).and_then(Scope::split_key).and_then(|(_, id)| id.parse().ok());
+            if let Some(id) = id {
+                // The photo first: without its record nobody would find it.
+                photos.delete(scope, id).await?;
+            }
+            self.table.delete_found(&item, ACTION).await.map(|deleted| deleted && id.is_some())
+        };
+        self.table.change_each(scope, ACTION, change).await
     }
 }
 

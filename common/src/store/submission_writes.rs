@@ -162,6 +162,11 @@ impl SubmissionStore {
         Self { deadline: Some(deadline), ..self.clone() }
     }
 
+    /// The Idempotency-Keys.
+    pub fn idempotency_keys(&self) -> &IdempotencyKeys {
+        &self.idempotency_keys
+    }
+
     /// The codes' table.
     pub fn codes(&self) -> &Codes {
         &self.codes

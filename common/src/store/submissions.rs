@@ -247,6 +247,12 @@ impl Submissions {
         keep_newest(&mut newest, most);
         Ok(newest)
     }
+
+    /// Deletes all submissions of a scope, and returns how many. For operators: reads the whole table.
+    pub async fn clear(&self, scope: &Scope) -> Result<u64, StoreError> {
+        const ACTION: &str = "deleting submissions";
+        self.table.change_each(scope, ACTION, async |item| self.table.delete_found(&item, ACTION).await).await
+    }
 }
 
 fn keep_newest(submissions: &mut Vec<Submission>, most: usize) {

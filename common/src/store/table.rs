@@ -8,10 +8,15 @@ use aws_sdk_dynamodb::operation::scan::builders::ScanFluentBuilder;
 use aws_sdk_dynamodb::operation::update_item::builders::UpdateItemFluentBuilder;
 use aws_sdk_dynamodb::types::builders::{ConditionCheckBuilder, DeleteBuilder, PutBuilder, UpdateBuilder};
 use aws_sdk_dynamodb::types::{ConditionCheck, Delete, Put, ReturnValuesOnConditionCheckFailure, Update};
+use futures_util::{StreamExt, TryStreamExt, stream};
 
 use super::batch::{BatchGet, BatchItems, Found};
-use super::{Item, StoreError, text};
+use super::{Item, StoreError, read_text, text};
 use crate::config::{ConfigError, Env};
+use crate::domain::scope::Scope;
+
+/// Records of one scope that are changed at once.
+const AT_ONCE: usize = 16;
 
 #[derive(Clone, Debug)]
 pub(crate) struct Table {
@@ -90,11 +95,42 @@ impl Table {
         self.client.delete_item().table_name(&self.name).key(self.key_attribute, text(key))
     }
 
+    /// Deletes a record that a scan has read.
+    pub(crate) async fn delete_found(&self, item: &Item, action: &'static str) -> Result<bool, StoreError> {
+        let key = read_text(item, self.key_attribute).unwrap_or_default();
+        self.delete_item(key).send().await.map(|_| true).map_err(StoreError::during(action))
+    }
+
     pub(crate) fn query(&self, index: &str) -> QueryFluentBuilder {
         self.client.query().table_name(&self.name).index_name(index)
     }
 
     pub(crate) fn scan(&self) -> ScanFluentBuilder {
         self.client.scan().table_name(&self.name)
+    }
+
+    /// Runs `change` on every record of a scope, and returns how often it changed one. Reads the whole table.
+    pub(crate) async fn change_each<F>(
+        &self,
+        scope: &Scope,
+        action: &'static str,
+        change: impl Fn(Item) -> F,
+    ) -> Result<u64, StoreError>
+    where
+        F: Future<Output = Result<bool, StoreError>>,
+    {
+        let scan = self
+            .scan()
+            .filter_expression("begins_with(#key, :scope)")
+            .expression_attribute_names("#key", self.key_attribute)
+            .expression_attribute_values(":scope", text(scope.key("")));
+        let mut pages = scan.into_paginator().send();
+        let mut changed = 0;
+        while let Some(page) = pages.next().await {
+            let items = page.map_err(StoreError::during(action))?.items.unwrap_or_default();
+            let changes = stream::iter(items.into_iter().map(&change)).buffer_unordered(AT_ONCE);
+            changed += changes.try_fold(0, async |sum, one| Ok(sum + u64::from(one))).await?;
+        }
+        Ok(changed)
     }
 }

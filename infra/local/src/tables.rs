@@ -7,8 +7,8 @@ use aws_sdk_dynamodb::types::{
     ProjectionType, ScalarAttributeType, TimeToLiveSpecification,
 };
 use common::store::{
-    StoreError, api_keys, campaigns, code_books, codes, entrants, idempotency_keys, rate_limits, receipts,
-    submissions,
+    StoreError, api_keys, campaign_versions, campaigns, code_books, codes, entrants, idempotency_keys,
+    rate_limits, receipts, submissions,
 };
 
 #[derive(Clone, Debug)]
@@ -40,6 +40,13 @@ pub const TABLES: &[Table] = &[
         variable: campaigns::VARIABLE,
         name: "campaigns",
         key: campaigns::KEY,
+        expiry: None,
+        indexes: &[],
+    },
+    Table {
+        variable: campaign_versions::VARIABLE,
+        name: "campaign_versions",
+        key: campaign_versions::KEY,
         expiry: None,
         indexes: &[],
     },

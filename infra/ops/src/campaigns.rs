@@ -1,40 +1,61 @@
-//! Applies campaign files; pauses and resumes campaigns.
+//! Applies campaign files, in two steps so that the change can be looked at first, and sets the pause switch.
 
+mod diff;
+mod meaning;
+pub mod test_data;
+pub mod versions;
+
+use common::domain::campaign::Campaign;
 use common::domain::cipher::SecretKey;
-use common::domain::codebook::{CodeBook, DEFAULT_CODE_SYMBOLS};
+use common::domain::codebook::{BatchStatus, CodeBook, DEFAULT_CODE_SYMBOLS, Origin};
 use common::domain::scope::{CampaignSlug, Environment, Scope};
+use common::domain::timestamp::Timestamp;
 use common::random;
+use common::store::campaign_versions::CampaignChange;
+use common::store::campaigns::StoredCampaign;
 use serde::Serialize;
 
+pub(crate) use self::diff::{Difference, differences, text, text_of_new};
+pub(crate) use self::meaning::Facts;
 use crate::campaign_file::CampaignFile;
 use crate::failure::Failure;
 use crate::tables::{Tables, unknown_campaign};
 
-/// The result of applying one file.
+/// What applying a file changes.
+#[derive(Debug)]
+pub struct Plan {
+    before: Option<StoredCampaign>,
+    after: Campaign,
+    /// Environments without a code book.
+    without_book: Vec<Scope>,
+    live_codes: u64,
+}
+
+/// What applying a file did.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 pub struct Applied {
-    /// The campaign that the file describes.
+    /// The campaign.
     pub slug: CampaignSlug,
-    /// How the stored campaign changed.
+    /// What became of it.
     pub change: Change,
-    /// Whether applying the file ended a pause.
+    /// Whether it was paused before and is not now.
     pub resumed: bool,
 }
 
-/// How applying a file changed the stored campaign.
+/// What became of a campaign.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Change {
-    /// There was no campaign with this slug.
+    /// It did not exist before.
     Created,
-    /// At least one field differs from before.
+    /// It was changed.
     Updated,
-    /// Nothing was written.
+    /// It was the same before.
     Unchanged,
 }
 
 impl Change {
-    /// `created`, `updated` or `unchanged`.
+    /// In words.
     pub fn as_str(self) -> &'static str {
         match self {
             Self::Created => "created",
@@ -44,53 +65,139 @@ impl Change {
     }
 }
 
-/// Creates or updates campaigns, each with a code book for both environments.
+impl Plan {
+    /// The campaign as the file makes it.
+    pub fn after(&self) -> &Campaign {
+        &self.after
+    }
+
+    /// What becomes of the campaign.
+    pub fn change(&self) -> Change {
+        match &self.before {
+            None => Change::Created,
+            Some(before) if before.campaign == self.after => Change::Unchanged,
+            Some(_) => Change::Updated,
+        }
+    }
+
+    /// What carrying it out reports.
+    pub fn outcome(&self) -> Applied {
+        let was_paused = self.before.as_ref().is_some_and(|before| before.campaign.paused);
+        let resumed = was_paused && !self.after.paused;
+        Applied { slug: self.after.slug.clone(), change: self.change(), resumed }
+    }
+
+    /// The fields that differ.
+    pub(crate) fn differences(&self, now: Timestamp) -> Result<Vec<Difference>, Failure> {
+        let facts = Facts { now, live_codes: self.live_codes };
+        differences(self.before.as_ref().map(|before| &before.campaign), &self.after, &facts)
+    }
+}
+
+/// Compares a file with the campaign that is stored; writes nothing.
 ///
 /// # Errors
-/// When a table does not answer. Earlier campaigns stay written; running it again writes the rest.
-pub async fn apply(tables: &Tables, files: &[CampaignFile]) -> Result<Vec<Applied>, Failure> {
+/// When `ops migrate` has to run first, or a table does not answer.
+pub async fn plan(tables: &Tables, file: &CampaignFile) -> Result<Plan, Failure> {
+    let slug = &file.campaign.slug;
+    let (mut without_book, mut live_codes) = (Vec::new(), 0);
+    for environment in Environment::ALL {
+        let scope = Scope { campaign: slug.clone(), environment };
+        if tables.codes().book_of_first_release(&scope).await?.is_some() {
+            let message = format!(
+                "the codes of `{slug}` are still stored as the first release did; run `ops migrate` first, then this \
+                 again"
+            );
+            return Err(Failure::new("not_migrated", message));
+        }
+        match tables.code_books.get(&scope).await? {
+            Some(stored) if environment.is_live() => {
+                live_codes = valid_codes(&stored.book);
+            }
+            Some(_) => {}
+            None => without_book.push(scope),
+        }
+    }
+    let before = tables.campaigns.get_stored(slug).await?;
+    Ok(Plan { after: merged(before.as_ref(), file), before, without_book, live_codes })
+}
+
+fn valid_codes(book: &CodeBook) -> u64 {
+    let active = book.batches.iter().filter(|batch| batch.status == BatchStatus::Active);
+    active
+        .map(|batch| match batch.origin {
+            Origin::Minted { count, .. } | Origin::Imported { count, .. } => count,
+        })
+        .sum()
+}
+
+/// The campaign as a file makes it: what no file says stays as it is.
+fn merged(before: Option<&StoredCampaign>, file: &CampaignFile) -> Campaign {
+    let mut campaign = file.campaign.clone();
+    if let Some(StoredCampaign { campaign: before, .. }) = before {
+        campaign.archived = before.archived;
+        if !file.says_paused {
+            campaign.paused = before.paused;
+        }
+    }
+    campaign
+}
+
+/// Writes what was planned, with a code book for each environment.
+///
+/// # Errors
+/// When the campaign was changed since the plan was made, or a table does not answer. Then applying the file again
+/// finishes it.
+pub async fn carry_out(tables: &Tables, plan: &Plan, change: CampaignChange) -> Result<Applied, Failure> {
+    // The books come first, so that there is no campaign without them.
+    for scope in &plan.without_book {
+        tables.code_books.start(scope, new_book()).await?;
+    }
+    if plan.change() != Change::Unchanged {
+        let Plan { before, after, .. } = plan;
+        let written = tables.campaign_versions.write(&tables.campaigns, before.as_ref(), after, change);
+        if !written.await? {
+            return Err(changed_by_another(&after.slug));
+        }
+    }
+    Ok(plan.outcome())
+}
+
+/// Somebody else wrote the campaign, or paused it, since it was read.
+pub(crate) fn changed_by_another(slug: &CampaignSlug) -> Failure {
+    let message = format!(
+        "`{slug}` was changed by somebody else in the meantime, so yours was not written; run this again to see what it \
+         changes now"
+    );
+    Failure::new("campaign_changed", message)
+}
+
+/// Applies files without asking.
+///
+/// # Errors
+/// As [`plan`] and [`carry_out`].
+pub async fn apply(tables: &Tables, files: &[CampaignFile], now: Timestamp) -> Result<Vec<Applied>, Failure> {
     let mut applied = Vec::new();
     for file in files {
-        let slug = file.campaign.slug.clone();
-        // Books first, so that no campaign is ever without them.
-        for environment in Environment::ALL {
-            let scope = Scope { campaign: slug.clone(), environment };
-            tables.code_books.start(&scope, new_book()).await?;
-        }
-        applied.push(apply_without_code_books(tables, file).await?);
+        let plan = plan(tables, file).await?;
+        applied.push(carry_out(tables, &plan, CampaignChange { at: now, by: None }).await?);
     }
     Ok(applied)
 }
 
 /// Creates or updates a campaign that takes only test codes, which are in no book. Needs neither the table of code
-/// books nor the deployment's secret.
+/// books nor the deployment's secret, and keeps no versions.
 ///
 /// # Errors
-/// When the table does not answer.
-pub async fn apply_without_code_books(tables: &Tables, file: &CampaignFile) -> Result<Applied, Failure> {
-    loop {
-        if let Some(applied) = try_to_apply(tables, file).await? {
-            return Ok(applied);
-        }
+/// When the table does not answer, or others keep changing the campaign.
+pub async fn apply_without_code_books(tables: &Tables, file: &CampaignFile) -> Result<(), Failure> {
+    let before = tables.campaigns.get_stored(&file.campaign.slug).await?;
+    let campaign = merged(before.as_ref(), file);
+    let is_same = before.as_ref().is_some_and(|before| before.campaign == campaign);
+    if is_same || tables.campaigns.replace(before.as_ref(), &campaign).await? {
+        return Ok(());
     }
-}
-
-/// Writes one campaign; `None` if someone else changed it since it was read.
-async fn try_to_apply(tables: &Tables, file: &CampaignFile) -> Result<Option<Applied>, Failure> {
-    let before = tables.campaigns.get(&file.campaign.slug).await?;
-    let mut campaign = file.campaign.clone();
-    if let (Some(before), false) = (&before, file.says_paused) {
-        campaign.paused = before.paused;
-    }
-    let change = match &before {
-        None => Change::Created,
-        Some(before) if *before == campaign => Change::Unchanged,
-        Some(_) => Change::Updated,
-    };
-    let resumed = before.as_ref().is_some_and(|before| before.paused && !campaign.paused);
-    let applied = Applied { slug: campaign.slug.clone(), change, resumed };
-    let done = change == Change::Unchanged || tables.campaigns.replace(before.as_ref(), &campaign).await?;
-    Ok(done.then_some(applied))
+    Err(changed_by_another(&campaign.slug))
 }
 
 /// A code book with new keys and no codes.

@@ -1,5 +1,7 @@
 //! The command line: commands, arguments and their help.
 
+mod campaign;
+
 use std::path::PathBuf;
 
 use clap::{Args, Parser, Subcommand};
@@ -9,6 +11,7 @@ use common::domain::ids::SubmissionId;
 use common::domain::message::MessageKey;
 use common::domain::scope::{CampaignSlug, Environment, Scope};
 
+pub(crate) use self::campaign::{ApplyArgs, CampaignCommand};
 use crate::campaign_file::MAX_ENTRIES;
 use crate::codes::mint::MAX_CODES;
 use crate::confirm::ConfirmArgs;
@@ -60,33 +63,6 @@ pub(crate) enum Command {
         /// URL of the API, such as https://entry.example.com; without a scheme, http on this machine, otherwise https
         #[arg(long)]
         url: String,
-    },
-}
-
-#[derive(Subcommand)]
-pub(crate) enum CampaignCommand {
-    /// Create or update campaigns; if a file has an error, nothing changes
-    Apply {
-        /// Campaign files (YAML)
-        #[arg(required = true, value_name = "FILE")]
-        files: Vec<PathBuf>,
-    },
-    /// List all campaigns
-    List,
-    /// Show a campaign
-    Show {
-        /// Slug of the campaign
-        slug: CampaignSlug,
-    },
-    /// Stop taking entries
-    Pause {
-        /// Slug of the campaign
-        slug: CampaignSlug,
-    },
-    /// Start taking entries again
-    Resume {
-        /// Slug of the campaign
-        slug: CampaignSlug,
     },
 }
 

@@ -38,7 +38,7 @@ async fn execute(cli: Cli, env: Env, clock: &Clock, console: &mut Console<'_>) -
         None => env,
     };
     match cli.command {
-        Command::Campaign(command) => campaign::run(command, &env, clock.now()).await,
+        Command::Campaign(command) => Box::pin(campaign::run(command, &env, clock.now(), console)).await,
         Command::Key(command) => key::run(command, &env, clock.now()).await,
         Command::Code(command) => code::run(command, &connection::tables(&env).await?, clock, console).await,
         Command::Submission(command) => submission::run(command, &env, clock.now()).await,

@@ -8,6 +8,7 @@ use common::domain::entrant_id::EntrantId;
 use common::domain::phone::Phone;
 use common::domain::scope::{CampaignSlug, Scope};
 use common::store::api_keys::ApiKeys;
+use common::store::campaign_versions::CampaignVersions;
 use common::store::campaigns::Campaigns;
 use common::store::code_books::CodeBooks;
 use common::store::codes::Codes;
@@ -21,6 +22,8 @@ use crate::failure::Failure;
 pub struct Tables {
     /// Campaigns, with their pause switch.
     pub campaigns: Campaigns,
+    /// What campaigns were before.
+    pub campaign_versions: CampaignVersions,
     /// API keys, by digest.
     pub api_keys: ApiKeys,
     /// Code books, encrypted under the deployment's secret.
@@ -40,6 +43,7 @@ impl Tables {
         let client = &aws.dynamodb();
         Ok(Self {
             campaigns: Campaigns::from_env(env, client)?,
+            campaign_versions: CampaignVersions::from_env(env, client)?,
             api_keys: ApiKeys::from_env(env, client)?,
             code_books: CodeBooks::from_env(env, aws)?,
             entrants: Entrants::from_env(env, client)?,

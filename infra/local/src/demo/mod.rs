@@ -116,9 +116,9 @@ pub async fn load(
 async fn move_partner(env: &Env, demos: &[Demo], partner_url: &str) -> Result<(), DemoError> {
     let tables = Tables::from_env(env, &Aws::for_function(env)?)?;
     for demo in demos {
-        let before = tables.campaigns.get(&demo.slug).await.map_err(Failure::from)?;
+        let before = tables.campaigns.get_stored(&demo.slug).await.map_err(Failure::from)?;
         let Some(before) = before else { continue };
-        let mut after = before.clone();
+        let mut after = before.campaign.clone();
         let Some(rules) = after.partner.as_mut() else { continue };
         if rules.url.starts_with("http://127.0.0.1:") && rules.url.ends_with(partner::PATH) {
             rules.url = partner_url.to_owned();
@@ -139,7 +139,7 @@ async fn make(env: &Env, partner_url: &str, clock: &Clock) -> Result<Vec<Demo>, 
             })?;
         files.push(file);
     }
-    campaigns::apply(&tables, &files).await?;
+    campaigns::apply(&tables, &files, clock.now()).await?;
     let mut demos = Vec::new();
     for (file, (_, _, prize)) in files.iter().zip(FILES) {
         let campaign = &file.campaign;

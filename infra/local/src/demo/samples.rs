@@ -108,7 +108,7 @@ pub async fn load(env: &Env, clock: &Clock) -> Result<(), DemoError> {
     };
     tables.api_keys.put(hash, record).await.map_err(Failure::from)?;
     // The campaign is written last: its presence means that the rest exists.
-    campaigns::apply(&tables, &[file]).await?;
+    campaigns::apply(&tables, &[file], now).await?;
     Ok(())
 }
 

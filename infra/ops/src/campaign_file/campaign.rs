@@ -1,64 +1,40 @@
 //! The fields of a campaign file and their rules.
 
 use chrono_tz::Tz;
-use common::domain::campaign::{Campaign, CodePolicy, PhoneLimits, Window, WrongCodeLimit};
+use common::domain::campaign::{
+    Campaign, CodePolicy, ConsentText, PhoneLimits, Retention, Window, WrongCodeLimit,
+};
 use common::domain::message::{MessageKey, MessageOverrides};
 use common::domain::scope::CampaignSlug;
 use common::domain::timestamp::Timestamp;
 
+use super::CampaignFile;
 use super::fields::{Field, Fields};
 use super::partner;
 use super::receipt;
+use super::spec;
 use super::tree::Node;
-use super::{CampaignFile, MAX_ENTRIES};
 use crate::problem::Problems;
 
-const FIELDS: [&str; 13] = [
-    "slug",
-    "name",
-    "brand",
-    "timezone",
-    "paused",
-    "window",
-    "code",
-    "limits",
-    "entries_per_submission",
-    "wrong_codes",
-    "messages",
-    "receipt",
-    "partner",
-];
-
-/// Characters of a campaign's and a brand's name.
-pub(super) const NAME_CHARS: std::ops::RangeInclusive<usize> = 1..=120;
-/// Characters of a message: at most two SMS.
-const COPY_CHARS: std::ops::RangeInclusive<usize> = 1..=320;
-/// More than any campaign needs; it keeps sums far from overflow.
-const MAX_SUBMISSIONS: u32 = 1_000_000;
-/// Wrong codes that count are stored in the phone's record, which must stay small.
-const MAX_WRONG_CODES: u32 = 100;
 /// A DynamoDB item holds 400 KB; a campaign's JSON is never smaller than its item.
 const MAX_RECORD_BYTES: usize = 390 * 1024;
-/// A day.
-const MAX_MINUTES: u32 = 24 * 60;
-
 /// Reads a campaign; `None` if required parts are missing or wrong.
 pub(super) fn read(root: &Node, problems: &Problems) -> Option<CampaignFile> {
-    let file = Fields::of_file(root, &FIELDS, problems)?;
-    let slug = file.required("slug", "chai-bora-2026");
-    let slug = slug.and_then(|field| field.parsed(slug_of));
-    let name = file.required("name", "Chai Bora Shinda").and_then(|field| field.text(NAME_CHARS));
-    let brand = file.required("brand", "Chai Bora").and_then(|field| field.text(NAME_CHARS));
-    let timezone = file.required("timezone", "Africa/Dar_es_Salaam");
-    let timezone = timezone.and_then(|field| field.parsed(zone));
+    let file = Fields::of_file(root, &spec::FILE, problems)?;
+    let slug = file.required("slug").and_then(|field| field.parsed(slug_of));
+    let name = file.required_text("name");
+    let brand = file.required_text("brand");
+    let timezone = file.required("timezone").and_then(|field| field.parsed(zone));
     let paused = file.get("paused").and_then(|field| field.switch());
     let window = file.get("window").and_then(|field| window(&field)).unwrap_or_default();
-    let code = file.required("code", "{ checked_by: service }").and_then(|field| code(&field));
+    let code = file.required("code").and_then(|field| code(&field));
     let limits = file.get("limits").and_then(|field| limits(&field)).unwrap_or_default();
-    let entries = file.get("entries_per_submission").and_then(|field| field.count(MAX_ENTRIES));
+    let entries = file.count("entries_per_submission");
     let wrong_codes = file.get("wrong_codes").and_then(|field| wrong_codes(&field)).unwrap_or_default();
     let messages = file.get("messages").and_then(|field| messages(&field)).unwrap_or_default();
     let receipt = file.get("receipt").and_then(|field| receipt::read(&field));
+    let consent = file.get("consent").and_then(|field| consent(&field));
+    let retention = file.get("retention").and_then(|field| retention(&field));
     if let (Some(entries), Some(rules)) = (entries, &receipt)
         && rules.products.is_empty()
         && entries > rules.max_entries
@@ -84,8 +60,8 @@ pub(super) fn read(root: &Node, problems: &Problems) -> Option<CampaignFile> {
     }
     let campaign = Campaign {
         slug: slug?,
-        name: name?.to_owned(),
-        brand: brand?.to_owned(),
+        name: name?,
+        brand: brand?,
         timezone: timezone?,
         paused: paused.unwrap_or(false),
         window,
@@ -96,8 +72,10 @@ pub(super) fn read(root: &Node, problems: &Problems) -> Option<CampaignFile> {
         messages,
         receipt,
         partner,
-        consent: None,
-        retention: None,
+        consent,
+        retention,
+        // No field of a file: `ops campaign archive` does it.
+        archived: false,
     };
     check_size(&campaign, root.line, problems);
     Some(CampaignFile { campaign, says_paused: paused.is_some() })
@@ -126,7 +104,7 @@ fn zone(name: &str) -> Result<Tz, String> {
 }
 
 fn window(field: &Field<'_>) -> Option<Window> {
-    let fields = field.block(&["start", "end"])?;
+    let fields = field.block()?;
     let timestamp = |name| fields.get(name).and_then(|field| field.parsed(timestamp));
     let window = Window { start: timestamp("start"), end: timestamp("end") };
     if let (Some(start), Some(end)) = (window.start, window.end)
@@ -143,38 +121,42 @@ fn timestamp(text: &str) -> Result<Timestamp, String> {
 }
 
 fn code(field: &Field<'_>) -> Option<CodePolicy> {
-    let fields = field.block(&["checked_by"])?;
-    fields.required("checked_by", "service")?.parsed(|text| match text {
-        "service" => Ok(CodePolicy::Service),
-        "none" => Ok(CodePolicy::None),
-        "partner" => Ok(CodePolicy::Partner),
-        _ => Err("must be `service`, `partner` or `none`".to_owned()),
-    })
+    field.block()?.required("checked_by")?.choice()
 }
 
 fn limits(field: &Field<'_>) -> Option<PhoneLimits> {
-    let fields = field.block(&["phone_daily", "phone_total"])?;
-    let limit = |name| fields.get(name).and_then(|field| field.count(MAX_SUBMISSIONS));
-    Some(PhoneLimits { phone_daily: limit("phone_daily"), phone_total: limit("phone_total") })
+    let fields = field.block()?;
+    Some(PhoneLimits { phone_daily: fields.count("phone_daily"), phone_total: fields.count("phone_total") })
 }
 
 fn wrong_codes(field: &Field<'_>) -> Option<WrongCodeLimit> {
-    let fields = field.block(&["count", "minutes"])?;
+    let fields = field.block()?;
     let usual = WrongCodeLimit::default();
-    let limit = |name, most, usual| fields.get(name).and_then(|field| field.count(most)).unwrap_or(usual);
     Some(WrongCodeLimit {
-        count: limit("count", MAX_WRONG_CODES, usual.count),
-        minutes: limit("minutes", MAX_MINUTES, usual.minutes),
+        count: fields.count("count").unwrap_or(usual.count),
+        minutes: fields.count("minutes").unwrap_or(usual.minutes),
     })
 }
 
 fn messages(field: &Field<'_>) -> Option<MessageOverrides> {
-    let languages = field.block(&["en", "sw"])?;
-    let keys: Vec<&str> = MessageKey::ALL.iter().map(|key| key.as_str()).collect();
+    let languages = field.block()?;
     let copy = |language| {
-        let fields = languages.get(language)?.block(&keys)?;
-        let copy = |key: &MessageKey| Some((*key, fields.get(key.as_str())?.text(COPY_CHARS)?.to_owned()));
-        Some(MessageKey::ALL.iter().filter_map(copy).collect())
+        let fields = languages.get(language)?.block()?;
+        Some(MessageKey::ALL.iter().filter_map(|key| Some((*key, fields.text(key.as_str())?))).collect())
     };
     Some(MessageOverrides { en: copy("en").unwrap_or_default(), sw: copy("sw").unwrap_or_default() })
+}
+
+fn consent(field: &Field<'_>) -> Option<ConsentText> {
+    let fields = field.block()?;
+    let (version, en, sw) =
+        (fields.required_text("version"), fields.required_text("en"), fields.required_text("sw"));
+    Some(ConsentText { version: version?, en: en?, sw: sw? })
+}
+
+fn retention(field: &Field<'_>) -> Option<Retention> {
+    let fields = field.block()?;
+    let retention =
+        Retention { phones_days: fields.count("phones_days"), photos_days: fields.count("photos_days") };
+    Some(retention).filter(|retention| *retention != Retention::default())
 }

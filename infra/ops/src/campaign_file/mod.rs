@@ -5,18 +5,25 @@
 
 mod campaign;
 mod fields;
+pub(crate) mod leaves;
+mod page;
 mod partner;
 #[cfg(test)]
 mod partner_tests;
 mod receipt;
 #[cfg(test)]
 mod receipt_tests;
+mod schema;
+mod spec;
 #[cfg(test)]
 mod tests;
 mod tree;
+pub(crate) mod write;
 
 use common::domain::campaign::Campaign;
 
+pub use self::page::{page, template};
+pub use self::schema::schema;
 pub use crate::problem::Problem;
 use crate::problem::Problems;
 

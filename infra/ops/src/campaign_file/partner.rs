@@ -1,59 +1,29 @@
 //! The `partner` block of a campaign file.
 
 use std::collections::{BTreeMap, HashMap};
-use std::ops::RangeInclusive;
 
-use common::domain::code::CodeForm;
 use common::domain::message::MessageKey;
 use common::domain::partner::pointer::{Pointer, ReplyPointers};
 use common::domain::partner::reply::MAX_CODE_CHARS;
 use common::domain::partner::template::{Placeholder, Template};
-use common::domain::partner::{Method, PartnerRules, PartnerSecret};
+use common::domain::partner::{PartnerRules, PartnerSecret};
 use common::upstream::partner::endpoint::{Endpoint, header_name, header_value};
 
 use super::fields::{Field, Fields, closest, listed};
 
-const FIELDS: [&str; 10] = [
-    "url",
-    "method",
-    "headers",
-    "secret",
-    "timeout_seconds",
-    "max_in_flight",
-    "code",
-    "body",
-    "reply",
-    "outcomes",
-];
-const REPLY_FIELDS: [&str; 4] = ["code", "message", "entries", "prize"];
-
-const URL_CHARS: RangeInclusive<usize> = 1..=1_000;
-/// Characters of a header's value.
-const VALUE_CHARS: RangeInclusive<usize> = 1..=1_000;
-/// Characters of a secret's name.
-const SECRET_NAME_CHARS: usize = 120;
-/// More than a partner needs to identify a caller.
-const MAX_HEADERS: usize = 20;
-/// More outcome codes than any partner has.
-const MAX_OUTCOMES: usize = 200;
-
 /// Reads the block; `None` if a required part is missing or wrong.
 pub(super) fn read(field: &Field<'_>) -> Option<PartnerRules> {
-    let fields = field.block(&FIELDS)?;
-    let url = fields.required("url", "https://partner.example/redeem").and_then(|field| url(&field));
-    let method = fields.get("method").and_then(|field| method(&field)).unwrap_or_default();
+    let fields = field.block()?;
+    let url = fields.required("url").and_then(|field| url(&field));
+    let method = fields.get("method").and_then(|field| field.choice()).unwrap_or_default();
     let headers = fields.get("headers").map(|field| headers(&field)).unwrap_or_default();
     let secret = fields.get("secret").and_then(|field| secret(&field, &headers));
-    let most = PartnerRules::MAX_TIMEOUT_SECONDS;
-    let timeout_seconds = fields.get("timeout_seconds").and_then(|field| field.count(most)).unwrap_or(most);
-    let max_in_flight =
-        fields.get("max_in_flight").and_then(|field| field.count(PartnerRules::MAX_IN_FLIGHT));
-    let code = fields.get("code").and_then(|field| code_form(&field)).unwrap_or_default();
-    let such_as = "{ reference: \"{{reference}}\", code: \"{{code}}\", phone: \"{{phone}}\" }";
-    let body = fields.required("body", such_as).and_then(|field| body(&field));
-    let reply = fields.required("reply", "{ code: /status }").and_then(|field| reply(&field));
-    let outcomes = fields.required("outcomes", "{ \"0\": entered, \"20\": invalid }");
-    let outcomes = outcomes.and_then(|field| outcomes_of(&field));
+    let timeout_seconds = fields.count("timeout_seconds").unwrap_or(PartnerRules::MAX_TIMEOUT_SECONDS);
+    let max_in_flight = fields.count("max_in_flight");
+    let code = fields.get("code").and_then(|field| field.choice()).unwrap_or_default();
+    let body = fields.required("body").and_then(|field| body(&field));
+    let reply = fields.required("reply").and_then(|field| reply(&field));
+    let outcomes = fields.required("outcomes").and_then(|field| outcomes_of(&field));
     Some(PartnerRules {
         url: url?,
         method,
@@ -69,7 +39,7 @@ pub(super) fn read(field: &Field<'_>) -> Option<PartnerRules> {
 }
 
 fn url(field: &Field<'_>) -> Option<String> {
-    let url = field.text(URL_CHARS)?;
+    let url = field.text()?;
     let problem = if url.contains("{{") {
         "must not hold placeholders; put them into `body`".to_owned()
     } else {
@@ -89,25 +59,8 @@ fn url(field: &Field<'_>) -> Option<String> {
     None
 }
 
-fn method(field: &Field<'_>) -> Option<Method> {
-    field.parsed(|text| match text {
-        "POST" => Ok(Method::Post),
-        "PUT" => Ok(Method::Put),
-        "GET" => Ok(Method::Get),
-        _ => Err("must be `POST`, `PUT` or `GET`".to_owned()),
-    })
-}
-
-fn code_form(field: &Field<'_>) -> Option<CodeForm> {
-    field.parsed(|text| match text {
-        "folded" => Ok(CodeForm::Folded),
-        "exact" => Ok(CodeForm::Exact),
-        _ => Err("must be `folded` (upper case, without spaces and dashes) or `exact` (as typed)".to_owned()),
-    })
-}
-
 fn headers(field: &Field<'_>) -> BTreeMap<String, String> {
-    let entries = field.entries(MAX_HEADERS, "{ X-Client: chai-bora }").unwrap_or_default();
+    let entries = field.entries().unwrap_or_default();
     let mut spellings = HashMap::new();
     let mut headers = BTreeMap::new();
     for (name, field) in entries {
@@ -118,7 +71,7 @@ fn headers(field: &Field<'_>) -> BTreeMap<String, String> {
         if spelling != name {
             field.problem(format!("is `{spelling}` again; capital letters make no other header"));
         }
-        let Some(value) = field.text(VALUE_CHARS) else { continue };
+        let Some(value) = field.text() else { continue };
         if let Err(error) = header_value(value) {
             field.problem(error.to_string());
         }
@@ -128,8 +81,8 @@ fn headers(field: &Field<'_>) -> BTreeMap<String, String> {
 }
 
 fn secret(field: &Field<'_>, headers: &BTreeMap<String, String>) -> Option<PartnerSecret> {
-    let fields = field.block(&["header", "name"])?;
-    let header = fields.required("header", "Authorization");
+    let fields = field.block()?;
+    let header = fields.required("header");
     let header = header.and_then(|field| {
         let name = field.parsed(|name| match header_name(name) {
             Ok(_) => Ok(name.to_owned()),
@@ -140,12 +93,12 @@ fn secret(field: &Field<'_>, headers: &BTreeMap<String, String>) -> Option<Partn
         }
         Some(name)
     });
-    let name = fields.required("name", "partners/chai-bora").and_then(|field| secret_name(&field));
+    let name = fields.required("name").and_then(|field| secret_name(&field));
     Some(PartnerSecret { header: header?, name: name? })
 }
 
 fn secret_name(field: &Field<'_>) -> Option<String> {
-    let name = field.text(1..=SECRET_NAME_CHARS)?;
+    let name = field.text()?;
     // Secrets Manager allows these characters, and the functions' roles allow this prefix.
     if name.starts_with("partners/")
         && name.chars().all(|c| c.is_ascii_alphanumeric() || "/_+=.@-".contains(c))
@@ -180,19 +133,18 @@ fn body(field: &Field<'_>) -> Option<Template> {
 }
 
 fn reply(field: &Field<'_>) -> Option<ReplyPointers> {
-    let fields = field.block(&REPLY_FIELDS)?;
+    let fields = field.block()?;
     let pointer = |field: &Field<'_>| {
         field.parsed(|text| Pointer::try_from(text.to_owned()).map_err(|error| error.to_string()))
     };
-    let code = fields.required("code", "/status").and_then(|field| pointer(&field));
+    let code = fields.required("code").and_then(|field| pointer(&field));
     let part = |name| fields.get(name).and_then(|field| pointer(&field));
     let (message, entries, prize) = (part("message"), part("entries"), part("prize"));
     Some(ReplyPointers { code: code?, message, entries, prize })
 }
 
 fn outcomes_of(field: &Field<'_>) -> Option<BTreeMap<String, MessageKey>> {
-    let such_as = "{ \"0\": entered, \"20\": invalid }";
-    let entries = field.entries(MAX_OUTCOMES, such_as)?;
+    let entries = field.entries()?;
     let mut has_problem = false;
     let mut outcomes = BTreeMap::new();
     for (code, field) in entries {
@@ -228,7 +180,7 @@ fn outcome(text: &str) -> Result<MessageKey, String> {
 /// Reads the block, which is required if the partner checks codes and a problem if not.
 pub(super) fn read_for(checks_codes: bool, file: &Fields<'_>) -> Option<PartnerRules> {
     let field = match checks_codes {
-        true => file.required("partner", "{ url: ..., body: ..., reply: ..., outcomes: ... }"),
+        true => file.required("partner"),
         false => file.get("partner").inspect(|field| {
             field.problem("is here, but code.checked_by is not `partner`; make it so, or remove this");
         }),

@@ -1,101 +1,63 @@
 //! The `receipt` block of a campaign file.
 
 use std::collections::{HashMap, HashSet};
-use std::ops::RangeInclusive;
 
-use common::domain::receipt::rules::{Branch, OnNoMatch, Product, ProductRange, ReceiptRules};
+use common::domain::receipt::rules::{Branch, Product, ProductRange, ReceiptRules};
 
-use super::campaign::NAME_CHARS;
 use super::fields::{Field, Fields, closest, listed};
 
-const FIELDS: [&str; 8] =
-    ["required", "typed", "on_no_match", "max_entries", "ranges", "products", "branches", "draw_period"];
-const PRODUCT_FIELDS: [&str; 8] = ["key", "range", "label", "name", "color", "image", "match", "entries"];
-const BRANCH_FIELDS: [&str; 6] = ["key", "name", "city", "merchant", "tin", "serials"];
-
-/// Characters of a product's or branch's key, which callers send.
-const KEY_CHARS: RangeInclusive<usize> = 1..=64;
-/// Characters of a label or color on a product tile.
-const LABEL_CHARS: RangeInclusive<usize> = 1..=40;
-const PATH_CHARS: RangeInclusive<usize> = 1..=500;
-/// Characters of a text that tills print.
-const MATCH_CHARS: RangeInclusive<usize> = 1..=100;
 /// Digits of a taxpayer number.
 const TIN_DIGITS: usize = 9;
-/// Characters of a fiscal device's serial number.
-const SERIAL_CHARS: RangeInclusive<usize> = 1..=40;
-
-/// Judging a receipt goes through all of these lists, so they have to stay short.
-const MAX_RANGES: usize = 50;
-const MAX_PRODUCTS: usize = 200;
-const MAX_BRANCHES: usize = 500;
-const MAX_SERIALS: usize = 50;
-const MAX_MATCHES: usize = 20;
-/// Maximum entries for one piece; more would be a typing error.
-const MAX_ENTRIES: u32 = 1_000;
-/// Maximum entries for one receipt, the same as for a partner's code.
-const MAX_RECEIPT_ENTRIES: u32 = 10_000;
 
 /// Reads the block; a wrong field is noted and treated as omitted.
 pub(super) fn read(field: &Field<'_>) -> Option<ReceiptRules> {
-    let fields = field.block(&FIELDS)?;
+    let fields = field.block()?;
     let switch = |name| fields.get(name).and_then(|field| field.switch());
     let ranges = ranges(&fields);
     let names: Vec<&str> = ranges.iter().map(|range| range.name.as_str()).collect();
-    let max_entries = fields.get("max_entries").and_then(|field| field.count(MAX_RECEIPT_ENTRIES));
-    let max_entries = max_entries.unwrap_or(ReceiptRules::DEFAULT_MAX_ENTRIES);
+    let max_entries = fields.count("max_entries").unwrap_or(ReceiptRules::DEFAULT_MAX_ENTRIES);
     Some(ReceiptRules {
         required: switch("required").unwrap_or(true),
         typed: switch("typed").unwrap_or(false),
-        on_no_match: fields.get("on_no_match").and_then(|field| on_no_match(&field)).unwrap_or_default(),
+        on_no_match: fields.get("on_no_match").and_then(|field| field.choice()).unwrap_or_default(),
         max_entries,
         products: products(&fields, &names, max_entries),
         branches: branches(&fields),
-        draw_period: text(&fields, "draw_period", NAME_CHARS),
+        draw_period: fields.text("draw_period"),
         ranges,
-    })
-}
-
-fn on_no_match(field: &Field<'_>) -> Option<OnNoMatch> {
-    field.parsed(|text| match text {
-        "review" => Ok(OnNoMatch::Review),
-        "decline" => Ok(OnNoMatch::Decline),
-        _ => Err("must be `review` or `decline`".to_owned()),
     })
 }
 
 fn ranges(fields: &Fields<'_>) -> Vec<ProductRange> {
     let mut names = HashSet::new();
     let range = |item: Field<'_>| {
-        let fields = item.block(&["name", "tag"])?;
-        let tag = text(&fields, "tag", NAME_CHARS);
-        let field = fields.required("name", "Classic")?;
-        let name = field.text(NAME_CHARS)?.to_owned();
+        let fields = item.block()?;
+        let tag = fields.text("tag");
+        let field = fields.required("name")?;
+        let name = field.text()?.to_owned();
         note_twice(&field, &name, &mut names);
         Some(ProductRange { name, tag })
     };
-    items(fields, "ranges", MAX_RANGES).into_iter().filter_map(range).collect()
+    fields.items("ranges").into_iter().filter_map(range).collect()
 }
 
 fn products(fields: &Fields<'_>, ranges: &[&str], max_entries: u32) -> Vec<Product> {
     let mut keys = HashSet::new();
     let product = |item: Field<'_>| {
-        let fields = item.block(&PRODUCT_FIELDS)?;
-        let key = key(&fields, "chai-250", &mut keys);
-        let range = fields.required("range", "Classic").and_then(|field| range_of(&field, ranges));
-        let label = required_text(&fields, "label", "250 g", LABEL_CHARS);
-        let name = required_text(&fields, "name", "Chai Bora 250 g", NAME_CHARS);
-        let color = text(&fields, "color", LABEL_CHARS);
-        let image = text(&fields, "image", PATH_CHARS);
+        let fields = item.block()?;
+        let key = key(&fields, &mut keys);
+        let range = fields.required("range").and_then(|field| range_of(&field, ranges));
+        let (label, name) = (fields.required_text("label"), fields.required_text("name"));
+        let (color, image) = (fields.text("color"), fields.text("image"));
         let matches = matches(&fields);
         let entries = fields.get("entries").and_then(|field| entries(&field, max_entries)).unwrap_or(1);
         Some(Product { key: key?, range: range?, label: label?, name: name?, color, image, matches, entries })
     };
-    items(fields, "products", MAX_PRODUCTS).into_iter().filter_map(product).collect()
+    fields.items("products").into_iter().filter_map(product).collect()
 }
 
 fn entries(field: &Field<'_>, max_entries: u32) -> Option<u32> {
-    let entries = field.count(MAX_ENTRIES)?;
+    let entries = field.count()?;
     if entries > max_entries {
         field.problem(format!(
             "is more than the {max_entries} of receipt.max_entries, so that every receipt with this product would \
@@ -106,7 +68,7 @@ fn entries(field: &Field<'_>, max_entries: u32) -> Option<u32> {
 }
 
 fn range_of(field: &Field<'_>, ranges: &[&str]) -> Option<String> {
-    let name = field.text(NAME_CHARS)?;
+    let name = field.text()?;
     if ranges.contains(&name) {
         return Some(name.to_owned());
     }
@@ -121,13 +83,13 @@ fn range_of(field: &Field<'_>, ranges: &[&str]) -> Option<String> {
 }
 
 fn matches(fields: &Fields<'_>) -> Vec<String> {
-    let Some(field) = fields.required("match", "[\"CHAI BORA 250\"]") else { return Vec::new() };
-    let Some(items) = field.items(MAX_MATCHES) else { return Vec::new() };
+    let Some(field) = fields.required("match") else { return Vec::new() };
+    let Some(items) = field.items() else { return Vec::new() };
     if items.is_empty() {
         field.problem("must hold at least one text that tills print, such as `[\"CHAI BORA 250\"]`");
     }
     let text = |item: Field<'_>| {
-        let text = item.text(MATCH_CHARS)?;
+        let text = item.text()?;
         if !text.chars().any(char::is_alphanumeric) {
             item.problem("must hold a letter or a digit: nothing else is compared");
         }
@@ -140,14 +102,13 @@ fn branches(fields: &Fields<'_>) -> Vec<Branch> {
     let mut keys = HashSet::new();
     let mut devices = Devices::default();
     let branch = |item: Field<'_>| {
-        let fields = item.block(&BRANCH_FIELDS)?;
-        let key = key(&fields, "kko", &mut keys);
-        let name = required_text(&fields, "name", "Kariakoo", NAME_CHARS);
-        let city = required_text(&fields, "city", "Dar es Salaam", NAME_CHARS);
-        let merchant = required_text(&fields, "merchant", "Duka Kuu", NAME_CHARS);
-        let tin_field = fields.required("tin", "\"100147181\"");
+        let fields = item.block()?;
+        let key = key(&fields, &mut keys);
+        let name = fields.required_text("name");
+        let (city, merchant) = (fields.required_text("city"), fields.required_text("merchant"));
+        let tin_field = fields.required("tin");
         let tin = tin_field.as_ref().and_then(|field| field.parsed(tin_of));
-        let listed = fields.get("serials").map(|field| field.items(MAX_SERIALS));
+        let listed = fields.get("serials").map(|field| field.items());
         let every_one = listed.as_ref().is_none_or(|items| items.as_ref().is_some_and(Vec::is_empty));
         if let (Some(field), Some(tin), true) = (&tin_field, &tin, every_one) {
             devices.take_every_one(field, tin);
@@ -162,7 +123,7 @@ fn branches(fields: &Fields<'_>) -> Vec<Branch> {
         let serials = listed.flatten().unwrap_or_default().into_iter().filter_map(serial).collect();
         Some(Branch { key: key?, name: name?, city: city?, merchant: merchant?, tin: tin?, serials })
     };
-    items(fields, "branches", MAX_BRANCHES).into_iter().filter_map(branch).collect()
+    fields.items("branches").into_iter().filter_map(branch).collect()
 }
 
 fn tin_of(text: &str) -> Result<String, String> {
@@ -175,7 +136,7 @@ fn tin_of(text: &str) -> Result<String, String> {
 }
 
 fn serial_of(text: &str) -> Result<String, String> {
-    if SERIAL_CHARS.contains(&text.len()) && text.bytes().all(|byte| byte.is_ascii_alphanumeric()) {
+    if (1..=40).contains(&text.len()) && text.bytes().all(|byte| byte.is_ascii_alphanumeric()) {
         Ok(text.to_owned())
     } else {
         Err("must be 1 to 40 letters and digits, such as `\"03TZ343001520\"`".to_owned())
@@ -214,11 +175,12 @@ impl Devices {
     }
 }
 
-fn key(fields: &Fields<'_>, such_as: &str, taken: &mut HashSet<String>) -> Option<String> {
-    let field = fields.required("key", such_as)?;
+fn key(fields: &Fields<'_>, taken: &mut HashSet<String>) -> Option<String> {
+    let field = fields.required("key")?;
+    let such_as = field.example();
     let key = field.parsed(|text| {
         let allowed = |byte: u8| byte.is_ascii_alphanumeric() || matches!(byte, b'-' | b'_');
-        if KEY_CHARS.contains(&text.len()) && text.bytes().all(allowed) {
+        if (1..=64).contains(&text.len()) && text.bytes().all(allowed) {
             Ok(text.to_owned())
         } else {
             Err(format!("must be 1 to 64 of letters, digits, `-` and `_`, such as `{such_as}`"))
@@ -232,22 +194,4 @@ fn note_twice(field: &Field<'_>, name: &str, taken: &mut HashSet<String>) {
     if !taken.insert(name.to_owned()) {
         field.problem("is that of an earlier one in this list; give each its own");
     }
-}
-
-fn text(fields: &Fields<'_>, name: &str, chars: RangeInclusive<usize>) -> Option<String> {
-    Some(fields.get(name)?.text(chars)?.to_owned())
-}
-
-fn required_text(
-    fields: &Fields<'_>,
-    name: &str,
-    such_as: &str,
-    chars: RangeInclusive<usize>,
-) -> Option<String> {
-    Some(fields.required(name, such_as)?.text(chars)?.to_owned())
-}
-
-/// The items of an optional list.
-fn items<'a>(fields: &Fields<'a>, name: &str, most: usize) -> Vec<Field<'a>> {
-    fields.get(name).and_then(|field| field.items(most)).unwrap_or_default()
 }

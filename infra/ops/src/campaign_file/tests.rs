@@ -1,6 +1,6 @@
 //! Tests of campaign files: valid fields, and the message for each mistake.
 
-use common::domain::campaign::{CodePolicy, PhoneLimits, WrongCodeLimit};
+use common::domain::campaign::{CodePolicy, PhoneLimits, Retention, WrongCodeLimit};
 use common::domain::message::{Language, MessageKey};
 use common::domain::timestamp::Timestamp;
 use proptest::prelude::*;
@@ -54,6 +54,23 @@ fn a_good_file_is_read_whole() {
     assert_eq!(campaign.code, CodePolicy::Service);
     assert_eq!(campaign.limits, PhoneLimits { phone_daily: Some(3), phone_total: Some(20) });
     assert_eq!(campaign.messages.text(MessageKey::Entered, Language::En), "You are in!");
+}
+
+#[test]
+fn consent_and_retention_are_read() {
+    let lines =
+        "consent: { version: \"2026-01\", en: I agree, sw: Nakubali }\nretention: { photos_days: 90 }\n";
+    let campaign = read("f.yaml", &format!("{MINIMAL}{lines}")).expect("it is good").campaign;
+    let consent = campaign.consent.expect("a text");
+    assert_eq!(
+        (consent.version.as_str(), consent.en.as_str(), consent.sw.as_str()),
+        ("2026-01", "I agree", "Nakubali")
+    );
+    assert_eq!(campaign.retention, Some(Retention { phones_days: None, photos_days: Some(90) }));
+    let long = format!("consent: {{ version: \"1\", en: {}, sw: b }}", "x".repeat(2_001));
+    assert_eq!(problem_of(&long), "f.yaml:6: consent.en must be 1 to 2000 characters");
+    let empty = read("f.yaml", &format!("{MINIMAL}retention: {{}}\n")).expect("it is good").campaign;
+    assert_eq!(empty.retention, None, "nothing is said");
 }
 
 #[test]
@@ -124,6 +141,19 @@ fn a_mistake_is_named_by_its_line_and_field() {
             "f.yaml:6: messages.en.entered must not hold control characters; remove them",
         ),
         ("slug: other", "f.yaml:6: slug is there twice; keep one of them"),
+        ("consent: { version: '', en: a, sw: b }", "f.yaml:6: consent.version must be 1 to 40 characters"),
+        (
+            "consent: { version: \"1\", en: a }",
+            "f.yaml:6: consent.sw is missing; add it, such as `sw: \"Nakubali ...\"`",
+        ),
+        (
+            "retention: { phones_days: 3651 }",
+            "f.yaml:6: retention.phones_days must be a whole number of at most 3650",
+        ),
+        (
+            "retention: { photos_days: 0 }",
+            "f.yaml:6: retention.photos_days must be a whole number of at least 1",
+        ),
         (
             "entries_per_submision: 2",
             "f.yaml:6: entries_per_submision is not a field of a campaign file; did you mean `entries_per_submission`?",

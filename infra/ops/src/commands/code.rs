@@ -414,7 +414,7 @@ fn batch_json(batch: &Batch) -> Value {
     })
 }
 
-pub(super) fn count_of(batch: &Batch) -> u64 {
+pub(crate) fn count_of(batch: &Batch) -> u64 {
     match batch.origin {
         Origin::Minted { count, .. } | Origin::Imported { count, .. } => count,
     }

@@ -24,10 +24,13 @@ async fn applying_a_file_creates_then_leaves_then_updates() {
     let stack = Stack::empty().await;
     let file = stack.file("chai.yaml", CHAI);
     let change = |document: serde_json::Value| document["campaigns"][0]["change"].clone();
-    assert_eq!(change(stack.json(&["campaign", "apply", &file]).await), "created");
-    assert_eq!(change(stack.json(&["campaign", "apply", &file]).await), "unchanged");
+    assert_eq!(change(stack.json(&["campaign", "apply", "--yes", &file]).await), "created");
+    assert_eq!(change(stack.json(&["campaign", "apply", "--yes", &file]).await), "unchanged");
     let file = stack.file("chai.yaml", CHAI.replace("Shinda", "Pata"));
-    assert_eq!(stack.fine(&["campaign", "apply", &file]).await, "chai-bora-2026 updated\n");
+    assert_eq!(
+        stack.fine(&["campaign", "apply", "--yes", &file]).await,
+        "chai-bora-2026 changes:\n  name: Chai Bora Shinda -> Chai Bora Pata\nchai-bora-2026 updated\n"
+    );
 }
 
 #[tokio::test]
@@ -51,6 +54,7 @@ async fn a_campaign_is_shown_in_the_words_of_its_file() {
             "receipt": null,
             "partner": null,
             "status": "live",
+            "archived": false,
             "codes": { "test": { "minted": 0, "imported": 0 }, "live": { "minted": 0, "imported": 0 } },
         })
     );
@@ -68,8 +72,8 @@ async fn what_a_campaign_asks_of_receipts_is_shown() {
   products: [{ key: chai-250, range: Classic, label: 250 g, name: Chai Bora 250 g, match: [CHAI BORA 250] }]
 ";
     let file = stack.file("chai.yaml", format!("{CHAI}{receipt}"));
-    stack.fine(&["campaign", "apply", &file]).await;
-    assert_eq!(stack.fine(&["campaign", "apply", &file]).await, "chai-bora-2026 unchanged\n");
+    stack.fine(&["campaign", "apply", "--yes", &file]).await;
+    assert_eq!(stack.fine(&["campaign", "apply", "--yes", &file]).await, "chai-bora-2026 unchanged\n");
     let shown = stack.json(&["campaign", "show", "chai-bora-2026"]).await;
     assert_eq!(
         shown["receipt"],
@@ -105,7 +109,7 @@ async fn one_bad_file_changes_nothing_and_every_problem_of_every_file_is_listed(
     let good = stack.file("good.yaml", CHAI);
     let bad = stack.file("bad.yaml", "slug: Bad\nname: B\nlimits: { phone_dayly: 3 }\n");
     let worse = stack.file("worse.yaml", "slug: [\n");
-    let ended = stack.run(&["campaign", "apply", &good, &bad, &worse]).await;
+    let ended = stack.run(&["campaign", "apply", "--yes", &good, &bad, &worse]).await;
     assert_eq!((ended.code, ended.out.as_str()), (1, ""));
     let shown = ended.err.replace(&format!("{}/", stack.folder.path().display()), "");
     for line in [
@@ -124,14 +128,14 @@ async fn one_bad_file_changes_nothing_and_every_problem_of_every_file_is_listed(
 async fn two_files_of_one_campaign_are_refused() {
     let stack = Stack::empty().await;
     let (a, b) = (stack.file("a.yaml", CHAI), stack.file("b.yaml", CHAI));
-    let error = stack.refused(&["campaign", "apply", &a, &b]).await;
+    let error = stack.refused(&["campaign", "apply", "--yes", &a, &b]).await;
     assert_eq!(error["problems"][0]["field"], "slug");
 }
 
 #[tokio::test]
 async fn a_file_that_is_not_there_is_named() {
     let stack = Stack::empty().await;
-    let error = stack.refused(&["campaign", "apply", "nowhere.yaml"]).await;
+    let error = stack.refused(&["campaign", "apply", "--yes", "nowhere.yaml"]).await;
     assert_eq!(error["code"], "file_failed");
 }
 
@@ -140,13 +144,21 @@ async fn a_pause_outlives_a_file_that_does_not_speak_of_it() {
     let stack = Stack::with_chai().await;
     stack.fine(&["campaign", "pause", "chai-bora-2026"]).await;
     let silent = stack.file("chai.yaml", CHAI.replace("Shinda", "Pata"));
-    stack.fine(&["campaign", "apply", &silent]).await;
+    stack.fine(&["campaign", "apply", "--yes", &silent]).await;
     let listed = stack.json(&["campaign", "list"]).await;
     assert_eq!(listed["campaigns"][0]["status"], "paused");
     let outspoken = stack.file("chai.yaml", format!("{CHAI}paused: false\n"));
-    let said = stack.fine(&["campaign", "apply", &outspoken]).await;
-    assert_eq!(said, "chai-bora-2026 updated; it is no longer paused\n");
-    assert_eq!(stack.json(&["campaign", "apply", &outspoken]).await["campaigns"][0]["resumed"], false);
+    let said = stack.fine(&["campaign", "apply", "--yes", &outspoken]).await;
+    assert_eq!(
+        said,
+        "chai-bora-2026 changes:\n  name: Chai Bora Pata -> Chai Bora Shinda\n  paused: true -> false\n      \
+         the campaign takes entries again\n\
+         chai-bora-2026 updated; it is no longer paused\n"
+    );
+    assert_eq!(
+        stack.json(&["campaign", "apply", "--yes", &outspoken]).await["campaigns"][0]["resumed"],
+        false
+    );
     assert_eq!(stack.json(&["campaign", "list"]).await["campaigns"][0]["status"], "live");
 }
 
@@ -171,14 +183,16 @@ async fn applying_starts_the_code_books_once() {
     };
     let (test, live) = (book(Environment::Test).await, book(Environment::Live).await);
     assert_ne!(test.minting_keys, live.minting_keys);
-    stack.fine(&["campaign", "apply", &stack.file("chai.yaml", CHAI.replace("Shinda", "Pata"))]).await;
+    stack
+        .fine(&["campaign", "apply", "--yes", &stack.file("chai.yaml", CHAI.replace("Shinda", "Pata"))])
+        .await;
     assert_eq!(book(Environment::Live).await.minting_keys, live.minting_keys);
 }
 
 #[tokio::test]
 async fn who_checks_codes_is_shown_with_how_a_partner_is_asked_and_no_secret() {
     let stack = Stack::empty().await;
-    stack.fine(&["campaign", "apply", &stack.file("chai.yaml", with_partner())]).await;
+    stack.fine(&["campaign", "apply", "--yes", &stack.file("chai.yaml", with_partner())]).await;
     let text = stack.fine(&["campaign", "show", "chai-bora-2026"]).await;
     for line in [
         "code.checked_by          partner\n",
@@ -221,29 +235,33 @@ async fn applying_says_what_is_live_at_once() {
     let file = stack.file("chai.yaml", CHAI.replace(window, ""));
     let said = "chai-bora-2026 takes entries from now on: it has no window.start and is not paused; \
                 `ops campaign pause chai-bora-2026` stops it\n";
-    assert_eq!(stack.run(&["campaign", "apply", &file]).await.err, said);
-    assert_eq!(stack.run(&["campaign", "apply", &file]).await.err, "", "it was so before");
+    assert_eq!(stack.run(&["campaign", "apply", "--yes", &file]).await.err, said);
+    assert_eq!(stack.run(&["campaign", "apply", "--yes", &file]).await.err, "", "it was so before");
     for quiet in [CHAI.to_owned(), format!("{}paused: true\n", CHAI.replace(window, ""))] {
         let file = stack.file("chai.yaml", quiet);
-        assert_eq!(stack.run(&["campaign", "apply", &file]).await.err, "");
+        assert_eq!(stack.run(&["campaign", "apply", "--yes", &file]).await.err, "");
     }
 }
 
 #[tokio::test]
-async fn applying_warns_of_a_campaign_that_asks_for_neither_a_code_nor_a_receipt() {
+async fn a_campaign_that_asks_for_neither_a_code_nor_a_receipt_needs_an_option_to_be_applied() {
     let stack = Stack::empty().await;
     let open = CHAI.replace("checked_by: service", "checked_by: none");
     let receipt = "receipt: { required: false, ranges: [{ name: Classic }] }\n";
     for open in [open.clone(), format!("{open}{receipt}")] {
-        let ended = stack.run(&["campaign", "apply", &stack.file("chai.yaml", &open)]).await;
-        assert_eq!(ended.code, ops::FINE, "{}", ended.err);
-        assert!(ended.err.contains("anybody can enter as often as its limits allow"), "{}", ended.err);
-        // An unchanged campaign gets no notes, but for this one.
-        let json = stack.json(&["campaign", "apply", &stack.file("chai.yaml", &open)]).await;
+        let file = stack.file("chai.yaml", &open);
+        let error = stack.refused(&["campaign", "apply", "--yes", &file]).await;
+        assert_eq!(error["code"], "anyone_can_enter");
+        let message = error["message"].as_str().expect("text");
+        assert!(message.contains("anybody can enter") && message.contains("--allow-anyone"), "{message}");
+        stack.fine(&["campaign", "apply", "--dry-run", &file]).await;
+        stack.fine(&["campaign", "apply", "--yes", "--allow-anyone", &file]).await;
+        // What is not written is not reported again, except for this, and needs no option.
+        let json = stack.json(&["campaign", "apply", "--yes", &file]).await;
         assert_eq!(json["notes"].as_array().map(Vec::len), Some(1), "{json}");
     }
     let asking = format!("{open}{}", receipt.replace("false", "true"));
-    let ended = stack.run(&["campaign", "apply", &stack.file("chai.yaml", asking)]).await;
+    let ended = stack.run(&["campaign", "apply", "--yes", &stack.file("chai.yaml", asking)]).await;
     assert_eq!(ended.code, ops::FINE);
     assert!(!ended.err.contains("anybody can enter"), "{}", ended.err);
 }
@@ -256,19 +274,19 @@ async fn applying_says_how_fast_receipts_and_a_partners_codes_are_settled() {
                 about the rest, 120 a minute while an answer takes 5 s, 600 at 1 s (PartnerConcurrency of the \
                 deployment: 10 unless it was set)\n";
     let file = stack.file("chai.yaml", limited);
-    assert_eq!(stack.run(&["campaign", "apply", &file]).await.err, said);
-    assert_eq!(stack.run(&["campaign", "apply", &file]).await.err, "", "it was so before");
+    assert_eq!(stack.run(&["campaign", "apply", "--yes", &file]).await.err, said);
+    assert_eq!(stack.run(&["campaign", "apply", "--yes", &file]).await.err, "", "it was so before");
     let file = stack.file("chai.yaml", format!("{CHAI}receipt: {{ ranges: [{{ name: Classic }}] }}\n"));
     let said = "chai-bora-2026: receipts are looked up at the tax authority at 40 a minute, 2,400 an hour, for all \
                 campaigns of the deployment together; what comes faster waits\n";
-    assert_eq!(stack.run(&["campaign", "apply", &file]).await.err, said);
+    assert_eq!(stack.run(&["campaign", "apply", "--yes", &file]).await.err, said);
 }
 
 #[tokio::test]
 async fn a_partner_and_receipts_are_refused_together() {
     let stack = Stack::empty().await;
     let both = format!("{}receipt: {{ ranges: [{{ name: Classic }}] }}\n", with_partner());
-    let error = stack.refused(&["campaign", "apply", &stack.file("chai.yaml", both)]).await;
+    let error = stack.refused(&["campaign", "apply", "--yes", &stack.file("chai.yaml", both)]).await;
     assert_eq!(
         (&error["code"], &error["problems"][0]["field"]),
         (&json!("campaign_file_invalid"), &json!("receipt"))

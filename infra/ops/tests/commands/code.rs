@@ -283,7 +283,7 @@ async fn a_batch_is_voided_as_a_whole() {
 async fn a_campaign_without_codes_is_given_none() {
     let stack = Stack::with_chai().await;
     let file = stack.file("chai.yaml", CHAI.replace("checked_by: service", "checked_by: none"));
-    stack.fine(&["campaign", "apply", &file]).await;
+    stack.fine(&["campaign", "apply", "--yes", "--allow-anyone", &file]).await;
     let error = stack.refused(&mint_args("3", &stack.arg("a.csv"), &[])).await;
     assert_eq!(error["code"], "campaign_without_codes");
     assert_eq!(files_in(stack.folder.path()), ["chai.yaml"]);
@@ -329,7 +329,7 @@ async fn a_campaign_whose_codes_a_partner_checks_is_given_none() {
     let stack = Stack::with_chai().await;
     stack.fine(&mint_args("1", &stack.arg("before.csv"), &[])).await;
     let file = stack.file("chai.yaml", crate::campaign::with_partner());
-    stack.fine(&["campaign", "apply", &file]).await;
+    stack.fine(&["campaign", "apply", "--yes", &file]).await;
     let brand = stack.file("brand.csv", "KETTLE-01\n");
     for refused in [
         mint_args("3", &stack.arg("a.csv"), &[]),

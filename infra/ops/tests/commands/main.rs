@@ -3,6 +3,8 @@
 #![expect(clippy::expect_used, reason = "a test that cannot go on has failed")]
 
 mod campaign;
+mod campaign_changes;
+mod campaign_files;
 mod code;
 mod decision;
 mod key;
@@ -14,4 +16,5 @@ mod secret;
 mod smoke;
 mod submission;
 mod support;
+mod test_data;
 mod usage;

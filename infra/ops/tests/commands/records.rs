@@ -4,7 +4,9 @@
 use std::path::PathBuf;
 
 use common::clock::Clock;
-use common::domain::scope::Environment;
+use common::domain::cipher::SecretKey;
+use common::domain::codebook::{CodeBook, DEFAULT_CODE_SYMBOLS};
+use common::domain::scope::{Environment, Scope};
 use common::domain::timestamp::Timestamp;
 use local::stack::Options;
 use local::tables::TABLES;
@@ -196,18 +198,35 @@ async fn receipts_and_partners_work_of_the_release_before_goes_on() {
 }
 
 #[tokio::test]
-async fn a_campaign_that_was_applied_before_the_books_were_moved_gets_its_codes_all_the_same() {
+async fn applying_a_campaign_is_refused_until_its_books_are_moved_and_finds_its_codes_afterwards() {
     let restored = Restored::start().await;
     let file = tempfile::NamedTempFile::with_suffix(".yaml").expect("a file");
     let yaml = "slug: codes-2026\nname: A\nbrand: B\ntimezone: Africa/Dar_es_Salaam\nwindow: { start: null, end: null }\n\
                 code: { checked_by: service }\nentries_per_submission: 1\n";
     std::fs::write(file.path(), yaml).expect("a disk");
-    let applied = restored.ops(&["campaign", "apply", &file.path().display().to_string()]).await;
-    assert_eq!(applied.code, ops::FINE, "{}", applied.err);
+    let path = file.path().display().to_string();
+    let refused = restored.ops(&["campaign", "apply", "--yes", &path]).await;
+    assert_eq!(refused.code, ops::REFUSED);
+    assert!(refused.err.contains("run `ops migrate` first"), "{}", refused.err);
+    // As the release before this check left it: applied, with an empty book in front of the old one.
+    let scope = Scope { campaign: "codes-2026".parse().expect("a slug"), environment: Environment::Live };
+    let keys = CodeBook {
+        minting_keys: vec![SecretKey::from_random([7; 32])],
+        digest_key: SecretKey::from_random([8; 32]),
+        symbols: DEFAULT_CODE_SYMBOLS,
+        minted: 0,
+        batches: Vec::new(),
+    };
+    restored.service.tables.code_books.start(&scope, keys).await.expect("a book");
     let moved = restored.ops(&["migrate"]).await;
     assert!(moved.out.starts_with("6 code books"), "{}{}", moved.out, moved.err);
+    let applied = restored.ops(&["campaign", "apply", "--yes", &path]).await;
+    assert_eq!(applied.code, ops::FINE, "{}", applied.err);
     let entered = restored.submit(5, restored.code("free"), "another-attempt-1").await;
     assert_eq!(entered.field("message_key"), "entered");
+    let history = restored.ops(&["campaign", "history", "codes-2026", "--json"]).await;
+    let history: Value = serde_json::from_str(&history.out).expect("JSON");
+    assert_eq!(history["history"].as_array().map(Vec::len), Some(2), "what it was before is kept: {history}");
 }
 
 #[tokio::test]

@@ -64,7 +64,7 @@ impl Stack {
     pub(crate) async fn with_chai() -> Self {
         let stack = Self::empty().await;
         let file = stack.file("chai.yaml", CHAI);
-        stack.fine(&["campaign", "apply", &file]).await;
+        stack.fine(&["campaign", "apply", "--yes", &file]).await;
         stack
     }
 

@@ -1,0 +1,166 @@
+//! The `campaign_versions` table: what a campaign was after each change, for operators. Functions do not use it.
+//!
+//! Revisions count up, so a campaign's versions are found by their keys, without an index. The pause switch makes a
+//! revision without a version.
+
+use aws_sdk_dynamodb::Client;
+use aws_sdk_dynamodb::types::{Put, TransactWriteItem};
+use serde::{Deserialize, Serialize};
+use serde_dynamo::aws_sdk_dynamodb_1::{from_item, to_item};
+
+use super::StoreError;
+use super::batch::BatchGet;
+use super::campaigns::{Campaigns, StoredCampaign};
+use super::record_version::FIRST;
+use super::table::Table;
+use super::transaction::{self, Reason, TransactionResult};
+use crate::config::{ConfigError, Env};
+use crate::domain::campaign::Campaign;
+use crate::domain::scope::CampaignSlug;
+use crate::domain::timestamp::Timestamp;
+
+/// The partition key: slug and revision.
+pub const KEY: &str = "version";
+/// The environment variable that names the table.
+pub const VARIABLE: &str = "CAMPAIGN_VERSIONS_TABLE";
+
+const READING: &str = "reading a campaign's versions";
+const WRITING: &str = "writing a campaign's version";
+
+/// The most that one call reads: DynamoDB takes so many keys.
+const BATCH: u64 = 100;
+
+/// What a campaign was after a change.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct CampaignVersion {
+    /// The revision that the change made.
+    pub revision: u64,
+    /// When, and by whom; `None` where the change was made before versions were kept.
+    pub change: Option<CampaignChange>,
+    /// The campaign.
+    pub campaign: Campaign,
+}
+
+/// Who changed a campaign, and when.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct CampaignChange {
+    /// When.
+    pub at: Timestamp,
+    /// The operator's name, if there is one.
+    pub by: Option<String>,
+}
+
+#[derive(Serialize, Deserialize)]
+struct Stored {
+    version: String,
+    #[serde(flatten)]
+    version_of: CampaignVersion,
+}
+
+/// The versions.
+#[derive(Clone, Debug)]
+pub struct CampaignVersions {
+    table: Table,
+}
+
+impl CampaignVersions {
+    /// Reads the table's name from the environment.
+    pub fn from_env(env: &Env, client: &Client) -> Result<Self, ConfigError> {
+        Ok(Self { table: Table::from_env(env, client, VARIABLE, KEY)? })
+    }
+
+    /// A version of a campaign, or `None`.
+    pub async fn get(
+        &self,
+        slug: &CampaignSlug,
+        revision: u64,
+    ) -> Result<Option<CampaignVersion>, StoreError> {
+        self.table.get(item_key(slug, revision), READING).await?.map(read).transpose()
+    }
+
+    /// A campaign's versions up to a revision, newest first, at most `most`.
+    pub async fn newest(
+        &self,
+        slug: &CampaignSlug,
+        up_to: u64,
+        most: usize,
+    ) -> Result<Vec<CampaignVersion>, StoreError> {
+        let mut versions = Vec::new();
+        let mut end = up_to + 1;
+        while end > 0 && versions.len() < most {
+            let start = end.saturating_sub(BATCH);
+            let mut batch = BatchGet::default();
+            (start..end).for_each(|revision| self.table.add_to(&mut batch, item_key(slug, revision)));
+            let items = batch.send(self.table.client(), READING).await?;
+            for revision in (start..end).rev() {
+                if let Some(item) = self.table.find_in(&items, &item_key(slug, revision)).item() {
+                    versions.push(read(item.clone())?);
+                }
+            }
+            end = start;
+        }
+        versions.truncate(most);
+        Ok(versions)
+    }
+
+    /// Writes a campaign in place of `before`, together with its version; false when `before` was changed in the
+    /// meantime.
+    pub async fn write(
+        &self,
+        campaigns: &Campaigns,
+        before: Option<&StoredCampaign>,
+        campaign: &Campaign,
+        change: CampaignChange,
+    ) -> Result<bool, StoreError> {
+        let slug = &campaign.slug;
+        let mut items: Vec<TransactWriteItem> = Vec::new();
+        let mut revision = 1;
+        if let Some(StoredCampaign { campaign, revision: latest }) = before {
+            revision = latest + 1;
+            // Written by the release before, or changed by the pause switch since.
+            if self.get(slug, *latest).await?.is_none() {
+                let version = CampaignVersion { revision: *latest, change: None, campaign: campaign.clone() };
+                items.push(transaction::put(self.put(slug, version)?));
+            }
+        }
+        // The release before writes a campaign without its revision, which then begins anew.
+        while self.get(slug, revision).await?.is_some() {
+            revision += 1;
+        }
+        let version = CampaignVersion { revision, change: Some(change), campaign: campaign.clone() };
+        items.push(transaction::put(self.put(slug, version)?));
+        items.push(transaction::put(campaigns.put(before, campaign, revision)?));
+        match transaction::write(self.table.client(), items).await? {
+            TransactionResult::Committed => Ok(true),
+            TransactionResult::Refused(reasons)
+                if reasons.iter().any(|reason| matches!(reason, Reason::ConditionFailed(_))) =>
+            {
+                Ok(false)
+            }
+            TransactionResult::Refused(_) => {
+                Err(StoreError::new(WRITING, "others kept changing the same record"))
+            }
+        }
+    }
+
+    fn put(&self, slug: &CampaignSlug, version: CampaignVersion) -> Result<Put, StoreError> {
+        let stored = Stored { version: item_key(slug, version.revision), version_of: version };
+        let item = FIRST.mark(to_item(stored).map_err(StoreError::during(WRITING))?);
+        self.table
+            .put(item)
+            .condition_expression("attribute_not_exists(version)")
+            .build()
+            .map_err(StoreError::during(WRITING))
+    }
+}
+
+fn read(item: super::Item) -> Result<CampaignVersion, StoreError> {
+    FIRST.check(&item, READING)?;
+    let stored: Stored = from_item(item).map_err(StoreError::during(READING))?;
+    Ok(stored.version_of)
+}
+
+fn item_key(slug: &CampaignSlug, revision: u64) -> String {
+    // A slug has no `#`, so no two campaigns share a key.
+    format!("{slug}#{revision}")
+}

@@ -1,0 +1,75 @@
+//! A campaign as a list of values that are compared as a whole, each with its path in the file.
+
+use common::domain::campaign::Campaign;
+use serde_json::{Map, Value};
+
+use super::spec::{FILE, Kind, Spec};
+use super::write::to_json;
+use crate::failure::Failure;
+
+/// A value, not `null`.
+pub(crate) struct Leaf {
+    /// Such as `limits.phone_daily`, or `receipt.products[chai-250].entries`.
+    pub(crate) path: String,
+    pub(crate) value: Value,
+    /// The place of its outermost field in a file.
+    pub(crate) place: usize,
+    /// What holds where it is left out, in words.
+    pub(crate) left_out: &'static str,
+}
+
+/// In the order of a file.
+pub(crate) fn leaves(campaign: &Campaign) -> Result<Vec<Leaf>, Failure> {
+    let fields = to_json(campaign)?;
+    let mut leaves = Vec::new();
+    for (place, spec) in FILE.fields().iter().enumerate() {
+        if let Some(value) = fields.get(spec.name) {
+            let left_out = spec.default.unwrap_or(NONE);
+            push(
+                &mut leaves,
+                &spec.kind,
+                value,
+                Leaf { path: spec.name.to_owned(), value: Value::Null, place, left_out },
+            );
+        }
+    }
+    Ok(leaves)
+}
+
+/// What is left out where no default has words.
+const NONE: &str = "none";
+
+/// Adds the leaves of one value; `at` says where it is.
+fn push(leaves: &mut Vec<Leaf>, kind: &'static Kind, value: &Value, at: Leaf) {
+    let inside = |path: String, left_out| Leaf { path, value: Value::Null, place: at.place, left_out };
+    match (kind, value) {
+        (_, Value::Null) => {}
+        (Kind::Block(_) | Kind::Messages, Value::Object(fields)) => {
+            for Spec { name, kind, default, .. } in kind.fields() {
+                if let Some(value) = fields.get(*name) {
+                    let path = format!("{}.{name}", at.path);
+                    push(leaves, kind, value, inside(path, default.unwrap_or(NONE)));
+                }
+            }
+        }
+        (Kind::Map(..), Value::Object(fields)) => {
+            for (name, value) in fields {
+                push(leaves, kind.item(), value, inside(format!("{}.{name}", at.path), NONE));
+            }
+        }
+        (Kind::List(_, item), Value::Array(values)) if !item.fields().is_empty() => {
+            for value in values {
+                let path = format!("{}[{}]", at.path, name_of(value.as_object()));
+                push(leaves, item, value, inside(path, NONE));
+            }
+        }
+        (_, Value::Array(values)) if values.is_empty() => {}
+        _ => leaves.push(Leaf { value: value.clone(), ..at }),
+    }
+}
+
+/// What tells an item of a list from the others; a file names each once.
+fn name_of(item: Option<&Map<String, Value>>) -> &str {
+    let name = item.and_then(|fields| fields.get("key").or_else(|| fields.get("name")));
+    name.and_then(Value::as_str).unwrap_or_default()
+}

@@ -1,0 +1,195 @@
+//! A campaign in the form of its file: as YAML that reads as the same campaign, and as JSON with the file's names.
+
+use chrono::{DateTime, SecondsFormat};
+use common::domain::campaign::Campaign;
+use common::domain::timestamp::Timestamp;
+use serde_json::{Map, Value, json};
+
+use super::spec::{FILE, Kind, Spec};
+use super::tree;
+use crate::failure::Failure;
+
+/// Its fields; `null` for those that it does not have.
+pub(crate) fn to_json(campaign: &Campaign) -> Result<Map<String, Value>, Failure> {
+    let json = serde_json::to_value(campaign);
+    let Ok(Value::Object(mut fields)) = json else {
+        return Err(Failure::new("not_shown", "the campaign cannot be shown; report this"));
+    };
+    let time = |at: Option<Timestamp>| at.map(|at| at.to_string());
+    let window = json!({ "start": time(campaign.window.start), "end": time(campaign.window.end) });
+    fields.insert("window".to_owned(), window);
+    fields.insert("code".to_owned(), json!({ "checked_by": campaign.code }));
+    fields.remove("archived");
+    Ok(fields)
+}
+
+/// A file that applies as this campaign. It leaves `paused` out, so that applying it keeps the pause switch.
+pub(crate) fn to_yaml(campaign: &Campaign) -> Result<String, Failure> {
+    let mut fields = to_json(campaign)?;
+    fields.remove("paused");
+    let time = |at: Option<Timestamp>| at.map(|at| local_time(at, campaign));
+    let window = json!({ "start": time(campaign.window.start), "end": time(campaign.window.end) });
+    fields.insert("window".to_owned(), window);
+    let mut yaml = String::new();
+    push_fields(&mut yaml, 0, FILE.fields(), &fields);
+    Ok(yaml)
+}
+
+/// By the campaign's own clocks, as its brand thinks of it.
+fn local_time(at: Timestamp, campaign: &Campaign) -> String {
+    let local =
+        DateTime::from(at).with_timezone(&campaign.timezone).to_rfc3339_opts(SecondsFormat::AutoSi, false);
+    // Offsets of the nineteenth century had seconds, which RFC 3339 cannot write.
+    if local.parse() == Ok(at) { local } else { at.to_string() }
+}
+
+fn push_fields(yaml: &mut String, indent: usize, specs: &'static [Spec], fields: &Map<String, Value>) {
+    for Spec { name, kind, .. } in specs {
+        let Some(value) = fields.get(*name).filter(|value| !is_nothing(value)) else { continue };
+        yaml.push_str(&format!("{:indent$}{name}:", ""));
+        match value {
+            Value::Object(inner) if !kind.fields().is_empty() => {
+                yaml.push('\n');
+                push_fields(yaml, indent + 2, kind.fields(), inner);
+            }
+            Value::Array(items) if !kind.item().fields().is_empty() => {
+                yaml.push('\n');
+                let item = |item| format!("{:indent$}  - {}\n", "", flow(item, kind.item()));
+                yaml.extend(items.iter().map(item));
+            }
+            _ => yaml.push_str(&format!(" {}\n", flow(value, kind))),
+        }
+    }
+}
+
+/// Whether leaving it out says the same.
+fn is_nothing(value: &Value) -> bool {
+    match value {
+        Value::Null => true,
+        Value::Array(items) => items.is_empty(),
+        Value::Object(fields) => fields.values().all(is_nothing),
+        Value::Bool(_) | Value::Number(_) | Value::String(_) => false,
+    }
+}
+
+/// A value on one line.
+fn flow(value: &Value, kind: &'static Kind) -> String {
+    match value {
+        Value::String(text) => scalar(text),
+        // JSON is YAML.
+        Value::Array(_) | Value::Object(_) if matches!(kind, Kind::Json) => value.to_string(),
+        Value::Array(items) => {
+            let items: Vec<_> = items.iter().map(|item| flow(item, kind.item())).collect();
+            format!("[{}]", items.join(", "))
+        }
+        Value::Object(fields) => {
+            let known = kind.fields().iter().filter_map(|spec| {
+                let value = fields.get(spec.name).filter(|value| !is_nothing(value))?;
+                Some(format!("{}: {}", spec.name, flow(value, &spec.kind)))
+            });
+            let any = fields
+                .iter()
+                .filter(|_| kind.fields().is_empty())
+                .map(|(name, value)| format!("{}: {}", json!(name), flow(value, kind.item())));
+            format!("{{ {} }}", known.chain(any).collect::<Vec<_>>().join(", "))
+        }
+        Value::Null | Value::Bool(_) | Value::Number(_) => value.to_string(),
+    }
+}
+
+/// Text without quotes if it reads as the same text in every place.
+fn scalar(text: &str) -> String {
+    let is_plain = text.starts_with(|c: char| c.is_ascii_alphabetic())
+        && text.ends_with(|c: char| c.is_ascii_alphanumeric())
+        && text.chars().all(|c| c.is_ascii_alphanumeric() || matches!(c, ' ' | '-' | '_' | '/'))
+        && matches!(tree::parse(text), Ok(Some(node)) if node.as_text() == Some(text));
+    if is_plain { text.to_owned() } else { json!(text).to_string() }
+}
+
+#[cfg(test)]
+mod tests {
+    use proptest::prelude::*;
+
+    use super::*;
+    use crate::campaign_file::read;
+    use crate::campaign_file::tree::Content;
+
+    /// Every field, with values that need care.
+    const WHOLE: &str = r##"
+slug: demo
+name: "true"
+brand: "A: b, c # d"
+timezone: Africa/Dar_es_Salaam
+window: { start: 2026-01-01T00:00:00+03:00, end: 2026-04-01T00:00:00.5+03:00 }
+code: { checked_by: none }
+limits: { phone_daily: 3 }
+entries_per_submission: 2
+wrong_codes: { count: 5, minutes: 30 }
+messages: { en: { entered: "Line one\nline \"two\" \\ tab" }, sw: { entered: "Hongera é 茶" } }
+receipt:
+  required: false
+  typed: true
+  on_no_match: decline
+  max_entries: 7
+  ranges: [{ name: Classic, tag: "For every day" }, { name: "7" }]
+  products:
+    - { key: a, range: Classic, label: "null", name: A, color: "#c0392b", image: /a.png, match: ["A, B", "[C]"], entries: 3 }
+  branches:
+    - { key: kko, name: Kariakoo, city: Dar es Salaam, merchant: Duka Kuu, tin: "100147181", serials: ["03TZ343001520"] }
+  draw_period: weekly
+consent: { version: "2026", en: "I agree: yes", sw: "Nakubali\n\nsana" }
+retention: { phones_days: 365, photos_days: 3650 }
+"##;
+    const PARTNER: &str = r#"
+slug: demo
+name: Demo
+brand: Demo
+timezone: UTC
+code: { checked_by: partner }
+partner:
+  url: https://partner.example/redeem?a=b
+  method: PUT
+  headers: { X-Client: "a: b", X-Other: "7" }
+  secret: { header: Authorization, name: partners/chai-bora }
+  timeout_seconds: 5
+  max_in_flight: 20
+  code: exact
+  body: { reference: "{{reference}}", list: ["{{code}}", 7, -1.5, true, null, "7", {}], "a b": {"c": "d\ne"} }
+  reply: { code: /status, prize: /a~1b/0 }
+  outcomes: { 0: entered, "a\"b": invalid }
+"#;
+
+    #[test]
+    fn a_campaign_reads_as_it_was_written() {
+        for text in [WHOLE, PARTNER, crate::campaign_file::tests::MINIMAL] {
+            let campaign = read("a.yaml", text).expect(text).campaign;
+            let yaml = to_yaml(&campaign).expect("YAML");
+            let again = read("b.yaml", &yaml).expect(&yaml);
+            assert_eq!(again.campaign, campaign, "{yaml}");
+            assert!(!again.says_paused, "applying it keeps a pause");
+        }
+    }
+
+    #[test]
+    fn it_is_written_as_a_person_would() {
+        let campaign = read("a.yaml", WHOLE).expect("a campaign").campaign;
+        let yaml = to_yaml(&campaign).expect("YAML");
+        for lines in [
+            "window:\n  start: \"2026-01-01T00:00:00+03:00\"\n",
+            "code:\n  checked_by: none\n",
+            "    - { name: Classic, tag: For every day }\n    - { name: \"7\" }\n",
+            "serials: [\"03TZ343001520\"] }\n",
+        ] {
+            assert!(yaml.contains(lines), "{lines}{yaml}");
+        }
+    }
+
+    proptest! {
+        #[test]
+        fn any_text_reads_as_it_was_written(text in "\\PC{1,40}") {
+            let node = tree::parse(&format!("a: {}", scalar(&text))).expect("YAML").expect("a field");
+            let Content::Block(entries) = node.content else { panic!("a block") };
+            prop_assert_eq!(entries.first().and_then(|entry| entry.value.as_text()), Some(text.as_str()));
+        }
+    }
+}

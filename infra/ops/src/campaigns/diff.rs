@@ -1,0 +1,125 @@
+//! What a change of a campaign changes, field by field, in the names of its file.
+
+use std::collections::HashMap;
+
+use common::domain::campaign::Campaign;
+use serde::Serialize;
+use serde_json::Value;
+
+use super::meaning::{Facts, meaning};
+use crate::campaign_file::leaves::{Leaf, leaves};
+use crate::failure::Failure;
+use crate::words::{printable, zoned_time};
+
+/// A field that differs.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub(crate) struct Difference {
+    /// Its path, such as `limits.phone_daily` or `receipt.products[chai-250].entries`.
+    pub(crate) field: String,
+    /// Its value; `null` if it was left out.
+    pub(crate) before: Value,
+    /// Its new value; `null` if it is left out.
+    pub(crate) after: Value,
+    /// What the change means for the campaign.
+    pub(crate) meaning: Option<String>,
+    /// What holds where it is left out, in words.
+    #[serde(skip)]
+    left_out: &'static str,
+}
+
+/// Stands for a value that may hold a secret.
+const HIDDEN: &str = "(not shown)";
+
+/// The fields that differ, in the order of a file. Those of a new campaign are all that it has.
+pub(crate) fn differences(
+    before: Option<&Campaign>,
+    after: &Campaign,
+    facts: &Facts,
+) -> Result<Vec<Difference>, Failure> {
+    let old = before.map(leaves).transpose()?.unwrap_or_default();
+    let new = leaves(after)?;
+    let by_path = |leaves: &[Leaf]| -> HashMap<String, Value> {
+        leaves.iter().map(|leaf| (leaf.path.clone(), leaf.value.clone())).collect()
+    };
+    let (old_values, new_values) = (by_path(&old), by_path(&new));
+    let removed = old.iter().filter(|leaf| !new_values.contains_key(&leaf.path));
+    let mut fields: Vec<&Leaf> = new.iter().chain(removed).collect();
+    fields.sort_by_key(|leaf| leaf.place);
+    let mut found = Vec::new();
+    for Leaf { path, left_out, .. } in fields {
+        let (value_before, value_after) = (old_values.get(path), new_values.get(path));
+        if value_before != value_after {
+            found.push(Difference {
+                field: path.clone(),
+                before: shown(path, value_before.cloned()),
+                after: shown(path, value_after.cloned()),
+                meaning: before.and_then(|before| meaning(path, before, after, facts)),
+                left_out,
+            });
+        }
+    }
+    // Whether it is archived is no field of a file.
+    let is_other = |before: &Campaign| Campaign { archived: after.archived, ..before.clone() } != *after;
+    if found.is_empty() && before.is_some_and(is_other) {
+        found.push(Difference {
+            field: "receipt".to_owned(),
+            before: Value::from("its lists"),
+            after: Value::from("its lists in another order"),
+            meaning: None,
+            left_out: "",
+        });
+    }
+    Ok(found)
+}
+
+/// The differences as an operator reads them. What follows from several in a row is said once.
+pub(crate) fn text(differences: &[Difference], campaign: &Campaign) -> String {
+    let mut text = String::new();
+    let mut said = None;
+    for Difference { field, before, after, meaning, left_out } in differences {
+        let value = |value| in_words(field, value, left_out, campaign);
+        text.push_str(&format!("  {field}: {} -> {}\n", value(before), value(after)));
+        if let Some(meaning) = meaning.as_ref().filter(|meaning| said != Some(*meaning)) {
+            text.push_str(&format!("      {meaning}\n"));
+        }
+        said = meaning.as_ref();
+    }
+    text
+}
+
+/// A new campaign's fields as an operator reads them.
+pub(crate) fn text_of_new(differences: &[Difference], campaign: &Campaign) -> String {
+    let line = |difference: &Difference| {
+        let Difference { field, after, .. } = difference;
+        format!("  {field}: {}\n", in_words(field, after, "", campaign))
+    };
+    differences.iter().map(line).collect()
+}
+
+fn in_words(field: &str, value: &Value, left_out: &str, campaign: &Campaign) -> String {
+    match value {
+        Value::Null => left_out.to_owned(),
+        Value::String(text) => match text.parse() {
+            Ok(at) if field.starts_with("window.") => zoned_time(at, campaign.timezone),
+            Ok(_) | Err(_) => printable(text),
+        },
+        Value::Bool(_) | Value::Number(_) | Value::Array(_) | Value::Object(_) => {
+            printable(&value.to_string())
+        }
+    }
+}
+
+/// A value, unless it may hold a secret: `ops campaign show` hides the same.
+fn shown(path: &str, value: Option<Value>) -> Value {
+    match value {
+        None => Value::Null,
+        Some(Value::String(url)) if path == "partner.url" => match url.split_once('?') {
+            Some((url, _query)) => Value::String(format!("{url}?{HIDDEN}")),
+            None => Value::String(url),
+        },
+        Some(_) if path.starts_with("partner.headers.") || path == "partner.body" => {
+            Value::String(HIDDEN.to_owned())
+        }
+        Some(value) => value,
+    }
+}

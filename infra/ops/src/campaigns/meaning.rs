@@ -1,0 +1,98 @@
+//! What changing a field means for a campaign that people take part in.
+
+use common::domain::campaign::{Campaign, CampaignStatus, CodePolicy};
+use common::domain::timestamp::Timestamp;
+
+use crate::words::grouped;
+
+/// What is known of a campaign besides its configuration, without reading whole tables.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Facts {
+    /// The time.
+    pub(crate) now: Timestamp,
+    /// Codes that were minted or imported for the live environment.
+    pub(crate) live_codes: u64,
+}
+
+/// What it means that the field at a path changes; `None` where the values say it all.
+pub(super) fn meaning(path: &str, before: &Campaign, after: &Campaign, facts: &Facts) -> Option<String> {
+    let said = match path {
+        "window.start" | "window.end" => return of_window(path, before, after, facts.now),
+        "paused" if after.paused => "nobody can enter while it is paused",
+        "paused" if after.status(facts.now) == CampaignStatus::Live => "the campaign takes entries again",
+        "timezone" => "days begin at another hour from now on; earlier submissions keep their day",
+        "code.checked_by" => return Some(of_codes(before, after, facts.live_codes)),
+        "limits.phone_daily" if is_lower(before.limits.phone_daily, after.limits.phone_daily) => LOWERED,
+        "limits.phone_total" if is_lower(before.limits.phone_total, after.limits.phone_total) => LOWERED,
+        "entries_per_submission" => "for submissions from now on; accepted ones keep their entries",
+        "consent.en" | "consent.sw" => {
+            let version = |campaign: &Campaign| campaign.consent.as_ref().map(|text| text.version.clone());
+            if version(before) != version(after) {
+                return None;
+            }
+            "the text changes and its version does not: raise consent.version, or nobody can tell which text a consumer \
+             agreed to"
+        }
+        _ if path.starts_with("wrong_codes.") => "phones that are throttled stay so until their time is up",
+        _ if path.starts_with("messages.") => {
+            "consumers read it within 5 seconds, also for earlier submissions"
+        }
+        _ if path.starts_with("receipt.") => "receipts that are still pending are judged by it too",
+        _ if path.starts_with("partner.") => {
+            "submissions that are still pending are asked about in this way too"
+        }
+        _ => return None,
+    };
+    Some(said.to_owned())
+}
+
+const LOWERED: &str = "a phone that has more keeps them, and gets no further submission accepted";
+
+/// Whether a limit is lower; none is the highest.
+fn is_lower(before: Option<u32>, after: Option<u32>) -> bool {
+    after.is_some_and(|after| before.is_none_or(|before| after < before))
+}
+
+/// What a window means by the clock.
+fn of_window(path: &str, before: &Campaign, after: &Campaign, now: Timestamp) -> Option<String> {
+    let said = match (before.status(now), after.status(now)) {
+        (CampaignStatus::Live | CampaignStatus::NotStarted, CampaignStatus::Ended) => {
+            "the window ends in the past: nobody can enter any more"
+        }
+        (CampaignStatus::Live | CampaignStatus::Ended, CampaignStatus::NotStarted) => {
+            "nobody can enter before the new start"
+        }
+        (CampaignStatus::NotStarted, CampaignStatus::Live) => "the campaign takes entries at once",
+        (CampaignStatus::Ended, CampaignStatus::Live) => "the campaign takes entries again",
+        (_, CampaignStatus::Paused)
+            if path == "window.end" && after.window.end.is_some_and(|end| end <= now) =>
+        {
+            "the window ends in the past: nobody can enter, also after a pause"
+        }
+        _ => return None,
+    };
+    Some(said.to_owned())
+}
+
+/// What it means for codes that are printed.
+fn of_codes(before: &Campaign, after: &Campaign, live_codes: u64) -> String {
+    let codes = grouped(live_codes);
+    match (before.code, after.code) {
+        (_, CodePolicy::Service) if live_codes == 0 => {
+            "there are no live codes: nobody can enter until you mint or import some".to_owned()
+        }
+        (_, CodePolicy::Service) => format!("only the {codes} live codes of this campaign are valid"),
+        (CodePolicy::Service, CodePolicy::Partner) => {
+            format!(
+                "the {codes} live codes of this campaign are no longer valid, unless the partner knows them"
+            )
+        }
+        (_, CodePolicy::Partner) => "every submission needs a code that the partner accepts".to_owned(),
+        (CodePolicy::Service, CodePolicy::None) => {
+            format!("the {codes} live codes of this campaign are no longer looked at")
+        }
+        (CodePolicy::Partner | CodePolicy::None, CodePolicy::None) => {
+            "the partner is no longer asked".to_owned()
+        }
+    }
+}

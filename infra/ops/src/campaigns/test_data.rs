@@ -1,0 +1,30 @@
+//! Deletes what test keys made in a campaign.
+
+use common::aws::photos::Photos;
+use common::domain::scope::{CampaignSlug, Environment, Scope};
+
+use crate::failure::Failure;
+use crate::tables::Tables;
+
+/// Deletes it kind by kind; `done` gets each kind's name and number. It can be cut short and run again at any point:
+/// submissions come last, so until then none refers to anything that is missing except for what it no longer needs.
+///
+/// # Errors
+/// When a table or the bucket does not answer.
+pub async fn clear(
+    tables: &Tables,
+    photos: &Photos,
+    slug: &CampaignSlug,
+    mut done: impl FnMut(&'static str, u64),
+) -> Result<(), Failure> {
+    // Never another environment, whatever the caller says.
+    let scope = Scope { campaign: slug.clone(), environment: Environment::Test };
+    tables.campaign(slug).await?;
+    let ledger = &tables.ledger;
+    done("idempotency keys", ledger.idempotency_keys().clear(&scope).await?);
+    done("used codes", ledger.codes().clear(&scope).await?);
+    done("entrants", ledger.entrants().clear(&scope).await?);
+    done("receipts", ledger.receipts().clear(&scope, photos).await?);
+    done("submissions", ledger.submissions().clear(&scope).await?);
+    Ok(())
+}

@@ -1,0 +1,298 @@
+//! Changes of a campaign: shown first, asked about, kept, taken back.
+
+use serde_json::{Value, json};
+
+use crate::campaign::with_partner;
+use crate::support::{CHAI, Stack};
+
+const SLUG: &str = "chai-bora-2026";
+
+/// The file of the campaign with one thing replaced.
+fn changed(stack: &Stack, from: &str, to: &str) -> String {
+    assert!(CHAI.contains(from), "{from}");
+    stack.file("changed.yaml", CHAI.replace(from, to))
+}
+
+/// What a file would change, as `--dry-run` prints it, but for the first and the last line.
+async fn would_change(stack: &Stack, file: &str) -> String {
+    let said = stack.fine(&["campaign", "apply", "--dry-run", file]).await;
+    let said = said.strip_prefix("chai-bora-2026 changes:\n").expect("it changes");
+    said.strip_suffix("Nothing was changed.\n").expect("it says so").to_owned()
+}
+
+async fn name(stack: &Stack) -> Value {
+    stack.json(&["campaign", "show", SLUG]).await.get("name").expect("a name").clone()
+}
+
+#[tokio::test]
+async fn a_change_is_shown_and_written_once_somebody_agrees() {
+    let stack = Stack::with_chai().await;
+    let file = changed(&stack, "Shinda", "Pata");
+    let shown = "chai-bora-2026 changes:\n  name: Chai Bora Shinda -> Chai Bora Pata\nApply this? [y/N] ";
+    let refused = stack.answering(&["campaign", "apply", &file], "n\n").await;
+    assert_eq!((refused.code, refused.out.as_str()), (ops::REFUSED, ""));
+    assert_eq!(refused.err, format!("{shown}error: nothing was changed; answer `y` to go on\n"));
+    assert_eq!(name(&stack).await, "Chai Bora Shinda");
+    let applied = stack.answering(&["campaign", "apply", &file], "y\n").await;
+    assert_eq!((applied.out.as_str(), applied.err.as_str()), ("chai-bora-2026 updated\n", shown));
+    assert_eq!(name(&stack).await, "Chai Bora Pata");
+    let again = stack.answering(&["campaign", "apply", &file], "").await;
+    assert_eq!(
+        (again.out.as_str(), again.err.as_str()),
+        ("chai-bora-2026 unchanged\n", ""),
+        "nothing to ask"
+    );
+}
+
+#[tokio::test]
+async fn without_a_terminal_a_change_needs_the_option() {
+    let stack = Stack::with_chai().await;
+    let file = changed(&stack, "Shinda", "Pata");
+    let error = stack.refused(&["campaign", "apply", &file]).await;
+    assert_eq!(error["code"], "confirmation_needed");
+    assert!(error["message"].as_str().expect("text").contains("add --yes"), "{error}");
+    assert_eq!(name(&stack).await, "Chai Bora Shinda");
+}
+
+#[tokio::test]
+async fn a_new_campaign_is_shown_as_new() {
+    let stack = Stack::empty().await;
+    let file = stack.file("chai.yaml", CHAI);
+    let said = stack.fine(&["campaign", "apply", "--dry-run", &file]).await;
+    for line in [
+        "chai-bora-2026 is new:\n  slug: chai-bora-2026\n  name: Chai Bora Shinda\n",
+        "  window.start: 2026-01-01 00:00:00 Africa/Dar_es_Salaam\n",
+        "  messages.en.entered: You are in!\nNothing was changed.\n",
+    ] {
+        assert!(said.contains(line), "{line}{said}");
+    }
+    assert_eq!(stack.json(&["campaign", "list"]).await, json!({ "campaigns": [] }));
+}
+
+#[tokio::test]
+async fn a_trial_says_what_would_change_for_programs_too() {
+    let stack = Stack::with_chai().await;
+    let file = changed(&stack, "phone_total: 20", "phone_total: 5");
+    let document = stack.json(&["campaign", "apply", "--dry-run", &file]).await;
+    assert_eq!(document["dry_run"], true);
+    assert_eq!(
+        document["campaigns"][0]["differences"],
+        json!([{
+            "field": "limits.phone_total",
+            "before": 20,
+            "after": 5,
+            "meaning": "a phone that has more keeps them, and gets no further submission accepted",
+        }])
+    );
+    let same = stack.file("chai.yaml", CHAI);
+    let said = stack.fine(&["campaign", "apply", "--dry-run", &same]).await;
+    assert_eq!(said, "chai-bora-2026 would not change\nNothing was changed.\n");
+}
+
+#[tokio::test]
+async fn what_a_change_means_is_said() {
+    let stack = Stack::with_chai().await;
+    for (from, to, expected) in [
+        (
+            "end: null",
+            "end: 2026-02-01T00:00:00+03:00",
+            "  window.end: for ever -> 2026-02-01 00:00:00 Africa/Dar_es_Salaam\n      \
+             the window ends in the past: nobody can enter any more\n",
+        ),
+        (
+            "start: 2026-01-01",
+            "start: 2026-06-01",
+            "  window.start: 2026-01-01 00:00:00 Africa/Dar_es_Salaam -> 2026-06-01 00:00:00 Africa/Dar_es_Salaam\n      \
+             nobody can enter before the new start\n",
+        ),
+        ("phone_daily: 3", "phone_daily: null", "  limits.phone_daily: 3 -> no limit\n"),
+        (
+            "entries_per_submission: 2",
+            "entries_per_submission: 3",
+            "  entries_per_submission: 2 -> 3\n      \
+             for submissions from now on; accepted ones keep their entries\n",
+        ),
+        (
+            "{ entered: \"You are in!\" }",
+            "{ entered: \"Karibu\\nsana\" }",
+            "  messages.en.entered: You are in! -> Karibu\\nsana\n      \
+             consumers read it within 5 seconds, also for earlier submissions\n",
+        ),
+    ] {
+        let said = would_change(&stack, &changed(&stack, from, to)).await;
+        assert_eq!(said, expected);
+    }
+    let without = changed(&stack, "checked_by: service", "checked_by: none");
+    stack
+        .fine(&[
+            "code",
+            "mint",
+            "--campaign",
+            SLUG,
+            "--environment",
+            "live",
+            "--count",
+            "1200",
+            "--output",
+            &stack.arg("codes.csv"),
+        ])
+        .await;
+    let said = would_change(&stack, &without).await;
+    let expected = "  code.checked_by: service -> none\n      the 1,200 live codes of this campaign are no longer looked at\n";
+    assert_eq!(said, expected);
+}
+
+#[tokio::test]
+async fn items_of_a_list_are_compared_by_their_names() {
+    let stack = Stack::empty().await;
+    let with = |ranges: &str| stack.file("r.yaml", format!("{CHAI}receipt: {{ ranges: [{ranges}] }}\n"));
+    stack.fine(&["campaign", "apply", "--yes", &with("{ name: A, tag: one }, { name: B }")]).await;
+    let said = would_change(&stack, &with("{ name: A, tag: two }, { name: C }")).await;
+    assert_eq!(
+        said,
+        "  receipt.ranges[A].tag: one -> two\n      receipts that are still pending are judged by it too\n  \
+         receipt.ranges[C].name: none -> C\n  receipt.ranges[B].name: B -> none\n"
+    );
+    let said = would_change(&stack, &with("{ name: B }, { name: A, tag: one }")).await;
+    assert_eq!(said, "  receipt: its lists -> its lists in another order\n");
+}
+
+#[tokio::test]
+async fn a_changed_consent_under_the_same_version_is_noticed() {
+    let stack = Stack::with_chai().await;
+    let consent = |version: &str, en: &str| {
+        stack.file("c.yaml", format!("{CHAI}consent: {{ version: \"{version}\", en: {en}, sw: Nakubali }}\nretention: {{ phones_days: 90 }}\n"))
+    };
+    stack.fine(&["campaign", "apply", "--yes", &consent("1", "I agree")]).await;
+    assert_eq!(stack.json(&["campaign", "show", SLUG]).await["consent"]["version"], "1");
+    let said = would_change(&stack, &consent("1", "I agree to more")).await;
+    assert!(said.contains("raise consent.version"), "{said}");
+    let said = would_change(&stack, &consent("2", "I agree to more")).await;
+    assert_eq!(said, "  consent.version: 1 -> 2\n  consent.en: I agree -> I agree to more\n");
+}
+
+#[tokio::test]
+async fn a_difference_shows_no_secret_of_a_partner() {
+    let stack = Stack::empty().await;
+    stack.fine(&["campaign", "apply", "--yes", &stack.file("chai.yaml", with_partner())]).await;
+    let other =
+        with_partner().replace("token=hush", "token=shhh").replace("X-Client: hush", "X-Client: shhh");
+    let file = stack.file("chai.yaml", other);
+    let ended = stack.run(&["campaign", "apply", "--dry-run", &file]).await;
+    assert!(
+        ended.out.contains("  partner.url: https://partner.example/redeem?(not shown) -> "),
+        "{}",
+        ended.out
+    );
+    assert!(ended.out.contains("  partner.headers.X-Client: (not shown) -> (not shown)\n"), "{}", ended.out);
+    assert!(!ended.out.contains("hush") && !ended.out.contains("shhh"), "{}", ended.out);
+}
+
+#[tokio::test]
+async fn of_two_operators_who_apply_at_once_the_second_is_told() {
+    let stack = Stack::with_chai().await;
+    let tables = stack.tables().await;
+    let file = |text: &str| ops::campaign_file::read("a.yaml", text).expect("a campaign");
+    let change = || common::store::campaign_versions::CampaignChange { at: crate::support::NOW, by: None };
+    let first = ops::campaigns::plan(&tables, &file(&CHAI.replace("Shinda", "Pata"))).await.expect("a plan");
+    let second =
+        ops::campaigns::plan(&tables, &file(&CHAI.replace("phone_daily: 3", "phone_daily: 4"))).await;
+    let second = second.expect("a plan");
+    ops::campaigns::carry_out(&tables, &first, change()).await.expect("it is first");
+    let refused = ops::campaigns::carry_out(&tables, &second, change()).await.expect_err("it has changed");
+    assert_eq!(refused.code, "campaign_changed");
+    assert!(refused.message.contains("run this again"), "{refused}");
+    let shown = stack.json(&["campaign", "show", SLUG]).await;
+    assert_eq!((&shown["name"], &shown["limits"]["phone_daily"]), (&json!("Chai Bora Pata"), &json!(3)));
+    // A pause counts as well: the file would have taken it back unseen.
+    let third = ops::campaigns::plan(&tables, &file(CHAI)).await.expect("a plan");
+    stack.fine(&["campaign", "pause", SLUG]).await;
+    let refused = ops::campaigns::carry_out(&tables, &third, change()).await.expect_err("it is paused");
+    assert_eq!(refused.code, "campaign_changed");
+    assert_eq!(stack.json(&["campaign", "show", SLUG]).await["status"], "paused");
+}
+
+#[tokio::test]
+async fn every_version_is_kept_with_who_made_it_and_can_be_applied_again() {
+    let stack = Stack::with_chai().await;
+    stack.fine(&["campaign", "apply", "--yes", &changed(&stack, "Shinda", "Pata")]).await;
+    stack.fine(&["campaign", "pause", SLUG]).await;
+    stack.fine(&["campaign", "apply", "--yes", &changed(&stack, "phone_daily: 3", "phone_daily: 4")]).await;
+    let text = stack.fine(&["campaign", "history", SLUG]).await;
+    assert!(text.starts_with("REVISION  WHEN                 BY    CHANGED\n4         2026-03-01 03:00:00  asha  name, limits.phone_daily\n"), "{text}");
+    let document = stack.json(&["campaign", "history", SLUG]).await;
+    let revisions: Vec<_> =
+        document["history"].as_array().expect("a list").iter().map(|one| one["revision"].clone()).collect();
+    assert_eq!(revisions, [4, 3, 2, 1]);
+    assert_eq!(document["history"][1]["by"], Value::Null, "a pause is known by what it did alone");
+    assert_eq!(document["history"][1]["differences"][0]["field"], "paused");
+    let limited = stack.json(&["campaign", "history", SLUG, "--limit", "1"]).await;
+    assert_eq!(limited["history"][0], document["history"][0]);
+
+    let first = stack.fine(&["campaign", "show", SLUG, "--yaml", "--revision", "1"]).await;
+    stack.fine(&["campaign", "apply", "--yes", &stack.file("first.yaml", first)]).await;
+    assert_eq!(name(&stack).await, "Chai Bora Shinda");
+    let error = stack.refused(&["campaign", "show", SLUG, "--yaml", "--revision", "99"]).await;
+    assert_eq!(error["code"], "version_unknown");
+}
+
+#[tokio::test]
+async fn a_campaign_is_shown_as_a_file_that_changes_nothing() {
+    let stack = Stack::empty().await;
+    for text in [CHAI.to_owned(), with_partner()] {
+        stack.fine(&["campaign", "apply", "--yes", &stack.file("chai.yaml", text)]).await;
+        stack.fine(&["campaign", "pause", SLUG]).await;
+        let yaml = stack.fine(&["campaign", "show", SLUG, "--yaml"]).await;
+        let said = stack.fine(&["campaign", "apply", &stack.file("shown.yaml", yaml)]).await;
+        assert_eq!(said, "chai-bora-2026 unchanged\n");
+    }
+}
+
+#[tokio::test]
+async fn a_clone_is_the_same_campaign_under_another_name() {
+    let stack = Stack::with_chai().await;
+    let path = stack.arg("next.yaml");
+    stack.fine(&["campaign", "clone", SLUG, "chai-bora-2027", "--output", &path]).await;
+    let error = stack.refused(&["campaign", "clone", SLUG, "chai-bora-2027", "--output", &path]).await;
+    assert_eq!(error["code"], "file_exists");
+    stack.fine(&["campaign", "apply", "--yes", &path]).await;
+    let (mut old, mut new) = (
+        stack.json(&["campaign", "show", SLUG]).await,
+        stack.json(&["campaign", "show", "chai-bora-2027"]).await,
+    );
+    assert_eq!(new["slug"], "chai-bora-2027");
+    for shown in [&mut old, &mut new] {
+        shown["slug"] = Value::Null;
+    }
+    assert_eq!(old, new);
+    let error = stack.refused(&["campaign", "clone", SLUG, "chai-bora-2027"]).await;
+    assert_eq!(error["code"], "campaign_exists");
+    let printed = stack.fine(&["campaign", "clone", SLUG, "chai-bora-2028"]).await;
+    assert!(printed.contains("\nslug: chai-bora-2028\n"), "{printed}");
+}
+
+#[tokio::test]
+async fn a_campaign_that_is_over_can_be_put_away_and_taken_back() {
+    let stack = Stack::with_chai().await;
+    let error = stack.refused(&["campaign", "archive", SLUG]).await;
+    assert_eq!(error["code"], "campaign_not_over");
+    let ended = changed(&stack, "end: null", "end: 2026-02-01T00:00:00+03:00");
+    stack.fine(&["campaign", "apply", "--yes", &ended]).await;
+    stack.fine(&["campaign", "archive", SLUG]).await;
+    let listed = stack.run(&["campaign", "list"]).await;
+    assert!(!listed.out.contains(SLUG), "{}", listed.out);
+    assert_eq!(listed.err, "1 archived; --all lists them too\n");
+    let all = stack.fine(&["campaign", "list", "--all"]).await;
+    assert!(all.contains("chai-bora-2026  archived"), "{all}");
+    // A file that would open it again does not.
+    let open = stack.file("chai.yaml", CHAI);
+    let said = stack.fine(&["campaign", "apply", "--yes", &open]).await;
+    assert!(said.contains("`ops campaign unarchive chai-bora-2026` takes it back"), "{said}");
+    assert_eq!(stack.json(&["campaign", "show", SLUG]).await["status"], "ended");
+    stack.fine(&["campaign", "unarchive", SLUG]).await;
+    assert_eq!(stack.json(&["campaign", "show", SLUG]).await["status"], "live");
+    let history = stack.fine(&["campaign", "history", SLUG]).await;
+    for word in ["  archived\n", "  unarchived\n"] {
+        assert!(history.contains(word), "{history}");
+    }
+}

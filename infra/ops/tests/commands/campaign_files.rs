@@ -1,0 +1,114 @@
+//! The template, the schema and the page of campaign files, which come from the same list of fields as the reader.
+
+use std::path::Path;
+
+use serde_json::Value;
+
+use crate::support::{CHAI, Stack, files_in};
+
+/// The lines of the template that a `#` keeps out, for one field and what is in it.
+fn uncommented(template: &str, name: &str) -> String {
+    let lines = template.lines().map(|line| line.strip_prefix("# ").unwrap_or(line));
+    let from = lines.skip_while(|line| !line.starts_with(&format!("{name}:")));
+    let lines = from.enumerate().take_while(|(index, line)| *index == 0 || line.starts_with(' '));
+    lines.map(|(_, line)| format!("{line}\n")).collect()
+}
+
+fn filled_in(template: &str) -> String {
+    let mut filled = String::new();
+    for line in template.lines() {
+        match line.split_once(":   # such as ") {
+            Some((name, example)) => filled.push_str(&format!("{name}: {example}\n")),
+            None => filled.push_str(&format!("{line}\n")),
+        }
+    }
+    filled
+}
+
+#[tokio::test]
+async fn the_template_applies_once_it_is_filled_in() {
+    let stack = Stack::empty().await;
+    let path = stack.arg("new.yaml");
+    stack.fine(&["campaign", "init", &path]).await;
+    let empty = stack.refused(&["campaign", "apply", &path]).await;
+    assert_eq!(empty["problems"].as_array().map(Vec::len), Some(5), "{empty}");
+    let template = std::fs::read_to_string(&path).expect("a file");
+    let file = stack.file("filled.yaml", filled_in(&template));
+    stack.fine(&["campaign", "apply", "--yes", &file]).await;
+    assert_eq!(stack.json(&["campaign", "show", "chai-bora-2026"]).await["brand"], "Chai Bora");
+}
+
+#[tokio::test]
+async fn each_optional_field_of_the_template_can_be_taken_as_it_is() {
+    let template = ops::campaign_file::template();
+    let filled = filled_in(&template);
+    let optional = [
+        "paused",
+        "window",
+        "limits",
+        "entries_per_submission",
+        "wrong_codes",
+        "messages",
+        "receipt",
+        "consent",
+        "retention",
+    ];
+    let all: String = optional.iter().map(|name| uncommented(&template, name)).collect();
+    let all = format!("{filled}{all}");
+    ops::campaign_file::read("all.yaml", &all).unwrap_or_else(|problems| panic!("{problems:?}\n{all}"));
+    let partner =
+        filled.replace("checked_by: service", "checked_by: partner") + &uncommented(&template, "partner");
+    ops::campaign_file::read("p.yaml", &partner).unwrap_or_else(|problems| panic!("{problems:?}\n{partner}"));
+}
+
+#[tokio::test]
+async fn the_template_is_never_written_over_a_file() {
+    let stack = Stack::empty().await;
+    let file = stack.file("mine.yaml", "mine");
+    let error = stack.refused(&["campaign", "init", &file]).await;
+    assert_eq!(error["code"], "file_exists");
+    assert_eq!(std::fs::read_to_string(&file).expect("it is there"), "mine");
+    assert_eq!(files_in(stack.folder.path()), ["mine.yaml"]);
+}
+
+#[test]
+fn the_page_is_the_one_that_is_printed() {
+    let page = Path::new(env!("CARGO_MANIFEST_DIR")).join("../campaign-file.md");
+    let written = std::fs::read_to_string(page).expect("a page");
+    assert_eq!(
+        written.trim_end(),
+        ops::campaign_file::page().trim_end(),
+        "run `cargo ops campaign schema --markdown > infra/campaign-file.md`"
+    );
+}
+
+#[tokio::test]
+async fn the_schema_takes_what_the_reader_takes_and_refuses_most_of_what_it_refuses() {
+    let stack = Stack::empty().await;
+    let schema: Value = serde_json::from_str(&stack.fine(&["campaign", "schema"]).await).expect("JSON");
+    let schema = jsonschema::validator_for(&schema).expect("a schema");
+    for text in [CHAI, &crate::campaign::with_partner()] {
+        stack.fine(&["campaign", "apply", "--yes", &stack.file("a.yaml", text)]).await;
+        let mut shown = stack.json(&["campaign", "show", "chai-bora-2026"]).await;
+        let fields = shown.as_object_mut().expect("an object");
+        for beside in ["status", "archived", "codes"] {
+            fields.remove(beside);
+        }
+        let errors: Vec<_> = schema.iter_errors(&shown).map(|error| error.to_string()).collect();
+        assert!(errors.is_empty(), "{errors:?}");
+        for (pointer, wrong) in [
+            ("/slug", Value::from("Chai Bora")),
+            ("/code/checked_by", Value::from("us")),
+            ("/limits/phone_daily", Value::from(0)),
+            ("/window/start", Value::from("2026-01-01")),
+            ("/messages/en/entered", Value::from("x".repeat(321))),
+            ("/name", Value::Null),
+        ] {
+            let mut wrong_one = shown.clone();
+            *wrong_one.pointer_mut(pointer).expect(pointer) = wrong;
+            assert!(!schema.is_valid(&wrong_one), "{pointer}");
+        }
+        shown["nmae"] = Value::from("x");
+        assert!(!schema.is_valid(&shown), "an unknown field");
+    }
+}
