@@ -1,0 +1,317 @@
+//! A chain's constants, and the verification of its rounds.
+
+use std::num::{NonZeroU32, NonZeroU64};
+
+use blst::BLST_ERROR;
+use blst::min_sig::{PublicKey, Signature};
+use chrono::{DateTime, TimeDelta, Utc};
+use serde::Deserialize;
+use sha2::{Digest, Sha256};
+
+/// Of the scheme `bls-unchained-g1-rfc9380`.
+pub(crate) const DOMAIN: &[u8] = b"BLS_SIG_BLS12381G1_XMD:SHA-256_SSWU_RO_NUL_";
+const SIGNATURE_BYTES: usize = 48;
+
+/// A chain of the scheme `bls-unchained-g1-rfc9380`.
+#[derive(Clone, Debug)]
+pub struct Chain {
+    hash: [u8; 32],
+    public_key: PublicKey,
+    genesis: DateTime<Utc>,
+    period_seconds: NonZeroU32,
+}
+
+/// Why there is no such chain.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
+pub enum InvalidChain {
+    #[error("the chain's hash is not 64 hexadecimal digits; copy it from the beacon's /info")]
+    Hash,
+    #[error(
+        "the chain's public key is not a point of G2 in 192 hexadecimal digits; copy it from the beacon's /info"
+    )]
+    PublicKey,
+}
+
+/// Why a text or a signature is not the round.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
+pub enum InvalidRound {
+    #[error("is neither a signature of 96 hexadecimal digits nor a relay's reply")]
+    Unreadable,
+    #[error("is of round {found}")]
+    OtherRound { found: u64 },
+    #[error("has a signature that is not of this chain and round")]
+    Forged,
+}
+
+/// A round whose signature is the chain's.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct VerifiedRound {
+    number: NonZeroU64,
+    signature: [u8; SIGNATURE_BYTES],
+}
+
+impl VerifiedRound {
+    pub fn number(&self) -> NonZeroU64 {
+        self.number
+    }
+
+    /// Its SHA-256 is the randomness.
+    pub fn signature(&self) -> &[u8] {
+        &self.signature
+    }
+}
+
+/// What relays answer. The randomness is computed, not believed.
+#[derive(Deserialize)]
+struct RelayReply {
+    round: u64,
+    signature: String,
+}
+
+impl Chain {
+    /// drand's chain quicknet: a round every three seconds since August 2023.
+    #[expect(clippy::expect_used, reason = "the constants are tested")]
+    pub fn quicknet() -> Self {
+        let hash = "52db9ba70e0cc0f6eaf7803dd07447a1f5477735fd3f661792ba94600c84e971";
+        let public_key = "83cf0f2896adee7eb8b5f01fcad3912212c437e0073e911fb90022d3e760183c8c4b450b6a0a6c3ac6a5776a2d106451\
+                          0d1fec758c921cc22b0e17e63aaf4bcb5ed66304de9cf809bd274ca73bab4af5a6e9c76a4bc09e76eae8991ef5ece45a";
+        let genesis = DateTime::from_timestamp_secs(1_692_803_367).expect("a time");
+        Self::new(hash, public_key, genesis, NonZeroU32::MIN.saturating_add(2)).expect("a key")
+    }
+
+    /// Hash and public key in hexadecimal. The first round is at `genesis`.
+    ///
+    /// # Errors
+    /// When the hash or the key is none.
+    pub fn new(
+        hash: &str,
+        public_key: &str,
+        genesis: DateTime<Utc>,
+        period_seconds: NonZeroU32,
+    ) -> Result<Self, InvalidChain> {
+        let mut bytes = [0; 32];
+        hex::decode_to_slice(hash, &mut bytes).map_err(|_| InvalidChain::Hash)?;
+        let key = hex::decode(public_key).map_err(|_| InvalidChain::PublicKey)?;
+        let public_key = PublicKey::key_validate(&key).map_err(|_| InvalidChain::PublicKey)?;
+        Ok(Self { hash: bytes, public_key, genesis, period_seconds })
+    }
+
+    /// Names the chain. 64 lower-case hexadecimal digits.
+    pub fn hash(&self) -> String {
+        hex::encode(self.hash)
+    }
+
+    /// 192 lower-case hexadecimal digits.
+    pub fn public_key(&self) -> String {
+        hex::encode(self.public_key.compress())
+    }
+
+    pub fn genesis(&self) -> DateTime<Utc> {
+        self.genesis
+    }
+
+    pub fn period_seconds(&self) -> NonZeroU32 {
+        self.period_seconds
+    }
+
+    /// The first round at this time or after it. `None` in a future that nobody counts.
+    pub fn first_round_from(&self, time: DateTime<Utc>) -> Option<NonZeroU64> {
+        let since_genesis = time.signed_duration_since(self.genesis);
+        let has_begun = since_genesis.subsec_nanos() > 0;
+        let seconds = since_genesis.num_seconds().checked_add(i64::from(has_begun))?;
+        let periods = u64::try_from(seconds).unwrap_or(0).div_ceil(u64::from(self.period_seconds.get()));
+        NonZeroU64::MIN.checked_add(periods)
+    }
+
+    /// When a round is given out. `None` in a future that nobody counts.
+    pub fn time_of(&self, round: NonZeroU64) -> Option<DateTime<Utc>> {
+        let seconds = (round.get() - 1).checked_mul(u64::from(self.period_seconds.get()))?;
+        self.genesis.checked_add_signed(TimeDelta::try_seconds(i64::try_from(seconds).ok()?)?)
+    }
+
+    /// # Errors
+    /// When the signature is not of this chain and round.
+    pub fn verify(&self, round: NonZeroU64, signature: &[u8]) -> Result<VerifiedRound, InvalidRound> {
+        let bytes = signature.try_into().map_err(|_| InvalidRound::Unreadable)?;
+        // Compressed alone: a point has other forms, and each would have another digest.
+        let point = Signature::uncompress(signature).map_err(|_| InvalidRound::Forged)?;
+        // The key was checked when the chain was made.
+        match point.verify(true, &message(round), DOMAIN, &[], &self.public_key, false) {
+            BLST_ERROR::BLST_SUCCESS => Ok(VerifiedRound { number: round, signature: bytes }),
+            _ => Err(InvalidRound::Forged),
+        }
+    }
+
+    /// Verifies what somebody copied: a signature in hexadecimal, or a relay's whole reply.
+    ///
+    /// # Errors
+    /// When the text is neither, or not of this chain and round.
+    pub fn verify_pasted(&self, round: NonZeroU64, text: &str) -> Result<VerifiedRound, InvalidRound> {
+        let text = text.trim();
+        if text.starts_with('{') {
+            return self.verify_reply(round, text.as_bytes());
+        }
+        self.verify_hexadecimal(round, text)
+    }
+
+    pub(crate) fn verify_reply(
+        &self,
+        round: NonZeroU64,
+        reply: &[u8],
+    ) -> Result<VerifiedRound, InvalidRound> {
+        let reply: RelayReply = serde_json::from_slice(reply).map_err(|_| InvalidRound::Unreadable)?;
+        if reply.round != round.get() {
+            return Err(InvalidRound::OtherRound { found: reply.round });
+        }
+        self.verify_hexadecimal(round, &reply.signature)
+    }
+
+    fn verify_hexadecimal(&self, round: NonZeroU64, text: &str) -> Result<VerifiedRound, InvalidRound> {
+        self.verify(round, &hex::decode(text).map_err(|_| InvalidRound::Unreadable)?)
+    }
+}
+
+/// What is signed. Rounds are unchained: nothing of the round before is in it.
+pub(crate) fn message(round: NonZeroU64) -> [u8; 32] {
+    Sha256::digest(round.get().to_be_bytes()).into()
+}
+
+#[cfg(test)]
+mod tests {
+    use proptest::prelude::*;
+
+    use super::*;
+    use crate::SimulatedChain;
+
+    /// Rounds of quicknet with their signature and randomness.
+    const ROUNDS: [(u64, &str, &str); 3] = [
+        (
+            42,
+            "95a9f9f5b231b7714de1553105d8ffdf3dcda24cfdb1e689319bccf79a9c8ce430a91b811fbfaf763900bc998b5d686a",
+            "8ada64bae5c6c0f5540a6a13af56e663240edfbd2c76ac6a8f27671eb7259ce3",
+        ),
+        (
+            123,
+            "b75c69d0b72a5d906e854e808ba7e2accb1542ac355ae486d591aa9d43765482e26cd02df835d3546d23c4b13e0dfc92",
+            "fb8f7bc29bf24db51871ec8c79f3a1e4bd0557bc0dfcee9ed1d924e69d1c60dc",
+        ),
+        (
+            657_413,
+            "b713718a38ae728dfd477991af2822e08d2f305e47718cef9f7848ce4050e7be41076862b98fad56e91a6b85b89cd97b",
+            "fc1873a13f3545aeade8401532ef5519920652eee6b0d2b19ca12643b87b3587",
+        ),
+    ];
+
+    fn round(number: u64) -> NonZeroU64 {
+        NonZeroU64::new(number).expect("not zero")
+    }
+
+    fn time(text: &str) -> DateTime<Utc> {
+        text.parse().expect(text)
+    }
+
+    #[test]
+    fn rounds_of_the_public_chain_are_verified() {
+        let chain = Chain::quicknet();
+        for (number, signature, randomness) in ROUNDS {
+            let verified = chain.verify_pasted(round(number), signature).expect("the chain's own");
+            assert_eq!(verified.number(), round(number));
+            assert_eq!(hex::encode(Sha256::digest(verified.signature())), randomness);
+            let reply =
+                format!(r#" {{"round":{number},"randomness":"{randomness}","signature":"{signature}"}} "#);
+            assert_eq!(chain.verify_pasted(round(number), &reply), Ok(verified));
+        }
+    }
+
+    #[test]
+    fn the_signature_of_another_round_is_refused() {
+        let chain = Chain::quicknet();
+        let [_, (_, signature, _), _] = ROUNDS;
+        assert_eq!(chain.verify_pasted(round(124), signature), Err(InvalidRound::Forged));
+        let reply = format!(r#"{{"round":123,"signature":"{signature}"}}"#);
+        assert_eq!(chain.verify_pasted(round(124), &reply), Err(InvalidRound::OtherRound { found: 123 }));
+        let reply = format!(r#"{{"round":124,"signature":"{signature}"}}"#);
+        assert_eq!(chain.verify_pasted(round(124), &reply), Err(InvalidRound::Forged));
+    }
+
+    #[test]
+    fn the_signature_of_another_chain_is_refused() {
+        let seconds = NonZeroU32::MIN;
+        let chains =
+            [[1; 32], [2; 32]].map(|seed| SimulatedChain::new(&seed, time("2026-01-01T00:00:00Z"), seconds));
+        let signature = chains[0].sign(round(7));
+        assert!(chains[0].chain().verify(round(7), &signature).is_ok());
+        assert_eq!(chains[1].chain().verify(round(7), &signature), Err(InvalidRound::Forged));
+        assert_eq!(Chain::quicknet().verify(round(7), &signature), Err(InvalidRound::Forged));
+    }
+
+    #[test]
+    fn what_is_no_signature_is_refused() {
+        let chain = Chain::quicknet();
+        let infinity = format!("c0{}", "00".repeat(47));
+        for text in [&infinity, &"ff".repeat(48), &"00".repeat(48)] {
+            assert_eq!(chain.verify_pasted(round(42), text), Err(InvalidRound::Forged), "{text}");
+        }
+        let [(_, signature, _), ..] = ROUNDS;
+        for text in [
+            "",
+            "{}",
+            "{\"round\":42}",
+            &signature[2..],
+            &format!("{signature}00"),
+            &format!("0x{signature}"),
+        ] {
+            assert_eq!(chain.verify_pasted(round(42), text), Err(InvalidRound::Unreadable), "{text}");
+        }
+        // The same point, written in another form, would have another digest.
+        let point = Signature::uncompress(&hex::decode(signature).expect("hexadecimal")).expect("a point");
+        assert_eq!(chain.verify(round(42), &point.serialize()), Err(InvalidRound::Unreadable));
+    }
+
+    #[test]
+    fn a_chain_needs_a_key() {
+        let chain = Chain::quicknet();
+        let new =
+            |hash: &str, key: &str| Chain::new(hash, key, chain.genesis(), chain.period_seconds()).map(drop);
+        assert_eq!(new(&chain.hash(), &chain.public_key()), Ok(()));
+        assert_eq!(new("52", &chain.public_key()), Err(InvalidChain::Hash));
+        for key in ["", "zz", &format!("c0{}", "00".repeat(95)), &"11".repeat(96)] {
+            assert_eq!(new(&chain.hash(), key), Err(InvalidChain::PublicKey), "{key}");
+        }
+    }
+
+    #[test]
+    fn rounds_have_their_times() {
+        let chain = Chain::quicknet();
+        assert_eq!(chain.time_of(round(1)), Some(time("2023-08-23T15:09:27Z")));
+        for (at, number) in [
+            ("2000-01-01T00:00:00Z", 1),
+            ("2023-08-23T15:09:27Z", 1),
+            ("2023-08-23T15:09:27.001Z", 2),
+            ("2023-08-23T15:09:30Z", 2),
+            ("2023-08-23T15:09:30.000000001Z", 3),
+        ] {
+            assert_eq!(chain.first_round_from(time(at)), Some(round(number)), "{at}");
+        }
+        assert_eq!(chain.time_of(NonZeroU64::MAX), None);
+    }
+
+    proptest! {
+        #![proptest_config(ProptestConfig::with_cases(64))]
+
+        #[test]
+        fn the_first_round_from_its_time_is_the_round(number in 1..1_u64 << 40) {
+            let chain = Chain::quicknet();
+            let at = chain.time_of(round(number)).expect("within all years");
+            prop_assert_eq!(chain.first_round_from(at), Some(round(number)));
+        }
+
+        #[test]
+        fn a_signature_with_another_bit_is_refused(bit in 0..SIGNATURE_BYTES * 8) {
+            let [(number, signature, _), ..] = ROUNDS;
+            let mut signature = hex::decode(signature).expect("hexadecimal");
+            signature[bit / 8] ^= 1 << (bit % 8);
+            prop_assert_eq!(Chain::quicknet().verify(round(number), &signature), Err(InvalidRound::Forged));
+        }
+    }
+}

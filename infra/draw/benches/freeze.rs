@@ -1,0 +1,93 @@
+//! Freezes a million entrants and draws, with temporary files as an operator's command has them.
+//!
+//! `cargo bench -p draw` prints how long each step takes, and the most memory so far. After `--`: the number of entrants.
+
+use std::fs::File;
+use std::io::{BufReader, BufWriter, Write};
+use std::num::NonZeroU64;
+use std::time::Instant;
+use std::{env, fs, io};
+
+use draw::{Committed, Digest, Entries, Evidence, Period, Plan, Prize};
+
+const ENTRANTS: u64 = 1_000_000;
+
+struct Stopwatch(Instant);
+
+impl Stopwatch {
+    #[expect(clippy::disallowed_methods, reason = "a benchmark measures time")]
+    fn start() -> Self {
+        Self(Instant::now())
+    }
+
+    fn lap(&mut self, step: &str) {
+        let elapsed = self.0.elapsed().as_secs_f64();
+        println!("{step}: {elapsed:.2} s, peak memory {}", peak_memory());
+        *self = Self::start();
+    }
+}
+
+fn peak_memory() -> String {
+    let status = fs::read_to_string("/proc/self/status").unwrap_or_default();
+    let peak = status.lines().find_map(|line| line.strip_prefix("VmHWM:"));
+    peak.map_or_else(|| "unknown without /proc".into(), |peak| peak.trim().to_owned())
+}
+
+fn main() -> Result<(), Box<dyn std::error::Error>> {
+    let entrants = env::args().find_map(|argument| argument.parse().ok()).unwrap_or(ENTRANTS);
+    let folder = tempfile::tempdir()?;
+    let path = |name: &str| folder.path().join(name);
+    let mut watch = Stopwatch::start();
+
+    let mut entries = Entries::new(tempfile::tempfile()?);
+    for entrant in 0..entrants {
+        let digest = Digest::of(&[&entrant.to_be_bytes()]);
+        entries.add(
+            digest.as_bytes(),
+            &format!("R{entrant:08}"),
+            NonZeroU64::MIN.saturating_add(entrant % 7),
+        )?;
+    }
+    // Somebody with a million entries.
+    entries.add(b"many", "R-MANY", NonZeroU64::MIN.saturating_add(999_999))?;
+    watch.lap("read");
+    let mut number = 0_u64;
+    let salt = || {
+        number += 1;
+        let digest = Digest::of(&[&number.to_le_bytes()]);
+        digest.as_bytes().first_chunk().copied().ok_or_else(|| io::Error::other("a digest is longer"))
+    };
+    let rows = entries.into_rows(tempfile::tempfile()?, salt)?;
+    watch.lap("rows");
+    let plan = Plan {
+        campaign: "chai-bora-2026".into(),
+        draw: "week-03".into(),
+        period: Period {
+            from: "2026-01-12T00:00:00+03:00".parse()?,
+            to: "2026-01-19T00:00:00+03:00".parse()?,
+        },
+        prizes: vec![Prize { name: "airtime".into(), number: NonZeroU64::MIN.saturating_add(999) }],
+        one_prize_per_row: true,
+        chain: Digest::of(&[]),
+        round: NonZeroU64::MIN,
+    };
+    let mut lines = BufWriter::new(File::create(path("entries.csv"))?);
+    let mut openings = BufWriter::new(File::create(path("openings.csv"))?);
+    let frozen = rows.freeze(plan, &mut lines, &mut openings)?;
+    lines.flush()?;
+    watch.lap("freeze");
+
+    let committed = Committed::read(Evidence {
+        entries: &mut BufReader::new(File::open(path("entries.csv"))?),
+        header: frozen.header_json.as_bytes(),
+        commitment: &frozen.commitment.to_string(),
+        openings: Some(&mut BufReader::new(File::open(path("openings.csv"))?)),
+    })?;
+    watch.lap("verify files and openings");
+    let result = committed.run(frozen.header.round, &[0; 48])?;
+    watch.lap("order");
+    for tier in result.tiers {
+        println!("{}: {} places, the first is {:?}", tier.name, tier.order.len(), tier.order.first());
+    }
+    Ok(())
+}

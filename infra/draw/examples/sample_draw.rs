@@ -1,0 +1,22 @@
+//! Writes the files of a sample draw and its certificates into a folder: what `.ci/try-page/certificate.mjs` tries.
+//! usage: sample_draw FOLDER
+
+#[expect(clippy::expect_used, reason = "the sample is always the same")]
+#[path = "../tests/draw/sample.rs"]
+mod sample;
+
+use std::path::PathBuf;
+use std::{env, fs, io};
+
+use sample::Sample;
+
+fn main() -> io::Result<()> {
+    let folder = env::args_os().nth(1).map(PathBuf::from);
+    let folder = folder.ok_or_else(|| io::Error::other("name a folder: sample_draw FOLDER"))?;
+    let sample = Sample::new();
+    sample.write(&folder)?;
+    fs::write(folder.join("certificate.html"), sample.certificate(true))?;
+    fs::write(folder.join("certificate-without-entries.html"), sample.certificate(false))?;
+    let openings: Vec<_> = (0..sample::ENTRANTS).map(|row| sample.opening(row).to_string()).collect();
+    fs::write(folder.join("openings.json"), serde_json::to_string(&openings)?)
+}

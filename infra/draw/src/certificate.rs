@@ -1,0 +1,140 @@
+//! The certificate: one page without outside requests that computes a draw again in its reader's browser.
+
+use std::io::{self, BufRead, Write};
+
+use base64::Engine as _;
+use base64::engine::general_purpose::STANDARD;
+use chrono::{DateTime, FixedOffset};
+use serde::{Serialize, Serializer};
+
+use crate::digest::Digest;
+use crate::evidence::Committed;
+use crate::opening::Opening;
+use crate::result::DrawResult;
+
+/// Up to here a certificate should carry the list of entries: 16 MB, which a phone still opens. Above, its reader chooses
+/// the published file.
+pub const MAX_EMBEDDED_ROWS: u64 = 200_000;
+
+const PAGE: &str = include_str!("../certificate/page.html");
+const STYLE: &str = include_str!("../certificate/page.css");
+const SCRIPT: &str = include_str!("../certificate/page.js");
+
+/// What a certificate says.
+#[derive(Clone, Copy, Debug)]
+pub struct Certificate<'a> {
+    pub committed: &'a Committed,
+    pub result: &'a DrawResult,
+    /// When the commitment was recorded: before `round_at`, or the page says that the draw does not hold.
+    pub frozen_at: DateTime<FixedOffset>,
+    /// When the beacon gave the round.
+    pub round_at: DateTime<FixedOffset>,
+    /// The contact log: for each tier, places from the first on without a gap.
+    pub contacts: &'a [Contact],
+}
+
+/// A place in a tier's order, and what happened to whoever has it.
+#[derive(Clone, Debug, Serialize)]
+pub struct Contact {
+    pub tier: String,
+    /// Counted from 1.
+    pub place: u64,
+    pub row: u64,
+    /// The reference that is published for this row.
+    pub reference: String,
+    pub region: Option<String>,
+    /// Masked by the caller; printed as it is.
+    pub phone: String,
+    /// Shows that the reference belongs to the row. It tells all references of the entrant.
+    #[serde(serialize_with = "as_text")]
+    pub opening: Option<Opening>,
+    pub state: ContactState,
+}
+
+/// Where a contact stands.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+#[serde(tag = "is", rename_all = "snake_case")]
+pub enum ContactState {
+    Drawn,
+    Called {
+        times: u8,
+    },
+    Reached,
+    Identified,
+    HandedOver,
+    Skipped {
+        reason: String,
+        /// Who decided it, the inspector for one.
+        by: String,
+    },
+}
+
+/// What the page's script reads.
+#[derive(Serialize)]
+struct PageData<'a> {
+    header: &'a str,
+    root: Digest,
+    commitment: Digest,
+    frozen_at: DateTime<FixedOffset>,
+    round_at: DateTime<FixedOffset>,
+    result: &'a DrawResult,
+    contacts: &'a [Contact],
+}
+
+impl Certificate<'_> {
+    /// Writes the page. `entries` is `entries.csv`; without it, the page's reader chooses the file.
+    ///
+    /// # Errors
+    /// When something cannot be read or written.
+    pub fn write_html(&self, mut entries: Option<&mut dyn BufRead>, out: &mut impl Write) -> io::Result<()> {
+        for (at, piece) in PAGE.split("{{").enumerate() {
+            let text = match piece.split_once("}}") {
+                Some((name, text)) if at > 0 => {
+                    self.write_part(name, &mut entries, out)?;
+                    text
+                }
+                Some(_) | None => piece,
+            };
+            out.write_all(text.as_bytes())?;
+        }
+        out.flush()
+    }
+
+    fn write_part(
+        &self,
+        name: &str,
+        entries: &mut Option<&mut dyn BufRead>,
+        out: &mut impl Write,
+    ) -> io::Result<()> {
+        match name {
+            "script" => out.write_all(SCRIPT.as_bytes()),
+            "style" => out.write_all(STYLE.as_bytes()),
+            "script-digest" => out.write_all(content_security_digest(SCRIPT).as_bytes()),
+            "style-digest" => out.write_all(content_security_digest(STYLE).as_bytes()),
+            "draw" => out.write_all(self.page_data()?.as_bytes()),
+            "entries" => match entries {
+                Some(entries) => io::copy(entries, out).map(drop),
+                None => Ok(()),
+            },
+            other => Err(io::Error::other(format!("the page has no part {other}"))),
+        }
+    }
+
+    /// JSON that does not end the script element that it is in.
+    fn page_data(&self) -> io::Result<String> {
+        let Self { committed, result, frozen_at, round_at, contacts } = *self;
+        let header = committed.header_json();
+        let (root, commitment) = (committed.root(), committed.commitment());
+        let data = PageData { header, root, commitment, frozen_at, round_at, result, contacts };
+        Ok(serde_json::to_string(&data).map_err(io::Error::other)?.replace('<', "\\u003c"))
+    }
+}
+
+/// How a page's policy names the one script or style that it allows.
+fn content_security_digest(text: &str) -> String {
+    format!("sha256-{}", STANDARD.encode(Digest::of(&[text.as_bytes()]).as_bytes()))
+}
+
+fn as_text<S: Serializer>(opening: &Option<Opening>, serializer: S) -> Result<S::Ok, S::Error> {
+    opening.as_ref().map(Opening::to_string).serialize(serializer)
+}

@@ -1,0 +1,93 @@
+//! Draws that anyone can check.
+//!
+//! The list of entries is committed to before a public random value exists that nobody can foresee or choose; the order of
+//! winners follows from both by a computation that anyone can repeat. This crate is that computation. It has no clock, no
+//! randomness and no files of its own: readers, writers, storages for sorting and salts are arguments.
+//!
+//! | step | here |
+//! | --- | --- |
+//! | freeze | [`Entries::add`] each accepted submission, [`Entries::into_rows`], show the counts, [`Rows::freeze`]: `entries.csv`, `openings.csv`, and a [`Frozen`] with the header's JSON and the commitment |
+//! | draw | [`Committed::read`] verifies the files; [`Committed::run`] takes a round's signature, verified by the `beacon` crate, and returns the [`DrawResult`] for `result.json` |
+//! | certificate | [`Certificate::write_html`]: one page that computes everything again in its reader's browser; [`VERIFY_PY`] is the program beside it |
+//! | verify | [`Committed::read`], [`Committed::read_result`]: the first [`Difference`] by file and line; then the signature, by the `beacon` crate |
+//! | opening | an [`Opening`] gives the hash of its row |
+//!
+//! With more prizes than entrants, every row has a place and some prizes have no winner. `one_prize_per_row` is a rule for who
+//! hands the prizes out: a row that has one is skipped in the orders of later tiers, with this as the reason.
+//!
+//! The computation, step by step:
+//!
+//! 1. [`Opening`]: an entrant's references and a salt; SHA-256 of its text is the hash of the entrant's [`Row`].
+//! 2. Rows are sorted by hash; `start` is the sum of the counts before. A line is `hash,start,count`.
+//! 3. The Merkle root of the lines, by RFC 9162.
+//! 4. [`commitment()`]: over the [`Header`]'s exact bytes and the root.
+//! 5. [`seed`]: of a prize tier, out of the commitment and the beacon's [`randomness`].
+//! 6. Tickets are HMAC-SHA256 values without bias; rows take [`Place`]s by the first of their tickets that is drawn. It is weighted
+//!    sampling without replacement, exact, and goes on until every row has a place.
+//!
+//! ```
+//! use std::io::Cursor;
+//! use std::num::NonZeroU64;
+//! use draw::{Committed, Entries, Evidence, Period, Plan, Prize};
+//!
+//! let one = NonZeroU64::MIN;
+//! let mut entries = Entries::new(Cursor::new(Vec::new()));
+//! entries.add(b"digest of a phone", "K7M2-Q9XD", one)?;
+//! entries.add(b"digest of another", "ABCD-EFGH", one)?;
+//! entries.add(b"digest of a phone", "2345-6789", one)?;
+//! // Salts are random outside of examples.
+//! let rows = entries.into_rows(Cursor::new(Vec::new()), || Ok([7; 16]))?;
+//! assert_eq!((rows.rows().get(), rows.total().get()), (2, 3));
+//!
+//! let plan = Plan {
+//!     campaign: "chai-bora-2026".into(),
+//!     draw: "week-03".into(),
+//!     period: Period { from: "2026-01-12T00:00:00+03:00".parse()?, to: "2026-01-19T00:00:00+03:00".parse()? },
+//!     prizes: vec![Prize { name: "grand-prize".into(), number: one }],
+//!     one_prize_per_row: true,
+//!     chain: "52db9ba70e0cc0f6eaf7803dd07447a1f5477735fd3f661792ba94600c84e971".parse()?,
+//!     round: 27_946_612.try_into()?,
+//! };
+//! let (mut entries, mut openings) = (Vec::new(), Vec::new());
+//! let frozen = rows.freeze(plan, &mut entries, &mut openings)?;
+//!
+//! // Later: the round is there, and its signature was verified.
+//! let commitment = frozen.commitment.to_string();
+//! let header = frozen.header_json.as_bytes();
+//! let committed = Committed::read(Evidence { entries: &mut &*entries, header, commitment: &commitment, openings: None })?;
+//! let result = committed.run(frozen.header.round, &[0; 48])?;
+//! assert_eq!(result.tiers[0].order.len(), 2);
+//! # Ok::<(), Box<dyn std::error::Error>>(())
+//! ```
+
+mod certificate;
+mod commitment;
+mod difference;
+mod digest;
+mod evidence;
+mod freeze;
+mod header;
+mod merkle;
+mod opening;
+mod order;
+mod result;
+mod row;
+mod sort;
+#[cfg(test)]
+mod vector_tests;
+
+pub use certificate::{Certificate, Contact, ContactState, MAX_EMBEDDED_ROWS};
+pub use commitment::{commitment, randomness, seed};
+pub use difference::Difference;
+pub use digest::{Digest, NotADigest};
+pub use evidence::{Committed, Evidence};
+pub use freeze::{Entries, FreezeError, Frozen, Rows};
+pub use header::{ALTERNATES, Algorithm, Header, InvalidHeader, Period, Plan, Prize};
+pub use opening::{InvalidOpening, Opening, Salt};
+pub use order::Place;
+pub use result::{DrawResult, NotHexadecimal, RoundSignature, TierResult};
+pub use row::{NotARow, Row};
+pub use sort::Storage;
+
+/// Verifies the files of a draw with Python's standard library alone; for who does not trust this program.
+pub const VERIFY_PY: &str = include_str!("../verify.py");

@@ -1,0 +1,76 @@
+//! Lines of `entries.csv`: one for each entrant.
+
+use std::fmt;
+use std::num::NonZeroU64;
+use std::str::FromStr;
+
+use crate::digest::Digest;
+
+/// An entrant's row: its tickets are `start` to `start + count - 1`.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Row {
+    pub hash: Digest,
+    pub start: u64,
+    /// Entries of this entrant.
+    pub count: NonZeroU64,
+}
+
+/// The text is no line of `entries.csv`.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
+#[error("is not a hash, a start and a count, joined by commas")]
+pub struct NotARow;
+
+impl Row {
+    /// The first ticket of the row that follows. `None` above 2^64.
+    pub fn end(&self) -> Option<u64> {
+        self.start.checked_add(self.count.get())
+    }
+}
+
+/// The line, without the end of line.
+impl fmt::Display for Row {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{},{},{}", self.hash, self.start, self.count)
+    }
+}
+
+impl FromStr for Row {
+    type Err = NotARow;
+
+    fn from_str(line: &str) -> Result<Self, NotARow> {
+        let fields: Vec<_> = line.split(',').collect();
+        let [hash, start, count] = fields.as_slice() else { return Err(NotARow) };
+        let row = Self {
+            hash: hash.parse().map_err(|_| NotARow)?,
+            start: start.parse().map_err(|_| NotARow)?,
+            count: count.parse().map_err(|_| NotARow)?,
+        };
+        // `+1` and `01` are numbers too, but other lines.
+        if row.to_string() == line { Ok(row) } else { Err(NotARow) }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_row_has_one_line() {
+        let row = Row { hash: Digest::of(&[]), start: 4, count: NonZeroU64::MIN };
+        let line = row.to_string();
+        assert_eq!(line.parse(), Ok(row));
+        let hash = row.hash;
+        for other in [
+            format!("{hash},04,1"),
+            format!("{hash},4,+1"),
+            format!("{hash},4,0"),
+            format!("{hash},4"),
+            format!("{line},"),
+            format!("{line}\r"),
+            format!(" {line}"),
+            format!("{},4,1", hash.to_string().to_uppercase()),
+        ] {
+            assert_eq!(other.parse::<Row>(), Err(NotARow), "{other:?}");
+        }
+    }
+}
