@@ -14,6 +14,7 @@ use common::domain::entrant_id::EntrantId;
 use common::domain::key_encryption::DeploymentSecret;
 use common::domain::phone::Phone;
 use common::domain::scope::Scope;
+use common::domain::submission::OperatorDecision;
 use common::domain::timestamp::Timestamp;
 use common::store::StoreError;
 use common::store::api_keys::ApiKeys;
@@ -97,8 +98,14 @@ impl Service {
 
     /// Adds a phone to the blocklist, or removes it.
     pub async fn set_blocked(&self, scope: &Scope, phone: &Phone, blocked: bool) -> Result<(), StoreError> {
-        let id = entrant_id(scope, phone);
-        self.tables.entrants.set_blocked(scope, &id, blocked, self.clock.now()).await
+        let (id, entrants) = (entrant_id(scope, phone), &self.tables.entrants);
+        let decision = OperatorDecision { by: "asha".to_owned(), at: self.clock.now(), why: None };
+        let changed = if blocked {
+            entrants.block(scope, &id, &phone.masked(), &decision).await
+        } else {
+            entrants.unblock(scope, &id, &decision).await
+        };
+        changed.map(drop)
     }
 
     /// A phone's counts as of a day.

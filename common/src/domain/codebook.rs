@@ -78,6 +78,10 @@ pub struct LengthCount {
     pub length: u8,
     /// How many codes.
     pub count: u64,
+    /// The number of texts that have the form of these codes, among which a guess chooses; `None` for codes imported
+    /// before it was recorded.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub space: Option<u64>,
 }
 
 /// Whether a batch's codes are valid.
@@ -178,7 +182,7 @@ impl CodeBook {
     /// The odds of guessing a minted code in one attempt after `more` codes are minted. Codes of all versions of the
     /// key count; withdrawn ones do not.
     pub fn odds_of_a_guess(&self, more: u64) -> f64 {
-        odds(self.good_codes().saturating_add(more), RADIX, self.symbols)
+        as_f64(self.good_codes().saturating_add(more)) / f64::from(RADIX).powi(i32::from(self.symbols))
     }
 
     /// Minted codes that are valid, or will be once their file is written.
@@ -199,8 +203,32 @@ impl CodeBook {
 
     /// Valid imported codes that have, or may have, this length: those without a counted length may have any.
     pub fn imported_of_length(&self, length: u8) -> u64 {
+        self.good_origins().map(|origin| origin.imported_of_length(length)).sum()
+    }
+
+    /// The odds of guessing one of those in one attempt; the odds of several lists add up. `space` is for codes whose own
+    /// was not recorded.
+    pub(super) fn imported_odds(&self, length: u8, space: u64) -> f64 {
+        self.good_origins().map(|origin| origin.imported_odds(length, space)).sum()
+    }
+
+    /// The lengths of all imported codes that count, batch by batch.
+    pub(super) fn imported_lengths(&self) -> impl Iterator<Item = &LengthCount> {
+        self.good_origins().flat_map(|origin| match origin {
+            Origin::Imported { lengths, .. } => lengths.as_slice(),
+            Origin::Minted { .. } => &[],
+        })
+    }
+
+    /// Whether any imported codes that count were imported before their form was recorded.
+    pub fn has_imported_of_unknown_form(&self) -> bool {
+        self.imported_lengths().any(|known| known.space.is_none())
+            || self.good_origins().any(|origin| origin.of_unknown_length() > 0)
+    }
+
+    fn good_origins(&self) -> impl Iterator<Item = &Origin> {
         let good = self.batches.iter().filter(|batch| batch.status != BatchStatus::Void);
-        good.map(|batch| batch.origin.imported_of_length(length)).sum()
+        good.map(|batch| &batch.origin)
     }
 }
 
@@ -249,7 +277,11 @@ impl Origin {
         let Self::Imported { count, lengths } = self else { return };
         *count = count.saturating_add(more.count);
         match lengths.iter_mut().find(|known| known.length == more.length) {
-            Some(known) => known.count = known.count.saturating_add(more.count),
+            Some(known) => {
+                known.count = known.count.saturating_add(more.count);
+                // Both count as the form that is easier to guess.
+                known.space = known.space.into_iter().chain(more.space).min();
+            }
             None => lengths.push(more),
         }
     }
@@ -259,18 +291,36 @@ impl Origin {
     }
 
     fn imported_of_length(&self, length: u8) -> u64 {
+        let of_length = self.of_length(length).map_or(0, |known| known.count);
+        of_length.saturating_add(self.of_unknown_length())
+    }
+
+    fn imported_odds(&self, length: u8, space: u64) -> f64 {
+        let of_length =
+            self.of_length(length).map_or(0.0, |known| odds(known.count, known.space.unwrap_or(space)));
+        of_length + odds(self.of_unknown_length(), space)
+    }
+
+    fn of_length(&self, length: u8) -> Option<&LengthCount> {
+        let Self::Imported { lengths, .. } = self else { return None };
+        lengths.iter().find(|known| known.length == length)
+    }
+
+    /// Codes imported before lengths were recorded.
+    pub(super) fn of_unknown_length(&self) -> u64 {
         let Self::Imported { count, lengths } = self else { return 0 };
-        let known: u64 = lengths.iter().map(|known| known.count).sum();
-        let of_length = lengths.iter().find(|known| known.length == length).map_or(0, |known| known.count);
-        of_length.saturating_add(count.saturating_sub(known))
+        count.saturating_sub(lengths.iter().map(|known| known.count).sum())
     }
 }
 
-/// `codes / alphabet^length`.
-pub(super) fn odds(codes: u64, alphabet: u32, length: u8) -> f64 {
-    #[expect(clippy::as_conversions, reason = "a ratio for people: the last digits do not matter")]
-    let codes = codes as f64;
-    codes / f64::from(alphabet).powi(i32::from(length))
+/// The odds that a guess at one of `space` texts is one of these codes.
+pub(super) fn odds(codes: u64, space: u64) -> f64 {
+    as_f64(codes) / as_f64(space.max(1))
+}
+
+#[expect(clippy::as_conversions, reason = "a ratio for people: the last digits do not matter")]
+fn as_f64(number: u64) -> f64 {
+    number as f64
 }
 
 #[cfg(test)]
@@ -403,6 +453,30 @@ mod tests {
     }
 
     #[test]
+    fn what_is_added_to_a_batch_counts_as_the_form_that_is_guessed_more_easily() {
+        let of = |count, space| LengthCount { length: 6, count, space };
+        for (first, second, expected) in [
+            (Some(1_000), Some(500), Some(500)),
+            (Some(500), Some(1_000), Some(500)),
+            (None, Some(500), Some(500)),
+            (None, None, None),
+        ] {
+            let mut origin = Origin::NOTHING_IMPORTED;
+            origin.add_imported(of(3, first));
+            origin.add_imported(of(4, second));
+            assert_eq!(origin, Origin::Imported { count: 7, lengths: vec![of(7, expected)] });
+        }
+    }
+
+    #[test]
+    fn a_length_from_before_forms_were_noted_is_read_and_written_as_it_was() {
+        let json = r#"{"length":6,"count":5}"#;
+        let read: LengthCount = serde_json::from_str(json).expect("JSON");
+        assert_eq!(read.space, None);
+        assert_eq!(serde_json::to_string(&read).expect("JSON"), json);
+    }
+
+    #[test]
     fn a_batch_from_before_keys_had_versions_is_of_the_first() {
         let origin: Origin = serde_json::from_str(r#"{"kind":"minted","first":0,"count":5}"#).expect("JSON");
         assert_eq!(origin.key_version(), Some(1));
@@ -452,7 +526,7 @@ mod tests {
         ) {
             let mut origin = Origin::NOTHING_IMPORTED;
             more.iter().for_each(|(length, count)| {
-                origin.add_imported(LengthCount { length: *length, count: *count });
+                origin.add_imported(LengthCount { length: *length, count: *count, space: None });
             });
             let of_length = |length: u8| -> u64 {
                 more.iter().filter(|(counted, _)| *counted == length).map(|(_, count)| count).sum()

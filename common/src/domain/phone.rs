@@ -23,6 +23,18 @@ impl Phone {
     pub fn expose_e164(&self) -> &str {
         &self.0
     }
+
+    /// The number as an operator can recognise it and nobody can call it: `+2557•••••678`.
+    pub fn masked(&self) -> String {
+        /// Country code and first digit.
+        const SHOWN_FIRST: usize = 5;
+        /// The digits that a consumer reads out to prove that the phone is theirs.
+        const SHOWN_LAST: usize = 3;
+        let hidden = self.0.len().saturating_sub(SHOWN_FIRST + SHOWN_LAST);
+        let first = self.0.chars().take(SHOWN_FIRST);
+        let last = self.0.chars().skip(SHOWN_FIRST + hidden);
+        first.chain(std::iter::repeat_n('•', hidden)).chain(last).collect()
+    }
 }
 
 /// The text is not a Tanzanian mobile number.
@@ -122,6 +134,11 @@ mod tests {
     fn a_phone_is_stored_in_its_international_form() {
         let phone: Phone = "0712345678".parse().expect("a phone");
         assert_eq!(serde_json::to_value(&phone).expect("JSON"), "+255712345678");
+    }
+
+    #[test]
+    fn a_masked_phone_shows_its_ends() {
+        assert_eq!("0712345678".parse::<Phone>().expect("a phone").masked(), "+2557•••••678");
     }
 
     #[test]

@@ -5,6 +5,7 @@
 
 use aws_sdk_dynamodb::Client;
 use aws_sdk_dynamodb::types::{AttributeValue, ConditionCheck, TransactWriteItem, Update};
+use futures_util::future::try_join_all;
 use serde_dynamo::aws_sdk_dynamodb_1::from_attribute_value;
 use sha2::{Digest, Sha256};
 
@@ -347,6 +348,39 @@ impl Codes {
             replaced += u64::from(transaction::write_one(self.table.client(), update, ACTION).await?);
         }
         Ok(replaced)
+    }
+
+    /// Folds all records of a scope, in parts that are read concurrently. Reads the whole table.
+    pub async fn fold_all<T: Default>(
+        &self,
+        scope: &Scope,
+        add: impl Fn(&mut T, CodeKey, CodeRecord),
+    ) -> Result<Vec<T>, StoreError> {
+        const ACTION: &str = "reading all codes";
+        /// Parts of the table that are read at once.
+        const SEGMENTS: i32 = 8;
+        let fold = async |segment| {
+            let scan = self
+                .table
+                .scan()
+                .segment(segment)
+                .total_segments(SEGMENTS)
+                .filter_expression("begins_with(#code, :scope)")
+                .expression_attribute_names("#code", KEY)
+                .expression_attribute_values(":scope", text(scope.key("")));
+            let mut items = scan.into_paginator().items().send();
+            let mut folded = T::default();
+            while let Some(item) = items.next().await {
+                let item = item.map_err(StoreError::during(ACTION))?;
+                let key = required(read_text(&item, KEY), ACTION)?;
+                // The first release kept its code book here too.
+                if let Some(key) = CodeKey::parse(scope, key) {
+                    add(&mut folded, key, read(&item)?);
+                }
+            }
+            Ok(folded)
+        };
+        try_join_all((0..SEGMENTS).map(fold)).await
     }
 
     /// Withdraws one code, minted or imported. A submission that has it keeps it.

@@ -1,5 +1,7 @@
 //! The `entrants` table: one phone in one scope, under its digest. Counts, entries earned, wrong codes, the blocklist.
 
+mod blocklist;
+
 use std::collections::HashMap;
 
 use aws_sdk_dynamodb::Client;
@@ -14,11 +16,16 @@ use super::{Item, StoreError, number, read_number, read_text, required, text, tr
 use crate::config::{ConfigError, Env};
 use crate::domain::campaign::PhoneLimits;
 use crate::domain::entrant::{Entrant, MAX_OPEN_RECEIPTS, PhoneChecks, WrongCodes};
-use crate::domain::entrant_id::EntrantId;
+use crate::domain::entrant_id::{Consumer, EntrantId};
 use crate::domain::key_encryption::DeploymentSecret;
 use crate::domain::scope::Scope;
 use crate::domain::submission::Submission;
 use crate::domain::timestamp::Timestamp;
+
+use self::blocklist::BLOCKED_PHONE;
+pub use self::blocklist::{
+    BLOCKED, BLOCKED_SCOPE, BLOCKLIST, BLOCKLIST_CARRIES, BlockChange, BlockedPhone, KnownEntrant,
+};
 
 /// The partition key: scope and [`EntrantId`].
 pub const KEY: &str = "entrant";
@@ -28,8 +35,6 @@ pub const VARIABLE: &str = "ENTRANTS_TABLE";
 const READING: &str = "reading an entrant";
 /// The id that replaces a phone's while it is being erased.
 const ERASED_AS: &str = "erased_as";
-/// The start of the blocklist, and prefix of what else it says.
-const BLOCKED: &str = "blocked";
 /// Every change of a record sets one of these.
 const ADDED_BY_CHANGES: [&str; 7] =
     ["submissions", "entries", "open_receipts", "wrong_codes", "throttled_until", BLOCKED, ERASED_AS];
@@ -168,9 +173,13 @@ impl Entrants {
             FIRST.check(&item, ACTION)?;
             let key = required(read_text(&item, KEY), ACTION)?;
             let (scope, number) = required(Scope::split_key(key), ACTION)?;
-            let id = secret.consumer(&scope, required(number.parse().ok(), ACTION)?).id;
+            let Consumer { phone, id } = secret.consumer(&scope, required(number.parse().ok(), ACTION)?);
+            let mut moving = item.clone();
+            if item.contains_key(BLOCKED) {
+                moving.extend(blocklist::listing(&scope, &phone.masked()));
+            }
             let items =
-                vec![self.delete_unchanged(&item)?, transaction::update(self.merge(&scope, &id, &item)?)];
+                vec![self.delete_unchanged(&item)?, transaction::update(self.merge(&scope, &id, &moving)?)];
             let written = transaction::write(self.table.client(), items).await?;
             moved += u64::from(matches!(written, TransactionResult::Committed));
         }
@@ -272,10 +281,10 @@ impl Entrants {
         const ACTION: &str = "finishing an erasure";
         let Some(mut item) = self.table.get(item_key(scope, id), READING).await? else { return Ok(true) };
         FIRST.check(&item, ACTION)?;
+        let before = item.clone();
+        item.remove(BLOCKED_PHONE);
         let blocked = |name: &str| name.starts_with(BLOCKED);
         let kept: Item = item.extract_if(|name, _| blocked(name)).collect();
-        let mut before = item.clone();
-        before.extend(kept.clone());
         item.remove(ERASED_AS);
         let own = if kept.is_empty() {
             self.delete_unchanged(&before)?
@@ -285,28 +294,6 @@ impl Entrants {
         let items = vec![own, transaction::update(self.merge(scope, tombstone, &item)?)];
         let written = transaction::write(self.table.client(), items).await?;
         Ok(matches!(written, TransactionResult::Committed))
-    }
-
-    /// Adds a phone to the blocklist, or removes it.
-    pub async fn set_blocked(
-        &self,
-        scope: &Scope,
-        id: &EntrantId,
-        blocked: bool,
-        now: Timestamp,
-    ) -> Result<(), StoreError> {
-        const ACTION: &str = "changing the blocklist";
-        let update =
-            self.update(scope, id).expression_attribute_values(record_version::VALUE, FIRST.attribute());
-        let update = if blocked {
-            update
-                .update_expression(format!("SET blocked = :since, {}", record_version::SET))
-                .expression_attribute_values(":since", number(now.as_millis()))
-        } else {
-            update.update_expression(format!("SET {} REMOVE blocked", record_version::SET))
-        };
-        let update = update.build().map_err(StoreError::during(ACTION))?;
-        transaction::write_one(self.table.client(), transaction::update(update), ACTION).await.map(drop)
     }
 
     /// Forgets all phones of a scope except for the blocklist, and returns how many. For operators: reads the whole table.

@@ -3,8 +3,9 @@
 use aws_sdk_dynamodb::Client;
 use aws_sdk_dynamodb::error::BuildError;
 use aws_sdk_dynamodb::types::{
-    AttributeDefinition, BillingMode, GlobalSecondaryIndex, KeySchemaElement, KeyType, Projection,
-    ProjectionType, ScalarAttributeType, TimeToLiveSpecification,
+    AttributeDefinition, BillingMode, CreateGlobalSecondaryIndexAction, GlobalSecondaryIndex,
+    GlobalSecondaryIndexUpdate, KeySchemaElement, KeyType, Projection, ProjectionType, ScalarAttributeType,
+    TableDescription, TimeToLiveSpecification,
 };
 use common::store::{
     StoreError, api_keys, campaign_versions, campaigns, code_books, codes, entrants, idempotency_keys,
@@ -81,7 +82,18 @@ pub const TABLES: &[Table] = &[
         ],
     },
     Table { variable: receipts::VARIABLE, name: "receipts", key: receipts::KEY, expiry: None, indexes: &[] },
-    Table { variable: entrants::VARIABLE, name: "entrants", key: entrants::KEY, expiry: None, indexes: &[] },
+    Table {
+        variable: entrants::VARIABLE,
+        name: "entrants",
+        key: entrants::KEY,
+        expiry: None,
+        indexes: &[Index {
+            name: entrants::BLOCKLIST,
+            key: entrants::BLOCKED_SCOPE,
+            sort: Some((entrants::BLOCKED, ScalarAttributeType::N)),
+            carries: &entrants::BLOCKLIST_CARRIES,
+        }],
+    },
     Table {
         variable: idempotency_keys::VARIABLE,
         name: "requests",
@@ -98,20 +110,44 @@ pub const TABLES: &[Table] = &[
     },
 ];
 
-/// Creates the tables that do not exist.
+/// Creates the tables that do not exist, and the indexes that a table of an earlier release does not have.
 ///
 /// # Errors
 /// If the database refuses one.
 pub async fn create_missing(client: &Client) -> Result<(), StoreError> {
     const ACTION: &str = "creating the tables";
     let listed = client.list_tables().send().await.map_err(|error| StoreError::new(ACTION, error))?;
-    for table in TABLES.iter().filter(|table| !listed.table_names().iter().any(|name| name == table.name)) {
-        table.create(client).await.map_err(|error| StoreError::new(ACTION, error))?;
+    for table in TABLES {
+        let exists = listed.table_names().iter().any(|name| name == table.name);
+        let created =
+            if exists { table.create_missing_indexes(client).await } else { table.create(client).await };
+        created.map_err(|error| StoreError::new(ACTION, error))?;
     }
     Ok(())
 }
 
 impl Table {
+    async fn create_missing_indexes(
+        &self,
+        client: &Client,
+    ) -> Result<(), Box<dyn std::error::Error + Send + Sync>> {
+        let found = client.describe_table().table_name(self.name).send().await?.table;
+        let names: Vec<_> = found
+            .iter()
+            .flat_map(TableDescription::global_secondary_indexes)
+            .filter_map(|index| index.index_name())
+            .collect();
+        for index in self.indexes.iter().filter(|index| !names.contains(&index.name)) {
+            let mut update =
+                client.update_table().table_name(self.name).global_secondary_index_updates(index.creation()?);
+            for attribute in index.attributes()? {
+                update = update.attribute_definitions(attribute);
+            }
+            update.send().await?;
+        }
+        Ok(())
+    }
+
     async fn create(&self, client: &Client) -> Result<(), Box<dyn std::error::Error + Send + Sync>> {
         let mut create = client
             .create_table()
@@ -120,11 +156,9 @@ impl Table {
             .key_schema(key(self.key, KeyType::Hash)?)
             .attribute_definitions(attribute(self.key, ScalarAttributeType::S)?);
         for index in self.indexes {
-            create = create
-                .global_secondary_indexes(index.definition()?)
-                .attribute_definitions(attribute(index.key, ScalarAttributeType::S)?);
-            if let Some((sort, kind)) = &index.sort {
-                create = create.attribute_definitions(attribute(sort, kind.clone())?);
+            create = create.global_secondary_indexes(index.definition()?);
+            for attribute in index.attributes()? {
+                create = create.attribute_definitions(attribute);
             }
         }
         create.send().await?;
@@ -143,6 +177,21 @@ impl Table {
 }
 
 impl Index {
+    fn attributes(&self) -> Result<Vec<AttributeDefinition>, BuildError> {
+        let sort = self.sort.iter().map(|(sort, kind)| attribute(sort, kind.clone()));
+        [attribute(self.key, ScalarAttributeType::S)].into_iter().chain(sort).collect()
+    }
+
+    fn creation(&self) -> Result<GlobalSecondaryIndexUpdate, BuildError> {
+        let GlobalSecondaryIndex { index_name, key_schema, projection, .. } = self.definition()?;
+        let create = CreateGlobalSecondaryIndexAction::builder()
+            .index_name(index_name)
+            .set_key_schema(Some(key_schema))
+            .set_projection(projection)
+            .build()?;
+        Ok(GlobalSecondaryIndexUpdate::builder().create(create).build())
+    }
+
     fn definition(&self) -> Result<GlobalSecondaryIndex, BuildError> {
         let projection = if self.carries.is_empty() {
             Projection::builder().projection_type(ProjectionType::KeysOnly)

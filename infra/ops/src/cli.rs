@@ -1,6 +1,7 @@
 //! The command line: commands, arguments and their help.
 
 mod campaign;
+mod phone;
 
 use std::path::PathBuf;
 
@@ -12,6 +13,7 @@ use common::domain::message::MessageKey;
 use common::domain::scope::{CampaignSlug, Environment, Scope};
 
 pub(crate) use self::campaign::{ApplyArgs, CampaignCommand};
+pub(crate) use self::phone::{PhoneChangeArgs, PhoneCommand};
 use crate::campaign_file::MAX_ENTRIES;
 use crate::codes::mint::MAX_CODES;
 use crate::confirm::ConfirmArgs;
@@ -41,7 +43,7 @@ pub(crate) enum Command {
     /// Issue, list, change, roll and revoke API keys
     #[command(subcommand)]
     Key(KeyCommand),
-    /// Mint, import and void codes; list their batches; rotate their key
+    /// Mint, import, show and void codes; list their batches; rotate their key
     #[command(subcommand)]
     Code(CodeCommand),
     /// List and show submissions; settle them by hand
@@ -50,7 +52,7 @@ pub(crate) enum Command {
     /// Find, hand over and erase a person's data
     #[command(subcommand)]
     Person(PersonCommand),
-    /// Block and unblock phones
+    /// Block and unblock phones; list the blocked ones; find a phone
     #[command(subcommand)]
     Phone(PhoneCommand),
     /// Rotate the deployment's secret, under which the keys of codes are encrypted
@@ -142,9 +144,12 @@ pub(crate) enum CodeCommand {
     Import {
         #[command(flatten)]
         scope: ScopeArgs,
-        /// File with one code per line, in the first column
+        /// CSV file with one code per line
         #[arg(value_name = "FILE")]
         file: PathBuf,
+        /// Heading of the column with the codes [default: one such as code, or the only column]
+        #[arg(long, value_name = "HEADING")]
+        column: Option<String>,
         /// Instant prize of each of these codes, in words
         #[arg(long, value_name = "TEXT")]
         prize: Option<String>,
@@ -154,6 +159,9 @@ pub(crate) enum CodeCommand {
         /// Import even if more than one guess in a million would be right
         #[arg(long)]
         allow_weak: bool,
+        /// Check and describe the codes, and import nothing
+        #[arg(long)]
+        dry_run: bool,
     },
     /// Void codes; entries made with them stay valid
     Void {
@@ -161,11 +169,25 @@ pub(crate) enum CodeCommand {
         scope: ScopeArgs,
         #[command(flatten)]
         what: VoidArgs,
+        #[command(flatten)]
+        confirm: ConfirmArgs,
+    },
+    /// Show a code: its batch, its state, and the submission that has it
+    Show {
+        #[command(flatten)]
+        scope: ScopeArgs,
+        /// The code; with -, type it when asked, so that it stays out of your shell's history
+        // Any text is taken, so that no error about the command line repeats it.
+        #[arg(value_name = "CODE")]
+        code: String,
     },
     /// List the batches of codes
     Batches {
         #[command(flatten)]
         scope: ScopeArgs,
+        /// Count the used and unused codes too; reads all records of the table of codes
+        #[arg(long)]
+        used: bool,
     },
     /// Use a new key for codes minted from now on; codes minted before stay valid
     Rotate {
@@ -181,14 +203,16 @@ pub(crate) enum SecretCommand {
 }
 
 #[derive(Args)]
-#[group(required = true, multiple = false)]
 pub(crate) struct VoidArgs {
     /// Void a whole batch
-    #[arg(long, value_name = "NAME")]
+    #[arg(long, value_name = "NAME", required_unless_present = "file", conflicts_with = "file")]
     pub(crate) batch: Option<String>,
     /// Void the codes of this file, one per line
     #[arg(long, value_name = "FILE")]
     pub(crate) file: Option<PathBuf>,
+    /// Heading of the column with the codes [default: one such as code, or the only column]
+    #[arg(long, value_name = "HEADING", requires = "file")]
+    pub(crate) column: Option<String>,
 }
 
 #[derive(Subcommand)]
@@ -317,25 +341,6 @@ pub(crate) struct PersonArgs {
     // Not parsed by clap, whose error messages would repeat it.
     #[arg(long, value_name = "PHONE")]
     pub(crate) phone: String,
-}
-
-#[derive(Subcommand)]
-pub(crate) enum PhoneCommand {
-    /// Reject every submission of these phones
-    Block(PhoneArgs),
-    /// Take submissions of these phones again
-    Unblock(PhoneArgs),
-}
-
-#[derive(Args)]
-pub(crate) struct PhoneArgs {
-    /// Slug of the campaign; applies to test and live
-    #[arg(long, value_name = "SLUG")]
-    pub(crate) campaign: CampaignSlug,
-    /// Tanzanian mobile numbers
-    // Not parsed by clap, whose error messages would repeat them. A number may contain spaces.
-    #[arg(required = true, num_args = 1.., value_name = "PHONE")]
-    pub(crate) phones: Vec<String>,
 }
 
 #[derive(Args)]

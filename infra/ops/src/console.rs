@@ -138,6 +138,12 @@ impl<'a> Progress<'a> {
         };
     }
 
+    /// Like [`Self::show`], once the total is known.
+    pub(crate) fn show_of(&mut self, console: &mut Console<'_>, done: u64, total: u64) {
+        self.total = total;
+        self.show(console, done);
+    }
+
     /// Clears the line on a terminal.
     pub(crate) fn end(&self, console: &mut Console<'_>) {
         if console.err_is_terminal && self.shown != self.started {

@@ -2,9 +2,8 @@
 //!
 //! [`run`] takes arguments and returns an exit code. Below it:
 //!
-//! - `cli` defines the command line; `commands` runs each command; `confirm` asks first; `console` prints
-//!   its report;
-//! - [`campaign_file`] reads campaigns from YAML and reports every problem with its line;
+//! - `cli` defines the command line; `commands` runs each command; `confirm` asks first; `console` prints the report;
+//! - [`campaign_file`] reads campaigns from YAML, [`column`] lists from CSV; both report every problem with its line;
 //! - [`campaigns`], [`keys`], [`codes`], [`submissions`], [`settle`], [`receipts`] and [`phones`] do the work on the
 //!   stack's [`tables`], which [`connection`] opens; [`secret`] rotates the deployment's secret;
 //! - [`migrate`] migrates the records of the first release;
@@ -15,6 +14,7 @@ pub mod campaign_file;
 pub mod campaigns;
 mod cli;
 pub mod codes;
+pub mod column;
 mod commands;
 mod confirm;
 pub mod connection;

@@ -1,4 +1,5 @@
-//! Migrates records of the first release, which kept code books in the table of codes with their keys unencrypted.
+//! Migrates records of earlier releases: the first kept code books in the table of codes with their keys unencrypted, and
+//! phones in clear.
 
 use common::domain::codebook::CodeBook;
 use common::domain::scope::{Environment, Scope};

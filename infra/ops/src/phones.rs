@@ -1,33 +1,149 @@
-//! Blocks and unblocks phones, and masks them for display.
+//! Blocks, unblocks and finds phones.
 
+use common::domain::campaign::Campaign;
 use common::domain::phone::Phone;
 use common::domain::scope::{CampaignSlug, Environment, Scope};
-use common::domain::submission::Submission;
+use common::domain::submission::{OperatorDecision, Submission};
 use common::domain::timestamp::Timestamp;
+use common::store::entrants::KnownEntrant;
+use common::store::submissions::SubmissionSummary;
+use futures_util::{StreamExt, TryStreamExt, stream};
 
+use crate::column::{AFTER_DAMAGE, Column, Values, spreadsheet_damage};
 use crate::failure::Failure;
 use crate::tables::Tables;
 
-/// Blocks or unblocks a phone in both environments of a campaign; returns whether it was blocked before.
-///
-/// # Errors
-/// When there is no such campaign, or a table does not answer.
+/// Concurrent calls to a table.
+const AT_ONCE: usize = 16;
+
+/// Lines of a file that are processed together.
+const PART: usize = 1_000;
+
+/// Shown in place of an erased phone.
+pub const ERASED: &str = "erased";
+
+/// The most submissions shown of a phone in one scope.
+pub const MAX_SUBMISSIONS: u8 = 50;
+
+/// Phones in a file.
+pub const PHONES: Values<Phone> = Values {
+    invalid: "phone_file_invalid",
+    names: ["phone number", "phone numbers"],
+    is_heading,
+    parse: parse_cell,
+};
+
+/// Such as `Phone`, `mobile_number` and `MSISDN`.
+fn is_heading(cell: &str) -> bool {
+    let lower = cell.to_ascii_lowercase();
+    ["phone", "phones", "number", "numbers", "mobile", "msisdn"].iter().any(|word| lower.ends_with(word))
+}
+
+fn parse_cell(cell: &str) -> Result<Phone, String> {
+    cell.parse().map_err(|_| match spreadsheet_damage(cell) {
+        Some(damage) => format!("this is {damage}; {AFTER_DAMAGE}"),
+        None if format!("0{cell}").parse::<Phone>().is_ok() => {
+            format!("this is a number without its first 0, which spreadsheets drop; {AFTER_DAMAGE}")
+        }
+        None => {
+            "this is not a Tanzanian mobile number; write it such as 0712345678 or +255712345678".to_owned()
+        }
+    })
+}
+
+/// Blocks or unblocks a phone in both environments of a campaign. Returns false if there was nothing to change.
 pub async fn set_blocked(
     tables: &Tables,
     slug: &CampaignSlug,
     phone: &Phone,
     blocked: bool,
-    now: Timestamp,
+    decision: &OperatorDecision,
 ) -> Result<bool, Failure> {
-    let today = now.day_in(tables.campaign(slug).await?.timezone);
-    let mut was_blocked = false;
+    let mut changed = false;
     for environment in Environment::ALL {
         let scope = Scope { campaign: slug.clone(), environment };
         let entrant = tables.entrant_id(&scope, phone).await?;
-        was_blocked |= tables.entrants.get(&scope, &entrant, &today).await?.blocked;
-        tables.entrants.set_blocked(&scope, &entrant, blocked, now).await?;
+        changed |= if blocked {
+            tables.entrants.block(&scope, &entrant, &phone.masked(), decision).await?
+        } else {
+            tables.entrants.unblock(&scope, &entrant, decision).await?
+        };
     }
-    Ok(was_blocked)
+    Ok(changed)
+}
+
+/// The result of blocking or unblocking the phones in a file.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Changed {
+    /// Number of phones that were blocked, or unblocked.
+    pub changed: u64,
+    /// Number of phones with nothing to change.
+    pub unchanged: u64,
+}
+
+/// Blocks or unblocks the phones of a file that was checked. Calls `progress` with the number of phones done.
+pub async fn set_all_blocked(
+    tables: &Tables,
+    slug: &CampaignSlug,
+    phones: Column<'_, Phone>,
+    blocked: bool,
+    decision: &OperatorDecision,
+    mut progress: impl FnMut(u64),
+) -> Result<Changed, Failure> {
+    let mut done = Changed::default();
+    let mut lines = phones.open()?;
+    loop {
+        let part = lines.next_values(PART)?;
+        if part.is_empty() {
+            return Ok(done);
+        }
+        let changes = part.iter().map(|phone| set_blocked(tables, slug, phone, blocked, decision));
+        let mut changes = stream::iter(changes).buffer_unordered(AT_ONCE);
+        while let Some(changed) = changes.try_next().await? {
+            done.changed += u64::from(changed);
+            done.unchanged += u64::from(!changed);
+        }
+        progress(done.changed + done.unchanged);
+    }
+}
+
+/// A phone in one scope.
+#[derive(Clone, Debug)]
+pub struct PhoneInScope {
+    /// The scope.
+    pub scope: Scope,
+    /// Its campaign.
+    pub campaign: Campaign,
+    /// The phone's record, with its counts of today in the campaign's time zone.
+    pub known: KnownEntrant,
+    /// Its latest submissions, newest first, at most [`MAX_SUBMISSIONS`].
+    pub submissions: Vec<SubmissionSummary>,
+}
+
+/// Finds a phone in every scope that has a record of it, or only in those of one campaign.
+pub async fn find(
+    tables: &Tables,
+    phone: &Phone,
+    only: Option<&CampaignSlug>,
+    now: Timestamp,
+) -> Result<Vec<PhoneInScope>, Failure> {
+    let campaigns = match only {
+        Some(slug) => vec![tables.campaign(slug).await?],
+        None => tables.campaigns.list().await?,
+    };
+    let scopes = campaigns.into_iter().flat_map(|campaign| {
+        Environment::ALL
+            .map(|environment| (Scope { campaign: campaign.slug.clone(), environment }, campaign.clone()))
+    });
+    let lookups = scopes.map(|(scope, campaign)| async move {
+        let day = now.day_in(campaign.timezone);
+        let id = tables.entrant_id(&scope, phone).await?;
+        let Some(known) = tables.entrants.find(&scope, &id, &day).await? else { return Ok(None) };
+        let submissions = tables.ledger.submissions().recent(&scope, &id, MAX_SUBMISSIONS).await?;
+        Ok::<_, Failure>(Some(PhoneInScope { scope, campaign, known, submissions }))
+    });
+    let found: Vec<_> = stream::iter(lookups).buffered(AT_ONCE).try_collect().await?;
+    Ok(found.into_iter().flatten().collect())
 }
 
 /// A submission's phone for the screen: masked, which never fails, or the number itself.
@@ -41,24 +157,11 @@ pub(crate) async fn shown(
 ) -> Result<String, Failure> {
     Ok(match tables.secrets().phone_of(submission).await {
         Ok(Some(phone)) if in_clear => phone.expose_e164().to_owned(),
-        Ok(Some(phone)) => masked(&phone),
-        Ok(None) => "erased".to_owned(),
+        Ok(Some(phone)) => phone.masked(),
+        Ok(None) => ERASED.to_owned(),
         Err(error) if in_clear => return Err(error.into()),
         Err(_) => "not readable".to_owned(),
     })
-}
-
-/// A phone that an operator can recognise and nobody can call: `+2557•••••678`.
-pub fn masked(phone: &Phone) -> String {
-    /// Country code and first digit.
-    const SHOWN_FIRST: usize = 5;
-    /// The digits that a consumer reads out to prove that the phone is theirs.
-    const SHOWN_LAST: usize = 3;
-    let number = phone.expose_e164();
-    let hidden = number.len().saturating_sub(SHOWN_FIRST + SHOWN_LAST);
-    let first = number.chars().take(SHOWN_FIRST);
-    let last = number.chars().skip(SHOWN_FIRST + hidden);
-    first.chain(std::iter::repeat_n('•', hidden)).chain(last).collect()
 }
 
 #[cfg(test)]
@@ -66,8 +169,16 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_masked_phone_shows_its_ends() {
-        let phone: Phone = "0712345678".parse().expect("a phone");
-        assert_eq!(masked(&phone), "+2557•••••678");
+    fn what_is_no_phone_says_what_became_of_it() {
+        assert_eq!(parse_cell("0712 345 678").expect("a phone").expose_e164(), "+255712345678");
+        for (cell, why) in [
+            ("712345678", "without its first 0"),
+            ("2.55712E+11", "a spreadsheet shortened"),
+            ("#REF!", "an error of a spreadsheet"),
+            ("+254712345678", "not a Tanzanian mobile number"),
+        ] {
+            let said = parse_cell(cell).expect_err(cell);
+            assert!(said.starts_with("this ") && said.contains(why) && !said.contains(cell), "{said}");
+        }
     }
 }

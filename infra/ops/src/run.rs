@@ -46,6 +46,6 @@ async fn execute(cli: Cli, env: Env, clock: &Clock, console: &mut Console<'_>) -
         Command::Migrate => migrate::run(&connection::tables(&env).await?).await,
         Command::Smoke { url } => smoke::run(&url, &connection::tables(&env).await?, clock.now()).await,
         Command::Person(command) => person::run(command, &env, clock.now(), console).await,
-        Command::Phone(command) => phone::run(command, &env, clock.now()).await,
+        Command::Phone(command) => phone::run(command, &env, clock, console).await,
     }
 }

@@ -109,8 +109,14 @@ fn prize_words(prize: &str) -> Result<String, Failure> {
 }
 
 pub(super) fn batch_mut<'a>(book: &'a mut CodeBook, name: &str) -> Result<&'a mut Batch, Failure> {
-    book.batches.iter_mut().find(|batch| batch.name == name).ok_or_else(|| {
-        let message = "there is no batch of this name; `ops code batches` shows those there are";
-        Failure::new("batch_unknown", message)
-    })
+    book.batches.iter_mut().find(|batch| batch.name == name).ok_or_else(unknown_batch)
+}
+
+/// The batch of this name, which has to exist.
+pub(crate) fn existing_batch<'a>(book: &'a CodeBook, name: &str) -> Result<&'a Batch, Failure> {
+    book.batch(name).ok_or_else(unknown_batch)
+}
+
+fn unknown_batch() -> Failure {
+    Failure::new("batch_unknown", "there is no batch of this name; `ops code batches` shows those there are")
 }

@@ -1,5 +1,7 @@
 //! The commands: each calls the library and reports the result, as JSON and as text.
 
+use crate::console::Console;
+use crate::failure::Failure;
 use crate::words::printable;
 
 pub(crate) mod campaign;
@@ -23,4 +25,21 @@ fn or_nothing(value: Option<impl ToString>) -> String {
 fn lines(pairs: &[(&str, String)]) -> String {
     let widest = pairs.iter().map(|(name, _)| name.len()).max().unwrap_or(0);
     pairs.iter().map(|(name, value)| format!("{name:widest$}  {}\n", printable(value))).collect()
+}
+
+/// An argument. For `-`, the operator types it at the terminal instead, which keeps it out of the shell's history.
+fn typed_or(argument: &str, prompt: &str, console: &mut Console<'_>) -> Result<String, Failure> {
+    if argument.trim() != "-" {
+        return Ok(argument.to_owned());
+    }
+    let Some(input) = console.input.as_mut() else {
+        let message = "there is no terminal to type it at; run this in a terminal, or give it in place of -";
+        return Err(Failure::new("no_terminal", message));
+    };
+    let mut line = String::new();
+    let asked = write!(console.err, "{prompt}").and_then(|()| console.err.flush());
+    asked.and_then(|()| input.read_line(&mut line)).map_err(|error| {
+        Failure::new("no_terminal", format!("asking failed: {error}; give it in place of -"))
+    })?;
+    Ok(line)
 }

@@ -16,7 +16,6 @@ use crate::console::{Console, Report};
 use crate::failure::Failure;
 use crate::people::{self, Held};
 use crate::person_file::{self, Photo};
-use crate::phones::masked;
 use crate::tables::Tables;
 use crate::words::table;
 
@@ -58,8 +57,8 @@ pub(crate) async fn run(
             console.confirm(&question, Answer::Word("erase"), confirm)?;
             erase(&tables, env, &held).await?;
             let scopes: Vec<_> = held.iter().map(|held| held.scope.to_string()).collect();
-            let text = format!("{} is erased from {}.", masked(&phone), scopes.join(", "));
-            Ok(Report::new(json!({ "phone": masked(&phone), "erased": counts(&held) }), text))
+            let text = format!("{} is erased from {}.", phone.masked(), scopes.join(", "));
+            Ok(Report::new(json!({ "phone": phone.masked(), "erased": counts(&held) }), text))
         }
     }
 }
@@ -89,7 +88,7 @@ async fn erase(tables: &Tables, env: &Env, held: &[Held]) -> Result<(), Failure>
 }
 
 fn found(phone: &Phone, held: &[Held]) -> Report {
-    Report::new(json!({ "phone": masked(phone), "held": counts(held) }), summary(phone, held))
+    Report::new(json!({ "phone": phone.masked(), "held": counts(held) }), summary(phone, held))
 }
 
 /// What is held, in numbers.
@@ -109,7 +108,7 @@ fn counts(held: &[Held]) -> Value {
 
 fn summary(phone: &Phone, held: &[Held]) -> String {
     if held.is_empty() {
-        return format!("Nothing is held on {}.", masked(phone));
+        return format!("Nothing is held on {}.", phone.masked());
     }
     let row = |held: &Held| {
         vec![
@@ -123,7 +122,7 @@ fn summary(phone: &Phone, held: &[Held]) -> String {
     };
     let rows: Vec<_> = held.iter().map(row).collect();
     let header = ["CAMPAIGN", "ENVIRONMENT", "SUBMISSIONS", "UNSETTLED", "PHOTOS", "BLOCKED"];
-    format!("{}:\n{}", masked(phone), table(&header, &rows))
+    format!("{}:\n{}", phone.masked(), table(&header, &rows))
 }
 
 /// Everything that is held.

@@ -1,36 +1,156 @@
 //! `ops phone`.
 
+mod find;
+
+use chrono_tz::Tz;
+use common::clock::Clock;
 use common::config::Env;
 use common::domain::phone::Phone;
-use common::domain::timestamp::Timestamp;
-use serde_json::json;
+use common::domain::scope::{CampaignSlug, Scope};
+use common::domain::submission::OperatorDecision;
+use common::store::entrants::{BlockChange, BlockedPhone};
+use serde_json::{Value, json};
 
-use crate::cli::{PhoneArgs, PhoneCommand};
-use crate::connection;
-use crate::console::Report;
+use super::submission::{who, words};
+use super::{or_nothing, typed_or};
+use crate::cli::{PhoneChangeArgs, PhoneCommand};
+use crate::column::Column;
+use crate::confirm::Answer;
+use crate::console::{Console, Progress, Report};
 use crate::failure::Failure;
-use crate::phones::{masked, set_blocked};
+use crate::phones::{Changed, ERASED, PHONES, set_all_blocked, set_blocked};
+use crate::tables::Tables;
+use crate::words::{grouped, local_time, table};
+use crate::{connection, phones};
 
-pub(crate) async fn run(command: PhoneCommand, env: &Env, now: Timestamp) -> Result<Report, Failure> {
-    let (PhoneArgs { campaign, phones }, blocked) = match command {
-        PhoneCommand::Block(args) => (args, true),
-        PhoneCommand::Unblock(args) => (args, false),
+pub(crate) async fn run(
+    command: PhoneCommand,
+    env: &Env,
+    clock: &Clock,
+    console: &mut Console<'_>,
+) -> Result<Report, Failure> {
+    match command {
+        PhoneCommand::Block(args) => change(args, true, env, clock, console).await,
+        PhoneCommand::Unblock(args) => change(args, false, env, clock, console).await,
+        PhoneCommand::List { scope } => {
+            let scope = Scope::from(scope);
+            let tables = connection::tables(env).await?;
+            let zone = tables.campaign(&scope.campaign).await?.timezone;
+            Ok(report_list(&scope, &tables.entrants.blocklist(&scope).await?, zone))
+        }
+        PhoneCommand::Find { phone, campaign } => {
+            let phone = one(&typed_or(&phone.join(" "), "Phone: ", console)?)?;
+            let tables = connection::tables(env).await?;
+            let found = phones::find(&tables, &phone, campaign.as_ref(), clock.now()).await?;
+            Ok(find::report(&phone, &found, clock.now()))
+        }
+    }
+}
+
+async fn change(
+    args: PhoneChangeArgs,
+    blocked: bool,
+    env: &Env,
+    clock: &Clock,
+    console: &mut Console<'_>,
+) -> Result<Report, Failure> {
+    let PhoneChangeArgs { campaign, phones, file, column, why, by, confirm } = args;
+    let decision = OperatorDecision { by: who(by, env)?, at: clock.now(), why: Some(words(&why, "--why")?) };
+    let Some(file) = file else {
+        let phones = parse(&phones)?;
+        let tables = connection::tables(env).await?;
+        tables.campaign(&campaign).await?;
+        return change_each(&tables, &campaign, &phones, blocked, &decision).await;
     };
-    let phones = parse(&phones)?;
+    let column = Column { path: &file, heading: column.as_deref(), values: PHONES };
+    let count = column.check_all(1_000, async |_, _| Ok(())).await?;
     let tables = connection::tables(env).await?;
+    tables.campaign(&campaign).await?;
+    let verb = if blocked { "Block" } else { "Unblock" };
+    let question = format!("{verb} the {} phones of the file in {campaign}, test and live?", grouped(count));
+    console.confirm(&question, Answer::Yes, confirm)?;
+    let doing = if blocked { "blocked" } else { "unblocked" };
+    let mut progress = Progress::new(clock, doing, count);
+    let show = |done| progress.show(console, done);
+    let changed = set_all_blocked(&tables, &campaign, column, blocked, &decision, show).await;
+    progress.end(console);
+    let Changed { changed, unchanged } = changed?;
+    let already = if blocked { "were blocked already" } else { "were not blocked" };
+    let text = format!(
+        "{} phones {doing} in {campaign}, test and live; {} {already}",
+        grouped(changed),
+        grouped(unchanged)
+    );
+    let json =
+        json!({ "campaign": campaign, "blocked": blocked, "changed": changed, "unchanged": unchanged });
+    Ok(Report::new(json, text))
+}
+
+async fn change_each(
+    tables: &Tables,
+    campaign: &CampaignSlug,
+    phones: &[Phone],
+    blocked: bool,
+    decision: &OperatorDecision,
+) -> Result<Report, Failure> {
     let mut text = String::new();
-    for phone in &phones {
-        let was_blocked = set_blocked(&tables, &campaign, phone, blocked, now).await?;
-        let word = match (was_blocked, blocked) {
-            (false, true) => "blocked",
-            (true, true) => "was blocked already",
+    let mut done = Changed::default();
+    for phone in phones {
+        let changed = set_blocked(tables, campaign, phone, blocked, decision).await?;
+        done.changed += u64::from(changed);
+        done.unchanged += u64::from(!changed);
+        let word = match (changed, blocked) {
+            (true, true) => "blocked",
+            (false, true) => "was blocked already",
             (true, false) => "unblocked",
             (false, false) => "was not blocked",
         };
-        text.push_str(&format!("{} {word} in {campaign}, test and live\n", masked(phone)));
+        text.push_str(&format!("{} {word} in {campaign}, test and live\n", phone.masked()));
     }
-    let phones: Vec<_> = phones.iter().map(masked).collect();
-    Ok(Report::new(json!({ "campaign": campaign, "phones": phones, "blocked": blocked }), text))
+    let phones: Vec<_> = phones.iter().map(Phone::masked).collect();
+    let Changed { changed, unchanged } = done;
+    let json = json!({
+        "campaign": campaign, "phones": phones, "blocked": blocked, "changed": changed, "unchanged": unchanged,
+    });
+    Ok(Report::new(json, text))
+}
+
+fn report_list(scope: &Scope, list: &[BlockedPhone], zone: Tz) -> Report {
+    let row = |blocked: &BlockedPhone| {
+        let BlockedPhone { masked, blocked: BlockChange { at, by, why } } = blocked;
+        let masked = masked.as_deref().unwrap_or(ERASED).to_owned();
+        vec![masked, local_time(*at, zone), or_nothing(by.as_ref()), or_nothing(why.as_ref())]
+    };
+    let text = if list.is_empty() {
+        format!("No phone is blocked in {}, {}.", scope.campaign, scope.environment)
+    } else {
+        let rows: Vec<_> = list.iter().map(row).collect();
+        let since = format!("BLOCKED ({})", zone.name());
+        table(&["PHONE", &since, "BY", "WHY"], &rows)
+    };
+    let json: Vec<_> = list
+        .iter()
+        .map(|BlockedPhone { masked, blocked }| {
+            let mut json = change_json(blocked);
+            if let Some(fields) = json.as_object_mut() {
+                fields.insert("phone".to_owned(), masked.as_deref().unwrap_or(ERASED).into());
+            }
+            json
+        })
+        .collect();
+    let json = json!({ "campaign": scope.campaign, "environment": scope.environment, "phones": json });
+    Report::new(json, text)
+}
+
+fn change_json(BlockChange { at, by, why }: &BlockChange) -> Value {
+    json!({ "at": at.to_string(), "by": by, "why": why })
+}
+
+fn one(typed: &str) -> Result<Phone, Failure> {
+    typed.parse().map_err(|_| {
+        let message = "this is not a Tanzanian mobile number; write one, such as 0712345678 or +255712345678";
+        Failure::new("phone_invalid", message)
+    })
 }
 
 /// Parses phones from arguments: a number typed with spaces takes several.

@@ -147,7 +147,7 @@ async fn a_minting_that_was_cut_short_is_shown_and_can_be_voided() {
     let listed = stack.fine(&[&["code", "batches"], &LIVE[..]].concat()).await;
     assert!(listed.contains("batch-1  minted  5      12      reserved"), "{listed}");
     assert!(listed.contains("void it: ops code void --campaign chai-bora-2026"), "{listed}");
-    stack.fine(&[&["code", "void"], &LIVE[..], &["--batch", "batch-1"]].concat()).await;
+    stack.fine(&[&["code", "void", "--yes"], &LIVE[..], &["--batch", "batch-1"]].concat()).await;
     let late = mint::activate(&books, reservation).await.expect_err("it is void");
     assert_eq!(late.code, "batch_void");
 }
@@ -180,7 +180,7 @@ async fn a_list_that_is_imported_again_makes_no_batch_and_counts_once_in_the_odd
     let file = stack.file("brand.csv", "KETTLE-01\nKETTLE-02\n");
     let first = stack.json(&import_args(&file, &[])).await;
     let void = stack.file("void.csv", "KETTLE-02\n");
-    stack.fine(&[&["code", "void"], &LIVE[..], &["--file", &void]].concat()).await;
+    stack.fine(&[&["code", "void", "--yes"], &LIVE[..], &["--file", &void]].concat()).await;
     for batch in [&[][..], &["--batch", "batch-1"], &["--batch", "other"]] {
         let again = stack.json(&import_args(&file, batch)).await;
         assert_eq!(again["odds_of_a_guess"], first["odds_of_a_guess"]);
@@ -196,7 +196,7 @@ async fn a_list_that_is_imported_again_makes_no_batch_and_counts_once_in_the_odd
 
     let listed = stack.fine(&[&["code", "batches"], &LIVE[..]].concat()).await;
     assert!(listed.contains("The odds of guessing a minted code are 0.0e0: 0 good codes"), "{listed}");
-    assert!(listed.contains("Those of imported codes are what `ops code import` printed."), "{listed}");
+    assert!(listed.contains("The odds of guessing an imported code are 7.1e-13: 2 codes of 8"), "{listed}");
 }
 
 #[tokio::test]
@@ -230,9 +230,9 @@ async fn a_file_of_minted_and_imported_codes_is_voided_and_redeemed_ones_stay() 
     enter(&stack, 0).await;
 
     let list = stack.file("stolen.csv", format!("{}\n{}\nkettle01\n", minted[0], minted[1]));
-    let void = [&["code", "void"], &LIVE[..], &["--file", &list]].concat();
+    let void = [&["code", "void", "--yes"], &LIVE[..], &["--file", &list]].concat();
     let done = stack.json(&void).await;
-    assert_eq!(done, json!({ "voided": 3, "already_void": 0, "in_use": 1 }));
+    assert_eq!(done, json!({ "voided": 3, "unused": 2, "already_void": 0, "in_use": 1 }));
     for (code, voided) in [
         (minted[0].as_str(), true),
         (&minted[1], true),
@@ -244,7 +244,7 @@ async fn a_file_of_minted_and_imported_codes_is_voided_and_redeemed_ones_stay() 
     }
     assert_eq!(stack.json(&void).await["already_void"], 3);
     let strange = stack.file("strange.csv", format!("{}\nKETTLE-99\n", minted[2]));
-    let error = stack.refused(&[&["code", "void"], &LIVE[..], &["--file", &strange]].concat()).await;
+    let error = stack.refused(&[&["code", "void", "--yes"], &LIVE[..], &["--file", &strange]].concat()).await;
     assert_eq!(error["problems"][0]["line"], 2);
     assert!(!record(&stack, &minted[2]).await.unwrap_or_default().voided, "nothing was voided");
 }
@@ -269,13 +269,13 @@ async fn enter(stack: &Stack, serial: u64) {
 async fn a_batch_is_voided_as_a_whole() {
     let stack = Stack::with_chai().await;
     stack.fine(&mint_args("3", &stack.arg("a.csv"), &[])).await;
-    let void = [&["code", "void"], &LIVE[..], &["--batch", "batch-1"]].concat();
+    let void = [&["code", "void", "--yes"], &LIVE[..], &["--batch", "batch-1"]].concat();
     assert_eq!(stack.json(&void).await["status"], "void");
     let book = book(&stack).await;
     for code in codes_in(&stack, "a.csv") {
         assert!(matches!(book.verify(&normal(&code)), BookMatch::Withdrawn { .. }));
     }
-    let unknown = [&["code", "void"], &LIVE[..], &["--batch", "batch-7"]].concat();
+    let unknown = [&["code", "void", "--yes"], &LIVE[..], &["--batch", "batch-7"]].concat();
     assert_eq!(stack.refused(&unknown).await["code"], "batch_unknown");
 }
 
@@ -334,7 +334,7 @@ async fn a_campaign_whose_codes_a_partner_checks_is_given_none() {
     for refused in [
         mint_args("3", &stack.arg("a.csv"), &[]),
         import_args(&brand, &[]),
-        [&["code", "void"], &LIVE[..], &["--batch", "batch-1"]].concat(),
+        [&["code", "void", "--yes"], &LIVE[..], &["--batch", "batch-1"]].concat(),
     ] {
         let error = stack.refused(&refused).await;
         assert_eq!(error["code"], "codes_checked_by_partner");
@@ -389,7 +389,7 @@ async fn a_function_with_an_older_book_promises_no_prize_of_a_void_batch() {
         matches!(resolved.expect("it answers"), ResolvedCode::Named { is_redeemable: true, .. })
     };
     assert!(is_redeemable().await);
-    stack.fine(&[&["code", "void"], &LIVE[..], &["--batch", "batch-1"]].concat()).await;
+    stack.fine(&[&["code", "void", "--yes"], &LIVE[..], &["--batch", "batch-1"]].concat()).await;
     stack.clock.advance(Duration::from_millis(999));
     assert!(is_redeemable().await, "the book in the cache is younger than a second");
     stack.clock.advance(Duration::from_millis(1));
@@ -402,7 +402,7 @@ async fn voiding_a_batch_says_how_long_its_codes_still_count() {
     stack.fine(&mint_args("40", &stack.arg("a.csv"), &[])).await;
     stack.fine(&mint_args("40", &stack.arg("b.csv"), &["--prize", "A car"])).await;
     for (batch, within) in [("batch-1", "5 seconds"), ("batch-2", "1 second")] {
-        let text = stack.fine(&[&["code", "void"], &LIVE[..], &["--batch", batch]].concat()).await;
+        let text = stack.fine(&[&["code", "void", "--yes"], &LIVE[..], &["--batch", batch]].concat()).await;
         assert!(text.contains(&format!("its 40 codes count no more within {within}.")), "{text}");
     }
 }
@@ -468,14 +468,14 @@ async fn importing_codes_of_a_void_batch_again_says_that_they_stay_void() {
     let stack = Stack::with_chai().await;
     let file = stack.file("brand.csv", "KETTLE-01\nKETTLE-02\n");
     stack.fine(&import_args(&file, &["--batch", "april"])).await;
-    stack.fine(&[&["code", "void"], &LIVE[..], &["--batch", "april"]].concat()).await;
+    stack.fine(&[&["code", "void", "--yes"], &LIVE[..], &["--batch", "april"]].concat()).await;
     let more = stack.file("more.csv", "KETTLE-01\nKETTLE-02\nKETTLE-03\n");
     let text = stack.fine(&import_args(&more, &[])).await;
     assert!(text.contains("Imported 1 codes as batch batch-2; 2 were there before."), "{text}");
     assert!(text.contains("2 of those that were there before are void and stay void"), "{text}");
     assert!(text.contains("Print other codes in their place and import those."), "{text}");
     let list = stack.file("one.csv", "KETTLE-03\n");
-    let one = [&["code", "void"], &LIVE[..], &["--file", &list]].concat();
+    let one = [&["code", "void", "--yes"], &LIVE[..], &["--file", &list]].concat();
     stack.fine(&one).await;
     assert_eq!(stack.json(&import_args(&more, &[])).await["void"], 3, "one that was voided by itself, too");
 }
@@ -561,7 +561,7 @@ async fn after_a_rotation_new_codes_have_the_new_key_and_earlier_ones_stay_good(
         }
     }
     assert_eq!(record(&stack, "KETTLE-01").await.expect("it is imported").batch.as_deref(), Some("printed"));
-    stack.fine(&[&["code", "void"], &LIVE[..], &["--batch", "batch-1"]].concat()).await;
+    stack.fine(&[&["code", "void", "--yes"], &LIVE[..], &["--batch", "batch-1"]].concat()).await;
     let listed = stack.fine(&[&["code", "batches"], &LIVE[..]].concat()).await;
     assert!(listed.contains("batch-1  minted    300    12      void    1    A kettle"), "{listed}");
     assert!(listed.contains("printed  imported  1      8       active  -    -"), "{listed}");

@@ -6,6 +6,8 @@ mod campaign;
 mod campaign_changes;
 mod campaign_files;
 mod code;
+mod code_import;
+mod code_state;
 mod decision;
 mod key;
 mod person;

@@ -100,6 +100,9 @@ async fn a_blocked_number_stays_blocked_after_its_erasure() {
     ops(&campaign, &["person", "erase", "--phone", PHONE, "--why", "asked", "--yes"]).await;
     let entrant = campaign.service.entrant(&scope, &phone, "").await.expect("the table");
     assert_eq!((entrant.blocked, entrant.total, entrant.entries), (true, 0, 0));
+    let slug = scope.campaign.as_str();
+    let list = ops(&campaign, &["phone", "list", "--campaign", slug, "--environment", "live"]).await;
+    assert!(list.out.contains("erased") && list.out.contains("asha"), "{}{}", list.out, list.err);
 }
 
 #[tokio::test]

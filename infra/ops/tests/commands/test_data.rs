@@ -72,7 +72,9 @@ async fn used() -> TestCampaign {
         }
     }
     let slug = campaign.config.slug.to_string();
-    let blocked = ops(&service, &["phone", "block", "--campaign", &slug, &phone(1)]).await;
+    let why = ["--why", "Sells codes", "--by", "asha"];
+    let block = ["phone", "block", "--campaign", &slug, &phone(1)];
+    let blocked = ops(&service, &[&block[..], &why].concat()).await;
     assert_eq!(blocked.code, ops::FINE, "{}", blocked.err);
     campaign
 }

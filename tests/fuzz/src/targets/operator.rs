@@ -5,7 +5,8 @@ use std::path::Path;
 use common::domain::campaign::Campaign;
 use common::domain::code::Code;
 use ops::campaign_file::read_bytes;
-use ops::codes::lines::{CodeLines, Line};
+use ops::codes::lines::codes;
+use ops::column::Line;
 
 const NAME: &str = "f.yaml";
 
@@ -60,8 +61,8 @@ pub(super) fn code_lines(input: &[u8]) {
 }
 
 /// All lines, read `at_once` at a time.
-fn lines(input: &[u8], at_once: usize) -> Vec<Line> {
-    let mut file = CodeLines::new(Path::new("codes.csv"), input);
+fn lines(input: &[u8], at_once: usize) -> Vec<Line<String>> {
+    let mut file = codes(Path::new("codes.csv"), None).lines_of(input);
     let mut all = Vec::new();
     loop {
         let part = file.next_lines(at_once).expect("bytes can be read");

@@ -104,7 +104,7 @@ fn proof(args: &AcceptArgs) -> Result<Proof, Failure> {
     }
 }
 
-fn who(by: Option<String>, env: &Env) -> Result<String, Failure> {
+pub(super) fn who(by: Option<String>, env: &Env) -> Result<String, Failure> {
     match by.or_else(|| env.optional("USER")) {
         Some(by) => words(&by, "--by"),
         None => {
@@ -114,7 +114,7 @@ fn who(by: Option<String>, env: &Env) -> Result<String, Failure> {
     }
 }
 
-fn words(text: &str, option: &str) -> Result<String, Failure> {
+pub(super) fn words(text: &str, option: &str) -> Result<String, Failure> {
     let text = text.trim();
     if WORDS_CHARS.contains(&text.chars().count()) && !text.chars().any(char::is_control) {
         Ok(text.to_owned())

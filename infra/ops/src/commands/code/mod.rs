@@ -1,30 +1,34 @@
 //! `ops code`.
 
+mod batches;
+mod import;
+mod show;
+mod void;
+
 use std::future;
 use std::io::{self, Write};
 use std::path::Path;
 use std::pin::pin;
 
 use common::app::code_verifier::FRESH_BOOK_MAX_AGE;
-use common::cache;
 use common::clock::Clock;
 use common::domain::campaign::CodePolicy;
-use common::domain::code_list::WeakestLength;
-use common::domain::codebook::{Batch, BatchStatus, CodeBook, Origin};
+use common::domain::codebook::{Batch, BatchStatus, CodeBook};
 use common::domain::scope::Scope;
-use serde_json::{Value, json};
+use serde_json::json;
 use tokio::sync::watch;
 use tokio::task;
 
-use super::or_nothing;
+pub(crate) use self::batches::count_of;
 use crate::cli::{CodeCommand, VoidArgs};
+use crate::codes::import::Order;
 use crate::codes::mint::{self, Reservation};
 use crate::codes::new_file::{NewFile, NotRenamed};
-use crate::codes::{book, import, rotate, void};
+use crate::codes::{book, lines, rotate};
 use crate::console::{Console, Progress, Report};
 use crate::failure::Failure;
 use crate::tables::Tables;
-use crate::words::{grouped, odds, seconds, table};
+use crate::words::{grouped, odds, seconds};
 
 pub(crate) async fn run(
     command: CodeCommand,
@@ -38,23 +42,33 @@ pub(crate) async fn run(
             let order = mint::Order { count, prize, batch, symbols: length, allow_weak };
             mint(tables, &scope, &order, &output, clock, console).await
         }
-        CodeCommand::Import { scope, file, prize, batch, allow_weak } => {
+        CodeCommand::Import { scope, file, column, prize, batch, allow_weak, dry_run } => {
             let scope = code_scope(tables, scope.into()).await?;
             let (prize, batch) = (prize.as_deref(), batch.as_deref());
-            let order = import::Order { file: &file, prize, batch, allow_weak };
-            import(tables, &scope, order, clock, console).await
+            let codes = lines::codes(&file, column.as_deref());
+            let order = Order { codes, prize, batch, allow_weak };
+            import::import(tables, &scope, order, dry_run, clock, console).await
         }
-        CodeCommand::Void { scope, what: VoidArgs { batch, file } } => {
+        CodeCommand::Void { scope, what: VoidArgs { batch, file, column }, confirm } => {
             let scope = code_scope(tables, scope.into()).await?;
             match (batch, file) {
-                (Some(name), _) => void_batch(tables, &scope, &name).await,
-                (None, Some(file)) => void_file(tables, &scope, &file, clock, console).await,
+                (Some(name), _) => void::void_batch(tables, &scope, &name, confirm, console).await,
+                (None, Some(file)) => {
+                    let codes = lines::codes(&file, column.as_deref());
+                    void::void_file(tables, &scope, codes, confirm, clock, console).await
+                }
                 (None, None) => Err(Failure::new("usage", "say which codes with --batch or --file")),
             }
         }
-        CodeCommand::Batches { scope } => {
+        CodeCommand::Show { scope, code } => {
             let scope = code_scope(tables, scope.into()).await?;
-            Ok(report_batches(&scope, &book::read(&tables.code_books, &scope).await?))
+            let zone = tables.campaign(&scope.campaign).await?.timezone;
+            show::show(tables, &scope, &code, zone, console).await
+        }
+        CodeCommand::Batches { scope, used } => {
+            let scope = code_scope(tables, scope.into()).await?;
+            let book = book::read(&tables.code_books, &scope).await?;
+            batches::batches(tables, &scope, &book, used, console).await
         }
         CodeCommand::Rotate { scope } => {
             let scope = code_scope(tables, scope.into()).await?;
@@ -221,156 +235,6 @@ fn odds_line(book: &CodeBook) -> String {
     )
 }
 
-async fn import(
-    tables: &Tables,
-    scope: &Scope,
-    order: import::Order<'_>,
-    clock: &Clock,
-    console: &mut Console<'_>,
-) -> Result<Report, Failure> {
-    let checked = import::check(tables, scope, order).await?;
-    if checked.known.count == checked.count {
-        return Ok(report_nothing_new(scope, &checked));
-    }
-    let mut progress = Progress::new(clock, "imported", checked.count);
-    let imported = import::import(tables, scope, order, |done| progress.show(console, done)).await;
-    progress.end(console);
-    let import::Imported { batch, imported, duplicates, void } = imported?;
-    wait_for_functions(clock).await;
-    let json = json!({
-        "campaign": scope.campaign,
-        "environment": scope.environment,
-        "batch": batch,
-        "imported": imported,
-        "duplicates": duplicates,
-        "void": void,
-        "odds_of_a_guess": checked.weakest.map(|weakest| weakest.odds),
-    });
-    let mut text = format!(
-        "Imported {} codes as batch {batch}; {} were there before. {}",
-        grouped(imported),
-        grouped(duplicates),
-        good_now()
-    );
-    text.push_str(&import_notes(checked.weakest, void));
-    Ok(Report::new(json, text))
-}
-
-/// The report for a file whose codes were all imported before; no batch is created for it.
-fn report_nothing_new(scope: &Scope, checked: &import::Checked) -> Report {
-    let json = json!({
-        "campaign": scope.campaign,
-        "environment": scope.environment,
-        "batch": null,
-        "imported": 0,
-        "duplicates": checked.known.count,
-        "void": checked.known.void,
-        "odds_of_a_guess": checked.weakest.map(|weakest| weakest.odds),
-    });
-    let text = format!(
-        "Nothing was imported: all {} codes were there before.{}",
-        grouped(checked.count),
-        import_notes(checked.weakest, checked.known.void)
-    );
-    Report::new(json, text)
-}
-
-/// The odds of a guess, and the number of codes that stay void.
-fn import_notes(weakest: Option<WeakestLength>, void: u64) -> String {
-    let mut notes = String::new();
-    if let Some(WeakestLength { length, codes, alphabet, odds: chance }) = weakest {
-        notes.push_str(&format!(
-            "\nThe odds of guessing an imported code are {}: {} codes of {length} characters, each one of {alphabet}.",
-            odds(chance),
-            grouped(codes)
-        ));
-    }
-    if void > 0 {
-        notes.push_str(&format!(
-            "\n{} of those that were there before are void and stay void, because they or their batch were voided, \
-             and a voided code never counts again. Print other codes in their place and import those.",
-            grouped(void)
-        ));
-    }
-    notes
-}
-
-async fn void_batch(tables: &Tables, scope: &Scope, name: &str) -> Result<Report, Failure> {
-    let batch = void::void_batch(&tables.code_books, scope, name).await?;
-    let text = format!(
-        "Batch {} is void: its {} codes count no more within {}. Who entered with one stays in.",
-        batch.name,
-        grouped(count_of(&batch)),
-        seconds(if batch.prize.is_some() { FRESH_BOOK_MAX_AGE } else { cache::MAX_AGE })
-    );
-    Ok(Report::new(batch_json(&batch), text))
-}
-
-async fn void_file(
-    tables: &Tables,
-    scope: &Scope,
-    file: &Path,
-    clock: &Clock,
-    console: &mut Console<'_>,
-) -> Result<Report, Failure> {
-    let count = void::check(tables, scope, file).await?;
-    let mut progress = Progress::new(clock, "voided", count);
-    let voided = void::void_file(tables, scope, file, clock.now(), |done| progress.show(console, done)).await;
-    progress.end(console);
-    let void::Voided { voided, already_void, in_use } = voided?;
-    let json = json!({ "voided": voided, "already_void": already_void, "in_use": in_use });
-    let text = format!(
-        "Voided {} codes; {} were void before. {} of them are held or redeemed by a submission, which keeps its code.",
-        grouped(voided),
-        grouped(already_void),
-        grouped(in_use)
-    );
-    Ok(Report::new(json, text))
-}
-
-fn report_batches(scope: &Scope, book: &CodeBook) -> Report {
-    let row = |batch: &Batch| {
-        vec![
-            batch.name.clone(),
-            kind_of(batch).to_owned(),
-            grouped(count_of(batch)),
-            or_nothing(lengths_of(batch, book)),
-            status_of(batch).to_owned(),
-            or_nothing(batch.origin.key_version()),
-            or_nothing(batch.prize.as_ref()),
-        ]
-    };
-    let rows: Vec<_> = book.batches.iter().map(row).collect();
-    let mut text = if rows.is_empty() {
-        "There are no codes yet; `ops code mint` and `ops code import` add some.\n".to_owned()
-    } else {
-        table(&["BATCH", "ORIGIN", "CODES", "LENGTH", "STATUS", "KEY", "PRIZE"], &rows)
-    };
-    text.push_str(&odds_line(book));
-    if book.batches.iter().any(|batch| batch.origin.is_imported()) {
-        text.push_str(" Those of imported codes are what `ops code import` printed.");
-    }
-    text.push_str("\nHow many of them were entered is not counted by batch.");
-    for batch in book.batches.iter().filter(|batch| batch.status == BatchStatus::Reserved) {
-        text.push_str(&format!(
-            "\nBatch {} is being minted, or its minting was cut short and its codes do not count; in that case \
-             void it: ops code void --campaign {} --environment {} --batch {}",
-            batch.name, scope.campaign, scope.environment, batch.name
-        ));
-    }
-    let batches: Vec<Value> = book.batches.iter().map(batch_json).collect();
-    let json = json!({
-        "campaign": scope.campaign,
-        "environment": scope.environment,
-        "batches": batches,
-        "key_version": book.key_version(),
-        "symbols": book.symbols,
-        "minted": book.minted,
-        "odds_of_a_guess": book.odds_of_a_guess(0),
-    });
-    Report::new(json, text)
-}
-
 fn report_rotated(scope: &Scope, book: &CodeBook) -> Report {
     let earlier: Vec<_> = book
         .batches
@@ -403,41 +267,8 @@ fn report_rotated(scope: &Scope, book: &CodeBook) -> Report {
     Report::new(json, text)
 }
 
-fn batch_json(batch: &Batch) -> Value {
-    json!({
-        "batch": batch.name,
-        "origin": kind_of(batch),
-        "count": count_of(batch),
-        "key_version": batch.origin.key_version(),
-        "prize": batch.prize,
-        "status": batch.status,
-    })
-}
-
-pub(crate) fn count_of(batch: &Batch) -> u64 {
-    match batch.origin {
-        Origin::Minted { count, .. } | Origin::Imported { count, .. } => count,
-    }
-}
-
-/// The lengths of a batch's codes, such as `6 to 8`; `None` if they were not counted.
-fn lengths_of(batch: &Batch, book: &CodeBook) -> Option<String> {
-    let lengths = match &batch.origin {
-        Origin::Minted { .. } => return Some(book.symbols.to_string()),
-        Origin::Imported { lengths, .. } => lengths.iter().map(|known| known.length),
-    };
-    let (shortest, longest) = (lengths.clone().min()?, lengths.max()?);
-    Some(if shortest == longest { shortest.to_string() } else { format!("{shortest} to {longest}") })
-}
-
-fn kind_of(batch: &Batch) -> &'static str {
-    if batch.origin.is_imported() { "imported" } else { "minted" }
-}
-
-fn status_of(batch: &Batch) -> &'static str {
-    match batch.status {
-        BatchStatus::Reserved => "reserved",
-        BatchStatus::Active => "active",
-        BatchStatus::Void => "void",
-    }
+/// Tells the operator something before a command is done.
+fn note(console: &mut Console<'_>, text: &str) {
+    // The work goes on even if it cannot be shown.
+    let _ = writeln!(console.err, "{text}");
 }

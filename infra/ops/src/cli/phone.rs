@@ -1,0 +1,57 @@
+//! The command line of `ops phone`.
+
+use std::path::PathBuf;
+
+use clap::{Args, Subcommand};
+use common::domain::scope::CampaignSlug;
+
+use super::ScopeArgs;
+use crate::confirm::ConfirmArgs;
+
+#[derive(Subcommand)]
+pub(crate) enum PhoneCommand {
+    /// Reject every submission of these phones
+    Block(PhoneChangeArgs),
+    /// Take submissions of these phones again
+    Unblock(PhoneChangeArgs),
+    /// List the blocked phones of a campaign's environment, oldest first
+    List {
+        #[command(flatten)]
+        scope: ScopeArgs,
+    },
+    /// Show what campaigns know of a phone: its limits, whether it is blocked or throttled, its submissions
+    Find {
+        /// Tanzanian mobile number; with -, type it when asked, so that it stays out of your shell's history
+        // Not parsed by clap, whose error messages would repeat it. It may contain spaces.
+        #[arg(required = true, num_args = 1.., value_name = "PHONE")]
+        phone: Vec<String>,
+        /// Slug of the only campaign to look in
+        #[arg(long, value_name = "SLUG")]
+        campaign: Option<CampaignSlug>,
+    },
+}
+
+#[derive(Args)]
+pub(crate) struct PhoneChangeArgs {
+    /// Slug of the campaign; applies to test and live
+    #[arg(long, value_name = "SLUG")]
+    pub(crate) campaign: CampaignSlug,
+    /// Tanzanian mobile numbers
+    // Not parsed by clap, whose error messages would repeat them. A number may contain spaces.
+    #[arg(required_unless_present = "file", conflicts_with = "file", num_args = 1.., value_name = "PHONE")]
+    pub(crate) phones: Vec<String>,
+    /// CSV file with one number per line
+    #[arg(long, value_name = "FILE")]
+    pub(crate) file: Option<PathBuf>,
+    /// Heading of the column with the numbers [default: one such as phone, or the only column]
+    #[arg(long, value_name = "HEADING", requires = "file")]
+    pub(crate) column: Option<String>,
+    /// Reason, in your words; it is recorded
+    #[arg(long, value_name = "TEXT")]
+    pub(crate) why: String,
+    /// Name of the person who decided [default: $USER]
+    #[arg(long, value_name = "NAME")]
+    pub(crate) by: Option<String>,
+    #[command(flatten)]
+    pub(crate) confirm: ConfirmArgs,
+}

@@ -1,0 +1,284 @@
+//! Checks and describes a file of codes before they are imported. Writes nothing.
+
+use std::collections::hash_map::RandomState;
+use std::collections::{BTreeMap, HashSet};
+use std::hash::BuildHasher;
+
+use common::domain::code_list::{CodeList, WeakestLength};
+use common::domain::codebook::{ACCEPTABLE_ODDS, CodeBook};
+use common::domain::scope::Scope;
+use common::store::StoreError;
+use common::store::codes::{CodeKey, Codes};
+use futures_util::{StreamExt, stream};
+
+use super::import::{Order, batch_to_fill, is_void};
+use super::{AT_ONCE, PART, book};
+use crate::failure::Failure;
+use crate::problem::Problems;
+use crate::tables::Tables;
+use crate::words::{grouped, odds};
+
+/// Codes remembered at once to find repeated ones: about 20 MB. A longer file is read several times.
+const MAX_REMEMBERED: u64 = 1_000_000;
+
+/// The result of checking a file that can be imported.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Checked {
+    /// Number of codes in the file.
+    pub count: u64,
+    /// How many of them repeat a code on an earlier line.
+    pub repeated: u64,
+    /// Those of the others that were imported before.
+    pub known: Known,
+    /// The new codes.
+    pub list: CodeList,
+    /// The lines of the file by the length of their code, shortest first.
+    pub lengths: Vec<OfLength>,
+    /// The code length, among those in the file, whose codes are easiest to guess.
+    pub weakest: Option<WeakestLength>,
+}
+
+/// Codes of a file that were imported before.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Known {
+    /// Number of such codes.
+    pub count: u64,
+    /// How many of them are void.
+    pub void: u64,
+}
+
+/// The lines whose codes have one length.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct OfLength {
+    /// Characters of a code.
+    pub length: usize,
+    /// Number of lines.
+    pub count: u64,
+    /// The first of these lines.
+    pub first: Sample,
+    /// The last of these lines.
+    pub last: Sample,
+}
+
+/// A line whose code can be recognised in the file, but not entered.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Sample {
+    /// The line, from 1.
+    pub line: usize,
+    /// The code without most of its characters, such as `KE••••01`.
+    pub masked: String,
+}
+
+/// Checks a file of codes. Calls `progress` with the number of codes that were looked up, and that of all codes.
+pub async fn check(
+    tables: &Tables,
+    scope: &Scope,
+    order: Order<'_>,
+    progress: impl FnMut(u64, u64),
+) -> Result<Checked, Failure> {
+    let book = book::read(&tables.code_books, scope).await?;
+    let mut seen = Seen::default();
+    let check_part = async |part: Vec<(usize, String)>, problem: &mut dyn FnMut(usize, &str)| {
+        for (line, code) in part {
+            if let Some(why) = cannot_be_imported(&book, &code) {
+                problem(line, why);
+            }
+            seen.add(line, code);
+        }
+        Ok(())
+    };
+    let count = order.codes.check_all(PART, check_part).await?;
+    seen.refuse_heading(order, count)?;
+    batch_to_fill(&mut book.clone(), order)?;
+    let lengths = seen.lengths.into_iter().map(|(length, lines)| lines.describe(length)).collect();
+    let mut checked =
+        Checked { count, repeated: 0, known: Known::default(), list: seen.list, lengths, weakest: None };
+    leave_out_duplicates(tables.codes(), scope, &book, order, &mut checked, progress).await?;
+    checked.weakest = checked.list.weakest_in(&book);
+    match checked.weakest.filter(|weakest| !order.allow_weak && weakest.odds > ACCEPTABLE_ODDS) {
+        Some(weakest) => Err(too_weak(weakest)),
+        None => Ok(checked),
+    }
+}
+
+fn cannot_be_imported(book: &CodeBook, code: &str) -> Option<&'static str> {
+    if !code.bytes().all(|byte| byte.is_ascii_alphanumeric()) {
+        Some("this code has other characters than the letters A to Z and digits; remove it")
+    } else if book.has_minted_shape(code) {
+        Some(
+            "this code looks like one that is minted here, so it could be two codes at once; remove it, or print it \
+             with another length",
+        )
+    } else {
+        None
+    }
+}
+
+/// What was seen of a file's codes.
+#[derive(Default)]
+struct Seen {
+    list: CodeList,
+    lengths: BTreeMap<usize, Lines>,
+    first: Option<(usize, String)>,
+    without_digits: u64,
+}
+
+struct Lines {
+    count: u64,
+    first: (usize, String),
+    last: Option<(usize, String)>,
+}
+
+impl Seen {
+    fn add(&mut self, line: usize, code: String) {
+        self.list.add(&code);
+        self.without_digits += u64::from(has_no_digits(&code));
+        if self.first.is_none() {
+            self.first = Some((line, code.clone()));
+        }
+        match self.lengths.get_mut(&code.len()) {
+            Some(lines) => {
+                lines.count += 1;
+                lines.last = Some((line, code));
+            }
+            None => {
+                self.lengths.insert(code.len(), Lines { count: 1, first: (line, code), last: None });
+            }
+        }
+    }
+
+    /// Refuses a first line that is probably the heading of its column: the only one without digits.
+    fn refuse_heading(&self, order: Order<'_>, count: u64) -> Result<(), Failure> {
+        let first = self.first.as_ref().filter(|(_, code)| has_no_digits(code));
+        let Some((line, _)) = first.filter(|_| self.without_digits == 1 && count > 1) else { return Ok(()) };
+        if order.codes.heading.is_some() {
+            return Ok(());
+        }
+        let problems = Problems::of_file(&order.codes.path.display().to_string());
+        problems.add_line(
+            *line,
+            "this is probably the heading of the column, since all other lines have digits; say so with --column, or \
+             put a line with the word code above it if it is a code",
+        );
+        Err(Failure::from_problems(order.codes.values.invalid, problems.into_sorted()))
+    }
+}
+
+fn has_no_digits(code: &str) -> bool {
+    !code.bytes().any(|byte| byte.is_ascii_digit())
+}
+
+impl Lines {
+    fn describe(self, length: usize) -> OfLength {
+        let sample = |(line, code): &(usize, String)| Sample { line: *line, masked: masked(code) };
+        let first = sample(&self.first);
+        let last = self.last.as_ref().map_or_else(|| first.clone(), sample);
+        OfLength { length, count: self.count, first, last }
+    }
+}
+
+/// The ends of a code, at most half of its characters.
+fn masked(code: &str) -> String {
+    /// Characters shown at each end.
+    const MAX_SHOWN: usize = 2;
+    let length = code.chars().count();
+    let shown = (length / 4).min(MAX_SHOWN);
+    let mask = |(index, c): (usize, char)| if index < shown || index >= length - shown { c } else { '•' };
+    code.chars().enumerate().map(mask).collect()
+}
+
+/// Counts repeated and known codes, and takes them out of the list: the list and the book count each code once.
+async fn leave_out_duplicates(
+    codes: &Codes,
+    scope: &Scope,
+    book: &CodeBook,
+    order: Order<'_>,
+    checked: &mut Checked,
+    mut progress: impl FnMut(u64, u64),
+) -> Result<(), Failure> {
+    let (hasher, mut looked_up) = (RandomState::new(), 0);
+    let rounds = checked.count.div_ceil(MAX_REMEMBERED).max(1);
+    for round in 0..rounds {
+        let mut remembered = HashSet::new();
+        let mut lines = order.codes.open()?;
+        loop {
+            let part = lines.next_values(PART)?;
+            if part.is_empty() {
+                break;
+            }
+            let mut distinct = Vec::new();
+            for code in part {
+                let hash = hasher.hash_one(&code);
+                if hash % rounds != round {
+                    continue;
+                }
+                if remembered.insert(hash) {
+                    distinct.push(code);
+                } else {
+                    checked.repeated += 1;
+                    checked.list.leave_out(&code);
+                }
+            }
+            looked_up += u64::try_from(distinct.len()).unwrap_or(u64::MAX);
+            leave_out_known(codes, scope, book, distinct, checked).await?;
+            progress(looked_up, checked.count);
+        }
+    }
+    Ok(())
+}
+
+async fn leave_out_known(
+    codes: &Codes,
+    scope: &Scope,
+    book: &CodeBook,
+    distinct: Vec<String>,
+    checked: &mut Checked,
+) -> Result<(), Failure> {
+    if book.likely_imported_batch().is_none() {
+        return Ok(());
+    }
+    let lookups = distinct.into_iter().map(|code| async move {
+        let key = CodeKey::Imported { digest: book.digest(&code), batch: String::new() };
+        let record = codes.get(scope, &key).await?.filter(|record| record.batch.is_some());
+        Ok::<_, StoreError>(record.map(|record| (code, is_void(book, &record))))
+    });
+    let mut lookups = stream::iter(lookups).buffer_unordered(AT_ONCE);
+    while let Some(found) = lookups.next().await {
+        let Some((code, is_void)) = found? else { continue };
+        checked.list.leave_out(&code);
+        checked.known.count += 1;
+        checked.known.void += u64::from(is_void);
+    }
+    Ok(())
+}
+
+fn too_weak(weakest: WeakestLength) -> Failure {
+    let WeakestLength { length, codes, space, odds: chance } = weakest;
+    let message = format!(
+        "a guess would be right with odds of {}, above the accepted {}: there would be {} codes of {length} \
+         characters among {} texts of that form; print longer codes with random characters, or say --allow-weak",
+        odds(chance),
+        odds(ACCEPTABLE_ODDS),
+        grouped(codes),
+        grouped(space),
+    );
+    Failure::new("codes_too_weak", message)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_masked_code_shows_at_most_half_of_it() {
+        for (code, shown) in [
+            ("AB", "••"),
+            ("ABC", "•••"),
+            ("ABC123", "A••••3"),
+            ("KETTLE01", "KE••••01"),
+            ("KETTLE0000001", "KE•••••••••01"),
+        ] {
+            assert_eq!(masked(code), shown);
+        }
+    }
+}

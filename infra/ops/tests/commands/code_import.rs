@@ -1,0 +1,166 @@
+//! `ops code import`: files that hurt, and what is said of a file before its codes count.
+
+use common::domain::scope::Environment;
+use serde_json::json;
+
+use crate::support::{Stack, chai};
+
+const IMPORT: [&str; 6] = ["code", "import", "--campaign", "chai-bora-2026", "--environment", "live"];
+const BATCHES: [&str; 6] = ["code", "batches", "--campaign", "chai-bora-2026", "--environment", "live"];
+
+fn import<'a>(file: &'a str, more: &[&'a str]) -> Vec<&'a str> {
+    [&IMPORT[..], &[file], more].concat()
+}
+
+async fn is_without_codes(stack: &Stack) -> bool {
+    let books = stack.tables().await.code_books;
+    ops::codes::book::read(&books, &chai(Environment::Live)).await.expect("a book").batches.is_empty()
+}
+
+/// Codes of eight letters and digits that look random; no two are the same.
+fn random_looking(count: u64) -> impl Iterator<Item = String> {
+    const SYMBOLS: &[u8; 36] = b"0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZ";
+    (1..=count).map(|number| {
+        let mut rest = number.wrapping_mul(0x9e37_79b9_7f4a_7c15) >> 22;
+        let symbols = (0..8).map(|_| {
+            let symbol = usize::try_from(rest % 36).expect("small");
+            rest /= 36;
+            char::from(SYMBOLS[symbol])
+        });
+        symbols.collect()
+    })
+}
+
+#[tokio::test]
+async fn what_a_spreadsheet_damaged_is_named_by_its_line_and_nothing_is_imported() {
+    let stack = Stack::with_chai().await;
+    let text = "\u{feff}\"Code\",\"Note\"\r\n\"KET-01\",\"a, b\"\r\n#REF!,x\r\n1.2E+11,\r\n2026-03-12,\r\n12-Mar,\r\n123.0,\r\n\
+                ,x\r\nKET/02,\r\n\"KET\"03,\r\nKET-04,\r\n";
+    let file = stack.file("brand.csv", text);
+    let ended = stack.run(&import(&file, &["--allow-weak"])).await;
+    assert_eq!(ended.code, ops::REFUSED);
+    for (line, why) in [
+        (3, "an error of a spreadsheet"),
+        (4, "a spreadsheet shortened"),
+        (5, "a date"),
+        (6, "a date"),
+        (7, "a decimal point"),
+        (8, "no code in its column"),
+        (9, "other characters"),
+        (10, "a quote in the middle"),
+    ] {
+        let problem = ended.err.lines().find(|shown| shown.contains(&format!("brand.csv:{line}: ")));
+        assert!(problem.is_some_and(|shown| shown.contains(why)), "{line} {why}: {}", ended.err);
+    }
+    assert!(!ended.err.contains("E+11") && !ended.err.contains("KET"), "no cell is repeated: {}", ended.err);
+    assert!(is_without_codes(&stack).await);
+    for (name, bytes) in
+        [("empty.csv", &b""[..]), ("codes.xlsx", b"PK\x03\x04rest"), ("utf16.csv", b"\xff\xfeA\x001\0\n\0")]
+    {
+        let file = stack.file(name, bytes);
+        let error = stack.refused(&import(&file, &[])).await;
+        assert_eq!((&error["code"], &error["problems"][0]["line"]), (&json!("code_file_invalid"), &json!(1)));
+    }
+}
+
+#[tokio::test]
+async fn one_bad_line_in_the_middle_of_a_long_file_is_named_and_nothing_is_imported() {
+    let stack = Stack::with_chai().await;
+    let mut lines: Vec<_> = random_looking(60_000).collect();
+    lines[29_999] = "#N/A".to_owned();
+    let file = stack.file("brand.csv", lines.join("\r\n"));
+    let error = stack.refused(&import(&file, &[])).await;
+    assert_eq!(error["problems"].as_array().map(Vec::len), Some(1));
+    assert_eq!(error["problems"][0]["line"], 30_000);
+    assert!(is_without_codes(&stack).await);
+}
+
+#[tokio::test]
+async fn a_dry_run_says_what_is_in_the_file_and_imports_nothing() {
+    let stack = Stack::with_chai().await;
+    let file = stack.file("brand.csv", "promo code\nKETTLE-01\nkettle 02\nKETTLE01\nMUG-7\n");
+    let described = stack.json(&import(&file, &["--dry-run"])).await;
+    let expected = json!({
+        "count": 4, "repeated": 1, "imported_before": 0, "characters": "0127EGKLMTU",
+        "lengths": [
+            { "length": 4, "count": 1, "first": { "line": 5, "code": "M••7" }, "last": { "line": 5, "code": "M••7" } },
+            {
+                "length": 8, "count": 3,
+                "first": { "line": 2, "code": "KE••••01" }, "last": { "line": 4, "code": "KE••••01" },
+            },
+        ],
+    });
+    assert_eq!(
+        (&described["file"], &described["dry_run"], &described["imported"]),
+        (&expected, &json!(true), &json!(0))
+    );
+    let text = stack.fine(&import(&file, &["--dry-run"])).await;
+    for shown in [
+        "Nothing was imported, because of --dry-run. The file can be imported: 3 codes would be new.",
+        "The file has 4 codes of 11 different characters: 0127EGKLMTU",
+        "4       1      M••7 (line 5)      M••7 (line 5)",
+        "8       3      KE••••01 (line 2)  KE••••01 (line 4)",
+        "1 lines repeat a code of an earlier line.",
+        "The odds of guessing an imported code are 6.0e-7: 1 codes of 4 characters among 1,679,616 texts",
+    ] {
+        assert!(text.contains(shown), "{shown}: {text}");
+    }
+    assert!(!text.contains("KETTLE"), "no whole code is shown: {text}");
+    assert!(is_without_codes(&stack).await);
+    let done = stack.json(&import(&file, &[])).await;
+    assert_eq!((&done["imported"], &done["duplicates"], &done["file"]), (&json!(3), &json!(1), &expected));
+    let weak = stack.file("weak.csv", "MUG-8\nMUG-9\n");
+    assert_eq!(stack.refused(&import(&weak, &["--dry-run"])).await["code"], "codes_too_weak");
+}
+
+#[tokio::test]
+async fn the_column_is_recognised_or_named() {
+    let stack = Stack::with_chai().await;
+    let text = "Shop;Voucher no.;Printed\nMwanza;AB-1201;x\n\"Arusha; north\";AB-1202;x\n";
+    let file = stack.file("brand.csv", text);
+    let error = stack.refused(&import(&file, &[])).await;
+    let message = error["problems"][0]["message"].as_str().expect("a message").to_owned();
+    assert!(message.contains("several columns") && message.contains("--column"), "{message}");
+    let wrong = stack.refused(&import(&file, &["--column", "Voucher"])).await;
+    assert_eq!(wrong["problems"].as_array().map(Vec::len), Some(1));
+    let named = stack.json(&import(&file, &["--column", "voucher no."])).await;
+    assert_eq!(named["imported"], 2);
+
+    let heading = stack.file("heading.csv", "Voucher\nAB-1203\nAB-1204\n");
+    let error = stack.refused(&import(&heading, &[])).await;
+    assert!(
+        error["problems"][0]["message"].as_str().expect("a message").contains("probably the heading"),
+        "{error}"
+    );
+    assert_eq!(stack.json(&import(&heading, &["--column", "Voucher"])).await["imported"], 2);
+}
+
+#[tokio::test]
+async fn a_list_that_is_counted_up_is_refused_however_long_its_codes_are() {
+    let stack = Stack::with_chai().await;
+    let lines: Vec<_> = (0..500).map(|number| format!("CHAI-BORA-2026-{number:04}")).collect();
+    let file = stack.file("brand.csv", lines.join("\n"));
+    let error = stack.refused(&import(&file, &[])).await;
+    assert_eq!(error["code"], "codes_too_weak");
+    let message = error["message"].as_str().expect("a message");
+    assert!(message.contains("odds of 1.0e0") && message.contains("among 500 texts"), "{message}");
+    stack.fine(&import(&file, &["--allow-weak"])).await;
+    let batches = stack.json(&BATCHES).await;
+    assert_eq!(batches["odds_of_a_guess"], 1.0, "the odds count imported codes too");
+    assert_eq!(batches["odds_of_a_minted_code"], 0.0);
+    let text = stack.fine(&BATCHES).await;
+    assert!(text.contains("The odds of guessing an imported code are 1.0e0: 500 codes of 16"), "{text}");
+
+    let random: Vec<_> = random_looking(500).collect();
+    let file = stack.file("random.csv", random.join("\n"));
+    let done = stack.json(&import(&file, &[])).await;
+    assert!(done["odds_of_a_guess"].as_f64().expect("odds") < 1e-9, "{done}");
+}
+
+#[tokio::test]
+async fn numbers_of_different_lengths_are_pointed_out() {
+    let stack = Stack::with_chai().await;
+    let file = stack.file("brand.csv", "0123456789012\n123456789012\n");
+    let text = stack.fine(&import(&file, &["--dry-run"])).await;
+    assert!(text.contains("numbers of different lengths"), "{text}");
+}
