@@ -61,7 +61,7 @@ fn list(value: &Value, html: &mut String) {
                 list(value, html);
                 html.push_str("</dd>");
             }
-            write!(html, "</dl>\n")
+            writeln!(html, "</dl>")
         }
         Value::Array(values) => {
             html.push_str("<ol>");
@@ -70,7 +70,7 @@ fn list(value: &Value, html: &mut String) {
                 list(value, html);
                 html.push_str("</li>");
             }
-            write!(html, "</ol>\n")
+            writeln!(html, "</ol>")
         }
         Value::Null => write!(html, "-"),
         Value::String(text) => write!(html, "{}", escaped(text)),
