@@ -73,7 +73,7 @@ async fn several_phones_are_blocked_at_once_or_none_of_them() {
     assert_eq!(is_blocked(&stack, "0712000003").await, [false, false]);
 }
 
-fn list<'a>(environment: &'a str) -> [&'a str; 6] {
+fn list(environment: &str) -> [&str; 6] {
     ["phone", "list", "--campaign", "chai-bora-2026", "--environment", environment]
 }
 
