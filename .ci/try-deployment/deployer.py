@@ -16,6 +16,10 @@ def deployer(emulator):
     role = iam.create_role(RoleName=NAME, AssumeRolePolicyDocument=document)["Role"]["Arn"]
     policy = POLICY.read_text().replace("REGION", REGION).replace("ACCOUNT", ACCOUNT)
     iam.put_role_policy(RoleName=NAME, PolicyName="deployer", PolicyDocument=policy)
+    # The emulator has a permission for the call, where AWS has one for each PartiQL statement in it.
+    statements = {"Effect": "Allow", "Action": "dynamodb:ExecuteTransaction", "Resource": "*"}
+    document = json.dumps({"Version": "2012-10-17", "Statement": [statements]})
+    iam.put_role_policy(RoleName=NAME, PolicyName="emulator", PolicyDocument=document)
     given = emulator.client("sts").assume_role(RoleArn=role, RoleSessionName="walk")["Credentials"]
     return {
         "AWS_ACCESS_KEY_ID": given["AccessKeyId"],

@@ -101,7 +101,12 @@ fn the_tables_have_the_keys_indexes_and_expiry_that_the_code_uses() {
         let warmth = found.get("WarmThroughput").cloned();
         let mut attributes = BTreeMap::from([(table.key, "S")]);
         let hash = |name: &str| json!({ "AttributeName": name, "KeyType": "HASH" });
-        assert_eq!(found["KeySchema"], json!([hash(table.key)]), "{id}");
+        let mut schema = vec![hash(table.key)];
+        if let Some((sort, kind)) = &table.sort {
+            attributes.insert(sort, kind.as_str());
+            schema.push(json!({ "AttributeName": sort, "KeyType": "RANGE" }));
+        }
+        assert_eq!(found["KeySchema"], json!(schema), "{id}");
         let indexes =
             found.get("GlobalSecondaryIndexes").and_then(Value::as_array).cloned().unwrap_or_default();
         assert_eq!(indexes.len(), table.indexes.len(), "{id}");

@@ -91,7 +91,7 @@ async fn look(State(guarded): State<Guarded>, request: Request) -> Response<Body
 }
 
 /// The access key that signed a request, in the header or a presigned URL.
-fn access_key(parts: &Parts) -> Option<String> {
+pub(crate) fn access_key(parts: &Parts) -> Option<String> {
     let header = parts.headers.get("authorization").and_then(|value| value.to_str().ok()).unwrap_or_default();
     let signed = header.split_once("Credential=").map(|(_, rest)| rest);
     let presigned = parts.uri.query().and_then(|query| query.split_once("X-Amz-Credential="));
@@ -101,7 +101,7 @@ fn access_key(parts: &Parts) -> Option<String> {
 }
 
 /// Actions and resources of a request.
-fn touched(parts: &Parts, body: &[u8]) -> Vec<(String, String)> {
+pub(crate) fn touched(parts: &Parts, body: &[u8]) -> Vec<(String, String)> {
     let target =
         parts.headers.get("x-amz-target").and_then(|target| target.to_str().ok()).unwrap_or_default();
     let json: Value = serde_json::from_slice(body).unwrap_or_default();
@@ -132,6 +132,18 @@ fn tables(operation: &str, json: &Value) -> Vec<(String, String)> {
                     kind => format!("{kind}Item"),
                 };
                 action(&operation, named(item))
+            });
+            parts.collect()
+        }
+        // Each PartiQL statement has a permission of its own.
+        "ExecuteTransaction" | "ExecuteStatement" => {
+            let statements = json["TransactStatements"].as_array().cloned().unwrap_or(vec![json.clone()]);
+            let parts = statements.iter().map(|statement| {
+                let statement = statement["Statement"].as_str().expect("text");
+                let (verb, rest) = statement.split_once(' ').expect("a verb");
+                let (first, others) = verb.split_at(1);
+                let table = rest.split('"').nth(1).expect("a table").to_owned();
+                action(&format!("PartiQL{first}{}", others.to_lowercase()), table)
             });
             parts.collect()
         }

@@ -7,6 +7,7 @@
 //! - [`partners`] and [`receipts`] turn on a campaign's partner and receipts; `receipts` also settles step by step;
 //! - [`proxy`] injects faults into database calls, [`secrets`] into Secrets Manager, [`fault_injection`] into any call;
 //! - [`iam_guard`] rejects calls that the function's role does not allow, as read from the template by [`roles`];
+//! - [`operator_roles`] does the same for operators, and answers as AWS does;
 //! - [`environment`] runs a function as a process that gets [`event`]s as on Lambda, [`fleet`] many of them, and
 //!   [`deployment`] fleets of several functions with their [`queue`]s and schedule;
 //! - [`load`] runs many clients with faults drawn by [`random`], and checks the records afterwards;
@@ -24,6 +25,7 @@ mod forward;
 pub mod http;
 pub mod iam_guard;
 pub mod load;
+pub mod operator_roles;
 pub mod partners;
 pub mod proxy;
 pub mod queue;

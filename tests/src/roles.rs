@@ -7,7 +7,7 @@ use local::tables::TABLES;
 use serde_json::Value;
 
 use crate::iam_guard::Call;
-use crate::template::{resources, service};
+use crate::template::{logical_id, resources, service};
 
 /// The `Sid` prefix of statements for calls that Lambda makes on a function's behalf.
 const RUNTIME: &str = "Runtime";
@@ -61,7 +61,7 @@ pub fn policies() -> BTreeMap<String, Policy> {
 }
 
 /// The local names of resources by their logical ids, taken from the functions' environment variables.
-fn names(template: &Value) -> BTreeMap<String, String> {
+pub(crate) fn names(template: &Value) -> BTreeMap<String, String> {
     let tables = TABLES.iter().map(|table| (table.variable, table.name));
     let local: BTreeMap<_, _> = NAMES.into_iter().chain(tables).collect();
     let mut names = BTreeMap::new();
@@ -73,6 +73,10 @@ fn names(template: &Value) -> BTreeMap<String, String> {
             }
         }
     }
+    // Operators use tables that no function does.
+    let tables =
+        TABLES.iter().map(|table| (logical_id(&table.name.replace('_', "-")), table.name.to_owned()));
+    names.extend(tables.map(|(id, name)| (format!("{id}Table"), name)));
     // A bucket that cannot be referenced without a cycle is named by its name pattern.
     for (id, bucket) in resources(template, "AWS::S3::Bucket") {
         if let (Some(pattern), Some(name)) = (bucket["BucketName"]["Fn::Sub"][0].as_str(), names.get(id)) {
@@ -103,7 +107,7 @@ fn allowed(statement: &Value, names: &BTreeMap<String, String>) -> Vec<(String, 
 }
 
 /// A resource in the terms of a call.
-fn resource_of(action: &str, resource: &Value, names: &BTreeMap<String, String>) -> String {
+pub(crate) fn resource_of(action: &str, resource: &Value, names: &BTreeMap<String, String>) -> String {
     // A resource without an environment variable is used by Lambda only, and keeps its logical id.
     let named = |id: &str| names.get(id).map_or(id, String::as_str).to_owned();
     let service = action.split(':').next().unwrap_or_default();

@@ -7,6 +7,7 @@ pub mod secrets;
 pub mod settle_queue;
 
 use std::error::Error;
+use std::fmt;
 use std::sync::{Arc, OnceLock};
 use std::time::Duration;
 
@@ -58,6 +59,12 @@ pub struct Aws {
     connector: SharedHttpConnector,
     env: Env,
     clients: Arc<Clients>,
+}
+
+impl fmt::Debug for Aws {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Aws").finish_non_exhaustive()
+    }
 }
 
 #[derive(Default)]
@@ -171,6 +178,22 @@ impl Aws {
             aws_sdk_secretsmanager::Client::from_conf(config.build())
         });
         client.clone()
+    }
+
+    /// What the client of another service is made of, whose endpoint a variable can name: `ops` has one that no function needs.
+    pub fn config(&self, endpoint_variable: &str) -> SdkConfig {
+        let mut config = self.shared.clone().into_builder();
+        config.set_endpoint_url(self.endpoint(endpoint_variable));
+        config.build()
+    }
+
+    /// The same connection with something between its clients and the network.
+    #[must_use]
+    pub fn through(&self, wrap: impl FnOnce(SharedHttpConnector) -> SharedHttpConnector) -> Self {
+        let connector = wrap(self.connector.clone());
+        let mut shared = self.shared.clone().into_builder();
+        shared.set_http_client(Some(client_over(connector.clone())));
+        Self { shared: shared.build(), connector, env: self.env.clone(), clients: Arc::default() }
     }
 
     fn endpoint(&self, variable: &str) -> Option<String> {

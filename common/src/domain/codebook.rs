@@ -286,7 +286,7 @@ impl Origin {
         }
     }
 
-    fn contains(&self, serial: u64) -> bool {
+    pub(crate) fn contains(&self, serial: u64) -> bool {
         matches!(*self, Self::Minted { first, count, .. } if serial >= first && serial - first < count)
     }
 

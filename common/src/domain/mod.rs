@@ -1,6 +1,7 @@
 //! The rules: no I/O, no clock, no randomness. Time and ids come in as arguments.
 
 pub mod admission;
+pub mod audit;
 pub mod campaign;
 pub mod cipher;
 pub mod code;

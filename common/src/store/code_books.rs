@@ -17,7 +17,7 @@ use crate::aws::Aws;
 use crate::aws::deployment_secret::{DeploymentSecrets, SecretVersion};
 use crate::config::{ConfigError, Env};
 use crate::domain::cipher::SecretKey;
-use crate::domain::codebook::CodeBook;
+use crate::domain::codebook::{Batch, CodeBook};
 use crate::domain::key_encryption::KeyContext;
 use crate::domain::scope::Scope;
 use crate::random;
@@ -42,6 +42,27 @@ pub struct StoredBook {
     pub book: CodeBook,
     revision: u64,
     secret: Arc<SecretVersion>,
+}
+
+/// What a code book holds besides its keys, readable without the deployment's secret.
+#[derive(Clone, Debug)]
+pub struct BookOverview {
+    /// How many serial numbers are taken.
+    pub minted: u64,
+    /// The batches, oldest first.
+    pub batches: Vec<Batch>,
+}
+
+impl BookOverview {
+    /// The batch of this name.
+    pub fn batch(&self, name: &str) -> Option<&Batch> {
+        self.batches.iter().find(|batch| batch.name == name)
+    }
+
+    /// The batch of a minted serial number.
+    pub fn batch_of(&self, serial: u64) -> Option<&Batch> {
+        self.batches.iter().find(|batch| batch.origin.contains(serial))
+    }
 }
 
 /// A scope without a code book. Its codes can be neither accepted nor rejected until an operator applies the campaign
@@ -91,6 +112,17 @@ impl CodeBooks {
         let stored = read(item, scope, secret)?;
         self.secrets.remember(version, &stored.secret);
         Ok(Some(stored))
+    }
+
+    /// A scope's code book without its keys; `None` before the campaign is applied.
+    pub async fn overview(&self, scope: &Scope) -> Result<Option<BookOverview>, StoreError> {
+        let Some(item) = self.table.get(scope.to_string(), READING).await? else { return Ok(None) };
+        FIRST.check(&item, READING)?;
+        let batches = required(item.get("batches"), READING)?.clone();
+        Ok(Some(BookOverview {
+            minted: required(read_number(&item, "minted"), READING)?,
+            batches: from_attribute_value(batches).map_err(StoreError::during(READING))?,
+        }))
     }
 
     /// Adds a scope's code book to a batch.

@@ -4,6 +4,7 @@
 //! Every call fails with a [`StoreError`] if DynamoDB does not answer or a record cannot be read.
 
 pub mod api_keys;
+pub mod audit;
 pub mod batch;
 pub mod breakers;
 pub mod campaign_versions;
@@ -25,7 +26,7 @@ pub mod transaction;
 use std::collections::HashMap;
 use std::error::Error as StdError;
 
-use aws_sdk_dynamodb::error::{ProvideErrorMetadata, SdkError};
+use aws_sdk_dynamodb::error::{ErrorMetadata, ProvideErrorMetadata, SdkError};
 use aws_sdk_dynamodb::types::AttributeValue;
 use aws_sdk_dynamodb::types::error::{
     ProvisionedThroughputExceededException, RequestLimitExceeded, ThrottlingException,
@@ -78,6 +79,16 @@ impl StoreError {
     /// secret, or a code book is missing.
     pub fn is_temporary(&self) -> bool {
         self.is_throttled() || self.cause.is::<NotFetched>() || self.cause.is::<NoCodeBook>()
+    }
+
+    /// What AWS says when the caller lacks a permission.
+    pub fn denied(&self) -> Option<&str> {
+        let first: &(dyn StdError + 'static) = self.cause.as_ref();
+        std::iter::successors(Some(first), |&error| error.source()).find_map(|error| {
+            let metadata = error.downcast_ref::<ErrorMetadata>()?;
+            let is_denied = matches!(metadata.code(), Some("AccessDeniedException" | "AccessDenied"));
+            metadata.message().filter(|_| is_denied)
+        })
     }
 
     /// For `map_err`: wraps the cause in an error of this action.

@@ -2,8 +2,8 @@
 //!
 //! - [`stack`] starts everything on free loopback ports and stops it again;
 //! - [`gateway`] emulates API Gateway: it converts HTTP requests to events, and replies back to HTTP;
-//! - [`dynamodb`] is the embedded database, with [`tables`] as deployed; [`s3`], [`sqs`] and [`secrets`] are embedded
-//!   as well;
+//! - [`dynamodb`] is the embedded database, with [`tables`] as deployed; [`s3`], [`sqs`], [`secrets`] and [`sts`] are
+//!   embedded as well;
 //! - [`workers`] pass the events of storage, queues and schedule to their functions;
 //! - [`tax_portal`] simulates the tax authority, which has the receipts of some [`shops`];
 //! - [`partner`] simulates a partner that validates codes;
@@ -24,6 +24,7 @@ pub mod secrets;
 pub mod shops;
 pub mod sqs;
 pub mod stack;
+pub mod sts;
 pub mod tables;
 pub mod tax_portal;
 pub mod try_page;

@@ -43,6 +43,7 @@ use crate::s3::{self, ObjectCreated, S3};
 use crate::secrets::{Secrets, SecretsManager};
 use crate::shops::shops;
 use crate::sqs::{self, QueueOptions, Sqs};
+use crate::sts::Sts;
 use crate::tables::{self, TABLES};
 use crate::tax_portal::{self, TaxPortal};
 use crate::try_page::TryPage;
@@ -155,7 +156,7 @@ pub struct Stack {
     partner: Option<SimulatedPartner>,
     chosen_partner: String,
     demos: Arc<OnceLock<Vec<Demo>>>,
-    emulators: (S3, Sqs, SecretsManager),
+    emulators: (S3, Sqs, SecretsManager, Sts),
     env: BTreeMap<String, String>,
     stop: watch::Sender<bool>,
     parts: Vec<JoinHandle<()>>,
@@ -211,6 +212,7 @@ impl Stack {
         let s3 = storage(&options, created).await?;
         let sqs = queues(&options).await?;
         let secrets = secrets(&options).await?;
+        let sts = sts().await?;
         let tax_portal = match &options.tax_authority_url {
             Some(_) => None,
             None => Some(tax_portal(&options).await?),
@@ -226,6 +228,7 @@ impl Stack {
             queues: in_front(&options, sqs.endpoint()).await,
             queue_urls: [TAX_QUEUE, PARTNER_QUEUE].map(|name| sqs.queue_url(name)),
             secrets: in_front(&options, secrets.endpoint()).await,
+            identities: sts.endpoint(),
             tax_authority: tax_portal.as_ref().map(|portal| portal.base_url.as_str()),
         };
         let env = variables(&options, &endpoints);
@@ -259,7 +262,7 @@ impl Stack {
             let _ = axum::serve(api, service).with_graceful_shutdown(stopped(stopping)).await;
         }));
         let chosen_partner = options.partner_url.unwrap_or_default();
-        let emulators = (s3, sqs, secrets);
+        let emulators = (s3, sqs, secrets, sts);
         Ok(Self {
             base_url,
             tax_portal,
@@ -318,8 +321,8 @@ impl Stack {
         for part in self.parts {
             let _ = part.await;
         }
-        let (s3, sqs, secrets) = self.emulators;
-        tokio::join!(s3.stop(), sqs.stop(), secrets.stop());
+        let (s3, sqs, secrets, sts) = self.emulators;
+        tokio::join!(s3.stop(), sqs.stop(), secrets.stop(), sts.stop());
     }
 }
 
@@ -365,6 +368,7 @@ struct Endpoints<'a> {
     /// The tax authority's queue, then the partners'.
     queue_urls: [String; 2],
     secrets: String,
+    identities: &'a str,
     tax_authority: Option<&'a str>,
 }
 
@@ -379,6 +383,7 @@ fn variables(options: &Options, endpoints: &Endpoints<'_>) -> BTreeMap<String, S
         ("AWS_ENDPOINT_URL_S3", endpoints.storage.clone()),
         ("AWS_ENDPOINT_URL_SQS", endpoints.queues.clone()),
         ("AWS_ENDPOINT_URL_SECRETS_MANAGER", endpoints.secrets.clone()),
+        ("AWS_ENDPOINT_URL_STS", endpoints.identities.to_owned()),
         ("STAGE", options.stage.to_owned()),
         ("DOCS_URL", format!("{}/docs", endpoints.api)),
         (photos::VARIABLE, BUCKET.to_owned()),
@@ -443,6 +448,11 @@ async fn secrets(options: &Options) -> Result<SecretsManager, StartError> {
     secrets.given = given.into_iter().map(prefixed).collect();
     let started = SecretsManager::serve(secrets).await;
     started.map_err(|cause| StartError::Io { what: "the secrets cannot be served".to_owned(), cause })
+}
+
+async fn sts() -> Result<Sts, StartError> {
+    let started = Sts::serve().await;
+    started.map_err(|cause| StartError::Io { what: "identities cannot be served".to_owned(), cause })
 }
 
 async fn tax_portal(options: &Options) -> Result<TaxPortal, StartError> {

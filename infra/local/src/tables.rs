@@ -8,7 +8,7 @@ use aws_sdk_dynamodb::types::{
     TableDescription, TimeToLiveSpecification,
 };
 use common::store::{
-    StoreError, api_keys, campaign_versions, campaigns, code_books, codes, entrants, idempotency_keys,
+    StoreError, api_keys, audit, campaign_versions, campaigns, code_books, codes, entrants, idempotency_keys,
     rate_limits, receipts, submissions,
 };
 
@@ -20,6 +20,8 @@ pub struct Table {
     pub name: &'static str,
     /// The partition key, a string.
     pub key: &'static str,
+    /// The sort key and its type, if there is one.
+    pub sort: Option<(&'static str, ScalarAttributeType)>,
     /// The TTL attribute, if items expire.
     pub expiry: Option<&'static str>,
     pub indexes: &'static [Index],
@@ -41,6 +43,23 @@ pub const TABLES: &[Table] = &[
         variable: campaigns::VARIABLE,
         name: "campaigns",
         key: campaigns::KEY,
+        sort: None,
+        expiry: None,
+        indexes: &[],
+    },
+    Table {
+        variable: api_keys::VARIABLE,
+        name: "api_keys",
+        key: api_keys::KEY,
+        sort: None,
+        expiry: None,
+        indexes: &[],
+    },
+    Table {
+        variable: audit::VARIABLE,
+        name: "audit",
+        key: audit::KEY,
+        sort: Some((audit::SORT, ScalarAttributeType::N)),
         expiry: None,
         indexes: &[],
     },
@@ -48,22 +67,31 @@ pub const TABLES: &[Table] = &[
         variable: campaign_versions::VARIABLE,
         name: "campaign_versions",
         key: campaign_versions::KEY,
+        sort: None,
         expiry: None,
         indexes: &[],
     },
-    Table { variable: api_keys::VARIABLE, name: "api_keys", key: api_keys::KEY, expiry: None, indexes: &[] },
     Table {
         variable: code_books::VARIABLE,
         name: "code_books",
         key: code_books::KEY,
+        sort: None,
         expiry: None,
         indexes: &[],
     },
-    Table { variable: codes::VARIABLE, name: "codes", key: codes::KEY, expiry: None, indexes: &[] },
+    Table {
+        variable: codes::VARIABLE,
+        name: "codes",
+        key: codes::KEY,
+        sort: None,
+        expiry: None,
+        indexes: &[],
+    },
     Table {
         variable: submissions::VARIABLE,
         name: "submissions",
         key: submissions::KEY,
+        sort: None,
         expiry: None,
         indexes: &[
             Index {
@@ -81,11 +109,19 @@ pub const TABLES: &[Table] = &[
             },
         ],
     },
-    Table { variable: receipts::VARIABLE, name: "receipts", key: receipts::KEY, expiry: None, indexes: &[] },
+    Table {
+        variable: receipts::VARIABLE,
+        name: "receipts",
+        key: receipts::KEY,
+        sort: None,
+        expiry: None,
+        indexes: &[],
+    },
     Table {
         variable: entrants::VARIABLE,
         name: "entrants",
         key: entrants::KEY,
+        sort: None,
         expiry: None,
         indexes: &[Index {
             name: entrants::BLOCKLIST,
@@ -98,6 +134,7 @@ pub const TABLES: &[Table] = &[
         variable: idempotency_keys::VARIABLE,
         name: "requests",
         key: idempotency_keys::KEY,
+        sort: None,
         expiry: Some(idempotency_keys::EXPIRY),
         indexes: &[],
     },
@@ -105,6 +142,7 @@ pub const TABLES: &[Table] = &[
         variable: rate_limits::VARIABLE,
         name: "rate_limits",
         key: rate_limits::KEY,
+        sort: None,
         expiry: Some(rate_limits::EXPIRY),
         indexes: &[],
     },
@@ -155,6 +193,11 @@ impl Table {
             .billing_mode(BillingMode::PayPerRequest)
             .key_schema(key(self.key, KeyType::Hash)?)
             .attribute_definitions(attribute(self.key, ScalarAttributeType::S)?);
+        if let Some((sort, kind)) = &self.sort {
+            create = create
+                .key_schema(key(sort, KeyType::Range)?)
+                .attribute_definitions(attribute(sort, kind.clone())?);
+        }
         for index in self.indexes {
             create = create.global_secondary_indexes(index.definition()?);
             for attribute in index.attributes()? {

@@ -14,9 +14,11 @@ use common::random;
 use common::store::campaign_versions::CampaignChange;
 use common::store::campaigns::StoredCampaign;
 use serde::Serialize;
+use serde_json::json;
 
 pub(crate) use self::diff::{Difference, differences, text, text_of_new};
 pub(crate) use self::meaning::Facts;
+use crate::audit::Action;
 use crate::campaign_file::CampaignFile;
 use crate::failure::Failure;
 use crate::tables::{Tables, unknown_campaign};
@@ -149,6 +151,13 @@ fn merged(before: Option<&StoredCampaign>, file: &CampaignFile) -> Campaign {
 /// When the campaign was changed since the plan was made, or a table does not answer. Then applying the file again
 /// finishes it.
 pub async fn carry_out(tables: &Tables, plan: &Plan, change: CampaignChange) -> Result<Applied, Failure> {
+    if plan.change() != Change::Unchanged || !plan.without_book.is_empty() {
+        let differences = plan.differences(change.at)?;
+        let fields: Vec<_> = differences.iter().map(|one| one.field.as_str()).collect();
+        let details = json!({ "change": plan.change(), "fields": fields });
+        let action = Action::new("campaign.apply").in_campaign(&plan.after.slug);
+        tables.audit.append(action.with(details), change.at).await?;
+    }
     // The books come first, so that there is no campaign without them.
     for scope in &plan.without_book {
         tables.code_books.start(scope, new_book()).await?;
@@ -190,10 +199,17 @@ pub async fn apply(tables: &Tables, files: &[CampaignFile], now: Timestamp) -> R
 ///
 /// # Errors
 /// When the table does not answer, or others keep changing the campaign.
-pub async fn apply_without_code_books(tables: &Tables, file: &CampaignFile) -> Result<(), Failure> {
+pub async fn apply_without_code_books(
+    tables: &Tables,
+    file: &CampaignFile,
+    now: Timestamp,
+) -> Result<(), Failure> {
     let before = tables.campaigns.get_stored(&file.campaign.slug).await?;
     let campaign = merged(before.as_ref(), file);
     let is_same = before.as_ref().is_some_and(|before| before.campaign == campaign);
+    if !is_same {
+        tables.audit.append(Action::new("campaign.apply").in_campaign(&campaign.slug), now).await?;
+    }
     if is_same || tables.campaigns.replace(before.as_ref(), &campaign).await? {
         return Ok(());
     }
@@ -215,6 +231,14 @@ fn new_book() -> CodeBook {
 ///
 /// # Errors
 /// When there is no such campaign, or the table does not answer.
-pub async fn set_paused(tables: &Tables, slug: &CampaignSlug, paused: bool) -> Result<(), Failure> {
+pub async fn set_paused(
+    tables: &Tables,
+    slug: &CampaignSlug,
+    paused: bool,
+    now: Timestamp,
+) -> Result<(), Failure> {
+    tables.campaign(slug).await?;
+    let name = if paused { "campaign.pause" } else { "campaign.resume" };
+    tables.audit.append(Action::new(name).in_campaign(slug), now).await?;
     if tables.campaigns.set_paused(slug, paused).await? { Ok(()) } else { Err(unknown_campaign(slug)) }
 }

@@ -5,6 +5,7 @@ mod phone;
 
 use std::path::PathBuf;
 
+use chrono::NaiveDate;
 use clap::{Args, Parser, Subcommand};
 use common::app::auth::DEFAULT_PER_MINUTE;
 use common::domain::cipher::CODE_SYMBOLS;
@@ -31,6 +32,9 @@ pub(crate) struct Cli {
     /// Read variables from this file, such as the local stack's --ready-file: NAME=VALUE lines in *.env, otherwise JSON
     #[arg(long, global = true, value_name = "PATH")]
     pub(crate) env_file: Option<PathBuf>,
+    /// Your name, recorded besides your AWS identity [default: $OPS_BY; for decisions also $USER]
+    #[arg(long, global = true, value_name = "NAME", value_parser = name)]
+    pub(crate) by: Option<String>,
     #[command(subcommand)]
     pub(crate) command: Command,
 }
@@ -58,6 +62,11 @@ pub(crate) enum Command {
     /// Rotate the deployment's secret, under which the keys of codes are encrypted
     #[command(subcommand)]
     Secret(SecretCommand),
+    /// Read and verify the audit log: who changed or looked at what, and why
+    #[command(subcommand)]
+    Audit(AuditCommand),
+    /// Show who you are to AWS, which stack the environment names, and which role's rights you have
+    Whoami,
     /// Migrate the records of the first release; run once, right after the update
     Migrate,
     /// Call every endpoint of a deployment in test mode
@@ -222,12 +231,8 @@ pub(crate) enum SubmissionCommand {
         /// Id of the submission, or the reference that the consumer quotes
         #[arg(value_name = "ID-OR-REF")]
         name: String,
-        /// Show the whole phone number
-        #[arg(long)]
-        show_phone: bool,
-        /// Show the receipt's code and time, or the text of its QR code; anyone who has them can look the receipt up
-        #[arg(long)]
-        show_receipt: bool,
+        #[command(flatten)]
+        show: ShowArgs,
     },
     /// Show what happened to a submission, in order
     Story {
@@ -267,10 +272,22 @@ pub(crate) enum SubmissionCommand {
         /// Reason for the decision, in your words; it is recorded
         #[arg(long, value_name = "TEXT")]
         why: String,
-        /// Name of the person who decided [default: $USER]
-        #[arg(long, value_name = "NAME")]
-        by: Option<String>,
     },
+}
+
+// What is hidden otherwise. Each look is a row of the audit log.
+#[derive(Args, Clone, Copy)]
+pub(crate) struct ShowArgs {
+    /// Show the whole phone number; recorded in the audit log
+    #[arg(long)]
+    pub(crate) show_phone: bool,
+    /// Show the receipt's code and time, or the text of its QR code; anyone who has them can look the receipt up;
+    /// recorded in the audit log
+    #[arg(long)]
+    pub(crate) show_receipt: bool,
+    /// Link to the receipt's photo; recorded in the audit log
+    #[arg(long)]
+    pub(crate) show_photo: bool,
 }
 
 #[derive(Args)]
@@ -298,6 +315,16 @@ pub(crate) struct AcceptArgs {
     /// Accept a receipt with an unreadable verification code; the same receipt could then be entered again
     #[arg(long, conflicts_with_all = ["reject", "receipt_code"])]
     pub(crate) without_receipt_code: bool,
+}
+
+fn name(text: &str) -> Result<String, String> {
+    const CHARS: std::ops::RangeInclusive<usize> = 1..=100;
+    let text = text.trim();
+    if CHARS.contains(&text.chars().count()) && !text.chars().any(char::is_control) {
+        Ok(text.to_owned())
+    } else {
+        Err("a name has 1 to 100 characters, on one line".to_owned())
+    }
 }
 
 fn refusing_key(text: &str) -> Result<MessageKey, String> {
@@ -341,6 +368,24 @@ pub(crate) struct PersonArgs {
     // Not parsed by clap, whose error messages would repeat it.
     #[arg(long, value_name = "PHONE")]
     pub(crate) phone: String,
+}
+
+#[derive(Subcommand)]
+pub(crate) enum AuditCommand {
+    /// List the rows of some days, oldest first
+    List {
+        /// Only rows about this campaign
+        #[arg(long, value_name = "SLUG")]
+        campaign: Option<CampaignSlug>,
+        /// First day, in UTC [default: 29 days before the last]
+        #[arg(long, value_name = "YYYY-MM-DD")]
+        from: Option<NaiveDate>,
+        /// Last day, in UTC [default: today]
+        #[arg(long, value_name = "YYYY-MM-DD")]
+        to: Option<NaiveDate>,
+    },
+    /// Verify that no row was changed, removed or added by other means; reads the whole log
+    Verify,
 }
 
 #[derive(Args)]

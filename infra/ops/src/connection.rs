@@ -5,7 +5,6 @@ use std::path::Path;
 
 use aws_config::BehaviorVersion;
 use aws_sdk_dynamodb::config::Region;
-use common::aws::photos::{self, Photos};
 use common::aws::{self, Aws};
 use common::config::Env;
 use common::store::campaigns;
@@ -58,23 +57,14 @@ fn of_lines(bytes: &[u8]) -> Result<HashMap<String, String>, String> {
     lines.map(variable).collect()
 }
 
-/// Opens the tables of the stack that the environment names.
+/// Opens the tables of the stack that the environment names, for a command.
 ///
 /// # Errors
 /// Names the missing variable.
 pub async fn tables(env: &Env) -> Result<Tables, Failure> {
     // Checked before AWS is called, so that a missing variable is reported at once.
     env.required(campaigns::VARIABLE)?;
-    Ok(Tables::from_env(env, &aws(env).await?)?)
-}
-
-/// Opens the bucket of photos that the environment names.
-///
-/// # Errors
-/// Names the missing variable.
-pub async fn photos(env: &Env) -> Result<Photos, Failure> {
-    env.required(photos::VARIABLE)?;
-    Ok(Photos::from_env(env, &aws(env).await?)?)
+    Ok(Tables::for_command(env, &aws(env).await?)?)
 }
 
 /// Connects to AWS with the credentials in the environment, or with those that the AWS command line would find.

@@ -46,6 +46,22 @@ impl Failure {
     }
 }
 
+/// Names the right that is missing, by what AWS says of it: `User: ARN is not authorized to perform: ACTION on resource: ARN
+/// because ...`.
+fn missing_right(denied: &str) -> String {
+    const WHOM_TO_ASK: &str =
+        "ask whoever manages the stack for the role that has it (infra/roles.md); `ops whoami` shows yours";
+    let words = |after: &str| denied.split_once(after)?.1.split_whitespace().next();
+    match (words("to perform: "), words("on resource: ")) {
+        (Some(action), Some(arn)) => {
+            // An ARN ends in the kind and the name of a resource.
+            let resource = arn.splitn(6, ':').last().unwrap_or(arn).replacen(['/', ':'], " ", 1);
+            format!("you lack the right {action} on {resource}; {WHOM_TO_ASK}")
+        }
+        (_, _) => format!("you lack a right: {denied}; {WHOM_TO_ASK}"),
+    }
+}
+
 impl From<ConfigError> for Failure {
     fn from(error: ConfigError) -> Self {
         let message = format!(
@@ -58,6 +74,9 @@ impl From<ConfigError> for Failure {
 
 impl From<StoreError> for Failure {
     fn from(error: StoreError) -> Self {
+        if let Some(denied) = error.denied() {
+            return Self::new("not_allowed", format!("{error}: {}", missing_right(denied)));
+        }
         let mut message = error.to_string();
         let mut cause = error.source();
         while let Some(inner) = cause {

@@ -9,7 +9,9 @@ use common::domain::scope::{Environment, Scope};
 use common::domain::timestamp::Timestamp;
 use common::random;
 use common::store::api_keys::{ApiKeyRecord, KeyHash};
+use serde_json::json;
 
+use crate::audit::Action;
 use crate::failure::Failure;
 use crate::tables::Tables;
 
@@ -39,8 +41,14 @@ pub async fn issue(
 ) -> Result<IssuedKey, Failure> {
     tables.campaign(&scope.campaign).await?;
     let (hash, issued) = new(scope, label, per_minute, now);
+    let details = json!({ "label": label, "per_minute": per_minute });
+    tables.audit.append(action("key.issue", &issued.record).with(details), now).await?;
     tables.api_keys.put(hash, issued.record.clone()).await?;
     Ok(issued)
+}
+
+fn action(name: &'static str, key: &ApiKeyRecord) -> Action {
+    Action::new(name).in_scope(&key.scope).on(&key.key_id)
 }
 
 fn new(scope: &Scope, label: Option<&str>, per_minute: u32, now: Timestamp) -> (KeyHash, IssuedKey) {
@@ -69,6 +77,8 @@ pub async fn set_per_minute(
     now: Timestamp,
 ) -> Result<ApiKeyRecord, Failure> {
     let (hash, record) = valid(tables, key_id, now).await?;
+    let details = json!({ "per_minute": { "before": record.per_minute, "after": per_minute } });
+    tables.audit.append(action("key.set", &record).with(details), now).await?;
     if tables.api_keys.set_per_minute(&hash, per_minute).await? {
         Ok(ApiKeyRecord { per_minute, ..record })
     } else {
@@ -103,6 +113,8 @@ pub async fn roll(
     let zone = tables.campaign(&old.scope.campaign).await?.timezone;
     let (hash, new) = new(&old.scope, old.label.as_deref(), old.per_minute, now);
     let until = now.after(old_valid_for);
+    let details = json!({ "new_key_id": new.record.key_id, "old_valid_until": until.to_string() });
+    tables.audit.append(action("key.roll", &old).with(details), now).await?;
     if tables.api_keys.roll(&old_hash, until, hash, new.record.clone()).await? {
         Ok(RolledKey { new, old: ApiKeyRecord { valid_until: Some(until), ..old }, zone })
     } else {
@@ -133,6 +145,8 @@ fn revoked() -> Failure {
 /// # Errors
 /// When there is no such key, or the table does not answer.
 pub async fn revoke(tables: &Tables, key_id: &str, now: Timestamp) -> Result<ApiKeyRecord, Failure> {
+    let (_, key) = tables.api_keys.find(key_id).await?.ok_or_else(unknown)?;
+    tables.audit.append(action("key.revoke", &key).with(json!({ "label": key.label })), now).await?;
     tables.api_keys.revoke(key_id, now).await?.ok_or_else(unknown)
 }
 

@@ -6,10 +6,12 @@
 //! - [`campaign_file`] reads campaigns from YAML, [`column`] lists from CSV; both report every problem with its line;
 //! - [`campaigns`], [`keys`], [`codes`], [`submissions`], [`settle`], [`receipts`] and [`phones`] do the work on the
 //!   stack's [`tables`], which [`connection`] opens; [`secret`] rotates the deployment's secret;
+//! - [`audit`] records who does what; `write_guard` refuses writes that are not recorded; `identity` is who the operator is;
 //! - [`migrate`] migrates the records of the first release;
 //! - [`smoke`] calls every endpoint of a deployment;
 //! - [`failure`] is the error of a command.
 
+pub mod audit;
 pub mod campaign_file;
 pub mod campaigns;
 mod cli;
@@ -20,6 +22,7 @@ mod confirm;
 pub mod connection;
 mod console;
 pub mod failure;
+mod identity;
 pub mod keys;
 pub mod migrate;
 pub mod people;
@@ -34,6 +37,7 @@ pub mod smoke;
 pub mod submissions;
 pub mod tables;
 mod words;
+mod write_guard;
 
 pub use console::{Console, FINE, REFUSED, USAGE};
 pub use run::run;

@@ -1,6 +1,7 @@
 //! Blocks, unblocks and finds phones.
 
 use common::domain::campaign::Campaign;
+use common::domain::entrant_id::EntrantId;
 use common::domain::phone::Phone;
 use common::domain::scope::{CampaignSlug, Environment, Scope};
 use common::domain::submission::{OperatorDecision, Submission};
@@ -9,6 +10,7 @@ use common::store::entrants::KnownEntrant;
 use common::store::submissions::SubmissionSummary;
 use futures_util::{StreamExt, TryStreamExt, stream};
 
+use crate::audit::Action;
 use crate::column::{AFTER_DAMAGE, Column, Values, spreadsheet_damage};
 use crate::failure::Failure;
 use crate::tables::Tables;
@@ -49,6 +51,21 @@ fn parse_cell(cell: &str) -> Result<Phone, String> {
             "this is not a Tanzanian mobile number; write it such as 0712345678 or +255712345678".to_owned()
         }
     })
+}
+
+/// The action of the audit log for a change of the blocklist.
+pub(crate) fn change(blocked: bool) -> Action {
+    Action::new(if blocked { "phone.block" } else { "phone.unblock" })
+}
+
+/// The ids of a phone in the test and the live environment of a campaign.
+pub(crate) async fn entrant_ids(
+    tables: &Tables,
+    slug: &CampaignSlug,
+    phone: &Phone,
+) -> Result<[EntrantId; 2], Failure> {
+    let [test, live] = Environment::ALL.map(|environment| Scope { campaign: slug.clone(), environment });
+    Ok([tables.entrant_id(&test, phone).await?, tables.entrant_id(&live, phone).await?])
 }
 
 /// Blocks or unblocks a phone in both environments of a campaign. Returns false if there was nothing to change.

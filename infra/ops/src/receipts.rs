@@ -6,7 +6,7 @@ use common::domain::receipt::Receipt;
 use common::domain::submission::Submission;
 use common::domain::timestamp::Timestamp;
 
-use crate::connection;
+use crate::audit::Recorded;
 use crate::failure::Failure;
 use crate::tables::Tables;
 
@@ -15,7 +15,7 @@ use crate::tables::Tables;
 pub struct SeenReceipt {
     /// The stored receipt.
     pub receipt: Receipt,
-    /// `None` until the photo has arrived.
+    /// `None` until the photo has arrived, and unless it was asked for.
     pub photo: Option<PhotoLink>,
 }
 
@@ -28,7 +28,8 @@ pub struct PhotoLink {
     pub expires_at: Timestamp,
 }
 
-/// Reads a submission's receipt; `None` if it came without one. Needs the bucket's name only if a photo has arrived.
+/// Reads a submission's receipt; `None` if it came without one. Links to its photo only for a look that was recorded,
+/// and needs the bucket's name only then.
 ///
 /// # Errors
 /// When the table does not answer, or the link cannot be signed.
@@ -36,16 +37,17 @@ pub async fn of_submission(
     tables: &Tables,
     env: &Env,
     submission: &Submission,
+    photo: Option<&Recorded>,
     now: Timestamp,
 ) -> Result<Option<SeenReceipt>, Failure> {
     let Some(id) = submission.receipt_id else { return Ok(None) };
     let Some(receipt) = tables.ledger.receipts().get(&submission.scope, id).await? else { return Ok(None) };
-    let photo = match receipt.arrived {
-        Some(_) => {
-            let url = connection::photos(env).await?.link(&receipt.scope, id).await?;
+    let photo = match (&receipt.arrived, photo) {
+        (Some(_), Some(_)) => {
+            let url = tables.photos(env)?.link(&receipt.scope, id).await?;
             Some(PhotoLink { url, expires_at: now.after(LINK_LIFETIME) })
         }
-        None => None,
+        (_, _) => None,
     };
     Ok(Some(SeenReceipt { receipt, photo }))
 }

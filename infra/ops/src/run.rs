@@ -6,8 +6,11 @@ use clap::Parser;
 use common::clock::Clock;
 use common::config::Env;
 
+use crate::audit::BY_VARIABLE;
 use crate::cli::{Cli, Command};
-use crate::commands::{campaign, code, key, migrate, person, phone, secret, smoke, submission};
+use crate::commands::{
+    audit, campaign, code, key, migrate, person, phone, secret, smoke, submission, whoami,
+};
 use crate::connection;
 use crate::console::{Console, Report};
 use crate::failure::Failure;
@@ -25,7 +28,8 @@ pub async fn run(
     match Cli::try_parse_from(args) {
         Ok(cli) => {
             let as_json = cli.json;
-            let ended = execute(cli, env, clock, console).await;
+            // Boxed, because the compiler follows the types of nested futures only so deep.
+            let ended = Box::pin(execute(cli, env, clock, console)).await;
             console.show(ended, as_json)
         }
         Err(error) => console.usage(&error, json_wanted),
@@ -37,15 +41,23 @@ async fn execute(cli: Cli, env: Env, clock: &Clock, console: &mut Console<'_>) -
         Some(path) => connection::with_env_file(env, path)?,
         None => env,
     };
+    let env = match cli.by {
+        Some(by) => env.overridden_by([(BY_VARIABLE.to_owned(), by)].into_iter().collect()),
+        None => env,
+    };
     match cli.command {
         Command::Campaign(command) => Box::pin(campaign::run(command, &env, clock.now(), console)).await,
         Command::Key(command) => key::run(command, &env, clock.now()).await,
         Command::Code(command) => code::run(command, &connection::tables(&env).await?, clock, console).await,
         Command::Submission(command) => submission::run(command, &env, clock.now()).await,
-        Command::Secret(command) => secret::run(command, &connection::tables(&env).await?).await,
-        Command::Migrate => migrate::run(&connection::tables(&env).await?).await,
+        Command::Secret(command) => secret::run(command, &connection::tables(&env).await?, clock.now()).await,
+        Command::Migrate => migrate::run(&connection::tables(&env).await?, clock.now()).await,
         Command::Smoke { url } => smoke::run(&url, &connection::tables(&env).await?, clock.now()).await,
         Command::Person(command) => person::run(command, &env, clock.now(), console).await,
+        Command::Audit(command) => {
+            Box::pin(audit::run(command, &connection::tables(&env).await?, clock.now())).await
+        }
+        Command::Whoami => whoami::run(&env).await,
         Command::Phone(command) => phone::run(command, &env, clock, console).await,
     }
 }

@@ -10,7 +10,9 @@ use common::domain::submission::{OperatorDecision, Submission};
 use common::domain::timestamp::Timestamp;
 use common::store::codes::CodeKey;
 use common::store::submission_writes::SettleResult;
+use serde_json::json;
 
+use crate::audit::Action;
 use crate::failure::Failure;
 use crate::submissions::{by_id, unknown};
 use crate::tables::Tables;
@@ -84,10 +86,19 @@ pub async fn settle(
         matches!(transition, Transition::Accept { .. }) && before.receipt_id.is_some() && purchase.is_none();
     let after = before.apply(&transition, Findings::default(), decision.at);
     let mut after = after.map_err(|_| settled_already(&before))?;
+    let now = decision.at;
     after.reasons = vec![after.status.message_key().as_str().to_owned(), DECIDED_BY_A_PERSON.to_owned()];
     after.reasons.extend(is_unproved.then(|| WITHOUT_RECEIPT_CODE.to_owned()));
     after.purchase = purchase;
+    let why = decision.why.clone().unwrap_or_default();
     after.decision = Some(decision);
+    let details = json!({
+        "before": before.status.message_key(),
+        "after": after.status.message_key(),
+        "entries": after.status.entries(),
+        "without_receipt_code": is_unproved,
+    });
+    tables.audit.append(action("submission.settle", &before).because(&why).with(details), now).await?;
     match tables.ledger.settle(&before, &after, None).await? {
         SettleResult::Committed => Ok(after),
         SettleResult::ReceiptAlreadyUsed => {
@@ -141,10 +152,15 @@ pub async fn resume(tables: &Tables, id: SubmissionId, now: Timestamp) -> Result
         Some(settling) => settling.resumed(now),
     };
     let after = Submission { settling: Some(settling), reasons: Vec::new(), ..before.changed(now) };
+    tables.audit.append(action("submission.resume", &before), now).await?;
     match tables.ledger.settle(&before, &after, None).await? {
         SettleResult::Committed => Ok(after),
         SettleResult::StaleRevision | SettleResult::ReceiptAlreadyUsed => Err(moved()),
     }
+}
+
+fn action(name: &'static str, submission: &Submission) -> Action {
+    Action::new(name).in_scope(&submission.scope).on(submission.submission_id)
 }
 
 fn moved() -> Failure {
@@ -170,7 +186,7 @@ fn purchase(submission: &Submission, proof: Proof) -> Result<Option<Verification
         (None, Proof::Read(read), Some(_)) => Ok(Some(read)),
         (None, Proof::Record, Some(_)) => {
             let message = "the purchase of this receipt is still unknown, so the receipt could be entered again: read its \
-                           verification code (`ops submission show ID` links to the photo, with --show-receipt it \
+                           verification code (`ops submission show ID --show-photo` links to the photo, with --show-receipt it \
                            shows what was typed) and add --receipt-code CODE, or accept it anyway with \
                            --without-receipt-code";
             Err(Failure::new("receipt_code_needed", message))
@@ -196,12 +212,11 @@ async fn prize(tables: &Tables, submission: &Submission) -> Result<Option<String
     if let Some(prize) = submission.settling.as_ref().and_then(|settling| settling.prize.clone()) {
         return Ok(Some(prize));
     }
-    let (Some(code_key), Some(stored)) =
-        (&submission.code_key, tables.code_books.get(&submission.scope).await?)
+    let (Some(code_key), Some(book)) =
+        (&submission.code_key, tables.code_books.overview(&submission.scope).await?)
     else {
         return Ok(None);
     };
-    let book = stored.book;
     let batch = match CodeKey::parse(&submission.scope, code_key) {
         Some(CodeKey::Minted(serial)) => book.batch_of(serial).cloned(),
         Some(key @ CodeKey::Imported { .. }) => {

@@ -2,6 +2,7 @@
 
 use common::aws::Aws;
 use common::aws::deployment_secret::DeploymentSecrets;
+use common::aws::photos::Photos;
 use common::config::{ConfigError, Env};
 use common::domain::campaign::Campaign;
 use common::domain::entrant_id::EntrantId;
@@ -15,6 +16,7 @@ use common::store::codes::Codes;
 use common::store::entrants::Entrants;
 use common::store::submission_writes::SubmissionStore;
 
+use crate::audit::Audit;
 use crate::failure::Failure;
 
 /// The tables that commands read and write.
@@ -32,23 +34,50 @@ pub struct Tables {
     pub entrants: Entrants,
     /// Codes, submissions, and the writes that settle them.
     pub ledger: SubmissionStore,
+    /// The audit log.
+    pub audit: Audit,
+    aws: Aws,
 }
 
 impl Tables {
-    /// Opens the tables that the environment names.
+    /// Opens the tables that the environment names, for a command: a write is refused until a row of the audit log tells of
+    /// it.
+    ///
+    /// # Errors
+    /// Names the missing variable.
+    pub fn for_command(env: &Env, aws: &Aws) -> Result<Self, ConfigError> {
+        let audit = Audit::from_env(env, aws)?;
+        Self::open(env, audit.guarded(aws), audit)
+    }
+
+    /// Opens the tables that the environment names, for what no operator does, such as the demo of the local stack.
     ///
     /// # Errors
     /// Names the missing variable.
     pub fn from_env(env: &Env, aws: &Aws) -> Result<Self, ConfigError> {
+        Self::open(env, aws.clone(), Audit::from_env(env, aws)?)
+    }
+
+    fn open(env: &Env, aws: Aws, audit: Audit) -> Result<Self, ConfigError> {
         let client = &aws.dynamodb();
         Ok(Self {
             campaigns: Campaigns::from_env(env, client)?,
             campaign_versions: CampaignVersions::from_env(env, client)?,
             api_keys: ApiKeys::from_env(env, client)?,
-            code_books: CodeBooks::from_env(env, aws)?,
+            code_books: CodeBooks::from_env(env, &aws)?,
             entrants: Entrants::from_env(env, client)?,
             ledger: SubmissionStore::from_env(env, client)?,
+            audit,
+            aws,
         })
+    }
+
+    /// Opens the bucket of photos that the environment names.
+    ///
+    /// # Errors
+    /// Names the missing variable.
+    pub fn photos(&self, env: &Env) -> Result<Photos, ConfigError> {
+        Photos::from_env(env, &self.aws)
     }
 
     /// The table of codes, which [`Self::ledger`] holds.

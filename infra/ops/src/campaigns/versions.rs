@@ -8,6 +8,7 @@ use common::store::campaigns::StoredCampaign;
 
 use super::diff::{Difference, differences};
 use super::{Facts, changed_by_another};
+use crate::audit::Action;
 use crate::failure::Failure;
 use crate::tables::{Tables, unknown_campaign};
 
@@ -78,6 +79,8 @@ pub(crate) async fn set_archived(
         | CampaignStatus::Ended => {}
     }
     let campaign = Campaign { archived, ..before.campaign.clone() };
+    let name = if archived { "campaign.archive" } else { "campaign.unarchive" };
+    tables.audit.append(Action::new(name).in_campaign(slug), change.at).await?;
     match tables.campaign_versions.write(&tables.campaigns, Some(&before), &campaign, change).await? {
         true => Ok(true),
         false => Err(changed_by_another(slug)),

@@ -1,13 +1,16 @@
 //! `ops migrate`.
 
+use common::domain::timestamp::Timestamp;
 use serde_json::json;
 
+use crate::audit::Action;
 use crate::console::Report;
 use crate::failure::Failure;
 use crate::migrate::{self, Migrated};
 use crate::tables::Tables;
 
-pub(crate) async fn run(tables: &Tables) -> Result<Report, Failure> {
+pub(crate) async fn run(tables: &Tables, now: Timestamp) -> Result<Report, Failure> {
+    tables.audit.append(Action::new("records.migrate"), now).await?;
     let Migrated { code_books, phones } = migrate::run(tables).await?;
     let text = match (code_books, phones) {
         (0, 0) => "Every record has the form of this release already.".to_owned(),

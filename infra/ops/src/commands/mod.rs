@@ -4,6 +4,7 @@ use crate::console::Console;
 use crate::failure::Failure;
 use crate::words::printable;
 
+pub(crate) mod audit;
 pub(crate) mod campaign;
 pub(crate) mod code;
 pub(crate) mod key;
@@ -13,6 +14,7 @@ pub(crate) mod phone;
 pub(crate) mod secret;
 pub(crate) mod smoke;
 pub(crate) mod submission;
+pub(crate) mod whoami;
 
 /// Shown in place of a missing value.
 const NOTHING: &str = "-";

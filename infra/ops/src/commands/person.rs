@@ -9,6 +9,8 @@ use common::domain::timestamp::Timestamp;
 use serde_json::{Value, json};
 
 use super::submission::show::as_json;
+use crate::audit::Action;
+use crate::audit::Action;
 use crate::cli::{PersonArgs, PersonCommand};
 use crate::confirm::Answer;
 use crate::connection;
@@ -34,11 +36,23 @@ pub(crate) async fn run(
     let phone = parse(person)?;
     let tables = connection::tables(env).await?;
     let held = people::find(&tables, &phone, now).await?;
+    let row = async |name, why: Option<&str>| {
+        let actions = held.iter().map(|held| {
+            let action = Action::new(name).in_scope(&held.scope).on(held.entrant_id().as_str());
+            why.into_iter().fold(action, Action::because)
+        });
+        for action in actions {
+            tables.audit.append(action, now).await?;
+        }
+        Ok::<(), Failure>(())
+    };
     match command {
         PersonCommand::Find { .. } => Ok(found(&phone, &held)),
         PersonCommand::Export { output, .. } => {
+            row("person.export", None).await?;
             let data = data(&phone, &held, now);
-            let photos = photos(env, &held).await?;
+            record("person.export", None, &tables, &held, now).await?;
+            let photos = photos(&tables, env, &held).await?;
             person_file::write(&output, &data, &photos)?;
             let text = format!("{}\nEverything is in {}.", summary(&phone, &held), output.display());
             Ok(Report::new(json!({ "file": output, "held": counts(&held) }), text))
@@ -55,6 +69,8 @@ pub(crate) async fn run(
                 summary(&phone, &held)
             );
             console.confirm(&question, Answer::Word("erase"), confirm)?;
+            record("person.erase", Some(&why), &tables, &held, now).await?;
+            row("person.erase", Some(why.trim())).await?;
             erase(&tables, env, &held).await?;
             let scopes: Vec<_> = held.iter().map(|held| held.scope.to_string()).collect();
             let text = format!("{} is erased from {}.", phone.masked(), scopes.join(", "));
@@ -79,8 +95,25 @@ fn check_why(why: &str) -> Result<(), Failure> {
     ))
 }
 
+/// Writes a row for each campaign and environment, under the id that stands for the phone there.
+async fn record(
+    name: &'static str,
+    why: Option<&str>,
+    tables: &Tables,
+    held: &[Held],
+    now: Timestamp,
+) -> Result<(), Failure> {
+    for held in held {
+        let details = json!({ "submissions": held.submissions.len(), "photos": held.photos().count() });
+        let action = Action::new(name).in_scope(&held.scope).on(held.entrant_id()).with(details);
+        let action = why.into_iter().fold(action, |action, why| action.because(why.trim()));
+        tables.audit.append(action, now).await?;
+    }
+    Ok(())
+}
+
 async fn erase(tables: &Tables, env: &Env, held: &[Held]) -> Result<(), Failure> {
-    let photos = connection::photos(env).await?;
+    let photos = tables.photos(env)?;
     for held in held {
         people::erase(tables, &photos, held).await?;
     }
@@ -166,13 +199,13 @@ fn data(phone: &Phone, held: &[Held], now: Timestamp) -> Value {
     json!({ "phone": number, "exported_at": now.to_string(), "campaigns": campaigns.collect::<Vec<_>>() })
 }
 
-async fn photos(env: &Env, held: &[Held]) -> Result<Vec<Photo>, Failure> {
+async fn photos(tables: &Tables, env: &Env, held: &[Held]) -> Result<Vec<Photo>, Failure> {
     let mut found = Vec::new();
     let mut bucket: Option<Photos> = None;
     for (scope, receipt) in held.iter().flat_map(|held| held.photos().map(|receipt| (&held.scope, receipt))) {
         let bucket = match &mut bucket {
             Some(bucket) => bucket,
-            none => none.insert(connection::photos(env).await?),
+            none => none.insert(tables.photos(env)?),
         };
         let extension =
             receipt.arrived.and_then(|arrived| arrived.photo_type).map_or("bin", PhotoType::extension);

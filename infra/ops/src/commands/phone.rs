@@ -54,8 +54,8 @@ async fn change(
     clock: &Clock,
     console: &mut Console<'_>,
 ) -> Result<Report, Failure> {
-    let PhoneChangeArgs { campaign, phones, file, column, why, by, confirm } = args;
-    let decision = OperatorDecision { by: who(by, env)?, at: clock.now(), why: Some(words(&why, "--why")?) };
+    let PhoneChangeArgs { campaign, phones, file, column, why, confirm } = args;
+    let decision = OperatorDecision { by: who(env)?, at: clock.now(), why: Some(words(&why, "--why")?) };
     let Some(file) = file else {
         let phones = parse(&phones)?;
         let tables = connection::tables(env).await?;
@@ -70,6 +70,9 @@ async fn change(
     let question = format!("{verb} the {} phones of the file in {campaign}, test and live?", grouped(count));
     console.confirm(&question, Answer::Yes, confirm)?;
     let doing = if blocked { "blocked" } else { "unblocked" };
+    let why = decision.why.as_deref().unwrap_or_default();
+    let action = phones::change(blocked).in_campaign(&campaign).because(why).with(json!({ "count": count }));
+    tables.audit.append(action, clock.now()).await?;
     let mut progress = Progress::new(clock, doing, count);
     let show = |done| progress.show(console, done);
     let changed = set_all_blocked(&tables, &campaign, column, blocked, &decision, show).await;
@@ -96,6 +99,10 @@ async fn change_each(
     let mut text = String::new();
     let mut done = Changed::default();
     for phone in phones {
+        let [test, live] = phones::entrant_ids(tables, campaign, phone).await?;
+        let why = decision.why.as_deref().unwrap_or_default();
+        let action = phones::change(blocked).in_campaign(campaign).on(live.as_str()).because(why);
+        tables.audit.append(action.with(json!({ "entrant_in_test": test.as_str() })), decision.at).await?;
         let changed = set_blocked(tables, campaign, phone, blocked, decision).await?;
         done.changed += u64::from(changed);
         done.unchanged += u64::from(!changed);

@@ -1,16 +1,19 @@
 //! `ops secret`.
 
+use common::domain::timestamp::Timestamp;
 use serde_json::json;
 
+use crate::audit::Action;
 use crate::cli::SecretCommand;
 use crate::console::Report;
 use crate::failure::Failure;
 use crate::secret::{self, Rotated};
 use crate::tables::Tables;
 
-pub(crate) async fn run(command: SecretCommand, tables: &Tables) -> Result<Report, Failure> {
+pub(crate) async fn run(command: SecretCommand, tables: &Tables, now: Timestamp) -> Result<Report, Failure> {
     match command {
         SecretCommand::Rotate => {
+            tables.audit.append(Action::new("secret.rotate"), now).await?;
             let Rotated { version, is_new, books } = secret::rotate(&tables.code_books).await?;
             let made = if is_new {
                 "The deployment's secret has a new version"

@@ -38,11 +38,11 @@ pub async fn walk(tables: &Tables, url: &str, now: Timestamp) -> Result<Vec<Step
     let file = campaign_file::read_bytes("campaign.yaml", CAMPAIGN.as_bytes());
     let file = file.map_err(|problems| Failure::from_problems("campaign_file_invalid", problems))?;
     let scope = Scope { campaign: file.campaign.slug.clone(), environment: Environment::Test };
-    campaigns::apply_without_code_books(tables, &file).await?;
+    campaigns::apply_without_code_books(tables, &file, now).await?;
     let issued = keys::issue(tables, &scope, Some(LABEL), PER_MINUTE, now).await?;
     let walked = everything(&base_url, issued.key).await;
     let revoked = keys::revoke(tables, &issued.record.key_id, now).await;
-    campaigns::set_paused(tables, &scope.campaign, true).await?;
+    campaigns::set_paused(tables, &scope.campaign, true, now).await?;
     revoked?;
     walked
 }

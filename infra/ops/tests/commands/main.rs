@@ -6,6 +6,7 @@
     reason = "a test that cannot go on has failed"
 )]
 
+mod audit;
 mod campaign;
 mod campaign_changes;
 mod campaign_files;
@@ -18,6 +19,7 @@ mod person;
 mod phone;
 mod records;
 mod review;
+mod roles;
 mod secret;
 mod smoke;
 mod submission;

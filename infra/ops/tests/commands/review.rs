@@ -146,6 +146,9 @@ async fn a_photo_is_shown_by_a_link_that_gives_its_bytes() {
     put.send().await.expect("it is taken");
 
     let (json, text) = shown(&stack, &waiting, &[]).await;
+    assert_eq!(json["receipt_source"]["link"], Value::Null);
+    assert!(text.contains("photo_link       hidden; --show-photo links to it\n"), "{text}");
+    let (json, text) = shown(&stack, &waiting, &["--show-photo"]).await;
     let source = &json["receipt_source"];
     assert_eq!(source["link"]["expires_at"], "2026-03-01T00:10:00.000Z");
     let arrived = json!({ "bytes": 7, "content_type": "image/jpeg", "seen_at": NOW.to_string() });
@@ -174,7 +177,7 @@ async fn a_photo_that_has_not_arrived_has_no_link() {
     let waiting = submission(random::submission_id(), waiting(), None);
     let waiting = Submission { receipt_id: Some(receipt_id), ..waiting };
     write(&stack, &waiting, None).await;
-    let (json, _) = shown(&stack, &waiting, &[]).await;
+    let (json, _) = shown(&stack, &waiting, &["--show-photo"]).await;
     assert_eq!(
         (&json["receipt_source"]["arrived"], &json["receipt_source"]["link"]),
         (&Value::Null, &Value::Null)
@@ -200,13 +203,13 @@ async fn get(url: &str) -> (String, Vec<u8>) {
 }
 
 #[tokio::test]
-async fn the_bucket_is_asked_for_only_where_there_is_a_photo() {
+async fn the_bucket_is_asked_for_only_where_there_is_a_photo_to_show() {
     let stack = Stack::with_chai().await;
     let no_bucket = [(photos::VARIABLE.to_owned(), String::new())].into_iter().collect();
     let env = stack.env.clone().overridden_by(no_bucket);
     for (source, code) in [(typed(), ops::FINE), (photo(None), ops::REFUSED)] {
         let waiting = with_receipt(&stack, source, as_it_is).await;
-        let show = ["submission", "show", &waiting.submission_id.to_string()];
+        let show = ["submission", "show", &waiting.submission_id.to_string(), "--show-photo"];
         let ended = run(&show, env.clone(), &stack.clock).await;
         assert_eq!(ended.code, code, "{}", ended.err);
         assert_eq!(ended.err.contains(photos::VARIABLE), code == ops::REFUSED, "{}", ended.err);

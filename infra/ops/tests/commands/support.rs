@@ -4,12 +4,12 @@ use std::ffi::OsString;
 use std::io::BufRead;
 use std::path::{Path, PathBuf};
 
+use common::aws::Aws;
 use common::clock::Clock;
 use common::config::Env;
 use common::domain::scope::{Environment, Scope};
 use common::domain::timestamp::Timestamp;
 use local::stack::Options;
-use ops::connection::tables;
 use ops::tables::Tables;
 use ops::{Console, FINE};
 use serde_json::Value;
@@ -50,9 +50,14 @@ pub(crate) struct Ended {
 impl Stack {
     /// A stack without campaigns.
     pub(crate) async fn empty() -> Self {
+        Self::start(Options::default()).await
+    }
+
+    /// A stack without campaigns, with these options.
+    pub(crate) async fn start(options: Options) -> Self {
         // Without background functions, which would settle what a test settles by hand.
         let deployment_secret = Some(DEPLOYMENT_SECRET.to_owned());
-        let options = Options { background: false, deployment_secret, ..Options::default() };
+        let options = Options { background: false, deployment_secret, ..options };
         let local = local::stack::Stack::start(options).await.expect("it starts");
         let operator = [("USER".to_owned(), "asha".to_owned())];
         let env = local.env().clone().into_iter().chain(operator).collect();
@@ -125,7 +130,8 @@ impl Stack {
 
     /// The tables, for what commands cannot do.
     pub(crate) async fn tables(&self) -> Tables {
-        tables(&self.env).await.expect("all variables")
+        let aws = Aws::for_function(&self.env).expect("all variables");
+        Tables::from_env(&self.env, &aws).expect("all variables")
     }
 }
 

@@ -14,6 +14,7 @@ use common::store::campaign_versions::CampaignChange;
 use serde_json::{Value, json};
 
 use super::or_nothing;
+use crate::audit::BY_VARIABLE;
 use crate::campaigns;
 use crate::cli::CampaignCommand;
 use crate::connection;
@@ -30,7 +31,7 @@ pub(crate) async fn run(
 ) -> Result<Report, Failure> {
     // Boxed, like the longest of the commands: together they would not fit on a test's stack.
     let tables = Box::pin(connection::tables(env));
-    let change = CampaignChange { at: now, by: env.optional("USER") };
+    let change = CampaignChange { at: now, by: env.optional(BY_VARIABLE).or_else(|| env.optional("USER")) };
     match command {
         CampaignCommand::Apply(args) => {
             // Files first: an error in a file should not need a stack to be found.
@@ -50,8 +51,8 @@ pub(crate) async fn run(
         CampaignCommand::Clone { slug, new, output } => {
             files::clone(&tables.await?, &slug, new, output.as_deref()).await
         }
-        CampaignCommand::Pause { slug } => switch(&tables.await?, &slug, true).await,
-        CampaignCommand::Resume { slug } => switch(&tables.await?, &slug, false).await,
+        CampaignCommand::Pause { slug } => switch(&tables.await?, &slug, true, now).await,
+        CampaignCommand::Resume { slug } => switch(&tables.await?, &slug, false, now).await,
         CampaignCommand::Archive { slug } => {
             Box::pin(versions::archive(&tables.await?, &slug, true, change)).await
         }
@@ -59,7 +60,7 @@ pub(crate) async fn run(
             Box::pin(versions::archive(&tables.await?, &slug, false, change)).await
         }
         CampaignCommand::ClearTestData { slug, confirm } => {
-            Box::pin(test_data::clear(env, &slug, confirm, console)).await
+            Box::pin(test_data::clear(env, &slug, confirm, now, console)).await
         }
     }
 }
@@ -96,8 +97,13 @@ async fn list(tables: &Tables, all: bool, now: Timestamp) -> Result<Report, Fail
     Ok(Report { note, ..Report::new(json!({ "campaigns": json }), text) })
 }
 
-async fn switch(tables: &Tables, slug: &CampaignSlug, paused: bool) -> Result<Report, Failure> {
-    campaigns::set_paused(tables, slug, paused).await?;
+async fn switch(
+    tables: &Tables,
+    slug: &CampaignSlug,
+    paused: bool,
+    now: Timestamp,
+) -> Result<Report, Failure> {
+    campaigns::set_paused(tables, slug, paused, now).await?;
     let word = if paused { "paused" } else { "resumed" };
     let text = format!("{slug} {word}; callers see it within 5 seconds");
     Ok(Report::new(json!({ "slug": slug, "paused": paused }), text))

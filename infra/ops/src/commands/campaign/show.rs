@@ -137,18 +137,13 @@ pub(super) async fn show(tables: &Tables, slug: &CampaignSlug, now: Timestamp) -
     for environment in Environment::ALL {
         let scope = Scope { campaign: slug.clone(), environment };
         // The campaign of `ops smoke` has no book.
-        let Some(stored) = tables.code_books.get(&scope).await? else {
+        let Some(book) = tables.code_books.overview(&scope).await? else {
             codes.insert(environment.to_string(), Value::Null);
             continue;
         };
-        let minted = stored.book.minted;
-        let imported: u64 = stored
-            .book
-            .batches
-            .iter()
-            .filter(|b| b.origin.is_imported())
-            .map(crate::commands::code::count_of)
-            .sum();
+        let minted = book.minted;
+        let imported: u64 =
+            book.batches.iter().filter(|b| b.origin.is_imported()).map(crate::commands::code::count_of).sum();
         // Other campaigns have no codes of the service, except those made before their policy changed.
         if campaign.code == CodePolicy::Service || minted + imported > 0 {
             let name = if environment.is_live() { "codes, live" } else { "codes, test" };

@@ -2,8 +2,10 @@
 
 use common::config::Env;
 use common::domain::scope::CampaignSlug;
+use common::domain::timestamp::Timestamp;
 use serde_json::{Map, json};
 
+use crate::audit::Action;
 use crate::campaigns::test_data;
 use crate::confirm::{Answer, ConfirmArgs};
 use crate::connection;
@@ -15,9 +17,11 @@ pub(super) async fn clear(
     env: &Env,
     slug: &CampaignSlug,
     confirm: ConfirmArgs,
+    now: Timestamp,
     console: &mut Console<'_>,
 ) -> Result<Report, Failure> {
-    let (tables, photos) = (connection::tables(env).await?, connection::photos(env).await?);
+    let tables = connection::tables(env).await?;
+    let photos = tables.photos(env)?;
     tables.campaign(slug).await?;
     let question = format!(
         "This deletes the submissions, entrants, receipts and photos of {slug} in test mode, and frees the codes that were \
@@ -25,6 +29,7 @@ pub(super) async fn clear(
          codes, receipts, requests), which takes and costs a read of every record of all campaigns."
     );
     console.confirm(&question, Answer::Word(slug.as_str()), confirm)?;
+    tables.audit.append(Action::new("campaign.clear_test_data").in_campaign(slug), now).await?;
     let mut counts = Map::new();
     let mut text = String::new();
     test_data::clear(&tables, &photos, slug, |kind, count| {

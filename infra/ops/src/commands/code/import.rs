@@ -6,6 +6,7 @@ use common::domain::scope::Scope;
 use serde_json::{Value, json};
 
 use super::{good_now, wait_for_functions};
+use crate::audit::Action;
 use crate::codes::check::{Checked, OfLength, Sample, check};
 use crate::codes::import;
 use crate::console::{Console, Progress, Report};
@@ -40,6 +41,14 @@ pub(super) async fn import(
         );
         return Ok(report(scope, &checked, &outcome, dry_run, heading));
     }
+    let details = json!({
+        "batch": order.batch,
+        "count": checked.count,
+        "known": known,
+        "prize": order.prize,
+        "allow_weak": order.allow_weak,
+    });
+    tables.audit.append(Action::new("code.import").in_scope(scope).with(details), clock.now()).await?;
     let mut progress = Progress::new(clock, "imported", checked.count);
     let show = |done| progress.show(console, done);
     let imported = import::import(tables, scope, order, &checked, show).await;

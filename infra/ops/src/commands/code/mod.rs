@@ -20,6 +20,7 @@ use tokio::sync::watch;
 use tokio::task;
 
 pub(crate) use self::batches::count_of;
+use crate::audit::Action;
 use crate::cli::{CodeCommand, VoidArgs};
 use crate::codes::import::Order;
 use crate::codes::mint::{self, Reservation};
@@ -52,7 +53,7 @@ pub(crate) async fn run(
         CodeCommand::Void { scope, what: VoidArgs { batch, file, column }, confirm } => {
             let scope = code_scope(tables, scope.into()).await?;
             match (batch, file) {
-                (Some(name), _) => void::void_batch(tables, &scope, &name, confirm, console).await,
+                (Some(name), _) => void::void_batch(tables, &scope, &name, confirm, clock, console).await,
                 (None, Some(file)) => {
                     let codes = lines::codes(&file, column.as_deref());
                     void::void_file(tables, &scope, codes, confirm, clock, console).await
@@ -72,6 +73,7 @@ pub(crate) async fn run(
         }
         CodeCommand::Rotate { scope } => {
             let scope = code_scope(tables, scope.into()).await?;
+            tables.audit.append(Action::new("code.rotate").in_scope(&scope), clock.now()).await?;
             Ok(report_rotated(&scope, &rotate::rotate(&tables.code_books, &scope).await?))
         }
     }
@@ -120,6 +122,11 @@ async fn mint(
     console: &mut Console<'_>,
 ) -> Result<Report, Failure> {
     let file = NewFile::begin(output)?;
+    let mint::Order { count, prize, batch, symbols, allow_weak } = order;
+    let details = json!({
+        "batch": batch, "count": count, "prize": prize, "length": symbols, "allow_weak": allow_weak,
+    });
+    tables.audit.append(Action::new("code.mint").in_scope(scope).with(details), clock.now()).await?;
     let reservation = mint::reserve(&tables.code_books, scope, order).await?;
     let book = reservation.book().clone();
     let mut progress = Progress::new(clock, "minted", order.count);

@@ -8,6 +8,7 @@ use common::domain::scope::Scope;
 use serde_json::json;
 
 use super::batches::{batch_json, count_of, count_used};
+use crate::audit::Action;
 use crate::codes::{book, void};
 use crate::column::Column;
 use crate::confirm::{Answer, ConfirmArgs};
@@ -21,6 +22,7 @@ pub(super) async fn void_batch(
     scope: &Scope,
     name: &str,
     confirm: ConfirmArgs,
+    clock: &Clock,
     console: &mut Console<'_>,
 ) -> Result<Report, Failure> {
     let book = book::read(&tables.code_books, scope).await?;
@@ -39,6 +41,7 @@ pub(super) async fn void_batch(
         }
         console.confirm(&question, Answer::Word(name), confirm)?;
     }
+    tables.audit.append(Action::new("code.void").in_scope(scope).on(name), clock.now()).await?;
     let batch = void::void_batch(&tables.code_books, scope, name).await?;
     let text = format!(
         "Batch {} is void: its {} codes count no more within {}. Who entered with one stays in.",
@@ -68,6 +71,8 @@ pub(super) async fn void_file(
         );
         console.confirm(&question, Answer::Word(scope.campaign.as_str()), confirm)?;
     }
+    let action = Action::new("code.void").in_scope(scope).with(json!({ "count": planned.count() }));
+    tables.audit.append(action, clock.now()).await?;
     let mut progress = Progress::new(clock, "voided", planned.count());
     let show = |done| progress.show(console, done);
     let voided = void::void_file(tables, scope, codes, clock.now(), show).await;

@@ -14,7 +14,8 @@ use serde_json::{Value, json};
 use self::show::Shown;
 use self::story::Story;
 use super::or_nothing;
-use crate::cli::{AcceptArgs, SubmissionCommand, VerdictArgs};
+use crate::audit::{Action, BY_VARIABLE, Recorded};
+use crate::cli::{AcceptArgs, ShowArgs, SubmissionCommand, VerdictArgs};
 use crate::console::Report;
 use crate::failure::Failure;
 use crate::settle::{Proof, Verdict, resume, settle};
@@ -27,12 +28,15 @@ const WORDS_CHARS: std::ops::RangeInclusive<usize> = 1..=500;
 
 pub(crate) async fn run(command: SubmissionCommand, env: &Env, now: Timestamp) -> Result<Report, Failure> {
     match command {
-        SubmissionCommand::Show { name, show_phone, show_receipt } => {
+        SubmissionCommand::Show { name, show } => {
             let tables = connection::tables(env).await?;
             let found = submissions::find(&tables, &name).await?;
             let mut shown = Vec::new();
+            let ShowArgs { show_phone, show_receipt, show_photo } = show;
             for submission in &found {
-                let receipt = receipts::of_submission(&tables, env, submission, now).await?;
+                let recorded = record_look(&tables, submission, show, now).await?;
+                let photo = recorded.as_ref().filter(|_| show_photo);
+                let receipt = receipts::of_submission(&tables, env, submission, photo, now).await?;
                 let zone = tables.campaign(&submission.scope.campaign).await?.timezone;
                 let phone = phones::shown(&tables, submission, show_phone).await?;
                 shown.push(Shown { submission, phone, receipt, zone, show_receipt });
@@ -43,7 +47,7 @@ pub(crate) async fn run(command: SubmissionCommand, env: &Env, now: Timestamp) -
             let tables = connection::tables(env).await?;
             let mut stories = Vec::new();
             for submission in submissions::find(&tables, &name).await? {
-                let receipt = receipts::of_submission(&tables, env, &submission, now).await?;
+                let receipt = receipts::of_submission(&tables, env, &submission, None, now).await?;
                 let zone = tables.campaign(&submission.scope.campaign).await?.timezone;
                 stories.push(Story::new(&submission, receipt.as_ref(), zone));
             }
@@ -71,8 +75,8 @@ pub(crate) async fn run(command: SubmissionCommand, env: &Env, now: Timestamp) -
             let text = format!("{} resumed; the service works on them within a minute", resumed.len());
             Ok(Report::new(all_as_json(&with_phones(&tables, &resumed).await?), text))
         }
-        SubmissionCommand::Settle { id, verdict: VerdictArgs { reject, .. }, accept, why, by } => {
-            let decision = OperatorDecision { by: who(by, env)?, at: now, why: Some(words(&why, "--why")?) };
+        SubmissionCommand::Settle { id, verdict: VerdictArgs { reject, .. }, accept, why } => {
+            let decision = OperatorDecision { by: who(env)?, at: now, why: Some(words(&why, "--why")?) };
             let verdict = match reject {
                 Some(key) => Verdict::Reject(key),
                 None => Verdict::Accept { entries: accept.entries, proof: proof(&accept)? },
@@ -104,8 +108,24 @@ fn proof(args: &AcceptArgs) -> Result<Proof, Failure> {
     }
 }
 
-pub(super) fn who(by: Option<String>, env: &Env) -> Result<String, Failure> {
-    match by.or_else(|| env.optional("USER")) {
+/// Writes a row if something is shown that is hidden otherwise.
+async fn record_look(
+    tables: &Tables,
+    submission: &Submission,
+    show: ShowArgs,
+    now: Timestamp,
+) -> Result<Option<Recorded>, Failure> {
+    let ShowArgs { show_phone, show_receipt, show_photo } = show;
+    if !(show_phone || show_receipt || show_photo) {
+        return Ok(None);
+    }
+    let action = Action::new("submission.show").in_scope(&submission.scope).on(submission.submission_id);
+    let details = json!({ "phone": show_phone, "receipt": show_receipt, "photo": show_photo });
+    tables.audit.append(action.with(details), now).await.map(Some)
+}
+
+pub(super) fn who(env: &Env) -> Result<String, Failure> {
+    match env.optional(BY_VARIABLE).or_else(|| env.optional("USER")) {
         Some(by) => words(&by, "--by"),
         None => {
             let message = "every decision is recorded with who took it, and $USER is not set; say who decides with --by NAME";

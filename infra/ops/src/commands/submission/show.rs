@@ -21,6 +21,8 @@ use crate::words::{grouped, zoned_time};
 
 /// Shown in place of a receipt's secrets.
 const HIDDEN: &str = "hidden; --show-receipt shows it";
+/// Shown in place of the link to a photo that has arrived.
+const HIDDEN_PHOTO: &str = "hidden; --show-photo links to it";
 
 /// A submission and how much of it to show.
 pub(super) struct Shown<'a> {
@@ -112,6 +114,7 @@ impl Shown<'_> {
     }
 
     fn receipt_pairs(&self, seen: &SeenReceipt) -> Vec<(&'static str, String)> {
+        let link = seen.photo.as_ref().map(|link| link.url.as_str());
         match &seen.receipt.source {
             Source::Typed { code, time } => vec![
                 ("receipt_type", "typed".to_owned()),
@@ -122,7 +125,7 @@ impl Shown<'_> {
                 ("receipt_type", "photo".to_owned()),
                 ("qr_payload", or_nothing(qr_payload.as_deref().map(|payload| self.secret(payload)))),
                 ("photo", or_nothing(seen.receipt.arrived.as_ref().map(|arrived| self.arrived(arrived)))),
-                ("photo_link", or_nothing(seen.photo.as_ref().map(|link| &link.url))),
+                ("photo_link", or_nothing(link.or(seen.receipt.arrived.as_ref().map(|_| HIDDEN_PHOTO)))),
                 ("link_expires_at", or_nothing(seen.photo.as_ref().map(|link| self.time(link.expires_at)))),
             ],
         }

@@ -1,0 +1,218 @@
+//! The `audit` table: the audit log, by UTC day and number of the row. Rows are added and never changed.
+//!
+//! Rows are written by PartiQL's INSERT, which never replaces an item. IAM has a permission for that alone, and none
+//! that a put with a condition would need and one without would not: so a role that can add rows can change none.
+//! The end of the log is an item of its own.
+
+use std::collections::BTreeMap;
+use std::sync::{Arc, Mutex, PoisonError};
+
+use aws_sdk_dynamodb::Client;
+use aws_sdk_dynamodb::error::SdkError;
+use aws_sdk_dynamodb::operation::execute_transaction::ExecuteTransactionError;
+use aws_sdk_dynamodb::types::{AttributeValue, ParameterizedStatement};
+use serde_dynamo::aws_sdk_dynamodb_1::{from_item, to_item};
+
+use super::record_version::FIRST;
+use super::{Item, StoreError, number, read_number, read_text, required, text, transaction};
+use crate::config::{ConfigError, Env};
+use crate::domain::audit::{AuditEntry, AuditHead, AuditRow, StoredAuditRow};
+use crate::domain::timestamp::Timestamp;
+
+/// The partition key: a UTC day, `YYYY-MM-DD`, or [`HEAD`].
+pub const KEY: &str = "day";
+/// The sort key: the number of a row.
+pub const SORT: &str = "sequence";
+/// The environment variable that names the table.
+pub const VARIABLE: &str = "AUDIT_TABLE";
+/// The partition of the item that holds the end of the log, at number 0.
+pub const HEAD: &str = "head";
+
+/// Tries of one row before giving up on others who keep adding theirs: with the backoff, several seconds.
+const MAX_ATTEMPTS: u32 = 30;
+
+const READING: &str = "reading the audit log";
+const WRITING: &str = "writing to the audit log";
+
+/// The table.
+#[derive(Clone, Debug)]
+pub struct AuditLog {
+    client: Client,
+    table: String,
+    /// The end of the log after the last row from here, which mostly saves reading it.
+    head: Arc<Mutex<Option<AuditHead>>>,
+}
+
+impl AuditLog {
+    /// The table that the environment names.
+    ///
+    /// # Errors
+    /// Names the missing variable.
+    pub fn from_env(env: &Env, client: &Client) -> Result<Self, ConfigError> {
+        Ok(Self { client: client.clone(), table: env.required(VARIABLE)?, head: Arc::default() })
+    }
+
+    /// Adds a row.
+    ///
+    /// # Errors
+    /// When the table does not answer, or others keep adding rows.
+    pub async fn append(&self, entry: &AuditEntry, now: Timestamp) -> Result<AuditRow, StoreError> {
+        let known = self.known_head().take();
+        let mut head = match known {
+            Some(head) => Some(head),
+            None => self.head().await?,
+        };
+        for tries in 1..=MAX_ATTEMPTS {
+            let row = AuditRow::after(head.as_ref(), entry.clone(), now);
+            if self.write(head.as_ref(), &row).await? {
+                *self.known_head() = Some(row.head());
+                return Ok(row);
+            }
+            transaction::backoff(tries).await;
+            head = self.head().await?;
+        }
+        Err(StoreError::new(WRITING, "others kept adding rows"))
+    }
+
+    /// The end of the log; `None` while it is empty.
+    ///
+    /// # Errors
+    /// When the table does not answer, or the record cannot be read.
+    pub async fn head(&self) -> Result<Option<AuditHead>, StoreError> {
+        let get = self.client.get_item().table_name(&self.table).consistent_read(true);
+        let get = get.key(KEY, text(HEAD)).key(SORT, number(0));
+        let Some(item) = Box::pin(get.send()).await.map_err(StoreError::during(READING))?.item else {
+            return Ok(None);
+        };
+        FIRST.check(&item, READING)?;
+        Ok(Some(AuditHead {
+            last_day: required(read_text(&item, "last_day"), READING)?.to_owned(),
+            last_sequence: required(read_number(&item, "last_sequence"), READING)?,
+            last_hash: required(read_text(&item, "last_hash"), READING)?.to_owned(),
+        }))
+    }
+
+    /// The rows of a UTC day, `YYYY-MM-DD`, in order.
+    ///
+    /// # Errors
+    /// When the table does not answer.
+    pub async fn of_day(&self, day: &str) -> Result<Vec<StoredAuditRow>, StoreError> {
+        let query = self.client.query().table_name(&self.table).consistent_read(true);
+        let query = query.key_condition_expression("#day = :day").expression_attribute_names("#day", KEY);
+        let query = query.expression_attribute_values(":day", text(day));
+        let mut pages = query.into_paginator().items().send();
+        let mut rows = Vec::new();
+        while let Some(item) = pages.next().await {
+            rows.push(stored(item.map_err(StoreError::during(READING))?)?);
+        }
+        Ok(rows)
+    }
+
+    /// Every row, in no order. It reads the whole table.
+    ///
+    /// # Errors
+    /// When the table does not answer.
+    pub async fn all(&self) -> Result<Vec<StoredAuditRow>, StoreError> {
+        let scan = self.client.scan().table_name(&self.table).consistent_read(true);
+        let mut pages = scan.into_paginator().items().send();
+        let mut rows = Vec::new();
+        while let Some(item) = pages.next().await {
+            let row = stored(item.map_err(StoreError::during(READING))?)?;
+            if row.day != HEAD {
+                rows.push(row);
+            }
+        }
+        Ok(rows)
+    }
+
+    /// Adds a row and moves the end of the log. False when others added one since the end was read.
+    async fn write(&self, head: Option<&AuditHead>, row: &AuditRow) -> Result<bool, StoreError> {
+        let mut item: Item = to_item(row).map_err(StoreError::during(WRITING))?;
+        item.insert(KEY.to_owned(), text(row.day()));
+        let sent = self
+            .client
+            .execute_transaction()
+            .transact_statements(self.insert(FIRST.mark(item))?)
+            .transact_statements(self.move_head(head, &row.head())?)
+            .send();
+        match Box::pin(sent).await {
+            Ok(_) => Ok(true),
+            Err(error) if others_were_faster(&error) => Ok(false),
+            Err(error) => Err(StoreError::new(WRITING, error)),
+        }
+    }
+
+    /// Makes the end of the log, or moves it from where it was read.
+    fn move_head(
+        &self,
+        before: Option<&AuditHead>,
+        after: &AuditHead,
+    ) -> Result<ParameterizedStatement, StoreError> {
+        let AuditHead { last_day, last_sequence, last_hash } = after;
+        let moved = [
+            ("last_day", text(last_day)),
+            ("last_sequence", number(last_sequence)),
+            ("last_hash", text(last_hash)),
+        ];
+        let Some(before) = before else {
+            let key = [(KEY, text(HEAD)), (SORT, number(0))];
+            let item = key.into_iter().chain(moved).map(|(name, value)| (name.to_owned(), value));
+            return self.insert(FIRST.mark(item.collect()));
+        };
+        let statement = format!(
+            "UPDATE \"{}\" SET \"last_day\" = ? SET \"last_sequence\" = ? SET \"last_hash\" = ? \
+             WHERE \"{KEY}\" = '{HEAD}' AND \"{SORT}\" = 0 AND \"last_hash\" = ?",
+            self.table
+        );
+        let values = moved.into_iter().map(|(_, value)| value).chain([text(&before.last_hash)]);
+        parameterized(statement, values.collect())
+    }
+
+    /// Adds an item, unless one with its key is there.
+    fn insert(&self, item: Item) -> Result<ParameterizedStatement, StoreError> {
+        // In an order of their own, so that a row is always the same statement.
+        let item: BTreeMap<_, _> = item.into_iter().collect();
+        let names: Vec<_> = item.keys().map(|name| format!("'{name}': ?")).collect();
+        let statement = format!("INSERT INTO \"{}\" VALUE {{{}}}", self.table, names.join(", "));
+        parameterized(statement, item.into_values().collect())
+    }
+
+    fn known_head(&self) -> std::sync::MutexGuard<'_, Option<AuditHead>> {
+        // Nothing panics while it is held.
+        self.head.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+fn parameterized(
+    statement: String,
+    values: Vec<AttributeValue>,
+) -> Result<ParameterizedStatement, StoreError> {
+    let statement = ParameterizedStatement::builder().statement(statement).set_parameters(Some(values));
+    statement.build().map_err(StoreError::during(WRITING))
+}
+
+/// Whether a row was refused because the end of the log has moved, or for what passes.
+fn others_were_faster(error: &SdkError<ExecuteTransactionError>) -> bool {
+    const PASSING: [&str; 5] = [
+        "ConditionalCheckFailed",
+        "DuplicateItem",
+        "TransactionConflict",
+        "ThrottlingError",
+        "ProvisionedThroughputExceeded",
+    ];
+    match error.as_service_error() {
+        Some(ExecuteTransactionError::TransactionCanceledException(cancelled)) => {
+            let mut codes = cancelled.cancellation_reasons().iter().filter_map(|reason| reason.code());
+            codes.any(|code| PASSING.contains(&code))
+        }
+        Some(ExecuteTransactionError::TransactionInProgressException(_)) => true,
+        Some(_) | None => false,
+    }
+}
+
+fn stored(item: Item) -> Result<StoredAuditRow, StoreError> {
+    let day = required(read_text(&item, KEY), READING)?.to_owned();
+    let sequence = required(read_number(&item, SORT), READING)?;
+    FIRST.check(&item, READING)?;
+    Ok(StoredAuditRow { day, sequence, row: from_item(item).ok() })
+}

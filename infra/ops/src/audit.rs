@@ -1,0 +1,147 @@
+//! The audit log of a command: who does what, and why. A row is written before the change or the look that it tells of, so
+//! that there is none without a row; a row may tell of a change that then failed.
+//!
+//! A command that changes something, or shows what is hidden otherwise, appends a row first:
+//!
+//! ```ignore
+//! let action = Action::new("key.revoke").in_scope(&scope).on(&key_id).because(&why);
+//! tables.audit.append(action.with(json!({ "label": label })), now).await?;
+//! ```
+//!
+//! The `WriteGuard` refuses the first write of a command that forgets it, and a link to a photo asks for a [`Recorded`].
+
+use std::fmt;
+use std::sync::Arc;
+
+use common::aws::Aws;
+use common::config::{ConfigError, Env};
+use common::domain::audit::AuditEntry;
+use common::domain::scope::{CampaignSlug, Environment, Scope};
+use common::domain::timestamp::Timestamp;
+use common::store::audit::AuditLog;
+use serde_json::{Value, json};
+use tokio::sync::OnceCell;
+
+use crate::failure::Failure;
+use crate::identity::Identity;
+use crate::write_guard::WriteGuard;
+
+/// The variable, and the option, that adds a name to the AWS identity.
+pub const BY_VARIABLE: &str = "OPS_BY";
+
+/// What a command is about to do. None of it may be a phone, a code, a key or a secret: rows stay for good.
+#[derive(Clone, Debug)]
+pub struct Action {
+    name: &'static str,
+    campaign: Option<CampaignSlug>,
+    environment: Option<Environment>,
+    subject: Option<String>,
+    why: Option<String>,
+    details: Value,
+}
+
+impl Action {
+    /// An action by its name, such as `key.revoke`.
+    pub fn new(name: &'static str) -> Self {
+        Self { name, campaign: None, environment: None, subject: None, why: None, details: json!({}) }
+    }
+
+    /// The campaign, where it concerns both environments.
+    #[must_use]
+    pub fn in_campaign(self, campaign: &CampaignSlug) -> Self {
+        Self { campaign: Some(campaign.clone()), ..self }
+    }
+
+    /// The campaign and environment.
+    #[must_use]
+    pub fn in_scope(self, scope: &Scope) -> Self {
+        Self { environment: Some(scope.environment), ..self.in_campaign(&scope.campaign) }
+    }
+
+    /// The id or pseudonym of what it is done to.
+    #[must_use]
+    pub fn on(self, subject: impl ToString) -> Self {
+        Self { subject: Some(subject.to_string()), ..self }
+    }
+
+    /// Why, in the operator's words.
+    #[must_use]
+    pub fn because(self, why: &str) -> Self {
+        Self { why: Some(why.to_owned()), ..self }
+    }
+
+    /// More about it, as a JSON object.
+    #[must_use]
+    pub fn with(self, details: Value) -> Self {
+        Self { details, ..self }
+    }
+}
+
+/// Proof that a row was written. A link to a photo asks for it.
+#[derive(Clone, Debug)]
+pub struct Recorded(());
+
+/// The audit log, written to in the name of one operator.
+#[derive(Clone)]
+pub struct Audit {
+    log: AuditLog,
+    aws: Aws,
+    /// Asked for once, when the first row is written.
+    identity: Arc<OnceCell<Identity>>,
+    by: Option<String>,
+    guard: WriteGuard,
+}
+
+impl fmt::Debug for Audit {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Audit").field("log", &self.log).finish_non_exhaustive()
+    }
+}
+
+impl Audit {
+    /// Opens the log that the environment names.
+    ///
+    /// # Errors
+    /// Names the missing variable.
+    pub fn from_env(env: &Env, aws: &Aws) -> Result<Self, ConfigError> {
+        Ok(Self {
+            log: AuditLog::from_env(env, &aws.dynamodb())?,
+            aws: aws.clone(),
+            identity: Arc::default(),
+            by: env.optional(BY_VARIABLE),
+            guard: WriteGuard::default(),
+        })
+    }
+
+    /// The connection for everything but the log: it refuses writes until a row was appended here.
+    pub fn guarded(&self, aws: &Aws) -> Aws {
+        self.guard.before(aws)
+    }
+
+    /// Writes a row. The change or the look comes after it.
+    ///
+    /// # Errors
+    /// When AWS does not say who the operator is, or the table does not answer or refuses: then nothing may be changed or
+    /// shown.
+    pub async fn append(&self, action: Action, now: Timestamp) -> Result<Recorded, Failure> {
+        let identity = Box::pin(self.identity.get_or_try_init(|| Identity::ask(&self.aws))).await?;
+        let entry = AuditEntry {
+            who: identity.arn.clone(),
+            by: self.by.clone(),
+            action: action.name.to_owned(),
+            campaign: action.campaign.map(String::from),
+            environment: action.environment.map(|environment| environment.as_str().to_owned()),
+            subject: action.subject,
+            why: action.why,
+            details: action.details.to_string(),
+        };
+        Box::pin(self.log.append(&entry, now)).await?;
+        self.guard.open();
+        Ok(Recorded(()))
+    }
+
+    /// The log itself, for reading.
+    pub fn log(&self) -> &AuditLog {
+        &self.log
+    }
+}

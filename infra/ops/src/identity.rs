@@ -1,0 +1,37 @@
+//! Who the operator is to AWS.
+
+use aws_sdk_sts::Client;
+use common::aws::Aws;
+use common::store::StoreError;
+
+use crate::failure::Failure;
+
+/// The variable that names another endpoint than AWS's own, as in every AWS tool.
+const ENDPOINT: &str = "AWS_ENDPOINT_URL_STS";
+
+/// The identity behind the credentials.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) struct Identity {
+    /// A user, or a session of a role: `arn:aws:sts::123456789012:assumed-role/ROLE/SESSION`.
+    pub(crate) arn: String,
+    pub(crate) account: String,
+    pub(crate) region: String,
+}
+
+impl Identity {
+    /// Asks STS, which takes no permission.
+    ///
+    /// # Errors
+    /// When STS does not answer, or the credentials are not valid.
+    pub(crate) async fn ask(aws: &Aws) -> Result<Self, Failure> {
+        const ASKING: &str = "asking AWS who you are";
+        let config = aws.config(ENDPOINT);
+        let region = config.region().map(ToString::to_string).unwrap_or_default();
+        let sent = Box::pin(Client::new(&config).get_caller_identity().send()).await;
+        let reply = sent.map_err(|error| StoreError::new(ASKING, error))?;
+        match (reply.arn, reply.account) {
+            (Some(arn), Some(account)) => Ok(Self { arn, account, region }),
+            (_, _) => Err(StoreError::new(ASKING, "the answer has no ARN").into()),
+        }
+    }
+}

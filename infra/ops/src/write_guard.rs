@@ -1,0 +1,69 @@
+//! Refuses what changes something, on the wire, until a row of the audit log was written: so a command cannot forget it,
+//! whichever table or service it writes to.
+
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
+
+use aws_smithy_runtime_api::client::http::{HttpConnector, HttpConnectorFuture, SharedHttpConnector};
+use aws_smithy_runtime_api::client::orchestrator::HttpRequest;
+use aws_smithy_runtime_api::client::result::ConnectorError;
+use common::aws::Aws;
+
+/// The operations that change nothing, in AWS's JSON protocols. S3 has none of these names: there, the method says it.
+const READS: [&str; 8] = [
+    "BatchGetItem",
+    "DescribeTable",
+    "GetItem",
+    "GetQueueAttributes",
+    "GetSecretValue",
+    "Query",
+    "Scan",
+    "TransactGetItems",
+];
+
+/// Whether writes pass; its clones share it.
+#[derive(Clone, Debug, Default)]
+pub(crate) struct WriteGuard(Arc<AtomicBool>);
+
+/// A write that no row tells of.
+#[derive(Debug, thiserror::Error)]
+#[error(
+    "this command would change something that the audit log does not tell of, so nothing was changed: a fault in ops, \
+     report it"
+)]
+struct NotRecorded;
+
+#[derive(Debug)]
+struct Guarded {
+    guard: WriteGuard,
+    connector: SharedHttpConnector,
+}
+
+impl WriteGuard {
+    /// The connection with this guard in front of it.
+    pub(crate) fn before(&self, aws: &Aws) -> Aws {
+        aws.through(|connector| SharedHttpConnector::new(Guarded { guard: self.clone(), connector }))
+    }
+
+    /// Lets writes through from now on.
+    pub(crate) fn open(&self) {
+        self.0.store(true, Ordering::Relaxed);
+    }
+}
+
+impl HttpConnector for Guarded {
+    fn call(&self, request: HttpRequest) -> HttpConnectorFuture {
+        if self.guard.0.load(Ordering::Relaxed) || only_reads(&request) {
+            self.connector.call(request)
+        } else {
+            HttpConnectorFuture::ready(Err(ConnectorError::user(Box::new(NotRecorded))))
+        }
+    }
+}
+
+fn only_reads(request: &HttpRequest) -> bool {
+    match request.headers().get("x-amz-target").and_then(|target| target.rsplit('.').next()) {
+        Some(operation) => READS.contains(&operation),
+        None => matches!(request.method(), "GET" | "HEAD"),
+    }
+}

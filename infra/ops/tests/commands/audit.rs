@@ -1,0 +1,299 @@
+//! `ops audit`, and the rows that every command leaves.
+
+use std::collections::HashMap;
+
+use aws_sdk_dynamodb::Client;
+use aws_sdk_dynamodb::types::AttributeValue;
+use common::aws::Aws;
+use common::domain::scope::Environment;
+use common::domain::submission::SubmissionStatus;
+use common::random;
+use common::store::audit;
+use futures_util::future::join_all;
+use serde_json::{Value, json};
+
+use crate::review::{as_it_is, photo, with_receipt};
+use crate::submission::{submission, waiting, write};
+use crate::support::{CHAI, Stack, chai, run};
+
+const SCOPE: [&str; 4] = ["--campaign", "chai-bora-2026", "--environment", "live"];
+
+/// The rows of the log, oldest first.
+async fn rows(stack: &Stack) -> Vec<Value> {
+    stack.json(&["audit", "list"]).await["rows"].as_array().expect("a list").clone()
+}
+
+async fn last(stack: &Stack) -> Value {
+    rows(stack).await.pop().expect("a row")
+}
+
+async fn actions(stack: &Stack) -> Vec<String> {
+    let rows = rows(stack).await;
+    rows.iter().map(|row| row["action"].as_str().expect("text").to_owned()).collect()
+}
+
+fn database(stack: &Stack) -> (Client, String) {
+    let table = stack.env.required(audit::VARIABLE).expect("the stack sets it");
+    (Aws::for_function(&stack.env).expect("credentials").dynamodb(), table)
+}
+
+fn number(value: u64) -> AttributeValue {
+    AttributeValue::N(value.to_string())
+}
+
+#[tokio::test]
+async fn every_command_that_changes_something_leaves_a_row() {
+    let stack = Stack::with_chai().await;
+    let issued = stack.json(&[&["key", "issue"], &SCOPE[..]].concat()).await;
+    let id = issued["key_id"].as_str().expect("an id");
+    stack.fine(&["key", "set", id, "--per-minute", "30"]).await;
+    let rolled = stack.json(&["key", "roll", id]).await;
+    stack.fine(&["key", "revoke", id]).await;
+    let minted = stack.arg("minted.csv");
+    stack.fine(&[&["code", "mint"], &SCOPE[..], &["--count", "2", "--output", &minted]].concat()).await;
+    let list = stack.file("list.csv", "CHAI202600001\n");
+    stack.fine(&[&["code", "import", &list, "--allow-weak", "--batch", "old"], &SCOPE[..]].concat()).await;
+    stack.fine(&[&["code", "void", "--file", &list], &SCOPE[..]].concat()).await;
+    stack.fine(&[&["code", "void", "--batch", "old"], &SCOPE[..]].concat()).await;
+    stack.fine(&[&["code", "rotate"], &SCOPE[..]].concat()).await;
+    let phone = ["--campaign", "chai-bora-2026", "0712345678"];
+    stack.fine(&[&["phone", "block"], &phone[..]].concat()).await;
+    stack.fine(&[&["phone", "unblock"], &phone[..]].concat()).await;
+    let left = submission(random::submission_id(), waiting(), None);
+    write(&stack, &left, None).await;
+    let left = left.submission_id.to_string();
+    stack
+        .fine(&["submission", "settle", &left, "--reject", "receipt_wrong_store", "--why", "another shop"])
+        .await;
+    stack.fine(&["campaign", "pause", "chai-bora-2026"]).await;
+    stack.fine(&["campaign", "resume", "chai-bora-2026"]).await;
+    stack.fine(&["secret", "rotate"]).await;
+    stack.fine(&["migrate"]).await;
+
+    let expected = [
+        "campaign.apply",
+        "key.issue",
+        "key.set",
+        "key.roll",
+        "key.revoke",
+        "code.mint",
+        "code.import",
+        "code.void",
+        "code.void",
+        "code.rotate",
+        "phone.block",
+        "phone.unblock",
+        "submission.settle",
+        "campaign.pause",
+        "campaign.resume",
+        "secret.rotate",
+        "records.migrate",
+    ];
+    assert_eq!(actions(&stack).await, expected);
+    let rows = rows(&stack).await;
+    let settled = &rows[12];
+    assert_eq!(
+        json!([
+            settled["who"],
+            settled["time"],
+            settled["campaign"],
+            settled["environment"],
+            settled["subject"]
+        ]),
+        json!([
+            "arn:aws:iam::000000000000:user/local",
+            "2026-03-01T00:00:02.000Z",
+            "chai-bora-2026",
+            "live",
+            left
+        ])
+    );
+    assert_eq!(settled["why"], "another shop");
+    let details: Value = serde_json::from_str(settled["details"].as_str().expect("text")).expect("JSON");
+    assert_eq!(
+        (&details["before"], &details["after"]),
+        (&json!("receipt_received"), &json!("receipt_wrong_store"))
+    );
+    let written = Value::from(rows).to_string();
+    let codes = std::fs::read_to_string(&minted).expect("it is there");
+    let mut secrets: Vec<_> = codes.lines().skip(1).collect();
+    secrets.extend([issued["key"].as_str(), rolled["key"].as_str()].map(|key| key.expect("a key")));
+    for secret in secrets.into_iter().chain(["CHAI202600001", "712345678"]) {
+        assert!(!written.contains(secret), "{secret}");
+    }
+    let text = stack.fine(&["audit", "list", "--campaign", "chai-bora-2026"]).await;
+    assert!(text.contains("another shop") && !text.contains("secret.rotate"), "{text}");
+    let verified = stack.json(&["audit", "verify"]).await;
+    assert_eq!((&verified["verified"], &verified["count"]), (&json!(true), &json!(expected.len())));
+}
+
+#[tokio::test]
+async fn a_refused_command_leaves_no_row_and_an_unwritten_row_no_change() {
+    let stack = Stack::with_chai().await;
+    stack.refused(&["campaign", "pause", "nobody"]).await;
+    stack.refused(&["key", "revoke", "0123456789ab"]).await;
+    let settled = submission(random::submission_id(), SubmissionStatus::accepted(1, None), None);
+    write(&stack, &settled, None).await;
+    let id = settled.submission_id.to_string();
+    stack.refused(&["submission", "settle", &id, "--reject", "receipt_wrong_store", "--why", "late"]).await;
+    assert_eq!(actions(&stack).await, ["campaign.apply"]);
+
+    let elsewhere = [(audit::VARIABLE.to_owned(), "nowhere".to_owned())].into_iter().collect();
+    let env = stack.env.clone().overridden_by(elsewhere);
+    let ended = run(&[&["key", "issue"], &SCOPE[..]].concat(), env, &stack.clock).await;
+    assert!(ended.code == 1 && ended.err.contains("reading the audit log failed"), "{}", ended.err);
+    let keys = stack.json(&["key", "list", "--campaign", "chai-bora-2026"]).await;
+    assert_eq!(keys["keys"], json!([]));
+}
+
+#[tokio::test]
+async fn a_command_that_forgets_its_row_changes_nothing() {
+    let stack = Stack::with_chai().await;
+    let tables = ops::connection::tables(&stack.env).await.expect("all variables");
+    let slug = "chai-bora-2026".parse().expect("a slug");
+    let error = tables.campaigns.set_paused(&slug, true).await.expect_err("it is refused");
+    let error = ops::failure::Failure::from(error).message;
+    assert!(error.contains("the audit log does not tell of"), "{error}");
+    let secrets = tables.code_books.secrets();
+    secrets.rotate(&"n".repeat(64)).await.expect_err("it is refused");
+    assert!(!tables.campaign(&slug).await.expect("it answers").paused, "reads pass");
+}
+
+#[tokio::test]
+async fn operators_are_told_apart_by_their_aws_identity_and_add_a_name() {
+    let stack = Stack::with_chai().await;
+    for (key, by) in [("asha", None), ("juma", Some("Juma K.")), ("juma", None)] {
+        let identity = [("AWS_ACCESS_KEY_ID".to_owned(), key.to_owned())].into_iter().collect();
+        let env = stack.env.clone().overridden_by(identity);
+        let pause = ["campaign", "pause", "chai-bora-2026"];
+        let args: Vec<&str> = pause.into_iter().chain(by.into_iter().flat_map(|by| ["--by", by])).collect();
+        assert_eq!(run(&args, env, &stack.clock).await.code, ops::FINE);
+        let row = last(&stack).await;
+        assert_eq!(
+            (&row["who"], &row["by"]),
+            (&json!(format!("arn:aws:iam::000000000000:user/{key}")), &json!(by))
+        );
+    }
+    let named = [("OPS_BY".to_owned(), "Asha".to_owned())].into_iter().collect();
+    run(&["campaign", "resume", "chai-bora-2026"], stack.env.clone().overridden_by(named), &stack.clock)
+        .await;
+    assert_eq!(last(&stack).await["by"], "Asha");
+}
+
+#[tokio::test]
+async fn a_look_at_what_is_hidden_otherwise_leaves_a_row_and_no_other_does() {
+    let stack = Stack::with_chai().await;
+    let left = with_receipt(&stack, photo(None), as_it_is).await;
+    let id = left.submission_id.to_string();
+    stack.fine(&["submission", "show", &id]).await;
+    stack.fine(&["submission", "story", &id]).await;
+    stack.fine(&["submission", "list", "--campaign", "chai-bora-2026"]).await;
+    stack.fine(&["audit", "list"]).await;
+    assert_eq!(actions(&stack).await, ["campaign.apply"]);
+    for (option, shown) in
+        [("--show-phone", "phone"), ("--show-photo", "photo"), ("--show-receipt", "receipt")]
+    {
+        stack.fine(&["submission", "show", &id, option]).await;
+        let row = last(&stack).await;
+        assert_eq!((&row["action"], &row["subject"]), (&json!("submission.show"), &json!(id)));
+        let details: HashMap<String, bool> =
+            serde_json::from_str(row["details"].as_str().expect("text")).expect("JSON");
+        assert!(details.iter().all(|(name, seen)| *seen == (name == shown)), "{details:?}");
+    }
+}
+
+#[tokio::test]
+async fn rows_of_operators_who_work_at_once_are_one_log() {
+    let stack = Stack::with_chai().await;
+    let issue = [&["key", "issue"], &SCOPE[..]].concat();
+    let ended = join_all((0..8).map(|_| stack.run(&issue))).await;
+    assert!(ended.iter().all(|ended| ended.code == ops::FINE));
+    let verified = stack.json(&["audit", "verify"]).await;
+    assert_eq!(verified["count"], 9);
+    assert_eq!(verified["last_hash"], last(&stack).await["hash"]);
+}
+
+/// A log of five rows.
+async fn with_rows() -> Stack {
+    let stack = Stack::with_chai().await;
+    for command in ["pause", "resume", "pause", "resume"] {
+        stack.fine(&["campaign", command, "chai-bora-2026"]).await;
+    }
+    stack
+}
+
+#[tokio::test]
+async fn verifying_names_the_row_that_was_changed_removed_or_swapped() {
+    let day = || AttributeValue::S("2026-03-01".to_owned());
+    let broken = async |stack: &Stack| {
+        let error = stack.refused(&["audit", "verify"]).await;
+        assert_eq!(error["code"], "audit_broken");
+        error["message"].as_str().expect("a message").to_owned()
+    };
+    let stack = with_rows().await;
+    assert_eq!(stack.json(&["audit", "verify"]).await["count"], 5);
+    let (client, table) = database(&stack);
+    let update = client.update_item().table_name(&table).key("day", day()).key("sequence", number(3));
+    let update = update.update_expression("SET who = :who");
+    update
+        .expression_attribute_values(":who", AttributeValue::S("nobody".to_owned()))
+        .send()
+        .await
+        .expect("changed");
+    assert!(broken(&stack).await.starts_with("row 3 of the audit log does not fit: it was changed"));
+    assert_eq!(rows(&stack).await.len(), 5, "what can be read is listed");
+
+    let stack = with_rows().await;
+    let (client, table) = database(&stack);
+    let delete = client.delete_item().table_name(&table).key("day", day());
+    delete.clone().key("sequence", number(4)).send().await.expect("deleted");
+    assert!(broken(&stack).await.starts_with("row 4 of the audit log does not fit: it is missing"));
+    delete.key("sequence", number(5)).send().await.expect("deleted");
+    assert!(
+        broken(&stack).await.starts_with("row 4 of the audit log does not fit: it is missing"),
+        "also at the end"
+    );
+
+    let stack = with_rows().await;
+    let (client, table) = database(&stack);
+    let get = async |sequence| {
+        let get = client.get_item().table_name(&table).key("day", day()).key("sequence", number(sequence));
+        get.send().await.expect("it answers").item.expect("a row")
+    };
+    for (mut item, sequence) in [(get(2).await, 3), (get(3).await, 2)] {
+        item.insert("sequence".to_owned(), number(sequence));
+        client.put_item().table_name(&table).set_item(Some(item)).send().await.expect("swapped");
+    }
+    assert!(broken(&stack).await.starts_with("row 2 of the audit log does not fit"));
+}
+
+#[tokio::test]
+async fn rows_are_listed_by_day() {
+    let stack = with_rows().await;
+    stack.clock.advance(std::time::Duration::from_secs(40 * 24 * 60 * 60));
+    stack.fine(&["campaign", "pause", "chai-bora-2026"]).await;
+    assert_eq!(actions(&stack).await, ["campaign.pause"], "the last 30 days");
+    let listed = stack.json(&["audit", "list", "--from", "2026-03-01", "--to", "2026-03-01"]).await;
+    assert_eq!(listed["rows"].as_array().map(Vec::len), Some(5));
+    let text = stack.fine(&["audit", "list", "--from", "2026-03-02", "--to", "2026-03-03"]).await;
+    assert_eq!(text, "The audit log has no such rows from 2026-03-02 to 2026-03-03.\n");
+    let error = stack.refused(&["audit", "list", "--from", "2026-03-02", "--to", "2026-03-01"]).await;
+    assert_eq!(error["code"], "days_invalid");
+    assert_eq!(stack.json(&["audit", "verify"]).await["count"], 6, "over all days");
+}
+
+#[tokio::test]
+async fn applying_a_file_tells_what_it_changes() {
+    let stack = Stack::with_chai().await;
+    let details = async || {
+        let row = last(&stack).await;
+        serde_json::from_str::<Value>(row["details"].as_str().expect("text")).expect("JSON")
+    };
+    assert_eq!(details().await["change"], "created");
+    let file = stack.file("chai.yaml", CHAI.replace("phone_daily: 3", "phone_daily: 4"));
+    stack.fine(&["campaign", "apply", "--yes", &file]).await;
+    assert_eq!(details().await, json!({ "change": "updated", "fields": ["limits.phone_daily"] }));
+    stack.fine(&["campaign", "apply", "--yes", &file]).await;
+    assert_eq!(actions(&stack).await.len(), 2, "it changes nothing");
+    assert_eq!(last(&stack).await["campaign"], json!(chai(Environment::Live).campaign));
+}

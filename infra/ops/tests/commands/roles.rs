@@ -1,0 +1,269 @@
+//! The template's policies for operators: what each role may do, and what `ops` says to whoever lacks a right.
+
+use aws_sdk_dynamodb::Client;
+use aws_sdk_dynamodb::error::{ProvideErrorMetadata, SdkError};
+use aws_sdk_dynamodb::types::AttributeValue;
+use common::aws::Aws;
+use common::config::Env;
+use common::domain::scope::Environment;
+use common::domain::submission::Submission;
+use common::random;
+use common::store::codes::CodeKey;
+use local::stack::Options;
+use serde_json::{Value, json};
+use service_tests::operator_roles::{ROLES, Used, access_key_of, front};
+
+use crate::review::{CODE, as_it_is, photo, with_receipt};
+use crate::submission::{submission, waiting, write};
+use crate::support::{CHAI, Ended, Stack, chai, run};
+
+/// A stack that is guarded by the roles, with a campaign, a key and codes.
+async fn guarded(used: &Used) -> Stack {
+    let stack = Stack::start(Options { front: Some(front(used.clone())), ..Options::default() }).await;
+    let file = stack.file("chai.yaml", CHAI);
+    stack.fine(&["campaign", "apply", "--yes", &file]).await;
+    stack
+}
+
+fn env_of(stack: &Stack, role: &str) -> Env {
+    let key = [("AWS_ACCESS_KEY_ID".to_owned(), access_key_of(role))].into_iter().collect();
+    stack.env.clone().overridden_by(key)
+}
+
+async fn run_as(stack: &Stack, role: &str, command: &[String]) -> Ended {
+    let args: Vec<&str> = command.iter().map(String::as_str).collect();
+    run(&args, env_of(stack, role), &stack.clock).await
+}
+
+/// A submission that waits for an operator, with a code and the photo of a receipt.
+async fn left(stack: &Stack, serial: u64) -> String {
+    let scope = chai(Environment::Live);
+    let key = CodeKey::Minted(serial);
+    let with_code = |left: Submission| Submission { code_key: Some(key.in_scope(&scope)), ..left };
+    if serial == 0 {
+        return with_receipt(stack, photo(None), as_it_is).await.submission_id.to_string();
+    }
+    let left = with_code(submission(random::submission_id(), waiting(), None));
+    write(stack, &left, Some(&key)).await;
+    left.submission_id.to_string()
+}
+
+/// The commands of a role that those before it may not run.
+async fn commands(stack: &Stack, role: &str, turn: u64) -> Vec<Vec<String>> {
+    let campaign = "--campaign chai-bora-2026";
+    let scope = format!("{campaign} --environment live");
+    let lines = match role {
+        "viewer" => {
+            let id = left(stack, 0).await;
+            let shown = stack.json(&["submission", "show", &id]).await;
+            let reference = shown["submissions"][0]["ref"].as_str().expect("a reference").to_owned();
+            vec![
+                "campaign list".to_owned(),
+                "campaign show chai-bora-2026".to_owned(),
+                "campaign history chai-bora-2026".to_owned(),
+                "campaign show chai-bora-2026 --yaml --revision 1".to_owned(),
+                format!("key list {campaign}"),
+                format!("submission list {campaign}"),
+                format!("submission list {campaign} --unsettled"),
+                format!("submission show {id}"),
+                format!("submission story {reference}"),
+                "whoami".to_owned(),
+            ]
+        }
+        "reviewer" => {
+            let (accepted, rejected, resumed) =
+                (left(stack, 0).await, left(stack, 10 * turn + 1).await, left(stack, 10 * turn + 2).await);
+            vec![
+                format!("submission show {accepted} --show-receipt --show-photo"),
+                format!("submission settle {accepted} --accept --receipt-code {CODE}{turn} --why seen"),
+                format!("submission settle {rejected} --reject receipt_wrong_store --why seen"),
+                format!("submission resume {resumed}"),
+            ]
+        }
+        "operator" => {
+            let issued =
+                stack.json(&["key", "issue", "--campaign", "chai-bora-2026", "--environment", "test"]).await;
+            let key = issued["key_id"].as_str().expect("an id").to_owned();
+            let file = stack
+                .file("again.yaml", CHAI.replace("phone_daily: 3", &format!("phone_daily: {}", 4 + turn)));
+            let list = stack.file("list.csv", format!("CHAI20260000{turn}\n"));
+            let minted = stack.arg(&format!("minted-{turn}.csv"));
+            let id = left(stack, 0).await;
+            vec![
+                format!("submission show {id} --show-phone"),
+                format!("campaign apply {file} --yes"),
+                "campaign pause chai-bora-2026".to_owned(),
+                "campaign resume chai-bora-2026".to_owned(),
+                format!("key issue {scope}"),
+                format!("key set {key} --per-minute 9"),
+                format!("key roll {key}"),
+                format!("key revoke {key}"),
+                format!("code mint {scope} --count 2 --output {minted}"),
+                format!("code import {scope} --allow-weak --batch old-{turn} {list}"),
+                format!("code batches {scope}"),
+                format!("code void {scope} --file {list}"),
+                format!("code void {scope} --batch old-{turn}"),
+                format!("code rotate {scope}"),
+                format!("phone block {campaign} 0712345678"),
+                format!("phone unblock {campaign} 0712345678"),
+            ]
+        }
+        _ => vec![
+            format!("person export --phone 0712345678 --output {}", stack.arg("person.zip")),
+            "campaign clear-test-data chai-bora-2026 --yes".to_owned(),
+            "secret rotate".to_owned(),
+            "migrate".to_owned(),
+            "audit list".to_owned(),
+            "audit verify".to_owned(),
+        ],
+    };
+    lines.iter().map(|line| line.split(' ').map(str::to_owned).collect()).collect()
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn each_role_runs_its_commands_and_none_of_a_higher_role() {
+    let used = Used::default();
+    let stack = guarded(&used).await;
+    for (turn, role) in (0..).zip(ROLES) {
+        // The role before it first, so that what is refused can still be done.
+        let below = usize::try_from(turn).ok().and_then(|turn| turn.checked_sub(1)).map(|below| ROLES[below]);
+        for command in commands(&stack, role, turn).await {
+            if let Some(below) = below {
+                let refused = run_as(&stack, below, &[&command[..], &["--json".to_owned()]].concat()).await;
+                assert_eq!((refused.code, refused.out.as_str()), (ops::REFUSED, ""), "{below}: {command:?}");
+                let error: Value = serde_json::from_str(&refused.err).expect("JSON");
+                assert_eq!(error["error"]["code"], "not_allowed", "{below}: {command:?}: {error}");
+            }
+            let ended = run_as(&stack, role, &command).await;
+            assert_eq!(ended.code, ops::FINE, "{role}: {command:?}: {}", ended.err);
+        }
+        // Higher roles have what it has.
+        for higher in ROLES.iter().skip_while(|known| **known != role) {
+            let ended = run_as(&stack, higher, &["campaign".to_owned(), "list".to_owned()]).await;
+            assert_eq!(ended.code, ops::FINE, "{higher}: {}", ended.err);
+        }
+    }
+    let bucket = stack.env.required(common::aws::photos::VARIABLE).expect("a bucket");
+    let everybody = Aws::for_function(&stack.env).expect("credentials").s3();
+    let put = everybody.put_object().bucket(&bucket).key("photo").body(b"photo".to_vec().into());
+    put.send().await.expect("it is taken");
+    let reviewer = Aws::for_function(&env_of(&stack, "reviewer")).expect("credentials").s3();
+    reviewer.get_object().bucket(bucket).key("photo").send().await.expect("what a link needs");
+    assert_eq!(used.unused(), NOT_TRIED, "what no command needs");
+}
+
+/// Needed only where there are records of the first release or of test keys, and to erase a person none of whose
+/// submissions is open.
+const NOT_TRIED: [&str; 7] = [
+    "dynamodb:DeleteItem table/codes",
+    "dynamodb:DeleteItem table/entrants",
+    "dynamodb:DeleteItem table/receipts",
+    "dynamodb:DeleteItem table/requests",
+    "dynamodb:DeleteItem table/submissions",
+    "dynamodb:PutItem table/entrants",
+    "s3:DeleteObject object/receipt-photos",
+];
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn whoever_lacks_a_right_is_told_which_and_changes_nothing() {
+    let stack = guarded(&Used::default()).await;
+    let ended = run_as(&stack, "reviewer", &["campaign", "pause", "chai-bora-2026"].map(str::to_owned)).await;
+    assert_eq!(ended.code, ops::REFUSED);
+    assert_eq!(
+        ended.err,
+        "error: turning the pause switch failed: you lack the right dynamodb:UpdateItem on table campaigns; ask whoever \
+         manages the stack for the role that has it (infra/roles.md); `ops whoami` shows yours\n"
+    );
+    let left = left(&stack, 0).await;
+    let hidden = run_as(&stack, "viewer", &["submission", "show", &left].map(str::to_owned)).await;
+    assert!(
+        hidden.out.lines().any(|line| line.starts_with("phone ") && line.ends_with(" not readable")),
+        "{}",
+        hidden.out
+    );
+    for option in ["--show-phone", "--show-photo"] {
+        let show = ["submission", "show", &left, option].map(str::to_owned);
+        let ended = run_as(&stack, "viewer", &show).await;
+        let right = "you lack the right dynamodb:GetItem on table audit";
+        assert!(
+            ended.out.is_empty() && ended.err.contains(right),
+            "what cannot be recorded is not shown: {}",
+            ended.err
+        );
+    }
+    assert!(
+        !stack
+            .tables()
+            .await
+            .campaign(&"chai-bora-2026".parse().expect("a slug"))
+            .await
+            .expect("it is there")
+            .paused
+    );
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn whoami_names_identity_stack_and_role() {
+    let stack = guarded(&Used::default()).await;
+    for (index, role) in ROLES.iter().enumerate() {
+        let ended = run_as(&stack, role, &["whoami".to_owned(), "--json".to_owned()]).await;
+        let said: Value = serde_json::from_str(&ended.out).expect("JSON");
+        assert_eq!(
+            said["identity"],
+            json!(format!("arn:aws:iam::000000000000:user/{}", access_key_of(role)))
+        );
+        assert_eq!((&said["account"], &said["region"]), (&json!("000000000000"), &json!("af-south-1")));
+        assert_eq!(said["rights"], json!(ROLES[..=index]));
+        assert_eq!(said["tables"]["CAMPAIGNS_TABLE"], "campaigns");
+    }
+    let said = stack.fine(&["whoami"]).await;
+    assert!(said.contains("rights of          admin\n"), "{said}");
+}
+
+/// The code of the error that a call ended with.
+fn refused<T, E: ProvideErrorMetadata>(sent: Result<T, SdkError<E>>) -> String {
+    sent.err().and_then(|error| error.code().map(str::to_owned)).expect("it is refused")
+}
+
+async fn execute(client: &Client, statement: String) -> String {
+    refused(client.execute_statement().statement(statement).send().await)
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn no_role_changes_or_deletes_a_row_of_the_audit_log() {
+    let stack = guarded(&Used::default()).await;
+    let table = "audit";
+    let text = |value: &str| AttributeValue::S(value.to_owned());
+    let first = || AttributeValue::N("1".to_owned());
+    for role in ROLES {
+        let client = Aws::for_function(&env_of(&stack, role)).expect("credentials").dynamodb();
+        let put =
+            client.put_item().table_name(table).item("day", text("2026-03-01")).item("sequence", first());
+        assert_eq!(refused(put.send().await), "AccessDeniedException", "{role}");
+        let update =
+            client.update_item().table_name(table).key("day", text("2026-03-01")).key("sequence", first());
+        let update =
+            update.update_expression("SET who = :who").expression_attribute_values(":who", text("nobody"));
+        assert_eq!(refused(update.send().await), "AccessDeniedException", "{role}");
+        let delete =
+            client.delete_item().table_name(table).key("day", text("2026-03-01")).key("sequence", first());
+        assert_eq!(refused(delete.send().await), "AccessDeniedException", "{role}");
+        for (statement, code) in [
+            (
+                "UPDATE \"audit\" SET who = 'nobody' WHERE \"day\" = '2026-03-01' AND \"sequence\" = 1",
+                "AccessDeniedException",
+            ),
+            (
+                "DELETE FROM \"audit\" WHERE \"day\" = '2026-03-01' AND \"sequence\" = 1",
+                "AccessDeniedException",
+            ),
+            (
+                "INSERT INTO \"audit\" VALUE {'day': '2026-03-01', 'sequence': 1, 'who': 'nobody'}",
+                if role == "viewer" { "AccessDeniedException" } else { "DuplicateItemException" },
+            ),
+        ] {
+            assert_eq!(execute(&client, statement.to_owned()).await, code, "{role}: {statement}");
+        }
+    }
+    assert_eq!(stack.json(&["audit", "verify"]).await["count"], 1);
+}
