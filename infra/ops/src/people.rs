@@ -33,20 +33,10 @@ pub struct Held {
 }
 
 impl Held {
-    /// The phone's id in this campaign and environment.
-    pub fn entrant_id(&self) -> &EntrantId {
-        &self.id
-    }
-
     /// Submissions that are not settled. They need the phone, so they postpone an erasure.
     pub fn unsettled(&self) -> impl Iterator<Item = &Submission> {
         let submissions = self.submissions.iter().map(|(submission, _)| submission);
         submissions.filter(|submission| !submission.status.is_terminal())
-    }
-
-    /// The id that stands for the phone here.
-    pub fn entrant_id(&self) -> &str {
-        self.id.as_str()
     }
 
     /// Photos of receipts.

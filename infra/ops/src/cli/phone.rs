@@ -49,9 +49,6 @@ pub(crate) struct PhoneChangeArgs {
     /// Reason, in your words; it is recorded
     #[arg(long, value_name = "TEXT")]
     pub(crate) why: String,
-    /// Name of the person who decided [default: $USER]
-    #[arg(long, value_name = "NAME")]
-    pub(crate) by: Option<String>,
     #[command(flatten)]
     pub(crate) confirm: ConfirmArgs,
 }

@@ -10,7 +10,6 @@ use serde_json::{Value, json};
 
 use super::submission::show::as_json;
 use crate::audit::Action;
-use crate::audit::Action;
 use crate::cli::{PersonArgs, PersonCommand};
 use crate::confirm::Answer;
 use crate::connection;
@@ -36,20 +35,9 @@ pub(crate) async fn run(
     let phone = parse(person)?;
     let tables = connection::tables(env).await?;
     let held = people::find(&tables, &phone, now).await?;
-    let row = async |name, why: Option<&str>| {
-        let actions = held.iter().map(|held| {
-            let action = Action::new(name).in_scope(&held.scope).on(held.entrant_id().as_str());
-            why.into_iter().fold(action, Action::because)
-        });
-        for action in actions {
-            tables.audit.append(action, now).await?;
-        }
-        Ok::<(), Failure>(())
-    };
     match command {
         PersonCommand::Find { .. } => Ok(found(&phone, &held)),
         PersonCommand::Export { output, .. } => {
-            row("person.export", None).await?;
             let data = data(&phone, &held, now);
             record("person.export", None, &tables, &held, now).await?;
             let photos = photos(&tables, env, &held).await?;
@@ -70,7 +58,6 @@ pub(crate) async fn run(
             );
             console.confirm(&question, Answer::Word("erase"), confirm)?;
             record("person.erase", Some(&why), &tables, &held, now).await?;
-            row("person.erase", Some(why.trim())).await?;
             erase(&tables, env, &held).await?;
             let scopes: Vec<_> = held.iter().map(|held| held.scope.to_string()).collect();
             let text = format!("{} is erased from {}.", phone.masked(), scopes.join(", "));
@@ -95,7 +82,8 @@ fn check_why(why: &str) -> Result<(), Failure> {
     ))
 }
 
-/// Writes a row for each campaign and environment, under the id that stands for the phone there.
+/// Writes a row for each campaign and environment. It names submissions and not the phone's id, which would outlive an
+/// erasure in the log.
 async fn record(
     name: &'static str,
     why: Option<&str>,
@@ -104,8 +92,10 @@ async fn record(
     now: Timestamp,
 ) -> Result<(), Failure> {
     for held in held {
-        let details = json!({ "submissions": held.submissions.len(), "photos": held.photos().count() });
-        let action = Action::new(name).in_scope(&held.scope).on(held.entrant_id()).with(details);
+        let submissions: Vec<_> =
+            held.submissions.iter().map(|(submission, _)| submission.submission_id).collect();
+        let details = json!({ "submissions": submissions, "photos": held.photos().count() });
+        let action = Action::new(name).in_scope(&held.scope).with(details);
         let action = why.into_iter().fold(action, |action, why| action.because(why.trim()));
         tables.audit.append(action, now).await?;
     }

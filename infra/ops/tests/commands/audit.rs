@@ -53,10 +53,10 @@ async fn every_command_that_changes_something_leaves_a_row() {
     stack.fine(&[&["code", "mint"], &SCOPE[..], &["--count", "2", "--output", &minted]].concat()).await;
     let list = stack.file("list.csv", "CHAI202600001\n");
     stack.fine(&[&["code", "import", &list, "--allow-weak", "--batch", "old"], &SCOPE[..]].concat()).await;
-    stack.fine(&[&["code", "void", "--file", &list], &SCOPE[..]].concat()).await;
-    stack.fine(&[&["code", "void", "--batch", "old"], &SCOPE[..]].concat()).await;
+    stack.fine(&[&["code", "void", "--yes", "--file", &list], &SCOPE[..]].concat()).await;
+    stack.fine(&[&["code", "void", "--yes", "--batch", "old"], &SCOPE[..]].concat()).await;
     stack.fine(&[&["code", "rotate"], &SCOPE[..]].concat()).await;
-    let phone = ["--campaign", "chai-bora-2026", "0712345678"];
+    let phone = ["--campaign", "chai-bora-2026", "--why", "Sells codes", "0712345678"];
     stack.fine(&[&["phone", "block"], &phone[..]].concat()).await;
     stack.fine(&[&["phone", "unblock"], &phone[..]].concat()).await;
     let left = submission(random::submission_id(), waiting(), None);
