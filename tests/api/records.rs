@@ -159,7 +159,8 @@ async fn every_record_carries_its_version() {
     };
     for table in TABLES {
         let items = items(&service, table.name, table.key).await;
-        assert!(!items.is_empty(), "{} has records", table.name);
+        // Only commands write to it.
+        assert!(!items.is_empty() || table.name == "audit", "{} has records", table.name);
         for item in &items {
             let version = &item[record_version::ATTRIBUTE]["N"];
             let expected: &[&str] = match table.name {
