@@ -9,6 +9,7 @@ use common::http::routes::{ROUTES, Route};
 use common::runtime::event_handler::{EventContext, EventHandler};
 use common::runtime::http_handler::{ApiHandler, AppContext, Endpoint, HttpHandler, Responder};
 use common::telemetry::Telemetry;
+use count_changes::CountChanges;
 use local::demo::samples;
 use mark_receipt_uploaded::MarkReceiptUploaded;
 use serde::de::DeserializeOwned;
@@ -40,7 +41,9 @@ fn expected(of: impl Fn(&str) -> bool) -> Vec<(String, Value)> {
 
 /// Whether the event's function runs asynchronously.
 fn is_of_the_background(file: &str) -> bool {
-    ["mark-receipt-uploaded", "settle-", "sweep-unsettled"].iter().any(|name| file.starts_with(name))
+    ["count-changes", "mark-receipt-uploaded", "settle-", "sweep-unsettled"]
+        .iter()
+        .any(|name| file.starts_with(name))
 }
 
 /// The variables of the shared stack, with the sample records loaded.
@@ -100,12 +103,16 @@ async fn every_sample_event_gets_its_reply() {
 async fn the_events_of_the_background_are_taken() {
     let background = EventContext::new(env().await, Clock::system(), Telemetry::Off)
         .expect("the stack sets every variable");
+    let counter = CountChanges::connect(&background).expect("the stack sets every variable");
     let marker = MarkReceiptUploaded::connect(&background).expect("the stack sets every variable");
     let receipts = SettleReceipts::connect(&background).expect("the stack sets every variable");
     let partners = SettlePartners::connect(&background).expect("the stack sets every variable");
     let sweeper = SweepUnsettled::connect(&background).expect("the stack sets every variable");
     for (file, expected) in expected(is_of_the_background) {
         let reply = match file.as_str() {
+            name if name.starts_with("count-changes") => {
+                json!(counter.handle(read(name)).await.expect("a reply"))
+            }
             name if name.starts_with("mark-receipt-uploaded") => {
                 json!(marker.handle(read(name)).await.expect("no record fails"))
             }

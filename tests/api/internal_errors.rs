@@ -11,8 +11,11 @@ const TRIES: usize = 3;
 async fn a_failure_says_nothing_of_its_cause_and_the_same_request_goes_on_from_there() {
     let database = Service::shared().env.required("AWS_ENDPOINT_URL_DYNAMODB").expect("the stack sets it");
     let proxy = Proxy::start(database).await;
-    let service =
-        Service::of_its_own(Options { dynamodb_url: Some(proxy.url.clone()), ..Options::default() });
+    let service = Service::of_its_own(Options {
+        dynamodb_url: Some(proxy.url.clone()),
+        background: false,
+        ..Options::default()
+    });
     let campaign = TestCampaign::on(&service, plain()).await;
     let sending = campaign.submission(&phone(1), &campaign.code(1));
 

@@ -2,6 +2,7 @@
 
 mod authentication;
 mod conventions;
+mod counting;
 mod deployment_secret;
 mod events;
 mod fleet;

@@ -168,8 +168,11 @@ async fn too_large(campaign: &TestCampaign) -> String {
 async fn in_progress(seen: &mut Seen) {
     let database = Service::shared().env.required("AWS_ENDPOINT_URL_DYNAMODB").expect("the stack sets it");
     let proxy = Proxy::start(database).await;
-    let service =
-        Service::of_its_own(Options { dynamodb_url: Some(proxy.url.clone()), ..Options::default() });
+    let service = Service::of_its_own(Options {
+        dynamodb_url: Some(proxy.url.clone()),
+        background: false,
+        ..Options::default()
+    });
     let campaign = TestCampaign::on(&service, plain()).await;
     proxy.play([Fault::Conflict(0); 14]);
     seen.send(campaign.submission(&phone(1), &campaign.code(0))).await;

@@ -361,7 +361,14 @@ fn lambda_itself_is_allowed_logs_traces_and_its_own_queues() {
                 expected.insert("RuntimeQueue", json!([polling, [arn(queue)]]));
             }
         }
-        if name == "mark-receipt-uploaded" {
+        if name == "count-changes" {
+            let polling = ["DescribeStream", "GetRecords", "GetShardIterator", "ListStreams"];
+            let polling = polling.map(|action| format!("dynamodb:{action}"));
+            let stream = |id: &str| json!({ "Fn::GetAtt": format!("{id}.StreamArn") });
+            let streams = [stream("SubmissionsTable"), stream("EntrantsTable")];
+            expected.insert("RuntimeStreams", json!([polling, streams]));
+        }
+        if ["count-changes", "mark-receipt-uploaded"].contains(&name.as_str()) {
             expected.insert("RuntimeFailedEvents", json!([["sqs:SendMessage"], [arn("FailedEvents")]]));
         }
         assert_eq!(found, expected, "{name}");

@@ -20,6 +20,7 @@ use local::tables::TABLES;
 use receipt_photo::jpeg;
 use serde_json::{Value, json};
 use service_tests::campaign::{TestCampaign, body, fresh_key, phone, plain};
+use service_tests::counting::Counter;
 use service_tests::http::{Reply, request_to_storage};
 use service_tests::partners::judged_by;
 use service_tests::receipts::{Settler, TIME, announced, id_of, receipts_alone};
@@ -150,6 +151,7 @@ async fn every_record_carries_its_version() {
     codes(&service, &mut known).await;
     receipts(&service, &settler, &mut known).await;
     partners(&service, &mut known).await;
+    Counter::new(&service.env, &service.clock).count_all().await;
 
     let folder = std::env::var_os("RECORDS_FOLDER").map(PathBuf::from);
     let write = |name: &str, content: &Value| {

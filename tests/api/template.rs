@@ -11,6 +11,7 @@ use common::http::routes::ROUTES;
 use common::runtime::event_handler::{EventContext, EventHandler};
 use common::runtime::http_handler::{ApiHandler, AppContext, Endpoint, Responder};
 use common::telemetry::Telemetry;
+use count_changes::CountChanges;
 use create_receipt::CreateReceipt;
 use create_submission::CreateSubmission;
 use get_campaign::GetCampaign;
@@ -107,6 +108,8 @@ fn the_tables_have_the_keys_indexes_and_expiry_that_the_code_uses() {
             schema.push(json!({ "AttributeName": sort, "KeyType": "RANGE" }));
         }
         assert_eq!(found["KeySchema"], json!(schema), "{id}");
+        let stream = table.has_stream.then(|| json!({ "StreamViewType": "NEW_AND_OLD_IMAGES" }));
+        assert_eq!(found.get("StreamSpecification"), stream.as_ref(), "{id}");
         let indexes =
             found.get("GlobalSecondaryIndexes").and_then(Value::as_array).cloned().unwrap_or_default();
         assert_eq!(indexes.len(), table.indexes.len(), "{id}");
@@ -155,6 +158,7 @@ fn connect(name: &str, env: Env) -> Result<(), ConfigError> {
     }
     match name {
         "check-code" => serve::<CheckCode>(env),
+        "count-changes" => work::<CountChanges>(env),
         "create-receipt" => serve::<CreateReceipt>(env),
         "create-submission" => serve::<CreateSubmission>(env),
         "fallback" => Responder::from_env(&env, Clock::system(), Telemetry::Off).map(drop),
@@ -258,6 +262,28 @@ fn the_background_hears_of_photos_queues_and_the_clock() {
     assert!(sweeper["Timeout"].as_u64().expect("seconds") < 60, "sweeps must not overlap");
     for route in ROUTES {
         assert!(of(&logical_id(route.function))["Timeout"].as_u64().expect("seconds") < API_LIMIT);
+    }
+}
+
+#[test]
+fn every_change_of_a_streamed_table_is_counted_in_the_order_of_its_shard() {
+    let template = service();
+    let of = |id: &str| &template["Resources"][id]["Properties"];
+    let events = of("CountChanges")["Events"].as_object().expect("events");
+    let streamed = TABLES.iter().filter(|table| table.has_stream);
+    let expected: BTreeSet<_> = streamed.map(|table| logical_id(table.name)).collect();
+    assert_eq!(events.keys().cloned().collect::<BTreeSet<_>>(), expected);
+    for (name, event) in events {
+        let event = &event["Properties"];
+        assert_eq!(event["Stream"], json!({ "Fn::GetAtt": format!("{name}Table.StreamArn") }));
+        assert_eq!(event["StartingPosition"], "TRIM_HORIZON", "{name}");
+        assert_eq!(event["ParallelizationFactor"], 1, "{name}");
+        assert!(event["TumblingWindowInSeconds"].as_u64().is_some_and(|window| window > 0), "{name}");
+        assert!(event["MaximumBatchingWindowInSeconds"].as_u64().is_some_and(|window| window < 60), "{name}");
+        assert_eq!(event["BisectBatchOnFunctionError"], true, "{name}");
+        assert_eq!(event["FunctionResponseTypes"], json!(["ReportBatchItemFailures"]), "{name}");
+        let failed = json!({ "Type": "SQS", "Destination": { "Fn::GetAtt": "FailedEvents.Arn" } });
+        assert_eq!(event["DestinationConfig"]["OnFailure"], failed, "{name}");
     }
 }
 

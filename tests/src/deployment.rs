@@ -10,7 +10,9 @@ use std::time::Duration;
 use common::aws::settle_queue::{PARTNER_VARIABLE, TAX_VARIABLE};
 use common::http::routes::ROUTES;
 use local::stack::as_function;
-use serde_json::Value;
+use local::streams::StreamReader;
+use local::workers::stream_readers;
+use serde_json::{Value, json};
 use tokio::sync::{RwLock, RwLockWriteGuard};
 use tokio::task::JoinSet;
 use tokio::time::MissedTickBehavior;
@@ -24,14 +26,21 @@ use crate::queue::Queue;
 use crate::random::Random;
 use crate::service::Service;
 
-const FUNCTIONS: [&str; 5] =
-    ["create-receipt", "create-submission", "settle-partners", "settle-receipts", "sweep-unsettled"];
+const FUNCTIONS: [&str; 6] = [
+    "count-changes",
+    "create-receipt",
+    "create-submission",
+    "settle-partners",
+    "settle-receipts",
+    "sweep-unsettled",
+];
 /// The environment variable of each queue, and the function that consumes it.
 const QUEUES: [(&str, &str); 2] = [(TAX_VARIABLE, "settle-receipts"), (PARTNER_VARIABLE, "settle-partners")];
 /// Consumers per queue: the template's default for receipts.
 const MAX_CONCURRENCY: usize = 2;
 /// Stands in for the schedule's one minute, so that a run sees many sweeps.
 const SWEEP_EVERY: Duration = Duration::from_millis(500);
+const STREAM_POLL_INTERVAL: Duration = Duration::from_millis(100);
 /// Above this queue length sweeps are skipped: they would add messages faster than the consumers remove them.
 const MAX_WAITING: usize = 20;
 /// An environment is killed after at most this many database calls: about as many as one settling step makes.
@@ -40,6 +49,7 @@ const MAX_CALLS: u32 = 8;
 pub struct Deployment {
     fleets: BTreeMap<&'static str, Fleet>,
     queues: Vec<(Queue, &'static str)>,
+    streams: Mutex<Vec<StreamReader>>,
     proxy: Proxy,
     killed_percent: AtomicU32,
     killed: AtomicUsize,
@@ -63,6 +73,7 @@ impl Deployment {
         Arc::new(Self {
             fleets: FUNCTIONS.map(fleet).into(),
             queues: QUEUES.map(queue).into(),
+            streams: Mutex::new(stream_readers(&service.env)),
             proxy,
             killed_percent: AtomicU32::new(0),
             killed: AtomicUsize::new(0),
@@ -84,6 +95,9 @@ impl Deployment {
                 }
             });
         }
+        for reader in std::mem::take(&mut *self.streams.lock().expect("not poisoned")) {
+            tasks.spawn(Arc::clone(self).count(reader));
+        }
         let deployment = Arc::clone(self);
         tasks.spawn(async move {
             let mut ticks = tokio::time::interval(SWEEP_EVERY);
@@ -94,6 +108,28 @@ impl Deployment {
             }
         });
         tasks
+    }
+
+    /// Delivers the changes of a stream. A batch that fails comes again, at times its first half alone.
+    async fn count(self: Arc<Self>, mut reader: StreamReader) {
+        loop {
+            let mut random = self.background.lock().expect("not poisoned").fork();
+            let Some(mut batch) = reader.read().await else {
+                reader.confirm();
+                tokio::time::sleep(STREAM_POLL_INTERVAL).await;
+                continue;
+            };
+            let records = batch["Records"].as_array_mut().expect("records");
+            let is_half = records.len() > 1 && random.below(4) == 0;
+            if is_half {
+                records.truncate(records.len() / 2);
+            }
+            let reply = self.invoke(&mut random, "count-changes", &batch).await;
+            let is_counted = reply.is_some_and(|reply| reply["batchItemFailures"] == json!([]));
+            if is_counted && !is_half {
+                reader.confirm();
+            }
+        }
     }
 
     async fn sweep(&self) {

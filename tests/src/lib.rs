@@ -5,6 +5,7 @@
 //! - [`contract`] checks every reply against the API description;
 //! - [`attempt`] shows that a refused submission has no effect;
 //! - [`partners`] and [`receipts`] turn on a campaign's partner and receipts; `receipts` also settles step by step;
+//! - [`counting`] counts changes step by step, and compares the numbers with the records;
 //! - [`proxy`] injects faults into database calls, [`secrets`] into Secrets Manager, [`fault_injection`] into any call;
 //! - [`iam_guard`] rejects calls that the function's role does not allow, as read from the template by [`roles`];
 //! - [`operator_roles`] does the same for operators, and answers as AWS does;
@@ -16,6 +17,7 @@
 pub mod attempt;
 pub mod campaign;
 pub mod contract;
+pub mod counting;
 pub mod deployment;
 pub mod environment;
 pub mod event;

@@ -17,6 +17,7 @@ use tokio::task::JoinSet;
 use tokio::time::Instant;
 
 use crate::campaign::{TestCampaign, body, fresh_key, phone, plain};
+use crate::counting::differences;
 use crate::deployment::Deployment;
 use crate::fault_injection::{FaultInjector, FaultKind};
 use crate::http::Reply;
@@ -78,6 +79,8 @@ pub struct Report {
     pub redeemed_twice: Vec<String>,
     /// Submissions that were answered but are not stored, and phones whose counts do not match their submissions.
     pub lost: Vec<String>,
+    /// Numbers that are not what a count of all records gives.
+    pub miscounted: Vec<String>,
     /// Final outcomes by kind and message key.
     pub outcomes: BTreeMap<(Kind, String), usize>,
 }
@@ -87,6 +90,7 @@ impl Report {
     pub fn assert_adds_up(&self) {
         assert!(self.redeemed_twice.is_empty(), "redeemed twice: {:#?}", self.redeemed_twice);
         assert!(self.lost.is_empty(), "lost: {:#?}", self.lost);
+        assert!(self.miscounted.is_empty(), "miscounted: {:#?}", self.miscounted);
     }
 }
 
@@ -115,6 +119,9 @@ const THROTTLE: WrongCodeLimit = WrongCodeLimit { count: 2, minutes: 1 };
 
 /// More than any submission needs, with all the others waiting.
 const SETTLING_TIMEOUT: Duration = Duration::from_secs(300);
+
+/// Once nothing fails any more.
+const COUNTING_TIMEOUT: Duration = Duration::from_secs(60);
 
 /// Between two reads of a pending submission, and before a retry of a request.
 const POLL_EVERY: Duration = Duration::from_millis(100);
@@ -184,6 +191,7 @@ pub async fn run(plan: Plan) -> Report {
         environments,
         redeemed_twice: Vec::new(),
         lost: Vec::new(),
+        miscounted: Vec::new(),
         outcomes: BTreeMap::new(),
     };
     scene.check(&done, &mut report).await;
@@ -472,6 +480,23 @@ impl Scene {
         }
         self.check_codes(&seen).await;
         self.check_redemptions(&seen, report);
+        self.check_numbers(report).await;
+    }
+
+    /// Compares the numbers with the records, once everything is counted.
+    async fn check_numbers(&self, report: &mut Report) {
+        let deadline = Instant::now() + COUNTING_TIMEOUT;
+        for campaign in [&self.code, &self.receipt, &self.other_receipt, &self.partner] {
+            let scope = campaign.scope(Environment::Live);
+            let differing = loop {
+                let differing = differences(&campaign.service.env, &scope).await;
+                if differing.is_empty() || Instant::now() > deadline {
+                    break differing;
+                }
+                tokio::time::sleep(POLL_EVERY).await;
+            };
+            report.miscounted.extend(differing.iter().map(|differing| format!("{differing:?}")));
+        }
     }
 
     /// Every code that is held belongs to a submission that counts, and is redeemed exactly if that is accepted.

@@ -115,6 +115,9 @@ pub(crate) fn resource_of(action: &str, resource: &Value, names: &BTreeMap<Strin
         return format!("secret/{}", named(id));
     }
     if let Some(attribute) = resource["Fn::GetAtt"].as_str() {
+        if let Some(id) = attribute.strip_suffix(".StreamArn") {
+            return format!("stream/{}", named(id));
+        }
         let id = attribute.strip_suffix(".Arn").expect("its address");
         let kind = match service {
             "dynamodb" => "table",

@@ -124,6 +124,15 @@ impl CodeVerifier {
         Ok(())
     }
 
+    /// The batch of a code that was just verified, by the cached book; `None` if no batch has it, as when a partner judges it.
+    pub fn batch_of(&self, scope: &Scope, key: &CodeKey) -> Option<String> {
+        match key {
+            CodeKey::Minted(serial) => Some(self.cache.peek_any(scope)?.batch_of(*serial)?.name.clone()),
+            CodeKey::Imported { batch, .. } => Some(batch.clone()),
+            CodeKey::Partner(_) | CodeKey::Sentinel(_) => None,
+        }
+    }
+
     /// The key of a code's record by the cached book, however old. Good enough for a prefetch only.
     pub fn key_by_cached_book(&self, query: CodeQuery<'_>) -> Option<CodeKey> {
         let CodeQuery { scope, policy, code, consumer } = query;

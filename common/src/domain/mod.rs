@@ -15,6 +15,7 @@ pub mod key_encryption;
 pub mod leased_quota;
 pub mod limit;
 pub mod message;
+pub mod numbers;
 pub mod partner;
 pub mod phone;
 pub mod receipt;

@@ -105,7 +105,7 @@ impl fmt::Display for CampaignSlug {
 
 /// One campaign in one environment. Every record's key begins with it, so a record of another scope cannot even be
 /// named.
-#[derive(Clone, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, Deserialize)]
 pub struct Scope {
     /// The campaign.
     pub campaign: CampaignSlug,

@@ -34,6 +34,9 @@ pub struct Submission {
     pub phone: Option<StoredPhone>,
     /// The key of the code that it holds or has redeemed; `None` if it was refused.
     pub code_key: Option<String>,
+    /// The batch of that code; `None` if no batch has it, as when a partner judges it. For counting alone.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub batch: Option<String>,
     /// The attached receipt; `None` if it was refused.
     pub receipt_id: Option<ReceiptId>,
     /// The part of the tax authority's record that callers see.
@@ -192,6 +195,16 @@ pub enum DisplayStatus {
 impl State {
     /// Every state.
     pub const ALL: [Self; 4] = [Self::Pending, Self::Accepted, Self::Rejected, Self::Unknown];
+
+    /// The name in records and replies.
+    pub fn as_str(self) -> &'static str {
+        match self {
+            Self::Pending => "pending",
+            Self::Accepted => "accepted",
+            Self::Rejected => "rejected",
+            Self::Unknown => "unknown",
+        }
+    }
 }
 
 /// A submission's outcome so far. The constructors allow only valid combinations.
@@ -341,6 +354,7 @@ impl Submission {
             entrant_id,
             phone,
             code_key: None,
+            batch: None,
             receipt_id: None,
             receipt: None,
             purchase: None,

@@ -5,3 +5,4 @@ pub mod event_handler;
 pub mod http_handler;
 pub mod lambda;
 pub mod sqs_batch;
+pub mod stream_batch;

@@ -18,6 +18,7 @@ use crate::domain::campaign::PhoneLimits;
 use crate::domain::entrant::{Entrant, MAX_OPEN_RECEIPTS, PhoneChecks, WrongCodes};
 use crate::domain::entrant_id::{Consumer, EntrantId};
 use crate::domain::key_encryption::DeploymentSecret;
+use crate::domain::numbers::EntrantCounts;
 use crate::domain::scope::Scope;
 use crate::domain::submission::Submission;
 use crate::domain::timestamp::Timestamp;
@@ -296,6 +297,16 @@ impl Entrants {
         Ok(matches!(written, TransactionResult::Committed))
     }
 
+    /// Reads the entrants of a scope out of the whole table. For operators.
+    pub(crate) async fn read_whole(
+        &self,
+        scope: &Scope,
+        segments: i32,
+        page: &(dyn Fn(Vec<Item>, u64) + Sync),
+    ) -> Result<(), StoreError> {
+        self.table.read_whole(segments, &scope.key(""), "reading all entrants", page).await
+    }
+
     /// Forgets all phones of a scope except for the blocklist, and returns how many. For operators: reads the whole table.
     pub async fn clear(&self, scope: &Scope) -> Result<u64, StoreError> {
         const ACTION: &str = "forgetting entrants";
@@ -350,6 +361,18 @@ fn unchanged(item: &Item) -> (String, HashMap<String, String>, Item) {
         conditions.push(format!("attribute_not_exists({name})"));
     }
     (conditions.join(" AND "), names, values)
+}
+
+/// Reads what is counted of an entrant.
+pub(crate) fn read_counts(item: &Item) -> Result<EntrantCounts, StoreError> {
+    FIRST.check(item, READING)?;
+    let (scope, _) = required(read_text(item, KEY).and_then(Scope::split_key), READING)?;
+    let day = |name: &String| {
+        let submissions: i64 = read_number(item, name)?;
+        Some((name.strip_prefix(DAY)?.to_owned(), u32::try_from(submissions).unwrap_or(0)))
+    };
+    let days = item.keys().filter_map(day).collect();
+    Ok(EntrantCounts { scope, days, entries: read_number(item, "entries").unwrap_or(0) })
 }
 
 fn with_change(

@@ -14,6 +14,7 @@ pub mod codes;
 pub mod entrants;
 pub mod idempotency_keys;
 pub mod look_up_slots;
+pub mod numbers;
 pub mod partner_leases;
 pub mod rate_limits;
 pub mod receipts;

@@ -253,6 +253,16 @@ impl Submissions {
         const ACTION: &str = "deleting submissions";
         self.table.change_each(scope, ACTION, async |item| self.table.delete_found(&item, ACTION).await).await
     }
+
+    /// Reads the submissions of a scope out of the whole table. For operators.
+    pub(crate) async fn read_whole(
+        &self,
+        scope: &Scope,
+        segments: i32,
+        page: &(dyn Fn(Vec<Item>, u64) + Sync),
+    ) -> Result<(), StoreError> {
+        self.table.read_whole(segments, &scope.key(""), "reading all submissions", page).await
+    }
 }
 
 fn keep_newest(submissions: &mut Vec<Submission>, most: usize) {

@@ -8,6 +8,7 @@ use aws_sdk_dynamodb::operation::scan::builders::ScanFluentBuilder;
 use aws_sdk_dynamodb::operation::update_item::builders::UpdateItemFluentBuilder;
 use aws_sdk_dynamodb::types::builders::{ConditionCheckBuilder, DeleteBuilder, PutBuilder, UpdateBuilder};
 use aws_sdk_dynamodb::types::{ConditionCheck, Delete, Put, ReturnValuesOnConditionCheckFailure, Update};
+use futures_util::future::try_join_all;
 use futures_util::{StreamExt, TryStreamExt, stream};
 
 use super::batch::{BatchGet, BatchItems, Found};
@@ -105,6 +106,11 @@ impl Table {
         self.client.query().table_name(&self.name).index_name(index)
     }
 
+    /// A query of the table itself.
+    pub(crate) fn query_items(&self) -> QueryFluentBuilder {
+        self.client.query().table_name(&self.name)
+    }
+
     pub(crate) fn scan(&self) -> ScanFluentBuilder {
         self.client.scan().table_name(&self.name)
     }
@@ -132,5 +138,35 @@ impl Table {
             changed += changes.try_fold(0, async |sum, one| Ok(sum + u64::from(one))).await?;
         }
         Ok(changed)
+    }
+
+    /// Reads the records whose keys begin with a prefix, out of the whole table: in segments side by side. `page` is given
+    /// the records of each page, and how many the page looked at.
+    pub(crate) async fn read_whole(
+        &self,
+        segments: i32,
+        prefix: &str,
+        action: &'static str,
+        page: &(dyn Fn(Vec<Item>, u64) + Sync),
+    ) -> Result<(), StoreError> {
+        let read = |segment| async move {
+            let mut pages = self
+                .scan()
+                .segment(segment)
+                .total_segments(segments)
+                .filter_expression("begins_with(#key, :prefix)")
+                .expression_attribute_names("#key", self.key_attribute)
+                .expression_attribute_values(":prefix", text(prefix))
+                .consistent_read(true)
+                .into_paginator()
+                .send();
+            while let Some(reply) = pages.next().await {
+                let reply = reply.map_err(StoreError::during(action))?;
+                let looked_at = u64::try_from(reply.scanned_count).unwrap_or(0);
+                page(reply.items.unwrap_or_default(), looked_at);
+            }
+            Ok(())
+        };
+        try_join_all((0..segments).map(read)).await.map(drop)
     }
 }

@@ -17,9 +17,10 @@ use crate::clock::Clock;
 use crate::config::Env;
 
 /// The crates whose events are logged. The SDK is not among them: at DEBUG it prints bodies.
-const OUR_CRATES: [&str; 14] = [
+const OUR_CRATES: [&str; 15] = [
     "check_code",
     "common",
+    "count_changes",
     "create_receipt",
     "create_submission",
     "fallback",

@@ -240,6 +240,7 @@ impl<'a> Creation<'a> {
         let is_for_partner = code.acceptance() == Acceptance::ByPartner;
         Submission {
             code_key: code.key().map(|key| key.in_scope(&api.scope)),
+            batch: code.key().and_then(|key| self.service.verifier().batch_of(&api.scope, key)),
             receipt_id: request.receipt_id,
             partner_code: request.code.clone().filter(|_| is_for_partner),
             settling,

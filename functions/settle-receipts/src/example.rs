@@ -16,6 +16,7 @@ pub(crate) fn submission(created_at: Timestamp) -> Submission {
         entrant_id: EntrantId::default(),
         phone: None,
         code_key: None,
+        batch: None,
         receipt_id: Some(ReceiptId::from_random([2; 16])),
         receipt: None,
         purchase: None,

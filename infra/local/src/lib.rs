@@ -4,7 +4,7 @@
 //! - [`gateway`] emulates API Gateway: it converts HTTP requests to events, and replies back to HTTP;
 //! - [`dynamodb`] is the embedded database, with [`tables`] as deployed; [`s3`], [`sqs`], [`secrets`] and [`sts`] are
 //!   embedded as well;
-//! - [`workers`] pass the events of storage, queues and schedule to their functions;
+//! - [`workers`] pass the events of storage, queues, [`streams`] and schedule to their functions;
 //! - [`tax_portal`] simulates the tax authority, which has the receipts of some [`shops`];
 //! - [`partner`] simulates a partner that validates codes;
 //! - [`demo`] loads the demo campaigns; [`first_screen`] prints how to try them, [`ready_file`] writes it for programs;
@@ -24,6 +24,7 @@ pub mod secrets;
 pub mod shops;
 pub mod sqs;
 pub mod stack;
+pub mod streams;
 pub mod sts;
 pub mod tables;
 pub mod tax_portal;

@@ -122,6 +122,8 @@ pub struct Options {
     pub photo_reader: Option<PathBuf>,
     /// Deliver events, queue messages and the schedule automatically; otherwise the caller must invoke those functions.
     pub background: bool,
+    /// Whether tables have streams. The embedded database keeps every change, and its writes get slower with their number.
+    pub streams: bool,
     pub clock: Clock,
     /// Receives the functions' log lines.
     pub telemetry: Telemetry,
@@ -143,6 +145,7 @@ impl Default for Options {
             hasten: 1,
             photo_reader: None,
             background: true,
+            streams: true,
             clock: Clock::system(),
             telemetry: Telemetry::Off,
         }
@@ -233,14 +236,16 @@ impl Stack {
         };
         let env = variables(&options, &endpoints);
         let settings: Env = env.clone().into_iter().collect();
-        tables::create_missing(&Aws::for_function(&settings)?.dynamodb()).await?;
+        tables::create_missing(&Aws::for_function(&settings)?.dynamodb(), options.streams).await?;
 
         let responder = Responder::from_env(&settings, options.clock.clone(), options.telemetry)?;
         if options.background {
             let background = |function: &str| {
                 let env = as_function(&settings, function);
-                // With a speedup, sweeps run about every second, and their log lines would bury all others.
-                let is_silent = function == "sweep-unsettled" && options.hasten > 1;
+                // Changes are counted after every request, and with a speedup sweeps run about every second: their log
+                // lines would bury all others.
+                let is_silent =
+                    function == "count-changes" || (function == "sweep-unsettled" && options.hasten > 1);
                 let telemetry = if is_silent { Telemetry::Off } else { options.telemetry };
                 EventContext::new(env, options.clock.clone(), telemetry)
             };

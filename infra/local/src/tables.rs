@@ -5,11 +5,11 @@ use aws_sdk_dynamodb::error::BuildError;
 use aws_sdk_dynamodb::types::{
     AttributeDefinition, BillingMode, CreateGlobalSecondaryIndexAction, GlobalSecondaryIndex,
     GlobalSecondaryIndexUpdate, KeySchemaElement, KeyType, Projection, ProjectionType, ScalarAttributeType,
-    TableDescription, TimeToLiveSpecification,
+    StreamSpecification, StreamViewType, TableDescription, TimeToLiveSpecification,
 };
 use common::store::{
     StoreError, api_keys, audit, campaign_versions, campaigns, code_books, codes, entrants, idempotency_keys,
-    rate_limits, receipts, submissions,
+    numbers, rate_limits, receipts, submissions,
 };
 
 #[derive(Clone, Debug)]
@@ -22,6 +22,8 @@ pub struct Table {
     pub key: &'static str,
     /// The sort key and its type, if there is one.
     pub sort: Option<(&'static str, ScalarAttributeType)>,
+    /// Whether a stream carries its changes, with old and new images.
+    pub has_stream: bool,
     /// The TTL attribute, if items expire.
     pub expiry: Option<&'static str>,
     pub indexes: &'static [Index],
@@ -44,6 +46,7 @@ pub const TABLES: &[Table] = &[
         name: "campaigns",
         key: campaigns::KEY,
         sort: None,
+        has_stream: false,
         expiry: None,
         indexes: &[],
     },
@@ -52,6 +55,7 @@ pub const TABLES: &[Table] = &[
         name: "api_keys",
         key: api_keys::KEY,
         sort: None,
+        has_stream: false,
         expiry: None,
         indexes: &[],
     },
@@ -60,6 +64,7 @@ pub const TABLES: &[Table] = &[
         name: "audit",
         key: audit::KEY,
         sort: Some((audit::SORT, ScalarAttributeType::N)),
+        has_stream: false,
         expiry: None,
         indexes: &[],
     },
@@ -68,6 +73,7 @@ pub const TABLES: &[Table] = &[
         name: "campaign_versions",
         key: campaign_versions::KEY,
         sort: None,
+        has_stream: false,
         expiry: None,
         indexes: &[],
     },
@@ -76,6 +82,7 @@ pub const TABLES: &[Table] = &[
         name: "code_books",
         key: code_books::KEY,
         sort: None,
+        has_stream: false,
         expiry: None,
         indexes: &[],
     },
@@ -84,6 +91,7 @@ pub const TABLES: &[Table] = &[
         name: "codes",
         key: codes::KEY,
         sort: None,
+        has_stream: false,
         expiry: None,
         indexes: &[],
     },
@@ -92,6 +100,7 @@ pub const TABLES: &[Table] = &[
         name: "submissions",
         key: submissions::KEY,
         sort: None,
+        has_stream: true,
         expiry: None,
         indexes: &[
             Index {
@@ -114,6 +123,7 @@ pub const TABLES: &[Table] = &[
         name: "receipts",
         key: receipts::KEY,
         sort: None,
+        has_stream: false,
         expiry: None,
         indexes: &[],
     },
@@ -122,6 +132,7 @@ pub const TABLES: &[Table] = &[
         name: "entrants",
         key: entrants::KEY,
         sort: None,
+        has_stream: true,
         expiry: None,
         indexes: &[Index {
             name: entrants::BLOCKLIST,
@@ -135,7 +146,17 @@ pub const TABLES: &[Table] = &[
         name: "requests",
         key: idempotency_keys::KEY,
         sort: None,
+        has_stream: false,
         expiry: Some(idempotency_keys::EXPIRY),
+        indexes: &[],
+    },
+    Table {
+        variable: numbers::VARIABLE,
+        name: "numbers",
+        key: numbers::KEY,
+        sort: Some((numbers::SORT, ScalarAttributeType::S)),
+        has_stream: false,
+        expiry: Some(numbers::EXPIRY),
         indexes: &[],
     },
     Table {
@@ -143,32 +164,36 @@ pub const TABLES: &[Table] = &[
         name: "rate_limits",
         key: rate_limits::KEY,
         sort: None,
+        has_stream: false,
         expiry: Some(rate_limits::EXPIRY),
         indexes: &[],
     },
 ];
 
-/// Creates the tables that do not exist, and the indexes that a table of an earlier release does not have.
+/// Creates the tables that do not exist, and the indexes that a table of an earlier release does not have; with `streams`,
+/// also the streams.
 ///
 /// # Errors
 /// If the database refuses one.
-pub async fn create_missing(client: &Client) -> Result<(), StoreError> {
+pub async fn create_missing(client: &Client, streams: bool) -> Result<(), StoreError> {
     const ACTION: &str = "creating the tables";
     let listed = client.list_tables().send().await.map_err(|error| StoreError::new(ACTION, error))?;
     for table in TABLES {
         let exists = listed.table_names().iter().any(|name| name == table.name);
-        let created =
-            if exists { table.create_missing_indexes(client).await } else { table.create(client).await };
+        let created = if exists {
+            table.create_missing_parts(client, streams).await
+        } else {
+            table.create(client, streams).await
+        };
         created.map_err(|error| StoreError::new(ACTION, error))?;
     }
     Ok(())
 }
 
+type Refusal = Box<dyn std::error::Error + Send + Sync>;
+
 impl Table {
-    async fn create_missing_indexes(
-        &self,
-        client: &Client,
-    ) -> Result<(), Box<dyn std::error::Error + Send + Sync>> {
+    async fn create_missing_parts(&self, client: &Client, streams: bool) -> Result<(), Refusal> {
         let found = client.describe_table().table_name(self.name).send().await?.table;
         let names: Vec<_> = found
             .iter()
@@ -183,14 +208,19 @@ impl Table {
             }
             update.send().await?;
         }
+        if streams && self.has_stream && found.and_then(|table| table.stream_specification).is_none() {
+            client.update_table().table_name(self.name).stream_specification(images()?).send().await?;
+        }
         Ok(())
     }
 
-    async fn create(&self, client: &Client) -> Result<(), Box<dyn std::error::Error + Send + Sync>> {
+    async fn create(&self, client: &Client, streams: bool) -> Result<(), Refusal> {
+        let stream = (streams && self.has_stream).then(images).transpose()?;
         let mut create = client
             .create_table()
             .table_name(self.name)
             .billing_mode(BillingMode::PayPerRequest)
+            .set_stream_specification(stream)
             .key_schema(key(self.key, KeyType::Hash)?)
             .attribute_definitions(attribute(self.key, ScalarAttributeType::S)?);
         if let Some((sort, kind)) = &self.sort {
@@ -217,6 +247,13 @@ impl Table {
         }
         Ok(())
     }
+}
+
+fn images() -> Result<StreamSpecification, BuildError> {
+    StreamSpecification::builder()
+        .stream_enabled(true)
+        .stream_view_type(StreamViewType::NewAndOldImages)
+        .build()
 }
 
 impl Index {

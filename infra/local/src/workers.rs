@@ -8,9 +8,10 @@ use aws_sdk_sqs::Client;
 use aws_sdk_sqs::types::{Message, QueueAttributeName};
 use chrono::SecondsFormat;
 use common::aws::settle_queue::{PARTNER_VARIABLE, TAX_VARIABLE};
-use common::config::ConfigError;
+use common::config::{ConfigError, Env};
 use common::runtime::event_handler::{EventContext, EventHandler};
 use common::runtime::sqs_batch::{SqsBatchResponse, SqsEvent, SqsMessage};
+use count_changes::CountChanges;
 use form_urlencoded::byte_serialize;
 use mark_receipt_uploaded::{MarkReceiptUploaded, StorageEvent};
 use serde_json::json;
@@ -23,6 +24,8 @@ use tokio::task::JoinHandle;
 use crate::demo::samples;
 use crate::dynamodb::stopped;
 use crate::s3::ObjectCreated;
+use crate::streams::StreamReader;
+use crate::tables::TABLES;
 
 /// Concurrent invocations per queue, as deployed for the tax authority's.
 const MAX_CONCURRENCY: usize = 2;
@@ -37,6 +40,9 @@ const MAX_WAITING: usize = 20;
 const TRIES: u32 = 3;
 /// Delay between attempts, and after a queue that did not answer.
 const WAIT_AFTER_FAILURE: Duration = Duration::from_secs(1);
+
+/// While a stream has no changes; Lambda polls four times a second.
+const STREAM_POLL_INTERVAL: Duration = Duration::from_millis(250);
 
 /// Starts all workers; they end when `stop` changes. `background` connects a function by its name.
 ///
@@ -61,6 +67,11 @@ pub fn start(
     workers.push(until_stopped(stop, schedule.sweep(sweeper)));
     workers.extend(consumers::<SettleReceipts>(&receipts, &tax_queue, stop)?);
     workers.extend(consumers::<SettlePartners>(&partners, &partner_queue, stop)?);
+    let counter = background("count-changes")?;
+    let function = Arc::new(CountChanges::connect(&counter)?);
+    let readers = stream_readers(&counter.env);
+    workers
+        .extend(readers.into_iter().map(|reader| until_stopped(stop, count(reader, Arc::clone(&function)))));
     Ok(workers)
 }
 
@@ -161,6 +172,31 @@ where
         let handle = message.receipt_handle().unwrap_or_default();
         // A message that is not deleted comes again, which is harmless.
         let _ = client.delete_message().queue_url(queue_url).receipt_handle(handle).send().await;
+    }
+}
+
+/// A reader for each stream of the database that the environment names.
+pub fn stream_readers(env: &Env) -> Vec<StreamReader> {
+    let url = env.optional("AWS_ENDPOINT_URL_DYNAMODB").unwrap_or_default();
+    let streamed = TABLES.iter().filter(|table| table.has_stream);
+    streamed.filter_map(|table| StreamReader::new(&url, table.name)).collect()
+}
+
+/// Passes on batches of changes. One that fails comes again whole: what is counted of it is skipped.
+async fn count(mut reader: StreamReader, function: Arc<CountChanges>) {
+    loop {
+        let batch = reader.read().await.and_then(|batch| serde_json::from_value(batch).ok());
+        let Some(batch) = batch else {
+            reader.confirm();
+            tokio::time::sleep(STREAM_POLL_INTERVAL).await;
+            continue;
+        };
+        if function.handle(batch).await.is_ok_and(|reply| reply.batch_item_failures.is_empty()) {
+            reader.confirm();
+        } else {
+            let _ = writeln!(io::stderr(), "--- count-changes failed; the changes come again");
+            tokio::time::sleep(WAIT_AFTER_FAILURE).await;
+        }
     }
 }
 

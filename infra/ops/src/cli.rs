@@ -1,6 +1,7 @@
 //! The command line: commands, arguments and their help.
 
 mod campaign;
+mod numbers;
 mod phone;
 
 use std::path::PathBuf;
@@ -14,6 +15,7 @@ use common::domain::message::MessageKey;
 use common::domain::scope::{CampaignSlug, Environment, Scope};
 
 pub(crate) use self::campaign::{ApplyArgs, CampaignCommand};
+pub(crate) use self::numbers::{NumbersArgs, NumbersCommand};
 pub(crate) use self::phone::{PhoneChangeArgs, PhoneCommand};
 use crate::campaign_file::MAX_ENTRIES;
 use crate::codes::mint::MAX_CODES;
@@ -56,6 +58,8 @@ pub(crate) enum Command {
     /// Find, hand over and erase a person's data
     #[command(subcommand)]
     Person(PersonCommand),
+    /// Show the numbers of a campaign: entries, outcomes, regions, phones, codes, receipts
+    Numbers(NumbersArgs),
     /// Block and unblock phones; list the blocked ones; find a phone
     #[command(subcommand)]
     Phone(PhoneCommand),

@@ -7,6 +7,7 @@
 //! - [`campaigns`], [`keys`], [`codes`], [`submissions`], [`settle`], [`receipts`] and [`phones`] do the work on the
 //!   stack's [`tables`], which [`connection`] opens; [`secret`] rotates the deployment's secret;
 //! - [`audit`] records who does what; `write_guard` refuses writes that are not recorded; `identity` is who the operator is;
+//! - [`numbers`] reads what is counted, and compares it with a count of all records;
 //! - [`migrate`] migrates the records of the first release;
 //! - [`smoke`] calls every endpoint of a deployment;
 //! - [`failure`] is the error of a command.
@@ -25,6 +26,7 @@ pub mod failure;
 mod identity;
 pub mod keys;
 pub mod migrate;
+pub mod numbers;
 pub mod people;
 mod person_file;
 pub mod phones;

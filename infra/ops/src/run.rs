@@ -9,7 +9,7 @@ use common::config::Env;
 use crate::audit::BY_VARIABLE;
 use crate::cli::{Cli, Command};
 use crate::commands::{
-    audit, campaign, code, key, migrate, person, phone, secret, smoke, submission, whoami,
+    audit, campaign, code, key, migrate, numbers, person, phone, secret, smoke, submission, whoami,
 };
 use crate::connection;
 use crate::console::{Console, Report};
@@ -58,6 +58,10 @@ async fn execute(cli: Cli, env: Env, clock: &Clock, console: &mut Console<'_>) -
             Box::pin(audit::run(command, &connection::tables(&env).await?, clock.now())).await
         }
         Command::Whoami => whoami::run(&env).await,
+        // Boxed, because its future is large.
+        Command::Numbers(args) => {
+            Box::pin(numbers::run(args, &connection::tables(&env).await?, clock, console)).await
+        }
         Command::Phone(command) => phone::run(command, &env, clock, console).await,
     }
 }

@@ -14,6 +14,7 @@ use common::store::campaigns::Campaigns;
 use common::store::code_books::CodeBooks;
 use common::store::codes::Codes;
 use common::store::entrants::Entrants;
+use common::store::numbers::Numbers;
 use common::store::submission_writes::SubmissionStore;
 
 use crate::audit::Audit;
@@ -32,6 +33,7 @@ pub struct Tables {
     pub code_books: CodeBooks,
     /// Phones, with their blocklist.
     pub entrants: Entrants,
+    pub numbers: Numbers,
     /// Codes, submissions, and the writes that settle them.
     pub ledger: SubmissionStore,
     /// The audit log.
@@ -66,6 +68,7 @@ impl Tables {
             api_keys: ApiKeys::from_env(env, client)?,
             code_books: CodeBooks::from_env(env, &aws)?,
             entrants: Entrants::from_env(env, client)?,
+            numbers: Numbers::from_env(env, client)?,
             ledger: SubmissionStore::from_env(env, client)?,
             audit,
             aws,

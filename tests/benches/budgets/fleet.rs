@@ -14,7 +14,7 @@ use serde_json::Value;
 use service_tests::campaign::phone;
 use service_tests::fault_injection::{FaultInjector, FaultKind};
 use service_tests::fleet::{Fleet, Routing};
-use service_tests::load::{self, Faults, Plan, Transport};
+use service_tests::load::{self, Faults, Plan, Report, Transport};
 use service_tests::queue::Queue;
 use service_tests::receipts::TIME;
 
@@ -332,9 +332,12 @@ async fn crowd(span: Duration, verdicts: &mut Verdicts) {
     let transport = Transport::Fleets(PathBuf::from(env!("CARGO_BIN_EXE_environment")));
     let plan = Plan { transport, seed: 1, clients: CLIENTS, lasting: span, most: u32::MAX, faults };
     let report = load::run(plan).await;
-    let (twice, lost) = (report.redeemed_twice.len(), report.lost.len());
-    let kept = verdicts.check(twice + lost == 0, || {
-        format!("a crowd redeemed twice: {:?}, and lost: {:?}", report.redeemed_twice, report.lost)
+    let (twice, lost, miscounted) = (report.redeemed_twice.len(), report.lost.len(), report.miscounted.len());
+    let kept = verdicts.check(twice + lost + miscounted == 0, || {
+        let Report { redeemed_twice, lost, miscounted, .. } = &report;
+        format!(
+            "a crowd redeemed twice: {redeemed_twice:?}, lost: {lost:?}, and was miscounted: {miscounted:?}"
+        )
     });
     let mut table = Table::new([
         "submissions answered",
@@ -344,12 +347,13 @@ async fn crowd(span: Duration, verdicts: &mut Verdicts) {
         "lost or throttled",
         "double redemptions",
         "lost entries",
+        "wrong numbers",
         "kept",
     ]);
     let ((killed, started), (calls, faults)) = (report.environments, report.calls);
-    let counts =
-        [report.answered, started, killed, calls, faults, twice, lost].map(|count| count.to_string());
-    let [answered, started, killed, calls, faults, twice, lost] = counts;
-    table.row([answered, started, killed, calls, faults, twice, lost, kept]);
+    let counts = [report.answered, started, killed, calls, faults, twice, lost, miscounted]
+        .map(|count| count.to_string());
+    let [answered, started, killed, calls, faults, twice, lost, miscounted] = counts;
+    table.row([answered, started, killed, calls, faults, twice, lost, miscounted, kept]);
     table.print();
 }

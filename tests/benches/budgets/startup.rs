@@ -26,7 +26,8 @@ const EMPTY: &str = "baseline-function";
 /// The function behind the default route, and a path of it.
 const FALLBACK: (&str, &str) = ("fallback", "/docs/errors");
 /// Functions that run asynchronously, and an event for each.
-const BACKGROUND: [(&str, &str); 4] = [
+const BACKGROUND: [(&str, &str); 5] = [
+    ("count-changes", include_str!("../../../events/count-changes.json")),
     ("mark-receipt-uploaded", include_str!("../../../events/mark-receipt-uploaded.json")),
     ("settle-partners", include_str!("../../../events/settle-partners.json")),
     ("settle-receipts", include_str!("../../../events/settle-receipts.json")),
@@ -55,6 +56,7 @@ pub(crate) async fn run(starts: usize, verdicts: &mut Verdicts) {
     let options = Options {
         dynamodb_url: world.direct.env.optional("AWS_ENDPOINT_URL_DYNAMODB"),
         deployment_secret: Some(DEPLOYMENT_SECRET.to_owned()),
+        streams: false,
         ..Options::default()
     };
     let stack = Stack::start(options).await.expect("a stack on the same database");

@@ -52,7 +52,8 @@ impl World {
     pub(crate) async fn start() -> Self {
         // The proxy would count background work too.
         let nothing_between = Front(Arc::new(|url| Box::pin(async { url })));
-        let direct = Options { background: false, front: Some(nothing_between), ..Options::default() };
+        let direct =
+            Options { background: false, streams: false, front: Some(nothing_between), ..Options::default() };
         let direct = Service::of_its_own(direct);
         let database = direct.env.required("AWS_ENDPOINT_URL_DYNAMODB").expect("the stack sets it");
         let proxy = Proxy::start(database).await;
@@ -60,6 +61,7 @@ impl World {
             dynamodb_url: Some(proxy.url.clone()),
             clock: Clock::manual(Clock::system().now()),
             background: false,
+            streams: false,
             ..Options::default()
         });
         let plain = Shop::open(&direct, |_| {}).await;

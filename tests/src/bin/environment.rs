@@ -2,6 +2,7 @@
 //! the tests.
 
 use common::runtime::lambda::{self, Error};
+use count_changes::CountChanges;
 use create_receipt::CreateReceipt;
 use create_submission::CreateSubmission;
 use get_campaign::GetCampaign;
@@ -15,6 +16,7 @@ fn main() -> Result<(), Error> {
     let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build()?;
     runtime.block_on(async {
         match std::env::args().nth(1).as_deref() {
+            Some("count-changes") => lambda::serve_events::<CountChanges>().await,
             Some("create-receipt") => lambda::serve::<CreateReceipt>().await,
             Some("create-submission") => lambda::serve::<CreateSubmission>().await,
             Some("get-campaign") => lambda::serve::<GetCampaign>().await,

@@ -18,6 +18,7 @@ impl Submission {
             entrant_id: EntrantId::from_record("0123456789abcdef0123456789abcdef"),
             phone: None,
             code_key: Some("demo#live#partner#1".to_owned()),
+            batch: None,
             receipt_id: None,
             receipt: None,
             purchase: None,

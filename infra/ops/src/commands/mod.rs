@@ -9,6 +9,7 @@ pub(crate) mod campaign;
 pub(crate) mod code;
 pub(crate) mod key;
 pub(crate) mod migrate;
+pub(crate) mod numbers;
 pub(crate) mod person;
 pub(crate) mod phone;
 pub(crate) mod secret;

@@ -11,6 +11,7 @@ mod code_import;
 mod code_state;
 mod decision;
 mod key;
+mod numbers;
 mod person;
 mod phone;
 mod records;

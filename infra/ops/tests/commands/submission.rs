@@ -33,6 +33,7 @@ pub(crate) fn submission(id: SubmissionId, status: SubmissionStatus, code_key: O
         entrant_id: entrant_id(&scope, &phone),
         phone: secret.encrypt_phone(&scope, id, &phone, random::bytes()),
         code_key,
+        batch: None,
         receipt_id: None,
         receipt: None,
         purchase: None,

@@ -152,7 +152,8 @@ pub(crate) async fn run_typing(args: &[&str], env: Env, clock: &Clock, typed: Op
     let mut typed = typed.map(str::as_bytes);
     let input = typed.as_mut().map(|typed| -> &mut dyn BufRead { typed });
     let mut console = Console { out: &mut out, err: &mut err, input, err_is_terminal: false };
-    let code = ops::run(args, env, clock, &mut console).await;
+    // Boxed, because its future is large, and tests run many.
+    let code = Box::pin(ops::run(args, env, clock, &mut console)).await;
     let text = |bytes| String::from_utf8(bytes).expect("text");
     Ended { code, out: text(out), err: text(err) }
 }

@@ -21,7 +21,7 @@ use tokio::time::Instant;
 async fn service() -> (Service, Proxy) {
     let database = Service::shared().env.required("AWS_ENDPOINT_URL_DYNAMODB").expect("the stack sets it");
     let proxy = Proxy::start(database).await;
-    let options = Options { dynamodb_url: Some(proxy.url.clone()), ..Options::default() };
+    let options = Options { dynamodb_url: Some(proxy.url.clone()), background: false, ..Options::default() };
     (Service::of_its_own(options), proxy)
 }
 

@@ -1,0 +1,246 @@
+//! How far the changes of a shard are counted, so that each is counted once however often it comes.
+//!
+//! A stream delivers the changes of a shard in their order, but can deliver some of them again. Changes up to the mark are
+//! skipped, and the mark moves in the same transaction that counts.
+
+use std::cmp::Ordering;
+use std::fmt;
+use std::str::FromStr;
+
+use super::Cells;
+
+/// Cells of one transaction: DynamoDB takes 100 items, one of which is the mark.
+pub const MAX_CELLS: usize = 90;
+
+/// A change's place in its shard: up to 40 digits.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct SequenceNumber(String);
+
+/// The text is not a number.
+#[derive(Debug, PartialEq, Eq, thiserror::Error)]
+#[error("not a sequence number")]
+pub struct NotASequenceNumber;
+
+impl FromStr for SequenceNumber {
+    type Err = NotASequenceNumber;
+
+    fn from_str(text: &str) -> Result<Self, Self::Err> {
+        let is_number = (1..=40).contains(&text.len()) && text.bytes().all(|byte| byte.is_ascii_digit());
+        if is_number { Ok(Self(text.to_owned())) } else { Err(NotASequenceNumber) }
+    }
+}
+
+impl fmt::Display for SequenceNumber {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(&self.0)
+    }
+}
+
+impl Ord for SequenceNumber {
+    /// By value: numbers of a shard can have different lengths.
+    fn cmp(&self, other: &Self) -> Ordering {
+        let digits = |number: &'_ Self| number.0.trim_start_matches('0').len();
+        let (own, others) = (self.0.trim_start_matches('0'), other.0.trim_start_matches('0'));
+        digits(self).cmp(&digits(other)).then_with(|| own.cmp(others))
+    }
+}
+
+impl PartialOrd for SequenceNumber {
+    fn partial_cmp(&self, other: &Self) -> Option<Ordering> {
+        Some(self.cmp(other))
+    }
+}
+
+/// The changes of a shard up to this are counted.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Mark {
+    /// The last change.
+    pub sequence: SequenceNumber,
+    /// How many cells of it are counted; `None` when all are. A phone with submissions on a hundred days has more than fit
+    /// into a transaction.
+    pub cells: Option<usize>,
+}
+
+impl Mark {
+    /// The cells of a change that are counted already; `None` when all are.
+    fn counted_of(&self, sequence: &SequenceNumber) -> Option<usize> {
+        match sequence.cmp(&self.sequence) {
+            Ordering::Less => None,
+            Ordering::Equal => self.cells,
+            Ordering::Greater => Some(0),
+        }
+    }
+}
+
+/// A change of a record, by what it adds to the numbers.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Change {
+    /// Its place in its shard.
+    pub sequence: SequenceNumber,
+    /// What it adds.
+    pub cells: Cells,
+}
+
+impl Change {
+    /// Whether something of it is not counted yet.
+    pub fn is_uncounted(&self, mark: Option<&Mark>) -> bool {
+        mark.is_none_or(|mark| mark.counted_of(&self.sequence).is_some())
+    }
+}
+
+/// What one transaction writes.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Step {
+    /// The amounts to add. They may cancel each other out; the mark moves all the same.
+    pub cells: Cells,
+    /// The new mark.
+    pub mark: Mark,
+}
+
+/// The next transaction for changes of a shard, in their order; `None` when none of them adds anything more.
+pub fn next_step(changes: &[Change], mark: Option<&Mark>) -> Option<Step> {
+    let mut step: Option<Step> = None;
+    for Change { sequence, cells } in changes {
+        let counted = mark.map_or(Some(0), |mark| mark.counted_of(sequence));
+        let Some(counted) = counted.filter(|counted| *counted < cells.len()) else { continue };
+        let left = cells.iter().skip(counted).map(|(cell, amount)| (cell.clone(), amount));
+        let Some(begun) = &mut step else {
+            let is_cut = cells.len() - counted > MAX_CELLS;
+            let mark = Mark { sequence: sequence.clone(), cells: is_cut.then_some(counted + MAX_CELLS) };
+            step = Some(Step { cells: left.take(MAX_CELLS).collect(), mark });
+            if is_cut {
+                return step;
+            }
+            continue;
+        };
+        let mut both = begun.cells.clone();
+        left.for_each(|(cell, amount)| both.add(cell, amount));
+        if both.len() > MAX_CELLS {
+            return step;
+        }
+        *begun = Step { cells: both, mark: Mark { sequence: sequence.clone(), cells: None } };
+    }
+    step
+}
+
+#[cfg(test)]
+mod tests {
+    use proptest::prelude::*;
+
+    use super::*;
+    use crate::domain::numbers::{Amount, Cell, Metric};
+    use crate::domain::scope::Environment;
+
+    fn number(sequence: usize) -> SequenceNumber {
+        (sequence + 1).to_string().parse().expect("a number")
+    }
+
+    fn cell(number: usize) -> Cell {
+        let scope = crate::domain::scope::Scope {
+            campaign: "demo".parse().expect("a slug"),
+            environment: Environment::Live,
+        };
+        let (day, hour) = ("2026-11-22".to_owned(), String::new());
+        Cell { scope, metric: Metric::Regions, day, hour, dimension: format!("{number:04}") }
+    }
+
+    fn cells(amounts: impl IntoIterator<Item = (usize, i64)>) -> Cells {
+        let amounts = amounts.into_iter();
+        amounts.map(|(number, records)| (cell(number), Amount { records, entries: 0 })).collect()
+    }
+
+    /// The table and its mark.
+    #[derive(Default)]
+    struct Table {
+        numbers: Cells,
+        mark: Option<Mark>,
+        transactions: usize,
+    }
+
+    impl Table {
+        /// Counts a batch, and is cut off after so many transactions.
+        fn count(&mut self, batch: &[Change], most: usize) {
+            for _ in 0..most {
+                let Some(step) = next_step(batch, self.mark.as_ref()) else { return };
+                assert!(step.cells.len() <= MAX_CELLS);
+                assert!(batch.iter().any(|change| change.is_uncounted(self.mark.as_ref())));
+                self.numbers.merge(step.cells);
+                self.mark = Some(step.mark);
+                self.transactions += 1;
+            }
+        }
+    }
+
+    fn sum(changes: &[Change]) -> Cells {
+        changes.iter().fold(Cells::default(), |mut sum, change| {
+            sum.merge(change.cells.clone());
+            sum
+        })
+    }
+
+    #[test]
+    fn sequence_numbers_are_compared_by_value() {
+        let number = |text: &str| text.parse::<SequenceNumber>().expect("a number");
+        assert!(number("9") < number("10"));
+        assert!(number("00000000000000000000010") > number("9"));
+        assert!(number("100000000000000000000000000000000000001") > number("99999999999999999999"));
+        for text in ["", "1a", "-1", "+1", " 1", "12345678901234567890123456789012345678901"] {
+            assert_eq!(text.parse::<SequenceNumber>(), Err(NotASequenceNumber), "{text}");
+        }
+    }
+
+    #[test]
+    fn a_small_batch_is_one_transaction_and_a_change_with_many_cells_is_several() {
+        let small: Vec<_> = (0..80).map(|n| Change { sequence: number(n), cells: cells([(n, 1)]) }).collect();
+        let mut table = Table::default();
+        table.count(&small, usize::MAX);
+        assert_eq!((table.transactions, table.numbers.len()), (1, 80));
+        let wide = [Change { sequence: number(100), cells: cells((0..200).map(|n| (n, -1))) }];
+        table.count(&wide, 1);
+        assert_eq!(table.mark, Some(Mark { sequence: number(100), cells: Some(90) }));
+        table.count(&wide, usize::MAX);
+        assert_eq!((table.transactions, table.numbers.len()), (4, 120));
+        assert_eq!(next_step(&wide, table.mark.as_ref()), None);
+    }
+
+    #[test]
+    fn changes_that_cancel_each_other_out_move_the_mark_and_those_without_cells_do_not() {
+        let change = |n, amounts: &[(usize, i64)]| Change {
+            sequence: number(n),
+            cells: cells(amounts.iter().copied()),
+        };
+        let batch = [change(1, &[(1, 1)]), change(2, &[(1, -1)]), change(3, &[])];
+        let step = next_step(&batch, None).expect("a step");
+        assert!(step.cells.is_empty());
+        assert_eq!(step.mark, Mark { sequence: number(2), cells: None });
+        assert_eq!(next_step(&batch[2..], None), None);
+    }
+
+    proptest! {
+        /// Batches come again from anywhere before what is not counted yet, and are cut off anywhere.
+        #[test]
+        fn every_change_is_counted_once_however_it_is_delivered(
+            widths in prop::collection::vec((0_usize..130, 0_usize..200, prop::sample::select(vec![-1_i64, 1, 2])), 1..30),
+            deliveries in prop::collection::vec((0_usize..30, 1_usize..30, 0_usize..4), 0..40),
+        ) {
+            let changes: Vec<_> = widths
+                .iter()
+                .enumerate()
+                .map(|(n, (width, first, amount))| Change {
+                    sequence: number(n),
+                    cells: cells((0..*width).map(|offset| (first + offset, *amount))),
+                })
+                .collect();
+            let mut table = Table::default();
+            for (back, length, most) in deliveries {
+                // A stream never goes past what its function has not confirmed.
+                let next = changes.iter().position(|change| change.is_uncounted(table.mark.as_ref()));
+                let start = next.unwrap_or(changes.len()).saturating_sub(back);
+                let end = (start + length).min(changes.len());
+                table.count(&changes[start..end], most);
+            }
+            table.count(&changes, usize::MAX);
+            prop_assert_eq!(table.numbers, sum(&changes));
+        }
+    }
+}

@@ -1,0 +1,81 @@
+//! Batches of changes from DynamoDB Streams, with partial failures.
+//!
+//! A batch names its shard only where the event source has a tumbling window, whose state stays empty here.
+
+use aws_lambda_events::dynamodb::{EventRecord, StreamRecord, TimeWindowEventResponse};
+use aws_lambda_events::streams::DynamoDbBatchItemFailure;
+use serde::Deserialize;
+
+use crate::domain::numbers::Cells;
+use crate::domain::numbers::mark::{Change, SequenceNumber};
+use crate::store::numbers::of_item;
+use crate::telemetry;
+
+/// What a batch is answered with.
+pub type StreamBatchResponse = TimeWindowEventResponse;
+
+/// A batch of changes; the parts that are used. It is empty at the end of a window.
+#[derive(Clone, Debug, Default, Deserialize)]
+#[serde(default)]
+pub struct StreamBatch {
+    /// The changes, in the order of their shard.
+    #[serde(rename = "Records")]
+    pub records: Vec<EventRecord>,
+    /// The shard's name in its stream.
+    #[serde(rename = "shardId")]
+    pub shard_id: Option<String>,
+    /// The stream.
+    #[serde(rename = "eventSourceARN")]
+    pub stream: Option<String>,
+}
+
+/// The changes of a batch, by what each adds to the numbers.
+#[derive(Clone, Debug, Default)]
+pub struct Changes {
+    /// In the order of their shard.
+    pub changes: Vec<Change>,
+    /// Images that this build cannot read, and that count nowhere.
+    pub unreadable: u64,
+}
+
+impl StreamBatch {
+    /// The shard's name, unique over all streams; `None` if the event source has no window.
+    pub fn shard(&self) -> Option<String> {
+        Some(format!("{}#{}", self.stream.as_ref()?, self.shard_id.as_ref()?))
+    }
+
+    /// The changes by what each adds to the numbers.
+    pub fn into_changes(self) -> Changes {
+        let mut found = Changes::default();
+        for record in self.records {
+            let StreamRecord { old_image, new_image, sequence_number, .. } = record.change;
+            let sequence = sequence_number.as_deref().map(str::parse::<SequenceNumber>);
+            let Some(Ok(sequence)) = sequence else {
+                tracing::error!(event_id = record.event_id, "a change has no sequence number");
+                found.unreadable += 1;
+                continue;
+            };
+            let mut cells = |image: serde_dynamo::Item| {
+                of_item(image.into()).unwrap_or_else(|error| {
+                    tracing::warn!(error = telemetry::cause(&error), %sequence, "a record cannot be read, and is not counted");
+                    found.unreadable += 1;
+                    Cells::default()
+                })
+            };
+            let cells = Cells::change(cells(old_image), cells(new_image));
+            found.changes.push(Change { sequence, cells });
+        }
+        found
+    }
+}
+
+/// The answer after which a batch comes again from this change on; without one, everything is counted.
+pub fn from_here_again(sequence: Option<&SequenceNumber>) -> StreamBatchResponse {
+    let mut response = StreamBatchResponse::default();
+    response.batch_item_failures.extend(sequence.map(|sequence| {
+        let mut failure = DynamoDbBatchItemFailure::default();
+        failure.item_identifier = Some(sequence.to_string());
+        failure
+    }));
+    response
+}

@@ -1,0 +1,206 @@
+//! The `numbers` table: counters of what the streams of submissions and entrants tell, and how far each shard is counted.
+
+pub mod recount;
+
+use std::time::Duration;
+
+use aws_sdk_dynamodb::Client;
+use aws_sdk_dynamodb::types::Update;
+use aws_sdk_dynamodb::types::builders::UpdateBuilder;
+
+use super::record_version::{self, FIRST};
+use super::table::Table;
+use super::transaction::{self, Reason, TransactionResult};
+use super::{Item, StoreError, entrants, number, read_number, read_text, required, submissions, text};
+use crate::config::{ConfigError, Env};
+use crate::domain::numbers::mark::{Mark, Step};
+use crate::domain::numbers::{Amount, Cell, Cells, Metric, of_entrant, of_submission};
+use crate::domain::scope::Scope;
+use crate::domain::timestamp::Timestamp;
+
+/// The partition key: scope, metric and day, `demo#live#outcomes#2026-11-22`.
+pub const KEY: &str = "metric";
+/// The sort key: hour and dimension, `2026-11-22T14#accepted#entered`.
+pub const SORT: &str = "cell";
+/// The environment variable that names the table.
+pub const VARIABLE: &str = "NUMBERS_TABLE";
+/// The attribute with the second after which a mark is deleted; counters have none.
+pub const EXPIRY: &str = "expires_at";
+
+/// A stream keeps its changes for a day, and those that failed can be counted again for some days more.
+const MARK_RETENTION: Duration = Duration::from_secs(7 * 24 * 60 * 60);
+/// The sort key of a mark.
+const MARK: &str = "mark";
+
+const COUNTING: &str = "counting changes";
+const READING: &str = "reading numbers";
+
+/// The result of writing a step.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum CountResult {
+    /// It was written.
+    Counted,
+    /// Nothing was written, because the mark is this one.
+    OtherMark(Option<Mark>),
+}
+
+/// The table.
+#[derive(Clone, Debug)]
+pub struct Numbers {
+    table: Table,
+}
+
+impl Numbers {
+    /// The table that the environment names.
+    ///
+    /// # Errors
+    /// Names the missing variable.
+    pub fn from_env(env: &Env, client: &Client) -> Result<Self, ConfigError> {
+        Ok(Self { table: Table::from_env(env, client, VARIABLE, KEY)? })
+    }
+
+    /// Adds the amounts of a step and moves the shard's mark, if the mark is still as in `before`.
+    ///
+    /// A timeline of two deliveries of one batch: both know mark 7; the first counts and writes mark 9; the second's
+    /// condition fails and brings back mark 9, so it skips what is counted.
+    ///
+    /// # Errors
+    /// When the table does not answer.
+    pub async fn count(
+        &self,
+        shard: &str,
+        before: Option<&Mark>,
+        step: Step,
+        now: Timestamp,
+    ) -> Result<CountResult, StoreError> {
+        let mark = self.move_mark(shard, before, &step.mark, now)?;
+        let cells = step.cells.into_iter().map(|(cell, amount)| self.add(&cell, amount));
+        let updates = [Ok(mark)].into_iter().chain(cells).collect::<Result<Vec<_>, _>>()?;
+        let items = updates.into_iter().map(transaction::update).collect();
+        let reasons = match transaction::write(self.table.client(), items).await? {
+            TransactionResult::Committed => return Ok(CountResult::Counted),
+            TransactionResult::Refused(reasons) => reasons,
+        };
+        match reasons.into_iter().next() {
+            Some(Reason::ConditionFailed(item)) => {
+                Ok(CountResult::OtherMark(item.as_ref().map(read_mark).transpose()?))
+            }
+            Some(Reason::None | Reason::Conflict | Reason::Throttled) | None => {
+                Err(StoreError::new(COUNTING, "other shards kept changing the same numbers"))
+            }
+        }
+    }
+
+    fn move_mark(
+        &self,
+        shard: &str,
+        before: Option<&Mark>,
+        mark: &Mark,
+        now: Timestamp,
+    ) -> Result<Update, StoreError> {
+        let part = |mark: &Mark| number(mark.cells.unwrap_or(0));
+        let update = self
+            .table
+            .update(format!("{MARK}#{shard}"))
+            .key(SORT, text(MARK))
+            .update_expression(format!(
+                "SET #sequence = :sequence, counted_cells = :cells, {EXPIRY} = :expiry, {}",
+                record_version::SET
+            ))
+            .expression_attribute_names("#sequence", "sequence")
+            .expression_attribute_values(":sequence", text(mark.sequence.to_string()))
+            .expression_attribute_values(":cells", part(mark))
+            .expression_attribute_values(":expiry", number(now.after(MARK_RETENTION).as_seconds()))
+            .expression_attribute_values(record_version::VALUE, FIRST.attribute());
+        let update = match before {
+            Some(before) => update
+                .condition_expression("#sequence = :before AND counted_cells = :cells_before")
+                .expression_attribute_values(":before", text(before.sequence.to_string()))
+                .expression_attribute_values(":cells_before", part(before)),
+            None => update.condition_expression("attribute_not_exists(#sequence)"),
+        };
+        update.build().map_err(StoreError::during(COUNTING))
+    }
+
+    fn add(&self, cell: &Cell, amount: Amount) -> Result<Update, StoreError> {
+        let update: UpdateBuilder = self.table.update(partition(&cell.scope, cell.metric, &cell.day));
+        update
+            .key(SORT, text(format!("{}#{}", cell.hour, cell.dimension)))
+            .update_expression(format!("SET {} ADD records :records, entries :entries", record_version::SET))
+            .expression_attribute_values(record_version::VALUE, FIRST.attribute())
+            .expression_attribute_values(":records", number(amount.records))
+            .expression_attribute_values(":entries", number(amount.entries))
+            .build()
+            .map_err(StoreError::during(COUNTING))
+    }
+
+    /// The cells of a metric on a day.
+    ///
+    /// # Errors
+    /// When the table does not answer, or a record cannot be read.
+    pub async fn cells(&self, scope: &Scope, metric: Metric, day: &str) -> Result<Cells, StoreError> {
+        let mut items = self
+            .table
+            .query_items()
+            .key_condition_expression(format!("{KEY} = :partition"))
+            .expression_attribute_values(":partition", text(partition(scope, metric, day)))
+            .consistent_read(true)
+            .into_paginator()
+            .items()
+            .send();
+        let mut cells = Cells::default();
+        while let Some(item) = items.next().await {
+            let item = item.map_err(StoreError::during(READING))?;
+            FIRST.check(&item, READING)?;
+            let sort = required(read_text(&item, SORT), READING)?;
+            let (hour, dimension) = required(sort.split_once('#'), READING)?;
+            let (day, hour) = (day.to_owned(), hour.to_owned());
+            let amount = Amount {
+                records: required(read_number(&item, "records"), READING)?,
+                entries: required(read_number(&item, "entries"), READING)?,
+            };
+            let dimension = dimension.to_owned();
+            cells.add(Cell { scope: scope.clone(), metric, day, hour, dimension }, amount);
+        }
+        Ok(cells)
+    }
+
+    /// Adds what a cell lacks. For operators, while nothing is counted: the caller has to know that no change is on its way.
+    ///
+    /// # Errors
+    /// When the table does not answer.
+    pub async fn correct(&self, cell: &Cell, missing: Amount) -> Result<(), StoreError> {
+        let update = self.add(cell, missing)?;
+        transaction::write_one(self.table.client(), transaction::update(update), "correcting a number")
+            .await
+            .map(drop)
+    }
+}
+
+fn partition(scope: &Scope, metric: Metric, day: &str) -> String {
+    scope.key(format_args!("{}#{day}", metric.as_str()))
+}
+
+fn read_mark(item: &Item) -> Result<Mark, StoreError> {
+    FIRST.check(item, READING)?;
+    let sequence = required(read_text(item, "sequence"), READING)?;
+    let cells: usize = required(read_number(item, "counted_cells"), READING)?;
+    Ok(Mark {
+        sequence: sequence.parse().map_err(StoreError::during(READING))?,
+        cells: (cells > 0).then_some(cells),
+    })
+}
+
+/// The cells that an item of the submissions or entrants table counts in; none for no item.
+///
+/// # Errors
+/// When the record is of a later version, or cannot be read.
+pub fn of_item(item: Item) -> Result<Cells, StoreError> {
+    if item.is_empty() {
+        Ok(Cells::default())
+    } else if item.contains_key(submissions::KEY) {
+        submissions::read(item).map(|submission| of_submission(&submission))
+    } else {
+        entrants::read_counts(&item).map(|counts| of_entrant(&counts))
+    }
+}

@@ -1,0 +1,102 @@
+//! Counts the changes of submissions and entrants, which DynamoDB Streams delivers in the order of each shard.
+//!
+//! Each change is counted once, although a batch can come twice, cut in half or after later ones: the shard's mark moves in
+//! the transaction that counts. What this build cannot read counts nowhere and keeps nothing from its turn.
+
+use std::collections::HashMap;
+use std::sync::{Mutex, MutexGuard, PoisonError};
+
+use common::config::ConfigError;
+use common::domain::numbers::mark::{Mark, next_step};
+use common::error::Error;
+use common::runtime::event_handler::{EventContext, EventHandler, Job, JobError, JobOutcome};
+use common::runtime::stream_batch::{Changes, StreamBatch, StreamBatchResponse, from_here_again};
+use common::store::StoreError;
+use common::store::numbers::{CountResult, Numbers};
+
+/// Environments that count the same shard at the same time are a delivery and its repetition: more tries are a fault.
+const MAX_TRIES: u32 = 10;
+
+/// The function.
+pub struct CountChanges {
+    context: EventContext,
+    numbers: Numbers,
+    /// The marks that this environment wrote or met, by shard. One that is out of date costs a refused transaction.
+    marks: Mutex<HashMap<String, Mark>>,
+}
+
+impl EventHandler for CountChanges {
+    type Event = StreamBatch;
+    type Reply = StreamBatchResponse;
+
+    fn connect(context: &EventContext) -> Result<Self, ConfigError> {
+        Ok(Self {
+            numbers: Numbers::from_env(&context.env, &context.aws.dynamodb())?,
+            context: context.clone(),
+            marks: Mutex::default(),
+        })
+    }
+
+    async fn handle(&self, batch: StreamBatch) -> Result<StreamBatchResponse, Error> {
+        if batch.records.is_empty() {
+            return Ok(from_here_again(None));
+        }
+        let work = Job { function: "count-changes", started: self.context.now(), scope: None, subject: None };
+        let shard = batch.shard();
+        let changes = batch.into_changes();
+        let counting = async {
+            let shard = shard.as_deref().ok_or_else(|| Error::internal(WITHOUT_SHARD))?;
+            self.count(shard, &changes).await
+        };
+        let counted = self.context.run_logged(work, counting).await;
+        let mark = shard.as_ref().and_then(|shard| self.marks().get(shard).cloned());
+        let mut changes = changes.changes.iter();
+        let uncounted = changes.find(|change| change.is_uncounted(mark.as_ref()));
+        Ok(from_here_again(uncounted.filter(|_| counted.is_err()).map(|change| &change.sequence)))
+    }
+}
+
+const WITHOUT_SHARD: &str =
+    "the batch names no shard: give its event source mapping TumblingWindowInSeconds, as the template has it";
+
+impl CountChanges {
+    async fn count(&self, shard: &str, changes: &Changes) -> Result<JobOutcome, JobError> {
+        let mut mark = self.marks().get(shard).cloned();
+        let (mut transactions, mut refused) = (0, 0);
+        while let Some(step) = next_step(&changes.changes, mark.as_ref()) {
+            let next = step.mark.clone();
+            mark = match self.numbers.count(shard, mark.as_ref(), step, self.context.now()).await? {
+                CountResult::Counted => {
+                    transactions += 1;
+                    Some(next)
+                }
+                CountResult::OtherMark(_) if refused == MAX_TRIES => {
+                    return Err(StoreError::new("counting changes", "the mark kept moving").into());
+                }
+                CountResult::OtherMark(found) => {
+                    refused += 1;
+                    found
+                }
+            };
+            let mut marks = self.marks();
+            match &mark {
+                Some(mark) => marks.insert(shard.to_owned(), mark.clone()),
+                None => marks.remove(shard),
+            };
+        }
+        let delivered = u64::try_from(changes.changes.len()).unwrap_or(u64::MAX);
+        Ok(JobOutcome {
+            outcome: "counted",
+            metrics: vec![
+                ("ChangesDelivered", delivered),
+                ("ChangesUnreadable", changes.unreadable),
+                ("CountingTransactions", transactions),
+            ],
+        })
+    }
+
+    fn marks(&self) -> MutexGuard<'_, HashMap<String, Mark>> {
+        // It holds no more than what the table told, so it is good after a panic, too.
+        self.marks.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}

@@ -1,0 +1,6 @@
+//! Counts the changes of submissions and entrants, on AWS Lambda.
+
+#[tokio::main(flavor = "current_thread")]
+async fn main() -> Result<(), common::runtime::lambda::Error> {
+    common::runtime::lambda::serve_events::<count_changes::CountChanges>().await
+}

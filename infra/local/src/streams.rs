@@ -1,0 +1,112 @@
+//! Reads the streams of a database in batches, as Lambda's event source mapping does. The SDK for them is a crate of its own,
+//! and this takes four calls of JSON.
+
+use std::time::Duration;
+
+use common::clock::Clock;
+use common::upstream::http_client;
+use reqwest::header::{HeaderMap, HeaderName, HeaderValue};
+use reqwest::{Client, Method, Request, Url};
+use serde_json::{Value, json};
+
+/// As many as Lambda is told to take at once.
+const BATCH_SIZE: u32 = 1000;
+/// The embedded database keeps changes for ever, DynamoDB for a day. Marks of counted changes are kept for a week.
+const RETENTION: Duration = Duration::from_secs(24 * 60 * 60);
+/// More than any batch: a record has at most two images of 400 KB.
+const MAX_BYTES: usize = 1_000_000_000;
+const TIMEOUT: Duration = Duration::from_secs(30);
+
+/// The place in a table's stream up to which everything is handled.
+pub struct StreamReader {
+    client: Client,
+    url: Url,
+    table: &'static str,
+    place: Option<Place>,
+    next: Option<String>,
+}
+
+struct Place {
+    stream: String,
+    shard: String,
+    iterator: String,
+}
+
+impl StreamReader {
+    /// A reader at the beginning; `None` when no client can be made for the URL.
+    pub fn new(url: &str, table: &'static str) -> Option<Self> {
+        let client = http_client::builder().ok()?.timeout(TIMEOUT).build().ok()?;
+        Some(Self { client, url: url.parse().ok()?, table, place: None, next: None })
+    }
+
+    /// The next batch as an event for the function, the same again until it is confirmed; `None` when there is nothing new, or
+    /// the database does not answer.
+    pub async fn read(&mut self) -> Option<Value> {
+        self.next = None;
+        if self.place.is_none() {
+            self.place = self.beginning().await;
+        }
+        let Place { stream, shard, iterator } = self.place.as_ref()?;
+        let call = json!({ "ShardIterator": iterator, "Limit": BATCH_SIZE });
+        let mut reply = self.call("GetRecords", &call).await?;
+        self.next = Some(reply.get("NextShardIterator")?.as_str()?.to_owned());
+        let records = reply.get_mut("Records")?.as_array_mut()?;
+        let oldest = Clock::system().now().as_seconds() - i64::try_from(RETENTION.as_secs()).ok()?;
+        let created = |record: &Value| record.pointer("/dynamodb/ApproximateCreationDateTime")?.as_f64();
+        #[expect(clippy::cast_precision_loss, clippy::as_conversions, reason = "seconds since 1970")]
+        records.retain(|record| created(record).is_some_and(|created| created >= oldest as f64));
+        records.iter_mut().for_each(|record| record["eventSourceARN"] = json!(stream));
+        if records.is_empty() {
+            return None;
+        }
+        Some(json!({ "Records": records, "shardId": shard, "eventSourceARN": stream, "state": {} }))
+    }
+
+    /// Goes on after the batch that was read last.
+    pub fn confirm(&mut self) {
+        if let (Some(place), Some(next)) = (&mut self.place, self.next.take()) {
+            place.iterator = next;
+        }
+    }
+
+    /// The beginning of the stream, which has one shard here.
+    async fn beginning(&self) -> Option<Place> {
+        let text = |value: Option<&Value>| value?.as_str().map(str::to_owned);
+        let listed = self.call("ListStreams", &json!({ "TableName": self.table })).await?;
+        let stream = text(listed.pointer("/Streams/0/StreamArn"))?;
+        let described = self.call("DescribeStream", &json!({ "StreamArn": stream })).await?;
+        let shard = text(described.pointer("/StreamDescription/Shards/0/ShardId"))?;
+        let from = json!({ "StreamArn": stream, "ShardId": shard, "ShardIteratorType": "TRIM_HORIZON" });
+        let iterator = text(self.call("GetShardIterator", &from).await?.get("ShardIterator"))?;
+        Some(Place { stream, shard, iterator })
+    }
+
+    async fn call(&self, operation: &str, body: &Value) -> Option<Value> {
+        let mut request = Request::new(Method::POST, self.url.clone());
+        *request.headers_mut() = headers(operation)?;
+        *request.body_mut() = Some(body.to_string().into());
+        let reply = self.client.execute(request).await.ok()?;
+        let is_ok = reply.status().is_success();
+        let bytes = http_client::read(reply, MAX_BYTES).await.ok()?;
+        serde_json::from_slice(&bytes).ok().filter(|_| is_ok)
+    }
+}
+
+/// Signed by nobody: the embedded database looks only whether there is a signature.
+fn headers(operation: &str) -> Option<HeaderMap> {
+    let target = format!("DynamoDBStreams_20120810.{operation}");
+    let signature = "AWS4-HMAC-SHA256 Credential=local/20260101/af-south-1/dynamodb/aws4_request, \
+                     SignedHeaders=host, Signature=0";
+    let header = |(name, value): (&'static str, &str)| {
+        Some((HeaderName::from_static(name), HeaderValue::from_str(value).ok()?))
+    };
+    [
+        ("content-type", "application/x-amz-json-1.0"),
+        ("x-amz-target", &target),
+        ("authorization", signature),
+        ("x-amz-date", "20260101T000000Z"),
+    ]
+    .into_iter()
+    .map(header)
+    .collect()
+}

@@ -1,0 +1,136 @@
+//! Numbers of campaigns: reading them, and comparing them with a count of all records.
+
+use std::collections::BTreeSet;
+use std::sync::atomic::{AtomicU64, Ordering};
+use std::time::Duration;
+
+use chrono::NaiveDate;
+use common::domain::numbers::{ALL_DAYS, Amount, Cell, Cells, Metric};
+use common::domain::scope::Scope;
+use common::domain::timestamp::Timestamp;
+use common::store::StoreError;
+use common::store::numbers::recount::recount;
+use futures_util::{StreamExt, TryStreamExt, stream};
+
+use crate::failure::Failure;
+use crate::tables::Tables;
+
+/// Partitions that are read at once.
+const AT_ONCE: usize = 16;
+
+/// Changes are counted a minute after they are made at the latest, unless the alarm `counting-behind` says otherwise.
+pub const QUIET: Duration = Duration::from_secs(5 * 60);
+
+/// Days of a campaign; both ends belong to it.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct Days {
+    pub from: Option<NaiveDate>,
+    pub to: Option<NaiveDate>,
+}
+
+impl Days {
+    fn contain(self, day: &str) -> bool {
+        // Days are stored in a form that sorts like the dates.
+        self.from.is_none_or(|from| from.to_string().as_str() <= day)
+            && self.to.is_none_or(|to| day <= to.to_string().as_str())
+    }
+}
+
+/// The numbers of some days.
+///
+/// # Errors
+/// If the table does not answer.
+pub async fn read(tables: &Tables, scope: &Scope, days: Days) -> Result<Cells, Failure> {
+    let totals = tables.numbers.cells(scope, Metric::Days, ALL_DAYS).await?;
+    let totals: Cells = totals.into_iter().filter(|(cell, _)| days.contain(&cell.dimension)).collect();
+    let days = totals.iter().map(|(cell, _)| cell.dimension.clone()).collect();
+    let mut cells = of_days(tables, scope, days).await?;
+    cells.merge(totals);
+    Ok(cells)
+}
+
+async fn of_days(tables: &Tables, scope: &Scope, days: BTreeSet<String>) -> Result<Cells, StoreError> {
+    let partitions = days.iter().flat_map(|day| Metric::BY_DAY.map(|metric| (metric, day)));
+    let reads = partitions.map(|(metric, day)| Box::pin(tables.numbers.cells(scope, metric, day)));
+    let reads = stream::iter(reads).buffer_unordered(AT_ONCE);
+    reads
+        .try_fold(Cells::default(), async |mut all, cells| {
+            all.merge(cells);
+            Ok(all)
+        })
+        .await
+}
+
+/// A cell that is not what a count of all records gives.
+#[derive(Clone, Debug)]
+pub struct Difference {
+    pub cell: Cell,
+    pub counted: Amount,
+    pub expected: Amount,
+    /// It changed while the records were read, so the count is of another moment.
+    pub is_changing: bool,
+}
+
+/// Numbers beside a count of all records.
+#[derive(Clone, Debug)]
+pub struct Verification {
+    /// Submissions and entrants of the scope.
+    pub records: u64,
+    /// Records of a later version, or damaged ones; they count nowhere.
+    pub unreadable: u64,
+    pub cells: usize,
+    pub last_change: Option<Timestamp>,
+    pub differences: Vec<Difference>,
+}
+
+/// Compares the numbers of a scope with a count of all its records, which reads both tables as a whole. `read` counts the
+/// records that were looked at so far.
+///
+/// # Errors
+/// If a table does not answer.
+pub async fn verify(tables: &Tables, scope: &Scope, read: &AtomicU64) -> Result<Verification, Failure> {
+    let before = Box::pin(self::read(tables, scope, Days::default())).await?;
+    let progress = |looked_at| {
+        read.fetch_add(looked_at, Ordering::Relaxed);
+    };
+    let (submissions, entrants) = (tables.ledger.submissions(), &tables.entrants);
+    let expected = Box::pin(recount(scope, submissions, entrants, &progress)).await?;
+    let mut days: BTreeSet<_> = expected.cells.iter().map(|(cell, _)| cell.day.clone()).collect();
+    days.extend(before.iter().map(|(cell, _)| cell.day.clone()));
+    days.remove(ALL_DAYS);
+    let mut counted = of_days(tables, scope, days).await?;
+    counted.merge(tables.numbers.cells(scope, Metric::Days, ALL_DAYS).await?);
+    let difference = |(cell, _): (Cell, Amount)| Difference {
+        counted: counted.amount(&cell),
+        expected: expected.cells.amount(&cell),
+        is_changing: counted.amount(&cell) != before.amount(&cell),
+        cell,
+    };
+    let differing = Cells::change(counted.clone(), expected.cells.clone());
+    Ok(Verification {
+        records: expected.records,
+        unreadable: expected.unreadable,
+        cells: expected.cells.len(),
+        last_change: expected.last_change,
+        differences: differing.into_iter().map(difference).collect(),
+    })
+}
+
+/// Makes the numbers what a count of all records gave. A change on its way would be counted twice, so this is refused
+/// unless the scope was quiet.
+///
+/// # Errors
+/// If something changed in the last five minutes, or a table does not answer.
+pub async fn correct(tables: &Tables, found: &Verification, now: Timestamp) -> Result<(), Failure> {
+    let is_recent = found.last_change.is_some_and(|last| now.since(last) < QUIET);
+    if is_recent || found.differences.iter().any(|difference| difference.is_changing) {
+        let message = "nothing was corrected: submissions changed within the last five minutes, and their changes may still be \
+                       on their way; pause the campaign with `ops campaign pause`, wait five minutes, and run this again";
+        return Err(Failure::new("not_quiet", message));
+    }
+    let corrections = found.differences.iter().map(|difference| {
+        tables.numbers.correct(&difference.cell, difference.expected.minus(difference.counted))
+    });
+    stream::iter(corrections).buffer_unordered(AT_ONCE).try_collect::<()>().await?;
+    Ok(())
+}

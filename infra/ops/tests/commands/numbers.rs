@@ -1,0 +1,156 @@
+//! `ops numbers`.
+
+use common::domain::numbers::{ALL_DAYS, Amount, Metric};
+use common::domain::scope::Environment;
+use common::domain::submission::{Submission, SubmissionStatus};
+use common::random;
+use common::store::codes::CodeKey;
+use serde_json::{Value, json};
+use service_tests::counting::Counter;
+
+use crate::submission::{WHY, submission, waiting, write};
+use crate::support::{NOW, Stack, chai};
+
+const SHOW: [&str; 3] = ["numbers", "--campaign", "chai-bora-2026"];
+const VERIFY: [&str; 5] = ["numbers", "verify", "--campaign", "chai-bora-2026", "--yes"];
+
+/// Two accepted submissions, of which one won with a minted code, and one that an operator rejected. All are counted.
+async fn counted() -> (Stack, Counter) {
+    let stack = Stack::with_chai().await;
+    let mint = ["code", "mint", "--campaign", "chai-bora-2026", "--environment", "live", "--count", "5"];
+    let named = ["--output", &stack.arg("codes.csv"), "--prize", "A kettle", "--batch", "kettles"];
+    stack.fine(&[&mint[..], &named].concat()).await;
+    let key = CodeKey::Minted(0);
+    let won = Submission {
+        batch: Some("kettles".to_owned()),
+        code_key: Some(key.in_scope(&chai(Environment::Live))),
+        ..submission(random::submission_id(), won(), None)
+    };
+    write(&stack, &won, Some(&key)).await;
+    let accepted = SubmissionStatus::accepted(2, None);
+    let elsewhere = Submission {
+        region: None,
+        day: "2026-03-02".to_owned(),
+        ..submission(random::submission_id(), accepted, None)
+    };
+    write(&stack, &elsewhere, None).await;
+    let reviewed = Submission {
+        receipt_id: Some(random::receipt_id()),
+        ..submission(random::submission_id(), waiting(), None)
+    };
+    write(&stack, &Submission { receipt_id: None, ..reviewed.clone() }, None).await;
+    let mut counter = Counter::new(&stack.env, &stack.clock);
+    counter.count_all().await;
+    let reject =
+        ["submission", "settle", &reviewed.submission_id.to_string(), "--reject", "receipt_wrong_store"];
+    stack.fine(&[&reject[..], &WHY].concat()).await;
+    counter.count_all().await;
+    (stack, counter)
+}
+
+fn won() -> SubmissionStatus {
+    SubmissionStatus::accepted(2, Some("A kettle".to_owned()))
+}
+
+#[tokio::test]
+async fn the_numbers_of_a_campaign_are_shown_by_day_hour_outcome_and_place() {
+    let (stack, _) = counted().await;
+    let shown = stack.json(&SHOW).await;
+    let day = |day: &str, submissions: u32, entries: u32, phones: [u32; 2]| {
+        let [new, active] = phones;
+        json!({ "day": day, "submissions": submissions, "entries": entries, "new_phones": new, "active_phones": active })
+    };
+    assert_eq!(shown["days"], json!([day("2026-03-01", 2, 2, [1, 1]), day("2026-03-02", 1, 2, [0, 1])]));
+    let outcome = |state: &str, key: &str, entries: u32| json!({ "state": state, "message_key": key, "submissions": 1, "entries": entries });
+    let outcomes = [
+        outcome("accepted", "entered", 2),
+        outcome("accepted", "instant_win", 2),
+        outcome("rejected", "receipt_wrong_store", 0),
+    ];
+    assert_eq!(shown["outcomes"], json!(outcomes));
+    assert_eq!(shown["hours"], json!([{ "hour": "2026-03-01T00:00:00Z", "submissions": 3, "entries": 4 }]));
+    let region = |region: Value, submissions: u32, entries: u32| json!({ "region": region, "submissions": submissions, "entries": entries });
+    assert_eq!(shown["regions"], json!([region(Value::Null, 1, 2), region(json!("Mwanza"), 2, 2)]));
+    assert_eq!(shown["prizes"], json!([{ "prize": "A kettle", "submissions": 1, "entries": 2 }]));
+    let codes = json!([{ "batch": "kettles", "codes": 5, "redeemed": 1, "prize": "A kettle" }]);
+    assert_eq!(shown["codes"], codes);
+    assert_eq!(shown["entries_per_phone"], json!([{ "range": "3-5", "phones": 1, "entries": 4 }]));
+    assert_eq!((&shown["phones"], &shown["unknown_now"]), (&json!(1), &json!(0)));
+    let text = stack.fine(&SHOW).await;
+    assert!(text.contains("Submissions: 3; entries: 4; phones: 1; unknown now: 0\n"), "{text}");
+    assert!(text.contains("kettles  1         5   A kettle  ██████\n"), "{text}");
+    assert!(text.contains("2026-03-01  2            2        ████"), "{text}");
+}
+
+#[tokio::test]
+async fn numbers_can_be_those_of_some_days_or_of_the_other_environment() {
+    let (stack, _) = counted().await;
+    let days = async |more: &[&str]| {
+        let shown = stack.json(&[&SHOW[..], more].concat()).await;
+        let days = shown["days"].as_array().expect("days").iter();
+        days.map(|day| day["day"].as_str().expect("a day").to_owned()).collect::<Vec<_>>()
+    };
+    assert_eq!(days(&["--from", "2026-03-02"]).await, ["2026-03-02"]);
+    assert_eq!(days(&["--to", "2026-03-01"]).await, ["2026-03-01"]);
+    assert_eq!(days(&["--from", "2026-03-01", "--to", "2026-03-02"]).await.len(), 2);
+    assert_eq!(days(&["--environment", "test"]).await, Vec::<String>::new());
+    let nothing = stack.fine(&[&SHOW[..], &["--environment", "test"]].concat()).await;
+    assert!(nothing.contains("Nothing has been counted."), "{nothing}");
+    assert_eq!(stack.refused(&["numbers", "--campaign", "nobody"]).await["code"], "campaign_unknown");
+    let wrong = stack.run(&[&SHOW[..], &["--from", "yesterday"]].concat()).await;
+    assert_eq!(wrong.code, ops::USAGE);
+    assert_eq!(stack.run(&["numbers"]).await.code, ops::USAGE, "a campaign has to be named");
+}
+
+#[tokio::test]
+async fn numbers_are_right_after_everything_is_counted_and_a_wrong_one_is_named_and_corrected() {
+    let (stack, mut counter) = counted().await;
+    let right = stack.json(&VERIFY).await;
+    assert_eq!((&right["differences"], &right["records"]), (&json!([]), &json!(4)));
+    assert!(stack.fine(&VERIFY).await.ends_with("All numbers are right.\n"));
+
+    let (tables, scope) = (stack.tables().await, chai(Environment::Live));
+    let days = tables.numbers.cells(&scope, Metric::Days, ALL_DAYS).await.expect("it answers");
+    let (cell, _) = days.iter().next().expect("a day");
+    tables.numbers.correct(cell, Amount { records: 5, entries: -1 }).await.expect("it answers");
+    let wrong = stack.json(&VERIFY).await;
+    let difference = json!([{
+        "metric": "days",
+        "day": "all",
+        "hour": "",
+        "dimension": "2026-03-01",
+        "counted": { "records": 7, "entries": 1 },
+        "expected": { "records": 2, "entries": 2 },
+        "is_changing": false,
+    }]);
+    assert_eq!(wrong["differences"], difference);
+    let text = stack.fine(&VERIFY).await;
+    assert!(text.contains("days    all              2026-03-01  7 / 1    2 / 2        differs\n"), "{text}");
+
+    let correct = [&VERIFY[..], &["--correct"]].concat();
+    assert_eq!(stack.refused(&correct).await["code"], "not_quiet", "it was settled just now");
+    stack.clock.advance(ops::numbers::QUIET);
+    assert_eq!(stack.json(&correct).await["corrected"], true);
+    assert_eq!(stack.json(&VERIFY).await["differences"], json!([]));
+
+    // A stack from before there were streams has records that nobody counted.
+    write(&stack, &submission(random::submission_id(), SubmissionStatus::accepted(1, None), None), None)
+        .await;
+    counter.next_batches().await;
+    assert!(!stack.json(&VERIFY).await["differences"].as_array().expect("a list").is_empty());
+    stack.clock.advance(ops::numbers::QUIET);
+    stack.fine(&correct).await;
+    assert_eq!(stack.json(&VERIFY).await["differences"], json!([]));
+    assert!(stack.clock.now() > NOW);
+}
+
+#[tokio::test]
+async fn reading_whole_tables_is_asked_about_first() {
+    let (stack, _) = counted().await;
+    let asking = &VERIFY[..4];
+    assert_eq!(stack.refused(asking).await["code"], "confirmation_needed");
+    let refused = stack.answering(asking, "n\n").await;
+    assert_eq!((refused.code, refused.out.as_str()), (ops::REFUSED, ""));
+    assert!(refused.err.contains("all campaigns"), "{}", refused.err);
+    assert_eq!(stack.answering(asking, "y\n").await.code, ops::FINE);
+}

@@ -1,0 +1,203 @@
+//! Counting of changes: each once, however its batch is delivered, and wherever counting is cut.
+
+use aws_sdk_dynamodb::types::AttributeValue;
+use common::clock::Clock;
+use common::config::Env;
+use common::domain::numbers::{Amount, Metric};
+use common::domain::scope::{Environment, Scope};
+use common::runtime::stream_batch::StreamBatchResponse;
+use common::store::numbers::Numbers;
+use futures_util::{StreamExt, stream};
+use local::stack::Options;
+use serde_json::{Value, json};
+use service_tests::campaign::{TestCampaign, body, fresh_key, phone, plain};
+use service_tests::counting::{Counter, differences};
+use service_tests::fault_injection::{FaultInjector, FaultKind};
+use service_tests::receipts::id_of;
+use service_tests::service::{NOON, Service};
+
+const DATABASE: &str = "AWS_ENDPOINT_URL_DYNAMODB";
+
+/// More regions than fit into one transaction.
+const REGIONS: u32 = 100;
+
+fn service() -> Service {
+    Service::of_its_own(Options { clock: Clock::manual(NOON), background: false, ..Options::default() })
+}
+
+async fn scene() -> (TestCampaign, Counter) {
+    let service = service();
+    let counter = Counter::new(&service.env, &service.clock);
+    (TestCampaign::on(&service, plain()).await, counter)
+}
+
+/// Enters once with a good code, and writes copies of that submission from many regions.
+async fn enter(campaign: &TestCampaign, round: u32) {
+    let sending = campaign.live("POST", "/api/v1/submissions").header("idempotency-key", fresh_key());
+    let sending = sending.json(&body(&phone(round), &campaign.code(u64::from(round))));
+    let id = id_of(&sending.send().await);
+    let (client, table) = (campaign.service.dynamodb(), "submissions");
+    let key = campaign.scope(Environment::Live).key(&id);
+    let read = client.get_item().table_name(table).key("id", AttributeValue::S(key.clone()));
+    let item = read.send().await.expect("the table").item.expect("the submission");
+    let copies = (1..REGIONS).map(|number| {
+        let put = client.put_item().table_name(table).set_item(Some(item.clone()));
+        let put = put.item("id", AttributeValue::S(format!("{key}-{number}")));
+        put.item("region", AttributeValue::S(format!("Region {number}"))).send()
+    });
+    let written: Vec<_> = stream::iter(copies).buffer_unordered(8).collect().await;
+    assert!(written.iter().all(Result::is_ok));
+}
+
+async fn assert_right(campaign: &TestCampaign, context: &str) {
+    let scope = campaign.scope(Environment::Live);
+    let differing = differences(&campaign.service.env, &scope).await;
+    assert!(differing.is_empty(), "{context}: {differing:#?}");
+}
+
+async fn amounts(campaign: &TestCampaign, metric: Metric, day: &str) -> Vec<(String, Amount)> {
+    let numbers = Numbers::from_env(&campaign.service.env, &campaign.service.dynamodb()).expect("the table");
+    let cells = numbers.cells(&campaign.scope(Environment::Live), metric, day).await.expect("the table");
+    cells.into_iter().map(|(cell, amount)| (cell.dimension, amount)).collect()
+}
+
+#[tokio::test]
+async fn every_change_is_counted_once_wherever_counting_is_cut() {
+    let (campaign, mut counter) = scene().await;
+    let faults = FaultInjector::at(0, FaultKind::DiesBefore);
+    faults.disarm();
+    let database = faults.in_front_of(&campaign.service.env.required(DATABASE).expect("it is set")).await;
+    let own: Env = [(DATABASE.to_owned(), database)].into_iter().collect();
+    let cut_env = campaign.service.env.clone().overridden_by(own);
+    let (mut earlier, mut round, mut cut_points) = (Vec::new(), 0, 0);
+    for how in FaultKind::ALL {
+        for call in 0.. {
+            enter(&campaign, round).await;
+            round += 1;
+            let batches = counter.next_batches().await;
+            let victim = Counter::new(&cut_env, &campaign.service.clock);
+            faults.arm(call, how);
+            tokio::select! {
+                () = async { for batch in &batches { victim.count(batch).await; } } => {}
+                () = faults.death() => {}
+            }
+            let was_cut = faults.was_made();
+            faults.disarm();
+            for batch in &batches {
+                redeliver(&counter, batch).await;
+            }
+            for batch in &earlier {
+                assert_eq!(counter.count(batch).await, StreamBatchResponse::default());
+            }
+            earlier = batches;
+            assert_right(&campaign, &format!("call {call} {how:?}")).await;
+            if !was_cut {
+                break;
+            }
+            cut_points += 1;
+        }
+    }
+    println!("counting: {cut_points} cut points");
+    assert!(cut_points >= 3 * 4, "{cut_points}");
+}
+
+/// The first half comes again, then all of it, twice at once and by another environment.
+async fn redeliver(counter: &Counter, batch: &Value) {
+    let mut half = batch.clone();
+    let records = half["Records"].as_array_mut().expect("records");
+    records.truncate(records.len() / 2);
+    for batch in [&half, batch] {
+        let (one, other) = tokio::join!(counter.count(batch), counter.count(batch));
+        assert_eq!((one, other), Default::default());
+    }
+}
+
+#[tokio::test]
+async fn environments_are_counted_apart_and_phones_by_their_own_counts() {
+    let (campaign, mut counter) = scene().await;
+    let test = campaign.with_key(&campaign.test_key, "POST", "/api/v1/submissions");
+    let test = test.header("idempotency-key", fresh_key()).json(&body(&phone(1), "TEST-0-VALID"));
+    id_of(&test.send().await);
+    enter(&campaign, 0).await;
+    let wrong = campaign.live("POST", "/api/v1/submissions").header("idempotency-key", fresh_key());
+    id_of(&wrong.json(&body(&phone(2), "K7M2Q9XDK7M2")).send().await);
+    counter.count_all().await;
+    let all = i64::from(REGIONS);
+    let days = amounts(&campaign, Metric::Days, "all").await;
+    assert_eq!(days, [("2050-06-15".to_owned(), Amount { records: all + 1, entries: all })]);
+    let codes = amounts(&campaign, Metric::Batches, "2050-06-15").await;
+    assert_eq!(codes, [("first".to_owned(), Amount { records: all, entries: all })]);
+    let phones = amounts(&campaign, Metric::EntriesPerPhone, "2050-06-15").await;
+    let one = Amount { records: 1, entries: 1 };
+    assert_eq!(phones, [("1".to_owned(), one)], "a wrong code alone makes no entrant");
+    assert_right(&campaign, "all counted").await;
+    let test = differences(&campaign.service.env, &campaign.scope(Environment::Test)).await;
+    assert!(test.is_empty(), "{test:#?}");
+}
+
+/// Puts an entrant with submissions on many days, or removes it.
+async fn put_entrant(campaign: &TestCampaign, scope: &Scope, days: Option<u32>) {
+    let (client, table) = (campaign.service.dynamodb(), "entrants");
+    let key = AttributeValue::S(scope.key("a-phone"));
+    let Some(days) = days else {
+        client.delete_item().table_name(table).key("entrant", key).send().await.expect("the table");
+        return;
+    };
+    let number = |number: u32| AttributeValue::N(number.to_string());
+    let put = client.put_item().table_name(table).item("entrant", key).item("entries", number(7));
+    let put = (0..days).fold(put, |put, day| put.item(format!("day:2050-{day:03}"), number(1)));
+    put.send().await.expect("the table");
+}
+
+#[tokio::test]
+async fn an_entrant_of_many_days_takes_several_transactions_and_leaves_nothing_behind() {
+    let (campaign, mut counter) = scene().await;
+    enter(&campaign, 0).await;
+    let scope = campaign.scope(Environment::Live);
+    put_entrant(&campaign, &scope, Some(200)).await;
+    counter.count_all().await;
+    assert_right(&campaign, "made").await;
+    assert_eq!(amounts(&campaign, Metric::ActivePhones, "2050-199").await.len(), 1);
+    put_entrant(&campaign, &scope, None).await;
+    counter.count_all().await;
+    assert_right(&campaign, "removed").await;
+    assert!(amounts(&campaign, Metric::ActivePhones, "2050-199").await.is_empty());
+}
+
+#[tokio::test]
+async fn what_this_build_cannot_read_counts_nowhere_and_holds_nothing_up() {
+    let (campaign, mut counter) = scene().await;
+    let sending = campaign.live("POST", "/api/v1/submissions").header("idempotency-key", fresh_key());
+    let newer = id_of(&sending.json(&body(&phone(1), &campaign.code(99))).send().await);
+    campaign.make_unreadable(&newer).await;
+    enter(&campaign, 0).await;
+    counter.count_all().await;
+    let days = amounts(&campaign, Metric::Days, "all").await;
+    assert_eq!(days[0].1.records, i64::from(REGIONS));
+    assert_right(&campaign, "with one that cannot be read").await;
+}
+
+#[tokio::test]
+async fn a_batch_that_names_no_shard_comes_again_and_the_end_of_a_window_is_nothing_to_count() {
+    let (campaign, mut counter) = scene().await;
+    enter(&campaign, 0).await;
+    let mut batch = counter.next_batches().await.remove(0);
+    batch.as_object_mut().expect("an object").remove("shardId");
+    let first = batch["Records"][0]["dynamodb"]["SequenceNumber"].as_str().map(str::to_owned);
+    let reply = counter.count(&batch).await;
+    let failed = reply.batch_item_failures.first().and_then(|failure| failure.item_identifier.clone());
+    assert_eq!(failed, first, "all of it");
+    let end = json!({ "Records": [], "shardId": "shard", "state": {}, "isFinalInvokeForWindow": true });
+    assert_eq!(counter.count(&end).await, StreamBatchResponse::default());
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_stack_counts_by_itself() {
+    let service = Service::of_its_own(Options::default());
+    let campaign = TestCampaign::on(&service, plain()).await;
+    enter(&campaign, 0).await;
+    let scope = campaign.scope(Environment::Live);
+    while !differences(&service.env, &scope).await.is_empty() {
+        tokio::task::yield_now().await;
+    }
+}

@@ -1,0 +1,69 @@
+//! Counting changes by hand, on a stack that does not do it by itself, and comparing the numbers with the records.
+
+use std::sync::atomic::AtomicU64;
+
+use common::clock::Clock;
+use common::config::Env;
+use common::domain::scope::Scope;
+use common::runtime::event_handler::{EventContext, EventHandler};
+use common::runtime::stream_batch::StreamBatchResponse;
+use common::telemetry::Telemetry;
+use count_changes::CountChanges;
+use local::stack::as_function;
+use local::streams::StreamReader;
+use local::workers::stream_readers;
+use ops::numbers::Difference;
+use serde_json::Value;
+
+pub struct Counter {
+    function: CountChanges,
+    readers: Vec<StreamReader>,
+}
+
+impl Counter {
+    pub fn new(env: &Env, clock: &Clock) -> Self {
+        let context = EventContext::new(as_function(env, "count-changes"), clock.clone(), Telemetry::Off);
+        let context = context.expect("the stack sets every variable");
+        Self {
+            function: CountChanges::connect(&context).expect("the stack sets every variable"),
+            readers: stream_readers(env),
+        }
+    }
+
+    /// Returns the next batch of each stream that has one.
+    pub async fn next_batches(&mut self) -> Vec<Value> {
+        let mut batches = Vec::new();
+        for reader in &mut self.readers {
+            batches.extend(reader.read().await);
+            reader.confirm();
+        }
+        batches
+    }
+
+    pub async fn count(&self, batch: &Value) -> StreamBatchResponse {
+        let batch = serde_json::from_value(batch.clone()).expect("a batch");
+        Box::pin(self.function.handle(batch)).await.expect("a reply")
+    }
+
+    /// Counts until there are no more changes.
+    pub async fn count_all(&mut self) {
+        loop {
+            let batches = self.next_batches().await;
+            if batches.is_empty() {
+                return;
+            }
+            for batch in batches {
+                assert_eq!(self.count(&batch).await, StreamBatchResponse::default());
+            }
+        }
+    }
+}
+
+/// The cells that are not what a count of all records gives.
+pub async fn differences(env: &Env, scope: &Scope) -> Vec<Difference> {
+    let tables = ops::connection::tables(env).await.expect("the stack sets every variable");
+    let read = AtomicU64::new(0);
+    let found = Box::pin(ops::numbers::verify(&tables, scope, &read)).await.expect("the tables answer");
+    assert!(found.cells > 0, "something is counted");
+    found.differences
+}
