@@ -1,11 +1,14 @@
-//! A submission, its states, and the one status shown to the consumer. [`transition`] changes it.
+//! A submission, its states, and the one status shown to the consumer. [`transition`] settles it, [`correction`] undoes what was
+//! decided by mistake.
 
+pub mod correction;
 pub mod transition;
 
 use std::time::Duration;
 
 use serde::{Deserialize, Serialize};
 
+use self::correction::Proposal;
 use super::code::Code;
 use super::entrant_id::{EntrantId, StoredPhone};
 use super::ids::{ReceiptId, Reference, SubmissionId};
@@ -61,8 +64,11 @@ pub struct Submission {
     pub partner_code: Option<Code>,
     /// The partner's own words.
     pub upstream: Option<Upstream>,
-    /// The operator's decision, if an operator settled it.
+    /// The operator's decision, if an operator settled or corrected it.
     pub decision: Option<OperatorDecision>,
+    /// The correction that a second operator has to confirm.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub proposal: Option<Proposal>,
     /// The pending work; `None` when it is settled.
     pub settling: Option<PendingSettlement>,
     /// The number of changes. A change is written only over the revision that it was made from.
@@ -108,13 +114,17 @@ pub struct PastState {
     /// The unexpected response, if any.
     #[serde(default, rename = "surprise", skip_serializing_if = "Option::is_none")]
     pub anomaly: Option<String>,
+    /// The operator's decision that led to it.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub decision: Option<OperatorDecision>,
 }
 
 impl PastState {
     /// Whether the two differ in no more than steps that started or ended.
     fn is_same(&self, other: &Self) -> bool {
-        let Self { at: _, status, reasons, is_under_way: _, anomaly } = self;
-        (status, reasons, anomaly) == (&other.status, &other.reasons, &other.anomaly)
+        let Self { at: _, status, reasons, is_under_way: _, anomaly, decision } = self;
+        (status, reasons, anomaly, decision)
+            == (&other.status, &other.reasons, &other.anomaly, &other.decision)
     }
 }
 
@@ -127,6 +137,26 @@ pub struct OperatorDecision {
     pub at: Timestamp,
     /// The operator's reason.
     pub why: Option<String>,
+    /// The second operator, where one had to agree.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub confirmed: Option<Confirmation>,
+}
+
+/// A second operator's agreement to a decision.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Confirmation {
+    /// The name that the operator gave.
+    pub by: String,
+    /// The operator's reason.
+    pub why: Option<String>,
+}
+
+impl OperatorDecision {
+    /// The decision without the operators' words, which may name a person.
+    fn without_words(self) -> Self {
+        let confirmed = self.confirmed.map(|second| Confirmation { why: None, ..second });
+        Self { why: None, confirmed, ..self }
+    }
 }
 
 /// A purchase as described by the consumer. No outcome depends on it.
@@ -154,9 +184,10 @@ pub struct ClaimedItem {
 pub enum State {
     /// Still being checked: the receipt, or the partner's answer.
     Pending,
-    /// The consumer is in. Final.
+    /// The consumer is in. Final, unless a person of the service finds that the entry must not count.
     Accepted,
-    /// The consumer is not in. Final; code, receipt and limits are free again.
+    /// The consumer is not in. Final, unless a person of the service corrects it; limits are free again, and the code
+    /// unless the entry was accepted before.
     Rejected,
     /// The partner or the tax authority has not answered. The service keeps asking by itself.
     Unknown,
@@ -367,6 +398,7 @@ impl Submission {
             partner_code: None,
             upstream: None,
             decision: None,
+            proposal: None,
             settling: None,
             revision: 0,
             created_at,
@@ -400,6 +432,7 @@ impl Submission {
             reasons: self.reasons.clone(),
             is_under_way: settling.is_some_and(|settling| settling.attempts_started > 0),
             anomaly: anomaly.map(|anomaly| anomaly.summary.clone()),
+            decision: self.decision.clone(),
         }
     }
 
@@ -407,14 +440,22 @@ impl Submission {
     #[must_use]
     pub fn erased(&self, entrant_id: EntrantId) -> Self {
         let upstream = self.upstream.clone().map(|upstream| Upstream { message: None, ..upstream });
-        let decision = self.decision.clone().map(|decision| OperatorDecision { why: None, ..decision });
+        let wordless =
+            |decision: &Option<OperatorDecision>| decision.clone().map(OperatorDecision::without_words);
+        let past = |past: &PastState| PastState { decision: wordless(&past.decision), ..past.clone() };
+        let proposal = self
+            .proposal
+            .clone()
+            .map(|proposal| Proposal { decision: proposal.decision.without_words(), ..proposal });
         Self {
             entrant_id,
             phone: None,
             region: None,
             claimed: None,
             upstream,
-            decision,
+            decision: wordless(&self.decision),
+            proposal,
+            history: self.history.iter().map(past).collect(),
             revision: self.revision.saturating_add(1),
             ..self.clone()
         }

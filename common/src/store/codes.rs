@@ -46,6 +46,10 @@ const IMPORTED_AND_FREE: &str =
 /// Takes a code from its submission.
 const REMOVE_CLAIM: &str = "REMOVE entrant_id, phone, submission_id, redeemed, claimed_at";
 
+/// The entrant of a code whose submission was revoked. No phone's digest reads like it, so the code is used for all; a
+/// build that knows nothing of it reads the record in the same way.
+const NOBODY: &str = "revoked";
+
 /// The key of a code's record in its scope.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum CodeKey {
@@ -223,6 +227,39 @@ impl Codes {
             .expression_attribute_values(":id", text(holder.to_string()))
             .build()
             .map_err(StoreError::during("freeing a code"))
+    }
+
+    /// The transaction item that leaves the code of a revoked submission used: for every phone, its own included.
+    pub(crate) fn keep_used(&self, code_key: &str, holder: SubmissionId) -> Result<Update, StoreError> {
+        self.give_to(code_key, holder, NOBODY, true)
+    }
+
+    /// The transaction item that lets a reopened submission hold the code that it kept.
+    pub(crate) fn hold_again(
+        &self,
+        code_key: &str,
+        holder: SubmissionId,
+        entrant: &EntrantId,
+    ) -> Result<Update, StoreError> {
+        self.give_to(code_key, holder, entrant.as_str(), false)
+    }
+
+    fn give_to(
+        &self,
+        code_key: &str,
+        holder: SubmissionId,
+        entrant: &str,
+        redeemed: bool,
+    ) -> Result<Update, StoreError> {
+        self.table
+            .update(code_key)
+            .update_expression("SET entrant_id = :entrant, redeemed = :redeemed REMOVE phone")
+            .condition_expression("submission_id = :id")
+            .expression_attribute_values(":entrant", text(entrant))
+            .expression_attribute_values(":redeemed", AttributeValue::Bool(redeemed))
+            .expression_attribute_values(":id", text(holder.to_string()))
+            .build()
+            .map_err(StoreError::during("correcting who has a code"))
     }
 
     /// The transaction item that fails unless a submission has the code.

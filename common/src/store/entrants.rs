@@ -10,6 +10,7 @@ use aws_sdk_dynamodb::types::{AttributeValue, ReturnValue, TransactWriteItem, Up
 
 use super::batch::{BatchGet, BatchItems, Found};
 use super::record_version::{self, FIRST};
+use super::segments::{Segment, SegmentPage};
 use super::table::Table;
 use super::transaction::TransactionResult;
 use super::{Item, StoreError, number, read_number, read_text, required, text, transaction};
@@ -66,10 +67,23 @@ pub(crate) struct WrongCodeLogUpdate<'a> {
 pub(crate) struct CountChange<'a> {
     /// Submissions that count towards the limits, in total and on the submission's day.
     pub(crate) submissions: i32,
-    pub(crate) entries: u32,
+    pub(crate) entries: i64,
     /// Receipts that the service has yet to settle.
     pub(crate) open_receipts: i32,
     pub(crate) wrong_codes: Option<WrongCodeLogUpdate<'a>>,
+}
+
+/// A phone's record as a whole, for exports.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct EntrantRecord {
+    /// The digest of the phone.
+    pub id: EntrantId,
+    /// Submissions that count, in the whole campaign.
+    pub submissions: u32,
+    /// Entries earned by accepted submissions.
+    pub entries: u64,
+    /// Since when it is on the blocklist.
+    pub blocked_since: Option<Timestamp>,
 }
 
 /// The entrants.
@@ -111,7 +125,7 @@ impl Entrants {
         }
         let change = CountChange {
             submissions: 1,
-            entries: status.entries(),
+            entries: status.entries().into(),
             open_receipts: i32::from(submission.has_open_receipt()),
             wrong_codes,
         };
@@ -156,6 +170,27 @@ impl Entrants {
     pub async fn get(&self, scope: &Scope, id: &EntrantId, day: &str) -> Result<Entrant, StoreError> {
         let item = self.table.get(item_key(scope, id), READING).await?;
         Ok(item.as_ref().map(|item| read(item, day)).transpose()?.unwrap_or_default())
+    }
+
+    /// The next page of a segment of the table, with the phones of a scope.
+    pub async fn page(
+        &self,
+        scope: &Scope,
+        segment: Segment,
+    ) -> Result<SegmentPage<EntrantRecord>, StoreError> {
+        let prefix = scope.key("");
+        let scan = self
+            .table
+            .scan()
+            .filter_expression("begins_with(entrant, :scope)")
+            .expression_attribute_values(":scope", text(&prefix));
+        let record = |item: Item| {
+            let Entrant { total, entries, .. } = read(&item, "")?;
+            let id = required(read_text(&item, KEY).and_then(|key| key.strip_prefix(&prefix)), READING)?;
+            let blocked_since = read_number(&item, "blocked").map(Timestamp::from_millis);
+            Ok(EntrantRecord { id: EntrantId::from_record(id), submissions: total, entries, blocked_since })
+        };
+        self.table.read_page(scan, segment, "reading the table of entrants", record).await
     }
 
     /// Moves records of the release before, whose keys have the number, to keys with its digest, and returns how many.

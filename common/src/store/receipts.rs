@@ -3,7 +3,7 @@
 use aws_sdk_dynamodb::Client;
 use aws_sdk_dynamodb::operation::put_item::PutItemError;
 use aws_sdk_dynamodb::types::builders::UpdateBuilder;
-use aws_sdk_dynamodb::types::{Put, ReturnValuesOnConditionCheckFailure, Update};
+use aws_sdk_dynamodb::types::{Delete, Put, ReturnValuesOnConditionCheckFailure, Update};
 use serde::{Deserialize, Serialize};
 use serde_dynamo::aws_sdk_dynamodb_1::{from_item, to_attribute_value, to_item};
 
@@ -42,7 +42,7 @@ const NOT_SEEN_YET: &str = "attribute_exists(id) AND attribute_not_exists(arrive
 /// first's id; after that one is rejected, a third replaces it.
 const FIRST_WITH_PHOTO: &str = "attribute_not_exists(id) OR submission_id IN (:submission, :rejected)";
 
-/// A purchase belongs permanently to the first submission that is accepted with it.
+/// A purchase belongs to the first submission that is accepted with it, until that one is revoked.
 const NOBODYS_OR_MINE: &str = "attribute_not_exists(id) OR submission_id = :submission";
 
 const READING: &str = "reading a receipt";
@@ -223,6 +223,23 @@ impl Receipts {
             self.table.delete_found(&item, ACTION).await.map(|deleted| deleted && id.is_some())
         };
         self.table.change_each(scope, ACTION, change).await
+    }
+}
+
+impl Receipts {
+    /// The transaction item that lets a revoked submission's purchase be entered again.
+    pub(crate) fn release_purchase(
+        &self,
+        scope: &Scope,
+        code: &VerificationCode,
+        submission: SubmissionId,
+    ) -> Result<Delete, StoreError> {
+        self.table
+            .delete(purchase_key(scope, code))
+            .condition_expression(NOBODYS_OR_MINE)
+            .expression_attribute_values(":submission", text(submission.to_string()))
+            .build()
+            .map_err(StoreError::during("releasing a purchase"))
     }
 }
 

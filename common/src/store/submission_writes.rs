@@ -1,10 +1,13 @@
 //! Writes of a submission across tables: its Idempotency-Key, its code, its phone's counts, the submission and its
 //! receipt, in one transaction.
 
+mod corrections;
+
 use aws_sdk_dynamodb::Client;
 use aws_sdk_dynamodb::types::{Put, TransactWriteItem};
 use tokio::time::Instant;
 
+pub use self::corrections::CorrectionResult;
 use super::batch::{BatchGet, BatchItems, Found};
 use super::codes::{Claim, CodeKey, CodeLookup, Codes};
 use super::entrants::{self, CountChange, Entrants, WrongCodeLogUpdate};
@@ -459,7 +462,7 @@ impl SubmissionStore {
         };
         let change = CountChange {
             submissions: -freed,
-            entries: status.entries(),
+            entries: status.entries().into(),
             open_receipts: i32::from(after.has_open_receipt()) - i32::from(before.has_open_receipt()),
             wrong_codes,
         };

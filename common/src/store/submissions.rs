@@ -1,6 +1,7 @@
 //! The `submissions` table: every submission by id, with indexes by entrant, by reference, and of unsettled ones by
 //! next step.
 
+mod selected;
 mod unsettled;
 
 use aws_sdk_dynamodb::Client;
@@ -21,6 +22,7 @@ use crate::domain::scope::Scope;
 use crate::domain::submission::{Submission, SubmissionStatus};
 use crate::random;
 
+pub use self::selected::Selection;
 pub use self::unsettled::{DueSubmission, NEXT_STEP, UNSETTLED};
 use self::unsettled::{next_step, partition};
 
@@ -128,7 +130,7 @@ impl Submissions {
         &self,
         scope: &Scope,
         entrant: &EntrantId,
-        most: u8,
+        most: impl Into<i32>,
     ) -> Result<Vec<SubmissionSummary>, StoreError> {
         const ACTION: &str = "looking a phone's submissions up";
         let reply = self
@@ -137,7 +139,7 @@ impl Submissions {
             .key_condition_expression("entrant = :entrant")
             .expression_attribute_values(":entrant", text(scope.key(entrant.as_str())))
             .scan_index_forward(false)
-            .limit(i32::from(most))
+            .limit(most.into())
             .send()
             .await
             .map_err(StoreError::during(ACTION))?;

@@ -40,6 +40,10 @@ impl Table {
         &self.client
     }
 
+    pub(crate) fn key_attribute(&self) -> &'static str {
+        self.key_attribute
+    }
+
     /// Reads a record consistently.
     pub(crate) async fn get(
         &self,

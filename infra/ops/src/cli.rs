@@ -1,8 +1,10 @@
 //! The command line: commands, arguments and their help.
 
 mod campaign;
+mod export;
 mod numbers;
 mod phone;
+mod submission;
 
 use std::path::PathBuf;
 
@@ -15,8 +17,10 @@ use common::domain::message::MessageKey;
 use common::domain::scope::{CampaignSlug, Environment, Scope};
 
 pub(crate) use self::campaign::{ApplyArgs, CampaignCommand};
+pub(crate) use self::export::{ExportArgs, ExportCommand};
 pub(crate) use self::numbers::{NumbersArgs, NumbersCommand};
 pub(crate) use self::phone::{PhoneChangeArgs, PhoneCommand};
+pub(crate) use self::submission::{CorrectionArgs, ListArgs};
 use crate::campaign_file::MAX_ENTRIES;
 use crate::codes::mint::MAX_CODES;
 use crate::confirm::ConfirmArgs;
@@ -58,6 +62,9 @@ pub(crate) enum Command {
     /// Find, hand over and erase a person's data
     #[command(subcommand)]
     Person(PersonCommand),
+    /// Export submissions, entrants or winners into a new file; reads the whole table
+    #[command(subcommand)]
+    Export(ExportCommand),
     /// Show the numbers of a campaign: entries, outcomes, regions, phones, codes, receipts
     Numbers(NumbersArgs),
     /// Block and unblock phones; list the blocked ones; find a phone
@@ -245,26 +252,23 @@ pub(crate) enum SubmissionCommand {
         name: String,
     },
     /// List a campaign's submissions, newest first; with --unsettled, longest waiting first
-    List {
-        /// Slug of the campaign
-        #[arg(long, value_name = "SLUG")]
-        campaign: CampaignSlug,
-        /// Environment: test or live
-        #[arg(long, default_value = "live", value_name = "ENVIRONMENT")]
-        environment: Environment,
-        /// List only unsettled submissions, with who acts next, when, and why
-        #[arg(long)]
-        unsettled: bool,
-        /// Maximum number of submissions
-        #[arg(long, value_name = "N", default_value_t = 50, value_parser = clap::value_parser!(u16).range(1..=1000))]
-        limit: u16,
-    },
+    List(ListArgs),
     /// Hand submissions that wait for an operator back to the service, for example after an outage
     Resume {
         /// Ids of the submissions
         #[arg(required = true, value_name = "ID")]
         ids: Vec<SubmissionId>,
     },
+    /// Take an accepted submission back: it is rejected, and its entries and purchase are returned
+    Revoke {
+        #[command(flatten)]
+        args: CorrectionArgs,
+        /// Let the code be entered again, instead of leaving it used
+        #[arg(long)]
+        free_code: bool,
+    },
+    /// Let a rejected or revoked submission wait for an operator again
+    Reopen(CorrectionArgs),
     /// Accept or reject a submission by hand
     Settle {
         /// Id of the submission

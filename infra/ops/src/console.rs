@@ -120,6 +120,11 @@ impl<'a> Progress<'a> {
         Self { clock, doing, total, started: now, shown: now }
     }
 
+    /// Progress of work whose total is unknown.
+    pub(crate) fn without_total(clock: &'a Clock, doing: &'static str) -> Self {
+        Self::new(clock, doing, 0)
+    }
+
     /// Shows how much is done, unless the last update was a moment ago.
     pub(crate) fn show(&mut self, console: &mut Console<'_>, done: u64) {
         let now = self.clock.now();
@@ -154,6 +159,9 @@ impl<'a> Progress<'a> {
     fn line(&self, now: Timestamp, done: u64) -> String {
         let millis = u64::try_from(now.as_millis() - self.started.as_millis()).unwrap_or(0).max(1);
         let rate = (done.saturating_mul(1000) / millis).max(1);
+        if self.total == 0 {
+            return format!("{} {}, {} a second", self.doing, grouped(done), grouped(rate));
+        }
         let left = self.total.saturating_sub(done).div_ceil(rate);
         let percent = done.saturating_mul(100) / self.total.max(1);
         format!(

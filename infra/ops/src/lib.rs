@@ -22,6 +22,8 @@ mod commands;
 mod confirm;
 pub mod connection;
 mod console;
+pub mod corrections;
+mod export;
 pub mod failure;
 mod identity;
 pub mod keys;

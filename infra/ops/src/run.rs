@@ -9,7 +9,7 @@ use common::config::Env;
 use crate::audit::BY_VARIABLE;
 use crate::cli::{Cli, Command};
 use crate::commands::{
-    audit, campaign, code, key, migrate, numbers, person, phone, secret, smoke, submission, whoami,
+    audit, campaign, code, export, key, migrate, numbers, person, phone, secret, smoke, submission, whoami,
 };
 use crate::connection;
 use crate::console::{Console, Report};
@@ -49,7 +49,9 @@ async fn execute(cli: Cli, env: Env, clock: &Clock, console: &mut Console<'_>) -
         Command::Campaign(command) => Box::pin(campaign::run(command, &env, clock.now(), console)).await,
         Command::Key(command) => key::run(command, &env, clock.now()).await,
         Command::Code(command) => code::run(command, &connection::tables(&env).await?, clock, console).await,
-        Command::Submission(command) => submission::run(command, &env, clock.now()).await,
+        Command::Export(command) => Box::pin(export::run(command, &env, clock, console)).await,
+        // Boxed, because its future is large.
+        Command::Submission(command) => Box::pin(submission::run(command, &env, clock.now(), console)).await,
         Command::Secret(command) => secret::run(command, &connection::tables(&env).await?, clock.now()).await,
         Command::Migrate => migrate::run(&connection::tables(&env).await?, clock.now()).await,
         Command::Smoke { url } => smoke::run(&url, &connection::tables(&env).await?, clock.now()).await,

@@ -1,5 +1,6 @@
 //! Settles submissions by hand, and hands them back to the service.
 
+use common::domain::codebook::Batch;
 use common::domain::ids::SubmissionId;
 use common::domain::message::MessageKey;
 use common::domain::receipt::payload::VerificationCode;
@@ -149,9 +150,15 @@ pub async fn resume(tables: &Tables, id: SubmissionId, now: Timestamp) -> Result
                 "the service works on the submission already; `ops submission show` says what comes next";
             return Err(Failure::new("not_waiting", message));
         }
+        Some(_) if !has_work(&before) => {
+            let message = "nothing is left that the service could ask about this submission; settle it with \
+                           `ops submission settle`";
+            return Err(Failure::new("nothing_to_resume", message));
+        }
         Some(settling) => settling.resumed(now),
     };
-    let after = Submission { settling: Some(settling), reasons: Vec::new(), ..before.changed(now) };
+    let after =
+        Submission { settling: Some(settling), reasons: Vec::new(), decision: None, ..before.changed(now) };
     tables.audit.append(action("submission.resume", &before), now).await?;
     match tables.ledger.settle(&before, &after, None).await? {
         SettleResult::Committed => Ok(after),
@@ -159,11 +166,20 @@ pub async fn resume(tables: &Tables, id: SubmissionId, now: Timestamp) -> Result
     }
 }
 
-fn action(name: &'static str, submission: &Submission) -> Action {
+pub(crate) fn action(name: &'static str, submission: &Submission) -> Action {
     Action::new(name).in_scope(&submission.scope).on(submission.submission_id)
 }
 
-fn moved() -> Failure {
+/// Whether the service can settle it: by its receipt, by asking the partner, or as its test code says. A submission that
+/// was reopened without a receipt has nothing of these, and would be accepted unseen.
+fn has_work(submission: &Submission) -> bool {
+    let code = submission.code_key.as_ref().and_then(|key| CodeKey::parse(&submission.scope, key));
+    submission.receipt_id.is_some()
+        || submission.partner_code.is_some()
+        || matches!(code, Some(CodeKey::Sentinel(_)))
+}
+
+pub(crate) fn moved() -> Failure {
     let message = "the submission changed in the meantime; look at it with `ops submission show` and try again if it \
                    still waits";
     Failure::new("submission_moved", message)
@@ -201,7 +217,8 @@ fn settled_already(submission: &Submission) -> Failure {
         None => format!(" since {}", submission.updated_at),
     };
     let message = format!(
-        "the submission is settled already as `{}`{by_whom}; a settled submission never changes",
+        "the submission is settled already as `{}`{by_whom}; `ops submission revoke` takes an accepted one \
+         back, `ops submission reopen` a rejected one",
         submission.status.message_key()
     );
     Failure::new("already_settled", message)
@@ -212,6 +229,11 @@ async fn prize(tables: &Tables, submission: &Submission) -> Result<Option<String
     if let Some(prize) = submission.settling.as_ref().and_then(|settling| settling.prize.clone()) {
         return Ok(Some(prize));
     }
+    Ok(code_batch(tables, submission).await?.and_then(|batch| batch.prize))
+}
+
+/// The batch of the code that a submission has or had.
+pub(crate) async fn code_batch(tables: &Tables, submission: &Submission) -> Result<Option<Batch>, Failure> {
     let (Some(code_key), Some(book)) =
         (&submission.code_key, tables.code_books.overview(&submission.scope).await?)
     else {
@@ -225,5 +247,5 @@ async fn prize(tables: &Tables, submission: &Submission) -> Result<Option<String
         }
         Some(CodeKey::Partner(_) | CodeKey::Sentinel(_)) | None => None,
     };
-    Ok(batch.and_then(|batch| batch.prize))
+    Ok(batch)
 }

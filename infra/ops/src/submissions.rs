@@ -1,8 +1,13 @@
 //! Finds and lists submissions.
 
+use common::app::code_verifier::{CodeQuery, CodeVerifier, Staleness};
+use common::domain::campaign::Campaign;
+use common::domain::code::Code;
 use common::domain::ids::{Reference, SubmissionId};
+use common::domain::phone::Phone;
 use common::domain::scope::{Environment, Scope};
 use common::domain::submission::Submission;
+use common::domain::timestamp::Timestamp;
 use futures_util::{StreamExt, TryStreamExt, stream};
 
 use crate::failure::Failure;
@@ -10,6 +15,8 @@ use crate::tables::Tables;
 
 /// Scopes to search concurrently.
 const AT_ONCE: usize = 16;
+/// Submissions of a phone to list, at most: one page of the index.
+const MOST_OF_A_PHONE: u16 = 1_000;
 
 /// Finds the submissions with an id or a reference, in every campaign and both environments.
 ///
@@ -51,20 +58,78 @@ pub(crate) fn unknown() -> Failure {
     Failure::new("submission_unknown", message)
 }
 
-/// Lists at most `most` of a scope's submissions, newest first.
+/// Lists at most `most` of a scope's submissions, newest first. Reads the whole table.
 ///
 /// # Errors
-/// When there is no such campaign, or a table does not answer.
-pub async fn list(tables: &Tables, scope: &Scope, most: usize) -> Result<Vec<Submission>, Failure> {
-    tables.campaign(&scope.campaign).await?;
-    Ok(tables.ledger.submissions().list(scope, most, |_| true).await?)
+/// When a table does not answer.
+pub async fn list(
+    tables: &Tables,
+    scope: &Scope,
+    most: usize,
+    wanted: impl Fn(&Submission) -> bool,
+) -> Result<Vec<Submission>, Failure> {
+    Ok(tables.ledger.submissions().list(scope, most, wanted).await?)
+}
+
+/// Lists the latest submissions of a phone, newest first, from the index of phones.
+///
+/// # Errors
+/// When a table or Secrets Manager does not answer.
+pub async fn of_phone(tables: &Tables, scope: &Scope, phone: &Phone) -> Result<Vec<Submission>, Failure> {
+    let entrant = tables.entrant_id(scope, phone).await?;
+    let submissions = tables.ledger.submissions();
+    let found = submissions.recent(scope, &entrant, MOST_OF_A_PHONE).await?;
+    let reads = found.into_iter().map(|found| submissions.get(scope, found.submission_id));
+    let found: Vec<_> = stream::iter(reads).buffered(AT_ONCE).try_collect().await?;
+    Ok(found.into_iter().flatten().collect())
+}
+
+/// The submission that holds or has redeemed a code, from the code's record.
+///
+/// # Errors
+/// When it is no code, or a test code; when a table or Secrets Manager does not answer.
+pub async fn of_code(
+    tables: &Tables,
+    campaign: &Campaign,
+    scope: &Scope,
+    typed: &str,
+    now: Timestamp,
+) -> Result<Option<Submission>, Failure> {
+    let refused = |why: &str| Failure::new("code_invalid", format!("--code is {why}"));
+    let code: Code = typed.parse().map_err(|_| refused("no code, which has 1 to 64 characters"))?;
+    if code.sentinel().is_some() {
+        return Err(refused("a test code, which every phone has for itself; use --phone"));
+    }
+    let code = match &campaign.partner {
+        Some(partner) => code.in_form(partner.code),
+        None => code,
+    };
+    let verifier = CodeVerifier::new(tables.codes().clone(), tables.code_books.clone());
+    let query = CodeQuery { scope, policy: campaign.code, code: &code, consumer: None };
+    let resolved = verifier.resolve(query, None, Staleness::BeforeRejecting, now).await?;
+    let Some(key) = resolved.key() else { return Ok(None) };
+    let claim = tables.codes().get(scope, key).await?.and_then(|record| record.claim);
+    let Some(claim) = claim else { return Ok(None) };
+    Ok(tables.ledger.submissions().get(scope, claim.submission_id).await?)
+}
+
+/// The submissions of a scope with a reference.
+///
+/// # Errors
+/// When a table does not answer.
+pub async fn of_reference(
+    tables: &Tables,
+    scope: &Scope,
+    reference: &Reference,
+) -> Result<Vec<Submission>, Failure> {
+    let found = tables.ledger.submissions().by_reference(reference).await?;
+    Ok(found.into_iter().filter(|found| found.scope == *scope).collect())
 }
 
 /// Lists a scope's unsettled submissions, longest waiting first.
 ///
 /// # Errors
-/// When there is no such campaign, or a table does not answer.
+/// When a table does not answer.
 pub async fn list_unsettled(tables: &Tables, scope: &Scope) -> Result<Vec<Submission>, Failure> {
-    tables.campaign(&scope.campaign).await?;
     Ok(tables.ledger.submissions().list_unsettled(scope).await?)
 }

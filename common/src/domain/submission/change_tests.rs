@@ -31,6 +31,7 @@ impl Submission {
             claimed: None,
             consent: None,
             decision: None,
+            proposal: None,
             settling: Some(PendingSettlement::asking(NOW)),
             revision: 7,
             created_at: NOW,

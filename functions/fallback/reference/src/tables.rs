@@ -255,13 +255,21 @@ pub(crate) fn transitions() -> Table {
             "the reason's key",
         ),
         ("`under_review`", "`accepted` or `rejected`", "A person decided.", "`entered`, or the reason's key"),
+        ("`accepted`", "`rejected`", "A person found that the entry must not count.", "`blocked`"),
+        (
+            "`rejected`",
+            "`pending`, `under_review`; without a receipt `unknown`",
+            "A person found that it was rejected by mistake, and looks at it again.",
+            "`receipt_received`, `checking`",
+        ),
     ];
     let row =
         |(from, to, when, key): (&str, &str, &str, &str)| [from, to, when, key].map(str::to_owned).to_vec();
     Table {
         name: "transitions",
         title: "State transitions",
-        text: "`accepted` and `rejected` are final. A submission never settles by giving up: after 24 hours without an \
+        text: "`accepted` and `rejected` are final unless a person corrects them, which is rare: stop polling, and read the submission \
+               again when you show it. A submission never settles by giving up: after 24 hours without an \
                answer it stays `unknown`, and your service operator is alerted.",
         head: vec!["From", "To", "When", "message_key"],
         rows: rows.into_iter().map(row).collect(),
@@ -288,6 +296,8 @@ pub(crate) fn reasons() -> Table {
         ("referer_refused", "The tax authority refused the request. Your service operator is alerted."),
         ("partner_unanswered", "The partner has not answered for a day."),
         ("operator_decision", "A person decided."),
+        ("reopened", "A person found that the submission was rejected by mistake, and looks at it again."),
+        ("revoked", "A person found that the accepted entry must not count."),
         ("asked_for_by_test", "A test receipt asked for a review."),
         ("no_test_receipt", "The key is a test key, and this is no test receipt."),
     ];

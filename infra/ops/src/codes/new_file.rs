@@ -2,7 +2,7 @@
 
 use std::ffi::OsString;
 use std::fs::{File, OpenOptions};
-use std::io::{self, Write};
+use std::io::{self, Seek, SeekFrom, Write};
 use std::path::{Path, PathBuf};
 
 use tempfile::{NamedTempFile, TempPath};
@@ -31,10 +31,7 @@ impl NewFile {
     /// # Errors
     /// When there already is a file of this name, or the folder cannot be written to.
     pub fn begin(path: &Path) -> Result<Self, Failure> {
-        if path.symlink_metadata().is_ok() {
-            let message = format!("{} exists already; choose another --output", path.display());
-            return Err(Failure::new("file_exists", message));
-        }
+        refuse_existing(path)?;
         let partial = partial_path(path);
         let mut options = OpenOptions::new();
         options.write(true).create_new(true);
@@ -53,9 +50,38 @@ impl NewFile {
             }
             _ => Failure::from_io(&partial, "creating", &error),
         })?;
+        // Keeps `resume` off it. Nobody else can have the lock of a file that is new.
+        let _ = file.try_lock();
         let temporary = TempPath::try_from_path(&partial)
             .map_err(|error| Failure::from_io(&partial, "creating", &error))?;
         Ok(Self { partial: NamedTempFile::from_parts(file, temporary), path: path.to_owned() })
+    }
+
+    /// Opens a file that was left under its temporary name, cut to this length, to write the rest. `None` if it is not
+    /// there, is shorter, or another process is writing it.
+    ///
+    /// # Errors
+    /// When there already is a file of the final name, or the temporary one cannot be opened or cut.
+    pub fn resume(path: &Path, bytes: u64) -> Result<Option<Self>, Failure> {
+        refuse_existing(path)?;
+        let partial = partial_path(path);
+        let opening = |error: io::Error| Failure::from_io(&partial, "opening", &error);
+        let mut file = match OpenOptions::new().read(true).write(true).open(&partial) {
+            Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(None),
+            opened => opened.map_err(opening)?,
+        };
+        if file.try_lock().is_err() || file.metadata().map_err(opening)?.len() < bytes {
+            return Ok(None);
+        }
+        file.set_len(bytes).and_then(|()| file.seek(SeekFrom::End(0))).map_err(opening)?;
+        let temporary = TempPath::try_from_path(&partial).map_err(opening)?;
+        Ok(Some(Self { partial: NamedTempFile::from_parts(file, temporary), path: path.to_owned() }))
+    }
+
+    /// Leaves the file under its temporary name, for [`Self::resume`].
+    pub fn keep(self) {
+        // It can only fail on systems that mark temporary files, where the file stays too.
+        let _ = self.partial.keep();
     }
 
     /// Syncs the file to disk.
@@ -79,7 +105,16 @@ impl NewFile {
     }
 }
 
-fn partial_path(path: &Path) -> PathBuf {
+fn refuse_existing(path: &Path) -> Result<(), Failure> {
+    if path.symlink_metadata().is_err() {
+        return Ok(());
+    }
+    let message = format!("{} exists already; choose another --output", path.display());
+    Err(Failure::new("file_exists", message))
+}
+
+/// The temporary name of a file.
+pub(crate) fn partial_path(path: &Path) -> PathBuf {
     let mut name: OsString = path.as_os_str().to_owned();
     name.push(".partial");
     name.into()

@@ -1,5 +1,7 @@
 //! `ops submission`.
 
+use std::collections::BTreeSet;
+
 use common::domain::campaign::{Campaign, PhoneLimits};
 use common::domain::codebook::{Batch, BatchStatus};
 use common::domain::entrant::{Entrant, PhoneChecks};
@@ -46,6 +48,7 @@ pub(crate) fn submission(id: SubmissionId, status: SubmissionStatus, code_key: O
         claimed: None,
         consent: None,
         decision: None,
+        proposal: None,
         settling,
         revision: 0,
         created_at: NOW,
@@ -153,7 +156,7 @@ async fn a_list_can_be_of_those_that_are_not_settled() {
     let (stack, first) = with_one_waiting().await;
     write(&stack, &submission(random::submission_id(), SubmissionStatus::accepted(1, None), None), None)
         .await;
-    let list = ["submission", "list", "--campaign", "chai-bora-2026"];
+    let list = ["submission", "list", "--campaign", "chai-bora-2026", "--yes"];
     let count = |document: serde_json::Value| document["submissions"].as_array().map(Vec::len);
     assert_eq!(count(stack.json(&list).await), Some(2));
     assert_eq!(count(stack.json(&[&list[..], &["--limit", "1"]].concat()).await), Some(1));
@@ -176,7 +179,8 @@ async fn accepting_redeems_the_code_and_gives_entries_and_prize() {
     assert_eq!((&settled["entries"], &settled["instant_win"]), (&json!(2), &json!("A kettle")));
     assert_eq!(settled["reasons"], json!(["instant_win", "operator_decision"]));
     // Minting takes a second of the test's clock.
-    let decision = json!({ "by": "asha", "at": "2026-03-01T00:00:01.000Z", "why": "Receipt seen" });
+    let decision =
+        json!({ "by": "asha", "at": "2026-03-01T00:00:01.000Z", "why": "Receipt seen", "confirmed": null });
     assert_eq!(settled["decision"], decision);
     let mut shown = stack.json(&["submission", "show", &id]).await["submissions"][0].clone();
     let source = shown.as_object_mut().and_then(|fields| fields.remove("receipt_source"));
@@ -298,7 +302,53 @@ async fn times_are_told_by_the_campaigns_clocks_and_in_utc_to_programs() {
     let text = stack.fine(&show).await;
     assert!(text.contains("created_at       2026-03-01 03:00:00 Africa/Dar_es_Salaam\n"), "{text}");
     assert_eq!(stack.json(&show).await["submissions"][0]["created_at"], "2026-03-01T00:00:00.000Z");
-    let listed = stack.fine(&["submission", "list", "--campaign", "chai-bora-2026"]).await;
+    let listed = stack.fine(&["submission", "list", "--campaign", "chai-bora-2026", "--yes"]).await;
     assert!(listed.contains("CREATED (Africa/Dar_es_Salaam)\n"), "{listed}");
     assert!(listed.contains("2026-03-01 03:00:00\n"), "{listed}");
+}
+
+#[tokio::test]
+async fn submissions_are_found_by_phone_code_reference_and_state_without_reading_the_table() {
+    let (stack, first) = with_one_waiting().await;
+    let other = submission(random::submission_id(), SubmissionStatus::accepted(1, None), None);
+    write(&stack, &other, None).await;
+    let list = ["submission", "list", "--campaign", "chai-bora-2026"];
+    let found = async |options: &[&str]| {
+        let document = stack.json(&[&list[..], options].concat()).await;
+        let found = document["submissions"].as_array().expect("a list").clone();
+        found.iter().map(|one| one["ref"].as_str().expect("a reference").to_owned()).collect::<BTreeSet<_>>()
+    };
+    let [first, other] = [&first, &other].map(|submission| submission.reference.to_string());
+    let codes = std::fs::read_to_string(stack.path("codes.csv")).expect("codes");
+    let held = codes.lines().find(|line| line.starts_with(|c: char| !c.is_lowercase())).expect("a code");
+    let both = BTreeSet::from([first.clone(), other.clone()]);
+    let (first, other, none) = (BTreeSet::from([first]), BTreeSet::from([other]), BTreeSet::new());
+    for (options, expected) in [
+        (&["--phone", "0712 345 678"][..], &both),
+        (&["--phone", "0712345678", "--state", "accepted"], &other),
+        (&["--phone", "0712345679"], &none),
+        (&["--code", held], &first),
+        (&["--code", "NO-SUCH-CODE"], &none),
+        (&["--ref", other.first().expect("one")], &other),
+        (&["--ref", "K7M2-Q9XD"], &none),
+        (&["--state", "pending"], &first),
+        (&["--state", "unknown"], &none),
+    ] {
+        assert_eq!(&found(options).await, expected, "{options:?}");
+    }
+    assert_eq!(stack.refused(&[&list[..], &["--phone", "12"]].concat()).await["code"], "phone_invalid");
+    let sentinel = [&list[..], &["--code", "TEST-0-VALID"]].concat();
+    assert_eq!(stack.refused(&sentinel).await["code"], "code_invalid");
+}
+
+#[tokio::test]
+async fn what_reads_the_whole_table_asks_first() {
+    let (stack, _) = with_one_waiting().await;
+    for options in [&[][..], &["--state", "accepted"]] {
+        let list = [&["submission", "list", "--campaign", "chai-bora-2026"][..], options].concat();
+        assert_eq!(stack.refused(&list).await["code"], "confirmation_needed");
+        let asked = stack.answering(&list, "y\n").await;
+        assert!(asked.code == ops::FINE && asked.err.contains("reads the whole table"), "{}", asked.err);
+        assert_eq!(stack.answering(&list, "n\n").await.code, ops::REFUSED);
+    }
 }

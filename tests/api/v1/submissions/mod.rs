@@ -1,6 +1,7 @@
 mod bad_bodies;
 mod bad_idempotency_keys;
 mod bad_input;
+mod corrections;
 mod create;
 mod crowds;
 mod faults;

@@ -1,13 +1,17 @@
 //! `ops submission`.
 
+mod correct;
 mod list;
 pub(super) mod show;
 mod story;
 
+use std::cmp::Reverse;
+
 use common::config::Env;
 use common::domain::receipt::payload::VerificationCode;
 use common::domain::scope::Scope;
-use common::domain::submission::{OperatorDecision, Submission};
+use common::domain::submission::correction::{Correction, Proposal};
+use common::domain::submission::{OperatorDecision, State, Submission};
 use common::domain::timestamp::Timestamp;
 use serde_json::{Value, json};
 
@@ -15,8 +19,9 @@ use self::show::Shown;
 use self::story::Story;
 use super::or_nothing;
 use crate::audit::{Action, BY_VARIABLE, Recorded};
-use crate::cli::{AcceptArgs, ShowArgs, SubmissionCommand, VerdictArgs};
-use crate::console::Report;
+use crate::cli::{AcceptArgs, CorrectionArgs, ListArgs, ShowArgs, SubmissionCommand, VerdictArgs};
+use crate::confirm::Answer;
+use crate::console::{Console, Report};
 use crate::failure::Failure;
 use crate::settle::{Proof, Verdict, resume, settle};
 use crate::tables::Tables;
@@ -26,7 +31,12 @@ use crate::{connection, phones, receipts, submissions};
 /// Characters of an operator's name or reason.
 const WORDS_CHARS: std::ops::RangeInclusive<usize> = 1..=500;
 
-pub(crate) async fn run(command: SubmissionCommand, env: &Env, now: Timestamp) -> Result<Report, Failure> {
+pub(crate) async fn run(
+    command: SubmissionCommand,
+    env: &Env,
+    now: Timestamp,
+    console: &mut Console<'_>,
+) -> Result<Report, Failure> {
     match command {
         SubmissionCommand::Show { name, show } => {
             let tables = connection::tables(env).await?;
@@ -53,19 +63,7 @@ pub(crate) async fn run(command: SubmissionCommand, env: &Env, now: Timestamp) -
             }
             Ok(story::report(&stories))
         }
-        SubmissionCommand::List { campaign, environment, unsettled, limit } => {
-            let scope = Scope { campaign, environment };
-            let tables = connection::tables(env).await?;
-            let zone = tables.campaign(&scope.campaign).await?.timezone;
-            if unsettled {
-                let found = submissions::list_unsettled(&tables, &scope).await?;
-                let shown = with_phones(&tables, found.get(..usize::from(limit)).unwrap_or(&found)).await?;
-                Ok(list::unsettled(&shown, found.len(), zone))
-            } else {
-                let found = submissions::list(&tables, &scope, usize::from(limit)).await?;
-                Ok(list::newest(&with_phones(&tables, &found).await?, zone))
-            }
-        }
+        SubmissionCommand::List(args) => listed(args, env, now, console).await,
         SubmissionCommand::Resume { ids } => {
             let tables = connection::tables(env).await?;
             let mut resumed = Vec::new();
@@ -75,8 +73,17 @@ pub(crate) async fn run(command: SubmissionCommand, env: &Env, now: Timestamp) -
             let text = format!("{} resumed; the service works on them within a minute", resumed.len());
             Ok(Report::new(all_as_json(&with_phones(&tables, &resumed).await?), text))
         }
+        SubmissionCommand::Revoke { args, free_code } => {
+            corrected(args, Correction::Revoke { free_code }, env, now).await
+        }
+        SubmissionCommand::Reopen(args) => corrected(args, Correction::Reopen, env, now).await,
         SubmissionCommand::Settle { id, verdict: VerdictArgs { reject, .. }, accept, why } => {
-            let decision = OperatorDecision { by: who(env)?, at: now, why: Some(words(&why, "--why")?) };
+            let decision = OperatorDecision {
+                by: who(env)?,
+                at: now,
+                why: Some(words(&why, "--why")?),
+                confirmed: None,
+            };
             let verdict = match reject {
                 Some(key) => Verdict::Reject(key),
                 None => Verdict::Accept { entries: accept.entries, proof: proof(&accept)? },
@@ -94,6 +101,60 @@ pub(crate) async fn run(command: SubmissionCommand, env: &Env, now: Timestamp) -
             Ok(Report::new(show::as_json(&settled, &phone), text))
         }
     }
+}
+
+/// Lists submissions from an index, or, once the operator agrees, from the whole table.
+async fn listed(
+    args: ListArgs,
+    env: &Env,
+    now: Timestamp,
+    console: &mut Console<'_>,
+) -> Result<Report, Failure> {
+    let ListArgs { campaign, environment, unsettled, phone, code, reference, state, limit, confirm } = args;
+    let tables = connection::tables(env).await?;
+    let campaign = tables.campaign(&campaign).await?;
+    let scope = Scope { campaign: campaign.slug.clone(), environment };
+    let (most, zone) = (usize::from(limit), campaign.timezone);
+    let wanted = |submission: &Submission| state.is_none_or(|state| submission.status.state() == state);
+    let is_open = matches!(state, Some(State::Pending | State::Unknown));
+    let mut found = match (phone, code, reference) {
+        (Some(typed), _, _) => {
+            let invalid = || {
+                Failure::new("phone_invalid", "--phone is not a Tanzanian mobile number, such as 0712345678")
+            };
+            let phone = typed.parse().map_err(|_| invalid())?;
+            submissions::of_phone(&tables, &scope, &phone).await?
+        }
+        (_, Some(typed), _) => {
+            submissions::of_code(&tables, &campaign, &scope, &typed, now).await?.into_iter().collect()
+        }
+        (_, _, Some(reference)) => submissions::of_reference(&tables, &scope, &reference).await?,
+        _ if unsettled || is_open => submissions::list_unsettled(&tables, &scope).await?,
+        _ => {
+            let question = "This reads the whole table of submissions, of all campaigns; --phone, --code, --ref and \
+                            --unsettled read a few records. Read it?";
+            console.confirm(question, Answer::Yes, confirm)?;
+            submissions::list(&tables, &scope, most, wanted).await?
+        }
+    };
+    found.retain(wanted);
+    if !unsettled {
+        found.sort_by_key(|submission| Reverse(submission.created_at));
+    }
+    let shown = with_phones(&tables, found.get(..most).unwrap_or(&found)).await?;
+    Ok(if unsettled { list::unsettled(&shown, found.len(), zone) } else { list::newest(&shown, zone) })
+}
+
+async fn corrected(
+    args: CorrectionArgs,
+    correction: Correction,
+    env: &Env,
+    now: Timestamp,
+) -> Result<Report, Failure> {
+    let CorrectionArgs { name, why } = args;
+    let why = Some(words(&why, "--why")?);
+    let decision = OperatorDecision { by: who(env)?, at: now, why, confirmed: None };
+    correct::run(&connection::tables(env).await?, &name, correction, decision).await
 }
 
 fn proof(args: &AcceptArgs) -> Result<Proof, Failure> {
@@ -142,6 +203,26 @@ pub(super) fn words(text: &str, option: &str) -> Result<String, Failure> {
         let message = format!("{option} must be 1 to 500 characters on one line; it goes into the record");
         Err(Failure::new("words_invalid", message))
     }
+}
+
+/// A decision in words: by whom, and why.
+fn said(decision: &OperatorDecision) -> String {
+    let words = |by: &str, why: &Option<String>| {
+        let why = why.as_ref().map(|why| format!(": {why}")).unwrap_or_default();
+        format!("by {by}{why}")
+    };
+    let second = decision.confirmed.as_ref();
+    let second = second.map(|second| format!("; confirmed {}", words(&second.by, &second.why)));
+    format!("{}{}", words(&decision.by, &decision.why), second.unwrap_or_default())
+}
+
+fn proposed(proposal: &Proposal) -> String {
+    let what = match proposal.correction {
+        Correction::Revoke { free_code: false } => "revoke",
+        Correction::Revoke { free_code: true } => "revoke and free the code",
+        Correction::Reopen => "reopen",
+    };
+    format!("{what}, asked for {}", said(&proposal.decision))
 }
 
 /// An API name, or `-` if there is none.

@@ -14,7 +14,7 @@ use serde_json::{Map, Value, json};
 
 use super::super::{lines, or_nothing};
 use super::list::assignee;
-use super::word;
+use super::{proposed, said, word};
 use crate::console::Report;
 use crate::receipts::SeenReceipt;
 use crate::words::{grouped, zoned_time};
@@ -84,10 +84,8 @@ impl Shown<'_> {
             let parts = [date, branch, items_summary, &counted];
             parts.into_iter().flatten().cloned().collect::<Vec<_>>().join(", ")
         };
-        let decision = |decision: &OperatorDecision| {
-            let why = decision.why.as_ref().map(|why| format!(": {why}")).unwrap_or_default();
-            format!("by {} at {}{why}", decision.by, self.time(decision.at))
-        };
+        let decision =
+            |decision: &OperatorDecision| format!("at {} {}", self.time(decision.at), said(decision));
         vec![
             ("ref", submission.reference.to_string()),
             ("id", submission.submission_id.to_string()),
@@ -107,6 +105,7 @@ impl Shown<'_> {
             ("receipt", or_nothing(submission.receipt.as_ref().map(receipt))),
             ("partner_said", or_nothing(submission.upstream.as_ref().map(upstream))),
             ("decision", or_nothing(submission.decision.as_ref().map(decision))),
+            ("proposal", or_nothing(submission.proposal.as_ref().map(proposed))),
             ("day", submission.day.clone()),
             ("created_at", self.time(submission.created_at)),
             ("updated_at", self.time(submission.updated_at)),
@@ -228,10 +227,13 @@ fn upstream(upstream: &Upstream) -> String {
 /// A submission as JSON, without its receipt's secrets.
 pub(in crate::commands) fn as_json(submission: &Submission, phone: &str) -> Value {
     let Submission { scope, status, .. } = submission;
-    let decision = submission
-        .decision
-        .as_ref()
-        .map(|decision| json!({ "by": decision.by, "at": decision.at.to_string(), "why": decision.why }));
+    let decision = |decision: &OperatorDecision| {
+        let OperatorDecision { by, at, why, confirmed } = decision;
+        json!({ "by": by, "at": at.to_string(), "why": why, "confirmed": confirmed })
+    };
+    let proposal = submission.proposal.as_ref().map(
+        |proposal| json!({ "correction": proposal.correction, "decision": decision(&proposal.decision) }),
+    );
     json!({
         "id": submission.submission_id,
         "ref": submission.reference.to_string(),
@@ -253,7 +255,8 @@ pub(in crate::commands) fn as_json(submission: &Submission, phone: &str) -> Valu
         "purchase_known": submission.purchase.is_some(),
         "partner_said": submission.upstream,
         "settling": submission.settling.as_ref().map(settling),
-        "decision": decision,
+        "decision": submission.decision.as_ref().map(decision),
+        "proposal": proposal,
         "day": submission.day,
         "created_at": submission.created_at.to_string(),
         "updated_at": submission.updated_at.to_string(),

@@ -6,6 +6,7 @@ use common::domain::submission::{PastState, Submission};
 use common::domain::timestamp::Timestamp;
 use serde_json::{Value, json};
 
+use super::{proposed, said};
 use crate::console::Report;
 use crate::receipts::SeenReceipt;
 use crate::words::{table, zoned_time};
@@ -26,17 +27,17 @@ impl Story {
             let arrived = receipt.arrived.as_ref();
             events.extend(arrived.map(|arrived| (arrived.seen_at, "its photo seen in storage".to_owned())));
         }
-        let decision = submission.decision.as_ref().map(|decision| {
-            let why = decision.why.as_ref().map(|why| format!(": {why}")).unwrap_or_default();
-            (decision.at, format!("decided by {}{why}", decision.by))
-        });
-        let mut states = submission.history.iter().map(|state| (state.at, sentence(state)));
-        let first = states.next().map(|(at, made)| (at, format!("made: {made}")));
-        let is_unchanged = first.is_none();
-        events.extend(first.into_iter().chain(states).chain(decision));
-        let now = submission.state_now();
-        let made = if is_unchanged { "made: " } else { "" };
-        events.push((now.at, format!("{made}{}", sentence(&now))));
+        let (now, mut decided) = (submission.state_now(), None);
+        for (index, state) in submission.history.iter().chain([&now]).enumerate() {
+            let decision = state.decision.as_ref().filter(|decision| decided != Some(*decision));
+            events.extend(decision.map(|decision| (decision.at, format!("decided {}", said(decision)))));
+            decided = decision.or(decided);
+            let made = if index == 0 { "made: " } else { "" };
+            events.push((state.at, format!("{made}{}", sentence(state))));
+        }
+        events.extend(submission.proposal.as_ref().map(|proposal| {
+            (proposal.decision.at, format!("{}, if another person agrees", proposed(proposal)))
+        }));
         // The sort is stable: of events at the same time, a receipt stays before its submission, and a decision before
         // its result.
         events.sort_by_key(|(at, _)| *at);

@@ -1,0 +1,83 @@
+//! Reading a whole table in segments side by side, page by page, so that the read can stop and go on later.
+
+use aws_sdk_dynamodb::operation::scan::builders::ScanFluentBuilder;
+use serde::{Deserialize, Serialize};
+
+use super::table::Table;
+use super::{Item, StoreError, read_text, text};
+
+/// The records that a page looks at. A page of 1 MB, DynamoDB's own limit, takes tens of megabytes once it is read.
+const PAGE_RECORDS: i32 = 500;
+
+/// One of the parts that a table is divided into, and how far it was read.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Segment {
+    number: i32,
+    segments: i32,
+    position: Position,
+}
+
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+enum Position {
+    Start,
+    /// After the record with this key.
+    After(String),
+    End,
+}
+
+/// One page of a segment.
+#[derive(Clone, Debug)]
+pub struct SegmentPage<T> {
+    /// The records that were asked for.
+    pub records: Vec<T>,
+    /// The number of records that were read to find them, those of other campaigns included.
+    pub read: u64,
+    /// The segment after this page.
+    pub segment: Segment,
+}
+
+impl Segment {
+    /// All segments of a table, from their start.
+    pub fn all(segments: i32) -> Vec<Self> {
+        (0..segments).map(|number| Self { number, segments, position: Position::Start }).collect()
+    }
+
+    /// Whether it was read to its end.
+    pub fn is_read(&self) -> bool {
+        self.position == Position::End
+    }
+}
+
+impl Table {
+    /// Reads the next page of a segment consistently. `scan` has the filter.
+    pub(super) async fn read_page<T>(
+        &self,
+        scan: ScanFluentBuilder,
+        segment: Segment,
+        action: &'static str,
+        read: impl Fn(Item) -> Result<T, StoreError>,
+    ) -> Result<SegmentPage<T>, StoreError> {
+        let start = match &segment.position {
+            Position::After(key) => Some(Item::from([(self.key_attribute().to_owned(), text(key))])),
+            Position::Start => None,
+            Position::End => return Ok(SegmentPage { records: Vec::new(), read: 0, segment }),
+        };
+        let reply = scan
+            .consistent_read(true)
+            .segment(segment.number)
+            .total_segments(segment.segments)
+            .limit(PAGE_RECORDS)
+            .set_exclusive_start_key(start)
+            .send()
+            .await
+            .map_err(StoreError::during(action))?;
+        let last = reply.last_evaluated_key.as_ref().and_then(|key| read_text(key, self.key_attribute()));
+        let position = last.map_or(Position::End, |key| Position::After(key.to_owned()));
+        Ok(SegmentPage {
+            records: reply.items.unwrap_or_default().into_iter().map(read).collect::<Result<_, _>>()?,
+            read: reply.scanned_count.try_into().unwrap_or(0),
+            segment: Segment { position, ..segment },
+        })
+    }
+}

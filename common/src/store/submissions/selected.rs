@@ -1,0 +1,95 @@
+//! Reading a scope's submissions out of the whole table, for exports.
+
+use super::{BY_ENTRANT, KEY, Submissions, read};
+use crate::domain::entrant_id::EntrantId;
+use crate::domain::scope::Scope;
+use crate::domain::submission::{State, Submission};
+use crate::domain::timestamp::Timestamp;
+use crate::store::segments::{Segment, SegmentPage};
+use crate::store::{StoreError, number, read_text, text};
+
+/// The submissions of a scope to read.
+#[derive(Clone, Debug)]
+pub struct Selection {
+    /// The campaign and environment.
+    pub scope: Scope,
+    /// Created at this time or later.
+    pub from: Option<Timestamp>,
+    /// Created before this time.
+    pub to: Option<Timestamp>,
+    /// In one of these states; in any if there are none.
+    pub states: Vec<State>,
+    /// Only accepted ones with an instant prize.
+    pub winners: bool,
+}
+
+impl Submissions {
+    /// The next page of a segment of the table, with its selected submissions.
+    pub async fn page(
+        &self,
+        selection: &Selection,
+        segment: Segment,
+    ) -> Result<SegmentPage<Submission>, StoreError> {
+        let Selection { scope, from, to, states, winners } = selection;
+        let mut conditions = vec!["begins_with(#key, :scope)".to_owned()];
+        let mut scan = self
+            .table
+            .scan()
+            .expression_attribute_names("#key", KEY)
+            .expression_attribute_values(":scope", text(scope.key("")));
+        for (name, sign, bound) in [(":from", ">=", from), (":to", "<", to)] {
+            if let Some(bound) = bound {
+                conditions.push(format!("created_at {sign} {name}"));
+                scan = scan.expression_attribute_values(name, number(bound.as_millis()));
+            }
+        }
+        if !states.is_empty() {
+            let names: Vec<_> = (0..states.len()).map(|index| format!(":state{index}")).collect();
+            conditions.push(format!("standing.#state IN ({})", names.join(", ")));
+            scan = scan.expression_attribute_names("#state", "state");
+            for (name, state) in names.into_iter().zip(states) {
+                scan = scan.expression_attribute_values(name, text(state.as_str()));
+            }
+        }
+        if *winners {
+            // A submission without a prize has a null there.
+            conditions.push("attribute_type(standing.instant_win, :text)".to_owned());
+            scan = scan.expression_attribute_values(":text", text("S"));
+        }
+        let scan = scan.filter_expression(conditions.join(" AND "));
+        self.table.read_page(scan, segment, "reading the table of submissions", read).await
+    }
+
+    /// A phone's latest submission that was created from one time until before another.
+    pub async fn latest(
+        &self,
+        scope: &Scope,
+        entrant: &EntrantId,
+        from: Option<Timestamp>,
+        to: Option<Timestamp>,
+    ) -> Result<Option<Submission>, StoreError> {
+        const ACTION: &str = "looking a phone's latest submission up";
+        let from = from.unwrap_or(Timestamp::from_millis(0)).as_millis();
+        // BETWEEN includes its end.
+        let last = to.unwrap_or(Timestamp::MAX).as_millis().saturating_sub(1);
+        if last < from {
+            return Ok(None);
+        }
+        let reply = self
+            .table
+            .query(BY_ENTRANT)
+            .key_condition_expression("entrant = :entrant AND created_at BETWEEN :from AND :last")
+            .expression_attribute_values(":entrant", text(scope.key(entrant.as_str())))
+            .expression_attribute_values(":from", number(from))
+            .expression_attribute_values(":last", number(last))
+            .scan_index_forward(false)
+            .limit(1)
+            .send()
+            .await
+            .map_err(StoreError::during(ACTION))?;
+        match reply.items.unwrap_or_default().first().and_then(|item| read_text(item, KEY)) {
+            Some(key) => self.get_by_key(key.to_owned()).await,
+            None => Ok(None),
+        }
+    }
+}

@@ -1,0 +1,50 @@
+//! The arguments of `ops submission list`, `revoke` and `reopen`.
+
+use clap::Args;
+use common::domain::ids::Reference;
+use common::domain::scope::{CampaignSlug, Environment};
+use common::domain::submission::State;
+
+use super::export::state;
+use crate::confirm::ConfirmArgs;
+
+#[derive(Args)]
+pub(crate) struct ListArgs {
+    /// Slug of the campaign
+    #[arg(long, value_name = "SLUG")]
+    pub(crate) campaign: CampaignSlug,
+    /// Environment: test or live
+    #[arg(long, default_value = "live", value_name = "ENVIRONMENT")]
+    pub(crate) environment: Environment,
+    /// List only unsettled submissions, with who acts next, when, and why
+    #[arg(long, conflicts_with_all = ["phone", "code", "reference"])]
+    pub(crate) unsettled: bool,
+    /// List the submissions of a phone
+    // Neither phone nor code is parsed by clap, whose error messages would repeat them.
+    #[arg(long, value_name = "PHONE", conflicts_with_all = ["code", "reference"])]
+    pub(crate) phone: Option<String>,
+    /// List the submission that has a code; a rejected one has lost it
+    #[arg(long, value_name = "CODE", conflicts_with = "reference")]
+    pub(crate) code: Option<String>,
+    /// List the submissions with a reference
+    #[arg(long = "ref", value_name = "REF")]
+    pub(crate) reference: Option<Reference>,
+    /// List only submissions in this state: pending, accepted, rejected, unknown
+    #[arg(long, value_name = "STATE", value_parser = state)]
+    pub(crate) state: Option<State>,
+    /// Maximum number of submissions
+    #[arg(long, value_name = "N", default_value_t = 50, value_parser = clap::value_parser!(u16).range(1..=1000))]
+    pub(crate) limit: u16,
+    #[command(flatten)]
+    pub(crate) confirm: ConfirmArgs,
+}
+
+#[derive(Args)]
+pub(crate) struct CorrectionArgs {
+    /// Id of the submission, or the reference that the consumer quotes
+    #[arg(value_name = "ID-OR-REF")]
+    pub(crate) name: String,
+    /// Reason, in your words; it is recorded. If a prize was won, a second person has to run the command too
+    #[arg(long, value_name = "TEXT")]
+    pub(crate) why: String,
+}

@@ -1,0 +1,169 @@
+//! Revokes and reopens settled submissions. Where an instant prize was won, a second operator has to agree.
+
+use common::domain::codebook::BatchStatus;
+use common::domain::message::MessageKey;
+use common::domain::submission::correction::{Correction, NotCorrectable, Proposal};
+use common::domain::submission::{Confirmation, OperatorDecision, Submission};
+use common::store::codes::CodeKey;
+use common::store::submission_writes::CorrectionResult;
+use serde_json::json;
+
+use crate::failure::Failure;
+use crate::settle::{action, code_batch, moved};
+use crate::submissions::find;
+use crate::tables::Tables;
+
+/// What came of a correction.
+#[derive(Clone, Debug)]
+pub enum Corrected {
+    /// It took effect.
+    Done(Submission),
+    /// A second operator has to ask for it too.
+    Proposed(Submission),
+    /// The submission was revoked before.
+    Nothing(Submission),
+}
+
+/// Corrects the submission with an id or a reference.
+///
+/// # Errors
+/// When there is no such submission, its state does not allow the correction, its code or place is taken, it needs a second
+/// operator and this is the first, or a table does not answer.
+pub async fn correct(
+    tables: &Tables,
+    name: &str,
+    correction: Correction,
+    decision: OperatorDecision,
+) -> Result<Corrected, Failure> {
+    let before = one(tables, name).await?;
+    let after = match before.corrected(correction, decision.clone()) {
+        Ok(after) => after,
+        Err(NotCorrectable::RevokedAlready) => return Ok(Corrected::Nothing(before)),
+        Err(refused) => return Err(not_correctable(&before, refused)),
+    };
+    if before.prize_won().is_none() {
+        record(tables, &before, correction, &decision, false).await?;
+        return write(tables, &before, &after, correction).await.map(Corrected::Done);
+    }
+    let proposed = before.proposal.as_ref().filter(|proposal| proposal.correction == correction);
+    let Some(Proposal { decision: first, .. }) = proposed else {
+        record(tables, &before, correction, &decision, true).await?;
+        let after = before.proposed(Proposal { correction, decision });
+        let is_written = tables.ledger.propose(&before, &after).await?;
+        return if is_written { Ok(Corrected::Proposed(after)) } else { Err(moved()) };
+    };
+    if is_same_person(&first.by, &decision.by) {
+        let message = format!(
+            "a prize was won, and {} asked for this at {}; nothing happens until somebody else runs the same command, with \
+             their own --by",
+            first.by, first.at
+        );
+        return Err(Failure::new("second_person_needed", message));
+    }
+    record(tables, &before, correction, &decision, false).await?;
+    let confirmed = Some(Confirmation { by: decision.by, why: decision.why });
+    let both = OperatorDecision { at: decision.at, confirmed, ..first.clone() };
+    let after = before.corrected(correction, both).map_err(|refused| not_correctable(&before, refused))?;
+    write(tables, &before, &after, correction).await.map(Corrected::Done)
+}
+
+/// Writes a row to the audit log.
+async fn record(
+    tables: &Tables,
+    submission: &Submission,
+    correction: Correction,
+    decision: &OperatorDecision,
+    is_proposal: bool,
+) -> Result<(), Failure> {
+    let name = match correction {
+        Correction::Revoke { .. } => "submission.revoke",
+        Correction::Reopen => "submission.reopen",
+    };
+    let details = json!({ "correction": correction, "proposal": is_proposal });
+    let action = action(name, submission).because(decision.why.as_deref().unwrap_or_default());
+    tables.audit.append(action.with(details), decision.at).await.map(drop)
+}
+
+/// The one submission with an id or a reference.
+async fn one(tables: &Tables, name: &str) -> Result<Submission, Failure> {
+    let mut found = find(tables, name).await?;
+    match (found.pop(), found.is_empty()) {
+        (Some(submission), true) => Ok(submission),
+        _ => {
+            let message =
+                "several submissions have this reference; `ops submission show REF` lists them, take the id";
+            Err(Failure::new("reference_ambiguous", message))
+        }
+    }
+}
+
+fn is_same_person(one: &str, other: &str) -> bool {
+    one.to_lowercase() == other.to_lowercase()
+}
+
+async fn write(
+    tables: &Tables,
+    before: &Submission,
+    after: &Submission,
+    correction: Correction,
+) -> Result<Submission, Failure> {
+    let written = match correction {
+        Correction::Revoke { free_code } => tables.ledger.revoke(before, after, free_code).await?,
+        Correction::Reopen => {
+            refuse_void_code(tables, before).await?;
+            let campaign = tables.campaign(&before.scope.campaign).await?;
+            tables.ledger.reopen(before, after, campaign.limits).await?
+        }
+    };
+    match written {
+        CorrectionResult::Committed => Ok(after.clone()),
+        CorrectionResult::StaleRevision => Err(moved()),
+        CorrectionResult::CodeTaken => {
+            let message = "another submission has the code by now, or the code was voided; this one cannot have it again";
+            Err(Failure::new("code_taken", message))
+        }
+        CorrectionResult::PhoneRefused(MessageKey::Blocked) => {
+            let message = "the phone is on the blocklist; unblock it with `ops phone unblock` if the submission is to count";
+            Err(Failure::new("phone_blocked", message))
+        }
+        CorrectionResult::PhoneRefused(_) => {
+            let message = "the phone has reached the campaign's limit with other submissions; this one has no place any more";
+            Err(Failure::new("place_taken", message))
+        }
+    }
+}
+
+/// Refuses a code that was freed, and whose batch was voided since.
+async fn refuse_void_code(tables: &Tables, submission: &Submission) -> Result<(), Failure> {
+    let Some(key) = submission.code_key.as_ref().and_then(|key| CodeKey::parse(&submission.scope, key))
+    else {
+        return Ok(());
+    };
+    let record = tables.codes().get(&submission.scope, &key).await?.unwrap_or_default();
+    let batch = code_batch(tables, submission).await?;
+    if record.claim.is_none() && batch.is_some_and(|batch| batch.status != BatchStatus::Active) {
+        let message =
+            "the code's batch was voided since the submission lost the code; it cannot have the code again";
+        return Err(Failure::new("code_void", message));
+    }
+    Ok(())
+}
+
+fn not_correctable(submission: &Submission, refused: NotCorrectable) -> Failure {
+    let reference = &submission.reference;
+    let (code, message) = match refused {
+        NotCorrectable::NotSettled => {
+            ("not_settled", "it is not settled; accept or reject it with `ops submission settle`")
+        }
+        NotCorrectable::Rejected => ("not_accepted", "it was rejected, so there is nothing to revoke"),
+        NotCorrectable::RevokedAlready => ("already_revoked", "it was revoked already"),
+        NotCorrectable::Accepted => {
+            ("accepted", "it is accepted; revoke it first with `ops submission revoke`, then reopen it")
+        }
+        NotCorrectable::WithoutEvidence => (
+            "nothing_to_reopen",
+            "it was refused before it took a code or a receipt; the consumer can send both again",
+        ),
+    };
+    Failure::new(code, format!("nothing was changed in {reference}: {message}"))
+}

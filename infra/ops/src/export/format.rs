@@ -1,0 +1,109 @@
+//! The formats of exports: CSV for spreadsheets, and one JSON object on each line for programs.
+
+use std::path::Path;
+
+use serde::{Deserialize, Serialize};
+use serde_json::Value;
+
+use crate::failure::Failure;
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub(crate) enum Format {
+    Csv,
+    Ndjson,
+}
+
+impl Format {
+    /// The format that a file's name asks for.
+    pub(super) fn of(path: &Path) -> Result<Self, Failure> {
+        match path.extension().and_then(|extension| extension.to_str()) {
+            Some("csv") => Ok(Self::Csv),
+            Some("ndjson") => Ok(Self::Ndjson),
+            Some(_) | None => {
+                let message =
+                    format!("{} says no format; let its name end in .csv or .ndjson", path.display());
+                Err(Failure::new("format_unknown", message))
+            }
+        }
+    }
+
+    /// What stands before the first row.
+    pub(super) fn heading(self, columns: &[&str]) -> String {
+        match self {
+            // The mark at the front tells Excel that the text is UTF-8.
+            Self::Csv => format!("\u{feff}{}\r\n", columns.join(",")),
+            Self::Ndjson => String::new(),
+        }
+    }
+
+    /// A row with the end of its line.
+    pub(super) fn row(self, columns: &[&str], cells: &[Value]) -> String {
+        match self {
+            Self::Csv => cells.iter().map(cell).collect::<Vec<_>>().join(",") + "\r\n",
+            Self::Ndjson => {
+                // A JSON map would sort the columns.
+                let fields = columns.iter().zip(cells).map(|(name, value)| format!("\"{name}\":{value}"));
+                format!("{{{}}}\n", fields.collect::<Vec<_>>().join(","))
+            }
+        }
+    }
+}
+
+/// A cell of CSV by RFC 4180.
+fn cell(value: &Value) -> String {
+    let text = match value {
+        Value::Null => return String::new(),
+        // A spreadsheet would compute text that begins like this, such as `=HYPERLINK(...)` typed as a region.
+        Value::String(text) if text.starts_with(['=', '+', '-', '@', '\t', '\r']) => format!("'{text}"),
+        Value::String(text) => text.clone(),
+        other => other.to_string(),
+    };
+    if text.contains([',', '"', '\r', '\n']) { format!("\"{}\"", text.replace('"', "\"\"")) } else { text }
+}
+
+#[cfg(test)]
+mod tests {
+    use serde_json::json;
+
+    use super::*;
+
+    #[test]
+    fn a_row_of_csv_is_quoted_where_it_has_to_be_and_never_computes() {
+        let cells = [
+            json!("plain"),
+            json!("a,b"),
+            json!("say \"hi\""),
+            json!("two\r\nlines"),
+            json!("=1+1"),
+            json!("+255712345678"),
+            json!("-1"),
+            json!("@SUM(A1),2"),
+            json!("\tx"),
+            json!(12),
+            json!(null),
+            json!(""),
+            json!("chai – 茶"),
+        ];
+        let row = Format::Csv.row(&[], &cells);
+        let expected = "plain,\"a,b\",\"say \"\"hi\"\"\",\"two\r\nlines\",'=1+1,'+255712345678,'-1,\"'@SUM(A1),2\",'\tx,12,,,chai – 茶\r\n";
+        assert_eq!(row, expected);
+        assert_eq!(Format::Csv.heading(&["id", "ref"]), "\u{feff}id,ref\r\n");
+    }
+
+    #[test]
+    fn a_row_of_json_keeps_the_order_of_columns_and_what_was_written() {
+        let row = Format::Ndjson.row(&["ref", "entries", "phone"], &[json!("=1\n"), json!(2), json!(null)]);
+        assert_eq!(row, "{\"ref\":\"=1\\n\",\"entries\":2,\"phone\":null}\n");
+        assert_eq!(Format::Ndjson.heading(&["ref"]), "");
+    }
+
+    #[test]
+    fn the_name_of_the_file_says_the_format() {
+        assert_eq!(Format::of(Path::new("a.csv")).expect("CSV"), Format::Csv);
+        assert_eq!(Format::of(Path::new("a.ndjson")).expect("JSON"), Format::Ndjson);
+        for name in ["a", "a.xlsx", ".csv"] {
+            assert_eq!(Format::of(Path::new(name)).expect_err("no format").code, "format_unknown");
+        }
+    }
+}

@@ -1,0 +1,242 @@
+//! `ops export`.
+
+use std::collections::BTreeSet;
+use std::path::Path;
+use std::process::Command;
+
+use common::domain::submission::{Submission, SubmissionStatus};
+use common::domain::timestamp::Timestamp;
+use common::random;
+use serde_json::{Value, json};
+
+use crate::submission::{submission, waiting, write};
+use crate::support::{NOW, Stack, files_in};
+
+const CAMPAIGN: [&str; 2] = ["--campaign", "chai-bora-2026"];
+
+/// An accepted submission, created this many hours after the start of the test.
+fn accepted(hours: i64, prize: Option<&str>) -> Submission {
+    let at = Timestamp::from_millis(NOW.as_millis() + hours * 3_600_000);
+    let status = SubmissionStatus::accepted(2, prize.map(str::to_owned));
+    Submission { created_at: at, updated_at: at, ..submission(random::submission_id(), status, None) }
+}
+
+/// A stack with a winner, an accepted submission that came a day later, and one that waits.
+async fn with_three() -> (Stack, [Submission; 3]) {
+    let stack = Stack::with_chai().await;
+    let winner = accepted(0, Some("A kettle"));
+    let region = Some("=HYPERLINK(\"http://bad.example\"), 7".to_owned());
+    let winner = Submission { region, ..winner };
+    let later = accepted(24, None);
+    let open = submission(random::submission_id(), waiting(), None);
+    for submission in [&winner, &later, &open] {
+        write(&stack, submission, None).await;
+    }
+    (stack, [winner, later, open])
+}
+
+async fn export(stack: &Stack, what: &str, name: &str, options: &[&str]) -> (Value, String) {
+    let output = stack.arg(name);
+    let args = [&["export", what], &CAMPAIGN[..], &["--output", &output], options].concat();
+    let manifest = stack.json(&args).await;
+    (manifest, std::fs::read_to_string(output).expect("a file"))
+}
+
+fn references(text: &str) -> BTreeSet<String> {
+    let rows = text.lines().map(|line| serde_json::from_str::<Value>(line).expect("an object"));
+    rows.map(|row| row["ref"].as_str().expect("a reference").to_owned()).collect()
+}
+
+#[tokio::test]
+async fn a_spreadsheet_gets_every_submission_with_masked_phones_and_nothing_to_compute() {
+    let (stack, [winner, ..]) = with_three().await;
+    let (manifest, text) = export(&stack, "submissions", "all.csv", &[]).await;
+    let mut lines = text.split_terminator("\r\n");
+    let heading = lines.next().expect("a heading");
+    assert!(heading.starts_with("\u{feff}id,ref,campaign,environment,entrant_id,phone,state,"), "{heading}");
+    let rows: Vec<_> = lines.collect();
+    assert_eq!(rows.len(), 3);
+    let row = rows.iter().find(|row| row.contains(&winner.reference.to_string())).expect("the winner");
+    assert!(row.starts_with(&format!("{},", winner.submission_id)), "{row}");
+    for cell in [
+        ",'+2557•••••678,accepted,,entered,instant_win,,2,A kettle,2026-03-01,",
+        ",2026-03-01T00:00:00.000Z,2026-03-01 03:00:00,",
+        ",\"'=HYPERLINK(\"\"http://bad.example\"\"), 7\",",
+    ] {
+        assert!(row.contains(cell), "{cell}\n{row}");
+    }
+    assert!(!text.contains("712345678"));
+    assert_eq!((&manifest["rows"], &manifest["phones"]), (&json!(3), &json!("masked")));
+    let columns = manifest["columns"].as_array().expect("columns").len();
+    assert_eq!(heading.split(',').count(), columns);
+}
+
+#[tokio::test]
+async fn a_manifest_says_what_the_file_holds_and_only_the_operator_can_read_either() {
+    let (stack, _) = with_three().await;
+    let (manifest, _) = export(&stack, "winners", "winners.csv", &["--phones"]).await;
+    assert_eq!(files_in(stack.folder.path()), ["chai.yaml", "winners.csv", "winners.csv.manifest.json"]);
+    let written = std::fs::read(stack.path("winners.csv.manifest.json")).expect("a manifest");
+    assert_eq!(serde_json::from_slice::<Value>(&written).expect("JSON"), manifest);
+    let sum = Command::new("sha256sum").arg(stack.path("winners.csv")).output().expect("sha256sum");
+    let sum = String::from_utf8(sum.stdout).expect("text");
+    assert_eq!(sum.split(' ').next(), manifest["sha256"].as_str());
+    let length = std::fs::metadata(stack.path("winners.csv")).expect("a file").len();
+    assert_eq!((&manifest["bytes"], &manifest["rows"]), (&json!(length), &json!(1)));
+    assert_eq!(manifest["filter"], json!({ "from": null, "to": null, "states": [] }));
+    #[cfg(unix)]
+    for name in ["winners.csv", "winners.csv.manifest.json"] {
+        let mode = std::os::unix::fs::PermissionsExt::mode(
+            &std::fs::metadata(stack.path(name)).expect("a file").permissions(),
+        );
+        assert_eq!(mode & 0o777, 0o600, "{name}");
+    }
+}
+
+#[tokio::test]
+async fn submissions_are_picked_by_time_and_state() {
+    let (stack, [winner, later, open]) = with_three().await;
+    let [winner, later, open] = [winner, later, open].map(|submission| submission.reference.to_string());
+    // The campaign's day begins at 21:00 UTC.
+    for (number, (options, expected)) in [
+        (&[][..], vec![&winner, &later, &open]),
+        (&["--to", "2026-03-01"], vec![&winner, &open]),
+        (&["--from", "2026-03-02"], vec![&later]),
+        (&["--from", "2026-03-01T00:00:00Z", "--to", "2026-03-02T00:00:00Z"], vec![&winner, &open]),
+        (&["--from", "2026-03-01T00:00:00.001Z"], vec![&later]),
+        (&["--state", "pending"], vec![&open]),
+        (&["--state", "accepted,rejected", "--from", "2026-03-02"], vec![&later]),
+        (&["--state", "rejected", "--state", "unknown"], vec![]),
+        (&["--environment", "test"], vec![]),
+    ]
+    .into_iter()
+    .enumerate()
+    {
+        let (_, text) = export(&stack, "submissions", &format!("{number}.ndjson"), options).await;
+        assert_eq!(references(&text), expected.into_iter().cloned().collect(), "{options:?}");
+    }
+    let (_, text) = export(&stack, "winners", "winners.ndjson", &["--phones"]).await;
+    let row: Value = serde_json::from_str(text.trim()).expect("one object");
+    assert_eq!((&row["ref"], &row["phone"]), (&json!(winner), &json!("+255712345678")));
+    assert_eq!((&row["instant_win"], &row["entries"]), (&json!("A kettle"), &json!(2)));
+}
+
+#[tokio::test]
+async fn entrants_come_with_their_counts_and_their_latest_submission() {
+    let (stack, [_, later, _]) = with_three().await;
+    stack.fine(&[&["phone", "block"], &CAMPAIGN[..], &["0787654321"]].concat()).await;
+    let (_, text) = export(&stack, "entrants", "entrants.ndjson", &[]).await;
+    let rows: Vec<Value> = text.lines().map(|line| serde_json::from_str(line).expect("an object")).collect();
+    assert_eq!(rows.len(), 2);
+    let (entered, blocked): (Vec<_>, Vec<_>) = rows.iter().partition(|row| row["blocked_since"].is_null());
+    let (entered, blocked) = (entered[0], blocked[0]);
+    assert_eq!((&entered["submissions"], &entered["entries"]), (&json!(3), &json!(4)));
+    assert_eq!(entered["latest_ref"], json!(later.reference.to_string()));
+    assert_eq!(entered["phone"], "+2557•••••678");
+    assert_eq!((&blocked["phone"], &blocked["submissions"]), (&json!(null), &json!(0)));
+
+    let (_, text) = export(&stack, "entrants", "first.ndjson", &["--to", "2026-03-01"]).await;
+    assert_eq!(text.lines().count(), 1, "a blocked phone has no submission in that time");
+    let (_, text) = export(&stack, "entrants", "none.ndjson", &["--from", "2026-03-03"]).await;
+    assert_eq!(text, "");
+}
+
+#[tokio::test]
+async fn an_existing_file_is_never_written_over() {
+    let (stack, _) = with_three().await;
+    let output = stack.file("taken.csv", "precious");
+    let args = [&["export", "submissions"], &CAMPAIGN[..], &["--output", &output]].concat();
+    assert_eq!(stack.refused(&args).await["code"], "file_exists");
+    assert_eq!(std::fs::read(stack.path("taken.csv")).expect("a file"), b"precious");
+
+    let output = stack.arg("free.csv");
+    let args = [&["export", "submissions"], &CAMPAIGN[..], &["--output", &output]].concat();
+    for (name, code) in [
+        ("free.csv.manifest.json", "file_exists"),
+        ("free.csv.partial", "file_exists"),
+        ("free.csv.state.json", "export_differs"),
+    ] {
+        stack.file(name, "precious");
+        assert_eq!(stack.refused(&args).await["code"], code, "{name}");
+        assert_eq!(std::fs::read(stack.path(name)).expect("a file"), b"precious");
+        std::fs::remove_file(stack.path(name)).expect("it is there");
+    }
+    stack.fine(&args).await;
+}
+
+#[tokio::test]
+async fn what_cannot_be_exported_is_said_before_anything_is_read() {
+    let stack = Stack::with_chai().await;
+    for (options, code) in [
+        (&["--campaign", "nobody", "--output", "a.csv"][..], "campaign_unknown"),
+        (&["--campaign", "chai-bora-2026", "--output", "a.xlsx"], "format_unknown"),
+        (
+            &[
+                "--campaign",
+                "chai-bora-2026",
+                "--output",
+                "a.csv",
+                "--from",
+                "2026-03-02",
+                "--to",
+                "2026-03-01",
+            ],
+            "period_empty",
+        ),
+        (&["--campaign", "chai-bora-2026", "--output", "/nowhere/a.csv"], "file_failed"),
+    ] {
+        assert_eq!(stack.refused(&[&["export", "submissions"], options].concat()).await["code"], code);
+    }
+    let ended = stack.run(&[
+        "export",
+        "entrants",
+        "--campaign",
+        "chai-bora-2026",
+        "--output",
+        "a.csv",
+        "--state",
+        "accepted",
+    ]);
+    assert_eq!(ended.await.code, ops::USAGE);
+}
+
+/// Runs the program in a shell that cannot write more than this to a file.
+fn with_room_for(kibibytes: u32, ready: &Path, args: &[&str]) -> std::process::Output {
+    let limited = format!("trap '' XFSZ; ulimit -f {kibibytes}; exec \"$@\"");
+    Command::new("bash")
+        .args(["-c", &limited, "bash", env!("CARGO_BIN_EXE_ops"), "--env-file"])
+        .arg(ready)
+        .args(args)
+        .output()
+        .expect("bash")
+}
+
+#[cfg(unix)]
+#[tokio::test(flavor = "multi_thread")]
+async fn a_full_disk_is_said_and_once_there_is_room_the_export_goes_on() {
+    let stack = Stack::with_chai().await;
+    for hours in 0..200 {
+        write(&stack, &accepted(hours, None), None).await;
+    }
+    let ready = stack.path("ready.json");
+    stack.write_ready_file(&ready.display().to_string());
+    let output = stack.arg("all.ndjson");
+    let args = [&["export", "submissions"], &CAMPAIGN[..], &["--output", &output]].concat();
+    let full = with_room_for(40, &ready, &args);
+    let said = String::from_utf8(full.stderr).expect("text");
+    assert_eq!(full.status.code(), Some(1), "{said}");
+    assert!(said.contains("there is no room for") && said.contains("run the same command again"), "{said}");
+    assert!(!stack.path("all.ndjson").exists() && !stack.path("all.ndjson.manifest.json").exists());
+
+    let others = [&args[..], &["--phones"]].concat();
+    let error = stack.refused(&others).await;
+    assert_eq!(error["code"], "export_differs");
+    let manifest = stack.json(&args).await;
+    assert_eq!(manifest["rows"], 200);
+    let text = std::fs::read_to_string(&output).expect("a file");
+    assert_eq!(references(&text).len(), 200);
+    assert_eq!(
+        files_in(stack.folder.path()),
+        ["all.ndjson", "all.ndjson.manifest.json", "chai.yaml", "ready.json"]
+    );
+}
