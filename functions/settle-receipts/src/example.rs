@@ -29,6 +29,7 @@ pub(crate) fn submission(created_at: Timestamp) -> Submission {
         claimed: None,
         consent: None,
         decision: None,
+        proposal: None,
         settling: Some(PendingSettlement::at_once(created_at, None)),
         revision: 0,
         created_at,

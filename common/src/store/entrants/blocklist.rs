@@ -102,7 +102,7 @@ impl Entrants {
         decision: &OperatorDecision,
     ) -> Result<bool, StoreError> {
         const ACTION: &str = "changing the blocklist";
-        let OperatorDecision { by, at, why } = decision;
+        let OperatorDecision { by, at, why, .. } = decision;
         let update = update
             .expression_attribute_values(record_version::VALUE, FIRST.attribute())
             .expression_attribute_values(":at", number(at.as_millis()))

@@ -55,7 +55,12 @@ async fn change(
     console: &mut Console<'_>,
 ) -> Result<Report, Failure> {
     let PhoneChangeArgs { campaign, phones, file, column, why, confirm } = args;
-    let decision = OperatorDecision { by: who(env)?, at: clock.now(), why: Some(words(&why, "--why")?) };
+    let decision = OperatorDecision {
+        by: who(env)?,
+        at: clock.now(),
+        why: Some(words(&why, "--why")?),
+        confirmed: None,
+    };
     let Some(file) = file else {
         let phones = parse(&phones)?;
         let tables = connection::tables(env).await?;

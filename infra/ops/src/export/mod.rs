@@ -25,7 +25,6 @@ use self::file::ExportFile;
 use self::format::Format;
 use crate::console::{Console, Progress};
 use crate::failure::Failure;
-use crate::phones::masked;
 use crate::tables::Tables;
 
 /// Segments of a table that are read side by side. More are throttled sooner, and each holds a page in memory.
@@ -212,7 +211,7 @@ async fn entrant_row(
 async fn phone(tables: &Tables, export: &Export, submission: &Submission) -> Result<Option<String>, Failure> {
     let phone = tables.secrets().phone_of(submission).await?;
     Ok(phone.map(|phone| match export.phones {
-        Phones::Masked => masked(&phone),
+        Phones::Masked => phone.masked(),
         Phones::Whole => phone.expose_e164().to_owned(),
     }))
 }
