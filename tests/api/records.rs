@@ -11,6 +11,7 @@ use common::clock::Clock;
 use common::domain::campaign::Campaign;
 use common::domain::codebook::BatchStatus;
 use common::domain::scope::Environment;
+use common::store::campaign_versions::{CampaignChange, CampaignVersions};
 use common::store::codes::CodeKey;
 use common::store::record_version;
 use image::{GrayImage, Luma};
@@ -48,9 +49,21 @@ async fn submit(campaign: &TestCampaign, number: u32, code: &str, attempt: &str)
     reply
 }
 
+/// Changes a campaign as an operator does, which keeps what it was.
+async fn change(campaign: &TestCampaign) {
+    let (service, config) = (&campaign.service, &campaign.config);
+    let versions = CampaignVersions::from_env(&service.env, &service.dynamodb()).expect("all variables");
+    let campaigns = &service.tables.campaigns;
+    let before = campaigns.get_stored(&config.slug).await.expect("read");
+    let after = Campaign { brand: "Chai Bora Sana".to_owned(), ..config.clone() };
+    let change = CampaignChange { at: NOON, by: Some("asha".to_owned()) };
+    assert!(versions.write(campaigns, before.as_ref(), &after, change).await.expect("written"));
+}
+
 /// Minted, imported, void and wrong codes; a test code; a blocked and a throttled phone; a revoked key; limits.
 async fn codes(service: &Service, known: &mut Known) {
     let campaign = campaign(service, "codes-2026", |campaign| campaign.limits.phone_daily = Some(50)).await;
+    change(&campaign).await;
     let live = campaign.scope(Environment::Live);
     let imported = ["CHAI2026", "CHAI2027", "CHAI2028"];
     campaign.import("printed", BatchStatus::Active, Some("A cup"), &imported).await;
