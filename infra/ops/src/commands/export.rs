@@ -3,7 +3,7 @@
 use common::clock::Clock;
 use common::config::Env;
 use common::domain::scope::Scope;
-use serde_json::json;
+use serde_json::{Value, json};
 
 use crate::audit::Action;
 use crate::cli::{ExportArgs, ExportCommand};
@@ -41,7 +41,7 @@ pub(crate) async fn run(
         tables.audit.append(action, clock.now()).await?;
     }
     let manifest = export::write(&tables, &export, &output, clock, console).await?;
-    let rows = grouped(manifest["rows"].as_u64().unwrap_or(0));
+    let rows = grouped(manifest.get("rows").and_then(Value::as_u64).unwrap_or(0));
     let text = format!("{rows} {} in {}", content.rows(), output.display());
     Ok(Report::new(manifest, text))
 }
