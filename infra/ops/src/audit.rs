@@ -124,9 +124,8 @@ impl Audit {
     /// When AWS does not say who the operator is, or the table does not answer or refuses: then nothing may be changed or
     /// shown.
     pub async fn append(&self, action: Action, now: Timestamp) -> Result<Recorded, Failure> {
-        let identity = Box::pin(self.identity.get_or_try_init(|| Identity::ask(&self.aws))).await?;
         let entry = AuditEntry {
-            who: identity.arn.clone(),
+            who: self.identity().await?.to_owned(),
             by: self.by.clone(),
             action: action.name.to_owned(),
             campaign: action.campaign.map(String::from),
@@ -138,6 +137,15 @@ impl Audit {
         Box::pin(self.log.append(&entry, now)).await?;
         self.guard.open();
         Ok(Recorded(()))
+    }
+
+    /// The ARN of the operator's AWS identity.
+    ///
+    /// # Errors
+    /// When AWS does not say who the operator is.
+    pub async fn identity(&self) -> Result<&str, Failure> {
+        let identity = Box::pin(self.identity.get_or_try_init(|| Identity::ask(&self.aws))).await?;
+        Ok(&identity.arn)
     }
 
     /// The log itself, for reading.

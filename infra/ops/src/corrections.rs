@@ -46,16 +46,17 @@ pub async fn correct(
         return write(tables, &before, &after, correction).await.map(Corrected::Done);
     }
     let proposed = before.proposal.as_ref().filter(|proposal| proposal.correction == correction);
-    let Some(Proposal { decision: first, .. }) = proposed else {
+    let identity = tables.audit.identity().await?;
+    let Some(Proposal { decision: first, identity: first_identity, .. }) = proposed else {
         record(tables, &before, correction, &decision, true).await?;
-        let after = before.proposed(Proposal { correction, decision });
+        let after = before.proposed(Proposal { correction, decision, identity: identity.to_owned() });
         let is_written = tables.ledger.propose(&before, &after).await?;
         return if is_written { Ok(Corrected::Proposed(after)) } else { Err(moved()) };
     };
-    if is_same_person(&first.by, &decision.by) {
+    if first_identity == identity || is_same_person(&first.by, &decision.by) {
         let message = format!(
             "a prize was won, and {} asked for this at {}; nothing happens until somebody else runs the same command, with \
-             their own --by",
+             their own AWS identity and name",
             first.by, first.at
         );
         return Err(Failure::new("second_person_needed", message));

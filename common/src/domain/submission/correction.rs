@@ -34,6 +34,8 @@ pub struct Proposal {
     pub correction: Correction,
     /// Who asks for it, when and why.
     pub decision: OperatorDecision,
+    /// The ARN of their AWS identity.
+    pub identity: String,
 }
 
 /// Why a submission cannot be corrected.

@@ -77,7 +77,7 @@ fn only_what_has_a_code_or_a_receipt_is_reopened_and_only_what_is_accepted_is_re
 #[test]
 fn a_proposal_changes_nothing_that_callers_see() {
     let before = accepted(Some("A kettle"), false);
-    let proposal = Proposal { correction: REVOKE, decision: decision(2) };
+    let proposal = Proposal { correction: REVOKE, decision: decision(2), identity: "arn".to_owned() };
     let after = before.proposed(proposal.clone());
     let expected = Submission { proposal: Some(proposal), revision: before.revision + 1, ..before };
     assert_eq!(after, expected);
@@ -88,7 +88,7 @@ fn a_proposal_changes_nothing_that_callers_see() {
 fn an_erased_submission_keeps_no_operators_words() {
     let revoked = accepted(None, true).corrected(REVOKE, decision(2)).expect("accepted");
     let reopened = revoked.corrected(Correction::Reopen, decision(3)).expect("rejected");
-    let proposal = Proposal { correction: Correction::Reopen, decision: decision(4) };
+    let proposal = Proposal { correction: Correction::Reopen, decision: decision(4), identity: "arn".to_owned() };
     let erased = reopened.proposed(proposal).erased(reopened.entrant_id.clone());
     let text = serde_json::to_string(&erased).expect("JSON");
     assert!(text.contains("asha") && !text.contains("Staff of the shop"), "{text}");

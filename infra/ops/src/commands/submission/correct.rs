@@ -32,7 +32,7 @@ pub(super) async fn run(
             };
             let text = format!(
                 "{by} asks to {what} {}, which won a prize; nothing has changed yet. Somebody else has to run the same \
-                 command, with their own --by",
+                 command, with their own AWS identity and name",
                 after.reference
             );
             (after, text)
