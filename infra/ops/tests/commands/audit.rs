@@ -187,7 +187,7 @@ async fn a_look_at_what_is_hidden_otherwise_leaves_a_row_and_no_other_does() {
     let id = left.submission_id.to_string();
     stack.fine(&["submission", "show", &id]).await;
     stack.fine(&["submission", "story", &id]).await;
-    stack.fine(&["submission", "list", "--campaign", "chai-bora-2026"]).await;
+    stack.fine(&["submission", "list", "--yes", "--campaign", "chai-bora-2026"]).await;
     stack.fine(&["audit", "list"]).await;
     assert_eq!(actions(&stack).await, ["campaign.apply"]);
     for (option, shown) in

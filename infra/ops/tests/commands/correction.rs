@@ -135,7 +135,7 @@ async fn what_is_not_free_any_more_is_not_taken_back() {
     assert_eq!(claim(&stack).await.map(|claim| claim.submission_id), Some(second.submission_id));
     stack.fine(&on("revoke", &second.submission_id.to_string(), &["--free-code"])).await;
 
-    stack.fine(&["phone", "block", "--campaign", "chai-bora-2026", "0712345678"]).await;
+    stack.fine(&["phone", "block", "--campaign", "chai-bora-2026", "--why", "Sells codes", "0712345678"]).await;
     assert_eq!(stack.refused(&on("reopen", &id, &[])).await["code"], "phone_blocked");
     stack.fine(&["phone", "unblock", "--campaign", "chai-bora-2026", "0712345678"]).await;
     for _ in 0..3 {

@@ -124,7 +124,7 @@ async fn submissions_are_picked_by_time_and_state() {
 #[tokio::test]
 async fn entrants_come_with_their_counts_and_their_latest_submission() {
     let (stack, [_, later, _]) = with_three().await;
-    stack.fine(&[&["phone", "block"], &CAMPAIGN[..], &["0787654321"]].concat()).await;
+    stack.fine(&[&["phone", "block"], &CAMPAIGN[..], &["--why", "Sells codes", "0787654321"]].concat()).await;
     let (_, text) = export(&stack, "entrants", "entrants.ndjson", &[]).await;
     let rows: Vec<Value> = text.lines().map(|line| serde_json::from_str(line).expect("an object")).collect();
     assert_eq!(rows.len(), 2);

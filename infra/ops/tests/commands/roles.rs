@@ -63,7 +63,8 @@ async fn commands(stack: &Stack, role: &str, turn: u64) -> Vec<Vec<String>> {
                 "campaign history chai-bora-2026".to_owned(),
                 "campaign show chai-bora-2026 --yaml --revision 1".to_owned(),
                 format!("key list {campaign}"),
-                format!("submission list {campaign}"),
+                format!("submission list {campaign} --yes"),
+                format!("numbers {campaign}"),
                 format!("submission list {campaign} --unsettled"),
                 format!("submission show {id}"),
                 format!("submission story {reference}"),
@@ -78,6 +79,8 @@ async fn commands(stack: &Stack, role: &str, turn: u64) -> Vec<Vec<String>> {
                 format!("submission settle {accepted} --accept --receipt-code {CODE}{turn} --why seen"),
                 format!("submission settle {rejected} --reject receipt_wrong_store --why seen"),
                 format!("submission resume {resumed}"),
+                format!("submission revoke {accepted} --why mistake"),
+                format!("submission reopen {accepted} --why mistake"),
             ]
         }
         "operator" => {
@@ -104,6 +107,8 @@ async fn commands(stack: &Stack, role: &str, turn: u64) -> Vec<Vec<String>> {
                 format!("code void {scope} --yes --file {list}"),
                 format!("code void {scope} --yes --batch old-{turn}"),
                 format!("code rotate {scope}"),
+                format!("export submissions {scope} --output {}", stack.arg(&format!("submissions-{turn}.csv"))),
+                format!("export entrants {scope} --output {}", stack.arg(&format!("entrants-{turn}.csv"))),
                 format!("code batches {scope} --used"),
                 format!("phone block {campaign} --why sells 0712345678"),
                 format!("phone list {scope}"),
@@ -118,6 +123,7 @@ async fn commands(stack: &Stack, role: &str, turn: u64) -> Vec<Vec<String>> {
             "migrate".to_owned(),
             "audit list".to_owned(),
             "audit verify".to_owned(),
+            "numbers verify --campaign chai-bora-2026 --yes --correct".to_owned(),
         ],
     };
     lines.iter().map(|line| line.split(' ').map(str::to_owned).collect()).collect()

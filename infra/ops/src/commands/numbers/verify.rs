@@ -9,6 +9,7 @@ use common::domain::numbers::Cell;
 use common::domain::scope::Scope;
 use serde_json::{Value, json};
 
+use crate::audit::Action;
 use crate::confirm::{Answer, ConfirmArgs};
 use crate::console::{Console, Report};
 use crate::failure::Failure;
@@ -34,6 +35,9 @@ pub(super) async fn run(
     console.confirm(question, Answer::Yes, confirm)?;
     let found = with_progress(tables, scope, console).await?;
     if correct && !found.differences.is_empty() {
+        let action = Action::new("numbers.correct").in_scope(scope);
+        let details = json!({ "cells": found.differences.len() });
+        tables.audit.append(action.with(details), clock.now()).await?;
         numbers::correct(tables, &found, clock.now()).await?;
         return Ok(Report::new(as_json(scope, &found, true), text(&found, "was corrected")));
     }
