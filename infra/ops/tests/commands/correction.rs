@@ -135,9 +135,13 @@ async fn what_is_not_free_any_more_is_not_taken_back() {
     assert_eq!(claim(&stack).await.map(|claim| claim.submission_id), Some(second.submission_id));
     stack.fine(&on("revoke", &second.submission_id.to_string(), &["--free-code"])).await;
 
-    stack.fine(&["phone", "block", "--campaign", "chai-bora-2026", "--why", "Sells codes", "0712345678"]).await;
+    stack
+        .fine(&["phone", "block", "--campaign", "chai-bora-2026", "--why", "Sells codes", "0712345678"])
+        .await;
     assert_eq!(stack.refused(&on("reopen", &id, &[])).await["code"], "phone_blocked");
-    stack.fine(&["phone", "unblock", "--campaign", "chai-bora-2026", "0712345678"]).await;
+    stack
+        .fine(&["phone", "unblock", "--campaign", "chai-bora-2026", "--why", "Mistaken", "0712345678"])
+        .await;
     for _ in 0..3 {
         write(&stack, &submission(random::submission_id(), SubmissionStatus::accepted(1, None), None), None)
             .await;
@@ -145,8 +149,17 @@ async fn what_is_not_free_any_more_is_not_taken_back() {
     assert_eq!(stack.refused(&on("reopen", &id, &[])).await["code"], "place_taken", "three a day");
     assert_eq!((claim(&stack).await, counts(&stack, &first).await), (None, (3, 3, 3)));
 
-    let batch =
-        ["code", "void", "--campaign", "chai-bora-2026", "--environment", "live", "--batch", "batch-1"];
+    let batch = [
+        "code",
+        "void",
+        "--yes",
+        "--campaign",
+        "chai-bora-2026",
+        "--environment",
+        "live",
+        "--batch",
+        "batch-1",
+    ];
     stack.fine(&batch).await;
     assert_eq!(stack.refused(&on("reopen", &id, &[])).await["code"], "code_void");
 }

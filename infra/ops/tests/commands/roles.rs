@@ -64,7 +64,6 @@ async fn commands(stack: &Stack, role: &str, turn: u64) -> Vec<Vec<String>> {
                 "campaign show chai-bora-2026 --yaml --revision 1".to_owned(),
                 format!("key list {campaign}"),
                 format!("submission list {campaign} --yes"),
-                format!("numbers {campaign}"),
                 format!("submission list {campaign} --unsettled"),
                 format!("submission show {id}"),
                 format!("submission story {reference}"),
@@ -73,14 +72,13 @@ async fn commands(stack: &Stack, role: &str, turn: u64) -> Vec<Vec<String>> {
         }
         "reviewer" => {
             let (accepted, rejected, resumed) =
-                (left(stack, 0).await, left(stack, 10 * turn + 1).await, left(stack, 10 * turn + 2).await);
+                (left(stack, 0).await, left(stack, 10 * turn + 1).await, left(stack, 0).await);
             vec![
                 format!("submission show {accepted} --show-receipt --show-photo"),
                 format!("submission settle {accepted} --accept --receipt-code {CODE}{turn} --why seen"),
                 format!("submission settle {rejected} --reject receipt_wrong_store --why seen"),
                 format!("submission resume {resumed}"),
                 format!("submission revoke {accepted} --why mistake"),
-                format!("submission reopen {accepted} --why mistake"),
             ]
         }
         "operator" => {
@@ -88,13 +86,17 @@ async fn commands(stack: &Stack, role: &str, turn: u64) -> Vec<Vec<String>> {
                 stack.json(&["key", "issue", "--campaign", "chai-bora-2026", "--environment", "test"]).await;
             let key = issued["key_id"].as_str().expect("an id").to_owned();
             let file = stack
-                .file("again.yaml", CHAI.replace("phone_daily: 3", &format!("phone_daily: {}", 4 + turn)));
+                .file("again.yaml", CHAI.replace("phone_daily: 3", &format!("phone_daily: {}", 100 + turn)));
             let list = stack.file("list.csv", format!("CHAI20260000{turn}\n"));
+            let rejected = left(stack, 10 * turn + 3).await;
+            let reject = ["--reject", "receipt_wrong_store", "--why", "seen"];
+            stack.fine(&[&["submission", "settle", &rejected], &reject[..]].concat()).await;
             let minted = stack.arg(&format!("minted-{turn}.csv"));
             let id = left(stack, 0).await;
             vec![
                 format!("submission show {id} --show-phone"),
                 format!("campaign apply {file} --yes"),
+                format!("submission reopen {rejected} --why mistake"),
                 "campaign pause chai-bora-2026".to_owned(),
                 "campaign resume chai-bora-2026".to_owned(),
                 format!("key issue {scope}"),
@@ -107,10 +109,17 @@ async fn commands(stack: &Stack, role: &str, turn: u64) -> Vec<Vec<String>> {
                 format!("code void {scope} --yes --file {list}"),
                 format!("code void {scope} --yes --batch old-{turn}"),
                 format!("code rotate {scope}"),
-                format!("export submissions {scope} --output {}", stack.arg(&format!("submissions-{turn}.csv"))),
+                // Moving records takes rights of admins; here there are none to move.
+                "migrate".to_owned(),
+                format!(
+                    "export submissions {scope} --output {}",
+                    stack.arg(&format!("submissions-{turn}.csv"))
+                ),
                 format!("export entrants {scope} --output {}", stack.arg(&format!("entrants-{turn}.csv"))),
                 format!("code batches {scope} --used"),
                 format!("phone block {campaign} --why sells 0712345678"),
+                format!("numbers {campaign}"),
+                format!("numbers verify {campaign} --yes"),
                 format!("phone list {scope}"),
                 "phone find 0712345678".to_owned(),
                 format!("phone unblock {campaign} --why mistake 0712345678"),
@@ -120,10 +129,8 @@ async fn commands(stack: &Stack, role: &str, turn: u64) -> Vec<Vec<String>> {
             format!("person export --phone 0712345678 --output {}", stack.arg("person.zip")),
             "campaign clear-test-data chai-bora-2026 --yes".to_owned(),
             "secret rotate".to_owned(),
-            "migrate".to_owned(),
             "audit list".to_owned(),
             "audit verify".to_owned(),
-            "numbers verify --campaign chai-bora-2026 --yes --correct".to_owned(),
         ],
     };
     lines.iter().map(|line| line.split(' ').map(str::to_owned).collect()).collect()
@@ -140,7 +147,9 @@ async fn each_role_runs_its_commands_and_none_of_a_higher_role() {
             if let Some(below) = below {
                 let refused = run_as(&stack, below, &[&command[..], &["--json".to_owned()]].concat()).await;
                 assert_eq!((refused.code, refused.out.as_str()), (ops::REFUSED, ""), "{below}: {command:?}");
-                let error: Value = serde_json::from_str(&refused.err).expect("JSON");
+                // After the lines that tell how far a command is.
+                let error = refused.err.lines().last().unwrap_or_default();
+                let error: Value = serde_json::from_str(error).expect("JSON");
                 assert_eq!(error["error"]["code"], "not_allowed", "{below}: {command:?}: {error}");
             }
             let ended = run_as(&stack, role, &command).await;
@@ -162,14 +171,14 @@ async fn each_role_runs_its_commands_and_none_of_a_higher_role() {
 }
 
 /// Needed only where there are records of the first release or of test keys, and to erase a person none of whose
-/// submissions is open.
+/// submissions is open, and to correct numbers of a campaign that was quiet for five minutes.
 const NOT_TRIED: [&str; 6] = [
     "dynamodb:DeleteItem table/codes",
-    "dynamodb:DeleteItem table/receipts",
     "dynamodb:DeleteItem table/requests",
     "dynamodb:DeleteItem table/submissions",
     "dynamodb:PutItem table/entrants",
     "s3:DeleteObject object/receipt-photos",
+    "dynamodb:UpdateItem table/numbers",
 ];
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]

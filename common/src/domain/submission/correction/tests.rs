@@ -88,7 +88,8 @@ fn a_proposal_changes_nothing_that_callers_see() {
 fn an_erased_submission_keeps_no_operators_words() {
     let revoked = accepted(None, true).corrected(REVOKE, decision(2)).expect("accepted");
     let reopened = revoked.corrected(Correction::Reopen, decision(3)).expect("rejected");
-    let proposal = Proposal { correction: Correction::Reopen, decision: decision(4), identity: "arn".to_owned() };
+    let proposal =
+        Proposal { correction: Correction::Reopen, decision: decision(4), identity: "arn".to_owned() };
     let erased = reopened.proposed(proposal).erased(reopened.entrant_id.clone());
     let text = serde_json::to_string(&erased).expect("JSON");
     assert!(text.contains("asha") && !text.contains("Staff of the shop"), "{text}");
