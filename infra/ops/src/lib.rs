@@ -3,7 +3,7 @@
 //! [`run`] takes arguments and returns an exit code. Below it:
 //!
 //! - `cli` defines the command line; `commands` runs each command; `confirm` asks first; `console` prints the report;
-//! - [`campaign_file`] reads campaigns from YAML, [`column`] lists from CSV; both report every problem with its line;
+//! - [`campaign_file`] reads campaigns from YAML, [`mod@column`] lists from CSV; both report every problem with its line;
 //! - [`campaigns`], [`keys`], [`codes`], [`submissions`], [`settle`], [`receipts`] and [`phones`] do the work on the
 //!   stack's [`tables`], which [`connection`] opens; [`secret`] rotates the deployment's secret;
 //! - [`audit`] records who does what; `write_guard` refuses writes that are not recorded; `identity` is who the operator is;

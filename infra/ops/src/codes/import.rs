@@ -24,7 +24,7 @@ pub struct Order<'a> {
     pub prize: Option<&'a str>,
     /// The batch's name. Codes are added to an imported batch of this name; `None` picks a free name.
     pub batch: Option<&'a str>,
-    /// Import even if the odds of a guess exceed [`ACCEPTABLE_ODDS`].
+    /// Import even if the odds of a guess exceed `ACCEPTABLE_ODDS`.
     pub allow_weak: bool,
 }
 
