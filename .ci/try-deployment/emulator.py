@@ -150,6 +150,7 @@ def prepare(built, folder, emulator):
         without_unknown_types(template, changes)
         with_numbers(template, changes)
         without_statements(template["Resources"], changes)
+        template = with_secret_arns(template, changes)
         text = yaml.safe_dump(template, sort_keys=False, width=1000)
         address = "https://${Api}.execute-api.${AWS::Region}.${AWS::URLSuffix}"
         if address in text:
@@ -174,6 +175,19 @@ def without_unknown_types(template, changes):
             del resources[name]
             change = f"{kind}{' with an expression' if kind in KNOWN_TYPES else ''} removed: not supported"
             changes[change] = changes.get(change, 0) + 1
+
+
+def with_secret_arns(part, changes):
+    """Names the secret by its ARN, which a reference is on AWS; the emulator's is the name, and roles then allow nothing."""
+    if isinstance(part, list):
+        return [with_secret_arns(one, changes) for one in part]
+    if not isinstance(part, dict):
+        return part
+    if part == {"Ref": "DeploymentSecret"}:
+        change = "a reference to the secret is its ARN"
+        changes[change] = changes.get(change, 0) + 1
+        return {"Fn::GetAtt": ["DeploymentSecret", "Id"]}
+    return {name: with_secret_arns(one, changes) for name, one in part.items()}
 
 
 def with_numbers(template, changes):
