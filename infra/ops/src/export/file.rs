@@ -160,8 +160,9 @@ impl ExportFile {
         Ok(())
     }
 
-    /// Leaves everything for another run, which goes on from the last save.
-    pub(super) fn keep(self) {
+    /// Leaves everything for another run, which goes on from here, or from the last save if the disk takes no more.
+    pub(super) fn keep(mut self) {
+        let _ = self.save();
         let (partial, _) = self.partial.into_parts();
         partial.keep();
     }
