@@ -12,7 +12,6 @@ use chrono::NaiveDate;
 use clap::{Args, Parser, Subcommand};
 use common::app::auth::DEFAULT_PER_MINUTE;
 use common::domain::cipher::CODE_SYMBOLS;
-use common::domain::ids::SubmissionId;
 use common::domain::message::MessageKey;
 use common::domain::scope::{CampaignSlug, Environment, Scope};
 
@@ -255,9 +254,9 @@ pub(crate) enum SubmissionCommand {
     List(ListArgs),
     /// Hand submissions that wait for an operator back to the service, for example after an outage
     Resume {
-        /// Ids of the submissions
-        #[arg(required = true, value_name = "ID")]
-        ids: Vec<SubmissionId>,
+        /// Ids of the submissions, or references that the consumers quote
+        #[arg(required = true, value_name = "ID-OR-REF")]
+        names: Vec<String>,
     },
     /// Take an accepted submission back: it is rejected, and its entries and purchase are returned
     Revoke {
@@ -271,8 +270,9 @@ pub(crate) enum SubmissionCommand {
     Reopen(CorrectionArgs),
     /// Accept or reject a submission by hand
     Settle {
-        /// Id of the submission
-        id: SubmissionId,
+        /// Id of the submission, or the reference that the consumer quotes
+        #[arg(value_name = "ID-OR-REF")]
+        name: String,
         #[command(flatten)]
         verdict: VerdictArgs,
         #[command(flatten)]

@@ -10,7 +10,7 @@ use serde_json::json;
 
 use crate::failure::Failure;
 use crate::settle::{action, code_batch, moved};
-use crate::submissions::find;
+use crate::submissions::one;
 use crate::tables::Tables;
 
 /// What came of a correction.
@@ -86,18 +86,6 @@ async fn record(
 }
 
 /// The one submission with an id or a reference.
-async fn one(tables: &Tables, name: &str) -> Result<Submission, Failure> {
-    let mut found = find(tables, name).await?;
-    match (found.pop(), found.is_empty()) {
-        (Some(submission), true) => Ok(submission),
-        _ => {
-            let message =
-                "several submissions have this reference; `ops submission show REF` lists them, take the id";
-            Err(Failure::new("reference_ambiguous", message))
-        }
-    }
-}
-
 fn is_same_person(one: &str, other: &str) -> bool {
     one.to_lowercase() == other.to_lowercase()
 }

@@ -1,7 +1,6 @@
 //! Settles submissions by hand, and hands them back to the service.
 
 use common::domain::codebook::Batch;
-use common::domain::ids::SubmissionId;
 use common::domain::message::MessageKey;
 use common::domain::receipt::payload::VerificationCode;
 use common::domain::receipt::rules::ReceiptRules;
@@ -15,7 +14,7 @@ use serde_json::json;
 
 use crate::audit::Action;
 use crate::failure::Failure;
-use crate::submissions::{by_id, unknown};
+use crate::submissions::one;
 use crate::tables::Tables;
 use crate::words::grouped;
 
@@ -58,11 +57,11 @@ pub enum Proof {
 /// purchase is unknown or taken, or a table does not answer.
 pub async fn settle(
     tables: &Tables,
-    id: SubmissionId,
+    name: &str,
     verdict: Verdict,
     decision: OperatorDecision,
 ) -> Result<Submission, Failure> {
-    let before = by_id(tables, id).await?.ok_or_else(unknown)?;
+    let before = one(tables, name).await?;
     if before.status.is_terminal() {
         return Err(settled_already(&before));
     }
@@ -141,8 +140,8 @@ fn is_with_the_partner(submission: &Submission) -> bool {
 /// # Errors
 /// When there is no such submission, it does not wait for an operator, it changed in between, or a table does not
 /// answer.
-pub async fn resume(tables: &Tables, id: SubmissionId, now: Timestamp) -> Result<Submission, Failure> {
-    let before = by_id(tables, id).await?.ok_or_else(unknown)?;
+pub async fn resume(tables: &Tables, name: &str, now: Timestamp) -> Result<Submission, Failure> {
+    let before = one(tables, name).await?;
     let settling = match &before.settling {
         None => return Err(settled_already(&before)),
         Some(settling) if settling.assignee == Assignee::Service => {

@@ -35,8 +35,21 @@ pub async fn find(tables: &Tables, name: &str) -> Result<Vec<Submission>, Failur
     if found.is_empty() { Err(unknown()) } else { Ok(found) }
 }
 
+/// Finds the one submission that an id or a reference names.
+pub(crate) async fn one(tables: &Tables, name: &str) -> Result<Submission, Failure> {
+    let mut found = find(tables, name).await?;
+    match (found.pop(), found.is_empty()) {
+        (Some(submission), true) => Ok(submission),
+        _ => {
+            let message =
+                "several submissions have this reference; `ops submission show REF` lists them, take the id";
+            Err(Failure::new("reference_ambiguous", message))
+        }
+    }
+}
+
 /// Finds the submission with an id, in any scope.
-pub(crate) async fn by_id(tables: &Tables, id: SubmissionId) -> Result<Option<Submission>, Failure> {
+async fn by_id(tables: &Tables, id: SubmissionId) -> Result<Option<Submission>, Failure> {
     let campaigns = tables.campaigns.list().await?;
     let scopes = campaigns.into_iter().flat_map(|campaign| {
         Environment::ALL.map(|environment| Scope { campaign: campaign.slug.clone(), environment })
@@ -52,7 +65,7 @@ pub(crate) async fn by_id(tables: &Tables, id: SubmissionId) -> Result<Option<Su
     Ok(None)
 }
 
-pub(crate) fn unknown() -> Failure {
+fn unknown() -> Failure {
     let message =
         "there is no such submission on this stack; check the id, and which stack the environment points at";
     Failure::new("submission_unknown", message)

@@ -195,8 +195,8 @@ async fn accepting_redeems_the_code_and_gives_entries_and_prize() {
 #[tokio::test]
 async fn rejecting_frees_the_code_and_gives_the_place_back() {
     let (stack, submission) = with_one_waiting().await;
-    let id = submission.submission_id.to_string();
-    let reject = ["submission", "settle", &id, "--reject", "receipt_wrong_store", "--by", "juma"];
+    let reference = submission.reference.to_string();
+    let reject = ["submission", "settle", &reference, "--reject", "receipt_wrong_store", "--by", "juma"];
     let settled = stack.json(&[&reject[..], &WHY].concat()).await;
     assert_eq!((&settled["decision"]["by"], &settled["settling"]), (&json!("juma"), &json!(null)));
     assert_eq!((&settled["message_key"], &settled["entries"]), (&json!("receipt_wrong_store"), &json!(0)));

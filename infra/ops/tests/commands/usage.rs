@@ -57,7 +57,6 @@ async fn what_is_not_understood_exits_with_2_also_as_json() {
         &["key", "issue", "--campaign", "a", "--environment", "prod"],
         &["code", "mint", "--campaign", "a", "--environment", "test", "--count", "0", "--output", "x"],
         &["code", "void", "--campaign", "a", "--environment", "test"],
-        &["submission", "settle", "not-an-id", "--accept", "--why", "x"],
         &["submission", "settle", ID, "--why", "x"],
         &["submission", "settle", ID, "--accept"],
         &["submission", "settle", ID, "--reject", "entered", "--why", "x"],

@@ -64,11 +64,11 @@ pub(crate) async fn run(
             Ok(story::report(&stories))
         }
         SubmissionCommand::List(args) => listed(args, env, now, console).await,
-        SubmissionCommand::Resume { ids } => {
+        SubmissionCommand::Resume { names } => {
             let tables = connection::tables(env).await?;
             let mut resumed = Vec::new();
-            for id in ids {
-                resumed.push(resume(&tables, id, now).await?);
+            for name in &names {
+                resumed.push(resume(&tables, name, now).await?);
             }
             let text = format!("{} resumed; the service works on them within a minute", resumed.len());
             Ok(Report::new(all_as_json(&with_phones(&tables, &resumed).await?), text))
@@ -77,7 +77,7 @@ pub(crate) async fn run(
             corrected(args, Correction::Revoke { free_code }, env, now).await
         }
         SubmissionCommand::Reopen(args) => corrected(args, Correction::Reopen, env, now).await,
-        SubmissionCommand::Settle { id, verdict: VerdictArgs { reject, .. }, accept, why } => {
+        SubmissionCommand::Settle { name, verdict: VerdictArgs { reject, .. }, accept, why } => {
             let decision = OperatorDecision {
                 by: who(env)?,
                 at: now,
@@ -89,7 +89,7 @@ pub(crate) async fn run(
                 None => Verdict::Accept { entries: accept.entries, proof: proof(&accept)? },
             };
             let tables = connection::tables(env).await?;
-            let settled = settle(&tables, id, verdict, decision).await?;
+            let settled = settle(&tables, &name, verdict, decision).await?;
             let status = &settled.status;
             let entries = match status.entries() {
                 0 => String::new(),
