@@ -111,8 +111,8 @@ impl DeploymentSecrets {
         }
     }
 
-    /// Fails when the keys of people's data are not those that a record was written with: somebody has replaced the secret
-    /// by hand. They are then fetched again by the next request.
+    /// Checks the keys of people's data against the check value of a record. They differ if the secret was replaced by
+    /// hand; the next request then fetches them again.
     pub(crate) fn check_people_keys(&self, check: &str) -> Result<(), StoreError> {
         let mut known = self.known();
         match &known.last_fetched {

@@ -1,5 +1,4 @@
-//! How records hold a phone number: as a keyed digest wherever it is only compared, and encrypted where somebody may
-//! have to call it.
+//! Phone numbers in records: a keyed digest for comparing, and an encrypted copy for calling a winner.
 
 use std::fmt;
 
@@ -35,7 +34,7 @@ impl EntrantId {
         &self.0
     }
 
-    /// An id that stands for nobody, in place of an erased one.
+    /// A random id that replaces an erased one.
     pub fn tombstone(random: [u8; DIGEST_BYTES]) -> Self {
         Self(hex(&random))
     }

@@ -213,7 +213,7 @@ pub fn of_submission(submission: &Submission) -> Cells {
     if submission.receipt_id.is_some() {
         count(Metric::Receipts, day, "", &receipt_dimension(submission));
     }
-    if let Some(waited) = decision_time::of(submission) {
+    if let Some(waited) = decision_time::dimension(submission) {
         count(Metric::Decisions, day, "", &waited);
     }
     cells

@@ -24,7 +24,7 @@ impl Phone {
         &self.0
     }
 
-    /// The number as an operator can recognise it and nobody can call it: `+2557•••••678`.
+    /// The masked number, for operators' screens: `+2557•••••678`.
     pub fn masked(&self) -> String {
         /// Country code and first digit.
         const SHOWN_FIRST: usize = 5;

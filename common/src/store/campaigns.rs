@@ -46,7 +46,7 @@ impl Campaigns {
         self.table.get(slug.as_str(), ACTION).await?.map(|item| read(item, ACTION)).transpose()
     }
 
-    /// A campaign with its revision, for whoever changes it.
+    /// A campaign with the revision that a change of it is conditional on.
     pub async fn get_stored(&self, slug: &CampaignSlug) -> Result<Option<StoredCampaign>, StoreError> {
         const ACTION: &str = "reading a campaign";
         let Some(item) = self.table.get(slug.as_str(), ACTION).await? else { return Ok(None) };

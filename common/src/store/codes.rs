@@ -33,7 +33,7 @@ const READING: &str = "reading a code";
 /// Since 2 the holder is a digest.
 const VERSION: RecordVersion = RecordVersion::new(2);
 
-/// Any code but an imported one can be taken while nobody has it and it is not voided.
+/// A code, unless imported, can be claimed while no submission has it and it is not voided.
 ///
 /// A timeline of two phones with one code: the first writes its submission's id; the second's condition fails and
 /// returns the first's.
@@ -64,12 +64,12 @@ pub enum CodeKey {
     },
     /// Digest of a code that a partner verifies.
     Partner(String),
-    /// Digest of a sentinel and an entrant: a sentinel has the same outcome for every phone, so phones do not compete.
+    /// Digest of a sentinel and an entrant: sentinels work for every phone, so phones do not compete.
     Sentinel(String),
 }
 
 impl CodeKey {
-    /// The key of a sentinel that an entrant sends.
+    /// The key of an entrant's sentinel.
     pub fn sentinel(identity: &str, entrant: &EntrantId) -> Self {
         let digest = Sha256::new().chain_update(entrant.as_str()).chain_update(identity).finalize();
         Self::Sentinel(hex(&digest))
@@ -336,8 +336,8 @@ impl Codes {
         delete.send().await.map(drop).map_err(StoreError::during("deleting a code book of the first release"))
     }
 
-    /// Builds the part of a transaction that erases the person of a submission from its code. A sentinel's key is a
-    /// digest of the person, so its record goes.
+    /// The transaction item that erases the person of a submission from its code. A sentinel's key is a digest of the
+    /// person, so its record is deleted.
     pub(crate) fn erase(
         &self,
         code_key: &str,
@@ -466,7 +466,7 @@ pub(crate) fn read(item: &Item) -> Result<CodeRecord, StoreError> {
         None => None,
         Some(id) => Some(Claim {
             submission_id: id.parse().map_err(StoreError::during(READING))?,
-            // The release before writes the number, and leaves a digest that it does not know.
+            // The release before writes the number, and does not remove a digest.
             entrant: required(read_text(item, "phone").or_else(|| read_text(item, "entrant_id")), READING)
                 .map(EntrantId::from_record)?,
             redeemed: item.get("redeemed").and_then(|value| value.as_bool().ok()).copied().unwrap_or(false),

@@ -1,30 +1,26 @@
 //! The `entrants` table: one phone in one scope, under its digest. Counts, entries earned, wrong codes, the blocklist.
 
 mod blocklist;
-
-use std::collections::HashMap;
+mod moving;
 
 use aws_sdk_dynamodb::Client;
 use aws_sdk_dynamodb::types::builders::UpdateBuilder;
-use aws_sdk_dynamodb::types::{AttributeValue, ReturnValue, TransactWriteItem, Update};
+use aws_sdk_dynamodb::types::{AttributeValue, Update};
 
 use super::batch::{BatchGet, BatchItems, Found};
 use super::record_version::{self, FIRST};
 use super::segments::{Segment, SegmentPage};
 use super::table::Table;
-use super::transaction::TransactionResult;
 use super::{Item, StoreError, number, read_number, read_text, required, text, transaction};
 use crate::config::{ConfigError, Env};
 use crate::domain::campaign::PhoneLimits;
 use crate::domain::entrant::{Entrant, MAX_OPEN_RECEIPTS, PhoneChecks, WrongCodes};
-use crate::domain::entrant_id::{Consumer, EntrantId};
-use crate::domain::key_encryption::DeploymentSecret;
+use crate::domain::entrant_id::EntrantId;
 use crate::domain::numbers::EntrantCounts;
 use crate::domain::scope::Scope;
 use crate::domain::submission::Submission;
 use crate::domain::timestamp::Timestamp;
 
-use self::blocklist::BLOCKED_PHONE;
 pub use self::blocklist::{
     BLOCKED, BLOCKED_SCOPE, BLOCKLIST, BLOCKLIST_CARRIES, BlockChange, BlockedPhone, KnownEntrant,
 };
@@ -35,11 +31,6 @@ pub const KEY: &str = "entrant";
 pub const VARIABLE: &str = "ENTRANTS_TABLE";
 
 const READING: &str = "reading an entrant";
-/// The id that replaces a phone's while it is being erased.
-const ERASED_AS: &str = "erased_as";
-/// Every change of a record sets one of these.
-const ADDED_BY_CHANGES: [&str; 7] =
-    ["submissions", "entries", "open_receipts", "wrong_codes", "throttled_until", BLOCKED, ERASED_AS];
 /// Prefix of the counts of a day.
 const DAY: &str = "day:";
 
@@ -193,145 +184,6 @@ impl Entrants {
         self.table.read_page(scan, segment, "reading the table of entrants", record).await
     }
 
-    /// Moves records of the release before, whose keys have the number, to keys with its digest, and returns how many.
-    /// Counts are added to those of the digest. A record that changes meanwhile is left for the next run. Reads the whole
-    /// table.
-    pub async fn replace_phones(&self, secret: &DeploymentSecret) -> Result<u64, StoreError> {
-        const ACTION: &str = "replacing the phones of entrants";
-        let scan = self.table.scan().consistent_read(true);
-        let scan = scan
-            .filter_expression("contains(entrant, :number)")
-            .expression_attribute_values(":number", text("#+"));
-        let mut pages = scan.into_paginator().items().send();
-        let mut moved = 0;
-        while let Some(item) = pages.next().await {
-            let item = item.map_err(StoreError::during(ACTION))?;
-            FIRST.check(&item, ACTION)?;
-            let key = required(read_text(&item, KEY), ACTION)?;
-            let (scope, number) = required(Scope::split_key(key), ACTION)?;
-            let Consumer { phone, id } = secret.consumer(&scope, required(number.parse().ok(), ACTION)?);
-            let mut moving = item.clone();
-            if item.contains_key(BLOCKED) {
-                moving.extend(blocklist::listing(&scope, &phone.masked()));
-            }
-            let items =
-                vec![self.delete_unchanged(&item)?, transaction::update(self.merge(&scope, &id, &moving)?)];
-            let written = transaction::write(self.table.client(), items).await?;
-            moved += u64::from(matches!(written, TransactionResult::Committed));
-        }
-        Ok(moved)
-    }
-
-    /// Deletes a record if it is still as it was read.
-    fn delete_unchanged(&self, item: &Item) -> Result<TransactWriteItem, StoreError> {
-        const ACTION: &str = "deleting an entrant";
-        let (condition, names, values) = unchanged(item);
-        let delete = self.table.delete(required(read_text(item, KEY), ACTION)?);
-        let delete = delete
-            .condition_expression(condition)
-            .set_expression_attribute_names(Some(names))
-            .set_expression_attribute_values(Some(values))
-            .build();
-        delete.map(transaction::delete).map_err(StoreError::during(ACTION))
-    }
-
-    /// Replaces a record by one with these attributes if it is still as it was read.
-    fn replace_unchanged(&self, item: &Item, mut attributes: Item) -> Result<TransactWriteItem, StoreError> {
-        const ACTION: &str = "replacing an entrant";
-        let (condition, names, values) = unchanged(item);
-        let key = required(item.get(KEY), ACTION)?.clone();
-        attributes.insert(KEY.to_owned(), key);
-        let put = self.table.put(FIRST.mark(attributes));
-        let put = put
-            .condition_expression(condition)
-            .set_expression_attribute_names(Some(names))
-            .set_expression_attribute_values(Some(values))
-            .build();
-        put.map(transaction::put).map_err(StoreError::during(ACTION))
-    }
-
-    /// Adds the counts of a record to those of an id, and copies the attributes that the id lacks.
-    fn merge(&self, scope: &Scope, id: &EntrantId, item: &Item) -> Result<Update, StoreError> {
-        let (mut add, mut set) = (Vec::new(), Vec::new());
-        let mut update = self.update(scope, id);
-        for (index, (name, value)) in item.iter().enumerate() {
-            match name.as_str() {
-                KEY => continue,
-                "submissions" | "entries" | "open_receipts" => add.push(format!("#{index} :{index}")),
-                day if day.starts_with(DAY) => add.push(format!("#{index} :{index}")),
-                // Both logs of wrong codes count.
-                "wrong_codes" => {
-                    set.push(format!("#{index} = list_append(:{index}, if_not_exists(#{index}, :none))"));
-                    update = update.expression_attribute_values(":none", AttributeValue::L(Vec::new()));
-                }
-                _ => set.push(format!("#{index} = if_not_exists(#{index}, :{index})")),
-            }
-            update = update
-                .expression_attribute_names(format!("#{index}"), name)
-                .expression_attribute_values(format!(":{index}"), value.clone());
-        }
-        let (set, add): (Vec<&str>, Vec<&str>) =
-            (set.iter().map(String::as_str).collect(), add.iter().map(String::as_str).collect());
-        update
-            .update_expression(clause("SET", &set) + &clause("ADD", &add))
-            .build()
-            .map_err(StoreError::during("moving an entrant"))
-    }
-
-    /// Whether a phone has a record, be it empty but for an interrupted erasure.
-    pub async fn exists(&self, scope: &Scope, id: &EntrantId) -> Result<bool, StoreError> {
-        Ok(self.table.get(item_key(scope, id), READING).await?.is_some())
-    }
-
-    /// Notes that a phone is being erased, and returns the id that replaces it: the one given, or that of an erasure that
-    /// was interrupted.
-    pub async fn begin_erasure(
-        &self,
-        scope: &Scope,
-        id: &EntrantId,
-        tombstone: &EntrantId,
-    ) -> Result<EntrantId, StoreError> {
-        const ACTION: &str = "beginning an erasure";
-        let update = self
-            .table
-            .update_item(item_key(scope, id))
-            .update_expression(format!(
-                "SET {ERASED_AS} = if_not_exists({ERASED_AS}, :new), {}",
-                record_version::SET
-            ))
-            .expression_attribute_values(record_version::VALUE, FIRST.attribute())
-            .expression_attribute_values(":new", text(tombstone.as_str()))
-            .return_values(ReturnValue::AllNew);
-        let item = update.send().await.map_err(StoreError::during(ACTION))?.attributes.unwrap_or_default();
-        required(read_text(&item, ERASED_AS), ACTION).map(EntrantId::from_record)
-    }
-
-    /// Moves a phone's counts to the id that replaces it, and deletes its own record. A phone on the blocklist keeps a
-    /// record of nothing else. False when a submission has changed the record since; run it again then.
-    pub async fn finish_erasure(
-        &self,
-        scope: &Scope,
-        id: &EntrantId,
-        tombstone: &EntrantId,
-    ) -> Result<bool, StoreError> {
-        const ACTION: &str = "finishing an erasure";
-        let Some(mut item) = self.table.get(item_key(scope, id), READING).await? else { return Ok(true) };
-        FIRST.check(&item, ACTION)?;
-        let before = item.clone();
-        item.remove(BLOCKED_PHONE);
-        let blocked = |name: &str| name.starts_with(BLOCKED);
-        let kept: Item = item.extract_if(|name, _| blocked(name)).collect();
-        item.remove(ERASED_AS);
-        let own = if kept.is_empty() {
-            self.delete_unchanged(&before)?
-        } else {
-            self.replace_unchanged(&before, kept)?
-        };
-        let items = vec![own, transaction::update(self.merge(scope, tombstone, &item)?)];
-        let written = transaction::write(self.table.client(), items).await?;
-        Ok(matches!(written, TransactionResult::Committed))
-    }
-
     /// Reads the entrants of a scope out of the whole table. For operators.
     pub(crate) async fn read_whole(
         &self,
@@ -381,21 +233,6 @@ pub(crate) fn read(item: &Item, day: &str) -> Result<Entrant, StoreError> {
         throttled_until: read_number(item, "throttled_until").map(Timestamp::from_millis),
         open_receipts: count("open_receipts"),
     })
-}
-
-/// The condition that a record still has exactly these values, with its names and values.
-fn unchanged(item: &Item) -> (String, HashMap<String, String>, Item) {
-    let (mut conditions, mut names, mut values) = (Vec::new(), HashMap::new(), Item::new());
-    for (index, (name, value)) in item.iter().enumerate() {
-        conditions.push(format!("#{index} = :{index}"));
-        names.insert(format!("#{index}"), name.clone());
-        values.insert(format!(":{index}"), value.clone());
-    }
-    // A change that only adds attributes adds one of these.
-    for name in ADDED_BY_CHANGES.iter().filter(|name| !item.contains_key(**name)) {
-        conditions.push(format!("attribute_not_exists({name})"));
-    }
-    (conditions.join(" AND "), names, values)
 }
 
 /// Reads what is counted of an entrant.

@@ -68,7 +68,7 @@ pub struct RecordKeys<'a> {
     pub key: &'a IdempotencyKey,
     /// The request's phone.
     pub entrant: &'a EntrantId,
-    /// The request's code, where it has a record.
+    /// The code's key, if the code has a record.
     pub code: Option<&'a CodeKey>,
     /// The receipt that the request names.
     pub receipt: Option<ReceiptId>,
@@ -423,8 +423,8 @@ impl SubmissionStore {
         Ok(log.map(|log| (entrant, log)))
     }
 
-    /// Erases the person of a settled submission, which gets this id in place of the phone's. False when the submission
-    /// has changed since it was read.
+    /// Erases the person of a settled submission, and puts this id in place of the phone's. Returns false if the
+    /// submission has changed since it was read.
     pub async fn erase(&self, before: &Submission, entrant: &EntrantId) -> Result<bool, StoreError> {
         let mut after = before.erased(entrant.clone());
         after.code_key = after.code_key.filter(|code_key| !codes::is_sentinel(code_key));

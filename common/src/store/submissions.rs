@@ -194,11 +194,7 @@ impl Submissions {
     /// meanwhile is left for the next run. Reads the whole table.
     pub async fn encrypt_phones(&self, secret: &DeploymentSecret) -> Result<u64, StoreError> {
         const ACTION: &str = "encrypting phones";
-        let scan = self.table.scan().consistent_read(true);
-        let scan = scan
-            .filter_expression("contains(entrant, :number)")
-            .expression_attribute_values(":number", text("#+"));
-        let mut pages = scan.into_paginator().items().send();
+        let mut pages = self.table.scan_clear_entrants().into_paginator().items().send();
         let mut encrypted = 0;
         while let Some(item) = pages.next().await {
             let before = read(item.map_err(StoreError::during(ACTION))?)?;
@@ -216,11 +212,7 @@ impl Submissions {
         Ok(encrypted)
     }
 
-    /// Every submission of a scope that `wanted` picks, newest first, at most `most`. For operators:
-    /// it reads the whole table.
-    ///
-    /// # Errors
-    /// When the table does not answer, or a record cannot be read.
+    /// The submissions of a scope that `wanted` picks, newest first, at most `most`. For operators: reads the whole table.
     pub async fn list(
         &self,
         scope: &Scope,

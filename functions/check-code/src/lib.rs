@@ -72,7 +72,7 @@ impl Endpoint for CheckCode {
         let limits = rate_limit::enforce(&self.limits, &rules, *now, |_| RANGE_LIMIT_REACHED).await?;
         let (precheck, message_key) = match campaign.code {
             CodePolicy::Service => precheck(&self.status(&request, &code, phone).await?),
-            // Only a submission can tell.
+            // Only a submission gets an answer from the partner.
             CodePolicy::Partner | CodePolicy::None => (PrecheckResult::Unsupported, None),
         };
         let message = message_key.map(|key| campaign.messages.text(key, request.language()));

@@ -8,7 +8,7 @@ use common::store::code_books::SaveError;
 use crate::failure::Failure;
 use crate::tables::Tables;
 
-/// The records that were brought into the form of this release.
+/// How many records were migrated.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Migrated {
     /// Code books that stood in the table of codes.
@@ -17,25 +17,27 @@ pub struct Migrated {
     pub phones: u64,
 }
 
-/// Brings all records into the form of this release. Run again, it finds none.
+/// Migrates all records to the form of this release. A second run finds none.
 ///
 /// # Errors
-/// When a table or Secrets Manager does not answer, or a record cannot be moved; the records moved before stay moved.
+/// When a table or Secrets Manager does not answer, or a record cannot be migrated. Records migrated before that stay
+/// migrated.
 pub async fn run(tables: &Tables) -> Result<Migrated, Failure> {
     let code_books = move_books(tables).await?;
     let secret = &tables.secrets().people_keys().await?.secret;
-    // Submissions first: settling one that still names its phone would make that phone's record in clear again.
+    // Submissions first: settling one with a clear phone would create that phone's clear record again.
     let phones = tables.ledger.submissions().encrypt_phones(secret).await?
         + tables.entrants.replace_phones(secret).await?
         + tables.codes().replace_phones(secret).await?;
     Ok(Migrated { code_books, phones })
 }
 
-/// Moves every code book of the first release into the table of code books, encrypted, and deletes the old one; how
-/// many there were. Run again, it finds none.
+/// Moves every code book of the first release into the table of code books, encrypted, and deletes the old one. Returns
+/// how many it moved; a second run finds none.
 ///
 /// # Errors
-/// When a table or Secrets Manager does not answer, or a campaign has codes in both places; what was moved before stays.
+/// When a table or Secrets Manager does not answer, or a campaign has codes in both places. Books moved before that
+/// stay moved.
 async fn move_books(tables: &Tables) -> Result<usize, Failure> {
     let mut moved = 0;
     for campaign in tables.campaigns.list().await? {

@@ -25,7 +25,7 @@ use crate::failure::Failure;
 pub struct Tables {
     /// Campaigns, with their pause switch.
     pub campaigns: Campaigns,
-    /// What campaigns were before.
+    /// Earlier versions of campaigns.
     pub campaign_versions: CampaignVersions,
     /// API keys, by digest.
     pub api_keys: ApiKeys,
@@ -42,8 +42,7 @@ pub struct Tables {
 }
 
 impl Tables {
-    /// Opens the tables that the environment names, for a command: a write is refused until a row of the audit log tells of
-    /// it.
+    /// Opens the tables for a command. Its first write is refused until the audit log has a row about it.
     ///
     /// # Errors
     /// Names the missing variable.
@@ -52,7 +51,7 @@ impl Tables {
         Self::open(env, audit.guarded(aws), audit)
     }
 
-    /// Opens the tables that the environment names, for what no operator does, such as the demo of the local stack.
+    /// Opens the tables without that guard, for the demo of the local stack and tests.
     ///
     /// # Errors
     /// Names the missing variable.

@@ -31,7 +31,7 @@ impl Kind {
 }
 
 /// The dimension of a submission that was not decided at once: kind and span.
-pub(super) fn of(submission: &Submission) -> Option<String> {
+pub(super) fn dimension(submission: &Submission) -> Option<String> {
     if !submission.status.is_terminal() || submission.revision == 0 {
         return None;
     }

@@ -102,7 +102,7 @@ fn a_decision_of_a_person_is_told_apart_and_a_refusal_at_once_waited_for_nothing
 #[test]
 fn a_change_after_the_decision_does_not_lengthen_the_wait() {
     let decided = apply(&with_receipt(), &accept(1), later(5));
-    let waited = |submission: &Submission| decision_time::of(submission).expect("it was decided");
+    let waited = |submission: &Submission| decision_time::dimension(submission).expect("it was decided");
     assert_eq!(waited(&decided), "receipt#5");
     let changed = Submission {
         status: SubmissionStatus::rejected(MessageKey::Blocked),

@@ -15,8 +15,8 @@ pub(crate) enum Format {
 }
 
 impl Format {
-    /// The format that a file's name asks for.
-    pub(super) fn of(path: &Path) -> Result<Self, Failure> {
+    /// The format of a file, by the end of its name.
+    pub(super) fn from_path(path: &Path) -> Result<Self, Failure> {
         match path.extension().and_then(|extension| extension.to_str()) {
             Some("csv") => Ok(Self::Csv),
             Some("ndjson") => Ok(Self::Ndjson),
@@ -100,10 +100,10 @@ mod tests {
 
     #[test]
     fn the_name_of_the_file_says_the_format() {
-        assert_eq!(Format::of(Path::new("a.csv")).expect("CSV"), Format::Csv);
-        assert_eq!(Format::of(Path::new("a.ndjson")).expect("JSON"), Format::Ndjson);
+        assert_eq!(Format::from_path(Path::new("a.csv")).expect("CSV"), Format::Csv);
+        assert_eq!(Format::from_path(Path::new("a.ndjson")).expect("JSON"), Format::Ndjson);
         for name in ["a", "a.xlsx", ".csv"] {
-            assert_eq!(Format::of(Path::new(name)).expect_err("no format").code, "format_unknown");
+            assert_eq!(Format::from_path(Path::new(name)).expect_err("no format").code, "format_unknown");
         }
     }
 }

@@ -87,7 +87,7 @@ impl Export {
     /// When the name says no format.
     pub(crate) fn new(content: Content, scope: Scope, zone: Tz, output: &Path) -> Result<Self, Failure> {
         let (from, to, states, phones) = (None, None, Vec::new(), Phones::Masked);
-        Ok(Self { content, scope, from, to, states, phones, zone, format: Format::of(output)? })
+        Ok(Self { content, scope, from, to, states, phones, zone, format: Format::from_path(output)? })
     }
 
     fn columns(&self) -> &'static [&'static str] {
