@@ -12,7 +12,7 @@ use count_changes::CountChanges;
 use local::stack::as_function;
 use local::streams::StreamReader;
 use local::workers::stream_readers;
-use ops::numbers::Difference;
+use ops_core::numbers::Difference;
 use serde_json::Value;
 
 pub struct Counter {
@@ -61,9 +61,9 @@ impl Counter {
 
 /// The cells that are not what a count of all records gives.
 pub async fn differences(env: &Env, scope: &Scope) -> Vec<Difference> {
-    let tables = ops::connection::tables(env).await.expect("the stack sets every variable");
+    let tables = ops_core::connection::tables(env).await.expect("the stack sets every variable");
     let read = AtomicU64::new(0);
-    let found = Box::pin(ops::numbers::verify(&tables, scope, &read)).await.expect("the tables answer");
+    let found = Box::pin(ops_core::numbers::verify(&tables, scope, &read)).await.expect("the tables answer");
     assert!(found.cells > 0, "something is counted");
     found.differences
 }

@@ -16,7 +16,7 @@ use common::upstream::tax_authority::client::{Limits, TaxAuthority};
 use local::first_screen::FirstScreen;
 use local::stack::{Options, Stack};
 use local::{demo, ready_file};
-use ops::tables::Tables;
+use ops_core::tables::Tables;
 use tokio::signal::unix::{Signal, SignalKind, signal};
 
 /// Run the whole Campaign Entry Service on this machine. Nothing else has to be installed.
@@ -136,7 +136,7 @@ async fn run(arguments: &Arguments) -> Result<(), Box<dyn std::error::Error>> {
     let data = arguments.data.as_deref();
     if data.is_some() {
         // An earlier release may have created the folder.
-        ops::migrate::run(&Tables::from_env(&env, &Aws::for_function(&env)?)?).await?;
+        ops_core::migrate::run(&Tables::from_env(&env, &Aws::for_function(&env)?)?).await?;
     }
     let demos = if arguments.no_demo {
         Vec::new()

@@ -5,7 +5,7 @@ use std::process::ExitCode;
 
 use common::clock::Clock;
 use common::config::Env;
-use ops::Console;
+use ops_core::Terminal;
 
 #[tokio::main(flavor = "current_thread")]
 async fn main() -> ExitCode {
@@ -15,6 +15,6 @@ async fn main() -> ExitCode {
     // The question goes to standard error, so whoever answers has to see that too.
     let asks = answers.is_terminal() && err_is_terminal;
     let input: Option<&mut dyn BufRead> = if asks { Some(&mut answers) } else { None };
-    let mut console = Console { out: &mut out, err: &mut err, input, err_is_terminal };
-    ops::run(std::env::args_os(), Env::from_process(), &Clock::system(), &mut console).await.into()
+    let mut terminal = Terminal { out: &mut out, err: &mut err, input, err_is_terminal };
+    ops_core::run(std::env::args_os(), Env::from_process(), &Clock::system(), &mut terminal).await.into()
 }

@@ -11,10 +11,10 @@ use common::clock::Clock;
 use common::config::{ConfigError, Env};
 use common::domain::campaign::{Campaign, CodePolicy};
 use common::domain::scope::{CampaignSlug, Environment, Scope};
-use ops::codes::mint::{Order, mint};
-use ops::failure::Failure;
-use ops::tables::Tables;
-use ops::{campaign_file, campaigns, keys};
+use ops_core::codes::mint::{Order, mint};
+use ops_core::failure::Failure;
+use ops_core::tables::Tables;
+use ops_core::{campaign_file, campaigns, keys};
 use serde::{Deserialize, Serialize};
 
 use crate::partner;

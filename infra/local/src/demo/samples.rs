@@ -16,9 +16,9 @@ use common::random;
 use common::store::api_keys::{ApiKeyRecord, KeyHash};
 use common::store::receipts::Receipts;
 use common::store::submission_writes::SubmissionWrite;
-use ops::failure::Failure;
-use ops::tables::Tables;
-use ops::{campaign_file, campaigns};
+use ops_core::failure::Failure;
+use ops_core::tables::Tables;
+use ops_core::{campaign_file, campaigns};
 
 use super::DemoError;
 

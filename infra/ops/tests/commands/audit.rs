@@ -149,10 +149,10 @@ async fn a_refused_command_leaves_no_row_and_an_unwritten_row_no_change() {
 #[tokio::test]
 async fn a_command_that_forgets_its_row_changes_nothing() {
     let stack = Stack::with_chai().await;
-    let tables = ops::connection::tables(&stack.env).await.expect("all variables");
+    let tables = ops_core::connection::tables(&stack.env).await.expect("all variables");
     let slug = "chai-bora-2026".parse().expect("a slug");
     let error = tables.campaigns.set_paused(&slug, true).await.expect_err("it is refused");
-    let error = ops::failure::Failure::from(error).message;
+    let error = ops_core::failure::Failure::from(error).message;
     assert!(error.contains("the audit log does not tell of"), "{error}");
     let secrets = tables.code_books.secrets();
     secrets.rotate(&"n".repeat(64)).await.expect_err("it is refused");
@@ -167,7 +167,7 @@ async fn operators_are_told_apart_by_their_aws_identity_and_add_a_name() {
         let env = stack.env.clone().overridden_by(identity);
         let pause = ["campaign", "pause", "chai-bora-2026"];
         let args: Vec<&str> = pause.into_iter().chain(by.into_iter().flat_map(|by| ["--by", by])).collect();
-        assert_eq!(run(&args, env, &stack.clock).await.code, ops::FINE);
+        assert_eq!(run(&args, env, &stack.clock).await.code, ops_core::FINE);
         let row = last(&stack).await;
         assert_eq!(
             (&row["who"], &row["by"]),
@@ -207,7 +207,7 @@ async fn rows_of_operators_who_work_at_once_are_one_log() {
     let stack = Stack::with_chai().await;
     let issue = [&["key", "issue"], &SCOPE[..]].concat();
     let ended = join_all((0..8).map(|_| stack.run(&issue))).await;
-    assert!(ended.iter().all(|ended| ended.code == ops::FINE));
+    assert!(ended.iter().all(|ended| ended.code == ops_core::FINE));
     let verified = stack.json(&["audit", "verify"]).await;
     assert_eq!(verified["count"], 9);
     assert_eq!(verified["last_hash"], last(&stack).await["hash"]);

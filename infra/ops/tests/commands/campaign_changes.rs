@@ -30,7 +30,7 @@ async fn a_change_is_shown_and_written_once_somebody_agrees() {
     let file = changed(&stack, "Shinda", "Pata");
     let shown = "chai-bora-2026 changes:\n  name: Chai Bora Shinda -> Chai Bora Pata\nApply this? [y/N] ";
     let refused = stack.answering(&["campaign", "apply", &file], "n\n").await;
-    assert_eq!((refused.code, refused.out.as_str()), (ops::REFUSED, ""));
+    assert_eq!((refused.code, refused.out.as_str()), (ops_core::REFUSED, ""));
     assert_eq!(refused.err, format!("{shown}error: nothing was changed; answer `y` to go on\n"));
     assert_eq!(name(&stack).await, "Chai Bora Shinda");
     let applied = stack.answering(&["campaign", "apply", &file], "y\n").await;
@@ -192,22 +192,24 @@ async fn a_difference_shows_no_secret_of_a_partner() {
 async fn of_two_operators_who_apply_at_once_the_second_is_told() {
     let stack = Stack::with_chai().await;
     let tables = stack.tables().await;
-    let file = |text: &str| ops::campaign_file::read("a.yaml", text).expect("a campaign");
+    let file = |text: &str| ops_core::campaign_file::read("a.yaml", text).expect("a campaign");
     let change = || common::store::campaign_versions::CampaignChange { at: crate::support::NOW, by: None };
-    let first = ops::campaigns::plan(&tables, &file(&CHAI.replace("Shinda", "Pata"))).await.expect("a plan");
+    let first =
+        ops_core::campaigns::plan(&tables, &file(&CHAI.replace("Shinda", "Pata"))).await.expect("a plan");
     let second =
-        ops::campaigns::plan(&tables, &file(&CHAI.replace("phone_daily: 3", "phone_daily: 4"))).await;
+        ops_core::campaigns::plan(&tables, &file(&CHAI.replace("phone_daily: 3", "phone_daily: 4"))).await;
     let second = second.expect("a plan");
-    ops::campaigns::carry_out(&tables, &first, change()).await.expect("it is first");
-    let refused = ops::campaigns::carry_out(&tables, &second, change()).await.expect_err("it has changed");
+    ops_core::campaigns::carry_out(&tables, &first, change()).await.expect("it is first");
+    let refused =
+        ops_core::campaigns::carry_out(&tables, &second, change()).await.expect_err("it has changed");
     assert_eq!(refused.code, "campaign_changed");
     assert!(refused.message.contains("run this again"), "{refused}");
     let shown = stack.json(&["campaign", "show", SLUG]).await;
     assert_eq!((&shown["name"], &shown["limits"]["phone_daily"]), (&json!("Chai Bora Pata"), &json!(3)));
     // A pause counts as well: the file would have taken it back unseen.
-    let third = ops::campaigns::plan(&tables, &file(CHAI)).await.expect("a plan");
+    let third = ops_core::campaigns::plan(&tables, &file(CHAI)).await.expect("a plan");
     stack.fine(&["campaign", "pause", SLUG]).await;
-    let refused = ops::campaigns::carry_out(&tables, &third, change()).await.expect_err("it is paused");
+    let refused = ops_core::campaigns::carry_out(&tables, &third, change()).await.expect_err("it is paused");
     assert_eq!(refused.code, "campaign_changed");
     assert_eq!(stack.json(&["campaign", "show", SLUG]).await["status"], "paused");
 }

@@ -40,7 +40,7 @@ async fn the_template_applies_once_it_is_filled_in() {
 
 #[tokio::test]
 async fn each_optional_field_of_the_template_can_be_taken_as_it_is() {
-    let template = ops::campaign_file::template();
+    let template = ops_core::campaign_file::template();
     let filled = filled_in(&template);
     let optional = [
         "paused",
@@ -55,10 +55,11 @@ async fn each_optional_field_of_the_template_can_be_taken_as_it_is() {
     ];
     let all: String = optional.iter().map(|name| uncommented(&template, name)).collect();
     let all = format!("{filled}{all}");
-    ops::campaign_file::read("all.yaml", &all).unwrap_or_else(|problems| panic!("{problems:?}\n{all}"));
+    ops_core::campaign_file::read("all.yaml", &all).unwrap_or_else(|problems| panic!("{problems:?}\n{all}"));
     let partner =
         filled.replace("checked_by: service", "checked_by: partner") + &uncommented(&template, "partner");
-    ops::campaign_file::read("p.yaml", &partner).unwrap_or_else(|problems| panic!("{problems:?}\n{partner}"));
+    ops_core::campaign_file::read("p.yaml", &partner)
+        .unwrap_or_else(|problems| panic!("{problems:?}\n{partner}"));
 }
 
 #[tokio::test]
@@ -77,7 +78,7 @@ fn the_page_is_the_one_that_is_printed() {
     let written = std::fs::read_to_string(page).expect("a page");
     assert_eq!(
         written.trim_end(),
-        ops::campaign_file::page().trim_end(),
+        ops_core::campaign_file::page().trim_end(),
         "run `cargo ops campaign schema --markdown > infra/campaign-file.md`"
     );
 }

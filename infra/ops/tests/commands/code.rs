@@ -11,7 +11,7 @@ use common::domain::phone::Phone;
 use common::domain::scope::Environment;
 use common::random;
 use common::store::codes::{CodeKey, CodeRecord};
-use ops::codes::mint;
+use ops_core::codes::mint;
 use serde_json::json;
 use service_tests::fault_injection::{FaultInjector, FaultKind};
 
@@ -20,7 +20,9 @@ use crate::support::{CHAI, Ended, Stack, chai, files_in, run};
 const LIVE: [&str; 4] = ["--campaign", "chai-bora-2026", "--environment", "live"];
 
 async fn book(stack: &Stack) -> CodeBook {
-    ops::codes::book::read(&stack.tables().await.code_books, &chai(Environment::Live)).await.expect("a book")
+    ops_core::codes::book::read(&stack.tables().await.code_books, &chai(Environment::Live))
+        .await
+        .expect("a book")
 }
 
 fn mint_args<'a>(count: &'a str, output: &'a str, more: &[&'a str]) -> Vec<&'a str> {
@@ -505,7 +507,7 @@ async fn whatever_call_of_a_minting_is_cut_a_file_is_there_only_when_its_codes_c
             let is_there = stack.path("codes.csv").exists();
             assert!(counts || !is_there, "{how:?} at call {call}: a file of codes that do not count");
             if let Some(ended) = &ended {
-                assert_eq!(ended.code, ops::FINE, "{how:?} at call {call}: {}", ended.err);
+                assert_eq!(ended.code, ops_core::FINE, "{how:?} at call {call}: {}", ended.err);
                 assert!(is_there && counts, "{how:?} at call {call}");
                 assert_eq!(
                     (batches.len(), book(&stack).await.minted),

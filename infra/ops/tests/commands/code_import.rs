@@ -14,7 +14,7 @@ fn import<'a>(file: &'a str, more: &[&'a str]) -> Vec<&'a str> {
 
 async fn is_without_codes(stack: &Stack) -> bool {
     let books = stack.tables().await.code_books;
-    ops::codes::book::read(&books, &chai(Environment::Live)).await.expect("a book").batches.is_empty()
+    ops_core::codes::book::read(&books, &chai(Environment::Live)).await.expect("a book").batches.is_empty()
 }
 
 /// Codes of eight letters and digits that look random; no two are the same.
@@ -38,7 +38,7 @@ async fn what_a_spreadsheet_damaged_is_named_by_its_line_and_nothing_is_imported
                 ,x\r\nKET/02,\r\n\"KET\"03,\r\nKET-04,\r\n";
     let file = stack.file("brand.csv", text);
     let ended = stack.run(&import(&file, &["--allow-weak"])).await;
-    assert_eq!(ended.code, ops::REFUSED);
+    assert_eq!(ended.code, ops_core::REFUSED);
     for (line, why) in [
         (3, "an error of a spreadsheet"),
         (4, "a spreadsheet shortened"),

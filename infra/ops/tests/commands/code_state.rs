@@ -130,7 +130,7 @@ async fn a_code_is_shown_with_its_batch_its_state_and_who_has_it() {
     }
     assert_eq!(scene.stack.refused(&code("show", &["TEST-0-VALID"])).await["code"], "code_is_sentinel");
     let wrong = scene.stack.run(&code("show", &["\u{7}"])).await;
-    assert!(wrong.code == ops::REFUSED && !wrong.err.contains('\u{7}'), "{}", wrong.err);
+    assert!(wrong.code == ops_core::REFUSED && !wrong.err.contains('\u{7}'), "{}", wrong.err);
 }
 
 #[tokio::test]
@@ -148,7 +148,7 @@ async fn voiding_a_batch_says_how_many_are_unused_and_asks_for_its_name() {
     let void = code("void", &["--batch", "packs"]);
     assert_eq!(scene.stack.refused(&void).await["code"], "confirmation_needed");
     let ended = scene.stack.answering(&void, "y\n").await;
-    assert_eq!(ended.code, ops::REFUSED);
+    assert_eq!(ended.code, ops_core::REFUSED);
     let question = "Void batch packs of chai-bora-2026, live? 3 of its 5 codes are unused; submissions that have the \
                     others keep them. This cannot be undone. Type packs to go on: ";
     assert!(ended.err.contains(question), "{}", ended.err);
@@ -163,7 +163,11 @@ async fn voiding_a_batch_says_how_many_are_unused_and_asks_for_its_name() {
     assert_eq!(scene.shown(&scene.minted[2]).await["state"], "void");
     assert_eq!(scene.shown(&scene.minted[0]).await["state"], "redeemed");
     let again = scene.stack.run(&void).await;
-    assert!(again.code == ops::FINE && again.err.is_empty(), "a void batch needs no question: {}", again.err);
+    assert!(
+        again.code == ops_core::FINE && again.err.is_empty(),
+        "a void batch needs no question: {}",
+        again.err
+    );
     let unknown = scene.stack.answering(&code("void", &["--batch", "nothing"]), "nothing\n").await;
     assert!(unknown.err.contains("there is no batch of this name"), "{}", unknown.err);
 }

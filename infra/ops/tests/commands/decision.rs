@@ -164,7 +164,13 @@ async fn of_two_decisions_at_once_one_stands() {
         let state = shown(&stack, &waiting, &[]).await.0["state"].clone();
         let (winner, loser): (&Ended, &Ended) =
             if state == "accepted" { (&accepted, &rejected) } else { (&rejected, &accepted) };
-        assert_eq!((winner.code, loser.code), (ops::FINE, ops::REFUSED), "{}{}", winner.err, loser.err);
+        assert_eq!(
+            (winner.code, loser.code),
+            (ops_core::FINE, ops_core::REFUSED),
+            "{}{}",
+            winner.err,
+            loser.err
+        );
         let told = ["changed in the meantime", "settled already"].iter().any(|part| loser.err.contains(part));
         assert!(told, "{}", loser.err);
     }

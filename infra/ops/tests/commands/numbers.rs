@@ -98,8 +98,8 @@ async fn numbers_can_be_those_of_some_days_or_of_the_other_environment() {
     assert!(nothing.contains("Nothing has been counted."), "{nothing}");
     assert_eq!(stack.refused(&["numbers", "--campaign", "nobody"]).await["code"], "campaign_unknown");
     let wrong = stack.run(&[&SHOW[..], &["--from", "yesterday"]].concat()).await;
-    assert_eq!(wrong.code, ops::USAGE);
-    assert_eq!(stack.run(&["numbers"]).await.code, ops::USAGE, "a campaign has to be named");
+    assert_eq!(wrong.code, ops_core::USAGE);
+    assert_eq!(stack.run(&["numbers"]).await.code, ops_core::USAGE, "a campaign has to be named");
 }
 
 #[tokio::test]
@@ -129,7 +129,7 @@ async fn numbers_are_right_after_everything_is_counted_and_a_wrong_one_is_named_
 
     let correct = [&VERIFY[..], &["--correct"]].concat();
     assert_eq!(stack.refused(&correct).await["code"], "not_quiet", "it was settled just now");
-    stack.clock.advance(ops::numbers::QUIET);
+    stack.clock.advance(ops_core::numbers::QUIET);
     assert_eq!(stack.json(&correct).await["corrected"], true);
     assert_eq!(stack.json(&VERIFY).await["differences"], json!([]));
 
@@ -138,7 +138,7 @@ async fn numbers_are_right_after_everything_is_counted_and_a_wrong_one_is_named_
         .await;
     counter.next_batches().await;
     assert!(!stack.json(&VERIFY).await["differences"].as_array().expect("a list").is_empty());
-    stack.clock.advance(ops::numbers::QUIET);
+    stack.clock.advance(ops_core::numbers::QUIET);
     stack.fine(&correct).await;
     assert_eq!(stack.json(&VERIFY).await["differences"], json!([]));
     assert!(stack.clock.now() > NOW);
@@ -150,7 +150,7 @@ async fn reading_whole_tables_is_asked_about_first() {
     let asking = &VERIFY[..4];
     assert_eq!(stack.refused(asking).await["code"], "confirmation_needed");
     let refused = stack.answering(asking, "n\n").await;
-    assert_eq!((refused.code, refused.out.as_str()), (ops::REFUSED, ""));
+    assert_eq!((refused.code, refused.out.as_str()), (ops_core::REFUSED, ""));
     assert!(refused.err.contains("all campaigns"), "{}", refused.err);
-    assert_eq!(stack.answering(asking, "y\n").await.code, ops::FINE);
+    assert_eq!(stack.answering(asking, "y\n").await.code, ops_core::FINE);
 }

@@ -9,8 +9,8 @@ use common::domain::entrant_id::EntrantId;
 use common::domain::scope::Environment;
 use local::stack::Options;
 use local::tables::TABLES;
-use ops::people;
-use ops::tables::Tables;
+use ops_core::people;
+use ops_core::tables::Tables;
 use serde_json::{Value, json};
 use service_tests::campaign::{TestCampaign, body, fresh_key, plain};
 use service_tests::receipts::{Settler, TIME, code_and_receipt, id_of};
@@ -113,7 +113,7 @@ async fn everything_that_is_held_on_a_person_is_handed_over() {
     let path = folder.path().join("person.zip");
     let export = ["person", "export", "--phone", PHONE, "--output", path.to_str().expect("text")];
     let exported = ops(&campaign, &export).await;
-    assert_eq!(exported.code, ops::FINE, "{}", exported.err);
+    assert_eq!(exported.code, ops_core::FINE, "{}", exported.err);
     let mut zip = zip::ZipArchive::new(std::fs::File::open(&path).expect("a file")).expect("a ZIP file");
     let mut text = |name: &str| {
         let mut text = String::new();
@@ -148,7 +148,7 @@ async fn an_erasure_that_was_interrupted_is_finished_by_running_it_again() {
     assert!(tables.ledger.erase(submission, &noted).await.expect("written"));
 
     let erased = ops(&campaign, &["person", "erase", "--phone", PHONE, "--why", "asked", "--yes"]).await;
-    assert_eq!(erased.code, ops::FINE, "{}", erased.err);
+    assert_eq!(erased.code, ops_core::FINE, "{}", erased.err);
     assert_eq!(found(&campaign).await, json!([]));
     let counts = tables.entrants.get(&scope, &tombstone, "").await.expect("the table");
     assert_eq!((counts.total, counts.entries), (1, 1), "the counts belong to the same id as the submission");
@@ -162,7 +162,7 @@ async fn an_erasure_that_was_interrupted_before_it_found_anything_is_not_forgott
     let tombstone = EntrantId::tombstone([7; 16]);
     campaign.service.tables.entrants.begin_erasure(&scope, &digest, &tombstone).await.expect("noted");
     let erased = ops(&campaign, &["person", "erase", "--phone", PHONE, "--why", "asked", "--yes"]).await;
-    assert_eq!(erased.code, ops::FINE, "{}", erased.err);
+    assert_eq!(erased.code, ops_core::FINE, "{}", erased.err);
     assert_eq!(found(&campaign).await, json!([]));
 }
 

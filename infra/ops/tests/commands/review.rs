@@ -13,7 +13,7 @@ use common::domain::scope::Environment;
 use common::domain::settling::{Anomaly, PendingSettlement, Progress};
 use common::domain::submission::{Submission, SubmissionStatus};
 use common::random;
-use ops::connection::aws;
+use ops_core::connection::aws;
 use serde_json::{Value, json};
 
 use crate::submission::{submission, waiting, write};
@@ -207,12 +207,12 @@ async fn the_bucket_is_asked_for_only_where_there_is_a_photo_to_show() {
     let stack = Stack::with_chai().await;
     let no_bucket = [(photos::VARIABLE.to_owned(), String::new())].into_iter().collect();
     let env = stack.env.clone().overridden_by(no_bucket);
-    for (source, code) in [(typed(), ops::FINE), (photo(None), ops::REFUSED)] {
+    for (source, code) in [(typed(), ops_core::FINE), (photo(None), ops_core::REFUSED)] {
         let waiting = with_receipt(&stack, source, as_it_is).await;
         let show = ["submission", "show", &waiting.submission_id.to_string(), "--show-photo"];
         let ended = run(&show, env.clone(), &stack.clock).await;
         assert_eq!(ended.code, code, "{}", ended.err);
-        assert_eq!(ended.err.contains(photos::VARIABLE), code == ops::REFUSED, "{}", ended.err);
+        assert_eq!(ended.err.contains(photos::VARIABLE), code == ops_core::REFUSED, "{}", ended.err);
     }
 }
 
@@ -276,6 +276,6 @@ async fn what_waits_for_a_person_can_be_given_back_to_the_service() {
     let resumed = stack.json(&resume).await;
     assert_eq!(resumed["submissions"][0]["settling"]["assignee"], "service");
     let again = run(&resume, stack.env.clone(), &stack.clock).await;
-    assert_eq!(again.code, ops::REFUSED);
+    assert_eq!(again.code, ops_core::REFUSED);
     assert!(again.err.contains("works on the submission already"), "{}", again.err);
 }

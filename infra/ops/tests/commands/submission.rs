@@ -228,7 +228,7 @@ async fn an_imported_code_keeps_its_prize_until_its_submission_is_settled() {
     let import = ["code", "import", "--campaign", "chai-bora-2026", "--environment", "live", &file];
     stack.fine(&[&import[..], &["--prize", "A mug"]].concat()).await;
     let scope = chai(Environment::Live);
-    let book = ops::codes::book::read(&stack.tables().await.code_books, &scope).await.expect("a book");
+    let book = ops_core::codes::book::read(&stack.tables().await.code_books, &scope).await.expect("a book");
     let Batch { name, status, .. } = book.batches[0].clone();
     assert_eq!(status, BatchStatus::Active);
     let code = CodeKey::Imported { digest: book.digest("KETTLE01"), batch: name };
@@ -245,13 +245,13 @@ async fn every_decision_says_who_and_why() {
     let id = submission.submission_id.to_string();
     let accept = ["submission", "settle", &id, "--accept"];
     let ended = stack.run(&accept).await;
-    assert!(ended.code == ops::USAGE && ended.err.contains("--why <TEXT>"), "{}", ended.err);
+    assert!(ended.code == ops_core::USAGE && ended.err.contains("--why <TEXT>"), "{}", ended.err);
     let error = stack.refused(&[&accept[..], &["--why", " "]].concat()).await;
     assert_eq!(error["code"], "words_invalid");
     let nobody = stack.env.clone().overridden_by([("USER".to_owned(), String::new())].into_iter().collect());
     let ended = run(&[&accept[..], &WHY].concat(), nobody, &stack.clock).await;
     assert!(
-        ended.code == ops::REFUSED && ended.err.contains("say who decides with --by NAME"),
+        ended.code == ops_core::REFUSED && ended.err.contains("say who decides with --by NAME"),
         "{}",
         ended.err
     );
@@ -348,7 +348,7 @@ async fn what_reads_the_whole_table_asks_first() {
         let list = [&["submission", "list", "--campaign", "chai-bora-2026"][..], options].concat();
         assert_eq!(stack.refused(&list).await["code"], "confirmation_needed");
         let asked = stack.answering(&list, "y\n").await;
-        assert!(asked.code == ops::FINE && asked.err.contains("reads the whole table"), "{}", asked.err);
-        assert_eq!(stack.answering(&list, "n\n").await.code, ops::REFUSED);
+        assert!(asked.code == ops_core::FINE && asked.err.contains("reads the whole table"), "{}", asked.err);
+        assert_eq!(stack.answering(&list, "n\n").await.code, ops_core::REFUSED);
     }
 }

@@ -10,8 +10,8 @@ use common::config::Env;
 use common::domain::scope::{Environment, Scope};
 use common::domain::timestamp::Timestamp;
 use local::stack::Options;
-use ops::tables::Tables;
-use ops::{Console, FINE};
+use ops_core::tables::Tables;
+use ops_core::{FINE, Terminal};
 use serde_json::Value;
 use service_tests::service::DEPLOYMENT_SECRET;
 use tempfile::TempDir;
@@ -114,7 +114,7 @@ impl Stack {
     /// Runs a command with `--json` that has to be refused, and returns the error.
     pub(crate) async fn refused(&self, args: &[&str]) -> Value {
         let ended = self.run(&[args, &["--json"]].concat()).await;
-        assert_eq!((ended.code, ended.out.as_str()), (ops::REFUSED, ""), "{args:?}: {}", ended.err);
+        assert_eq!((ended.code, ended.out.as_str()), (ops_core::REFUSED, ""), "{args:?}: {}", ended.err);
         let document: Value = serde_json::from_str(&ended.err).expect("one JSON document");
         document.get("error").expect("an error").clone()
     }
@@ -151,9 +151,9 @@ pub(crate) async fn run_typing(args: &[&str], env: Env, clock: &Clock, typed: Op
     let (mut out, mut err) = (Vec::new(), Vec::new());
     let mut typed = typed.map(str::as_bytes);
     let input = typed.as_mut().map(|typed| -> &mut dyn BufRead { typed });
-    let mut console = Console { out: &mut out, err: &mut err, input, err_is_terminal: false };
+    let mut terminal = Terminal { out: &mut out, err: &mut err, input, err_is_terminal: false };
     // Boxed, because its future is large, and tests run many.
-    let code = Box::pin(ops::run(args, env, clock, &mut console)).await;
+    let code = Box::pin(ops_core::run(args, env, clock, &mut terminal)).await;
     let text = |bytes| String::from_utf8(bytes).expect("text");
     Ended { code, out: text(out), err: text(err) }
 }

@@ -4,9 +4,9 @@ use std::path::Path;
 
 use common::domain::campaign::Campaign;
 use common::domain::code::Code;
-use ops::campaign_file::read_bytes;
-use ops::codes::lines::codes;
-use ops::column::Line;
+use ops_core::campaign_file::read_bytes;
+use ops_core::codes::lines::codes;
+use ops_core::column::Line;
 
 const NAME: &str = "f.yaml";
 

@@ -27,7 +27,7 @@ use local::demo::samples;
 use local::stack::as_function;
 use lookup_submissions::LookupSubmissions;
 use mark_receipt_uploaded::{MarkReceiptUploaded, StorageEvent};
-use ops::tables::Tables;
+use ops_core::tables::Tables;
 use refresh_upload_url::RefreshUploadUrl;
 use serde_json::Value;
 use serde_json::value::to_raw_value;

@@ -1,0 +1,149 @@
+//! `ops audit`.
+
+use chrono::{Days, NaiveDate};
+use chrono_tz::UTC;
+use common::domain::audit::{self, AuditEntry, AuditRow, StoredAuditRow, VerifiedAudit};
+use common::domain::scope::CampaignSlug;
+use common::domain::timestamp::Timestamp;
+use futures_util::{StreamExt, TryStreamExt, stream};
+use serde_json::{Value, json};
+
+use super::or_nothing;
+use crate::cli::AuditCommand;
+use crate::failure::Failure;
+use crate::tables::Tables;
+use crate::terminal::Report;
+use crate::words::{grouped, local_time, table};
+
+/// Days that are listed unless they are named.
+const USUAL_DAYS: u64 = 30;
+/// Days that can be listed at once, each with a query of its own.
+const MAX_DAYS: usize = 3_660;
+/// Days that are queried concurrently.
+const CONCURRENCY: usize = 16;
+
+pub(crate) async fn run(command: AuditCommand, tables: &Tables, now: Timestamp) -> Result<Report, Failure> {
+    match command {
+        AuditCommand::List { campaign, from, to } => {
+            let to = to.map_or_else(|| today(now), Ok)?;
+            let from = from.unwrap_or_else(|| to - Days::new(USUAL_DAYS - 1));
+            let mut rows = rows_of(tables, from, to).await?;
+            rows.retain(|row| {
+                campaign.is_none() || campaign_of(row) == campaign.as_ref().map(CampaignSlug::as_str)
+            });
+            Ok(report_list(&rows, from, to))
+        }
+        AuditCommand::Verify => verify(tables).await,
+    }
+}
+
+fn today(now: Timestamp) -> Result<NaiveDate, Failure> {
+    let parsed = now.day_in(UTC).parse();
+    parsed.map_err(|_| {
+        Failure::new(
+            "clock_wrong",
+            "this machine's clock is far off; set it, or name the days with --from and --to",
+        )
+    })
+}
+
+async fn rows_of(tables: &Tables, from: NaiveDate, to: NaiveDate) -> Result<Vec<StoredAuditRow>, Failure> {
+    let days: Vec<String> =
+        from.iter_days().take_while(|day| *day <= to).take(MAX_DAYS + 1).map(|day| day.to_string()).collect();
+    if days.is_empty() || days.len() > MAX_DAYS {
+        let message = "--from must be a day before --to, or the same, and at most ten years before it";
+        return Err(Failure::new("days_invalid", message));
+    }
+    let log = tables.audit.log();
+    let queries = stream::iter(&days).map(|day| log.of_day(day)).buffered(CONCURRENCY);
+    let rows: Vec<Vec<StoredAuditRow>> = queries.try_collect().await?;
+    let mut rows: Vec<_> = rows.into_iter().flatten().collect();
+    // By number, since a row of a clock that is off may be in another day.
+    rows.sort_by_key(|row| row.sequence);
+    Ok(rows)
+}
+
+fn campaign_of(stored: &StoredAuditRow) -> Option<&str> {
+    stored.row.as_ref()?.entry.campaign.as_deref()
+}
+
+fn report_list(rows: &[StoredAuditRow], from: NaiveDate, to: NaiveDate) -> Report {
+    let cells = |stored: &StoredAuditRow| {
+        let Some(AuditRow { at, entry, .. }) = &stored.row else {
+            return vec![stored.sequence.to_string(), "cannot be read; run ops audit verify".to_owned()];
+        };
+        let AuditEntry { who, by, action, campaign, environment, subject, why, .. } = entry;
+        let about = [campaign, environment, subject].into_iter().flatten();
+        vec![
+            stored.sequence.to_string(),
+            local_time(*at, UTC),
+            by.as_ref().map_or_else(|| who.clone(), |by| format!("{who} ({by})")),
+            action.clone(),
+            or_nothing(
+                Some(about.map(String::as_str).collect::<Vec<_>>().join(" "))
+                    .filter(|about| !about.is_empty()),
+            ),
+            or_nothing(why.as_ref()),
+        ]
+    };
+    let text = if rows.is_empty() {
+        format!("The audit log has no such rows from {from} to {to}.")
+    } else {
+        let rows: Vec<_> = rows.iter().map(cells).collect();
+        table(&["ROW", "TIME (UTC)", "WHO", "ACTION", "ABOUT", "WHY"], &rows)
+    };
+    let json: Vec<Value> = rows.iter().map(as_json).collect();
+    Report::new(json!({ "from": from.to_string(), "to": to.to_string(), "rows": json }), text)
+}
+
+fn as_json(stored: &StoredAuditRow) -> Value {
+    let Some(AuditRow { at, entry, previous, hash, .. }) = &stored.row else {
+        return json!({ "sequence": stored.sequence, "day": stored.day, "readable": false });
+    };
+    let AuditEntry { who, by, action, campaign, environment, subject, why, details } = entry;
+    json!({
+        "sequence": stored.sequence,
+        "time": at.to_string(),
+        "who": who,
+        "by": by,
+        "action": action,
+        "campaign": campaign,
+        "environment": environment,
+        "subject": subject,
+        "why": why,
+        // As text it is what the hash covers.
+        "details": details,
+        "previous": previous,
+        "hash": hash,
+    })
+}
+
+async fn verify(tables: &Tables) -> Result<Report, Failure> {
+    // The end first: rows that are added meanwhile come after it.
+    let log = tables.audit.log();
+    let head = log.head().await?;
+    let mut rows = log.all().await?;
+    let later = log.head().await?;
+    let end = head.as_ref().map_or(0, |head| head.last_sequence);
+    if later != head {
+        rows.retain(|row| row.sequence <= end);
+    }
+    match audit::verify(rows, head.as_ref()) {
+        Ok(VerifiedAudit { count, last_hash }) => {
+            let text = format!(
+                "The audit log is as it was written: {} rows, and the hash of the last one is {last_hash}.\n\
+                 Whoever owns the account could write a whole log anew: keep number and hash of the last row elsewhere, \
+                 and see whether a later log still has them.",
+                grouped(count)
+            );
+            Ok(Report::new(json!({ "verified": true, "count": count, "last_hash": last_hash }), text))
+        }
+        Err((sequence, found)) => {
+            let message = format!(
+                "row {sequence} of the audit log does not fit: {found}; compare the table with its backups \
+                 (point-in-time recovery), and look in CloudTrail for who wrote to it"
+            );
+            Err(Failure::new("audit_broken", message))
+        }
+    }
+}

@@ -1,0 +1,150 @@
+//! `ops campaign apply`: shows what a file changes, asks, and writes it.
+
+use common::domain::campaign::{Campaign, CampaignStatus};
+use common::domain::partner::PartnerRules;
+use common::domain::receipt::schedule::LOOK_UPS_PER_MINUTE;
+use common::domain::timestamp::Timestamp;
+use common::store::campaign_versions::CampaignChange;
+use serde_json::{Value, json};
+
+use crate::campaign_file::CampaignFile;
+use crate::campaigns::{self, Applied, Change, Difference, Plan};
+use crate::cli::ApplyArgs;
+use crate::confirm::Answer;
+use crate::failure::Failure;
+use crate::tables::Tables;
+use crate::terminal::{Report, Terminal};
+use crate::words::grouped;
+
+pub(super) async fn apply(
+    tables: &Tables,
+    files: &[CampaignFile],
+    args: &ApplyArgs,
+    change: CampaignChange,
+    terminal: &mut Terminal<'_>,
+) -> Result<Report, Failure> {
+    let now = change.at;
+    let mut plans = Vec::new();
+    for file in files {
+        let plan = campaigns::plan(tables, file).await?;
+        let differences = plan.differences(now)?;
+        plans.push((plan, differences));
+    }
+    let changing = || plans.iter().filter(|(plan, _)| plan.change() != Change::Unchanged);
+    let shown: String = changing().map(|(plan, differences)| in_words(plan, differences)).collect();
+    let notes: Vec<String> = plans.iter().flat_map(|(plan, _)| notes(plan, now)).collect();
+    if args.dry_run {
+        let unchanged = plans.iter().filter(|(plan, _)| plan.change() == Change::Unchanged);
+        let unchanged: String =
+            unchanged.map(|(plan, _)| format!("{} would not change\n", plan.after().slug)).collect();
+        let text = format!("{shown}{unchanged}Nothing was changed.");
+        return Ok(report(&plans, &notes, true, text));
+    }
+    if let Some((plan, _)) = changing().find(|(plan, _)| !args.allow_anyone && lets_anyone_in(plan.after())) {
+        let message = format!(
+            "nothing was changed: {}, or add --allow-anyone if that is meant",
+            anyone_note(plan.after())
+        );
+        return Err(Failure::new("anyone_can_enter", message));
+    }
+    let mut text = String::new();
+    if !shown.is_empty() {
+        let question = if plans.len() == 1 { "Apply this?" } else { "Apply these?" };
+        terminal.confirm(&format!("{shown}{question}"), Answer::Yes, args.confirm)?;
+        if args.confirm.yes {
+            text = shown;
+        }
+    }
+    for (plan, _) in &plans {
+        let Applied { slug, change, resumed } = campaigns::carry_out(tables, plan, change.clone()).await?;
+        let resumed = if resumed { "; it is no longer paused" } else { "" };
+        text.push_str(&format!("{slug} {}{resumed}\n", change.as_str()));
+    }
+    Ok(report(&plans, &notes, false, text))
+}
+
+fn report(plans: &[(Plan, Vec<Difference>)], notes: &[String], dry_run: bool, text: String) -> Report {
+    let campaign = |(plan, differences): &(Plan, Vec<Difference>)| {
+        let Applied { slug, change, resumed } = plan.outcome();
+        json!({ "slug": slug, "change": change, "resumed": resumed, "differences": differences })
+    };
+    let campaigns: Vec<Value> = plans.iter().map(campaign).collect();
+    let json = json!({ "campaigns": campaigns, "notes": notes, "dry_run": dry_run });
+    let note = (!notes.is_empty()).then(|| notes.join("\n"));
+    Report { note, ..Report::new(json, text) }
+}
+
+/// What a file changes, for people.
+fn in_words(plan: &Plan, differences: &[Difference]) -> String {
+    let (slug, after) = (&plan.after().slug, plan.after());
+    match plan.change() {
+        Change::Created => format!("{slug} is new:\n{}", campaigns::text_of_new(differences, after)),
+        Change::Updated => {
+            let archived = if after.archived {
+                format!("  (it is archived; `ops campaign unarchive {slug}` takes it back)\n")
+            } else {
+                String::new()
+            };
+            format!("{slug} changes:\n{}{archived}", campaigns::text(differences, after))
+        }
+        Change::Unchanged => String::new(),
+    }
+}
+
+/// What an operator should know about the campaign as it becomes.
+fn notes(plan: &Plan, now: Timestamp) -> Vec<String> {
+    let campaign = plan.after();
+    let slug = &campaign.slug;
+    let mut notes = Vec::new();
+    if plan.change() != Change::Unchanged {
+        if campaign.status(now) == CampaignStatus::Live && campaign.window.start.is_none() {
+            notes.push(format!(
+                "{slug} takes entries from now on: it has no window.start and is not paused; \
+                 `ops campaign pause {slug}` stops it"
+            ));
+        }
+        notes.extend(rate_notes(campaign));
+    }
+    if lets_anyone_in(campaign) {
+        notes.push(anyone_note(campaign));
+    }
+    notes
+}
+
+fn lets_anyone_in(campaign: &Campaign) -> bool {
+    !campaign.needs_code() && !campaign.needs_receipt()
+}
+
+fn anyone_note(campaign: &Campaign) -> String {
+    format!(
+        "{} asks for neither a code nor a receipt: anybody can enter as often as its limits allow, with any number of \
+         phones; set code.checked_by, or add a receipt block with `required: true`",
+        campaign.slug
+    )
+}
+
+/// Notes on the rates at which pending submissions are settled.
+fn rate_notes(campaign: &Campaign) -> Vec<String> {
+    /// The template's default of `PartnerConcurrency`, for settle-partners.
+    const PARTNER_CONCURRENCY: u32 = 10;
+    let slug = &campaign.slug;
+    let mut notes = Vec::new();
+    if let Some(PartnerRules { max_in_flight, timeout_seconds, .. }) = &campaign.partner {
+        let a_minute = |seconds: u32| PARTNER_CONCURRENCY.saturating_mul(60) / seconds.max(1);
+        let slowest = a_minute(*timeout_seconds);
+        notes.push(format!(
+            "{slug}: at most {max_in_flight} requests ask the partner at a time (partner.max_in_flight); the queue asks \
+             about the rest, {slowest} a minute while an answer takes {timeout_seconds} s, {} at 1 s \
+             (PartnerConcurrency of the deployment: {PARTNER_CONCURRENCY} unless it was set)",
+            a_minute(1)
+        ));
+    }
+    if campaign.receipt.is_some() {
+        notes.push(format!(
+            "{slug}: receipts are looked up at the tax authority at {LOOK_UPS_PER_MINUTE} a minute, {} an hour, for all \
+             campaigns of the deployment together; what comes faster waits",
+            grouped(LOOK_UPS_PER_MINUTE * 60)
+        ));
+    }
+    notes
+}

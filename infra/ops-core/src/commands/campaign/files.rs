@@ -1,0 +1,104 @@
+//! Campaign files: reading those of `ops campaign apply`, and writing those of `init`, `schema` and `clone`.
+
+use std::fs::{File, OpenOptions};
+use std::io::{self, Read, Write};
+use std::path::{Path, PathBuf};
+
+use common::domain::campaign::Campaign;
+use common::domain::scope::CampaignSlug;
+use serde_json::{Value, json};
+
+use crate::campaign_file::{self, CampaignFile, Problem};
+use crate::failure::Failure;
+use crate::tables::Tables;
+use crate::terminal::Report;
+
+pub(super) fn read_all(paths: &[PathBuf]) -> Result<Vec<CampaignFile>, Failure> {
+    let mut files: Vec<CampaignFile> = Vec::new();
+    let mut problems = Vec::new();
+    for path in paths {
+        let name = path.display().to_string();
+        match campaign_file::read_bytes(&name, &read(path)?) {
+            Err(found) => problems.extend(found),
+            Ok(file) if files.iter().any(|other| other.campaign.slug == file.campaign.slug) => {
+                let message = "is also in another file; give each campaign one file".to_owned();
+                problems.push(Problem { file: name, line: 1, field: Some("slug".to_owned()), message });
+            }
+            Ok(file) => files.push(file),
+        }
+    }
+    if problems.is_empty() {
+        Ok(files)
+    } else {
+        Err(Failure::from_problems("campaign_file_invalid", problems))
+    }
+}
+
+/// Reads a file; of one that is too large only as much as the parser needs to notice.
+fn read(path: &Path) -> Result<Vec<u8>, Failure> {
+    let mut bytes = Vec::new();
+    let most = u64::try_from(campaign_file::MAX_BYTES).unwrap_or(u64::MAX).saturating_add(1);
+    let read = File::open(path).and_then(|file| file.take(most).read_to_end(&mut bytes));
+    read.map_err(|error| Failure::from_io(path, "reading", &error))?;
+    Ok(bytes)
+}
+
+pub(super) fn init(path: &Path) -> Result<Report, Failure> {
+    write_new(path, &campaign_file::template())?;
+    let path = path.display();
+    let text = format!(
+        "wrote {path}: fill in what is empty, remove the `#` before what else you need, then look at it with \
+         `ops campaign apply {path} --dry-run`"
+    );
+    Ok(Report::new(json!({ "file": path.to_string() }), text))
+}
+
+pub(super) fn schema(markdown: bool) -> Report {
+    let schema = campaign_file::schema();
+    match markdown {
+        true => Report::new(Value::String(campaign_file::page()), campaign_file::page()),
+        false => Report::new(schema.clone(), format!("{schema:#}")),
+    }
+}
+
+pub(super) async fn clone(
+    tables: &Tables,
+    slug: &CampaignSlug,
+    new: CampaignSlug,
+    output: Option<&Path>,
+) -> Result<Report, Failure> {
+    let copy = Campaign { slug: new.clone(), ..tables.campaign(slug).await? };
+    if tables.campaigns.get(&new).await?.is_some() {
+        let message = format!("there is a campaign `{new}` already; choose another slug");
+        return Err(Failure::new("campaign_exists", message));
+    }
+    let yaml = format!(
+        "# Made from {slug}. Change what is different, such as name and window, then apply it. Codes and keys are the \
+         campaign's own: mint and issue new ones.\n{}",
+        campaign_file::write::to_yaml(&copy)?
+    );
+    let Some(path) = output else {
+        return Ok(Report::new(json!({ "slug": new, "yaml": yaml }), yaml));
+    };
+    write_new(path, &yaml)?;
+    let path = path.display();
+    let text = format!("wrote {path}: change what is different, then run `ops campaign apply {path}`");
+    Ok(Report::new(json!({ "slug": new, "file": path.to_string() }), text))
+}
+
+/// Writes a file that must not exist yet.
+fn write_new(path: &Path, text: &str) -> Result<(), Failure> {
+    let created = OpenOptions::new().write(true).create_new(true).open(path);
+    let mut file = created.map_err(|error| match error.kind() {
+        io::ErrorKind::AlreadyExists => {
+            let message = format!("{} exists already; choose another file", path.display());
+            Failure::new("file_exists", message)
+        }
+        _ => Failure::from_io(path, "creating", &error),
+    })?;
+    file.write_all(text.as_bytes()).map_err(|error| {
+        // Half a file would be taken for the whole.
+        let _ = std::fs::remove_file(path);
+        Failure::from_io(path, "writing", &error)
+    })
+}

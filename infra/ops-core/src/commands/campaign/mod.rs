@@ -1,0 +1,119 @@
+//! `ops campaign`.
+
+mod apply;
+mod files;
+mod show;
+mod test_data;
+mod versions;
+
+use common::config::Env;
+use common::domain::campaign::CampaignStatus;
+use common::domain::scope::CampaignSlug;
+use common::domain::timestamp::Timestamp;
+use common::store::campaign_versions::CampaignChange;
+use serde_json::{Value, json};
+
+use super::or_nothing;
+use crate::audit::BY_VARIABLE;
+use crate::campaigns;
+use crate::cli::CampaignCommand;
+use crate::connection;
+use crate::failure::Failure;
+use crate::tables::Tables;
+use crate::terminal::{Report, Terminal};
+use crate::words::{local_time, table};
+
+pub(crate) async fn run(
+    command: CampaignCommand,
+    env: &Env,
+    now: Timestamp,
+    terminal: &mut Terminal<'_>,
+) -> Result<Report, Failure> {
+    // Boxed, like the longest of the commands: together they would not fit on a test's stack.
+    let tables = Box::pin(connection::tables(env));
+    let change = CampaignChange { at: now, by: env.optional(BY_VARIABLE).or_else(|| env.optional("USER")) };
+    match command {
+        CampaignCommand::Apply(args) => {
+            // Files first: an error in a file should not need a stack to be found.
+            let files = files::read_all(&args.files)?;
+            Box::pin(apply::apply(&tables.await?, &files, &args, change, terminal)).await
+        }
+        CampaignCommand::Init { file } => files::init(&file),
+        CampaignCommand::Schema { markdown } => Ok(files::schema(markdown)),
+        CampaignCommand::List { all } => list(&tables.await?, all, now).await,
+        CampaignCommand::Show { slug, yaml: false, .. } => show::show(&tables.await?, &slug, now).await,
+        CampaignCommand::Show { slug, yaml: true, revision } => {
+            show::yaml(&tables.await?, &slug, revision).await
+        }
+        CampaignCommand::History { slug, limit } => {
+            Box::pin(versions::history(&tables.await?, &slug, limit, now)).await
+        }
+        CampaignCommand::Clone { slug, new, output } => {
+            files::clone(&tables.await?, &slug, new, output.as_deref()).await
+        }
+        CampaignCommand::Pause { slug } => switch(&tables.await?, &slug, true, now).await,
+        CampaignCommand::Resume { slug } => switch(&tables.await?, &slug, false, now).await,
+        CampaignCommand::Archive { slug } => {
+            Box::pin(versions::archive(&tables.await?, &slug, true, change)).await
+        }
+        CampaignCommand::Unarchive { slug } => {
+            Box::pin(versions::archive(&tables.await?, &slug, false, change)).await
+        }
+        CampaignCommand::ClearTestData { slug, confirm } => {
+            Box::pin(test_data::clear(env, &slug, confirm, now, terminal)).await
+        }
+    }
+}
+
+async fn list(tables: &Tables, all: bool, now: Timestamp) -> Result<Report, Failure> {
+    let mut campaigns = tables.campaigns.list().await?;
+    let count = campaigns.len();
+    campaigns.retain(|campaign| all || !campaign.archived);
+    let rows: Vec<Vec<String>> = campaigns
+        .iter()
+        .map(|campaign| {
+            let time = |at: Option<Timestamp>| or_nothing(at.map(|at| local_time(at, campaign.timezone)));
+            let status = status_word(campaign.status(now));
+            vec![
+                campaign.slug.to_string(),
+                if campaign.archived { "archived" } else { status }.to_owned(),
+                time(campaign.window.start),
+                time(campaign.window.end),
+                campaign.timezone.name().to_owned(),
+                campaign.brand.clone(),
+                campaign.name.clone(),
+            ]
+        })
+        .collect();
+    let text = if count == 0 {
+        "There are no campaigns yet; `ops campaign apply FILE.yaml` adds one.".to_owned()
+    } else {
+        table(&["SLUG", "STATUS", "START", "END", "ZONE", "BRAND", "NAME"], &rows)
+    };
+    let hidden = count - campaigns.len();
+    let note = (hidden > 0).then(|| format!("{hidden} archived; --all lists them too"));
+    let json: Vec<Value> =
+        campaigns.iter().map(|campaign| show::as_json(campaign, now)).collect::<Result<_, _>>()?;
+    Ok(Report { note, ..Report::new(json!({ "campaigns": json }), text) })
+}
+
+async fn switch(
+    tables: &Tables,
+    slug: &CampaignSlug,
+    paused: bool,
+    now: Timestamp,
+) -> Result<Report, Failure> {
+    campaigns::set_paused(tables, slug, paused, now).await?;
+    let word = if paused { "paused" } else { "resumed" };
+    let text = format!("{slug} {word}; callers see it within 5 seconds");
+    Ok(Report::new(json!({ "slug": slug, "paused": paused }), text))
+}
+
+fn status_word(status: CampaignStatus) -> &'static str {
+    match status {
+        CampaignStatus::Live => "live",
+        CampaignStatus::Paused => "paused",
+        CampaignStatus::NotStarted => "not_started",
+        CampaignStatus::Ended => "ended",
+    }
+}

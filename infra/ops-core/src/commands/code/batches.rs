@@ -1,0 +1,164 @@
+//! `ops code batches`.
+
+use std::collections::BTreeMap;
+
+use common::domain::code_list::weakest_imported;
+use common::domain::codebook::{Batch, BatchStatus, CodeBook, Origin};
+use common::domain::scope::Scope;
+use serde_json::{Value, json};
+
+use super::super::or_nothing;
+use super::import::weakest_line;
+use super::{note, odds_line};
+use crate::codes::usage::{self, Usage};
+use crate::failure::Failure;
+use crate::tables::Tables;
+use crate::terminal::{Report, Terminal};
+use crate::words::{grouped, table};
+
+/// What operators should know before all codes are read.
+const READS_ALL: &str = "Reading all records of the table of codes, of every campaign; this takes about a minute for ten million.";
+
+/// The use of every batch, if it was asked for.
+type AllUsage = BTreeMap<String, Usage>;
+
+pub(super) async fn batches(
+    tables: &Tables,
+    scope: &Scope,
+    book: &CodeBook,
+    used: bool,
+    terminal: &mut Terminal<'_>,
+) -> Result<Report, Failure> {
+    let usage = if used { Some(count_used(tables, scope, book, terminal).await?) } else { None };
+    Ok(report(scope, book, usage.as_ref()))
+}
+
+/// Counts the use of every batch, and says so first, because that takes time and costs money.
+pub(super) async fn count_used(
+    tables: &Tables,
+    scope: &Scope,
+    book: &CodeBook,
+    terminal: &mut Terminal<'_>,
+) -> Result<AllUsage, Failure> {
+    note(terminal, READS_ALL);
+    usage::of_batches(tables.codes(), scope, book).await
+}
+
+fn report(scope: &Scope, book: &CodeBook, usage: Option<&AllUsage>) -> Report {
+    let mut text = if book.batches.is_empty() {
+        "There are no codes yet; `ops code mint` and `ops code import` add some.\n".to_owned()
+    } else {
+        batch_table(book, usage)
+    };
+    text.push_str(&odds_line(book));
+    let weakest = weakest_imported(book);
+    if let Some(weakest) = &weakest {
+        text.push('\n');
+        text.push_str(&weakest_line(weakest));
+    }
+    if book.has_imported_of_unknown_form() {
+        text.push_str(
+            "\nAn earlier release imported some codes without recording their form. They count as random letters and \
+             digits here, and may be easier to guess.",
+        );
+    }
+    if usage.is_none() && !book.batches.is_empty() {
+        text.push_str(
+            "\n--used counts the used and unused codes of each batch; it reads all records of the table.",
+        );
+    }
+    for batch in book.batches.iter().filter(|batch| batch.status == BatchStatus::Reserved) {
+        text.push_str(&format!(
+            "\nBatch {} is being minted, or its minting was cut short and its codes do not count; in that case \
+             void it: ops code void --campaign {} --environment {} --batch {}",
+            batch.name, scope.campaign, scope.environment, batch.name
+        ));
+    }
+    let batches: Vec<Value> = book.batches.iter().map(|batch| batch_json(batch, usage)).collect();
+    let (minted, imported) = (book.odds_of_a_guess(0), weakest.map(|weakest| weakest.odds));
+    let json = json!({
+        "campaign": scope.campaign,
+        "environment": scope.environment,
+        "batches": batches,
+        "key_version": book.key_version(),
+        "symbols": book.symbols,
+        "minted": book.minted,
+        // A guess is at a minted code or at an imported one, whose forms differ.
+        "odds_of_a_guess": minted.max(imported.unwrap_or(0.0)),
+        "odds_of_a_minted_code": minted,
+        "odds_of_an_imported_code": imported,
+    });
+    Report::new(json, text)
+}
+
+fn batch_table(book: &CodeBook, usage: Option<&AllUsage>) -> String {
+    let row = |batch: &Batch| {
+        let mut row = vec![batch.name.clone(), kind_of(batch).to_owned(), grouped(count_of(batch))];
+        if let Some(usage) = usage {
+            let of_batch = usage.get(&batch.name).copied().unwrap_or_default();
+            let Usage { redeemed, held, void } = of_batch;
+            row.extend([redeemed, held, void, of_batch.unused_of(batch)].map(grouped));
+        }
+        row.extend([
+            or_nothing(lengths_of(batch, book)),
+            status_of(batch).to_owned(),
+            or_nothing(batch.origin.key_version()),
+            or_nothing(batch.prize.as_ref()),
+        ]);
+        row
+    };
+    let rows: Vec<_> = book.batches.iter().map(row).collect();
+    let mut heading = vec!["BATCH", "ORIGIN", "CODES"];
+    if usage.is_some() {
+        heading.extend(["USED", "HELD", "VOIDED", "UNUSED"]);
+    }
+    heading.extend(["LENGTH", "STATUS", "KEY", "PRIZE"]);
+    table(&heading, &rows)
+}
+
+pub(super) fn batch_json(batch: &Batch, usage: Option<&AllUsage>) -> Value {
+    let mut json = json!({
+        "batch": batch.name,
+        "origin": kind_of(batch),
+        "count": count_of(batch),
+        "key_version": batch.origin.key_version(),
+        "prize": batch.prize,
+        "status": batch.status,
+    });
+    if let (Some(usage), Some(fields)) = (usage, json.as_object_mut()) {
+        let of_batch = usage.get(&batch.name).copied().unwrap_or_default();
+        let Usage { redeemed, held, void } = of_batch;
+        let unused = of_batch.unused_of(batch);
+        let counts = [("used", redeemed), ("held", held), ("voided", void), ("unused", unused)];
+        fields.extend(counts.map(|(name, count)| (name.to_owned(), count.into())));
+    }
+    json
+}
+
+pub(crate) fn count_of(batch: &Batch) -> u64 {
+    match batch.origin {
+        Origin::Minted { count, .. } | Origin::Imported { count, .. } => count,
+    }
+}
+
+/// The lengths of a batch's codes, such as `6 to 8`; `None` if they were not counted.
+fn lengths_of(batch: &Batch, book: &CodeBook) -> Option<String> {
+    let lengths = match &batch.origin {
+        Origin::Minted { .. } => return Some(book.symbols.to_string()),
+        Origin::Imported { lengths, .. } => lengths.iter().map(|known| known.length),
+    };
+    let (shortest, longest) = (lengths.clone().min()?, lengths.max()?);
+    Some(if shortest == longest { shortest.to_string() } else { format!("{shortest} to {longest}") })
+}
+
+pub(super) fn kind_of(batch: &Batch) -> &'static str {
+    if batch.origin.is_imported() { "imported" } else { "minted" }
+}
+
+pub(super) fn status_of(batch: &Batch) -> &'static str {
+    match batch.status {
+        BatchStatus::Reserved => "reserved",
+        BatchStatus::Active => "active",
+        BatchStatus::Void => "void",
+    }
+}

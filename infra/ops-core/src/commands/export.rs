@@ -1,0 +1,47 @@
+//! `ops export`.
+
+use common::clock::Clock;
+use common::config::Env;
+use common::domain::scope::Scope;
+use serde_json::{Value, json};
+
+use crate::audit::Action;
+use crate::cli::{ExportArgs, ExportCommand};
+use crate::connection;
+use crate::export::{self, Content, Export, Phones};
+use crate::failure::Failure;
+use crate::terminal::{Report, Terminal};
+use crate::words::grouped;
+
+pub(crate) async fn run(
+    command: ExportCommand,
+    env: &Env,
+    clock: &Clock,
+    terminal: &mut Terminal<'_>,
+) -> Result<Report, Failure> {
+    let (content, args, states) = match command {
+        ExportCommand::Submissions { args, state } => (Content::Submissions, args, state),
+        ExportCommand::Entrants(args) => (Content::Entrants, args, Vec::new()),
+        ExportCommand::Winners(args) => (Content::Winners, args, Vec::new()),
+    };
+    let ExportArgs { campaign, environment, from, to, phones, output } = args;
+    let tables = connection::tables(env).await?;
+    let zone = tables.campaign(&campaign).await?.timezone;
+    let (from, to) = (from.map(|from| from.begin(zone)), to.map(|to| to.end(zone)));
+    if from.zip(to).is_some_and(|(from, to)| from >= to) {
+        let message = "no time is from --from to --to: give --to a later day or time than --from";
+        return Err(Failure::new("period_empty", message));
+    }
+    let phones = if phones { Phones::Whole } else { Phones::Masked };
+    let scope = Scope { campaign, environment };
+    let export = Export { from, to, states, phones, ..Export::new(content, scope, zone, &output)? };
+    if export.phones == Phones::Whole {
+        let details = json!({ "content": export.content, "phones": export.phones });
+        let action = Action::new("export").in_scope(&export.scope).with(details);
+        tables.audit.append(action, clock.now()).await?;
+    }
+    let manifest = export::write(&tables, &export, &output, clock, terminal).await?;
+    let rows = grouped(manifest.get("rows").and_then(Value::as_u64).unwrap_or(0));
+    let text = format!("{rows} {} in {}", content.rows(), output.display());
+    Ok(Report::new(manifest, text))
+}

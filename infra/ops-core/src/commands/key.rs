@@ -1,0 +1,143 @@
+//! `ops key`.
+
+use std::time::Duration;
+
+use chrono_tz::Tz;
+use common::cache;
+use common::config::{Env, Stage};
+use common::domain::scope::Scope;
+use common::domain::timestamp::Timestamp;
+use common::store::api_keys::ApiKeyRecord;
+use serde_json::{Value, json};
+
+use super::or_nothing;
+use crate::cli::KeyCommand;
+use crate::connection;
+use crate::failure::Failure;
+use crate::keys::{self, IssuedKey, RolledKey};
+use crate::terminal::Report;
+use crate::words::{local_time, seconds, table, zoned_time};
+
+const LABEL_CHARS: std::ops::RangeInclusive<usize> = 1..=100;
+
+pub(crate) async fn run(command: KeyCommand, env: &Env, now: Timestamp) -> Result<Report, Failure> {
+    let tables = &connection::tables(env).await?;
+    match command {
+        KeyCommand::Issue { scope, label, per_minute } => {
+            let label = label.as_deref().map(checked_label).transpose()?;
+            let issued = keys::issue(tables, &Scope::from(scope), label, per_minute, now).await?;
+            let mut report = report_issued(&issued);
+            if issued.record.scope.environment.is_live() && matches!(Stage::from_env(env), Ok(Stage::Staging))
+            {
+                let note = report.note.get_or_insert_default();
+                note.push_str(
+                    "\nThis stack is for staging, where live keys are refused (`key_wrong_environment`): issue a test key.",
+                );
+            }
+            Ok(report)
+        }
+        KeyCommand::List { campaign } => {
+            let zone = tables.campaign(&campaign).await?.timezone;
+            Ok(report_list(&tables.api_keys.list(&campaign).await?, zone))
+        }
+        KeyCommand::Set { key_id, per_minute } => {
+            let changed = keys::set_per_minute(tables, &key_id, per_minute, now).await?;
+            let text = format!(
+                "{} may make {} requests a minute; functions follow within {}. In the minute of the change, it is \
+                 let in as often as the larger of both numbers at most",
+                changed.key_id,
+                changed.per_minute,
+                seconds(cache::MAX_AGE)
+            );
+            Ok(Report::new(as_json(&changed), text))
+        }
+        KeyCommand::Roll { key_id, old_valid_for } => {
+            let old_valid_for = Duration::from_secs(u64::from(old_valid_for) * 60 * 60);
+            let rolled = keys::roll(tables, &key_id, old_valid_for, now).await?;
+            Ok(report_rolled(&rolled))
+        }
+        KeyCommand::Revoke { key_id } => {
+            let revoked = keys::revoke(tables, &key_id, now).await?;
+            let text = format!("{} revoked; callers see it within 5 seconds", revoked.key_id);
+            Ok(Report::new(as_json(&revoked), text))
+        }
+    }
+}
+
+fn checked_label(label: &str) -> Result<&str, Failure> {
+    let label = label.trim();
+    if LABEL_CHARS.contains(&label.chars().count()) && !label.chars().any(char::is_control) {
+        Ok(label)
+    } else {
+        Err(Failure::new("label_invalid", "a label is 1 to 100 characters on one line; shorten --label"))
+    }
+}
+
+/// Prints only the key on standard output, so that a script can read it.
+fn report_issued(issued: &IssuedKey) -> Report {
+    let IssuedKey { key, record } = issued;
+    let mut json = as_json(record);
+    if let Some(fields) = json.as_object_mut() {
+        fields.insert("key".to_owned(), json!(key));
+    }
+    let note = format!(
+        "This is the only time that the key is shown; only its digest is kept. Store it on the caller's server.\n\
+         Its id is {}: `ops key revoke {}` ends it. It works in {} of {}, {} requests a minute.",
+        record.key_id, record.key_id, record.scope.environment, record.scope.campaign, record.per_minute
+    );
+    Report { note: Some(note), ..Report::new(json, key.clone()) }
+}
+
+/// Prints only the new key on standard output.
+fn report_rolled(rolled: &RolledKey) -> Report {
+    let RolledKey { new, old, zone } = rolled;
+    let mut report = report_issued(new);
+    let until = old.valid_until;
+    if let Some(fields) = report.json.as_object_mut() {
+        fields.insert("old_key_id".to_owned(), json!(old.key_id));
+        fields.insert("old_valid_until".to_owned(), json!(until.map(|until| until.to_string())));
+    }
+    let until = or_nothing(until.map(|until| zoned_time(until, *zone)));
+    let old = &old.key_id;
+    let note = format!(
+        "{old} works until {until}, and is refused as revoked from then on; `ops key revoke {old}` ends it at once."
+    );
+    report.note = Some(format!("{}\n{note}", report.note.unwrap_or_default()));
+    report
+}
+
+fn report_list(keys: &[ApiKeyRecord], zone: Tz) -> Report {
+    let row = |key: &ApiKeyRecord| {
+        vec![
+            key.key_id.clone(),
+            key.scope.environment.to_string(),
+            key.per_minute.to_string(),
+            local_time(key.created_at, zone),
+            or_nothing(key.valid_until.map(|at| local_time(at, zone))),
+            or_nothing(key.revoked_at.map(|at| local_time(at, zone))),
+            or_nothing(key.label.as_ref()),
+        ]
+    };
+    let text = if keys.is_empty() {
+        "The campaign has no keys yet; `ops key issue` makes one.".to_owned()
+    } else {
+        let rows: Vec<_> = keys.iter().map(row).collect();
+        let times = format!("CREATED ({})", zone.name());
+        table(&["KEY-ID", "ENVIRONMENT", "PER MINUTE", &times, "VALID UNTIL", "REVOKED", "LABEL"], &rows)
+    };
+    let json: Vec<Value> = keys.iter().map(as_json).collect();
+    Report::new(json!({ "keys": json }), text)
+}
+
+fn as_json(key: &ApiKeyRecord) -> Value {
+    json!({
+        "key_id": key.key_id,
+        "campaign": key.scope.campaign,
+        "environment": key.scope.environment,
+        "label": key.label,
+        "per_minute": key.per_minute,
+        "created_at": key.created_at.to_string(),
+        "valid_until": key.valid_until.map(|at| at.to_string()),
+        "revoked_at": key.revoked_at.map(|at| at.to_string()),
+    })
+}

@@ -1,0 +1,23 @@
+//! `ops migrate`.
+
+use common::domain::timestamp::Timestamp;
+use serde_json::json;
+
+use crate::audit::Action;
+use crate::failure::Failure;
+use crate::migrate::{self, Migrated};
+use crate::tables::Tables;
+use crate::terminal::Report;
+
+pub(crate) async fn run(tables: &Tables, now: Timestamp) -> Result<Report, Failure> {
+    tables.audit.append(Action::new("records.migrate"), now).await?;
+    let Migrated { code_books, phones } = migrate::run(tables).await?;
+    let text = match (code_books, phones) {
+        (0, 0) => "Every record has the form of this release already.".to_owned(),
+        (code_books, phones) => format!(
+            "{code_books} code books are in their own table now, with their keys encrypted. {phones} records no longer \
+             hold a phone number in clear."
+        ),
+    };
+    Ok(Report::new(json!({ "code_books": code_books, "phones": phones }), text))
+}

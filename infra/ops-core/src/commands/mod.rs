@@ -1,0 +1,49 @@
+//! The commands: each calls the library and reports the result, as JSON and as text.
+
+use crate::failure::Failure;
+use crate::terminal::Terminal;
+use crate::words::printable;
+
+pub(crate) mod audit;
+pub(crate) mod campaign;
+pub(crate) mod code;
+pub(crate) mod export;
+pub(crate) mod key;
+pub(crate) mod migrate;
+pub(crate) mod numbers;
+pub(crate) mod person;
+pub(crate) mod phone;
+pub(crate) mod secret;
+pub(crate) mod smoke;
+pub(crate) mod submission;
+pub(crate) mod whoami;
+
+/// Shown in place of a missing value.
+const NOTHING: &str = "-";
+
+fn or_nothing(value: Option<impl ToString>) -> String {
+    value.map_or_else(|| NOTHING.to_owned(), |value| value.to_string())
+}
+
+/// Names and values, one pair per line, values aligned and printable.
+fn lines(pairs: &[(&str, String)]) -> String {
+    let widest = pairs.iter().map(|(name, _)| name.len()).max().unwrap_or(0);
+    pairs.iter().map(|(name, value)| format!("{name:widest$}  {}\n", printable(value))).collect()
+}
+
+/// An argument. For `-`, the operator types it at the terminal instead, which keeps it out of the shell's history.
+fn typed_or(argument: &str, prompt: &str, terminal: &mut Terminal<'_>) -> Result<String, Failure> {
+    if argument.trim() != "-" {
+        return Ok(argument.to_owned());
+    }
+    let Some(input) = terminal.input.as_mut() else {
+        let message = "there is no terminal to type it at; run this in a terminal, or give it in place of -";
+        return Err(Failure::new("no_terminal", message));
+    };
+    let mut line = String::new();
+    let asked = write!(terminal.err, "{prompt}").and_then(|()| terminal.err.flush());
+    asked.and_then(|()| input.read_line(&mut line)).map_err(|error| {
+        Failure::new("no_terminal", format!("asking failed: {error}; give it in place of -"))
+    })?;
+    Ok(line)
+}

@@ -1,0 +1,37 @@
+//! `ops numbers`.
+
+mod report;
+mod verify;
+
+use common::clock::Clock;
+use common::domain::scope::Scope;
+
+use crate::cli::{NumbersArgs, NumbersCommand};
+use crate::failure::Failure;
+use crate::numbers::{self, Days};
+use crate::tables::Tables;
+use crate::terminal::{Report, Terminal};
+
+pub(crate) async fn run(
+    args: NumbersArgs,
+    tables: &Tables,
+    clock: &Clock,
+    terminal: &mut Terminal<'_>,
+) -> Result<Report, Failure> {
+    let NumbersArgs { campaign, environment, from, to, command } = args;
+    match (command, campaign) {
+        (Some(NumbersCommand::Verify { campaign, environment, correct, confirm }), _) => {
+            let scope = Scope { campaign, environment };
+            Box::pin(verify::run(tables, &scope, correct, confirm, clock, terminal)).await
+        }
+        (None, Some(campaign)) => {
+            let scope = Scope { campaign, environment };
+            let campaign = tables.campaign(&scope.campaign).await?;
+            let cells = Box::pin(numbers::read(tables, &scope, Days { from, to })).await?;
+            let book = tables.code_books.get(&scope).await?;
+            let batches = book.map(|stored| stored.book.batches).unwrap_or_default();
+            Ok(report::overview(&scope, campaign.timezone, &cells, &batches))
+        }
+        (None, None) => Err(Failure::new("usage", "say which campaign with --campaign SLUG")),
+    }
+}

@@ -1,0 +1,21 @@
+//! `ops smoke`.
+
+use common::domain::timestamp::Timestamp;
+use serde_json::{Value, json};
+
+use crate::failure::Failure;
+use crate::smoke::{self, Step};
+use crate::tables::Tables;
+use crate::terminal::Report;
+
+pub(crate) async fn run(base_url: &str, tables: &Tables, now: Timestamp) -> Result<Report, Failure> {
+    let steps = smoke::walk(tables, base_url, now).await?;
+    let text: String = steps.iter().map(|step| format!("{:>7} ms  {}\n", step.took_ms, step.what)).collect();
+    let json: Vec<Value> = steps.iter().map(as_json).collect();
+    let text = format!("{text}Everything is as it should be. The campaign `smoke-test` is paused again.");
+    Ok(Report::new(json!({ "steps": json }), text))
+}
+
+fn as_json(step: &Step) -> Value {
+    json!({ "what": step.what, "took_ms": u64::try_from(step.took_ms).unwrap_or(u64::MAX) })
+}

@@ -1,0 +1,74 @@
+//! `ops submission revoke` and `reopen`.
+
+use common::domain::submission::Submission;
+use common::domain::submission::correction::Correction;
+use common::store::codes::CodeKey;
+
+use super::show;
+use crate::corrections::{Corrected, correct};
+use crate::failure::Failure;
+use crate::phones;
+use crate::tables::Tables;
+use crate::terminal::Report;
+use crate::words::grouped;
+use common::domain::submission::OperatorDecision;
+
+pub(super) async fn run(
+    tables: &Tables,
+    name: &str,
+    correction: Correction,
+    decision: OperatorDecision,
+) -> Result<Report, Failure> {
+    let by = decision.by.clone();
+    let (submission, text) = match correct(tables, name, correction, decision).await? {
+        Corrected::Done(after) => {
+            let text = done(&after, correction);
+            (after, text)
+        }
+        Corrected::Proposed(after) => {
+            let what = match correction {
+                Correction::Revoke { .. } => "revoke",
+                Correction::Reopen => "reopen",
+            };
+            let text = format!(
+                "{by} asks to {what} {}, which won a prize; nothing has changed yet. Somebody else has to run the same \
+                 command, with their own AWS identity and name",
+                after.reference
+            );
+            (after, text)
+        }
+        Corrected::Nothing(before) => {
+            let decision = before.decision.as_ref();
+            let when = decision.map(|decision| format!(" by {} at {}", decision.by, decision.at));
+            let text = format!(
+                "{} was revoked already{}; nothing was changed",
+                before.reference,
+                when.unwrap_or_default()
+            );
+            (before, text)
+        }
+    };
+    let phone = phones::shown(tables, &submission, false).await?;
+    Ok(Report::new(show::as_json(&submission, &phone), text))
+}
+
+fn done(after: &Submission, correction: Correction) -> String {
+    let reference = &after.reference;
+    let has_code = after.code_key.as_ref().is_some_and(|key| CodeKey::parse(&after.scope, key).is_some());
+    match correction {
+        Correction::Reopen => {
+            format!("{reference} waits for an operator; settle it with `ops submission settle`")
+        }
+        Correction::Revoke { free_code } => {
+            let lost = after.history.last().map_or(0, |before| before.status.entries());
+            let entries =
+                if lost == 1 { "1 entry".to_owned() } else { format!("{} entries", grouped(lost.into())) };
+            let code = match (has_code, free_code) {
+                (false, _) => "",
+                (true, true) => "; its code can be entered again",
+                (true, false) => "; its code stays used",
+            };
+            format!("{reference} revoked: {entries} taken back{code}")
+        }
+    }
+}

@@ -1,0 +1,248 @@
+//! `ops submission`.
+
+mod correct;
+mod list;
+pub(super) mod show;
+mod story;
+
+use std::cmp::Reverse;
+
+use common::config::Env;
+use common::domain::receipt::payload::VerificationCode;
+use common::domain::scope::Scope;
+use common::domain::submission::correction::{Correction, Proposal};
+use common::domain::submission::{OperatorDecision, State, Submission};
+use common::domain::timestamp::Timestamp;
+use serde_json::{Value, json};
+
+use self::show::Shown;
+use self::story::Story;
+use super::or_nothing;
+use crate::audit::{Action, BY_VARIABLE, Recorded};
+use crate::cli::{AcceptArgs, CorrectionArgs, ListArgs, ShowArgs, SubmissionCommand, VerdictArgs};
+use crate::confirm::Answer;
+use crate::failure::Failure;
+use crate::settle::{Proof, Verdict, resume, settle};
+use crate::tables::Tables;
+use crate::terminal::{Report, Terminal};
+use crate::words::grouped;
+use crate::{connection, phones, receipts, submissions};
+
+/// Characters of an operator's name or reason.
+const WORDS_CHARS: std::ops::RangeInclusive<usize> = 1..=500;
+
+pub(crate) async fn run(
+    command: SubmissionCommand,
+    env: &Env,
+    now: Timestamp,
+    terminal: &mut Terminal<'_>,
+) -> Result<Report, Failure> {
+    match command {
+        SubmissionCommand::Show { name, show } => {
+            let tables = connection::tables(env).await?;
+            let found = submissions::find(&tables, &name).await?;
+            let mut shown = Vec::new();
+            let ShowArgs { show_phone, show_receipt, show_photo } = show;
+            for submission in &found {
+                let recorded = record_look(&tables, submission, show, now).await?;
+                let photo = recorded.as_ref().filter(|_| show_photo);
+                let receipt = receipts::of_submission(&tables, env, submission, photo, now).await?;
+                let zone = tables.campaign(&submission.scope.campaign).await?.timezone;
+                let phone = phones::shown(&tables, submission, show_phone).await?;
+                shown.push(Shown { submission, phone, receipt, zone, show_receipt });
+            }
+            Ok(show::report(&shown))
+        }
+        SubmissionCommand::Story { name } => {
+            let tables = connection::tables(env).await?;
+            let mut stories = Vec::new();
+            for submission in submissions::find(&tables, &name).await? {
+                let receipt = receipts::of_submission(&tables, env, &submission, None, now).await?;
+                let zone = tables.campaign(&submission.scope.campaign).await?.timezone;
+                stories.push(Story::new(&submission, receipt.as_ref(), zone));
+            }
+            Ok(story::report(&stories))
+        }
+        SubmissionCommand::List(args) => listed(args, env, now, terminal).await,
+        SubmissionCommand::Resume { names } => {
+            let tables = connection::tables(env).await?;
+            let mut resumed = Vec::new();
+            for name in &names {
+                resumed.push(resume(&tables, name, now).await?);
+            }
+            let text = format!("{} resumed; the service works on them within a minute", resumed.len());
+            Ok(Report::new(all_as_json(&with_phones(&tables, &resumed).await?), text))
+        }
+        SubmissionCommand::Revoke { args, free_code } => {
+            corrected(args, Correction::Revoke { free_code }, env, now).await
+        }
+        SubmissionCommand::Reopen(args) => corrected(args, Correction::Reopen, env, now).await,
+        SubmissionCommand::Settle { name, verdict: VerdictArgs { reject, .. }, accept, why } => {
+            let decision = OperatorDecision {
+                by: who(env)?,
+                at: now,
+                why: Some(words(&why, "--why")?),
+                confirmed: None,
+            };
+            let verdict = match reject {
+                Some(key) => Verdict::Reject(key),
+                None => Verdict::Accept { entries: accept.entries, proof: proof(&accept)? },
+            };
+            let tables = connection::tables(env).await?;
+            let settled = settle(&tables, &name, verdict, decision).await?;
+            let status = &settled.status;
+            let entries = match status.entries() {
+                0 => String::new(),
+                1 => ", with 1 entry".to_owned(),
+                entries => format!(", with {} entries", grouped(entries.into())),
+            };
+            let text = format!("{} settled as `{}`{entries}", settled.reference, status.message_key());
+            let phone = phones::shown(&tables, &settled, false).await?;
+            Ok(Report::new(show::as_json(&settled, &phone), text))
+        }
+    }
+}
+
+/// Lists submissions from an index, or, once the operator agrees, from the whole table.
+async fn listed(
+    args: ListArgs,
+    env: &Env,
+    now: Timestamp,
+    terminal: &mut Terminal<'_>,
+) -> Result<Report, Failure> {
+    let ListArgs { campaign, environment, unsettled, phone, code, reference, state, limit, confirm } = args;
+    let tables = connection::tables(env).await?;
+    let campaign = tables.campaign(&campaign).await?;
+    let scope = Scope { campaign: campaign.slug.clone(), environment };
+    let (most, zone) = (usize::from(limit), campaign.timezone);
+    let wanted = |submission: &Submission| state.is_none_or(|state| submission.status.state() == state);
+    let is_open = matches!(state, Some(State::Pending | State::Unknown));
+    let mut found = match (phone, code, reference) {
+        (Some(typed), _, _) => {
+            let invalid = || {
+                Failure::new("phone_invalid", "--phone is not a Tanzanian mobile number, such as 0712345678")
+            };
+            let phone = typed.parse().map_err(|_| invalid())?;
+            submissions::of_phone(&tables, &scope, &phone).await?
+        }
+        (_, Some(typed), _) => {
+            submissions::of_code(&tables, &campaign, &scope, &typed, now).await?.into_iter().collect()
+        }
+        (_, _, Some(reference)) => submissions::of_reference(&tables, &scope, &reference).await?,
+        _ if unsettled || is_open => submissions::list_unsettled(&tables, &scope).await?,
+        _ => {
+            let question = "This reads the whole table of submissions, of all campaigns; --phone, --code, --ref and \
+                            --unsettled read a few records. Read it?";
+            terminal.confirm(question, Answer::Yes, confirm)?;
+            submissions::list(&tables, &scope, most, wanted).await?
+        }
+    };
+    found.retain(wanted);
+    if !unsettled {
+        found.sort_by_key(|submission| Reverse(submission.created_at));
+    }
+    let shown = with_phones(&tables, found.get(..most).unwrap_or(&found)).await?;
+    Ok(if unsettled { list::unsettled(&shown, found.len(), zone) } else { list::newest(&shown, zone) })
+}
+
+async fn corrected(
+    args: CorrectionArgs,
+    correction: Correction,
+    env: &Env,
+    now: Timestamp,
+) -> Result<Report, Failure> {
+    let CorrectionArgs { name, why } = args;
+    let why = Some(words(&why, "--why")?);
+    let decision = OperatorDecision { by: who(env)?, at: now, why, confirmed: None };
+    correct::run(&connection::tables(env).await?, &name, correction, decision).await
+}
+
+fn proof(args: &AcceptArgs) -> Result<Proof, Failure> {
+    match &args.receipt_code {
+        None if args.without_receipt_code => Ok(Proof::Waived),
+        None => Ok(Proof::Record),
+        Some(text) => VerificationCode::typed(text).map(Proof::Read).ok_or_else(|| {
+            let message = "--receipt-code is not a receipt's verification code, which has 6 to 40 letters and digits; \
+                           read it from the receipt again";
+            Failure::new("receipt_code_invalid", message)
+        }),
+    }
+}
+
+/// Writes a row if something is shown that is hidden otherwise.
+async fn record_look(
+    tables: &Tables,
+    submission: &Submission,
+    show: ShowArgs,
+    now: Timestamp,
+) -> Result<Option<Recorded>, Failure> {
+    let ShowArgs { show_phone, show_receipt, show_photo } = show;
+    if !(show_phone || show_receipt || show_photo) {
+        return Ok(None);
+    }
+    let action = Action::new("submission.show").in_scope(&submission.scope).on(submission.submission_id);
+    let details = json!({ "phone": show_phone, "receipt": show_receipt, "photo": show_photo });
+    tables.audit.append(action.with(details), now).await.map(Some)
+}
+
+pub(super) fn who(env: &Env) -> Result<String, Failure> {
+    match env.optional(BY_VARIABLE).or_else(|| env.optional("USER")) {
+        Some(by) => words(&by, "--by"),
+        None => {
+            let message = "every decision is recorded with who took it, and $USER is not set; say who decides with --by NAME";
+            Err(Failure::new("by_missing", message))
+        }
+    }
+}
+
+pub(super) fn words(text: &str, option: &str) -> Result<String, Failure> {
+    let text = text.trim();
+    if WORDS_CHARS.contains(&text.chars().count()) && !text.chars().any(char::is_control) {
+        Ok(text.to_owned())
+    } else {
+        let message = format!("{option} must be 1 to 500 characters on one line; it goes into the record");
+        Err(Failure::new("words_invalid", message))
+    }
+}
+
+/// A decision in words: by whom, and why.
+fn said(decision: &OperatorDecision) -> String {
+    let words = |by: &str, why: &Option<String>| {
+        let why = why.as_ref().map(|why| format!(": {why}")).unwrap_or_default();
+        format!("by {by}{why}")
+    };
+    let second = decision.confirmed.as_ref();
+    let second = second.map(|second| format!("; confirmed {}", words(&second.by, &second.why)));
+    format!("{}{}", words(&decision.by, &decision.why), second.unwrap_or_default())
+}
+
+fn proposed(proposal: &Proposal) -> String {
+    let what = match proposal.correction {
+        Correction::Revoke { free_code: false } => "revoke",
+        Correction::Revoke { free_code: true } => "revoke and free the code",
+        Correction::Reopen => "reopen",
+    };
+    format!("{what}, asked for {}", said(&proposal.decision))
+}
+
+/// An API name, or `-` if there is none.
+fn word(value: Value) -> String {
+    or_nothing(value.as_str())
+}
+
+/// Submissions with their masked phones.
+type WithPhones<'a> = Vec<(&'a Submission, String)>;
+
+async fn with_phones<'a>(tables: &Tables, found: &'a [Submission]) -> Result<WithPhones<'a>, Failure> {
+    let mut shown = Vec::with_capacity(found.len());
+    for submission in found {
+        shown.push((submission, phones::shown(tables, submission, false).await?));
+    }
+    Ok(shown)
+}
+
+/// Submissions for programs.
+fn all_as_json(found: &[(&Submission, String)]) -> Value {
+    let json: Vec<Value> = found.iter().map(|(submission, phone)| show::as_json(submission, phone)).collect();
+    json!({ "submissions": json })
+}

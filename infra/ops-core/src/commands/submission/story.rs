@@ -1,0 +1,106 @@
+//! The history of a submission, from its records.
+
+use chrono_tz::Tz;
+use common::domain::settling::Assignee;
+use common::domain::submission::{PastState, Submission};
+use common::domain::timestamp::Timestamp;
+use serde_json::{Value, json};
+
+use super::{proposed, said};
+use crate::receipts::SeenReceipt;
+use crate::terminal::Report;
+use crate::words::{table, zoned_time};
+
+pub(super) struct Story {
+    id: String,
+    reference: String,
+    request_id: Option<String>,
+    zone: Tz,
+    events: Vec<(Timestamp, String)>,
+}
+
+impl Story {
+    pub(super) fn new(submission: &Submission, receipt: Option<&SeenReceipt>, zone: Tz) -> Self {
+        let mut events = Vec::new();
+        if let Some(SeenReceipt { receipt, .. }) = receipt {
+            events.push((receipt.created_at, format!("receipt {} made", receipt.receipt_id)));
+            let arrived = receipt.arrived.as_ref();
+            events.extend(arrived.map(|arrived| (arrived.seen_at, "its photo seen in storage".to_owned())));
+        }
+        let (now, mut decided) = (submission.state_now(), None);
+        for (index, state) in submission.history.iter().chain([&now]).enumerate() {
+            let decision = state.decision.as_ref().filter(|decision| decided != Some(*decision));
+            events.extend(decision.map(|decision| (decision.at, format!("decided {}", said(decision)))));
+            decided = decision.or(decided);
+            let made = if index == 0 { "made: " } else { "" };
+            events.push((state.at, format!("{made}{}", sentence(state))));
+        }
+        events.extend(submission.proposal.as_ref().map(|proposal| {
+            (proposal.decision.at, format!("{}, if another person agrees", proposed(proposal)))
+        }));
+        // The sort is stable: of events at the same time, a receipt stays before its submission, and a decision before
+        // its result.
+        events.sort_by_key(|(at, _)| *at);
+        events.extend(submission.settling.as_ref().map(|settling| {
+            let next = match settling.assignee {
+                Assignee::Service => "next step due",
+                Assignee::Operator => "waits for a person since then",
+            };
+            (settling.next_step_at, next.to_owned())
+        }));
+        Self {
+            id: submission.submission_id.to_string(),
+            reference: submission.reference.to_string(),
+            request_id: submission.request_id.clone(),
+            zone,
+            events,
+        }
+    }
+}
+
+/// Describes a state that a submission reached.
+fn sentence(state: &PastState) -> String {
+    let PastState { status, reasons, is_under_way, anomaly, .. } = state;
+    let name = |value: Value| value.as_str().unwrap_or_default().to_owned();
+    let mut sentence = format!("{} `{}`", name(json!(status.state())), status.message_key());
+    if let Some(review) = status.review_status() {
+        sentence.push_str(&format!(", {}", name(json!(review))));
+    }
+    let reasons: Vec<_> = reasons.iter().filter(|reason| *reason != status.message_key().as_str()).collect();
+    for reason in reasons {
+        sentence.push_str(&format!(", {reason}"));
+    }
+    if *is_under_way {
+        sentence.push_str("; a step begun");
+    }
+    if let Some(anomaly) = anomaly {
+        sentence.push_str(&format!("; {anomaly}"));
+    }
+    sentence
+}
+
+pub(super) fn report(stories: &[Story]) -> Report {
+    let texts: Vec<String> = stories.iter().map(Story::as_text).collect();
+    let json: Vec<Value> = stories.iter().map(Story::as_json).collect();
+    Report::new(json!({ "submissions": json }), texts.join("\n"))
+}
+
+impl Story {
+    fn as_text(&self) -> String {
+        let rows: Vec<_> =
+            self.events.iter().map(|(at, what)| vec![zoned_time(*at, self.zone), what.clone()]).collect();
+        let request = self.request_id.as_deref().unwrap_or("not recorded");
+        format!(
+            "{} {}, made by request {request}\n{}",
+            self.reference,
+            self.id,
+            table(&["AT", "WHAT"], &rows)
+        )
+    }
+
+    fn as_json(&self) -> Value {
+        let events: Vec<_> =
+            self.events.iter().map(|(at, what)| json!({ "at": at.to_string(), "what": what })).collect();
+        json!({ "id": self.id, "ref": self.reference, "request_id": self.request_id, "events": events })
+    }
+}

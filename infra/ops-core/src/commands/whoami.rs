@@ -1,0 +1,73 @@
+//! `ops whoami`.
+
+use common::config::Env;
+use common::store::StoreError;
+use common::store::{api_keys, audit, campaigns, code_books, codes, entrants, receipts, submissions};
+use serde_json::{Value, json};
+
+use super::{lines, or_nothing};
+use crate::connection;
+use crate::failure::Failure;
+use crate::identity::Identity;
+use crate::tables::Tables;
+use crate::terminal::Report;
+
+/// The variables that name the tables of a stack that commands work on.
+const TABLES: [&str; 8] = [
+    campaigns::VARIABLE,
+    api_keys::VARIABLE,
+    code_books::VARIABLE,
+    codes::VARIABLE,
+    submissions::VARIABLE,
+    entrants::VARIABLE,
+    receipts::VARIABLE,
+    audit::VARIABLE,
+];
+
+pub(crate) async fn run(env: &Env) -> Result<Report, Failure> {
+    let tables = connection::tables(env).await?;
+    let Identity { arn, account, region } = Identity::ask(&connection::aws(env).await?).await?;
+    let roles = roles(&tables).await?;
+    let last = roles.iter().rev().find(|(_, has)| *has).map(|(role, _)| *role);
+    let names: Vec<_> = TABLES.iter().filter_map(|name| Some((*name, env.optional(name)?))).collect();
+    let mut pairs = vec![
+        ("identity", arn.clone()),
+        ("account", account.clone()),
+        ("region", region.clone()),
+        ("stage", or_nothing(env.optional("STAGE"))),
+        ("rights of", or_nothing(last)),
+    ];
+    pairs.extend(names.iter().cloned());
+    let tables: serde_json::Map<String, Value> =
+        names.into_iter().map(|(name, table)| (name.to_owned(), json!(table))).collect();
+    let json = json!({
+        "identity": arn,
+        "account": account,
+        "region": region,
+        "stage": env.optional("STAGE"),
+        "rights": roles.into_iter().filter(|(_, has)| *has).map(|(role, _)| role).collect::<Vec<_>>(),
+        "tables": tables,
+    });
+    Ok(Report::new(json, lines(&pairs)))
+}
+
+/// The roles of the stack, and for each of them whether it seems to be one's own: whether a read succeeds that it allows,
+/// and none before it.
+async fn roles(tables: &Tables) -> Result<[(&'static str, bool); 4], Failure> {
+    let log = tables.audit.log();
+    Ok([
+        ("viewer", allowed(tables.campaigns.list().await)?),
+        ("reviewer", allowed(log.head().await)?),
+        ("operator", allowed(tables.code_books.secrets().current().await)?),
+        // A day on which no row was written.
+        ("admin", allowed(log.of_day("1970-01-01").await)?),
+    ])
+}
+
+fn allowed<T>(read: Result<T, StoreError>) -> Result<bool, Failure> {
+    match read {
+        Ok(_) => Ok(true),
+        Err(error) if error.denied().is_some() => Ok(false),
+        Err(error) => Err(error.into()),
+    }
+}

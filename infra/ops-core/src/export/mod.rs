@@ -1,0 +1,217 @@
+//! Exports submissions, entrants and winners of a campaign into a file, from the tables and never through the API.
+//!
+//! The whole table is read, in segments side by side; what is in memory is a page of each.
+
+mod file;
+mod format;
+mod rows;
+
+use std::path::Path;
+
+use chrono_tz::Tz;
+use common::clock::Clock;
+use common::domain::scope::Scope;
+use common::domain::submission::{State, Submission};
+use common::domain::timestamp::Timestamp;
+use common::store::entrants::EntrantRecord;
+use common::store::segments::{Segment, SegmentPage};
+use common::store::submissions::Selection;
+use futures_util::stream::FuturesUnordered;
+use futures_util::{StreamExt, TryStreamExt, stream};
+use serde::{Deserialize, Serialize};
+use serde_json::Value;
+
+use self::file::ExportFile;
+use self::format::Format;
+use crate::failure::Failure;
+use crate::tables::Tables;
+use crate::terminal::{Progress, Terminal};
+
+/// Segments of a table that are read side by side. More are throttled sooner, and each holds a page in memory.
+const SEGMENTS: i32 = 8;
+/// Phones of a page whose latest submissions are read at a time.
+const LOOK_UPS: usize = 16;
+
+/// What is exported, how, and where it comes from. The state file keeps it, so that only the same export goes on.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub(crate) struct Export {
+    pub(crate) content: Content,
+    pub(crate) scope: Scope,
+    pub(crate) from: Option<Timestamp>,
+    pub(crate) to: Option<Timestamp>,
+    pub(crate) states: Vec<State>,
+    pub(crate) phones: Phones,
+    pub(crate) zone: Tz,
+    pub(crate) format: Format,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub(crate) enum Content {
+    Submissions,
+    Entrants,
+    /// Accepted submissions with an instant prize.
+    Winners,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub(crate) enum Phones {
+    Masked,
+    Whole,
+}
+
+impl Content {
+    /// The table that is read.
+    fn table(self) -> &'static str {
+        match self {
+            Self::Submissions | Self::Winners => "submissions",
+            Self::Entrants => "entrants",
+        }
+    }
+
+    /// What a row is.
+    pub(crate) fn rows(self) -> &'static str {
+        match self {
+            Self::Submissions => "submissions",
+            Self::Entrants => "entrants",
+            Self::Winners => "winners",
+        }
+    }
+}
+
+impl Export {
+    /// Everything of a scope, with masked phones, in the format that the output's name says.
+    ///
+    /// # Errors
+    /// When the name says no format.
+    pub(crate) fn new(content: Content, scope: Scope, zone: Tz, output: &Path) -> Result<Self, Failure> {
+        let (from, to, states, phones) = (None, None, Vec::new(), Phones::Masked);
+        Ok(Self { content, scope, from, to, states, phones, zone, format: Format::from_path(output)? })
+    }
+
+    fn columns(&self) -> &'static [&'static str] {
+        match self.content {
+            Content::Submissions | Content::Winners => &rows::SUBMISSION,
+            Content::Entrants => &rows::ENTRANT,
+        }
+    }
+}
+
+/// Writes an export, or the rest of one that was cut short, and returns the manifest.
+///
+/// # Errors
+/// When the file exists, the disk is full, or a table does not answer. Run again, the export goes on.
+pub(crate) async fn write(
+    tables: &Tables,
+    export: &Export,
+    output: &Path,
+    clock: &Clock,
+    terminal: &mut Terminal<'_>,
+) -> Result<Value, Failure> {
+    let mut file = ExportFile::open(output, export, clock.now())?;
+    // If this cannot be shown, the command goes on.
+    let _ = match file.rows() {
+        0 => writeln!(terminal.err, "reading the whole table of {}, all campaigns", export.content.table()),
+        rows => writeln!(terminal.err, "going on after {rows} rows"),
+    };
+    match copy(tables, export, &mut file, clock, terminal).await {
+        Ok(()) => file.finish(clock.now()),
+        Err(failure) => {
+            file.keep();
+            Err(failure)
+        }
+    }
+}
+
+async fn copy(
+    tables: &Tables,
+    export: &Export,
+    file: &mut ExportFile,
+    clock: &Clock,
+    terminal: &mut Terminal<'_>,
+) -> Result<(), Failure> {
+    let read = |place: usize, segment: Segment| async move {
+        read_page(tables, export, segment).await.map(|page| (place, page))
+    };
+    let mut progress = Progress::without_total(clock, "records read:");
+    let mut pages: FuturesUnordered<_> =
+        file.unread().into_iter().map(|(place, segment)| read(place, segment)).collect();
+    let mut looked_at = 0;
+    while let Some((place, page)) = pages.try_next().await? {
+        file.add_page(place, &page.segment, &page.records)?;
+        looked_at += page.read;
+        progress.show(terminal, looked_at);
+        if !page.segment.is_read() {
+            pages.push(read(place, page.segment));
+        }
+    }
+    progress.end(terminal);
+    Ok(())
+}
+
+/// The rows of the next page of a segment.
+async fn read_page(
+    tables: &Tables,
+    export: &Export,
+    segment: Segment,
+) -> Result<SegmentPage<Vec<Value>>, Failure> {
+    let Export { content, scope, from, to, states, .. } = export;
+    match content {
+        Content::Submissions | Content::Winners => {
+            let selection = Selection {
+                scope: scope.clone(),
+                from: *from,
+                to: *to,
+                states: states.clone(),
+                winners: *content == Content::Winners,
+            };
+            let page = tables.ledger.submissions().page(&selection, segment).await?;
+            let rows = page.records.iter().map(|submission| submission_row(tables, export, submission));
+            let records = stream::iter(rows).buffered(LOOK_UPS).try_collect().await?;
+            Ok(SegmentPage { records, read: page.read, segment: page.segment })
+        }
+        Content::Entrants => {
+            let page = tables.entrants.page(scope, segment).await?;
+            let rows = page.records.iter().map(|entrant| entrant_row(tables, export, entrant));
+            let rows: Vec<Option<Vec<Value>>> = stream::iter(rows).buffered(LOOK_UPS).try_collect().await?;
+            let records = rows.into_iter().flatten().collect();
+            Ok(SegmentPage { records, read: page.read, segment: page.segment })
+        }
+    }
+}
+
+async fn submission_row(
+    tables: &Tables,
+    export: &Export,
+    submission: &Submission,
+) -> Result<Vec<Value>, Failure> {
+    let phone = phone(tables, export, submission).await?;
+    Ok(rows::submission(submission, phone, export.zone))
+}
+
+/// `None` for a phone without a submission in the exported time.
+async fn entrant_row(
+    tables: &Tables,
+    export: &Export,
+    entrant: &EntrantRecord,
+) -> Result<Option<Vec<Value>>, Failure> {
+    let Export { scope, from, to, zone, .. } = export;
+    let latest = tables.ledger.submissions().latest(scope, &entrant.id, *from, *to).await?;
+    let phone = match &latest {
+        Some(latest) => phone(tables, export, latest).await?,
+        None if from.is_some() || to.is_some() => return Ok(None),
+        // Only submissions have the number.
+        None => None,
+    };
+    Ok(Some(rows::entrant(entrant, latest.as_ref(), phone, *zone)))
+}
+
+/// `None` once the person was erased.
+async fn phone(tables: &Tables, export: &Export, submission: &Submission) -> Result<Option<String>, Failure> {
+    let phone = tables.secrets().phone_of(submission).await?;
+    Ok(phone.map(|phone| match export.phones {
+        Phones::Masked => phone.masked(),
+        Phones::Whole => phone.expose_e164().to_owned(),
+    }))
+}

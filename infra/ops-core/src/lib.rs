@@ -1,0 +1,47 @@
+//! What an operator can do, and the command line for it. The `ops` program, the local stack and tests use it.
+//!
+//! [`run`] takes arguments and returns an exit code. Below it:
+//!
+//! - `cli` defines the command line; `commands` runs each command; `confirm` asks first; `terminal` prints the report;
+//! - [`campaign_file`] reads campaigns from YAML, [`mod@column`] lists from CSV; both report every problem with its line;
+//! - [`campaigns`], [`keys`], [`codes`], [`submissions`], [`settle`], [`receipts`] and [`phones`] do the work on the
+//!   stack's [`tables`], which [`connection`] opens; [`secret`] rotates the deployment's secret;
+//! - [`audit`] records who does what; `write_guard` refuses writes that are not recorded; `identity` is who the operator is;
+//! - [`numbers`] reads what is counted, and compares it with a count of all records;
+//! - [`migrate`] migrates the records of the first release;
+//! - [`smoke`] calls every endpoint of a deployment;
+//! - [`failure`] is the error of a command.
+
+pub mod audit;
+pub mod campaign_file;
+pub mod campaigns;
+mod cli;
+pub mod codes;
+pub mod column;
+mod commands;
+mod confirm;
+pub mod connection;
+pub mod corrections;
+mod export;
+pub mod failure;
+mod identity;
+pub mod keys;
+pub mod migrate;
+pub mod numbers;
+pub mod people;
+mod person_file;
+pub mod phones;
+mod problem;
+pub mod receipts;
+mod run;
+pub mod secret;
+pub mod settle;
+pub mod smoke;
+pub mod submissions;
+pub mod tables;
+mod terminal;
+mod words;
+mod write_guard;
+
+pub use run::run;
+pub use terminal::{FINE, REFUSED, Terminal, USAGE};

@@ -1,0 +1,69 @@
+//! Runs a command line.
+
+use std::ffi::OsString;
+
+use clap::Parser;
+use common::clock::Clock;
+use common::config::Env;
+
+use crate::audit::BY_VARIABLE;
+use crate::cli::{Cli, Command};
+use crate::commands::{
+    audit, campaign, code, export, key, migrate, numbers, person, phone, secret, smoke, submission, whoami,
+};
+use crate::connection;
+use crate::failure::Failure;
+use crate::terminal::{Report, Terminal};
+
+/// Runs one command and returns the exit code: 0 if it succeeded, 1 if it was refused or failed (standard error says
+/// why), 2 if the command line cannot be parsed. `args` begins with the program's name.
+pub async fn run(
+    args: impl IntoIterator<Item = OsString>,
+    env: Env,
+    clock: &Clock,
+    terminal: &mut Terminal<'_>,
+) -> u8 {
+    let args: Vec<OsString> = args.into_iter().collect();
+    let json_wanted = args.iter().any(|arg| arg == "--json");
+    match Cli::try_parse_from(args) {
+        Ok(cli) => {
+            let as_json = cli.json;
+            // Boxed, because the compiler follows the types of nested futures only so deep.
+            let ended = Box::pin(execute(cli, env, clock, terminal)).await;
+            terminal.show(ended, as_json)
+        }
+        Err(error) => terminal.usage(&error, json_wanted),
+    }
+}
+
+async fn execute(cli: Cli, env: Env, clock: &Clock, terminal: &mut Terminal<'_>) -> Result<Report, Failure> {
+    let env = match &cli.env_file {
+        Some(path) => connection::with_env_file(env, path)?,
+        None => env,
+    };
+    let env = match cli.by {
+        Some(by) => env.overridden_by([(BY_VARIABLE.to_owned(), by)].into_iter().collect()),
+        None => env,
+    };
+    match cli.command {
+        Command::Campaign(command) => Box::pin(campaign::run(command, &env, clock.now(), terminal)).await,
+        Command::Key(command) => key::run(command, &env, clock.now()).await,
+        Command::Code(command) => code::run(command, &connection::tables(&env).await?, clock, terminal).await,
+        Command::Export(command) => Box::pin(export::run(command, &env, clock, terminal)).await,
+        // Boxed, because its future is large.
+        Command::Submission(command) => Box::pin(submission::run(command, &env, clock.now(), terminal)).await,
+        Command::Secret(command) => secret::run(command, &connection::tables(&env).await?, clock.now()).await,
+        Command::Migrate => migrate::run(&connection::tables(&env).await?, clock.now()).await,
+        Command::Smoke { url } => smoke::run(&url, &connection::tables(&env).await?, clock.now()).await,
+        Command::Person(command) => person::run(command, &env, clock.now(), terminal).await,
+        Command::Audit(command) => {
+            Box::pin(audit::run(command, &connection::tables(&env).await?, clock.now())).await
+        }
+        Command::Whoami => whoami::run(&env).await,
+        // Boxed, because its future is large.
+        Command::Numbers(args) => {
+            Box::pin(numbers::run(args, &connection::tables(&env).await?, clock, terminal)).await
+        }
+        Command::Phone(command) => phone::run(command, &env, clock, terminal).await,
+    }
+}

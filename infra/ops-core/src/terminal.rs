@@ -1,0 +1,204 @@
+//! Output: the report on standard output; problems, notes and progress on standard error.
+
+use std::io::{self, BufRead, Write};
+
+use common::clock::Clock;
+use common::domain::timestamp::Timestamp;
+use serde_json::{Value, json};
+
+use crate::failure::Failure;
+use crate::words::{grouped, printable};
+
+/// Exit code of a command that succeeded.
+pub const FINE: u8 = 0;
+/// Exit code of a command that was refused or failed.
+pub const REFUSED: u8 = 1;
+/// Exit code for a command line that cannot be parsed.
+pub const USAGE: u8 = 2;
+
+/// The streams that a command writes to.
+pub struct Terminal<'a> {
+    /// Standard output.
+    pub out: &'a mut dyn Write,
+    /// Standard error.
+    pub err: &'a mut dyn Write,
+    /// Where the operator answers; `None` when there is no terminal to ask on.
+    pub input: Option<&'a mut dyn BufRead>,
+    /// Whether standard error is a terminal, where progress is redrawn in place.
+    pub err_is_terminal: bool,
+}
+
+/// The output of a command that succeeded.
+pub(crate) struct Report {
+    /// Printed with `--json`.
+    pub(crate) json: Value,
+    /// Printed without `--json`.
+    pub(crate) text: String,
+    /// Goes to standard error, without `--json` only.
+    pub(crate) note: Option<String>,
+}
+
+impl Report {
+    pub(crate) fn new(json: Value, text: impl Into<String>) -> Self {
+        Self { json, text: text.into(), note: None }
+    }
+}
+
+impl Terminal<'_> {
+    /// Prints a command's result and returns the exit code.
+    pub(crate) fn show(&mut self, ended: Result<Report, Failure>, as_json: bool) -> u8 {
+        let (shown, code) = match ended {
+            Ok(report) if as_json => (writeln!(self.out, "{}", printable_json(&report.json)), FINE),
+            Ok(report) => (self.report(&report), FINE),
+            Err(failure) if as_json => {
+                (writeln!(self.err, "{}", printable_json(&json!({ "error": failure }))), REFUSED)
+            }
+            Err(failure) => (self.failure(&failure), REFUSED),
+        };
+        // The output was closed, so the operator did not see the result.
+        if shown.is_ok() { code } else { REFUSED }
+    }
+
+    fn report(&mut self, report: &Report) -> io::Result<()> {
+        writeln!(self.out, "{}", report.text.trim_end())?;
+        match &report.note {
+            Some(note) => writeln!(self.err, "{note}"),
+            None => Ok(()),
+        }
+    }
+
+    fn failure(&mut self, failure: &Failure) -> io::Result<()> {
+        failure.problems.iter().try_for_each(|problem| writeln!(self.err, "{problem}"))?;
+        writeln!(self.err, "error: {failure}")
+    }
+
+    /// Prints a usage error, or the help that was asked for, and returns the exit code.
+    pub(crate) fn usage(&mut self, error: &clap::Error, as_json: bool) -> u8 {
+        let text = error.to_string();
+        let (shown, code) = if !error.use_stderr() {
+            (write!(self.out, "{text}"), FINE)
+        } else if as_json {
+            (writeln!(self.err, "{}", json!({ "error": { "code": "usage", "message": text } })), USAGE)
+        } else {
+            (write!(self.err, "{text}"), USAGE)
+        };
+        if shown.is_ok() { code } else { REFUSED }
+    }
+}
+
+/// JSON with invisible characters escaped, so that they cannot affect a terminal. They occur only in strings, so the
+/// document is the same.
+fn printable_json(document: &Value) -> String {
+    let mut shown = String::new();
+    for c in document.to_string().chars() {
+        if (' '..='~').contains(&c) || printable(c.encode_utf8(&mut [0; 4])).len() == c.len_utf8() {
+            shown.push(c);
+        } else {
+            c.encode_utf16(&mut [0; 2]).iter().for_each(|unit| shown.push_str(&format!("\\u{unit:04x}")));
+        }
+    }
+    shown
+}
+
+/// Progress of a long command: redrawn in place on a terminal, otherwise a line every few seconds.
+pub(crate) struct Progress<'a> {
+    clock: &'a Clock,
+    doing: &'static str,
+    total: u64,
+    started: Timestamp,
+    shown: Timestamp,
+}
+
+impl<'a> Progress<'a> {
+    const BETWEEN_DRAWINGS_MILLIS: i64 = 250;
+    /// Long enough not to fill up a log.
+    const BETWEEN_LINES_MILLIS: i64 = 5_000;
+
+    /// `doing` is a past participle, such as `minted`.
+    pub(crate) fn new(clock: &'a Clock, doing: &'static str, total: u64) -> Self {
+        let now = clock.now();
+        Self { clock, doing, total, started: now, shown: now }
+    }
+
+    /// Progress of work whose total is unknown.
+    pub(crate) fn without_total(clock: &'a Clock, doing: &'static str) -> Self {
+        Self::new(clock, doing, 0)
+    }
+
+    /// Shows how much is done, unless the last update was a moment ago.
+    pub(crate) fn show(&mut self, terminal: &mut Terminal<'_>, done: u64) {
+        let now = self.clock.now();
+        let pause =
+            if terminal.err_is_terminal { Self::BETWEEN_DRAWINGS_MILLIS } else { Self::BETWEEN_LINES_MILLIS };
+        if now.as_millis() - self.shown.as_millis() < pause {
+            return;
+        }
+        self.shown = now;
+        let line = self.line(now, done);
+        // If progress cannot be shown, the command goes on.
+        let _ = if terminal.err_is_terminal {
+            write!(terminal.err, "\r\u{1b}[K{line}").and_then(|()| terminal.err.flush())
+        } else {
+            writeln!(terminal.err, "{line}")
+        };
+    }
+
+    /// Like [`Self::show`], once the total is known.
+    pub(crate) fn show_of(&mut self, terminal: &mut Terminal<'_>, done: u64, total: u64) {
+        self.total = total;
+        self.show(terminal, done);
+    }
+
+    /// Clears the line on a terminal.
+    pub(crate) fn end(&self, terminal: &mut Terminal<'_>) {
+        if terminal.err_is_terminal && self.shown != self.started {
+            let _ = write!(terminal.err, "\r\u{1b}[K");
+        }
+    }
+
+    fn line(&self, now: Timestamp, done: u64) -> String {
+        let millis = u64::try_from(now.as_millis() - self.started.as_millis()).unwrap_or(0).max(1);
+        let rate = (done.saturating_mul(1000) / millis).max(1);
+        if self.total == 0 {
+            return format!("{} {}, {} a second", self.doing, grouped(done), grouped(rate));
+        }
+        let left = self.total.saturating_sub(done).div_ceil(rate);
+        let percent = done.saturating_mul(100) / self.total.max(1);
+        format!(
+            "{} {} of {} ({percent} %), {} a second, {left} s left",
+            self.doing,
+            grouped(done),
+            grouped(self.total),
+            grouped(rate)
+        )
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::time::Duration;
+
+    use super::*;
+
+    #[test]
+    fn json_is_the_same_document_with_what_cannot_be_seen_escaped() {
+        let document = json!({ "region": "a\u{7f}\u{202e}b\u{2028}\u{e0041} é \u{1f375}" });
+        let shown = printable_json(&document);
+        assert_eq!(shown, "{\"region\":\"a\\u007f\\u202eb\\u2028\\udb40\\udc41 é \u{1f375}\"}");
+        assert_eq!(serde_json::from_str::<Value>(&shown).expect("JSON"), document);
+    }
+
+    #[test]
+    fn progress_says_how_much_how_fast_and_how_long_still() {
+        let clock = Clock::manual(Timestamp::from_millis(0));
+        let mut progress = Progress::new(&clock, "minted", 10_000_000);
+        let (mut out, mut err) = (Vec::new(), Vec::new());
+        let mut terminal = Terminal { out: &mut out, err: &mut err, input: None, err_is_terminal: false };
+        progress.show(&mut terminal, 1);
+        clock.advance(Duration::from_secs(5));
+        progress.show(&mut terminal, 2_500_000);
+        progress.end(&mut terminal);
+        let shown = String::from_utf8(err).expect("text");
+        assert_eq!(shown, "minted 2,500,000 of 10,000,000 (25 %), 500,000 a second, 15 s left\n");
+    }
+}
