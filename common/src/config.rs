@@ -57,7 +57,7 @@ impl FromIterator<(String, String)> for Env {
 }
 
 /// The divisor of all planned waits between settling steps, from `HASTEN`: a whole number from 1; 1 if not set.
-pub fn hasten(env: &Env) -> Result<RetrySpeedup, ConfigError> {
+pub fn retry_speedup(env: &Env) -> Result<RetrySpeedup, ConfigError> {
     let malformed = ConfigError::Malformed { variable: HASTEN, expected: "a whole number from 1 to 1000000" };
     match env.optional(HASTEN) {
         None => Ok(RetrySpeedup::default()),
@@ -68,7 +68,7 @@ pub fn hasten(env: &Env) -> Result<RetrySpeedup, ConfigError> {
     }
 }
 
-/// The variable read by [`hasten`].
+/// The variable read by [`retry_speedup`].
 pub const HASTEN: &str = "HASTEN";
 
 /// The kind of deployment.

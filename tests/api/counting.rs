@@ -25,7 +25,7 @@ fn service() -> Service {
     Service::of_its_own(Options { clock: Clock::manual(NOON), background: false, ..Options::default() })
 }
 
-async fn scene() -> (TestCampaign, Counter) {
+async fn set_up() -> (TestCampaign, Counter) {
     let service = service();
     let counter = Counter::new(&service.env, &service.clock);
     (TestCampaign::on(&service, plain()).await, counter)
@@ -63,7 +63,7 @@ async fn amounts(campaign: &TestCampaign, metric: Metric, day: &str) -> Vec<(Str
 
 #[tokio::test]
 async fn every_change_is_counted_once_wherever_counting_is_cut() {
-    let (campaign, mut counter) = scene().await;
+    let (campaign, mut counter) = set_up().await;
     let faults = FaultInjector::at(0, FaultKind::DiesBefore);
     faults.disarm();
     let database = faults.in_front_of(&campaign.service.env.required(DATABASE).expect("it is set")).await;
@@ -114,7 +114,7 @@ async fn redeliver(counter: &Counter, batch: &Value) {
 
 #[tokio::test]
 async fn environments_are_counted_apart_and_phones_by_their_own_counts() {
-    let (campaign, mut counter) = scene().await;
+    let (campaign, mut counter) = set_up().await;
     let test = campaign.with_key(&campaign.test_key, "POST", "/api/v1/submissions");
     let test = test.header("idempotency-key", fresh_key()).json(&body(&phone(1), "TEST-0-VALID"));
     id_of(&test.send().await);
@@ -151,7 +151,7 @@ async fn put_entrant(campaign: &TestCampaign, scope: &Scope, days: Option<u32>) 
 
 #[tokio::test]
 async fn an_entrant_of_many_days_takes_several_transactions_and_leaves_nothing_behind() {
-    let (campaign, mut counter) = scene().await;
+    let (campaign, mut counter) = set_up().await;
     enter(&campaign, 0).await;
     let scope = campaign.scope(Environment::Live);
     put_entrant(&campaign, &scope, Some(200)).await;
@@ -166,7 +166,7 @@ async fn an_entrant_of_many_days_takes_several_transactions_and_leaves_nothing_b
 
 #[tokio::test]
 async fn what_this_build_cannot_read_counts_nowhere_and_holds_nothing_up() {
-    let (campaign, mut counter) = scene().await;
+    let (campaign, mut counter) = set_up().await;
     let sending = campaign.live("POST", "/api/v1/submissions").header("idempotency-key", fresh_key());
     let newer = id_of(&sending.json(&body(&phone(1), &campaign.code(99))).send().await);
     campaign.make_unreadable(&newer).await;
@@ -179,7 +179,7 @@ async fn what_this_build_cannot_read_counts_nowhere_and_holds_nothing_up() {
 
 #[tokio::test]
 async fn a_batch_that_names_no_shard_comes_again_and_the_end_of_a_window_is_nothing_to_count() {
-    let (campaign, mut counter) = scene().await;
+    let (campaign, mut counter) = set_up().await;
     enter(&campaign, 0).await;
     let mut batch = counter.next_batches().await.remove(0);
     batch.as_object_mut().expect("an object").remove("shardId");

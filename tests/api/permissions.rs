@@ -36,7 +36,7 @@ use sweep_unsettled::{SweepUnsettled, Tick};
 /// A service with accelerated settling, or without background work, whose calls are recorded.
 fn recorded(record: &Record, background: bool) -> Service {
     Service::of_its_own(Options {
-        front: Some(front(record.clone(), Arc::new(|_| true))),
+        proxy: Some(front(record.clone(), Arc::new(|_| true))),
         hasten: 600,
         photo_reader: Some(env!("CARGO_BIN_EXE_photo-reader").into()),
         background,

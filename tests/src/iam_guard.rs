@@ -12,7 +12,7 @@ use axum::extract::{Request, State};
 use axum::http::Response;
 use http::Method;
 use http::request::Parts;
-use local::stack::Front;
+use local::stack::EndpointProxy;
 use serde_json::Value;
 
 use crate::forward::{self, Forwarder, failure, forwarder};
@@ -59,8 +59,8 @@ struct Guarded {
 
 /// A guard for a stack's AWS services. A call that is not allowed ends the program, because a function may ignore the
 /// failure (of a wake-up message, say) and the test would pass.
-pub fn front(record: Record, allows: Allows) -> Front {
-    Front(Arc::new(move |upstream| {
+pub fn front(record: Record, allows: Allows) -> EndpointProxy {
+    EndpointProxy(Arc::new(move |upstream| {
         let (record, allows) = (record.clone(), Arc::clone(&allows));
         let guarded = Guarded { forwarder: forwarder(), upstream: upstream.into(), record, allows };
         Box::pin(forward::serve(Router::new().fallback(look).with_state(guarded)))

@@ -11,7 +11,7 @@ use common::domain::scope::Environment;
 use common::store::submissions::{NEXT_STEP, Submissions};
 use futures_util::future::join_all;
 use local::partner::{Options as PartnerOptions, SimulatedPartner};
-use local::stack::{Front, Options, PARTNER_SECRET, PARTNER_SECRET_HEADER};
+use local::stack::{EndpointProxy, Options, PARTNER_SECRET, PARTNER_SECRET_HEADER};
 use serde_json::{Value, json};
 use tokio::task::JoinSet;
 use tokio::time::Instant;
@@ -134,7 +134,7 @@ struct Done {
     took: Duration,
 }
 
-struct Scene {
+struct Fixture {
     code: TestCampaign,
     receipt: TestCampaign,
     other_receipt: TestCampaign,
@@ -162,31 +162,31 @@ enum Sender {
 /// Runs the clients, waits until everything is settled, and compares the records with the replies.
 pub async fn run(plan: Plan) -> Report {
     let mut random = Random::new(plan.seed);
-    let scene = Arc::new(Scene::new(&plan.transport, random.fork()).await);
-    scene.leave_unreadable_submissions().await;
-    scene.disturb(&mut random, &plan.faults);
+    let fixture = Arc::new(Fixture::new(&plan.transport, random.fork()).await);
+    fixture.leave_unreadable_submissions().await;
+    fixture.disturb(&mut random, &plan.faults);
     let until = Instant::now() + plan.lasting;
     let clients = (0..plan.clients).map(|_| {
-        let (scene, mut random) = (Arc::clone(&scene), random.fork());
+        let (fixture, mut random) = (Arc::clone(&fixture), random.fork());
         tokio::spawn(async move {
             let mut done = Vec::new();
             while Instant::now() < until && done.len() < usize::try_from(plan.most).expect("small") {
-                done.push(scene.submit(&mut random).await);
+                done.push(fixture.submit(&mut random).await);
             }
             done
         })
     });
     let done: Vec<Done> =
         join_all(clients).await.into_iter().flat_map(|client| client.expect("a client ends")).collect();
-    let (mut calls, environments) = (scene.fault_injection.counts(), scene.calm_down().await);
-    let seen = scene.proxy.take_seen();
+    let (mut calls, environments) = (fixture.fault_injection.counts(), fixture.calm_down().await);
+    let seen = fixture.proxy.take_seen();
     calls = (calls.0 + seen.calls.len(), calls.1 + seen.disturbed);
     let mut latencies: Vec<_> = done.iter().map(|done| done.took).collect();
     latencies.sort_unstable();
     let mut report = Report {
         answered: done.len(),
         latencies,
-        statuses: std::mem::take(&mut scene.statuses.lock().expect("not poisoned")),
+        statuses: std::mem::take(&mut fixture.statuses.lock().expect("not poisoned")),
         calls,
         environments,
         redeemed_twice: Vec::new(),
@@ -194,23 +194,24 @@ pub async fn run(plan: Plan) -> Report {
         miscounted: Vec::new(),
         outcomes: BTreeMap::new(),
     };
-    scene.check(&done, &mut report).await;
-    if let Sender::Fleets { mut tasks, .. } = Arc::into_inner(scene).expect("the clients have ended").sender {
+    fixture.check(&done, &mut report).await;
+    if let Sender::Fleets { mut tasks, .. } = Arc::into_inner(fixture).expect("the clients have ended").sender
+    {
         // Stop the environments before their runtime interface goes away.
         tasks.shutdown().await;
     }
     report
 }
 
-impl Scene {
+impl Fixture {
     async fn new(transport: &Transport, random: Random) -> Self {
         let fault_injection = FaultInjector::at(0, FaultKind::Refused);
         fault_injection.disarm();
         // The IAM guard runs in front of the proxy, on the other stack.
-        let nothing_between = Front(Arc::new(|url| Box::pin(async { url })));
+        let nothing_between = EndpointProxy(Arc::new(|url| Box::pin(async { url })));
         let behind = Service::of_its_own(Options {
             background: false,
-            front: Some(nothing_between),
+            proxy: Some(nothing_between),
             hasten: HASTEN,
             ..Options::default()
         });

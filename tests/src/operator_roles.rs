@@ -7,7 +7,7 @@ use axum::Router;
 use axum::body::Body;
 use axum::extract::{Request, State};
 use axum::http::{Response, StatusCode};
-use local::stack::Front;
+use local::stack::EndpointProxy;
 use serde_json::{Value, json};
 
 use crate::forward::{self, Forwarder, failure, forwarder};
@@ -141,8 +141,8 @@ impl Used {
 }
 
 /// A guard for a stack's AWS services, which refuses what an operator's role does not allow.
-pub fn front(used: Used) -> Front {
-    Front(Arc::new(move |upstream| {
+pub fn front(used: Used) -> EndpointProxy {
+    EndpointProxy(Arc::new(move |upstream| {
         let guarded = (forwarder(), Arc::from(upstream), used.clone());
         Box::pin(forward::serve(Router::new().fallback(look).with_state(guarded)))
     }))

@@ -22,7 +22,7 @@ use common::store::campaigns::Campaigns;
 use common::store::code_books::CodeBooks;
 use common::store::codes::{Claim, CodeKey, Codes};
 use common::store::entrants::Entrants;
-use local::stack::{Front, Options, Stack};
+use local::stack::{EndpointProxy, Options, Stack};
 
 use crate::iam_guard::{self, Allows, Call, Record};
 use crate::roles::policies;
@@ -168,7 +168,7 @@ impl Started {
 }
 
 /// Allows functions only the calls that their roles allow.
-fn by_the_template() -> Front {
+fn by_the_template() -> EndpointProxy {
     static ALLOWS: LazyLock<Allows> = LazyLock::new(|| {
         let policies = policies();
         Arc::new(move |call: &Call| policies.get(&call.function).is_some_and(|policy| policy.allows(call)))
@@ -180,7 +180,7 @@ fn start_on_a_thread(mut options: Options) -> Started {
     // If the system refuses, the limit may be high enough anyway.
     let _ = rlimit::increase_nofile_limit(u64::MAX);
     let (started, starting) = channel();
-    options.front.get_or_insert_with(by_the_template);
+    options.proxy.get_or_insert_with(by_the_template);
     options.deployment_secret.get_or_insert_with(|| DEPLOYMENT_SECRET.to_owned());
     let clock = options.clock.clone();
     let serving = on_a_thread(async move {

@@ -45,7 +45,7 @@ pub struct PartnerGateway {
 
 /// The part of the service that asks.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Caller {
+pub enum AskedFrom {
     /// A consumer's request: a campaign has at most `max_in_flight` of them at a time.
     Request,
     /// The queue. Its function limits its own concurrency.
@@ -97,7 +97,7 @@ impl PartnerGateway {
         phone: &Phone,
         campaign: &Campaign,
         limit: Duration,
-        caller: Caller,
+        asked_from: AskedFrom,
         clock: impl Fn() -> Timestamp,
     ) -> Result<Answered, StoreError> {
         let scope = &submission.scope;
@@ -123,7 +123,7 @@ impl PartnerGateway {
             Permit::Granted(grant) => grant,
         };
         // Only one probe runs at a time, so it needs no lease.
-        let lease = if caller == Caller::Request && !grant.is_probe() {
+        let lease = if asked_from == AskedFrom::Request && !grant.is_probe() {
             let now = clock();
             let until = now.after(deadline.saturating_duration_since(Instant::now()) + LEASE_MARGIN);
             let taking = self.leases.take(scope, rules.max_in_flight, until, now, random::unit_f64);

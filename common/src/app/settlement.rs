@@ -61,7 +61,7 @@ impl Worker {
             store: SubmissionStore::from_env(env, &dynamodb)?,
             campaigns: Campaigns::from_env(env, &dynamodb)?,
             queues: SettleQueues::from_env(&[dependency], env, &context.aws)?,
-            speedup: config::hasten(env)?,
+            speedup: config::retry_speedup(env)?,
             context: context.clone(),
         })
     }

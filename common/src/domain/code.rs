@@ -31,7 +31,7 @@ pub enum CodeForm {
 
 /// Why a text cannot be a code.
 #[derive(Debug, PartialEq, Eq, thiserror::Error)]
-pub enum NotACode {
+pub enum InvalidCode {
     /// It is empty or too long.
     #[error("a code is 1 to 64 characters")]
     Length,
@@ -76,19 +76,19 @@ impl Code {
 }
 
 impl FromStr for Code {
-    type Err = NotACode;
+    type Err = InvalidCode;
 
     /// Parses a code as people type and paste it. White space at the ends and format characters are ignored.
     fn from_str(typed: &str) -> Result<Self, Self::Err> {
         let typed = stripped(typed);
         if has_control(typed) {
-            return Err(NotACode::ControlCharacter);
+            return Err(InvalidCode::ControlCharacter);
         }
         if !Self::CHARS.contains(&typed.chars().filter(|c| !is_format(*c)).count()) {
-            return Err(NotACode::Length);
+            return Err(InvalidCode::Length);
         }
         let code = Self { typed: typed.to_owned() };
-        if code.normal().is_empty() { Err(NotACode::Blank) } else { Ok(code) }
+        if code.normal().is_empty() { Err(InvalidCode::Blank) } else { Ok(code) }
     }
 }
 
@@ -172,16 +172,16 @@ mod tests {
     #[test]
     fn a_code_is_counted_in_characters_not_bytes() {
         assert!("é".repeat(64).parse::<Code>().is_ok());
-        assert_eq!("é".repeat(65).parse::<Code>(), Err(NotACode::Length));
+        assert_eq!("é".repeat(65).parse::<Code>(), Err(InvalidCode::Length));
         for nothing in ["", " \n", "\u{feff}\u{200b}"] {
-            assert_eq!(nothing.parse::<Code>(), Err(NotACode::Length), "{nothing:?}");
+            assert_eq!(nothing.parse::<Code>(), Err(InvalidCode::Length), "{nothing:?}");
         }
         assert!(
             format!("\n{}\u{200b}", "\u{ad}x".repeat(64)).parse::<Code>().is_ok(),
             "what is invisible is free"
         );
-        assert_eq!("- _\u{2014}".parse::<Code>(), Err(NotACode::Blank));
-        assert_eq!("A\u{0}1".parse::<Code>(), Err(NotACode::ControlCharacter));
+        assert_eq!("- _\u{2014}".parse::<Code>(), Err(InvalidCode::Blank));
+        assert_eq!("A\u{0}1".parse::<Code>(), Err(InvalidCode::ControlCharacter));
     }
 
     /// The folding of codes before it used Unicode's compatibility forms.

@@ -5,7 +5,7 @@ use std::ops::RangeInclusive;
 
 use serde_json::{Map, Value};
 
-use crate::domain::code::{Code, NotACode};
+use crate::domain::code::{Code, InvalidCode};
 use crate::domain::phone::Phone;
 use crate::domain::unicode::{has_control, is_format, stripped};
 use crate::error::{Error, ErrorCode, FieldProblem};
@@ -204,9 +204,9 @@ impl<'a> Fields<'a> {
     pub fn code(&self, name: &str) -> Option<Code> {
         match self.value(name)?.as_str().map(str::parse) {
             Some(Ok(code)) => return Some(code),
-            Some(Err(NotACode::ControlCharacter)) => self.note_control_characters(name),
-            Some(Err(NotACode::Blank)) => self.note(name, "a code, of more than spaces and dashes"),
-            Some(Err(NotACode::Length)) | None => self.note_length(name, &Code::CHARS),
+            Some(Err(InvalidCode::ControlCharacter)) => self.note_control_characters(name),
+            Some(Err(InvalidCode::Blank)) => self.note(name, "a code, of more than spaces and dashes"),
+            Some(Err(InvalidCode::Length)) | None => self.note_length(name, &Code::CHARS),
         }
         None
     }

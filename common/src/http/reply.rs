@@ -121,7 +121,7 @@ impl Reply {
 
     /// Adds fields for the log.
     #[must_use]
-    pub fn with_notes(mut self, notes: LogFields) -> Self {
+    pub fn with_log_fields(mut self, notes: LogFields) -> Self {
         self.notes = notes;
         self
     }

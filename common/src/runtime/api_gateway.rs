@@ -49,14 +49,14 @@ pub fn into_event(reply: Response<Body>) -> ApiGatewayV2httpResponse {
 }
 
 #[derive(Debug, thiserror::Error)]
-enum Unreadable {
+enum UnreadableEvent {
     #[error("lambda_http cannot read the event")]
     Refused(#[from] serde_json::Error),
     #[error("lambda_http panics on the event")]
     Panics,
 }
 
-fn read(event: &str) -> Result<lambda_http::Request, Unreadable> {
+fn read(event: &str) -> Result<lambda_http::Request, UnreadableEvent> {
     read_as_it_is(event).or_else(|error| {
         tracing::info!(error = telemetry::cause(&error), "an event is read without a part of it");
         read_as_it_is(&without_unreadable(serde_json::from_str(event)?).to_string())
@@ -64,11 +64,11 @@ fn read(event: &str) -> Result<lambda_http::Request, Unreadable> {
 }
 
 /// `lambda_http` builds a URL from the event, and panics if the parts do not fit, or if base64 is malformed.
-fn read_as_it_is(event: &str) -> Result<lambda_http::Request, Unreadable> {
+fn read_as_it_is(event: &str) -> Result<lambda_http::Request, UnreadableEvent> {
     match catch_unwind(|| lambda_http::request::from_str(event)) {
         Ok(request) => Ok(request?),
         // The panic hook has logged the location.
-        Err(_) => Err(Unreadable::Panics),
+        Err(_) => Err(UnreadableEvent::Panics),
     }
 }
 

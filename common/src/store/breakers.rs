@@ -72,7 +72,7 @@ struct Probe {
 #[derive(Clone, Debug)]
 pub struct Breakers {
     table: Table,
-    hasten: RetrySpeedup,
+    speedup: RetrySpeedup,
     /// When breakers without failures were last read.
     closed: Arc<Mutex<HashMap<Scope, Timestamp>>>,
 }
@@ -82,7 +82,7 @@ impl Breakers {
     pub fn from_env(env: &Env, client: &Client) -> Result<Self, ConfigError> {
         Ok(Self {
             table: Table::from_env(env, client, VARIABLE, KEY)?,
-            hasten: config::hasten(env)?,
+            speedup: config::retry_speedup(env)?,
             closed: Arc::default(),
         })
     }
@@ -154,7 +154,7 @@ impl Breakers {
 
     /// Reserves the next probe for a submission that the partner has not been asked about yet.
     async fn keep_probe_for_untried(&self, scope: &Scope, open_until: Timestamp) -> Result<(), StoreError> {
-        let until = open_until.after(self.hasten.apply(UNTRIED_GRACE));
+        let until = open_until.after(self.speedup.apply(UNTRIED_GRACE));
         let sent = self
             .table
             .update_item(key(scope))
@@ -178,7 +178,7 @@ impl Breakers {
         let failed_probes = grant.probe.map_or(0, |probe| probe.failed_before.saturating_add(1));
         let open_time = FIRST_OPEN_TIME.saturating_mul(2u32.saturating_pow(failed_probes)).min(MAX_OPEN_TIME);
         let failed = AttributeValue::Ss(vec![grant.submission_id.to_string()]);
-        let open_until = now.after(self.hasten.apply(open_time));
+        let open_until = now.after(self.speedup.apply(open_time));
         let update = self
             .table
             .update_item(key(scope))

@@ -43,7 +43,7 @@ const NOT_SEEN_YET: &str = "attribute_exists(id) AND attribute_not_exists(arrive
 const FIRST_WITH_PHOTO: &str = "attribute_not_exists(id) OR submission_id IN (:submission, :rejected)";
 
 /// A purchase belongs to the first submission that is accepted with it, until that one is revoked.
-const NOBODYS_OR_MINE: &str = "attribute_not_exists(id) OR submission_id = :submission";
+const UNATTACHED_OR_OWN: &str = "attribute_not_exists(id) OR submission_id = :submission";
 
 const READING: &str = "reading a receipt";
 
@@ -68,7 +68,7 @@ impl Receipts {
 
     /// Writes a new receipt and, if there is an Idempotency-Key, its record. If the key was used before, returns its
     /// record instead.
-    pub async fn announce(
+    pub async fn create(
         &self,
         receipt: &Receipt,
         request: Option<(&IdempotencyKeys, &IdempotencyKey, &str)>,
@@ -204,7 +204,7 @@ impl Receipts {
     ) -> Result<Put, StoreError> {
         self.table
             .put(claim(purchase_key(scope, code), submission, now))
-            .condition_expression(NOBODYS_OR_MINE)
+            .condition_expression(UNATTACHED_OR_OWN)
             .expression_attribute_values(":submission", text(submission.to_string()))
             .build()
             .map_err(StoreError::during("claiming a purchase"))
@@ -236,7 +236,7 @@ impl Receipts {
     ) -> Result<Delete, StoreError> {
         self.table
             .delete(purchase_key(scope, code))
-            .condition_expression(NOBODYS_OR_MINE)
+            .condition_expression(UNATTACHED_OR_OWN)
             .expression_attribute_values(":submission", text(submission.to_string()))
             .build()
             .map_err(StoreError::during("releasing a purchase"))

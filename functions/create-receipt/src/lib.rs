@@ -45,7 +45,7 @@ impl Endpoint for CreateReceipt {
             created_at: request.received_at,
         };
         let idempotency = key.as_ref().map(|key| (&self.requests, key, body_hash.as_str()));
-        match self.receipts.announce(&receipt, idempotency).await? {
+        match self.receipts.create(&receipt, idempotency).await? {
             None => {
                 let target = self.uploads.upload_target(&receipt, request.received_at).await?;
                 Ok(Reply::ok(&ReceiptObject::new(&receipt, target))?.with_subject(receipt.receipt_id))

@@ -55,6 +55,6 @@ impl Endpoint for CreateSubmission {
             .with_subject(submission.submission_id)
             .with_reference(&submission.reference);
         let reply = if answer.is_idempotent_replay() { reply.idempotent_replayed() } else { reply };
-        Ok(reply.with_notes(answer.log_fields))
+        Ok(reply.with_log_fields(answer.log_fields))
     }
 }

@@ -3,7 +3,7 @@
 use std::time::Duration;
 
 use common::app::code_verifier::{CodeQuery, CodeVerifier};
-use common::app::partner_gateway::{Answered, Caller, PartnerGateway};
+use common::app::partner_gateway::{Answered, AskedFrom, PartnerGateway};
 use common::app::uploads::Uploads;
 use common::aws::deployment_secret::DeploymentSecrets;
 use common::aws::settle_queue::SettleQueues;
@@ -61,7 +61,7 @@ impl SubmissionService {
             uploads: Uploads::from_env(env, aws, store.receipts().clone())?,
             partners: PartnerGateway::from_env(env, aws)?,
             queues: SettleQueues::from_env(&Dependency::ALL, env, aws)?,
-            speedup: config::hasten(env)?,
+            speedup: config::retry_speedup(env)?,
             store,
         })
     }
@@ -168,7 +168,7 @@ impl SubmissionService {
         let spent = api.now().since(api.received_at);
         let limit = PARTNER_BUDGET.min(BUDGET.saturating_sub(spent).saturating_sub(WRITE_RESERVE));
         let clock = || api.now();
-        let asked = self.partners.ask(&before, phone, &api.campaign, limit, Caller::Request, clock);
+        let asked = self.partners.ask(&before, phone, &api.campaign, limit, AskedFrom::Request, clock);
         let answered = asked.await;
         let Answered { outcome, lease } = answered.unwrap_or_else(|error| {
             log_fields.error_chain = telemetry::error_chain(&error);

@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use common::app::partner_gateway::{Caller, PartnerGateway};
+use common::app::partner_gateway::{AskedFrom, PartnerGateway};
 use common::app::settlement::{ATTEMPTS_EXHAUSTED, ClaimResult, Worker, with_stale_metric};
 use common::aws::deployment_secret::DeploymentSecrets;
 use common::aws::settle_queue::SettleMessage;
@@ -78,7 +78,7 @@ impl SettlePartners {
         let phone =
             self.secrets.phone_of(claimed).await?.ok_or_else(|| Error::internal("the phone was erased"))?;
         let clock = || self.worker.now();
-        let asked = self.partners.ask(claimed, &phone, &campaign, REQUEST_TIMEOUT, Caller::Queue, clock);
+        let asked = self.partners.ask(claimed, &phone, &campaign, REQUEST_TIMEOUT, AskedFrom::Queue, clock);
         let answered = asked.await?;
         Ok((answered.outcome, campaign))
     }

@@ -159,7 +159,7 @@ async fn run(arguments: &Arguments) -> Result<(), Box<dyn std::error::Error>> {
         has_colour: has_colour(),
     };
     let screen = screen.to_string();
-    stack.offer(demos);
+    stack.show_demos(demos);
     say(&screen);
 
     signals.next().await;

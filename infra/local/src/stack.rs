@@ -80,11 +80,11 @@ const SECRET_KEY: &str = "local";
 
 /// Puts a proxy in front of a server: takes the server's URL and returns the proxy's.
 #[derive(Clone)]
-pub struct Front(pub Arc<dyn Fn(String) -> BoxFuture<'static, String> + Send + Sync>);
+pub struct EndpointProxy(pub Arc<dyn Fn(String) -> BoxFuture<'static, String> + Send + Sync>);
 
-impl fmt::Debug for Front {
+impl fmt::Debug for EndpointProxy {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str("Front")
+        f.write_str("EndpointProxy")
     }
 }
 
@@ -115,7 +115,7 @@ pub struct Options {
     /// one.
     pub deployment_secret: Option<String>,
     /// A proxy in front of every emulated AWS service.
-    pub front: Option<Front>,
+    pub proxy: Option<EndpointProxy>,
     /// Divides every scheduled wait between settling steps.
     pub hasten: u32,
     /// The photo reader program; `None` uses this program.
@@ -141,7 +141,7 @@ impl Default for Options {
             partner_url: None,
             secrets: BTreeMap::new(),
             deployment_secret: None,
-            front: None,
+            proxy: None,
             hasten: 1,
             photo_reader: None,
             background: true,
@@ -226,11 +226,11 @@ impl Stack {
         };
         let endpoints = Endpoints {
             api: &base_url,
-            database: in_front(&options, &database_url).await,
-            storage: in_front(&options, s3.endpoint()).await,
-            queues: in_front(&options, sqs.endpoint()).await,
+            database: through_proxy(&options, &database_url).await,
+            storage: through_proxy(&options, s3.endpoint()).await,
+            queues: through_proxy(&options, sqs.endpoint()).await,
             queue_urls: [TAX_QUEUE, PARTNER_QUEUE].map(|name| sqs.queue_url(name)),
-            secrets: in_front(&options, secrets.endpoint()).await,
+            secrets: through_proxy(&options, secrets.endpoint()).await,
             identities: sts.endpoint(),
             tax_authority: tax_portal.as_ref().map(|portal| portal.base_url.as_str()),
         };
@@ -288,7 +288,7 @@ impl Stack {
     }
 
     /// Makes these campaigns available on the try page. Only the first call counts, because open pages rely on it.
-    pub fn offer(&self, demos: Vec<Demo>) {
+    pub fn show_demos(&self, demos: Vec<Demo>) {
         // Refused if campaigns are already set.
         let _ = self.demos.set(demos);
     }
@@ -358,9 +358,9 @@ async fn add<O: Endpoint>(
 }
 
 /// The URL of an emulated service, or of its proxy.
-async fn in_front(options: &Options, url: &str) -> String {
-    match &options.front {
-        Some(Front(front)) => front(url.to_owned()).await,
+async fn through_proxy(options: &Options, url: &str) -> String {
+    match &options.proxy {
+        Some(EndpointProxy(proxy)) => proxy(url.to_owned()).await,
         None => url.to_owned(),
     }
 }

@@ -54,14 +54,14 @@ pub fn start(
     stop: &watch::Receiver<bool>,
 ) -> Result<Vec<JoinHandle<()>>, ConfigError> {
     let (receipts, partners) = (background("settle-receipts")?, background("settle-partners")?);
-    let hasten = common::config::hasten(&receipts.env)?;
+    let speedup = common::config::retry_speedup(&receipts.env)?;
     let marker = MarkReceiptUploaded::connect(&background("mark-receipt-uploaded")?)?;
     let sweeper = SweepUnsettled::connect(&background("sweep-unsettled")?)?;
-    let mut workers = vec![until_stopped(stop, announce(created, marker))];
+    let mut workers = vec![until_stopped(stop, deliver_created(created, marker))];
     let (tax_queue, partner_queue) =
         (receipts.env.required(TAX_VARIABLE)?, partners.env.required(PARTNER_VARIABLE)?);
     let schedule = Schedule {
-        every: hasten.apply(SWEEP_EVERY).max(MIN_SWEEP_INTERVAL),
+        every: speedup.apply(SWEEP_EVERY).max(MIN_SWEEP_INTERVAL),
         queues: vec![(receipts.aws.sqs(), tax_queue.clone()), (partners.aws.sqs(), partner_queue.clone())],
     };
     workers.push(until_stopped(stop, schedule.sweep(sweeper)));
@@ -105,7 +105,7 @@ fn until_stopped(
     })
 }
 
-async fn announce(mut created: mpsc::UnboundedReceiver<ObjectCreated>, marker: MarkReceiptUploaded) {
+async fn deliver_created(mut created: mpsc::UnboundedReceiver<ObjectCreated>, marker: MarkReceiptUploaded) {
     while let Some(object) = created.recv().await {
         if samples::is_unannounced(&object.key) {
             continue;

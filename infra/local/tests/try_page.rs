@@ -34,7 +34,7 @@ impl Tried {
         let stack = Stack::start(Options { stage, ..Options::default() }).await.expect("it starts");
         let env = stack.env().clone().into_iter().collect();
         let demos = demo::load(&env, None, &stack.partner_url(), &Clock::system()).await.expect("demos");
-        stack.offer(demos.clone());
+        stack.show_demos(demos.clone());
         Self { stack, demos }
     }
 

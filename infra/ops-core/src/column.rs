@@ -125,7 +125,7 @@ impl<'a, T> Column<'a, T> {
         if found.is_empty() {
             return Ok(count);
         }
-        cut_short(&mut found);
+        truncate_problems(&mut found);
         Err(Failure::from_problems(self.values.invalid, found))
     }
 }
@@ -315,7 +315,7 @@ fn not_text(bytes: &[u8]) -> Option<&'static str> {
     }
 }
 
-fn cut_short(found: &mut Vec<Problem>) {
+fn truncate_problems(found: &mut Vec<Problem>) {
     if found.len() > MAX_PROBLEMS {
         found.truncate(MAX_PROBLEMS);
         if let Some(last) = found.last_mut() {

@@ -50,7 +50,7 @@ pub async fn correct(
     let Some(Proposal { decision: first, identity: first_identity, .. }) = proposed else {
         record(tables, &before, correction, &decision, true).await?;
         let after = before.proposed(Proposal { correction, decision, identity: identity.to_owned() });
-        let is_written = tables.ledger.propose(&before, &after).await?;
+        let is_written = tables.store.propose(&before, &after).await?;
         return if is_written { Ok(Corrected::Proposed(after)) } else { Err(moved()) };
     };
     if first_identity == identity || is_same_person(&first.by, &decision.by) {
@@ -97,11 +97,11 @@ async fn write(
     correction: Correction,
 ) -> Result<Submission, Failure> {
     let written = match correction {
-        Correction::Revoke { free_code } => tables.ledger.revoke(before, after, free_code).await?,
+        Correction::Revoke { free_code } => tables.store.revoke(before, after, free_code).await?,
         Correction::Reopen => {
             refuse_void_code(tables, before).await?;
             let campaign = tables.campaign(&before.scope.campaign).await?;
-            tables.ledger.reopen(before, after, campaign.limits).await?
+            tables.store.reopen(before, after, campaign.limits).await?
         }
     };
     match written {

@@ -24,6 +24,7 @@ pub mod connection;
 pub mod corrections;
 mod export;
 pub mod failure;
+mod format;
 mod identity;
 pub mod keys;
 pub mod migrate;
@@ -40,7 +41,6 @@ pub mod smoke;
 pub mod submissions;
 pub mod tables;
 mod terminal;
-mod words;
 mod write_guard;
 
 pub use run::run;

@@ -26,7 +26,7 @@ pub async fn run(tables: &Tables) -> Result<Migrated, Failure> {
     let code_books = move_books(tables).await?;
     let secret = &tables.secrets().people_keys().await?.secret;
     // Submissions first: settling one with a clear phone would create that phone's clear record again.
-    let phones = tables.ledger.submissions().encrypt_phones(secret).await?
+    let phones = tables.store.submissions().encrypt_phones(secret).await?
         + tables.entrants.replace_phones(secret).await?
         + tables.codes().replace_phones(secret).await?;
     Ok(Migrated { code_books, phones })

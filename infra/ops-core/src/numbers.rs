@@ -93,7 +93,7 @@ pub async fn verify(tables: &Tables, scope: &Scope, read: &AtomicU64) -> Result<
     let progress = |looked_at| {
         read.fetch_add(looked_at, Ordering::Relaxed);
     };
-    let (submissions, entrants) = (tables.ledger.submissions(), &tables.entrants);
+    let (submissions, entrants) = (tables.store.submissions(), &tables.entrants);
     let expected = Box::pin(recount(scope, submissions, entrants, &progress)).await?;
     let mut days: BTreeSet<_> = expected.cells.iter().map(|(cell, _)| cell.day.clone()).collect();
     days.extend(before.iter().map(|(cell, _)| cell.day.clone()));

@@ -72,9 +72,9 @@ async fn submissions(
     id: &EntrantId,
 ) -> Result<Vec<(Submission, Option<Receipt>)>, Failure> {
     let mut submissions = Vec::new();
-    for submission in tables.ledger.submissions().of_entrant(scope, id).await? {
+    for submission in tables.store.submissions().of_entrant(scope, id).await? {
         let receipt = match submission.receipt_id {
-            Some(receipt) => tables.ledger.receipts().get(scope, receipt).await?,
+            Some(receipt) => tables.store.receipts().get(scope, receipt).await?,
             None => None,
         };
         submissions.push((submission, receipt));
@@ -113,7 +113,7 @@ pub async fn erase(tables: &Tables, photos: &Photos, held: &Held) -> Result<(), 
             photos.delete(&held.scope, receipt.receipt_id).await?;
         }
         for (submission, _) in &held.submissions {
-            tables.ledger.erase(submission, &tombstone).await?;
+            tables.store.erase(submission, &tombstone).await?;
         }
         if !held.submissions.is_empty() {
             tokio::time::sleep(INDEX_LAG).await;

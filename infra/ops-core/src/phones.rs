@@ -156,7 +156,7 @@ pub async fn find(
         let day = now.day_in(campaign.timezone);
         let id = tables.entrant_id(&scope, phone).await?;
         let Some(known) = tables.entrants.find(&scope, &id, &day).await? else { return Ok(None) };
-        let submissions = tables.ledger.submissions().recent(&scope, &id, MAX_SUBMISSIONS).await?;
+        let submissions = tables.store.submissions().recent(&scope, &id, MAX_SUBMISSIONS).await?;
         Ok::<_, Failure>(Some(PhoneInScope { scope, campaign, known, submissions }))
     });
     let found: Vec<_> = stream::iter(lookups).buffered(AT_ONCE).try_collect().await?;

@@ -41,7 +41,7 @@ pub async fn of_submission(
     now: Timestamp,
 ) -> Result<Option<SeenReceipt>, Failure> {
     let Some(id) = submission.receipt_id else { return Ok(None) };
-    let Some(receipt) = tables.ledger.receipts().get(&submission.scope, id).await? else { return Ok(None) };
+    let Some(receipt) = tables.store.receipts().get(&submission.scope, id).await? else { return Ok(None) };
     let photo = match (&receipt.arrived, photo) {
         (Some(_), Some(_)) => {
             let url = tables.photos(env)?.link(&receipt.scope, id).await?;

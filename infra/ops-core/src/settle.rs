@@ -14,9 +14,9 @@ use serde_json::json;
 
 use crate::audit::Action;
 use crate::failure::Failure;
+use crate::format::grouped;
 use crate::submissions::one;
 use crate::tables::Tables;
-use crate::words::grouped;
 
 /// Recorded as a reason beside the message key.
 const DECIDED_BY_A_PERSON: &str = "operator_decision";
@@ -99,7 +99,7 @@ pub async fn settle(
         "without_receipt_code": is_unproved,
     });
     tables.audit.append(action("submission.settle", &before).because(&why).with(details), now).await?;
-    match tables.ledger.settle(&before, &after, None).await? {
+    match tables.store.settle(&before, &after, None).await? {
         SettleResult::Committed => Ok(after),
         SettleResult::ReceiptAlreadyUsed => {
             let message = "another submission was accepted with the same receipt; reject this one with \
@@ -159,7 +159,7 @@ pub async fn resume(tables: &Tables, name: &str, now: Timestamp) -> Result<Submi
     let after =
         Submission { settling: Some(settling), reasons: Vec::new(), decision: None, ..before.changed(now) };
     tables.audit.append(action("submission.resume", &before), now).await?;
-    match tables.ledger.settle(&before, &after, None).await? {
+    match tables.store.settle(&before, &after, None).await? {
         SettleResult::Committed => Ok(after),
         SettleResult::StaleRevision | SettleResult::ReceiptAlreadyUsed => Err(moved()),
     }

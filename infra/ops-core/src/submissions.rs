@@ -26,7 +26,7 @@ pub async fn find(tables: &Tables, name: &str) -> Result<Vec<Submission>, Failur
     let found = if let Ok(id) = name.parse::<SubmissionId>() {
         by_id(tables, id).await?.into_iter().collect()
     } else if let Ok(reference) = name.parse::<Reference>() {
-        tables.ledger.submissions().by_reference(&reference).await?
+        tables.store.submissions().by_reference(&reference).await?
     } else {
         let message = "this is neither a submission's id (a UUID) nor a reference such as K7M2-Q9XD; check what was \
                        pasted";
@@ -54,7 +54,7 @@ async fn by_id(tables: &Tables, id: SubmissionId) -> Result<Option<Submission>, 
     let scopes = campaigns.into_iter().flat_map(|campaign| {
         Environment::ALL.map(|environment| Scope { campaign: campaign.slug.clone(), environment })
     });
-    let submissions = tables.ledger.submissions();
+    let submissions = tables.store.submissions();
     let looks = scopes.map(|scope| async move { submissions.get(&scope, id).await });
     let mut found = stream::iter(looks).buffer_unordered(AT_ONCE);
     while let Some(submission) = found.try_next().await? {
@@ -81,7 +81,7 @@ pub async fn list(
     most: usize,
     wanted: impl Fn(&Submission) -> bool,
 ) -> Result<Vec<Submission>, Failure> {
-    Ok(tables.ledger.submissions().list(scope, most, wanted).await?)
+    Ok(tables.store.submissions().list(scope, most, wanted).await?)
 }
 
 /// Lists the latest submissions of a phone, newest first, from the index of phones.
@@ -90,7 +90,7 @@ pub async fn list(
 /// When a table or Secrets Manager does not answer.
 pub async fn of_phone(tables: &Tables, scope: &Scope, phone: &Phone) -> Result<Vec<Submission>, Failure> {
     let entrant = tables.entrant_id(scope, phone).await?;
-    let submissions = tables.ledger.submissions();
+    let submissions = tables.store.submissions();
     let found = submissions.recent(scope, &entrant, MOST_OF_A_PHONE).await?;
     let reads = found.into_iter().map(|found| submissions.get(scope, found.submission_id));
     let found: Vec<_> = stream::iter(reads).buffered(AT_ONCE).try_collect().await?;
@@ -123,7 +123,7 @@ pub async fn of_code(
     let Some(key) = resolved.key() else { return Ok(None) };
     let claim = tables.codes().get(scope, key).await?.and_then(|record| record.claim);
     let Some(claim) = claim else { return Ok(None) };
-    Ok(tables.ledger.submissions().get(scope, claim.submission_id).await?)
+    Ok(tables.store.submissions().get(scope, claim.submission_id).await?)
 }
 
 /// The submissions of a scope with a reference.
@@ -135,7 +135,7 @@ pub async fn of_reference(
     scope: &Scope,
     reference: &Reference,
 ) -> Result<Vec<Submission>, Failure> {
-    let found = tables.ledger.submissions().by_reference(reference).await?;
+    let found = tables.store.submissions().by_reference(reference).await?;
     Ok(found.into_iter().filter(|found| found.scope == *scope).collect())
 }
 
@@ -144,5 +144,5 @@ pub async fn of_reference(
 /// # Errors
 /// When a table does not answer.
 pub async fn list_unsettled(tables: &Tables, scope: &Scope) -> Result<Vec<Submission>, Failure> {
-    Ok(tables.ledger.submissions().list_unsettled(scope).await?)
+    Ok(tables.store.submissions().list_unsettled(scope).await?)
 }

@@ -35,7 +35,7 @@ pub struct Tables {
     pub entrants: Entrants,
     pub numbers: Numbers,
     /// Codes, submissions, and the writes that settle them.
-    pub ledger: SubmissionStore,
+    pub store: SubmissionStore,
     /// The audit log.
     pub audit: Audit,
     aws: Aws,
@@ -68,7 +68,7 @@ impl Tables {
             code_books: CodeBooks::from_env(env, &aws)?,
             entrants: Entrants::from_env(env, client)?,
             numbers: Numbers::from_env(env, client)?,
-            ledger: SubmissionStore::from_env(env, client)?,
+            store: SubmissionStore::from_env(env, client)?,
             audit,
             aws,
         })
@@ -82,9 +82,9 @@ impl Tables {
         Photos::from_env(env, &self.aws)
     }
 
-    /// The table of codes, which [`Self::ledger`] holds.
+    /// The table of codes, which [`Self::store`] holds.
     pub fn codes(&self) -> &Codes {
-        self.ledger.codes()
+        self.store.codes()
     }
 
     /// The deployment's secret, which phones are encrypted under.

@@ -7,7 +7,7 @@ use common::domain::timestamp::Timestamp;
 use serde_json::{Value, json};
 
 use crate::failure::Failure;
-use crate::words::{grouped, printable};
+use crate::format::{grouped, printable};
 
 /// Exit code of a command that succeeded.
 pub const FINE: u8 = 0;

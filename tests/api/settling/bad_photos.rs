@@ -9,7 +9,7 @@ use serde_json::json;
 use service_tests::campaign::phone;
 use service_tests::receipts::{id_of, receipts_alone};
 
-use super::{scene, status};
+use super::{set_up, status};
 
 const PAYLOAD: &str = "https://verify.tra.go.tz/GOOD010001_101530";
 
@@ -23,7 +23,7 @@ fn hopeless() -> image::GrayImage {
 
 #[tokio::test]
 async fn a_photo_is_read_whatever_its_format_and_whatever_it_is_called() {
-    let (campaign, settler) = scene(receipts_alone).await;
+    let (campaign, settler) = set_up(receipts_alone).await;
     let files = [
         ("GOOD010001", jpeg as fn(&image::GrayImage, u8) -> _),
         ("GOOD010002", |photo: &image::GrayImage, _| png(photo)),
@@ -45,7 +45,7 @@ async fn a_photo_is_read_whatever_its_format_and_whatever_it_is_called() {
 
 #[tokio::test]
 async fn a_payload_that_came_along_needs_no_reading() {
-    let (campaign, settler) = scene(receipts_alone).await;
+    let (campaign, settler) = set_up(receipts_alone).await;
     let blank = jpeg(&hopeless(), 50).expect("a file");
     let receipt = campaign.photo(&campaign.live_key, &blank, Some(PAYLOAD)).await;
     let submitted = campaign.with_receipt(&campaign.live_key, &phone(1), "", &receipt).send().await;
@@ -55,7 +55,7 @@ async fn a_payload_that_came_along_needs_no_reading() {
 
 #[tokio::test]
 async fn what_no_machine_can_read_is_for_a_person_and_what_is_no_picture_is_declined() {
-    let (campaign, settler) = scene(receipts_alone).await;
+    let (campaign, settler) = set_up(receipts_alone).await;
     let good = jpeg(&photo(&[PAYLOAD]), 85).expect("a file");
     let review = |reason: &str| (json!(["pending", "under_review", "receipt_received", 0]), json!([reason]));
     let declined = (
@@ -100,7 +100,7 @@ async fn what_no_machine_can_read_is_for_a_person_and_what_is_no_picture_is_decl
 
 #[tokio::test]
 async fn a_photo_sent_before_names_the_submission_that_sent_it_unless_that_was_rejected() {
-    let (campaign, settler) = scene(receipts_alone).await;
+    let (campaign, settler) = set_up(receipts_alone).await;
     let file = jpeg(&hopeless(), 50).expect("a file");
     let mut submitted = Vec::new();
     for number in 1..=2 {
@@ -111,10 +111,10 @@ async fn a_photo_sent_before_names_the_submission_that_sent_it_unless_that_was_r
     let mut kept = Vec::new();
     for submitted in &submitted {
         let id = id_of(submitted).parse().expect("an id");
-        let ledger = SubmissionStore::from_env(&campaign.service.env, &campaign.service.dynamodb())
+        let store = SubmissionStore::from_env(&campaign.service.env, &campaign.service.dynamodb())
             .expect("the tables");
         let scope = campaign.scope(Environment::Live);
-        kept.push(ledger.submissions().get(&scope, id).await.expect("the table").expect("it is there"));
+        kept.push(store.submissions().get(&scope, id).await.expect("the table").expect("it is there"));
     }
     assert_eq!(
         kept.iter().map(|kept| kept.reasons[0].as_str()).collect::<Vec<_>>(),
@@ -124,13 +124,13 @@ async fn a_photo_sent_before_names_the_submission_that_sent_it_unless_that_was_r
         kept[1].settling.as_ref().and_then(|settling| settling.anomaly.as_ref()).expect("a surprise");
     assert_eq!(anomaly.summary, format!("submission {} sent the same photo", kept[0].reference));
     // After an operator rejects both, the file counts as new.
-    let ledger =
+    let store =
         SubmissionStore::from_env(&campaign.service.env, &campaign.service.dynamodb()).expect("the tables");
     for before in &kept {
         let (transition, now) =
             (Transition::reject(MessageKey::ReceiptUnreadable), campaign.service.clock.now());
         let after = before.apply(&transition, Findings::default(), now).expect("it is open");
-        assert_eq!(ledger.settle(before, &after, None).await.expect("it answers"), SettleResult::Committed);
+        assert_eq!(store.settle(before, &after, None).await.expect("it answers"), SettleResult::Committed);
     }
     let receipt = campaign.photo(&campaign.live_key, &file, None).await;
     let third = campaign.with_receipt(&campaign.live_key, &phone(3), "", &receipt).send().await;
@@ -141,7 +141,7 @@ async fn a_photo_sent_before_names_the_submission_that_sent_it_unless_that_was_r
 
 #[tokio::test]
 async fn more_behind_the_picture_does_no_harm_and_ten_codes_of_one_receipt_are_one() {
-    let (campaign, settler) = scene(receipts_alone).await;
+    let (campaign, settler) = set_up(receipts_alone).await;
     let polyglot =
         [jpeg(&photo(&[PAYLOAD]), 85).expect("a file"), b"PK\x03\x04<html><script>".to_vec()].concat();
     let ten = jpeg(&photo(&["https://verify.tra.go.tz/GOOD010002_101530"; 10]), 85).expect("a file");

@@ -4,12 +4,12 @@ use serde_json::json;
 use service_tests::campaign::phone;
 use service_tests::receipts::{TIME, receipts_alone};
 
-use super::{scene, status, submit_typed};
+use super::{set_up, status, submit_typed};
 use common::domain::scope::Environment;
 
 #[tokio::test]
 async fn a_pending_receipt_of_a_phone_just_blocked_is_refused() {
-    let (campaign, settler) = scene(receipts_alone).await;
+    let (campaign, settler) = set_up(receipts_alone).await;
     let blocked = submit_typed(&campaign, &phone(1), "", "GOOD010001", TIME).await;
     let other = submit_typed(&campaign, &phone(2), "", "GOOD010002", TIME).await;
     let scope = campaign.scope(Environment::Live);

@@ -19,7 +19,7 @@ use service_tests::partners::judged_by;
 use service_tests::receipts::{Settler, TIME, code_and_receipt, id_of, receipts_alone};
 use service_tests::service::{Service, entrant_id};
 
-use super::{HASTEN, scene, status, submit_typed};
+use super::{HASTEN, set_up, status, submit_typed};
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Kind {
@@ -106,7 +106,7 @@ async fn cut_everywhere(kind: Kind, case: &str, expected: serde_json::Value) -> 
     let fault_injection = FaultInjector::at(0, FaultKind::DiesBefore);
     fault_injection.disarm();
     let partner_url = format!("{}/redeem", fault_injection.in_front_of(&partner.base_url).await);
-    let (campaign, settler) = scene(|campaign| kind.campaign(campaign, partner_url)).await;
+    let (campaign, settler) = set_up(|campaign| kind.campaign(campaign, partner_url)).await;
     let mut number = 0;
     for how in FaultKind::ALL {
         for call in 0.. {
@@ -210,7 +210,7 @@ async fn a_code_that_the_partner_refuses_late_is_given_back_wherever_settling_is
 
 #[tokio::test]
 async fn a_step_that_always_dies_is_left_to_a_person_in_the_end() {
-    let (campaign, _) = scene(receipts_alone).await;
+    let (campaign, _) = set_up(receipts_alone).await;
     let submitted = Kind::Typed.submit(&campaign, 1, "GOOD").await;
     let message = message_about(&campaign, &submitted);
     for _ in 0..6 {

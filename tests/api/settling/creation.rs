@@ -22,7 +22,7 @@ use service_tests::partners::judged_by;
 use service_tests::receipts::{Settler, TIME, code_and_receipt, id_of, receipts_alone};
 use service_tests::service::Service;
 
-use super::scene;
+use super::set_up;
 
 /// What is submitted, and the outcomes that are possible wherever a fault occurs.
 #[derive(Clone, Copy, Debug)]
@@ -112,7 +112,7 @@ async fn cut_everywhere(case: Case) -> usize {
     let fault_injection = FaultInjector::at(0, FaultKind::DiesBefore);
     fault_injection.disarm();
     let partner_url = format!("{}/redeem", fault_injection.in_front_of(&partner.base_url).await);
-    let (campaign, settler) = scene(|campaign| case.campaign(campaign, partner_url)).await;
+    let (campaign, settler) = set_up(|campaign| case.campaign(campaign, partner_url)).await;
     let mut number = 0;
     let mut ends = BTreeSet::new();
     for how in FaultKind::ALL {

@@ -10,7 +10,7 @@ use service_tests::campaign::{TestCampaign, phone, plain};
 use service_tests::http::Reply;
 use service_tests::receipts::{TIME, hardly_a_photo, id_of, receipts_alone};
 
-use super::{HASTEN, scene, status, submit_typed};
+use super::{HASTEN, set_up, status, submit_typed};
 
 fn message_about(campaign: &TestCampaign, submitted: &Reply) -> SettleMessage {
     let scope = campaign.scope(Environment::Live);
@@ -19,7 +19,7 @@ fn message_about(campaign: &TestCampaign, submitted: &Reply) -> SettleMessage {
 
 #[tokio::test]
 async fn a_hundred_receipts_of_one_campaign_do_not_hold_up_another() {
-    let (junk, settler) = scene(receipts_alone).await;
+    let (junk, settler) = set_up(receipts_alone).await;
     let mut config = plain();
     receipts_alone(&mut config);
     let honest = TestCampaign::on(&junk.service, config).await;
@@ -40,7 +40,7 @@ async fn a_hundred_receipts_of_one_campaign_do_not_hold_up_another() {
 
 #[tokio::test]
 async fn photos_that_nobody_can_read_take_turns_with_those_of_another_campaign() {
-    let (first, settler) = scene(receipts_alone).await;
+    let (first, settler) = set_up(receipts_alone).await;
     let mut config = plain();
     receipts_alone(&mut config);
     let second = TestCampaign::on(&first.service, config).await;
@@ -69,7 +69,7 @@ async fn photos_that_nobody_can_read_take_turns_with_those_of_another_campaign()
 
 #[tokio::test]
 async fn submissions_that_cannot_be_read_are_put_off_with_growing_waits() {
-    let (campaign, settler) = scene(receipts_alone).await;
+    let (campaign, settler) = set_up(receipts_alone).await;
     for number in 0..8 {
         let odd = submit_typed(&campaign, &phone(number), "", &format!("GOOD0100{number:02}"), TIME).await;
         campaign.make_unreadable(&id_of(&odd)).await;
@@ -97,7 +97,7 @@ async fn submissions_that_cannot_be_read_are_put_off_with_growing_waits() {
 
 #[tokio::test]
 async fn an_entry_of_the_index_that_is_not_understood_hides_no_other() {
-    let (campaign, settler) = scene(receipts_alone).await;
+    let (campaign, settler) = set_up(receipts_alone).await;
     let good = submit_typed(&campaign, &phone(1), "", "GOOD010001", TIME).await;
     let table = campaign.service.env.required("SUBMISSIONS_TABLE").expect("the stack sets it");
     let text = |text: &str| AttributeValue::S(text.to_owned());

@@ -41,7 +41,7 @@ fn service() -> Service {
 }
 
 /// A campaign on a new stack, and its settler.
-async fn scene(change: impl FnOnce(&mut common::domain::campaign::Campaign)) -> (TestCampaign, Settler) {
+async fn set_up(change: impl FnOnce(&mut common::domain::campaign::Campaign)) -> (TestCampaign, Settler) {
     let service = service();
     let mut config = plain();
     change(&mut config);

@@ -9,25 +9,25 @@ use common::store::submission_writes::{SettleResult, SubmissionStore};
 use service_tests::campaign::{TestCampaign, phone, plain};
 use service_tests::receipts::{TIME, receipts_alone};
 
-use super::{scene, submit_typed};
+use super::{set_up, submit_typed};
 
-fn ledger(campaign: &TestCampaign) -> SubmissionStore {
+fn store(campaign: &TestCampaign) -> SubmissionStore {
     SubmissionStore::from_env(&campaign.service.env, &campaign.service.dynamodb()).expect("the tables")
 }
 
 #[tokio::test]
 async fn a_step_that_was_begun_too_often_is_left_with_what_was_met_before() {
-    let (campaign, settler) = scene(receipts_alone).await;
+    let (campaign, settler) = set_up(receipts_alone).await;
     submit_typed(&campaign, &phone(1), "", "GOOD010001", TIME).await;
-    let (ledger, scope) = (ledger(&campaign), campaign.scope(Environment::Live));
-    let fresh = ledger.submissions().list_unsettled(&scope).await.expect("it answers").remove(0);
+    let (store, scope) = (store(&campaign), campaign.scope(Environment::Live));
+    let fresh = store.submissions().list_unsettled(&scope).await.expect("it answers").remove(0);
     let anomaly = Anomaly { summary: "connect".to_owned(), excerpt: Some("Karibu".to_owned()) };
     let settling = fresh.settling.clone().expect("it is open");
     let settling = PendingSettlement { attempts_started: 5, anomaly: Some(anomaly), ..settling };
     let begun = Submission { settling: Some(settling), ..fresh.changed(fresh.updated_at) };
-    assert_eq!(ledger.settle(&fresh, &begun, None).await.expect("it answers"), SettleResult::Committed);
+    assert_eq!(store.settle(&fresh, &begun, None).await.expect("it answers"), SettleResult::Committed);
     assert_eq!(settler.settle_due().await, 1);
-    let left = ledger.submissions().get(&scope, fresh.submission_id).await.expect("it answers");
+    let left = store.submissions().get(&scope, fresh.submission_id).await.expect("it answers");
     let left = left.expect("it is there");
     assert_eq!(left.reasons, ["step_never_finished"]);
     let settling = left.settling.expect("it is open");
@@ -39,13 +39,13 @@ async fn a_step_that_was_begun_too_often_is_left_with_what_was_met_before() {
 
 #[tokio::test]
 async fn the_longest_wait_for_a_person_is_told_whichever_campaign_it_is_of() {
-    let (first, settler) = scene(receipts_alone).await;
+    let (first, settler) = set_up(receipts_alone).await;
     let mut config = plain();
     receipts_alone(&mut config);
     let second = TestCampaign::on(&first.service, config).await;
-    let ledger = ledger(&first);
+    let store = store(&first);
     let longest = async |environment| {
-        ledger.submissions().longest_waiting_for_a_person(environment).await.expect("it answers")
+        store.submissions().longest_waiting_for_a_person(environment).await.expect("it answers")
     };
     assert_eq!(longest(Environment::Test).await, None);
     let since = first.service.clock.now();
@@ -60,5 +60,5 @@ async fn the_longest_wait_for_a_person_is_told_whichever_campaign_it_is_of() {
     }
     assert_eq!(longest(Environment::Live).await, None, "tests are left lying");
     let scope = first.scope(Environment::Test);
-    assert_eq!(ledger.submissions().list_unsettled(&scope).await.expect("it answers").len(), 1);
+    assert_eq!(store.submissions().list_unsettled(&scope).await.expect("it answers").len(), 1);
 }

@@ -6,11 +6,11 @@ use serde_json::json;
 use service_tests::campaign::{TestCampaign, phone, plain};
 use service_tests::receipts::{TIME, code_and_receipt, receipts_alone, rules};
 
-use super::{scene, status, submit_typed};
+use super::{set_up, status, submit_typed};
 
 #[tokio::test]
 async fn a_receipt_is_received_first_and_judged_then() {
-    let (campaign, settler) = scene(receipts_alone).await;
+    let (campaign, settler) = set_up(receipts_alone).await;
     let submitted = submit_typed(&campaign, &phone(1), "", "GOOD010001", TIME).await;
     assert_eq!(
         (submitted.field("state"), submitted.field("message_key"), submitted.field("display_status")),
@@ -41,7 +41,7 @@ async fn a_receipt_is_received_first_and_judged_then() {
 
 #[tokio::test]
 async fn every_answer_that_settles_has_its_outcome() {
-    let (campaign, settler) = scene(|campaign| {
+    let (campaign, settler) = set_up(|campaign| {
         receipts_alone(campaign);
         campaign.window.start = Some(common::domain::timestamp::Timestamp::from_millis(2_535_000_000_000));
     })
@@ -102,7 +102,7 @@ async fn every_answer_that_settles_has_its_outcome() {
 
 #[tokio::test]
 async fn what_was_bought_earns_entries_by_product_and_quantity() {
-    let (campaign, settler) = scene(receipts_alone).await;
+    let (campaign, settler) = set_up(receipts_alone).await;
     let submitted = submit_typed(&campaign, &phone(1), "", "MANY010001", TIME).await;
     settler.settle_due().await;
     let now = campaign.read(&campaign.live_key, submitted.field("id").as_str().expect("an id")).await;
@@ -120,7 +120,7 @@ async fn what_was_bought_earns_entries_by_product_and_quantity() {
 
 #[tokio::test]
 async fn a_receipt_with_more_entries_than_a_campaign_allows_goes_to_a_person() {
-    let (mut campaign, settler) = scene(receipts_alone).await;
+    let (mut campaign, settler) = set_up(receipts_alone).await;
     let submitted = submit_typed(&campaign, &phone(1), "", "MANY010001", TIME).await;
     settler.settle_due().await;
     let entries = status(&campaign, &submitted).await[3].as_u64().expect("a number");
@@ -144,7 +144,7 @@ async fn a_receipts_time_is_tanzanias_whatever_the_campaigns_zone() {
     // Bought at 10:15:30 in Dar es Salaam on 15 June 2050: 07:15:30 UTC.
     let bought = Timestamp::from_millis(2_538_890_130_000);
     let later = Timestamp::from_millis(bought.as_millis() + 1);
-    let (first, settler) = scene(receipts_alone).await;
+    let (first, settler) = set_up(receipts_alone).await;
     for zone in ["UTC", "Africa/Dar_es_Salaam", "Pacific/Auckland", "America/Los_Angeles"] {
         for (start, end, expected) in [
             (Some(bought), Some(later), "entered"),
@@ -167,7 +167,7 @@ async fn a_receipts_time_is_tanzanias_whatever_the_campaigns_zone() {
 
 #[tokio::test]
 async fn a_wrong_time_is_told_and_counts_as_a_wrong_code() {
-    let (campaign, settler) = scene(|campaign| {
+    let (campaign, settler) = set_up(|campaign| {
         receipts_alone(campaign);
         campaign.wrong_codes.count = 2;
     })
@@ -189,7 +189,7 @@ async fn a_wrong_time_is_told_and_counts_as_a_wrong_code() {
 
 #[tokio::test]
 async fn many_guesses_submitted_at_once_are_no_more_than_the_limit() {
-    let (campaign, settler) = scene(|campaign| {
+    let (campaign, settler) = set_up(|campaign| {
         receipts_alone(campaign);
         campaign.wrong_codes.count = 2;
     })
@@ -210,7 +210,7 @@ async fn many_guesses_submitted_at_once_are_no_more_than_the_limit() {
 
 #[tokio::test]
 async fn without_a_person_to_look_a_receipt_without_product_is_declined() {
-    let (campaign, settler) = scene(|campaign| {
+    let (campaign, settler) = set_up(|campaign| {
         receipts_alone(campaign);
         let on_no_match = common::domain::receipt::rules::OnNoMatch::Decline;
         campaign.receipt = Some(common::domain::receipt::rules::ReceiptRules { on_no_match, ..rules() });
@@ -226,7 +226,7 @@ async fn without_a_person_to_look_a_receipt_without_product_is_declined() {
 
 #[tokio::test]
 async fn a_code_is_held_until_its_receipt_is_judged_and_free_again_after_a_refusal() {
-    let (campaign, settler) = scene(code_and_receipt).await;
+    let (campaign, settler) = set_up(code_and_receipt).await;
     let code = campaign.code(1);
     let first = submit_typed(&campaign, &phone(1), &code, "SHOP010001", TIME).await;
     assert_eq!(first.field("message_key"), "receipt_received");
@@ -253,7 +253,7 @@ async fn a_code_is_held_until_its_receipt_is_judged_and_free_again_after_a_refus
 
 #[tokio::test]
 async fn a_test_receipt_that_is_no_sentinel_is_not_asked_for() {
-    let (campaign, settler) = scene(receipts_alone).await;
+    let (campaign, settler) = set_up(receipts_alone).await;
     let key = &campaign.test_key;
     let receipt = campaign.typed(key, "GOOD010001", TIME).await;
     let submitted = campaign.with_receipt(key, &phone(1), "", &receipt).send().await;

@@ -22,7 +22,7 @@ use service_tests::receipts::{Settler, TIME, hardly_a_photo, id_of, receipts_alo
 use service_tests::service::{NOON, Service};
 use tokio::time::Instant;
 
-use super::{scene, standing_with, submit_typed};
+use super::{set_up, standing_with, submit_typed};
 
 const GAP: Duration = LOOK_UP_INTERVAL;
 /// Tolerance for delays of a request on a busy machine.
@@ -155,7 +155,7 @@ async fn an_environment_that_dies_with_a_slot_costs_one_gap() {
 
 #[tokio::test]
 async fn only_a_look_up_takes_a_slot() {
-    let (campaign, settler) = scene(receipts_alone).await;
+    let (campaign, settler) = set_up(receipts_alone).await;
     let slots =
         LookUpSlots::from_env(&campaign.service.env, &campaign.service.dynamodb()).expect("the table");
     let (test, live) = (&campaign.test_key, &campaign.live_key);

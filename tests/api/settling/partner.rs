@@ -22,7 +22,7 @@ use service_tests::http::{Reply, RequestBuilder};
 use service_tests::partners::judged_by;
 use service_tests::receipts::{Settler, id_of};
 
-use super::{HASTEN, scene, status};
+use super::{HASTEN, set_up, status};
 
 /// A partner that expects the stack's secret.
 async fn partner() -> SimulatedPartner {
@@ -32,7 +32,7 @@ async fn partner() -> SimulatedPartner {
 
 async fn judged() -> (SimulatedPartner, TestCampaign, Settler) {
     let partner = partner().await;
-    let (campaign, settler) = scene(judged_by(partner.url())).await;
+    let (campaign, settler) = set_up(judged_by(partner.url())).await;
     (partner, campaign, settler)
 }
 
@@ -161,7 +161,7 @@ async fn a_refusal_counts_under_any_status_that_is_about_the_code_and_an_accepta
 async fn times_told_after_a_silent_partner_count_from_when_it_was_given_up() {
     let listener = tokio::net::TcpListener::bind("127.0.0.1:0").await.expect("a port");
     let url = format!("http://{}/redeem", listener.local_addr().expect("an address"));
-    let (campaign, settler) = scene(judged_by(url)).await;
+    let (campaign, settler) = set_up(judged_by(url)).await;
     let clock = campaign.service.clock.clone();
     let silence = tokio::spawn(async move {
         let (stream, _) = listener.accept().await.expect("a connection");
@@ -212,7 +212,7 @@ async fn a_code_that_is_used_when_asked_about_again_is_a_matter_for_a_person() {
     let partner = partner().await;
     let fault_injection = FaultInjector::at(0, FaultKind::AnswerLost);
     let url = format!("{}/redeem", fault_injection.in_front_of(&partner.base_url).await);
-    let (campaign, settler) = scene(judged_by(url)).await;
+    let (campaign, settler) = set_up(judged_by(url)).await;
     let reply = submit(&campaign, 1, "FLIP-1").await;
     assert_eq!((reply.field("state"), partner.redeemed(&id_of(&reply))), (json!("unknown"), 1));
     for _ in 0..10 {
@@ -232,7 +232,7 @@ async fn what_may_be_redeemed_stays_so_when_the_service_tries_again() {
     let partner = partner().await;
     let fault_injection = FaultInjector::at(0, FaultKind::DiesAfter);
     let url = format!("{}/redeem", fault_injection.in_front_of(&partner.base_url).await);
-    let (campaign, settler) = scene(judged_by(url)).await;
+    let (campaign, settler) = set_up(judged_by(url)).await;
     let first = tokio::spawn(sending(&campaign, &phone(1), "FLIP-1").send());
     fault_injection.death().await;
     first.abort();
@@ -249,8 +249,8 @@ async fn what_may_be_redeemed_stays_so_when_the_service_tries_again() {
         let resumed = settling.resumed(campaign.service.clock.now());
         let resumed = Submission { settling: Some(resumed), ..left.changed(left.updated_at) };
         let client = campaign.service.dynamodb();
-        let ledger = SubmissionStore::from_env(&campaign.service.env, &client).expect("the tables");
-        assert_eq!(ledger.settle(&left, &resumed, None).await.expect("it answers"), SettleResult::Committed);
+        let store = SubmissionStore::from_env(&campaign.service.env, &client).expect("the tables");
+        assert_eq!(store.settle(&left, &resumed, None).await.expect("it answers"), SettleResult::Committed);
     }
     assert_eq!(partner.redeemed(&id.to_string()), 1);
 }
@@ -306,7 +306,7 @@ async fn a_partner_is_asked_about_the_code_that_is_compared() {
 #[tokio::test]
 async fn a_partner_whose_codes_are_exact_is_asked_about_what_was_typed() {
     let partner = partner().await;
-    let (campaign, settler) = scene(|campaign| {
+    let (campaign, settler) = set_up(|campaign| {
         judged_by(partner.url())(campaign);
         campaign.partner.as_mut().expect("rules").code = CodeForm::Exact;
     })
@@ -331,7 +331,7 @@ async fn the_same_request_in_flight_is_told_to_wait_and_given_what_stands_after_
     let secret = Some((PARTNER_SECRET_HEADER.to_owned(), PARTNER_SECRET.1.to_owned()));
     let slow = Options { secret, slow_for: Duration::from_secs(3), ..Options::default() };
     let partner = SimulatedPartner::serve(slow).await.expect("it serves");
-    let (campaign, _) = scene(judged_by(partner.url())).await;
+    let (campaign, _) = set_up(judged_by(partner.url())).await;
     let sending = sending(&campaign, &phone(1), "SLOW-1");
     let first = tokio::spawn(sending.clone().send());
     // The partner got the request and is slow to answer.

@@ -18,7 +18,7 @@ use service_tests::http::Reply;
 use service_tests::partners::judged_by;
 use service_tests::receipts::Settler;
 
-use super::{scene, status};
+use super::{set_up, status};
 
 /// A partner that answers after a set delay, accepts everything, and counts.
 #[derive(Clone, Default)]
@@ -81,7 +81,7 @@ impl Partner {
 /// A campaign with a limit of `max_in_flight` requests to this partner.
 async fn judged(partner: &Partner, max_in_flight: u32) -> (TestCampaign, Settler) {
     let url = partner.serve().await;
-    scene(|campaign| {
+    set_up(|campaign| {
         judged_by(url)(campaign);
         campaign.partner.as_mut().expect("it was set").max_in_flight = max_in_flight;
     })
@@ -158,7 +158,7 @@ async fn one_over_the_limit_is_unknown_and_due_at_once_for_the_queue() {
 async fn a_code_over_the_limit_counts_as_a_wrong_one_until_the_partner_was_asked_about_it() {
     let partner = Partner::taking(Duration::ZERO);
     let url = partner.serve().await;
-    let (campaign, settler) = scene(|campaign| {
+    let (campaign, settler) = set_up(|campaign| {
         judged_by(url)(campaign);
         campaign.partner.as_mut().expect("it was set").max_in_flight = 1;
         campaign.wrong_codes.count = 2;

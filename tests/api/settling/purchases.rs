@@ -5,11 +5,11 @@ use serde_json::json;
 use service_tests::campaign::{TestCampaign, phone, plain};
 use service_tests::receipts::{Settler, TIME, receipts_alone};
 
-use super::{scene, status, submit_typed};
+use super::{set_up, status, submit_typed};
 
 #[tokio::test]
 async fn a_receipt_submitted_again_is_used_however_it_is_typed() {
-    let (campaign, settler) = scene(receipts_alone).await;
+    let (campaign, settler) = set_up(receipts_alone).await;
     let first = submit_typed(&campaign, &phone(1), "", "GOOD010001", TIME).await;
     settler.settle_due().await;
     assert_eq!(status(&campaign, &first).await, json!(["accepted", "verified", "entered", 1]));
@@ -23,7 +23,7 @@ async fn a_receipt_submitted_again_is_used_however_it_is_typed() {
 
 #[tokio::test]
 async fn of_many_submissions_with_one_receipt_settled_at_once_one_is_accepted() {
-    let (campaign, _) = scene(receipts_alone).await;
+    let (campaign, _) = set_up(receipts_alone).await;
     let mut submitted = Vec::new();
     for number in 0..8 {
         submitted.push(submit_typed(&campaign, &phone(number), "", "GOOD010001", TIME).await);
@@ -45,7 +45,7 @@ async fn of_many_submissions_with_one_receipt_settled_at_once_one_is_accepted() 
 
 #[tokio::test]
 async fn a_receipt_that_was_declined_can_still_be_accepted_elsewhere() {
-    let (campaign, settler) = scene(receipts_alone).await;
+    let (campaign, settler) = set_up(receipts_alone).await;
     let declined = submit_typed(&campaign, &phone(1), "", "GOOD010001", "11:11").await;
     settler.settle_due().await;
     let expected = json!(["rejected", "declined", "receipt_time_mismatch", 0]);
@@ -57,7 +57,7 @@ async fn a_receipt_that_was_declined_can_still_be_accepted_elsewhere() {
 
 #[tokio::test]
 async fn a_receipt_that_waits_for_a_person_is_not_taken_yet() {
-    let (mut campaign, settler) = scene(receipts_alone).await;
+    let (mut campaign, settler) = set_up(receipts_alone).await;
     let waiting = submit_typed(&campaign, &phone(1), "", "GENR010001", TIME).await;
     settler.settle_due().await;
     let expected = json!(["pending", "under_review", "receipt_received", 0]);
@@ -75,7 +75,7 @@ async fn a_receipt_that_waits_for_a_person_is_not_taken_yet() {
 
 #[tokio::test]
 async fn a_campaign_that_takes_no_receipts_any_more_leaves_them_to_a_person() {
-    let (mut campaign, settler) = scene(receipts_alone).await;
+    let (mut campaign, settler) = set_up(receipts_alone).await;
     let waiting = submit_typed(&campaign, &phone(1), "", "GOOD010001", TIME).await;
     campaign.config.receipt = None;
     campaign.apply().await;
@@ -86,7 +86,7 @@ async fn a_campaign_that_takes_no_receipts_any_more_leaves_them_to_a_person() {
 
 #[tokio::test]
 async fn another_campaign_takes_the_same_receipt() {
-    let (campaign, settler) = scene(receipts_alone).await;
+    let (campaign, settler) = set_up(receipts_alone).await;
     let mut config = plain();
     receipts_alone(&mut config);
     let other = TestCampaign::on(&campaign.service, config).await;

@@ -9,7 +9,7 @@ use service_tests::http::Reply;
 use service_tests::receipts::{TIME, code_and_receipt, id_of};
 use service_tests::service::entrant_id;
 
-use super::{scene, submit_typed};
+use super::{set_up, submit_typed};
 
 /// A receipt that does not exist.
 const UNKNOWN_RECEIPT: &str = "00000000-0000-4000-8000-000000000000";
@@ -22,7 +22,7 @@ fn is_replay_of_a_rejected_one(reply: &Reply) -> bool {
 async fn no_replay_answers_with_a_rejected_submission() {
     // `RACES` asks for more of them.
     let races = std::env::var("RACES").ok().map_or(20, |races| races.parse().expect("RACES is a number"));
-    let (campaign, settler) = scene(code_and_receipt).await;
+    let (campaign, settler) = set_up(code_and_receipt).await;
     let mut replays = 0;
     for race in 0..races {
         let (phone, code) = (phone(race), campaign.code(u64::from(race % 100)));
@@ -51,7 +51,7 @@ async fn no_replay_answers_with_a_rejected_submission() {
 
 #[tokio::test]
 async fn a_replay_is_not_recorded_for_a_submission_that_lost_its_code_meanwhile() {
-    let (campaign, settler) = scene(code_and_receipt).await;
+    let (campaign, settler) = set_up(code_and_receipt).await;
     let first = submit_typed(&campaign, &phone(1), &campaign.code(0), "SHOP010001", TIME).await;
     let scope = campaign.scope(Environment::Live);
     let store =

@@ -6,7 +6,7 @@ use serde_json::json;
 use service_tests::campaign::phone;
 use service_tests::receipts::{TIME, receipts_alone};
 
-use super::{scene, status, submit_typed};
+use super::{set_up, status, submit_typed};
 
 const STILL: fn() -> serde_json::Value = || json!(["pending", null, "receipt_received", 0]);
 
@@ -21,7 +21,7 @@ async fn settle_at(settler: &service_tests::receipts::Settler, waits: &[u64]) {
 
 #[tokio::test]
 async fn a_late_receipt_is_found_when_it_is_asked_for_again() {
-    let (campaign, settler) = scene(receipts_alone).await;
+    let (campaign, settler) = set_up(receipts_alone).await;
     let submitted = submit_typed(&campaign, &phone(1), "", "LATE010001", TIME).await;
     assert_eq!(settler.settle_due().await, 1);
     assert_eq!(status(&campaign, &submitted).await, STILL());
@@ -33,7 +33,7 @@ async fn a_late_receipt_is_found_when_it_is_asked_for_again() {
 
 #[tokio::test]
 async fn a_receipt_that_never_comes_is_not_found_in_the_end() {
-    let (campaign, settler) = scene(receipts_alone).await;
+    let (campaign, settler) = set_up(receipts_alone).await;
     let submitted = submit_typed(&campaign, &phone(1), "", "NONE010001", TIME).await;
     settler.settle_due().await;
     settle_at(&settler, &[15, 60, 180, 360, 720]).await;
@@ -45,7 +45,7 @@ async fn a_receipt_that_never_comes_is_not_found_in_the_end() {
 
 #[tokio::test]
 async fn throttling_trouble_and_mix_ups_pass() {
-    let (campaign, settler) = scene(receipts_alone).await;
+    let (campaign, settler) = set_up(receipts_alone).await;
     for (number, code, waits) in
         [(1, "BUSY010001", &[2, 5][..]), (2, "DOWN010001", &[1, 5]), (3, "SWAP010001", &[1])]
     {
@@ -63,7 +63,7 @@ async fn throttling_trouble_and_mix_ups_pass() {
 
 #[tokio::test]
 async fn a_day_without_an_answer_is_left_to_a_person() {
-    let (campaign, settler) = scene(receipts_alone).await;
+    let (campaign, settler) = set_up(receipts_alone).await;
     for (number, code) in
         (1..).zip(["DEAD010001", "SWAX010001", "HTML010001", "EMPT010001", "LOOP010001", "AWAY010001"])
     {
@@ -83,7 +83,7 @@ async fn a_day_without_an_answer_is_left_to_a_person() {
 
 #[tokio::test]
 async fn a_page_without_end_is_trouble() {
-    let (campaign, settler) = scene(receipts_alone).await;
+    let (campaign, settler) = set_up(receipts_alone).await;
     let submitted = submit_typed(&campaign, &phone(1), "", "HUGE010001", TIME).await;
     settler.settle_due().await;
     assert_eq!(status(&campaign, &submitted).await, STILL());

@@ -7,11 +7,11 @@ use serde_json::json;
 use service_tests::campaign::phone;
 use service_tests::receipts::{TIME, hardly_a_photo, id_of, receipts_alone};
 
-use super::{scene, standing_with};
+use super::{set_up, standing_with};
 
 #[tokio::test]
 async fn a_test_receipt_gives_every_message_key() {
-    let (campaign, settler) = scene(receipts_alone).await;
+    let (campaign, settler) = set_up(receipts_alone).await;
     let key = &campaign.test_key;
     for (number, asked) in (1..).zip(MessageKey::ALL) {
         let code = format!("TEST0{}", asked.as_str().replace('_', "").to_uppercase());
@@ -32,7 +32,7 @@ async fn a_test_receipt_gives_every_message_key() {
 
 #[tokio::test]
 async fn the_word_receipt_can_be_left_out_and_a_photo_is_a_sentinel_by_its_payload() {
-    let (campaign, settler) = scene(receipts_alone).await;
+    let (campaign, settler) = set_up(receipts_alone).await;
     let key = &campaign.test_key;
     let cases = [
         ("TEST0WRONGSTORE", json!(["rejected", "declined", "receipt_wrong_store", 0])),
@@ -49,7 +49,7 @@ async fn the_word_receipt_can_be_left_out_and_a_photo_is_a_sentinel_by_its_paylo
 
 #[tokio::test]
 async fn a_verified_test_receipt_comes_with_a_made_up_record() {
-    let (campaign, settler) = scene(receipts_alone).await;
+    let (campaign, settler) = set_up(receipts_alone).await;
     let key = &campaign.test_key;
     for (number, code) in (1..).zip(["TEST0VERIFIED", "TEST0INSTANTWIN", "TEST0WRONGSTORE", "TEST0REVIEW"]) {
         let receipt = campaign.typed(key, code, TIME).await;
@@ -67,7 +67,7 @@ async fn a_verified_test_receipt_comes_with_a_made_up_record() {
 
 #[tokio::test]
 async fn the_slow_ones_are_unknown_first_and_in_some_seconds_later() {
-    let (campaign, settler) = scene(receipts_alone).await;
+    let (campaign, settler) = set_up(receipts_alone).await;
     let key = &campaign.test_key;
     let receipt = campaign.typed(key, "TEST0SLOW", TIME).await;
     let submitted = campaign.with_receipt(key, &phone(1), "", &receipt).send().await;
@@ -79,7 +79,7 @@ async fn the_slow_ones_are_unknown_first_and_in_some_seconds_later() {
         json!(["accepted", "verified", "entered", 1])
     );
 
-    let (campaign, settler) = scene(|_| {}).await;
+    let (campaign, settler) = set_up(|_| {}).await;
     let key = &campaign.test_key;
     let slow = campaign.submit(&phone(1), "TEST-0-SLOW").await;
     assert_eq!((slow.field("state"), slow.field("message_key")), (json!("unknown"), json!("checking")));
@@ -91,7 +91,7 @@ async fn the_slow_ones_are_unknown_first_and_in_some_seconds_later() {
 
 #[tokio::test]
 async fn a_test_code_can_stay_open() {
-    let (campaign, settler) = scene(|_| {}).await;
+    let (campaign, settler) = set_up(|_| {}).await;
     for (number, code, key) in
         [(1, "TEST-0-CHECKING", "checking"), (2, "TEST-0-RECEIPT-RECEIVED", "receipt_received")]
     {

@@ -11,13 +11,13 @@ use service_tests::campaign::{TestCampaign, phone};
 use service_tests::http::Reply;
 use service_tests::receipts::{Settler, TIME, code_and_receipt, id_of, receipts_alone};
 
-use super::{HASTEN, scene, status, submit_typed};
+use super::{HASTEN, set_up, status, submit_typed};
 
 const WAITS: fn() -> Value = || json!(["pending", null, "receipt_received", 0]);
 const ENTERED: fn() -> Value = || json!(["accepted", "verified", "entered", 1]);
 
 async fn limited() -> (TestCampaign, Settler) {
-    scene(|campaign| {
+    set_up(|campaign| {
         receipts_alone(campaign);
         campaign.wrong_codes.count = 2;
     })
@@ -127,7 +127,7 @@ async fn a_time_that_the_service_read_out_of_a_photo_is_no_guess() {
 
 #[tokio::test]
 async fn the_refusal_of_a_throttled_phone_takes_no_less_time_for_a_wrong_code() {
-    let (campaign, _) = scene(|campaign| campaign.wrong_codes.count = 1).await;
+    let (campaign, _) = set_up(|campaign| campaign.wrong_codes.count = 1).await;
     assert_eq!(campaign.outcome(&phone(1), "WRONG").await, "invalid");
     for code in [campaign.code(1), "WRONG".to_owned()] {
         let started = tokio::time::Instant::now();
@@ -138,7 +138,7 @@ async fn the_refusal_of_a_throttled_phone_takes_no_less_time_for_a_wrong_code() 
 
 #[tokio::test]
 async fn a_phone_has_at_most_twenty_receipts_that_are_to_be_settled() {
-    let (campaign, settler) = scene(receipts_alone).await;
+    let (campaign, settler) = set_up(receipts_alone).await;
     let mut open = Vec::new();
     for number in 1..=20 {
         open.push(submit_typed(&campaign, &phone(1), "", &format!("LATE0100{number:02}"), TIME).await);
@@ -160,7 +160,7 @@ async fn a_phone_has_at_most_twenty_receipts_that_are_to_be_settled() {
 
 #[tokio::test]
 async fn a_receipt_that_waits_for_a_person_does_not_count_as_open() {
-    let (campaign, settler) = scene(receipts_alone).await;
+    let (campaign, settler) = set_up(receipts_alone).await;
     for number in 1..=21 {
         let submitted = submit_typed(&campaign, &phone(1), "", &format!("GENR0100{number:02}"), TIME).await;
         assert_eq!(submitted.field("message_key"), "receipt_received", "{number}");
@@ -174,7 +174,7 @@ async fn a_receipt_that_waits_for_a_person_does_not_count_as_open() {
 
 #[tokio::test]
 async fn an_earlier_submission_of_the_code_is_given_back_whatever_receipt_comes_along() {
-    let (campaign, settler) = scene(code_and_receipt).await;
+    let (campaign, settler) = set_up(code_and_receipt).await;
     let code = campaign.code(1);
     let first = submit_typed(&campaign, &phone(1), &code, "GOOD010001", TIME).await;
     settler.settle_due().await;

@@ -11,7 +11,7 @@ use service_tests::campaign::{TestCampaign, phone};
 use service_tests::receipts::{announced, hardly_a_photo, id_of, receipts_alone, upload};
 use service_tests::service::Service;
 
-use super::scene;
+use super::set_up;
 
 fn marker(service: &Service) -> MarkReceiptUploaded {
     let background = EventContext::new(service.env.clone(), service.clock.clone(), Telemetry::Off)
@@ -41,7 +41,7 @@ async fn state(campaign: &TestCampaign, id: &str) -> Value {
 
 #[tokio::test]
 async fn events_may_come_twice_late_among_others_or_for_nothing() {
-    let (campaign, _) = scene(receipts_alone).await;
+    let (campaign, _) = set_up(receipts_alone).await;
     let marker = marker(&campaign.service);
     let key = &campaign.test_key;
     let first = campaign.photo(key, &hardly_a_photo(), Some("TEST0REVIEW")).await;
@@ -61,7 +61,7 @@ async fn events_may_come_twice_late_among_others_or_for_nothing() {
 
 #[tokio::test]
 async fn an_event_whose_records_fail_comes_again() {
-    let (campaign, _) = scene(receipts_alone).await;
+    let (campaign, _) = set_up(receipts_alone).await;
     let ids = [
         campaign.photo(&campaign.test_key, &hardly_a_photo(), None).await,
         campaign.photo(&campaign.test_key, &hardly_a_photo(), None).await,
@@ -80,7 +80,7 @@ async fn an_event_whose_records_fail_comes_again() {
 
 #[tokio::test]
 async fn a_submission_before_the_event_looks_for_itself() {
-    let (campaign, _) = scene(receipts_alone).await;
+    let (campaign, _) = set_up(receipts_alone).await;
     let made =
         campaign.receipt(&campaign.test_key, &announced(&hardly_a_photo(), Some("TEST0REVIEW"))).send().await;
     assert_eq!(upload(&made, hardly_a_photo()).send().await.status, 200);

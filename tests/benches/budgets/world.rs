@@ -12,7 +12,7 @@ use common::clock::Clock;
 use common::domain::campaign::Campaign;
 use common::domain::codebook::{Batch, BatchStatus, Origin};
 use common::domain::scope::Environment;
-use local::stack::{Front, Options};
+use local::stack::{EndpointProxy, Options};
 use service_tests::campaign::{self, TestCampaign};
 use service_tests::proxy::Proxy;
 use service_tests::receipts::receipts_alone;
@@ -51,9 +51,9 @@ pub(crate) struct Shop {
 impl World {
     pub(crate) async fn start() -> Self {
         // The proxy would count background work too.
-        let nothing_between = Front(Arc::new(|url| Box::pin(async { url })));
+        let nothing_between = EndpointProxy(Arc::new(|url| Box::pin(async { url })));
         let direct =
-            Options { background: false, streams: false, front: Some(nothing_between), ..Options::default() };
+            Options { background: false, streams: false, proxy: Some(nothing_between), ..Options::default() };
         let direct = Service::of_its_own(direct);
         let database = direct.env.required("AWS_ENDPOINT_URL_DYNAMODB").expect("the stack sets it");
         let proxy = Proxy::start(database).await;

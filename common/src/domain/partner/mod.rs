@@ -20,7 +20,7 @@ pub mod reply;
 pub mod template;
 
 use pointer::ReplyPointers;
-use reply::{PartnerVerdict, Unreadable};
+use reply::{InvalidReply, PartnerVerdict};
 use template::Template;
 
 /// A campaign's `partner` block.
@@ -83,7 +83,7 @@ impl PartnerRules {
     ///
     /// # Errors
     /// When it does not follow the agreement with the partner, so it does not count as an answer.
-    pub fn read(&self, body: &[u8]) -> Result<PartnerVerdict, Unreadable> {
+    pub fn read(&self, body: &[u8]) -> Result<PartnerVerdict, InvalidReply> {
         reply::read(&self.reply, &self.outcomes, body)
     }
 

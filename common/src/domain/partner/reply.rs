@@ -78,7 +78,7 @@ impl fmt::Debug for UpstreamCode {
 
 /// Why a reply does not count as an answer. Includes the partner's words if its code was found.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub enum Unreadable {
+pub enum InvalidReply {
     /// The reply is not a JSON document.
     NotJson,
     /// The code is missing, or neither a text nor a whole number.
@@ -91,7 +91,7 @@ pub enum Unreadable {
     Prize(Upstream),
 }
 
-impl Unreadable {
+impl InvalidReply {
     /// The stable name, for metrics and records.
     pub fn as_str(&self) -> &'static str {
         match self {
@@ -116,19 +116,19 @@ pub(super) fn read(
     pointers: &ReplyPointers,
     outcomes: &BTreeMap<String, MessageKey>,
     body: &[u8],
-) -> Result<PartnerVerdict, Unreadable> {
-    let document: Value = serde_json::from_slice(body).map_err(|_| Unreadable::NotJson)?;
-    let (name, code) = pointers.code.find(&document).and_then(code).ok_or(Unreadable::Code)?;
+) -> Result<PartnerVerdict, InvalidReply> {
+    let document: Value = serde_json::from_slice(body).map_err(|_| InvalidReply::NotJson)?;
+    let (name, code) = pointers.code.find(&document).and_then(code).ok_or(InvalidReply::Code)?;
     let find = |pointer: &Option<Pointer>| pointer.as_ref().and_then(|pointer| pointer.find(&document));
     // Nothing depends on the message, so a wrong type is only left out.
     let message = find(&pointers.message).and_then(Value::as_str);
     let upstream = Upstream { code, message: message.map(|text| cut(text, MAX_MESSAGE_CHARS)) };
-    let Some(outcome) = outcomes.get(&name).copied() else { return Err(Unreadable::UnknownCode(upstream)) };
+    let Some(outcome) = outcomes.get(&name).copied() else { return Err(InvalidReply::UnknownCode(upstream)) };
     let Ok(entries) = find(&pointers.entries).map(entries).transpose() else {
-        return Err(Unreadable::Entries(upstream));
+        return Err(InvalidReply::Entries(upstream));
     };
     let Ok(prize) = find(&pointers.prize).map(prize).transpose() else {
-        return Err(Unreadable::Prize(upstream));
+        return Err(InvalidReply::Prize(upstream));
     };
     Ok(PartnerVerdict { outcome, entries, prize: prize.flatten(), upstream })
 }
@@ -183,7 +183,7 @@ mod tests {
         text.to_owned().try_into().expect(text)
     }
 
-    fn read_bytes(body: &[u8]) -> Result<PartnerVerdict, Unreadable> {
+    fn read_bytes(body: &[u8]) -> Result<PartnerVerdict, InvalidReply> {
         let pointers = ReplyPointers {
             code: pointer("/status"),
             message: Some(pointer("/text")),
@@ -195,7 +195,7 @@ mod tests {
         read(&pointers, &outcomes.map(|(code, key)| (code.to_owned(), key)).into(), body)
     }
 
-    fn read_json(body: &Value) -> Result<PartnerVerdict, Unreadable> {
+    fn read_json(body: &Value) -> Result<PartnerVerdict, InvalidReply> {
         read_bytes(body.to_string().as_bytes())
     }
 
@@ -254,10 +254,10 @@ mod tests {
         for body in
             ["", "<html>", "{\"status\":0}{\"status\":0}", "{\"status\":0} x", "{\"status\":0", "\u{feff}{}"]
         {
-            assert_eq!(read_bytes(body.as_bytes()), Err(Unreadable::NotJson), "{body}");
+            assert_eq!(read_bytes(body.as_bytes()), Err(InvalidReply::NotJson), "{body}");
         }
-        assert_eq!(read_bytes(b"{\"status\":\"\xff\"}"), Err(Unreadable::NotJson));
-        assert_eq!(read_bytes(&vec![b'['; 60_000]), Err(Unreadable::NotJson));
+        assert_eq!(read_bytes(b"{\"status\":\"\xff\"}"), Err(InvalidReply::NotJson));
+        assert_eq!(read_bytes(&vec![b'['; 60_000]), Err(InvalidReply::NotJson));
     }
 
     #[test]

@@ -47,23 +47,23 @@ impl VerificationCode {
 /// The text is not a receipt's verification code.
 #[derive(Debug, PartialEq, Eq, thiserror::Error)]
 #[error("not a receipt verification code")]
-pub struct NotACode;
+pub struct InvalidVerificationCode;
 
 impl FromStr for VerificationCode {
-    type Err = NotACode;
+    type Err = InvalidVerificationCode;
 
     /// Parses either case, and ignores spaces around the code.
     fn from_str(text: &str) -> Result<Self, Self::Err> {
         let bare = text.trim();
         if !Self::CHARS.contains(&bare.len()) || !bare.bytes().all(|byte| byte.is_ascii_alphanumeric()) {
-            return Err(NotACode);
+            return Err(InvalidVerificationCode);
         }
         Ok(Self(bare.to_ascii_uppercase()))
     }
 }
 
 impl TryFrom<String> for VerificationCode {
-    type Error = NotACode;
+    type Error = InvalidVerificationCode;
 
     fn try_from(text: String) -> Result<Self, Self::Error> {
         text.parse()

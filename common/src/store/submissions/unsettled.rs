@@ -24,7 +24,7 @@ pub const NEXT_STEP: &str = "scope_and_next_step";
 const UNREADABLE_READS: &str = "unreadable_reads";
 /// The prefix of the partitions of submissions that wait for an operator. Live and test ones are separate, since tests
 /// are left lying.
-const FOR_A_PERSON: &str = "person";
+const OPERATOR: &str = "person";
 /// Partitions of submissions that wait for the tax authority. Each takes a thousand writes a second, and adds a query
 /// to every turn.
 const TAX_SHARDS: u8 = 4;
@@ -105,15 +105,16 @@ impl Submissions {
         &self,
         environment: Environment,
     ) -> Result<Option<Timestamp>, StoreError> {
-        let waiting =
-            self.due_by_scope(escalate(environment), BEFORE_ALL, Timestamp::MAX, 1, Scopes::All).await?;
+        let waiting = self
+            .due_by_scope(operator_partition(environment), BEFORE_ALL, Timestamp::MAX, 1, Scopes::All)
+            .await?;
         Ok(waiting.into_iter().map(|due| due.next_step_at).min())
     }
 
     /// The unsettled submissions of a scope, the longest due first, without unreadable records. For operators.
     pub async fn list_unsettled(&self, scope: &Scope) -> Result<Vec<Submission>, StoreError> {
         let partitions = Dependency::ALL.into_iter().flat_map(partitions);
-        let partitions = partitions.chain([escalate(scope.environment)]);
+        let partitions = partitions.chain([operator_partition(scope.environment)]);
         let found = partitions.map(|partition| self.unsettled_of_scope(partition, scope));
         let mut all = try_join_all(found).await?.concat();
         all.sort_by_key(|due| due.next_step_at);
@@ -251,7 +252,7 @@ pub(super) fn partition(settling: &PendingSettlement, submission: &Submission) -
             let dependency = settling.progress.dependency();
             shard(dependency, byte % shards(dependency))
         }
-        Assignee::Operator => escalate(submission.scope.environment),
+        Assignee::Operator => operator_partition(submission.scope.environment),
     }
 }
 
@@ -270,6 +271,6 @@ fn shard(dependency: Dependency, number: u8) -> String {
     format!("{}#{number}", dependency.as_str())
 }
 
-fn escalate(environment: Environment) -> String {
-    format!("{FOR_A_PERSON}#{environment}")
+fn operator_partition(environment: Environment) -> String {
+    format!("{OPERATOR}#{environment}")
 }

@@ -8,7 +8,7 @@ use reqwest::Request;
 use super::endpoint::{Endpoint, header_name, header_value};
 use super::error::PartnerError;
 use crate::domain::partner::outcome::FaultOwner;
-use crate::domain::partner::reply::{PartnerVerdict, Unreadable};
+use crate::domain::partner::reply::{InvalidReply, PartnerVerdict};
 use crate::domain::partner::{Method, PartnerRequest, PartnerRules};
 use crate::upstream::http_client::{self, Addresses, HttpClient, Timeouts, TransportError};
 
@@ -75,7 +75,7 @@ impl Partner {
         };
         match rules.read(&body) {
             Ok(verdict) if !PartnerRules::accepts(verdict.outcome) => Ok(verdict),
-            Ok(_) | Err(Unreadable::NotJson | Unreadable::Code) => Err(unclear),
+            Ok(_) | Err(InvalidReply::NotJson | InvalidReply::Code) => Err(unclear),
             Err(unreadable) => Err(PartnerError::Unreadable(unreadable)),
         }
     }

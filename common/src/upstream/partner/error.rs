@@ -1,7 +1,7 @@
 //! Why a partner gave no answer that counts.
 
 use crate::domain::partner::outcome::FaultOwner;
-use crate::domain::partner::reply::{Unreadable, Upstream};
+use crate::domain::partner::reply::{InvalidReply, Upstream};
 use crate::upstream::http_client::TransportError;
 
 /// Why a partner gave no answer that counts, so that we have to ask again. Prints nothing that the partner said.
@@ -18,7 +18,7 @@ pub enum PartnerError {
     Status(u16),
     /// The reply breaks the agreement.
     #[error("the partner's reply is not as agreed: {}", .0.as_str())]
-    Unreadable(Unreadable),
+    Unreadable(InvalidReply),
     /// The URL is not `https`.
     #[error("the partner's URL is not of https")]
     NotHttps,
@@ -46,13 +46,16 @@ impl PartnerError {
             Self::Transport(TransportError::ForbiddenAddress) | Self::NotHttps | Self::Misconfigured => {
                 FaultOwner::Campaign
             }
-            Self::Transport(_) | Self::Unreadable(Unreadable::NotJson) => FaultOwner::Partner,
+            Self::Transport(_) | Self::Unreadable(InvalidReply::NotJson) => FaultOwner::Partner,
             // A partner that refuses our secret, or throttles us, refuses the next request too.
             Self::Status(401 | 403 | 408 | 429 | 500..) => FaultOwner::Partner,
             Self::Redirected
             | Self::Status(_)
             | Self::Unreadable(
-                Unreadable::Code | Unreadable::UnknownCode(_) | Unreadable::Entries(_) | Unreadable::Prize(_),
+                InvalidReply::Code
+                | InvalidReply::UnknownCode(_)
+                | InvalidReply::Entries(_)
+                | InvalidReply::Prize(_),
             ) => FaultOwner::Campaign,
         }
     }

@@ -59,7 +59,7 @@ pub struct File {
 
 /// The kind of a file and where its content comes from.
 #[derive(Clone, Copy)]
-enum ExistingState {
+enum FileKind {
     Openapi,
     Openapi3_0,
     Page(&'static pages::Page),
@@ -73,15 +73,15 @@ enum ExistingState {
 }
 
 /// Files other than pages.
-const FILES: [(&str, ExistingState); 8] = [
-    ("/openapi.json", ExistingState::Openapi),
-    ("/openapi-3.0.json", ExistingState::Openapi3_0),
-    ("/docs/style.css", ExistingState::Style),
-    ("/docs/script.js", ExistingState::Script),
-    ("/docs/search.json", ExistingState::SearchIndex),
-    ("/llms.txt", ExistingState::LlmsTxt),
-    ("/robots.txt", ExistingState::RobotsTxt),
-    ("/favicon.ico", ExistingState::Favicon),
+const FILES: [(&str, FileKind); 8] = [
+    ("/openapi.json", FileKind::Openapi),
+    ("/openapi-3.0.json", FileKind::Openapi3_0),
+    ("/docs/style.css", FileKind::Style),
+    ("/docs/script.js", FileKind::Script),
+    ("/docs/search.json", FileKind::SearchIndex),
+    ("/llms.txt", FileKind::LlmsTxt),
+    ("/robots.txt", FileKind::RobotsTxt),
+    ("/favicon.ico", FileKind::Favicon),
 ];
 
 const HTML: &str = "text/html; charset=utf-8";
@@ -117,23 +117,21 @@ impl Reference {
         pages::Source { description: self.description.get_or_init(|| openapi(base_url)), base_url }
     }
 
-    fn render(&self, known: ExistingState) -> File {
+    fn render(&self, known: FileKind) -> File {
         let source = self.source();
         match known {
-            ExistingState::Openapi => File::new(JSON, ordered::description_text(source.description)),
-            ExistingState::Openapi3_0 => {
+            FileKind::Openapi => File::new(JSON, ordered::description_text(source.description)),
+            FileKind::Openapi3_0 => {
                 File::new(JSON, ordered::description_text(&openapi_3_0(source.description)))
             }
-            ExistingState::Page(page) => File::page(page.html(&source)),
-            ExistingState::Markdown(page) => File::new(MARKDOWN, page.markdown(&source)),
-            ExistingState::Style => File::new("text/css; charset=utf-8", pages::STYLE.to_owned()),
-            ExistingState::Script => File::new("text/javascript; charset=utf-8", pages::SCRIPT.to_owned()),
-            ExistingState::SearchIndex => File::new(JSON, pages::search_index(&source)),
-            ExistingState::LlmsTxt => File::new(TEXT, pages::llms_txt(&source)),
-            ExistingState::RobotsTxt => File::new(TEXT, ROBOTS.to_owned()),
-            ExistingState::Favicon => {
-                File::new("image/svg+xml", include_str!("pages/favicon.svg").to_owned())
-            }
+            FileKind::Page(page) => File::page(page.html(&source)),
+            FileKind::Markdown(page) => File::new(MARKDOWN, page.markdown(&source)),
+            FileKind::Style => File::new("text/css; charset=utf-8", pages::STYLE.to_owned()),
+            FileKind::Script => File::new("text/javascript; charset=utf-8", pages::SCRIPT.to_owned()),
+            FileKind::SearchIndex => File::new(JSON, pages::search_index(&source)),
+            FileKind::LlmsTxt => File::new(TEXT, pages::llms_txt(&source)),
+            FileKind::RobotsTxt => File::new(TEXT, ROBOTS.to_owned()),
+            FileKind::Favicon => File::new("image/svg+xml", include_str!("pages/favicon.svg").to_owned()),
         }
     }
 }
@@ -150,15 +148,15 @@ impl File {
 }
 
 /// The kind of file at a path. A page is also found with a trailing slash, and as Markdown with `.md`.
-fn known(path: &str) -> Option<ExistingState> {
+fn known(path: &str) -> Option<FileKind> {
     if let Some((_, known)) = FILES.iter().find(|(file, _)| *file == path) {
         return Some(*known);
     }
     let page = |path: &str| pages::all().find(|page| page.path == path);
     if let Some(page) = path.strip_suffix(".md").and_then(page) {
-        return Some(ExistingState::Markdown(page));
+        return Some(FileKind::Markdown(page));
     }
-    page(path.strip_suffix('/').unwrap_or(path)).map(ExistingState::Page)
+    page(path.strip_suffix('/').unwrap_or(path)).map(FileKind::Page)
 }
 
 /// A short digest, for ETags and for the URLs of style and script.

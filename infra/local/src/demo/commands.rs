@@ -60,7 +60,7 @@ impl Caller<'_> {
             ("submit it: received, to be checked", self.submit("")),
             ("look at it until it is settled: entered", self.look()),
             ("make a photo of a receipt, in the folder of this repository", make),
-            ("announce it: the answer says where to put it", self.announce(&photo)),
+            ("create_receipt it: the answer says where to put it", self.create_receipt(&photo)),
             ("put it there; a second time, storage refuses it", put),
             ("submit it", self.submit("")),
             ("look at it until it is settled: entered", self.look()),
@@ -89,15 +89,16 @@ impl Caller<'_> {
     }
 
     /// Creates a receipt and keeps the reply in `$ANSWER`.
-    fn announce(&self, body: &str) -> String {
+    fn create_receipt(&self, body: &str) -> String {
         format!("ANSWER=$({} -d {body}); {}", self.post("receipts"), show("ANSWER"))
     }
 
     /// Creates a typed receipt: with this code prefix for a live key, with this sentinel for a test key.
     fn typed(&self, letters: &str, outcome: &str) -> String {
         let code = if self.live { format!("{letters}01'$RUN'") } else { format!("TEST0{outcome}") };
-        let announce = self.announce(&format!(r#"'{{"type":"typed","code":"{code}","time":"{TIME}"}}'"#));
-        format!("{RUN}; {announce}")
+        let create_receipt =
+            self.create_receipt(&format!(r#"'{{"type":"typed","code":"{code}","time":"{TIME}"}}'"#));
+        format!("{RUN}; {create_receipt}")
     }
 
     /// Submits the receipt in `$ANSWER` and keeps the reply in `$SUBMITTED`.

@@ -11,7 +11,7 @@ use common::clock::Clock;
 use common::config::{ConfigError, Env};
 use common::domain::campaign::{Campaign, CodePolicy};
 use common::domain::scope::{CampaignSlug, Environment, Scope};
-use ops_core::codes::mint::{Order, mint};
+use ops_core::codes::mint::{MintRequest, mint};
 use ops_core::failure::Failure;
 use ops_core::tables::Tables;
 use ops_core::{campaign_file, campaigns, keys};
@@ -166,9 +166,9 @@ async fn access(
 }
 
 async fn minted(tables: &Tables, scope: &Scope, prize: Option<&str>) -> Result<Vec<String>, Failure> {
-    let order = Order { count: CODES, prize: prize.map(str::to_owned), ..Order::default() };
+    let request = MintRequest { count: CODES, prize: prize.map(str::to_owned), ..MintRequest::default() };
     let mut file = Vec::new();
-    mint(&tables.code_books, scope, &order, &mut file).await?;
+    mint(&tables.code_books, scope, &request, &mut file).await?;
     Ok(String::from_utf8_lossy(&file).lines().map(str::to_owned).collect())
 }
 

@@ -63,7 +63,7 @@ pub async fn load(env: &Env, clock: &Clock) -> Result<(), DemoError> {
     };
     let arrived = receipt(ARRIVED, 12)?;
     for receipt in [&receipt(AWAITED, 482_113)?, &arrived] {
-        receipts.announce(receipt, None).await.map_err(Failure::from)?;
+        receipts.create(receipt, None).await.map_err(Failure::from)?;
     }
     let put = aws.s3().put_object().bucket(bucket).key(object_key(&scope, arrived.receipt_id));
     put.body(PHOTO.to_vec().into()).send().await.map_err(|_| unusable("photo"))?;
@@ -93,7 +93,7 @@ pub async fn load(env: &Env, clock: &Clock) -> Result<(), DemoError> {
         SubmissionWrite { key: &key, body_hash: "", code: None, receipt: None, submission: &submission };
     let file = campaign_file::read("sample-events.yaml", FILE).map_err(|_| unusable("campaign"))?;
     let (entrant, checks) = (Entrant::default(), PhoneChecks::default());
-    let created = tables.ledger.create_accepted(write, &entrant, &file.campaign, checks, now).await;
+    let created = tables.store.create_accepted(write, &entrant, &file.campaign, checks, now).await;
     created.map_err(Failure::from)?;
 
     let hash = KeyHash::digest(KEY);

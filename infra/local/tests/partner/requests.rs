@@ -6,7 +6,7 @@ use std::time::Duration;
 
 use common::domain::message::MessageKey;
 use common::domain::partner::outcome::FaultOwner;
-use common::domain::partner::reply::Unreadable;
+use common::domain::partner::reply::InvalidReply;
 use common::domain::partner::{Method, PartnerSecret};
 use common::upstream::http_client::{Addresses, TransportError};
 use common::upstream::partner::client::Partner;
@@ -105,7 +105,7 @@ async fn a_code_is_accepted_under_a_status_of_success_alone() {
         assert_eq!(error(&url).await, expected, "{status}");
     }
     let (url, _) = server("HTTP/1.1 204 No Content\r\n\r\n").await;
-    assert_eq!(error(&url).await, PartnerError::Unreadable(Unreadable::NotJson));
+    assert_eq!(error(&url).await, PartnerError::Unreadable(InvalidReply::NotJson));
 }
 
 #[tokio::test]

@@ -17,12 +17,12 @@ const fn date(year: i32, month: u32, day: u32) -> NaiveDate {
 
 const TODAY: NaiveDate = date(2026, 3, 9);
 
-struct Scene {
+struct Fixture {
     portal: TaxPortal,
     client: TaxAuthority,
 }
 
-impl Scene {
+impl Fixture {
     async fn new() -> Self {
         Self::with(|options| options.throttle = None).await
     }
@@ -78,8 +78,8 @@ impl Scene {
 
 #[tokio::test]
 async fn a_good_receipt_is_read_whole() {
-    let scene = Scene::new().await;
-    let record = scene.found("GOOD010001").await;
+    let fixture = Fixture::new().await;
+    let record = fixture.found("GOOD010001").await;
     assert_eq!(record.code.as_str(), "GOOD010001");
     assert_eq!(record.trader.as_deref(), Some("DUKA & SONS LTD"));
     assert_eq!((record.tin.as_str(), record.serial.as_str()), ("100200300", "03TZ100001"));
@@ -104,13 +104,13 @@ async fn a_good_receipt_is_read_whole() {
         ]
     );
     assert_eq!(record.total_incl_cents, Some(800_050));
-    assert_eq!(scene.portal.asked("GOOD010001"), 1);
+    assert_eq!(fixture.portal.asked("GOOD010001"), 1);
 }
 
 #[tokio::test]
 async fn a_record_survives_storage_and_holds_nothing_of_the_customer() {
-    let scene = Scene::new().await;
-    let record = scene.found("GOOD010001").await;
+    let fixture = Fixture::new().await;
+    let record = fixture.found("GOOD010001").await;
     let stored = serde_json::to_string(&record).expect("JSON");
     assert_eq!(serde_json::from_str::<FiscalRecord>(&stored).expect("a record"), record);
     for private in ["MTEJA", "0700000000", "CUSTOMER"] {
@@ -122,88 +122,88 @@ async fn a_record_survives_storage_and_holds_nothing_of_the_customer() {
 
 #[tokio::test]
 async fn a_page_of_the_older_layout_reads_the_same() {
-    let scene = Scene::new().await;
-    let (new, old) = (scene.found("GOOD010001").await, scene.found("OLDP010001").await);
+    let fixture = Fixture::new().await;
+    let (new, old) = (fixture.found("GOOD010001").await, fixture.found("OLDP010001").await);
     let code: VerificationCode = "OLDP010001".parse().expect("a code");
     assert_eq!(old, FiscalRecord { code, tax_office: None, ..new });
 }
 
 #[tokio::test]
 async fn several_products_come_with_their_quantities() {
-    let record = Scene::new().await.found("MANY010001").await;
+    let record = Fixture::new().await.found("MANY010001").await;
     let quantities: Vec<_> = record.items.iter().filter_map(|item| item.quantity).collect();
     assert_eq!(quantities, [2_000, 3_000, 500, 1_000].map(Quantity::from_thousandths));
 }
 
 #[tokio::test]
 async fn found_receipts_differ_in_what_is_on_them() {
-    let scene = Scene::new().await;
-    assert_eq!(scene.found("VOID010001").await.void, Some(VoidMark::Cancelled));
-    assert_eq!(scene.found("TRAI010001").await.void, Some(VoidMark::Test));
-    assert_eq!(scene.found("OLDD010001").await.date, date(2025, 2, 2));
-    assert_eq!(scene.found("FUTR010001").await.date, date(2026, 3, 11));
-    let shop = scene.found("SHOP010001").await;
+    let fixture = Fixture::new().await;
+    assert_eq!(fixture.found("VOID010001").await.void, Some(VoidMark::Cancelled));
+    assert_eq!(fixture.found("TRAI010001").await.void, Some(VoidMark::Test));
+    assert_eq!(fixture.found("OLDD010001").await.date, date(2025, 2, 2));
+    assert_eq!(fixture.found("FUTR010001").await.date, date(2026, 3, 11));
+    let shop = fixture.found("SHOP010001").await;
     assert_eq!((shop.tin.as_str(), shop.serial.as_str()), ("999000111", "09TZ000999"));
-    let device = scene.found("SERI010001").await;
+    let device = fixture.found("SERI010001").await;
     assert_eq!((device.tin.as_str(), device.serial.as_str()), ("100200300", "09TZ000999"));
     let descriptions =
         |record: FiscalRecord| record.items.into_iter().map(|item| item.description).collect::<Vec<_>>();
-    assert_eq!(descriptions(scene.found("GENR010001").await), ["SUMMARIZED SALE - E", "FOOD AND DRINKS"]);
-    assert_eq!(descriptions(scene.found("NOIT010001").await), ["SUGAR BROWN 1KG", "BREAD WHITE SLICED"]);
+    assert_eq!(descriptions(fixture.found("GENR010001").await), ["SUMMARIZED SALE - E", "FOOD AND DRINKS"]);
+    assert_eq!(descriptions(fixture.found("NOIT010001").await), ["SUGAR BROWN 1KG", "BREAD WHITE SLICED"]);
 }
 
 #[tokio::test]
 async fn a_wrong_time_is_told_apart_in_both_places() {
-    let scene = Scene::new().await;
-    assert_eq!(scene.ask_at("GOOD010001", "10:15").await, Answer::WrongTime);
-    assert_eq!(scene.ask_at("TIME010001", "10:15:31").await, Answer::WrongTime);
-    assert_eq!(scene.ask("TIME010001").await.kind(), AnswerKind::Found);
+    let fixture = Fixture::new().await;
+    assert_eq!(fixture.ask_at("GOOD010001", "10:15").await, Answer::WrongTime);
+    assert_eq!(fixture.ask_at("TIME010001", "10:15:31").await, Answer::WrongTime);
+    assert_eq!(fixture.ask("TIME010001").await.kind(), AnswerKind::Found);
 }
 
 #[tokio::test]
 async fn a_receipt_comes_after_what_is_in_its_way() {
-    let scene = Scene::new().await;
-    assert_eq!(scene.kinds("LATE010001", 3).await, ["not_found_yet", "not_found_yet", "found"]);
-    assert_eq!(scene.kinds("BUSY010001", 3).await, ["throttled", "throttled", "found"]);
-    assert_eq!(scene.kinds("DOWN010001", 3).await, ["trouble", "trouble", "found"]);
-    assert_eq!(scene.kinds("SWAP010001", 2).await, ["trouble", "found"]);
-    assert_eq!(scene.portal.asked("late010001"), 3);
+    let fixture = Fixture::new().await;
+    assert_eq!(fixture.kinds("LATE010001", 3).await, ["not_found_yet", "not_found_yet", "found"]);
+    assert_eq!(fixture.kinds("BUSY010001", 3).await, ["throttled", "throttled", "found"]);
+    assert_eq!(fixture.kinds("DOWN010001", 3).await, ["trouble", "trouble", "found"]);
+    assert_eq!(fixture.kinds("SWAP010001", 2).await, ["trouble", "found"]);
+    assert_eq!(fixture.portal.asked("late010001"), 3);
     // Each code has another prefix.
-    assert_eq!(scene.kinds("LATE010002", 1).await, ["not_found_yet"]);
+    assert_eq!(fixture.kinds("LATE010002", 1).await, ["not_found_yet"]);
 }
 
 #[tokio::test]
 async fn what_is_not_there_is_not_found() {
-    let scene = Scene::new().await;
+    let fixture = Fixture::new().await;
     for code in ["NONE010001", "GOOD020001", "GOOD000001", "GOODXX0001", "ZZZZ010001", "123456"] {
-        assert_eq!(scene.ask(code).await, Answer::NotFoundYet, "{code}");
+        assert_eq!(fixture.ask(code).await, Answer::NotFoundYet, "{code}");
     }
 }
 
 #[tokio::test]
 async fn trouble_has_a_name() {
-    let scene = Scene::new().await;
+    let fixture = Fixture::new().await;
     for (code, trouble) in [
         ("DEAD010001", PortalError::Status(503)),
         ("SWAX010001", PortalError::OtherReceipt),
         ("HUGE010001", TransportError::TooLarge.into()),
         ("LOOP010001", PortalError::TooManyRedirects),
     ] {
-        assert_eq!(scene.ask(code).await, Answer::Trouble(trouble), "{code}");
+        assert_eq!(fixture.ask(code).await, Answer::Trouble(trouble), "{code}");
     }
     // The request and five redirects.
-    assert_eq!(scene.portal.asked("LOOP010001"), 6);
+    assert_eq!(fixture.portal.asked("LOOP010001"), 6);
 }
 
 #[tokio::test]
 async fn a_refused_referer_is_our_own_fault() {
-    assert_eq!(Scene::new().await.ask("INDX010001").await, Answer::RefererRefused);
+    assert_eq!(Fixture::new().await.ask("INDX010001").await, Answer::RefererRefused);
 }
 
 #[tokio::test]
 async fn surprises_are_kept_for_an_operator() {
-    let scene = Scene::new().await;
-    let page = scene.unexpected("HTML010001").await;
+    let fixture = Fixture::new().await;
+    let page = fixture.unexpected("HTML010001").await;
     assert_eq!((page.final_path.as_str(), page.status, page.why), ("/Verify/Verified", 200, "no TIN"));
     assert_eq!(
         page.excerpt,
@@ -212,33 +212,33 @@ async fn surprises_are_kept_for_an_operator() {
     );
     assert!(!format!("{page:?}").contains("HTML01"));
 
-    let page = scene.unexpected("EMPT010001").await;
+    let page = fixture.unexpected("EMPT010001").await;
     assert_eq!((page.excerpt.as_str(), page.why), ("", "neither a receipt nor a question for its time"));
 
-    let page = scene.unexpected("AWAY010001").await;
+    let page = fixture.unexpected("AWAY010001").await;
     assert_eq!((page.status, page.why), (302, "a redirect to another host"));
     assert_eq!(page.excerpt, "redirect to http://elsewhere.invalid");
 }
 
 #[tokio::test]
 async fn a_portal_that_hangs_is_given_up() {
-    let mut scene = Scene::with(|options| options.hang_for = Duration::from_secs(3_600)).await;
+    let mut fixture = Fixture::with(|options| options.hang_for = Duration::from_secs(3_600)).await;
     let limits = Limits { read: Duration::from_millis(50), ..Limits::default() };
-    scene.client = TaxAuthority::new(&scene.portal.base_url, limits).expect("a client");
-    assert_eq!(scene.ask("HANG010001").await, Answer::Trouble(TransportError::Timeout.into()));
+    fixture.client = TaxAuthority::new(&fixture.portal.base_url, limits).expect("a client");
+    assert_eq!(fixture.ask("HANG010001").await, Answer::Trouble(TransportError::Timeout.into()));
 }
 
 #[tokio::test]
 async fn who_asks_too_quickly_is_throttled_for_a_while() {
     let within = Duration::from_secs(3_600);
-    let scene = Scene::with(|options| options.throttle = Some(Throttle { requests: 8, within })).await;
-    assert_eq!(scene.kinds("GOOD010001", 8).await, ["found"; 8]);
-    assert_eq!(scene.kinds("GOOD010001", 1).await, ["throttled"]);
-    assert_eq!(scene.portal.asked("GOOD010001"), 8);
+    let fixture = Fixture::with(|options| options.throttle = Some(Throttle { requests: 8, within })).await;
+    assert_eq!(fixture.kinds("GOOD010001", 8).await, ["found"; 8]);
+    assert_eq!(fixture.kinds("GOOD010001", 1).await, ["throttled"]);
+    assert_eq!(fixture.portal.asked("GOOD010001"), 8);
     tokio::time::pause();
     tokio::time::advance(within).await;
     tokio::time::resume();
-    assert_eq!(scene.kinds("GOOD010001", 1).await, ["found"]);
+    assert_eq!(fixture.kinds("GOOD010001", 1).await, ["found"]);
 }
 
 #[tokio::test]

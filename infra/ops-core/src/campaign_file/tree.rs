@@ -4,7 +4,7 @@
 use granit_parser::{Event, Parser, ScalarStyle, options};
 
 /// Maximum nesting; a campaign file needs a handful of levels.
-const DEEPEST: usize = 32;
+const MAX_DEPTH: usize = 32;
 
 #[derive(Debug)]
 pub(crate) struct Node {
@@ -51,8 +51,8 @@ enum Open {
 /// Parses a text; `None` if it contains only comments.
 pub(crate) fn parse(text: &str) -> Result<Option<Node>, NotATree> {
     let options = options! {
-        block_nesting_limit: DEEPEST,
-        flow_nesting_limit: DEEPEST,
+        block_nesting_limit: MAX_DEPTH,
+        flow_nesting_limit: MAX_DEPTH,
     };
     let mut open: Vec<Open> = Vec::new();
     let mut root: Option<Node> = None;

@@ -9,7 +9,7 @@ use serde_json::Value;
 use super::meaning::{Facts, meaning};
 use crate::campaign_file::leaves::{Leaf, leaves};
 use crate::failure::Failure;
-use crate::words::{printable, zoned_time};
+use crate::format::{printable, zoned_time};
 
 /// A field that differs.
 #[derive(Clone, Debug, PartialEq, Serialize)]

@@ -3,7 +3,7 @@
 use common::domain::campaign::{Campaign, CampaignStatus, CodePolicy};
 use common::domain::timestamp::Timestamp;
 
-use crate::words::grouped;
+use crate::format::grouped;
 
 /// What is known of a campaign besides its configuration, without reading whole tables.
 #[derive(Clone, Copy, Debug)]

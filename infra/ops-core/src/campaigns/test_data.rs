@@ -20,11 +20,11 @@ pub async fn clear(
     // Never another environment, whatever the caller says.
     let scope = Scope { campaign: slug.clone(), environment: Environment::Test };
     tables.campaign(slug).await?;
-    let ledger = &tables.ledger;
-    done("idempotency keys", ledger.idempotency_keys().clear(&scope).await?);
-    done("used codes", ledger.codes().clear(&scope).await?);
-    done("entrants", ledger.entrants().clear(&scope).await?);
-    done("receipts", ledger.receipts().clear(&scope, photos).await?);
-    done("submissions", ledger.submissions().clear(&scope).await?);
+    let store = &tables.store;
+    done("idempotency keys", store.idempotency_keys().clear(&scope).await?);
+    done("used codes", store.codes().clear(&scope).await?);
+    done("entrants", store.entrants().clear(&scope).await?);
+    done("receipts", store.receipts().clear(&scope, photos).await?);
+    done("submissions", store.submissions().clear(&scope).await?);
     Ok(())
 }

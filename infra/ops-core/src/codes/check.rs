@@ -11,12 +11,12 @@ use common::store::StoreError;
 use common::store::codes::{CodeKey, Codes};
 use futures_util::{StreamExt, stream};
 
-use super::import::{Order, batch_to_fill, is_void};
+use super::import::{ImportRequest, batch_to_fill, is_void};
 use super::{AT_ONCE, PART, book};
 use crate::failure::Failure;
+use crate::format::{grouped, odds};
 use crate::problem::Problems;
 use crate::tables::Tables;
-use crate::words::{grouped, odds};
 
 /// Codes remembered at once to find repeated ones: about 20 MB. A longer file is read several times.
 const MAX_REMEMBERED: u64 = 1_000_000;
@@ -73,7 +73,7 @@ pub struct Sample {
 pub async fn check(
     tables: &Tables,
     scope: &Scope,
-    order: Order<'_>,
+    request: ImportRequest<'_>,
     progress: impl FnMut(u64, u64),
 ) -> Result<Checked, Failure> {
     let book = book::read(&tables.code_books, scope).await?;
@@ -87,15 +87,15 @@ pub async fn check(
         }
         Ok(())
     };
-    let count = order.codes.check_all(PART, check_part).await?;
-    seen.refuse_heading(order, count)?;
-    batch_to_fill(&mut book.clone(), order)?;
+    let count = request.codes.check_all(PART, check_part).await?;
+    seen.refuse_heading(request, count)?;
+    batch_to_fill(&mut book.clone(), request)?;
     let lengths = seen.lengths.into_iter().map(|(length, lines)| lines.describe(length)).collect();
     let mut checked =
         Checked { count, repeated: 0, known: Known::default(), list: seen.list, lengths, weakest: None };
-    leave_out_duplicates(tables.codes(), scope, &book, order, &mut checked, progress).await?;
+    leave_out_duplicates(tables.codes(), scope, &book, request, &mut checked, progress).await?;
     checked.weakest = checked.list.weakest_in(&book);
-    match checked.weakest.filter(|weakest| !order.allow_weak && weakest.odds > ACCEPTABLE_ODDS) {
+    match checked.weakest.filter(|weakest| !request.allow_weak && weakest.odds > ACCEPTABLE_ODDS) {
         Some(weakest) => Err(too_weak(weakest)),
         None => Ok(checked),
     }
@@ -148,19 +148,19 @@ impl Seen {
     }
 
     /// Refuses a first line that is probably the heading of its column: the only one without digits.
-    fn refuse_heading(&self, order: Order<'_>, count: u64) -> Result<(), Failure> {
+    fn refuse_heading(&self, request: ImportRequest<'_>, count: u64) -> Result<(), Failure> {
         let first = self.first.as_ref().filter(|(_, code)| has_no_digits(code));
         let Some((line, _)) = first.filter(|_| self.without_digits == 1 && count > 1) else { return Ok(()) };
-        if order.codes.heading.is_some() {
+        if request.codes.heading.is_some() {
             return Ok(());
         }
-        let problems = Problems::of_file(&order.codes.path.display().to_string());
+        let problems = Problems::of_file(&request.codes.path.display().to_string());
         problems.add_line(
             *line,
             "this is probably the heading of the column, since all other lines have digits; say so with --column, or \
              put a line with the word code above it if it is a code",
         );
-        Err(Failure::from_problems(order.codes.values.invalid, problems.into_sorted()))
+        Err(Failure::from_problems(request.codes.values.invalid, problems.into_sorted()))
     }
 }
 
@@ -192,7 +192,7 @@ async fn leave_out_duplicates(
     codes: &Codes,
     scope: &Scope,
     book: &CodeBook,
-    order: Order<'_>,
+    request: ImportRequest<'_>,
     checked: &mut Checked,
     mut progress: impl FnMut(u64, u64),
 ) -> Result<(), Failure> {
@@ -200,7 +200,7 @@ async fn leave_out_duplicates(
     let rounds = checked.count.div_ceil(MAX_REMEMBERED).max(1);
     for round in 0..rounds {
         let mut remembered = HashSet::new();
-        let mut lines = order.codes.open()?;
+        let mut lines = request.codes.open()?;
         loop {
             let part = lines.next_values(PART)?;
             if part.is_empty() {

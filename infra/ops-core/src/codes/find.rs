@@ -107,7 +107,7 @@ pub async fn look_up(tables: &Tables, scope: &Scope, normal: &str) -> Result<Vec
             None => State::Reserved,
         };
         let submission = match &claim {
-            Some(claim) => tables.ledger.submissions().get(scope, claim.submission_id).await?,
+            Some(claim) => tables.store.submissions().get(scope, claim.submission_id).await?,
             None => None,
         };
         codes.push(CodeOfScope { batch: found.batch.cloned(), state, is_void, claim, submission });

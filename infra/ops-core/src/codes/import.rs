@@ -17,7 +17,7 @@ use crate::tables::Tables;
 
 /// A request to import codes.
 #[derive(Clone, Copy, Debug)]
-pub struct Order<'a> {
+pub struct ImportRequest<'a> {
     /// The column of a file that has the codes.
     pub codes: Column<'a, String>,
     /// The instant prize of each.
@@ -48,17 +48,17 @@ pub struct Imported {
 pub async fn import(
     tables: &Tables,
     scope: &Scope,
-    order: Order<'_>,
+    request: ImportRequest<'_>,
     checked: &Checked,
     mut progress: impl FnMut(u64),
 ) -> Result<Imported, Failure> {
     let (batch, book) = book::change(&tables.code_books, scope, |book| {
-        let batch = batch_to_fill(book, order)?;
+        let batch = batch_to_fill(book, request)?;
         Ok((batch, book.clone()))
     })
     .await?;
     let mut done = Imported { batch, imported: 0, duplicates: 0, void: 0 };
-    let mut lines = order.codes.open()?;
+    let mut lines = request.codes.open()?;
     loop {
         let part = lines.next_values(PART)?;
         if part.is_empty() {
@@ -73,24 +73,24 @@ pub async fn import(
         done.duplicates += stored.known;
         done.void += stored.void;
         if let Some(error) = stored.failed {
-            return Err(cut_short(&done.batch, error));
+            return Err(interrupted(&done.batch, error));
         }
         progress(done.imported + done.duplicates);
     }
 }
 
 /// The name of the batch to add codes to: the imported batch of the given name, or a new one.
-pub(super) fn batch_to_fill(book: &mut CodeBook, order: Order<'_>) -> Result<String, Failure> {
-    let Some(batch) = order.batch.and_then(|name| book.batch(name)) else {
+pub(super) fn batch_to_fill(book: &mut CodeBook, request: ImportRequest<'_>) -> Result<String, Failure> {
+    let Some(batch) = request.batch.and_then(|name| book.batch(name)) else {
         let origin = Origin::NOTHING_IMPORTED;
-        let added = book::add_batch(book, order.batch, origin, order.prize, BatchStatus::Active)?;
+        let added = book::add_batch(book, request.batch, origin, request.prize, BatchStatus::Active)?;
         return Ok(added.name);
     };
     let refusal = if !batch.origin.is_imported() {
         Some(("batch_exists", "there is a minted batch of this name; choose another --batch"))
     } else if batch.status != BatchStatus::Active {
         Some(("batch_void", "the batch of this name is void; choose another --batch"))
-    } else if order.prize.is_some() && order.prize != batch.prize.as_deref() {
+    } else if request.prize.is_some() && request.prize != batch.prize.as_deref() {
         Some((
             "prize_differs",
             "the batch of this name has another prize; leave --prize out, or choose another --batch",
@@ -183,7 +183,7 @@ async fn count_more(
     .await
 }
 
-fn cut_short(batch: &str, error: StoreError) -> Failure {
+fn interrupted(batch: &str, error: StoreError) -> Failure {
     let mut failure = Failure::from(error);
     failure.message.push_str(&format!(" with --batch {batch}: what is stored stays, the rest is added"));
     failure

@@ -13,7 +13,7 @@ use common::store::code_books::CodeBooks;
 
 use super::book;
 use crate::failure::Failure;
-use crate::words::{grouped, odds};
+use crate::format::{grouped, odds};
 
 /// Maximum number of codes in a batch.
 pub const MAX_CODES: u64 = 1_000_000_000;
@@ -27,7 +27,7 @@ const MAX_THREADS: usize = 8;
 
 /// A request to mint codes.
 #[derive(Clone, Debug, Default)]
-pub struct Order {
+pub struct MintRequest {
     /// Number of codes, 1 to [`MAX_CODES`].
     pub count: u64,
     /// The instant prize of each.
@@ -56,14 +56,14 @@ pub struct Reservation {
 /// Mints codes, writes them as printed, one per line, and activates the batch.
 ///
 /// # Errors
-/// When the order is refused, `out` cannot be written, or the table does not answer.
+/// When the request is refused, `out` cannot be written, or the table does not answer.
 pub async fn mint(
     books: &CodeBooks,
     scope: &Scope,
-    order: &Order,
+    request: &MintRequest,
     out: &mut impl Write,
 ) -> Result<Batch, Failure> {
-    let reservation = reserve(books, scope, order).await?;
+    let reservation = reserve(books, scope, request).await?;
     if let Err(error) = reservation.write(out, &mut |_| Ok(())) {
         withdraw(books, &reservation).await?;
         return Err(not_written(&error));
@@ -74,9 +74,13 @@ pub async fn mint(
 /// Reserves the serial numbers of a batch.
 ///
 /// # Errors
-/// When the order is refused, or the table does not answer.
-pub async fn reserve(books: &CodeBooks, scope: &Scope, order: &Order) -> Result<Reservation, Failure> {
-    let Order { count, prize, batch: name, symbols, allow_weak } = order;
+/// When the request is refused, or the table does not answer.
+pub async fn reserve(
+    books: &CodeBooks,
+    scope: &Scope,
+    request: &MintRequest,
+) -> Result<Reservation, Failure> {
+    let MintRequest { count, prize, batch: name, symbols, allow_weak } = request;
     if !(1..=MAX_CODES).contains(count) {
         let message = format!("--count must be 1 to {}", grouped(MAX_CODES));
         return Err(Failure::new("count_invalid", message));

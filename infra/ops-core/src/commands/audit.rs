@@ -8,12 +8,12 @@ use common::domain::timestamp::Timestamp;
 use futures_util::{StreamExt, TryStreamExt, stream};
 use serde_json::{Value, json};
 
-use super::or_nothing;
+use super::or_dash;
 use crate::cli::AuditCommand;
 use crate::failure::Failure;
+use crate::format::{grouped, local_time, table};
 use crate::tables::Tables;
 use crate::terminal::Report;
-use crate::words::{grouped, local_time, table};
 
 /// Days that are listed unless they are named.
 const USUAL_DAYS: u64 = 30;
@@ -79,11 +79,11 @@ fn report_list(rows: &[StoredAuditRow], from: NaiveDate, to: NaiveDate) -> Repor
             local_time(*at, UTC),
             by.as_ref().map_or_else(|| who.clone(), |by| format!("{who} ({by})")),
             action.clone(),
-            or_nothing(
+            or_dash(
                 Some(about.map(String::as_str).collect::<Vec<_>>().join(" "))
                     .filter(|about| !about.is_empty()),
             ),
-            or_nothing(why.as_ref()),
+            or_dash(why.as_ref()),
         ]
     };
     let text = if rows.is_empty() {

@@ -10,8 +10,8 @@ use crate::cli::{ExportArgs, ExportCommand};
 use crate::connection;
 use crate::export::{self, Content, Export, Phones};
 use crate::failure::Failure;
+use crate::format::grouped;
 use crate::terminal::{Report, Terminal};
-use crate::words::grouped;
 
 pub(crate) async fn run(
     command: ExportCommand,

@@ -10,13 +10,13 @@ use common::domain::timestamp::Timestamp;
 use common::store::api_keys::ApiKeyRecord;
 use serde_json::{Value, json};
 
-use super::or_nothing;
+use super::or_dash;
 use crate::cli::KeyCommand;
 use crate::connection;
 use crate::failure::Failure;
+use crate::format::{local_time, seconds, table, zoned_time};
 use crate::keys::{self, IssuedKey, RolledKey};
 use crate::terminal::Report;
-use crate::words::{local_time, seconds, table, zoned_time};
 
 const LABEL_CHARS: std::ops::RangeInclusive<usize> = 1..=100;
 
@@ -97,7 +97,7 @@ fn report_rolled(rolled: &RolledKey) -> Report {
         fields.insert("old_key_id".to_owned(), json!(old.key_id));
         fields.insert("old_valid_until".to_owned(), json!(until.map(|until| until.to_string())));
     }
-    let until = or_nothing(until.map(|until| zoned_time(until, *zone)));
+    let until = or_dash(until.map(|until| zoned_time(until, *zone)));
     let old = &old.key_id;
     let note = format!(
         "{old} works until {until}, and is refused as revoked from then on; `ops key revoke {old}` ends it at once."
@@ -113,9 +113,9 @@ fn report_list(keys: &[ApiKeyRecord], zone: Tz) -> Report {
             key.scope.environment.to_string(),
             key.per_minute.to_string(),
             local_time(key.created_at, zone),
-            or_nothing(key.valid_until.map(|at| local_time(at, zone))),
-            or_nothing(key.revoked_at.map(|at| local_time(at, zone))),
-            or_nothing(key.label.as_ref()),
+            or_dash(key.valid_until.map(|at| local_time(at, zone))),
+            or_dash(key.revoked_at.map(|at| local_time(at, zone))),
+            or_dash(key.label.as_ref()),
         ]
     };
     let text = if keys.is_empty() {

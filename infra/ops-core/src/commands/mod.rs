@@ -1,8 +1,8 @@
 //! The commands: each calls the library and reports the result, as JSON and as text.
 
 use crate::failure::Failure;
+use crate::format::printable;
 use crate::terminal::Terminal;
-use crate::words::printable;
 
 pub(crate) mod audit;
 pub(crate) mod campaign;
@@ -21,7 +21,7 @@ pub(crate) mod whoami;
 /// Shown in place of a missing value.
 const NOTHING: &str = "-";
 
-fn or_nothing(value: Option<impl ToString>) -> String {
+fn or_dash(value: Option<impl ToString>) -> String {
     value.map_or_else(|| NOTHING.to_owned(), |value| value.to_string())
 }
 

@@ -14,11 +14,11 @@ use crate::cli::{PersonArgs, PersonCommand};
 use crate::confirm::Answer;
 use crate::connection;
 use crate::failure::Failure;
+use crate::format::table;
 use crate::people::{self, Held};
 use crate::person_file::{self, Photo};
 use crate::tables::Tables;
 use crate::terminal::{Report, Terminal};
-use crate::words::table;
 
 /// Characters of a reason.
 const WHY_CHARS: std::ops::RangeInclusive<usize> = 1..=500;

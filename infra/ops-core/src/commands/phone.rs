@@ -12,15 +12,15 @@ use common::store::entrants::{BlockChange, BlockedPhone};
 use serde_json::{Value, json};
 
 use super::submission::{who, words};
-use super::{or_nothing, typed_or};
+use super::{or_dash, typed_or};
 use crate::cli::{PhoneChangeArgs, PhoneCommand};
 use crate::column::Column;
 use crate::confirm::Answer;
 use crate::failure::Failure;
+use crate::format::{grouped, local_time, table};
 use crate::phones::{Changed, ERASED, PHONES, set_all_blocked, set_blocked};
 use crate::tables::Tables;
 use crate::terminal::{Progress, Report, Terminal};
-use crate::words::{grouped, local_time, table};
 use crate::{connection, phones};
 
 pub(crate) async fn run(
@@ -131,7 +131,7 @@ fn report_list(scope: &Scope, list: &[BlockedPhone], zone: Tz) -> Report {
     let row = |blocked: &BlockedPhone| {
         let BlockedPhone { masked, blocked: BlockChange { at, by, why } } = blocked;
         let masked = masked.as_deref().unwrap_or(ERASED).to_owned();
-        vec![masked, local_time(*at, zone), or_nothing(by.as_ref()), or_nothing(why.as_ref())]
+        vec![masked, local_time(*at, zone), or_dash(by.as_ref()), or_dash(why.as_ref())]
     };
     let text = if list.is_empty() {
         format!("No phone is blocked in {}, {}.", scope.campaign, scope.environment)

@@ -5,7 +5,7 @@ use common::store::StoreError;
 use common::store::{api_keys, audit, campaigns, code_books, codes, entrants, receipts, submissions};
 use serde_json::{Value, json};
 
-use super::{lines, or_nothing};
+use super::{lines, or_dash};
 use crate::connection;
 use crate::failure::Failure;
 use crate::identity::Identity;
@@ -34,8 +34,8 @@ pub(crate) async fn run(env: &Env) -> Result<Report, Failure> {
         ("identity", arn.clone()),
         ("account", account.clone()),
         ("region", region.clone()),
-        ("stage", or_nothing(env.optional("STAGE"))),
-        ("rights of", or_nothing(last)),
+        ("stage", or_dash(env.optional("STAGE"))),
+        ("rights of", or_dash(last)),
     ];
     pairs.extend(names.iter().cloned());
     let tables: serde_json::Map<String, Value> =

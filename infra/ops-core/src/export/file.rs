@@ -17,7 +17,7 @@ use tempfile::NamedTempFile;
 use super::Export;
 use crate::codes::new_file::{NewFile, NotRenamed, partial_path};
 use crate::failure::Failure;
-use crate::words::grouped;
+use crate::format::grouped;
 
 /// Pages between two saves of the state. A save waits for the disk; what was not saved is read again.
 const PAGES_BETWEEN_SAVES: u32 = 32;

@@ -166,7 +166,7 @@ async fn read_page(
                 states: states.clone(),
                 winners: *content == Content::Winners,
             };
-            let page = tables.ledger.submissions().page(&selection, segment).await?;
+            let page = tables.store.submissions().page(&selection, segment).await?;
             let rows = page.records.iter().map(|submission| submission_row(tables, export, submission));
             let records = stream::iter(rows).buffered(LOOK_UPS).try_collect().await?;
             Ok(SegmentPage { records, read: page.read, segment: page.segment })
@@ -197,7 +197,7 @@ async fn entrant_row(
     entrant: &EntrantRecord,
 ) -> Result<Option<Vec<Value>>, Failure> {
     let Export { scope, from, to, zone, .. } = export;
-    let latest = tables.ledger.submissions().latest(scope, &entrant.id, *from, *to).await?;
+    let latest = tables.store.submissions().latest(scope, &entrant.id, *from, *to).await?;
     let phone = match &latest {
         Some(latest) => phone(tables, export, latest).await?,
         None if from.is_some() || to.is_some() => return Ok(None),

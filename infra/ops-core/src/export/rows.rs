@@ -7,7 +7,7 @@ use common::domain::timestamp::Timestamp;
 use common::store::entrants::EntrantRecord;
 use serde_json::{Value, json};
 
-use crate::words::local_time;
+use crate::format::local_time;
 
 /// The columns of submissions. Those that end in `_local` are by the campaign's clocks.
 pub(super) const SUBMISSION: [&str; 33] = [

@@ -10,7 +10,7 @@ use serde_json::Value;
 use tokio::time::{Instant, sleep};
 
 use crate::failure::Failure;
-use crate::words::printable;
+use crate::format::printable;
 
 /// Longer than any reply takes: API Gateway gives up after 30 s.
 const REPLY_TIMEOUT: Duration = Duration::from_secs(35);
@@ -94,11 +94,15 @@ impl<'a> Caller<'a> {
             bearer.set_sensitive(true);
             ask.headers.push((AUTHORIZATION, bearer));
         }
-        self.ask_as(what, ask).await
+        self.ask_without_key(what, ask).await
     }
 
     /// Sends a request without the key.
-    pub(super) async fn ask_as(&mut self, what: &'static str, ask: Ask<'_>) -> Result<Answer, Failure> {
+    pub(super) async fn ask_without_key(
+        &mut self,
+        what: &'static str,
+        ask: Ask<'_>,
+    ) -> Result<Answer, Failure> {
         let url = format!("{}{}", self.base_url, ask.path);
         let mut headers = HeaderMap::from_iter(ask.headers);
         let body = ask.body.map(|body| body.to_string()).unwrap_or_default();

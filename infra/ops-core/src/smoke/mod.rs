@@ -97,7 +97,8 @@ async fn contract(caller: &mut Caller<'_>) -> Result<(), Failure> {
         .field("status", &json!("live"))?
         .header("cache-control", Some("no-store"))?
         .header("x-request-id", None)?;
-    let refused = caller.ask_as("asking without a key", get("/api/v1/campaign")).await?.status(401)?;
+    let refused =
+        caller.ask_without_key("asking without a key", get("/api/v1/campaign")).await?.status(401)?;
     let refused = refused.field("/error/code", &json!("key_missing"))?;
     let docs_url = refused.text("/error/docs_url")?;
     let page = caller.send("opening an error's page", Method::GET, &docs_url, HeaderMap::new(), "").await?;

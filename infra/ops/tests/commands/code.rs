@@ -97,10 +97,10 @@ async fn minting_at_once_never_gives_a_code_twice() {
     for _ in 0..8 {
         let books = tables.code_books.clone();
         mintings.push(tokio::spawn(async move {
-            let order = mint::Order { count: 50, ..mint::Order::default() };
+            let request = mint::MintRequest { count: 50, ..mint::MintRequest::default() };
             let mut out = Vec::new();
             let scope = chai(Environment::Live);
-            mint::mint(&books, &scope, &order, &mut out).await.expect("it mints");
+            mint::mint(&books, &scope, &request, &mut out).await.expect("it mints");
             String::from_utf8(out).expect("ASCII")
         }));
     }
@@ -143,9 +143,9 @@ async fn a_file_that_is_there_is_not_overwritten_and_nothing_is_minted() {
 #[tokio::test]
 async fn a_minting_that_was_cut_short_is_shown_and_can_be_voided() {
     let stack = Stack::with_chai().await;
-    let order = mint::Order { count: 5, ..mint::Order::default() };
+    let request = mint::MintRequest { count: 5, ..mint::MintRequest::default() };
     let books = stack.tables().await.code_books.clone();
-    let reservation = mint::reserve(&books, &chai(Environment::Live), &order).await.expect("it reserves");
+    let reservation = mint::reserve(&books, &chai(Environment::Live), &request).await.expect("it reserves");
     let listed = stack.fine(&[&["code", "batches"], &LIVE[..]].concat()).await;
     assert!(listed.contains("batch-1  minted  5      12      reserved"), "{listed}");
     assert!(listed.contains("void it: ops code void --campaign chai-bora-2026"), "{listed}");

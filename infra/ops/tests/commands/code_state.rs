@@ -16,13 +16,13 @@ fn code<'a>(command: &'a str, more: &[&'a str]) -> Vec<&'a str> {
 }
 
 /// A batch of five minted codes, of which the first is redeemed and the second held, and an imported one of two.
-struct Scene {
+struct Fixture {
     stack: Stack,
     minted: Vec<String>,
     submissions: Vec<Submission>,
 }
 
-impl Scene {
+impl Fixture {
     async fn new() -> Self {
         let stack = Stack::with_chai().await;
         let output = stack.arg("minted.csv");
@@ -61,10 +61,10 @@ impl Scene {
 
 #[tokio::test]
 async fn used_and_unused_codes_are_counted_by_batch() {
-    let scene = Scene::new().await;
-    scene.void_one(&scene.minted[4]).await;
-    scene.void_one("KETTLE-02").await;
-    let ended = scene.stack.run(&code("batches", &["--used"])).await;
+    let fixture = Fixture::new().await;
+    fixture.void_one(&fixture.minted[4]).await;
+    fixture.void_one("KETTLE-02").await;
+    let ended = fixture.stack.run(&code("batches", &["--used"])).await;
     assert!(ended.err.starts_with("Reading all records of the table of codes"), "{}", ended.err);
     for row in [
         "BATCH  ORIGIN    CODES  USED  HELD  VOIDED  UNUSED  LENGTH  STATUS  KEY  PRIZE",
@@ -73,28 +73,28 @@ async fn used_and_unused_codes_are_counted_by_batch() {
     ] {
         assert!(ended.out.contains(row), "{row}: {}", ended.out);
     }
-    let json = scene.stack.json(&code("batches", &["--used"])).await;
+    let json = fixture.stack.json(&code("batches", &["--used"])).await;
     let packs = &json["batches"][0];
     assert_eq!(
         (&packs["used"], &packs["held"], &packs["voided"], &packs["unused"]),
         (&json!(1), &json!(1), &json!(1), &json!(2))
     );
-    let without = scene.stack.run(&code("batches", &[])).await;
+    let without = fixture.stack.run(&code("batches", &[])).await;
     assert!(
         without.err.is_empty() && without.out.contains("--used counts"),
         "{}{}",
         without.out,
         without.err
     );
-    assert_eq!(scene.stack.json(&code("batches", &[])).await["batches"][0].get("used"), None);
+    assert_eq!(fixture.stack.json(&code("batches", &[])).await["batches"][0].get("used"), None);
 }
 
 #[tokio::test]
 async fn a_code_is_shown_with_its_batch_its_state_and_who_has_it() {
-    let scene = Scene::new().await;
+    let fixture = Fixture::new().await;
     for (index, state, message) in [(0, "redeemed", "redeemed"), (1, "held", "held by a submission")] {
-        let submission = &scene.submissions[index];
-        let typed = scene.minted[index].to_lowercase();
+        let submission = &fixture.submissions[index];
+        let typed = fixture.minted[index].to_lowercase();
         let expected = json!({
             "state": state, "is_void": false, "batch": "packs", "origin": "minted", "batch_status": "active",
             "prize": "A mug",
@@ -103,8 +103,8 @@ async fn a_code_is_shown_with_its_batch_its_state_and_who_has_it() {
                 "created_at": "2026-03-01T00:00:00.000Z", "phone": "+2557•••••678",
             },
         });
-        assert_eq!(scene.shown(&typed).await, expected);
-        let text = scene.stack.fine(&code("show", &[&typed])).await;
+        assert_eq!(fixture.shown(&typed).await, expected);
+        let text = fixture.stack.fine(&code("show", &[&typed])).await;
         let of_submission = format!(
             "submission  {} ({}) of +2557•••••678, 2026-03-01 03:00:00 Africa/Dar_es_Salaam",
             submission.reference, submission.submission_id
@@ -113,83 +113,84 @@ async fn a_code_is_shown_with_its_batch_its_state_and_who_has_it() {
         {
             assert!(text.contains(shown), "{shown}: {text}");
         }
-        assert!(!text.contains(&scene.minted[index]), "{text}");
+        assert!(!text.contains(&fixture.minted[index]), "{text}");
     }
-    assert_eq!(scene.shown(&scene.minted[2]).await["state"], "unused");
-    scene.void_one(&format!("{}\n{}\n", scene.minted[0], scene.minted[2])).await;
-    assert_eq!(scene.shown(&scene.minted[2]).await["state"], "void");
-    let redeemed = scene.shown(&scene.minted[0]).await;
+    assert_eq!(fixture.shown(&fixture.minted[2]).await["state"], "unused");
+    fixture.void_one(&format!("{}\n{}\n", fixture.minted[0], fixture.minted[2])).await;
+    assert_eq!(fixture.shown(&fixture.minted[2]).await["state"], "void");
+    let redeemed = fixture.shown(&fixture.minted[0]).await;
     assert_eq!((&redeemed["state"], &redeemed["is_void"]), (&json!("redeemed"), &json!(true)));
-    let imported = scene.shown("kettle 01").await;
+    let imported = fixture.shown("kettle 01").await;
     assert_eq!(
         (&imported["batch"], &imported["state"], &imported["submission"]),
         (&json!("brand"), &json!("unused"), &json!(null))
     );
     for nothing in ["KETTLE-99", "ABCD-EFGH-JKMN"] {
-        assert_eq!(scene.shown(nothing).await, json!({ "state": "not_of_this_campaign" }));
+        assert_eq!(fixture.shown(nothing).await, json!({ "state": "not_of_this_campaign" }));
     }
-    assert_eq!(scene.stack.refused(&code("show", &["TEST-0-VALID"])).await["code"], "code_is_sentinel");
-    let wrong = scene.stack.run(&code("show", &["\u{7}"])).await;
+    assert_eq!(fixture.stack.refused(&code("show", &["TEST-0-VALID"])).await["code"], "code_is_sentinel");
+    let wrong = fixture.stack.run(&code("show", &["\u{7}"])).await;
     assert!(wrong.code == ops_core::REFUSED && !wrong.err.contains('\u{7}'), "{}", wrong.err);
 }
 
 #[tokio::test]
 async fn a_code_can_be_typed_when_asked() {
-    let scene = Scene::new().await;
-    let typed = format!(" {}\n", scene.minted[3]);
-    let ended = scene.stack.answering(&code("show", &["-"]), &typed).await;
+    let fixture = Fixture::new().await;
+    let typed = format!(" {}\n", fixture.minted[3]);
+    let ended = fixture.stack.answering(&code("show", &["-"]), &typed).await;
     assert!(ended.err == "Code: " && ended.out.contains("unused"), "{}{}", ended.out, ended.err);
-    assert_eq!(scene.stack.refused(&code("show", &["-"])).await["code"], "no_terminal");
+    assert_eq!(fixture.stack.refused(&code("show", &["-"])).await["code"], "no_terminal");
 }
 
 #[tokio::test]
 async fn voiding_a_batch_says_how_many_are_unused_and_asks_for_its_name() {
-    let scene = Scene::new().await;
+    let fixture = Fixture::new().await;
     let void = code("void", &["--batch", "packs"]);
-    assert_eq!(scene.stack.refused(&void).await["code"], "confirmation_needed");
-    let ended = scene.stack.answering(&void, "y\n").await;
+    assert_eq!(fixture.stack.refused(&void).await["code"], "confirmation_needed");
+    let ended = fixture.stack.answering(&void, "y\n").await;
     assert_eq!(ended.code, ops_core::REFUSED);
     let question = "Void batch packs of chai-bora-2026, live? 3 of its 5 codes are unused; submissions that have the \
                     others keep them. This cannot be undone. Type packs to go on: ";
     assert!(ended.err.contains(question), "{}", ended.err);
-    assert_eq!(scene.shown(&scene.minted[2]).await["state"], "unused", "nothing was voided");
-    let ended = scene.stack.answering(&void, "packs\n").await;
+    assert_eq!(fixture.shown(&fixture.minted[2]).await["state"], "unused", "nothing was voided");
+    let ended = fixture.stack.answering(&void, "packs\n").await;
     assert!(
         ended.out.starts_with("Batch packs is void: its 5 codes count no more"),
         "{}{}",
         ended.out,
         ended.err
     );
-    assert_eq!(scene.shown(&scene.minted[2]).await["state"], "void");
-    assert_eq!(scene.shown(&scene.minted[0]).await["state"], "redeemed");
-    let again = scene.stack.run(&void).await;
+    assert_eq!(fixture.shown(&fixture.minted[2]).await["state"], "void");
+    assert_eq!(fixture.shown(&fixture.minted[0]).await["state"], "redeemed");
+    let again = fixture.stack.run(&void).await;
     assert!(
         again.code == ops_core::FINE && again.err.is_empty(),
         "a void batch needs no question: {}",
         again.err
     );
-    let unknown = scene.stack.answering(&code("void", &["--batch", "nothing"]), "nothing\n").await;
+    let unknown = fixture.stack.answering(&code("void", &["--batch", "nothing"]), "nothing\n").await;
     assert!(unknown.err.contains("there is no batch of this name"), "{}", unknown.err);
 }
 
 #[tokio::test]
 async fn voiding_a_file_says_how_many_are_unused_and_asks_for_the_campaign() {
-    let scene = Scene::new().await;
-    let file =
-        scene.stack.file("stolen.csv", format!("{}\n{}\nKETTLE-01\n", scene.minted[0], scene.minted[2]));
+    let fixture = Fixture::new().await;
+    let file = fixture
+        .stack
+        .file("stolen.csv", format!("{}\n{}\nKETTLE-01\n", fixture.minted[0], fixture.minted[2]));
     let void = code("void", &["--file", &file]);
-    assert_eq!(scene.stack.refused(&void).await["code"], "confirmation_needed");
-    let ended = scene.stack.answering(&void, "no\n").await;
+    assert_eq!(fixture.stack.refused(&void).await["code"], "confirmation_needed");
+    let ended = fixture.stack.answering(&void, "no\n").await;
     let question = "Void 3 codes of chai-bora-2026, live? 2 of them are unused; submissions that have the others keep \
                     them. This cannot be undone. Type chai-bora-2026 to go on: ";
     assert!(ended.err.starts_with(question), "{}", ended.err);
-    assert_eq!(scene.shown("KETTLE-01").await["state"], "unused", "nothing was voided");
-    let ended = scene.stack.answering(&void, "chai-bora-2026\n").await;
+    assert_eq!(fixture.shown("KETTLE-01").await["state"], "unused", "nothing was voided");
+    let ended = fixture.stack.answering(&void, "chai-bora-2026\n").await;
     assert!(
         ended.out.starts_with("Voided 3 codes, of which 2 were unused; 0 were void before."),
         "{}",
         ended.out
     );
-    let again = scene.stack.json(&void).await;
+    let again = fixture.stack.json(&void).await;
     assert_eq!(again["already_void"], 3, "void codes need no question");
 }

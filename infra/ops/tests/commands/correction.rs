@@ -225,7 +225,7 @@ async fn a_revoked_receipt_can_be_entered_again_and_counts_once() {
     stack.fine(&on("settle", &first_id, &accept)).await;
     stack.fine(&on("revoke", &first_id, &[])).await;
     let tables = stack.tables().await;
-    let owner = async || tables.ledger.receipts().purchase(&first.scope, &code()).await.expect("it answers");
+    let owner = async || tables.store.receipts().purchase(&first.scope, &code()).await.expect("it answers");
     assert_eq!(owner().await, None);
     stack.fine(&on("settle", &second_id, &accept)).await;
 

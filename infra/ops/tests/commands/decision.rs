@@ -26,7 +26,7 @@ async fn a_receipt_is_accepted_once_by_the_code_that_a_person_read() {
     let settled = stack.json(&settle(&first_id, &["--accept", "--receipt-code", "ab12-cd3456"])).await;
     assert_eq!((&settled["review_status"], &settled["purchase_known"]), (&json!("verified"), &json!(true)));
     let tables = stack.tables().await;
-    let owner = tables.ledger.receipts().purchase(&first.scope, &code()).await.expect("it answers");
+    let owner = tables.store.receipts().purchase(&first.scope, &code()).await.expect("it answers");
     assert_eq!(owner, Some(first.submission_id));
 
     let error = stack.refused(&settle(&second_id, &["--accept", "--receipt-code", CODE])).await;
@@ -54,7 +54,7 @@ async fn the_purchase_of_the_record_is_taken_and_no_other() {
     assert!(!error.to_string().contains("CD3456"), "{error}");
     stack.fine(&settle(&id, &["--accept"])).await;
     let tables = stack.tables().await;
-    let owner = tables.ledger.receipts().purchase(&waiting.scope, &code()).await.expect("it answers");
+    let owner = tables.store.receipts().purchase(&waiting.scope, &code()).await.expect("it answers");
     assert_eq!(owner, Some(waiting.submission_id));
 }
 
@@ -111,12 +111,12 @@ async fn a_decision_made_while_the_service_works_stands() {
         ..submission
     };
     let due = with_receipt(&stack, typed(), fresh).await;
-    let ledger = stack.tables().await.ledger;
+    let store = stack.tables().await.store;
     let Some(StepClaim::Claimed(settling)) = due.settling.as_ref().map(|settling| settling.claim(NOW)) else {
         panic!("it is due");
     };
     let begun = Submission { settling: Some(settling), ..due.changed(NOW) };
-    assert_eq!(ledger.settle(&due, &begun, None).await.expect("it answers"), SettleResult::Committed);
+    assert_eq!(store.settle(&due, &begun, None).await.expect("it answers"), SettleResult::Committed);
     assert!(shown(&stack, &due, &[]).await.1.contains("under way; due again at "));
 
     let id = due.submission_id.to_string();
@@ -124,7 +124,7 @@ async fn a_decision_made_while_the_service_works_stands() {
     let accept = Transition::Accept { entries: 9, prize: None };
     let concluded = begun.apply(&accept, Findings::default(), NOW).expect("it was open");
     assert_eq!(
-        ledger.settle(&begun, &concluded, None).await.expect("it answers"),
+        store.settle(&begun, &concluded, None).await.expect("it answers"),
         SettleResult::StaleRevision
     );
     let entrant = entrant(&stack, &due).await;
@@ -145,10 +145,10 @@ async fn what_a_partner_may_be_redeeming_is_not_refused_by_hand() {
     assert_eq!(error["code"], "partner_is_asked");
     assert!(!error.to_string().contains("OKAY-1"), "{error}");
 
-    let ledger = stack.tables().await.ledger;
+    let store = stack.tables().await.store;
     let left = asked.settling.as_ref().map(|settling| settling.escalate(NOW));
     let left = Submission { settling: left, ..asked.changed(NOW) };
-    assert_eq!(ledger.settle(&asked, &left, None).await.expect("it answers"), SettleResult::Committed);
+    assert_eq!(store.settle(&asked, &left, None).await.expect("it answers"), SettleResult::Committed);
     stack.fine(&settle(&id, &["--reject", "invalid"])).await;
 }
 

@@ -145,7 +145,7 @@ async fn an_erasure_that_was_interrupted_is_finished_by_running_it_again() {
     let tombstone = EntrantId::tombstone([7; 16]);
     let noted = tables.entrants.begin_erasure(&scope, &id, &tombstone).await.expect("noted");
     let (submission, _) = &held[0].submissions[0];
-    assert!(tables.ledger.erase(submission, &noted).await.expect("written"));
+    assert!(tables.store.erase(submission, &noted).await.expect("written"));
 
     let erased = ops(&campaign, &["person", "erase", "--phone", PHONE, "--why", "asked", "--yes"]).await;
     assert_eq!(erased.code, ops_core::FINE, "{}", erased.err);

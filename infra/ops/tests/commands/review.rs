@@ -46,7 +46,7 @@ pub(crate) async fn with_receipt(
     let (receipt_id, scope) = (random::receipt_id(), chai(Environment::Live));
     let receipt = Receipt { receipt_id, scope, source, arrived, attached_to: None, created_at: NOW };
     let tables = stack.tables().await;
-    assert!(tables.ledger.receipts().announce(&receipt, None).await.expect("it answers").is_none());
+    assert!(tables.store.receipts().create(&receipt, None).await.expect("it answers").is_none());
     let waiting = submission(random::submission_id(), waiting(), None);
     let submission = changed(Submission { receipt_id: Some(receipt_id), ..waiting });
     write(stack, &submission, None).await;
@@ -173,7 +173,7 @@ async fn a_photo_that_has_not_arrived_has_no_link() {
     let source = photo(None);
     let receipt = Receipt { receipt_id, scope, source, arrived: None, attached_to: None, created_at: NOW };
     let tables = stack.tables().await;
-    tables.ledger.receipts().announce(&receipt, None).await.expect("it answers");
+    tables.store.receipts().create(&receipt, None).await.expect("it answers");
     let waiting = submission(random::submission_id(), waiting(), None);
     let waiting = Submission { receipt_id: Some(receipt_id), ..waiting };
     write(&stack, &waiting, None).await;

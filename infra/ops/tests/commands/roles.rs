@@ -19,7 +19,7 @@ use crate::support::{CHAI, Ended, Stack, chai, run};
 
 /// A stack that is guarded by the roles, with a campaign, a key and codes.
 async fn guarded(used: &Used) -> Stack {
-    let stack = Stack::start(Options { front: Some(front(used.clone())), ..Options::default() }).await;
+    let stack = Stack::start(Options { proxy: Some(front(used.clone())), ..Options::default() }).await;
     let file = stack.file("chai.yaml", CHAI);
     stack.fine(&["campaign", "apply", "--yes", &file]).await;
     stack

@@ -69,7 +69,7 @@ pub(crate) async fn write(stack: &Stack, submission: &Submission, code: Option<&
     let limits = PhoneLimits::default();
     let campaign = Campaign { limits, ..campaign.expect("the campaign is applied") };
     let written = tables
-        .ledger
+        .store
         .create_accepted(write, &Entrant::default(), &campaign, PhoneChecks::default(), NOW)
         .await
         .expect("it answers");

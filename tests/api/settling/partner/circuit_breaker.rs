@@ -10,7 +10,7 @@ use serde_json::json;
 use service_tests::partners::judged_by;
 use service_tests::receipts::{Settler, id_of};
 
-use super::super::{HASTEN, scene, status};
+use super::super::{HASTEN, set_up, status};
 use super::{asked, judged, submit};
 
 #[tokio::test]
@@ -76,7 +76,7 @@ async fn submissions_that_a_partner_always_fails_with_keep_no_other_waiting() {
 async fn a_partner_that_says_nothing_for_all_its_time_opens_the_breaker() {
     let listener = tokio::net::TcpListener::bind("127.0.0.1:0").await.expect("a port");
     let url = format!("http://{}/redeem", listener.local_addr().expect("an address"));
-    let (campaign, _) = scene(judged_by(url)).await;
+    let (campaign, _) = set_up(judged_by(url)).await;
     assert_eq!(
         campaign.config.partner.as_ref().map(|partner| partner.timeout_seconds),
         Some(8),

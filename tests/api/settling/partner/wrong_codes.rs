@@ -8,7 +8,7 @@ use service_tests::campaign::{TestCampaign, phone};
 use service_tests::partners::judged_by;
 use service_tests::receipts::id_of;
 
-use super::super::{scene, status};
+use super::super::{set_up, status};
 use super::{asked, judged, partner, submit};
 
 /// The number of wrong codes logged for a phone.
@@ -21,7 +21,7 @@ async fn wrong_codes(campaign: &TestCampaign, number: u32) -> usize {
 #[tokio::test]
 async fn codes_that_a_silent_partner_has_not_judged_refuse_nothing_and_count_from_when_they_were_sent() {
     let partner = partner().await;
-    let (campaign, settler) = scene(|campaign| {
+    let (campaign, settler) = set_up(|campaign| {
         judged_by(partner.url())(campaign);
         campaign.wrong_codes.count = 2;
     })
@@ -68,7 +68,7 @@ async fn many_guesses_at_once_are_no_more_than_one_after_the_other() {
 #[tokio::test]
 async fn codes_that_a_partner_does_not_call_wrong_are_no_guesses() {
     let partner = partner().await;
-    let (campaign, _) = scene(|campaign| {
+    let (campaign, _) = set_up(|campaign| {
         judged_by(partner.url())(campaign);
         campaign.wrong_codes.count = 2;
     })
@@ -88,7 +88,7 @@ async fn codes_that_a_partner_does_not_call_wrong_are_no_guesses() {
 #[tokio::test]
 async fn a_wrong_code_of_a_partner_counts_as_a_guess() {
     let partner = partner().await;
-    let (campaign, _) = scene(|campaign| {
+    let (campaign, _) = set_up(|campaign| {
         judged_by(partner.url())(campaign);
         campaign.wrong_codes.count = 2;
     })

@@ -1,7 +1,7 @@
 //! Input that consumers type, and names of records and requests.
 
 use common::aws::photos::{object_key, receipt_of};
-use common::domain::code::{Code, CodeForm, NotACode};
+use common::domain::code::{Code, CodeForm, InvalidCode};
 use common::domain::ids::{IdempotencyKey, ReceiptId, Reference, SubmissionId};
 use common::domain::phone::Phone;
 use common::domain::scope::{CampaignSlug, Scope};
@@ -41,11 +41,11 @@ pub(super) fn code(input: &[u8]) {
     let visible = stripped(&typed).chars().filter(|c| !is_format(*c)).count();
     let code = match typed.parse::<Code>() {
         Ok(code) => code,
-        Err(NotACode::Length) => {
+        Err(InvalidCode::Length) => {
             return assert!(!Code::CHARS.contains(&visible), "{typed:?} has the length of a code");
         }
-        Err(NotACode::ControlCharacter) => return assert!(has_control(&typed), "{typed:?}"),
-        Err(NotACode::Blank) => return assert!(!typed.contains(char::is_alphanumeric), "{typed:?}"),
+        Err(InvalidCode::ControlCharacter) => return assert!(has_control(&typed), "{typed:?}"),
+        Err(InvalidCode::Blank) => return assert!(!typed.contains(char::is_alphanumeric), "{typed:?}"),
     };
     assert_eq!(format!("{code:?}"), "***");
     assert_eq!(code.expose(), stripped(&typed));

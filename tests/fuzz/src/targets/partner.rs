@@ -3,8 +3,8 @@
 use std::sync::LazyLock;
 
 use common::domain::partner::pointer::Pointer;
+use common::domain::partner::reply::{InvalidReply, PartnerVerdict, Upstream, UpstreamCode};
 use common::domain::partner::reply::{MAX_CODE_CHARS, MAX_ENTRIES, MAX_MESSAGE_CHARS, MAX_PRIZE_CHARS};
-use common::domain::partner::reply::{PartnerVerdict, Unreadable, Upstream, UpstreamCode};
 use common::domain::partner::template::Template;
 use common::domain::partner::{PartnerRequest, PartnerRules};
 use common::upstream::partner::endpoint::{Endpoint, header_name, header_value};
@@ -33,7 +33,7 @@ fn check_reply(rules: &PartnerRules, body: &[u8]) {
     if let Ok(document) = serde_json::from_slice::<Value>(body) {
         assert_eq!(rules.read(document.to_string().as_bytes()), read, "spaces changed the answer");
     } else {
-        assert_eq!(read, Err(Unreadable::NotJson));
+        assert_eq!(read, Err(InvalidReply::NotJson));
     }
     match &read {
         Ok(verdict) => check_verdict(rules, verdict),

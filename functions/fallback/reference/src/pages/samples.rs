@@ -74,7 +74,7 @@ fn choice(files: &[File]) -> Block {
 pub(super) fn call(source: &Source<'_>, route: &Route, body: Option<&Value>, schema: &Value) -> Block {
     let body = body.map(|body| ordered::value(source.description, body, schema));
     let call =
-        ApiRequest { source, route, body: body.as_deref(), keyed: route.path == "/api/v1/submissions" };
+        SampleCall { source, route, body: body.as_deref(), keyed: route.path == "/api/v1/submissions" };
     let sample = |language, text| Sample { caption: String::new(), language, text };
     Block::Choice(vec![
         sample(Language::Shell, call.curl()),
@@ -84,7 +84,7 @@ pub(super) fn call(source: &Source<'_>, route: &Route, body: Option<&Value>, sch
     ])
 }
 
-struct ApiRequest<'a> {
+struct SampleCall<'a> {
     source: &'a Source<'a>,
     route: &'a Route,
     body: Option<&'a str>,
@@ -92,7 +92,7 @@ struct ApiRequest<'a> {
     keyed: bool,
 }
 
-impl ApiRequest<'_> {
+impl SampleCall<'_> {
     fn curl(&self) -> String {
         let url = format!("{}{}", self.source.base_url, self.route.path.replace("{id}", "$ID"));
         let method = if self.route.method == "POST" && self.body.is_none() { " -X POST" } else { "" };

@@ -12,9 +12,9 @@ use crate::campaigns::{self, Applied, Change, Difference, Plan};
 use crate::cli::ApplyArgs;
 use crate::confirm::Answer;
 use crate::failure::Failure;
+use crate::format::grouped;
 use crate::tables::Tables;
 use crate::terminal::{Report, Terminal};
-use crate::words::grouped;
 
 pub(super) async fn apply(
     tables: &Tables,

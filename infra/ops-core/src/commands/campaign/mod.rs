@@ -13,15 +13,15 @@ use common::domain::timestamp::Timestamp;
 use common::store::campaign_versions::CampaignChange;
 use serde_json::{Value, json};
 
-use super::or_nothing;
+use super::or_dash;
 use crate::audit::BY_VARIABLE;
 use crate::campaigns;
 use crate::cli::CampaignCommand;
 use crate::connection;
 use crate::failure::Failure;
+use crate::format::{local_time, table};
 use crate::tables::Tables;
 use crate::terminal::{Report, Terminal};
-use crate::words::{local_time, table};
 
 pub(crate) async fn run(
     command: CampaignCommand,
@@ -72,7 +72,7 @@ async fn list(tables: &Tables, all: bool, now: Timestamp) -> Result<Report, Fail
     let rows: Vec<Vec<String>> = campaigns
         .iter()
         .map(|campaign| {
-            let time = |at: Option<Timestamp>| or_nothing(at.map(|at| local_time(at, campaign.timezone)));
+            let time = |at: Option<Timestamp>| or_dash(at.map(|at| local_time(at, campaign.timezone)));
             let status = status_word(campaign.status(now));
             vec![
                 campaign.slug.to_string(),

@@ -13,11 +13,11 @@ use serde_json::{Value, json};
 use super::status_word;
 use crate::campaign_file::write::{to_json, to_yaml};
 use crate::campaigns::versions;
-use crate::commands::{lines, or_nothing};
+use crate::commands::{lines, or_dash};
 use crate::failure::Failure;
+use crate::format::{grouped, zoned_time};
 use crate::tables::Tables;
 use crate::terminal::Report;
-use crate::words::{grouped, zoned_time};
 
 /// The campaign with its file's field names, and its status.
 pub(super) fn as_json(campaign: &Campaign, now: Timestamp) -> Result<Value, Failure> {
@@ -58,7 +58,7 @@ fn receipt_lines(rules: Option<&ReceiptRules>) -> Vec<(&'static str, String)> {
         ("receipt.ranges", rules.ranges.len().to_string()),
         ("receipt.products", count(rules.products.len(), "none: any purchase counts")),
         ("receipt.branches", count(rules.branches.len(), "none: any shop counts")),
-        ("receipt.draw_period", or_nothing(rules.draw_period.as_ref())),
+        ("receipt.draw_period", or_dash(rules.draw_period.as_ref())),
     ]
 }
 
@@ -72,8 +72,8 @@ fn partner_lines(rules: Option<&PartnerRules>) -> Vec<(&'static str, String)> {
     vec![
         ("partner.url", url.to_owned()),
         ("partner.method", rules.method.as_str().to_owned()),
-        ("partner.headers", or_nothing((!headers.is_empty()).then(|| headers.join(", ")))),
-        ("partner.secret", or_nothing(secret)),
+        ("partner.headers", or_dash((!headers.is_empty()).then(|| headers.join(", ")))),
+        ("partner.secret", or_dash(secret)),
         ("partner.timeout_seconds", rules.timeout_seconds.to_string()),
         ("partner.max_in_flight", rules.max_in_flight.to_string()),
         ("partner.outcomes", rules.outcomes.len().to_string()),
@@ -100,7 +100,7 @@ fn messages_line(own: &BTreeMap<MessageKey, String>) -> String {
 pub(super) async fn show(tables: &Tables, slug: &CampaignSlug, now: Timestamp) -> Result<Report, Failure> {
     let campaign = tables.campaign(slug).await?;
     let zone = campaign.timezone;
-    let time = |at: Option<Timestamp>| or_nothing(at.map(|at| zoned_time(at, zone)));
+    let time = |at: Option<Timestamp>| or_dash(at.map(|at| zoned_time(at, zone)));
     let limit = |limit: Option<u32>| limit.map_or_else(|| "no limit".to_owned(), |limit| limit.to_string());
     let mut pairs = vec![
         ("slug", slug.to_string()),
@@ -124,8 +124,8 @@ pub(super) async fn show(tables: &Tables, slug: &CampaignSlug, now: Timestamp) -
         pairs.push(("consent.version", consent.version.clone()));
     }
     if let Some(Retention { phones_days, photos_days }) = campaign.retention {
-        pairs.push(("retention.phones_days", or_nothing(phones_days)));
-        pairs.push(("retention.photos_days", or_nothing(photos_days)));
+        pairs.push(("retention.phones_days", or_dash(phones_days)));
+        pairs.push(("retention.photos_days", or_dash(photos_days)));
     }
     if campaign.archived {
         pairs.push(("archived", "true: `ops campaign unarchive` takes it back".to_owned()));

@@ -10,8 +10,8 @@ use crate::campaigns::test_data;
 use crate::confirm::{Answer, ConfirmArgs};
 use crate::connection;
 use crate::failure::Failure;
+use crate::format::grouped;
 use crate::terminal::{Report, Terminal};
-use crate::words::grouped;
 
 pub(super) async fn clear(
     env: &Env,

@@ -7,11 +7,11 @@ use serde_json::{Value, json};
 
 use crate::campaigns::Difference;
 use crate::campaigns::versions::{self, PastChange};
-use crate::commands::or_nothing;
+use crate::commands::or_dash;
 use crate::failure::Failure;
+use crate::format::{local_time, table};
 use crate::tables::Tables;
 use crate::terminal::Report;
-use crate::words::{local_time, table};
 
 /// Names of changed fields that one line shows.
 const SHOWN_FIELDS: usize = 4;
@@ -27,8 +27,8 @@ pub(super) async fn history(
         let change = version.change.as_ref();
         vec![
             version.revision.to_string(),
-            or_nothing(change.map(|change| local_time(change.at, version.campaign.timezone))),
-            or_nothing(change.and_then(|change| change.by.as_ref())),
+            or_dash(change.map(|change| local_time(change.at, version.campaign.timezone))),
+            or_dash(change.and_then(|change| change.by.as_ref())),
             in_words(differences.as_deref(), version),
         ]
     };

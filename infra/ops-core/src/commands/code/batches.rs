@@ -7,14 +7,14 @@ use common::domain::codebook::{Batch, BatchStatus, CodeBook, Origin};
 use common::domain::scope::Scope;
 use serde_json::{Value, json};
 
-use super::super::or_nothing;
+use super::super::or_dash;
 use super::import::weakest_line;
 use super::{note, odds_line};
 use crate::codes::usage::{self, Usage};
 use crate::failure::Failure;
+use crate::format::{grouped, table};
 use crate::tables::Tables;
 use crate::terminal::{Report, Terminal};
-use crate::words::{grouped, table};
 
 /// What operators should know before all codes are read.
 const READS_ALL: &str = "Reading all records of the table of codes, of every campaign; this takes about a minute for ten million.";
@@ -100,10 +100,10 @@ fn batch_table(book: &CodeBook, usage: Option<&AllUsage>) -> String {
             row.extend([redeemed, held, void, of_batch.unused_of(batch)].map(grouped));
         }
         row.extend([
-            or_nothing(lengths_of(batch, book)),
+            or_dash(lengths_of(batch, book)),
             status_of(batch).to_owned(),
-            or_nothing(batch.origin.key_version()),
-            or_nothing(batch.prize.as_ref()),
+            or_dash(batch.origin.key_version()),
+            or_dash(batch.prize.as_ref()),
         ]);
         row
     };

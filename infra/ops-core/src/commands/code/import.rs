@@ -10,20 +10,20 @@ use crate::audit::Action;
 use crate::codes::check::{Checked, OfLength, Sample, check};
 use crate::codes::import;
 use crate::failure::Failure;
+use crate::format::{grouped, odds, table};
 use crate::tables::Tables;
 use crate::terminal::{Progress, Report, Terminal};
-use crate::words::{grouped, odds, table};
 
 pub(super) async fn import(
     tables: &Tables,
     scope: &Scope,
-    order: import::Order<'_>,
+    request: import::ImportRequest<'_>,
     dry_run: bool,
     clock: &Clock,
     terminal: &mut Terminal<'_>,
 ) -> Result<Report, Failure> {
     let mut progress = Progress::new(clock, "checked", 0);
-    let checked = check(tables, scope, order, |done, total| progress.show_of(terminal, done, total)).await;
+    let checked = check(tables, scope, request, |done, total| progress.show_of(terminal, done, total)).await;
     progress.end(terminal);
     let checked = checked?;
     let known = checked.known.count + checked.repeated;
@@ -42,16 +42,16 @@ pub(super) async fn import(
         return Ok(report(scope, &checked, &outcome, dry_run, heading));
     }
     let details = json!({
-        "batch": order.batch,
+        "batch": request.batch,
         "count": checked.count,
         "known": known,
-        "prize": order.prize,
-        "allow_weak": order.allow_weak,
+        "prize": request.prize,
+        "allow_weak": request.allow_weak,
     });
     tables.audit.append(Action::new("code.import").in_scope(scope).with(details), clock.now()).await?;
     let mut progress = Progress::new(clock, "imported", checked.count);
     let show = |done| progress.show(terminal, done);
-    let imported = import::import(tables, scope, order, &checked, show).await;
+    let imported = import::import(tables, scope, request, &checked, show).await;
     progress.end(terminal);
     let import::Imported { batch, imported, duplicates, void } = imported?;
     wait_for_functions(clock).await;

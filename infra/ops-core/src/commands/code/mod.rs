@@ -22,14 +22,14 @@ use tokio::task;
 pub(crate) use self::batches::count_of;
 use crate::audit::Action;
 use crate::cli::{CodeCommand, VoidArgs};
-use crate::codes::import::Order;
+use crate::codes::import::ImportRequest;
 use crate::codes::mint::{self, Reservation};
 use crate::codes::new_file::{NewFile, NotRenamed};
 use crate::codes::{book, lines, rotate};
 use crate::failure::Failure;
+use crate::format::{grouped, odds, seconds};
 use crate::tables::Tables;
 use crate::terminal::{Progress, Report, Terminal};
-use crate::words::{grouped, odds, seconds};
 
 pub(crate) async fn run(
     command: CodeCommand,
@@ -40,15 +40,15 @@ pub(crate) async fn run(
     match command {
         CodeCommand::Mint { scope, count, output, prize, batch, length, allow_weak } => {
             let scope = code_scope(tables, scope.into()).await?;
-            let order = mint::Order { count, prize, batch, symbols: length, allow_weak };
-            mint(tables, &scope, &order, &output, clock, terminal).await
+            let request = mint::MintRequest { count, prize, batch, symbols: length, allow_weak };
+            mint(tables, &scope, &request, &output, clock, terminal).await
         }
         CodeCommand::Import { scope, file, column, prize, batch, allow_weak, dry_run } => {
             let scope = code_scope(tables, scope.into()).await?;
             let (prize, batch) = (prize.as_deref(), batch.as_deref());
             let codes = lines::codes(&file, column.as_deref());
-            let order = Order { codes, prize, batch, allow_weak };
-            import::import(tables, &scope, order, dry_run, clock, terminal).await
+            let request = ImportRequest { codes, prize, batch, allow_weak };
+            import::import(tables, &scope, request, dry_run, clock, terminal).await
         }
         CodeCommand::Void { scope, what: VoidArgs { batch, file, column }, confirm } => {
             let scope = code_scope(tables, scope.into()).await?;
@@ -116,20 +116,20 @@ fn good_now() -> String {
 async fn mint(
     tables: &Tables,
     scope: &Scope,
-    order: &mint::Order,
+    request: &mint::MintRequest,
     output: &Path,
     clock: &Clock,
     terminal: &mut Terminal<'_>,
 ) -> Result<Report, Failure> {
     let file = NewFile::begin(output)?;
-    let mint::Order { count, prize, batch, symbols, allow_weak } = order;
+    let mint::MintRequest { count, prize, batch, symbols, allow_weak } = request;
     let details = json!({
         "batch": batch, "count": count, "prize": prize, "length": symbols, "allow_weak": allow_weak,
     });
     tables.audit.append(Action::new("code.mint").in_scope(scope).with(details), clock.now()).await?;
-    let reservation = mint::reserve(&tables.code_books, scope, order).await?;
+    let reservation = mint::reserve(&tables.code_books, scope, request).await?;
     let book = reservation.book().clone();
-    let mut progress = Progress::new(clock, "minted", order.count);
+    let mut progress = Progress::new(clock, "minted", request.count);
     let written = write(file, reservation.clone(), &mut progress, terminal).await;
     progress.end(terminal);
     let (file, left_out) = match written {
@@ -149,7 +149,7 @@ async fn mint(
     })?;
     file.finish().map_err(|not_renamed| kept(&not_renamed, output, &batch))?;
     wait_for_functions(clock).await;
-    let written = order.count.saturating_sub(left_out);
+    let written = request.count.saturating_sub(left_out);
     let json = json!({
         "campaign": scope.campaign,
         "environment": scope.environment,

@@ -8,14 +8,14 @@ use common::domain::submission::Submission;
 use common::store::codes::Claim;
 use serde_json::{Value, json};
 
-use super::super::{lines, or_nothing, typed_or};
+use super::super::{lines, or_dash, typed_or};
 use super::batches::{kind_of, status_of};
 use crate::codes::find::{CodeOfScope, State, look_up};
 use crate::failure::Failure;
+use crate::format::zoned_time;
 use crate::phones;
 use crate::tables::Tables;
 use crate::terminal::{Report, Terminal};
-use crate::words::zoned_time;
 
 /// The state of a text that is not a code of the scope.
 const NOT_OF_THIS_CAMPAIGN: &str = "not_of_this_campaign";
@@ -80,8 +80,8 @@ fn as_text(code: &CodeOfScope, phone: Option<&str>, scope: &Scope, zone: Tz) -> 
     let batch_words = |batch: &Batch| format!("{} ({}, {})", batch.name, kind_of(batch), status_of(batch));
     let mut pairs = vec![
         ("campaign", format!("{}, {}", scope.campaign, scope.environment)),
-        ("batch", or_nothing(batch.as_ref().map(batch_words))),
-        ("prize", or_nothing(batch.as_ref().and_then(|batch| batch.prize.as_ref()))),
+        ("batch", or_dash(batch.as_ref().map(batch_words))),
+        ("prize", or_dash(batch.as_ref().and_then(|batch| batch.prize.as_ref()))),
         ("state", state_words(*state, *is_void).to_owned()),
     ];
     if let Some(claim) = claim {
@@ -104,7 +104,7 @@ fn state_words(state: State, is_void: bool) -> &'static str {
 
 fn submission_words(claim: &Claim, submission: Option<&Submission>, phone: Option<&str>, zone: Tz) -> String {
     let Some(submission) = submission else { return claim.submission_id.to_string() };
-    let phone = or_nothing(phone);
+    let phone = or_dash(phone);
     let created_at = zoned_time(submission.created_at, zone);
     format!("{} ({}) of {phone}, {created_at}", submission.reference, claim.submission_id)
 }

@@ -13,9 +13,9 @@ use crate::codes::{book, void};
 use crate::column::Column;
 use crate::confirm::{Answer, ConfirmArgs};
 use crate::failure::Failure;
+use crate::format::{grouped, seconds};
 use crate::tables::Tables;
 use crate::terminal::{Progress, Report, Terminal};
-use crate::words::{grouped, seconds};
 
 pub(super) async fn void_batch(
     tables: &Tables,

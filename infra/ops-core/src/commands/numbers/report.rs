@@ -10,8 +10,8 @@ use common::domain::scope::Scope;
 use common::domain::timestamp::Timestamp;
 use serde_json::{Map, Value, json};
 
+use crate::format::{grouped, local_time, table};
 use crate::terminal::Report;
-use crate::words::{grouped, local_time, table};
 
 /// Characters of the longest bar.
 const BAR_CHARS: i64 = 32;

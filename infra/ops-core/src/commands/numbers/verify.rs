@@ -12,10 +12,10 @@ use serde_json::{Value, json};
 use crate::audit::Action;
 use crate::confirm::{Answer, ConfirmArgs};
 use crate::failure::Failure;
+use crate::format::{grouped, table};
 use crate::numbers::{self, Difference, Verification};
 use crate::tables::Tables;
 use crate::terminal::{Report, Terminal};
-use crate::words::{grouped, table};
 
 /// Between two lines of progress.
 const PROGRESS_INTERVAL: Duration = Duration::from_secs(1);

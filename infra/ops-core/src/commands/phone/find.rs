@@ -10,9 +10,9 @@ use serde_json::{Value, json};
 
 use super::super::lines;
 use super::change_json;
+use crate::format::{grouped, table, zoned_time};
 use crate::phones::{MAX_SUBMISSIONS, PhoneInScope};
 use crate::terminal::Report;
-use crate::words::{grouped, table, zoned_time};
 
 pub(super) fn report(phone: &Phone, found: &[PhoneInScope], now: Timestamp) -> Report {
     let text = if found.is_empty() {

@@ -7,10 +7,10 @@ use common::store::codes::CodeKey;
 use super::show;
 use crate::corrections::{Corrected, correct};
 use crate::failure::Failure;
+use crate::format::grouped;
 use crate::phones;
 use crate::tables::Tables;
 use crate::terminal::Report;
-use crate::words::grouped;
 use common::domain::submission::OperatorDecision;
 
 pub(super) async fn run(

@@ -5,11 +5,11 @@ use common::domain::settling::Assignee;
 use common::domain::submission::Submission;
 use serde_json::json;
 
-use super::super::or_nothing;
+use super::super::or_dash;
 use super::show::{lookup_failures, next_step};
 use super::{all_as_json, word};
+use crate::format::{local_time, table};
 use crate::terminal::Report;
-use crate::words::{local_time, table};
 
 const NONE: &str = "There are no such submissions.";
 
@@ -44,8 +44,8 @@ pub(super) fn unsettled(shown: &[(&Submission, String)], all: usize, zone: Tz) -
             submission.reference.to_string(),
             submission.submission_id.to_string(),
             word(json!(submission.status.state())),
-            or_nothing(settling.map(|settling| assignee(settling.assignee))),
-            or_nothing(settling.map(|settling| next_step(settling, |at| local_time(at, zone)))),
+            or_dash(settling.map(|settling| assignee(settling.assignee))),
+            or_dash(settling.map(|settling| next_step(settling, |at| local_time(at, zone)))),
             why(submission),
         ]
     };
@@ -77,5 +77,5 @@ fn why(submission: &Submission) -> String {
             why.extend(pending.anomaly.as_ref().map(|anomaly| anomaly.summary.clone()));
         }
     }
-    or_nothing((!why.is_empty()).then(|| why.join(", ")))
+    or_dash((!why.is_empty()).then(|| why.join(", ")))
 }

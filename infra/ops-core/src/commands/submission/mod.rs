@@ -17,15 +17,15 @@ use serde_json::{Value, json};
 
 use self::show::Shown;
 use self::story::Story;
-use super::or_nothing;
+use super::or_dash;
 use crate::audit::{Action, BY_VARIABLE, Recorded};
 use crate::cli::{AcceptArgs, CorrectionArgs, ListArgs, ShowArgs, SubmissionCommand, VerdictArgs};
 use crate::confirm::Answer;
 use crate::failure::Failure;
+use crate::format::grouped;
 use crate::settle::{Proof, Verdict, resume, settle};
 use crate::tables::Tables;
 use crate::terminal::{Report, Terminal};
-use crate::words::grouped;
 use crate::{connection, phones, receipts, submissions};
 
 /// Characters of an operator's name or reason.
@@ -227,7 +227,7 @@ fn proposed(proposal: &Proposal) -> String {
 
 /// An API name, or `-` if there is none.
 fn word(value: Value) -> String {
-    or_nothing(value.as_str())
+    or_dash(value.as_str())
 }
 
 /// Submissions with their masked phones.

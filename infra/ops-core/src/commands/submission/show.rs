@@ -12,12 +12,12 @@ use common::domain::submission::{Claimed, OperatorDecision, Submission};
 use common::domain::timestamp::Timestamp;
 use serde_json::{Map, Value, json};
 
-use super::super::{lines, or_nothing};
+use super::super::{lines, or_dash};
 use super::list::assignee;
 use super::{proposed, said, word};
+use crate::format::{grouped, zoned_time};
 use crate::receipts::SeenReceipt;
 use crate::terminal::Report;
-use crate::words::{grouped, zoned_time};
 
 /// Shown in place of a receipt's secrets.
 const HIDDEN: &str = "hidden; --show-receipt shows it";
@@ -48,20 +48,20 @@ impl Shown<'_> {
         if let Some(settling) = &submission.settling {
             pairs.push(("assignee", assignee(settling.assignee).to_owned()));
             pairs.push(("next_step", next_step(settling, |at| self.time(at))));
-            pairs.push(("lookup_failures", or_nothing(lookup_failures(settling.lookup_failures()))));
+            pairs.push(("lookup_failures", or_dash(lookup_failures(settling.lookup_failures()))));
             let PartnerProgress { attempts, maybe_redeemed, .. } = settling.partner_progress();
             let asked = (attempts > 0).then(|| format!("{attempts} times in vain"));
-            pairs.push(("partner_asked", or_nothing(asked)));
+            pairs.push(("partner_asked", or_dash(asked)));
             let may_have = if maybe_redeemed { "perhaps; ask it about the id" } else { "no" };
             pairs.extend(submission.partner_code.as_ref().map(|_| ("partner_redeemed", may_have.to_owned())));
             let anomaly = settling.anomaly.as_ref();
-            pairs.push(("anomaly", or_nothing(anomaly.map(|anomaly| &anomaly.summary))));
+            pairs.push(("anomaly", or_dash(anomaly.map(|anomaly| &anomaly.summary))));
             let excerpt = anomaly.and_then(|anomaly| anomaly.excerpt.as_deref());
             pairs.extend(excerpt.map(|excerpt| ("anomaly_said", self.secret(excerpt))));
         }
         if let Some(seen) = &self.receipt {
             let purchase = submission.purchase.as_ref().map(VerificationCode::as_str);
-            pairs.push(("purchase", or_nothing(purchase.map(|code| self.secret(code)))));
+            pairs.push(("purchase", or_dash(purchase.map(|code| self.secret(code)))));
             pairs.extend(self.receipt_pairs(seen));
         }
         lines(&pairs)
@@ -98,14 +98,14 @@ impl Shown<'_> {
             ("message_key", status.message_key().to_string()),
             ("reasons", submission.reasons.join(", ")),
             ("entries", status.entries().to_string()),
-            ("instant_win", or_nothing(status.instant_win())),
-            ("region", or_nothing(submission.region.as_ref())),
-            ("claimed", or_nothing(submission.claimed.as_ref().map(claimed))),
-            ("receipt_id", or_nothing(submission.receipt_id)),
-            ("receipt", or_nothing(submission.receipt.as_ref().map(receipt))),
-            ("partner_said", or_nothing(submission.upstream.as_ref().map(upstream))),
-            ("decision", or_nothing(submission.decision.as_ref().map(decision))),
-            ("proposal", or_nothing(submission.proposal.as_ref().map(proposed))),
+            ("instant_win", or_dash(status.instant_win())),
+            ("region", or_dash(submission.region.as_ref())),
+            ("claimed", or_dash(submission.claimed.as_ref().map(claimed))),
+            ("receipt_id", or_dash(submission.receipt_id)),
+            ("receipt", or_dash(submission.receipt.as_ref().map(receipt))),
+            ("partner_said", or_dash(submission.upstream.as_ref().map(upstream))),
+            ("decision", or_dash(submission.decision.as_ref().map(decision))),
+            ("proposal", or_dash(submission.proposal.as_ref().map(proposed))),
             ("day", submission.day.clone()),
             ("created_at", self.time(submission.created_at)),
             ("updated_at", self.time(submission.updated_at)),
@@ -122,10 +122,10 @@ impl Shown<'_> {
             ],
             Source::Photo { qr_payload, .. } => vec![
                 ("receipt_type", "photo".to_owned()),
-                ("qr_payload", or_nothing(qr_payload.as_deref().map(|payload| self.secret(payload)))),
-                ("photo", or_nothing(seen.receipt.arrived.as_ref().map(|arrived| self.arrived(arrived)))),
-                ("photo_link", or_nothing(link.or(seen.receipt.arrived.as_ref().map(|_| HIDDEN_PHOTO)))),
-                ("link_expires_at", or_nothing(seen.photo.as_ref().map(|link| self.time(link.expires_at)))),
+                ("qr_payload", or_dash(qr_payload.as_deref().map(|payload| self.secret(payload)))),
+                ("photo", or_dash(seen.receipt.arrived.as_ref().map(|arrived| self.arrived(arrived)))),
+                ("photo_link", or_dash(link.or(seen.receipt.arrived.as_ref().map(|_| HIDDEN_PHOTO)))),
+                ("link_expires_at", or_dash(seen.photo.as_ref().map(|link| self.time(link.expires_at)))),
             ],
         }
     }

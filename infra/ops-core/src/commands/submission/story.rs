@@ -7,9 +7,9 @@ use common::domain::timestamp::Timestamp;
 use serde_json::{Value, json};
 
 use super::{proposed, said};
+use crate::format::{table, zoned_time};
 use crate::receipts::SeenReceipt;
 use crate::terminal::Report;
-use crate::words::{table, zoned_time};
 
 pub(super) struct Story {
     id: String,
