@@ -3,7 +3,8 @@
 
 use std::time::Duration;
 
-use common::app::code_verifier::{Acceptance, CodeQuery, CodeRecords as _, ResolvedCode, VerifiedCode};
+use common::app::code_verifier::{CodeQuery, CodeRecords as _, VerifiedCode};
+use common::app::resolved_code::{Acceptance, ResolvedCode};
 use common::domain::admission::{CodeStatus, Decision, decide};
 use common::domain::entrant::PhoneChecks;
 use common::domain::entrant_id::Consumer;

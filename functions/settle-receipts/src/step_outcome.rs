@@ -1,6 +1,6 @@
 //! The outcome of a step, as a pure function of what the step learned.
 
-use common::app::code_verifier::SENTINEL_PRIZE;
+use common::app::resolved_code::SENTINEL_PRIZE;
 use common::domain::campaign::Campaign;
 use common::domain::message::MessageKey;
 use common::domain::receipt::judgement::{Judgement, ReceiptSummary, judge};

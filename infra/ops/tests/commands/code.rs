@@ -3,7 +3,8 @@
 use std::collections::HashSet;
 use std::time::Duration;
 
-use common::app::code_verifier::{CodeQuery, CodeVerifier, ResolvedCode, Staleness};
+use common::app::code_verifier::{CodeQuery, CodeVerifier, Staleness};
+use common::app::resolved_code::ResolvedCode;
 use common::domain::campaign::CodePolicy;
 use common::domain::code::Code;
 use common::domain::codebook::{BatchStatus, BookMatch, CodeBook};

@@ -1,0 +1,305 @@
+//! What a code is worth: by the scope's code book, then by its record.
+
+use crate::domain::admission::CodeStatus;
+use crate::domain::code::{Code, Sentinel, SentinelOutcome};
+use crate::domain::codebook::{BatchStatus, BookMatch, CodeBook};
+use crate::domain::entrant_id::Consumer;
+use crate::domain::message::MessageKey;
+use crate::store::codes::{CodeKey, CodeLookup, CodeRecord};
+
+/// The prize of the sentinel that wins one.
+pub const SENTINEL_PRIZE: &str = "Test prize";
+
+/// A code as far as it is known without its record.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum ResolvedCode {
+    /// The campaign takes no codes.
+    NotNeeded,
+    /// A valid sentinel, sent without a phone.
+    SentinelWithoutPhone,
+    /// The code has a record, or can have one.
+    Named {
+        /// The key of the record.
+        key: CodeKey,
+        /// The instant prize.
+        prize: Option<String>,
+        /// Whether the code can be redeemed. A withdrawn code only replays an earlier submission.
+        is_redeemable: bool,
+        /// How a submission with the code is accepted.
+        acceptance: Acceptance,
+    },
+    /// A sentinel that asks for a refusal.
+    ForcedRefusal(MessageKey),
+    /// Not a code of this campaign.
+    Unknown,
+}
+
+/// How a submission with a valid code is accepted.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Acceptance {
+    /// At once.
+    Immediate,
+    /// Some seconds later, for a sentinel.
+    Delayed,
+    /// When the partner accepts it.
+    ByPartner,
+    /// Never: a sentinel that keeps its submission open, with this message key.
+    StaysPending(MessageKey),
+}
+
+impl ResolvedCode {
+    /// Resolves a sentinel.
+    pub fn from_sentinel(sentinel: &Sentinel, consumer: Option<&Consumer>) -> Self {
+        let (prize, acceptance) = match sentinel.outcome {
+            SentinelOutcome::Enters => (None, Acceptance::Immediate),
+            SentinelOutcome::Wins => (Some(SENTINEL_PRIZE.to_owned()), Acceptance::Immediate),
+            SentinelOutcome::Slow => (None, Acceptance::Delayed),
+            SentinelOutcome::Stays(key) => (None, Acceptance::StaysPending(key)),
+            SentinelOutcome::Refused(key) => return Self::ForcedRefusal(key),
+        };
+        let Some(consumer) = consumer else { return Self::SentinelWithoutPhone };
+        let key = CodeKey::sentinel(&sentinel.identity, &consumer.id);
+        Self::Named { key, prize, is_redeemable: true, acceptance }
+    }
+
+    /// Resolves a code by a code book alone. `imported_batch` is the batch of an imported code, if known; otherwise the
+    /// most likely batch is assumed.
+    pub fn from_book(code: &Code, book: &CodeBook, imported_batch: Option<&str>) -> Self {
+        let normal = code.normal();
+        let acceptance = Acceptance::Immediate;
+        match book.verify(&normal) {
+            BookMatch::Minted { serial, prize } => {
+                Self::Named { key: CodeKey::Minted(serial), prize, is_redeemable: true, acceptance }
+            }
+            BookMatch::Withdrawn { serial } => {
+                let key = CodeKey::Minted(serial);
+                Self::Named { key, prize: None, is_redeemable: false, acceptance }
+            }
+            BookMatch::PerhapsImported => Self::imported(book, &normal, imported_batch),
+            BookMatch::Unknown => Self::Unknown,
+        }
+    }
+
+    pub(super) fn imported(book: &CodeBook, normal: &str, known_batch: Option<&str>) -> Self {
+        let likely = || book.likely_imported_batch().map(|batch| batch.name.as_str());
+        let Some(name) = known_batch.or_else(likely) else { return Self::Unknown };
+        let batch = book.batch(name).filter(|batch| batch.origin.is_imported());
+        Self::Named {
+            key: CodeKey::Imported { digest: book.digest(normal), batch: name.to_owned() },
+            prize: batch.and_then(|batch| batch.prize.clone()),
+            is_redeemable: batch.is_some_and(|batch| batch.status == BatchStatus::Active),
+            acceptance: Acceptance::Immediate,
+        }
+    }
+
+    /// The key of the code's record.
+    pub fn key(&self) -> Option<&CodeKey> {
+        match self {
+            Self::Named { key, .. } => Some(key),
+            Self::NotNeeded | Self::SentinelWithoutPhone | Self::ForcedRefusal(_) | Self::Unknown => None,
+        }
+    }
+
+    /// The instant prize that an accepted submission wins.
+    pub fn prize(&self) -> Option<&str> {
+        match self {
+            Self::Named { prize, .. } => prize.as_deref(),
+            Self::NotNeeded | Self::SentinelWithoutPhone | Self::ForcedRefusal(_) | Self::Unknown => None,
+        }
+    }
+
+    /// How a submission with the code is accepted.
+    pub fn acceptance(&self) -> Acceptance {
+        match self {
+            Self::Named { acceptance, .. } => *acceptance,
+            Self::NotNeeded | Self::SentinelWithoutPhone | Self::ForcedRefusal(_) | Self::Unknown => {
+                Acceptance::Immediate
+            }
+        }
+    }
+
+    /// The status of the code for a consumer, given its record.
+    pub fn status(&self, record: &CodeLookup, consumer: Option<&Consumer>) -> CodeStatus {
+        let is_redeemable = match self {
+            Self::NotNeeded => return CodeStatus::NotNeeded,
+            Self::SentinelWithoutPhone => return CodeStatus::Free,
+            Self::ForcedRefusal(key) => return CodeStatus::Forced(*key),
+            Self::Unknown => return CodeStatus::Invalid,
+            Self::Named { is_redeemable, .. } => *is_redeemable,
+        };
+        match record {
+            CodeLookup::Missing => CodeStatus::Invalid,
+            CodeLookup::NoRecordNeeded if is_redeemable => CodeStatus::Free,
+            CodeLookup::NoRecordNeeded => CodeStatus::Invalid,
+            CodeLookup::Found(record) => status_of(record, is_redeemable, consumer),
+        }
+    }
+}
+
+fn status_of(record: &CodeRecord, is_redeemable: bool, consumer: Option<&Consumer>) -> CodeStatus {
+    match &record.claim {
+        Some(claim) if consumer.is_some_and(|consumer| consumer.is(&claim.entrant)) => {
+            CodeStatus::OwnedByCaller(claim.submission_id)
+        }
+        Some(_) | None if record.voided || !is_redeemable => CodeStatus::Invalid,
+        Some(claim) if claim.redeemed => CodeStatus::Redeemed,
+        Some(_) => CodeStatus::HeldByOther,
+        None => CodeStatus::Free,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use proptest::prelude::*;
+
+    use super::*;
+    use crate::domain::cipher::{SecretKey, printed};
+    use crate::domain::codebook::{Batch, DEFAULT_CODE_SYMBOLS, Origin};
+    use crate::domain::entrant_id::EntrantId;
+    use crate::domain::ids::SubmissionId;
+    use crate::store::codes::Claim;
+
+    /// Serial numbers 0 to 9 are redeemable, 10 to 19 are withdrawn; two batches are imported.
+    fn book() -> CodeBook {
+        let batch = |name: &str, origin, status, prize: Option<&str>| Batch {
+            name: name.to_owned(),
+            origin,
+            prize: prize.map(str::to_owned),
+            status,
+        };
+        let imported = Origin::Imported { count: 1, lengths: Vec::new() };
+        CodeBook {
+            minting_keys: vec![SecretKey::from_random([7; 32])],
+            digest_key: SecretKey::from_random([9; 32]),
+            symbols: DEFAULT_CODE_SYMBOLS,
+            minted: 20,
+            batches: vec![
+                batch(
+                    "first",
+                    Origin::Minted { first: 0, count: 10, key_version: 1 },
+                    BatchStatus::Active,
+                    Some("A kettle"),
+                ),
+                batch(
+                    "void",
+                    Origin::Minted { first: 10, count: 10, key_version: 1 },
+                    BatchStatus::Void,
+                    Some("A kettle"),
+                ),
+                batch("lost", imported.clone(), BatchStatus::Void, None),
+                batch("printed", imported, BatchStatus::Active, Some("A cup")),
+            ],
+        }
+    }
+
+    fn consumer(last: u8) -> Consumer {
+        let phone = format!("+25571234567{last}").parse().expect("a phone");
+        Consumer { phone, id: EntrantId::from_record(format!("digest {last}")) }
+    }
+
+    fn code(typed: &str) -> Code {
+        typed.parse().expect("a code")
+    }
+
+    fn minted(serial: u64) -> Code {
+        code(&printed(&book().cipher().expect("a length").encipher(serial).expect("in range")))
+    }
+
+    fn resolved(code: &Code, batch: Option<&str>) -> ResolvedCode {
+        ResolvedCode::from_book(code, &book(), batch)
+    }
+
+    fn sentinel(typed: &str, consumer: Option<&Consumer>) -> ResolvedCode {
+        ResolvedCode::from_sentinel(&code(typed).sentinel().expect("a sentinel"), consumer)
+    }
+
+    #[test]
+    fn a_withdrawn_code_has_a_record_but_no_prize() {
+        let named = |serial, prize: Option<&str>, is_redeemable| ResolvedCode::Named {
+            key: CodeKey::Minted(serial),
+            prize: prize.map(str::to_owned),
+            is_redeemable,
+            acceptance: Acceptance::Immediate,
+        };
+        assert_eq!(resolved(&minted(9), None), named(9, Some("A kettle"), true));
+        assert_eq!(resolved(&minted(10), None), named(10, None, false));
+    }
+
+    #[test]
+    fn an_imported_code_is_taken_for_one_of_the_likely_batch_until_its_own_is_known() {
+        let imported = code("CHAI-2026");
+        let batch_of = |known| match resolved(&imported, known) {
+            ResolvedCode::Named { key: CodeKey::Imported { batch, .. }, prize, is_redeemable, .. } => {
+                Some((batch, prize, is_redeemable))
+            }
+            _ => None,
+        };
+        let printed = Some(("printed".to_owned(), Some("A cup".to_owned()), true));
+        assert_eq!(batch_of(None), printed);
+        assert_eq!(batch_of(Some("printed")), printed);
+        assert_eq!(batch_of(Some("lost")), Some(("lost".to_owned(), None, false)));
+        let withdrawn = |batch: &str| Some((batch.to_owned(), None, false));
+        assert_eq!(batch_of(Some("first")), withdrawn("first"), "a batch of minted codes");
+        assert_eq!(batch_of(Some("none")), withdrawn("none"), "the record is found, and is not redeemable");
+    }
+
+    #[test]
+    fn a_sentinel_is_each_phones_own() {
+        let key = |typed, sender: &Consumer| sentinel(typed, Some(sender)).key().cloned().expect("a key");
+        assert_eq!(key("TEST-0-VALID", &consumer(1)), key("test-0-valid", &consumer(1)));
+        assert_ne!(key("TEST-0-VALID", &consumer(1)), key("TEST-0-VALID", &consumer(2)));
+        assert_ne!(key("TEST-0-VALID.1", &consumer(1)), key("TEST-0-VALID.2", &consumer(1)));
+        assert_eq!(sentinel("TEST-0-INSTANT-WIN", Some(&consumer(1))).prize(), Some(SENTINEL_PRIZE));
+        let nobodys = sentinel("TEST-0-VALID", None);
+        assert_eq!(nobodys.status(&CodeLookup::NoRecordNeeded, None), CodeStatus::Free);
+        let refused = sentinel("TEST-0-BLOCKED", None);
+        assert_eq!(refused, ResolvedCode::ForcedRefusal(MessageKey::Blocked));
+    }
+
+    #[test]
+    fn a_code_that_needs_a_record_and_has_none_is_wrong() {
+        let imported = resolved(&code("CHAI-2026"), None);
+        assert_eq!(imported.status(&CodeLookup::Missing, None), CodeStatus::Invalid);
+        assert_eq!(resolved(&minted(9), None).status(&CodeLookup::NoRecordNeeded, None), CodeStatus::Free);
+        assert_eq!(
+            resolved(&minted(10), None).status(&CodeLookup::NoRecordNeeded, None),
+            CodeStatus::Invalid
+        );
+    }
+
+    proptest! {
+        #[test]
+        fn only_the_owner_hears_of_a_code_that_is_not_redeemable(
+            serial in 0u64..20, owner in prop::option::of(1u8..=2), redeemed in any::<bool>(), voided in any::<bool>()
+        ) {
+            let submission_id = SubmissionId::from_random([3; 16]);
+            let claim = owner.map(|owner| Claim { entrant: consumer(owner).id, submission_id, redeemed });
+            let record = CodeRecord { claim, batch: None, voided };
+            let status = resolved(&minted(serial), None).status(&CodeLookup::Found(record), Some(&consumer(1)));
+            let expected = match owner {
+                Some(1) => CodeStatus::OwnedByCaller(submission_id),
+                _ if voided || serial >= 10 => CodeStatus::Invalid,
+                Some(_) if redeemed => CodeStatus::Redeemed,
+                Some(_) => CodeStatus::HeldByOther,
+                None => CodeStatus::Free,
+            };
+            prop_assert_eq!(status, expected);
+        }
+
+        #[test]
+        fn nothing_typed_is_taken_for_a_minted_code_but_one(typed in "[2-9A-Za-z -]{0,15}[2-9A-Za-z]") {
+            let resolved = resolved(&code(&typed), None);
+            if let Some(CodeKey::Minted(serial)) = resolved.key() {
+                prop_assert_eq!(minted(*serial).normal(), code(&typed).normal());
+            }
+        }
+
+        #[test]
+        fn a_minted_code_is_itself_however_it_is_typed(serial in 0u64..20, lower in any::<bool>(), gap in "[ -]{0,3}") {
+            let normal = minted(serial).normal();
+            let spread: String = normal.chars().flat_map(|symbol| [symbol.to_string(), gap.clone()]).collect();
+            let typed = if lower { spread.to_lowercase() } else { spread };
+            prop_assert_eq!(resolved(&code(&typed), None), resolved(&minted(serial), None));
+        }
+    }
+}

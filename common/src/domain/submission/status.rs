@@ -1,0 +1,196 @@
+//! The states of a submission, and the one status that is shown to the consumer.
+
+use serde::{Deserialize, Serialize};
+
+use crate::domain::message::MessageKey;
+
+/// Current state of a submission. New values may be added.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema), schemars(rename = "SubmissionState"))]
+#[serde(rename_all = "snake_case")]
+pub enum State {
+    /// Still being checked: the receipt, or the partner's answer.
+    Pending,
+    /// The consumer is in. Final, unless a person of the service finds that the entry must not count.
+    Accepted,
+    /// The consumer is not in. Final, unless a person of the service corrects it; limits are free again, and the code
+    /// unless the entry was accepted before.
+    Rejected,
+    /// The partner or the tax authority has not answered. The service keeps asking by itself.
+    Unknown,
+}
+
+/// Result of looking at the receipt. New values may be added.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+#[serde(rename_all = "snake_case")]
+pub enum ReviewStatus {
+    /// The receipt counts.
+    Verified,
+    /// A person looks at the receipt.
+    UnderReview,
+    /// The receipt does not count.
+    Declined,
+}
+
+/// The one status to show to the consumer. New values may be added.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+#[serde(rename_all = "snake_case")]
+pub enum DisplayStatus {
+    /// The consumer is in.
+    Entered,
+    /// Being checked; the result comes by itself, within seconds or hours.
+    Checking,
+    /// A person looks at the receipt; the result comes by itself.
+    ReceiptInReview,
+    /// The consumer is not in.
+    NotAccepted,
+    /// Not in because of the receipt: the consumer can send a better one, with the same code.
+    NeedsAttention,
+}
+
+impl State {
+    /// Every state.
+    pub const ALL: [Self; 4] = [Self::Pending, Self::Accepted, Self::Rejected, Self::Unknown];
+
+    /// The name in records and replies.
+    pub fn as_str(self) -> &'static str {
+        match self {
+            Self::Pending => "pending",
+            Self::Accepted => "accepted",
+            Self::Rejected => "rejected",
+            Self::Unknown => "unknown",
+        }
+    }
+}
+
+/// A submission's outcome so far. The constructors allow only valid combinations.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct SubmissionStatus {
+    pub(super) state: State,
+    pub(super) review_status: Option<ReviewStatus>,
+    pub(super) message_key: MessageKey,
+    pub(super) entries: u32,
+    pub(super) instant_win: Option<String>,
+}
+
+impl SubmissionStatus {
+    /// Accepted, with entries and an optional instant prize.
+    pub fn accepted(entries: u32, instant_win: Option<String>) -> Self {
+        let message_key = if instant_win.is_some() { MessageKey::InstantWin } else { MessageKey::Entered };
+        Self { state: State::Accepted, review_status: None, message_key, entries, instant_win }
+    }
+
+    /// Rejected, for this reason.
+    pub fn rejected(message_key: MessageKey) -> Self {
+        Self { state: State::Rejected, review_status: None, message_key, entries: 0, instant_win: None }
+    }
+
+    /// Pending, with a receipt.
+    pub fn receipt_received() -> Self {
+        Self::open(State::Pending, None, MessageKey::ReceiptReceived)
+    }
+
+    /// Pending, without a receipt.
+    pub fn checking() -> Self {
+        Self::open(State::Pending, None, MessageKey::Checking)
+    }
+
+    /// Unknown: no answer has decided yet.
+    pub fn unanswered() -> Self {
+        Self::open(State::Unknown, None, MessageKey::Checking)
+    }
+
+    pub(super) fn open(state: State, review_status: Option<ReviewStatus>, message_key: MessageKey) -> Self {
+        Self { state, review_status, message_key, entries: 0, instant_win: None }
+    }
+
+    /// The state.
+    pub fn state(&self) -> State {
+        self.state
+    }
+
+    /// The result of looking at the receipt; `None` without a receipt.
+    pub fn review_status(&self) -> Option<ReviewStatus> {
+        self.review_status
+    }
+
+    /// The key of the message that applies.
+    pub fn message_key(&self) -> MessageKey {
+        self.message_key
+    }
+
+    /// Entries earned; 0 until accepted.
+    pub fn entries(&self) -> u32 {
+        self.entries
+    }
+
+    /// The instant prize, in words.
+    pub fn instant_win(&self) -> Option<&str> {
+        self.instant_win.as_deref()
+    }
+
+    /// Whether it is final.
+    pub fn is_terminal(&self) -> bool {
+        match self.state {
+            State::Accepted | State::Rejected => true,
+            State::Pending | State::Unknown => false,
+        }
+    }
+
+    /// Whether it counts towards the phone's limits and keeps its code.
+    pub fn counts(&self) -> bool {
+        match self.state {
+            State::Pending | State::Unknown | State::Accepted => true,
+            State::Rejected => false,
+        }
+    }
+
+    /// The one status to show to the consumer.
+    pub fn display_status(&self) -> DisplayStatus {
+        match (self.state, self.review_status) {
+            (State::Accepted, _) => DisplayStatus::Entered,
+            (State::Rejected, Some(ReviewStatus::Declined)) => DisplayStatus::NeedsAttention,
+            (State::Rejected, None | Some(ReviewStatus::Verified | ReviewStatus::UnderReview)) => {
+                DisplayStatus::NotAccepted
+            }
+            (State::Pending, Some(ReviewStatus::UnderReview)) => DisplayStatus::ReceiptInReview,
+            (State::Pending, None | Some(ReviewStatus::Verified | ReviewStatus::Declined))
+            | (State::Unknown, _) => DisplayStatus::Checking,
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn status(state: State, review_status: Option<ReviewStatus>) -> SubmissionStatus {
+        SubmissionStatus {
+            state,
+            review_status,
+            message_key: MessageKey::Checking,
+            entries: 0,
+            instant_win: None,
+        }
+    }
+
+    #[test]
+    fn every_pair_of_state_and_review_shows_one_status() {
+        use DisplayStatus::{Checking, Entered, NeedsAttention, NotAccepted, ReceiptInReview};
+        use ReviewStatus::{Declined, UnderReview, Verified};
+        let reviews = [None, Some(Verified), Some(UnderReview), Some(Declined)];
+        let table = [
+            (State::Accepted, [Entered, Entered, Entered, Entered]),
+            (State::Rejected, [NotAccepted, NotAccepted, NotAccepted, NeedsAttention]),
+            (State::Pending, [Checking, Checking, ReceiptInReview, Checking]),
+            (State::Unknown, [Checking, Checking, Checking, Checking]),
+        ];
+        for (state, row) in table {
+            for (review, shown) in reviews.into_iter().zip(row) {
+                assert_eq!(status(state, review).display_status(), shown, "{state:?} {review:?}");
+            }
+        }
+    }
+}
