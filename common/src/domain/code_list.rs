@@ -219,6 +219,17 @@ mod tests {
         assert!(close(weakest.odds, 1.0), "{weakest:?}");
         let few = counted_up(99).weakest_in(&book(&[])).expect("codes");
         assert!(few.odds < 1e-12, "too few to tell: {few:?}");
+        let enough = counted_up(100).weakest_in(&book(&[])).expect("codes");
+        assert_eq!(enough.space, 100);
+    }
+
+    #[test]
+    fn the_lengths_of_a_list_are_counted_each_with_the_texts_of_its_form() {
+        let list = list(["1234", "12345678", "12345679"]);
+        let of_length = |length, count, space| LengthCount { length, count, space: Some(space) };
+        let lengths: Vec<_> = list.lengths().collect();
+        assert_eq!(lengths, [of_length(4, 1, 10_000), of_length(8, 2, 100_000_000)]);
+        assert_eq!((list.space_of(4), list.space_of(5)), (Some(10_000), None));
     }
 
     #[test]

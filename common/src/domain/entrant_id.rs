@@ -208,6 +208,15 @@ mod tests {
     }
 
     #[test]
+    fn an_erased_person_has_an_id_of_the_same_form_as_everyone_else() {
+        let tombstone = EntrantId::tombstone([171; DIGEST_BYTES]);
+        assert_eq!(tombstone.as_str(), "ab".repeat(16));
+        let consumer =
+            secret("a secret of a deployment, long enough").consumer(&scope(Environment::Live), phone());
+        assert_eq!(consumer.id.as_str().len(), tombstone.as_str().len());
+    }
+
+    #[test]
     fn neither_a_digest_nor_a_stored_phone_prints() {
         let (live, ours) = (scope(Environment::Live), secret(&"s".repeat(64)));
         let stored = ours.encrypt_phone(&live, id(1), &phone(), NONCE);
