@@ -170,7 +170,9 @@ mod tests {
 
     #[test]
     fn a_new_version_of_the_secret_keeps_the_phones_of_the_first() {
-        let (first, next) = ("s".repeat(64), format!("{} {}", "t".repeat(64), "s".repeat(64)));
+        let first = "s".repeat(64);
+        let next = DeploymentSecret::rotated(&first, &"t".repeat(64));
+        assert_eq!(DeploymentSecret::rotated(&next, "u"), format!("u {first}"), "the first word stays last");
         let scope = scope(Environment::Live);
         let (first, next) = (secret(&first), secret(&next));
         assert_eq!(first.consumer(&scope, phone()), next.consumer(&scope, phone()));

@@ -40,7 +40,7 @@ impl LeasedQuota {
         if self.minute != minute {
             let last_lease = self.last_lease;
             *self = Self { minute, limit, left_in_table: limit, last_lease, ..Self::default() };
-        } else if self.limit != limit {
+        } else {
             if limit < self.limit {
                 // The held requests were leased under the higher limit.
                 self.held = 0;
@@ -212,6 +212,30 @@ mod tests {
         assert_eq!((quota.wanted(now), quota.remaining()), (Some(1), 2));
         quota.begin(1, now);
         assert_eq!((quota.wanted(now), quota.remaining()), (None, 0));
+    }
+
+    #[test]
+    fn requests_held_are_kept_under_the_same_or_a_raised_limit_and_given_up_under_a_lowered_one() {
+        let now = Timestamp::from_millis(90_000);
+        let mut quota = LeasedQuota::default();
+        quota.begin(100, now);
+        quota.add(10, 90, now);
+        for (limit, remaining) in [(100, 100), (110, 110), (105, 95)] {
+            quota.begin(limit, now);
+            assert_eq!(quota.remaining(), remaining, "{limit}");
+        }
+        assert!(!quota.consume());
+    }
+
+    #[test]
+    fn an_environment_that_used_its_lease_slowly_asks_for_fewer() {
+        let mut quota = LeasedQuota::default();
+        let now = Timestamp::from_millis(120_000);
+        quota.begin(6_000, now);
+        quota.add(50, 5_000, now);
+        (0..50).for_each(|_| assert!(quota.consume()));
+        let later = Timestamp::from_millis(140_000);
+        assert_eq!(quota.wanted(later), Some(10), "50 lasted 20 seconds, so 10 last four");
     }
 
     #[test]
