@@ -112,6 +112,15 @@ fn a_change_after_the_decision_does_not_lengthen_the_wait() {
 }
 
 #[test]
+fn amounts_are_taken_from_each_other() {
+    let of = |records, entries| Amount { records, entries };
+    assert_eq!(of(3, 9).minus(of(1, 4)), of(2, 5));
+    let counted = of_submission(&with_receipt());
+    assert_eq!((counted.clone().into_iter().count(), counted.is_empty()), (counted.len(), false));
+    assert!(Cells::change(counted.clone(), counted).is_empty());
+}
+
+#[test]
 fn long_texts_are_cut_so_that_they_fit_into_a_key() {
     let submission = Submission { region: Some("ä".repeat(500)), ..Submission::example() };
     let cells = of_submission(&submission);
