@@ -5,7 +5,7 @@ use service_tests::proxy::{Fault, Proxy};
 use service_tests::service::Service;
 
 /// Attempts for each call to the database.
-const TRIES: usize = 3;
+const MAX_ATTEMPTS: usize = 3;
 
 #[tokio::test]
 async fn a_failure_says_nothing_of_its_cause_and_the_same_request_goes_on_from_there() {
@@ -19,7 +19,7 @@ async fn a_failure_says_nothing_of_its_cause_and_the_same_request_goes_on_from_t
     let campaign = TestCampaign::on(&service, plain()).await;
     let sending = campaign.submission(&phone(1), &campaign.code(1));
 
-    proxy.play([Fault::AnswerLost; TRIES]);
+    proxy.play([Fault::AnswerLost; MAX_ATTEMPTS]);
     let failed = sending.clone().send().await;
     assert_eq!(proxy.faults_left(), 0, "every try failed");
     assert_eq!(

@@ -1,4 +1,4 @@
-//! Verification of codes, by the scope's code book and by the code's record.
+//! Verifies codes by the scope's code book and by the code's record. [`CodeVerifier::verify`] does both.
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -152,20 +152,20 @@ impl CodeVerifier {
     ///
     /// # Errors
     /// When a table does not answer, or the scope has no code book.
-    pub async fn resolve_code(
+    pub async fn verify(
         &self,
         query: CodeQuery<'_>,
         records: &mut impl CodeRecords,
         now: Timestamp,
     ) -> Result<VerifiedCode, StoreError> {
-        let verified = self.resolve_with_record(query, Staleness::Cached, records, now).await?;
+        let verified = self.verify_once(query, Staleness::Cached, records, now).await?;
         if verified.status != CodeStatus::Invalid {
             return Ok(verified);
         }
-        self.resolve_with_record(query, Staleness::BeforeRejecting, records, now).await
+        self.verify_once(query, Staleness::BeforeRejecting, records, now).await
     }
 
-    async fn resolve_with_record(
+    async fn verify_once(
         &self,
         query: CodeQuery<'_>,
         staleness: Staleness,

@@ -143,7 +143,7 @@ impl DeploymentSecrets {
         self.known().last_fetched.clone()
     }
 
-    /// Keeps what something was decrypted with that names this version.
+    /// Keeps the version that has decrypted a record, under the id that the record names.
     pub(crate) fn remember(&self, id: &str, version: &Arc<SecretVersion>) {
         self.known().by_id.entry(id.to_owned()).or_insert_with(|| Arc::clone(version));
     }

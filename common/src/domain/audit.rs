@@ -19,7 +19,7 @@ use super::timestamp::Timestamp;
 /// The version of the canonical form.
 const FORM: u8 = 1;
 
-/// What an operator does, as a row tells it. No field holds a phone, a code, a key or a secret.
+/// An action of an operator, as a row records it. No field holds a phone, a code, a key or a secret.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct AuditEntry {
     /// The ARN of the AWS identity that does it.
@@ -52,7 +52,7 @@ pub struct AuditRow {
     pub sequence: u64,
     /// When it was written.
     pub at: Timestamp,
-    /// What it tells.
+    /// The recorded action.
     #[serde(flatten)]
     pub entry: AuditEntry,
     /// The hash of the row before it.
@@ -119,7 +119,7 @@ pub struct StoredAuditRow {
     pub row: Option<AuditRow>,
 }
 
-/// Where a log is not what was written.
+/// How a log differs from what was written.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum AuditBreak {
     /// The row's hash is not that of its content.
@@ -139,7 +139,7 @@ pub enum AuditBreak {
     NotAtHead,
 }
 
-/// A whole log that is as it was written.
+/// The result of verifying a log that is as it was written.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct VerifiedAudit {
     /// How many rows it has.

@@ -29,7 +29,7 @@ impl EntrantId {
         Self(id.into())
     }
 
-    /// The id as it stands in keys of the tables.
+    /// The id as it is in keys of the tables.
     pub fn as_str(&self) -> &str {
         &self.0
     }
@@ -87,13 +87,13 @@ impl DeploymentSecret {
         hex(self.hmac(&["body", &scope.to_string(), body_digest]).as_ref())
     }
 
-    /// Tells whether two secrets have the same keys of people's data: 16 hexadecimal digits.
+    /// The check value of the keys of people's data: the same for two secrets with the same keys. 16 hexadecimal digits.
     pub fn people_check(&self) -> String {
         hex(self.hmac(&["check"]).as_ref().get(..8).unwrap_or_default())
     }
 
-    /// A phone for the record of a submission, to which it is bound. The nonce must be random. `None` never comes of a
-    /// phone's fixed length.
+    /// A phone for the record of a submission, to which it is bound. The nonce must be random. A phone's fixed
+    /// length never gives `None`.
     pub fn encrypt_phone(
         &self,
         scope: &Scope,

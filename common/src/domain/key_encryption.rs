@@ -59,12 +59,12 @@ impl DeploymentSecret {
     /// Reads a secret from Secrets Manager. White space at its ends, as in a restored file, is ignored.
     pub fn new(text: &str) -> Result<Self, TooShort> {
         let text = text.trim();
-        let first = text.split_whitespace().next_back().unwrap_or_default();
-        if first.chars().count() < Self::MIN_CHARS {
+        let oldest = oldest_word(text);
+        if oldest.chars().count() < Self::MIN_CHARS {
             return Err(TooShort);
         }
         let salt = hmac::Key::new(hmac::HMAC_SHA256, PEOPLE_SALT);
-        let people = hmac::sign(&salt, first.as_bytes());
+        let people = hmac::sign(&salt, oldest.as_bytes());
         Ok(Self {
             code_books: Salt::new(HKDF_SHA256, CODE_BOOK_SALT).extract(text.as_bytes()),
             people: hmac::Key::new(hmac::HMAC_SHA256, people.as_ref()),
@@ -73,8 +73,7 @@ impl DeploymentSecret {
 
     /// The text of the version that follows `text` when the secret is rotated.
     pub fn rotated(text: &str, word: &str) -> String {
-        let first = text.split_whitespace().next_back().unwrap_or_default();
-        format!("{word} {first}")
+        format!("{word} {}", oldest_word(text))
     }
 
     /// The key that [`super::entrant_id`] derives all keys of people's data from.
@@ -114,6 +113,11 @@ impl DeploymentSecret {
         let derived = self.code_books.expand(&info, &AES_256_GCM).ok()?;
         Some(LessSafeKey::new(UnboundKey::from(derived)))
     }
+}
+
+/// The last word: each rotation puts a new one in front.
+fn oldest_word(text: &str) -> &str {
+    text.split_whitespace().next_back().unwrap_or_default()
 }
 
 impl fmt::Debug for DeploymentSecret {

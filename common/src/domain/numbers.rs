@@ -1,7 +1,7 @@
-//! What is counted of submissions and entrants: from a record to the cells that it counts in.
+//! The numbers of a campaign: which cells a submission or an entrant counts in.
 //!
-//! A change of a record adds the cells of its new image and takes away those of its old one. Every number is therefore the
-//! sum over the records as they are, and a count of all records gives the same numbers.
+//! A change of a record adds the cells of its new image and subtracts those of its old one. So every number is a sum over
+//! the current records, and a count of all records gives the same numbers.
 
 pub mod decision_time;
 pub mod mark;
@@ -16,10 +16,10 @@ use super::timestamp::Timestamp;
 /// Characters of a dimension that are kept: a region or a prize is free text, and a sort key has at most 1,024 bytes.
 const MAX_DIMENSION_CHARS: usize = 200;
 
-/// What is counted. Each is a table of its own: days, hours, or whatever its dimension says.
+/// What is counted, each by a dimension of its own.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub enum Metric {
-    /// Submissions by day, all days in one place. The dimension is the day.
+    /// Submissions by day, all days in one partition. The dimension is the day.
     Days,
     /// Submissions by hour, state and message key: `accepted#entered`.
     Outcomes,
@@ -116,7 +116,7 @@ impl Amount {
         Self { records: self.records.saturating_neg(), entries: self.entries.saturating_neg() }
     }
 
-    /// This much less.
+    /// The difference.
     #[must_use]
     pub fn minus(self, other: Self) -> Self {
         self.plus(other.negated())

@@ -11,7 +11,7 @@ use crate::domain::numbers::mark::{Change, SequenceNumber};
 use crate::store::numbers::of_item;
 use crate::telemetry;
 
-/// What a batch is answered with.
+/// The reply to a batch.
 pub type StreamBatchResponse = TimeWindowEventResponse;
 
 /// A batch of changes; the parts that are used. It is empty at the end of a window.
@@ -34,7 +34,7 @@ pub struct StreamBatch {
 pub struct Changes {
     /// In the order of their shard.
     pub changes: Vec<Change>,
-    /// Images that this build cannot read, and that count nowhere.
+    /// Records that this build cannot read. They are not counted.
     pub unreadable: u64,
 }
 
@@ -69,8 +69,8 @@ impl StreamBatch {
     }
 }
 
-/// The answer after which a batch comes again from this change on; without one, everything is counted.
-pub fn from_here_again(sequence: Option<&SequenceNumber>) -> StreamBatchResponse {
+/// The reply that makes the stream deliver a batch again from this change on; `None` confirms the whole batch.
+pub fn retry_from(sequence: Option<&SequenceNumber>) -> StreamBatchResponse {
     let mut response = StreamBatchResponse::default();
     response.batch_item_failures.extend(sequence.map(|sequence| {
         let mut failure = DynamoDbBatchItemFailure::default();

@@ -1,7 +1,7 @@
 //! The `audit` table: the audit log, by UTC day and number of the row. Rows are added and never changed.
 //!
-//! Rows are written by PartiQL's INSERT, which never replaces an item. IAM has a permission for that alone, and none
-//! that a put with a condition would need and one without would not: so a role that can add rows can change none.
+//! Rows are written by PartiQL's INSERT, which never replaces an item and has an IAM permission of its own. So a role can
+//! be allowed to add rows and not to change any; `PutItem` would need a condition, which IAM cannot require.
 //! The end of the log is an item of its own.
 
 use std::collections::BTreeMap;
@@ -28,7 +28,7 @@ pub const VARIABLE: &str = "AUDIT_TABLE";
 /// The partition of the item that holds the end of the log, at number 0.
 pub const HEAD: &str = "head";
 
-/// Tries of one row before giving up on others who keep adding theirs: with the backoff, several seconds.
+/// Attempts to add a row while others keep adding theirs: several seconds with the backoff.
 const MAX_ATTEMPTS: u32 = 30;
 
 const READING: &str = "reading the audit log";
@@ -39,7 +39,7 @@ const WRITING: &str = "writing to the audit log";
 pub struct AuditLog {
     client: Client,
     table: String,
-    /// The end of the log after the last row from here, which mostly saves reading it.
+    /// The end of the log after the last row that this process added. Usually saves reading it.
     head: Arc<Mutex<Option<AuditHead>>>,
 }
 
@@ -108,7 +108,7 @@ impl AuditLog {
         Ok(rows)
     }
 
-    /// Every row, in no order. It reads the whole table.
+    /// Every row, in any order. Reads the whole table.
     ///
     /// # Errors
     /// When the table does not answer.
@@ -137,12 +137,12 @@ impl AuditLog {
             .send();
         match Box::pin(sent).await {
             Ok(_) => Ok(true),
-            Err(error) if others_were_faster(&error) => Ok(false),
+            Err(error) if is_retryable(&error) => Ok(false),
             Err(error) => Err(StoreError::new(WRITING, error)),
         }
     }
 
-    /// Makes the end of the log, or moves it from where it was read.
+    /// Creates the end of the log, or moves it on from where it was read.
     fn move_head(
         &self,
         before: Option<&AuditHead>,
@@ -191,9 +191,9 @@ fn parameterized(
     statement.build().map_err(StoreError::during(WRITING))
 }
 
-/// Whether a row was refused because the end of the log has moved, or for what passes.
-fn others_were_faster(error: &SdkError<ExecuteTransactionError>) -> bool {
-    const PASSING: [&str; 5] = [
+/// Whether a row was refused because the end of the log has moved, or for another cause that a retry can overcome.
+fn is_retryable(error: &SdkError<ExecuteTransactionError>) -> bool {
+    const RETRYABLE: [&str; 5] = [
         "ConditionalCheckFailed",
         "DuplicateItem",
         "TransactionConflict",
@@ -203,7 +203,7 @@ fn others_were_faster(error: &SdkError<ExecuteTransactionError>) -> bool {
     match error.as_service_error() {
         Some(ExecuteTransactionError::TransactionCanceledException(cancelled)) => {
             let mut codes = cancelled.cancellation_reasons().iter().filter_map(|reason| reason.code());
-            codes.any(|code| PASSING.contains(&code))
+            codes.any(|code| RETRYABLE.contains(&code))
         }
         Some(ExecuteTransactionError::TransactionInProgressException(_)) => true,
         Some(_) | None => false,

@@ -27,7 +27,7 @@ pub const VARIABLE: &str = "CAMPAIGN_VERSIONS_TABLE";
 const READING: &str = "reading a campaign's versions";
 const WRITING: &str = "writing a campaign's version";
 
-/// The most that one call reads: DynamoDB takes so many keys.
+/// Versions read in one call: the maximum number of keys that DynamoDB takes.
 const BATCH: u64 = 100;
 
 /// What a campaign was after a change.

@@ -1,4 +1,4 @@
-//! The `numbers` table: counters of what the streams of submissions and entrants tell, and how far each shard is counted.
+//! The `numbers` table: counters of submissions and entrants, and how far each shard of their streams is counted.
 
 pub mod recount;
 
@@ -40,7 +40,7 @@ const READING: &str = "reading numbers";
 pub enum CountResult {
     /// It was written.
     Counted,
-    /// Nothing was written, because the mark is this one.
+    /// Nothing was written, because this mark is stored instead of the expected one.
     OtherMark(Option<Mark>),
 }
 
@@ -165,7 +165,7 @@ impl Numbers {
         Ok(cells)
     }
 
-    /// Adds what a cell lacks. For operators, while nothing is counted: the caller has to know that no change is on its way.
+    /// Adds the missing amount to a cell. For operators; a change that is still to be counted would be counted twice.
     ///
     /// # Errors
     /// When the table does not answer.

@@ -23,7 +23,7 @@ use crate::domain::timestamp::Timestamp;
 /// Leases in one item. An item takes a thousand writes a second, and each request makes two.
 const MAX_LEASES_IN_ITEM: u32 = 16;
 /// After this many writes the limit counts as reached.
-const MAX_TRIES: u32 = 4;
+const MAX_ATTEMPTS: u32 = 4;
 /// The expiry of an unused item.
 const RETENTION: Duration = Duration::from_secs(60 * 60);
 
@@ -69,7 +69,7 @@ impl PartnerLeases {
         let mut item = pick(items, chance());
         let mut untried_items = items;
         let mut lease = pick(leases_in(item, items, max), chance());
-        for _ in 0..MAX_TRIES {
+        for _ in 0..MAX_ATTEMPTS {
             let held = match self.try_lease(scope, item, lease, until, now).await? {
                 Tried::Taken(lease) => return Ok(Some(lease)),
                 Tried::Held(held) => held,

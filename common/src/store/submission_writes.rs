@@ -384,13 +384,13 @@ impl SubmissionStore {
         wrong: Option<&Campaign>,
     ) -> Result<SettleResult, StoreError> {
         /// More than the concurrent submissions of one phone.
-        const MAX_TRIES: u32 = 10;
-        for tries in 1..=MAX_TRIES {
+        const MAX_ATTEMPTS: u32 = 10;
+        for attempt in 1..=MAX_ATTEMPTS {
             let log = self.changed_wrong_code_log(before, after, wrong).await?;
             let wrong_codes = log.as_ref().map(|(before, after)| WrongCodeLogUpdate { before, after });
             match self.settle_over(before, after, wrong_codes).await? {
                 Some(settled) => return Ok(settled),
-                None => transaction::backoff(tries).await,
+                None => transaction::backoff(attempt).await,
             }
         }
         Err(StoreError::new(SETTLING, CONTENDED))

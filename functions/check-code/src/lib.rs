@@ -107,7 +107,7 @@ impl CheckCode {
         };
         let query = CodeQuery { scope, policy: campaign.code, code, consumer: consumer.as_ref() };
         let mut records = Records { codes: self.verifier.codes(), scope };
-        Ok(self.verifier.resolve_code(query, &mut records, *now).await?.status)
+        Ok(self.verifier.verify(query, &mut records, *now).await?.status)
     }
 }
 

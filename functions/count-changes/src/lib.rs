@@ -1,7 +1,8 @@
 //! Counts the changes of submissions and entrants, which DynamoDB Streams delivers in the order of each shard.
 //!
-//! Each change is counted once, although a batch can come twice, cut in half or after later ones: the shard's mark moves in
-//! the transaction that counts. What this build cannot read counts nowhere and keeps nothing from its turn.
+//! Each change is counted once, although a batch can be delivered twice, in parts, or after later ones: the transaction
+//! that counts a change also moves its shard's mark. A record that this build cannot read is not counted, and holds up no
+//! other.
 
 use std::collections::HashMap;
 use std::sync::{Mutex, MutexGuard, PoisonError};
@@ -10,18 +11,18 @@ use common::config::ConfigError;
 use common::domain::numbers::mark::{Mark, next_step};
 use common::error::Error;
 use common::runtime::event_handler::{EventContext, EventHandler, Job, JobError, JobOutcome};
-use common::runtime::stream_batch::{Changes, StreamBatch, StreamBatchResponse, from_here_again};
+use common::runtime::stream_batch::{Changes, StreamBatch, StreamBatchResponse, retry_from};
 use common::store::StoreError;
 use common::store::numbers::{CountResult, Numbers};
 
-/// Environments that count the same shard at the same time are a delivery and its repetition: more tries are a fault.
-const MAX_TRIES: u32 = 10;
+/// Refused transactions for one batch. Only a batch and its repetition are counted at the same time, so more are a fault.
+const MAX_ATTEMPTS: u32 = 10;
 
 /// The function.
 pub struct CountChanges {
     context: EventContext,
     numbers: Numbers,
-    /// The marks that this environment wrote or met, by shard. One that is out of date costs a refused transaction.
+    /// The marks that this environment wrote or was refused with, by shard. An outdated one costs a refused transaction.
     marks: Mutex<HashMap<String, Mark>>,
 }
 
@@ -39,7 +40,7 @@ impl EventHandler for CountChanges {
 
     async fn handle(&self, batch: StreamBatch) -> Result<StreamBatchResponse, Error> {
         if batch.records.is_empty() {
-            return Ok(from_here_again(None));
+            return Ok(retry_from(None));
         }
         let work = Job { function: "count-changes", started: self.context.now(), scope: None, subject: None };
         let shard = batch.shard();
@@ -52,7 +53,7 @@ impl EventHandler for CountChanges {
         let mark = shard.as_ref().and_then(|shard| self.marks().get(shard).cloned());
         let mut changes = changes.changes.iter();
         let uncounted = changes.find(|change| change.is_uncounted(mark.as_ref()));
-        Ok(from_here_again(uncounted.filter(|_| counted.is_err()).map(|change| &change.sequence)))
+        Ok(retry_from(uncounted.filter(|_| counted.is_err()).map(|change| &change.sequence)))
     }
 }
 
@@ -70,7 +71,7 @@ impl CountChanges {
                     transactions += 1;
                     Some(next)
                 }
-                CountResult::OtherMark(_) if refused == MAX_TRIES => {
+                CountResult::OtherMark(_) if refused == MAX_ATTEMPTS => {
                     return Err(StoreError::new("counting changes", "the mark kept moving").into());
                 }
                 CountResult::OtherMark(found) => {
@@ -96,7 +97,7 @@ impl CountChanges {
     }
 
     fn marks(&self) -> MutexGuard<'_, HashMap<String, Mark>> {
-        // It holds no more than what the table told, so it is good after a panic, too.
+        // Each mark is a copy of a record, so it is right even after a panic.
         self.marks.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }

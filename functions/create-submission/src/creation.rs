@@ -97,7 +97,7 @@ impl<'a> Creation<'a> {
         }
         let mut state = State::new(store, self.keys(None), &new.day, api.received_at, &api.prefetched);
         for attempt in 1..=MAX_ATTEMPTS {
-            let code = self.resolve_code(&mut state).await?;
+            let code = self.verify_code(&mut state).await?;
             if let Some(record) = state.take_idempotency() {
                 return self.replay_key(record).await;
             }
@@ -107,7 +107,7 @@ impl<'a> Creation<'a> {
                 Decision::Replay(earlier) => self.replay_code(&code, earlier).await?,
                 Decision::Refuse(key) if state.must_load_before_rejecting(&code, key) => Next::Load,
                 Decision::Refuse(key) => self.reject(&code, key, &mut state).await?,
-                Decision::Enter => self.accept(&code, checks, &mut state).await?,
+                Decision::Enter => self.enter(&code, checks, &mut state).await?,
             };
             match next {
                 Next::Answer(answer) => return Ok(*answer),
@@ -131,7 +131,7 @@ impl<'a> Creation<'a> {
         SubmissionWrite { key, body_hash, code, receipt: *receipt_id, submission }
     }
 
-    async fn resolve_code(&self, state: &mut State<'_>) -> Result<VerifiedCode, Error> {
+    async fn verify_code(&self, state: &mut State<'_>) -> Result<VerifiedCode, Error> {
         let Self { api, request, .. } = self;
         let Some(code) = &request.code else {
             state.look_up(None).await?;
@@ -139,7 +139,7 @@ impl<'a> Creation<'a> {
         };
         let (policy, consumer) = (api.campaign.code, Some(self.consumer));
         let query = CodeQuery { scope: &api.scope, policy, code, consumer };
-        Ok(self.service.verifier().resolve_code(query, state, api.now()).await?)
+        Ok(self.service.verifier().verify(query, state, api.now()).await?)
     }
 
     /// Checks the receipt, if there is one, and returns which of the phone's limits apply. A replay of the consumer's
@@ -150,14 +150,14 @@ impl<'a> Creation<'a> {
         if self.request.receipt_id.is_none() || is_own_code {
             return Ok(PhoneChecks { throttle: has_code, open_receipts: false });
         }
-        let receipt = self.usable(state.records.receipt.take()).await?;
+        let receipt = self.usable_receipt(state.records.receipt.take()).await?;
         let checks = PhoneChecks { throttle: has_code || receipt.is_typed(), open_receipts: true };
         state.records.receipt = Some(receipt);
         Ok(checks)
     }
 
     /// Returns the receipt if a submission can use it.
-    async fn usable(&self, receipt: Option<Receipt>) -> Result<Receipt, Error> {
+    async fn usable_receipt(&self, receipt: Option<Receipt>) -> Result<Receipt, Error> {
         let at_fault = |code: ErrorCode| Error::from(code).with_field("receipt_id");
         let receipt = receipt.ok_or_else(|| at_fault(ErrorCode::NotFound))?;
         if receipt.state() == ReceiptState::Attached {
@@ -177,14 +177,14 @@ impl<'a> Creation<'a> {
         }
     }
 
-    async fn accept(
+    async fn enter(
         &self,
         code: &VerifiedCode,
         checks: PhoneChecks,
         state: &mut State<'_>,
     ) -> Result<Next, Error> {
         let Self { api, .. } = self;
-        let submission = self.accepted(&code.resolved);
+        let submission = self.entered(&code.resolved);
         let (write, entrant) = (self.write(code, &submission), &state.records.entrant);
         let result =
             self.store.create_accepted(write, entrant, &api.campaign, checks, api.received_at).await?;
@@ -212,8 +212,8 @@ impl<'a> Creation<'a> {
         next(result, submission, state, Source::Assumed)
     }
 
-    /// The submission if nothing refuses it: accepted, or open with its next step scheduled.
-    fn accepted(&self, code: &ResolvedCode) -> Submission {
+    /// The submission if nothing refuses it: accepted, or pending with its next step scheduled.
+    fn entered(&self, code: &ResolvedCode) -> Submission {
         let Self { api, request, .. } = self;
         let (now, prize) = (api.received_at, code.prize().map(str::to_owned));
         let first_step = PendingSettlement::at_once(now, prize.clone());

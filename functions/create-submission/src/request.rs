@@ -93,7 +93,7 @@ pub(crate) struct IdentifiedRequest {
 }
 
 impl IdentifiedRequest {
-    /// `None` never comes of a phone.
+    /// A phone never gives `None`.
     pub(crate) fn new(
         request: CreateSubmissionRequest,
         scope: &Scope,

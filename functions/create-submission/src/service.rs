@@ -111,7 +111,7 @@ impl SubmissionService {
         self.store.add_to(batch, RecordKeys { scope, key, entrant, code, receipt: *receipt_id });
     }
 
-    /// Creates a submission (accepted, open or rejected), or answers with an earlier one.
+    /// Creates a submission (accepted, pending or rejected), or answers with an earlier one.
     ///
     /// A write that completed before the timeout stays, and a retry of the request finds it.
     pub(crate) async fn create(
@@ -156,7 +156,7 @@ impl SubmissionService {
     }
 
     /// Asks the partner about a submission just written, and records the outcome. If anything fails here, the
-    /// submission stays open and is settled later.
+    /// submission stays pending and is settled later.
     async fn ask_partner(
         &self,
         api: &ApiRequest,

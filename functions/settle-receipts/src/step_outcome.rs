@@ -191,7 +191,9 @@ fn anomaly(answer: &Answer) -> Option<Anomaly> {
             excerpt: Some(page.excerpt.clone()),
         }),
         Answer::Trouble(trouble) => Some(trouble.as_str().into()),
-        Answer::RefererRefused => Some("the authority took our request for none of a receipt's page".into()),
+        Answer::RefererRefused => {
+            Some("the authority did not recognise our request as one from a receipt's page".into())
+        }
         Answer::Found(_) | Answer::WrongTime | Answer::NotFoundYet | Answer::Throttled => None,
     }
 }

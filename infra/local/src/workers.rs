@@ -37,7 +37,7 @@ const MIN_SWEEP_INTERVAL: Duration = Duration::from_millis(250);
 /// With a speedup, no sweep runs while more messages than this wait in a queue.
 const MAX_WAITING: usize = 20;
 /// Attempts per storage event, as many as Lambda makes.
-const TRIES: u32 = 3;
+const MAX_ATTEMPTS: u32 = 3;
 /// Delay between attempts, and after a queue that did not answer.
 const WAIT_AFTER_FAILURE: Duration = Duration::from_secs(1);
 
@@ -110,7 +110,7 @@ async fn deliver_created(mut created: mpsc::UnboundedReceiver<ObjectCreated>, ma
         if samples::is_unannounced(&object.key) {
             continue;
         }
-        for _ in 0..TRIES {
+        for _ in 0..MAX_ATTEMPTS {
             if marker.handle(storage_event(&object)).await.is_ok() {
                 break;
             }

@@ -1,5 +1,5 @@
-//! The audit log of a command: who does what, and why. A row is written before the change or the look that it tells of, so
-//! that there is none without a row; a row may tell of a change that then failed.
+//! The audit log of a command: who does what, and why. A row is written before the change or the look that it records.
+//! So none is without a row; a change can still fail after its row.
 //!
 //! A command that changes something, or shows what is hidden otherwise, appends a row first:
 //!
@@ -77,7 +77,7 @@ impl Action {
     }
 }
 
-/// Proof that a row was written. A link to a photo asks for it.
+/// Proof that a row was written. A link to a photo requires it.
 #[derive(Clone, Debug)]
 pub struct Recorded(());
 

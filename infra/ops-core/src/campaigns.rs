@@ -133,7 +133,7 @@ fn valid_codes(book: &CodeBook) -> u64 {
         .sum()
 }
 
-/// The campaign as a file makes it: what no file says stays as it is.
+/// The campaign after applying a file. What no file can set stays as it is.
 fn merged(before: Option<&StoredCampaign>, file: &CampaignFile) -> Campaign {
     let mut campaign = file.campaign.clone();
     if let Some(StoredCampaign { campaign: before, .. }) = before {

@@ -13,7 +13,7 @@ use crate::settle::{action, code_batch, moved};
 use crate::submissions::one;
 use crate::tables::Tables;
 
-/// What came of a correction.
+/// The result of a correction.
 #[derive(Clone, Debug)]
 pub enum Corrected {
     /// It took effect.

@@ -76,7 +76,7 @@ pub struct Difference {
 pub struct Verification {
     /// Submissions and entrants of the scope.
     pub records: u64,
-    /// Records of a later version, or damaged ones; they count nowhere.
+    /// Records of a later version, or damaged ones. They are not counted.
     pub unreadable: u64,
     pub cells: usize,
     pub last_change: Option<Timestamp>,
@@ -116,8 +116,8 @@ pub async fn verify(tables: &Tables, scope: &Scope, read: &AtomicU64) -> Result<
     })
 }
 
-/// Makes the numbers what a count of all records gave. A change on its way would be counted twice, so this is refused
-/// unless the scope was quiet.
+/// Sets the numbers to what a count of all records gave. A change that is still to be counted would be counted twice, so
+/// this is refused unless the scope was quiet.
 ///
 /// # Errors
 /// If something changed in the last five minutes, or a table does not answer.

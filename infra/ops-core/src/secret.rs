@@ -11,7 +11,7 @@ use common::store::transaction::backoff;
 use crate::failure::Failure;
 
 /// Attempts for one book before giving up because others keep changing it.
-const MAX_TRIES: u32 = 10;
+const MAX_ATTEMPTS: u32 = 10;
 
 /// The result of a rotation.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -44,14 +44,14 @@ pub async fn rotate(books: &CodeBooks) -> Result<Rotated, Failure> {
 async fn encrypt_all(books: &CodeBooks, secret: &Arc<SecretVersion>) -> Result<usize, Failure> {
     let mut encrypted = 0;
     for scope in books.scopes().await? {
-        let mut tries = 1;
+        let mut attempt = 1;
         let was_under_another = loop {
             match books.reencrypt(&scope, secret).await {
                 Ok(done) => break done,
                 Err(SaveError::Store(error)) => return Err(error.into()),
-                Err(SaveError::Changed) if tries < MAX_TRIES => {
-                    backoff(tries).await;
-                    tries += 1;
+                Err(SaveError::Changed) if attempt < MAX_ATTEMPTS => {
+                    backoff(attempt).await;
+                    attempt += 1;
                 }
                 Err(SaveError::Changed) => {
                     let message = "others keep minting or importing codes; run this again in a moment";

@@ -1,5 +1,5 @@
-//! Refuses what changes something, on the wire, until a row of the audit log was written: so a command cannot forget it,
-//! whichever table or service it writes to.
+//! Refuses every request to AWS that changes something until a row of the audit log was written. So a command cannot
+//! forget the row, whichever table or service it writes to.
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -9,7 +9,7 @@ use aws_smithy_runtime_api::client::orchestrator::HttpRequest;
 use aws_smithy_runtime_api::client::result::ConnectorError;
 use common::aws::Aws;
 
-/// The operations that change nothing, in AWS's JSON protocols. S3 has none of these names: there, the method says it.
+/// The operations that change nothing, in AWS's JSON protocols. S3 has no names of operations: there, the HTTP method decides.
 const READS: [&str; 8] = [
     "BatchGetItem",
     "DescribeTable",
@@ -25,7 +25,7 @@ const READS: [&str; 8] = [
 #[derive(Clone, Debug, Default)]
 pub(crate) struct WriteGuard(Arc<AtomicBool>);
 
-/// A write that no row tells of.
+/// A write without a row.
 #[derive(Debug, thiserror::Error)]
 #[error(
     "this command would change something that the audit log does not tell of, so nothing was changed: a fault in ops, \

@@ -1,14 +1,14 @@
-//! How long submissions waited for their decision, in a fixed set of spans: a percentile of sums over days is possible,
-//! and is the upper end of the span that it falls into.
+//! How long submissions waited for their decision, counted in fixed spans. So percentiles over any days follow from sums;
+//! a percentile is the upper end of the span that it falls into.
 
 use super::{Amount, Submission};
 
-/// The upper ends of the spans, in seconds: from a partner's quick answer to a week of review.
+/// The upper ends of the spans, in seconds: from a partner's quick answer to a month of review.
 const SPANS: [u64; 18] = [
     1, 2, 5, 10, 30, 60, 120, 300, 900, 1_800, 3_600, 7_200, 14_400, 28_800, 86_400, 172_800, 604_800,
     2_592_000,
 ];
-/// The span of all that is longer.
+/// The span of all longer waits.
 const LONGER: &str = "longer";
 
 /// What a submission waited for.
@@ -48,13 +48,13 @@ pub(super) fn dimension(submission: &Submission) -> Option<String> {
 /// A percentile of waits.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Percentile {
-    /// At most so many seconds.
+    /// At most this many seconds.
     AtMost(u64),
     /// More than the longest span, in seconds.
     MoreThan(u64),
 }
 
-/// A percentile of a kind, of dimensions and their amounts; `None` when nothing was decided.
+/// A percentile of the waits of one kind, from dimensions and their amounts; `None` if nothing was decided.
 pub fn percentile<'a>(
     kind: Kind,
     amounts: impl Iterator<Item = (&'a str, Amount)>,

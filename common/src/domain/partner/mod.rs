@@ -2,6 +2,7 @@
 //!
 //! - [`template`]: the body of a request
 //! - [`reply`]: the parts of a reply that count; [`mod@pointer`] finds them
+//! - [`outcome`]: what follows for the submission from a reply, or from none
 //!
 //! [`crate::upstream::partner`] sends the requests.
 

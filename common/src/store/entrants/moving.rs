@@ -105,7 +105,7 @@ impl Entrants {
             .map_err(StoreError::during("moving an entrant"))
     }
 
-    /// Whether a phone has a record, be it empty but for an interrupted erasure.
+    /// Whether a phone has a record, even one with nothing but an interrupted erasure.
     pub async fn exists(&self, scope: &Scope, id: &EntrantId) -> Result<bool, StoreError> {
         Ok(self.table.get(item_key(scope, id), READING).await?.is_some())
     }

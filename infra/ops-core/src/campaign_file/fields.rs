@@ -23,7 +23,7 @@ pub(super) struct Field<'a> {
     path: String,
     node: &'a Node,
     kind: &'static Kind,
-    /// Shows what can stand there.
+    /// A valid value.
     example: &'static str,
     problems: &'a Problems,
 }
@@ -79,7 +79,7 @@ impl<'a> Fields<'a> {
         })
     }
 
-    /// A field that has to be there.
+    /// A required field; notes a problem if it is missing.
     pub(super) fn required(&self, name: &str) -> Option<Field<'a>> {
         let field = self.get(name);
         if let (None, Some(Spec { example, .. })) = (&field, self.spec(name)) {
@@ -101,7 +101,7 @@ impl<'a> Fields<'a> {
         Some(self.get(name)?.text()?.to_owned())
     }
 
-    /// The text of a field that has to be there.
+    /// The text of a required field.
     pub(super) fn required_text(&self, name: &str) -> Option<String> {
         Some(self.required(name)?.text()?.to_owned())
     }
@@ -127,7 +127,7 @@ impl<'a> Field<'a> {
         &self.path
     }
 
-    /// Such a value as can stand there.
+    /// A valid value.
     pub(super) fn example(&self) -> &'static str {
         self.example
     }
@@ -306,7 +306,7 @@ impl<'a> Field<'a> {
     }
 }
 
-/// Words as a message offers them.
+/// The words with their meanings, for a message.
 fn either(words: &[(&str, &str)]) -> String {
     let word = |(word, meaning): &(&str, &str)| {
         if meaning.is_empty() { format!("`{word}`") } else { format!("`{word}` ({meaning})") }

@@ -14,11 +14,11 @@ pub(crate) struct Leaf {
     pub(crate) value: Value,
     /// The place of its outermost field in a file.
     pub(crate) place: usize,
-    /// What holds where it is left out, in words.
+    /// The default, in words.
     pub(crate) left_out: &'static str,
 }
 
-/// In the order of a file.
+/// The values of a campaign, in the order of a file.
 pub(crate) fn leaves(campaign: &Campaign) -> Result<Vec<Leaf>, Failure> {
     let fields = to_json(campaign)?;
     let mut leaves = Vec::new();
@@ -36,7 +36,7 @@ pub(crate) fn leaves(campaign: &Campaign) -> Result<Vec<Leaf>, Failure> {
     Ok(leaves)
 }
 
-/// What is left out where no default has words.
+/// The default of a value whose field names none.
 const NONE: &str = "none";
 
 /// Adds the leaves of one value; `at` says where it is.
@@ -68,7 +68,7 @@ fn push(leaves: &mut Vec<Leaf>, kind: &'static Kind, value: &Value, at: Leaf) {
     }
 }
 
-/// What tells an item of a list from the others; a file names each once.
+/// The name of an item of a list, which is unique in a file.
 fn name_of(item: Option<&Map<String, Value>>) -> &str {
     let name = item.and_then(|fields| fields.get("key").or_else(|| fields.get("name")));
     name.and_then(Value::as_str).unwrap_or_default()

@@ -49,7 +49,7 @@ fn of_fields(specs: &'static [Spec]) -> Value {
     for Spec { name, kind, default, text, .. } in specs {
         let mut schema = of_kind(kind);
         match default {
-            // `null` says the same as leaving it out.
+            // `null` means the same as leaving it out.
             Some(default) => {
                 schema = json!({ "anyOf": [schema, { "type": "null" }] });
                 insert(

@@ -1,4 +1,4 @@
-//! The fields of a campaign file: what each holds, what stands for it when it is left out, and what it means. The reader
+//! The fields of a campaign file: what each holds, its default, and what it means. The reader
 //! takes names and bounds from here; the JSON Schema, the page and the template are made from it.
 
 use std::ops::RangeInclusive;
@@ -13,9 +13,9 @@ use self::Kind::{Block, Choice, Count, Form, Json, List, Map, Messages, Outcome,
 pub(super) struct Spec {
     pub(super) name: &'static str,
     pub(super) kind: Kind,
-    /// What holds when it is left out, in words; `None` when it has to be there.
+    /// The default, in words; `None` for a required field.
     pub(super) default: Option<&'static str>,
-    /// A value, as it stands in a file.
+    /// A value, as written in a file.
     pub(super) example: &'static str,
     /// What it means.
     pub(super) text: &'static str,
@@ -23,23 +23,23 @@ pub(super) struct Spec {
 
 /// What a field holds.
 pub(super) enum Kind {
-    /// Text of so many characters.
+    /// Text, with its length in characters.
     Text(RangeInclusive<usize>),
-    /// Text of so many characters and of this form, a regular expression of JSON Schema.
+    /// Text, with its length in characters and its form: a regular expression of JSON Schema.
     Form(RangeInclusive<usize>, &'static str),
     /// `true` or `false`.
     Switch,
     /// A whole number from 1 to this.
     Count(u32),
-    /// One of these words, each with what it means where its name does not say it.
+    /// One of these words, each with its meaning, or an empty text if the word says it.
     Choice(&'static [(&'static str, &'static str)]),
     /// Fields.
     Block(&'static [Spec]),
-    /// At most so many of one kind.
+    /// A list: its maximum length, and the kind of its items.
     List(usize, &'static Kind),
-    /// At most so many fields of any name.
+    /// Fields of any name: their maximum number, and their kind.
     Map(usize, &'static Kind),
-    /// Message keys, each with its copy.
+    /// Message keys, each with a text.
     Messages,
     /// A message key that a partner's code can mean.
     Outcome,
@@ -62,7 +62,7 @@ impl Kind {
         }
     }
 
-    /// How many characters a text may have.
+    /// The length of a text, in characters.
     pub(super) fn chars(&self) -> RangeInclusive<usize> {
         match self {
             Text(chars) | Form(chars, _) => chars.clone(),
@@ -71,7 +71,7 @@ impl Kind {
         }
     }
 
-    /// The most that a number may be, and the most items of a list or map.
+    /// The maximum of a number, or of the items of a list or map.
     pub(super) fn most(&self) -> usize {
         match self {
             Count(most) => usize::try_from(*most).unwrap_or(usize::MAX),
@@ -81,7 +81,7 @@ impl Kind {
         }
     }
 
-    /// How many characters the copy of a message may have.
+    /// The length of a message's text, in characters.
     pub(super) fn item_chars(&self) -> RangeInclusive<usize> {
         self.fields().first().map_or(PARSED, |field| field.kind.chars())
     }
@@ -115,12 +115,12 @@ const PARSED: RangeInclusive<usize> = 1..=100;
 const NAME: Kind = Text(1..=120);
 /// Two SMS at most.
 const COPY_KIND: Kind = Text(1..=320);
-/// What stands on a tile: a label, a colour.
+/// Shown on a tile: a label, a colour.
 const LABEL: Kind = Text(1..=40);
 /// What callers send as a product's or a branch's key.
 const KEY: Kind = Form(PARSED, "^[A-Za-z0-9_-]{1,64}$");
 const TIME: Kind = Form(PARSED, r"^\d{4}-\d{2}-\d{2}[Tt ]\d{2}:\d{2}:\d{2}(\.\d+)?([Zz]|[+-]\d{2}:\d{2})$");
-/// More submissions of a phone than any campaign means; it keeps sums far from overflow.
+/// More submissions of a phone than any campaign intends, and few enough that no sum overflows.
 const SUBMISSIONS: Kind = Count(1_000_000);
 /// Ten years.
 const DAYS: Kind = Count(3_650);

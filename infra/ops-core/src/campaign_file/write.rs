@@ -9,7 +9,7 @@ use super::spec::{FILE, Kind, Spec};
 use super::tree;
 use crate::failure::Failure;
 
-/// Its fields; `null` for those that it does not have.
+/// A campaign's fields; `null` for those that it does not have.
 pub(crate) fn to_json(campaign: &Campaign) -> Result<Map<String, Value>, Failure> {
     let json = serde_json::to_value(campaign);
     let Ok(Value::Object(mut fields)) = json else {
@@ -35,7 +35,7 @@ pub(crate) fn to_yaml(campaign: &Campaign) -> Result<String, Failure> {
     Ok(yaml)
 }
 
-/// By the campaign's own clocks, as its brand thinks of it.
+/// In the campaign's time zone, as its brand thinks of it.
 fn local_time(at: Timestamp, campaign: &Campaign) -> String {
     let local =
         DateTime::from(at).with_timezone(&campaign.timezone).to_rfc3339_opts(SecondsFormat::AutoSi, false);
@@ -62,7 +62,7 @@ fn push_fields(yaml: &mut String, indent: usize, specs: &'static [Spec], fields:
     }
 }
 
-/// Whether leaving it out says the same.
+/// Whether leaving the field out means the same.
 fn is_nothing(value: &Value) -> bool {
     match value {
         Value::Null => true,

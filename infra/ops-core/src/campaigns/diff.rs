@@ -1,4 +1,4 @@
-//! What a change of a campaign changes, field by field, in the names of its file.
+//! The differences between two versions of a campaign, by the field names of its file.
 
 use std::collections::HashMap;
 
@@ -22,15 +22,15 @@ pub(crate) struct Difference {
     pub(crate) after: Value,
     /// What the change means for the campaign.
     pub(crate) meaning: Option<String>,
-    /// What holds where it is left out, in words.
+    /// The default, in words.
     #[serde(skip)]
     left_out: &'static str,
 }
 
-/// Stands for a value that may hold a secret.
+/// Shown in place of a value that may hold a secret.
 const HIDDEN: &str = "(not shown)";
 
-/// The fields that differ, in the order of a file. Those of a new campaign are all that it has.
+/// The fields that differ, in the order of a file. For a new campaign: all of its fields.
 pub(crate) fn differences(
     before: Option<&Campaign>,
     after: &Campaign,
@@ -72,7 +72,7 @@ pub(crate) fn differences(
     Ok(found)
 }
 
-/// The differences as an operator reads them. What follows from several in a row is said once.
+/// The differences, for people. A meaning that several in a row share is printed once.
 pub(crate) fn text(differences: &[Difference], campaign: &Campaign) -> String {
     let mut text = String::new();
     let mut said = None;
@@ -87,7 +87,7 @@ pub(crate) fn text(differences: &[Difference], campaign: &Campaign) -> String {
     text
 }
 
-/// A new campaign's fields as an operator reads them.
+/// A new campaign's fields, for people.
 pub(crate) fn text_of_new(differences: &[Difference], campaign: &Campaign) -> String {
     let line = |difference: &Difference| {
         let Difference { field, after, .. } = difference;

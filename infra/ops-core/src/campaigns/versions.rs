@@ -1,4 +1,4 @@
-//! What a campaign was before, and putting it away.
+//! Earlier versions of a campaign, and its archiving.
 
 use common::domain::campaign::{Campaign, CampaignStatus};
 use common::domain::scope::CampaignSlug;
@@ -55,7 +55,7 @@ pub(crate) async fn version(
     })
 }
 
-/// Puts a campaign away, or takes it back. False if it was so already.
+/// Archives or unarchives a campaign. Returns false if there was nothing to change.
 pub(crate) async fn set_archived(
     tables: &Tables,
     slug: &CampaignSlug,

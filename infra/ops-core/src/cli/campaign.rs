@@ -44,7 +44,7 @@ pub(crate) enum CampaignCommand {
     History {
         /// The campaign
         slug: CampaignSlug,
-        /// At most so many changes
+        /// Maximum number of changes
         #[arg(long, value_name = "N", default_value_t = 20, value_parser = clap::value_parser!(u16).range(1..=500))]
         limit: u16,
     },
@@ -68,12 +68,12 @@ pub(crate) enum CampaignCommand {
         /// The campaign
         slug: CampaignSlug,
     },
-    /// Put a campaign away that is over: lists leave it out, and it takes no entries
+    /// Archive a campaign that is over: lists leave it out, and it takes no entries
     Archive {
         /// The campaign
         slug: CampaignSlug,
     },
-    /// Take an archived campaign back
+    /// Unarchive a campaign
     Unarchive {
         /// The campaign
         slug: CampaignSlug,

@@ -51,8 +51,8 @@ pub(crate) async fn run(env: &Env) -> Result<Report, Failure> {
     Ok(Report::new(json, lines(&pairs)))
 }
 
-/// The roles of the stack, and for each of them whether it seems to be one's own: whether a read succeeds that it allows,
-/// and none before it.
+/// The stack's roles, and whether the operator seems to have each of them. Tries a read that the role allows and the ones
+/// before it do not.
 async fn roles(tables: &Tables) -> Result<[(&'static str, bool); 4], Failure> {
     let log = tables.audit.log();
     Ok([

@@ -1,5 +1,5 @@
-//! The file of an export while it is written. Beside it a state file says how far the export is, so that one that was
-//! cut short goes on; at the end a manifest says what the file holds.
+//! Writes the file of an export. While it is written, a state file beside it says how far the export is, so that an
+//! interrupted one can be resumed; at the end, a manifest says what the file holds.
 
 use std::ffi::OsString;
 use std::fs::{self, File};
@@ -43,7 +43,7 @@ pub(super) struct ExportFile {
 }
 
 impl ExportFile {
-    /// Opens the file of an export, or the one that an earlier run of the same export has begun.
+    /// Creates the file of an export, or opens the one that an earlier run of the same export has begun.
     pub(super) fn open(path: &Path, export: &Export, now: Timestamp) -> Result<Self, Failure> {
         let columns: Vec<String> = export.columns().iter().map(|&column| column.to_owned()).collect();
         match read_state(path)? {
@@ -149,7 +149,7 @@ impl ExportFile {
         self.partial.flush()?;
         self.partial.get_ref().sync()?;
         let path = state_path(&self.path);
-        // Of this user alone, like every temporary file.
+        // Readable by this user alone, like every temporary file.
         let mut state = NamedTempFile::new_in(
             path.parent().filter(|folder| *folder != Path::new("")).unwrap_or(Path::new(".")),
         )?;
@@ -160,7 +160,7 @@ impl ExportFile {
         Ok(())
     }
 
-    /// Leaves everything for another run, which goes on from here, or from the last save if the disk takes no more.
+    /// Keeps everything for another run, which resumes here, or at the last save if the disk is full.
     pub(super) fn keep(mut self) {
         let _ = self.save();
         let (partial, _) = self.partial.into_parts();
@@ -185,7 +185,7 @@ impl ExportFile {
             let _ = fs::remove_file(manifest_path(&self.path));
             not_renamed(&self.path, &failed)
         })?;
-        // It is of no use any more; a leftover does no harm.
+        // It is not needed any more; a leftover does no harm.
         let _ = fs::remove_file(state_path(&self.path));
         Ok(document)
     }

@@ -32,7 +32,7 @@ const SEGMENTS: i32 = 8;
 /// Phones of a page whose latest submissions are read at a time.
 const LOOK_UPS: usize = 16;
 
-/// What is exported, how, and where it comes from. The state file keeps it, so that only the same export goes on.
+/// What is exported, and how. The state file keeps it, so that only the same export is resumed.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub(crate) struct Export {
     pub(crate) content: Content,
@@ -81,10 +81,10 @@ impl Content {
 }
 
 impl Export {
-    /// Everything of a scope, with masked phones, in the format that the output's name says.
+    /// Everything of a scope, with masked phones, in the format that the output's name selects.
     ///
     /// # Errors
-    /// When the name says no format.
+    /// When the name ends in no known format.
     pub(crate) fn new(content: Content, scope: Scope, zone: Tz, output: &Path) -> Result<Self, Failure> {
         let (from, to, states, phones) = (None, None, Vec::new(), Phones::Masked);
         Ok(Self { content, scope, from, to, states, phones, zone, format: Format::from_path(output)? })
@@ -98,10 +98,10 @@ impl Export {
     }
 }
 
-/// Writes an export, or the rest of one that was cut short, and returns the manifest.
+/// Writes an export, or the rest of an interrupted one, and returns the manifest.
 ///
 /// # Errors
-/// When the file exists, the disk is full, or a table does not answer. Run again, the export goes on.
+/// When the file exists, the disk is full, or a table does not answer. A second run resumes the export.
 pub(crate) async fn write(
     tables: &Tables,
     export: &Export,

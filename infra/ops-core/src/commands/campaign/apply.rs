@@ -91,7 +91,7 @@ fn in_words(plan: &Plan, differences: &[Difference]) -> String {
     }
 }
 
-/// What an operator should know about the campaign as it becomes.
+/// What an operator should know about the changed campaign.
 fn notes(plan: &Plan, now: Timestamp) -> Vec<String> {
     let campaign = plan.after();
     let slug = &campaign.slug;

@@ -19,7 +19,7 @@ use crate::terminal::{Report, Terminal};
 
 /// Between two lines of progress.
 const PROGRESS_INTERVAL: Duration = Duration::from_secs(1);
-/// More differences are summed up in a line.
+/// Differences that are listed; the rest are one line.
 const MAX_ROWS: usize = 50;
 
 pub(super) async fn run(
