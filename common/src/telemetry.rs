@@ -352,6 +352,24 @@ mod tests {
     use super::*;
     use crate::domain::scope::Environment;
 
+    /// The line of an entry in a live campaign.
+    fn entry<'a>(ids: &'a RequestIds, scope: &'a Scope) -> RequestLine<'a> {
+        RequestLine {
+            at: Timestamp::from_millis(1_767_214_800_007),
+            duration_ms: 4,
+            ids,
+            operation: "create-submission",
+            scope: Some(scope),
+            key_id: Some("abc"),
+            subject: Some("s-1"),
+            reference: Some("K7MP-2QXD"),
+            status: 200,
+            outcome: Some("entered"),
+            metrics: &[],
+            error_chain: &[],
+        }
+    }
+
     #[test]
     fn the_line_of_a_piece_of_work_counts_what_it_names() {
         let line = WorkLine {
@@ -385,20 +403,8 @@ mod tests {
     #[test]
     fn a_line_is_a_log_and_a_counter_in_one() {
         let scope = Scope { campaign: "demo".parse().expect("a slug"), environment: Environment::Live };
-        let line = RequestLine {
-            at: Timestamp::from_millis(1_767_214_800_007),
-            duration_ms: 4,
-            ids: &RequestIds { request: "r-1".to_owned(), gateway: Some("g-1".to_owned()) },
-            operation: "create-submission",
-            scope: Some(&scope),
-            key_id: Some("abc"),
-            subject: Some("s-1"),
-            reference: Some("K7MP-2QXD"),
-            status: 200,
-            outcome: Some("entered"),
-            metrics: &[("BreakerOpened", 1)],
-            error_chain: &[],
-        };
+        let ids = RequestIds { request: "r-1".to_owned(), gateway: Some("g-1".to_owned()) };
+        let line = RequestLine { metrics: &[("BreakerOpened", 1)], ..entry(&ids, &scope) };
         let text = serde_json::to_value(request_metrics("stack", &line)).expect("JSON");
         assert_eq!(
             text,
@@ -439,22 +445,9 @@ mod tests {
     #[test]
     fn a_line_on_a_terminal_has_the_time_the_id_and_the_reference() {
         let scope = Scope { campaign: "demo".parse().expect("a slug"), environment: Environment::Live };
-        let line = RequestLine {
-            at: Timestamp::from_millis(1_767_214_800_007),
-            duration_ms: 4,
-            ids: &RequestIds { request: "r-1".to_owned(), gateway: None },
-            operation: "create-submission",
-            scope: Some(&scope),
-            key_id: Some("abc"),
-            subject: Some("s-1"),
-            reference: Some("K7MP-2QXD"),
-            status: 200,
-            outcome: Some("entered"),
-            metrics: &[],
-            error_chain: &[],
-        };
+        let ids = RequestIds { request: "r-1".to_owned(), gateway: None };
         assert_eq!(
-            request_for_terminal(&line),
+            request_for_terminal(&entry(&ids, &scope)),
             "21:00:00.007Z 200 create-submission demo live entered 4 ms id=s-1 ref=K7MP-2QXD request=r-1"
         );
     }

@@ -46,6 +46,12 @@ async fn front(service: &Service) -> SecretsFront {
     SecretsFront::start(service.env.required(ENDPOINT).expect("the stack sets it")).await
 }
 
+/// A second stack over the same database, with another secret.
+fn with_another_secret(service: &Service) -> Service {
+    let deployment_secret = Some("another-secret-than-that-of-the-other-stacks".to_owned());
+    service.beside(Options { deployment_secret, ..Options::default() })
+}
+
 /// Status and body of a function's answer to a POST.
 async fn post(
     function: &impl HttpHandler,
@@ -154,13 +160,7 @@ async fn the_cause_is_told_to_the_log_without_the_secret() {
     assert!(error.source().is_some());
 
     // A stack with another secret over the same database cannot decrypt the code books.
-    let database = service.env.required("AWS_ENDPOINT_URL_DYNAMODB").expect("the stack sets it");
-    let other = "another-secret-than-that-of-the-other-stacks".to_owned();
-    let other = Service::of_its_own(Options {
-        dynamodb_url: Some(database),
-        deployment_secret: Some(other),
-        ..Options::default()
-    });
+    let other = with_another_secret(&service);
     let error = other.tables.code_books.get(&campaign.scope(Environment::Live)).await.expect_err("not ours");
     let cause = error.source().expect("a cause").to_string();
     assert_eq!(cause, "its keys are encrypted under another secret than the deployment's");
@@ -173,9 +173,8 @@ async fn the_cause_is_told_to_the_log_without_the_secret() {
 async fn a_secret_that_was_put_back_from_a_copy_is_the_same_secret() {
     let service = Service::shared();
     let campaign = TestCampaign::plain().await;
-    let database = service.env.required("AWS_ENDPOINT_URL_DYNAMODB").expect("the stack sets it");
     // The same secret under another version id.
-    let restored = Service::of_its_own(Options { dynamodb_url: Some(database), ..Options::default() });
+    let restored = service.beside(Options::default());
     let restored = TestCampaign { service: restored, ..campaign.clone() };
     assert_eq!(restored.outcome(&phone(1), &campaign.code(1)).await, "entered");
     assert_eq!(campaign.outcome(&phone(2), &campaign.code(1)).await, "already_used");
@@ -185,12 +184,7 @@ async fn a_secret_that_was_put_back_from_a_copy_is_the_same_secret() {
 async fn a_secret_that_is_put_right_is_used_at_once_by_those_who_met_a_wrong_one() {
     let campaign = TestCampaign::plain().await;
     let scope = campaign.scope(Environment::Live);
-    let database = campaign.service.env.required("AWS_ENDPOINT_URL_DYNAMODB").expect("the stack sets it");
-    let other = Service::of_its_own(Options {
-        dynamodb_url: Some(database),
-        deployment_secret: Some("another-secret-than-that-of-the-other-stacks".to_owned()),
-        ..Options::default()
-    });
+    let other = with_another_secret(&campaign.service);
     let books = &other.tables.code_books;
     books.get(&scope).await.expect_err("the book is encrypted under another secret");
 
@@ -204,12 +198,7 @@ async fn a_secret_that_is_put_right_is_used_at_once_by_those_who_met_a_wrong_one
 #[tokio::test]
 async fn no_phone_enters_under_a_secret_that_was_replaced_by_hand() {
     let campaign = TestCampaign::plain().await;
-    let database = campaign.service.env.required("AWS_ENDPOINT_URL_DYNAMODB").expect("the stack sets it");
-    let other = Service::of_its_own(Options {
-        dynamodb_url: Some(database),
-        deployment_secret: Some("another-secret-than-that-of-the-other-stacks".to_owned()),
-        ..Options::default()
-    });
+    let other = with_another_secret(&campaign.service);
     // A sentinel needs no key of the code book.
     let sending = request("POST", format!("{}/api/v1/submissions", other.base_url));
     let sending = sending.header("authorization", format!("Bearer {}", campaign.test_key));

@@ -56,8 +56,7 @@ async fn a_keys_rate_limit_is_shared_by_a_fleet() {
 
 #[tokio::test]
 async fn an_entry_takes_three_round_trips_cold_two_idle_and_one_warm() {
-    let database = Service::shared().env.required("AWS_ENDPOINT_URL_DYNAMODB").expect("the stack sets it");
-    let proxy = Proxy::start(database).await;
+    let proxy = Proxy::start(Service::shared().database_url()).await;
     // Long enough for concurrent calls to overlap.
     proxy.slow_down(Duration::from_millis(30));
     let clock = Clock::manual(Clock::system().now());
@@ -152,8 +151,7 @@ async fn requests_beyond_a_keys_rate_limit_are_not_counted_as_guesses() {
 async fn nothing_is_lost_or_counted_twice_when_environments_die_amid_throttling() {
     const CLIENTS: u32 = 40;
     let campaign = TestCampaign::plain().await;
-    let database = campaign.service.env.required("AWS_ENDPOINT_URL_DYNAMODB").expect("the stack sets it");
-    let proxy = Proxy::start(database).await;
+    let proxy = Proxy::start(campaign.service.database_url()).await;
     let disturbance = Disturbance { throttled_percent: 10, lost_percent: 10, ..Disturbance::default() };
     proxy.disturb(Random::new(7), disturbance);
     let mut service = campaign.service.clone();

@@ -1,7 +1,6 @@
-use local::stack::Options;
 use serde_json::json;
 use service_tests::campaign::{TestCampaign, phone, plain};
-use service_tests::proxy::{Fault, Proxy};
+use service_tests::proxy::Fault;
 use service_tests::service::Service;
 
 /// Attempts for each call to the database.
@@ -9,13 +8,7 @@ const MAX_ATTEMPTS: usize = 3;
 
 #[tokio::test]
 async fn a_failure_says_nothing_of_its_cause_and_the_same_request_goes_on_from_there() {
-    let database = Service::shared().env.required("AWS_ENDPOINT_URL_DYNAMODB").expect("the stack sets it");
-    let proxy = Proxy::start(database).await;
-    let service = Service::of_its_own(Options {
-        dynamodb_url: Some(proxy.url.clone()),
-        background: false,
-        ..Options::default()
-    });
+    let (service, proxy) = Service::behind_proxy().await;
     let campaign = TestCampaign::on(&service, plain()).await;
     let sending = campaign.submission(&phone(1), &campaign.code(1));
 

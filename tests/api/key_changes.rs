@@ -63,9 +63,7 @@ async fn a_lowered_ceiling_is_in_force_within_five_seconds_also_where_requests_a
 #[tokio::test]
 async fn two_processes_that_see_a_change_at_different_times_admit_no_more_than_the_larger_ceiling() {
     let first = Service::at_noon();
-    let database = first.env.required("AWS_ENDPOINT_URL_DYNAMODB").expect("the stack sets it");
-    let clock = first.clock.clone();
-    let second = Service::of_its_own(Options { dynamodb_url: Some(database), clock, ..Options::default() });
+    let second = first.beside(Options { clock: first.clock.clone(), ..Options::default() });
     let campaign = TestCampaign::on(&first, plain()).await;
     let elsewhere = TestCampaign { service: second, ..campaign.clone() };
     for (before, after) in [(20, 40), (40, 20)] {

@@ -81,9 +81,7 @@ async fn a_ceiling_admits_exactly_its_number_also_when_all_come_at_once() {
 async fn two_processes_together_admit_no_more_than_the_ceiling() {
     const CEILING: usize = 40;
     let first = Service::at_noon();
-    let database = first.env.required("AWS_ENDPOINT_URL_DYNAMODB").expect("the stack sets it");
-    let clock = first.clock.clone();
-    let second = Service::of_its_own(Options { dynamodb_url: Some(database), clock, ..Options::default() });
+    let second = first.beside(Options { clock: first.clock.clone(), ..Options::default() });
     let campaign = TestCampaign::on(&first, plain()).await;
     let elsewhere = TestCampaign { service: second, ..campaign.clone() };
     let key = campaign.issue(Environment::Test, 40).await;
@@ -102,8 +100,7 @@ async fn an_environment_whose_clock_is_ahead_takes_from_the_next_minute() {
     const LIMIT: usize = 20;
     let late_in_the_minute = Timestamp::from_millis(NOON.as_millis() + 45_000);
     let service = Service::with_clock(Clock::manual(late_in_the_minute));
-    let ahead = Service::of_its_own(Options {
-        dynamodb_url: service.env.optional("AWS_ENDPOINT_URL_DYNAMODB"),
+    let ahead = service.beside(Options {
         clock: Clock::manual(late_in_the_minute.after(Duration::from_secs(30))),
         ..Options::default()
     });

@@ -13,7 +13,7 @@ use serde_json::{Value, json};
 use service_tests::campaign::{TestCampaign, body, fresh_key, phone, plain};
 use service_tests::contract::{Described, described};
 use service_tests::http::RequestBuilder;
-use service_tests::proxy::{Fault, Proxy};
+use service_tests::proxy::Fault;
 use service_tests::receipts::{
     announced, hardly_a_photo, id_of, receipts_alone, rules, upload, without_typing,
 };
@@ -166,13 +166,7 @@ async fn too_large(campaign: &TestCampaign) -> String {
 
 /// Conflicts in the database, until the service answers that the first attempt is still in progress.
 async fn in_progress(seen: &mut Seen) {
-    let database = Service::shared().env.required("AWS_ENDPOINT_URL_DYNAMODB").expect("the stack sets it");
-    let proxy = Proxy::start(database).await;
-    let service = Service::of_its_own(Options {
-        dynamodb_url: Some(proxy.url.clone()),
-        background: false,
-        ..Options::default()
-    });
+    let (service, proxy) = Service::behind_proxy().await;
     let campaign = TestCampaign::on(&service, plain()).await;
     proxy.play([Fault::Conflict(0); 14]);
     seen.send(campaign.submission(&phone(1), &campaign.code(0))).await;

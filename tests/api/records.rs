@@ -138,8 +138,7 @@ async fn partners(service: &Service, known: &mut Known) {
 
 /// All items of a table in DynamoDB's JSON, sorted by key.
 async fn items(service: &Service, table: &str, key: &str) -> Vec<Value> {
-    let database = service.env.required("AWS_ENDPOINT_URL_DYNAMODB").expect("the stack sets it");
-    let scan = request_to_storage("POST", format!("{database}/"));
+    let scan = request_to_storage("POST", format!("{}/", service.database_url()));
     let scan = scan.header("x-amz-target", "DynamoDB_20120810.Scan");
     let scan = scan.header("content-type", "application/x-amz-json-1.0");
     let scan = scan.header("x-amz-date", "20260101T000000Z");

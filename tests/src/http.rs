@@ -69,6 +69,15 @@ impl RequestBuilder {
         self.send_and_name().await.0
     }
 
+    /// Sends it several times, and counts the replies with status 200.
+    pub async fn count_successes(&self, times: usize) -> usize {
+        let mut successes = 0;
+        for _ in 0..times {
+            successes += usize::from(self.clone().send().await.status == 200);
+        }
+        successes
+    }
+
     /// Like [`Self::send`], and returns which described reply it was.
     pub async fn send_and_name(self) -> (Reply, Option<Described>) {
         let (method, to_api) = (self.method.to_string(), self.to_api);
@@ -114,6 +123,11 @@ impl Reply {
     pub(crate) fn error_code_unless_empty(&self) -> Option<String> {
         let body: Value = serde_json::from_str(&self.text).ok()?;
         body["error"]["code"].as_str().map(str::to_owned)
+    }
+
+    /// Whether a limit refused the request, with this `Retry-After` in seconds.
+    pub fn is_rate_limited(&self, retry_after: &str) -> bool {
+        self.status == 429 && self.header("retry-after") == Some(retry_after)
     }
 
     /// Status and body, with placeholders for values that differ from run to run.

@@ -25,6 +25,7 @@ use common::store::entrants::Entrants;
 use local::stack::{EndpointProxy, Options, Stack};
 
 use crate::iam_guard::{self, Allows, Call, Record};
+use crate::proxy::Proxy;
 use crate::roles::policies;
 use crate::serving::{Serving, on_a_thread};
 
@@ -79,9 +80,26 @@ impl Service {
     pub fn at_noon() -> Self {
         Self::with_clock(Clock::manual(NOON))
     }
+
+    /// A separate stack without background work, behind a proxy that can fail calls to the shared stack's database.
+    pub async fn behind_proxy() -> (Self, Proxy) {
+        let proxy = Proxy::start(Self::shared().database_url()).await;
+        let options =
+            Options { dynamodb_url: Some(proxy.url.clone()), background: false, ..Options::default() };
+        (Self::of_its_own(options), proxy)
+    }
 }
 
 impl Service {
+    /// A second stack over the same database.
+    pub fn beside(&self, options: Options) -> Self {
+        Self::of_its_own(Options { dynamodb_url: Some(self.database_url()), ..options })
+    }
+
+    pub fn database_url(&self) -> String {
+        self.env.required("AWS_ENDPOINT_URL_DYNAMODB").expect("the stack sets it")
+    }
+
     /// The same stack, with other variables for functions that are started on it.
     pub fn with_env(&self, env: Env) -> Self {
         Self { env, ..self.clone() }

@@ -55,8 +55,7 @@ impl World {
         let direct =
             Options { background: false, streams: false, proxy: Some(nothing_between), ..Options::default() };
         let direct = Service::of_its_own(direct);
-        let database = direct.env.required("AWS_ENDPOINT_URL_DYNAMODB").expect("the stack sets it");
-        let proxy = Proxy::start(database).await;
+        let proxy = Proxy::start(direct.database_url()).await;
         let counted = Service::of_its_own(Options {
             dynamodb_url: Some(proxy.url.clone()),
             clock: Clock::manual(Clock::system().now()),

@@ -174,6 +174,31 @@ pub(crate) fn bare_identifier(text: &str) -> String {
 }
 
 #[cfg(test)]
+impl FiscalRecord {
+    /// A valid receipt without lines.
+    pub(crate) fn example() -> Self {
+        Self {
+            code: "AB12CD3456".parse().expect("a code"),
+            trader: None,
+            tin: "100-147-181".to_owned(),
+            vrn: None,
+            serial: "03TZ1".to_owned(),
+            uin: None,
+            tax_office: None,
+            receipt_number: "3456".to_owned(),
+            z_number: None,
+            date: NaiveDate::from_ymd_opt(2026, 3, 1).expect("a day"),
+            time: ReceiptTime::new(0, 30, 0),
+            items: Vec::new(),
+            total_excl_cents: None,
+            total_tax_cents: None,
+            total_incl_cents: None,
+            void: None,
+        }
+    }
+}
+
+#[cfg(test)]
 mod tests {
     use proptest::prelude::*;
 
@@ -220,22 +245,11 @@ mod tests {
     #[test]
     fn nothing_prints_that_lets_anybody_look_a_record_up() {
         let record = FiscalRecord {
-            code: "AB12CD3456".parse().expect("a code"),
             trader: Some("Duka Kuu".to_owned()),
             tin: "100200300".to_owned(),
-            vrn: None,
-            serial: "03TZ1".to_owned(),
-            uin: None,
-            tax_office: None,
-            receipt_number: "3456".to_owned(),
-            z_number: None,
-            date: NaiveDate::from_ymd_opt(2026, 2, 3).expect("a day"),
             time: ReceiptTime::new(9, 8, 7),
-            items: Vec::new(),
-            total_excl_cents: None,
-            total_tax_cents: None,
             total_incl_cents: Some(4_200),
-            void: None,
+            ..FiscalRecord::example()
         };
         let printed = format!("{record:?}");
         assert!(printed.contains("100200300") && printed.contains("4200"), "{printed}");

@@ -5,7 +5,7 @@ use std::time::Duration;
 use futures_util::future::join_all;
 use serde_json::json;
 use service_tests::campaign::{TestCampaign, plain};
-use service_tests::http::{Reply, RequestBuilder};
+use service_tests::http::RequestBuilder;
 use service_tests::service::Service;
 
 const LIMIT: usize = 30;
@@ -15,25 +15,12 @@ fn from(campaign: &TestCampaign, address: &str) -> RequestBuilder {
     campaign.check("x").header("svc-client-ip", address)
 }
 
-/// Repeats a pre-check and counts successful replies.
-async fn answered(sending: &RequestBuilder, times: usize) -> usize {
-    let mut answered = 0;
-    for _ in 0..times {
-        answered += usize::from(sending.clone().send().await.status == 200);
-    }
-    answered
-}
-
-fn is_refused(reply: &Reply, retry_after: &str) -> bool {
-    reply.status == 429 && reply.header("retry-after") == Some(retry_after)
-}
-
 #[tokio::test]
 async fn the_thirty_first_in_ten_minutes_is_told_when_there_is_room_again() {
     let service = Service::at_noon();
     let campaign = TestCampaign::on(&service, plain()).await;
     let check = from(&campaign, "41.59.13.7");
-    assert_eq!(answered(&check, LIMIT).await, LIMIT);
+    assert_eq!(check.count_successes(LIMIT).await, LIMIT);
     let refused = check.clone().send().await;
     assert_eq!(
         refused.redacted(),
@@ -47,9 +34,9 @@ async fn the_thirty_first_in_ten_minutes_is_told_when_there_is_room_again() {
     assert_eq!(refused.header("retry-after"), Some("600"));
 
     service.clock.advance(Duration::from_secs(599));
-    assert!(is_refused(&check.clone().send().await, "1"), "a second early");
+    assert!(check.clone().send().await.is_rate_limited("1"), "a second early");
     service.clock.advance(Duration::from_secs(1));
-    assert_eq!(answered(&check, LIMIT + 1).await, LIMIT, "it opens exactly then, for as many as before");
+    assert_eq!(check.count_successes(LIMIT + 1).await, LIMIT, "it opens exactly then, for as many as before");
 }
 
 #[tokio::test]
@@ -58,17 +45,17 @@ async fn no_burst_over_an_edge_passes_more() {
     let campaign = TestCampaign::on(&service, plain()).await;
     let check = from(&campaign, "41.59.13.7");
     // One at the start and 29 at the end of a window: when the first expires, there is room for exactly one.
-    assert_eq!(answered(&check, 1).await, 1);
+    assert_eq!(check.count_successes(1).await, 1);
     service.clock.advance(Duration::from_secs(590));
-    assert_eq!(answered(&check, LIMIT).await, LIMIT - 1);
-    assert!(is_refused(&check.clone().send().await, "10"));
+    assert_eq!(check.count_successes(LIMIT).await, LIMIT - 1);
+    assert!(check.clone().send().await.is_rate_limited("10"));
     service.clock.advance(Duration::from_secs(10));
-    assert_eq!(answered(&check, LIMIT).await, 1);
-    assert!(is_refused(&check.clone().send().await, "590"), "until the 29 are ten minutes old");
+    assert_eq!(check.count_successes(LIMIT).await, 1);
+    assert!(check.clone().send().await.is_rate_limited("590"), "until the 29 are ten minutes old");
     service.clock.advance(Duration::from_millis(589_500));
-    assert!(is_refused(&check.clone().send().await, "1"), "half a second is rounded up");
+    assert!(check.clone().send().await.is_rate_limited("1"), "half a second is rounded up");
     service.clock.advance(Duration::from_millis(500));
-    assert_eq!(answered(&check, LIMIT).await, LIMIT - 1);
+    assert_eq!(check.count_successes(LIMIT).await, LIMIT - 1);
 }
 
 #[tokio::test]
@@ -76,19 +63,19 @@ async fn refused_ones_do_not_prolong_the_wait() {
     let service = Service::at_noon();
     let campaign = TestCampaign::on(&service, plain()).await;
     let check = from(&campaign, "41.59.13.7");
-    assert_eq!(answered(&check, LIMIT).await, LIMIT);
+    assert_eq!(check.count_successes(LIMIT).await, LIMIT);
     service.clock.advance(Duration::from_secs(300));
-    assert_eq!(answered(&check, 10).await, 0);
+    assert_eq!(check.count_successes(10).await, 0);
     service.clock.advance(Duration::from_secs(300));
-    assert_eq!(answered(&check, LIMIT).await, LIMIT);
+    assert_eq!(check.count_successes(LIMIT).await, LIMIT);
 }
 
 #[tokio::test]
 async fn consumers_of_one_range_are_counted_together() {
     let service = Service::at_noon();
     let campaign = TestCampaign::on(&service, plain()).await;
-    assert_eq!(answered(&from(&campaign, "41.59.13.0"), LIMIT - 1).await, LIMIT - 1);
-    assert_eq!(answered(&from(&campaign, " 41.59.13.255 "), 1).await, 1);
+    assert_eq!(from(&campaign, "41.59.13.0").count_successes(LIMIT - 1).await, LIMIT - 1);
+    assert_eq!(from(&campaign, " 41.59.13.255 ").count_successes(1).await, 1);
     for same in ["41.59.13.0", "41.59.13.128", "::ffff:41.59.13.9"] {
         assert_eq!(from(&campaign, same).send().await.status, 429, "{same}");
     }
@@ -101,7 +88,7 @@ async fn consumers_of_one_range_are_counted_together() {
 async fn a_range_of_the_newer_addresses_is_a_48() {
     let service = Service::at_noon();
     let campaign = TestCampaign::on(&service, plain()).await;
-    assert_eq!(answered(&from(&campaign, "2c0f:fe38:1:2::9"), LIMIT).await, LIMIT);
+    assert_eq!(from(&campaign, "2c0f:fe38:1:2::9").count_successes(LIMIT).await, LIMIT);
     assert_eq!(from(&campaign, "2C0F:FE38:0001:ffff::1").send().await.status, 429);
     assert_eq!(from(&campaign, "2c0f:fe38:2:2::9").send().await.status, 200);
 }
@@ -132,7 +119,7 @@ async fn the_first_address_of_a_list_counts_without_its_port_and_zone() {
             ],
         ),
     ] {
-        assert_eq!(answered(&from(&campaign, first), LIMIT).await, LIMIT, "{first}");
+        assert_eq!(from(&campaign, first).count_successes(LIMIT).await, LIMIT, "{first}");
         for same in spellings {
             assert_eq!(from(&campaign, same).send().await.status, 429, "{same}");
         }
@@ -147,10 +134,10 @@ async fn without_a_consumers_address_the_calling_server_is_counted() {
     let service = Service::at_noon();
     let campaign = TestCampaign::on(&service, plain()).await;
     let bare = campaign.check("x");
-    assert_eq!(answered(&bare, LIMIT - 2).await, LIMIT - 2);
+    assert_eq!(bare.count_successes(LIMIT - 2).await, LIMIT - 2);
     // Without a valid consumer's address, the calling server is counted.
-    assert_eq!(answered(&from(&campaign, "41.59.13"), 1).await, 1);
-    assert_eq!(answered(&from(&campaign, "unknown, 41.59.13.7"), 1).await, 1);
+    assert_eq!(from(&campaign, "41.59.13").count_successes(1).await, 1);
+    assert_eq!(from(&campaign, "unknown, 41.59.13.7").count_successes(1).await, 1);
     for unstated in ["", "unknown", ", 41.59.13.7", "41.59.13.7:no-port", "[2c0f:fe38::1", "2c0f::fe38::1"] {
         assert_eq!(from(&campaign, unstated).send().await.status, 429, "{unstated}");
     }
@@ -173,7 +160,7 @@ async fn each_environment_and_campaign_has_a_count_of_its_own() {
     let service = Service::at_noon();
     let campaign = TestCampaign::on(&service, plain()).await;
     let another = TestCampaign::on(&service, plain()).await;
-    assert_eq!(answered(&from(&campaign, "41.59.13.7"), LIMIT + 1).await, LIMIT);
+    assert_eq!(from(&campaign, "41.59.13.7").count_successes(LIMIT + 1).await, LIMIT);
     assert_eq!(from(&another, "41.59.13.7").send().await.status, 200);
     let live = campaign.live("POST", "/api/v1/codes/check").json(&json!({ "code": "x" }));
     assert_eq!(live.header("svc-client-ip", "41.59.13.7").send().await.status, 200);
@@ -187,7 +174,7 @@ async fn a_request_at_fault_does_not_count() {
         let bad = campaign.check("").header("svc-client-ip", "41.59.13.7");
         assert_eq!(bad.send().await.error_code(), "validation_failed");
     }
-    assert_eq!(answered(&from(&campaign, "41.59.13.7"), LIMIT + 1).await, LIMIT);
+    assert_eq!(from(&campaign, "41.59.13.7").count_successes(LIMIT + 1).await, LIMIT);
     let bad = campaign.check("").header("svc-client-ip", "41.59.13.7").send().await;
     assert_eq!(bad.error_code(), "validation_failed", "what is wrong with a request is said first");
 }

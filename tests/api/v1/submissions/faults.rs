@@ -9,25 +9,17 @@ use common::domain::scope::Environment;
 use common::store::{code_books, codes};
 use futures_util::future::join_all;
 use local::partner::SimulatedPartner;
-use local::stack::{Options, PARTNER_SECRET, PARTNER_SECRET_HEADER};
+use local::stack::{PARTNER_SECRET, PARTNER_SECRET_HEADER};
 use serde_json::json;
 use service_tests::campaign::{TestCampaign, body, fresh_key, phone, plain};
 use service_tests::partners::judged_by;
-use service_tests::proxy::{Fault, Proxy};
+use service_tests::proxy::Fault;
 use service_tests::service::Service;
 use tokio::time::Instant;
 
-/// A service with the fault proxy in front of its database.
-async fn service() -> (Service, Proxy) {
-    let database = Service::shared().env.required("AWS_ENDPOINT_URL_DYNAMODB").expect("the stack sets it");
-    let proxy = Proxy::start(database).await;
-    let options = Options { dynamodb_url: Some(proxy.url.clone()), background: false, ..Options::default() };
-    (Service::of_its_own(options), proxy)
-}
-
 #[tokio::test]
 async fn conflicts_are_tried_again_until_they_pass() {
-    let (service, proxy) = service().await;
+    let (service, proxy) = Service::behind_proxy().await;
     let campaign = TestCampaign::on(&service, plain()).await;
     proxy.play([Fault::Conflict(1), Fault::Conflict(2), Fault::Conflict(0)]);
     assert_eq!(campaign.outcome(&phone(1), &campaign.code(0)).await, "entered");
@@ -38,7 +30,7 @@ async fn conflicts_are_tried_again_until_they_pass() {
 
 #[tokio::test]
 async fn a_second_tap_that_meets_a_conflict_and_a_limit_at_once_is_a_replay_all_the_same() {
-    let (service, proxy) = service().await;
+    let (service, proxy) = Service::behind_proxy().await;
     let mut config = plain();
     config.limits.phone_daily = Some(1);
     let campaign = TestCampaign::on(&service, config).await;
@@ -57,7 +49,7 @@ async fn a_second_tap_that_meets_a_conflict_and_a_limit_at_once_is_a_replay_all_
 
 #[tokio::test]
 async fn a_batch_that_is_never_read_whole_is_answered_like_throttling() {
-    let (service, proxy) = service().await;
+    let (service, proxy) = Service::behind_proxy().await;
     let campaign = TestCampaign::on(&service, plain()).await;
     proxy.play([Fault::Unprocessed; 1_000]);
     let sending = campaign.submission(&phone(1), "WRONG");
@@ -68,7 +60,7 @@ async fn a_batch_that_is_never_read_whole_is_answered_like_throttling() {
 
 #[tokio::test]
 async fn a_lost_answer_does_not_enter_twice() {
-    let (service, proxy) = service().await;
+    let (service, proxy) = Service::behind_proxy().await;
     let mut config = plain();
     config.limits.phone_total = Some(1);
     let campaign = TestCampaign::on(&service, config).await;
@@ -83,7 +75,7 @@ async fn a_lost_answer_does_not_enter_twice() {
 
 #[tokio::test]
 async fn the_same_request_in_flight_elsewhere_is_told_to_wait() {
-    let (service, proxy) = service().await;
+    let (service, proxy) = Service::behind_proxy().await;
     let campaign = TestCampaign::on(&service, plain()).await;
     let sending = campaign.submission(&phone(1), &campaign.code(0));
     proxy.play([Fault::Conflict(0); 14]);
@@ -96,7 +88,7 @@ async fn the_same_request_in_flight_elsewhere_is_told_to_wait() {
 
 #[tokio::test]
 async fn throttling_that_ends_within_the_budget_is_not_seen() {
-    let (service, proxy) = service().await;
+    let (service, proxy) = Service::behind_proxy().await;
     let campaign = TestCampaign::on(&service, plain()).await;
     proxy.play([Fault::Throttled(0), Fault::Throttled(2), Fault::Conflict(1), Fault::Throttled(3)]);
     let entered = campaign.submit(&phone(1), &campaign.code(0)).await;
@@ -106,7 +98,7 @@ async fn throttling_that_ends_within_the_budget_is_not_seen() {
 
 #[tokio::test]
 async fn who_is_throttled_for_longer_is_told_when_to_retry() {
-    let (service, proxy) = service().await;
+    let (service, proxy) = Service::behind_proxy().await;
     let campaign = TestCampaign::on(&service, plain()).await;
     let sending = campaign.submission(&phone(1), &campaign.code(0));
     proxy.play([Fault::Throttled(1); 1_000]);
@@ -120,7 +112,7 @@ async fn who_is_throttled_for_longer_is_told_when_to_retry() {
 
 #[tokio::test]
 async fn two_throttled_writes_that_use_up_the_budget_are_answered_like_one() {
-    let (service, proxy) = service().await;
+    let (service, proxy) = Service::behind_proxy().await;
     let campaign = TestCampaign::on(&service, plain()).await;
     assert_eq!(campaign.outcome(&phone(1), &campaign.code(0)).await, "entered");
     // The first write fails because of phone 1, and the second would record that the code is used.
@@ -134,7 +126,7 @@ async fn two_throttled_writes_that_use_up_the_budget_are_answered_like_one() {
 
 #[tokio::test]
 async fn a_partners_late_answer_that_cannot_be_written_delays_the_reply_no_further_than_ten_seconds() {
-    let (service, proxy) = service().await;
+    let (service, proxy) = Service::behind_proxy().await;
     let secret = Some((PARTNER_SECRET_HEADER.to_owned(), PARTNER_SECRET.1.to_owned()));
     let slow = Duration::from_secs(6);
     let options = local::partner::Options { secret, slow_for: slow, ..local::partner::Options::default() };
@@ -219,7 +211,7 @@ async fn a_partners_code_without_a_code_book_is_no_wrong_one_either() {
 
 #[tokio::test]
 async fn conflicts_amid_a_crowd_change_no_sum() {
-    let (service, proxy) = service().await;
+    let (service, proxy) = Service::behind_proxy().await;
     let campaign = TestCampaign::on(&service, plain()).await;
     let code = campaign.code(0);
     proxy.play((0..60).map(|number| Fault::Conflict(number % 4)));

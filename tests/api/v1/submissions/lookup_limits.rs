@@ -5,7 +5,7 @@ use std::time::Duration;
 use futures_util::future::join_all;
 use serde_json::json;
 use service_tests::campaign::{TestCampaign, phone, plain};
-use service_tests::http::{Reply, RequestBuilder};
+use service_tests::http::RequestBuilder;
 use service_tests::service::Service;
 
 const PER_PHONE: usize = 5;
@@ -16,24 +16,11 @@ fn from(campaign: &TestCampaign, address: &str, number: u32) -> RequestBuilder {
     campaign.lookup(&phone(number)).header("svc-client-ip", address)
 }
 
-/// Repeats a look-up and counts successful replies.
-async fn answered(sending: &RequestBuilder, times: usize) -> usize {
-    let mut answered = 0;
-    for _ in 0..times {
-        answered += usize::from(sending.clone().send().await.status == 200);
-    }
-    answered
-}
-
-fn is_refused(reply: &Reply, retry_after: &str) -> bool {
-    reply.status == 429 && reply.header("retry-after") == Some(retry_after)
-}
-
 #[tokio::test]
 async fn the_sixth_of_a_phone_is_told_when_there_is_room_again() {
     let service = Service::at_noon();
     let campaign = TestCampaign::on(&service, plain()).await;
-    assert_eq!(answered(&campaign.lookup(&phone(1)), PER_PHONE).await, PER_PHONE);
+    assert_eq!(campaign.lookup(&phone(1)).count_successes(PER_PHONE).await, PER_PHONE);
     let refused = campaign.lookup(&phone(1)).send().await;
     assert_eq!(
         refused.redacted(),
@@ -46,9 +33,9 @@ async fn the_sixth_of_a_phone_is_told_when_there_is_room_again() {
     );
     assert_eq!(refused.header("retry-after"), Some("600"));
     service.clock.advance(Duration::from_secs(599));
-    assert!(is_refused(&campaign.lookup(&phone(1)).send().await, "1"), "a second early");
+    assert!(campaign.lookup(&phone(1)).send().await.is_rate_limited("1"), "a second early");
     service.clock.advance(Duration::from_secs(1));
-    assert_eq!(answered(&campaign.lookup(&phone(1)), PER_PHONE + 1).await, PER_PHONE);
+    assert_eq!(campaign.lookup(&phone(1)).count_successes(PER_PHONE + 1).await, PER_PHONE);
 }
 
 #[tokio::test]
@@ -61,7 +48,7 @@ async fn a_phone_is_counted_however_it_is_typed_and_from_wherever() {
         assert_eq!(lookup.send().await.status, 200, "{typed}");
     }
     let elsewhere = campaign.lookup("0712.345.678").header("svc-client-ip", "41.60.1.7").send().await;
-    assert!(is_refused(&elsewhere, "600"));
+    assert!(elsewhere.is_rate_limited("600"));
     assert_eq!(campaign.lookup("0712345679").send().await.status, 200, "another phone");
 }
 
@@ -70,12 +57,12 @@ async fn a_phones_look_ups_do_not_burst_over_an_edge() {
     let service = Service::at_noon();
     let campaign = TestCampaign::on(&service, plain()).await;
     let lookup = campaign.lookup(&phone(1));
-    assert_eq!(answered(&lookup, 1).await, 1);
+    assert_eq!(lookup.count_successes(1).await, 1);
     service.clock.advance(Duration::from_secs(599));
-    assert_eq!(answered(&lookup, PER_PHONE).await, PER_PHONE - 1);
+    assert_eq!(lookup.count_successes(PER_PHONE).await, PER_PHONE - 1);
     service.clock.advance(Duration::from_secs(1));
-    assert_eq!(answered(&lookup, PER_PHONE).await, 1, "the first one's place alone");
-    assert!(is_refused(&lookup.clone().send().await, "599"));
+    assert_eq!(lookup.count_successes(PER_PHONE).await, 1, "the first one's place alone");
+    assert!(lookup.clone().send().await.is_rate_limited("599"));
 }
 
 #[tokio::test]
@@ -87,7 +74,7 @@ async fn the_thirty_first_of_a_range_is_refused_whatever_its_phone() {
         assert_eq!(from(&campaign, &address, number).send().await.status, 200, "{number}");
     }
     let refused = from(&campaign, "41.59.13.255", 99).send().await;
-    assert!(is_refused(&refused, "600"));
+    assert!(refused.is_rate_limited("600"));
     let message = "Too many requests. This address range has used up its 30 look-ups of 10 minutes. Without \
                    SVC-Client-IP, all calls of your server count together.";
     assert_eq!(refused.json()["error"]["message"], message);
@@ -106,7 +93,7 @@ async fn the_thirty_first_of_a_range_is_refused_whatever_its_phone() {
 async fn a_look_up_that_its_phone_refuses_does_not_count_for_its_range() {
     let service = Service::at_noon();
     let campaign = TestCampaign::on(&service, plain()).await;
-    assert_eq!(answered(&from(&campaign, "41.59.13.7", 1), 40).await, PER_PHONE);
+    assert_eq!(from(&campaign, "41.59.13.7", 1).count_successes(40).await, PER_PHONE);
     for number in 2..=26 {
         assert_eq!(from(&campaign, "41.59.13.7", number).send().await.status, 200, "{number}");
     }
@@ -120,21 +107,21 @@ async fn a_look_up_that_its_range_refuses_does_not_count_for_its_phone() {
     for number in 0..PER_RANGE {
         assert_eq!(from(&campaign, "41.59.13.7", number).send().await.status, 200);
     }
-    assert_eq!(answered(&from(&campaign, "41.59.13.7", 99), 10).await, 0);
-    assert_eq!(answered(&from(&campaign, "41.60.1.1", 99), PER_PHONE + 1).await, PER_PHONE);
+    assert_eq!(from(&campaign, "41.59.13.7", 99).count_successes(10).await, 0);
+    assert_eq!(from(&campaign, "41.60.1.1", 99).count_successes(PER_PHONE + 1).await, PER_PHONE);
 }
 
 #[tokio::test]
 async fn of_two_full_limits_the_longer_wait_is_told() {
     let service = Service::at_noon();
     let campaign = TestCampaign::on(&service, plain()).await;
-    assert_eq!(answered(&from(&campaign, "41.60.1.1", 1), PER_PHONE).await, PER_PHONE);
+    assert_eq!(from(&campaign, "41.60.1.1", 1).count_successes(PER_PHONE).await, PER_PHONE);
     service.clock.advance(Duration::from_secs(100));
     for number in 2..2 + PER_RANGE {
         assert_eq!(from(&campaign, "41.59.13.7", number).send().await.status, 200);
     }
     let refused = from(&campaign, "41.59.13.7", 1).send().await;
-    assert!(is_refused(&refused, "600"), "the phone has room in 500 s, the range in 600: {refused:?}");
+    assert!(refused.is_rate_limited("600"), "the phone has room in 500 s, the range in 600: {refused:?}");
     service.clock.advance(Duration::from_secs(600));
     assert_eq!(from(&campaign, "41.59.13.7", 1).send().await.status, 200);
 }
@@ -158,5 +145,5 @@ async fn a_request_at_fault_does_not_count() {
         let bad = campaign.lookup("0812345678").header("svc-client-ip", "41.59.13.7").send().await;
         assert_eq!(bad.error_code(), "phone_invalid");
     }
-    assert_eq!(answered(&from(&campaign, "41.59.13.7", 1), PER_PHONE + 1).await, PER_PHONE);
+    assert_eq!(from(&campaign, "41.59.13.7", 1).count_successes(PER_PHONE + 1).await, PER_PHONE);
 }

@@ -71,24 +71,7 @@ fn item(description: &str, thousandths: Option<i64>, amount_cents: i64) -> Fisca
 }
 
 fn record(items: Vec<FiscalItem>) -> FiscalRecord {
-    FiscalRecord {
-        code: "AB12CD3456".parse().expect("a code"),
-        trader: None,
-        tin: "100-147-181".to_owned(),
-        vrn: None,
-        serial: "03TZ1".to_owned(),
-        uin: None,
-        tax_office: None,
-        receipt_number: "3456".to_owned(),
-        z_number: None,
-        date: day(2026, 3, 1),
-        time: Some(ReceiptTime::from_typed("00:30").expect("a time")),
-        items,
-        total_excl_cents: None,
-        total_tax_cents: None,
-        total_incl_cents: None,
-        void: None,
-    }
+    FiscalRecord { items, ..FiscalRecord::example() }
 }
 
 fn chai() -> FiscalRecord {
