@@ -1,5 +1,7 @@
+use super::correction::Correction;
 use super::transition::{Findings, Transition};
 use super::*;
+use crate::domain::partner::reply::UpstreamCode;
 use crate::domain::scope::Environment;
 
 const NOW: Timestamp = Timestamp::from_millis(1_000_000);
@@ -80,6 +82,60 @@ fn a_longer_history_of_an_earlier_release_is_cut() {
     let long = Submission { history: (0..40).map(state).collect(), ..made.clone() };
     let kept = long.changed(later(1)).history;
     assert_eq!((kept.len(), &kept[0], &kept[11]), (12, &state(0), &made.state_now()));
+}
+
+#[test]
+fn a_step_that_was_started_is_under_way() {
+    let under_way = |attempts_started| {
+        let made = Submission::example();
+        let settling =
+            made.settling.clone().map(|settling| PendingSettlement { attempts_started, ..settling });
+        Submission { settling, ..made }.state_now().is_under_way
+    };
+    assert_eq!([0, 1, 2].map(under_way), [false, true, true]);
+    assert!(!Submission { settling: None, ..Submission::example() }.state_now().is_under_way);
+}
+
+#[test]
+fn an_erased_submission_keeps_its_outcome_and_nothing_about_the_person() {
+    let decision = |by: &str, words: Option<&str>| OperatorDecision {
+        by: by.to_owned(),
+        at: NOW,
+        why: words.map(str::to_owned),
+        confirmed: Some(Confirmation { by: "baraka".to_owned(), why: words.map(str::to_owned) }),
+    };
+    let upstream = |message: Option<&str>| Upstream {
+        code: UpstreamCode::Text("20".to_owned()),
+        message: message.map(str::to_owned),
+    };
+    let proposal = |words| Proposal {
+        correction: Correction::Reopen,
+        decision: decision("asha", words),
+        identity: "arn:aws:iam::000000000000:user/asha".to_owned(),
+    };
+    let past =
+        |words| PastState { decision: Some(decision("juma", words)), ..Submission::example().state_now() };
+    let person = Submission {
+        phone: Some(serde_json::from_str("\"encrypted\"").expect("a text")),
+        region: Some("Mwanza".to_owned()),
+        claimed: Some(Claimed::default()),
+        upstream: Some(upstream(Some("Asha, you are in"))),
+        decision: Some(decision("asha", Some("she called"))),
+        proposal: Some(proposal(Some("her number"))),
+        history: vec![past(Some("her sister called"))],
+        ..Submission::example()
+    };
+    let tombstone = EntrantId::from_record("fedcba98765432100123456789abcdef");
+    let expected = Submission {
+        entrant_id: tombstone.clone(),
+        upstream: Some(upstream(None)),
+        decision: Some(decision("asha", None)),
+        proposal: Some(proposal(None)),
+        history: vec![past(None)],
+        revision: 8,
+        ..Submission::example()
+    };
+    assert_eq!(person.erased(tombstone), expected);
 }
 
 #[test]

@@ -1,7 +1,6 @@
 use chrono::Datelike;
 use proptest::prelude::*;
 
-use super::super::payload::ReceiptTime;
 use super::super::record::{FiscalItem, Quantity};
 use super::super::rules::Product;
 use super::*;
