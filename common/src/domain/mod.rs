@@ -7,6 +7,7 @@ pub mod cipher;
 pub mod code;
 pub mod code_list;
 pub mod codebook;
+pub mod draw;
 pub mod entrant;
 pub mod entrant_id;
 pub mod hex;

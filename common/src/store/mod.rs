@@ -11,6 +11,7 @@ pub mod campaign_versions;
 pub mod campaigns;
 pub mod code_books;
 pub mod codes;
+pub mod draws;
 pub mod entrants;
 pub mod idempotency_keys;
 pub mod look_up_slots;

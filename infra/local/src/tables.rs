@@ -8,8 +8,8 @@ use aws_sdk_dynamodb::types::{
     StreamSpecification, StreamViewType, TableDescription, TimeToLiveSpecification,
 };
 use common::store::{
-    StoreError, api_keys, audit, campaign_versions, campaigns, code_books, codes, entrants, idempotency_keys,
-    numbers, rate_limits, receipts, submissions,
+    StoreError, api_keys, audit, campaign_versions, campaigns, code_books, codes, draws, entrants,
+    idempotency_keys, numbers, rate_limits, receipts, submissions,
 };
 
 #[derive(Clone, Debug)]
@@ -91,6 +91,15 @@ pub const TABLES: &[Table] = &[
         name: "codes",
         key: codes::KEY,
         sort: None,
+        has_stream: false,
+        expiry: None,
+        indexes: &[],
+    },
+    Table {
+        variable: draws::VARIABLE,
+        name: "draws",
+        key: draws::KEY,
+        sort: Some((draws::SORT, ScalarAttributeType::S)),
         has_stream: false,
         expiry: None,
         indexes: &[],

@@ -1,0 +1,142 @@
+//! Draws as records: what a draw is committed to, and what became of each winner. How winners follow from a commitment is in
+//! `infra/draw`, which only operators need.
+
+pub mod contact;
+
+use std::fmt;
+use std::num::NonZeroU64;
+use std::str::FromStr;
+
+use serde::{Deserialize, Serialize};
+
+use super::timestamp::Timestamp;
+
+/// A draw's name within its campaign and environment, such as `week-03`: 1 to 64 of `a-z`, `0-9` and inner `-`.
+#[derive(Clone, Debug, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, Deserialize)]
+#[serde(try_from = "String", into = "String")]
+pub struct DrawName(String);
+
+impl DrawName {
+    /// The longest name, in characters: it is part of keys.
+    pub const MAX_CHARS: usize = 64;
+
+    /// The name as text.
+    pub fn as_str(&self) -> &str {
+        &self.0
+    }
+}
+
+impl FromStr for DrawName {
+    type Err = String;
+
+    fn from_str(text: &str) -> Result<Self, Self::Err> {
+        let is_allowed = |c: char| c.is_ascii_lowercase() || c.is_ascii_digit() || c == '-';
+        let well_formed = (1..=Self::MAX_CHARS).contains(&text.len())
+            && text.chars().all(is_allowed)
+            && !text.starts_with('-')
+            && !text.ends_with('-');
+        if well_formed {
+            Ok(Self(text.to_owned()))
+        } else {
+            Err("a draw's name is 1 to 64 of a-z, 0-9 and inner dashes, such as `week-03`".to_owned())
+        }
+    }
+}
+
+impl TryFrom<String> for DrawName {
+    type Error = String;
+
+    fn try_from(text: String) -> Result<Self, Self::Error> {
+        text.parse()
+    }
+}
+
+impl From<DrawName> for String {
+    fn from(name: DrawName) -> Self {
+        name.0
+    }
+}
+
+impl fmt::Display for DrawName {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(&self.0)
+    }
+}
+
+/// Who took a step of a draw.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Operator {
+    /// The ARN of the AWS identity.
+    pub who: String,
+    /// The name that the operator gave besides.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub by: Option<String>,
+}
+
+/// A frozen draw. It is written once; publishing and drawing each add their part once.
+///
+/// The order of winners is not here, since it can have a million rows: `result.json` has it, locked in the evidence bucket.
+/// [`contact::Contact`] has those who were drawn.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Draw {
+    /// Its name.
+    pub name: DrawName,
+    /// `commitment.txt`: 64 hexadecimal digits.
+    pub commitment: String,
+    /// The Merkle root of the lines of `entries.csv`, in the same form.
+    pub root: String,
+    /// `header.json`, byte for byte: period, rows, entries, prizes, rules, chain and round.
+    pub header: String,
+    /// The hash of the beacon's chain, as in the header.
+    pub chain: String,
+    /// The beacon's round, as in the header.
+    pub round: NonZeroU64,
+    /// When the beacon gives the round.
+    pub round_at: Timestamp,
+    /// Submissions that were made before the period's end and not settled yet. Once accepted, they are in a later draw.
+    pub unsettled: u64,
+    /// When the commitment was recorded.
+    pub frozen_at: Timestamp,
+    /// Who froze it.
+    pub frozen_by: Operator,
+    /// When all of the evidence was in its bucket. A draw that is not published before its round proves nothing.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub published_at: Option<Timestamp>,
+    /// The round, once it was drawn.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub outcome: Option<DrawOutcome>,
+}
+
+/// What a draw came to.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct DrawOutcome {
+    /// The round's signature, in hexadecimal.
+    pub signature: String,
+    /// Its SHA-256, in hexadecimal.
+    pub randomness: String,
+    /// When the round was fetched and the winners were recorded.
+    pub drawn_at: Timestamp,
+    /// Who did it.
+    pub drawn_by: Operator,
+}
+
+impl Draw {
+    /// Whether everybody could see the commitment before the round was known.
+    pub fn is_published_in_time(&self) -> bool {
+        self.published_at.is_some_and(|published_at| published_at < self.round_at)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_name_cannot_smuggle_a_separator_into_a_key() {
+        for bad in ["", "-a", "a-", "Week", "a#b", "a/b", "a b", "é", &"a".repeat(65)] {
+            assert!(bad.parse::<DrawName>().is_err(), "{bad:?} passed");
+        }
+        let name: DrawName = "week-03".parse().expect("well formed");
+        assert_eq!(name.as_str(), "week-03");
+    }
+}

@@ -1,0 +1,171 @@
+//! The `draws` table: for each campaign and environment its draws, and whoever was drawn in them. Only operators use it.
+//!
+//! The records of a scope are in one partition: a draw as `draw#week-03`, its contacts as `contact#week-03#0#17`, with numbers
+//! of a fixed width, so that they are in order.
+
+use aws_sdk_dynamodb::Client;
+use aws_sdk_dynamodb::operation::update_item::builders::UpdateItemFluentBuilder;
+use serde::Serialize;
+use serde::de::DeserializeOwned;
+use serde_dynamo::aws_sdk_dynamodb_1::{from_item, to_attribute_value, to_item};
+
+use super::record_version::FIRST;
+use super::table::Table;
+use super::{Item, StoreError, condition_held, number, text};
+use crate::config::{ConfigError, Env};
+use crate::domain::draw::contact::Contact;
+use crate::domain::draw::{Draw, DrawName, DrawOutcome};
+use crate::domain::scope::Scope;
+use crate::domain::timestamp::Timestamp;
+
+/// The partition key: the scope.
+pub const KEY: &str = "scope";
+/// The sort key.
+pub const SORT: &str = "record";
+/// The environment variable that names the table.
+pub const VARIABLE: &str = "DRAWS_TABLE";
+
+const READING: &str = "reading draws";
+const WRITING: &str = "writing a draw";
+
+/// The draws.
+#[derive(Clone, Debug)]
+pub struct Draws {
+    table: Table,
+}
+
+impl Draws {
+    /// Reads the table's name from the environment.
+    pub fn from_env(env: &Env, client: &Client) -> Result<Self, ConfigError> {
+        Ok(Self { table: Table::from_env(env, client, VARIABLE, KEY)? })
+    }
+
+    /// A draw; `None` if it was not frozen.
+    pub async fn get(&self, scope: &Scope, name: &DrawName) -> Result<Option<Draw>, StoreError> {
+        Ok(self.read(scope, &draw_key(name)).await?.into_iter().find(|draw: &Draw| draw.name == *name))
+    }
+
+    /// The draws of a scope, by name.
+    pub async fn list(&self, scope: &Scope) -> Result<Vec<Draw>, StoreError> {
+        self.read(scope, "draw#").await
+    }
+
+    /// Those who were drawn in a draw, by tier and place.
+    pub async fn contacts(&self, scope: &Scope, name: &DrawName) -> Result<Vec<Contact>, StoreError> {
+        self.read(scope, &format!("contact#{name}#")).await
+    }
+
+    /// Those who were drawn in any draw of a scope.
+    pub async fn all_contacts(&self, scope: &Scope) -> Result<Vec<Contact>, StoreError> {
+        self.read(scope, "contact#").await
+    }
+
+    /// Records a frozen draw. False when the name is taken: one name has one commitment, and the first stays.
+    pub async fn create(&self, scope: &Scope, draw: &Draw) -> Result<bool, StoreError> {
+        self.put_new(scope, draw_key(&draw.name), draw).await
+    }
+
+    /// Records when all of a draw's evidence was in its bucket. False when it is recorded already; the first time stays.
+    pub async fn publish(&self, scope: &Scope, name: &DrawName, at: Timestamp) -> Result<bool, StoreError> {
+        let update = self
+            .update(scope, draw_key(name))
+            .update_expression("SET published_at = :at")
+            .condition_expression("attribute_exists(commitment) AND attribute_not_exists(published_at)")
+            .expression_attribute_values(":at", number(at.as_millis()));
+        condition_held(update.send().await, WRITING)
+    }
+
+    /// Records what a published draw came to. False when it has an outcome already; the first stays.
+    pub async fn finish(
+        &self,
+        scope: &Scope,
+        name: &DrawName,
+        outcome: &DrawOutcome,
+    ) -> Result<bool, StoreError> {
+        let update = self
+            .update(scope, draw_key(name))
+            .update_expression("SET outcome = :outcome")
+            .condition_expression("attribute_exists(published_at) AND attribute_not_exists(outcome)")
+            .expression_attribute_values(
+                ":outcome",
+                to_attribute_value(outcome).map_err(StoreError::during(WRITING))?,
+            );
+        condition_held(update.send().await, WRITING)
+    }
+
+    /// Adds a contact. False when its place has one already: that stays, with what happened since.
+    pub async fn add_contact(&self, scope: &Scope, contact: &Contact) -> Result<bool, StoreError> {
+        self.put_new(scope, contact_key(contact), contact).await
+    }
+
+    /// Writes a changed contact. False when it was changed since `before` was read.
+    pub async fn change_contact(
+        &self,
+        scope: &Scope,
+        before: &Contact,
+        after: &Contact,
+    ) -> Result<bool, StoreError> {
+        let put = self
+            .table
+            .put_item(item(scope, contact_key(after), after)?)
+            .condition_expression("revision = :before")
+            .expression_attribute_values(":before", number(before.revision));
+        condition_held(put.send().await, WRITING)
+    }
+
+    async fn put_new(
+        &self,
+        scope: &Scope,
+        record: String,
+        value: &impl Serialize,
+    ) -> Result<bool, StoreError> {
+        let put = self
+            .table
+            .put_item(item(scope, record, value)?)
+            .condition_expression("attribute_not_exists(#scope)")
+            .expression_attribute_names("#scope", KEY);
+        condition_held(put.send().await, WRITING)
+    }
+
+    fn update(&self, scope: &Scope, record: String) -> UpdateItemFluentBuilder {
+        self.table.update_item(scope.to_string()).key(SORT, text(record))
+    }
+
+    /// The records of a scope whose sort keys begin so.
+    async fn read<T: DeserializeOwned>(&self, scope: &Scope, prefix: &str) -> Result<Vec<T>, StoreError> {
+        let query = self
+            .table
+            .query_items()
+            .consistent_read(true)
+            .key_condition_expression("#scope = :scope AND begins_with(#record, :prefix)")
+            .expression_attribute_names("#scope", KEY)
+            .expression_attribute_names("#record", SORT)
+            .expression_attribute_values(":scope", text(scope.to_string()))
+            .expression_attribute_values(":prefix", text(prefix));
+        let mut items = query.into_paginator().items().send();
+        let mut found = Vec::new();
+        while let Some(item) = items.next().await {
+            let item = item.map_err(StoreError::during(READING))?;
+            FIRST.check(&item, READING)?;
+            found.push(from_item(item).map_err(StoreError::during(READING))?);
+        }
+        Ok(found)
+    }
+}
+
+fn item(scope: &Scope, record: String, value: &impl Serialize) -> Result<Item, StoreError> {
+    let mut item: Item = FIRST.mark(to_item(value).map_err(StoreError::during(WRITING))?);
+    item.insert(KEY.to_owned(), text(scope.to_string()));
+    item.insert(SORT.to_owned(), text(record));
+    Ok(item)
+}
+
+fn draw_key(name: &DrawName) -> String {
+    format!("draw#{name}")
+}
+
+fn contact_key(contact: &Contact) -> String {
+    let Contact { draw, tier, place, .. } = contact;
+    // As wide as the numbers can be.
+    format!("contact#{draw}#{tier:010}#{place:020}")
+}
