@@ -302,6 +302,8 @@ fn an_output_is_the_env_file_of_ops() {
         "AWS_REGION",
         "DEPLOYMENT_SECRET_ID",
         "DOCS_URL",
+        "EVIDENCE_BUCKET",
+        "OPENINGS_BUCKET",
         "PARTNER_QUEUE_URL",
         "PHOTOS_BUCKET",
         "STAGE",

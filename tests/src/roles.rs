@@ -77,6 +77,11 @@ pub(crate) fn names(template: &Value) -> BTreeMap<String, String> {
     let tables =
         TABLES.iter().map(|table| (logical_id(&table.name.replace('_', "-")), table.name.to_owned()));
     names.extend(tables.map(|(id, name)| (format!("{id}Table"), name)));
+    names.extend(
+        [("DrawEvidence", ops_core::EVIDENCE_VARIABLE), ("DrawOpenings", ops_core::OPENINGS_VARIABLE)].map(
+            |(id, variable)| (id.to_owned(), local.get(variable).copied().unwrap_or_default().to_owned()),
+        ),
+    );
     // A bucket that cannot be referenced without a cycle is named by its name pattern.
     for (id, bucket) in resources(template, "AWS::S3::Bucket") {
         if let (Some(pattern), Some(name)) = (bucket["BucketName"]["Fn::Sub"][0].as_str(), names.get(id)) {

@@ -279,6 +279,13 @@ impl Submission {
         }
     }
 
+    /// When it was accepted; `None` if it is not. A correction that only adds words leaves this time.
+    pub fn accepted_at(&self) -> Option<Timestamp> {
+        let is_accepted = |status: &SubmissionStatus| status.state() == State::Accepted;
+        let past = self.history.iter().rev().take_while(|past| is_accepted(&past.status));
+        is_accepted(&self.status).then(|| past.last().map_or(self.updated_at, |first| first.at))
+    }
+
     /// The submission without its person: its reference, outcome, entries, day and prize stay.
     #[must_use]
     pub fn erased(&self, entrant_id: EntrantId) -> Self {

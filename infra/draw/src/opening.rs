@@ -67,8 +67,8 @@ impl Opening {
         format!("{},{}", self.references.join(" "), hex::encode(self.salt))
     }
 
-    /// The row and opening of a line of `openings.csv`.
-    pub(crate) fn from_csv_line(line: &str) -> Option<(u64, Self)> {
+    /// The row and opening of a line of `openings.csv`; `None` for its header line.
+    pub fn from_csv_line(line: &str) -> Option<(u64, Self)> {
         let [row, references, salt] = line.split(',').collect::<Vec<_>>().try_into().ok()?;
         let references = references.split(' ').map(str::to_owned).collect();
         Some((row.parse().ok()?, Self::new(references, parse_salt(salt)?).ok()?))

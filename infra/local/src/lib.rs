@@ -6,12 +6,13 @@
 //!   embedded as well;
 //! - [`workers`] pass the events of storage, queues, [`streams`] and schedule to their functions;
 //! - [`tax_portal`] simulates the tax authority, which has the receipts of some [`shops`];
-//! - [`partner`] simulates a partner that validates codes;
+//! - [`partner`] simulates a partner that validates codes, [`beacon`](mod@beacon) the public randomness of draws;
 //! - [`demo`] loads the demo campaigns; [`first_screen`] prints how to try them, [`ready_file`] writes it for programs;
 //! - [`try_page`] is a consumer's page for them, with the server that a brand would put behind it.
 //!
 //! Behind the gateway run the functions themselves, the same code that Lambda runs.
 
+pub mod beacon;
 pub mod demo;
 pub mod dynamodb;
 pub mod first_screen;

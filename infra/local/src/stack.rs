@@ -34,6 +34,7 @@ use tokio::net::TcpListener;
 use tokio::sync::{mpsc, watch};
 use tokio::task::JoinHandle;
 
+use crate::beacon::Beacon;
 use crate::demo::Demo;
 use crate::dynamodb::{self, stopped};
 use crate::gateway::Gateway;
@@ -50,12 +51,16 @@ use crate::try_page::TryPage;
 use crate::workers;
 
 const BUCKET: &str = "receipt-photos";
+const EVIDENCE_BUCKET: &str = "draw-evidence";
+const OPENINGS_BUCKET: &str = "draw-openings";
 const TAX_QUEUE: &str = "tax-work";
 const PARTNER_QUEUE: &str = "partner-work";
 const DEPLOYMENT_SECRET: &str = "local/deployment";
-/// Variables whose values end in a fixed name, with that name: bucket, queues and deployment secret.
-pub const NAMES: [(&str, &str); 4] = [
+/// Variables whose values end in a fixed name, with that name: buckets, queues and deployment secret.
+pub const NAMES: [(&str, &str); 6] = [
     (photos::VARIABLE, BUCKET),
+    (ops_core::EVIDENCE_VARIABLE, EVIDENCE_BUCKET),
+    (ops_core::OPENINGS_VARIABLE, OPENINGS_BUCKET),
     (settle_queue::TAX_VARIABLE, TAX_QUEUE),
     (settle_queue::PARTNER_VARIABLE, PARTNER_QUEUE),
     (deployment_secret::VARIABLE, DEPLOYMENT_SECRET),
@@ -159,7 +164,7 @@ pub struct Stack {
     partner: Option<SimulatedPartner>,
     chosen_partner: String,
     demos: Arc<OnceLock<Vec<Demo>>>,
-    emulators: (S3, Sqs, SecretsManager, Sts),
+    emulators: (S3, Sqs, SecretsManager, Sts, Beacon),
     env: BTreeMap<String, String>,
     stop: watch::Sender<bool>,
     parts: Vec<JoinHandle<()>>,
@@ -216,6 +221,7 @@ impl Stack {
         let sqs = queues(&options).await?;
         let secrets = secrets(&options).await?;
         let sts = sts().await?;
+        let beacon = simulated_beacon(&options).await?;
         let tax_portal = match &options.tax_authority_url {
             Some(_) => None,
             None => Some(tax_portal(&options).await?),
@@ -232,6 +238,7 @@ impl Stack {
             queue_urls: [TAX_QUEUE, PARTNER_QUEUE].map(|name| sqs.queue_url(name)),
             secrets: through_proxy(&options, secrets.endpoint()).await,
             identities: sts.endpoint(),
+            beacon: &beacon,
             tax_authority: tax_portal.as_ref().map(|portal| portal.base_url.as_str()),
         };
         let env = variables(&options, &endpoints);
@@ -267,7 +274,7 @@ impl Stack {
             let _ = axum::serve(api, service).with_graceful_shutdown(stopped(stopping)).await;
         }));
         let chosen_partner = options.partner_url.unwrap_or_default();
-        let emulators = (s3, sqs, secrets, sts);
+        let emulators = (s3, sqs, secrets, sts, beacon);
         Ok(Self {
             base_url,
             tax_portal,
@@ -326,8 +333,8 @@ impl Stack {
         for part in self.parts {
             let _ = part.await;
         }
-        let (s3, sqs, secrets, sts) = self.emulators;
-        tokio::join!(s3.stop(), sqs.stop(), secrets.stop(), sts.stop());
+        let (s3, sqs, secrets, sts, beacon) = self.emulators;
+        tokio::join!(s3.stop(), sqs.stop(), secrets.stop(), sts.stop(), beacon.stop());
     }
 }
 
@@ -374,6 +381,7 @@ struct Endpoints<'a> {
     queue_urls: [String; 2],
     secrets: String,
     identities: &'a str,
+    beacon: &'a Beacon,
     tax_authority: Option<&'a str>,
 }
 
@@ -392,6 +400,10 @@ fn variables(options: &Options, endpoints: &Endpoints<'_>) -> BTreeMap<String, S
         ("STAGE", options.stage.to_owned()),
         ("DOCS_URL", format!("{}/docs", endpoints.api)),
         (photos::VARIABLE, BUCKET.to_owned()),
+        (ops_core::EVIDENCE_VARIABLE, EVIDENCE_BUCKET.to_owned()),
+        (ops_core::OPENINGS_VARIABLE, OPENINGS_BUCKET.to_owned()),
+        (ops_core::CHAIN_VARIABLE, endpoints.beacon.info.clone()),
+        (ops_core::RELAY_VARIABLE, endpoints.beacon.base_url.clone()),
         (settle_queue::TAX_VARIABLE, tax_queue.clone()),
         (settle_queue::PARTNER_VARIABLE, partner_queue.clone()),
         (deployment_secret::VARIABLE, DEPLOYMENT_SECRET.to_owned()),
@@ -411,7 +423,7 @@ fn variables(options: &Options, endpoints: &Endpoints<'_>) -> BTreeMap<String, S
 
 async fn storage(options: &Options, created: mpsc::UnboundedSender<ObjectCreated>) -> Result<S3, StartError> {
     let started = S3::serve(s3::Options {
-        buckets: vec![BUCKET.to_owned()],
+        buckets: [BUCKET, EVIDENCE_BUCKET, OPENINGS_BUCKET].map(str::to_owned).into(),
         folder: options.data.as_deref().map(|data| data.join("s3")),
         access_keys: ACCESS_KEY.to_owned(),
         secret_key: SECRET_KEY.to_owned(),
@@ -458,6 +470,11 @@ async fn secrets(options: &Options) -> Result<SecretsManager, StartError> {
 async fn sts() -> Result<Sts, StartError> {
     let started = Sts::serve().await;
     started.map_err(|cause| StartError::Io { what: "identities cannot be served".to_owned(), cause })
+}
+
+async fn simulated_beacon(options: &Options) -> Result<Beacon, StartError> {
+    let started = Beacon::serve(options.clock.clone()).await;
+    started.map_err(|cause| StartError::Io { what: "the beacon cannot be simulated".to_owned(), cause })
 }
 
 async fn tax_portal(options: &Options) -> Result<TaxPortal, StartError> {

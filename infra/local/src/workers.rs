@@ -7,6 +7,7 @@ use std::time::Duration;
 use aws_sdk_sqs::Client;
 use aws_sdk_sqs::types::{Message, QueueAttributeName};
 use chrono::SecondsFormat;
+use common::aws::photos;
 use common::aws::settle_queue::{PARTNER_VARIABLE, TAX_VARIABLE};
 use common::config::{ConfigError, Env};
 use common::runtime::event_handler::{EventContext, EventHandler};
@@ -55,9 +56,12 @@ pub fn start(
 ) -> Result<Vec<JoinHandle<()>>, ConfigError> {
     let (receipts, partners) = (background("settle-receipts")?, background("settle-partners")?);
     let speedup = common::config::retry_speedup(&receipts.env)?;
-    let marker = MarkReceiptUploaded::connect(&background("mark-receipt-uploaded")?)?;
+    let uploads = background("mark-receipt-uploaded")?;
+    let marker = MarkReceiptUploaded::connect(&uploads)?;
     let sweeper = SweepUnsettled::connect(&background("sweep-unsettled")?)?;
-    let mut workers = vec![until_stopped(stop, deliver_created(created, marker))];
+    // Only the bucket of photos has a function that hears of its objects.
+    let bucket = uploads.env.required(photos::VARIABLE)?;
+    let mut workers = vec![until_stopped(stop, deliver_created(created, bucket, marker))];
     let (tax_queue, partner_queue) =
         (receipts.env.required(TAX_VARIABLE)?, partners.env.required(PARTNER_VARIABLE)?);
     let schedule = Schedule {
@@ -105,9 +109,13 @@ fn until_stopped(
     })
 }
 
-async fn deliver_created(mut created: mpsc::UnboundedReceiver<ObjectCreated>, marker: MarkReceiptUploaded) {
+async fn deliver_created(
+    mut created: mpsc::UnboundedReceiver<ObjectCreated>,
+    bucket: String,
+    marker: MarkReceiptUploaded,
+) {
     while let Some(object) = created.recv().await {
-        if samples::is_unannounced(&object.key) {
+        if object.bucket != bucket || samples::is_unannounced(&object.key) {
             continue;
         }
         for _ in 0..MAX_ATTEMPTS {

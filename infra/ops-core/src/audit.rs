@@ -16,6 +16,7 @@ use std::sync::Arc;
 use common::aws::Aws;
 use common::config::{ConfigError, Env};
 use common::domain::audit::AuditEntry;
+use common::domain::draw::Operator;
 use common::domain::scope::{CampaignSlug, Environment, Scope};
 use common::domain::timestamp::Timestamp;
 use common::store::audit::AuditLog;
@@ -146,6 +147,14 @@ impl Audit {
     pub async fn identity(&self) -> Result<&str, Failure> {
         let identity = Box::pin(self.identity.get_or_try_init(|| Identity::ask(&self.aws))).await?;
         Ok(&identity.arn)
+    }
+
+    /// Who takes a step that is recorded with the draw itself.
+    ///
+    /// # Errors
+    /// When AWS does not say who the operator is.
+    pub async fn operator(&self) -> Result<Operator, Failure> {
+        Ok(Operator { who: self.identity().await?.to_owned(), by: self.by.clone() })
     }
 
     /// The log itself, for reading.

@@ -1,6 +1,7 @@
 //! The command line: commands, arguments and their help.
 
 mod campaign;
+mod draw;
 mod export;
 mod numbers;
 mod phone;
@@ -16,6 +17,7 @@ use common::domain::message::MessageKey;
 use common::domain::scope::{CampaignSlug, Environment, Scope};
 
 pub(crate) use self::campaign::{ApplyArgs, CampaignCommand};
+pub(crate) use self::draw::{DrawArgs, DrawCommand, DrawScopeArgs, FreezeArgs};
 pub(crate) use self::export::{ExportArgs, ExportCommand};
 pub(crate) use self::numbers::{NumbersArgs, NumbersCommand};
 pub(crate) use self::phone::{PhoneChangeArgs, PhoneCommand};
@@ -61,6 +63,9 @@ pub(crate) enum Command {
     /// Find, hand over and erase a person's data
     #[command(subcommand)]
     Person(PersonCommand),
+    /// Draw winners so that anyone can check it: freeze the entries of a period, draw, show
+    #[command(subcommand)]
+    Draw(DrawCommand),
     /// Export submissions, entrants or winners into a new file; reads the whole table
     #[command(subcommand)]
     Export(ExportCommand),

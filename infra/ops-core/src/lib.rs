@@ -7,6 +7,7 @@
 //! - [`campaigns`], [`keys`], [`codes`], [`submissions`], [`settle`], [`receipts`] and [`phones`] do the work on the
 //!   stack's [`tables`], which [`connection`] opens; [`secret`] rotates the deployment's secret;
 //! - [`audit`] records who does what; `write_guard` refuses writes that are not recorded; `identity` is who the operator is;
+//! - `draws` freezes entries and draws winners so that anyone can check it;
 //! - [`numbers`] reads what is counted, and compares it with a count of all records;
 //! - [`migrate`] migrates the records of the first release;
 //! - [`smoke`] calls every endpoint of a deployment;
@@ -22,6 +23,7 @@ mod commands;
 mod confirm;
 pub mod connection;
 pub mod corrections;
+mod draws;
 mod export;
 pub mod failure;
 mod format;
@@ -43,5 +45,7 @@ pub mod tables;
 mod terminal;
 mod write_guard;
 
+pub use draws::chain::{CHAIN_VARIABLE, RELAY_VARIABLE};
+pub use draws::files::{EVIDENCE_VARIABLE, OPENINGS_VARIABLE};
 pub use run::run;
 pub use terminal::{FINE, REFUSED, Terminal, USAGE};

@@ -3,6 +3,8 @@
 use std::time::Duration;
 
 use common::aws::photos::Photos;
+use common::config::Env;
+use common::domain::draw::contact::Contact;
 use common::domain::entrant::Entrant;
 use common::domain::entrant_id::EntrantId;
 use common::domain::phone::Phone;
@@ -12,6 +14,7 @@ use common::domain::submission::Submission;
 use common::domain::timestamp::Timestamp;
 use common::random;
 
+use crate::draws::openings;
 use crate::failure::Failure;
 use crate::tables::Tables;
 
@@ -29,6 +32,8 @@ pub struct Held {
     pub entrant: Entrant,
     /// Its submissions with their receipts, newest first.
     pub submissions: Vec<(Submission, Option<Receipt>)>,
+    /// Where it was drawn, with what happened since.
+    pub contacts: Vec<Contact>,
     id: EntrantId,
 }
 
@@ -59,7 +64,8 @@ pub async fn find(tables: &Tables, phone: &Phone, now: Timestamp) -> Result<Vec<
             let entrant = tables.entrants.get(&scope, &id, &now.day_in(campaign.timezone)).await?;
             let submissions = submissions(tables, &scope, &id).await?;
             if !submissions.is_empty() || tables.entrants.exists(&scope, &id).await? {
-                found.push(Held { scope, entrant, submissions, id });
+                let contacts = contacts(tables, &scope, &submissions).await?;
+                found.push(Held { scope, entrant, submissions, contacts, id });
             }
         }
     }
@@ -83,11 +89,32 @@ async fn submissions(
     Ok(submissions)
 }
 
-/// Refuses to erase a person whose submissions still need the phone.
+/// The contacts of a scope that were drawn by one of these submissions.
+async fn contacts(
+    tables: &Tables,
+    scope: &Scope,
+    submissions: &[(Submission, Option<Receipt>)],
+) -> Result<Vec<Contact>, Failure> {
+    let mut contacts = tables.draws.all_contacts(scope).await?;
+    contacts.retain(|contact| {
+        submissions.iter().any(|(submission, _)| contact.submission_id == Some(submission.submission_id))
+    });
+    Ok(contacts)
+}
+
+/// Refuses to erase a person whose submissions or prizes still need the phone.
 ///
 /// # Errors
-/// Names the first submission that is not settled.
+/// Names the first submission that is not settled, or the first prize that is being claimed.
 pub fn check_settled(held: &Held) -> Result<(), Failure> {
+    if let Some(open) = held.contacts.iter().find(|contact| contact.is_open()) {
+        let message = format!(
+            "{} of the draw {} of {} is being claimed, which needs the phone; run this again once it is handed over or the \
+             winner is skipped",
+            open.prize, open.draw, held.scope
+        );
+        return Err(Failure::new("prize_claimed", message));
+    }
     let Some(open) = held.unsettled().next() else { return Ok(()) };
     let message = format!(
         "{} of {} is not settled and needs the phone; run this again once it is",
@@ -101,14 +128,18 @@ pub fn check_settled(held: &Held) -> Result<(), Failure> {
 ///
 /// # Errors
 /// When a submission is not settled; when a table or the bucket does not answer.
-pub async fn erase(tables: &Tables, photos: &Photos, held: &Held) -> Result<(), Failure> {
+pub async fn erase(tables: &Tables, env: &Env, photos: &Photos, held: &Held) -> Result<(), Failure> {
     check_settled(held)?;
     let new = EntrantId::tombstone(random::bytes());
     let tombstone = tables.entrants.begin_erasure(&held.scope, &held.id, &new).await?;
     for _ in 0..MAX_TRIES {
         // Listed again, since the phone may have entered since `find`, and the index lags behind the table.
-        let held = Held { submissions: submissions(tables, &held.scope, &held.id).await?, ..held.clone() };
+        let submissions = submissions(tables, &held.scope, &held.id).await?;
+        let contacts = contacts(tables, &held.scope, &submissions).await?;
+        let held = Held { submissions, contacts, ..held.clone() };
         check_settled(&held)?;
+        // Before the submissions, which tell what to look for.
+        openings::erase_person(tables, env, &held).await?;
         for receipt in held.photos() {
             photos.delete(&held.scope, receipt.receipt_id).await?;
         }

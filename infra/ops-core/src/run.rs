@@ -9,7 +9,8 @@ use common::config::Env;
 use crate::audit::BY_VARIABLE;
 use crate::cli::{Cli, Command};
 use crate::commands::{
-    audit, campaign, code, export, key, migrate, numbers, person, phone, secret, smoke, submission, whoami,
+    audit, campaign, code, draw, export, key, migrate, numbers, person, phone, secret, smoke, submission,
+    whoami,
 };
 use crate::connection;
 use crate::failure::Failure;
@@ -49,6 +50,7 @@ async fn execute(cli: Cli, env: Env, clock: &Clock, terminal: &mut Terminal<'_>)
         Command::Campaign(command) => Box::pin(campaign::run(command, &env, clock.now(), terminal)).await,
         Command::Key(command) => key::run(command, &env, clock.now()).await,
         Command::Code(command) => code::run(command, &connection::tables(&env).await?, clock, terminal).await,
+        Command::Draw(command) => Box::pin(draw::run(command, &env, clock, terminal)).await,
         Command::Export(command) => Box::pin(export::run(command, &env, clock, terminal)).await,
         // Boxed, because its future is large.
         Command::Submission(command) => Box::pin(submission::run(command, &env, clock.now(), terminal)).await,

@@ -13,6 +13,7 @@ use common::store::campaign_versions::CampaignVersions;
 use common::store::campaigns::Campaigns;
 use common::store::code_books::CodeBooks;
 use common::store::codes::Codes;
+use common::store::draws::Draws;
 use common::store::entrants::Entrants;
 use common::store::numbers::Numbers;
 use common::store::submission_writes::SubmissionStore;
@@ -34,6 +35,8 @@ pub struct Tables {
     /// Phones, with their blocklist.
     pub entrants: Entrants,
     pub numbers: Numbers,
+    /// Draws, with their contact logs.
+    pub draws: Draws,
     /// Codes, submissions, and the writes that settle them.
     pub store: SubmissionStore,
     /// The audit log.
@@ -68,6 +71,7 @@ impl Tables {
             code_books: CodeBooks::from_env(env, &aws)?,
             entrants: Entrants::from_env(env, client)?,
             numbers: Numbers::from_env(env, client)?,
+            draws: Draws::from_env(env, client)?,
             store: SubmissionStore::from_env(env, client)?,
             audit,
             aws,
@@ -80,6 +84,11 @@ impl Tables {
     /// Names the missing variable.
     pub fn photos(&self, env: &Env) -> Result<Photos, ConfigError> {
         Photos::from_env(env, &self.aws)
+    }
+
+    /// The client of storage, for the buckets of draws.
+    pub(crate) fn s3(&self) -> aws_sdk_s3::Client {
+        self.aws.s3()
     }
 
     /// The table of codes, which [`Self::store`] holds.

@@ -157,9 +157,11 @@ fn write(input: &PutObjectInput) -> S3Result<Write> {
     match (&input.if_none_match, &input.if_match) {
         (None, None) => Ok(Write::Always),
         (Some(ETagCondition::Any), None) => Ok(Write::First),
-        (Some(ETagCondition::ETag(_)), None) | (_, Some(_)) => {
-            Err(s3_error!(NotImplemented, "The only condition of a PUT is If-None-Match: *"))
-        }
+        (None, Some(ETagCondition::ETag(ETag::Strong(etag)))) => Ok(Write::Over(etag.clone())),
+        (_, _) => Err(s3_error!(
+            NotImplemented,
+            "The conditions of a PUT are If-None-Match: * or If-Match with an ETag"
+        )),
     }
 }
 

@@ -24,18 +24,20 @@ pub(super) struct Object {
 }
 
 /// The condition of a write.
-#[derive(Clone, Copy, Debug)]
+#[derive(Clone, Debug)]
 pub(super) enum Write {
     Always,
     /// Only if no object has the key.
     First,
+    /// Only over the object with this ETag.
+    Over(String),
 }
 
 #[derive(Debug)]
 pub(super) enum Refusal {
     NoSuchBucket,
     NoSuchKey,
-    /// A first write, but an object exists.
+    /// A first write, but an object exists; or a write over another object than the one that is there.
     Exists,
     Io(io::Error),
 }
@@ -95,9 +97,11 @@ impl Store {
     ) -> Result<(), Refusal> {
         let mut buckets = self.lock();
         let bucket = buckets.get_mut(bucket).ok_or(Refusal::NoSuchBucket)?;
-        match write {
-            Write::First if bucket.stored.contains_key(&object.key) => return Err(Refusal::Exists),
-            Write::First | Write::Always => {}
+        match (write, bucket.stored.get(&object.key)) {
+            (Write::Always, _) | (Write::First, None) => {}
+            (Write::Over(_), None) => return Err(Refusal::NoSuchKey),
+            (Write::Over(etag), Some(stored)) if stored.object.etag == etag => {}
+            (Write::First | Write::Over(_), Some(_)) => return Err(Refusal::Exists),
         }
         let content = match &bucket.folder {
             Some(folder) => {

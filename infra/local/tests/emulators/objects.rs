@@ -160,9 +160,26 @@ async fn the_largest_object_is_stored_and_a_larger_one_leaves_nothing() {
 #[tokio::test]
 async fn a_condition_that_is_not_known_is_not_ignored() {
     let storage = storage().await;
-    let put = storage.client.put_object().bucket(BUCKET).key("letter").if_match("\"abc\"");
+    let put = storage.client.put_object().bucket(BUCKET).key("letter").if_none_match("\"abc\"");
     assert_eq!(put.send().await.unwrap_err().code(), Some("NotImplemented"));
     assert!(keys(&storage, "").await.is_empty());
+}
+
+#[tokio::test]
+async fn an_object_is_replaced_only_while_it_is_the_one_that_was_read() {
+    let storage = storage().await;
+    let replace = async |etag: &str| {
+        let put = storage.client.put_object().bucket(BUCKET).key("letter").if_match(etag);
+        let sent = put.body(ByteStream::from_static(b"second")).send().await;
+        sent.map_err(|error| error.code().map(str::to_owned))
+    };
+    assert_eq!(replace("\"abc\"").await.unwrap_err().as_deref(), Some("NoSuchKey"));
+    put(&storage, "letter", "first").await;
+    let read = storage.client.get_object().bucket(BUCKET).key("letter").send().await.unwrap();
+    let etag = read.e_tag().unwrap().to_owned();
+    assert_eq!(replace("\"abc\"").await.unwrap_err().as_deref(), Some("PreconditionFailed"));
+    replace(&etag).await.unwrap();
+    assert_eq!(replace(&etag).await.unwrap_err().as_deref(), Some("PreconditionFailed"), "it is another one");
 }
 
 #[tokio::test]

@@ -7,6 +7,7 @@ use crate::terminal::Terminal;
 pub(crate) mod audit;
 pub(crate) mod campaign;
 pub(crate) mod code;
+pub(crate) mod draw;
 pub(crate) mod export;
 pub(crate) mod key;
 pub(crate) mod migrate;

@@ -2,6 +2,7 @@
 
 use common::aws::photos::Photos;
 use common::config::Env;
+use common::domain::draw::contact::{Contact, ContactStep};
 use common::domain::phone::Phone;
 use common::domain::receipt::Source;
 use common::domain::receipt::photo::PhotoType;
@@ -105,7 +106,7 @@ async fn record(
 async fn erase(tables: &Tables, env: &Env, held: &[Held]) -> Result<(), Failure> {
     let photos = tables.photos(env)?;
     for held in held {
-        people::erase(tables, &photos, held).await?;
+        people::erase(tables, env, &photos, held).await?;
     }
     Ok(())
 }
@@ -123,6 +124,7 @@ fn counts(held: &[Held]) -> Value {
             "submissions": held.submissions.iter().map(|(submission, _)| submission.submission_id).collect::<Vec<_>>(),
             "unsettled": held.unsettled().count(),
             "photos": held.photos().count(),
+            "drawn": held.contacts.len(),
             "blocked": held.entrant.blocked,
         })
     };
@@ -140,11 +142,12 @@ fn summary(phone: &Phone, held: &[Held]) -> String {
             held.submissions.len().to_string(),
             held.unsettled().count().to_string(),
             held.photos().count().to_string(),
+            held.contacts.len().to_string(),
             if held.entrant.blocked { "yes" } else { "no" }.to_owned(),
         ]
     };
     let rows: Vec<_> = held.iter().map(row).collect();
-    let header = ["CAMPAIGN", "ENVIRONMENT", "SUBMISSIONS", "UNSETTLED", "PHOTOS", "BLOCKED"];
+    let header = ["CAMPAIGN", "ENVIRONMENT", "SUBMISSIONS", "UNSETTLED", "PHOTOS", "DRAWN", "BLOCKED"];
     format!("{}:\n{}", phone.masked(), table(&header, &rows))
 }
 
@@ -184,9 +187,24 @@ fn data(phone: &Phone, held: &[Held], now: Timestamp) -> Value {
                 "blocked": entrant.blocked,
             },
             "submissions": submissions.collect::<Vec<_>>(),
+            "draws": held.contacts.iter().map(drawn).collect::<Vec<_>>(),
         })
     });
     json!({ "phone": number, "exported_at": now.to_string(), "campaigns": campaigns.collect::<Vec<_>>() })
+}
+
+/// A contact without the operators, who are people too.
+fn drawn(contact: &Contact) -> Value {
+    let step = |step: &ContactStep| json!({ "at": step.at.to_string(), "event": step.event });
+    json!({
+        "draw": contact.draw,
+        "prize": contact.prize,
+        "place": contact.place,
+        "ref": contact.reference.as_ref().map(ToString::to_string),
+        "region": contact.region,
+        "masked_phone": contact.masked_phone,
+        "steps": contact.steps.iter().map(step).collect::<Vec<_>>(),
+    })
 }
 
 async fn photos(tables: &Tables, env: &Env, held: &[Held]) -> Result<Vec<Photo>, Failure> {

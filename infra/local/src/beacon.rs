@@ -1,0 +1,89 @@
+//! A simulated beacon: the rounds of a chain of its own, each from its time on, over HTTP in drand's form. Its key is no secret,
+//! so that draws of the local stack are rehearsals.
+
+use std::io;
+use std::num::{NonZeroU32, NonZeroU64};
+use std::sync::Arc;
+
+use axum::Router;
+use axum::extract::{Path, State};
+use axum::http::StatusCode;
+use axum::routing::get;
+use beacon::SimulatedChain;
+use chrono::DateTime;
+use common::clock::Clock;
+use serde_json::json;
+
+use crate::loopback::{Loopback, Served};
+
+/// The same for every local stack, so that a draw can go on after a restart.
+const SEED: &[u8; 32] = b"the key of all simulated beacons";
+/// 2026-01-01T00:00:00Z.
+const GENESIS_SECONDS: i64 = 1_767_225_600;
+
+/// One that serves. It stops when told to, and when it is dropped.
+pub struct Beacon {
+    /// Without a slash at the end.
+    pub base_url: String,
+    /// What the chain's `/info` answers.
+    pub info: String,
+    served: Served,
+}
+
+struct Rounds {
+    chain: SimulatedChain,
+    clock: Clock,
+}
+
+impl Beacon {
+    /// Starts one, and returns once it listens.
+    ///
+    /// # Errors
+    /// When it cannot listen.
+    pub async fn serve(clock: Clock) -> io::Result<Self> {
+        let genesis = DateTime::from_timestamp_secs(GENESIS_SECONDS).unwrap_or_default();
+        let rounds = Rounds { chain: SimulatedChain::new(SEED, genesis, NonZeroU32::MIN), clock };
+        let loopback = Loopback::bind(0).await?;
+        let (base_url, info) = (loopback.endpoint.clone(), rounds.info());
+        let router = Router::new()
+            .route("/{chain}/info", get(info_of))
+            .route("/{chain}/public/{round}", get(round_of))
+            .with_state(Arc::new(rounds));
+        Ok(Self { base_url, info, served: loopback.serve(router) })
+    }
+
+    /// Lets the requests under way finish, then stops.
+    pub async fn stop(self) {
+        self.served.stop().await;
+    }
+}
+
+impl Rounds {
+    fn info(&self) -> String {
+        let chain = self.chain.chain();
+        let info = json!({
+            "public_key": chain.public_key(),
+            "period": chain.period_seconds(),
+            "genesis_time": chain.genesis().timestamp(),
+            "hash": chain.hash(),
+            "schemeID": "bls-unchained-g1-rfc9380",
+        });
+        info.to_string()
+    }
+}
+
+async fn info_of(State(rounds): State<Arc<Rounds>>, Path(chain): Path<String>) -> Result<String, StatusCode> {
+    if chain == rounds.chain.chain().hash() { Ok(rounds.info()) } else { Err(StatusCode::NOT_FOUND) }
+}
+
+async fn round_of(
+    State(rounds): State<Arc<Rounds>>,
+    Path((chain, round)): Path<(String, NonZeroU64)>,
+) -> Result<String, StatusCode> {
+    let known = rounds.chain.chain();
+    let at = known.time_of(round).filter(|_| chain == known.hash()).ok_or(StatusCode::NOT_FOUND)?;
+    if at > DateTime::from(rounds.clock.now()) {
+        return Err(StatusCode::TOO_EARLY);
+    }
+    Ok(rounds.chain.reply(round))
+}

@@ -1,0 +1,127 @@
+//! The arguments of `ops draw`.
+
+use std::num::NonZeroU64;
+use std::path::PathBuf;
+
+use clap::{Args, Subcommand};
+use common::domain::draw::DrawName;
+use common::domain::ids::Reference;
+use common::domain::scope::{CampaignSlug, Environment, Scope};
+use common::domain::timestamp::Timestamp;
+use draw::Prize;
+use reqwest::Url;
+
+use super::export::Moment;
+
+#[derive(Subcommand)]
+pub(crate) enum DrawCommand {
+    /// Freeze the accepted entries of a period, and commit to them before anybody can know the winners
+    Freeze(FreezeArgs),
+    /// Wait for the beacon's round and draw the winners; run again, it shows the same ones
+    Run {
+        #[command(flatten)]
+        draw: DrawArgs,
+        /// Ask this relay of the beacon instead of drand's public ones
+        #[arg(long, value_name = "URL")]
+        beacon: Option<Url>,
+        /// Take the round from here, where no relay can be reached: its signature, or a relay's whole reply
+        #[arg(long, value_name = "HEX", conflicts_with = "beacon")]
+        signature: Option<String>,
+        /// Folder of `draw freeze`, to write result.json to
+        #[arg(long, value_name = "DIR")]
+        output: Option<PathBuf>,
+    },
+    /// Show a draw: its commitment, round, and winners
+    Show {
+        #[command(flatten)]
+        draw: DrawArgs,
+    },
+    /// List the draws of a campaign
+    List {
+        #[command(flatten)]
+        scope: DrawScopeArgs,
+    },
+    /// Show the opening of an entrant's row, for the entrant who asks; it tells all references of the entrant
+    Opening {
+        /// A reference of the entrant
+        #[arg(value_name = "REF")]
+        reference: Reference,
+    },
+}
+
+#[derive(Args)]
+pub(crate) struct DrawScopeArgs {
+    /// Slug of the campaign
+    #[arg(long, value_name = "SLUG")]
+    campaign: CampaignSlug,
+    /// Environment: live, or test for rehearsals
+    #[arg(long, default_value = "live", value_name = "ENVIRONMENT")]
+    environment: Environment,
+}
+
+impl From<DrawScopeArgs> for Scope {
+    fn from(args: DrawScopeArgs) -> Self {
+        Self { campaign: args.campaign, environment: args.environment }
+    }
+}
+
+#[derive(Args)]
+pub(crate) struct DrawArgs {
+    #[command(flatten)]
+    pub(crate) scope: DrawScopeArgs,
+    /// Name of the draw
+    #[arg(long = "draw", value_name = "NAME")]
+    pub(crate) name: DrawName,
+}
+
+#[derive(Args)]
+pub(crate) struct FreezeArgs {
+    #[command(flatten)]
+    pub(crate) draw: DrawArgs,
+    /// First day of the period, or its first time, such as 2026-11-22 or 2026-11-22T08:00:00+03:00; days are the campaign's.
+    /// An entry belongs to the time when it was accepted
+    #[arg(long, value_name = "TIME")]
+    pub(crate) from: Moment,
+    /// Last day of the period, or the time that it ends before
+    #[arg(long, value_name = "TIME")]
+    pub(crate) to: Moment,
+    /// A prize and how many there are of it, such as "Kettle=10"; prizes are drawn in the order given
+    #[arg(long = "prize", required = true, value_name = "NAME=N", value_parser = prize)]
+    pub(crate) prizes: Vec<Prize>,
+    /// Time of the beacon's round, at least 10 minutes ahead, such as 2026-11-23T18:00:00+03:00
+    #[arg(long, value_name = "TIME", value_parser = time)]
+    pub(crate) at: Timestamp,
+    /// An entrant who wins a prize is passed over for all others of this draw
+    #[arg(long)]
+    pub(crate) one_prize_per_entrant: bool,
+    /// Folder to write the draw's files to; must not exist yet
+    #[arg(long, value_name = "DIR")]
+    pub(crate) output: PathBuf,
+}
+
+fn prize(text: &str) -> Result<Prize, String> {
+    let parts =
+        text.rsplit_once('=').map(|(name, number)| (name.trim(), number.trim().parse::<NonZeroU64>()));
+    match parts {
+        Some((name, Ok(number))) if !name.is_empty() => Ok(Prize { name: name.to_owned(), number }),
+        Some(_) | None => Err("write the prize and how many there are, such as \"Kettle=10\"".to_owned()),
+    }
+}
+
+fn time(text: &str) -> Result<Timestamp, String> {
+    text.parse().map_err(|_| "write a time with its offset, such as 2026-11-23T18:00:00+03:00".to_owned())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_prize_has_a_name_and_a_number() {
+        let parsed = prize("A = B kettle = 10").expect("a prize");
+        assert_eq!((parsed.name.as_str(), parsed.number.get()), ("A = B kettle", 10));
+        for other in ["", "Kettle", "Kettle=", "Kettle=0", "Kettle=-1", "=3", "Kettle=ten"] {
+            assert!(prize(other).is_err(), "{other}");
+        }
+    }
+}

@@ -1,0 +1,100 @@
+//! `ops draw freeze`.
+
+use common::clock::Clock;
+use common::config::Env;
+use common::domain::ids::Reference;
+use common::domain::scope::Scope;
+use serde_json::{Value, json};
+
+use super::show::{as_json, described};
+use crate::cli::FreezeArgs;
+use crate::draws::freeze::{self, FreezePlan, FreezeReport, ReadReport};
+use crate::draws::header;
+use crate::failure::Failure;
+use crate::format::{grouped, table};
+use crate::tables::Tables;
+use crate::terminal::{Report, Terminal};
+
+/// References of unsettled submissions that are printed; `--json` has all.
+const MAX_PRINTED: usize = 20;
+
+pub(super) async fn run(
+    args: FreezeArgs,
+    tables: &Tables,
+    env: &Env,
+    clock: &Clock,
+    terminal: &mut Terminal<'_>,
+) -> Result<Report, Failure> {
+    let FreezeArgs { draw, from, to, prizes, at, one_prize_per_entrant, output } = args;
+    let (scope, name) = (Scope::from(draw.scope), draw.name);
+    let zone = tables.campaign(&scope.campaign).await?.timezone;
+    let plan = FreezePlan {
+        scope: scope.clone(),
+        name,
+        from: from.begin(zone),
+        to: to.end(zone),
+        prizes,
+        one_prize_per_entrant,
+        at,
+        zone,
+        output: output.clone(),
+    };
+    let FreezeReport { draw, evidence, read } =
+        Box::pin(freeze::freeze(tables, env, plan, clock, terminal)).await?;
+    let mut json = as_json(&scope, &draw, &[])?;
+    let mut text = described(&scope, &draw, &[], zone)?;
+    text.push_str(&format!(
+        "files       {}, with openings.csv, which is secret\nevidence    {evidence}\n",
+        output.display()
+    ));
+    let header = header(&draw)?;
+    let prizes: u64 = header.prizes.iter().map(|prize| prize.number.get()).sum();
+    if prizes > header.rows.get() {
+        text.push_str(&format!(
+            "\nThere are {} prizes and {} entrants: some prizes can have no winner.\n",
+            grouped(prizes),
+            grouped(header.rows.get())
+        ));
+    }
+    if let Some(ReadReport { days, unsettled }) = &read {
+        let row = |(day, total): (&String, &_)| day_row(day, total);
+        text.push_str(&format!(
+            "\n{}",
+            table(&["DAY", "SUBMISSIONS", "ENTRIES"], &days.iter().map(row).collect::<Vec<_>>())
+        ));
+        text.push_str(&unsettled_text(unsettled));
+        add(&mut json, "days", json!(days));
+        add(&mut json, "unsettled", json!(unsettled.iter().map(ToString::to_string).collect::<Vec<_>>()));
+    }
+    add(&mut json, "output", json!(output));
+    add(&mut json, "evidence", json!(evidence));
+    text.push_str(
+        "\nRead the commitment out, and let everybody copy it, before the round's time. Then: ops draw run\n",
+    );
+    Ok(Report::new(json, text))
+}
+
+fn day_row(day: &str, total: &crate::draws::DayTotal) -> Vec<String> {
+    vec![day.to_owned(), grouped(total.submissions), grouped(total.entries)]
+}
+
+fn unsettled_text(unsettled: &[Reference]) -> String {
+    let count = unsettled.len();
+    if count == 0 {
+        return String::new();
+    }
+    let shown: Vec<_> = unsettled.iter().take(MAX_PRINTED).map(ToString::to_string).collect();
+    let more = count.saturating_sub(shown.len());
+    let more = if more == 0 { String::new() } else { format!(" and {more} more") };
+    format!(
+        "\n{count} submissions are not settled and not in this draw: {}{more}. By the rule of this service, an entry is in \
+         the draw of the period in which it is accepted, so these join the next one.\n",
+        shown.join(" ")
+    )
+}
+
+fn add(json: &mut Value, name: &str, value: Value) {
+    if let Some(fields) = json.as_object_mut() {
+        fields.insert(name.to_owned(), value);
+    }
+}

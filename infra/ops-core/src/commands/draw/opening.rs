@@ -1,0 +1,54 @@
+//! `ops draw opening`.
+
+use common::config::Env;
+use common::domain::ids::Reference;
+use common::domain::timestamp::Timestamp;
+use serde_json::json;
+
+use crate::audit::Action;
+use crate::draws::files::DrawFiles;
+use crate::draws::openings;
+use crate::failure::Failure;
+use crate::tables::Tables;
+use crate::terminal::Report;
+
+pub(super) async fn run(
+    reference: &Reference,
+    tables: &Tables,
+    env: &Env,
+    now: Timestamp,
+) -> Result<Report, Failure> {
+    let (mut json, mut text) = (Vec::new(), Vec::new());
+    for submission in tables.store.submissions().by_reference(reference).await? {
+        let scope = &submission.scope;
+        for draw in openings::draws_since(tables, scope, submission.created_at).await? {
+            let files = DrawFiles::new(tables, env, scope, &draw.name, &draw.commitment)?;
+            let (file, _) = files.read_openings().await?;
+            let Some((row, opening)) = openings::of_reference(file, reference)? else { continue };
+            let details = json!({ "draw": draw.name, "row": row });
+            let action =
+                Action::new("draw.opening").in_scope(scope).on(submission.submission_id).with(details);
+            tables.audit.append(action, now).await?;
+            let (name, hash) = (&draw.name, opening.row_hash());
+            text.push(format!(
+                "draw {name} of {scope}, row {row}, whose line begins with {hash}\n\n{opening}\n"
+            ));
+            json.push(json!({
+                "campaign": scope.campaign,
+                "environment": scope.environment,
+                "draw": name,
+                "row": row,
+                "hash": hash,
+                "opening": opening.to_string(),
+            }));
+        }
+    }
+    if json.is_empty() {
+        let message = format!(
+            "{reference} is in no draw: it was not accepted in the period of one, its person was erased, or there is no such \
+             reference; `ops submission show {reference}` tells"
+        );
+        return Err(Failure::new("opening_unknown", message));
+    }
+    Ok(Report::new(json!({ "openings": json }), text.join("\n")))
+}

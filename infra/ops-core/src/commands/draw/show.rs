@@ -1,0 +1,166 @@
+//! `ops draw show` and `ops draw list`.
+
+use chrono_tz::Tz;
+use common::domain::draw::Draw;
+use common::domain::draw::contact::{Contact, ContactState};
+use common::domain::scope::Scope;
+use common::domain::timestamp::Timestamp;
+use draw::Digest;
+use serde_json::{Value, json};
+
+use crate::cli::{DrawArgs, DrawScopeArgs};
+use crate::commands::{lines, or_dash};
+use crate::draws::{chain, find, header};
+use crate::failure::Failure;
+use crate::format::{grouped, table, zoned_time};
+use crate::tables::Tables;
+use crate::terminal::Report;
+
+pub(super) async fn one(args: DrawArgs, tables: &Tables) -> Result<Report, Failure> {
+    let scope = Scope::from(args.scope);
+    let zone = tables.campaign(&scope.campaign).await?.timezone;
+    let draw = find(tables, &scope, &args.name).await?;
+    let contacts = tables.draws.contacts(&scope, &draw.name).await?;
+    Ok(Report::new(as_json(&scope, &draw, &contacts)?, described(&scope, &draw, &contacts, zone)?))
+}
+
+pub(super) async fn all(args: DrawScopeArgs, tables: &Tables) -> Result<Report, Failure> {
+    let scope = Scope::from(args);
+    let zone = tables.campaign(&scope.campaign).await?.timezone;
+    let draws = tables.draws.list(&scope).await?;
+    let json: Vec<_> = draws.iter().map(|draw| as_json(&scope, draw, &[])).collect::<Result<_, _>>()?;
+    if draws.is_empty() {
+        return Ok(Report::new(json!({ "draws": json }), format!("{scope} has no draws.")));
+    }
+    let row = |draw: &Draw| -> Result<Vec<String>, Failure> {
+        let header = header(draw)?;
+        Ok(vec![
+            draw.name.to_string(),
+            state(draw).to_owned(),
+            grouped(header.rows.get()),
+            grouped(header.total.get()),
+            zoned_time(draw.round_at, zone),
+        ])
+    };
+    let rows = draws.iter().map(row).collect::<Result<Vec<_>, _>>()?;
+    let text = table(&["DRAW", "STATE", "ENTRANTS", "ENTRIES", "ROUND"], &rows);
+    Ok(Report::new(json!({ "draws": json }), text))
+}
+
+fn state(draw: &Draw) -> &'static str {
+    match (&draw.outcome, draw.published_at) {
+        (Some(_), _) => "drawn",
+        (None, Some(_)) => "frozen",
+        (None, None) => "not published",
+    }
+}
+
+/// A draw as JSON, with its contacts.
+pub(super) fn as_json(scope: &Scope, draw: &Draw, contacts: &[Contact]) -> Result<Value, Failure> {
+    let contact = |contact: &Contact| {
+        json!({
+            "prize": contact.prize,
+            "place": contact.place,
+            "row": contact.row,
+            "ref": contact.reference.as_ref().map(ToString::to_string),
+            "region": contact.region,
+            "phone": contact.masked_phone,
+            "state": state_words(contact.state()),
+            "steps": contact.steps.len(),
+        })
+    };
+    let outcome = draw.outcome.as_ref().map(|outcome| {
+        json!({
+            "signature": outcome.signature,
+            "randomness": outcome.randomness,
+            "drawn_at": outcome.drawn_at.to_string(),
+            "drawn_by": outcome.drawn_by,
+        })
+    });
+    Ok(json!({
+        "campaign": scope.campaign,
+        "environment": scope.environment,
+        "draw": draw.name,
+        "state": state(draw),
+        "commitment": draw.commitment,
+        "root": draw.root,
+        "header": header(draw)?,
+        "chain": draw.chain,
+        "round": draw.round,
+        "round_at": draw.round_at.to_string(),
+        "frozen_at": draw.frozen_at.to_string(),
+        "frozen_by": draw.frozen_by,
+        "published_at": draw.published_at.map(|at| at.to_string()),
+        "unsettled_count": draw.unsettled,
+        "outcome": outcome,
+        "winners": contacts.iter().map(contact).collect::<Vec<_>>(),
+    }))
+}
+
+/// A draw in words, with its winners.
+pub(super) fn described(
+    scope: &Scope,
+    draw: &Draw,
+    contacts: &[Contact],
+    zone: Tz,
+) -> Result<String, Failure> {
+    let header = header(draw)?;
+    let time = |time: Timestamp| zoned_time(time, zone);
+    let prizes: Vec<_> =
+        header.prizes.iter().map(|prize| format!("{} x {}", prize.number, prize.name)).collect();
+    let grouped_commitment =
+        draw.commitment.parse().map_or_else(|_| draw.commitment.clone(), |digest: Digest| digest.in_groups());
+    let by = draw.frozen_by.by.as_ref().unwrap_or(&draw.frozen_by.who);
+    let mut pairs = vec![
+        ("draw", format!("{} of {scope}, {}", draw.name, state(draw))),
+        ("period", format!("{} to before {}", header.period.from, header.period.to)),
+        ("entrants", grouped(header.rows.get())),
+        ("entries", grouped(header.total.get())),
+        ("prizes", prizes.join(", ")),
+        (
+            "rule",
+            if header.one_prize_per_row {
+                "one prize for each entrant"
+            } else {
+                "an entrant can win prizes of several kinds"
+            }
+            .to_owned(),
+        ),
+        ("commitment", grouped_commitment),
+        ("frozen", format!("{} by {by}", time(draw.frozen_at))),
+        ("published", or_dash(draw.published_at.map(time))),
+        ("chain", chain::described(&draw.chain)),
+        ("round", format!("{} at {}", draw.round, time(draw.round_at))),
+    ];
+    if let Some(outcome) = &draw.outcome {
+        pairs.push(("randomness", outcome.randomness.clone()));
+        pairs.push(("drawn", time(outcome.drawn_at)));
+    }
+    let row = |contact: &Contact| {
+        vec![
+            contact.prize.clone(),
+            contact.place.to_string(),
+            or_dash(contact.reference.as_ref()),
+            or_dash(contact.region.as_ref()),
+            or_dash(contact.masked_phone.as_ref()),
+            state_words(contact.state()),
+        ]
+    };
+    let mut text = lines(&pairs);
+    if !contacts.is_empty() {
+        let rows: Vec<_> = contacts.iter().map(row).collect();
+        text.push_str(&format!("\n{}", table(&["PRIZE", "PLACE", "REF", "REGION", "PHONE", "STATE"], &rows)));
+    }
+    Ok(text)
+}
+
+fn state_words(state: ContactState) -> String {
+    match state {
+        ContactState::Drawn => "drawn".to_owned(),
+        ContactState::Called { times } => format!("called {times}"),
+        ContactState::Reached => "reached".to_owned(),
+        ContactState::Identified => "identified".to_owned(),
+        ContactState::HandedOver => "handed over".to_owned(),
+        ContactState::Skipped(reason) => format!("skipped {}", reason.as_str()),
+    }
+}

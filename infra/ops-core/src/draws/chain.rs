@@ -1,0 +1,79 @@
+//! The beacon's chain that draws wait for: drand's quicknet, or the simulated one of a local stack.
+
+use std::num::NonZeroU32;
+
+use beacon::{Chain, Relays};
+use chrono::DateTime;
+use common::config::{ConfigError, Env};
+use common::domain::draw::Draw;
+use common::upstream::http_client::Addresses;
+use reqwest::Url;
+use serde::Deserialize;
+
+use crate::failure::Failure;
+
+/// The chain in place of quicknet, as a relay's `/info` describes it.
+pub const CHAIN_VARIABLE: &str = "BEACON_CHAIN";
+/// The relay in place of drand's public ones.
+pub const RELAY_VARIABLE: &str = "BEACON_URL";
+
+/// The parts of a relay's `/info` that verify a round.
+#[derive(Deserialize)]
+struct ChainInfo {
+    hash: String,
+    public_key: String,
+    /// In seconds since 1970.
+    genesis_time: i64,
+    /// In seconds.
+    period: NonZeroU32,
+}
+
+/// The chain for new draws.
+pub(crate) fn configured(env: &Env) -> Result<Chain, Failure> {
+    let Some(info) = env.optional(CHAIN_VARIABLE) else { return Ok(Chain::quicknet()) };
+    let chain = || {
+        let info: ChainInfo = serde_json::from_str(&info).ok()?;
+        let genesis = DateTime::from_timestamp_secs(info.genesis_time)?;
+        Chain::new(&info.hash, &info.public_key, genesis, info.period).ok()
+    };
+    let malformed = ConfigError::Malformed {
+        variable: CHAIN_VARIABLE,
+        expected: "what a relay of the chain answers to /info, or not set, for drand's quicknet",
+    };
+    chain().ok_or_else(|| malformed.into())
+}
+
+/// The chain that a draw is committed to.
+pub(crate) fn of_draw(env: &Env, draw: &Draw) -> Result<Chain, Failure> {
+    let known = [Chain::quicknet(), configured(env)?];
+    known.into_iter().find(|chain| chain.hash() == draw.chain).ok_or_else(|| {
+        let message = format!(
+            "the draw {} waits for a round of the chain {}, which is not known here; set {CHAIN_VARIABLE} to what a relay \
+             of that chain answers to /info",
+            draw.name, draw.chain
+        );
+        Failure::new("chain_unknown", message)
+    })
+}
+
+/// Relays to ask for a round: the one that is named, that of the environment, or drand's own.
+pub(crate) fn relays(env: &Env, named: Option<Url>) -> Result<Relays, Failure> {
+    let malformed = ConfigError::Malformed { variable: RELAY_VARIABLE, expected: "a URL" };
+    let configured =
+        env.optional(RELAY_VARIABLE).map(|url| url.parse().map_err(|_| malformed)).transpose()?;
+    Ok(match named.or(configured) {
+        // A relay proves what it says, so it can be at any address.
+        Some(url) => Relays::new(vec![url], Addresses::Any),
+        None => Relays::public(),
+    })
+}
+
+/// The chain in words.
+pub(crate) fn described(hash: &str) -> String {
+    if hash == Chain::quicknet().hash() {
+        return format!("drand quicknet, {hash}");
+    }
+    format!(
+        "{hash}, which is NOT drand's quicknet: whoever has its key knows the winners, so it is for rehearsals alone"
+    )
+}

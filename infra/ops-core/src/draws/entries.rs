@@ -1,0 +1,101 @@
+//! Reads the entries of a period out of the table of submissions.
+
+use std::collections::BTreeMap;
+use std::fs::File;
+use std::num::NonZeroU64;
+
+use common::clock::Clock;
+use common::domain::ids::Reference;
+use common::domain::scope::Scope;
+use common::domain::submission::{State, Submission};
+use common::domain::timestamp::Timestamp;
+use common::store::segments::Segment;
+use common::store::submissions::Selection;
+use draw::Entries;
+use futures_util::TryStreamExt;
+use futures_util::stream::FuturesUnordered;
+use serde::Serialize;
+
+use super::freeze::not_frozen;
+use crate::failure::Failure;
+use crate::tables::Tables;
+use crate::terminal::{Progress, Terminal};
+
+/// Segments of the table that are read side by side, as for exports.
+const SEGMENTS: i32 = 8;
+
+/// What a period has.
+pub(super) struct PeriodEntries {
+    /// By entrant.
+    pub(super) entries: Entries<File>,
+    pub(super) days: BTreeMap<String, DayTotal>,
+    /// Submissions that were made before the period's end and are not settled.
+    pub(super) unsettled: Vec<Reference>,
+}
+
+/// The entries of a day, to compare with `ops numbers`.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize)]
+pub(crate) struct DayTotal {
+    pub(crate) submissions: u64,
+    pub(crate) entries: u64,
+}
+
+/// Reads all entries that were accepted from `from` on and before `to`. An entry belongs to the time when it was accepted, so
+/// that one that is settled late is in a later draw, and none is in two that follow each other. Entries of people who were
+/// erased are left out: nobody could be called.
+pub(super) async fn read(
+    tables: &Tables,
+    scope: &Scope,
+    (from, to): (Timestamp, Timestamp),
+    storage: File,
+    clock: &Clock,
+    terminal: &mut Terminal<'_>,
+) -> Result<PeriodEntries, Failure> {
+    let selection = Selection {
+        scope: scope.clone(),
+        from: None,
+        to: Some(to),
+        states: vec![State::Accepted, State::Pending, State::Unknown],
+        winners: false,
+    };
+    let mut found =
+        PeriodEntries { entries: Entries::new(storage), days: BTreeMap::new(), unsettled: Vec::new() };
+    let mut progress = Progress::without_total(clock, "records read:");
+    let page = |segment| tables.store.submissions().page(&selection, segment);
+    let mut pages: FuturesUnordered<_> = Segment::all(SEGMENTS).into_iter().map(page).collect();
+    let mut looked_at = 0;
+    while let Some(read) = pages.try_next().await? {
+        for submission in &read.records {
+            found.add(submission, from, to)?;
+        }
+        looked_at += read.read;
+        progress.show(terminal, looked_at);
+        if !read.segment.is_read() {
+            pages.push(page(read.segment));
+        }
+    }
+    progress.end(terminal);
+    found.unsettled.sort_by_key(ToString::to_string);
+    Ok(found)
+}
+
+impl PeriodEntries {
+    fn add(&mut self, submission: &Submission, from: Timestamp, to: Timestamp) -> Result<(), Failure> {
+        let Some(accepted_at) = submission.accepted_at() else {
+            self.unsettled.push(submission.reference.clone());
+            return Ok(());
+        };
+        let count = NonZeroU64::new(submission.status.entries().into());
+        let (Some(count), true, true) =
+            (count, submission.phone.is_some(), (from..to).contains(&accepted_at))
+        else {
+            return Ok(());
+        };
+        let day = self.days.entry(submission.day.clone()).or_default();
+        day.submissions += 1;
+        day.entries = day.entries.saturating_add(count.get());
+        let (entrant, reference) =
+            (submission.entrant_id.as_str().as_bytes(), submission.reference.to_string());
+        self.entries.add(entrant, &reference, count).map_err(|error| not_frozen(&error))
+    }
+}

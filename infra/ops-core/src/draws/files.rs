@@ -1,0 +1,274 @@
+//! The files of a draw: in a folder of the operator's, and in two buckets.
+//!
+//! The evidence bucket has what is published, in versions that nobody can delete for five years. Openings tell people's
+//! references, so they are in a bucket of their own without versions, where a person's can be erased. Both have the files below
+//! the commitment, so that an attempt to freeze that came second cannot overwrite the first; only the folder of the recorded
+//! commitment has a `commitment.txt`.
+
+use std::fs::{self, File};
+use std::io::{self, BufReader, Read, Seek, Write};
+use std::path::{Path, PathBuf};
+use std::time::Duration;
+
+use aws_sdk_s3::Client;
+use aws_sdk_s3::config::timeout::TimeoutConfig;
+use aws_sdk_s3::error::{ProvideErrorMetadata, SdkError};
+use aws_sdk_s3::operation::put_object::builders::PutObjectFluentBuilder;
+use aws_sdk_s3::primitives::ByteStream;
+use base64::Engine as _;
+use base64::engine::general_purpose::STANDARD;
+use common::config::{ConfigError, Env};
+use common::domain::draw::DrawName;
+use common::domain::scope::Scope;
+use common::store::StoreError;
+use sha2::{Digest, Sha256};
+use tempfile::TempDir;
+
+use crate::failure::Failure;
+use crate::tables::Tables;
+
+/// Names the bucket of evidence.
+pub const EVIDENCE_VARIABLE: &str = "EVIDENCE_BUCKET";
+/// Names the bucket of openings.
+pub const OPENINGS_VARIABLE: &str = "OPENINGS_BUCKET";
+
+pub(crate) const ENTRIES: &str = "entries.csv";
+pub(crate) const OPENINGS: &str = "openings.csv";
+pub(crate) const HEADER: &str = "header.json";
+pub(crate) const COMMITMENT: &str = "commitment.txt";
+pub(crate) const RESULT: &str = "result.json";
+
+/// Of one upload or download: a million entrants make 80 MB.
+const TRANSFER_TIMEOUT: Duration = Duration::from_secs(600);
+
+/// The files of one draw in the buckets.
+#[derive(Clone, Debug)]
+pub(crate) struct DrawFiles {
+    s3: Client,
+    evidence: String,
+    openings: String,
+    /// Ends in a slash.
+    folder: String,
+}
+
+/// What became of an upload under a condition.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Upload {
+    Done,
+    /// Another file is there.
+    Refused,
+}
+
+impl DrawFiles {
+    /// # Errors
+    /// Names the missing variable.
+    pub(crate) fn new(
+        tables: &Tables,
+        env: &Env,
+        scope: &Scope,
+        name: &DrawName,
+        commitment: &str,
+    ) -> Result<Self, ConfigError> {
+        let Scope { campaign, environment } = scope;
+        Ok(Self {
+            s3: tables.s3(),
+            evidence: env.required(EVIDENCE_VARIABLE)?,
+            openings: env.required(OPENINGS_VARIABLE)?,
+            folder: format!("{campaign}/{environment}/{name}/{commitment}/"),
+        })
+    }
+
+    /// Where the evidence is.
+    pub(crate) fn evidence_url(&self) -> String {
+        format!("s3://{}/{}", self.evidence, self.folder)
+    }
+
+    /// Publishes a file, unless it is there.
+    pub(crate) async fn publish(&self, name: &str, path: &Path) -> Result<Upload, Failure> {
+        self.upload(&self.evidence, name, path, |put| put.if_none_match("*")).await
+    }
+
+    /// Publishes a short file. One that is there has to be the same.
+    pub(crate) async fn publish_text(&self, name: &str, text: &str) -> Result<(), Failure> {
+        let put = self.s3.put_object().bucket(&self.evidence).key(self.key(name)).if_none_match("*");
+        let put = put.checksum_sha256(STANDARD.encode(Sha256::digest(text)));
+        let sent = put.body(ByteStream::from(text.as_bytes().to_vec())).send().await;
+        if outcome(sent)? == Upload::Done || self.read_text(name).await? == text {
+            return Ok(());
+        }
+        let message = format!(
+            "{}{name} is there and is another file than this draw's: somebody tampers with it; keep it, and ask whoever \
+             manages the stack who wrote it",
+            self.evidence_url()
+        );
+        Err(Failure::new("evidence_differs", message))
+    }
+
+    /// Keeps the openings, unless some are there.
+    pub(crate) async fn keep_openings(&self, path: &Path) -> Result<Upload, Failure> {
+        self.upload(&self.openings, OPENINGS, path, |put| put.if_none_match("*")).await
+    }
+
+    /// Writes openings over those that were read, if nobody else has meanwhile.
+    pub(crate) async fn replace_openings(&self, path: &Path, etag: &str) -> Result<Upload, Failure> {
+        self.upload(&self.openings, OPENINGS, path, |put| put.if_match(etag)).await
+    }
+
+    /// Deletes the openings of an attempt that came second.
+    pub(crate) async fn delete_openings(&self) -> Result<(), Failure> {
+        let delete = self.s3.delete_object().bucket(&self.openings).key(self.key(OPENINGS));
+        delete.send().await.map(drop).map_err(|error| StoreError::new("deleting openings", error).into())
+    }
+
+    /// A published file, in a temporary one.
+    pub(crate) async fn read(&self, name: &str) -> Result<BufReader<File>, Failure> {
+        Ok(self.download(&self.evidence, name).await?.0)
+    }
+
+    /// A published file that is short.
+    pub(crate) async fn read_text(&self, name: &str) -> Result<String, Failure> {
+        let mut text = String::new();
+        let read = self.read(name).await?.read_to_string(&mut text);
+        read.map_err(|error| temporary(&error))?;
+        Ok(text)
+    }
+
+    /// The openings in a temporary file that nobody else can open, and what names their version.
+    pub(crate) async fn read_openings(&self) -> Result<(BufReader<File>, String), Failure> {
+        self.download(&self.openings, OPENINGS).await
+    }
+
+    fn key(&self, name: &str) -> String {
+        format!("{}{name}", self.folder)
+    }
+
+    async fn upload(
+        &self,
+        bucket: &str,
+        name: &str,
+        path: &Path,
+        condition: impl FnOnce(PutObjectFluentBuilder) -> PutObjectFluentBuilder,
+    ) -> Result<Upload, Failure> {
+        let digest = digest(path).map_err(|error| Failure::from_io(path, "reading", &error))?;
+        let body = ByteStream::from_path(path).await;
+        let body = body.map_err(|error| StoreError::new("reading a file of the draw", error))?;
+        let put = self.s3.put_object().bucket(bucket).key(self.key(name)).body(body);
+        // Buckets with object lock take no upload without a checksum.
+        let put = condition(put.checksum_sha256(STANDARD.encode(digest)));
+        outcome(put.customize().config_override(patient()).send().await)
+    }
+
+    async fn download(&self, bucket: &str, name: &str) -> Result<(BufReader<File>, String), Failure> {
+        const ACTION: &str = "reading a file of the draw";
+        let get = self.s3.get_object().bucket(bucket).key(self.key(name));
+        let sent = get.customize().config_override(patient()).send().await;
+        let object = sent.map_err(|error| StoreError::new(ACTION, error))?;
+        let etag = object.e_tag.unwrap_or_default();
+        let (mut file, mut body) = (tempfile::tempfile().map_err(|error| temporary(&error))?, object.body);
+        let copying = async {
+            while let Some(bytes) = body.try_next().await.map_err(|error| StoreError::new(ACTION, error))? {
+                file.write_all(&bytes).map_err(|error| temporary(&error))?;
+            }
+            file.rewind().map_err(|error| temporary(&error))
+        };
+        let copied = tokio::time::timeout(TRANSFER_TIMEOUT, copying).await;
+        copied.map_err(|error| StoreError::new(ACTION, error))??;
+        Ok((BufReader::new(file), etag))
+    }
+}
+
+fn patient() -> aws_sdk_s3::config::Builder {
+    let timeouts = TimeoutConfig::builder()
+        .operation_attempt_timeout(TRANSFER_TIMEOUT)
+        .operation_timeout(TRANSFER_TIMEOUT)
+        .build();
+    aws_sdk_s3::config::Builder::new().timeout_config(timeouts)
+}
+
+fn outcome<T, E>(sent: Result<T, SdkError<E>>) -> Result<Upload, Failure>
+where
+    E: ProvideErrorMetadata + std::error::Error + Send + Sync + 'static,
+{
+    match sent {
+        Ok(_) => Ok(Upload::Done),
+        // The second code: two uploads at once, of which one comes first.
+        Err(error) if matches!(error.code(), Some("PreconditionFailed" | "ConditionalRequestConflict")) => {
+            Ok(Upload::Refused)
+        }
+        Err(error) => Err(StoreError::new("uploading a file of the draw", error).into()),
+    }
+}
+
+fn digest(path: &Path) -> io::Result<impl AsRef<[u8]> + use<>> {
+    let mut hash = Sha256::new();
+    let mut file = File::open(path)?;
+    let mut part = vec![0; 64 * 1024];
+    loop {
+        match file.read(&mut part)? {
+            0 => return Ok(hash.finalize()),
+            read => hash.update(part.get(..read).unwrap_or_default()),
+        }
+    }
+}
+
+pub(super) fn temporary(error: &io::Error) -> Failure {
+    let message = format!(
+        "a temporary file failed: {error}; free space in the folder for temporary files, and run this again"
+    );
+    Failure::new("file_failed", message)
+}
+
+/// A folder that appears under its name once it is whole. This user alone can open it.
+pub(crate) struct NewFolder {
+    partial: TempDir,
+    path: PathBuf,
+}
+
+impl NewFolder {
+    /// # Errors
+    /// When something is in its place, or the folder that it is in cannot be written to.
+    pub(crate) fn begin(path: &Path) -> Result<Self, Failure> {
+        let is_free = match fs::read_dir(path) {
+            Ok(mut entries) => entries.next().is_none(),
+            Err(error) => error.kind() == io::ErrorKind::NotFound,
+        };
+        if !is_free {
+            let message = format!("{} exists already; choose another --output", path.display());
+            return Err(Failure::new("file_exists", message));
+        }
+        let parent = path.parent().filter(|parent| *parent != Path::new("")).unwrap_or(Path::new("."));
+        let partial = tempfile::Builder::new().prefix(".draw-").tempdir_in(parent);
+        let partial = partial.map_err(|error| Failure::from_io(parent, "writing to", &error))?;
+        Ok(Self { partial, path: path.to_owned() })
+    }
+
+    /// Where a file of it is for now.
+    pub(crate) fn file(&self, name: &str) -> PathBuf {
+        self.partial.path().join(name)
+    }
+
+    /// A file of it, for this user alone.
+    pub(crate) fn create(&self, name: &str) -> Result<File, Failure> {
+        let path = self.file(name);
+        let mut options = File::options();
+        options.write(true).create_new(true);
+        #[cfg(unix)]
+        std::os::unix::fs::OpenOptionsExt::mode(&mut options, 0o600);
+        options.open(&path).map_err(|error| Failure::from_io(&path, "creating", &error))
+    }
+
+    /// Writes a file.
+    pub(crate) fn write(&self, name: &str, mut content: impl Read) -> Result<(), Failure> {
+        let mut file = self.create(name)?;
+        let written = io::copy(&mut content, &mut file).and_then(|_| file.sync_all());
+        written.map_err(|error| Failure::from_io(&self.file(name), "writing", &error))
+    }
+
+    /// Gives it its name.
+    pub(crate) fn finish(self) -> Result<(), Failure> {
+        let renamed = fs::rename(self.partial.path(), &self.path);
+        renamed.map_err(|error| Failure::from_io(&self.path, "naming", &error))?;
+        let _ = self.partial.keep();
+        Ok(())
+    }
+}

@@ -1,0 +1,284 @@
+//! Freezes the entries of a period: one commitment for one name, published before anybody can know the winners.
+//!
+//! Files are written and uploaded first, then the commitment is recorded, then published. So a recorded draw always has its
+//! entries and openings; an attempt that was cut short before leaves nothing that counts, and one that was cut short after is
+//! finished by running it again.
+
+use std::collections::BTreeMap;
+use std::io::BufWriter;
+use std::path::PathBuf;
+use std::time::Duration;
+
+use beacon::Chain;
+use chrono::{DateTime, FixedOffset};
+use chrono_tz::Tz;
+use common::clock::Clock;
+use common::config::{self, Env};
+use common::domain::draw::{Draw, DrawName};
+use common::domain::ids::Reference;
+use common::domain::retry::RetrySpeedup;
+use common::domain::scope::Scope;
+use common::domain::timestamp::Timestamp;
+use common::random;
+use draw::{FreezeError, Frozen, Period, Plan, Prize};
+use serde_json::json;
+
+use super::chain;
+use super::entries::{self, DayTotal, PeriodEntries};
+use super::files::{COMMITMENT, DrawFiles, ENTRIES, HEADER, NewFolder, OPENINGS};
+use crate::audit::Action;
+use crate::failure::Failure;
+use crate::format::zoned_time;
+use crate::tables::Tables;
+use crate::terminal::Terminal;
+
+/// From the freeze to the round: time for the commitment to be read out and copied.
+const MIN_NOTICE: Duration = Duration::from_secs(10 * 60);
+/// What reading the entries may take of that.
+const MAX_READING: Duration = Duration::from_secs(5 * 60);
+/// After a period's end: far more than a request or a settling step takes to write that it was accepted before.
+const STILL_WRITING: Duration = Duration::from_secs(5 * 60);
+
+/// What to freeze.
+#[derive(Clone, Debug)]
+pub(crate) struct FreezePlan {
+    pub(crate) scope: Scope,
+    pub(crate) name: DrawName,
+    pub(crate) from: Timestamp,
+    pub(crate) to: Timestamp,
+    pub(crate) prizes: Vec<Prize>,
+    pub(crate) one_prize_per_entrant: bool,
+    /// The beacon's round is the first one from here on.
+    pub(crate) at: Timestamp,
+    pub(crate) zone: Tz,
+    pub(crate) output: PathBuf,
+}
+
+/// A draw that is frozen and published.
+pub(crate) struct FreezeReport {
+    pub(crate) draw: Draw,
+    pub(crate) evidence: String,
+    /// What was read just now; `None` if an earlier run has recorded the draw.
+    pub(crate) read: Option<ReadReport>,
+}
+
+/// What the period has.
+pub(crate) struct ReadReport {
+    pub(crate) days: BTreeMap<String, DayTotal>,
+    pub(crate) unsettled: Vec<Reference>,
+}
+
+/// Freezes, or finishes publishing what an earlier run has recorded.
+pub(crate) async fn freeze(
+    tables: &Tables,
+    env: &Env,
+    plan: FreezePlan,
+    clock: &Clock,
+    terminal: &mut Terminal<'_>,
+) -> Result<FreezeReport, Failure> {
+    let speedup = config::retry_speedup(env)?;
+    if let Some(draw) = tables.draws.get(&plan.scope, &plan.name).await? {
+        return match draw.published_at {
+            Some(_) => Err(already_frozen(&draw, plan.zone)),
+            None => publish_recorded(tables, env, &plan, draw, clock).await,
+        };
+    }
+    let chain = chain::configured(env)?;
+    plan.check(clock.now(), speedup)?;
+    let folder = NewFolder::begin(&plan.output)?;
+    let storage = || tempfile::tempfile_in(folder.file("")).map_err(FreezeError::from);
+    let storages =
+        (storage().map_err(|error| not_frozen(&error))?, storage().map_err(|error| not_frozen(&error))?);
+    let PeriodEntries { entries, days, unsettled } =
+        entries::read(tables, &plan.scope, (plan.from, plan.to), storages.0, clock, terminal).await?;
+    let rows = entries.into_rows(storages.1, || Ok(random::bytes())).map_err(|error| not_frozen(&error))?;
+    let round = chain.first_round_from(plan.at.into());
+    let (round, round_at) =
+        round.and_then(|round| Some((round, chain.time_of(round)?))).ok_or_else(too_late)?;
+    let frozen = {
+        let (entries, openings) = (folder.create(ENTRIES)?, folder.create(OPENINGS)?);
+        let (mut entries, mut openings) = (BufWriter::new(entries), BufWriter::new(openings));
+        let written = rows.freeze(plan.for_header(&chain, round)?, &mut entries, &mut openings);
+        let synced = |file: &BufWriter<std::fs::File>| file.get_ref().sync_all().map_err(FreezeError::from);
+        written.and_then(|frozen| synced(&entries).and_then(|()| synced(&openings)).map(|()| frozen))
+    };
+    let frozen = frozen.map_err(|error| not_frozen(&error))?;
+    let (now, round_at) = (clock.now(), Timestamp::from(round_at));
+    if round_at.since(now) < speedup.apply(MIN_NOTICE - MAX_READING) {
+        let message = "nothing was frozen: reading the entries took so long that the round is too near; give a later --at";
+        return Err(Failure::new("round_too_near", message));
+    }
+    let draw = Draw {
+        name: plan.name.clone(),
+        commitment: frozen.commitment.to_string(),
+        root: frozen.root.to_string(),
+        header: frozen.header_json.clone(),
+        chain: chain.hash(),
+        round,
+        round_at,
+        unsettled: unsettled.len().try_into().unwrap_or(u64::MAX),
+        frozen_at: now,
+        frozen_by: tables.audit.operator().await?,
+        published_at: None,
+        outcome: None,
+    };
+    record(tables, &plan.scope, &draw, &frozen, now).await?;
+    let files = DrawFiles::new(tables, env, &plan.scope, &draw.name, &draw.commitment)?;
+    files.keep_openings(&folder.file(OPENINGS)).await?;
+    files.publish(ENTRIES, &folder.file(ENTRIES)).await?;
+    if !tables.draws.create(&plan.scope, &draw).await? {
+        files.delete_openings().await?;
+        return Err(already_frozen(&super::find(tables, &plan.scope, &draw.name).await?, plan.zone));
+    }
+    let draw = publish(tables, &plan.scope, draw, &files, Some(folder), clock).await?;
+    let read = Some(ReadReport { days, unsettled });
+    Ok(FreezeReport { draw, evidence: files.evidence_url(), read })
+}
+
+impl FreezePlan {
+    fn check(&self, now: Timestamp, speedup: RetrySpeedup) -> Result<(), Failure> {
+        if self.from >= self.to {
+            let message = "no time is from --from to --to: give --to a later day or time than --from";
+            return Err(Failure::new("period_empty", message));
+        }
+        let all_in = self.to.after(speedup.apply(STILL_WRITING));
+        if now < all_in {
+            let message = format!(
+                "the period ends at {}, and its last entries are written by {}: freeze it then, or give an earlier --to",
+                zoned_time(self.to, self.zone),
+                zoned_time(all_in, self.zone)
+            );
+            return Err(Failure::new("period_open", message));
+        }
+        let earliest = now.after(speedup.apply(MIN_NOTICE));
+        if self.at < earliest {
+            let message = format!(
+                "--at is {}: the commitment has to be public before anybody can know the round; give {} or later",
+                zoned_time(self.at, self.zone),
+                zoned_time(earliest, self.zone)
+            );
+            return Err(Failure::new("round_too_near", message));
+        }
+        Ok(())
+    }
+
+    fn for_header(&self, chain: &Chain, round: std::num::NonZeroU64) -> Result<Plan, Failure> {
+        let local = |time: Timestamp| -> DateTime<FixedOffset> {
+            DateTime::from(time).with_timezone(&self.zone).fixed_offset()
+        };
+        Ok(Plan {
+            campaign: self.scope.campaign.to_string(),
+            draw: self.name.to_string(),
+            period: Period { from: local(self.from), to: local(self.to) },
+            prizes: self.prizes.clone(),
+            one_prize_per_row: self.one_prize_per_entrant,
+            chain: chain.hash().parse().map_err(|_| too_late())?,
+            round,
+        })
+    }
+}
+
+/// Writes the row of the audit log, before anything is uploaded.
+async fn record(
+    tables: &Tables,
+    scope: &Scope,
+    draw: &Draw,
+    frozen: &Frozen,
+    now: Timestamp,
+) -> Result<(), Failure> {
+    let details = json!({
+        "commitment": draw.commitment,
+        "round": draw.round,
+        "chain": draw.chain,
+        "rows": frozen.header.rows,
+        "entries": frozen.header.total,
+    });
+    let action = Action::new("draw.freeze").in_scope(scope).on(&draw.name).with(details);
+    tables.audit.append(action, now).await.map(drop)
+}
+
+/// Finishes what was cut short between recording and publishing.
+async fn publish_recorded(
+    tables: &Tables,
+    env: &Env,
+    plan: &FreezePlan,
+    draw: Draw,
+    clock: &Clock,
+) -> Result<FreezeReport, Failure> {
+    let files = DrawFiles::new(tables, env, &plan.scope, &draw.name, &draw.commitment)?;
+    let folder = match plan.output.symlink_metadata() {
+        // The earlier run has written it.
+        Ok(_) => None,
+        Err(_) => {
+            let folder = NewFolder::begin(&plan.output)?;
+            folder.write(ENTRIES, files.read(ENTRIES).await?)?;
+            folder.write(OPENINGS, files.read_openings().await?.0)?;
+            Some(folder)
+        }
+    };
+    let details = json!({ "commitment": draw.commitment, "published": true });
+    let action = Action::new("draw.freeze").in_scope(&plan.scope).on(&draw.name).with(details);
+    tables.audit.append(action, clock.now()).await?;
+    let draw = publish(tables, &plan.scope, draw, &files, folder, clock).await?;
+    Ok(FreezeReport { draw, evidence: files.evidence_url(), read: None })
+}
+
+/// Publishes what a recorded draw is committed to.
+async fn publish(
+    tables: &Tables,
+    scope: &Scope,
+    draw: Draw,
+    files: &DrawFiles,
+    folder: Option<NewFolder>,
+    clock: &Clock,
+) -> Result<Draw, Failure> {
+    files.publish_text(HEADER, &draw.header).await?;
+    files.publish_text(COMMITMENT, &draw.commitment).await?;
+    if let Some(folder) = folder {
+        folder.write(HEADER, draw.header.as_bytes())?;
+        folder.write(COMMITMENT, draw.commitment.as_bytes())?;
+        folder.finish()?;
+    }
+    let now = clock.now();
+    let draw = Draw { published_at: Some(now), ..draw };
+    if !draw.is_published_in_time() {
+        return Err(published_late(&draw));
+    }
+    tables.draws.publish(scope, &draw.name, now).await?;
+    Ok(draw)
+}
+
+/// A draw whose commitment was not public before its round.
+pub(super) fn published_late(draw: &Draw) -> Failure {
+    let message = format!(
+        "the commitment of the draw {} was not published before its round, so it proves nothing: somebody could have known \
+         the winners; freeze the period under another name",
+        draw.name
+    );
+    Failure::new("draw_late", message)
+}
+
+fn already_frozen(draw: &Draw, zone: Tz) -> Failure {
+    let Draw { name, frozen_by, .. } = draw;
+    let by = frozen_by.by.as_ref().unwrap_or(&frozen_by.who);
+    let message = format!(
+        "the draw {name} is frozen since {}, by {by}, and a draw is frozen once; `ops draw show` shows it",
+        zoned_time(draw.frozen_at, zone)
+    );
+    Failure::new("draw_frozen", message)
+}
+
+fn too_late() -> Failure {
+    Failure::new("round_too_far", "--at is so late that nobody counts rounds up to it; give an earlier time")
+}
+
+/// Why nothing was frozen.
+pub(super) fn not_frozen(error: &FreezeError) -> Failure {
+    let code = match error {
+        FreezeError::NoEntries => "period_without_entries",
+        FreezeError::Header(_) => "draw_invalid",
+        FreezeError::Opening(_) | FreezeError::RepeatedHash => "entries_invalid",
+        FreezeError::Io(_) => "file_failed",
+    };
+    Failure::new(code, format!("nothing was frozen: {error}"))
+}

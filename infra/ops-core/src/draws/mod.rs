@@ -1,0 +1,45 @@
+//! Draws that anyone can check. The computation is in the crate `draw`, public randomness in `beacon`; here is what connects
+//! them to the stack: its entries, its table of draws, and two buckets.
+//!
+//! | what | where |
+//! | --- | --- |
+//! | the chain that draws wait for, and its relays | `chain` |
+//! | the entries of a period | `entries` |
+//! | freezing them, once for each name | `freeze` |
+//! | drawing winners, and those who come after one that is skipped | `run`, `winners` |
+//! | files of a draw: published and locked, or secret and erasable | `files` |
+//! | openings: whose entries a row stands for; erasing them | `openings` |
+
+pub(crate) mod chain;
+mod entries;
+pub(crate) mod files;
+pub(crate) mod freeze;
+pub(crate) mod openings;
+pub(crate) mod run;
+pub(crate) mod winners;
+
+pub(crate) use self::entries::DayTotal;
+use common::domain::draw::{Draw, DrawName};
+use common::domain::scope::Scope;
+use draw::Header;
+
+use crate::failure::Failure;
+use crate::tables::Tables;
+
+/// A draw that has to be there.
+pub(crate) async fn find(tables: &Tables, scope: &Scope, name: &DrawName) -> Result<Draw, Failure> {
+    tables.draws.get(scope, name).await?.ok_or_else(|| {
+        let message = format!(
+            "{scope} has no draw `{name}`; `ops draw list` shows those there are, `ops draw freeze` begins one"
+        );
+        Failure::new("draw_unknown", message)
+    })
+}
+
+/// What a draw was decided to be.
+pub(crate) fn header(draw: &Draw) -> Result<Header, Failure> {
+    serde_json::from_str(&draw.header).map_err(|error| {
+        let message = format!("the record of the draw {} has no readable header: {error}", draw.name);
+        Failure::new("draw_unreadable", message)
+    })
+}

@@ -1,0 +1,154 @@
+//! Those who win, in order: the first of each tier, and the next one wherever somebody is skipped.
+
+use std::collections::{HashMap, HashSet};
+
+use common::config::Env;
+use common::domain::draw::Draw;
+use common::domain::draw::contact::{Contact, ContactEvent, ContactStep, SkipReason};
+use common::domain::ids::Reference;
+use common::domain::scope::Scope;
+use common::domain::submission::Submission;
+use common::domain::timestamp::Timestamp;
+use draw::{DrawResult, Header, Opening, Place, TierResult};
+use futures_util::{StreamExt, TryStreamExt, stream};
+
+use super::files::DrawFiles;
+use super::openings;
+use crate::failure::Failure;
+use crate::tables::Tables;
+
+/// People that are looked up at a time.
+const LOOK_UPS: usize = 16;
+
+/// A draw with its result, and the openings of all rows that have a place in it.
+pub(crate) struct Winners<'a> {
+    tables: &'a Tables,
+    scope: &'a Scope,
+    draw: &'a Draw,
+    header: Header,
+    result: DrawResult,
+    openings: HashMap<u64, Opening>,
+}
+
+/// Who is behind a row.
+struct Person {
+    reference: Reference,
+    submission: Submission,
+    masked_phone: String,
+}
+
+impl<'a> Winners<'a> {
+    pub(crate) async fn open(
+        tables: &'a Tables,
+        env: &Env,
+        scope: &'a Scope,
+        draw: &'a Draw,
+        result: DrawResult,
+    ) -> Result<Self, Failure> {
+        let places = result.tiers.iter().flat_map(|tier| &tier.order);
+        let rows: HashSet<_> = places.map(|place| place.row).collect();
+        let files = DrawFiles::new(tables, env, scope, &draw.name, &draw.commitment)?;
+        let openings = openings::of_rows(files.read_openings().await?.0, &rows)?;
+        Ok(Self { tables, scope, draw, header: super::header(draw)?, result, openings })
+    }
+
+    /// The contacts that are missing until each tier has as many winners as prizes, or its order ends. Rows that the rules
+    /// pass over are among them, skipped with the reason.
+    pub(crate) async fn missing(&self, known: &[Contact], now: Timestamp) -> Result<Vec<Contact>, Failure> {
+        let mut contacts = known.to_vec();
+        for (tier, result) in (0..).zip(&self.result.tiers) {
+            self.fill(tier, result, &mut contacts, now).await?;
+        }
+        Ok(contacts.split_off(known.len()))
+    }
+
+    async fn fill(
+        &self,
+        tier: u32,
+        result: &TierResult,
+        contacts: &mut Vec<Contact>,
+        now: Timestamp,
+    ) -> Result<(), Failure> {
+        let of_tier = |contacts: &[Contact]| -> (u64, u64) {
+            let own = || contacts.iter().filter(|contact| contact.tier == tier);
+            let winners = own().filter(|contact| contact.holds_prize()).count();
+            let last = own().map(|contact| contact.place).max().unwrap_or(0);
+            (u64::try_from(winners).unwrap_or(u64::MAX), last)
+        };
+        loop {
+            let (winners, last) = of_tier(contacts);
+            let free = result.prizes.get().saturating_sub(winners);
+            let places = (1..).zip(&result.order).skip_while(|(place, _)| *place <= last);
+            let next: Vec<(u64, Place)> = places
+                .take(usize::try_from(free).unwrap_or(usize::MAX))
+                .map(|(n, place)| (n, *place))
+                .collect();
+            if next.is_empty() {
+                return Ok(());
+            }
+            let people = next.into_iter().map(async |(number, place)| {
+                Ok::<_, Failure>((number, place, self.person(place.row).await?))
+            });
+            let people: Vec<_> = stream::iter(people).buffered(LOOK_UPS).try_collect().await?;
+            for (number, place, person) in people {
+                let has_prize = self.header.one_prize_per_row
+                    && contacts.iter().any(|one| one.row == place.row && one.holds_prize());
+                let contact = self.contact(tier, &result.name, (number, place.row), person, now);
+                contacts.push(if has_prize { skipped(contact, SkipReason::HasPrize, now) } else { contact });
+            }
+        }
+    }
+
+    fn contact(
+        &self,
+        tier: u32,
+        prize: &str,
+        (place, row): (u64, u64),
+        person: Option<Person>,
+        now: Timestamp,
+    ) -> Contact {
+        let contact = Contact {
+            draw: self.draw.name.clone(),
+            tier,
+            prize: prize.to_owned(),
+            place,
+            row,
+            reference: None,
+            submission_id: None,
+            region: None,
+            masked_phone: None,
+            steps: vec![ContactStep { at: now, by: None, event: ContactEvent::Drawn }],
+            revision: 0,
+        };
+        match person {
+            None => skipped(contact, SkipReason::Erased, now),
+            Some(Person { reference, submission, masked_phone }) => Contact {
+                reference: Some(reference),
+                submission_id: Some(submission.submission_id),
+                region: submission.region,
+                masked_phone: Some(masked_phone),
+                ..contact
+            },
+        }
+    }
+
+    /// `None` once the person was erased.
+    async fn person(&self, row: u64) -> Result<Option<Person>, Failure> {
+        let reference =
+            self.openings.get(&row).and_then(|opening| opening.references().first()?.parse().ok());
+        let Some(reference) = reference else { return Ok(None) };
+        let found = self.tables.store.submissions().by_reference(&reference).await?;
+        let Some(submission) = found.into_iter().find(|submission| submission.scope == *self.scope) else {
+            return Ok(None);
+        };
+        let phone = self.tables.secrets().phone_of(&submission).await?;
+        Ok(phone.map(|phone| Person { reference, masked_phone: phone.masked(), submission }))
+    }
+}
+
+/// Skipped by the rules of the draw.
+fn skipped(contact: Contact, reason: SkipReason, now: Timestamp) -> Contact {
+    let step = ContactStep { at: now, by: None, event: ContactEvent::Skipped { reason, inspector: None } };
+    // A contact that was just drawn can be skipped.
+    contact.after(step).unwrap_or(contact)
+}
