@@ -4,15 +4,20 @@
 //! release, which the next build has to read.
 
 use std::collections::BTreeMap;
+use std::num::NonZeroU64;
 use std::path::PathBuf;
 use std::time::Duration;
 
 use common::clock::Clock;
 use common::domain::campaign::Campaign;
 use common::domain::codebook::BatchStatus;
-use common::domain::scope::Environment;
+use common::domain::draw::contact::{Contact, ContactEvent, ContactStep, SkipReason};
+use common::domain::draw::{Draw, DrawName, DrawOutcome, Operator};
+use common::domain::ids::SubmissionId;
+use common::domain::scope::{Environment, Scope};
 use common::store::campaign_versions::{CampaignChange, CampaignVersions};
 use common::store::codes::CodeKey;
+use common::store::draws::Draws;
 use common::store::record_version;
 use image::{GrayImage, Luma};
 use local::partner::{Options as PartnerOptions, SimulatedPartner};
@@ -136,6 +141,79 @@ async fn partners(service: &Service, known: &mut Known) {
     known.keys.insert("partner-2026", campaign.live_key.clone());
 }
 
+/// A draw that was run, with a winner.
+async fn draws(service: &Service) {
+    let draws = Draws::from_env(&service.env, &service.dynamodb()).expect("all variables");
+    let scope = Scope { campaign: "codes-2026".parse().expect("a slug"), environment: Environment::Live };
+    let name: DrawName = "week-03".parse().expect("a name");
+    let operator =
+        Operator { who: "arn:aws:iam::000000000000:user/asha".to_owned(), by: Some("asha".to_owned()) };
+    let header = json!({
+        "algorithm": "svc-draw-v1",
+        "campaign": "codes-2026",
+        "draw": "week-03",
+        "period": { "from": "2050-06-08T00:00:00+03:00", "to": "2050-06-15T00:00:00+03:00" },
+        "rows": 1,
+        "total": 2,
+        "prizes": [{ "name": "Kettle", "number": 1 }],
+        "one_prize_per_row": true,
+        "chain": "c".repeat(64),
+        "round": 7,
+    });
+    let draw = Draw {
+        name: name.clone(),
+        commitment: "a".repeat(64),
+        root: "b".repeat(64),
+        header: header.to_string(),
+        chain: "c".repeat(64),
+        round: NonZeroU64::MIN.saturating_add(6),
+        round_at: NOON.after(Duration::from_secs(600)),
+        unsettled: 1,
+        frozen_at: NOON,
+        frozen_by: operator.clone(),
+        published_at: None,
+        outcome: None,
+    };
+    let at = NOON.after(Duration::from_secs(601));
+    let outcome = DrawOutcome {
+        signature: "d".repeat(96),
+        randomness: "e".repeat(64),
+        drawn_at: at,
+        drawn_by: operator.clone(),
+    };
+    let drawn = Contact {
+        draw: name.clone(),
+        tier: 0,
+        prize: "Kettle".to_owned(),
+        place: 1,
+        row: 0,
+        reference: "K7M2-Q9XD".parse().ok(),
+        submission_id: Some(SubmissionId::from_random([7; 16])),
+        region: Some("Mwanza".to_owned()),
+        masked_phone: Some("+2557•••••678".to_owned()),
+        steps: vec![ContactStep { at, by: None, event: ContactEvent::Drawn }],
+        revision: 0,
+    };
+    let reason = ContactEvent::Skipped { reason: SkipReason::UnderAge, inspector: Some("Neema".to_owned()) };
+    let skipped = drawn.after(ContactStep { at, by: Some(operator), event: reason }).expect("it follows");
+    assert!(draws.create(&scope, &draw).await.expect("written"));
+    assert!(!draws.finish(&scope, &name, &outcome).await.expect("refused"), "it is not published");
+    assert!(draws.publish(&scope, &name, NOON).await.expect("written"));
+    assert!(draws.finish(&scope, &name, &outcome).await.expect("written"));
+    assert!(draws.add_contact(&scope, &drawn).await.expect("written"));
+    assert!(draws.change_contact(&scope, &drawn, &skipped).await.expect("written"));
+    // What was written once stays, and comes back as it was.
+    assert!(!draws.create(&scope, &draw).await.expect("refused"));
+    assert!(!draws.publish(&scope, &name, at).await.expect("refused"));
+    assert!(!draws.finish(&scope, &name, &outcome).await.expect("refused"));
+    assert!(!draws.add_contact(&scope, &drawn).await.expect("refused"));
+    assert!(!draws.change_contact(&scope, &drawn, &skipped).await.expect("refused"));
+    let stored = Draw { published_at: Some(NOON), outcome: Some(outcome), ..draw };
+    assert_eq!(draws.get(&scope, &name).await.expect("read"), Some(stored.clone()));
+    assert_eq!(draws.list(&scope).await.expect("read"), [stored]);
+    assert_eq!(draws.contacts(&scope, &name).await.expect("read"), [skipped]);
+}
+
 /// All items of a table in DynamoDB's JSON, sorted by key.
 async fn items(service: &Service, table: &str, key: &str) -> Vec<Value> {
     let scan = request_to_storage("POST", format!("{}/", service.database_url()));
@@ -163,6 +241,7 @@ async fn every_record_carries_its_version() {
     codes(&service, &mut known).await;
     receipts(&service, &settler, &mut known).await;
     partners(&service, &mut known).await;
+    draws(&service).await;
     Counter::new(&service.env, &service.clock).count_all().await;
 
     let folder = std::env::var_os("RECORDS_FOLDER").map(PathBuf::from);

@@ -11,6 +11,7 @@ mod code_import;
 mod code_state;
 mod correction;
 mod decision;
+mod draw;
 mod export;
 mod key;
 mod numbers;

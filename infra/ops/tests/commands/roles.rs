@@ -13,6 +13,7 @@ use local::stack::Options;
 use serde_json::{Value, json};
 use service_tests::operator_roles::{ROLES, Used, access_key_of, front};
 
+use crate::draw::{args, entered, freeze};
 use crate::review::{CODE, as_it_is, photo, with_receipt};
 use crate::submission::{submission, waiting, write};
 use crate::support::{CHAI, Ended, Stack, chai, run};
@@ -48,6 +49,14 @@ async fn left(stack: &Stack, serial: u64) -> String {
     left.submission_id.to_string()
 }
 
+/// Freezes a draw, and returns its name.
+async fn frozen(stack: &Stack, turn: u64) -> String {
+    entered(stack, "0711000001", 1).await;
+    let name = format!("draw-{turn}");
+    stack.fine(&args(&freeze(stack, &name, &["--prize", "Kettle=1"]))).await;
+    name
+}
+
 /// The commands of a role that those before it may not run.
 async fn commands(stack: &Stack, role: &str, turn: u64) -> Vec<Vec<String>> {
     let campaign = "--campaign chai-bora-2026";
@@ -67,6 +76,8 @@ async fn commands(stack: &Stack, role: &str, turn: u64) -> Vec<Vec<String>> {
                 format!("submission list {campaign} --unsettled"),
                 format!("submission show {id}"),
                 format!("submission story {reference}"),
+                format!("draw show {campaign} --draw {}", frozen(stack, turn).await),
+                format!("draw list {campaign}"),
                 "whoami".to_owned(),
             ]
         }
@@ -93,6 +104,7 @@ async fn commands(stack: &Stack, role: &str, turn: u64) -> Vec<Vec<String>> {
             stack.fine(&[&["submission", "settle", &rejected], &reject[..]].concat()).await;
             let minted = stack.arg(&format!("minted-{turn}.csv"));
             let id = left(stack, 0).await;
+            let in_a_draw = entered(stack, "0711000002", 1).await.reference;
             vec![
                 format!("submission show {id} --show-phone"),
                 format!("campaign apply {file} --yes"),
@@ -122,6 +134,9 @@ async fn commands(stack: &Stack, role: &str, turn: u64) -> Vec<Vec<String>> {
                 format!("numbers verify {campaign} --yes"),
                 format!("phone list {scope}"),
                 "phone find 0712345678".to_owned(),
+                freeze(stack, "operators", &["--prize", "Kettle=1"]).join(" "),
+                format!("draw run {campaign} --draw {}", frozen(stack, turn).await),
+                format!("draw opening {in_a_draw}"),
                 format!("phone unblock {campaign} --why mistake 0712345678"),
             ]
         }
@@ -175,12 +190,14 @@ async fn each_role_runs_its_commands_and_none_of_a_higher_role() {
 }
 
 /// Needed only where there are records of the first release or of test keys, and to erase a person none of whose
-/// submissions is open, and to correct numbers of a campaign that was quiet for five minutes.
-const NOT_TRIED: [&str; 6] = [
+/// submissions is open, to correct numbers of a campaign that was quiet for five minutes, and for the second of two freezes at
+/// once.
+const NOT_TRIED: [&str; 7] = [
     "dynamodb:DeleteItem table/codes",
     "dynamodb:DeleteItem table/requests",
     "dynamodb:DeleteItem table/submissions",
     "dynamodb:PutItem table/entrants",
+    "s3:DeleteObject object/draw-openings",
     "s3:DeleteObject object/receipt-photos",
     "dynamodb:UpdateItem table/numbers",
 ];

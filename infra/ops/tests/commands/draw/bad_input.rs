@@ -1,0 +1,143 @@
+//! What is refused, and periods at the edge of what can be drawn.
+
+use common::domain::submission::SubmissionStatus;
+use common::domain::timestamp::Timestamp;
+use serde_json::json;
+
+use super::*;
+
+/// Freezes with these options after the usual ones, and returns the error's code.
+async fn refused(stack: &Stack, options: &[&str]) -> String {
+    let output = stack.arg("refused");
+    let given = |name: &str| options.contains(&name);
+    let mut command = vec!["draw", "freeze", "--draw", "refused", "--output", &output];
+    command.extend(CAMPAIGN);
+    for usual in [["--from", PERIOD[1]], ["--to", PERIOD[3]], ["--at", AT], ["--prize", "Kettle=1"]] {
+        if !given(usual[0]) {
+            command.extend(usual);
+        }
+    }
+    command.extend(options);
+    let error = stack.refused(&command).await;
+    assert!(!stack.path("refused").exists(), "the folder is whole or not there");
+    error["code"].as_str().expect("a code").to_owned()
+}
+
+#[tokio::test]
+async fn what_cannot_be_frozen_is_refused_and_leaves_nothing() {
+    let stack = with_entries().await;
+    for (options, code) in [
+        (&["--from", "2026-01-01", "--to", "2026-01-31"][..], "period_without_entries"),
+        (&["--from", "2026-02-28", "--to", "2026-02-27"], "period_empty"),
+        (&["--to", "2026-03-01"], "period_open"),
+        (&["--to", "2026-03-01T02:56:00+03:00"], "period_open"),
+        (&["--at", "2026-03-01T03:09:59+03:00"], "round_too_near"),
+        (&["--at", "2026-02-28T03:00:00+03:00"], "round_too_near"),
+        (&["--prize", "Kettle=1", "--prize", "Kettle=2"], "draw_invalid"),
+        (&["--campaign", "other"], "campaign_unknown"),
+    ] {
+        if options[0] == "--campaign" {
+            let mut command = args(&freeze(&stack, "refused", &["--prize", "Kettle=1"])).join(" ");
+            command = command.replace("chai-bora-2026", "other");
+            assert_eq!(stack.refused(&command.split(' ').collect::<Vec<_>>()).await["code"], code);
+        } else {
+            assert_eq!(refused(&stack, options).await, code, "{options:?}");
+        }
+    }
+    for prize in ["Kettle", "Kettle=0", "=1"] {
+        let ended = stack.run(&args(&freeze(&stack, "refused", &["--prize", prize]))).await;
+        assert_eq!(ended.code, ops_core::USAGE, "{prize}");
+    }
+    assert_eq!(files_in(stack.folder.path()), ["chai.yaml"], "no folder is left behind");
+    assert!(stack.tables().await.draws.list(&chai(Environment::Live)).await.expect("it answers").is_empty());
+}
+
+#[tokio::test]
+async fn a_folder_with_something_in_it_is_not_written_to() {
+    let stack = with_entries().await;
+    fs::create_dir(stack.path("taken")).expect("a disk");
+    stack.file("taken/precious", "x");
+    let error = stack.refused(&args(&freeze(&stack, "taken", &["--prize", "Kettle=1"]))).await;
+    assert_eq!(error["code"], "file_exists");
+    assert_eq!(files_in(&stack.path("taken")), ["precious"]);
+    fs::create_dir(stack.path("empty")).expect("a disk");
+    frozen(&stack, "empty", &["--prize", "Kettle=1"]).await;
+    assert_eq!(files_in(&stack.path("empty")).len(), 4);
+}
+
+#[tokio::test]
+async fn one_entrant_wins_once_however_many_prizes_there_are() {
+    let stack = Stack::with_chai().await;
+    entered(&stack, "0711000001", 1).await;
+    let told = stack.fine(&args(&freeze(&stack, "alone", &["--prize", "Kettle=5"]))).await;
+    assert!(told.contains("There are 5 prizes and 1 entrants: some prizes can have no winner."), "{told}");
+    let drawn = stack.json(&run("alone", &[])).await;
+    assert_eq!(drawn["winners"].as_array().map(Vec::len), Some(1));
+}
+
+#[tokio::test]
+async fn a_weight_of_a_million_counts_a_million_times() {
+    let stack = with_entries().await;
+    entered(&stack, "0711000009", 1_000_000).await;
+    let draw = frozen(&stack, "heavy", &["--prize", "Kettle=1"]).await;
+    assert_eq!(draw["header"]["total"], 1_000_010);
+    let entries = fs::read_to_string(stack.path("heavy").join("entries.csv")).expect("a file");
+    assert_eq!(entries.lines().filter(|line| line.ends_with(",1000000")).count(), 1);
+    assert_eq!(stack.json(&run("heavy", &[])).await["winners"][0]["prize"], "Kettle");
+}
+
+#[tokio::test]
+async fn what_is_settled_late_is_in_the_next_draw_and_in_no_other() {
+    let stack = with_entries().await;
+    let late = submitted(&stack, "0711000005", SubmissionStatus::checking(), ENTERED).await;
+    let reference = late.reference.to_string();
+    let command = freeze(&stack, "week-03", &["--prize", "Kettle=1"]);
+    let told = stack.fine(&args(&command)).await;
+    assert!(
+        told.contains(&format!("1 submissions are not settled and not in this draw: {reference}.")),
+        "{told}"
+    );
+    assert!(told.contains("so these join the next one"), "{told}");
+    let id = late.submission_id.to_string();
+    stack.fine(&["submission", "settle", &id, "--accept", "--entries", "4", "--why", "seen"]).await;
+    stack.clock.advance(Duration::from_secs(24 * 60 * 60));
+    let output = stack.arg("week-04");
+    let next = ["draw", "freeze", "--draw", "week-04", "--from", "2026-03-01", "--to", "2026-03-01"];
+    let at = ["--at", "2026-03-02T18:00:00+03:00", "--prize", "Kettle=1", "--output", &output];
+    let next = stack.json(&[&next[..], &at, &CAMPAIGN].concat()).await;
+    assert_eq!((&next["header"]["rows"], &next["header"]["total"]), (&json!(1), &json!(4)));
+    assert_eq!(next["unsettled"], json!([]));
+    let told = stack.json(&["draw", "opening", &reference]).await;
+    assert_eq!(told["openings"].as_array().map(Vec::len), Some(1));
+    assert_eq!(told["openings"][0]["draw"], "week-04");
+}
+
+#[tokio::test]
+async fn what_is_accepted_after_the_period_is_left_out_and_what_is_rejected_too() {
+    let stack = with_entries().await;
+    let end = Timestamp::from_millis(NOW.as_millis() - 3 * 60 * 60 * 1000);
+    let accepted = SubmissionStatus::accepted(9, None);
+    submitted(&stack, "0711000006", accepted.clone(), end).await;
+    let within = submitted(&stack, "0711000007", accepted, Timestamp::from_millis(end.as_millis() - 1)).await;
+    let mistaken = entered(&stack, "0711000008", 9).await;
+    let id = mistaken.submission_id.to_string();
+    stack.fine(&["submission", "revoke", &id, "--why", "mistake"]).await;
+    let draw = frozen(&stack, "week-03", &["--prize", "Kettle=1"]).await;
+    assert_eq!((&draw["header"]["rows"], &draw["header"]["total"]), (&json!(4), &json!(19)));
+    assert!(stack.json(&["draw", "opening", &within.reference.to_string()]).await["openings"].is_array());
+}
+
+/// While the table is read, entries of the next period arrive.
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn entries_that_come_in_meanwhile_are_not_in_the_draw() {
+    let stack = with_entries().await;
+    let arriving = async {
+        for number in 10..30 {
+            let accepted = SubmissionStatus::accepted(1, None);
+            submitted(&stack, &format!("07110000{number}"), accepted, NOW).await;
+        }
+    };
+    let (draw, ()) = tokio::join!(frozen(&stack, "week-03", &["--prize", "Kettle=1"]), arriving);
+    assert_eq!((&draw["header"]["rows"], &draw["header"]["total"]), (&json!(3), &json!(10)));
+    assert_eq!(draw["unsettled"], json!([]));
+}

@@ -1,0 +1,105 @@
+//! People who are erased before and after a draw.
+
+use common::aws::Aws;
+use common::domain::draw::contact::{ContactEvent, ContactStep};
+
+use super::*;
+
+const PHONE: &str = "0711000004";
+
+async fn openings(stack: &Stack, draw: &Value) -> String {
+    let s3 = Aws::for_function(&stack.env).expect("credentials").s3();
+    let bucket = stack.env.required("OPENINGS_BUCKET").expect("the stack sets it");
+    let read =
+        s3.get_object().bucket(bucket).key(key(draw, "openings.csv")).send().await.expect("it is there");
+    String::from_utf8(read.body.collect().await.expect("bytes").to_vec()).expect("text")
+}
+
+fn erase() -> Vec<&'static str> {
+    vec!["person", "erase", "--phone", PHONE, "--why", "asked by letter", "--yes"]
+}
+
+/// Records this for the only winner of a draw.
+async fn step(stack: &Stack, event: ContactEvent) {
+    let (tables, scope) = (stack.tables().await, chai(Environment::Live));
+    let found = tables.draws.contacts(&scope, &"week-03".parse().expect("a name")).await.expect("it answers");
+    let after = found[0].after(ContactStep { at: stack.clock.now(), by: None, event }).expect("it follows");
+    assert!(tables.draws.change_contact(&scope, &found[0], &after).await.expect("it answers"));
+}
+
+#[tokio::test]
+async fn whoever_is_erased_before_a_draw_is_not_in_it() {
+    let stack = with_entries().await;
+    entered(&stack, PHONE, 1000).await;
+    stack.fine(&erase()).await;
+    let draw = frozen(&stack, "week-03", &["--prize", "Kettle=1"]).await;
+    assert_eq!((&draw["header"]["rows"], &draw["header"]["total"]), (&json!(3), &json!(10)));
+}
+
+#[tokio::test]
+async fn whoever_is_erased_after_the_freeze_keeps_a_row_and_is_passed_over() {
+    let stack = Stack::with_chai().await;
+    let (gone, other) = (entered(&stack, PHONE, 1000).await, entered(&stack, "0711000005", 1).await);
+    let draw = frozen(&stack, "week-03", &["--prize", "Kettle=1"]).await;
+    let entries = fs::read_to_string(stack.path("week-03").join("entries.csv")).expect("a file");
+    stack.fine(&erase()).await;
+    let left = openings(&stack, &draw).await;
+    assert!(
+        left.contains(&other.reference.to_string()) && !left.contains(&gone.reference.to_string()),
+        "{left}"
+    );
+    assert_eq!(left.lines().count(), 2, "the header line and one opening");
+    let unknown = stack.refused(&["draw", "opening", &gone.reference.to_string()]).await;
+    assert_eq!(unknown["code"], "opening_unknown");
+    let drawn = stack.json(&run("week-03", &[])).await;
+    assert_eq!(drawn["header"]["total"], 1001, "the row stays");
+    let winners = drawn["winners"].as_array().expect("winners");
+    let winner = winners.last().expect("a winner");
+    assert_eq!((&winner["ref"], &winner["state"]), (&json!(other.reference.to_string()), &json!("drawn")));
+    for passed_over in winners.iter().filter(|winner| winner["state"] != "drawn") {
+        assert_eq!((&passed_over["state"], &passed_over["ref"]), (&json!("skipped erased"), &Value::Null));
+    }
+    let evidence = stack.env.required("EVIDENCE_BUCKET").expect("the stack sets it");
+    let s3 = Aws::for_function(&stack.env).expect("credentials").s3();
+    let published =
+        s3.get_object().bucket(evidence).key(key(&draw, "entries.csv")).send().await.expect("it is there");
+    assert_eq!(published.body.collect().await.expect("bytes").to_vec(), entries.into_bytes());
+}
+
+#[tokio::test]
+async fn an_erasure_waits_while_a_prize_is_being_claimed() {
+    let stack = Stack::with_chai().await;
+    let winner = entered(&stack, PHONE, 1).await;
+    let draw = frozen(&stack, "week-03", &["--prize", "Kettle=1"]).await;
+    stack.fine(&run("week-03", &[])).await;
+    let found = stack.json(&["person", "find", "--phone", PHONE]).await;
+    assert_eq!(found["held"][0]["drawn"], 1);
+    for event in [ContactEvent::NotReached, ContactEvent::Reached, ContactEvent::Identified] {
+        let error = stack.refused(&erase()).await;
+        assert_eq!(error["code"], "prize_claimed");
+        assert!(!error["message"].to_string().contains("711000"), "{error}");
+        step(&stack, event).await;
+    }
+    assert_eq!(stack.refused(&erase()).await["code"], "prize_claimed");
+    let zip = stack.arg("person.zip");
+    stack.fine(&["person", "export", "--phone", PHONE, "--output", &zip]).await;
+    let mut zip = zip::ZipArchive::new(fs::File::open(&zip).expect("a file")).expect("a ZIP file");
+    let data: Value =
+        serde_json::from_reader(zip.by_name("person.json").expect("it is there")).expect("JSON");
+    let held = &data["campaigns"][0]["draws"][0];
+    assert_eq!((&held["draw"], &held["prize"]), (&json!("week-03"), &json!("Kettle")));
+    assert_eq!(held["steps"].as_array().map(Vec::len), Some(4));
+
+    step(&stack, ContactEvent::HandedOver).await;
+    stack.fine(&erase()).await;
+    let shown = stack.json(&[&["draw", "show", "--draw", "week-03"], &CAMPAIGN[..]].concat()).await;
+    let contact = &shown["winners"][0];
+    assert_eq!((&contact["phone"], &contact["region"]), (&Value::Null, &Value::Null));
+    assert_eq!(
+        (&contact["ref"], &contact["state"]),
+        (&json!(winner.reference.to_string()), &json!("handed over"))
+    );
+    assert_eq!(openings(&stack, &draw).await, "row,refs,salt\n");
+    assert_eq!(stack.json(&run("week-03", &[])).await["winners"], shown["winners"], "the draw is as it was");
+    assert_eq!(stack.json(&["person", "find", "--phone", PHONE]).await["held"], json!([]));
+}

@@ -1,0 +1,135 @@
+//! Several freezes, two operators at once, and what was cut short: never two commitments.
+
+use aws_sdk_dynamodb::types::AttributeValue;
+use common::aws::Aws;
+
+use super::*;
+
+async fn evidence(stack: &Stack) -> Vec<String> {
+    objects(stack, "EVIDENCE_BUCKET").await
+}
+
+async fn objects(stack: &Stack, variable: &'static str) -> Vec<String> {
+    let bucket = stack.env.required(variable).expect("the stack sets it");
+    let s3 = Aws::for_function(&stack.env).expect("credentials").s3();
+    let listed = s3.list_objects_v2().bucket(bucket).send().await.expect("it answers");
+    listed.contents().iter().filter_map(|object| object.key().map(str::to_owned)).collect()
+}
+
+/// Takes back that a draw is published, as if the freeze had ended after it was recorded.
+async fn cut_short(stack: &Stack, draw: &Value) {
+    let aws = Aws::for_function(&stack.env).expect("credentials");
+    let text = |text: &str| AttributeValue::S(text.to_owned());
+    let update = aws.dynamodb().update_item().table_name("draws").update_expression("REMOVE published_at");
+    let update = update.key("scope", text("chai-bora-2026#live")).key("record", text("draw#week-03"));
+    update.send().await.expect("it answers");
+    let bucket = stack.env.required("EVIDENCE_BUCKET").expect("the stack sets it");
+    for file in ["header.json", "commitment.txt"] {
+        aws.s3().delete_object().bucket(&bucket).key(key(draw, file)).send().await.expect("it answers");
+    }
+}
+
+#[tokio::test]
+async fn a_name_is_frozen_once() {
+    let stack = with_entries().await;
+    let first = frozen(&stack, "week-03", &["--prize", "Kettle=1"]).await;
+    entered(&stack, "0711000004", 100).await;
+    let other = stack.arg("other");
+    let again = freeze(&stack, "week-03", &["--prize", "Kettle=9"]);
+    let again: Vec<_> = args(&again)
+        .into_iter()
+        .map(|arg| if arg == stack.arg("week-03") { other.as_str() } else { arg })
+        .collect();
+    let error = stack.refused(&again).await;
+    assert_eq!(error["code"], "draw_frozen");
+    assert!(!stack.path("other").exists());
+    let shown = stack.json(&[&["draw", "show", "--draw", "week-03"], &CAMPAIGN[..]].concat()).await;
+    assert_eq!((&shown["commitment"], &shown["header"]), (&first["commitment"], &first["header"]));
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn of_two_operators_at_once_one_freezes() {
+    let stack = with_entries().await;
+    let outputs = [stack.arg("one"), stack.arg("two")];
+    let command = freeze(&stack, "week-03", &["--prize", "Kettle=1", "--json"]);
+    let with = |output: &'static str| {
+        let own = stack.arg("week-03");
+        let path = stack.arg(output);
+        args(&command)
+            .iter()
+            .map(|arg| if *arg == own { path.clone() } else { (*arg).to_owned() })
+            .collect::<Vec<_>>()
+    };
+    let (one, two) = (with("one"), with("two"));
+    let (one, two) = (args(&one), args(&two));
+    let (one, two) = tokio::join!(stack.run(&one), stack.run(&two));
+    let mut codes = [one.code, two.code];
+    codes.sort_unstable();
+    assert_eq!(codes, [ops_core::FINE, ops_core::REFUSED], "{}{}", one.err, two.err);
+    let loser = if one.code == ops_core::FINE { &two } else { &one };
+    assert!(loser.err.contains("\"draw_frozen\""), "{}", loser.err);
+    let folders = outputs.iter().filter(|path| std::path::Path::new(path).exists()).count();
+    assert_eq!(folders, 1, "the one that came second writes no folder");
+    let commitments = evidence(&stack).await.iter().filter(|key| key.ends_with("commitment.txt")).count();
+    assert_eq!(commitments, 1);
+    assert_eq!(
+        objects(&stack, "OPENINGS_BUCKET").await.len(),
+        1,
+        "openings that count for nothing are deleted"
+    );
+}
+
+#[tokio::test]
+async fn a_freeze_that_was_cut_short_is_finished_by_running_it_again() {
+    let stack = with_entries().await;
+    let draw = frozen(&stack, "week-03", &["--prize", "Kettle=1"]).await;
+    let folder = stack.path("week-03");
+    let read = || {
+        ["entries.csv", "openings.csv", "header.json", "commitment.txt"]
+            .map(|name| fs::read_to_string(folder.join(name)).expect("a file"))
+    };
+    let files = read();
+    cut_short(&stack, &draw).await;
+    fs::remove_dir_all(&folder).expect("a disk");
+    let early = stack.refused(&run("week-03", &[])).await;
+    assert_eq!(early["code"], "draw_unpublished");
+    // What enters meanwhile changes nothing.
+    entered(&stack, "0711000004", 100).await;
+    let again = frozen(&stack, "week-03", &["--prize", "Kettle=1"]).await;
+    assert_eq!((&again["commitment"], &again["header"]), (&draw["commitment"], &draw["header"]));
+    assert_eq!(read(), files);
+    assert_eq!(
+        evidence(&stack).await,
+        ["commitment.txt", "entries.csv", "header.json"].map(|file| key(&draw, file))
+    );
+    stack.fine(&run("week-03", &[])).await;
+}
+
+#[tokio::test]
+async fn a_commitment_that_was_not_public_before_its_round_is_not_drawn() {
+    let stack = with_entries().await;
+    let draw = frozen(&stack, "week-03", &["--prize", "Kettle=1"]).await;
+    cut_short(&stack, &draw).await;
+    stack.clock.advance(Duration::from_secs(600));
+    assert_eq!(stack.refused(&run("week-03", &[])).await["code"], "draw_late");
+    let command = freeze(&stack, "week-03", &["--prize", "Kettle=1"]);
+    assert_eq!(stack.refused(&args(&command)).await["code"], "draw_late");
+    assert_eq!(stack.refused(&run("week-03", &[])).await["code"], "draw_late");
+}
+
+#[tokio::test]
+async fn winners_that_an_interrupted_run_has_recorded_stay() {
+    let stack = with_entries().await;
+    frozen(&stack, "week-03", &["--prize", "Kettle=2"]).await;
+    let first = stack.json(&run("week-03", &[])).await;
+    let aws = Aws::for_function(&stack.env).expect("credentials").dynamodb();
+    let text = |text: &str| AttributeValue::S(text.to_owned());
+    let scope = || text("chai-bora-2026#live");
+    let update = aws.update_item().table_name("draws").update_expression("REMOVE outcome");
+    update.key("scope", scope()).key("record", text("draw#week-03")).send().await.expect("it answers");
+    let second = format!("contact#week-03#{:010}#{:020}", 0, 2);
+    let delete = aws.delete_item().table_name("draws").key("scope", scope()).key("record", text(&second));
+    delete.send().await.expect("it answers");
+    let again = stack.json(&run("week-03", &[])).await;
+    assert_eq!(again["winners"], first["winners"]);
+}

@@ -1,0 +1,109 @@
+//! Rounds that are not the draw's, and evidence that was changed.
+
+use std::num::{NonZeroU32, NonZeroU64};
+
+use beacon::SimulatedChain;
+use common::aws::Aws;
+
+use super::*;
+use crate::support::{Ended, run as run_with};
+
+/// Runs with a relay that does not answer, and little patience.
+async fn without_relay(stack: &Stack, more: &[&str]) -> Ended {
+    let env = [("HASTEN", "1000"), ("BEACON_URL", "http://127.0.0.1:9")];
+    let env = env.map(|(name, value)| (name.to_owned(), value.to_owned())).into_iter().collect();
+    run_with(&run("week-03", more), stack.env.clone().overridden_by(env), &stack.clock).await
+}
+
+#[tokio::test]
+async fn where_no_relay_answers_the_round_is_pasted() {
+    let stack = with_entries().await;
+    let draw = frozen(&stack, "week-03", &["--prize", "Kettle=1"]).await;
+    let down = without_relay(&stack, &[]).await;
+    assert_eq!(down.code, ops_core::REFUSED);
+    assert!(
+        down.err.contains("127.0.0.1 takes no connection") && down.err.contains("--signature"),
+        "{}",
+        down.err
+    );
+    let reply = relay_reply(&stack, &draw).await;
+    let signature = serde_json::from_str::<Value>(&reply).expect("JSON")["signature"].clone();
+    let pasted = without_relay(&stack, &["--signature", signature.as_str().expect("text"), "--json"]).await;
+    assert_eq!(pasted.code, ops_core::FINE, "{}", pasted.err);
+    let pasted: Value = serde_json::from_str(&pasted.out).expect("JSON");
+    assert_eq!(pasted["outcome"]["signature"], signature);
+}
+
+#[tokio::test]
+async fn a_round_that_is_not_the_draws_is_refused() {
+    let stack = with_entries().await;
+    let draw = frozen(&stack, "week-03", &["--prize", "Kettle=1"]).await;
+    let round = NonZeroU64::new(draw["round"].as_u64().expect("a round")).expect("not zero");
+    let genesis = "2026-01-01T00:00:00Z".parse().expect("a time");
+    let other_chain = SimulatedChain::new(&[1; 32], genesis, NonZeroU32::MIN);
+    let other_round = relay_reply(&stack, &json!({ "chain": draw["chain"], "round": round.get() - 1 })).await;
+    let claimed = other_round.replace(&(round.get() - 1).to_string(), &round.to_string());
+    for (pasted, why) in [
+        (other_chain.reply(round), "a signature that is not of this chain and round"),
+        (claimed, "a signature that is not of this chain and round"),
+        (other_round, "is of round"),
+        ("00".repeat(48), "a signature that is not of this chain and round"),
+        ("week".to_owned(), "neither a signature"),
+    ] {
+        let error = stack.refused(&run("week-03", &["--signature", &pasted])).await;
+        assert_eq!(error["code"], "signature_invalid");
+        assert!(error["message"].as_str().is_some_and(|message| message.contains(why)), "{error}");
+    }
+    let shown = stack.json(&[&["draw", "show", "--draw", "week-03"], &CAMPAIGN[..]].concat()).await;
+    assert_eq!((&shown["state"], &shown["winners"]), (&json!("frozen"), &json!([])));
+}
+
+#[tokio::test]
+async fn a_draw_waits_for_its_own_chain_alone() {
+    let stack = with_entries().await;
+    frozen(&stack, "week-03", &["--prize", "Kettle=1"]).await;
+    let without = [("BEACON_CHAIN".to_owned(), String::new())].into_iter().collect();
+    let env = stack.env.clone().overridden_by(without);
+    let ended = run_with(&run("week-03", &["--json"]), env.clone(), &stack.clock).await;
+    assert!(ended.err.contains("\"chain_unknown\""), "{}", ended.err);
+    // Without the variable, draws wait for drand's quicknet.
+    let command = freeze(&stack, "public", &["--prize", "Kettle=1"]);
+    let ended = run_with(&args(&command), env, &stack.clock).await;
+    assert!(
+        ended.out.contains("drand quicknet, 52db9ba7") && !ended.out.contains("rehearsals"),
+        "{}",
+        ended.out
+    );
+    let told = stack.fine(&args(&freeze(&stack, "simulated", &["--prize", "Kettle=1"]))).await;
+    assert!(told.contains("which is NOT drand's quicknet"), "{told}");
+}
+
+#[tokio::test]
+async fn evidence_that_was_changed_is_not_drawn_from() {
+    let stack = with_entries().await;
+    let draw = frozen(&stack, "week-03", &["--prize", "Kettle=1"]).await;
+    stack.clock.advance(Duration::from_secs(600));
+    let s3 = Aws::for_function(&stack.env).expect("credentials").s3();
+    let bucket = stack.env.required("EVIDENCE_BUCKET").expect("the stack sets it");
+    let put = async |file: &str, text: String| {
+        let put = s3.put_object().bucket(&bucket).key(key(&draw, file)).body(text.into_bytes().into());
+        put.send().await.expect("it is taken");
+    };
+    let entries = fs::read_to_string(stack.path("week-03").join("entries.csv")).expect("a file");
+    let lines: Vec<_> = entries.split_inclusive('\n').collect();
+    for (changed, why) in [
+        (entries.replacen(",0,", ",1,", 1), "entries.csv, line 1 starts at 1"),
+        (format!("{}{}", lines[1], lines[0]), "entries.csv, line 1 starts at"),
+        (lines[..2].concat(), "entries.csv has 2 lines, but header.json says 3 rows"),
+    ] {
+        put("entries.csv", changed).await;
+        let error = stack.refused(&run("week-03", &[])).await;
+        assert_eq!(error["code"], "evidence_differs");
+        assert!(error["message"].as_str().is_some_and(|message| message.contains(why)), "{error}");
+    }
+    put("entries.csv", entries).await;
+    put("result.json", "{}".to_owned()).await;
+    assert_eq!(stack.refused(&run("week-03", &[])).await["code"], "evidence_differs");
+    let shown = stack.json(&[&["draw", "show", "--draw", "week-03"], &CAMPAIGN[..]].concat()).await;
+    assert_eq!((&shown["state"], &shown["winners"]), (&json!("frozen"), &json!([])));
+}
