@@ -188,3 +188,22 @@ fn it_is_not_asked_about_before_its_next_step_nor_often_while_a_person_looks() {
     let reviewed = Submission { settling: Some(reviewed), ..Submission::example() };
     assert_eq!(reviewed.poll_after_seconds(NOW), Some(300));
 }
+
+#[test]
+fn a_submission_is_accepted_since_it_was_accepted_last() {
+    let made = Submission::example();
+    assert_eq!(made.accepted_at(), None);
+    let accept = |before: &Submission, at| Submission {
+        status: SubmissionStatus::accepted(1, None),
+        settling: None,
+        ..before.changed(at)
+    };
+    let accepted = accept(&made, later(1));
+    assert_eq!(accepted.accepted_at(), Some(later(1)));
+    let reopened = Submission { status: SubmissionStatus::checking(), ..accepted.changed(later(2)) };
+    assert_eq!(reopened.accepted_at(), None);
+    let again = accept(&reopened, later(3));
+    assert_eq!(again.accepted_at(), Some(later(3)));
+    let reworded = Submission { reasons: vec!["seen".to_owned()], ..again.changed(later(4)) };
+    assert_eq!(reworded.accepted_at(), Some(later(3)), "it was accepted all the time");
+}

@@ -247,6 +247,12 @@ impl NewFolder {
         self.partial.path().join(name)
     }
 
+    /// A file without a name, which is gone with its handle.
+    pub(crate) fn unnamed_file(&self) -> Result<File, Failure> {
+        let folder = self.partial.path();
+        tempfile::tempfile_in(folder).map_err(|error| Failure::from_io(folder, "writing to", &error))
+    }
+
     /// A file of it, for this user alone.
     pub(crate) fn create(&self, name: &str) -> Result<File, Failure> {
         let path = self.file(name);

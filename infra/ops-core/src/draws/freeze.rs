@@ -6,6 +6,7 @@
 
 use std::collections::BTreeMap;
 use std::io::BufWriter;
+use std::num::NonZeroU64;
 use std::path::PathBuf;
 use std::time::Duration;
 
@@ -68,6 +69,14 @@ pub(crate) struct ReadReport {
     pub(crate) unsettled: Vec<Reference>,
 }
 
+/// Files that are written and whose commitment is not recorded.
+struct Prepared {
+    folder: NewFolder,
+    frozen: Frozen,
+    read: ReadReport,
+    round_at: Timestamp,
+}
+
 /// Freezes, or finishes publishing what an earlier run has recorded.
 pub(crate) async fn freeze(
     tables: &Tables,
@@ -85,38 +94,60 @@ pub(crate) async fn freeze(
     }
     let chain = chain::configured(env)?;
     plan.check(clock.now(), speedup)?;
-    let folder = NewFolder::begin(&plan.output)?;
-    let storage = || tempfile::tempfile_in(folder.file("")).map_err(FreezeError::from);
-    let storages =
-        (storage().map_err(|error| not_frozen(&error))?, storage().map_err(|error| not_frozen(&error))?);
-    let PeriodEntries { entries, days, unsettled } =
-        entries::read(tables, &plan.scope, (plan.from, plan.to), storages.0, clock, terminal).await?;
-    let rows = entries.into_rows(storages.1, || Ok(random::bytes())).map_err(|error| not_frozen(&error))?;
-    let round = chain.first_round_from(plan.at.into());
-    let (round, round_at) =
-        round.and_then(|round| Some((round, chain.time_of(round)?))).ok_or_else(too_late)?;
-    let frozen = {
-        let (entries, openings) = (folder.create(ENTRIES)?, folder.create(OPENINGS)?);
-        let (mut entries, mut openings) = (BufWriter::new(entries), BufWriter::new(openings));
-        let written = rows.freeze(plan.for_header(&chain, round)?, &mut entries, &mut openings);
-        let synced = |file: &BufWriter<std::fs::File>| file.get_ref().sync_all().map_err(FreezeError::from);
-        written.and_then(|frozen| synced(&entries).and_then(|()| synced(&openings)).map(|()| frozen))
-    };
-    let frozen = frozen.map_err(|error| not_frozen(&error))?;
-    let (now, round_at) = (clock.now(), Timestamp::from(round_at));
-    if round_at.since(now) < speedup.apply(MIN_NOTICE - MAX_READING) {
+    let prepared = prepare(tables, &plan, &chain, clock, terminal).await?;
+    if prepared.round_at.since(clock.now()) < speedup.apply(MIN_NOTICE - MAX_READING) {
         let message = "nothing was frozen: reading the entries took so long that the round is too near; give a later --at";
         return Err(Failure::new("round_too_near", message));
     }
+    commit(tables, env, &plan, prepared, clock).await
+}
+
+async fn prepare(
+    tables: &Tables,
+    plan: &FreezePlan,
+    chain: &Chain,
+    clock: &Clock,
+    terminal: &mut Terminal<'_>,
+) -> Result<Prepared, Failure> {
+    let round = chain.first_round_from(plan.at.into());
+    let (round, round_at) =
+        round.and_then(|round| Some((round, chain.time_of(round)?))).ok_or_else(too_late)?;
+    let folder = NewFolder::begin(&plan.output)?;
+    let storage = folder.unnamed_file()?;
+    let PeriodEntries { entries, days, unsettled } =
+        entries::read(tables, &plan.scope, (plan.from, plan.to), storage, clock, terminal).await?;
+    let storage = folder.unnamed_file()?;
+    let rows = entries.into_rows(storage, || Ok(random::bytes())).map_err(|error| not_frozen(&error))?;
+    let (entries, openings) = (folder.create(ENTRIES)?, folder.create(OPENINGS)?);
+    let (mut entries, mut openings) = (BufWriter::new(entries), BufWriter::new(openings));
+    let frozen = rows.freeze(plan.for_header(chain, round)?, &mut entries, &mut openings);
+    let frozen = frozen.map_err(|error| not_frozen(&error))?;
+    for (name, file) in [(ENTRIES, &entries), (OPENINGS, &openings)] {
+        let synced = file.get_ref().sync_all();
+        synced.map_err(|error| Failure::from_io(&folder.file(name), "writing", &error))?;
+    }
+    Ok(Prepared { folder, frozen, read: ReadReport { days, unsettled }, round_at: round_at.into() })
+}
+
+/// Uploads, records and publishes.
+async fn commit(
+    tables: &Tables,
+    env: &Env,
+    plan: &FreezePlan,
+    prepared: Prepared,
+    clock: &Clock,
+) -> Result<FreezeReport, Failure> {
+    let Prepared { folder, frozen, read, round_at } = prepared;
+    let now = clock.now();
     let draw = Draw {
         name: plan.name.clone(),
         commitment: frozen.commitment.to_string(),
         root: frozen.root.to_string(),
         header: frozen.header_json.clone(),
-        chain: chain.hash(),
-        round,
+        chain: frozen.header.chain.to_string(),
+        round: frozen.header.round,
         round_at,
-        unsettled: unsettled.len().try_into().unwrap_or(u64::MAX),
+        unsettled: read.unsettled.len().try_into().unwrap_or(u64::MAX),
         frozen_at: now,
         frozen_by: tables.audit.operator().await?,
         published_at: None,
@@ -131,8 +162,7 @@ pub(crate) async fn freeze(
         return Err(already_frozen(&super::find(tables, &plan.scope, &draw.name).await?, plan.zone));
     }
     let draw = publish(tables, &plan.scope, draw, &files, Some(folder), clock).await?;
-    let read = Some(ReadReport { days, unsettled });
-    Ok(FreezeReport { draw, evidence: files.evidence_url(), read })
+    Ok(FreezeReport { draw, evidence: files.evidence_url(), read: Some(read) })
 }
 
 impl FreezePlan {
@@ -162,7 +192,7 @@ impl FreezePlan {
         Ok(())
     }
 
-    fn for_header(&self, chain: &Chain, round: std::num::NonZeroU64) -> Result<Plan, Failure> {
+    fn for_header(&self, chain: &Chain, round: NonZeroU64) -> Result<Plan, Failure> {
         let local = |time: Timestamp| -> DateTime<FixedOffset> {
             DateTime::from(time).with_timezone(&self.zone).fixed_offset()
         };

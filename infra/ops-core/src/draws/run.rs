@@ -8,6 +8,7 @@ use common::config::{self, Env};
 use common::domain::draw::contact::Contact;
 use common::domain::draw::{Draw, DrawOutcome};
 use common::domain::scope::Scope;
+use common::domain::timestamp::Timestamp;
 use draw::{Committed, DrawResult, Evidence};
 use reqwest::Url;
 use serde_json::json;
@@ -71,13 +72,7 @@ pub(crate) async fn run(
     }
     let chain = chain::of_draw(env, &draw)?;
     let round = match source {
-        RoundSource::Pasted(text) => chain.verify_pasted(draw.round, &text).map_err(|error| {
-            let message = format!(
-                "what is given to --signature {error}; copy the signature of round {} of the chain {}",
-                draw.round, draw.chain
-            );
-            Failure::new("signature_invalid", message)
-        })?,
+        RoundSource::Pasted(text) => pasted(&chain, &draw, &text)?,
         RoundSource::Relay(relay) => fetch(env, &chain, &draw, relay, clock, terminal).await?,
     };
     let result = compute(&files, &draw, &round).await?;
@@ -87,22 +82,44 @@ pub(crate) async fn run(
     let row = Action::new("draw.run").in_scope(scope).on(&draw.name).with(details);
     tables.audit.append(row, now).await?;
     files.publish_text(RESULT, &json).await?;
+    record(tables, env, scope, &draw, result, now).await?;
+    let draw = super::find(tables, scope, &draw.name).await?;
+    let contacts = tables.draws.contacts(scope, &draw.name).await?;
+    Ok(RunReport { draw, contacts, result: json })
+}
+
+/// Records the winners, then that the draw is done. Places that an earlier run has filled stay as they are.
+async fn record(
+    tables: &Tables,
+    env: &Env,
+    scope: &Scope,
+    draw: &Draw,
+    result: DrawResult,
+    now: Timestamp,
+) -> Result<(), Failure> {
     let outcome = DrawOutcome {
         signature: result.signature.clone().into(),
         randomness: result.randomness.to_string(),
         drawn_at: now,
         drawn_by: tables.audit.operator().await?,
     };
-    let winners = Winners::open(tables, env, scope, &draw, result).await?;
-    // Places that an earlier run has filled stay as they are.
+    let winners = Winners::open(tables, env, scope, draw, result).await?;
     let known = tables.draws.contacts(scope, &draw.name).await?;
     for contact in winners.missing(&known, now).await? {
         tables.draws.add_contact(scope, &contact).await?;
     }
     tables.draws.finish(scope, &draw.name, &outcome).await?;
-    let draw = super::find(tables, scope, &draw.name).await?;
-    let contacts = tables.draws.contacts(scope, &draw.name).await?;
-    Ok(RunReport { draw, contacts, result: json })
+    Ok(())
+}
+
+fn pasted(chain: &Chain, draw: &Draw, text: &str) -> Result<VerifiedRound, Failure> {
+    chain.verify_pasted(draw.round, text).map_err(|error| {
+        let message = format!(
+            "what is given to --signature {error}; copy the signature of round {} of the chain {}",
+            draw.round, draw.chain
+        );
+        Failure::new("signature_invalid", message)
+    })
 }
 
 /// Waits for the round's time, and asks relays for it. Nothing is written meanwhile, so Ctrl-C ends it at any time.

@@ -24,8 +24,8 @@ use crate::support::{NOW, Stack, chai, files_in};
 const ENTERED: Timestamp = Timestamp::from_millis(NOW.as_millis() - 12 * 60 * 60 * 1000);
 /// The period, in days of the campaign. It ended three hours ago.
 const PERIOD: [&str; 4] = ["--from", "2026-02-22", "--to", "2026-02-28"];
-/// Ten minutes from now.
-const AT: &str = "2026-03-01T03:10:00+03:00";
+/// From a freeze to its round.
+const NOTICE: Duration = Duration::from_secs(15 * 60);
 const CAMPAIGN: [&str; 2] = ["--campaign", "chai-bora-2026"];
 
 /// A submission of a phone with this status, created at this time.
@@ -66,8 +66,8 @@ async fn with_entries() -> Stack {
 
 /// The arguments of a freeze into a folder of the draw's name.
 pub(crate) fn freeze(stack: &Stack, name: &str, more: &[&str]) -> Vec<String> {
-    let output = stack.arg(name);
-    let own = ["draw", "freeze", "--draw", name, "--at", AT, "--output", &output];
+    let (output, at) = (stack.arg(name), stack.clock.now().after(NOTICE).to_string());
+    let own = ["draw", "freeze", "--draw", name, "--at", &at, "--output", &output];
     [&own[..], &CAMPAIGN, &PERIOD, more].concat().into_iter().map(str::to_owned).collect()
 }
 
@@ -124,11 +124,11 @@ async fn a_draw_is_frozen_run_and_shown() {
     let ran = stack.run(&run("week-03", &["--output", &stack.arg("week-03")])).await;
     assert_eq!(ran.code, ops_core::FINE, "{}", ran.err);
     assert!(
-        ran.err.starts_with("round ") && ran.err.contains(" comes in 600 seconds; Ctrl-C"),
+        ran.err.starts_with("round ") && ran.err.contains(" comes in 900 seconds; Ctrl-C"),
         "{}",
         ran.err
     );
-    assert!(stack.clock.now() >= NOW.after(Duration::from_secs(600)), "it waited for the round");
+    assert!(stack.clock.now() >= NOW.after(NOTICE), "it waited for the round");
     let shown = stack.json(&[&["draw", "show", "--draw", "week-03"], &CAMPAIGN[..]].concat()).await;
     assert_eq!(shown["state"], "drawn");
     let result: Value = serde_json::from_str(&read("result.json")).expect("JSON");

@@ -12,7 +12,12 @@ async fn refused(stack: &Stack, options: &[&str]) -> String {
     let given = |name: &str| options.contains(&name);
     let mut command = vec!["draw", "freeze", "--draw", "refused", "--output", &output];
     command.extend(CAMPAIGN);
-    for usual in [["--from", PERIOD[1]], ["--to", PERIOD[3]], ["--at", AT], ["--prize", "Kettle=1"]] {
+    for usual in [
+        ["--from", PERIOD[1]],
+        ["--to", PERIOD[3]],
+        ["--at", "2026-03-01T03:10:00+03:00"],
+        ["--prize", "Kettle=1"],
+    ] {
         if !given(usual[0]) {
             command.extend(usual);
         }

@@ -110,7 +110,7 @@ async fn a_commitment_that_was_not_public_before_its_round_is_not_drawn() {
     let stack = with_entries().await;
     let draw = frozen(&stack, "week-03", &["--prize", "Kettle=1"]).await;
     cut_short(&stack, &draw).await;
-    stack.clock.advance(Duration::from_secs(600));
+    stack.clock.advance(NOTICE);
     assert_eq!(stack.refused(&run("week-03", &[])).await["code"], "draw_late");
     let command = freeze(&stack, "week-03", &["--prize", "Kettle=1"]);
     assert_eq!(stack.refused(&args(&command)).await["code"], "draw_late");

@@ -82,7 +82,7 @@ async fn a_draw_waits_for_its_own_chain_alone() {
 async fn evidence_that_was_changed_is_not_drawn_from() {
     let stack = with_entries().await;
     let draw = frozen(&stack, "week-03", &["--prize", "Kettle=1"]).await;
-    stack.clock.advance(Duration::from_secs(600));
+    stack.clock.advance(NOTICE);
     let s3 = Aws::for_function(&stack.env).expect("credentials").s3();
     let bucket = stack.env.required("EVIDENCE_BUCKET").expect("the stack sets it");
     let put = async |file: &str, text: String| {
