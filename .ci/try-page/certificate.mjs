@@ -133,7 +133,7 @@ const tamperings = {
   'another root': [withDraw((draw) => (draw.root = flip(draw.root[0]) + draw.root.slice(1))), /lead to the root/],
   'another round': [withDraw((draw) => draw.result.round++), /is of round 657414/],
   'another time of the round': [withDraw((draw) => (draw.round_at = '2023-09-16T11:00:03Z')), /round 657413 was at 2023-09-15T11:00:03/],
-  'a late commitment': [withDraw((draw) => (draw.frozen_at = '2023-09-15T11:00:04Z')), /the round was at .* already/],
+  'a late commitment': [withDraw((draw) => (draw.published_at = '2023-09-15T11:00:03Z')), /the round was at .* already/],
   'another seed': [withDraw((draw) => (draw.result.randomness = flip(draw.result.randomness[0]) + draw.result.randomness.slice(1))), /randomness/],
   'another signature': [withDraw((draw) => (draw.result.signature = `a${draw.result.signature.slice(1)}`)), /randomness/],
   'another winner': [withDraw((draw) => swap(draw.result.tiers[0].order, 0, 3)), /place 1 of grand-prize is row/],

@@ -93,7 +93,7 @@ async function checkRound(header) {
     const time = (QUICKNET.genesis + QUICKNET.period * (round - 1)) * 1000;
     check(time === Date.parse(draw.round_at), `round ${round} was at ${new Date(time).toISOString()}, but this page says ${draw.round_at}`);
   }
-  check(Date.parse(draw.frozen_at) < Date.parse(draw.round_at), `the commitment is of ${draw.frozen_at}, but the round was at ${draw.round_at} already`);
+  check(Date.parse(draw.published_at) < Date.parse(draw.round_at), `the commitment was published at ${draw.published_at}, but the round was at ${draw.round_at} already`);
   const computed = hexOf(await sha256(bytesOf(signature)));
   check(computed === randomness, `the signature leads to the randomness ${computed}, but this page says ${randomness}`);
   return `round ${round}: its signature leads to the randomness ${randomness}`;
@@ -276,7 +276,8 @@ function show(header) {
   const facts = {
     'Period, its end not included': `${header.period.from} to ${header.period.to}`, 'Entrants, entries': `${header.rows}, ${header.total}`,
     'May one entrant win several prizes?': header.one_prize_per_row ? 'no' : 'yes',
-    'Commitment recorded': draw.frozen_at, 'Time of the round': draw.round_at, 'Beacon chain': header.chain, 'Round': header.round,
+    'Commitment recorded': draw.frozen_at, 'Files published': draw.published_at, 'Time of the round': draw.round_at, 'Order computed': draw.drawn_at,
+    'Beacon chain': header.chain, 'Round': header.round,
     'Signature of the round': draw.result.signature, 'Randomness': draw.result.randomness, 'Algorithm': header.algorithm,
     'Merkle root': draw.root, 'Header, byte for byte': draw.header,
   };

@@ -5,7 +5,7 @@ use std::io::{self, BufRead, Write};
 use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD;
 use chrono::{DateTime, FixedOffset};
-use serde::{Serialize, Serializer};
+use serde::{Deserialize, Deserializer, Serialize, Serializer};
 
 use crate::digest::Digest;
 use crate::evidence::Committed;
@@ -25,16 +25,26 @@ const SCRIPT: &str = include_str!("../certificate/page.js");
 pub struct Certificate<'a> {
     pub committed: &'a Committed,
     pub result: &'a DrawResult,
-    /// When the commitment was recorded: before `round_at`, or the page says that the draw does not hold.
-    pub frozen_at: DateTime<FixedOffset>,
-    /// When the beacon gave the round.
-    pub round_at: DateTime<FixedOffset>,
+    pub times: Times,
     /// The contact log: for each tier, places from the first on without a gap.
     pub contacts: &'a [Contact],
 }
 
+/// When a draw took its steps.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Times {
+    /// The commitment was recorded.
+    pub frozen_at: DateTime<FixedOffset>,
+    /// The files could be seen by others: before `round_at`, or the page says that the draw does not hold.
+    pub published_at: DateTime<FixedOffset>,
+    /// The beacon gave the round.
+    pub round_at: DateTime<FixedOffset>,
+    /// The order was computed and recorded.
+    pub drawn_at: DateTime<FixedOffset>,
+}
+
 /// A place in a tier's order, and what happened to whoever has it.
-#[derive(Clone, Debug, Serialize)]
+#[derive(Clone, Debug, Serialize, Deserialize)]
 pub struct Contact {
     pub tier: String,
     /// Counted from 1.
@@ -46,13 +56,13 @@ pub struct Contact {
     /// Masked by the caller; printed as it is.
     pub phone: String,
     /// Shows that the reference belongs to the row. It tells all references of the entrant.
-    #[serde(serialize_with = "as_text")]
+    #[serde(serialize_with = "as_text", deserialize_with = "from_text")]
     pub opening: Option<Opening>,
     pub state: ContactState,
 }
 
 /// Where a contact stands.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(tag = "is", rename_all = "snake_case")]
 pub enum ContactState {
     Drawn,
@@ -75,8 +85,8 @@ struct PageData<'a> {
     header: &'a str,
     root: Digest,
     commitment: Digest,
-    frozen_at: DateTime<FixedOffset>,
-    round_at: DateTime<FixedOffset>,
+    #[serde(flatten)]
+    times: Times,
     result: &'a DrawResult,
     contacts: &'a [Contact],
 }
@@ -122,10 +132,10 @@ impl Certificate<'_> {
 
     /// JSON that does not end the script element that it is in.
     fn page_data(&self) -> io::Result<String> {
-        let Self { committed, result, frozen_at, round_at, contacts } = *self;
+        let Self { committed, result, times, contacts } = *self;
         let header = committed.header_json();
         let (root, commitment) = (committed.root(), committed.commitment());
-        let data = PageData { header, root, commitment, frozen_at, round_at, result, contacts };
+        let data = PageData { header, root, commitment, times, result, contacts };
         Ok(serde_json::to_string(&data).map_err(io::Error::other)?.replace('<', "\\u003c"))
     }
 }
@@ -137,4 +147,9 @@ fn content_security_digest(text: &str) -> String {
 
 fn as_text<S: Serializer>(opening: &Option<Opening>, serializer: S) -> Result<S::Ok, S::Error> {
     opening.as_ref().map(Opening::to_string).serialize(serializer)
+}
+
+fn from_text<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Option<Opening>, D::Error> {
+    let text = Option::<String>::deserialize(deserializer)?;
+    text.map(|text| text.parse().map_err(serde::de::Error::custom)).transpose()
 }

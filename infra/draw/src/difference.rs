@@ -32,7 +32,7 @@ pub enum Difference {
     Total { found: u64, expected: u64 },
     #[error("openings.csv, line {line} is not a row, its references and its salt, in the order of rows")]
     UnreadableOpening { line: u64 },
-    #[error("entries.csv, line {} has another hash than the opening of row {row} in openings.csv", row.saturating_add(1))]
+    #[error("entries.csv, line {} has another hash than the opening of row {row}", row.saturating_add(1))]
     Opening { row: u64 },
     #[error(
         "commitment.txt says {published}, but header.json and entries.csv lead to {computed} (root {root}): one of the \
@@ -56,6 +56,32 @@ pub enum Difference {
         found.row, found.ticket, computed.row, computed.ticket
     )]
     Place { tier: String, place: u64, found: Place, computed: Place },
+    #[error("the file is not a certificate of a draw: it has no {part}")]
+    NoCertificate { part: &'static str },
+    #[error("the certificate's data cannot be read: {0}")]
+    UnreadableCertificate(#[source] serde_json::Error),
+    #[error("the certificate says root {published}, but entries.csv leads to {computed}")]
+    Root { published: Digest, computed: Digest },
+    #[error("the commitment was published at {published_at}, but the round was at {round_at} already")]
+    LateCommitment { published_at: String, round_at: String },
+    #[error("the certificate's log has a prize {tier} that header.json does not have")]
+    UnknownPrize { tier: String },
+    #[error("the certificate's log leaves out place {place} of {tier}")]
+    NoContact { tier: String, place: u64 },
+    #[error(
+        "the certificate's log has row {found} as place {place} of {tier}, but the order has row {expected}"
+    )]
+    ContactRow { tier: String, place: u64, found: u64, expected: u64 },
+    #[error(
+        "the certificate's log says {reference} for place {place} of {tier}, but the row's opening does not name it"
+    )]
+    ContactReference { tier: String, place: u64, reference: String },
+    #[error(
+        "the data of the certificate agree, but line {line} of the page is not what this release writes around them: \
+         somebody changed what the page shows or computes, or another release wrote it; write it again with \
+         `ops draw certificate`, and compare"
+    )]
+    Page { line: u64 },
     #[error("a file cannot be read: {0}; check the folder")]
     Io(#[from] io::Error),
 }

@@ -9,7 +9,7 @@
 //! | freeze | [`Entries::add`] each accepted submission, [`Entries::into_rows`], show the counts, [`Rows::freeze`]: `entries.csv`, `openings.csv`, and a [`Frozen`] with the header's JSON and the commitment |
 //! | draw | [`Committed::read`] verifies the files; [`Committed::run`] takes a round's signature, verified by the `beacon` crate, and returns the [`DrawResult`] for `result.json` |
 //! | certificate | [`Certificate::write_html`]: one page that computes everything again in its reader's browser; [`VERIFY_PY`] is the program beside it |
-//! | verify | [`Committed::read`], [`Committed::read_result`]: the first [`Difference`] by file and line; then the signature, by the `beacon` crate |
+//! | verify | [`Committed::read`], [`Committed::read_result`]: the first [`Difference`] by file and line; then the signature, by the `beacon` crate. [`CertificateFile`] reads the same out of a certificate |
 //! | opening | an [`Opening`] gives the hash of its row |
 //!
 //! With more prizes than entrants, every row has a place and some prizes have no winner. `one_prize_per_row` is a rule for who
@@ -61,6 +61,7 @@
 //! ```
 
 mod certificate;
+mod certificate_file;
 mod commitment;
 mod difference;
 mod digest;
@@ -76,7 +77,8 @@ mod sort;
 #[cfg(test)]
 mod vector_tests;
 
-pub use certificate::{Certificate, Contact, ContactState, MAX_EMBEDDED_ROWS};
+pub use certificate::{Certificate, Contact, ContactState, MAX_EMBEDDED_ROWS, Times};
+pub use certificate_file::CertificateFile;
 pub use commitment::{commitment, randomness, seed};
 pub use difference::Difference;
 pub use digest::{Digest, NotADigest};

@@ -8,7 +8,7 @@ use std::{fs, io};
 use chrono::{DateTime, FixedOffset};
 use draw::{
     Certificate, Committed, Contact, ContactState, Difference, Digest, DrawResult, Entries, Evidence,
-    Opening, Period, Plan, Prize,
+    Opening, Period, Plan, Prize, Times,
 };
 
 pub(crate) const ENTRANTS: u64 = 60;
@@ -112,8 +112,12 @@ impl Sample {
         let certificate = Certificate {
             committed: &committed,
             result: &result,
-            frozen_at: time("2023-09-15T13:30:00+03:00"),
-            round_at: time("2023-09-15T14:00:03+03:00"),
+            times: Times {
+                frozen_at: time("2023-09-15T13:30:00+03:00"),
+                published_at: time("2023-09-15T13:30:02+03:00"),
+                round_at: time("2023-09-15T14:00:03+03:00"),
+                drawn_at: time("2023-09-15T14:00:09+03:00"),
+            },
             contacts: &contacts,
         };
         let mut entries = self.entries.as_bytes();
