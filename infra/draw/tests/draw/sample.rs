@@ -37,6 +37,12 @@ fn time(text: &str) -> DateTime<FixedOffset> {
 
 impl Sample {
     pub(crate) fn new() -> Self {
+        let signature = hex::decode(SIGNATURE).expect("hexadecimal");
+        Self::on_chain(QUICKNET.parse().expect("a digest"), |_| signature)
+    }
+
+    /// The draw on another chain.
+    pub(crate) fn on_chain(chain: Digest, sign: impl FnOnce(NonZeroU64) -> Vec<u8>) -> Self {
         let mut entries = Entries::new(Cursor::new(Vec::new()));
         for at in 0..ENTRANTS {
             for entry in 0..=at % 3 {
@@ -60,7 +66,7 @@ impl Sample {
             period: Period { from: time("2023-09-04T00:00:00+03:00"), to: time("2023-09-11T00:00:00+03:00") },
             prizes: vec![prize("grand-prize", 1), prize("<b>muda wa maongezi</b>", 5)],
             one_prize_per_row: true,
-            chain: QUICKNET.parse().expect("a digest"),
+            chain,
             round: number(ROUND),
         };
         let (mut entries, mut openings) = (Vec::new(), Vec::new());
@@ -72,7 +78,7 @@ impl Sample {
             commitment: format!("{}\n", frozen.commitment),
             result: String::new(),
         };
-        let signature = hex::decode(SIGNATURE).expect("hexadecimal");
+        let signature = sign(number(ROUND));
         let result =
             sample.read().expect("whole").run(number(ROUND), &signature).expect("the round of the header");
         sample.result = serde_json::to_string(&result).expect("JSON");

@@ -8,7 +8,7 @@ use common::domain::draw::DrawName;
 use common::domain::ids::Reference;
 use common::domain::scope::{CampaignSlug, Environment, Scope};
 use common::domain::timestamp::Timestamp;
-use draw::Prize;
+use draw::{Digest, Prize};
 use reqwest::Url;
 
 use super::export::Moment;
@@ -47,6 +47,21 @@ pub(crate) enum DrawCommand {
         #[arg(value_name = "REF")]
         reference: Reference,
     },
+    /// Verify a draw from its published files or its certificate; needs no stack and no credentials
+    Verify(VerifyArgs),
+}
+
+#[derive(Args)]
+pub(crate) struct VerifyArgs {
+    /// Folder with entries.csv, header.json, commitment.txt and result.json, or a certificate
+    #[arg(value_name = "FOLDER-OR-FILE")]
+    pub(crate) path: PathBuf,
+    /// The commitment that you copied before the round; spaces do not matter
+    #[arg(long, value_name = "DIGITS", value_parser = copied)]
+    pub(crate) commitment: Option<Digest>,
+    /// Public key of the beacon's chain, if it is not drand's quicknet, as the chain's /info has it
+    #[arg(long, value_name = "HEX")]
+    pub(crate) chain_key: Option<String>,
 }
 
 #[derive(Args)]
@@ -106,6 +121,14 @@ fn prize(text: &str) -> Result<Prize, String> {
         Some((name, Ok(number))) if !name.is_empty() => Ok(Prize { name: name.to_owned(), number }),
         Some(_) | None => Err("write the prize and how many there are, such as \"Kettle=10\"".to_owned()),
     }
+}
+
+/// A commitment that was copied by hand: groups, capitals and line ends do not matter.
+fn copied(text: &str) -> Result<Digest, String> {
+    let digits: String = text.chars().filter(|c| !c.is_whitespace()).collect();
+    digits.to_ascii_lowercase().parse().map_err(|_| {
+        format!("a commitment has 64 hexadecimal digits, and this has {} characters", digits.chars().count())
+    })
 }
 
 fn time(text: &str) -> Result<Timestamp, String> {

@@ -8,6 +8,7 @@
 //! | freezing them, once for each name | `freeze` |
 //! | drawing winners, and those who come after one that is skipped | `run`, `winners` |
 //! | files of a draw: published and locked, or secret and erasable | `files` |
+//! | verifying what was published of a draw, without a stack | `verify` |
 //! | openings: whose entries a row stands for; erasing them | `openings` |
 
 pub(crate) mod chain;
@@ -16,6 +17,7 @@ pub(crate) mod files;
 pub(crate) mod freeze;
 pub(crate) mod openings;
 pub(crate) mod run;
+pub(crate) mod verify;
 pub(crate) mod winners;
 
 pub(crate) use self::entries::DayTotal;

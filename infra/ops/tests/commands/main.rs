@@ -12,6 +12,7 @@ mod code_state;
 mod correction;
 mod decision;
 mod draw;
+mod draw_verify;
 mod export;
 mod key;
 mod numbers;
@@ -20,6 +21,8 @@ mod phone;
 mod records;
 mod review;
 mod roles;
+#[path = "../../../draw/tests/draw/sample.rs"]
+mod sample_draw;
 mod secret;
 mod smoke;
 mod submission;

@@ -4,6 +4,7 @@ mod freeze;
 mod opening;
 mod run;
 mod show;
+mod verify;
 
 use common::clock::Clock;
 use common::config::Env;
@@ -20,6 +21,10 @@ pub(crate) async fn run(
     clock: &Clock,
     terminal: &mut Terminal<'_>,
 ) -> Result<Report, Failure> {
+    let command = match command {
+        DrawCommand::Verify(args) => return verify::run(&args, env),
+        command => command,
+    };
     let tables = connection::tables(env).await?;
     match command {
         DrawCommand::Freeze(args) => freeze::run(args, &tables, env, clock, terminal).await,
