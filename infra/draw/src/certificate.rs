@@ -2,14 +2,13 @@
 
 use std::io::{self, BufRead, Write};
 
-use base64::Engine as _;
-use base64::engine::general_purpose::STANDARD;
 use chrono::{DateTime, FixedOffset};
 use serde::{Deserialize, Deserializer, Serialize, Serializer};
 
 use crate::digest::Digest;
 use crate::evidence::Committed;
 use crate::opening::Opening;
+use crate::page::{content_security_digest, fill};
 use crate::result::DrawResult;
 
 /// Up to here a certificate should carry the list of entries: 16 MB, which a phone still opens. Above, its reader chooses
@@ -97,17 +96,7 @@ impl Certificate<'_> {
     /// # Errors
     /// When something cannot be read or written.
     pub fn write_html(&self, mut entries: Option<&mut dyn BufRead>, out: &mut impl Write) -> io::Result<()> {
-        for (at, piece) in PAGE.split("{{").enumerate() {
-            let text = match piece.split_once("}}") {
-                Some((name, text)) if at > 0 => {
-                    self.write_part(name, &mut entries, out)?;
-                    text
-                }
-                Some(_) | None => piece,
-            };
-            out.write_all(text.as_bytes())?;
-        }
-        out.flush()
+        fill(PAGE, out, |name, out| self.write_part(name, &mut entries, out))
     }
 
     fn write_part(
@@ -138,11 +127,6 @@ impl Certificate<'_> {
         let data = PageData { header, root, commitment, times, result, contacts };
         Ok(serde_json::to_string(&data).map_err(io::Error::other)?.replace('<', "\\u003c"))
     }
-}
-
-/// How a page's policy names the one script or style that it allows.
-fn content_security_digest(text: &str) -> String {
-    format!("sha256-{}", STANDARD.encode(Digest::of(&[text.as_bytes()]).as_bytes()))
 }
 
 fn as_text<S: Serializer>(opening: &Option<Opening>, serializer: S) -> Result<S::Ok, S::Error> {

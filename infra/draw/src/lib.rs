@@ -7,6 +7,7 @@
 //! | step | here |
 //! | --- | --- |
 //! | freeze | [`Entries::add`] each accepted submission, [`Entries::into_rows`], show the counts, [`Rows::freeze`]: `entries.csv`, `openings.csv`, and a [`Frozen`] with the header's JSON and the commitment |
+//! | before the round | [`Sheet::write_html`]: a page for the inspector to sign |
 //! | draw | [`Committed::read`] verifies the files; [`Committed::run`] takes a round's signature, verified by the `beacon` crate, and returns the [`DrawResult`] for `result.json` |
 //! | certificate | [`Certificate::write_html`]: one page that computes everything again in its reader's browser; [`VERIFY_PY`] is the program beside it |
 //! | verify | [`Committed::read`], [`Committed::read_result`]: the first [`Difference`] by file and line; then the signature, by the `beacon` crate. [`CertificateFile`] reads the same out of a certificate |
@@ -71,8 +72,10 @@ mod header;
 mod merkle;
 mod opening;
 mod order;
+mod page;
 mod result;
 mod row;
+mod sheet;
 mod sort;
 #[cfg(test)]
 mod vector_tests;
@@ -89,6 +92,7 @@ pub use opening::{InvalidOpening, Opening, Salt};
 pub use order::Place;
 pub use result::{DrawResult, NotHexadecimal, RoundSignature, TierResult};
 pub use row::{NotARow, Row};
+pub use sheet::Sheet;
 pub use sort::Storage;
 
 /// Verifies the files of a draw with Python's standard library alone; for who does not trust this program.

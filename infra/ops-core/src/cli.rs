@@ -17,7 +17,9 @@ use common::domain::message::MessageKey;
 use common::domain::scope::{CampaignSlug, Environment, Scope};
 
 pub(crate) use self::campaign::{ApplyArgs, CampaignCommand};
-pub(crate) use self::draw::{DrawArgs, DrawCommand, DrawScopeArgs, FreezeArgs, VerifyArgs};
+pub(crate) use self::draw::{
+    CallArgs, CallOutcome, DrawArgs, DrawCommand, DrawScopeArgs, FreezeArgs, SkipArgs, VerifyArgs, WinnerArgs,
+};
 pub(crate) use self::export::{ExportArgs, ExportCommand};
 pub(crate) use self::numbers::{NumbersArgs, NumbersCommand};
 pub(crate) use self::phone::{PhoneChangeArgs, PhoneCommand};

@@ -60,7 +60,7 @@ pub enum ContactEvent {
     /// Drawn.
     Drawn,
     /// Called; nobody answered.
-    NotReached,
+    NoAnswer,
     /// Called, and spoken to.
     Reached,
     /// Showed an identity card.
@@ -82,7 +82,9 @@ pub enum ContactEvent {
 #[serde(rename_all = "snake_case")]
 pub enum SkipReason {
     /// Did not answer three calls.
-    NotReached,
+    NoAnswer,
+    /// Somebody else has the number.
+    WrongNumber,
     /// Under 18.
     UnderAge,
     /// Showed no identity card, or that of another person.
@@ -97,12 +99,15 @@ pub enum SkipReason {
     HasPrize,
     /// The person's data was erased, so nobody can be called.
     Erased,
+    /// Every entry of the row was revoked after the freeze.
+    Revoked,
 }
 
 impl SkipReason {
     /// Every reason.
-    pub const ALL: [Self; 8] = [
-        Self::NotReached,
+    pub const ALL: [Self; 10] = [
+        Self::NoAnswer,
+        Self::WrongNumber,
         Self::UnderAge,
         Self::NotIdentified,
         Self::Declined,
@@ -110,12 +115,19 @@ impl SkipReason {
         Self::NotCollected,
         Self::HasPrize,
         Self::Erased,
+        Self::Revoked,
     ];
+
+    /// Whether an operator gives it; the others follow from the rules of the draw, and are never given by hand.
+    pub fn is_given(self) -> bool {
+        !matches!(self, Self::HasPrize | Self::Erased)
+    }
 
     /// The key in records, on the command line and in certificates.
     pub fn as_str(self) -> &'static str {
         match self {
-            Self::NotReached => "not_reached",
+            Self::NoAnswer => "no_answer",
+            Self::WrongNumber => "wrong_number",
             Self::UnderAge => "under_age",
             Self::NotIdentified => "not_identified",
             Self::Declined => "declined",
@@ -123,6 +135,23 @@ impl SkipReason {
             Self::NotCollected => "not_collected",
             Self::HasPrize => "has_prize",
             Self::Erased => "erased",
+            Self::Revoked => "revoked",
+        }
+    }
+
+    /// In words, for certificates.
+    pub fn in_words(self) -> &'static str {
+        match self {
+            Self::NoAnswer => "did not answer three calls",
+            Self::WrongNumber => "the number is somebody else's",
+            Self::UnderAge => "under 18",
+            Self::NotIdentified => "no identity card that fits",
+            Self::Declined => "declined the prize",
+            Self::Excluded => "may not win by the terms of the campaign",
+            Self::NotCollected => "did not collect the prize in time",
+            Self::HasPrize => "has another prize of this draw",
+            Self::Erased => "asked for their data to be erased",
+            Self::Revoked => "the entries were revoked after the freeze",
         }
     }
 }
@@ -147,6 +176,15 @@ pub enum ContactState {
     Skipped(SkipReason),
 }
 
+/// What the entries of a row are by now.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Standing {
+    /// At least one of them is accepted.
+    Counts,
+    /// Every one was revoked after the freeze.
+    Revoked,
+}
+
 /// Why a step is refused.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum StepRefused {
@@ -159,6 +197,24 @@ pub enum StepRefused {
     /// Fewer than three calls were made.
     #[error("a winner who does not answer is called three times before the next one is drawn")]
     TooFewCalls,
+    /// The reason tells of a call that was not made.
+    #[error("this reason needs a call: log it first with `ops draw call`")]
+    NotCalled,
+    /// The reason tells of a talk that did not happen.
+    #[error("this reason needs a winner who was reached: log the call first with `ops draw call`")]
+    NotYetReached,
+    /// The reason does not fit somebody who was reached, or who showed an identity card.
+    #[error("the log says otherwise: this winner was reached, or has shown an identity card")]
+    Contradicts,
+    /// Only the rules of the draw give this reason.
+    #[error("the rules of the draw give this reason by themselves")]
+    NotGiven,
+    /// Every entry of the row was revoked.
+    #[error("every entry of this winner was revoked after the freeze; skip this one with the reason revoked")]
+    Revoked,
+    /// An entry of the row is accepted.
+    #[error("an entry of this winner is still accepted; revoke it first with `ops submission revoke`")]
+    NotRevoked,
     /// The prize was handed over, or the contact skipped.
     #[error("this is final: the prize was handed over, or the winner was skipped")]
     Final,
@@ -171,10 +227,10 @@ impl Contact {
         for step in &self.steps {
             state = match (&step.event, state) {
                 (ContactEvent::Drawn, _) => ContactState::Drawn,
-                (ContactEvent::NotReached, ContactState::Called { times }) => {
+                (ContactEvent::NoAnswer, ContactState::Called { times }) => {
                     ContactState::Called { times: times.saturating_add(1) }
                 }
-                (ContactEvent::NotReached, _) => ContactState::Called { times: 1 },
+                (ContactEvent::NoAnswer, _) => ContactState::Called { times: 1 },
                 (ContactEvent::Reached, _) => ContactState::Reached,
                 (ContactEvent::Identified, _) => ContactState::Identified,
                 (ContactEvent::HandedOver, _) => ContactState::HandedOver,
@@ -210,6 +266,22 @@ impl Contact {
         Ok(Self { steps, revision: self.revision.saturating_add(1), ..self.clone() })
     }
 
+    /// [`Self::after`], for a step that an operator takes.
+    ///
+    /// # Errors
+    /// When the step does not follow, or not from what the entries are by now.
+    pub fn after_operator(&self, step: ContactStep, standing: Standing) -> Result<Self, StepRefused> {
+        let next = self.after(step.clone())?;
+        match (&step.event, standing) {
+            (ContactEvent::Skipped { reason, .. }, _) if !reason.is_given() => Err(StepRefused::NotGiven),
+            (ContactEvent::Skipped { reason: SkipReason::Revoked, .. }, Standing::Counts) => {
+                Err(StepRefused::NotRevoked)
+            }
+            (ContactEvent::Skipped { .. }, _) | (_, Standing::Counts) => Ok(next),
+            (_, Standing::Revoked) => Err(StepRefused::Revoked),
+        }
+    }
+
     /// The next revision, without the person: reference, place and steps stay.
     #[must_use]
     pub fn erased(&self) -> Self {
@@ -222,111 +294,41 @@ fn check(state: ContactState, event: &ContactEvent) -> Result<(), StepRefused> {
     use ContactState::{Called, Drawn, HandedOver, Identified, Reached, Skipped};
     match (state, event) {
         (HandedOver | Skipped(_), _) => Err(StepRefused::Final),
-        (Called { times }, ContactEvent::NotReached | ContactEvent::Reached) if times >= MAX_CALLS => {
+        (Called { times }, ContactEvent::NoAnswer | ContactEvent::Reached) if times >= MAX_CALLS => {
             Err(StepRefused::NoMoreCalls)
         }
-        (Drawn | Called { .. }, ContactEvent::NotReached | ContactEvent::Reached)
+        (Drawn | Called { .. }, ContactEvent::NoAnswer | ContactEvent::Reached)
         | (Reached, ContactEvent::Identified)
-        | (Identified, ContactEvent::HandedOver)
-        | (Called { times: MAX_CALLS }, ContactEvent::Skipped { .. }) => Ok(()),
-        (_, ContactEvent::Skipped { reason: SkipReason::NotReached, .. }) => Err(StepRefused::TooFewCalls),
-        (Drawn | Called { .. } | Reached | Identified, ContactEvent::Skipped { .. }) => Ok(()),
+        | (Identified, ContactEvent::HandedOver) => Ok(()),
+        (Drawn | Called { .. } | Reached | Identified, ContactEvent::Skipped { reason, .. }) => {
+            check_reason(state, *reason)
+        }
         (Drawn | Called { .. } | Reached | Identified, _) => Err(StepRefused::OutOfOrder),
     }
 }
 
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    const AT: Timestamp = Timestamp::from_millis(0);
-
-    fn step(event: ContactEvent) -> ContactStep {
-        ContactStep { at: AT, by: None, event }
-    }
-
-    fn drawn() -> Contact {
-        Contact {
-            draw: "week-03".parse().expect("a name"),
-            tier: 0,
-            prize: "grand-prize".to_owned(),
-            place: 1,
-            row: 7,
-            reference: "K7M2Q9XD".parse().ok(),
-            submission_id: None,
-            region: Some("Mwanza".to_owned()),
-            masked_phone: Some("+2557•••••678".to_owned()),
-            steps: vec![step(ContactEvent::Drawn)],
-            revision: 0,
+/// A reason needs what it tells of to be in the log, as far as that can know it.
+fn check_reason(state: ContactState, reason: SkipReason) -> Result<(), StepRefused> {
+    let need = |holds, otherwise| if holds { Ok(()) } else { Err(otherwise) };
+    let was_reached = matches!(state, ContactState::Reached | ContactState::Identified);
+    match reason {
+        SkipReason::NoAnswer if was_reached => Err(StepRefused::Contradicts),
+        SkipReason::NoAnswer => {
+            need(state == ContactState::Called { times: MAX_CALLS }, StepRefused::TooFewCalls)
         }
-    }
-
-    fn skipped(reason: SkipReason) -> ContactEvent {
-        ContactEvent::Skipped { reason, inspector: None }
-    }
-
-    /// The state after these events, or why one of them is refused.
-    fn after(events: &[ContactEvent]) -> Result<ContactState, StepRefused> {
-        let last = events.iter().try_fold(drawn(), |contact, event| contact.after(step(event.clone())));
-        last.map(|contact| contact.state())
-    }
-
-    #[test]
-    fn a_winner_is_called_reached_and_identified_before_the_prize_is_handed_over() {
-        use ContactEvent::{HandedOver, Identified, NotReached, Reached};
-        let walk = [NotReached, NotReached, Reached, Identified, HandedOver];
-        let states = [
-            ContactState::Drawn,
-            ContactState::Called { times: 1 },
-            ContactState::Called { times: 2 },
-            ContactState::Reached,
-            ContactState::Identified,
-            ContactState::HandedOver,
-        ];
-        for (steps, state) in states.into_iter().enumerate() {
-            assert_eq!(after(&walk[..steps]), Ok(state));
+        SkipReason::WrongNumber | SkipReason::UnderAge | SkipReason::NotIdentified
+            if state == ContactState::Identified =>
+        {
+            Err(StepRefused::Contradicts)
         }
-        for early in [&[Identified][..], &[HandedOver], &[Reached, HandedOver], &[Reached, NotReached]] {
-            assert_eq!(after(early), Err(StepRefused::OutOfOrder), "{early:?}");
-        }
-    }
-
-    #[test]
-    fn whoever_does_not_answer_is_called_three_times_before_the_next_is_drawn() {
-        use ContactEvent::{NotReached, Reached};
-        let skip = || skipped(SkipReason::NotReached);
-        assert_eq!(after(&[NotReached, NotReached, skip()]), Err(StepRefused::TooFewCalls));
-        let calls = [NotReached, NotReached, NotReached];
-        for fourth in [NotReached, Reached] {
-            assert_eq!(after(&[&calls[..], &[fourth]].concat()), Err(StepRefused::NoMoreCalls));
-        }
-        let end = ContactState::Skipped(SkipReason::NotReached);
-        assert_eq!(after(&[&calls[..], &[skip()]].concat()), Ok(end));
-    }
-
-    #[test]
-    fn what_is_final_stays() {
-        use ContactEvent::{HandedOver, Identified, Reached};
-        let skip = skipped(SkipReason::UnderAge);
-        for walk in [vec![skip.clone()], vec![Reached, skip.clone()], vec![Reached, Identified, HandedOver]] {
-            assert!(after(&walk).is_ok(), "{walk:?}");
-            for event in [Reached, skip.clone()] {
-                assert_eq!(after(&[&walk[..], &[event]].concat()), Err(StepRefused::Final));
-            }
-        }
-    }
-
-    #[test]
-    fn an_erasure_leaves_the_place_the_reference_and_the_steps() {
-        let erased = drawn().erased();
-        assert_eq!((erased.place, erased.reference.clone(), erased.revision), (1, drawn().reference, 1));
-        assert_eq!((erased.region, erased.masked_phone, erased.steps), (None, None, drawn().steps));
-    }
-
-    #[test]
-    fn a_reason_is_stored_under_its_key() {
-        for reason in SkipReason::ALL {
-            assert_eq!(serde_json::to_value(reason).expect("JSON"), reason.as_str());
-        }
+        SkipReason::WrongNumber => need(state != ContactState::Drawn, StepRefused::NotCalled),
+        SkipReason::UnderAge
+        | SkipReason::NotIdentified
+        | SkipReason::Declined
+        | SkipReason::NotCollected => need(was_reached, StepRefused::NotYetReached),
+        SkipReason::Excluded | SkipReason::HasPrize | SkipReason::Erased | SkipReason::Revoked => Ok(()),
     }
 }
+
+#[cfg(test)]
+mod tests;

@@ -3,8 +3,9 @@
 use std::num::NonZeroU64;
 use std::path::PathBuf;
 
-use clap::{Args, Subcommand};
+use clap::{ArgGroup, Args, Subcommand, ValueEnum};
 use common::domain::draw::DrawName;
+use common::domain::draw::contact::SkipReason;
 use common::domain::ids::Reference;
 use common::domain::scope::{CampaignSlug, Environment, Scope};
 use common::domain::timestamp::Timestamp;
@@ -12,6 +13,7 @@ use draw::{Digest, Prize};
 use reqwest::Url;
 
 use super::export::Moment;
+use crate::confirm::ConfirmArgs;
 
 #[derive(Subcommand)]
 pub(crate) enum DrawCommand {
@@ -47,8 +49,86 @@ pub(crate) enum DrawCommand {
         #[arg(value_name = "REF")]
         reference: Reference,
     },
+    /// Log a call to a winner: three without an answer at most; with --show-phone, show the number to call
+    Call(CallArgs),
+    /// Log that a winner who was reached has shown an identity card
+    Confirm(WinnerArgs),
+    /// Log that a winner who was confirmed has the prize
+    HandOver(WinnerArgs),
+    /// Skip a winner, for a reason and before an inspector; the next in the order is drawn
+    Skip(SkipArgs),
+    /// Write the certificate, which anybody can check in a browser, and the files to publish beside it
+    Certificate {
+        #[command(flatten)]
+        draw: DrawArgs,
+        /// File to write; must not exist yet
+        #[arg(long, value_name = "FILE.html")]
+        output: PathBuf,
+    },
+    /// Write the sheet that the inspector signs: commitment, header, steps, on one page to print
+    Sheet {
+        #[command(flatten)]
+        draw: DrawArgs,
+        /// File to write; must not exist yet
+        #[arg(long, value_name = "FILE.html")]
+        output: PathBuf,
+    },
     /// Verify a draw from its published files or its certificate; needs no stack and no credentials
     Verify(VerifyArgs),
+}
+
+#[derive(Args)]
+pub(crate) struct WinnerArgs {
+    #[command(flatten)]
+    pub(crate) draw: DrawArgs,
+    /// Place in the order of the prize, from 1, as `draw show` has it
+    #[arg(long, value_name = "N")]
+    pub(crate) winner: NonZeroU64,
+    /// Name of the prize; only needed if the draw has several
+    #[arg(long, value_name = "PRIZE")]
+    pub(crate) tier: Option<String>,
+}
+
+#[derive(Clone, Copy, ValueEnum)]
+pub(crate) enum CallOutcome {
+    Reached,
+    NoAnswer,
+}
+
+#[derive(Args)]
+#[command(group = ArgGroup::new("call").required(true).args(["outcome", "show_phone"]))]
+pub(crate) struct CallArgs {
+    #[command(flatten)]
+    pub(crate) winner: WinnerArgs,
+    /// What came of the call
+    #[arg(long)]
+    pub(crate) outcome: Option<CallOutcome>,
+    /// Show the number to call, and log no call; recorded in the audit log
+    #[arg(long)]
+    pub(crate) show_phone: bool,
+}
+
+#[derive(Args)]
+pub(crate) struct SkipArgs {
+    #[command(flatten)]
+    pub(crate) winner: WinnerArgs,
+    /// Why: no_answer after three calls, wrong_number, under_age, not_identified, declined, excluded by the terms,
+    /// not_collected, or revoked
+    #[arg(long, value_name = "KEY", value_parser = skip_reason)]
+    pub(crate) reason: SkipReason,
+    /// Name of the inspector, or of whoever watched
+    #[arg(long, value_name = "NAME")]
+    pub(crate) inspector: String,
+    #[command(flatten)]
+    pub(crate) confirm: ConfirmArgs,
+}
+
+fn skip_reason(text: &str) -> Result<SkipReason, String> {
+    let mut given = SkipReason::ALL.into_iter().filter(|reason| reason.is_given());
+    given.clone().find(|reason| reason.as_str() == text).ok_or_else(|| {
+        let names: Vec<_> = given.by_ref().map(SkipReason::as_str).collect();
+        format!("it must be one of {}", names.join(", "))
+    })
 }
 
 #[derive(Args)]

@@ -8,10 +8,14 @@
 //! | freezing them, once for each name | `freeze` |
 //! | drawing winners, and those who come after one that is skipped | `run`, `winners` |
 //! | files of a draw: published and locked, or secret and erasable | `files` |
+//! | calls to winners, and skips | `contacts` |
+//! | the certificate, and the files to publish beside it | `certificate` |
 //! | verifying what was published of a draw, without a stack | `verify` |
 //! | openings: whose entries a row stands for; erasing them | `openings` |
 
+pub(crate) mod certificate;
 pub(crate) mod chain;
+pub(crate) mod contacts;
 mod entries;
 pub(crate) mod files;
 pub(crate) mod freeze;

@@ -1,5 +1,7 @@
 //! `ops draw`.
 
+mod certificate;
+mod contact;
 mod freeze;
 mod opening;
 mod run;
@@ -8,6 +10,7 @@ mod verify;
 
 use common::clock::Clock;
 use common::config::Env;
+use common::domain::draw::contact::ContactEvent;
 
 use crate::cli::DrawCommand;
 use crate::connection;
@@ -21,20 +24,32 @@ pub(crate) async fn run(
     clock: &Clock,
     terminal: &mut Terminal<'_>,
 ) -> Result<Report, Failure> {
-    let command = match command {
-        DrawCommand::Verify(args) => return verify::run(&args, env),
-        command => command,
-    };
-    let tables = connection::tables(env).await?;
+    // Everything but this works on a stack.
+    let tables = async || connection::tables(env).await;
     match command {
-        DrawCommand::Freeze(args) => freeze::run(args, &tables, env, clock, terminal).await,
+        DrawCommand::Verify(args) => verify::run(&args, env),
+        DrawCommand::Freeze(args) => freeze::run(args, &tables().await?, env, clock, terminal).await,
         DrawCommand::Run { draw, beacon, signature, output } => {
             let source =
                 signature.map_or(draws::run::RoundSource::Relay(beacon), draws::run::RoundSource::Pasted);
-            run::run(draw, source, output.as_deref(), &tables, env, clock, terminal).await
+            run::run(draw, source, output.as_deref(), &tables().await?, env, clock, terminal).await
         }
-        DrawCommand::Show { draw } => show::one(draw, &tables).await,
-        DrawCommand::List { scope } => show::all(scope, &tables).await,
-        DrawCommand::Opening { reference } => opening::run(&reference, &tables, env, clock.now()).await,
+        DrawCommand::Show { draw } => show::one(draw, &tables().await?).await,
+        DrawCommand::List { scope } => show::all(scope, &tables().await?).await,
+        DrawCommand::Opening { reference } => {
+            opening::run(&reference, &tables().await?, env, clock.now()).await
+        }
+        DrawCommand::Call(args) => contact::call(args, &tables().await?, env, clock.now()).await,
+        DrawCommand::Confirm(args) => {
+            contact::go_on(args, ContactEvent::Identified, &tables().await?, env, clock.now()).await
+        }
+        DrawCommand::HandOver(args) => {
+            contact::go_on(args, ContactEvent::HandedOver, &tables().await?, env, clock.now()).await
+        }
+        DrawCommand::Skip(args) => contact::skip(args, &tables().await?, env, clock.now(), terminal).await,
+        DrawCommand::Certificate { draw, output } => {
+            certificate::run(draw, &output, &tables().await?, env).await
+        }
+        DrawCommand::Sheet { draw, output } => certificate::sheet(draw, &output, &tables().await?).await,
     }
 }

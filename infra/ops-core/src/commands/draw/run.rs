@@ -1,7 +1,5 @@
 //! `ops draw run`.
 
-use std::fs::File;
-use std::io::{self, Write};
 use std::path::Path;
 
 use common::clock::Clock;
@@ -10,6 +8,7 @@ use common::domain::scope::Scope;
 
 use super::show::{as_json, described};
 use crate::cli::DrawArgs;
+use crate::draws::certificate::put;
 use crate::draws::files::RESULT;
 use crate::draws::run::{RoundSource, RunReport};
 use crate::draws::{self, find};
@@ -34,28 +33,8 @@ pub(super) async fn run(
     let mut text = described(&scope, &draw, &contacts, zone)?;
     if let Some(folder) = output {
         let path = folder.join(RESULT);
-        write_once(&path, &result)?;
+        put(&path, result.as_bytes())?;
         text.push_str(&format!("\nThe whole order is in {}.\n", path.display()));
     }
     Ok(Report::new(as_json(&scope, &draw, &contacts)?, text))
-}
-
-/// Writes the result, unless it is there.
-fn write_once(path: &Path, result: &str) -> Result<(), Failure> {
-    let written = File::options().write(true).create_new(true).open(path).and_then(|mut file| {
-        file.write_all(result.as_bytes())?;
-        file.sync_all()
-    });
-    match written {
-        Err(error) if error.kind() == io::ErrorKind::AlreadyExists => {
-            let found =
-                std::fs::read_to_string(path).map_err(|error| Failure::from_io(path, "reading", &error))?;
-            if found == result {
-                return Ok(());
-            }
-            let message = format!("{} is of another draw; choose another --output", path.display());
-            Err(Failure::new("file_exists", message))
-        }
-        written => written.map_err(|error| Failure::from_io(path, "writing", &error)),
-    }
 }

@@ -2,7 +2,7 @@
 
 use chrono_tz::Tz;
 use common::domain::draw::Draw;
-use common::domain::draw::contact::{Contact, ContactState};
+use common::domain::draw::contact::{Contact, ContactState, ContactStep};
 use common::domain::scope::Scope;
 use common::domain::timestamp::Timestamp;
 use draw::Digest;
@@ -57,18 +57,6 @@ fn state(draw: &Draw) -> &'static str {
 
 /// A draw as JSON, with its contacts.
 pub(super) fn as_json(scope: &Scope, draw: &Draw, contacts: &[Contact]) -> Result<Value, Failure> {
-    let contact = |contact: &Contact| {
-        json!({
-            "prize": contact.prize,
-            "place": contact.place,
-            "row": contact.row,
-            "ref": contact.reference.as_ref().map(ToString::to_string),
-            "region": contact.region,
-            "phone": contact.masked_phone,
-            "state": state_words(contact.state()),
-            "steps": contact.steps.len(),
-        })
-    };
     let outcome = draw.outcome.as_ref().map(|outcome| {
         json!({
             "signature": outcome.signature,
@@ -93,8 +81,23 @@ pub(super) fn as_json(scope: &Scope, draw: &Draw, contacts: &[Contact]) -> Resul
         "published_at": draw.published_at.map(|at| at.to_string()),
         "unsettled_count": draw.unsettled,
         "outcome": outcome,
-        "winners": contacts.iter().map(contact).collect::<Vec<_>>(),
+        "winners": contacts.iter().map(contact_json).collect::<Vec<_>>(),
     }))
+}
+
+/// Somebody who was drawn, and what happened since.
+pub(super) fn contact_json(contact: &Contact) -> Value {
+    let step = |step: &ContactStep| json!({ "at": step.at.to_string(), "by": step.by, "event": step.event });
+    json!({
+        "prize": contact.prize,
+        "place": contact.place,
+        "row": contact.row,
+        "ref": contact.reference.as_ref().map(ToString::to_string),
+        "region": contact.region,
+        "phone": contact.masked_phone,
+        "state": state_words(contact.state()),
+        "steps": contact.steps.iter().map(step).collect::<Vec<_>>(),
+    })
 }
 
 /// A draw in words, with its winners.
@@ -154,7 +157,7 @@ pub(super) fn described(
     Ok(text)
 }
 
-fn state_words(state: ContactState) -> String {
+pub(super) fn state_words(state: ContactState) -> String {
     match state {
         ContactState::Drawn => "drawn".to_owned(),
         ContactState::Called { times } => format!("called {times}"),

@@ -185,7 +185,7 @@ async fn record_look(
     tables.audit.append(action.with(details), now).await.map(Some)
 }
 
-pub(super) fn who(env: &Env) -> Result<String, Failure> {
+pub(crate) fn who(env: &Env) -> Result<String, Failure> {
     match env.optional(BY_VARIABLE).or_else(|| env.optional("USER")) {
         Some(by) => words(&by, "--by"),
         None => {
@@ -195,7 +195,7 @@ pub(super) fn who(env: &Env) -> Result<String, Failure> {
     }
 }
 
-pub(super) fn words(text: &str, option: &str) -> Result<String, Failure> {
+pub(crate) fn words(text: &str, option: &str) -> Result<String, Failure> {
     let text = text.trim();
     if WORDS_CHARS.contains(&text.chars().count()) && !text.chars().any(char::is_control) {
         Ok(text.to_owned())

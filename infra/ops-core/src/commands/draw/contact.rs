@@ -1,0 +1,110 @@
+//! `ops draw call`, `confirm`, `hand-over` and `skip`: the contact log.
+
+use common::config::Env;
+use common::domain::draw::contact::{Contact, ContactEvent};
+use common::domain::scope::Scope;
+use common::domain::timestamp::Timestamp;
+use serde_json::json;
+
+use super::show::{contact_json, state_words};
+use crate::audit::Action;
+use crate::cli::{CallArgs, CallOutcome, SkipArgs, WinnerArgs};
+use crate::commands::submission::{who, words};
+use crate::confirm::Answer;
+use crate::draws::contacts::{self, Logged, Winner};
+use crate::failure::Failure;
+use crate::phones;
+use crate::tables::Tables;
+use crate::terminal::{Report, Terminal};
+
+/// Calls are made with this command: with `--show-phone` it shows the number first.
+pub(super) async fn call(
+    args: CallArgs,
+    tables: &Tables,
+    env: &Env,
+    now: Timestamp,
+) -> Result<Report, Failure> {
+    let CallArgs { winner, outcome, show_phone: _ } = args;
+    let winner = find(winner, tables).await?;
+    let event = match outcome {
+        None => return phone(&winner, tables, now).await,
+        Some(CallOutcome::Reached) => ContactEvent::Reached,
+        Some(CallOutcome::NoAnswer) => ContactEvent::NoAnswer,
+    };
+    step(&winner, event, tables, env, now).await
+}
+
+/// Logs a step of a winner who was reached.
+pub(super) async fn go_on(
+    args: WinnerArgs,
+    event: ContactEvent,
+    tables: &Tables,
+    env: &Env,
+    now: Timestamp,
+) -> Result<Report, Failure> {
+    step(&find(args, tables).await?, event, tables, env, now).await
+}
+
+pub(super) async fn skip(
+    args: SkipArgs,
+    tables: &Tables,
+    env: &Env,
+    now: Timestamp,
+    terminal: &mut Terminal<'_>,
+) -> Result<Report, Failure> {
+    let SkipArgs { winner, reason, inspector, confirm } = args;
+    let inspector = Some(words(&inspector, "--inspector")?);
+    let winner = find(winner, tables).await?;
+    let Contact { prize, place, reference, .. } = &winner.contact;
+    let reference = reference.as_ref().map(|reference| format!(" ({reference})")).unwrap_or_default();
+    let question = format!(
+        "Skip place {place} of {prize}{reference}, because: {}? The next in the order is drawn.",
+        reason.in_words()
+    );
+    terminal.confirm(&question, Answer::Word(winner.draw.name.as_str()), confirm)?;
+    step(&winner, ContactEvent::Skipped { reason, inspector }, tables, env, now).await
+}
+
+async fn find(args: WinnerArgs, tables: &Tables) -> Result<Winner, Failure> {
+    let WinnerArgs { draw, winner, tier } = args;
+    contacts::find(tables, Scope::from(draw.scope), &draw.name, tier.as_deref(), winner).await
+}
+
+/// The number to call. The row of the audit log comes first.
+async fn phone(winner: &Winner, tables: &Tables, now: Timestamp) -> Result<Report, Failure> {
+    let Winner { scope, draw, contact, .. } = winner;
+    let details = json!({ "prize": contact.prize, "place": contact.place, "row": contact.row });
+    let action = Action::new("draw.show_phone").in_scope(scope).on(&draw.name).with(details);
+    tables.audit.append(action, now).await?;
+    let phone = match contacts::submission(tables, winner).await? {
+        Some(submission) => phones::shown(tables, &submission, true).await?,
+        None => phones::ERASED.to_owned(),
+    };
+    let text = format!("place {} of {}: {phone}", contact.place, contact.prize);
+    Ok(Report::new(json!({ "winner": contact_json(contact), "phone": phone }), text))
+}
+
+async fn step(
+    winner: &Winner,
+    event: ContactEvent,
+    tables: &Tables,
+    env: &Env,
+    now: Timestamp,
+) -> Result<Report, Failure> {
+    let Logged { contact, next } = contacts::log(tables, env, winner, event, &who(env)?, now).await?;
+    let line = |contact: &Contact| {
+        let reference = contact.reference.as_ref().map_or_else(|| "-".to_owned(), ToString::to_string);
+        let phone = contact.masked_phone.as_deref().unwrap_or("-");
+        let state = state_words(contact.state());
+        format!("place {} of {}: {reference}, {phone}, {state}", contact.place, contact.prize)
+    };
+    let mut text = line(&contact);
+    for contact in &next {
+        text.push_str(&format!("\nnext: {}", line(contact)));
+    }
+    let json = json!({
+        "winner": contact_json(&contact),
+        "next": next.iter().map(contact_json).collect::<Vec<_>>(),
+    });
+    Ok(Report::new(json, text))
+}

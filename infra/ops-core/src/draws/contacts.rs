@@ -1,0 +1,176 @@
+//! The contact log of a draw: what operators write into it, and the next winner once one is skipped.
+
+use std::num::NonZeroU64;
+
+use chrono::DateTime;
+use common::config::Env;
+use common::domain::draw::contact::{Contact, ContactEvent, ContactState, ContactStep, Standing};
+use common::domain::draw::{Draw, DrawName, Operator};
+use common::domain::scope::Scope;
+use common::domain::submission::{State, Submission};
+use common::domain::timestamp::Timestamp;
+use draw::{DrawResult, Header};
+use serde_json::json;
+
+use super::files::{DrawFiles, RESULT};
+use super::winners::Winners;
+use crate::audit::Action;
+use crate::failure::Failure;
+use crate::tables::Tables;
+
+/// Tries to draw the next winner while others skip winners too.
+const MAX_TRIES: u32 = 10;
+
+/// A drawn draw, and one of its winners.
+pub(crate) struct Winner {
+    pub(crate) scope: Scope,
+    pub(crate) draw: Draw,
+    pub(crate) header: Header,
+    pub(crate) contact: Contact,
+}
+
+/// What came of a step.
+pub(crate) struct Logged {
+    pub(crate) contact: Contact,
+    /// Those who were drawn because this winner is skipped, oldest first.
+    pub(crate) next: Vec<Contact>,
+}
+
+/// The winner with a place of a prize; without a prize's name, of the only one.
+pub(crate) async fn find(
+    tables: &Tables,
+    scope: Scope,
+    name: &DrawName,
+    prize: Option<&str>,
+    place: NonZeroU64,
+) -> Result<Winner, Failure> {
+    let draw = super::find(tables, &scope, name).await?;
+    let header = super::header(&draw)?;
+    let names = || header.prizes.iter().map(|prize| prize.name.as_str()).collect::<Vec<_>>().join(", ");
+    let prize = match (prize, header.prizes.as_slice()) {
+        (None, [only]) => only.name.clone(),
+        (None, _) => {
+            let message =
+                format!("the draw {name} has several prizes; name one of them with --tier: {}", names());
+            return Err(Failure::new("tier_missing", message));
+        }
+        (Some(named), prizes) if prizes.iter().any(|prize| prize.name == named) => named.to_owned(),
+        (Some(_), _) => {
+            let message =
+                format!("the draw {name} has no such prize; name one of them with --tier: {}", names());
+            return Err(Failure::new("tier_unknown", message));
+        }
+    };
+    let contacts = tables.draws.contacts(&scope, name).await?;
+    let of_prize = |contact: &&Contact| contact.prize == prize;
+    let found = contacts.iter().find(|contact| of_prize(contact) && contact.place == place.get()).cloned();
+    let contact = found.ok_or_else(|| {
+        let message = match contacts.iter().filter(of_prize).map(|contact| contact.place).max() {
+            None => format!("the draw {name} has no winners yet; draw them with `ops draw run`"),
+            Some(last) => format!(
+                "of {prize}, places 1 to {last} are drawn; place {place} has its turn once one before it is skipped"
+            ),
+        };
+        Failure::new("winner_unknown", message)
+    })?;
+    Ok(Winner { scope, draw, header, contact })
+}
+
+/// The submission whose phone is called. `None` once the person was erased.
+pub(crate) async fn submission(tables: &Tables, winner: &Winner) -> Result<Option<Submission>, Failure> {
+    let Some(id) = winner.contact.submission_id else { return Ok(None) };
+    Ok(tables.store.submissions().get(&winner.scope, id).await?)
+}
+
+/// Writes a step into the log. After a skip, draws whoever is next; a skip that was cut short goes on.
+pub(crate) async fn log(
+    tables: &Tables,
+    env: &Env,
+    winner: &Winner,
+    event: ContactEvent,
+    by: &str,
+    now: Timestamp,
+) -> Result<Logged, Failure> {
+    let Winner { scope, draw, contact, .. } = winner;
+    let is_skip = matches!(event, ContactEvent::Skipped { .. });
+    if is_skip && matches!(contact.state(), ContactState::Skipped(_)) {
+        let next = draw_next(tables, env, winner, now).await?;
+        return Ok(Logged { contact: contact.clone(), next });
+    }
+    let standing = standing(tables, winner).await?;
+    let by = Operator { who: tables.audit.identity().await?.to_owned(), by: Some(by.to_owned()) };
+    let step = ContactStep { at: now, by: Some(by), event: event.clone() };
+    let after = contact.after_operator(step, standing).map_err(|refused| {
+        let message =
+            format!("nothing was logged for place {} of {}: {refused}", contact.place, contact.prize);
+        Failure::new("step_refused", message)
+    })?;
+    let details =
+        json!({ "prize": contact.prize, "place": contact.place, "row": contact.row, "event": event });
+    let action = Action::new(action_name(&event)).in_scope(scope).on(&draw.name).with(details);
+    tables.audit.append(action, now).await?;
+    if !tables.draws.change_contact(scope, contact, &after).await? {
+        let message = "somebody else logged a step for this winner at the same time; nothing was logged. Look with \
+                       `ops draw show`, then run this again if it still applies";
+        return Err(Failure::new("changed_meanwhile", message));
+    }
+    let next = if is_skip { draw_next(tables, env, winner, now).await? } else { Vec::new() };
+    Ok(Logged { contact: after, next })
+}
+
+fn action_name(event: &ContactEvent) -> &'static str {
+    match event {
+        ContactEvent::Drawn => "draw.run",
+        ContactEvent::NoAnswer | ContactEvent::Reached => "draw.call",
+        ContactEvent::Identified => "draw.confirm",
+        ContactEvent::HandedOver => "draw.hand_over",
+        ContactEvent::Skipped { .. } => "draw.skip",
+    }
+}
+
+/// Whether an entry of the winner still counts: one that is accepted and was made before the period's end.
+async fn standing(tables: &Tables, winner: &Winner) -> Result<Standing, Failure> {
+    let Some(drawn) = submission(tables, winner).await? else { return Ok(Standing::Counts) };
+    let ends_at = winner.header.period.to;
+    let counts = |one: &Submission| {
+        one.status.state() == State::Accepted && DateTime::from(one.created_at).fixed_offset() < ends_at
+    };
+    if counts(&drawn) {
+        return Ok(Standing::Counts);
+    }
+    let others = tables.store.submissions().of_entrant(&winner.scope, &drawn.entrant_id).await?;
+    Ok(if others.iter().any(counts) { Standing::Counts } else { Standing::Revoked })
+}
+
+/// Draws until each prize has a winner again. Others may do so at the same time: a place is drawn once.
+async fn draw_next(
+    tables: &Tables,
+    env: &Env,
+    winner: &Winner,
+    now: Timestamp,
+) -> Result<Vec<Contact>, Failure> {
+    let Winner { scope, draw, .. } = winner;
+    let files = DrawFiles::new(tables, env, scope, &draw.name, &draw.commitment)?;
+    let result: DrawResult = serde_json::from_str(&files.read_text(RESULT).await?).map_err(|error| {
+        Failure::new(
+            "evidence_differs",
+            format!("{RESULT} of the draw {} cannot be read: {error}", draw.name),
+        )
+    })?;
+    let winners = Winners::open(tables, env, scope, draw, result).await?;
+    let mut drawn = Vec::new();
+    for _ in 0..MAX_TRIES {
+        let known = tables.draws.contacts(scope, &draw.name).await?;
+        let missing = winners.missing(&known, now).await?;
+        if missing.is_empty() {
+            return Ok(drawn);
+        }
+        for contact in missing {
+            if tables.draws.add_contact(scope, &contact).await? {
+                drawn.push(contact);
+            }
+        }
+    }
+    let message = "others keep skipping winners of this draw; run this again, and the next winner is drawn";
+    Err(Failure::new("changed_meanwhile", message))
+}
