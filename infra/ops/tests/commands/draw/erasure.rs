@@ -74,7 +74,7 @@ async fn an_erasure_waits_while_a_prize_is_being_claimed() {
     stack.fine(&run("week-03", &[])).await;
     let found = stack.json(&["person", "find", "--phone", PHONE]).await;
     assert_eq!(found["held"][0]["drawn"], 1);
-    for event in [ContactEvent::NotReached, ContactEvent::Reached, ContactEvent::Identified] {
+    for event in [ContactEvent::NoAnswer, ContactEvent::Reached, ContactEvent::Identified] {
         let error = stack.refused(&erase()).await;
         assert_eq!(error["code"], "prize_claimed");
         assert!(!error["message"].to_string().contains("711000"), "{error}");
