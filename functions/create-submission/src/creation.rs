@@ -11,11 +11,9 @@ use common::domain::entrant_id::Consumer;
 use common::domain::ids::SubmissionId;
 use common::domain::message::MessageKey;
 use common::domain::receipt::photo::MAX_BYTES;
-use common::domain::receipt::{Receipt, ReceiptState, Source as ReceiptSource};
+use common::domain::receipt::{Receipt, ReceiptState, Source};
 use common::domain::settling::{PendingSettlement, SENTINEL_DELAY};
-use common::domain::submission::{
-    Consent, NewSubmission, State as SubmissionState, Submission, SubmissionStatus,
-};
+use common::domain::submission::{Consent, NewSubmission, State, Submission, SubmissionStatus};
 use common::error::{Error, ErrorCode};
 use common::random;
 use common::runtime::http_handler::ApiRequest;
@@ -28,9 +26,9 @@ use common::store::transaction::backoff;
 use tokio::time::Instant;
 
 use crate::answer::{Answer, AnswerKind};
+use crate::known_records::{KnownRecords, RecordSource, is_wrong_code};
 use crate::request::{CreateSubmissionRequest, IdentifiedRequest};
 use crate::service::{BUDGET, SubmissionService};
-use crate::state::{Source, State, is_wrong_code};
 
 /// Decisions per request. Every time others change the records first, one more is needed; the worst legitimate case,
 /// ten wrong codes for one phone at once, stays below this.
@@ -95,23 +93,23 @@ impl<'a> Creation<'a> {
         if let Err(unmet) = self.request.check(&api.campaign) {
             return self.replay_or(unmet).await;
         }
-        let mut state = State::new(store, self.keys(None), &new.day, api.received_at, &api.prefetched);
+        let mut known = KnownRecords::new(store, self.keys(None), &new.day, api.received_at, &api.prefetched);
         for attempt in 1..=MAX_ATTEMPTS {
-            let code = self.verify_code(&mut state).await?;
-            if let Some(record) = state.take_idempotency() {
+            let code = self.verify_code(&mut known).await?;
+            if let Some(record) = known.take_idempotency() {
                 return self.replay_key(record).await;
             }
-            let checks = self.check_receipt(&code, &mut state).await?;
-            let entrant = &state.records.entrant;
+            let checks = self.check_receipt(&code, &mut known).await?;
+            let entrant = &known.records.entrant;
             let next = match decide(&api.campaign, entrant, &code.status, checks, api.received_at) {
                 Decision::Replay(earlier) => self.replay_code(&code, earlier).await?,
-                Decision::Refuse(key) if state.must_load_before_rejecting(&code, key) => Next::Load,
-                Decision::Refuse(key) => self.reject(&code, key, &mut state).await?,
-                Decision::Enter => self.enter(&code, checks, &mut state).await?,
+                Decision::Refuse(key) if known.must_load_before_rejecting(&code, key) => Next::Load,
+                Decision::Refuse(key) => self.reject(&code, key, &mut known).await?,
+                Decision::Enter => self.enter(&code, checks, &mut known).await?,
             };
             match next {
                 Next::Answer(answer) => return Ok(*answer),
-                Next::Load => state.load().await?,
+                Next::Load => known.load().await?,
                 Next::Retry if attempt > 1 => backoff(attempt).await,
                 Next::Retry => {}
             }
@@ -131,28 +129,32 @@ impl<'a> Creation<'a> {
         SubmissionWrite { key, body_hash, code, receipt: *receipt_id, submission }
     }
 
-    async fn verify_code(&self, state: &mut State<'_>) -> Result<VerifiedCode, Error> {
+    async fn verify_code(&self, known: &mut KnownRecords<'_>) -> Result<VerifiedCode, Error> {
         let Self { api, request, .. } = self;
         let Some(code) = &request.code else {
-            state.look_up(None).await?;
+            known.look_up(None).await?;
             return Ok(VerifiedCode::not_needed());
         };
         let (policy, consumer) = (api.campaign.code, Some(self.consumer));
         let query = CodeQuery { scope: &api.scope, policy, code, consumer };
-        Ok(self.service.verifier().verify(query, state, api.now()).await?)
+        Ok(self.service.verifier().verify(query, known, api.now()).await?)
     }
 
     /// Checks the receipt, if there is one, and returns which of the phone's limits apply. A replay of the consumer's
     /// own code takes precedence over any fault of the receipt.
-    async fn check_receipt(&self, code: &VerifiedCode, state: &mut State<'_>) -> Result<PhoneChecks, Error> {
+    async fn check_receipt(
+        &self,
+        code: &VerifiedCode,
+        known: &mut KnownRecords<'_>,
+    ) -> Result<PhoneChecks, Error> {
         let has_code = code.status != CodeStatus::NotNeeded;
         let is_own_code = matches!(code.status, CodeStatus::OwnedByCaller(_));
         if self.request.receipt_id.is_none() || is_own_code {
             return Ok(PhoneChecks { throttle: has_code, open_receipts: false });
         }
-        let receipt = self.usable_receipt(state.records.receipt.take()).await?;
+        let receipt = self.usable_receipt(known.records.receipt.take()).await?;
         let checks = PhoneChecks { throttle: has_code || receipt.is_typed(), open_receipts: true };
-        state.records.receipt = Some(receipt);
+        known.records.receipt = Some(receipt);
         Ok(checks)
     }
 
@@ -165,15 +167,15 @@ impl<'a> Creation<'a> {
         }
         let receipt = self.service.uploads().reconcile(receipt, self.api.received_at).await?;
         match (&receipt.source, receipt.arrived) {
-            (ReceiptSource::Typed { .. }, _) => Ok(receipt),
-            (ReceiptSource::Photo { .. }, None) => Err(at_fault(ErrorCode::ReceiptNotUploaded)),
-            (ReceiptSource::Photo { .. }, Some(arrived)) if arrived.bytes > MAX_BYTES => {
+            (Source::Typed { .. }, _) => Ok(receipt),
+            (Source::Photo { .. }, None) => Err(at_fault(ErrorCode::ReceiptNotUploaded)),
+            (Source::Photo { .. }, Some(arrived)) if arrived.bytes > MAX_BYTES => {
                 Err(at_fault(ErrorCode::FileTooLarge))
             }
-            (ReceiptSource::Photo { .. }, Some(arrived)) if arrived.photo_type.is_none() => {
+            (Source::Photo { .. }, Some(arrived)) if arrived.photo_type.is_none() => {
                 Err(at_fault(ErrorCode::FileWrongType))
             }
-            (ReceiptSource::Photo { .. }, Some(_)) => Ok(receipt),
+            (Source::Photo { .. }, Some(_)) => Ok(receipt),
         }
     }
 
@@ -181,35 +183,35 @@ impl<'a> Creation<'a> {
         &self,
         code: &VerifiedCode,
         checks: PhoneChecks,
-        state: &mut State<'_>,
+        known: &mut KnownRecords<'_>,
     ) -> Result<Next, Error> {
         let Self { api, .. } = self;
         let submission = self.entered(&code.resolved);
-        let (write, entrant) = (self.write(code, &submission), &state.records.entrant);
+        let (write, entrant) = (self.write(code, &submission), &known.records.entrant);
         let result =
             self.store.create_accepted(write, entrant, &api.campaign, checks, api.received_at).await?;
-        next(result, submission, state, Source::Conditions)
+        next(result, submission, known, RecordSource::Conditions)
     }
 
     async fn reject(
         &self,
         code: &VerifiedCode,
         reason: MessageKey,
-        state: &mut State<'_>,
+        known: &mut KnownRecords<'_>,
     ) -> Result<Next, Error> {
         let Self { api, new, .. } = self;
         let submission = Submission {
             reasons: vec![reason.as_str().to_owned()],
             ..Submission::new(new.clone(), SubmissionStatus::rejected(reason))
         };
-        let entrant = &state.records.entrant;
+        let entrant = &known.records.entrant;
         let log =
             is_wrong_code(code, reason).then(|| entrant.with_wrong_code(&api.campaign, api.received_at));
         let wrong_code = log.as_ref().map(|log| (entrant, log));
         let result =
             self.store.create_rejected(self.write(code, &submission), wrong_code, api.received_at).await?;
         // A rejection's conditions do not cover the code's record.
-        next(result, submission, state, Source::Assumed)
+        next(result, submission, known, RecordSource::Assumed)
     }
 
     /// The submission if nothing refuses it: accepted, or pending with its next step scheduled.
@@ -254,7 +256,7 @@ impl<'a> Creation<'a> {
         // Read before the write below: that write requires the submission to still hold the code, so a successful write
         // proves that the submission was not rejected when it was read.
         let submission = self.service.submission(&self.api.scope, earlier).await?;
-        if submission.status.state() == SubmissionState::Rejected {
+        if submission.status.state() == State::Rejected {
             return Ok(Next::Load);
         }
         let keys = RecordKeys { code: code.resolved.key(), ..self.keys(None) };
@@ -269,8 +271,8 @@ impl<'a> Creation<'a> {
     /// Answers a retry of a request that the campaign accepted at the time, even if the campaign's requirements have
     /// changed.
     async fn replay_or(&self, unmet: Error) -> Result<Answer, Error> {
-        let state = self.store.load_state(self.keys(None), &self.new.day, self.api.received_at).await?;
-        match state.idempotency {
+        let known = self.store.load_state(self.keys(None), &self.new.day, self.api.received_at).await?;
+        match known.idempotency {
             Some(record) => self.replay_key(record).await,
             None => Err(unmet),
         }
@@ -313,13 +315,13 @@ impl Next {
 fn next(
     result: WriteResult,
     submission: Submission,
-    state: &mut State<'_>,
-    source: Source,
+    known: &mut KnownRecords<'_>,
+    source: RecordSource,
 ) -> Result<Next, Error> {
     match result {
         WriteResult::Committed => Ok(Next::answer(submission, AnswerKind::New)),
         WriteResult::ConditionFailed(records) => {
-            state.replace(*records, source);
+            known.replace(*records, source);
             Ok(Next::Retry)
         }
         WriteResult::Conflict { same_request } => Err(contended(same_request)),

@@ -1,13 +1,13 @@
 //! `POST /api/v1/submissions`: enters a consumer, or says why not.
 //!
 //! `request` parses the request; `service` enforces the time budget and asks the partner; `creation` decides and
-//! writes, based on the records in `state`; `answer` is the resulting submission.
+//! writes, based on the records in `known_records`; `answer` is the resulting submission.
 
 mod answer;
 mod creation;
+mod known_records;
 mod request;
 mod service;
-mod state;
 
 use common::config::ConfigError;
 use common::domain::campaign::Campaign;

@@ -13,7 +13,7 @@ use common::store::submission_writes::{BatchedState, ExistingState, RecordKeys, 
 
 /// How the records became known.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Source {
+pub(crate) enum RecordSource {
     /// Not read; assumed to allow the submission.
     Assumed,
     /// Returned by the failed conditions of a write; records without a failed condition are still assumed.
@@ -22,7 +22,7 @@ pub(crate) enum Source {
     Read,
 }
 
-pub(crate) struct State<'a> {
+pub(crate) struct KnownRecords<'a> {
     store: &'a SubmissionStore,
     /// Without the code's key, which is in `code_key`.
     keys: RecordKeys<'a>,
@@ -30,13 +30,13 @@ pub(crate) struct State<'a> {
     now: Timestamp,
     /// Records read together with the API key; taken on first use.
     prefetched: Option<&'a BatchItems>,
-    source: Source,
+    source: RecordSource,
     /// Key of the code's record in `records`.
     code_key: Option<CodeKey>,
     pub(crate) records: ExistingState,
 }
 
-impl<'a> State<'a> {
+impl<'a> KnownRecords<'a> {
     pub(crate) fn new(
         store: &'a SubmissionStore,
         keys: RecordKeys<'a>,
@@ -44,7 +44,7 @@ impl<'a> State<'a> {
         now: Timestamp,
         prefetched: &'a BatchItems,
     ) -> Self {
-        let (source, prefetched) = (Source::Assumed, Some(prefetched));
+        let (source, prefetched) = (RecordSource::Assumed, Some(prefetched));
         let (code_key, records) = (None, ExistingState::default());
         Self { store, keys, day, now, prefetched, source, code_key, records }
     }
@@ -57,12 +57,12 @@ impl<'a> State<'a> {
     pub(crate) async fn load(&mut self) -> Result<(), StoreError> {
         let keys = RecordKeys { code: self.code_key.as_ref(), ..self.keys };
         let records = self.store.load_state(keys, self.day, self.now).await?;
-        self.replace(records, Source::Read);
+        self.replace(records, RecordSource::Read);
         Ok(())
     }
 
     /// Replaces the records, but keeps the receipt if the newer ones have none.
-    pub(crate) fn replace(&mut self, records: ExistingState, source: Source) {
+    pub(crate) fn replace(&mut self, records: ExistingState, source: RecordSource) {
         let receipt = self.records.receipt.take();
         self.records = records;
         self.source = source;
@@ -75,9 +75,9 @@ impl<'a> State<'a> {
     /// may be overwritten only after it was read.
     pub(crate) fn must_load_before_rejecting(&self, code: &VerifiedCode, reason: MessageKey) -> bool {
         match self.source {
-            Source::Assumed => true,
-            Source::Conditions => is_wrong_code(code, reason),
-            Source::Read => false,
+            RecordSource::Assumed => true,
+            RecordSource::Conditions => is_wrong_code(code, reason),
+            RecordSource::Read => false,
         }
     }
 
@@ -86,8 +86,8 @@ impl<'a> State<'a> {
         let Some(prefetched) = self.prefetched.take() else { return Ok(()) };
         let keys = RecordKeys { code: self.code_key.as_ref(), ..self.keys };
         match self.store.find_in(prefetched, keys, self.day, self.now)? {
-            BatchedState::Complete(records) => self.replace(records, Source::Read),
-            BatchedState::Partial(records) => self.replace(records, Source::Assumed),
+            BatchedState::Complete(records) => self.replace(records, RecordSource::Read),
+            BatchedState::Partial(records) => self.replace(records, RecordSource::Assumed),
         }
         Ok(())
     }
@@ -101,7 +101,7 @@ impl<'a> State<'a> {
         if !is_same {
             self.code_key = key.cloned();
             self.records.code = CodeLookup::NoRecordNeeded;
-            self.source = Source::Assumed;
+            self.source = RecordSource::Assumed;
         }
     }
 }
@@ -111,13 +111,13 @@ pub(crate) fn is_wrong_code(code: &VerifiedCode, reason: MessageKey) -> bool {
     code.status == CodeStatus::Invalid && reason == MessageKey::Invalid
 }
 
-impl CodeRecords for State<'_> {
+impl CodeRecords for KnownRecords<'_> {
     /// Returns the code's record as far as it is known. It is read here only for a request with a receipt, whose faults
     /// are reported before any decision.
     async fn look_up(&mut self, key: Option<&CodeKey>) -> Result<CodeLookup, StoreError> {
         self.select_code(key);
         self.find_prefetched()?;
-        if self.keys.receipt.is_some() && self.source == Source::Assumed {
+        if self.keys.receipt.is_some() && self.source == RecordSource::Assumed {
             self.load().await?;
         }
         Ok(self.records.code.clone())
