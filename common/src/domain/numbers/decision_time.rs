@@ -32,13 +32,19 @@ impl Kind {
 
 /// The dimension of a submission that was not decided at once: kind and span.
 pub(super) fn dimension(submission: &Submission) -> Option<String> {
-    if !submission.status.is_terminal() || submission.revision == 0 {
+    let Submission { status, history, created_at, updated_at, .. } = submission;
+    if !status.is_terminal() {
         return None;
     }
-    // A change after the decision must not lengthen the wait.
-    let decided = submission.history.iter().find(|past| past.status.is_terminal());
-    let decided_at = decided.map_or(submission.updated_at, |past| past.at);
-    let waited = decided_at.since(submission.created_at);
+    // A change after the decision, such as an erasure, must not lengthen the wait.
+    let decided = history.iter().find(|past| past.status.is_terminal());
+    let decided_at = decided.map_or(*updated_at, |past| past.at);
+    // Records of the first release have no history.
+    let was_open = history.first().is_some_and(|first| !first.status.is_terminal());
+    if !was_open && decided_at <= *created_at {
+        return None;
+    }
+    let waited = decided_at.since(*created_at);
     let span = SPANS.iter().find(|span| waited.as_millis() <= u128::from(**span) * 1_000);
     let span = span.map_or_else(|| LONGER.to_owned(), ToString::to_string);
     let kind = if submission.receipt_id.is_some() { Kind::Receipt } else { Kind::Code };

@@ -5,9 +5,11 @@ use std::time::Duration;
 use proptest::prelude::*;
 
 use super::*;
+use crate::domain::entrant_id::EntrantId;
 use crate::domain::ids::ReceiptId;
 use crate::domain::message::MessageKey;
 use crate::domain::receipt::judgement::ReceiptSummary;
+use crate::domain::submission::correction::{Correction, Proposal};
 use crate::domain::submission::transition::{Findings, Transition};
 use crate::domain::submission::{Claimed, OperatorDecision};
 
@@ -118,6 +120,29 @@ fn amounts_are_taken_from_each_other() {
     let counted = of_submission(&with_receipt());
     assert_eq!((counted.clone().into_iter().count(), counted.is_empty()), (counted.len(), false));
     assert!(Cells::change(counted.clone(), counted).is_empty());
+}
+
+#[test]
+fn what_was_decided_at_once_waited_for_nothing_whatever_becomes_of_it() {
+    let at_once = Submission {
+        status: SubmissionStatus::accepted(1, None),
+        settling: None,
+        revision: 0,
+        ..Submission::example()
+    };
+    let correction = Correction::Revoke { free_code: false };
+    let decision = OperatorDecision { by: "asha".to_owned(), at: later(90), why: None, confirmed: None };
+    let identity = "arn:aws:iam::000000000000:user/asha".to_owned();
+    let proposed = at_once.proposed(Proposal { correction, decision: decision.clone(), identity });
+    let revoked = at_once.corrected(correction, decision).expect("accepted");
+    let erased = |submission: &Submission| submission.erased(EntrantId::tombstone([3; 16]));
+    for changed in [&proposed, &revoked, &erased(&at_once), &erased(&revoked)] {
+        assert_eq!(decision_time::dimension(changed), None, "{changed:?}");
+    }
+    let decided = apply(&with_receipt(), &accept(1), later(5));
+    assert_eq!(decision_time::dimension(&erased(&decided)).as_deref(), Some("receipt#5"));
+    let of_first_release = Submission { history: Vec::new(), ..decided };
+    assert_eq!(decision_time::dimension(&of_first_release).as_deref(), Some("receipt#5"));
 }
 
 #[test]
