@@ -74,7 +74,8 @@ impl Numbers {
         now: Timestamp,
     ) -> Result<CountResult, StoreError> {
         let mark = self.move_mark(shard, before, &step.mark, now)?;
-        let cells = step.cells.into_iter().map(|(cell, amount)| self.add(&cell, amount));
+        let add = |(cell, amount)| self.add(&cell, amount).build().map_err(StoreError::during(COUNTING));
+        let cells = step.cells.into_iter().map(add);
         let updates = [Ok(mark)].into_iter().chain(cells).collect::<Result<Vec<_>, _>>()?;
         let items = updates.into_iter().map(transaction::update).collect();
         let reasons = match transaction::write(self.table.client(), items).await? {
@@ -122,16 +123,14 @@ impl Numbers {
         update.build().map_err(StoreError::during(COUNTING))
     }
 
-    fn add(&self, cell: &Cell, amount: Amount) -> Result<Update, StoreError> {
-        let update: UpdateBuilder = self.table.update(partition(&cell.scope, cell.metric, &cell.day));
-        update
+    fn add(&self, cell: &Cell, amount: Amount) -> UpdateBuilder {
+        self.table
+            .update(partition(&cell.scope, cell.metric, &cell.day))
             .key(SORT, text(format!("{}#{}", cell.hour, cell.dimension)))
             .update_expression(format!("SET {} ADD records :records, entries :entries", record_version::SET))
             .expression_attribute_values(record_version::VALUE, FIRST.attribute())
             .expression_attribute_values(":records", number(amount.records))
             .expression_attribute_values(":entries", number(amount.entries))
-            .build()
-            .map_err(StoreError::during(COUNTING))
     }
 
     /// The cells of a metric on a day.
@@ -165,15 +164,29 @@ impl Numbers {
         Ok(cells)
     }
 
-    /// Adds the missing amount to a cell. For operators; a change that is still to be counted would be counted twice.
+    /// Adds the missing amount to a cell if the cell still has the counted one; false if not. For operators; a change that is
+    /// still to be counted would be counted twice.
+    ///
+    /// A timeline of two operators: both find that 3 are missing; the first adds them; the second's condition fails.
     ///
     /// # Errors
     /// When the table does not answer.
-    pub async fn correct(&self, cell: &Cell, missing: Amount) -> Result<(), StoreError> {
-        let update = self.add(cell, missing)?;
-        transaction::write_one(self.table.client(), transaction::update(update), "correcting a number")
-            .await
-            .map(drop)
+    pub async fn correct(&self, cell: &Cell, counted: Amount, missing: Amount) -> Result<bool, StoreError> {
+        const ACTION: &str = "correcting a number";
+        let is_same = "records = :counted AND entries = :counted_entries";
+        let condition = if counted == Amount::default() {
+            format!("attribute_not_exists(records) OR ({is_same})")
+        } else {
+            is_same.to_owned()
+        };
+        let update = self
+            .add(cell, missing)
+            .condition_expression(condition)
+            .expression_attribute_values(":counted", number(counted.records))
+            .expression_attribute_values(":counted_entries", number(counted.entries))
+            .build()
+            .map_err(StoreError::during(ACTION))?;
+        transaction::write_one(self.table.client(), transaction::update(update), ACTION).await
     }
 }
 

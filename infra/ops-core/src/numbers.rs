@@ -5,6 +5,7 @@ use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::Duration;
 
 use chrono::NaiveDate;
+use chrono_tz::UTC;
 use common::domain::numbers::{ALL_DAYS, Amount, Cell, Cells, Metric};
 use common::domain::scope::Scope;
 use common::domain::timestamp::Timestamp;
@@ -17,6 +18,9 @@ use crate::tables::Tables;
 
 /// Partitions that are read at once.
 const AT_ONCE: usize = 16;
+
+/// The action of a correction in the audit log.
+pub const CORRECT: &str = "numbers.correct";
 
 /// Changes are counted a minute after they are made at the latest, unless the alarm `counting-behind` says otherwise.
 pub const QUIET: Duration = Duration::from_secs(5 * 60);
@@ -120,17 +124,45 @@ pub async fn verify(tables: &Tables, scope: &Scope, read: &AtomicU64) -> Result<
 /// this is refused unless the scope was quiet.
 ///
 /// # Errors
-/// If something changed in the last five minutes, or a table does not answer.
-pub async fn correct(tables: &Tables, found: &Verification, now: Timestamp) -> Result<(), Failure> {
+/// If something changed in the last five minutes, another operator corrected the numbers meanwhile, or a table does not
+/// answer.
+pub async fn correct(
+    tables: &Tables,
+    scope: &Scope,
+    found: &Verification,
+    now: Timestamp,
+) -> Result<(), Failure> {
     let is_recent = found.last_change.is_some_and(|last| now.since(last) < QUIET);
-    if is_recent || found.differences.iter().any(|difference| difference.is_changing) {
-        let message = "nothing was corrected: submissions changed within the last five minutes, and their changes may still be \
-                       on their way; pause the campaign with `ops campaign pause`, wait five minutes, and run this again";
+    let is_changing = found.differences.iter().any(|difference| difference.is_changing);
+    if is_recent || is_changing || operators_changed(tables, scope, now).await? {
+        let message = "nothing was corrected: submissions, or the campaign, changed within the last five minutes, and their \
+                       changes may still be on their way; pause the campaign with `ops campaign pause`, wait five \
+                       minutes, and run this again";
         return Err(Failure::new("not_quiet", message));
     }
-    let corrections = found.differences.iter().map(|difference| {
-        tables.numbers.correct(&difference.cell, difference.expected.minus(difference.counted))
+    let corrections = found.differences.iter().map(|Difference { cell, counted, expected, .. }| {
+        tables.numbers.correct(cell, *counted, expected.minus(*counted))
     });
-    stream::iter(corrections).buffer_unordered(AT_ONCE).try_collect::<()>().await?;
+    let corrected: Vec<bool> = stream::iter(corrections).buffer_unordered(AT_ONCE).try_collect().await?;
+    if corrected.contains(&false) {
+        let message = "numbers changed while they were corrected, perhaps by another operator, and were left as they are; run \
+                       `ops numbers verify` again";
+        return Err(Failure::new("numbers_changed", message));
+    }
     Ok(())
+}
+
+/// Whether operators did something in the campaign a moment ago. Erased persons and deleted test data leave no other trace
+/// of when they changed.
+async fn operators_changed(tables: &Tables, scope: &Scope, now: Timestamp) -> Result<bool, Failure> {
+    let quiet_millis = i64::try_from(QUIET.as_millis()).unwrap_or(i64::MAX);
+    let begin = Timestamp::from_millis(now.as_millis().saturating_sub(quiet_millis));
+    for day in BTreeSet::from([begin.day_in(UTC), now.day_in(UTC)]) {
+        let rows = tables.audit.log().of_day(&day).await?.into_iter().filter_map(|stored| stored.row);
+        let mut rows = rows.filter(|row| row.entry.campaign.as_deref() == Some(scope.campaign.as_str()));
+        if rows.any(|row| row.entry.action != CORRECT && now.since(row.at) < QUIET) {
+            return Ok(true);
+        }
+    }
+    Ok(false)
 }

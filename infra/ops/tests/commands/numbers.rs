@@ -1,5 +1,7 @@
 //! `ops numbers`.
 
+use std::sync::atomic::AtomicU64;
+
 use common::domain::numbers::{ALL_DAYS, Amount, Metric};
 use common::domain::scope::Environment;
 use common::domain::submission::{Submission, SubmissionStatus};
@@ -112,7 +114,8 @@ async fn numbers_are_right_after_everything_is_counted_and_a_wrong_one_is_named_
     let (tables, scope) = (stack.tables().await, chai(Environment::Live));
     let days = tables.numbers.cells(&scope, Metric::Days, ALL_DAYS).await.expect("it answers");
     let (cell, _) = days.iter().next().expect("a day");
-    tables.numbers.correct(cell, Amount { records: 5, entries: -1 }).await.expect("it answers");
+    let wrong = Amount { records: 5, entries: -1 };
+    assert!(tables.numbers.correct(cell, days.amount(cell), wrong).await.expect("it answers"));
     let wrong = stack.json(&VERIFY).await;
     let difference = json!([{
         "metric": "days",
@@ -142,6 +145,42 @@ async fn numbers_are_right_after_everything_is_counted_and_a_wrong_one_is_named_
     stack.fine(&correct).await;
     assert_eq!(stack.json(&VERIFY).await["differences"], json!([]));
     assert!(stack.clock.now() > NOW);
+}
+
+#[tokio::test]
+async fn of_two_operators_who_correct_at_once_one_does() {
+    let stack = Stack::with_chai().await;
+    write(&stack, &submission(random::submission_id(), won(), None), None).await;
+    stack.clock.advance(ops_core::numbers::QUIET);
+    let (tables, scope, read) = (stack.tables().await, chai(Environment::Live), AtomicU64::new(0));
+    let verify = || Box::pin(ops_core::numbers::verify(&tables, &scope, &read));
+    let (one, other) = (verify().await.expect("it answers"), verify().await.expect("it answers"));
+    assert!(!one.differences.is_empty());
+    let now = stack.clock.now();
+    ops_core::numbers::correct(&tables, &scope, &one, now).await.expect("it answers");
+    let second = ops_core::numbers::correct(&tables, &scope, &other, now).await;
+    assert_eq!(second.expect_err("they are right").code, "numbers_changed");
+    assert_eq!(stack.json(&VERIFY).await["differences"], json!([]));
+}
+
+#[tokio::test]
+async fn numbers_are_not_corrected_while_the_changes_of_an_erasure_may_be_on_their_way() {
+    let (stack, mut counter) = counted().await;
+    stack.clock.advance(ops_core::numbers::QUIET);
+    let erase = ["person", "erase", "--phone", "0712345678", "--why", "Letter of 3 March", "--yes"];
+    stack.fine(&erase).await;
+    let correct = [&VERIFY[..], &["--correct"]].concat();
+    assert_eq!(stack.refused(&correct).await["code"], "not_quiet", "regions are gone, and still counted");
+    counter.count_all().await;
+    stack.clock.advance(ops_core::numbers::QUIET);
+    assert_eq!(stack.json(&correct).await["differences"], json!([]));
+}
+
+#[tokio::test]
+async fn days_in_the_wrong_order_are_refused() {
+    let stack = Stack::with_chai().await;
+    let days = ["--from", "2026-03-02", "--to", "2026-03-01"];
+    assert_eq!(stack.refused(&[&SHOW[..], &days].concat()).await["code"], "days_invalid");
 }
 
 #[tokio::test]

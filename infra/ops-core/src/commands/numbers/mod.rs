@@ -24,6 +24,9 @@ pub(crate) async fn run(
             let scope = Scope { campaign, environment };
             Box::pin(verify::run(tables, &scope, correct, confirm, clock, terminal)).await
         }
+        (None, Some(_)) if from.zip(to).is_some_and(|(from, to)| from > to) => {
+            Err(Failure::new("days_invalid", "--from must be a day before --to, or the same"))
+        }
         (None, Some(campaign)) => {
             let scope = Scope { campaign, environment };
             let campaign = tables.campaign(&scope.campaign).await?;

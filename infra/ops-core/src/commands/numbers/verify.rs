@@ -35,10 +35,10 @@ pub(super) async fn run(
     terminal.confirm(question, Answer::Yes, confirm)?;
     let found = with_progress(tables, scope, terminal).await?;
     if correct && !found.differences.is_empty() {
-        let action = Action::new("numbers.correct").in_scope(scope);
+        let action = Action::new(numbers::CORRECT).in_scope(scope);
         let details = json!({ "cells": found.differences.len() });
         tables.audit.append(action.with(details), clock.now()).await?;
-        numbers::correct(tables, &found, clock.now()).await?;
+        numbers::correct(tables, scope, &found, clock.now()).await?;
         return Ok(Report::new(as_json(scope, &found, true), text(&found, "was corrected")));
     }
     let report = Report::new(as_json(scope, &found, false), text(&found, "differs"));
