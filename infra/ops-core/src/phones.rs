@@ -181,9 +181,44 @@ pub(crate) async fn shown(
     })
 }
 
+/// Whether a text has a phone number in it, whatever stands between its digits.
+pub(crate) fn has_phone(text: &str) -> bool {
+    let is_of_number =
+        |c: char| c.is_ascii_digit() || c.is_whitespace() || matches!(c, '+' | '-' | '.' | '(' | ')');
+    text.split(|c| !is_of_number(c)).any(|run| {
+        let words: Vec<&str> = run.split_whitespace().collect();
+        (0..words.len()).any(|begin| {
+            let mut typed = String::new();
+            words.iter().skip(begin).any(|word| {
+                typed.push_str(word);
+                typed.parse::<Phone>().is_ok()
+            })
+        })
+    })
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn a_phone_in_a_text_is_found_however_it_is_written() {
+        for text in [
+            "0712345678",
+            "call from 0712 345 678, twice",
+            "phone:+255712345678.",
+            "+255 (0)712 345 678 or 0712-345-678",
+            "2026-03-01 07:00 0712345678",
+            "3 times 0712.345.678",
+        ] {
+            assert!(has_phone(text), "{text}");
+        }
+        for text in
+            ["", "Receipt seen", "letter of 3 March 2026", "ref 0712345", "07123456789", "+2557•••••678"]
+        {
+            assert!(!has_phone(text), "{text}");
+        }
+    }
 
     #[test]
     fn what_is_no_phone_says_what_became_of_it() {

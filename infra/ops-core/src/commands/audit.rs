@@ -26,7 +26,7 @@ pub(crate) async fn run(command: AuditCommand, tables: &Tables, now: Timestamp) 
     match command {
         AuditCommand::List { campaign, from, to } => {
             let to = to.map_or_else(|| today(now), Ok)?;
-            let from = from.unwrap_or_else(|| to - Days::new(USUAL_DAYS - 1));
+            let from = from.or_else(|| to.checked_sub_days(Days::new(USUAL_DAYS - 1))).unwrap_or(to);
             let mut rows = rows_of(tables, from, to).await?;
             rows.retain(|row| {
                 campaign.is_none() || campaign_of(row) == campaign.as_ref().map(CampaignSlug::as_str)

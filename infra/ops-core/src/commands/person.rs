@@ -10,6 +10,7 @@ use common::domain::timestamp::Timestamp;
 use serde_json::{Value, json};
 
 use super::submission::show::as_json;
+use super::submission::words;
 use crate::audit::Action;
 use crate::cli::{PersonArgs, PersonCommand};
 use crate::confirm::Answer;
@@ -20,9 +21,6 @@ use crate::people::{self, Held};
 use crate::person_file::{self, Photo};
 use crate::tables::Tables;
 use crate::terminal::{Report, Terminal};
-
-/// Characters of a reason.
-const WHY_CHARS: std::ops::RangeInclusive<usize> = 1..=500;
 
 pub(crate) async fn run(
     command: PersonCommand,
@@ -47,7 +45,7 @@ pub(crate) async fn run(
             Ok(Report::new(json!({ "file": output, "held": counts(&held) }), text))
         }
         PersonCommand::Erase { why, confirm, .. } => {
-            check_why(&why)?;
+            let why = words(&why, "--why")?;
             if held.is_empty() {
                 return Ok(found(&phone, &held));
             }
@@ -73,16 +71,6 @@ fn parse(person: &PersonArgs) -> Result<Phone, Failure> {
     })
 }
 
-fn check_why(why: &str) -> Result<(), Failure> {
-    if WHY_CHARS.contains(&why.trim().chars().count()) && !why.chars().any(char::is_control) {
-        return Ok(());
-    }
-    Err(Failure::new(
-        "words_invalid",
-        "--why must be 1 to 500 characters on one line; it goes into the record",
-    ))
-}
-
 /// Writes a row for each campaign and environment. It names submissions and not the phone's id, which would outlive an
 /// erasure in the log.
 async fn record(
@@ -97,7 +85,7 @@ async fn record(
             held.submissions.iter().map(|(submission, _)| submission.submission_id).collect();
         let details = json!({ "submissions": submissions, "photos": held.photos().count() });
         let action = Action::new(name).in_scope(&held.scope).with(details);
-        let action = why.into_iter().fold(action, |action, why| action.because(why.trim()));
+        let action = why.into_iter().fold(action, |action, why| action.because(why));
         tables.audit.append(action, now).await?;
     }
     Ok(())

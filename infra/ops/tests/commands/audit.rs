@@ -279,7 +279,29 @@ async fn rows_are_listed_by_day() {
     assert_eq!(text, "The audit log has no such rows from 2026-03-02 to 2026-03-03.\n");
     let error = stack.refused(&["audit", "list", "--from", "2026-03-02", "--to", "2026-03-01"]).await;
     assert_eq!(error["code"], "days_invalid");
+    let first = stack.json(&["audit", "list", "--to=-262143-01-01"]).await;
+    assert_eq!(first["rows"], json!([]), "the first day that there is");
     assert_eq!(stack.json(&["audit", "verify"]).await["count"], 6, "over all days");
+}
+
+#[tokio::test]
+async fn a_phone_number_in_a_reason_is_refused_before_it_is_kept_for_good() {
+    let stack = Stack::with_chai().await;
+    let left = submission(random::submission_id(), waiting(), None);
+    write(&stack, &left, None).await;
+    let (id, rows) = (left.submission_id.to_string(), actions(&stack).await);
+    for command in [
+        &["phone", "block", "--campaign", "chai-bora-2026", "0712345678"][..],
+        &["submission", "settle", &id, "--accept"],
+        &["submission", "revoke", &id],
+        &["submission", "reopen", &id],
+        &["person", "erase", "--phone", "0712345678", "--yes"],
+    ] {
+        let error = stack.refused(&[command, &["--why", "Call from 0712 345 678."]].concat()).await;
+        assert_eq!(error["code"], "phone_in_words", "{command:?}: {error}");
+        assert!(!error.to_string().contains("345"), "{error}");
+    }
+    assert_eq!(actions(&stack).await, rows);
 }
 
 #[tokio::test]

@@ -197,6 +197,12 @@ pub(crate) fn who(env: &Env) -> Result<String, Failure> {
 
 pub(crate) fn words(text: &str, option: &str) -> Result<String, Failure> {
     let text = text.trim();
+    if phones::has_phone(text) {
+        let message = format!(
+            "{option} has a phone number in it, and would be kept for good; say it without the number"
+        );
+        return Err(Failure::new("phone_in_words", message));
+    }
     if WORDS_CHARS.contains(&text.chars().count()) && !text.chars().any(char::is_control) {
         Ok(text.to_owned())
     } else {
