@@ -175,12 +175,20 @@ async fn count_more(
     if more.is_empty() {
         return Ok(());
     }
-    book::change(books, scope, |book| {
-        let origin = &mut book::batch_mut(book, batch)?.origin;
-        more.iter().for_each(|more| origin.add_imported(*more));
-        Ok(())
+    let status = book::change(books, scope, |book| {
+        let batch = book::batch_mut(book, batch)?;
+        more.iter().for_each(|more| batch.origin.add_imported(*more));
+        Ok(batch.status)
     })
-    .await
+    .await?;
+    if status == BatchStatus::Active {
+        return Ok(());
+    }
+    let message = format!(
+        "batch {batch} was voided while this imported into it: what is stored of the file counts nowhere and will \
+         stay void; the rest was not imported"
+    );
+    Err(Failure::new("batch_void", message))
 }
 
 fn interrupted(batch: &str, error: StoreError) -> Failure {

@@ -1,7 +1,18 @@
 //! `ops code import`: files that hurt, and what is said of a file before its codes count.
 
+use std::fs::OpenOptions;
+use std::io::Write;
+use std::path::Path;
+use std::process::Command;
+
 use common::domain::scope::Environment;
+use ops_core::codes::check::check;
+use ops_core::codes::import::{ImportRequest, import as import_file};
+use ops_core::codes::lines;
+use ops_core::codes::void::void_batch;
 use serde_json::json;
+use tokio::runtime::Handle;
+use tokio::task::spawn_blocking;
 
 use crate::support::{Stack, chai};
 
@@ -163,4 +174,41 @@ async fn numbers_of_different_lengths_are_pointed_out() {
     let file = stack.file("brand.csv", "0123456789012\n123456789012\n");
     let text = stack.fine(&import(&file, &["--dry-run"])).await;
     assert!(text.contains("numbers of different lengths"), "{text}");
+}
+
+#[cfg(unix)]
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn whoever_imports_into_a_batch_that_is_voided_meanwhile_is_told() {
+    let stack = Stack::with_chai().await;
+    let codes = "KETTLE-01\nKETTLE-02\n";
+    let (file, pipe) = (stack.file("brand.csv", codes), stack.arg("pipe.csv"));
+    assert!(Command::new("mkfifo").arg(&pipe).status().expect("mkfifo").success());
+    let (tables, scope) = (stack.tables().await, chai(Environment::Live));
+    let request = |path| ImportRequest {
+        codes: lines::codes(Path::new(path), None),
+        prize: None,
+        batch: Some("april"),
+        allow_weak: true,
+    };
+    let checked = check(&tables, &scope, request(&file), |_, _| ()).await.expect("codes");
+    let (books, runtime) = (tables.code_books.clone(), Handle::current());
+    let voiding = {
+        let (pipe, scope) = (pipe.clone(), scope.clone());
+        spawn_blocking(move || {
+            // Opens once the import reads the codes, which is after it has made the batch.
+            let mut pipe = OpenOptions::new().write(true).open(pipe).expect("a pipe");
+            runtime.block_on(void_batch(&books, &scope, "april")).expect("there is such a batch");
+            pipe.write_all(codes.as_bytes()).expect("a reader");
+        })
+    };
+    let imported = import_file(&tables, &scope, request(&pipe), &checked, |_| ()).await;
+    voiding.await.expect("no panic");
+    let failure = imported.expect_err("its codes count nowhere");
+    assert_eq!(failure.code, "batch_void");
+    assert!(failure.message.contains("april") && failure.message.contains("stay void"), "{failure}");
+    let batches = stack.json(&BATCHES).await;
+    assert_eq!(
+        (&batches["batches"][0]["status"], &batches["batches"][0]["count"]),
+        (&json!("void"), &json!(2))
+    );
 }
