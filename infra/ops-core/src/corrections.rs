@@ -38,7 +38,14 @@ pub async fn correct(
     let before = one(tables, name).await?;
     let after = match before.corrected(correction, decision.clone()) {
         Ok(after) => after,
-        Err(NotCorrectable::RevokedAlready) => return Ok(Corrected::Nothing(before)),
+        Err(NotCorrectable::RevokedAlready) => {
+            return match correction {
+                Correction::Revoke { free_code: true } if keeps_code(tables, &before).await? => {
+                    Err(not_correctable(&before, NotCorrectable::RevokedAlready))
+                }
+                Correction::Revoke { .. } | Correction::Reopen => Ok(Corrected::Nothing(before)),
+            };
+        }
         Err(refused) => return Err(not_correctable(&before, refused)),
     };
     if before.prize_won().is_none() {
@@ -85,7 +92,6 @@ async fn record(
     tables.audit.append(action.with(details), decision.at).await.map(drop)
 }
 
-/// The one submission with an id or a reference.
 fn is_same_person(one: &str, other: &str) -> bool {
     one.to_lowercase() == other.to_lowercase()
 }
@@ -122,6 +128,14 @@ async fn write(
     }
 }
 
+/// Whether the code of a revoked submission stays used.
+async fn keeps_code(tables: &Tables, submission: &Submission) -> Result<bool, Failure> {
+    let Submission { scope, submission_id, code_key, .. } = submission;
+    let Some(key) = code_key.as_ref().and_then(|key| CodeKey::parse(scope, key)) else { return Ok(false) };
+    let claim = tables.codes().get(scope, &key).await?.and_then(|record| record.claim);
+    Ok(claim.is_some_and(|claim| claim.submission_id == *submission_id))
+}
+
 /// Refuses a code that was freed, and whose batch was voided since.
 async fn refuse_void_code(tables: &Tables, submission: &Submission) -> Result<(), Failure> {
     let Some(key) = submission.code_key.as_ref().and_then(|key| CodeKey::parse(&submission.scope, key))
@@ -145,7 +159,11 @@ fn not_correctable(submission: &Submission, refused: NotCorrectable) -> Failure 
             ("not_settled", "it is not settled; accept or reject it with `ops submission settle`")
         }
         NotCorrectable::Rejected => ("not_accepted", "it was rejected, so there is nothing to revoke"),
-        NotCorrectable::RevokedAlready => ("already_revoked", "it was revoked already"),
+        NotCorrectable::RevokedAlready => (
+            "already_revoked",
+            "it was revoked already, and its code stays used; to free the code, reopen it with `ops submission reopen`, and \
+             reject it with `ops submission settle`",
+        ),
         NotCorrectable::Accepted => {
             ("accepted", "it is accepted; revoke it first with `ops submission revoke`, then reopen it")
         }

@@ -257,6 +257,27 @@ async fn what_cannot_be_corrected_is_said() {
 }
 
 #[tokio::test]
+async fn a_code_that_stayed_used_is_not_freed_silently_later() {
+    let stack = Stack::with_chai().await;
+    minted(&stack, None).await;
+    let id = accepted(&stack, None).await.submission_id.to_string();
+    stack.fine(&on("revoke", &id, &[])).await;
+    let error = stack.refused(&on("revoke", &id, &["--free-code"])).await;
+    assert_eq!(error["code"], "already_revoked");
+    let message = error["message"].as_str().expect("a message");
+    assert!(
+        message.contains("its code stays used") && message.contains("ops submission reopen"),
+        "{message}"
+    );
+    assert!(claim(&stack).await.is_some());
+    stack.fine(&on("reopen", &id, &[])).await;
+    stack.fine(&on("settle", &id, &["--accept"])).await;
+    stack.fine(&on("revoke", &id, &["--free-code"])).await;
+    assert!(stack.fine(&on("revoke", &id, &["--free-code"])).await.contains("was revoked already"));
+    assert_eq!(claim(&stack).await, None);
+}
+
+#[tokio::test]
 async fn of_two_who_revoke_at_once_one_does() {
     let stack = Stack::with_chai().await;
     let entered = accepted(&stack, None).await;
