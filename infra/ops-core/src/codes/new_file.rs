@@ -41,8 +41,8 @@ impl NewFile {
         let file = options.open(&partial).map_err(|error| match error.kind() {
             io::ErrorKind::AlreadyExists => {
                 let message = format!(
-                    "{} exists: another minting writes it, or one was cut short; once none is running, look at \
-                     `ops code batches`: if its batch is reserved, void the batch and remove the file; if it is \
+                    "{} exists: another command writes it, or one was cut short; once none is running, remove it. After \
+                     a minting, look at `ops code batches` first: if its batch is reserved, void the batch too; if it is \
                      active, the file is whole and only has to be renamed",
                     partial.display()
                 );
@@ -105,7 +105,9 @@ impl NewFile {
     }
 }
 
-fn refuse_existing(path: &Path) -> Result<(), Failure> {
+/// # Errors
+/// When there is a file of this name.
+pub(crate) fn refuse_existing(path: &Path) -> Result<(), Failure> {
     if path.symlink_metadata().is_err() {
         return Ok(());
     }

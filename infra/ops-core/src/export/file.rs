@@ -15,7 +15,7 @@ use sha2::{Digest, Sha256};
 use tempfile::NamedTempFile;
 
 use super::Export;
-use crate::codes::new_file::{NewFile, NotRenamed, partial_path};
+use crate::codes::new_file::{NewFile, NotRenamed, partial_path, refuse_existing};
 use crate::failure::Failure;
 use crate::format::grouped;
 
@@ -45,6 +45,7 @@ pub(super) struct ExportFile {
 impl ExportFile {
     /// Creates the file of an export, or opens the one that an earlier run of the same export has begun.
     pub(super) fn open(path: &Path, export: &Export, now: Timestamp) -> Result<Self, Failure> {
+        refuse_existing(path)?;
         let columns: Vec<String> = export.columns().iter().map(|&column| column.to_owned()).collect();
         match read_state(path)? {
             None => Self::begin(path, export, columns, now),
@@ -112,7 +113,7 @@ impl ExportFile {
         segments.filter(|(_, segment)| !segment.is_read()).collect()
     }
 
-    /// Whether an earlier run has begun it.
+    /// The rows that it has, which are those of an earlier run at first.
     pub(super) fn rows(&self) -> u64 {
         self.saved.rows
     }
@@ -212,7 +213,10 @@ impl ExportFile {
             "started_at": started_at.to_string(),
             "finished_at": now.to_string(),
         });
-        let mut manifest = NewFile::begin(&manifest_path(&self.path)).map_err(io::Error::other)?;
+        let path = manifest_path(&self.path);
+        // Of an export that was cut short here. Nobody else is writing it: this one has locked the export's own file.
+        let _ = fs::remove_file(partial_path(&path));
+        let mut manifest = NewFile::begin(&path).map_err(io::Error::other)?;
         writeln!(manifest, "{document:#}")?;
         manifest.sync()?;
         Ok((manifest, document))

@@ -55,11 +55,27 @@ fn cell(value: &Value) -> String {
     let text = match value {
         Value::Null => return String::new(),
         // A spreadsheet would compute text that begins like this, such as `=HYPERLINK(...)` typed as a region.
-        Value::String(text) if text.starts_with(['=', '+', '-', '@', '\t', '\r']) => format!("'{text}"),
+        Value::String(text)
+            if text.starts_with(['=', '+', '-', '@', '\t', '\r']) || is_changed_as_number(text) =>
+        {
+            format!("'{text}")
+        }
         Value::String(text) => text.clone(),
         other => other.to_string(),
     };
     if text.contains([',', '"', '\r', '\n']) { format!("\"{}\"", text.replace('"', "\"\"")) } else { text }
+}
+
+/// Whether a spreadsheet would read a text as a number and show another one: without its zeros in front, without its last
+/// digits, or with an exponent applied. An id in hexadecimal can look like that.
+fn is_changed_as_number(text: &str) -> bool {
+    /// Digits that a spreadsheet keeps.
+    const KEPT_DIGITS: usize = 15;
+    let is_number = |text: &str| !text.is_empty() && text.bytes().all(|byte| byte.is_ascii_digit());
+    match text.split_once(['e', 'E']) {
+        Some((digits, exponent)) => is_number(digits) && is_number(exponent),
+        None => is_number(text) && (text.len() > KEPT_DIGITS || (text.starts_with('0') && text.len() > 1)),
+    }
 }
 
 #[cfg(test)]
@@ -89,6 +105,26 @@ mod tests {
         let expected = "plain,\"a,b\",\"say \"\"hi\"\"\",\"two\r\nlines\",'=1+1,'+255712345678,'-1,\"'@SUM(A1),2\",'\tx,12,,,chai – 茶\r\n";
         assert_eq!(row, expected);
         assert_eq!(Format::Csv.heading(&["id", "ref"]), "\u{feff}id,ref\r\n");
+    }
+
+    #[test]
+    fn text_that_a_spreadsheet_would_read_as_another_number_stays_as_it_is() {
+        for (text, shown) in [
+            ("43407078261543708738267820123456", "'43407078261543708738267820123456"),
+            ("4340707826154e15", "'4340707826154e15"),
+            ("1E5", "'1E5"),
+            ("0042", "'0042"),
+            ("0", "0"),
+            ("42", "42"),
+            ("123456789012345", "123456789012345"),
+            ("2026-03-01", "2026-03-01"),
+            ("e5", "e5"),
+            ("5e", "5e"),
+            ("c8dc527b0b4b856e9428c2f69070c5e7", "c8dc527b0b4b856e9428c2f69070c5e7"),
+        ] {
+            assert_eq!(cell(&json!(text)), shown);
+        }
+        assert_eq!(cell(&json!(1_234_567_890_123_456_789_u64)), "1234567890123456789");
     }
 
     #[test]

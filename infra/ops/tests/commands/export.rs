@@ -162,6 +162,17 @@ async fn an_existing_file_is_never_written_over() {
         std::fs::remove_file(stack.path(name)).expect("it is there");
     }
     stack.fine(&args).await;
+    let again = stack.refused(&args).await;
+    assert_eq!(again["message"], format!("{output} exists already; choose another --output"));
+}
+
+#[tokio::test]
+async fn an_export_that_was_cut_short_while_it_wrote_the_manifest_ends_when_it_is_run_again() {
+    let (stack, _) = with_three().await;
+    stack.file("all.ndjson.manifest.json.partial", "{");
+    let (manifest, text) = export(&stack, "submissions", "all.ndjson", &[]).await;
+    assert_eq!((&manifest["rows"], text.lines().count()), (&json!(3), 3));
+    assert_eq!(files_in(stack.folder.path()), ["all.ndjson", "all.ndjson.manifest.json", "chai.yaml"]);
 }
 
 #[tokio::test]
