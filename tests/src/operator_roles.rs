@@ -37,6 +37,8 @@ enum Condition {
     Always,
     /// The call touches these partitions of a table alone.
     Partitions(Vec<String>),
+    /// The call touches partitions alone whose names have this in them.
+    PartitionsWith(String),
     /// The call touches other partitions than these.
     OtherPartitions(Vec<String>),
     /// The call names none of these attributes.
@@ -57,6 +59,12 @@ impl Condition {
                 assert_eq!(key["dynamodb:LeadingKeys"], "false");
                 Self::Partitions(names(&keys["dynamodb:LeadingKeys"]))
             }
+            Some([(kind, keys), (null, key)]) if *kind == "ForAllValues:StringLike" && *null == "Null" => {
+                assert_eq!(key["dynamodb:LeadingKeys"], "false");
+                let pattern = keys["dynamodb:LeadingKeys"][0].as_str().expect("a pattern");
+                let part = pattern.strip_prefix('*').and_then(|rest| rest.strip_suffix('*'));
+                Self::PartitionsWith(part.expect("a part of a name").to_owned())
+            }
             Some([(kind, keys), (null, key)])
                 if *kind == "ForAllValues:StringNotEquals" && *null == "Null" =>
             {
@@ -73,6 +81,7 @@ impl Condition {
         match self {
             Self::Always => true,
             Self::Partitions(keys) => is_in(keys) == Some(true),
+            Self::PartitionsWith(part) => leading_key(call).is_some_and(|key| key.contains(part)),
             Self::OtherPartitions(keys) => is_in(keys) == Some(false),
             Self::OtherAttributes(names) => {
                 let text = ["UpdateExpression", "ConditionExpression", "ExpressionAttributeNames"];
@@ -192,10 +201,11 @@ fn item_of(call: &Value, index: usize) -> &Value {
     }
 }
 
-/// The partition of the audit log that a call or a statement names.
+/// The partition of the audit log or of the receipts that a call or a statement names.
 fn leading_key(call: &Value) -> Option<String> {
-    if let Some(day) = call["Key"]["day"]["S"].as_str() {
-        return Some(day.to_owned());
+    let keys = [&call["Key"]["day"], &call["Key"]["id"], &call["Item"]["id"]];
+    if let Some(key) = keys.into_iter().find_map(|key| key["S"].as_str()) {
+        return Some(key.to_owned());
     }
     let text = call["Statement"].as_str()?;
     match text.split_once("'day': ?") {

@@ -268,6 +268,22 @@ async fn execute(client: &Client, statement: String) -> String {
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_reviewer_changes_and_deletes_purchases_and_no_receipts() {
+    let stack = guarded(&Used::default()).await;
+    let client = Aws::for_function(&env_of(&stack, "reviewer")).expect("credentials").dynamodb();
+    let key = |key: &str| AttributeValue::S(format!("chai-bora-2026#live#{key}"));
+    let receipt = random::receipt_id().to_string();
+    let delete = |name: &str| client.delete_item().table_name("receipts").key("id", key(name)).send();
+    let put = |name: &str| client.put_item().table_name("receipts").item("id", key(name)).send();
+    for name in [&receipt, "photo#1"] {
+        assert_eq!(refused(delete(name).await), "AccessDeniedException", "{name}");
+        assert_eq!(refused(put(name).await), "AccessDeniedException", "{name}");
+    }
+    put("purchase#1").await.expect("it is allowed");
+    delete("purchase#1").await.expect("it is allowed");
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn no_role_changes_or_deletes_a_row_of_the_audit_log() {
     let stack = guarded(&Used::default()).await;
     let table = "audit";
