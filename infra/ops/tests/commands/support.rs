@@ -115,7 +115,9 @@ impl Stack {
     pub(crate) async fn refused(&self, args: &[&str]) -> Value {
         let ended = self.run(&[args, &["--json"]].concat()).await;
         assert_eq!((ended.code, ended.out.as_str()), (ops_core::REFUSED, ""), "{args:?}: {}", ended.err);
-        let document: Value = serde_json::from_str(&ended.err).expect("one JSON document");
+        // After the lines that tell how far a slow command is.
+        let last = ended.err.lines().last().unwrap_or_default();
+        let document: Value = serde_json::from_str(last).expect("one JSON document");
         document.get("error").expect("an error").clone()
     }
 
