@@ -73,11 +73,12 @@ fn what_somebody_changed_in_a_certificate_is_named() {
 
 #[test]
 fn a_log_that_does_not_follow_the_order_is_named() {
+    type Change = fn(&mut Value);
     let page = Sample::new().certificate(true);
     let (before, rest) = page.split_once(r#"id="draw">"#).expect("the data");
     let (data, after) = rest.split_once("</script>").expect("their end");
     let data: Value = serde_json::from_str(data).expect("JSON");
-    let cases: [(fn(&mut Value), &str); 5] = [
+    let cases: [(Change, &str); 5] = [
         (|contacts| contacts[0]["tier"] = "car".into(), "has a prize car"),
         (|contacts| contacts[0]["place"] = 2.into(), "leaves out place 1 of grand-prize"),
         (|contacts| contacts[0]["row"] = 59.into(), "line 60 has another hash than the opening of row 59"),
