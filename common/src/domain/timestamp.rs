@@ -131,6 +131,7 @@ mod tests {
     fn it_is_shown_in_utc_with_three_decimals() {
         let timestamp = Timestamp::from_millis(1_767_214_800_007);
         assert_eq!(timestamp.to_string(), "2025-12-31T21:00:00.007Z");
+        assert_eq!(Timestamp::from(DateTime::<Utc>::from(timestamp)), timestamp);
         assert_eq!(Timestamp::from_millis(0).to_string(), "1970-01-01T00:00:00.000Z");
     }
 

@@ -200,7 +200,22 @@ mod tests {
         assert_eq!(table.mark, Some(Mark { sequence: number(100), cells: Some(90) }));
         table.count(&wide, usize::MAX);
         assert_eq!((table.transactions, table.numbers.len()), (4, 120));
+        assert_eq!(table.mark, Some(Mark { sequence: number(100), cells: None }));
         assert_eq!(next_step(&wide, table.mark.as_ref()), None);
+        assert!(!wide[0].is_uncounted(table.mark.as_ref()) && wide[0].is_uncounted(None));
+        assert_eq!(number(100).to_string(), "101");
+    }
+
+    #[test]
+    fn as_many_cells_as_fit_into_a_transaction_are_one() {
+        let of = |first, count| Change {
+            sequence: number(first),
+            cells: cells((first..first + count).map(|n| (n, 1))),
+        };
+        let whole = Some(Mark { sequence: number(0), cells: None });
+        assert_eq!(next_step(&[of(0, MAX_CELLS)], None).map(|step| step.mark), whole);
+        let step = next_step(&[of(0, 40), of(40, MAX_CELLS - 40), of(MAX_CELLS, 1)], None).expect("a step");
+        assert_eq!((step.cells.len(), step.mark), (MAX_CELLS, Mark { sequence: number(40), cells: None }));
     }
 
     #[test]

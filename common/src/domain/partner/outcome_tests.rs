@@ -68,6 +68,13 @@ fn progress(submission: &Submission) -> PartnerProgress {
 }
 
 #[test]
+fn only_a_code_that_the_partner_does_not_know_is_a_wrong_code() {
+    assert!(decided(MessageKey::Invalid, None, None).is_wrong_code());
+    assert!(!decided(MessageKey::AlreadyUsed, None, None).is_wrong_code());
+    assert!(!no_answer().is_wrong_code());
+}
+
+#[test]
 fn a_request_over_the_limit_is_due_at_once_and_counts_as_no_failure() {
     let after = applied(&PartnerOutcome::AtLimit, &asking_first());
     assert_eq!((after.status.state(), after.status.message_key()), (State::Unknown, MessageKey::Checking));

@@ -94,6 +94,13 @@ mod tests {
     }
 
     #[test]
+    fn a_file_is_named_by_its_type_and_known_by_its_digest() {
+        assert_eq!(PhotoType::ALL.map(PhotoType::extension), ["jpg", "png", "webp"]);
+        let of_nothing = "e3b0c44298fc1c149afbf4c8996fb92427ae41e4649b934ca495991b7852b855";
+        assert_eq!(photo_digest(b""), of_nothing);
+    }
+
+    #[test]
     fn a_file_is_what_its_first_bytes_say() {
         assert_eq!(PhotoType::from_magic_bytes(b"\xff\xd8\xff\xe0....JFIF"), Some(PhotoType::Jpeg));
         assert_eq!(PhotoType::from_magic_bytes(b"\x89PNG\r\n\x1a\n...."), Some(PhotoType::Png));

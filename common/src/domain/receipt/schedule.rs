@@ -7,3 +7,13 @@ use std::time::Duration;
 pub const LOOK_UPS_PER_MINUTE: u64 = 40;
 /// The time between the starts of two look-ups.
 pub const LOOK_UP_INTERVAL: Duration = Duration::from_millis(60_000 / LOOK_UPS_PER_MINUTE);
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn forty_look_ups_take_a_minute() {
+        assert_eq!(LOOK_UP_INTERVAL * 40, Duration::from_secs(60));
+    }
+}

@@ -49,8 +49,11 @@ fn a_revoked_submission_is_rejected_without_entries_and_prize_and_its_history_sa
 #[test]
 fn a_reopened_submission_waits_for_an_operator_with_the_prize_that_it_won() {
     let revoked = accepted(Some("A kettle"), true).corrected(REVOKE, decision(2)).expect("accepted");
-    let reopened = revoked.corrected(Correction::Reopen, decision(3)).expect("rejected");
+    let identity = "arn:aws:iam::000000000000:user/asha".to_owned();
+    let proposal = Proposal { correction: Correction::Reopen, decision: decision(2), identity };
+    let reopened = revoked.proposed(proposal).corrected(Correction::Reopen, decision(3)).expect("rejected");
     assert_eq!(reopened.status.display_status(), DisplayStatus::ReceiptInReview);
+    assert_eq!((reopened.reasons.as_slice(), &reopened.proposal), (&[REOPENED.to_owned()][..], &None));
     let settling = reopened.settling.clone().expect("open");
     assert_eq!((settling.next_step_at, settling.prize.as_deref()), (later(3), Some("A kettle")));
     assert_eq!(settling.next_attempt_at(), None, "the service does nothing by itself");
