@@ -28,7 +28,7 @@ pub struct Terminal<'a> {
     pub err_is_terminal: bool,
 }
 
-/// The output of a command that succeeded.
+/// The output of a command that did what it was asked.
 pub(crate) struct Report {
     /// Printed with `--json`.
     pub(crate) json: Value,
@@ -36,11 +36,13 @@ pub(crate) struct Report {
     pub(crate) text: String,
     /// Goes to standard error, without `--json` only.
     pub(crate) note: Option<String>,
+    /// [`FINE`], unless scripts have to hear of what was found.
+    pub(crate) code: u8,
 }
 
 impl Report {
     pub(crate) fn new(json: Value, text: impl Into<String>) -> Self {
-        Self { json, text: text.into(), note: None }
+        Self { json, text: text.into(), note: None, code: FINE }
     }
 }
 
@@ -48,8 +50,8 @@ impl Terminal<'_> {
     /// Prints a command's result and returns the exit code.
     pub(crate) fn show(&mut self, ended: Result<Report, Failure>, as_json: bool) -> u8 {
         let (shown, code) = match ended {
-            Ok(report) if as_json => (writeln!(self.out, "{}", printable_json(&report.json)), FINE),
-            Ok(report) => (self.report(&report), FINE),
+            Ok(report) if as_json => (writeln!(self.out, "{}", printable_json(&report.json)), report.code),
+            Ok(report) => (self.report(&report), report.code),
             Err(failure) if as_json => {
                 (writeln!(self.err, "{}", printable_json(&json!({ "error": failure }))), REFUSED)
             }

@@ -28,6 +28,8 @@ pub(crate) struct NumbersArgs {
 #[derive(Subcommand)]
 pub(crate) enum NumbersCommand {
     /// Compare the numbers with a count of all records, which reads the whole tables
+    ///
+    /// Exits with 1 if numbers differ and are not corrected; those that change while it reads do not count.
     Verify {
         /// The campaign
         #[arg(long, value_name = "SLUG")]

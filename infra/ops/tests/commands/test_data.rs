@@ -5,6 +5,7 @@ use common::domain::scope::Environment;
 use local::stack::Options;
 use serde_json::json;
 use service_tests::campaign::{TestCampaign, phone, plain};
+use service_tests::counting::Counter;
 use service_tests::receipts::code_and_receipt;
 use service_tests::service::Service;
 
@@ -83,6 +84,8 @@ async fn used() -> TestCampaign {
 async fn test_data_goes_and_live_data_blocked_phones_and_imported_codes_stay() {
     let campaign = used().await;
     let service = &campaign.service;
+    let mut counter = Counter::new(&service.env, &service.clock);
+    counter.count_all().await;
     let slug = campaign.config.slug.as_str();
     let live = keys(&campaign, Environment::Live).await;
     assert_eq!(photos(&campaign).await, 1);
@@ -104,6 +107,10 @@ async fn test_data_goes_and_live_data_blocked_phones_and_imported_codes_stay() {
     assert_eq!(photos(&campaign).await, 0);
     assert_eq!(keys(&campaign, Environment::Live).await, live);
     assert!(service.claims(&campaign.scope(Environment::Test)).await.is_empty());
+    counter.count_all().await;
+    let verify = ["numbers", "verify", "--campaign", slug, "--environment", "test", "--yes"];
+    let verified = ops(service, &verify).await;
+    assert_eq!(verified.out, "1 records give 0 numbers.\nAll numbers are right.\n", "{}", verified.err);
     assert_eq!(campaign.outcome(&phone(3), &campaign.code(1)).await, "entered");
     assert_eq!(campaign.outcome(&phone(3), "CHAI2026").await, "entered");
     assert_eq!(campaign.outcome(&phone(1), &campaign.code(2)).await, "blocked");

@@ -15,7 +15,7 @@ use crate::failure::Failure;
 use crate::format::{grouped, table};
 use crate::numbers::{self, Difference, Verification};
 use crate::tables::Tables;
-use crate::terminal::{Report, Terminal};
+use crate::terminal::{REFUSED, Report, Terminal};
 
 /// Between two lines of progress.
 const PROGRESS_INTERVAL: Duration = Duration::from_secs(1);
@@ -45,7 +45,7 @@ pub(super) async fn run(
     if found.differences.iter().any(|difference| !difference.is_changing) {
         let note = "If submissions changed within the last minute, run this again. Else `ops numbers verify --correct` makes \
                     the numbers right.";
-        return Ok(Report { note: Some(note.to_owned()), ..report });
+        return Ok(Report { note: Some(note.to_owned()), code: REFUSED, ..report });
     }
     Ok(report)
 }
