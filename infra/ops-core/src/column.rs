@@ -409,7 +409,7 @@ mod tests {
         lines.iter().map(|(line, word)| (*line, Ok((*word).to_owned()))).collect()
     }
 
-    fn bad_lines(read: &[Line<String>]) -> Vec<usize> {
+    fn bad_lines<T>(read: &[Line<T>]) -> Vec<usize> {
         read.iter().filter(|(_, word)| word.is_err()).map(|(line, _)| *line).collect()
     }
 
@@ -450,6 +450,26 @@ mod tests {
         assert_eq!(bad_lines(&lines), [2, 3, 4, 5, 6]);
         assert_eq!(lines.last(), Some(&(8, Ok("i".to_owned()))));
         assert_eq!(bad_lines(&read(b"a\n\xff\nb\n")), [2]);
+    }
+
+    #[test]
+    fn one_bad_line_among_a_million_is_named() {
+        let number = |cell: &str| cell.parse().map_err(|_| "this is no number".to_owned());
+        let values =
+            Values { invalid: "bad", names: ["number", "numbers"], is_heading: |_| false, parse: number };
+        let text = format!("{}x\n{}", "1\n".repeat(499_999), "1\n".repeat(500_000));
+        let column: Column<'_, u8> = Column { path: Path::new("million.csv"), heading: None, values };
+        let mut lines = column.lines_of(text.as_bytes());
+        let (mut count, mut bad) = (0, Vec::new());
+        loop {
+            let part = lines.next_lines(1_000).expect("it can be read");
+            if part.is_empty() {
+                break;
+            }
+            count += part.len();
+            bad.extend(bad_lines(&part));
+        }
+        assert_eq!((count, bad), (1_000_000, vec![500_000]));
     }
 
     #[test]

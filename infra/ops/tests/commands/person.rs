@@ -3,7 +3,8 @@
 use std::io::Read as _;
 
 use common::aws::Aws;
-use common::aws::photos::Photos;
+use common::aws::photos::{self, Photos};
+use common::aws::settle_queue::{PARTNER_VARIABLE, TAX_VARIABLE};
 use common::domain::campaign::ConsentText;
 use common::domain::entrant_id::EntrantId;
 use common::domain::scope::Environment;
@@ -20,13 +21,20 @@ use crate::support::{Ended, run, run_typing};
 
 const PHONE: &str = "0712 345 678";
 
-/// A person with a code, a wrong code and a receipt, in the live environment.
+/// Has the first bytes of a JPEG file.
+const PHOTO: &[u8] = b"\xff\xd8\xff\xe0 a receipt of +255712345678";
+
+/// A person with a code and a photo, and then with another code and a typed receipt, in the live environment.
 async fn entered() -> TestCampaign {
     let service = Service::of_its_own(Options { background: false, ..Options::default() });
     let mut config = plain();
     code_and_receipt(&mut config);
     config.consent = Some(ConsentText { version: "1".into(), en: "I agree".into(), sw: "Nakubali".into() });
     let campaign = TestCampaign::on(&service, config).await;
+    let payload = Some("https://verify.tra.go.tz/GOOD010002_101530");
+    let photo = campaign.photo(&campaign.live_key, PHOTO, payload).await;
+    let sent = campaign.with_receipt(&campaign.live_key, PHONE, &campaign.code(1), &photo).send().await;
+    assert_eq!(sent.field("state"), "pending");
     let typed = json!({ "type": "typed", "code": "GOOD010001", "time": TIME });
     let typed = campaign.live("POST", "/api/v1/receipts").json(&typed).send().await;
     let mut entry = body(PHONE, &campaign.code(0));
@@ -52,6 +60,31 @@ async fn records(service: &Service) -> String {
     text
 }
 
+/// Every message of the queues, and every object in storage with its content.
+async fn messages_and_objects(service: &Service) -> (String, String) {
+    let aws = Aws::for_function(&service.env).expect("credentials");
+    let variable = |name: &'static str| service.env.required(name).expect("the stack sets it");
+    let (mut messages, mut objects) = (String::new(), String::new());
+    for queue in [TAX_VARIABLE, PARTNER_VARIABLE] {
+        loop {
+            let receive = aws.sqs().receive_message().queue_url(variable(queue)).max_number_of_messages(10);
+            let received = receive.send().await.expect("the queue").messages.unwrap_or_default();
+            if received.is_empty() {
+                break;
+            }
+            messages.push_str(&format!("{received:?}\n"));
+        }
+    }
+    let bucket = variable(photos::VARIABLE);
+    let listed = aws.s3().list_objects_v2().bucket(&bucket).send().await.expect("the bucket");
+    for key in listed.contents().iter().filter_map(|object| object.key()) {
+        let object = aws.s3().get_object().bucket(&bucket).key(key).send().await.expect("it is there");
+        let bytes = object.body.collect().await.expect("its content").to_vec();
+        objects.push_str(&format!("{key}: {}\n", String::from_utf8_lossy(&bytes)));
+    }
+    (messages, objects)
+}
+
 async fn found(campaign: &TestCampaign) -> Value {
     let found = ops(campaign, &["person", "find", "--phone", PHONE, "--json"]).await;
     serde_json::from_str::<Value>(&found.out).expect("JSON")["held"].clone()
@@ -74,13 +107,18 @@ async fn a_person_is_erased_and_their_entry_stays_without_them() {
     let id = found(&campaign).await[0]["submissions"][0].as_str().expect("an id").to_owned();
     let digest = entrant_id(&scope, &PHONE.parse().expect("a phone"));
     assert!(records(service).await.contains(digest.as_str()));
+    let (messages, objects) = messages_and_objects(service).await;
+    assert!(messages.contains(scope.campaign.as_str()), "settling was asked for: {messages}");
+    assert!(objects.contains("712345678"), "the photo shows the number");
 
     let erased = run_typing(&erase, service.env.clone(), &service.clock, Some("erase\n")).await;
     assert_eq!(erased.out, format!("+2557•••••678 is erased from {scope}.\n"), "{}", erased.err);
     assert_eq!(found(&campaign).await, json!([]));
-    let left = records(service).await;
-    for trace in [digest.as_str(), "712345678", "Mwanza"] {
-        assert!(!left.contains(trace), "{trace}");
+    let (later, objects) = messages_and_objects(service).await;
+    for left in [records(service).await, messages, later, objects] {
+        for trace in [digest.as_str(), "712345678", "Mwanza"] {
+            assert!(!left.contains(trace), "{trace}: {left}");
+        }
     }
     let entry = campaign.live("GET", &format!("/api/v1/submissions/{id}")).send().await;
     assert_eq!((entry.field("state"), entry.field("entries")), (json!("accepted"), json!(1)));
@@ -115,6 +153,13 @@ async fn everything_that_is_held_on_a_person_is_handed_over() {
     let exported = ops(&campaign, &export).await;
     assert_eq!(exported.code, ops_core::FINE, "{}", exported.err);
     let mut zip = zip::ZipArchive::new(std::fs::File::open(&path).expect("a file")).expect("a ZIP file");
+    let mut names = zip.file_names().map(|name| name.expect("text").into_owned());
+    let photo = names.find(|name| name.starts_with("photos/")).expect("a photo");
+    drop(names);
+    assert!(photo.ends_with(".jpg"), "{photo}");
+    let mut bytes = Vec::new();
+    zip.by_name(&photo).expect("it is there").read_to_end(&mut bytes).expect("its content");
+    assert_eq!(bytes, PHOTO);
     let mut text = |name: &str| {
         let mut text = String::new();
         zip.by_name(name).expect("it is there").read_to_string(&mut text).expect("text");
@@ -151,7 +196,7 @@ async fn an_erasure_that_was_interrupted_is_finished_by_running_it_again() {
     assert_eq!(erased.code, ops_core::FINE, "{}", erased.err);
     assert_eq!(found(&campaign).await, json!([]));
     let counts = tables.entrants.get(&scope, &tombstone, "").await.expect("the table");
-    assert_eq!((counts.total, counts.entries), (1, 1), "the counts belong to the same id as the submission");
+    assert_eq!((counts.total, counts.entries), (2, 2), "the counts belong to the same id as the submissions");
 }
 
 #[tokio::test]
