@@ -115,7 +115,7 @@ impl CampaignVersions {
         let slug = &campaign.slug;
         let mut items: Vec<TransactWriteItem> = Vec::new();
         let mut revision = 1;
-        if let Some(StoredCampaign { campaign, revision: latest }) = before {
+        if let Some(StoredCampaign { campaign, revision: latest, .. }) = before {
             revision = latest + 1;
             // Written by the release before, or changed by the pause switch since.
             if self.get(slug, *latest).await?.is_none() {

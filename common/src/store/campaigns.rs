@@ -2,7 +2,8 @@
 
 use aws_sdk_dynamodb::Client;
 use aws_sdk_dynamodb::types::{AttributeValue, Put};
-use serde_dynamo::aws_sdk_dynamodb_1::{from_item, to_item};
+use serde::{Deserialize, Serialize};
+use serde_dynamo::aws_sdk_dynamodb_1::{from_attribute_value, from_item, to_attribute_value, to_item};
 
 use super::batch::{BatchGet, BatchItems};
 use super::record_version::FIRST;
@@ -11,6 +12,7 @@ use super::{Item, StoreError, condition_held, number, read_number, transaction};
 use crate::config::{ConfigError, Env};
 use crate::domain::campaign::Campaign;
 use crate::domain::scope::CampaignSlug;
+use crate::domain::timestamp::Timestamp;
 
 /// The partition key.
 pub const KEY: &str = "slug";
@@ -19,6 +21,22 @@ pub const VARIABLE: &str = "CAMPAIGNS_TABLE";
 
 const WRITING: &str = "writing a campaign";
 
+/// The attribute with the last turn of the pause switch.
+const PAUSE_CHANGE: &str = "pause_change";
+
+/// A turn of the pause switch.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct PauseChange {
+    /// Whether it paused the campaign.
+    pub paused: bool,
+    /// When.
+    pub at: Timestamp,
+    /// The operator.
+    pub by: String,
+    /// The operator's reason.
+    pub why: Option<String>,
+}
+
 /// A campaign with its revision, which a change is written over.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct StoredCampaign {
@@ -26,6 +44,8 @@ pub struct StoredCampaign {
     pub campaign: Campaign,
     /// Counts its changes. The first release wrote none; that is 0.
     pub revision: u64,
+    /// Who turned the pause switch last, unless a file did.
+    pub pause: Option<PauseChange>,
 }
 
 /// The campaigns.
@@ -51,7 +71,9 @@ impl Campaigns {
         const ACTION: &str = "reading a campaign";
         let Some(item) = self.table.get(slug.as_str(), ACTION).await? else { return Ok(None) };
         let revision = read_number(&item, "revision").unwrap_or(0);
-        Ok(Some(StoredCampaign { campaign: read(item, ACTION)?, revision }))
+        let pause = item.get(PAUSE_CHANGE).cloned().map(from_attribute_value).transpose();
+        let pause = pause.map_err(StoreError::during(ACTION))?;
+        Ok(Some(StoredCampaign { campaign: read(item, ACTION)?, revision, pause }))
     }
 
     /// Adds a campaign to a batch.
@@ -106,10 +128,15 @@ impl Campaigns {
     ) -> Result<Put, StoreError> {
         let mut item = FIRST.mark(to_item(campaign).map_err(StoreError::during(WRITING))?);
         item.insert("revision".to_owned(), number(revision));
+        let pause = before.and_then(|before| before.pause.as_ref());
+        if let Some(pause) = pause.filter(|pause| pause.paused == campaign.paused) {
+            let pause = to_attribute_value(pause).map_err(StoreError::during(WRITING))?;
+            item.insert(PAUSE_CHANGE.to_owned(), pause);
+        }
         let put = self.table.put(item);
         let put = match before {
             None => put.condition_expression("attribute_not_exists(slug)"),
-            Some(StoredCampaign { campaign, revision: 0 }) => put
+            Some(StoredCampaign { campaign, revision: 0, .. }) => put
                 .condition_expression("attribute_not_exists(revision) AND paused = :paused")
                 .expression_attribute_values(":paused", AttributeValue::Bool(campaign.paused)),
             Some(StoredCampaign { revision, .. }) => put
@@ -119,18 +146,21 @@ impl Campaigns {
         put.build().map_err(StoreError::during(WRITING))
     }
 
-    /// Sets the pause switch. False if there is no such campaign.
-    pub async fn set_paused(&self, slug: &CampaignSlug, paused: bool) -> Result<bool, StoreError> {
+    /// Turns the pause switch. False if there is no such campaign.
+    pub async fn set_paused(&self, slug: &CampaignSlug, change: &PauseChange) -> Result<bool, StoreError> {
+        const ACTION: &str = "turning the pause switch";
+        let stored = to_attribute_value(change).map_err(StoreError::during(ACTION))?;
         let sent = self
             .table
             .update_item(slug.as_str())
-            .update_expression("SET paused = :paused ADD revision :one")
+            .update_expression(format!("SET paused = :paused, {PAUSE_CHANGE} = :change ADD revision :one"))
             .condition_expression("attribute_exists(slug)")
             .expression_attribute_values(":one", number(1))
-            .expression_attribute_values(":paused", AttributeValue::Bool(paused))
+            .expression_attribute_values(":paused", AttributeValue::Bool(change.paused))
+            .expression_attribute_values(":change", stored)
             .send()
             .await;
-        condition_held(sent, "turning the pause switch")
+        condition_held(sent, ACTION)
     }
 }
 

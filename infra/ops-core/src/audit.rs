@@ -157,6 +157,17 @@ impl Audit {
         Ok(Operator { who: self.identity().await?.to_owned(), by: self.by.clone() })
     }
 
+    /// Who the operator is, for a record: the name that was given, else the AWS identity.
+    ///
+    /// # Errors
+    /// When AWS does not say who the operator is.
+    pub async fn operator_name(&self) -> Result<String, Failure> {
+        match &self.by {
+            Some(by) => Ok(by.clone()),
+            None => self.identity().await.map(str::to_owned),
+        }
+    }
+
     /// The log itself, for reading.
     pub fn log(&self) -> &AuditLog {
         &self.log

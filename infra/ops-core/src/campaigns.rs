@@ -12,15 +12,17 @@ use common::domain::scope::{CampaignSlug, Environment, Scope};
 use common::domain::timestamp::Timestamp;
 use common::random;
 use common::store::campaign_versions::CampaignChange;
-use common::store::campaigns::StoredCampaign;
+use common::store::campaigns::{PauseChange, StoredCampaign};
 use serde::Serialize;
 use serde_json::json;
 
 pub(crate) use self::diff::{Difference, differences, text, text_of_new};
 pub(crate) use self::meaning::Facts;
+use self::meaning::{PhonesOver, is_lower, range_above};
 use crate::audit::Action;
 use crate::campaign_file::CampaignFile;
 use crate::failure::Failure;
+use crate::numbers;
 use crate::tables::{Tables, unknown_campaign};
 
 /// What applying a file changes.
@@ -31,6 +33,8 @@ pub struct Plan {
     /// Environments without a code book.
     without_book: Vec<Scope>,
     live_codes: u64,
+    entries: i64,
+    over_limit: Option<PhonesOver>,
 }
 
 /// What applying a file did.
@@ -91,7 +95,8 @@ impl Plan {
 
     /// The fields that differ.
     pub(crate) fn differences(&self, now: Timestamp) -> Result<Vec<Difference>, Failure> {
-        let facts = Facts { now, live_codes: self.live_codes };
+        let Self { live_codes, entries, over_limit, .. } = *self;
+        let facts = Facts { now, live_codes, entries, over_limit };
         differences(self.before.as_ref().map(|before| &before.campaign), &self.after, &facts)
     }
 }
@@ -121,7 +126,32 @@ pub async fn plan(tables: &Tables, file: &CampaignFile) -> Result<Plan, Failure>
         }
     }
     let before = tables.campaigns.get_stored(slug).await?;
-    Ok(Plan { after: merged(before.as_ref(), file), before, without_book, live_codes })
+    let after = merged(before.as_ref(), file);
+    let (mut entries, mut over_limit) = (0, None);
+    if let Some(StoredCampaign { campaign, .. }) = before.as_ref().filter(|before| before.campaign != after) {
+        let live = Scope { campaign: slug.clone(), environment: Environment::Live };
+        entries = numbers::entries(tables, &live).await?;
+        over_limit = phones_over_limit(tables, &live, campaign, &after).await?;
+    }
+    Ok(Plan { after, before, without_book, live_codes, entries, over_limit })
+}
+
+/// Phones that have more than a lower limit takes, by their entries in the numbers.
+async fn phones_over_limit(
+    tables: &Tables,
+    live: &Scope,
+    before: &Campaign,
+    after: &Campaign,
+) -> Result<Option<PhonesOver>, Failure> {
+    let Some(limit) = after.limits.phone_total else { return Ok(None) };
+    if !is_lower(before.limits.phone_total, Some(limit)) {
+        return Ok(None);
+    }
+    // A limit counts submissions, and receipts and partners may give more entries for one than this.
+    let entries = u64::from(limit).saturating_mul(before.entries_per_submission.into());
+    let Some((first, entries)) = range_above(entries) else { return Ok(None) };
+    let phones = numbers::phones_by_entries(tables, live).await?;
+    Ok(Some(PhonesOver { entries, phones: phones.iter().skip(first).sum() }))
 }
 
 fn valid_codes(book: &CodeBook) -> u64 {
@@ -227,7 +257,7 @@ fn new_book() -> CodeBook {
     }
 }
 
-/// Pauses or resumes a campaign; functions follow within seconds.
+/// Pauses or resumes a campaign without a reason; functions follow within seconds.
 ///
 /// # Errors
 /// When there is no such campaign, or the table does not answer.
@@ -237,8 +267,25 @@ pub async fn set_paused(
     paused: bool,
     now: Timestamp,
 ) -> Result<(), Failure> {
+    set_paused_because(tables, slug, paused, None, now).await
+}
+
+/// Like [`set_paused`], with the operator's reason.
+///
+/// # Errors
+/// When there is no such campaign, or the table does not answer.
+pub async fn set_paused_because(
+    tables: &Tables,
+    slug: &CampaignSlug,
+    paused: bool,
+    why: Option<&str>,
+    now: Timestamp,
+) -> Result<(), Failure> {
     tables.campaign(slug).await?;
-    let name = if paused { "campaign.pause" } else { "campaign.resume" };
-    tables.audit.append(Action::new(name).in_campaign(slug), now).await?;
-    if tables.campaigns.set_paused(slug, paused).await? { Ok(()) } else { Err(unknown_campaign(slug)) }
+    let action = Action::new(if paused { "campaign.pause" } else { "campaign.resume" }).in_campaign(slug);
+    let action = why.into_iter().fold(action, Action::because);
+    tables.audit.append(action, now).await?;
+    let by = tables.audit.operator_name().await?;
+    let change = PauseChange { paused, at: now, by, why: why.map(str::to_owned) };
+    if tables.campaigns.set_paused(slug, &change).await? { Ok(()) } else { Err(unknown_campaign(slug)) }
 }

@@ -6,7 +6,7 @@ use std::time::Duration;
 
 use chrono::NaiveDate;
 use chrono_tz::UTC;
-use common::domain::numbers::{ALL_DAYS, Amount, Cell, Cells, Metric};
+use common::domain::numbers::{ALL_DAYS, Amount, Cell, Cells, ENTRIES_RANGES, Metric};
 use common::domain::scope::Scope;
 use common::domain::timestamp::Timestamp;
 use common::store::StoreError;
@@ -63,6 +63,34 @@ async fn of_days(tables: &Tables, scope: &Scope, days: BTreeSet<String>) -> Resu
             Ok(all)
         })
         .await
+}
+
+/// The entries of a scope.
+///
+/// # Errors
+/// If the table does not answer.
+pub async fn entries(tables: &Tables, scope: &Scope) -> Result<i64, Failure> {
+    let totals = tables.numbers.cells(scope, Metric::Days, ALL_DAYS).await?;
+    Ok(totals.iter().map(|(_, amount)| amount.entries).sum())
+}
+
+/// The phones of a scope in each of [`ENTRIES_RANGES`]: a query for each day.
+///
+/// # Errors
+/// If the table does not answer.
+pub async fn phones_by_entries(
+    tables: &Tables,
+    scope: &Scope,
+) -> Result<[i64; ENTRIES_RANGES.len()], Failure> {
+    let totals = tables.numbers.cells(scope, Metric::Days, ALL_DAYS).await?;
+    let days: Vec<String> = totals.iter().map(|(cell, _)| cell.dimension.clone()).collect();
+    let reads = days.iter().map(|day| Box::pin(tables.numbers.cells(scope, Metric::EntriesPerPhone, day)));
+    let found: Vec<Cells> = stream::iter(reads).buffer_unordered(AT_ONCE).try_collect().await?;
+    let phones = |range: &str| {
+        let cells = found.iter().flat_map(Cells::iter).filter(|(cell, _)| cell.dimension == range);
+        cells.map(|(_, amount)| amount.records).sum()
+    };
+    Ok(ENTRIES_RANGES.map(phones))
 }
 
 /// A cell that is not what a count of all records gives.

@@ -1,6 +1,7 @@
 //! What changing a field means for a campaign that people take part in.
 
 use common::domain::campaign::{Campaign, CampaignStatus, CodePolicy};
+use common::domain::numbers::ENTRIES_RANGES;
 use common::domain::timestamp::Timestamp;
 
 use crate::format::grouped;
@@ -12,18 +13,44 @@ pub(crate) struct Facts {
     pub(crate) now: Timestamp,
     /// Codes that were minted or imported for the live environment.
     pub(crate) live_codes: u64,
+    /// Live entries so far.
+    pub(crate) entries: i64,
+    /// Live phones with more entries than so many submissions give as a new lower `limits.phone_total` takes.
+    pub(crate) over_limit: Option<PhonesOver>,
+}
+
+/// Phones with many entries.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct PhonesOver {
+    /// The fewest entries of these phones.
+    pub(crate) entries: u64,
+    /// How many there are.
+    pub(crate) phones: i64,
+}
+
+/// The fewest entries of a range of the numbers that lies whole above a limit, if there is one.
+pub(super) fn range_above(limit: u64) -> Option<(usize, u64)> {
+    let fewest = |range: &str| range.split(['-', '+']).next()?.parse::<u64>().ok();
+    let mut ranges = ENTRIES_RANGES.iter().enumerate();
+    ranges.find_map(|(index, range)| Some((index, fewest(range).filter(|fewest| *fewest > limit)?)))
 }
 
 /// What it means that the field at a path changes; `None` where the values say it all.
 pub(super) fn meaning(path: &str, before: &Campaign, after: &Campaign, facts: &Facts) -> Option<String> {
     let said = match path {
-        "window.start" | "window.end" => return of_window(path, before, after, facts.now),
+        "window.start" | "window.end" => return of_window(path, before, after, facts),
         "paused" if after.paused => "nobody can enter while it is paused",
         "paused" if after.status(facts.now) == CampaignStatus::Live => "the campaign takes entries again",
         "timezone" => "days begin at another hour from now on; earlier submissions keep their day",
         "code.checked_by" => return Some(of_codes(before, after, facts.live_codes)),
         "limits.phone_daily" if is_lower(before.limits.phone_daily, after.limits.phone_daily) => LOWERED,
-        "limits.phone_total" if is_lower(before.limits.phone_total, after.limits.phone_total) => LOWERED,
+        "limits.phone_total" if is_lower(before.limits.phone_total, after.limits.phone_total) => {
+            return Some(of_lower_total(facts.over_limit));
+        }
+        "entries_per_submission" if facts.entries > 0 => {
+            let so_far = grouped_entries(facts.entries);
+            return Some(format!("for submissions from now on; accepted ones keep their {so_far}"));
+        }
         "entries_per_submission" => "for submissions from now on; accepted ones keep their entries",
         "consent.en" | "consent.sw" => {
             let version = |campaign: &Campaign| campaign.consent.as_ref().map(|text| text.version.clone());
@@ -48,13 +75,29 @@ pub(super) fn meaning(path: &str, before: &Campaign, after: &Campaign, facts: &F
 
 const LOWERED: &str = "a phone that has more keeps them, and gets no further submission accepted";
 
+fn of_lower_total(over: Option<PhonesOver>) -> String {
+    match over {
+        Some(PhonesOver { entries, phones }) if phones > 0 => {
+            let phones = grouped(phones.unsigned_abs());
+            format!("{LOWERED}; by the numbers, {phones} phones have {entries} entries or more")
+        }
+        Some(_) | None => LOWERED.to_owned(),
+    }
+}
+
+fn grouped_entries(entries: i64) -> String {
+    let noun = if entries == 1 { "entry" } else { "entries" };
+    format!("{} {noun}", grouped(entries.unsigned_abs()))
+}
+
 /// Whether a limit is lower; none is the highest.
-fn is_lower(before: Option<u32>, after: Option<u32>) -> bool {
+pub(super) fn is_lower(before: Option<u32>, after: Option<u32>) -> bool {
     after.is_some_and(|after| before.is_none_or(|before| after < before))
 }
 
 /// What a window means by the clock.
-fn of_window(path: &str, before: &Campaign, after: &Campaign, now: Timestamp) -> Option<String> {
+fn of_window(path: &str, before: &Campaign, after: &Campaign, facts: &Facts) -> Option<String> {
+    let now = facts.now;
     let said = match (before.status(now), after.status(now)) {
         (CampaignStatus::Live | CampaignStatus::NotStarted, CampaignStatus::Ended) => {
             "the window ends in the past: nobody can enter any more"
@@ -71,7 +114,10 @@ fn of_window(path: &str, before: &Campaign, after: &Campaign, now: Timestamp) ->
         }
         _ => return None,
     };
-    Some(said.to_owned())
+    if facts.entries == 0 {
+        return Some(said.to_owned());
+    }
+    Some(format!("{} so far; {said}", grouped_entries(facts.entries)))
 }
 
 /// What it means for codes that are printed.

@@ -30,7 +30,7 @@ pub(crate) async fn history(
     let stored = stored(tables, slug).await?;
     // One more, to compare the oldest that is shown with.
     let versions = tables.campaign_versions.newest(slug, stored.revision, most + 1).await?;
-    let facts = Facts { now, live_codes: 0 };
+    let facts = Facts { now, live_codes: 0, entries: 0, over_limit: None };
     let mut changes = Vec::new();
     for (index, version) in versions.iter().enumerate().take(most) {
         let before = versions.get(index + 1).map(|before| &before.campaign);

@@ -62,11 +62,17 @@ pub(crate) enum CampaignCommand {
     Pause {
         /// The campaign
         slug: CampaignSlug,
+        /// Why, for the record
+        #[arg(long, value_name = "TEXT")]
+        why: Option<String>,
     },
     /// Take entries again
     Resume {
         /// The campaign
         slug: CampaignSlug,
+        /// Why, for the record
+        #[arg(long, value_name = "TEXT")]
+        why: Option<String>,
     },
     /// Archive a campaign that is over: lists leave it out, and it takes no entries
     Archive {

@@ -9,6 +9,7 @@ use common::domain::scope::Environment;
 use common::domain::submission::SubmissionStatus;
 use common::random;
 use common::store::audit;
+use common::store::campaigns::PauseChange;
 use futures_util::future::join_all;
 use serde_json::{Value, json};
 
@@ -151,7 +152,8 @@ async fn a_command_that_forgets_its_row_changes_nothing() {
     let stack = Stack::with_chai().await;
     let tables = ops_core::connection::tables(&stack.env).await.expect("all variables");
     let slug = "chai-bora-2026".parse().expect("a slug");
-    let error = tables.campaigns.set_paused(&slug, true).await.expect_err("it is refused");
+    let change = PauseChange { paused: true, at: stack.clock.now(), by: "asha".to_owned(), why: None };
+    let error = tables.campaigns.set_paused(&slug, &change).await.expect_err("it is refused");
     let error = ops_core::failure::Failure::from(error).message;
     assert!(error.contains("the audit log does not tell of"), "{error}");
     let secrets = tables.code_books.secrets();

@@ -14,6 +14,7 @@ use common::store::campaign_versions::CampaignChange;
 use serde_json::{Value, json};
 
 use super::or_dash;
+use super::submission::words;
 use crate::audit::BY_VARIABLE;
 use crate::campaigns;
 use crate::cli::CampaignCommand;
@@ -51,8 +52,8 @@ pub(crate) async fn run(
         CampaignCommand::Clone { slug, new, output } => {
             files::clone(&tables.await?, &slug, new, output.as_deref()).await
         }
-        CampaignCommand::Pause { slug } => switch(&tables.await?, &slug, true, now).await,
-        CampaignCommand::Resume { slug } => switch(&tables.await?, &slug, false, now).await,
+        CampaignCommand::Pause { slug, why } => switch(&tables.await?, &slug, true, why, now).await,
+        CampaignCommand::Resume { slug, why } => switch(&tables.await?, &slug, false, why, now).await,
         CampaignCommand::Archive { slug } => {
             Box::pin(versions::archive(&tables.await?, &slug, true, change)).await
         }
@@ -101,9 +102,11 @@ async fn switch(
     tables: &Tables,
     slug: &CampaignSlug,
     paused: bool,
+    why: Option<String>,
     now: Timestamp,
 ) -> Result<Report, Failure> {
-    campaigns::set_paused(tables, slug, paused, now).await?;
+    let why = why.map(|why| words(&why, "--why")).transpose()?;
+    campaigns::set_paused_because(tables, slug, paused, why.as_deref(), now).await?;
     let word = if paused { "paused" } else { "resumed" };
     let text = format!("{slug} {word}; callers see it within 5 seconds");
     Ok(Report::new(json!({ "slug": slug, "paused": paused }), text))

@@ -8,6 +8,7 @@ use common::domain::partner::PartnerRules;
 use common::domain::receipt::rules::{OnNoMatch, ReceiptRules};
 use common::domain::scope::{CampaignSlug, Environment, Scope};
 use common::domain::timestamp::Timestamp;
+use common::store::campaigns::{PauseChange, StoredCampaign};
 use serde_json::{Value, json};
 
 use super::status_word;
@@ -16,7 +17,7 @@ use crate::campaigns::versions;
 use crate::commands::{lines, or_dash};
 use crate::failure::Failure;
 use crate::format::{grouped, zoned_time};
-use crate::tables::Tables;
+use crate::tables::{Tables, unknown_campaign};
 use crate::terminal::Report;
 
 /// The campaign with its file's field names, and its status.
@@ -97,8 +98,18 @@ fn messages_line(own: &BTreeMap<MessageKey, String>) -> String {
     format!("own words for {}; else the service's", keys.join(", "))
 }
 
+/// The pause switch, and who turned it.
+fn paused(campaign: &Campaign, change: Option<&PauseChange>) -> String {
+    let Some(PauseChange { at, by, why, .. }) = change else { return campaign.paused.to_string() };
+    let why = why.as_ref().map_or_else(String::new, |why| format!(": {why}"));
+    let word = if campaign.paused { "paused" } else { "resumed" };
+    format!("{}, {word} {} by {by}{why}", campaign.paused, zoned_time(*at, campaign.timezone))
+}
+
 pub(super) async fn show(tables: &Tables, slug: &CampaignSlug, now: Timestamp) -> Result<Report, Failure> {
-    let campaign = tables.campaign(slug).await?;
+    let stored = tables.campaigns.get_stored(slug).await?.ok_or_else(|| unknown_campaign(slug))?;
+    let StoredCampaign { campaign, pause, .. } = stored;
+    let pause = pause.filter(|pause| pause.paused == campaign.paused);
     let zone = campaign.timezone;
     let time = |at: Option<Timestamp>| or_dash(at.map(|at| zoned_time(at, zone)));
     let limit = |limit: Option<u32>| limit.map_or_else(|| "no limit".to_owned(), |limit| limit.to_string());
@@ -107,7 +118,7 @@ pub(super) async fn show(tables: &Tables, slug: &CampaignSlug, now: Timestamp) -
         ("name", campaign.name.clone()),
         ("brand", campaign.brand.clone()),
         ("status", status_word(campaign.status(now)).to_owned()),
-        ("paused", campaign.paused.to_string()),
+        ("paused", paused(&campaign, pause.as_ref())),
         ("window.start", time(campaign.window.start)),
         ("window.end", time(campaign.window.end)),
         ("timezone", zone.name().to_owned()),
@@ -153,6 +164,7 @@ pub(super) async fn show(tables: &Tables, slug: &CampaignSlug, now: Timestamp) -
     }
     if let Some(fields) = json.as_object_mut() {
         fields.insert("codes".to_owned(), Value::Object(codes));
+        fields.insert("pause_change".to_owned(), json!(pause));
     }
     Ok(Report::new(json, lines(&pairs)))
 }
