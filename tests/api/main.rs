@@ -15,6 +15,7 @@ mod permissions;
 mod rate_limit_headers;
 mod records;
 mod reference;
+mod retention;
 mod settling;
 mod start_up;
 mod template;

@@ -8,11 +8,13 @@ use std::time::Duration;
 use common::aws::Aws;
 use common::aws::photos::{self, object_key};
 use common::aws::settle_queue::SettleMessage;
-use common::domain::campaign::Campaign;
+use common::domain::campaign::{Campaign, Retention};
 use common::domain::codebook::BatchStatus;
 use common::domain::scope::Environment;
 use common::domain::settling::Dependency;
+use common::domain::timestamp::Timestamp;
 use common::runtime::event_handler::{EventContext, EventHandler};
+use common::store::retention::{Retention as RetentionTable, RetentionSchedule, Revised};
 use common::telemetry::Telemetry;
 use futures_util::future::join_all;
 use local::partner::{Options as PartnerOptions, SimulatedPartner};
@@ -186,6 +188,22 @@ async fn by_hand(service: &Service) {
     receipts.with_receipt(&receipts.test_key, &phone(2), "", &slow).send().await;
     settler.settle_due().await;
 
+    // A campaign that keeps phones and photos no longer.
+    let mut ended = campaign(service, receipts_alone).await;
+    ended.photo(&ended.test_key, &photo, None).await;
+    let typed = ended.typed(&ended.test_key, "TEST0VERIFIED", TIME).await;
+    let sent = ended.with_receipt(&ended.test_key, &phone(1), "", &typed).send().await;
+    settler.settle_due().await;
+    assert_eq!(ended.read(&ended.test_key, &id_of(&sent)).await.field("state"), "accepted");
+    let now = service.clock.now().as_millis();
+    ended.config.window.end = Some(Timestamp::from_millis(now - 2 * 24 * 60 * 60 * 1000));
+    ended.config.retention = Some(Retention { phones_days: Some(1), photos_days: Some(1) });
+    ended.apply().await;
+    forget_schedule(service).await;
+    for _ in 0..3 {
+        sweeper.handle(Tick::default()).await.expect("it sweeps");
+    }
+
     // A partner's submission, written by a later build.
     let partner = partner().await;
     let campaign = campaign(service, judged_by(partner.url())).await;
@@ -201,6 +219,14 @@ async fn by_hand(service: &Service) {
     // The partner answers again.
     assert_eq!(submit(&campaign, &phone(3), "DOWN-1").await.field("state"), "unknown");
     assert_eq!(submit(&campaign, &phone(2), "OKAY-1").await.field("state"), "accepted");
+}
+
+/// Lets the next sweep look through the campaigns, although an earlier one did so within the hour.
+async fn forget_schedule(service: &Service) {
+    let retention = RetentionTable::from_env(&service.env, &service.dynamodb()).expect("all variables");
+    let schedule = retention.schedule().await.expect("it answers");
+    let forgotten = Revised { value: RetentionSchedule::default(), ..schedule };
+    assert!(retention.save_schedule(&forgotten).await.expect("it answers"));
 }
 
 /// An event handler with the access key of its function.

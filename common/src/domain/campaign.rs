@@ -1,5 +1,7 @@
 //! A campaign's configuration, and its rules that depend only on the time.
 
+use std::time::Duration;
+
 use chrono_tz::Tz;
 use serde::{Deserialize, Serialize};
 
@@ -68,6 +70,29 @@ pub struct Retention {
     pub phones_days: Option<u32>,
     /// Photos of receipts.
     pub photos_days: Option<u32>,
+}
+
+/// Personal data that a campaign keeps for a time of its own.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum PersonalData {
+    /// Phone numbers, with regions, claims and the words of operators and partners.
+    Phones,
+    /// Photos of receipts.
+    Photos,
+}
+
+impl PersonalData {
+    /// Both kinds.
+    pub const ALL: [Self; 2] = [Self::Phones, Self::Photos];
+
+    /// The name in records and JSON.
+    pub fn as_str(self) -> &'static str {
+        match self {
+            Self::Phones => "phones",
+            Self::Photos => "photos",
+        }
+    }
 }
 
 /// The period in which entries are taken: includes its start, excludes its end.
@@ -161,6 +186,17 @@ impl Campaign {
         self.receipt.as_ref().is_some_and(|rules| rules.required)
     }
 
+    /// From when on this data is deleted; `None` if the campaign has no end, or does not limit how long it is kept.
+    pub fn keeps_until(&self, data: PersonalData) -> Option<Timestamp> {
+        const DAY: Duration = Duration::from_secs(24 * 60 * 60);
+        let retention = self.retention?;
+        let days = match data {
+            PersonalData::Phones => retention.phones_days,
+            PersonalData::Photos => retention.photos_days,
+        };
+        Some(self.window.end?.after(DAY * days?))
+    }
+
     /// Whether a receipt's code and time may be typed in.
     pub fn takes_typed_receipts(&self) -> bool {
         self.receipt.as_ref().is_some_and(|rules| rules.typed)
@@ -224,6 +260,19 @@ mod tests {
             let archived = Campaign { archived: true, ..campaign(paused, None, None) };
             assert_eq!(archived.status(Timestamp::from_millis(0)), CampaignStatus::Ended);
         }
+    }
+
+    #[test]
+    fn data_is_kept_for_days_after_the_end_and_for_good_where_there_is_no_end_or_no_limit() {
+        const DAY: i64 = 24 * 60 * 60 * 1000;
+        let retention = Retention { phones_days: Some(90), photos_days: None };
+        let ended = Campaign { retention: Some(retention), ..campaign(false, None, Some(5)) };
+        let until = Some(Timestamp::from_millis(5 + 90 * DAY));
+        assert_eq!(ended.keeps_until(PersonalData::Phones), until);
+        assert_eq!(ended.keeps_until(PersonalData::Photos), None);
+        let without_end = Campaign { window: Window::default(), archived: true, ..ended.clone() };
+        assert_eq!(without_end.keeps_until(PersonalData::Phones), None);
+        assert_eq!(Campaign { retention: None, ..ended }.keeps_until(PersonalData::Phones), None);
     }
 
     #[test]

@@ -311,6 +311,16 @@ impl Submission {
         }
     }
 
+    /// The submission once its campaign's retention is over: without its person, but under the same pseudonym, which limits and
+    /// codes refer to. `None` while somebody still needs the phone.
+    #[must_use]
+    pub fn past_retention(&self) -> Option<Self> {
+        let is_settled = self.status.is_terminal() && self.proposal.is_none();
+        let after = is_settled.then(|| self.erased(self.entrant_id.clone()))?;
+        let is_same = Self { revision: self.revision, ..after.clone() } == *self;
+        Some(if is_same { self.clone() } else { after })
+    }
+
     /// Whether it has a receipt that the service has yet to settle; a phone's number of these is limited.
     pub fn has_open_receipt(&self) -> bool {
         let is_ours = |settling: &PendingSettlement| settling.assignee == Assignee::Service;

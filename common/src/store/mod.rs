@@ -20,6 +20,7 @@ pub mod partner_leases;
 pub mod rate_limits;
 pub mod receipts;
 pub mod record_version;
+pub mod retention;
 pub mod segments;
 pub mod submission_writes;
 pub mod submissions;

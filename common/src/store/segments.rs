@@ -43,6 +43,11 @@ impl Segment {
         (0..segments).map(|number| Self { number, segments, position: Position::Start }).collect()
     }
 
+    /// The whole table as one segment, from its start.
+    pub fn whole() -> Self {
+        Self { number: 0, segments: 1, position: Position::Start }
+    }
+
     /// Whether it was read to its end.
     pub fn is_read(&self) -> bool {
         self.position == Position::End

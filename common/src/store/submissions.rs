@@ -1,6 +1,7 @@
 //! The `submissions` table: every submission by id, with indexes by entrant, by reference, and of unsettled ones by
 //! next step.
 
+mod retention;
 mod selected;
 mod unsettled;
 
@@ -22,6 +23,7 @@ use crate::domain::scope::Scope;
 use crate::domain::submission::{Submission, SubmissionStatus};
 use crate::random;
 
+pub use self::retention::RetentionPage;
 pub use self::selected::Selection;
 pub use self::unsettled::{DueSubmission, NEXT_STEP, UNSETTLED};
 use self::unsettled::{next_step, partition};

@@ -2,6 +2,10 @@
 //!
 //! It sends no more messages than can be processed before the next sweep, so the queue does not fill up. Campaigns take
 //! turns, each with its longest-due submission.
+//!
+//! Then it deletes a slice of what campaigns keep no longer: see `retention`.
+
+mod retention;
 
 use common::aws::settle_queue::SettleQueues;
 use common::config::ConfigError;
@@ -12,6 +16,8 @@ use common::error::Error;
 use common::runtime::event_handler::{EventContext, EventHandler, Job, JobError, JobOutcome};
 use common::store::submissions::Submissions;
 use serde::Deserialize;
+
+use self::retention::RetentionSweep;
 
 /// Maximum messages per sweep, and per campaign from each index partition. The tax authority takes about forty look-ups
 /// a minute, partners hundreds.
@@ -26,6 +32,7 @@ pub struct SweepUnsettled {
     context: EventContext,
     submissions: Submissions,
     queues: SettleQueues,
+    retention: RetentionSweep,
 }
 
 /// The schedule's event; none of its fields is used.
@@ -41,6 +48,7 @@ impl EventHandler for SweepUnsettled {
         Ok(Self {
             submissions: Submissions::from_env(env, &context.aws.dynamodb())?,
             queues: SettleQueues::from_env(&Dependency::ALL, env, &context.aws)?,
+            retention: RetentionSweep::connect(context)?,
             context: context.clone(),
         })
     }
@@ -66,15 +74,20 @@ impl SweepUnsettled {
         }
         let since = self.submissions.longest_waiting_for_a_person(Environment::Live).await?;
         let longest = since.map_or(0, |since| now.since(since).as_secs());
-        Ok(JobOutcome {
-            outcome: "swept",
-            metrics: vec![
-                ("Due", count(found)),
-                ("Hinted", count(sent)),
-                ("OldestDueSeconds", oldest),
-                ("OldestReviewSeconds", longest),
-            ],
-        })
+        let mut metrics = vec![
+            ("Due", count(found)),
+            ("Hinted", count(sent)),
+            ("OldestDueSeconds", oldest),
+            ("OldestReviewSeconds", longest),
+        ];
+        match self.retention.sweep(now).await {
+            Ok(slice) => {
+                let deleted = [("PhonesDeleted", slice.phones), ("PhotosDeleted", slice.photos)];
+                metrics.extend(deleted.into_iter().filter(|(_, deleted)| *deleted > 0));
+                Ok(JobOutcome { outcome: "swept", metrics })
+            }
+            Err(error) => Err(JobError { error: error.into(), metrics }),
+        }
     }
 }
 

@@ -9,7 +9,7 @@ use aws_sdk_dynamodb::types::{
 };
 use common::store::{
     StoreError, api_keys, audit, campaign_versions, campaigns, code_books, codes, draws, entrants,
-    idempotency_keys, numbers, rate_limits, receipts, submissions,
+    idempotency_keys, numbers, rate_limits, receipts, retention, submissions,
 };
 
 #[derive(Clone, Debug)]
@@ -166,6 +166,15 @@ pub const TABLES: &[Table] = &[
         sort: Some((numbers::SORT, ScalarAttributeType::S)),
         has_stream: false,
         expiry: Some(numbers::EXPIRY),
+        indexes: &[],
+    },
+    Table {
+        variable: retention::VARIABLE,
+        name: "retention",
+        key: retention::KEY,
+        sort: None,
+        has_stream: false,
+        expiry: None,
         indexes: &[],
     },
     Table {

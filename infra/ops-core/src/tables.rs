@@ -16,6 +16,7 @@ use common::store::codes::Codes;
 use common::store::draws::Draws;
 use common::store::entrants::Entrants;
 use common::store::numbers::Numbers;
+use common::store::retention::Retention;
 use common::store::submission_writes::SubmissionStore;
 
 use crate::audit::Audit;
@@ -37,6 +38,8 @@ pub struct Tables {
     pub numbers: Numbers,
     /// Draws, with their contact logs.
     pub draws: Draws,
+    /// How far the personal data of ended campaigns is deleted; only read.
+    pub retention: Retention,
     /// Codes, submissions, and the writes that settle them.
     pub store: SubmissionStore,
     /// The audit log.
@@ -72,6 +75,7 @@ impl Tables {
             entrants: Entrants::from_env(env, client)?,
             numbers: Numbers::from_env(env, client)?,
             draws: Draws::from_env(env, client)?,
+            retention: Retention::from_env(env, client)?,
             store: SubmissionStore::from_env(env, client)?,
             audit,
             aws,

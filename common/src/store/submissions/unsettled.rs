@@ -113,10 +113,7 @@ impl Submissions {
 
     /// The unsettled submissions of a scope, the longest due first, without unreadable records. For operators.
     pub async fn list_unsettled(&self, scope: &Scope) -> Result<Vec<Submission>, StoreError> {
-        let partitions = Dependency::ALL.into_iter().flat_map(partitions);
-        let partitions = partitions.chain([operator_partition(scope.environment)]);
-        let found = partitions.map(|partition| self.unsettled_of_scope(partition, scope));
-        let mut all = try_join_all(found).await?.concat();
+        let mut all = self.all_unsettled(scope).await?;
         all.sort_by_key(|due| due.next_step_at);
         let reads = all.into_iter().map(|due| async move {
             match self.get(scope, due.submission_id).await {
@@ -128,6 +125,18 @@ impl Submissions {
         let found: Vec<_> = stream::iter(reads).buffered(AT_ONCE).try_collect().await?;
         // The index may lag behind the table.
         Ok(found.into_iter().flatten().filter(|found| found.settling.is_some()).collect())
+    }
+
+    /// How many submissions of a scope are not settled. The index lags behind the table.
+    pub async fn count_unsettled(&self, scope: &Scope) -> Result<usize, StoreError> {
+        self.all_unsettled(scope).await.map(|found| found.len())
+    }
+
+    async fn all_unsettled(&self, scope: &Scope) -> Result<Vec<DueSubmission>, StoreError> {
+        let partitions = Dependency::ALL.into_iter().flat_map(partitions);
+        let partitions = partitions.chain([operator_partition(scope.environment)]);
+        let found = partitions.map(|partition| self.unsettled_of_scope(partition, scope));
+        Ok(try_join_all(found).await?.concat())
     }
 
     /// The due submissions of a partition, scope by scope after `bound`, at most `max` of each.

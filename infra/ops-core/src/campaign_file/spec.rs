@@ -216,7 +216,7 @@ const FIELDS: &[Spec] = &[
         Block(RETENTION),
         "kept as the deployment says",
         "{ phones_days: 365, photos_days: 90 }",
-        "How long personal data may be kept after the campaign's end.",
+        "How long personal data is kept after the campaign's end; then it is deleted.",
     ),
 ];
 

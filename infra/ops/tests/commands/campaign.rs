@@ -55,6 +55,8 @@ async fn a_campaign_is_shown_in_the_words_of_its_file() {
             "partner": null,
             "status": "live",
             "archived": false,
+            "pause_change": null,
+            "retention_progress": [],
             "codes": { "test": { "minted": 0, "imported": 0 }, "live": { "minted": 0, "imported": 0 } },
         })
     );

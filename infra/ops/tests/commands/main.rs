@@ -5,6 +5,7 @@
 mod audit;
 mod campaign;
 mod campaign_changes;
+mod campaign_facts;
 mod campaign_files;
 mod code;
 mod code_import;

@@ -2,6 +2,7 @@
 
 mod apply;
 mod files;
+mod retention;
 mod show;
 mod test_data;
 mod versions;

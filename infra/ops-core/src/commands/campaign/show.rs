@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use common::domain::campaign::{Campaign, CodePolicy, Retention};
+use common::domain::campaign::{Campaign, CodePolicy};
 use common::domain::message::MessageKey;
 use common::domain::partner::PartnerRules;
 use common::domain::receipt::rules::{OnNoMatch, ReceiptRules};
@@ -11,7 +11,7 @@ use common::domain::timestamp::Timestamp;
 use common::store::campaigns::{PauseChange, StoredCampaign};
 use serde_json::{Value, json};
 
-use super::status_word;
+use super::{retention, status_word};
 use crate::campaign_file::write::{to_json, to_yaml};
 use crate::campaigns::versions;
 use crate::commands::{lines, or_dash};
@@ -134,10 +134,8 @@ pub(super) async fn show(tables: &Tables, slug: &CampaignSlug, now: Timestamp) -
     if let Some(consent) = &campaign.consent {
         pairs.push(("consent.version", consent.version.clone()));
     }
-    if let Some(Retention { phones_days, photos_days }) = campaign.retention {
-        pairs.push(("retention.phones_days", or_dash(phones_days)));
-        pairs.push(("retention.photos_days", or_dash(photos_days)));
-    }
+    let retention = tables.retention.get(slug).await?.value;
+    pairs.extend(retention::retention_lines(&campaign, &retention, now));
     if campaign.archived {
         pairs.push(("archived", "true: `ops campaign unarchive` takes it back".to_owned()));
     }
@@ -165,6 +163,7 @@ pub(super) async fn show(tables: &Tables, slug: &CampaignSlug, now: Timestamp) -
     if let Some(fields) = json.as_object_mut() {
         fields.insert("codes".to_owned(), Value::Object(codes));
         fields.insert("pause_change".to_owned(), json!(pause));
+        fields.insert("retention_progress".to_owned(), retention::as_json(&campaign, &retention));
     }
     Ok(Report::new(json, lines(&pairs)))
 }

@@ -1,0 +1,275 @@
+//! The `retention` table: how far the personal data of campaigns is deleted, and where the schedule goes on. Only
+//! `sweep-unsettled` writes it.
+
+use aws_sdk_dynamodb::Client;
+use serde::de::DeserializeOwned;
+use serde::{Deserialize, Serialize};
+use serde_dynamo::aws_sdk_dynamodb_1::{from_item, to_item};
+
+use super::record_version::FIRST;
+use super::segments::Segment;
+use super::table::Table;
+use super::{StoreError, condition_held, number, text};
+use crate::config::{ConfigError, Env};
+use crate::domain::campaign::{Campaign, PersonalData};
+use crate::domain::scope::{CampaignSlug, Environment};
+use crate::domain::timestamp::Timestamp;
+
+/// The partition key: a slug, or [`SCHEDULE`].
+pub const KEY: &str = "campaign";
+/// The environment variable that names the table.
+pub const VARIABLE: &str = "RETENTION_TABLE";
+/// The key of the record that says when to look for work; no slug has this character.
+const SCHEDULE: &str = "#schedule";
+
+/// A record with its revision, which a change is written over; 0 if there is none yet.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Revised<T> {
+    /// Counts its changes.
+    pub revision: u64,
+    /// The record.
+    #[serde(flatten)]
+    pub value: T,
+}
+
+/// When to look for work.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct RetentionSchedule {
+    /// The campaign that is worked on.
+    pub current: Option<CampaignSlug>,
+    /// When to look through all campaigns again; `None` for at once.
+    pub next_look: Option<Timestamp>,
+}
+
+/// What is deleted of a campaign.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct CampaignRetention {
+    /// Each kind of data of each environment, once its deletion has begun.
+    pub deletions: Vec<Deletion>,
+}
+
+/// The deletion of one kind of data from one environment of a campaign.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Deletion {
+    /// The environment.
+    pub environment: Environment,
+    /// The data.
+    pub data: PersonalData,
+    /// The end of the campaign that it follows: a campaign that is prolonged has other data to delete later.
+    pub end: Timestamp,
+    /// Photos that are deleted, or submissions without their person.
+    pub done: u64,
+    /// Submissions that could not be changed yet.
+    pub left: u64,
+    /// Where the read of the submissions goes on.
+    pub segment: Segment,
+    /// Why it waits, and until when.
+    pub postponed: Option<Postponement>,
+    /// When it was finished.
+    pub finished_at: Option<Timestamp>,
+}
+
+/// Why a deletion waits.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Postponement {
+    /// The reason.
+    pub reason: PostponeReason,
+    /// When it is tried again.
+    pub until: Timestamp,
+}
+
+/// The reason why a deletion waits.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum PostponeReason {
+    /// Submissions of the scope are not settled.
+    Unsettled,
+    /// Some submissions were left when all were read.
+    SubmissionsLeft,
+}
+
+impl CampaignRetention {
+    /// The deletion of some data, if it has begun since the campaign ended.
+    pub fn deletion(
+        &self,
+        campaign: &Campaign,
+        environment: Environment,
+        data: PersonalData,
+    ) -> Option<&Deletion> {
+        let mut deletions = self.deletions.iter();
+        deletions.find(|deletion| {
+            (deletion.environment, deletion.data, Some(deletion.end))
+                == (environment, data, campaign.window.end)
+        })
+    }
+
+    /// The deletion to go on with: data that the campaign keeps no longer, and that is neither deleted nor postponed.
+    pub fn next(&self, campaign: &Campaign, now: Timestamp) -> Option<Deletion> {
+        let scopes = Environment::ALL
+            .into_iter()
+            .flat_map(|environment| PersonalData::ALL.map(|data| (environment, data)));
+        scopes.filter(|(_, data)| campaign.keeps_until(*data).is_some_and(|until| until <= now)).find_map(
+            |(environment, data)| {
+                let Some(begun) = self.deletion(campaign, environment, data) else {
+                    return Some(Deletion::new(environment, data, campaign.window.end?));
+                };
+                let waits = begun.postponed.is_some_and(|postponed| now < postponed.until);
+                (begun.finished_at.is_none() && !waits).then(|| begun.clone())
+            },
+        )
+    }
+
+    /// Puts a deletion in place of its earlier state.
+    pub fn update(&mut self, deletion: Deletion) {
+        self.deletions
+            .retain(|other| (other.environment, other.data) != (deletion.environment, deletion.data));
+        self.deletions.push(deletion);
+    }
+}
+
+impl Deletion {
+    fn new(environment: Environment, data: PersonalData, end: Timestamp) -> Self {
+        Self {
+            environment,
+            data,
+            end,
+            done: 0,
+            left: 0,
+            segment: Segment::whole(),
+            postponed: None,
+            finished_at: None,
+        }
+    }
+}
+
+/// The table.
+#[derive(Clone, Debug)]
+pub struct Retention {
+    table: Table,
+}
+
+impl Retention {
+    /// Reads the table's name from the environment.
+    pub fn from_env(env: &Env, client: &Client) -> Result<Self, ConfigError> {
+        Ok(Self { table: Table::from_env(env, client, VARIABLE, KEY)? })
+    }
+
+    /// When to look for work.
+    pub async fn schedule(&self) -> Result<Revised<RetentionSchedule>, StoreError> {
+        self.read(SCHEDULE).await
+    }
+
+    /// Replaces the schedule. False if another sweep did so since it was read.
+    pub async fn save_schedule(&self, schedule: &Revised<RetentionSchedule>) -> Result<bool, StoreError> {
+        self.write(SCHEDULE, schedule).await
+    }
+
+    /// What is deleted of a campaign.
+    pub async fn get(&self, slug: &CampaignSlug) -> Result<Revised<CampaignRetention>, StoreError> {
+        self.read(slug.as_str()).await
+    }
+
+    /// Replaces what is known of a campaign. False if another sweep did so since it was read.
+    ///
+    /// A timeline of two sweeps: both read page 7 of the submissions; the first writes that page 8 is next; the second's
+    /// condition fails, so it counts nothing and stops.
+    pub async fn save(
+        &self,
+        slug: &CampaignSlug,
+        retention: &Revised<CampaignRetention>,
+    ) -> Result<bool, StoreError> {
+        self.write(slug.as_str(), retention).await
+    }
+
+    async fn read<T: Default + DeserializeOwned>(&self, key: &str) -> Result<Revised<T>, StoreError> {
+        const ACTION: &str = "reading what is deleted";
+        let Some(item) = self.table.get(key, ACTION).await? else { return Ok(Revised::default()) };
+        FIRST.check(&item, ACTION)?;
+        from_item(item).map_err(StoreError::during(ACTION))
+    }
+
+    /// Writes the next revision.
+    async fn write<T: Clone + Serialize>(&self, key: &str, record: &Revised<T>) -> Result<bool, StoreError> {
+        const ACTION: &str = "writing what is deleted";
+        let next = Revised { revision: record.revision + 1, value: record.value.clone() };
+        let mut item = FIRST.mark(to_item(next).map_err(StoreError::during(ACTION))?);
+        item.insert(KEY.to_owned(), text(key));
+        let put = self
+            .table
+            .put_item(item)
+            .condition_expression(format!("attribute_not_exists({KEY}) OR revision = :before"))
+            .expression_attribute_values(":before", number(record.revision));
+        condition_held(put.send().await, ACTION)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::domain::campaign::{Retention as RetentionDays, Window};
+
+    const DAY: i64 = 24 * 60 * 60 * 1000;
+    const END: Timestamp = Timestamp::from_millis(DAY);
+
+    fn campaign(days: [Option<u32>; 2]) -> Campaign {
+        let [phones_days, photos_days] = days;
+        Campaign {
+            window: Window { start: None, end: Some(END) },
+            retention: Some(RetentionDays { phones_days, photos_days }),
+            ..Campaign::example()
+        }
+    }
+
+    fn at(days: i64) -> Timestamp {
+        Timestamp::from_millis(DAY * (1 + days))
+    }
+
+    #[test]
+    fn each_kind_of_data_of_each_environment_is_deleted_once_its_days_are_over() {
+        let campaign = campaign([Some(2), Some(1)]);
+        let mut retention = CampaignRetention::default();
+        assert_eq!(retention.next(&campaign, Timestamp::from_millis(2 * DAY - 1)), None);
+        let mut order = Vec::new();
+        while let Some(next) = retention.next(&campaign, at(1)) {
+            order.push((next.environment, next.data));
+            retention.update(Deletion { finished_at: Some(at(1)), ..next });
+        }
+        let both = |data| [(Environment::Test, data), (Environment::Live, data)];
+        assert_eq!(order, both(PersonalData::Photos));
+        let phones = retention.next(&campaign, at(2)).map(|next| (next.environment, next.data));
+        assert_eq!(phones, Some((Environment::Test, PersonalData::Phones)));
+    }
+
+    #[test]
+    fn a_postponed_deletion_waits_and_lets_the_others_go_on() {
+        let campaign = campaign([Some(1), None]);
+        let mut retention = CampaignRetention::default();
+        let test = retention.next(&campaign, at(1)).expect("it is time");
+        let postponed = Some(Postponement { reason: PostponeReason::Unsettled, until: at(2) });
+        retention.update(Deletion { postponed, ..test.clone() });
+        let next = retention.next(&campaign, at(1)).expect("the other environment");
+        assert_eq!(next.environment, Environment::Live);
+        retention.update(Deletion { finished_at: Some(at(1)), ..next });
+        assert_eq!(retention.next(&campaign, at(1)), None);
+        assert_eq!(retention.next(&campaign, at(2)), Some(Deletion { postponed, ..test }));
+    }
+
+    #[test]
+    fn a_campaign_that_was_prolonged_is_done_anew() {
+        let mut campaign = campaign([Some(1), None]);
+        let mut retention = CampaignRetention::default();
+        while let Some(next) = retention.next(&campaign, at(1)) {
+            retention.update(Deletion { finished_at: Some(at(1)), done: 7, ..next });
+        }
+        campaign.window.end = Some(at(5));
+        assert_eq!(retention.next(&campaign, at(5)), None);
+        let next = retention.next(&campaign, at(6)).expect("it is time again");
+        assert_eq!((next.done, next.end), (0, at(5)));
+    }
+
+    #[test]
+    fn nothing_is_deleted_of_a_campaign_without_an_end() {
+        let without_end = Campaign { window: Window::default(), ..campaign([Some(1), Some(1)]) };
+        assert_eq!(CampaignRetention::default().next(&without_end, Timestamp::MAX), None);
+    }
+}

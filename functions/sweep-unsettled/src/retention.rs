@@ -1,0 +1,164 @@
+//! Deletes the phones and photos of campaigns that keep them no longer, a slice with each sweep.
+//!
+//! Most sweeps read one record, which says that it is not yet time to look through the campaigns. The submissions of a campaign are in no
+//! index, so all submissions are read for it, once for each environment, and every page that is read moves a marker.
+
+use std::time::Duration;
+
+use common::aws::photos::Photos;
+use common::config::ConfigError;
+use common::domain::campaign::{Campaign, PersonalData};
+use common::domain::scope::{CampaignSlug, Scope};
+use common::domain::timestamp::Timestamp;
+use common::runtime::event_handler::EventContext;
+use common::store::StoreError;
+use common::store::campaigns::Campaigns;
+use common::store::retention::{
+    CampaignRetention, Deletion, PostponeReason, Postponement, Retention, RetentionSchedule, Revised,
+};
+use common::store::segments::Segment;
+use common::store::submissions::{RetentionPage, Submissions};
+
+/// How often the campaigns are looked through.
+const LOOK_INTERVAL: Duration = Duration::from_secs(60 * 60);
+/// After some submissions were left, since all have to be read again.
+const REREAD_INTERVAL: Duration = Duration::from_secs(24 * 60 * 60);
+/// Pages of 500 submissions, or of 400 photos, in one sweep: a few seconds.
+const MAX_PAGES: u32 = 10;
+
+pub(crate) struct RetentionSweep {
+    campaigns: Campaigns,
+    retention: Retention,
+    submissions: Submissions,
+    photos: Photos,
+}
+
+/// What a slice did.
+#[derive(Default)]
+pub(crate) struct Slice {
+    /// Submissions whose person is gone.
+    pub(crate) phones: u64,
+    pub(crate) photos: u64,
+}
+
+impl RetentionSweep {
+    pub(crate) fn connect(context: &EventContext) -> Result<Self, ConfigError> {
+        let (env, client) = (&context.env, &context.aws.dynamodb());
+        Ok(Self {
+            campaigns: Campaigns::from_env(env, client)?,
+            retention: Retention::from_env(env, client)?,
+            submissions: Submissions::from_env(env, client)?,
+            photos: Photos::from_env(env, &context.aws)?,
+        })
+    }
+
+    pub(crate) async fn sweep(&self, now: Timestamp) -> Result<Slice, StoreError> {
+        let before = self.retention.schedule().await?;
+        let current = match before.value.current.clone() {
+            Some(slug) => Some(slug),
+            None if before.value.next_look.is_some_and(|next| now < next) => return Ok(Slice::default()),
+            None => self.first_due(now).await?,
+        };
+        let mut slice = Slice::default();
+        let after = match current {
+            None => RetentionSchedule { current: None, next_look: Some(now.after(LOOK_INTERVAL)) },
+            Some(slug) if self.delete_of(&slug, now, &mut slice).await? => {
+                RetentionSchedule { current: Some(slug), next_look: None }
+            }
+            // Perhaps another campaign is due.
+            Some(_) => RetentionSchedule::default(),
+        };
+        if after != before.value {
+            // A sweep at the same time may have done so: the next one goes on from there.
+            self.retention.save_schedule(&Revised { value: after, ..before }).await?;
+        }
+        Ok(slice)
+    }
+
+    /// A campaign with something to delete.
+    async fn first_due(&self, now: Timestamp) -> Result<Option<CampaignSlug>, StoreError> {
+        for campaign in self.campaigns.list().await? {
+            let is_over = |data| campaign.keeps_until(data).is_some_and(|until| until <= now);
+            if PersonalData::ALL.into_iter().any(is_over)
+                && self.retention.get(&campaign.slug).await?.value.next(&campaign, now).is_some()
+            {
+                return Ok(Some(campaign.slug));
+            }
+        }
+        Ok(None)
+    }
+
+    /// Deletes a slice of a campaign's data. False if there was nothing to delete.
+    async fn delete_of(
+        &self,
+        slug: &CampaignSlug,
+        now: Timestamp,
+        slice: &mut Slice,
+    ) -> Result<bool, StoreError> {
+        // Read anew for each slice: the operator may have prolonged it.
+        let Some(campaign) = self.campaigns.get(slug).await? else { return Ok(false) };
+        let mut retention = self.retention.get(slug).await?;
+        let Some(mut deletion) = retention.value.next(&campaign, now) else { return Ok(false) };
+        let scope = Scope { campaign: slug.clone(), environment: deletion.environment };
+        deletion.postponed = None;
+        if self.submissions.count_unsettled(&scope).await? > 0 {
+            let until = now.after(LOOK_INTERVAL);
+            deletion.postponed = Some(Postponement { reason: PostponeReason::Unsettled, until });
+            self.save(&campaign, &mut retention, deletion).await?;
+            return Ok(true);
+        }
+        if deletion.segment.is_read() {
+            // What was left the last time is found by reading everything again.
+            (deletion.segment, deletion.done, deletion.left) = (Segment::whole(), 0, 0);
+        }
+        for _ in 0..MAX_PAGES {
+            match deletion.data {
+                PersonalData::Phones => {
+                    let page = self.submissions.remove_persons(&scope, deletion.segment.clone()).await?;
+                    slice.phones += page.done;
+                    take(&mut deletion, page, now);
+                }
+                PersonalData::Photos => {
+                    let deleted = self.photos.delete_some(&scope).await?;
+                    slice.photos += deleted;
+                    deletion.done += deleted;
+                    deletion.finished_at = (deleted == 0).then_some(now);
+                }
+            }
+            let ends = deletion.finished_at.is_some() || deletion.postponed.is_some();
+            if !self.save(&campaign, &mut retention, deletion.clone()).await? || ends {
+                break;
+            }
+        }
+        Ok(true)
+    }
+
+    /// False if another sweep wrote the campaign's record since it was read.
+    async fn save(
+        &self,
+        campaign: &Campaign,
+        retention: &mut Revised<CampaignRetention>,
+        deletion: Deletion,
+    ) -> Result<bool, StoreError> {
+        retention.value.update(deletion);
+        let is_saved = self.retention.save(&campaign.slug, retention).await?;
+        retention.revision += 1;
+        Ok(is_saved)
+    }
+}
+
+/// Adds a page to a deletion. At the end of the table it is finished, or begins again later because of what was left.
+fn take(deletion: &mut Deletion, page: RetentionPage, now: Timestamp) {
+    deletion.done += page.done;
+    deletion.left += page.left;
+    deletion.segment = page.segment;
+    if !deletion.segment.is_read() {
+        return;
+    }
+    if deletion.left == 0 {
+        deletion.finished_at = Some(now);
+    } else {
+        let until = now.after(REREAD_INTERVAL);
+        deletion.postponed = Some(Postponement { reason: PostponeReason::SubmissionsLeft, until });
+    }
+}

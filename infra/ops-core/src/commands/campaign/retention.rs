@@ -1,0 +1,96 @@
+//! What `ops campaign show` says of the personal data that a campaign keeps for a time of its own.
+
+use common::domain::campaign::{Campaign, PersonalData};
+use common::domain::scope::Environment;
+use common::domain::timestamp::Timestamp;
+use common::store::retention::{CampaignRetention, PostponeReason};
+use serde_json::{Value, json};
+
+use crate::format::{grouped, zoned_time};
+
+/// A line for each kind of data, and one for each environment once it is time.
+pub(super) fn retention_lines(
+    campaign: &Campaign,
+    retention: &CampaignRetention,
+    now: Timestamp,
+) -> Vec<(&'static str, String)> {
+    let mut lines = Vec::new();
+    for (data, days) in kinds(campaign) {
+        let (name, [test, live]) = match data {
+            PersonalData::Phones => ("retention.phones_days", ["  phones, test", "  phones, live"]),
+            PersonalData::Photos => ("retention.photos_days", ["  photos, test", "  photos, live"]),
+        };
+        let until = campaign.keeps_until(data);
+        let when = until.map_or_else(
+            || "kept, because the campaign has no window.end".to_owned(),
+            |until| format!("deleted from {} on", zoned_time(until, campaign.timezone)),
+        );
+        lines.push((name, format!("{days}: {when}")));
+        if until.is_some_and(|until| until <= now) {
+            for (environment, name) in [(Environment::Live, live), (Environment::Test, test)] {
+                lines.push((name, progress(campaign, retention, environment, data)));
+            }
+        }
+    }
+    lines
+}
+
+/// The same for `--json`.
+pub(super) fn as_json(campaign: &Campaign, retention: &CampaignRetention) -> Value {
+    let kind = |(data, _): (PersonalData, u32)| {
+        let of = |environment| {
+            let found = retention.deletion(campaign, environment, data);
+            found.map(|found| {
+                json!({
+                    "deleted": found.done,
+                    "left": found.left,
+                    "postponed": found.postponed,
+                    "finished_at": found.finished_at.map(|at| at.to_string()),
+                })
+            })
+        };
+        json!({
+            "data": data,
+            "kept_until": campaign.keeps_until(data).map(|until| until.to_string()),
+            "live": of(Environment::Live),
+            "test": of(Environment::Test),
+        })
+    };
+    kinds(campaign).map(kind).collect()
+}
+
+/// What the campaign limits, in days.
+fn kinds(campaign: &Campaign) -> impl Iterator<Item = (PersonalData, u32)> {
+    let days = campaign.retention.unwrap_or_default();
+    let all = [(PersonalData::Phones, days.phones_days), (PersonalData::Photos, days.photos_days)];
+    all.into_iter().filter_map(|(data, days)| Some((data, days?)))
+}
+
+fn progress(
+    campaign: &Campaign,
+    retention: &CampaignRetention,
+    environment: Environment,
+    data: PersonalData,
+) -> String {
+    let Some(deletion) = retention.deletion(campaign, environment, data) else {
+        return "begins within the hour".to_owned();
+    };
+    let done = match data {
+        PersonalData::Phones => format!("{} submissions are without a phone", grouped(deletion.done)),
+        PersonalData::Photos => format!("{} photos are deleted", grouped(deletion.done)),
+    };
+    if let Some(at) = deletion.finished_at {
+        return format!("{done}, finished {}", zoned_time(at, campaign.timezone));
+    }
+    let Some(postponed) = deletion.postponed else { return format!("{done} so far") };
+    let why = match postponed.reason {
+        PostponeReason::Unsettled => {
+            "waits until every submission is settled; `ops submission list --unsettled` lists those that are not".to_owned()
+        }
+        PostponeReason::SubmissionsLeft => format!(
+            "{} are left, because a correction waits for its second person, or a record cannot be read",
+            grouped(deletion.left)
+        ),
+    };
+    format!("{done}; {why}; goes on {}", zoned_time(postponed.until, campaign.timezone))
+}

@@ -1,0 +1,284 @@
+//! Phones and photos that a campaign keeps no longer, deleted by the sweep.
+
+use std::time::Duration;
+
+use common::aws::Aws;
+use common::clock::Clock;
+use common::domain::campaign::{Campaign, PersonalData, Retention as RetentionDays};
+use common::domain::scope::{Environment, Scope};
+use common::domain::submission::correction::{Correction, Proposal};
+use common::domain::submission::{OperatorDecision, Submission};
+use common::runtime::event_handler::{EventContext, EventHandler};
+use common::store::retention::{Deletion, PostponeReason, Retention};
+use common::store::submission_writes::SubmissionStore;
+use common::store::submissions::Submissions;
+use common::telemetry::Telemetry;
+use local::stack::{Options, as_function};
+use serde_json::json;
+use service_tests::campaign::{TestCampaign, body, fresh_key, phone, plain};
+use service_tests::counting::{Counter, differences};
+use service_tests::fault_injection::{AWS, FaultInjector, FaultKind};
+use service_tests::receipts::{Settler, TIME, code_and_receipt, hardly_a_photo, id_of};
+use service_tests::service::{NOON, Service};
+use sweep_unsettled::{SweepUnsettled, Tick};
+
+const DAY: Duration = Duration::from_secs(24 * 60 * 60);
+const MINUTE: Duration = Duration::from_secs(60);
+
+/// A stack without background work, whose clock a test moves.
+fn still() -> Service {
+    let clock = Clock::manual(NOON);
+    Service::of_its_own(Options { clock, background: false, ..Options::default() })
+}
+
+/// A campaign that ends in a day, and keeps phones for two days more and photos for one.
+async fn ending(service: &Service, change: impl FnOnce(&mut Campaign)) -> TestCampaign {
+    let mut config = plain();
+    code_and_receipt(&mut config);
+    config.receipt.as_mut().expect("rules").required = false;
+    config.window.end = Some(service.clock.now().after(DAY));
+    config.retention = Some(RetentionDays { phones_days: Some(2), photos_days: Some(1) });
+    change(&mut config);
+    TestCampaign::on(service, config).await
+}
+
+fn sweeper(service: &Service) -> SweepUnsettled {
+    let env = as_function(&service.env, "sweep-unsettled");
+    let context = EventContext::new(env, service.clock.clone(), Telemetry::Off);
+    SweepUnsettled::connect(&context.expect("all variables")).expect("all variables")
+}
+
+/// Runs the sweeps after an hour, in which campaigns are looked through, until nothing is left to do.
+async fn sweep_an_hour_later(service: &Service) {
+    /// One for each environment and kind of data of two campaigns, and some that find nothing.
+    const SWEEPS: u32 = 12;
+    service.clock.advance(MINUTE * 60);
+    let sweeper = sweeper(service);
+    for _ in 0..SWEEPS {
+        sweeper.handle(Tick::default()).await.expect("it sweeps");
+    }
+}
+
+/// Enters with a code, a region and a claim, and returns the submission's id.
+async fn enter(campaign: &TestCampaign, key: &str, number: u32, code: &str) -> String {
+    let mut entry = body(&phone(number), code);
+    entry["region"] = json!("Mwanza");
+    entry["claimed"] = json!({ "branch": "kko", "items": [{ "key": "chai-250", "qty": 1 }] });
+    let sending = campaign.with_key(key, "POST", "/api/v1/submissions");
+    let reply = sending.header("idempotency-key", fresh_key()).json(&entry).send().await;
+    assert_eq!(reply.status, 200, "{}", reply.text);
+    id_of(&reply)
+}
+
+fn submissions(service: &Service) -> Submissions {
+    Submissions::from_env(&service.env, &service.dynamodb()).expect("all variables")
+}
+
+async fn submission(campaign: &TestCampaign, environment: Environment, id: &str) -> Submission {
+    let found =
+        submissions(&campaign.service).get(&campaign.scope(environment), id.parse().expect("an id")).await;
+    found.expect("it answers").expect("it is there")
+}
+
+async fn deletion(campaign: &TestCampaign, environment: Environment, data: PersonalData) -> Option<Deletion> {
+    let service = &campaign.service;
+    let retention = Retention::from_env(&service.env, &service.dynamodb()).expect("all variables");
+    let found = retention.get(&campaign.config.slug).await.expect("it answers");
+    found.value.deletion(&campaign.config, environment, data).cloned()
+}
+
+async fn photos(service: &Service, scope: &Scope) -> usize {
+    let s3 = Aws::for_function(&service.env).expect("all variables").s3();
+    let bucket = service.env.required("PHOTOS_BUCKET").expect("the stack sets it");
+    let prefix = format!("{}/{}/", scope.campaign, scope.environment);
+    let listed = s3.list_objects_v2().bucket(bucket).prefix(prefix).send().await.expect("it answers");
+    listed.contents().len()
+}
+
+/// Uploads a photo that no submission uses.
+async fn upload(campaign: &TestCampaign, key: &str) {
+    campaign.photo(key, &hardly_a_photo(), None).await;
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn phones_and_photos_go_on_their_days_and_the_entries_stay() {
+    let service = still();
+    let campaign = ending(&service, |_| {}).await;
+    let other = ending(&service, |config| config.retention = None).await;
+    let entered = enter(&campaign, &campaign.live_key, 1, &campaign.code(0)).await;
+    let refused = enter(&campaign, &campaign.live_key, 1, "K7M2-Q9XD-K7M2").await;
+    let tested = enter(&campaign, &campaign.test_key, 2, "TEST-0-VALID").await;
+    let kept = enter(&other, &other.live_key, 1, &other.code(0)).await;
+    upload(&campaign, &campaign.live_key).await;
+    upload(&other, &other.live_key).await;
+    let (live, elsewhere) = (campaign.scope(Environment::Live), other.scope(Environment::Live));
+
+    service.clock.advance(DAY * 2 - MINUTE * 61);
+    sweep_an_hour_later(&service).await;
+    assert_eq!(photos(&service, &live).await, 1, "a day after the end has not passed");
+    sweep_an_hour_later(&service).await;
+    assert_eq!((photos(&service, &live).await, photos(&service, &elsewhere).await), (0, 1));
+    let gone = deletion(&campaign, Environment::Live, PersonalData::Photos).await.expect("it has begun");
+    assert!(gone.done == 1 && gone.finished_at.is_some(), "{gone:?}");
+    assert_eq!(deletion(&campaign, Environment::Live, PersonalData::Phones).await, None);
+    assert!(submission(&campaign, Environment::Live, &entered).await.phone.is_some());
+
+    let mut counter = Counter::new(&service.env, &service.clock);
+    counter.count_all().await;
+    service.clock.advance(DAY);
+    sweep_an_hour_later(&service).await;
+    for (environment, id) in
+        [(Environment::Live, &entered), (Environment::Live, &refused), (Environment::Test, &tested)]
+    {
+        let after = submission(&campaign, environment, id).await;
+        assert_eq!((&after.phone, &after.region, &after.claimed), (&None, &None, &None), "{id}");
+    }
+    let after = submission(&campaign, Environment::Live, &entered).await;
+    assert_eq!((after.status.entries(), after.revision), (1, 1));
+    assert!(submission(&other, Environment::Live, &kept).await.phone.is_some(), "it says nothing of phones");
+    let gone = deletion(&campaign, Environment::Live, PersonalData::Phones).await.expect("it has begun");
+    assert_eq!((gone.done, gone.left, gone.finished_at.is_some()), (2, 0, true));
+    let shown = campaign.read(&campaign.live_key, &entered).await;
+    assert_eq!((shown.field("state"), shown.field("entries")), (json!("accepted"), json!(1)));
+    counter.count_all().await;
+    assert!(differences(&service.env, &live).await.is_empty(), "the numbers follow");
+    sweep_an_hour_later(&service).await;
+    assert_eq!(submission(&campaign, Environment::Live, &entered).await.revision, 1, "written once");
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn nothing_goes_while_something_is_unsettled_or_the_campaign_has_no_end() {
+    let service = still();
+    let campaign = ending(&service, |_| {}).await;
+    let endless = ending(&service, |config| config.window.end = None).await;
+    let entered = enter(&campaign, &campaign.live_key, 1, &campaign.code(0)).await;
+    let kept = enter(&endless, &endless.live_key, 1, &endless.code(0)).await;
+    upload(&campaign, &campaign.live_key).await;
+    let typed = campaign.typed(&campaign.live_key, "GOOD010001", TIME).await;
+    let pending =
+        campaign.with_receipt(&campaign.live_key, &phone(2), &campaign.code(1), &typed).send().await;
+    assert_eq!(pending.field("state"), "pending");
+    service.clock.advance(DAY * 4);
+    sweep_an_hour_later(&service).await;
+    assert!(submission(&campaign, Environment::Live, &entered).await.phone.is_some());
+    assert_eq!(photos(&service, &campaign.scope(Environment::Live)).await, 1);
+    let waits = deletion(&campaign, Environment::Live, PersonalData::Phones).await.expect("it waits");
+    let reason = waits.postponed.map(|postponed| postponed.reason);
+    assert_eq!((reason, waits.finished_at), (Some(PostponeReason::Unsettled), None));
+    let test = deletion(&campaign, Environment::Test, PersonalData::Phones).await.expect("it is done");
+    assert!(test.finished_at.is_some(), "the other environment does not wait");
+
+    Settler::of(&service).settle_due().await;
+    let scope = campaign.scope(Environment::Live);
+    assert_eq!(submissions(&service).count_unsettled(&scope).await.expect("it answers"), 0);
+    sweep_an_hour_later(&service).await;
+    assert_eq!(submission(&campaign, Environment::Live, &entered).await.phone, None);
+    assert_eq!(submission(&campaign, Environment::Live, &id_of(&pending)).await.phone, None);
+    assert_eq!(photos(&service, &scope).await, 0);
+    assert!(submission(&endless, Environment::Live, &kept).await.phone.is_some());
+    assert_eq!(deletion(&endless, Environment::Live, PersonalData::Phones).await, None);
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn what_waits_for_a_second_person_is_left_and_found_a_day_later() {
+    let service = still();
+    let campaign = ending(&service, |_| {}).await;
+    let (first, second) = (
+        enter(&campaign, &campaign.live_key, 1, &campaign.code(0)).await,
+        enter(&campaign, &campaign.live_key, 2, &campaign.code(1)).await,
+    );
+    let before = submission(&campaign, Environment::Live, &first).await;
+    let proposal = Proposal {
+        correction: Correction::Reopen,
+        decision: OperatorDecision {
+            by: "asha".to_owned(),
+            at: before.created_at,
+            why: None,
+            confirmed: None,
+        },
+        identity: "arn:aws:iam::000000000000:user/asha".to_owned(),
+    };
+    let proposed = Submission { proposal: Some(proposal), revision: 1, ..before.clone() };
+    let store = SubmissionStore::from_env(&service.env, &service.dynamodb()).expect("all variables");
+    assert!(store.propose(&before, &proposed).await.expect("it answers"));
+    service.clock.advance(DAY * 4);
+    sweep_an_hour_later(&service).await;
+    assert_eq!(submission(&campaign, Environment::Live, &first).await, proposed);
+    assert_eq!(submission(&campaign, Environment::Live, &second).await.phone, None);
+    let waits = deletion(&campaign, Environment::Live, PersonalData::Phones).await.expect("it has begun");
+    let reason = waits.postponed.map(|postponed| postponed.reason);
+    assert_eq!((waits.done, waits.left, reason), (1, 1, Some(PostponeReason::SubmissionsLeft)));
+
+    let decided = Submission { proposal: None, revision: 2, ..proposed.clone() };
+    assert!(store.propose(&proposed, &decided).await.expect("it answers"));
+    service.clock.advance(DAY);
+    sweep_an_hour_later(&service).await;
+    assert_eq!(submission(&campaign, Environment::Live, &first).await.phone, None);
+    let gone = deletion(&campaign, Environment::Live, PersonalData::Phones).await.expect("it is done");
+    assert_eq!((gone.done, gone.left, gone.finished_at.is_some()), (2, 0, true));
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_prolonged_campaign_keeps_its_phones_until_it_ends_again() {
+    let service = still();
+    let mut campaign = ending(&service, |_| {}).await;
+    let entered = enter(&campaign, &campaign.live_key, 1, &campaign.code(0)).await;
+    service.clock.advance(DAY * 4);
+    campaign.config.window.end = Some(service.clock.now().after(DAY));
+    campaign.apply().await;
+    sweep_an_hour_later(&service).await;
+    assert!(submission(&campaign, Environment::Live, &entered).await.phone.is_some());
+    service.clock.advance(DAY * 3);
+    sweep_an_hour_later(&service).await;
+    assert_eq!(submission(&campaign, Environment::Live, &entered).await.phone, None);
+}
+
+/// A sweep that dies at any of its calls is finished by the next ones, and nothing is counted twice.
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn an_interrupted_sweep_is_finished_by_the_next() {
+    /// Every call would take minutes. The partitions of the index, which are most of the calls, are no multiple of it.
+    const STRIDE: usize = 11;
+    let service = still();
+    let faults = FaultInjector::at(0, FaultKind::DiesBefore);
+    let mut env: Vec<(String, String)> = Vec::new();
+    for variable in AWS {
+        let upstream = service.env.required(variable).expect("the stack sets it");
+        env.push((variable.to_owned(), faults.in_front_of(&upstream).await));
+    }
+    let faulty = service.with_env(service.env.clone().overridden_by(env.into_iter().collect()));
+    for (number, call) in (0..).step_by(STRIDE).enumerate() {
+        let phones = |config: &mut Campaign| {
+            config.retention = Some(RetentionDays { phones_days: Some(1), photos_days: None });
+        };
+        let campaign = ending(&service, phones).await;
+        let (first, second) = (
+            enter(&campaign, &campaign.live_key, 1, &campaign.code(0)).await,
+            enter(&campaign, &campaign.live_key, 2, &campaign.code(1)).await,
+        );
+        service.clock.advance(DAY * 3);
+        let how = FaultKind::ALL[number % FaultKind::ALL.len()];
+        faults.arm(call, how);
+        for _ in 0..3 {
+            let dying = sweeper(&faulty);
+            tokio::select! {
+                // A failed sweep is found by its alarm, and the next one comes in any case.
+                _ = dying.handle(Tick::default()) => {}
+                () = faults.death() => break,
+            }
+        }
+        let was_made = faults.was_made();
+        faults.disarm();
+        for _ in 0..4 {
+            sweeper(&service).handle(Tick::default()).await.expect("it sweeps");
+        }
+        for id in [&first, &second] {
+            let after = submission(&campaign, Environment::Live, id).await;
+            assert_eq!((after.phone, after.revision), (None, 1), "{how:?} at {call}");
+        }
+        let gone = deletion(&campaign, Environment::Live, PersonalData::Phones).await.expect("it is done");
+        assert_eq!((gone.done, gone.left, gone.finished_at.is_some()), (2, 0, true), "{how:?} at {call}");
+        if !was_made {
+            return;
+        }
+    }
+}
