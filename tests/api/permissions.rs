@@ -175,19 +175,6 @@ async fn by_hand(service: &Service) {
     let settler = Settler::of(service);
     settler.settle_due().await;
     assert_eq!(receipts.read(key, &id_of(&sent)).await.field("review_status"), "under_review");
-    // Written by a later build.
-    let newer = receipts.typed(key, "GOOD010009", TIME).await;
-    let newer = id_of(&receipts.with_receipt(key, &phone(3), "", &newer).send().await);
-    receipts.make_unreadable(&newer).await;
-    let message = SettleMessage {
-        scope: receipts.scope(Environment::Live),
-        submission_id: newer.parse().expect("an id"),
-    };
-    assert_eq!(settler.deliver(&message).await.batch_item_failures.len(), 1);
-    let slow = receipts.typed(&receipts.test_key, "TEST0SLOW", TIME).await;
-    receipts.with_receipt(&receipts.test_key, &phone(2), "", &slow).send().await;
-    settler.settle_due().await;
-
     // A campaign that keeps phones and photos no longer.
     let mut ended = campaign(service, receipts_alone).await;
     ended.photo(&ended.test_key, &photo, None).await;
@@ -203,6 +190,18 @@ async fn by_hand(service: &Service) {
     for _ in 0..3 {
         sweeper.handle(Tick::default()).await.expect("it sweeps");
     }
+    // Written by a later build.
+    let newer = receipts.typed(key, "GOOD010009", TIME).await;
+    let newer = id_of(&receipts.with_receipt(key, &phone(3), "", &newer).send().await);
+    receipts.make_unreadable(&newer).await;
+    let message = SettleMessage {
+        scope: receipts.scope(Environment::Live),
+        submission_id: newer.parse().expect("an id"),
+    };
+    assert_eq!(settler.deliver(&message).await.batch_item_failures.len(), 1);
+    let slow = receipts.typed(&receipts.test_key, "TEST0SLOW", TIME).await;
+    receipts.with_receipt(&receipts.test_key, &phone(2), "", &slow).send().await;
+    settler.settle_due().await;
 
     // A partner's submission, written by a later build.
     let partner = partner().await;
