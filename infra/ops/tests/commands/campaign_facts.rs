@@ -23,7 +23,8 @@ async fn a_change_is_judged_by_what_has_been_counted() {
     let add = async |metric, day: &str, dimension: &str, records, entries| {
         let (day, dimension) = (day.to_owned(), dimension.to_owned());
         let cell = Cell { scope: scope.clone(), metric, day, hour: String::new(), dimension };
-        tables.numbers.correct(&cell, Amount { records, entries }).await.expect("it answers");
+        let amount = Amount { records, entries };
+        assert!(tables.numbers.correct(&cell, Amount::default(), amount).await.expect("it answers"));
     };
     for day in ["2026-02-27", "2026-02-28"] {
         add(Metric::Days, ALL_DAYS, day, 3_500, 6_000).await;
