@@ -218,7 +218,7 @@ pub(super) fn temporary(error: &io::Error) -> Failure {
     Failure::new("file_failed", message)
 }
 
-/// A folder that appears under its name once it is whole. This user alone can open it.
+/// A folder that appears under its name once it is whole. Its files are for this user alone.
 pub(crate) struct NewFolder {
     partial: TempDir,
     path: PathBuf,
