@@ -1,5 +1,6 @@
 // Tries certificates of a draw in headless Chromium, as files: whole ones, and ones that somebody changed.
-// usage: certificate.mjs TOOLS FOLDER    (FOLDER is what the example `sample_draw` wrote)
+// usage: certificate.mjs TOOLS FOLDER WALKED
+// FOLDER is what the example `sample_draw` wrote, WALKED has the certificate of a draw that was walked with `ops`.
 
 import assert from 'node:assert/strict';
 import { readFile, writeFile } from 'node:fs/promises';
@@ -9,7 +10,7 @@ import { pathToFileURL } from 'node:url';
 
 import { startBrowser } from './stage.mjs';
 
-const [tools, folder] = process.argv.slice(2);
+const [tools, folder, walked] = process.argv.slice(2);
 const whole = await readFile(join(folder, 'certificate.html'), 'utf8');
 const openings = JSON.parse(await readFile(join(folder, 'openings.json'), 'utf8'));
 const commitment = (await readFile(join(folder, 'commitment.txt'), 'utf8')).trim();
@@ -168,4 +169,20 @@ visit('without the list, its reader chooses the file', await readFile(join(folde
   assert.match(await verdict(page, 'different'), /entries.csv, line 8 starts at/);
   await page.setInputFiles('#entries-file', join(folder, 'entries.csv'));
   await page.locator('#verdict[data-state=holds]').waitFor();
+});
+
+visit('a draw that was walked with ops holds, and is a rehearsal', await readFile(join(walked, 'public.html'), 'utf8'), async (page) => {
+  assert.match(await verdict(page, 'holds'), /30 entrants/);
+  assert.ok(await page.isVisible('#rehearsal'));
+  const log = await page.textContent('#tiers');
+  assert.match(log, /skipped: did not answer three calls \(A. Inspector\)/);
+  assert.match(log, /prize handed over/);
+  assert.match(log, /called 1 of 3 times/);
+});
+
+visit('the sheet fits on one page', await readFile(join(folder, 'sheet.html'), 'utf8'), async (page) => {
+  assert.equal((await page.textContent('.commitment')).replaceAll(' ', ''), commitment);
+  const pdf = await page.pdf({ path: join(folder, 'sheet.pdf'), preferCSSPageSize: true });
+  assert.equal(pdf.toString('latin1').match(/\/Type\s*\/Page\b/g).length, 1);
+  assert.deepEqual(await violations(page), []);
 });

@@ -7,7 +7,7 @@ use service_tests::campaign::TestCampaign;
 use service_tests::http::{Reply, request};
 use service_tests::service::Service;
 
-const PAGES: [&str; 17] = [
+const PAGES: [&str; 19] = [
     "/docs",
     "/docs/conventions",
     "/docs/idempotency",
@@ -25,6 +25,8 @@ const PAGES: [&str; 17] = [
     "/docs/sentinels",
     "/docs/limits",
     "/docs/changes",
+    "/docs/draws",
+    "/docs/draws/my-entry",
 ];
 
 async fn get(path: &str) -> Reply {
@@ -117,6 +119,7 @@ async fn every_place_that_the_search_knows_is_there() {
         "poll_after_seconds (The Submission object)",
         "receipt_wrong_store (Message keys)",
         "Going live",
+        "Was my entry in the draw?",
     ] {
         assert!(places.iter().any(|place| place[0] == word), "{word}");
     }

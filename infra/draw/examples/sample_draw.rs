@@ -1,4 +1,4 @@
-//! Writes the files of a sample draw and its certificates into a folder: what `.ci/try-page/certificate.mjs` tries.
+//! Writes the files of a sample draw, its certificates and its sheet into a folder: what `.ci/try-page/certificate.mjs` tries.
 //! usage: sample_draw FOLDER
 
 #[expect(clippy::expect_used, reason = "the sample is always the same")]
@@ -17,6 +17,7 @@ fn main() -> io::Result<()> {
     sample.write(&folder)?;
     fs::write(folder.join("certificate.html"), sample.certificate(true))?;
     fs::write(folder.join("certificate-without-entries.html"), sample.certificate(false))?;
+    fs::write(folder.join("sheet.html"), sample.sheet())?;
     let openings: Vec<_> = (0..sample::ENTRANTS).map(|row| sample.opening(row).to_string()).collect();
     fs::write(folder.join("openings.json"), serde_json::to_string(&openings)?)
 }

@@ -60,6 +60,8 @@ struct Arguments {
 enum Shown {
     /// Every demo campaign, with its keys, codes and commands to paste.
     Demo,
+    /// A finished draw of a demo campaign, made for it, with commands to look at it.
+    Draw,
 }
 
 #[derive(Clone, Copy, Debug, ValueEnum)]
@@ -146,6 +148,10 @@ async fn run(arguments: &Arguments) -> Result<(), Box<dyn std::error::Error>> {
     for path in &arguments.ready_file {
         ready_file::write(path, &stack, &demos)
             .map_err(|cause| ReadyFileError { path: path.clone(), cause })?;
+    }
+    if matches!(arguments.show, Some(Shown::Draw)) {
+        demo::draw::load(&env, &clock).await?;
+        say(&format!("\n{}", demo::draw::COMMANDS));
     }
     // Before the last line is printed, so that a program that reads it can stop the stack.
     let mut signals = Signals::new()?;

@@ -21,6 +21,20 @@ fn a_certificate_asks_for_nothing_and_runs_one_script() {
 }
 
 #[test]
+fn a_sheet_has_the_commitment_in_groups_and_names_are_no_markup() {
+    let sample = Sample::new();
+    let page = sample.sheet();
+    assert!(page.contains(&sample.read().expect("whole").commitment().in_groups()));
+    assert!(
+        page.contains("5 × &lt;b&gt;muda wa maongezi&lt;/b&gt;")
+            && page.contains("2023-09-15 14:00:03 +03:00")
+    );
+    for outside in ["<script", "src=", "href=", "url(", "{{", "<b>muda"] {
+        assert!(!page.contains(outside), "{outside}");
+    }
+}
+
+#[test]
 fn a_certificate_has_the_exact_list_or_none() {
     let sample = Sample::new();
     let list = |page: &str| {

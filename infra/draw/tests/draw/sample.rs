@@ -8,7 +8,7 @@ use std::{fs, io};
 use chrono::{DateTime, FixedOffset};
 use draw::{
     Certificate, Committed, Contact, ContactState, Difference, Digest, DrawResult, Entries, Evidence,
-    Opening, Period, Plan, Prize, Times,
+    Opening, Period, Plan, Prize, Sheet, Times,
 };
 
 pub(crate) const ENTRANTS: u64 = 60;
@@ -130,6 +130,23 @@ impl Sample {
         let mut page = Vec::new();
         let entries: &mut dyn io::BufRead = &mut entries;
         certificate.write_html(with_entries.then_some(entries), &mut page).expect("memory");
+        String::from_utf8(page).expect("text")
+    }
+
+    /// The sheet for the inspector.
+    pub(crate) fn sheet(&self) -> String {
+        let committed = self.read().expect("whole");
+        let sheet = Sheet {
+            header: committed.header(),
+            header_json: &self.header,
+            root: committed.root(),
+            commitment: committed.commitment(),
+            frozen_at: time("2023-09-15T13:30:00+03:00"),
+            round_at: time("2023-09-15T14:00:03+03:00"),
+            beacon: QUICKNET,
+        };
+        let mut page = Vec::new();
+        sheet.write_html(&mut page).expect("memory");
         String::from_utf8(page).expect("text")
     }
 

@@ -22,6 +22,7 @@ use crate::partner;
 mod commands;
 mod printed;
 
+pub mod draw;
 pub mod samples;
 
 pub use self::printed::describe;

@@ -14,6 +14,7 @@ mod correction;
 mod decision;
 mod draw;
 mod draw_verify;
+mod draw_walk;
 mod export;
 mod key;
 mod numbers;

@@ -78,6 +78,10 @@ async fn commands(stack: &Stack, role: &str, turn: u64) -> Vec<Vec<String>> {
                 format!("submission story {reference}"),
                 format!("draw show {campaign} --draw {}", frozen(stack, turn).await),
                 format!("draw list {campaign}"),
+                format!(
+                    "draw sheet {campaign} --draw draw-{turn} --output {}",
+                    stack.arg(&format!("sheet-{turn}.html"))
+                ),
                 "whoami".to_owned(),
             ]
         }
@@ -105,6 +109,7 @@ async fn commands(stack: &Stack, role: &str, turn: u64) -> Vec<Vec<String>> {
             let minted = stack.arg(&format!("minted-{turn}.csv"));
             let id = left(stack, 0).await;
             let in_a_draw = entered(stack, "0711000002", 1).await.reference;
+            let winner = format!("{campaign} --draw draw-{turn} --winner");
             vec![
                 format!("submission show {id} --show-phone"),
                 format!("campaign apply {file} --yes"),
@@ -138,6 +143,14 @@ async fn commands(stack: &Stack, role: &str, turn: u64) -> Vec<Vec<String>> {
                 freeze(stack, "operators", &["--prize", "Kettle=1"]).join(" "),
                 format!("draw run {campaign} --draw {}", frozen(stack, turn).await),
                 format!("draw opening {in_a_draw}"),
+                format!("draw call {winner} 1 --show-phone"),
+                format!("draw call {winner} 1 --outcome reached"),
+                format!("draw confirm {winner} 1"),
+                format!("draw skip {winner} 1 --reason not_collected --inspector Neema --yes"),
+                format!("draw call {winner} 2 --outcome reached"),
+                format!("draw confirm {winner} 2"),
+                format!("draw hand-over {winner} 2"),
+                format!("draw certificate {campaign} --draw draw-{turn} --output {}", stack.arg("page.html")),
                 format!("phone unblock {campaign} --why mistake 0712345678"),
             ]
         }

@@ -47,7 +47,7 @@ pub(crate) struct Source<'a> {
 }
 
 /// The pages by navigation group.
-const GROUPS: [(&str, &[Page]); 3] = [
+const GROUPS: [(&str, &[Page]); 4] = [
     (
         "Guides",
         &[
@@ -78,6 +78,13 @@ const GROUPS: [(&str, &[Page]); 3] = [
             prose("/docs/sentinels", "Test mode", include_str!("prose/sentinels.md")),
             prose("/docs/limits", "Limits", include_str!("prose/limits.md")),
             prose("/docs/changes", "Changes", include_str!("prose/changes.md")),
+        ],
+    ),
+    (
+        "Draws",
+        &[
+            prose("/docs/draws", "How winners are drawn", include_str!("prose/draws.md")),
+            prose("/docs/draws/my-entry", "Was my entry in the draw?", include_str!("prose/my-entry.md")),
         ],
     ),
 ];

@@ -1,0 +1,149 @@
+//! A finished draw of a demo campaign, to look at. It is walked with the commands of an operator, at a time that is over.
+
+use std::ffi::OsString;
+use std::time::Duration;
+
+use common::aws::Aws;
+use common::clock::Clock;
+use common::config::Env;
+use common::domain::draw::DrawName;
+use common::domain::entrant::{Entrant, PhoneChecks};
+use common::domain::message::MessageKey;
+use common::domain::phone::Phone;
+use common::domain::scope::{Environment, Scope};
+use common::domain::submission::{NewSubmission, Submission, SubmissionStatus};
+use common::domain::timestamp::Timestamp;
+use common::random;
+use common::store::submission_writes::SubmissionWrite;
+use ops_core::failure::Failure;
+use ops_core::tables::Tables;
+use ops_core::{FINE, Terminal};
+
+use super::DemoError;
+
+const CAMPAIGN: &str = "chai-bora-2026";
+const DRAW: &str = "demo";
+const KETTLE: &str = "A kettle";
+const ENTRANTS: u32 = 12;
+
+/// The times of the draw, before now. A period is frozen some minutes after its end, and a round is at least ten ahead.
+const FROM: Duration = Duration::from_secs(240 * 60);
+const ENTERED: Duration = Duration::from_secs(180 * 60);
+const TO: Duration = Duration::from_secs(120 * 60);
+const FROZEN: Duration = Duration::from_secs(90 * 60);
+const ROUND: Duration = Duration::from_secs(75 * 60);
+
+/// What to run to look at the draw.
+pub const COMMANDS: &str = "\
+The draw `demo` of chai-bora-2026 is finished. With the ready file's name in place of ready.json:
+
+  cargo ops --env-file ready.json draw show --campaign chai-bora-2026 --draw demo
+  cargo ops --env-file ready.json draw certificate --campaign chai-bora-2026 --draw demo --output certificate.html
+  cargo ops --env-file ready.json draw verify certificate.html
+";
+
+/// Makes the draw, unless it is there.
+///
+/// # Errors
+/// When a table or storage does not answer, or the campaign is not there.
+pub async fn load(env: &Env, clock: &Clock) -> Result<(), DemoError> {
+    let tables = Tables::from_env(env, &Aws::for_function(env)?)?;
+    let refused = |what: &str| DemoError::Refused(format!("the {what} of the demo draw cannot be used"));
+    let campaign = CAMPAIGN.parse().map_err(|_| refused("campaign"))?;
+    let scope = Scope { campaign, environment: Environment::Live };
+    let name: DrawName = DRAW.parse().map_err(|_| refused("name"))?;
+    if tables.draws.get(&scope, &name).await.map_err(Failure::from)?.is_some() {
+        return Ok(());
+    }
+    let now = clock.now();
+    let ago = |span: Duration| Timestamp::from_millis(now.as_millis().saturating_sub(millis(span)));
+    enter(&tables, &scope, ago(ENTERED)).await?;
+
+    let [from, to, round] = [FROM, TO, ROUND].map(|span| ago(span).to_string());
+    let folder = tempfile::tempdir().map_err(|_| refused("temporary folder"))?;
+    let output = folder.path().join("draw").display().to_string();
+    let (prize, airtime) = (format!("{KETTLE}=1"), "Airtime=2");
+    let period = ["--from", &from, "--to", &to, "--at", &round, "--prize", &prize, "--prize", airtime];
+    let then = Clock::manual(ago(FROZEN));
+    let walk: [(&str, &[&str]); 10] = [
+        ("freeze", &[&period[..], &["--output", &output]].concat()),
+        ("run", &[]),
+        ("call", &["--tier", KETTLE, "--winner", "1", "--outcome", "no-answer"]),
+        ("call", &["--tier", KETTLE, "--winner", "1", "--outcome", "no-answer"]),
+        ("call", &["--tier", KETTLE, "--winner", "1", "--outcome", "no-answer"]),
+        (
+            "skip",
+            &[
+                "--tier",
+                KETTLE,
+                "--winner",
+                "1",
+                "--reason",
+                "no_answer",
+                "--inspector",
+                "A. Inspector",
+                "--yes",
+            ],
+        ),
+        ("call", &["--tier", KETTLE, "--winner", "2", "--outcome", "reached"]),
+        ("confirm", &["--tier", KETTLE, "--winner", "2"]),
+        ("hand-over", &["--tier", KETTLE, "--winner", "2"]),
+        ("call", &["--tier", "Airtime", "--winner", "1", "--outcome", "reached"]),
+    ];
+    for (command, arguments) in walk {
+        run(command, arguments, env, &then).await?;
+        then.advance(Duration::from_secs(60));
+    }
+    Ok(())
+}
+
+fn millis(span: Duration) -> i64 {
+    i64::try_from(span.as_millis()).unwrap_or(i64::MAX)
+}
+
+async fn run(command: &str, arguments: &[&str], env: &Env, clock: &Clock) -> Result<(), DemoError> {
+    let own = ["ops", "draw", command, "--campaign", CAMPAIGN, "--draw", DRAW, "--by", "demo"];
+    let arguments = [&own[..], arguments].concat().into_iter().map(OsString::from);
+    let (mut out, mut err) = (Vec::new(), Vec::new());
+    let mut terminal = Terminal { out: &mut out, err: &mut err, input: None, err_is_terminal: false };
+    let code = Box::pin(ops_core::run(arguments, env.clone(), clock, &mut terminal)).await;
+    if code == FINE {
+        return Ok(());
+    }
+    Err(DemoError::Refused(format!("ops draw {command}: {}", String::from_utf8_lossy(&err).trim())))
+}
+
+/// Entrants with 1 to 3 entries each.
+async fn enter(tables: &Tables, scope: &Scope, at: Timestamp) -> Result<(), DemoError> {
+    let unusable = |what: &str| DemoError::Refused(format!("the {what} of the demo draw cannot be used"));
+    let secret = tables.secrets().people_keys().await.map_err(Failure::from)?.secret;
+    let campaign = tables.campaign(&scope.campaign).await?;
+    for number in 1..=ENTRANTS {
+        let phone: Phone = format!("+2557130000{number:02}").parse().map_err(|_| unusable("phone"))?;
+        let submission_id = random::submission_id();
+        let new = NewSubmission {
+            submission_id,
+            reference: random::reference(),
+            scope: scope.clone(),
+            phone: secret.encrypt_phone(scope, submission_id, &phone, random::bytes()),
+            entrant_id: secret.consumer(scope, phone).id,
+            region: Some("Mwanza".to_owned()),
+            claimed: None,
+            consent: None,
+            day: at.day_in(campaign.timezone),
+            created_at: at,
+            request_id: None,
+        };
+        let submission = Submission {
+            reasons: vec![MessageKey::Entered.as_str().to_owned()],
+            ..Submission::new(new, SubmissionStatus::accepted(1 + number % 3, None))
+        };
+        let key = format!("entry-of-the-demo-draw-{number}").parse().map_err(|_| unusable("key"))?;
+        let write =
+            SubmissionWrite { key: &key, body_hash: "", code: None, receipt: None, submission: &submission };
+        let (entrant, checks) = (Entrant::default(), PhoneChecks::default());
+        let created = tables.store.create_accepted(write, &entrant, &campaign, checks, at).await;
+        created.map_err(Failure::from)?;
+    }
+    Ok(())
+}

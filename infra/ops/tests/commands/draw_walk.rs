@@ -1,0 +1,230 @@
+//! `ops draw` after the order is there: calls, skips, the certificate. What it writes is then checked by others' programs.
+
+use std::collections::HashSet;
+use std::fs;
+use std::path::Path;
+use std::process::Command;
+
+use serde_json::{Value, json};
+
+use crate::draw::{args, entered, freeze};
+use crate::support::{Ended, Stack, files_in};
+
+const DRAW: [&str; 4] = ["--campaign", "chai-bora-2026", "--draw", "week-03"];
+
+/// A draw of one kettle and two packs of tea among 30 entrants, with its winners.
+async fn drawn() -> Stack {
+    let stack = Stack::with_chai().await;
+    for number in 1..=30 {
+        entered(&stack, &format!("07110000{number:02}"), 1 + number % 3).await;
+    }
+    let prizes = ["--prize", "Kettle=1", "--prize", "Tea=2", "--one-prize-per-entrant"];
+    stack.fine(&args(&freeze(&stack, "week-03", &prizes))).await;
+    stack.fine(&[&["draw", "run"], &DRAW[..], &["--output", &stack.arg("week-03")]].concat()).await;
+    stack
+}
+
+/// A step of a winner, logged by Juma.
+async fn step(stack: &Stack, command: &str, prize: &str, place: &str, more: &[&str]) -> Ended {
+    let winner = ["--tier", prize, "--winner", place, "--by", "Juma", "--json"];
+    stack.run(&[&["draw", command], &DRAW[..], &winner, more].concat()).await
+}
+
+async fn logged(stack: &Stack, command: &str, prize: &str, place: &str, more: &[&str]) -> Value {
+    let ended = step(stack, command, prize, place, more).await;
+    assert_eq!(ended.code, ops_core::FINE, "{command} {more:?}: {}", ended.err);
+    serde_json::from_str(&ended.out).expect("JSON")
+}
+
+async fn refused(stack: &Stack, command: &str, prize: &str, place: &str, more: &[&str]) -> String {
+    let ended = step(stack, command, prize, place, more).await;
+    assert_eq!(
+        (ended.code, ended.out.as_str()),
+        (ops_core::REFUSED, ""),
+        "{command} {more:?}: {}",
+        ended.err
+    );
+    let document: Value = serde_json::from_str(&ended.err).expect("JSON");
+    format!("{}: {}", document["error"]["code"], document["error"]["message"])
+}
+
+const NO_ANSWER: [&str; 2] = ["--outcome", "no-answer"];
+const REACHED: [&str; 2] = ["--outcome", "reached"];
+
+fn because(reason: &str) -> [&str; 5] {
+    ["--reason", reason, "--inspector", "A. Inspector", "--yes"]
+}
+
+/// Three calls without an answer, and the skip.
+async fn skipped(stack: &Stack, prize: &str, place: &str) -> Value {
+    for _ in 0..3 {
+        logged(stack, "call", prize, place, &NO_ANSWER).await;
+    }
+    logged(stack, "skip", prize, place, &because("no_answer")).await
+}
+
+async fn handed_over(stack: &Stack, prize: &str, place: &str) {
+    logged(stack, "call", prize, place, &REACHED).await;
+    logged(stack, "confirm", prize, place, &[]).await;
+    let state = logged(stack, "hand-over", prize, place, &[]).await["winner"]["state"].clone();
+    assert_eq!(state, "handed over");
+}
+
+#[tokio::test]
+async fn a_draw_is_walked_to_its_certificate_which_others_check() {
+    let stack = drawn().await;
+    let next = skipped(&stack, "Kettle", "1").await;
+    assert_eq!(next["winner"]["state"], "skipped no_answer");
+    let place = next["next"].as_array().expect("a list").last().expect("the next one")["place"].to_string();
+    handed_over(&stack, "Kettle", &place).await;
+    logged(&stack, "call", "Tea", "1", &NO_ANSWER).await;
+
+    let page = stack.arg("public.html");
+    let written = stack.fine(&[&["draw", "certificate"], &DRAW[..], &["--output", &page]].concat()).await;
+    assert!(written.contains("verify.py") && !written.contains("SECRET"), "{written}");
+    let published =
+        ["commitment.txt", "entries.csv", "header.json", "public.html", "result.json", "verify.py"];
+    let files: HashSet<_> = files_in(stack.folder.path()).into_iter().collect();
+    assert!(
+        published.iter().all(|name| files.contains(*name)) && !files.contains("openings.csv"),
+        "{files:?}"
+    );
+    let text = fs::read_to_string(stack.path("public.html")).expect("a page");
+    for word in ["did not answer three calls", "A. Inspector", "handed_over", r#""is":"called","times":1"#] {
+        assert!(text.contains(word), "{word}");
+    }
+    assert!(!text.contains("+25571100"), "no phone is whole");
+
+    for path in [page, stack.folder.path().display().to_string(), stack.arg("week-03")] {
+        let held = stack.json(&["draw", "verify", &path]).await;
+        assert_eq!((&held["holds"], &held["rows"]), (&json!(true), &json!(30)), "{path}");
+    }
+    let commitment = fs::read_to_string(stack.path("commitment.txt")).expect("a file");
+    let folder = stack.folder.path();
+    let python = Command::new("python3")
+        .arg(folder.join("verify.py"))
+        .args([folder.as_os_str(), commitment.trim().as_ref()])
+        .output();
+    match python {
+        Ok(ran) => assert!(ran.stdout.starts_with(b"HOLDS: 30 entrants"), "{ran:?}"),
+        Err(_) => println!("python3 is not installed: verify.py was not run"),
+    }
+    // Whoever wants to look at it in a browser.
+    if let Some(kept) = std::env::var_os("WALKED_DRAW_FOLDER") {
+        fs::create_dir_all(&kept).expect("a disk");
+        for name in published {
+            fs::copy(folder.join(name), Path::new(&kept).join(name)).expect("a disk");
+        }
+        let chain = stack.env.required("BEACON_CHAIN").expect("the stack sets it");
+        let chain: Value = serde_json::from_str(&chain).expect("JSON");
+        let key = chain["public_key"].as_str().expect("a key");
+        fs::write(Path::new(&kept).join("chain-key.txt"), key).expect("a disk");
+    }
+}
+
+#[tokio::test]
+async fn steps_out_of_order_are_refused_and_leave_nothing() {
+    let stack = drawn().await;
+    for (command, more, expected) in [
+        ("confirm", &[][..], "step_refused"),
+        ("hand-over", &[], "step_refused"),
+        ("skip", &because("no_answer"), "called three times"),
+        ("skip", &because("declined"), "log the call first"),
+        ("skip", &because("revoked"), "still accepted"),
+    ] {
+        let said = refused(&stack, command, "Kettle", "1", more).await;
+        assert!(said.contains(expected), "{command} {more:?}: {said}");
+    }
+    let said = refused(&stack, "call", "Kettle", "2", &REACHED).await;
+    assert!(said.contains("winner_unknown") && said.contains("once one before it is skipped"), "{said}");
+    assert!(refused(&stack, "call", "Car", "1", &REACHED).await.contains("Kettle, Tea"));
+    let by_rule = step(&stack, "skip", "Kettle", "1", &because("has_prize")).await;
+    assert!(by_rule.code == ops_core::USAGE && by_rule.err.contains("wrong_number"), "{}", by_rule.err);
+    let shown = stack.json(&[&["draw", "show"], &DRAW[..]].concat()).await;
+    assert_eq!(shown["winners"][0]["steps"].as_array().map(Vec::len), Some(1), "only that it was drawn");
+}
+
+#[tokio::test]
+async fn a_skip_takes_the_draws_name_and_can_be_run_again() {
+    let stack = drawn().await;
+    logged(&stack, "call", "Kettle", "1", &REACHED).await;
+    let asked =
+        ["draw", "skip", "--tier", "Kettle", "--winner", "1", "--reason", "declined", "--inspector", "A. I."];
+    let unsure = stack.answering(&[&asked[..], &DRAW].concat(), "y\n").await;
+    assert!(
+        unsure.err.contains("Type week-03 to go on") && unsure.code == ops_core::REFUSED,
+        "{}",
+        unsure.err
+    );
+    let sure = stack.answering(&[&asked[..], &DRAW].concat(), "week-03\n").await;
+    assert_eq!(sure.code, ops_core::FINE, "{}", sure.err);
+    assert!(
+        sure.out.contains("skipped declined") && sure.out.contains("next: place 2 of Kettle"),
+        "{}",
+        sure.out
+    );
+    let again = logged(&stack, "skip", "Kettle", "1", &because("declined")).await;
+    assert_eq!(again["next"], json!([]));
+}
+
+#[tokio::test]
+async fn two_operators_who_skip_at_once_draw_one_winner_each() {
+    let stack = drawn().await;
+    for place in ["1", "2"] {
+        logged(&stack, "call", "Tea", place, &REACHED).await;
+    }
+    let reason = because("declined");
+    let (one, other) = futures_util::future::join(
+        step(&stack, "skip", "Tea", "1", &reason),
+        step(&stack, "skip", "Tea", "2", &reason),
+    )
+    .await;
+    assert_eq!((one.code, other.code), (ops_core::FINE, ops_core::FINE), "{}{}", one.err, other.err);
+    let shown = stack.json(&[&["draw", "show"], &DRAW[..]].concat()).await;
+    let winners = shown["winners"].as_array().expect("a list");
+    let open = winners.iter().filter(|winner| winner["prize"] == "Tea" && winner["state"] == "drawn").count();
+    assert_eq!(open, 2, "{winners:?}");
+}
+
+#[tokio::test]
+async fn a_winner_who_was_revoked_after_the_freeze_is_skipped_for_that() {
+    let stack = drawn().await;
+    let shown = stack.json(&[&["draw", "show"], &DRAW[..]].concat()).await;
+    let reference = shown["winners"][0]["ref"].as_str().expect("a reference").to_owned();
+    stack.fine(&["submission", "revoke", &reference, "--why", "a bot"]).await;
+    let said = refused(&stack, "call", "Kettle", "1", &REACHED).await;
+    assert!(said.contains("with the reason revoked"), "{said}");
+    let skipped = logged(&stack, "skip", "Kettle", "1", &because("revoked")).await;
+    assert_eq!(skipped["winner"]["state"], "skipped revoked");
+}
+
+#[tokio::test]
+async fn the_number_is_shown_only_when_asked_for_and_each_look_is_recorded() {
+    let stack = drawn().await;
+    let call = logged(&stack, "call", "Kettle", "1", &NO_ANSWER).await.to_string();
+    assert!(!call.contains("+25571100"), "{call}");
+    let phone = logged(&stack, "call", "Kettle", "1", &["--show-phone"]).await;
+    assert!(phone["phone"].as_str().is_some_and(|phone| phone.starts_with("+25571100")), "{phone}");
+    assert_eq!(phone["winner"]["state"], "called 1", "a look is no call");
+    let log = stack.fine(&["audit", "list", "--campaign", "chai-bora-2026"]).await;
+    assert!(log.contains("draw.show_phone") && log.contains("draw.call"), "{log}");
+    assert!(!log.contains("71100"), "{log}");
+}
+
+#[tokio::test]
+async fn a_certificate_needs_winners_and_a_sheet_does_not() {
+    let stack = Stack::with_chai().await;
+    entered(&stack, "0711000001", 1).await;
+    stack.fine(&args(&freeze(&stack, "week-03", &["--prize", "Kettle <b>=1"]))).await;
+    let output = stack.arg("page.html");
+    let certificate = [&["draw", "certificate"], &DRAW[..], &["--output", &output]].concat();
+    assert_eq!(stack.refused(&certificate).await["code"], "draw_not_run");
+    let sheet = [&["draw", "sheet"], &DRAW[..], &["--output", &output]].concat();
+    stack.fine(&sheet).await;
+    let page = fs::read_to_string(&output).expect("a page");
+    let commitment = fs::read_to_string(stack.path("week-03").join("commitment.txt")).expect("a file");
+    let groups: Vec<_> = commitment.as_bytes().chunks(4).map(String::from_utf8_lossy).collect();
+    assert!(page.contains(&groups.join(" ")) && page.contains("1 × Kettle &lt;b&gt;"), "{page}");
+    assert!(page.contains("NOT drand") && !page.contains("{{"), "a rehearsal says so");
+    assert_eq!(stack.refused(&sheet).await["code"], "file_exists");
+}
