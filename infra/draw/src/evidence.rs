@@ -114,6 +114,17 @@ impl Committed {
         })
     }
 
+    /// The result with this many places more in each order, as far as there are rows: for when alternates run out.
+    #[must_use]
+    pub fn with_more_places(&self, result: &DrawResult, more: u64) -> DrawResult {
+        let longer = |tier: &TierResult| {
+            let length = to_u64(tier.order.len()).saturating_add(more);
+            let order = self.order(result.randomness, &tier.name).take(to_usize(length)).collect();
+            TierResult { order, ..tier.clone() }
+        };
+        DrawResult { tiers: result.tiers.iter().map(longer).collect(), ..result.clone() }
+    }
+
     /// Reads `result.json`, and runs the draw to compare. The caller verifies the result's signature: the `beacon`
     /// crate does.
     ///

@@ -116,7 +116,8 @@ async fn run(command: &str, arguments: &[&str], env: &Env, clock: &Clock) -> Res
 /// Entrants with 1 to 3 entries each.
 async fn enter(tables: &Tables, scope: &Scope, at: Timestamp) -> Result<(), DemoError> {
     let unusable = |what: &str| DemoError::Refused(format!("the {what} of the demo draw cannot be used"));
-    let secret = tables.secrets().people_keys().await.map_err(Failure::from)?.secret;
+    let keys = tables.secrets().people_keys().await.map_err(Failure::from)?;
+    let secret = &keys.secret;
     let campaign = tables.campaign(&scope.campaign).await?;
     for number in 1..=ENTRANTS {
         let phone: Phone = format!("+2557130000{number:02}").parse().map_err(|_| unusable("phone"))?;

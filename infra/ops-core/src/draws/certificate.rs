@@ -15,6 +15,7 @@ use common::domain::timestamp::Timestamp;
 use draw::{Certificate, Committed, Evidence, MAX_EMBEDDED_ROWS, Sheet, Times, VERIFY_PY};
 
 use super::files::{COMMITMENT, DrawFiles, ENTRIES, HEADER, RESULT};
+use super::run::unreadable;
 use super::{chain, openings};
 use crate::failure::Failure;
 use crate::phones;
@@ -45,9 +46,15 @@ pub(crate) async fn write(
         commitment: &draw.commitment,
         openings: Some(&mut opened),
     };
-    let differs = |difference| unreadable(draw, difference);
+    let differs = |difference| unreadable(draw, &difference);
     let committed = Committed::read(evidence).map_err(differs)?;
     let result = committed.read_result(files.read_text(RESULT).await?.as_bytes()).map_err(differs)?;
+    // More than is published, if so many were skipped.
+    let more = contacts.iter().filter_map(|contact| {
+        let tier = result.tiers.iter().find(|tier| tier.name == contact.prize)?;
+        contact.place.checked_sub(u64::try_from(tier.order.len()).ok()?)
+    });
+    let result = committed.with_more_places(&result, more.max().unwrap_or(0));
     let rows: HashSet<_> = contacts.iter().map(|contact| contact.row).collect();
     opened.rewind().map_err(|error| super::files::temporary(&error))?;
     let openings = openings::of_rows(opened, &rows)?;
@@ -76,7 +83,7 @@ pub(crate) async fn write(
 /// Writes the sheet of a frozen draw.
 pub(crate) fn write_sheet(draw: &Draw, zone: Tz, output: &Path) -> Result<(), Failure> {
     let header = super::header(draw)?;
-    let digest = |text: &str| text.parse().map_err(|error| unreadable(draw, error));
+    let digest = |text: &str| text.parse().map_err(|error: draw::NotADigest| unreadable(draw, &error));
     let sheet = Sheet {
         header: &header,
         header_json: &draw.header,
@@ -160,13 +167,4 @@ pub(crate) fn put(path: &Path, mut content: impl Read) -> Result<(), Failure> {
         }
         Err(error) => Err(failed("creating")(error)),
     }
-}
-
-fn unreadable(draw: &Draw, error: impl std::error::Error) -> Failure {
-    let message = format!(
-        "the evidence of the draw {} is not what it is committed to: {error}; keep it, and ask whoever manages the stack who \
-         changed it",
-        draw.name
-    );
-    Failure::new("evidence_differs", message)
 }

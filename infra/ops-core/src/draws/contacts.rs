@@ -9,10 +9,11 @@ use common::domain::draw::{Draw, DrawName, Operator};
 use common::domain::scope::Scope;
 use common::domain::submission::{State, Submission};
 use common::domain::timestamp::Timestamp;
-use draw::{DrawResult, Header};
+use draw::{Committed, DrawResult, Evidence, Header};
 use serde_json::json;
 
-use super::files::{DrawFiles, RESULT};
+use super::files::{DrawFiles, ENTRIES, RESULT};
+use super::run::unreadable;
 use super::winners::Winners;
 use crate::audit::Action;
 use crate::failure::Failure;
@@ -151,19 +152,21 @@ async fn draw_next(
 ) -> Result<Vec<Contact>, Failure> {
     let Winner { scope, draw, .. } = winner;
     let files = DrawFiles::new(tables, env, scope, &draw.name, &draw.commitment)?;
-    let result: DrawResult = serde_json::from_str(&files.read_text(RESULT).await?).map_err(|error| {
-        Failure::new(
-            "evidence_differs",
-            format!("{RESULT} of the draw {} cannot be read: {error}", draw.name),
-        )
-    })?;
-    let winners = Winners::open(tables, env, scope, draw, result).await?;
+    let result = files.read_text(RESULT).await?;
+    let result: DrawResult = serde_json::from_str(&result).map_err(|error| unreadable(draw, &error))?;
+    let mut winners = Winners::open(tables, env, scope, draw, result.clone()).await?;
     let mut drawn = Vec::new();
     for _ in 0..MAX_TRIES {
         let known = tables.draws.contacts(scope, &draw.name).await?;
         let missing = winners.missing(&known, now).await?;
         if missing.is_empty() {
-            return Ok(drawn);
+            if !winners.runs_out(&known) {
+                return Ok(drawn);
+            }
+            // As many places more as were drawn so far, so that a large draw does not do this for each skip.
+            let more = u64::try_from(known.len()).unwrap_or(u64::MAX);
+            let longer = committed(&files, draw).await?.with_more_places(&result, more);
+            winners = Winners::open(tables, env, scope, draw, longer).await?;
         }
         for contact in missing {
             if tables.draws.add_contact(scope, &contact).await? {
@@ -173,4 +176,12 @@ async fn draw_next(
     }
     let message = "others keep skipping winners of this draw; run this again, and the next winner is drawn";
     Err(Failure::new("changed_meanwhile", message))
+}
+
+/// The evidence of a draw, verified.
+pub(crate) async fn committed(files: &DrawFiles, draw: &Draw) -> Result<Committed, Failure> {
+    let mut entries = files.read(ENTRIES).await?;
+    let (header, commitment) = (draw.header.as_bytes(), draw.commitment.as_str());
+    let evidence = Evidence { entries: &mut entries, header, commitment, openings: None };
+    Committed::read(evidence).map_err(|difference| unreadable(draw, &difference))
 }

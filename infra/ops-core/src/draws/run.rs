@@ -167,9 +167,9 @@ async fn compute(files: &DrawFiles, draw: &Draw, round: &VerifiedRound) -> Resul
     committed.run(round.number(), round.signature()).map_err(|error| unreadable(draw, &error))
 }
 
-fn unreadable(draw: &Draw, error: &dyn std::error::Error) -> Failure {
+pub(super) fn unreadable(draw: &Draw, error: &dyn std::error::Error) -> Failure {
     let message = format!(
-        "the evidence of the draw {} is not what it is committed to: {error}; nothing was drawn. Keep it, and ask whoever \
+        "the evidence of the draw {} is not what it is committed to: {error}; nothing was done. Keep it, and ask whoever \
          manages the stack who changed it",
         draw.name
     );

@@ -62,6 +62,16 @@ impl<'a> Winners<'a> {
         Ok(contacts.split_off(known.len()))
     }
 
+    /// Whether an order ends before its prizes have winners, while there are more rows.
+    pub(crate) fn runs_out(&self, contacts: &[Contact]) -> bool {
+        (0..).zip(&self.result.tiers).any(|(tier, result)| {
+            let winners =
+                contacts.iter().filter(|contact| contact.tier == tier && contact.holds_prize()).count();
+            let count = |number: usize| u64::try_from(number).unwrap_or(u64::MAX);
+            count(winners) < result.prizes.get() && count(result.order.len()) < self.header.rows.get()
+        })
+    }
+
     async fn fill(
         &self,
         tier: u32,

@@ -159,7 +159,7 @@ async fn an_edited_certificate_is_named() {
         let said = format!("{}{}", ended.out, ended.err);
         assert!(said.contains(expected), "{to}: {said}");
     }
-    std::fs::write(page.path(), "<html></html>").expect("a disk");
+    std::fs::write(page.path(), Sample::new().sheet()).expect("a disk");
     assert!(refused(page.path(), &[]).await.1.contains("not a certificate of a draw"));
 }
 

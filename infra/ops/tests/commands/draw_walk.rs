@@ -168,6 +168,22 @@ async fn a_skip_takes_the_draws_name_and_can_be_run_again() {
 }
 
 #[tokio::test]
+async fn alternates_do_not_run_out_before_the_entrants() {
+    let stack = drawn().await;
+    for place in 1..=28_u8 {
+        logged(&stack, "skip", "Kettle", &place.to_string(), &because("excluded")).await;
+    }
+    // Two rows have tea, and are passed over for the kettle while they have it.
+    let shown = stack.json(&[&["draw", "show"], &DRAW[..]].concat()).await;
+    let kettle =
+        shown["winners"].as_array().expect("a list").iter().filter(|winner| winner["prize"] == "Kettle");
+    assert!(kettle.count() > 28, "more than result.json has");
+    let page = stack.arg("page.html");
+    stack.fine(&[&["draw", "certificate"], &DRAW[..], &["--output", &page]].concat()).await;
+    stack.fine(&["draw", "verify", &page]).await;
+}
+
+#[tokio::test]
 async fn two_operators_who_skip_at_once_draw_one_winner_each() {
     let stack = drawn().await;
     for place in ["1", "2"] {
