@@ -119,6 +119,13 @@ impl Audit {
         self.guard.before(aws)
     }
 
+    /// The log for another command of the same operator, with a guarded connection of its own.
+    pub(crate) fn for_next_command(&self) -> (Self, Aws) {
+        let next = Self { guard: WriteGuard::default(), ..self.clone() };
+        let aws = next.guarded(&next.aws);
+        (next, aws)
+    }
+
     /// Writes a row. The change or the look comes after it.
     ///
     /// # Errors

@@ -2,6 +2,7 @@
 
 mod campaign;
 mod draw;
+mod console;
 mod export;
 mod numbers;
 mod phone;
@@ -20,6 +21,7 @@ pub(crate) use self::campaign::{ApplyArgs, CampaignCommand};
 pub(crate) use self::draw::{
     CallArgs, CallOutcome, DrawArgs, DrawCommand, DrawScopeArgs, FreezeArgs, SkipArgs, VerifyArgs, WinnerArgs,
 };
+pub(crate) use self::console::ConsoleArgs;
 pub(crate) use self::export::{ExportArgs, ExportCommand};
 pub(crate) use self::numbers::{NumbersArgs, NumbersCommand};
 pub(crate) use self::phone::{PhoneChangeArgs, PhoneCommand};
@@ -84,6 +86,8 @@ pub(crate) enum Command {
     Audit(AuditCommand),
     /// Show who you are to AWS, which stack the environment names, and which role's rights you have
     Whoami,
+    /// Open the operator's console: pages in a browser on this machine, with the rights of your credentials
+    Console(ConsoleArgs),
     /// Migrate the records of the first release; run once, right after the update
     Migrate,
     /// Call every endpoint of a deployment in test mode

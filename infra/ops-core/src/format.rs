@@ -7,7 +7,7 @@ use chrono_tz::Tz;
 use common::domain::timestamp::Timestamp;
 
 /// `1234567` as `1,234,567`.
-pub(crate) fn grouped(number: u64) -> String {
+pub fn grouped(number: u64) -> String {
     let digits = number.to_string();
     let mut text = String::with_capacity(digits.len() + digits.len() / 3);
     for (index, digit) in digits.chars().enumerate() {
@@ -20,13 +20,13 @@ pub(crate) fn grouped(number: u64) -> String {
 }
 
 /// Odds, such as `1.3e-11`.
-pub(crate) fn odds(odds: f64) -> String {
+pub fn odds(odds: f64) -> String {
     format!("{odds:.1e}")
 }
 
 /// Text on one line with invisible characters (control, format, line separator) escaped, so that they cannot affect a
 /// terminal.
-pub(crate) fn printable(text: &str) -> String {
+pub fn printable(text: &str) -> String {
     let mut shown = String::with_capacity(text.len());
     for c in text.chars() {
         match c {
@@ -39,17 +39,17 @@ pub(crate) fn printable(text: &str) -> String {
 }
 
 /// A timestamp in local time, without the zone; the zone's name has to be shown beside it.
-pub(crate) fn local_time(timestamp: Timestamp, zone: Tz) -> String {
+pub fn local_time(timestamp: Timestamp, zone: Tz) -> String {
     DateTime::from(timestamp).with_timezone(&zone).format("%Y-%m-%d %H:%M:%S").to_string()
 }
 
 /// A timestamp in local time, with the zone's name.
-pub(crate) fn zoned_time(timestamp: Timestamp, zone: Tz) -> String {
+pub fn zoned_time(timestamp: Timestamp, zone: Tz) -> String {
     format!("{} {}", local_time(timestamp, zone), zone.name())
 }
 
 /// A duration in whole seconds.
-pub(crate) fn seconds(span: Duration) -> String {
+pub fn seconds(span: Duration) -> String {
     match span.as_secs() {
         1 => "1 second".to_owned(),
         seconds => format!("{seconds} seconds"),
@@ -57,7 +57,7 @@ pub(crate) fn seconds(span: Duration) -> String {
 }
 
 /// A heading and rows in aligned columns; every cell is made printable.
-pub(crate) fn table(heading: &[&str], rows: &[Vec<String>]) -> String {
+pub fn table(heading: &[&str], rows: &[Vec<String>]) -> String {
     let rows: Vec<Vec<String>> =
         rows.iter().map(|row| row.iter().map(|cell| printable(cell)).collect()).collect();
     let width = |column: usize| {

@@ -11,7 +11,9 @@
 //! - [`numbers`] reads what is counted, and compares it with a count of all records;
 //! - [`migrate`] migrates the records of the first release;
 //! - [`smoke`] calls every endpoint of a deployment;
-//! - [`failure`] is the error of a command.
+//! - [`failure`] is the error of a command; [`mod@format`] formats numbers and times.
+//!
+//! `ops console` is a crate of its own, which uses this library; [`run`] gets it as a [`ServeConsole`].
 
 pub mod audit;
 pub mod campaign_file;
@@ -26,7 +28,7 @@ pub mod corrections;
 mod draws;
 mod export;
 pub mod failure;
-mod format;
+pub mod format;
 mod identity;
 pub mod keys;
 pub mod migrate;
@@ -47,5 +49,5 @@ mod write_guard;
 
 pub use draws::chain::{CHAIN_VARIABLE, RELAY_VARIABLE};
 pub use draws::files::{EVIDENCE_VARIABLE, OPENINGS_VARIABLE};
-pub use run::run;
+pub use run::{ConsoleOrder, ServeConsole, run};
 pub use terminal::{FINE, REFUSED, Terminal, USAGE};

@@ -1,5 +1,7 @@
 //! Numbers of campaigns: reading them, and comparing them with a count of all records.
 
+pub mod sums;
+
 use std::collections::BTreeSet;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::Duration;

@@ -1,13 +1,16 @@
 //! Runs a command line.
 
 use std::ffi::OsString;
+use std::io::Write;
 
 use clap::Parser;
 use common::clock::Clock;
 use common::config::Env;
+use futures_util::future::LocalBoxFuture;
+use serde_json::json;
 
 use crate::audit::BY_VARIABLE;
-use crate::cli::{Cli, Command};
+use crate::cli::{Cli, Command, ConsoleArgs};
 use crate::commands::{
     audit, campaign, code, draw, export, key, migrate, numbers, person, phone, secret, smoke, submission,
     whoami,
@@ -16,13 +19,31 @@ use crate::connection;
 use crate::failure::Failure;
 use crate::terminal::{Report, Terminal};
 
+/// What `ops console` asks for.
+#[derive(Clone)]
+pub struct ConsoleOrder {
+    /// The stack, and the operator's credentials.
+    pub env: Env,
+    /// The time.
+    pub clock: Clock,
+    /// The port on 127.0.0.1; 0 picks a free one.
+    pub port: u16,
+    /// Whether to open a browser.
+    pub opens_browser: bool,
+}
+
+/// Serves the operator's console until it ends, and says in a sentence why it ended. Prints the link to it.
+pub type ServeConsole =
+    for<'a> fn(ConsoleOrder, &'a mut dyn Write) -> LocalBoxFuture<'a, Result<String, Failure>>;
+
 /// Runs one command and returns the exit code: 0 if it succeeded, 1 if it was refused or failed (standard error says
-/// why), 2 if the command line cannot be parsed. `args` begins with the program's name.
+/// why), 2 if the command line cannot be parsed. `args` begins with the program's name; `console` is `ops console`.
 pub async fn run(
     args: impl IntoIterator<Item = OsString>,
     env: Env,
     clock: &Clock,
     terminal: &mut Terminal<'_>,
+    console: ServeConsole,
 ) -> u8 {
     let args: Vec<OsString> = args.into_iter().collect();
     let json_wanted = args.iter().any(|arg| arg == "--json");
@@ -30,14 +51,20 @@ pub async fn run(
         Ok(cli) => {
             let as_json = cli.json;
             // Boxed, because the compiler follows the types of nested futures only so deep.
-            let ended = Box::pin(execute(cli, env, clock, terminal)).await;
+            let ended = Box::pin(execute(cli, env, clock, terminal, console)).await;
             terminal.show(ended, as_json)
         }
         Err(error) => terminal.usage(&error, json_wanted),
     }
 }
 
-async fn execute(cli: Cli, env: Env, clock: &Clock, terminal: &mut Terminal<'_>) -> Result<Report, Failure> {
+async fn execute(
+    cli: Cli,
+    env: Env,
+    clock: &Clock,
+    terminal: &mut Terminal<'_>,
+    console: ServeConsole,
+) -> Result<Report, Failure> {
     let env = match &cli.env_file {
         Some(path) => connection::with_env_file(env, path)?,
         None => env,
@@ -60,6 +87,11 @@ async fn execute(cli: Cli, env: Env, clock: &Clock, terminal: &mut Terminal<'_>)
         Command::Person(command) => person::run(command, &env, clock.now(), terminal).await,
         Command::Audit(command) => {
             Box::pin(audit::run(command, &connection::tables(&env).await?, clock.now())).await
+        }
+        Command::Console(ConsoleArgs { port, no_browser }) => {
+            let order = ConsoleOrder { env, clock: clock.clone(), port, opens_browser: !no_browser };
+            let ended = console(order, terminal.out).await?;
+            Ok(Report::new(json!({ "ended": ended }), ended))
         }
         Command::Whoami => whoami::run(&env).await,
         // Boxed, because its future is large.

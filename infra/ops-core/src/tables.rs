@@ -57,6 +57,15 @@ impl Tables {
         Self::open(env, audit.guarded(aws), audit)
     }
 
+    /// Opens them for another command of the same operator, whose first write is refused like that, too.
+    ///
+    /// # Errors
+    /// Names the missing variable.
+    pub fn for_next_command(&self, env: &Env) -> Result<Self, ConfigError> {
+        let (audit, aws) = self.audit.for_next_command();
+        Self::open(env, aws, audit)
+    }
+
     /// Opens the tables without that guard, for the demo of the local stack and tests.
     ///
     /// # Errors

@@ -16,5 +16,6 @@ async fn main() -> ExitCode {
     let asks = answers.is_terminal() && err_is_terminal;
     let input: Option<&mut dyn BufRead> = if asks { Some(&mut answers) } else { None };
     let mut terminal = Terminal { out: &mut out, err: &mut err, input, err_is_terminal };
-    ops_core::run(std::env::args_os(), Env::from_process(), &Clock::system(), &mut terminal).await.into()
+    let (args, env) = (std::env::args_os(), Env::from_process());
+    ops_core::run(args, env, &Clock::system(), &mut terminal, console::serve).await.into()
 }

@@ -24,7 +24,7 @@ async fn verify_wrong(stack: &Stack) -> Value {
 }
 
 /// Two accepted submissions, of which one won with a minted code, and one that an operator rejected. All are counted.
-async fn counted() -> (Stack, Counter) {
+pub(crate) async fn counted() -> (Stack, Counter) {
     let stack = Stack::with_chai().await;
     let mint = ["code", "mint", "--campaign", "chai-bora-2026", "--environment", "live", "--count", "5"];
     let named = ["--output", &stack.arg("codes.csv"), "--prize", "A kettle", "--batch", "kettles"];

@@ -155,7 +155,7 @@ pub(crate) async fn run_typing(args: &[&str], env: Env, clock: &Clock, typed: Op
     let input = typed.as_mut().map(|typed| -> &mut dyn BufRead { typed });
     let mut terminal = Terminal { out: &mut out, err: &mut err, input, err_is_terminal: false };
     // Boxed, because its future is large, and tests run many.
-    let code = Box::pin(ops_core::run(args, env, clock, &mut terminal)).await;
+    let code = Box::pin(ops_core::run(args, env, clock, &mut terminal, console::serve)).await;
     let text = |bytes| String::from_utf8(bytes).expect("text");
     Ended { code, out: text(out), err: text(err) }
 }

@@ -1,61 +1,23 @@
 //! The numbers of a campaign, as tables with bars and as JSON.
 
-use std::collections::BTreeMap;
-
 use chrono_tz::Tz;
-use common::domain::codebook::{Batch, Origin};
-use common::domain::numbers::decision_time::{Kind, Percentile, percentile};
-use common::domain::numbers::{Amount, Cell, Cells, ENTRIES_RANGES, Metric};
+use common::domain::codebook::Batch;
+use common::domain::numbers::decision_time::{Kind, Percentile};
+use common::domain::numbers::{Amount, Cells, Metric};
 use common::domain::scope::Scope;
-use common::domain::timestamp::Timestamp;
 use serde_json::{Map, Value, json};
 
-use crate::format::{grouped, local_time, table};
+use crate::format::{grouped, table};
+use crate::numbers::sums::{
+    Sums, by_day, by_dimension, by_hand_percent, by_hour, codes_of, phones_by_entries, receipt_words, span,
+    sums, total, unknown_now, wait,
+};
 use crate::terminal::Report;
 
 /// Characters of the longest bar.
 const BAR_CHARS: i64 = 32;
 /// What an empty region, branch or the like stands as.
 const NONE: &str = "(none)";
-
-/// Amounts by a name, such as a region.
-type Sums = BTreeMap<String, Amount>;
-
-/// The sums of a metric over all days, by `name` of the cell.
-fn sums(cells: &Cells, metric: Metric, name: impl Fn(&Cell) -> String) -> Sums {
-    let mut sums = Sums::new();
-    for (cell, amount) in cells.iter().filter(|(cell, _)| cell.metric == metric) {
-        let sum = sums.entry(name(cell)).or_default();
-        sum.records += amount.records;
-        sum.entries += amount.entries;
-    }
-    sums
-}
-
-fn total(sums: &Sums) -> Amount {
-    sums.values().fold(Amount::default(), |sum, amount| Amount {
-        records: sum.records + amount.records,
-        entries: sum.entries + amount.entries,
-    })
-}
-
-fn by_dimension(cells: &Cells, metric: Metric) -> Sums {
-    sums(cells, metric, |cell| cell.dimension.clone())
-}
-
-fn by_day(cells: &Cells, metric: Metric) -> Sums {
-    sums(cells, metric, |cell| cell.day.clone())
-}
-
-/// Hours of UTC by the clocks of a zone, `2026-11-22 17:00`.
-fn by_hour(cells: &Cells, zone: Tz) -> Sums {
-    sums(cells, Metric::Outcomes, |cell| {
-        let at: Option<Timestamp> = format!("{}:00:00Z", cell.hour).parse().ok();
-        let local = at.map_or_else(|| cell.hour.clone(), |at| local_time(at, zone));
-        // Without the seconds.
-        local.chars().take("2026-11-22 17:00".len()).collect()
-    })
-}
 
 pub(super) fn overview(scope: &Scope, zone: Tz, cells: &Cells, batches: &[Batch]) -> Report {
     Report::new(as_json(scope, zone, cells, batches), as_text(scope, zone, cells, batches))
@@ -113,52 +75,6 @@ fn summary(cells: &Cells, all: Amount) -> String {
     text
 }
 
-fn unknown_now(cells: &Cells) -> i64 {
-    let outcomes = by_dimension(cells, Metric::Outcomes);
-    outcomes.iter().filter(|(outcome, _)| outcome.starts_with("unknown#")).map(|(_, sum)| sum.records).sum()
-}
-
-fn by_hand_percent(cells: &Cells) -> Option<i64> {
-    let receipts = by_dimension(cells, Metric::Receipts);
-    let decided = |by: &str| -> i64 {
-        receipts.iter().filter(|(state, _)| state.ends_with(by)).map(|(_, sum)| sum.records).sum()
-    };
-    let (by_hand, by_service) = (decided("#operator"), decided("#service"));
-    let all = by_hand + by_service;
-    (all > 0).then(|| (by_hand * 100 + all / 2) / all)
-}
-
-fn wait(cells: &Cells, kind: Kind, percent: u32) -> Option<Percentile> {
-    let decisions = by_dimension(cells, Metric::Decisions);
-    percentile(kind, decisions.iter().map(|(span, amount)| (span.as_str(), *amount)), percent)
-}
-
-fn span(percentile: Percentile) -> String {
-    let words = |seconds: u64| match seconds {
-        0..120 => format!("{seconds} s"),
-        120..7_200 => format!("{} min", seconds / 60),
-        7_200..172_800 => format!("{} h", seconds / 3_600),
-        172_800.. => format!("{} days", seconds / 86_400),
-    };
-    match percentile {
-        Percentile::AtMost(seconds) => words(seconds),
-        Percentile::MoreThan(seconds) => format!("more than {}", words(seconds)),
-    }
-}
-
-/// In the order of the ranges.
-fn phones_by_entries(cells: &Cells) -> Sums {
-    let sums = by_dimension(cells, Metric::EntriesPerPhone);
-    // `6+` sorts after the others by its text, too.
-    ENTRIES_RANGES.iter().filter_map(|range| Some(((*range).to_owned(), *sums.get(*range)?))).collect()
-}
-
-fn receipt_words(dimension: &str) -> String {
-    let (state, by) = dimension.split_once('#').unwrap_or((dimension, ""));
-    let state = state.replace('_', " ");
-    if by.is_empty() { state } else { format!("{state}, by the {by}") }
-}
-
 /// A table with a bar for each first number.
 fn bars(heading: &[&str], sums: &Sums) -> String {
     let most = sums.values().map(|sum| sum.records).max().unwrap_or(0).max(1);
@@ -176,12 +92,6 @@ fn bar(value: i64, most: i64) -> String {
     let chars = (value * BAR_CHARS + most / 2) / most;
     let chars = if value > 0 { chars.max(1) } else { 0 };
     "█".repeat(usize::try_from(chars).unwrap_or(0))
-}
-
-fn codes_of(batch: &Batch) -> u64 {
-    match &batch.origin {
-        Origin::Minted { count, .. } | Origin::Imported { count, .. } => *count,
-    }
 }
 
 fn code_table(cells: &Cells, batches: &[Batch]) -> String {
@@ -277,15 +187,5 @@ mod tests {
         let chars = |value, most| bar(value, most).chars().count();
         assert_eq!((chars(0, 10), chars(1, 1_000_000), chars(10, 10), chars(5, 10)), (0, 1, 32, 16));
         assert_eq!(chars(-5, 10), 0);
-    }
-
-    #[test]
-    fn spans_are_told_in_the_largest_fitting_unit() {
-        for (seconds, words) in
-            [(60, "60 s"), (300, "5 min"), (7_200, "2 h"), (86_400, "24 h"), (604_800, "7 days")]
-        {
-            assert_eq!(span(Percentile::AtMost(seconds)), words);
-        }
-        assert_eq!(span(Percentile::MoreThan(2_592_000)), "more than 30 days");
     }
 }

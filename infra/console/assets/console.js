@@ -1,0 +1,31 @@
+// Comfort on every page; without it, all pages work.
+
+// A button that asks for a typed word is off until the word is right.
+for (const field of document.querySelectorAll('input[data-word]')) {
+  const button = field.form.querySelector('button');
+  const check = () => (button.disabled = field.value.trim() !== field.dataset.word);
+  field.addEventListener('input', check);
+  check();
+}
+
+// Sending a form twice would do a thing twice.
+for (const form of document.forms) {
+  form.addEventListener('submit', (event) => {
+    if (form.dataset.sent) event.preventDefault();
+    form.dataset.sent = 'sent';
+  });
+}
+// A page that the browser kept is shown again after going back.
+addEventListener('pageshow', () => {
+  for (const form of document.forms) delete form.dataset.sent;
+});
+
+// The slash goes to the search, as on other sites.
+document.addEventListener('keydown', (event) => {
+  const isTyping = event.target.closest('input, textarea, select');
+  if (event.key !== '/' || isTyping || event.ctrlKey || event.metaKey || event.altKey) return;
+  event.preventDefault();
+  const field = document.getElementById('what');
+  if (field) field.focus();
+  else location.assign('/search');
+});

@@ -1,0 +1,31 @@
+//! The files of the pages, which are part of the program.
+
+use axum::Router;
+use axum::http::header::CONTENT_TYPE;
+use axum::response::IntoResponse;
+use axum::routing::get;
+
+use crate::state::Console;
+
+pub(crate) const STYLE: &str = "/style.css";
+pub(crate) const ICON: &str = "/icon.svg";
+pub(crate) const OPEN_SCRIPT: &str = "/open.js";
+/// What every page runs.
+pub(crate) const SCRIPT: &str = "/console.js";
+
+const CSS: &str = "text/css; charset=utf-8";
+const JAVASCRIPT: &str = "text/javascript; charset=utf-8";
+
+const FILES: [(&str, &str, &str); 4] = [
+    (STYLE, CSS, include_str!("../assets/style.css")),
+    (ICON, "image/svg+xml", include_str!("../assets/icon.svg")),
+    (OPEN_SCRIPT, JAVASCRIPT, include_str!("../assets/open.js")),
+    (SCRIPT, JAVASCRIPT, include_str!("../assets/console.js")),
+];
+
+pub(crate) fn routes() -> Router<Console> {
+    let file = |content_type, text| get(async move || ([(CONTENT_TYPE, content_type)], text).into_response());
+    FILES.into_iter().fold(Router::new(), |router, (path, content_type, text)| {
+        router.route(path, file(content_type, text))
+    })
+}

@@ -1,0 +1,83 @@
+//! Pages that say what went wrong.
+
+use axum::http::StatusCode;
+use axum::response::{Html, IntoResponse, Response};
+use common::store::StoreError;
+use maud::html;
+use ops_core::failure::Failure;
+
+use crate::layout::{Page, Section};
+
+/// The error of a page's handler. It renders as a page.
+pub(crate) struct PageError(StatusCode, Failure);
+
+/// What a handler returns.
+pub(crate) type PageResult<T = Html<String>> = Result<T, PageError>;
+
+impl From<Failure> for PageError {
+    fn from(failure: Failure) -> Self {
+        let status = match failure.code {
+            "campaign_unknown" | "submission_unknown" | "batch_unknown" => StatusCode::NOT_FOUND,
+            "not_allowed" => StatusCode::FORBIDDEN,
+            "aws_failed" => StatusCode::BAD_GATEWAY,
+            _ => StatusCode::UNPROCESSABLE_ENTITY,
+        };
+        Self(status, failure)
+    }
+}
+
+impl From<StoreError> for PageError {
+    fn from(error: StoreError) -> Self {
+        Failure::from(error).into()
+    }
+}
+
+impl IntoResponse for PageError {
+    fn into_response(self) -> Response {
+        let Self(status, Failure { message, problems, .. }) = self;
+        let (title, section) = match status {
+            StatusCode::NOT_FOUND => ("There is no such thing", Section::None),
+            StatusCode::FORBIDDEN => ("Not allowed", Section::None),
+            _ => ("This did not work", Section::None),
+        };
+        let content = html! {
+            p.bad role="alert" { (sentence(&message)) }
+            @if !problems.is_empty() { ul { @for problem in &problems { li { (problem) } } } }
+            p { "Go back with your browser to try it again." }
+        };
+        (status, Page::new(title, section).render(content)).into_response()
+    }
+}
+
+/// The message of a failure, which begins in the middle of a line on a terminal.
+pub(crate) fn sentence(message: &str) -> String {
+    let mut chars = message.chars();
+    let first = chars.next().map(|first| first.to_uppercase().to_string()).unwrap_or_default();
+    let end = if message.ends_with(['.', '?', '!']) { "" } else { "." };
+    format!("{first}{}{end}", chars.as_str())
+}
+
+/// A refusal without the frame, for whoever may not see the console.
+pub(crate) fn refusal(status: StatusCode, title: &str, message: &str) -> Response {
+    let page = html! {
+        (maud::DOCTYPE)
+        html lang="en" {
+            head {
+                meta charset="utf-8";
+                meta name="viewport" content="width=device-width, initial-scale=1";
+                meta name="color-scheme" content="light dark";
+                link rel="stylesheet" href=(crate::assets::STYLE);
+                title { (title) }
+            }
+            body.alone { main { h1 { (title) } p { (message) } } }
+        }
+    };
+    (status, Html(page.into_string())).into_response()
+}
+
+pub(crate) async fn no_such_page() -> PageError {
+    PageError(
+        StatusCode::NOT_FOUND,
+        Failure::new("page_unknown", "the console has no such page; use the navigation"),
+    )
+}

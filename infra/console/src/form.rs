@@ -1,0 +1,50 @@
+//! What a page sends.
+
+use std::collections::HashMap;
+
+use axum::body::{Body, to_bytes};
+use axum::extract::{FromRequest, Request};
+use axum::http::StatusCode;
+use axum::response::Response;
+
+use crate::failure::refusal;
+
+/// Bytes of a form: reasons and names are short.
+const MAX_BYTES: usize = 64 * 1024;
+
+/// The fields of a form, or of a query, without the space around them. It may hold a phone or a code, so it has no `Debug`.
+#[derive(Default)]
+pub(crate) struct Form(HashMap<String, String>);
+
+impl Form {
+    pub(crate) fn parse(encoded: &[u8]) -> Self {
+        let pairs = form_urlencoded::parse(encoded);
+        Self(pairs.map(|(name, value)| (name.into_owned(), value.trim().to_owned())).collect())
+    }
+
+    /// A field; empty if it is missing.
+    pub(crate) fn get(&self, name: &str) -> &str {
+        self.0.get(name).map(String::as_str).unwrap_or_default()
+    }
+}
+
+impl<S: Send + Sync> FromRequest<S> for Form {
+    type Rejection = Response;
+
+    async fn from_request(request: Request, _state: &S) -> Result<Self, Self::Rejection> {
+        match to_bytes(request.into_body(), MAX_BYTES).await {
+            Ok(bytes) => Ok(Self::parse(&bytes)),
+            Err(_) => Err(refusal(
+                StatusCode::PAYLOAD_TOO_LARGE,
+                "Too long",
+                "What was sent is too long. Shorten the text.",
+            )),
+        }
+    }
+}
+
+/// A body that is a short text.
+pub(crate) async fn text(body: Body) -> Option<String> {
+    let bytes = to_bytes(body, MAX_BYTES).await.ok()?;
+    String::from_utf8(bytes.into()).ok()
+}

@@ -1,0 +1,129 @@
+//! The frame of every page: head, navigation, content.
+
+use axum::response::Html;
+use common::domain::scope::{Environment, Scope};
+use maud::{DOCTYPE, Markup, html};
+
+use crate::assets;
+
+/// A page of the navigation.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Section {
+    Campaigns,
+    Overview,
+    Codes,
+    Draws,
+    Search,
+    People,
+    Changes,
+    /// Not in the navigation.
+    None,
+}
+
+impl Section {
+    /// The sections of a campaign's environment, with their names and the ends of their paths.
+    const OF_SCOPE: [(Self, &'static str, &'static str); 3] = [
+        (Self::Overview, "Overview", ""),
+        (Self::Codes, "Codes", "/codes"),
+        (Self::Draws, "Draws", "/draws"),
+    ];
+
+    const OF_STACK: [(Self, &'static str, &'static str); 4] = [
+        (Self::Campaigns, "Campaigns", "/"),
+        (Self::Search, "Search", "/search"),
+        (Self::People, "People", "/people"),
+        (Self::Changes, "Changes", "/changes"),
+    ];
+}
+
+/// The path of a campaign's environment.
+pub(crate) fn path_of(scope: &Scope) -> String {
+    format!("/campaigns/{}/{}", scope.campaign, scope.environment)
+}
+
+/// What the frame needs to know of a page.
+#[derive(Clone, Copy)]
+pub(crate) struct Page<'a> {
+    title: &'a str,
+    section: Section,
+    scope: Option<&'a Scope>,
+    script: Option<&'static str>,
+}
+
+impl<'a> Page<'a> {
+    pub(crate) fn new(title: &'a str, section: Section) -> Self {
+        Self { title, section, scope: None, script: None }
+    }
+
+    /// Shows the navigation of this campaign and environment.
+    pub(crate) fn in_scope(self, scope: &'a Scope) -> Self {
+        Self { scope: Some(scope), ..self }
+    }
+
+    pub(crate) fn render(self, content: Markup) -> Html<String> {
+        let page = html! {
+            (DOCTYPE)
+            html lang="en" {
+                head {
+                    meta charset="utf-8";
+                    meta name="viewport" content="width=device-width, initial-scale=1";
+                    meta name="color-scheme" content="light dark";
+                    link rel="icon" href=(assets::ICON) type="image/svg+xml";
+                    link rel="stylesheet" href=(assets::STYLE);
+                    title { (self.title) @if let Some(scope) = self.scope { " · " (scope.campaign) } " · Console" }
+                    script src=(assets::SCRIPT) type="module" {}
+                    @if let Some(script) = self.script { script src=(script) type="module" {} }
+                }
+                body {
+                    a.skip href="#content" { "Skip to content" }
+                    header { a.brand href="/" { img src=(assets::ICON) alt="" width="28" height="28"; "Operator's console" } }
+                    nav aria-label="Pages" { (self.navigation()) }
+                    main #content tabindex="-1" { h1 { (self.title) } (content) }
+                }
+            }
+        };
+        Html(page.into_string())
+    }
+
+    fn navigation(self) -> Markup {
+        let here = |section: Section| (section == self.section).then_some("page");
+        html! {
+            ul {
+                @for (section, name, path) in Section::OF_STACK {
+                    li { a href=(path) aria-current=[here(section)] { (name) } }
+                }
+            }
+            @if let Some(scope) = self.scope {
+                h2 { (scope.campaign) " " (environment(scope.environment)) }
+                ul {
+                    @for (section, name, end) in Section::OF_SCOPE {
+                        li { a href={ (path_of(scope)) (end) } aria-current=[here(section)] { (name) } }
+                    }
+                }
+            }
+        }
+    }
+}
+
+/// Test and live differ at first sight.
+pub(crate) fn environment(environment: Environment) -> Markup {
+    html! { span.pill.(environment) { (environment) } }
+}
+
+/// A table with a heading of its own for screen readers, which scrolls where it is too wide.
+pub(crate) fn table(caption: &str, heading: &[&str], rows: &[Vec<Markup>]) -> Markup {
+    html! {
+        div.wide tabindex="0" role="region" aria-label=(caption) {
+            table {
+                caption.unseen { (caption) }
+                thead { tr { @for name in heading { th scope="col" { (name) } } } }
+                tbody { @for row in rows { tr { @for cell in row { td { (cell) } } } } }
+            }
+        }
+    }
+}
+
+/// Names and values.
+pub(crate) fn facts(facts: &[(&str, Markup)]) -> Markup {
+    html! { dl.facts { @for (name, value) in facts { div { dt { (name) } dd { (value) } } } } }
+}

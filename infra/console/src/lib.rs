@@ -1,0 +1,61 @@
+//! The operator's console: pages that `ops console` serves on the operator's own machine, over the operator's own
+//! credentials. Nothing of it is deployed.
+//!
+//! - [`serve`] runs it for the command; [`Server`] is the server itself, for tests;
+//! - `safety` is what every request has to pass, and `access` the token and the cookie;
+//! - `pages` has a module for each page, with a `routes` function; what they share is in `state`, `layout`, `form` and `plot`;
+//! - `assets` are the style and the scripts.
+//!
+//! Every write goes through the functions of `ops_core` that the command line calls, on tables that refuse a write without a
+//! row in the audit log.
+
+mod access;
+mod assets;
+mod browser;
+mod failure;
+mod form;
+mod layout;
+mod pages;
+mod plot;
+mod safety;
+mod server;
+mod state;
+
+use std::io::Write;
+
+use futures_util::FutureExt;
+use futures_util::future::LocalBoxFuture;
+use ops_core::ConsoleOrder;
+use ops_core::failure::Failure;
+
+pub use self::access::IDLE_LIMIT;
+pub use self::server::{Ended, Server};
+
+/// Serves the console until Ctrl-C, or until it was not used for [`IDLE_LIMIT`]. Prints the link to it.
+pub fn serve<'a>(order: ConsoleOrder, out: &'a mut dyn Write) -> LocalBoxFuture<'a, Result<String, Failure>> {
+    async move {
+        let server = Server::bind(&order).await?;
+        let link = server.link().to_owned();
+        // Who closed the output can still use the browser that opens.
+        let _ = writeln!(out, "The console is open at {link} (Ctrl-C ends it)").and_then(|()| out.flush());
+        if order.opens_browser {
+            browser::open(&link);
+        }
+        let stopped = async {
+            if tokio::signal::ctrl_c().await.is_err() {
+                // Without a handler, Ctrl-C ends the program at once.
+                std::future::pending::<()>().await;
+            }
+        };
+        Ok(match server.run(stopped).await {
+            Ended::Stopped => "The console ended.".to_owned(),
+            Ended::Idle => {
+                format!(
+                    "The console ended, because it was not used for {} minutes.",
+                    IDLE_LIMIT.as_secs() / 60
+                )
+            }
+        })
+    }
+    .boxed_local()
+}

@@ -1,0 +1,88 @@
+//! The first page: all campaigns.
+
+use axum::Router;
+use axum::routing::get;
+use chrono_tz::Tz;
+use common::domain::campaign::{Campaign, CampaignStatus};
+use common::domain::numbers::{ALL_DAYS, Amount, Metric};
+use common::domain::scope::{Environment, Scope};
+use common::domain::timestamp::Timestamp;
+use futures_util::{StreamExt, TryStreamExt, stream};
+use maud::{Markup, html};
+use ops_core::format::local_time;
+use ops_core::numbers::sums::{by_dimension, total};
+use ops_core::tables::Tables;
+
+use super::page;
+use crate::failure::PageResult;
+use crate::layout::{Page, Section, environment, path_of, table};
+use crate::plot::number;
+use crate::state::Console;
+
+/// Campaigns whose sums are read at once.
+const AT_ONCE: usize = 16;
+
+pub(crate) fn routes() -> Router<Console> {
+    Router::new().route("/", get(page(list)))
+}
+
+async fn list(console: Console, (): ()) -> PageResult {
+    let (tables, now) = (console.tables()?, console.now());
+    let mut campaigns = tables.campaigns.list().await?;
+    // Those that are over come last.
+    campaigns.sort_by_key(|campaign| (campaign.archived, campaign.status(now) == CampaignStatus::Ended));
+    let sums = campaigns.iter().map(|campaign| live_sum(&tables, campaign));
+    let sums: Vec<Amount> = stream::iter(sums).buffered(AT_ONCE).try_collect().await?;
+    let rows: Vec<_> = campaigns.iter().zip(sums).map(|(campaign, sum)| row(campaign, sum, now)).collect();
+    let content = html! {
+        @if rows.is_empty() {
+            p { "There are no campaigns yet; " code { "ops campaign apply FILE.yaml" } " adds one." }
+        } @else {
+            (table("All campaigns", &["Campaign", "Status", "Begins", "Ends", "Submissions", "Entries", "Open"], &rows))
+            p.soft { "Submissions and entries are those of live, at most a minute old." }
+        }
+    };
+    Ok(Page::new("Campaigns", Section::Campaigns).render(content))
+}
+
+async fn live_sum(tables: &Tables, campaign: &Campaign) -> PageResult<Amount> {
+    let scope = Scope { campaign: campaign.slug.clone(), environment: Environment::Live };
+    let cells = tables.numbers.cells(&scope, Metric::Days, ALL_DAYS).await?;
+    Ok(total(&by_dimension(&cells, Metric::Days)))
+}
+
+fn row(campaign: &Campaign, sum: Amount, now: Timestamp) -> Vec<Markup> {
+    let zone = campaign.timezone;
+    let time = |at: Option<Timestamp>| html! { (at.map_or_else(|| "-".to_owned(), |at| minute(at, zone))) };
+    let scope = |environment| Scope { campaign: campaign.slug.clone(), environment };
+    let live = scope(Environment::Live);
+    vec![
+        html! { a href=(path_of(&live)) { (campaign.name) } br; span.soft { (campaign.brand) " · " (campaign.slug) } },
+        status(campaign, now),
+        time(campaign.window.start),
+        time(campaign.window.end),
+        html! { (number(sum.records)) },
+        html! { (number(sum.entries)) },
+        html! {
+            @for of in [Environment::Live, Environment::Test] {
+                a.plain href=(path_of(&scope(of))) { (environment(of)) span.unseen { " " (campaign.name) } } " "
+            }
+        },
+    ]
+}
+
+/// Without the seconds.
+fn minute(at: Timestamp, zone: Tz) -> String {
+    local_time(at, zone).chars().take("2026-11-22 17:00".len()).collect()
+}
+
+pub(crate) fn status(campaign: &Campaign, now: Timestamp) -> Markup {
+    let (class, word) = match campaign.status(now) {
+        _ if campaign.archived => ("over", "archived"),
+        CampaignStatus::Live => ("good", "live"),
+        CampaignStatus::Paused => ("paused", "paused"),
+        CampaignStatus::NotStarted => ("over", "not started"),
+        CampaignStatus::Ended => ("over", "ended"),
+    };
+    html! { span.pill.(class) { (word) } }
+}

@@ -1,0 +1,186 @@
+//! A campaign at a glance, from its numbers.
+
+use axum::Router;
+use axum::response::Redirect;
+use axum::routing::{get, post};
+use common::domain::campaign::{Campaign, CampaignStatus};
+use common::domain::codebook::{Batch, BatchStatus};
+use common::domain::numbers::decision_time::Kind;
+use common::domain::numbers::{Cells, Metric};
+use common::domain::scope::Scope;
+use common::domain::timestamp::Timestamp;
+use maud::{Markup, html};
+use ops_core::campaigns::set_paused;
+use ops_core::format::{grouped, zoned_time};
+use ops_core::numbers::sums::{
+    Sums, by_day, by_dimension, by_hand_percent, by_hour, codes_of, receipt_words, span, sums, total,
+    unknown_now, wait,
+};
+use ops_core::numbers::{self, Days};
+
+use super::campaigns::status;
+use super::{InScope, page};
+use crate::failure::PageResult;
+use crate::layout::{Page, Section, path_of};
+use crate::plot::{Share, number, of_largest, over_time, shares};
+use crate::state::Console;
+
+/// Hours of the plot by hour: two days show when people enter.
+const HOURS: usize = 48;
+
+pub(crate) fn routes() -> Router<Console> {
+    Router::new()
+        .route("/campaigns/{slug}/{environment}", get(page(overview)))
+        .route("/campaigns/{slug}/{environment}/pause", post(page(pause)))
+        .route("/campaigns/{slug}/{environment}/resume", post(page(resume)))
+}
+
+async fn overview(console: Console, InScope(scope): InScope) -> PageResult {
+    let tables = console.tables()?;
+    let campaign = tables.campaign(&scope.campaign).await?;
+    let cells = Box::pin(numbers::read(&tables, &scope, Days::default())).await?;
+    let batches = tables.code_books.overview(&scope).await?.map(|book| book.batches).unwrap_or_default();
+    let content = html! {
+        (state(&scope, &campaign, console.now()))
+        @if cells.is_empty() {
+            p { "Nothing has been counted. New submissions are counted within a minute." }
+        } @else {
+            (figures(&cells))
+            (plots(&campaign, &cells))
+        }
+        (codes(&cells, &batches))
+        p.soft { "Numbers are at most a minute old. Days and hours are those of " (campaign.timezone.name()) "." }
+    };
+    Ok(Page::new(&campaign.name, Section::Overview).in_scope(&scope).render(content))
+}
+
+async fn pause(console: Console, InScope(scope): InScope) -> PageResult<Redirect> {
+    switch(&console, &scope, true).await
+}
+
+async fn resume(console: Console, InScope(scope): InScope) -> PageResult<Redirect> {
+    switch(&console, &scope, false).await
+}
+
+async fn switch(console: &Console, scope: &Scope, paused: bool) -> PageResult<Redirect> {
+    set_paused(&console.tables()?, &scope.campaign, paused, console.now()).await?;
+    Ok(Redirect::to(&path_of(scope)))
+}
+
+/// The status, with the switch for pauses.
+fn state(scope: &Scope, campaign: &Campaign, now: Timestamp) -> Markup {
+    let zone = campaign.timezone;
+    let (does, name, note) = if campaign.paused {
+        ("resume", "Resume", "It takes no entries, in test and live, until it is resumed.")
+    } else {
+        ("pause", "Pause", "A pause holds for test and live, and callers see it within 5 seconds.")
+    };
+    let is_over = campaign.status(now) == CampaignStatus::Ended;
+    html! {
+        div.state {
+            p {
+                (status(campaign, now)) " " (campaign.brand)
+                @if let Some(start) = campaign.window.start { " · from " (zoned_time(start, zone)) }
+                @if let Some(end) = campaign.window.end { " · to " (zoned_time(end, zone)) }
+            }
+            @if !is_over {
+                form method="post" action={ (path_of(scope)) "/" (does) } {
+                    button.danger[!campaign.paused] { (name) " the campaign" }
+                    span.soft { (note) }
+                }
+            }
+        }
+    }
+}
+
+fn figures(cells: &Cells) -> Markup {
+    let all = total(&by_dimension(cells, Metric::Days));
+    let phones = total(&by_day(cells, Metric::NewPhones)).records;
+    let mut figures = vec![
+        ("Submissions", number(all.records)),
+        ("Entries", number(all.entries)),
+        ("Unique phones", number(phones)),
+        ("Unknown now", number(unknown_now(cells))),
+    ];
+    figures
+        .extend(by_hand_percent(cells).map(|percent| ("Receipts settled by hand", format!("{percent} %"))));
+    let waits = [(Kind::Receipt, "Time to decide a receipt"), (Kind::Code, "Time to decide a code")];
+    figures.extend(waits.into_iter().filter_map(|(kind, name)| {
+        let (p50, p95) = (wait(cells, kind, 50)?, wait(cells, kind, 95)?);
+        Some((name, format!("half in {}, 95 % in {}", span(p50), span(p95))))
+    }));
+    html! { dl.figures { @for (name, value) in figures { div { dt { (name) } dd { (value) } } } } }
+}
+
+fn plots(campaign: &Campaign, cells: &Cells) -> Markup {
+    let days = by_dimension(cells, Metric::Days);
+    let mut hours = by_hour(cells, campaign.timezone);
+    if let Some(first) = hours.keys().rev().nth(HOURS - 1).cloned() {
+        hours = hours.split_off(&first);
+    }
+    let outcomes = sums(cells, Metric::Outcomes, |cell| cell.dimension.replacen('#', ", ", 1));
+    let receipts = sums(cells, Metric::Receipts, |cell| receipt_words(&cell.dimension));
+    let section = |id: &str, title: &str, heading: [&str; 2], sums: &Sums| {
+        html! {
+            @if !sums.is_empty() {
+                section aria-labelledby=(id) {
+                    h2 id=(id) { (title) }
+                    (shares(title, heading, of_largest(sums, |name| name.replace('_', " "))))
+                }
+            }
+        }
+    };
+    html! {
+        div.pair {
+            (over_time("Submissions by day", "Day", &days))
+            (over_time("Submissions by hour, the last of them", "Hour", &hours))
+        }
+        div.pair {
+            (section("outcomes", "Outcomes", ["Outcome", "Submissions"], &outcomes))
+            (section("receipts", "Receipts", ["State", "Submissions"], &receipts))
+        }
+    }
+}
+
+/// Redeemed codes of each batch, and what is left of the prizes.
+fn codes(cells: &Cells, batches: &[Batch]) -> Markup {
+    let redeemed = by_dimension(cells, Metric::Batches);
+    let row = |batch: &Batch| {
+        let used = redeemed.get(&batch.name).map_or(0, |sum| sum.records);
+        let all = i64::try_from(codes_of(batch)).unwrap_or(i64::MAX);
+        let name = html! {
+            (batch.name)
+            @if batch.status == BatchStatus::Void { " " span.pill.over { "void" } }
+            @if let Some(prize) = &batch.prize { br; span.soft { (prize) } }
+        };
+        Share {
+            name,
+            value: used,
+            of: all,
+            words: format!("{} of {}", number(used), grouped(codes_of(batch))),
+        }
+    };
+    let prizes = batches.iter().filter(|batch| batch.status == BatchStatus::Active).filter_map(|batch| {
+        let used = redeemed.get(&batch.name).map_or(0, |sum| sum.records);
+        let all = i64::try_from(codes_of(batch)).unwrap_or(i64::MAX);
+        let (name, left) = (html! { (batch.prize.as_ref()?) br; span.soft { (batch.name) } }, all - used);
+        Some(Share { name, value: left, of: all, words: format!("{} of {}", number(left), number(all)) })
+    });
+    let prizes: Vec<_> = prizes.collect();
+    html! {
+        @if !batches.is_empty() {
+            div.pair {
+                section aria-labelledby="codes" {
+                    h2 #codes { "Codes" }
+                    (shares("Redeemed codes of each batch", ["Batch", "Redeemed"], batches.iter().map(row).collect()))
+                }
+                @if !prizes.is_empty() {
+                    section aria-labelledby="prizes" {
+                        h2 #prizes { "Prizes left" }
+                        (shares("Prizes that are left", ["Prize", "Left"], prizes))
+                    }
+                }
+            }
+        }
+    }
+}

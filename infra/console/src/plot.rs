@@ -1,0 +1,113 @@
+//! Plots as inline SVG, with their numbers as a table beneath.
+
+use maud::{Markup, html};
+use ops_core::format::grouped;
+use ops_core::numbers::sums::Sums;
+
+use crate::layout::table;
+
+/// In units of the SVG, which is scaled to the page's width.
+const WIDTH: i64 = 720;
+const HEIGHT: i64 = 180;
+const LEFT: i64 = 56;
+const TOP: i64 = 10;
+const BOTTOM: i64 = 24;
+/// More would run into each other.
+const LABELS: usize = 7;
+
+/// What an empty name stands as.
+const NONE: &str = "(none)";
+
+pub(crate) fn number(number: i64) -> String {
+    let sign = if number < 0 { "-" } else { "" };
+    format!("{sign}{}", grouped(number.unsigned_abs()))
+}
+
+/// Columns over time: a column of submissions, and in it one of entries.
+pub(crate) fn over_time(title: &str, unit: &str, sums: &Sums) -> Markup {
+    let most = sums.values().map(|sum| sum.records).max().unwrap_or(0).max(1);
+    let count = i64::try_from(sums.len()).unwrap_or(1).max(1);
+    let height = HEIGHT - TOP - BOTTOM;
+    let (base, step) = (HEIGHT - BOTTOM, (WIDTH - LEFT) * 100 / count);
+    let every = sums.len().div_ceil(LABELS).max(1);
+    let columns = (0_i64..).zip(sums).map(|(index, (name, sum))| {
+        let tall = if sum.records > 0 { (sum.records * height / most).max(1) } else { 0 };
+        (LEFT + index * step / 100, tall, name, sum.records)
+    });
+    let columns: Vec<_> = columns.collect();
+    let wide = (step * 8 / 1000).max(1);
+    html! {
+        figure.plot {
+            figcaption { (title) }
+            svg viewBox={ "0 0 " (WIDTH) " " (HEIGHT) } role="img" aria-label={ (title) "; the table below has the numbers" } {
+                @for (share, shown) in [(0, 0), (50, most / 2), (100, most)] {
+                    @let y = base - height * share / 100;
+                    line.grid x1=(LEFT) x2=(WIDTH) y1=(y) y2=(y) {}
+                    @if share == 0 || shown > 0 { text.end x=(LEFT - 8) y=(y + 4) { (number(shown)) } }
+                }
+                @for (x, tall, name, records) in &columns {
+                    rect.bar x=(x) y=(base - tall) width=(wide) height=(tall) { title { (name) ": " (number(*records)) } }
+                }
+                @for (x, _, name, _) in columns.iter().step_by(every) {
+                    text x=(x) y=(HEIGHT - 6) { (short(name)) }
+                }
+            }
+            (numbers(title, &[unit, "Submissions", "Entries"], sums))
+        }
+    }
+}
+
+/// Without the year: `11-22`, or `17:00` of an hour.
+fn short(name: &str) -> &str {
+    name.split_once(' ')
+        .map(|(_, time)| time)
+        .or_else(|| name.split_once('-').map(|(_, day)| day))
+        .unwrap_or(name)
+}
+
+fn numbers(title: &str, heading: &[&str], sums: &Sums) -> Markup {
+    let rows = sums.iter().map(|(name, sum)| {
+        let name = if name.is_empty() { NONE } else { name };
+        vec![html! { (name) }, html! { (number(sum.records)) }, html! { (number(sum.entries)) }]
+    });
+    html! {
+        details { summary { "Numbers" span.unseen { " of: " (title) } } (table(title, heading, &rows.collect::<Vec<_>>())) }
+    }
+}
+
+/// A row of a table with a bar in it.
+pub(crate) struct Share {
+    pub(crate) name: Markup,
+    pub(crate) value: i64,
+    /// What the bar is full at.
+    pub(crate) of: i64,
+    pub(crate) words: String,
+}
+
+/// A table whose bars show the numbers that stand beside them.
+pub(crate) fn shares(caption: &str, heading: [&str; 2], rows: Vec<Share>) -> Markup {
+    let row = |Share { name, value, of, words }: Share| {
+        let part = value.max(0) * 100 / of.max(1);
+        let part = if value > 0 { part.clamp(1, 100) } else { 0 };
+        let bar = html! {
+            svg.share viewBox="0 0 100 8" preserveAspectRatio="none" aria-hidden="true" {
+                rect.whole width="100" height="8" rx="2" {}
+                rect.bar width=(part) height="8" rx="2" {}
+            }
+        };
+        vec![name, html! { (words) }, bar]
+    };
+    let rows: Vec<_> = rows.into_iter().map(row).collect();
+    let [name, value] = heading;
+    table(caption, &[name, value, "Share"], &rows)
+}
+
+/// The rows of sums, each with the share that it has of the largest.
+pub(crate) fn of_largest(sums: &Sums, name: impl Fn(&str) -> String) -> Vec<Share> {
+    let most = sums.values().map(|sum| sum.records).max().unwrap_or(0);
+    let row = |(dimension, sum): (&String, &common::domain::numbers::Amount)| {
+        let shown = if dimension.is_empty() { NONE.to_owned() } else { name(dimension) };
+        Share { name: html! { (shown) }, value: sum.records, of: most, words: number(sum.records) }
+    };
+    sums.iter().map(row).collect()
+}

@@ -1,0 +1,162 @@
+//! What every request has to pass: other pages of the browser, and other programs of the machine, can reach the port, too.
+
+use axum::Router;
+use axum::body::Body;
+use axum::extract::{Request, State};
+use axum::http::header::{
+    CACHE_CONTROL, CONTENT_SECURITY_POLICY, COOKIE, HOST, ORIGIN, REFERRER_POLICY, SET_COOKIE,
+    X_CONTENT_TYPE_OPTIONS, X_FRAME_OPTIONS,
+};
+use axum::http::{HeaderName, HeaderValue, Method, StatusCode, Uri};
+use axum::middleware::Next;
+use axum::response::{Html, IntoResponse, Response};
+use axum::routing::{get, post};
+use maud::{DOCTYPE, html};
+
+use crate::failure::refusal;
+use crate::state::Console;
+use crate::{assets, form};
+
+/// The page that trades the token in its fragment for the cookie. It has nothing else, so that anyone may read it.
+pub(crate) const OPEN: &str = "/open";
+const SESSION: &str = "/session";
+/// Paths that are served without the cookie.
+const OPEN_TO_ALL: [&str; 5] = [OPEN, SESSION, assets::OPEN_SCRIPT, assets::STYLE, assets::ICON];
+
+const FETCH_SITE: HeaderName = HeaderName::from_static("sec-fetch-site");
+
+const HEADERS: [(HeaderName, &str); 7] = [
+    (
+        CONTENT_SECURITY_POLICY,
+        "default-src 'none'; img-src 'self'; style-src 'self'; script-src 'self'; connect-src 'self'; form-action 'self'; \
+         base-uri 'none'; frame-ancestors 'none'",
+    ),
+    (X_FRAME_OPTIONS, "DENY"),
+    (CACHE_CONTROL, "no-store"),
+    (REFERRER_POLICY, "no-referrer"),
+    (X_CONTENT_TYPE_OPTIONS, "nosniff"),
+    (HeaderName::from_static("cross-origin-resource-policy"), "same-origin"),
+    (HeaderName::from_static("cross-origin-opener-policy"), "same-origin"),
+];
+
+/// The routes that need no cookie.
+pub(crate) fn routes() -> Router<Console> {
+    Router::new().route(OPEN, get(open)).route(SESSION, post(trade))
+}
+
+/// Answers a request if it may be, and says in every reply how a browser has to treat it.
+pub(crate) async fn check(State(console): State<Console>, request: Request, next: Next) -> Response {
+    let mut response = match admitted(&console, &request) {
+        Ok(()) => next.run(request).await,
+        Err((status, title, message)) => refusal(status, title, message),
+    };
+    for (name, value) in HEADERS {
+        response.headers_mut().insert(name, HeaderValue::from_static(value));
+    }
+    response
+}
+
+type Refused = (StatusCode, &'static str, &'static str);
+
+const OTHER_HOST: Refused =
+    (StatusCode::FORBIDDEN, "Another address", "Open the console by the link that ops console printed.");
+const OTHER_SITE: Refused = (
+    StatusCode::FORBIDDEN,
+    "Another site",
+    "This came from a page that is not the console. Open the console by the link that ops console printed.",
+);
+const NOT_OPENED: Refused = (
+    StatusCode::UNAUTHORIZED,
+    "Not open here",
+    "Open the console by the link that ops console printed. A link is good once: if it was used, end the console with Ctrl-C \
+     and run ops console again.",
+);
+
+fn admitted(console: &Console, request: &Request) -> Result<(), Refused> {
+    if !is_own_host(console.authority(), request) {
+        return Err(OTHER_HOST);
+    }
+    if request.method() != Method::GET && !is_own_page(console.authority(), request) {
+        return Err(OTHER_SITE);
+    }
+    let (access, now) = (console.access(), console.now());
+    // It is about to end.
+    if access.is_idle(now) {
+        return Err(NOT_OPENED);
+    }
+    if OPEN_TO_ALL.contains(&request.uri().path()) {
+        return Ok(());
+    }
+    // A page of another port of this machine is the same site to a browser, and its requests have the cookie.
+    if !is_from_own_page_or_user(request)
+        || !header(request, &COOKIE).is_some_and(|cookies| access.admits(cookies))
+    {
+        return Err(NOT_OPENED);
+    }
+    access.used(now);
+    Ok(())
+}
+
+/// The only value of a header; `None` if there are several.
+fn header<'a>(request: &'a Request, name: &HeaderName) -> Option<&'a str> {
+    let mut values = request.headers().get_all(name).iter();
+    let only = values.next().filter(|_| values.next().is_none())?;
+    only.to_str().ok()
+}
+
+/// A name that another site made point to 127.0.0.1 is not this host.
+fn is_own_host(authority: &str, request: &Request) -> bool {
+    let in_line = request.uri().authority().is_none_or(|named| named.as_str() == authority);
+    in_line && header(request, &HOST) == Some(authority)
+}
+
+fn is_own_page(authority: &str, request: &Request) -> bool {
+    if request.headers().contains_key(FETCH_SITE) {
+        return is_from_own_page_or_user(request);
+    }
+    header(request, &ORIGIN).and_then(|origin| origin.strip_prefix("http://")) == Some(authority)
+}
+
+/// Whether a browser says so. Browsers that say nothing leave it to the cookie.
+fn is_from_own_page_or_user(request: &Request) -> bool {
+    !request.headers().contains_key(FETCH_SITE)
+        || matches!(header(request, &FETCH_SITE), Some("same-origin" | "none"))
+}
+
+async fn open() -> Html<String> {
+    let page = html! {
+        (DOCTYPE)
+        html lang="en" {
+            head {
+                meta charset="utf-8";
+                meta name="viewport" content="width=device-width, initial-scale=1";
+                meta name="color-scheme" content="light dark";
+                link rel="icon" href=(assets::ICON) type="image/svg+xml";
+                link rel="stylesheet" href=(assets::STYLE);
+                title { "Operator's console" }
+                script src=(assets::OPEN_SCRIPT) type="module" {}
+            }
+            body.alone {
+                main {
+                    h1 { "Operator's console" }
+                    p #state role="status" { "Opening. This needs JavaScript." }
+                }
+            }
+        }
+    };
+    Html(page.into_string())
+}
+
+async fn trade(State(console): State<Console>, uri: Uri, body: Body) -> Response {
+    // The token is in the body, so that no log of addresses has it.
+    let cookie = match form::text(body).await {
+        Some(token) if uri.query().is_none() => console.access().trade(&token),
+        _ => None,
+    };
+    let Some(cookie) = cookie.and_then(|cookie| HeaderValue::try_from(cookie).ok()) else {
+        let (status, _, message) = NOT_OPENED;
+        return (status, message).into_response();
+    };
+    console.access().used(console.now());
+    (StatusCode::NO_CONTENT, [(SET_COOKIE, cookie)]).into_response()
+}

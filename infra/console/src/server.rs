@@ -1,0 +1,101 @@
+//! The server: an address of this machine alone, until it is stopped or idle.
+
+use std::net::Ipv4Addr;
+use std::time::Duration;
+
+use axum::{Router, middleware};
+use ops_core::ConsoleOrder;
+use ops_core::failure::Failure;
+use tokio::net::TcpListener;
+use tokio::sync::watch;
+
+use crate::access::Access;
+use crate::state::Console;
+use crate::{assets, failure, pages, safety};
+
+/// How long requests in flight may take after the end.
+const LAST_REQUESTS: Duration = Duration::from_secs(3);
+/// How often it looks whether it is idle. Requests are refused from the exact moment on.
+const IDLE_CHECK: Duration = Duration::from_millis(500);
+
+/// Why the server ended.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Ended {
+    /// It was told to.
+    Stopped,
+    /// It was not used for [`crate::IDLE_LIMIT`].
+    Idle,
+}
+
+/// A console that is bound to its port, and does not serve yet.
+pub struct Server {
+    listener: TcpListener,
+    console: Console,
+    link: String,
+}
+
+impl Server {
+    /// Binds a port and connects to the stack.
+    ///
+    /// # Errors
+    /// When the port is taken, or the stack's variables or the credentials are missing.
+    pub async fn bind(order: &ConsoleOrder) -> Result<Self, Failure> {
+        let taken = |error| {
+            let message = format!(
+                "port {} of 127.0.0.1 cannot be used: {error}; leave --port out to get a free one",
+                order.port
+            );
+            Failure::new("port_taken", message)
+        };
+        let listener = TcpListener::bind((Ipv4Addr::LOCALHOST, order.port)).await.map_err(taken)?;
+        let address = listener.local_addr().map_err(taken)?;
+        let (access, token) = Access::new(address.port(), order.clock.now());
+        let console = Console::new(order, address.to_string(), access).await?;
+        Ok(Self { listener, console, link: format!("http://{address}{}#{token}", safety::OPEN) })
+    }
+
+    /// The link that opens the console, once.
+    pub fn link(&self) -> &str {
+        &self.link
+    }
+
+    /// Serves until `stopped` is ready, or nobody has used the console for [`crate::IDLE_LIMIT`].
+    pub async fn run(self, stopped: impl Future<Output = ()>) -> Ended {
+        let Self { listener, console, .. } = self;
+        let (stop, mut stopping) = watch::channel(false);
+        let graceful = async move {
+            // An error means that the sender was dropped.
+            let _ = stopping.wait_for(|stop| *stop).await;
+        };
+        let router = router(console.clone());
+        let serving = tokio::spawn(async move {
+            let served = axum::serve(listener, router).with_graceful_shutdown(graceful);
+            // Accepting connections recovers from errors, so this ends only on a stop.
+            let _ = served.await;
+        });
+        let ended = tokio::select! {
+            () = stopped => Ended::Stopped,
+            () = idle(&console) => Ended::Idle,
+        };
+        // Without receivers it has already stopped.
+        let _ = stop.send(true);
+        let _ = tokio::time::timeout(LAST_REQUESTS, serving).await;
+        ended
+    }
+}
+
+async fn idle(console: &Console) {
+    while !console.access().is_idle(console.now()) {
+        tokio::time::sleep(IDLE_CHECK).await;
+    }
+}
+
+fn router(console: Console) -> Router {
+    pages::routes()
+        .merge(safety::routes())
+        .merge(assets::routes())
+        .fallback(failure::no_such_page)
+        .method_not_allowed_fallback(failure::no_such_page)
+        .layer(middleware::from_fn_with_state(console.clone(), safety::check))
+        .with_state(console)
+}

@@ -1,0 +1,67 @@
+//! What all pages share.
+
+use std::sync::Arc;
+
+use common::clock::Clock;
+use common::config::Env;
+use common::domain::timestamp::Timestamp;
+use ops_core::ConsoleOrder;
+use ops_core::connection;
+use ops_core::failure::Failure;
+use ops_core::tables::Tables;
+
+use crate::access::Access;
+
+/// The console of one run. Clones share it.
+#[derive(Clone)]
+pub(crate) struct Console(Arc<Shared>);
+
+struct Shared {
+    env: Env,
+    clock: Clock,
+    /// Only read from; requests get tables of their own.
+    tables: Tables,
+    access: Access,
+    /// `127.0.0.1:PORT`.
+    authority: String,
+}
+
+impl Console {
+    pub(crate) async fn new(
+        order: &ConsoleOrder,
+        authority: String,
+        access: Access,
+    ) -> Result<Self, Failure> {
+        let ConsoleOrder { env, clock, .. } = order;
+        let aws = connection::aws(env).await?;
+        let tables = Tables::for_command(env, &aws)?;
+        let (env, clock) = (env.clone(), clock.clone());
+        Ok(Self(Arc::new(Shared { env, clock, tables, access, authority })))
+    }
+
+    /// The tables for one request, which is like one command: a write is refused until the request has written a row of the
+    /// audit log.
+    pub(crate) fn tables(&self) -> Result<Tables, Failure> {
+        Ok(self.0.tables.for_next_command(&self.0.env)?)
+    }
+
+    pub(crate) fn env(&self) -> &Env {
+        &self.0.env
+    }
+
+    pub(crate) fn clock(&self) -> &Clock {
+        &self.0.clock
+    }
+
+    pub(crate) fn now(&self) -> Timestamp {
+        self.0.clock.now()
+    }
+
+    pub(crate) fn access(&self) -> &Access {
+        &self.0.access
+    }
+
+    pub(crate) fn authority(&self) -> &str {
+        &self.0.authority
+    }
+}

@@ -1,0 +1,94 @@
+//! The operator's console over HTTP.
+
+mod overview;
+mod safety;
+
+use common::clock::Clock;
+use console::{Ended, Server};
+use ops_core::ConsoleOrder;
+use service_tests::http::{Reply, RequestBuilder, request_to_storage};
+use tokio::sync::oneshot;
+use tokio::task::JoinHandle;
+
+use crate::support::Stack;
+
+/// A console that serves a stack's operator.
+pub(crate) struct Served {
+    /// `127.0.0.1:PORT`.
+    pub(crate) authority: String,
+    pub(crate) token: String,
+    pub(crate) clock: Clock,
+    stop: oneshot::Sender<()>,
+    running: JoinHandle<Ended>,
+}
+
+impl Served {
+    pub(crate) async fn start(stack: &Stack) -> Self {
+        let (env, clock) = (stack.env.clone(), stack.clock.clone());
+        let order = ConsoleOrder { env, clock: clock.clone(), port: 0, opens_browser: false };
+        let server = Server::bind(&order).await.expect("a free port");
+        let (page, token) = server.link().split_once('#').expect("a fragment");
+        let authority =
+            page.strip_prefix("http://").and_then(|page| page.strip_suffix("/open")).expect("a link");
+        let (authority, token) = (authority.to_owned(), token.to_owned());
+        let (stop, stopped) = oneshot::channel();
+        let running = tokio::spawn(server.run(async {
+            // Dropped with the test.
+            let _ = stopped.await;
+        }));
+        Self { authority, token, clock, stop, running }
+    }
+
+    pub(crate) fn ask(&self, method: &str, path: &str) -> RequestBuilder {
+        request_to_storage(method, format!("http://{}{path}", self.authority))
+    }
+
+    /// A request that the console's own page makes.
+    pub(crate) fn ask_from_page(&self, method: &str, path: &str) -> RequestBuilder {
+        self.ask(method, path).header("sec-fetch-site", "same-origin")
+    }
+
+    /// Trades the token; the cookie is as a browser sends it back.
+    pub(crate) async fn sign_in(&self) -> SignedIn<'_> {
+        let reply = self.ask_from_page("POST", "/session").raw(self.token.clone()).send().await;
+        assert_eq!(reply.status, 204, "{}", reply.text);
+        let set = reply.headers["set-cookie"].to_str().expect("text");
+        SignedIn { console: self, cookie: set.split(';').next().expect("a cookie").to_owned() }
+    }
+
+    pub(crate) async fn stop(self) -> Ended {
+        let Self { stop, running, .. } = self;
+        stop.send(()).expect("it runs");
+        running.await.expect("it ends")
+    }
+
+    /// Waits until it ends.
+    pub(crate) async fn ended(self) -> Ended {
+        self.running.await.expect("it ends")
+    }
+}
+
+/// The operator's browser.
+pub(crate) struct SignedIn<'a> {
+    pub(crate) console: &'a Served,
+    pub(crate) cookie: String,
+}
+
+impl SignedIn<'_> {
+    pub(crate) fn ask(&self, method: &str, path: &str) -> RequestBuilder {
+        self.console.ask_from_page(method, path).header("cookie", &self.cookie)
+    }
+
+    /// A page that has to be there.
+    pub(crate) async fn page(&self, path: &str) -> String {
+        let reply = self.ask("GET", path).send().await;
+        assert_eq!(reply.status, 200, "{path}: {}", reply.text);
+        reply.text
+    }
+
+    /// Sends a form.
+    pub(crate) async fn post(&self, path: &str, fields: &str) -> Reply {
+        let form = "application/x-www-form-urlencoded";
+        self.ask("POST", path).header("content-type", form).raw(fields.to_owned()).send().await
+    }
+}
