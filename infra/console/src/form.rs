@@ -1,11 +1,15 @@
 //! What a page sends.
 
 use std::collections::HashMap;
+use std::convert::Infallible;
 
 use axum::body::{Body, to_bytes};
-use axum::extract::{FromRequest, Request};
+use axum::extract::{FromRequest, FromRequestParts, Request};
 use axum::http::StatusCode;
+use axum::http::request::Parts;
 use axum::response::Response;
+use maud::{Markup, html};
+use ops_core::failure::Failure;
 
 use crate::failure::refusal;
 
@@ -40,6 +44,34 @@ impl<S: Send + Sync> FromRequest<S> for Form {
                 "What was sent is too long. Shorten the text.",
             )),
         }
+    }
+}
+
+/// The fields of a query; none of them may be a phone or a code, which addresses must not have.
+pub(crate) struct Query(pub(crate) Form);
+
+impl<S: Send + Sync> FromRequestParts<S> for Query {
+    type Rejection = Infallible;
+
+    async fn from_request_parts(parts: &mut Parts, _state: &S) -> Result<Self, Self::Rejection> {
+        Ok(Self(Form::parse(parts.uri.query().unwrap_or_default().as_bytes())))
+    }
+}
+
+/// Refuses what cannot be undone, unless the word was typed that the page asked for.
+pub(crate) fn check_typed(form: &Form, word: &str) -> Result<(), Failure> {
+    if form.get("typed") == word {
+        return Ok(());
+    }
+    let message = format!("nothing was changed; type exactly `{word}` to go on");
+    Err(Failure::new("not_confirmed", message))
+}
+
+/// The field that asks for a word before what cannot be undone.
+pub(crate) fn typed_field(word: &str) -> Markup {
+    html! {
+        label for="typed" { "This cannot be undone. Type " code { (word) } " to go on" }
+        input #typed name="typed" required autocomplete="off" autocapitalize="off" spellcheck="false" data-word=(word);
     }
 }
 

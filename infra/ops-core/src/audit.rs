@@ -13,19 +13,30 @@
 use std::fmt;
 use std::sync::Arc;
 
+use chrono::NaiveDate;
 use common::aws::Aws;
 use common::config::{ConfigError, Env};
-use common::domain::audit::AuditEntry;
+use common::domain::audit::{AuditEntry, StoredAuditRow};
 use common::domain::draw::Operator;
 use common::domain::scope::{CampaignSlug, Environment, Scope};
 use common::domain::timestamp::Timestamp;
 use common::store::audit::AuditLog;
+use futures_util::{StreamExt, TryStreamExt, stream};
 use serde_json::{Value, json};
 use tokio::sync::OnceCell;
 
 use crate::failure::Failure;
 use crate::identity::Identity;
+use crate::tables::Tables;
 use crate::write_guard::WriteGuard;
+
+/// Days that can be listed at once, each with a query of its own.
+const MAX_DAYS: usize = 3_660;
+/// Days that are queried concurrently.
+const CONCURRENCY: usize = 16;
+
+/// Characters of an operator's name or reason.
+const WORDS_CHARS: std::ops::RangeInclusive<usize> = 1..=500;
 
 /// The variable, and the option, that adds a name to the AWS identity.
 pub const BY_VARIABLE: &str = "OPS_BY";
@@ -178,5 +189,45 @@ impl Audit {
     /// The log itself, for reading.
     pub fn log(&self) -> &AuditLog {
         &self.log
+    }
+}
+
+/// The rows of some days, oldest first; both ends belong to them.
+///
+/// # Errors
+/// When these are no days or too many, or the table does not answer.
+pub async fn rows(tables: &Tables, from: NaiveDate, to: NaiveDate) -> Result<Vec<StoredAuditRow>, Failure> {
+    let days: Vec<String> =
+        from.iter_days().take_while(|day| *day <= to).take(MAX_DAYS + 1).map(|day| day.to_string()).collect();
+    if days.is_empty() || days.len() > MAX_DAYS {
+        let message = "the first day must be before the last, or the same, and at most ten years before it";
+        return Err(Failure::new("days_invalid", message));
+    }
+    let log = tables.audit.log();
+    let queries = stream::iter(&days).map(|day| log.of_day(day)).buffered(CONCURRENCY);
+    let rows: Vec<Vec<StoredAuditRow>> = queries.try_collect().await?;
+    let mut rows: Vec<_> = rows.into_iter().flatten().collect();
+    // By number, since a row of a clock that is off may be in another day.
+    rows.sort_by_key(|row| row.sequence);
+    Ok(rows)
+}
+
+/// An operator's name or reason, which goes into the record.
+///
+/// # Errors
+/// When it is empty, too long, or more than one line; `option` is what it was given with.
+pub fn words(text: &str, option: &str) -> Result<String, Failure> {
+    let text = text.trim();
+    if phones::has_phone(text) {
+        let message = format!(
+            "{option} has a phone number in it, and would be kept for good; say it without the number"
+        );
+        return Err(Failure::new("phone_in_words", message));
+    }
+    if WORDS_CHARS.contains(&text.chars().count()) && !text.chars().any(char::is_control) {
+        Ok(text.to_owned())
+    } else {
+        let message = format!("{option} must be 1 to 500 characters on one line; it goes into the record");
+        Err(Failure::new("words_invalid", message))
     }
 }

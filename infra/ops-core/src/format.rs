@@ -56,6 +56,20 @@ pub fn seconds(span: Duration) -> String {
     }
 }
 
+/// Shown in place of a missing value.
+const NOTHING: &str = "-";
+
+/// A value, or a dash.
+pub fn or_dash(value: Option<impl ToString>) -> String {
+    value.map_or_else(|| NOTHING.to_owned(), |value| value.to_string())
+}
+
+/// Names and values, one pair per line, values aligned and printable.
+pub fn lines(pairs: &[(&str, String)]) -> String {
+    let widest = pairs.iter().map(|(name, _)| name.len()).max().unwrap_or(0);
+    pairs.iter().map(|(name, value)| format!("{name:widest$}  {}\n", printable(value))).collect()
+}
+
 /// A heading and rows in aligned columns; every cell is made printable.
 pub fn table(heading: &[&str], rows: &[Vec<String>]) -> String {
     let rows: Vec<Vec<String>> =

@@ -4,18 +4,23 @@ use std::time::Duration;
 
 use common::aws::photos::Photos;
 use common::config::Env;
-use common::domain::draw::contact::Contact;
+use common::domain::draw::contact::{Contact, ContactStep};
 use common::domain::entrant::Entrant;
 use common::domain::entrant_id::EntrantId;
 use common::domain::phone::Phone;
-use common::domain::receipt::Receipt;
+use common::domain::receipt::photo::PhotoType;
+use common::domain::receipt::{Receipt, Source};
 use common::domain::scope::{Environment, Scope};
 use common::domain::submission::Submission;
 use common::domain::timestamp::Timestamp;
 use common::random;
+use serde_json::{Value, json};
 
+use crate::audit::{Action, words};
 use crate::draws::openings;
 use crate::failure::Failure;
+use crate::person_file::{self, Photo};
+use crate::submissions::shown::as_json;
 use crate::tables::Tables;
 
 /// Tries to finish an erasure while the same phone keeps entering.
@@ -154,4 +159,135 @@ pub async fn erase(tables: &Tables, env: &Env, photos: &Photos, held: &Held) -> 
     }
     let message = format!("the phone keeps entering {}; block it, then run this again", held.scope);
     Err(Failure::new("phone_busy", message))
+}
+
+/// Everything that is held, as the bytes of a ZIP file to hand over. The audit log has a row first.
+///
+/// # Errors
+/// When a table or the bucket does not answer.
+pub async fn hand_over(
+    tables: &Tables,
+    env: &Env,
+    phone: &Phone,
+    held: &[Held],
+    now: Timestamp,
+) -> Result<Vec<u8>, Failure> {
+    let data = data(phone, held, now);
+    record("person.export", None, tables, held, now).await?;
+    let photos = photos(tables, env, held).await?;
+    person_file::packed(&data, &photos)
+}
+
+/// Erases a person from all that is held. The audit log has a row first.
+///
+/// # Errors
+/// When the reason is none, a submission is not settled; when a table or the bucket does not answer.
+pub async fn erase_all(
+    tables: &Tables,
+    env: &Env,
+    held: &[Held],
+    why: &str,
+    now: Timestamp,
+) -> Result<(), Failure> {
+    let why = words(why, "--why")?;
+    held.iter().try_for_each(check_settled)?;
+    record("person.erase", Some(&why), tables, held, now).await?;
+    let photos = tables.photos(env)?;
+    for held in held {
+        erase(tables, env, &photos, held).await?;
+    }
+    Ok(())
+}
+
+/// Writes a row for each campaign and environment. It names submissions and not the phone's id, which would outlive an
+/// erasure in the log.
+async fn record(
+    name: &'static str,
+    why: Option<&str>,
+    tables: &Tables,
+    held: &[Held],
+    now: Timestamp,
+) -> Result<(), Failure> {
+    for held in held {
+        let submissions: Vec<_> =
+            held.submissions.iter().map(|(submission, _)| submission.submission_id).collect();
+        let details = json!({ "submissions": submissions, "photos": held.photos().count() });
+        let action = Action::new(name).in_scope(&held.scope).with(details);
+        let action = why.into_iter().fold(action, |action, why| action.because(why));
+        tables.audit.append(action, now).await?;
+    }
+    Ok(())
+}
+
+/// Everything that is held.
+fn data(phone: &Phone, held: &[Held], now: Timestamp) -> Value {
+    let number = phone.expose_e164();
+    let campaigns = held.iter().map(|held| {
+        let submissions = held.submissions.iter().map(|(submission, receipt)| {
+            let mut json = as_json(submission, number);
+            if let Some(fields) = json.as_object_mut() {
+                let source = receipt.as_ref().map(|receipt| match &receipt.source {
+                    Source::Typed { code, time } => {
+                        json!({ "type": "typed", "code": code, "time": time.expose() })
+                    }
+                    Source::Photo { content_type, size_bytes, qr_payload } => json!({
+                        "type": "photo",
+                        "content_type": content_type.media_type(),
+                        "size_bytes": size_bytes,
+                        "qr_payload": qr_payload,
+                    }),
+                });
+                fields.insert("receipt_source".to_owned(), json!(source));
+                fields.insert("history".to_owned(), json!(submission.history));
+            }
+            json
+        });
+        let entrant = &held.entrant;
+        json!({
+            "campaign": held.scope.campaign,
+            "environment": held.scope.environment,
+            "limits": {
+                "submissions": entrant.total,
+                "submissions_today": entrant.today,
+                "entries": entrant.entries,
+                "wrong_codes_at": entrant.wrong_codes.iter().map(ToString::to_string).collect::<Vec<_>>(),
+                "throttled_until": entrant.throttled_until.map(|until| until.to_string()),
+                "blocked": entrant.blocked,
+            },
+            "submissions": submissions.collect::<Vec<_>>(),
+            "draws": held.contacts.iter().map(drawn).collect::<Vec<_>>(),
+        })
+    });
+    json!({ "phone": number, "exported_at": now.to_string(), "campaigns": campaigns.collect::<Vec<_>>() })
+}
+
+async fn photos(tables: &Tables, env: &Env, held: &[Held]) -> Result<Vec<Photo>, Failure> {
+    let mut found = Vec::new();
+    let mut bucket: Option<Photos> = None;
+    for (scope, receipt) in held.iter().flat_map(|held| held.photos().map(|receipt| (&held.scope, receipt))) {
+        let bucket = match &mut bucket {
+            Some(bucket) => bucket,
+            none => none.insert(tables.photos(env)?),
+        };
+        let extension =
+            receipt.arrived.and_then(|arrived| arrived.photo_type).map_or("bin", PhotoType::extension);
+        if let Some(bytes) = bucket.read(scope, receipt.receipt_id).await? {
+            found.push(Photo { name: format!("photos/{}.{extension}", receipt.receipt_id), bytes });
+        }
+    }
+    Ok(found)
+}
+
+/// A contact without the operators, who are people too.
+fn drawn(contact: &Contact) -> Value {
+    let step = |step: &ContactStep| json!({ "at": step.at.to_string(), "event": step.event });
+    json!({
+        "draw": contact.draw,
+        "prize": contact.prize,
+        "place": contact.place,
+        "ref": contact.reference.as_ref().map(ToString::to_string),
+        "region": contact.region,
+        "masked_phone": contact.masked_phone,
+        "steps": contact.steps.iter().map(step).collect::<Vec<_>>(),
+    })
 }

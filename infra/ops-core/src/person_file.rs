@@ -18,15 +18,22 @@ pub(crate) struct Photo {
 }
 
 /// Writes the file, readable by its owner alone; completely or not at all.
-pub(crate) fn write(path: &Path, data: &Value, photos: &[Photo]) -> Result<(), Failure> {
+pub(crate) fn write(path: &Path, bytes: &[u8]) -> Result<(), Failure> {
     let mut file = NewFile::begin(path)?;
-    let bytes = packed(io::Cursor::new(Vec::new()), data, photos);
-    let written = bytes.and_then(|bytes| file.write_all(&bytes.into_inner())).and_then(|()| file.sync());
+    let written = file.write_all(bytes).and_then(|()| file.sync());
     written.map_err(|error| Failure::from_io(path, "writing", &error))?;
     file.finish().map_err(|failed| Failure::from_io(path, "writing", &failed.error))
 }
 
-fn packed<W: Write + Seek>(out: W, data: &Value, photos: &[Photo]) -> io::Result<W> {
+/// The bytes of the file.
+pub(crate) fn packed(data: &Value, photos: &[Photo]) -> Result<Vec<u8>, Failure> {
+    let packed = zipped(io::Cursor::new(Vec::new()), data, photos);
+    let too_large =
+        |error| Failure::new("file_failed", format!("the data does not fit into a ZIP file: {error}"));
+    packed.map(io::Cursor::into_inner).map_err(too_large)
+}
+
+fn zipped<W: Write + Seek>(out: W, data: &Value, photos: &[Photo]) -> io::Result<W> {
     // Photos do not shrink, and the rest is small.
     let options = SimpleFileOptions::default().compression_method(zip::CompressionMethod::Stored);
     let mut zip = ZipWriter::new(out);

@@ -176,7 +176,7 @@ pub async fn find(
 ///
 /// # Errors
 /// When the number is asked for, and the operator may not read the deployment's secret, or it is another one.
-pub(crate) async fn shown(
+pub async fn shown(
     tables: &Tables,
     submission: &Submission,
     in_clear: bool,

@@ -1,5 +1,8 @@
 //! Finds and lists submissions.
 
+pub mod shown;
+pub mod story;
+
 use common::app::code_verifier::{CodeQuery, CodeVerifier, Staleness};
 use common::domain::campaign::Campaign;
 use common::domain::code::Code;
@@ -9,7 +12,9 @@ use common::domain::scope::{Environment, Scope};
 use common::domain::submission::Submission;
 use common::domain::timestamp::Timestamp;
 use futures_util::{StreamExt, TryStreamExt, stream};
+use serde_json::json;
 
+use crate::audit::{Action, Recorded};
 use crate::failure::Failure;
 use crate::tables::Tables;
 
@@ -145,4 +150,34 @@ pub async fn of_reference(
 /// When a table does not answer.
 pub async fn list_unsettled(tables: &Tables, scope: &Scope) -> Result<Vec<Submission>, Failure> {
     Ok(tables.store.submissions().list_unsettled(scope).await?)
+}
+
+/// What an operator looks at that is hidden otherwise.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct Look {
+    /// The whole phone number.
+    pub phone: bool,
+    /// The receipt's code and time, or the text of its QR code.
+    pub receipt: bool,
+    /// Its photo.
+    pub photo: bool,
+}
+
+/// Writes a row of the audit log if something is shown that is hidden otherwise.
+///
+/// # Errors
+/// When the row cannot be written: then nothing may be shown.
+pub async fn record_look(
+    tables: &Tables,
+    submission: &Submission,
+    look: Look,
+    now: Timestamp,
+) -> Result<Option<Recorded>, Failure> {
+    let Look { phone, receipt, photo } = look;
+    if !(phone || receipt || photo) {
+        return Ok(None);
+    }
+    let action = Action::new("submission.show").in_scope(&submission.scope).on(submission.submission_id);
+    let details = json!({ "phone": phone, "receipt": receipt, "photo": photo });
+    tables.audit.append(action.with(details), now).await.map(Some)
 }

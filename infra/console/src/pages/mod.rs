@@ -1,7 +1,12 @@
 //! The pages, a module each with its routes.
 
 mod campaigns;
+mod changes;
+mod codes;
 mod overview;
+mod people;
+mod search;
+mod submission;
 
 use axum::Router;
 use axum::extract::rejection::RawPathParamsRejection;
@@ -20,7 +25,14 @@ use crate::failure::{PageError, refusal};
 use crate::state::Console;
 
 pub(crate) fn routes() -> Router<Console> {
-    Router::new().merge(campaigns::routes()).merge(overview::routes())
+    Router::new()
+        .merge(campaigns::routes())
+        .merge(overview::routes())
+        .merge(codes::routes())
+        .merge(search::routes())
+        .merge(submission::routes())
+        .merge(people::routes())
+        .merge(changes::routes())
 }
 
 /// Makes a handler of `work`, which gets the console and what `Input` takes from the request. Each request has a thread of its

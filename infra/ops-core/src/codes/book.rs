@@ -112,8 +112,11 @@ pub(super) fn batch_mut<'a>(book: &'a mut CodeBook, name: &str) -> Result<&'a mu
     book.batches.iter_mut().find(|batch| batch.name == name).ok_or_else(unknown_batch)
 }
 
-/// The batch of this name, which has to exist.
-pub(crate) fn existing_batch<'a>(book: &'a CodeBook, name: &str) -> Result<&'a Batch, Failure> {
+/// The batch of this name.
+///
+/// # Errors
+/// When there is none.
+pub fn existing_batch<'a>(book: &'a CodeBook, name: &str) -> Result<&'a Batch, Failure> {
     book.batch(name).ok_or_else(unknown_batch)
 }
 

@@ -3,12 +3,12 @@
 use common::domain::codebook::{Batch, BatchStatus, CodeBook};
 use common::domain::scope::Scope;
 use common::domain::timestamp::Timestamp;
-use common::store::code_books::CodeBooks;
 use common::store::codes::Codes;
 use futures_util::{StreamExt, TryStreamExt, stream};
 
 use super::find::{Found, find};
 use super::{AT_ONCE, PART, book};
+use crate::audit::Action;
 use crate::column::Column;
 use crate::failure::Failure;
 use crate::tables::Tables;
@@ -30,8 +30,14 @@ pub struct Voided {
 ///
 /// # Errors
 /// When there is no such batch, or the table does not answer.
-pub async fn void_batch(books: &CodeBooks, scope: &Scope, name: &str) -> Result<Batch, Failure> {
-    book::change(books, scope, |book| {
+pub async fn void_batch(
+    tables: &Tables,
+    scope: &Scope,
+    name: &str,
+    now: Timestamp,
+) -> Result<Batch, Failure> {
+    tables.audit.append(Action::new("code.void").in_scope(scope).on(name), now).await?;
+    book::change(&tables.code_books, scope, |book| {
         let batch = book::batch_mut(book, name)?;
         batch.status = BatchStatus::Void;
         Ok(batch.clone())

@@ -5,29 +5,23 @@ use chrono_tz::UTC;
 use common::domain::audit::{self, AuditEntry, AuditRow, StoredAuditRow, VerifiedAudit};
 use common::domain::scope::CampaignSlug;
 use common::domain::timestamp::Timestamp;
-use futures_util::{StreamExt, TryStreamExt, stream};
 use serde_json::{Value, json};
 
-use super::or_dash;
+use crate::audit::rows;
 use crate::cli::AuditCommand;
 use crate::failure::Failure;
-use crate::format::{grouped, local_time, table};
+use crate::format::{grouped, local_time, or_dash, table};
 use crate::tables::Tables;
 use crate::terminal::Report;
 
 /// Days that are listed unless they are named.
 const USUAL_DAYS: u64 = 30;
-/// Days that can be listed at once, each with a query of its own.
-const MAX_DAYS: usize = 3_660;
-/// Days that are queried concurrently.
-const CONCURRENCY: usize = 16;
-
 pub(crate) async fn run(command: AuditCommand, tables: &Tables, now: Timestamp) -> Result<Report, Failure> {
     match command {
         AuditCommand::List { campaign, from, to } => {
             let to = to.map_or_else(|| today(now), Ok)?;
             let from = from.or_else(|| to.checked_sub_days(Days::new(USUAL_DAYS - 1))).unwrap_or(to);
-            let mut rows = rows_of(tables, from, to).await?;
+            let mut rows = rows(tables, from, to).await?;
             rows.retain(|row| {
                 campaign.is_none() || campaign_of(row) == campaign.as_ref().map(CampaignSlug::as_str)
             });
@@ -45,22 +39,6 @@ fn today(now: Timestamp) -> Result<NaiveDate, Failure> {
             "this machine's clock is far off; set it, or name the days with --from and --to",
         )
     })
-}
-
-async fn rows_of(tables: &Tables, from: NaiveDate, to: NaiveDate) -> Result<Vec<StoredAuditRow>, Failure> {
-    let days: Vec<String> =
-        from.iter_days().take_while(|day| *day <= to).take(MAX_DAYS + 1).map(|day| day.to_string()).collect();
-    if days.is_empty() || days.len() > MAX_DAYS {
-        let message = "--from must be a day before --to, or the same, and at most ten years before it";
-        return Err(Failure::new("days_invalid", message));
-    }
-    let log = tables.audit.log();
-    let queries = stream::iter(&days).map(|day| log.of_day(day)).buffered(CONCURRENCY);
-    let rows: Vec<Vec<StoredAuditRow>> = queries.try_collect().await?;
-    let mut rows: Vec<_> = rows.into_iter().flatten().collect();
-    // By number, since a row of a clock that is off may be in another day.
-    rows.sort_by_key(|row| row.sequence);
-    Ok(rows)
 }
 
 fn campaign_of(stored: &StoredAuditRow) -> Option<&str> {

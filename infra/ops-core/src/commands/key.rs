@@ -10,11 +10,10 @@ use common::domain::timestamp::Timestamp;
 use common::store::api_keys::ApiKeyRecord;
 use serde_json::{Value, json};
 
-use super::or_dash;
 use crate::cli::KeyCommand;
 use crate::connection;
 use crate::failure::Failure;
-use crate::format::{local_time, seconds, table, zoned_time};
+use crate::format::{local_time, or_dash, seconds, table, zoned_time};
 use crate::keys::{self, IssuedKey, RolledKey};
 use crate::terminal::Report;
 

@@ -1,7 +1,6 @@
 //! The commands: each calls the library and reports the result, as JSON and as text.
 
 use crate::failure::Failure;
-use crate::format::printable;
 use crate::terminal::Terminal;
 
 pub(crate) mod audit;
@@ -18,19 +17,6 @@ pub(crate) mod secret;
 pub(crate) mod smoke;
 pub(crate) mod submission;
 pub(crate) mod whoami;
-
-/// Shown in place of a missing value.
-const NOTHING: &str = "-";
-
-fn or_dash(value: Option<impl ToString>) -> String {
-    value.map_or_else(|| NOTHING.to_owned(), |value| value.to_string())
-}
-
-/// Names and values, one pair per line, values aligned and printable.
-fn lines(pairs: &[(&str, String)]) -> String {
-    let widest = pairs.iter().map(|(name, _)| name.len()).max().unwrap_or(0);
-    pairs.iter().map(|(name, value)| format!("{name:widest$}  {}\n", printable(value))).collect()
-}
 
 /// An argument. For `-`, the operator types it at the terminal instead, which keeps it out of the shell's history.
 fn typed_or(argument: &str, prompt: &str, terminal: &mut Terminal<'_>) -> Result<String, Failure> {

@@ -12,12 +12,12 @@ use common::store::entrants::{BlockChange, BlockedPhone};
 use serde_json::{Value, json};
 
 use super::submission::{who, words};
-use super::{or_dash, typed_or};
+use super::typed_or;
 use crate::cli::{PhoneChangeArgs, PhoneCommand};
 use crate::column::Column;
 use crate::confirm::Answer;
 use crate::failure::Failure;
-use crate::format::{grouped, local_time, table};
+use crate::format::{grouped, local_time, or_dash, table};
 use crate::phones::{Changed, ERASED, PHONES, set_all_blocked, set_blocked};
 use crate::tables::Tables;
 use crate::terminal::{Progress, Report, Terminal};

@@ -5,9 +5,9 @@ use common::store::StoreError;
 use common::store::{api_keys, audit, campaigns, code_books, codes, entrants, receipts, submissions};
 use serde_json::{Value, json};
 
-use super::{lines, or_dash};
 use crate::connection;
 use crate::failure::Failure;
+use crate::format::{lines, or_dash};
 use crate::identity::Identity;
 use crate::tables::Tables;
 use crate::terminal::Report;

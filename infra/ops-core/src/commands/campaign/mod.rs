@@ -14,14 +14,12 @@ use common::domain::timestamp::Timestamp;
 use common::store::campaign_versions::CampaignChange;
 use serde_json::{Value, json};
 
-use super::or_dash;
-use super::submission::words;
-use crate::audit::BY_VARIABLE;
+use crate::audit::{BY_VARIABLE, words};
 use crate::campaigns;
 use crate::cli::CampaignCommand;
 use crate::connection;
 use crate::failure::Failure;
-use crate::format::{local_time, table};
+use crate::format::{local_time, or_dash, table};
 use crate::tables::Tables;
 use crate::terminal::{Report, Terminal};
 

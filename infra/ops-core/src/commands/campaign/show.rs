@@ -14,9 +14,8 @@ use serde_json::{Value, json};
 use super::{retention, status_word};
 use crate::campaign_file::write::{to_json, to_yaml};
 use crate::campaigns::versions;
-use crate::commands::{lines, or_dash};
 use crate::failure::Failure;
-use crate::format::{grouped, zoned_time};
+use crate::format::{grouped, lines, or_dash, zoned_time};
 use crate::tables::{Tables, unknown_campaign};
 use crate::terminal::Report;
 

@@ -7,9 +7,8 @@ use serde_json::{Value, json};
 
 use crate::campaigns::Difference;
 use crate::campaigns::versions::{self, PastChange};
-use crate::commands::or_dash;
 use crate::failure::Failure;
-use crate::format::{local_time, table};
+use crate::format::{local_time, or_dash, table};
 use crate::tables::Tables;
 use crate::terminal::Report;
 

@@ -7,12 +7,11 @@ use common::domain::codebook::{Batch, BatchStatus, CodeBook, Origin};
 use common::domain::scope::Scope;
 use serde_json::{Value, json};
 
-use super::super::or_dash;
 use super::import::weakest_line;
 use super::{note, odds_line};
 use crate::codes::usage::{self, Usage};
 use crate::failure::Failure;
-use crate::format::{grouped, table};
+use crate::format::{grouped, or_dash, table};
 use crate::tables::Tables;
 use crate::terminal::{Report, Terminal};
 

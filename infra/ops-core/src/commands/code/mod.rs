@@ -12,7 +12,6 @@ use std::pin::pin;
 
 use common::app::code_verifier::FRESH_BOOK_MAX_AGE;
 use common::clock::Clock;
-use common::domain::campaign::CodePolicy;
 use common::domain::codebook::{Batch, BatchStatus, CodeBook};
 use common::domain::scope::Scope;
 use serde_json::json;
@@ -25,7 +24,7 @@ use crate::cli::{CodeCommand, VoidArgs};
 use crate::codes::import::ImportRequest;
 use crate::codes::mint::{self, Reservation};
 use crate::codes::new_file::{NewFile, NotRenamed};
-use crate::codes::{book, lines, rotate};
+use crate::codes::{book, code_scope, lines, rotate};
 use crate::failure::Failure;
 use crate::format::{grouped, odds, seconds};
 use crate::tables::Tables;
@@ -75,28 +74,6 @@ pub(crate) async fn run(
             let scope = code_scope(tables, scope.into()).await?;
             tables.audit.append(Action::new("code.rotate").in_scope(&scope), clock.now()).await?;
             Ok(report_rotated(&scope, &rotate::rotate(&tables.code_books, &scope).await?))
-        }
-    }
-}
-
-/// Checks that the campaign exists and that the service checks its codes.
-async fn code_scope(tables: &Tables, scope: Scope) -> Result<Scope, Failure> {
-    let slug = &scope.campaign;
-    match tables.campaign(slug).await?.code {
-        CodePolicy::Service => Ok(scope),
-        CodePolicy::None => {
-            let message = format!(
-                "`{slug}` takes no codes; set code.checked_by to `service` in its file and apply it first"
-            );
-            Err(Failure::new("campaign_without_codes", message))
-        }
-        CodePolicy::Partner => {
-            let message = format!(
-                "the partner of `{slug}` checks its codes, so a code of the service would be refused: get the codes \
-                 from the partner, or let the service check them: set code.checked_by to `service` in its file, \
-                 remove the partner block, and apply it first"
-            );
-            Err(Failure::new("codes_checked_by_partner", message))
         }
     }
 }

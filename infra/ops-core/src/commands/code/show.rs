@@ -8,11 +8,11 @@ use common::domain::submission::Submission;
 use common::store::codes::Claim;
 use serde_json::{Value, json};
 
-use super::super::{lines, or_dash, typed_or};
+use super::super::typed_or;
 use super::batches::{kind_of, status_of};
 use crate::codes::find::{CodeOfScope, State, look_up};
 use crate::failure::Failure;
-use crate::format::zoned_time;
+use crate::format::{lines, or_dash, zoned_time};
 use crate::phones;
 use crate::tables::Tables;
 use crate::terminal::{Report, Terminal};

@@ -41,8 +41,7 @@ pub(super) async fn void_batch(
         }
         terminal.confirm(&question, Answer::Word(name), confirm)?;
     }
-    tables.audit.append(Action::new("code.void").in_scope(scope).on(name), clock.now()).await?;
-    let batch = void::void_batch(&tables.code_books, scope, name).await?;
+    let batch = void::void_batch(tables, scope, name, clock.now()).await?;
     let text = format!(
         "Batch {} is void: its {} codes count no more within {}. Who entered with one stays in.",
         batch.name,

@@ -8,9 +8,8 @@ use common::store::entrants::{BlockChange, KnownEntrant};
 use common::store::submissions::SubmissionSummary;
 use serde_json::{Value, json};
 
-use super::super::lines;
 use super::change_json;
-use crate::format::{grouped, table, zoned_time};
+use crate::format::{grouped, lines, table, zoned_time};
 use crate::phones::{MAX_SUBMISSIONS, PhoneInScope};
 use crate::terminal::Report;
 

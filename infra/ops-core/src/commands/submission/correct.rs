@@ -4,11 +4,11 @@ use common::domain::submission::Submission;
 use common::domain::submission::correction::Correction;
 use common::store::codes::CodeKey;
 
-use super::show;
 use crate::corrections::{Corrected, correct};
 use crate::failure::Failure;
 use crate::format::grouped;
 use crate::phones;
+use crate::submissions::shown::as_json;
 use crate::tables::Tables;
 use crate::terminal::Report;
 use common::domain::submission::OperatorDecision;
@@ -49,7 +49,7 @@ pub(super) async fn run(
         }
     };
     let phone = phones::shown(tables, &submission, false).await?;
-    Ok(Report::new(show::as_json(&submission, &phone), text))
+    Ok(Report::new(as_json(&submission, &phone), text))
 }
 
 fn done(after: &Submission, correction: Correction) -> String {

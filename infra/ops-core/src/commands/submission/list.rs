@@ -1,14 +1,12 @@
 //! Lists of submissions: newest, and unsettled.
 
 use chrono_tz::Tz;
-use common::domain::settling::Assignee;
 use common::domain::submission::Submission;
 use serde_json::json;
 
-use super::super::or_dash;
-use super::show::{lookup_failures, next_step};
-use super::{all_as_json, word};
-use crate::format::{local_time, table};
+use super::all_as_json;
+use crate::format::{local_time, or_dash, table};
+use crate::submissions::shown::{assignee, lookup_failures, next_step, word};
 use crate::terminal::Report;
 
 const NONE: &str = "There are no such submissions.";
@@ -59,13 +57,6 @@ pub(super) fn unsettled(shown: &[(&Submission, String)], all: usize, zone: Tz) -
     let more = all.saturating_sub(shown.len());
     let note = (more > 0).then(|| format!("{more} more are not settled; --limit shows more of them"));
     Report { note, ..Report::new(all_as_json(shown), text) }
-}
-
-pub(super) fn assignee(assignee: Assignee) -> &'static str {
-    match assignee {
-        Assignee::Service => "service",
-        Assignee::Operator => "operator",
-    }
 }
 
 /// Why a submission is not settled: its reasons and failed look-ups, otherwise the unexpected reply.

@@ -2,34 +2,30 @@
 
 mod correct;
 mod list;
-pub(super) mod show;
-mod story;
 
 use std::cmp::Reverse;
 
 use common::config::Env;
 use common::domain::receipt::payload::VerificationCode;
 use common::domain::scope::Scope;
-use common::domain::submission::correction::{Correction, Proposal};
+use common::domain::submission::correction::Correction;
 use common::domain::submission::{OperatorDecision, State, Submission};
 use common::domain::timestamp::Timestamp;
 use serde_json::{Value, json};
 
-use self::show::Shown;
-use self::story::Story;
-use super::or_dash;
-use crate::audit::{Action, BY_VARIABLE, Recorded};
+pub(crate) use crate::audit::words;
+use crate::audit::BY_VARIABLE;
 use crate::cli::{AcceptArgs, CorrectionArgs, ListArgs, ShowArgs, SubmissionCommand, VerdictArgs};
 use crate::confirm::Answer;
 use crate::failure::Failure;
-use crate::format::grouped;
+use crate::format::{grouped, table, zoned_time};
 use crate::settle::{Proof, Verdict, resume, settle};
+use crate::submissions::Look;
+use crate::submissions::shown::{Shown, as_json};
+use crate::submissions::story::Story;
 use crate::tables::Tables;
 use crate::terminal::{Report, Terminal};
 use crate::{connection, phones, receipts, submissions};
-
-/// Characters of an operator's name or reason.
-const WORDS_CHARS: std::ops::RangeInclusive<usize> = 1..=500;
 
 pub(crate) async fn run(
     command: SubmissionCommand,
@@ -43,15 +39,16 @@ pub(crate) async fn run(
             let found = submissions::find(&tables, &name).await?;
             let mut shown = Vec::new();
             let ShowArgs { show_phone, show_receipt, show_photo } = show;
+            let look = Look { phone: show_phone, receipt: show_receipt, photo: show_photo };
             for submission in &found {
-                let recorded = record_look(&tables, submission, show, now).await?;
+                let recorded = submissions::record_look(&tables, submission, look, now).await?;
                 let photo = recorded.as_ref().filter(|_| show_photo);
                 let receipt = receipts::of_submission(&tables, env, submission, photo, now).await?;
                 let zone = tables.campaign(&submission.scope.campaign).await?.timezone;
                 let phone = phones::shown(&tables, submission, show_phone).await?;
                 shown.push(Shown { submission, phone, receipt, zone, show_receipt });
             }
-            Ok(show::report(&shown))
+            Ok(report_shown(&shown))
         }
         SubmissionCommand::Story { name } => {
             let tables = connection::tables(env).await?;
@@ -61,7 +58,7 @@ pub(crate) async fn run(
                 let zone = tables.campaign(&submission.scope.campaign).await?.timezone;
                 stories.push(Story::new(&submission, receipt.as_ref(), zone));
             }
-            Ok(story::report(&stories))
+            Ok(report_stories(&stories))
         }
         SubmissionCommand::List(args) => listed(args, env, now, terminal).await,
         SubmissionCommand::Resume { names } => {
@@ -98,7 +95,7 @@ pub(crate) async fn run(
             };
             let text = format!("{} settled as `{}`{entries}", settled.reference, status.message_key());
             let phone = phones::shown(&tables, &settled, false).await?;
-            Ok(Report::new(show::as_json(&settled, &phone), text))
+            Ok(Report::new(as_json(&settled, &phone), text))
         }
     }
 }
@@ -169,22 +166,6 @@ fn proof(args: &AcceptArgs) -> Result<Proof, Failure> {
     }
 }
 
-/// Writes a row if something is shown that is hidden otherwise.
-async fn record_look(
-    tables: &Tables,
-    submission: &Submission,
-    show: ShowArgs,
-    now: Timestamp,
-) -> Result<Option<Recorded>, Failure> {
-    let ShowArgs { show_phone, show_receipt, show_photo } = show;
-    if !(show_phone || show_receipt || show_photo) {
-        return Ok(None);
-    }
-    let action = Action::new("submission.show").in_scope(&submission.scope).on(submission.submission_id);
-    let details = json!({ "phone": show_phone, "receipt": show_receipt, "photo": show_photo });
-    tables.audit.append(action.with(details), now).await.map(Some)
-}
-
 pub(crate) fn who(env: &Env) -> Result<String, Failure> {
     match env.optional(BY_VARIABLE).or_else(|| env.optional("USER")) {
         Some(by) => words(&by, "--by"),
@@ -195,45 +176,30 @@ pub(crate) fn who(env: &Env) -> Result<String, Failure> {
     }
 }
 
-pub(crate) fn words(text: &str, option: &str) -> Result<String, Failure> {
-    let text = text.trim();
-    if phones::has_phone(text) {
-        let message = format!(
-            "{option} has a phone number in it, and would be kept for good; say it without the number"
-        );
-        return Err(Failure::new("phone_in_words", message));
-    }
-    if WORDS_CHARS.contains(&text.chars().count()) && !text.chars().any(char::is_control) {
-        Ok(text.to_owned())
-    } else {
-        let message = format!("{option} must be 1 to 500 characters on one line; it goes into the record");
-        Err(Failure::new("words_invalid", message))
-    }
+fn report_shown(shown: &[Shown<'_>]) -> Report {
+    let texts: Vec<String> = shown.iter().map(Shown::as_text).collect();
+    let json: Vec<Value> = shown.iter().map(Shown::as_json).collect();
+    Report::new(json!({ "submissions": json }), texts.join("\n"))
 }
 
-/// A decision in words: by whom, and why.
-fn said(decision: &OperatorDecision) -> String {
-    let words = |by: &str, why: &Option<String>| {
-        let why = why.as_ref().map(|why| format!(": {why}")).unwrap_or_default();
-        format!("by {by}{why}")
-    };
-    let second = decision.confirmed.as_ref();
-    let second = second.map(|second| format!("; confirmed {}", words(&second.by, &second.why)));
-    format!("{}{}", words(&decision.by, &decision.why), second.unwrap_or_default())
+fn report_stories(stories: &[Story]) -> Report {
+    let texts: Vec<String> = stories.iter().map(story_as_text).collect();
+    let json: Vec<Value> = stories.iter().map(story_as_json).collect();
+    Report::new(json!({ "submissions": json }), texts.join("\n"))
 }
 
-fn proposed(proposal: &Proposal) -> String {
-    let what = match proposal.correction {
-        Correction::Revoke { free_code: false } => "revoke",
-        Correction::Revoke { free_code: true } => "revoke and free the code",
-        Correction::Reopen => "reopen",
-    };
-    format!("{what}, asked for {}", said(&proposal.decision))
+fn story_as_text(story: &Story) -> String {
+    let rows: Vec<_> =
+        story.events.iter().map(|(at, what)| vec![zoned_time(*at, story.zone), what.clone()]).collect();
+    let request = story.request_id.as_deref().unwrap_or("not recorded");
+    let table = table(&["AT", "WHAT"], &rows);
+    format!("{} {}, made by request {request}\n{table}", story.reference, story.id)
 }
 
-/// An API name, or `-` if there is none.
-fn word(value: Value) -> String {
-    or_dash(value.as_str())
+fn story_as_json(story: &Story) -> Value {
+    let events: Vec<_> =
+        story.events.iter().map(|(at, what)| json!({ "at": at.to_string(), "what": what })).collect();
+    json!({ "id": story.id, "ref": story.reference, "request_id": story.request_id, "events": events })
 }
 
 /// Submissions with their masked phones.
@@ -249,6 +215,6 @@ async fn with_phones<'a>(tables: &Tables, found: &'a [Submission]) -> Result<Wit
 
 /// Submissions for programs.
 fn all_as_json(found: &[(&Submission, String)]) -> Value {
-    let json: Vec<Value> = found.iter().map(|(submission, phone)| show::as_json(submission, phone)).collect();
+    let json: Vec<Value> = found.iter().map(|(submission, phone)| as_json(submission, phone)).collect();
     json!({ "submissions": json })
 }

@@ -2,25 +2,31 @@
 
 use chrono_tz::Tz;
 use common::domain::settling::Assignee;
-use common::domain::submission::{PastState, Submission};
+use common::domain::submission::correction::{Correction, Proposal};
+use common::domain::submission::{OperatorDecision, PastState, Submission};
 use common::domain::timestamp::Timestamp;
 use serde_json::{Value, json};
 
-use super::{proposed, said};
-use crate::format::{table, zoned_time};
 use crate::receipts::SeenReceipt;
-use crate::terminal::Report;
 
-pub(super) struct Story {
-    id: String,
-    reference: String,
-    request_id: Option<String>,
-    zone: Tz,
-    events: Vec<(Timestamp, String)>,
+/// What happened to a submission.
+#[derive(Clone, Debug)]
+pub struct Story {
+    /// Its id.
+    pub id: String,
+    /// What the consumer quotes.
+    pub reference: String,
+    /// The request that made it.
+    pub request_id: Option<String>,
+    /// The campaign's time zone.
+    pub zone: Tz,
+    /// What happened and when, the first first.
+    pub events: Vec<(Timestamp, String)>,
 }
 
 impl Story {
-    pub(super) fn new(submission: &Submission, receipt: Option<&SeenReceipt>, zone: Tz) -> Self {
+    /// The story that the records tell.
+    pub fn new(submission: &Submission, receipt: Option<&SeenReceipt>, zone: Tz) -> Self {
         let mut events = Vec::new();
         if let Some(SeenReceipt { receipt, .. }) = receipt {
             events.push((receipt.created_at, format!("receipt {} made", receipt.receipt_id)));
@@ -79,28 +85,23 @@ fn sentence(state: &PastState) -> String {
     sentence
 }
 
-pub(super) fn report(stories: &[Story]) -> Report {
-    let texts: Vec<String> = stories.iter().map(Story::as_text).collect();
-    let json: Vec<Value> = stories.iter().map(Story::as_json).collect();
-    Report::new(json!({ "submissions": json }), texts.join("\n"))
+/// A decision in words: by whom, and why.
+pub fn said(decision: &OperatorDecision) -> String {
+    let words = |by: &str, why: &Option<String>| {
+        let why = why.as_ref().map(|why| format!(": {why}")).unwrap_or_default();
+        format!("by {by}{why}")
+    };
+    let second = decision.confirmed.as_ref();
+    let second = second.map(|second| format!("; confirmed {}", words(&second.by, &second.why)));
+    format!("{}{}", words(&decision.by, &decision.why), second.unwrap_or_default())
 }
 
-impl Story {
-    fn as_text(&self) -> String {
-        let rows: Vec<_> =
-            self.events.iter().map(|(at, what)| vec![zoned_time(*at, self.zone), what.clone()]).collect();
-        let request = self.request_id.as_deref().unwrap_or("not recorded");
-        format!(
-            "{} {}, made by request {request}\n{}",
-            self.reference,
-            self.id,
-            table(&["AT", "WHAT"], &rows)
-        )
-    }
-
-    fn as_json(&self) -> Value {
-        let events: Vec<_> =
-            self.events.iter().map(|(at, what)| json!({ "at": at.to_string(), "what": what })).collect();
-        json!({ "id": self.id, "ref": self.reference, "request_id": self.request_id, "events": events })
-    }
+/// A proposed correction in words.
+pub fn proposed(proposal: &Proposal) -> String {
+    let what = match proposal.correction {
+        Correction::Revoke { free_code: false } => "revoke",
+        Correction::Revoke { free_code: true } => "revoke and free the code",
+        Correction::Reopen => "reopen",
+    };
+    format!("{what}, asked for {}", said(&proposal.decision))
 }

@@ -12,12 +12,9 @@ use common::domain::submission::{Claimed, OperatorDecision, Submission};
 use common::domain::timestamp::Timestamp;
 use serde_json::{Map, Value, json};
 
-use super::super::{lines, or_dash};
-use super::list::assignee;
-use super::{proposed, said, word};
-use crate::format::{grouped, zoned_time};
+use super::story::{proposed, said};
+use crate::format::{grouped, lines, or_dash, zoned_time};
 use crate::receipts::SeenReceipt;
-use crate::terminal::Report;
 
 /// Shown in place of a receipt's secrets.
 const HIDDEN: &str = "hidden; --show-receipt shows it";
@@ -25,24 +22,26 @@ const HIDDEN: &str = "hidden; --show-receipt shows it";
 const HIDDEN_PHOTO: &str = "hidden; --show-photo links to it";
 
 /// A submission and how much of it to show.
-pub(super) struct Shown<'a> {
-    pub(super) submission: &'a Submission,
+pub struct Shown<'a> {
+    /// The submission.
+    pub submission: &'a Submission,
     /// Masked or in clear.
-    pub(super) phone: String,
-    pub(super) receipt: Option<SeenReceipt>,
+    pub phone: String,
+    /// Its receipt.
+    pub receipt: Option<SeenReceipt>,
     /// The campaign's time zone, for the times in the text.
-    pub(super) zone: Tz,
-    pub(super) show_receipt: bool,
-}
-
-pub(super) fn report(shown: &[Shown<'_>]) -> Report {
-    let texts: Vec<String> = shown.iter().map(Shown::as_text).collect();
-    let json: Vec<Value> = shown.iter().map(Shown::as_json).collect();
-    Report::new(json!({ "submissions": json }), texts.join("\n"))
+    pub zone: Tz,
+    /// Whether to show the receipt's code and what it says.
+    pub show_receipt: bool,
 }
 
 impl Shown<'_> {
-    fn as_text(&self) -> String {
+    pub(crate) fn as_text(&self) -> String {
+        lines(&self.facts())
+    }
+
+    /// All that is known, by the names of the API, as text.
+    pub fn facts(&self) -> Vec<(&'static str, String)> {
         let submission = self.submission;
         let mut pairs = self.pairs();
         if let Some(settling) = &submission.settling {
@@ -64,7 +63,7 @@ impl Shown<'_> {
             pairs.push(("purchase", or_dash(purchase.map(|code| self.secret(code)))));
             pairs.extend(self.receipt_pairs(seen));
         }
-        lines(&pairs)
+        pairs
     }
 
     fn pairs(&self) -> Vec<(&'static str, String)> {
@@ -143,7 +142,7 @@ impl Shown<'_> {
         format!("{photo_type}, {} bytes, seen at {}", arrived.bytes, self.time(arrived.seen_at))
     }
 
-    fn as_json(&self) -> Value {
+    pub(crate) fn as_json(&self) -> Value {
         let mut json = as_json(self.submission, &self.phone);
         if let Some(fields) = json.as_object_mut() {
             if self.show_receipt {
@@ -194,7 +193,7 @@ impl Shown<'_> {
 }
 
 /// When the next step is due, or since when the submission has waited for an operator.
-pub(super) fn next_step(settling: &PendingSettlement, time: impl Fn(Timestamp) -> String) -> String {
+pub fn next_step(settling: &PendingSettlement, time: impl Fn(Timestamp) -> String) -> String {
     let at = time(settling.next_step_at);
     match settling.assignee {
         Assignee::Operator => format!("waits since {at}"),
@@ -206,7 +205,7 @@ pub(super) fn next_step(settling: &PendingSettlement, time: impl Fn(Timestamp) -
 }
 
 /// The number of failed look-ups by kind; `None` if there were none.
-pub(super) fn lookup_failures(lookup_failures: LookupFailures) -> Option<String> {
+pub fn lookup_failures(lookup_failures: LookupFailures) -> Option<String> {
     let LookupFailures { missing, throttled, trouble, unanswered_since: _ } = lookup_failures;
     let counts = [("missing", missing), ("throttled", throttled), ("trouble", trouble)];
     let met: Vec<_> = counts.iter().filter(|(_, count)| *count > 0).collect();
@@ -225,7 +224,7 @@ fn upstream(upstream: &Upstream) -> String {
 }
 
 /// A submission as JSON, without its receipt's secrets.
-pub(in crate::commands) fn as_json(submission: &Submission, phone: &str) -> Value {
+pub fn as_json(submission: &Submission, phone: &str) -> Value {
     let Submission { scope, status, .. } = submission;
     let decision = |decision: &OperatorDecision| {
         let OperatorDecision { by, at, why, confirmed } = decision;
@@ -290,4 +289,17 @@ fn settling(settling: &PendingSettlement) -> Value {
         "prize": settling.prize,
         "anomaly": settling.anomaly.as_ref().map(|anomaly| &anomaly.summary),
     })
+}
+
+/// Who acts next.
+pub fn assignee(assignee: Assignee) -> &'static str {
+    match assignee {
+        Assignee::Service => "service",
+        Assignee::Operator => "operator",
+    }
+}
+
+/// An API name, or `-` if there is none.
+pub fn word(value: Value) -> String {
+    or_dash(value.as_str())
 }

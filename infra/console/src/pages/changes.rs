@@ -1,0 +1,95 @@
+//! The audit log.
+
+use axum::Router;
+use axum::routing::get;
+use chrono::{Days, NaiveDate};
+use chrono_tz::UTC;
+use common::domain::audit::{AuditEntry, AuditRow, StoredAuditRow};
+use maud::{Markup, html};
+use ops_core::audit::rows;
+use ops_core::failure::Failure;
+use ops_core::format::{local_time, or_dash};
+
+use super::page;
+use crate::failure::PageResult;
+use crate::form::Query;
+use crate::layout::{Page, Section, table};
+use crate::state::Console;
+
+/// Days that are shown unless they are named.
+const USUAL_DAYS: u64 = 30;
+
+pub(crate) fn routes() -> Router<Console> {
+    Router::new().route("/changes", get(page(list)))
+}
+
+async fn list(console: Console, Query(query): Query) -> PageResult {
+    let today = console.now().day_in(UTC);
+    let to = day(query.get("to"), &today)?;
+    let from = match query.get("from") {
+        "" => to - Days::new(USUAL_DAYS - 1),
+        from => day(from, &today)?,
+    };
+    let tables = console.tables()?;
+    let (campaign, campaigns) = (query.get("campaign"), tables.campaigns.list().await?);
+    let mut rows = rows(&tables, from, to).await?;
+    rows.retain(|row| campaign.is_empty() || campaign_of(row) == Some(campaign));
+    // The newest are looked for most.
+    rows.reverse();
+    let cells: Vec<_> = rows.iter().map(cells).collect();
+    let content = html! {
+        form.row {
+            div { label for="from" { "From" } input #from type="date" name="from" value=(from); }
+            div { label for="to" { "To" } input #to type="date" name="to" value=(to); }
+            div {
+                label for="campaign" { "Campaign" }
+                select #campaign name="campaign" {
+                    option value="" { "all" }
+                    @for one in &campaigns {
+                        option value=(one.slug) selected[one.slug.as_str() == campaign] { (one.slug) }
+                    }
+                }
+            }
+            button { "Show" }
+        }
+        @if cells.is_empty() {
+            p { "The audit log has no such rows in these days." }
+        } @else {
+            (table("Changes and looks", &["Row", "Time (UTC)", "Who", "Action", "About", "Why", "Details"], &cells))
+        }
+        p.soft { code { "ops audit verify" } " verifies that no row was changed, removed or added by other means." }
+    };
+    Ok(Page::new("Changes", Section::Changes).render(content))
+}
+
+fn day(text: &str, today: &str) -> Result<NaiveDate, Failure> {
+    let text = if text.is_empty() { today } else { text };
+    text.parse().map_err(|_| Failure::new("days_invalid", "write days such as 2026-11-22"))
+}
+
+fn campaign_of(stored: &StoredAuditRow) -> Option<&str> {
+    stored.row.as_ref()?.entry.campaign.as_deref()
+}
+
+fn cells(stored: &StoredAuditRow) -> Vec<Markup> {
+    let Some(AuditRow { at, entry, .. }) = &stored.row else {
+        let unreadable = html! { "cannot be read; run " code { "ops audit verify" } };
+        return [html! { (stored.sequence) }, unreadable].into_iter().chain(vec![html! {}; 5]).collect();
+    };
+    let AuditEntry { who, by, action, campaign, environment, subject, why, details } = entry;
+    let about = [campaign, environment, subject].into_iter().flatten();
+    vec![
+        html! { (stored.sequence) },
+        html! { (local_time(*at, UTC)) },
+        html! { (name_of(who)) @if let Some(by) = by { " (" (by) ")" } },
+        html! { (action) },
+        html! { (about.map(String::as_str).collect::<Vec<_>>().join(" ")) },
+        html! { (or_dash(why.as_ref())) },
+        html! { @if details != "{}" { code { (details) } } },
+    ]
+}
+
+/// The end of an ARN, which names the person; the whole ARN is in `ops audit list`.
+fn name_of(arn: &str) -> &str {
+    arn.rsplit(':').next().unwrap_or(arn)
+}

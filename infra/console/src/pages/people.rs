@@ -1,0 +1,122 @@
+//! A person's data: where it is, handing it over, erasing it.
+
+use axum::Router;
+use axum::http::header::{CONTENT_DISPOSITION, CONTENT_TYPE};
+use axum::response::{Html, IntoResponse, Response};
+use axum::routing::{get, post};
+use common::domain::phone::Phone;
+use maud::{Markup, html};
+use ops_core::failure::Failure;
+use ops_core::people::{self, Held};
+
+use super::page;
+use crate::failure::PageResult;
+use crate::form::{Form, check_typed, typed_field};
+use crate::layout::{Page, Section, environment, table};
+use crate::state::Console;
+
+/// What the operator types before a person is erased.
+const ERASE: &str = "erase";
+
+pub(crate) fn routes() -> Router<Console> {
+    Router::new()
+        .route("/people", get(page(ask)).post(page(find)))
+        .route("/people/export", post(page(export)))
+        .route("/people/erase", post(page(erase)))
+}
+
+async fn ask(_: Console, (): ()) -> Html<String> {
+    render(html! {})
+}
+
+/// The page with the question, and what it led to.
+fn render(found: Markup) -> Html<String> {
+    let content = html! {
+        form method="post" action="/people" {
+            label for="phone" { "Phone number" }
+            input #phone name="phone" type="tel" required autocomplete="off" placeholder="0712 345 678";
+            p { button { "Find" } }
+        }
+        (found)
+    };
+    Page::new("People", Section::People).render(content)
+}
+
+fn phone_of(form: &Form) -> Result<Phone, Failure> {
+    let no_phone = |_| Failure::new("phone_invalid", "this is not a Tanzanian mobile number, such as 0712 345 678");
+    form.get("phone").parse().map_err(no_phone)
+}
+
+async fn find(console: Console, form: Form) -> PageResult {
+    let phone = phone_of(&form)?;
+    let held = people::find(&console.tables()?, &phone, console.now()).await?;
+    Ok(render(html! {
+        h2 { "What is held on " (phone.masked()) }
+        @if held.is_empty() {
+            p role="status" { "Nothing." }
+        } @else {
+            (held_table(&held))
+            (actions(&phone, &held))
+        }
+    }))
+}
+
+fn held_table(held: &[Held]) -> Markup {
+    let row = |held: &Held| {
+        vec![
+            html! { (held.scope.campaign) " " (environment(held.scope.environment)) },
+            html! { (held.submissions.len()) },
+            html! { (held.unsettled().count()) },
+            html! { (held.photos().count()) },
+            html! { @if held.entrant.blocked { "yes" } @else { "no" } },
+        ]
+    };
+    let rows: Vec<_> = held.iter().map(row).collect();
+    table("What is held", &["Campaign", "Submissions", "Unsettled", "Photos", "Blocked"], &rows)
+}
+
+fn actions(phone: &Phone, held: &[Held]) -> Markup {
+    let number = html! { input type="hidden" name="phone" value=(phone.expose_e164()); };
+    let open: usize = held.iter().map(|held| held.unsettled().count()).sum();
+    html! {
+        h2 { "Hand it over" }
+        form method="post" action="/people/export" data-download {
+            (number)
+            p { "A ZIP file with everything, photos too. It is recorded in the audit log." }
+            button { "Download" }
+        }
+        h2 { "Erase the person" }
+        @if open > 0 {
+            p { "Not possible yet: " (open) " submissions are not settled, and need the phone. Settle them first." }
+        } @else {
+            form method="post" action="/people/erase" {
+                (number)
+                p {
+                    "Every submission gets a random id in place of the phone; photos, regions and claims are deleted. References, \
+                     outcomes, entries, days and prizes stay, and a blocked number stays blocked."
+                }
+                label for="why" { "Reason and order, for the record" }
+                input #why name="why" required maxlength="500" autocomplete="off";
+                (typed_field(ERASE))
+                p { button.danger { "Erase" } }
+            }
+        }
+    }
+}
+
+async fn export(console: Console, form: Form) -> PageResult<Response> {
+    let (phone, tables, now) = (phone_of(&form)?, console.tables()?, console.now());
+    let held = people::find(&tables, &phone, now).await?;
+    let file = people::hand_over(&tables, console.env(), &phone, &held, now).await?;
+    let named = (CONTENT_DISPOSITION, "attachment; filename=\"person.zip\"");
+    Ok(([(CONTENT_TYPE, "application/zip"), named], file).into_response())
+}
+
+async fn erase(console: Console, form: Form) -> PageResult {
+    let (phone, tables, now) = (phone_of(&form)?, console.tables()?, console.now());
+    check_typed(&form, ERASE)?;
+    let held = people::find(&tables, &phone, now).await?;
+    people::erase_all(&tables, console.env(), &held, form.get("why"), now).await?;
+    let scopes: Vec<_> = held.iter().map(|held| held.scope.to_string()).collect();
+    Ok(render(html! { p.good role="status" { (phone.masked()) " is erased from " (scopes.join(", ")) "." } }))
+}

@@ -1,0 +1,206 @@
+//! Finds a submission by whatever is known of it. What is typed may be a phone or a code, so it is never in an address.
+
+use axum::Router;
+use axum::response::{IntoResponse, Redirect, Response};
+use axum::routing::{get, post};
+use common::domain::campaign::CodePolicy;
+use common::domain::code::Code;
+use common::domain::ids::{Reference, SubmissionId};
+use common::domain::phone::Phone;
+use common::domain::scope::{Environment, Scope};
+use common::domain::submission::Submission;
+use common::domain::timestamp::Timestamp;
+use common::store::entrants::KnownEntrant;
+use maud::{Markup, html};
+use ops_core::codes::find::{CodeOfScope, look_up};
+use ops_core::failure::Failure;
+use ops_core::format::{or_dash, zoned_time};
+use ops_core::phones::{self, PhoneInScope};
+use ops_core::submissions;
+use ops_core::tables::Tables;
+
+use super::page;
+use super::submission::{list, path_of_submission, status};
+use crate::failure::PageResult;
+use crate::form::Form;
+use crate::layout::{Page, Section, environment, facts, table};
+use crate::state::Console;
+
+/// Submissions of one request; it makes one.
+const MOST_OF_A_REQUEST: usize = 10;
+
+pub(crate) fn routes() -> Router<Console> {
+    Router::new()
+        .route("/search", get(page(ask)).post(page(search)))
+        .route("/search/request", post(page(search_request)))
+}
+
+async fn ask(console: Console, (): ()) -> PageResult {
+    render(&console, html! {}).await
+}
+
+/// The page with the questions, and what was found.
+async fn render(console: &Console, found: Markup) -> PageResult {
+    let campaigns = console.tables()?.campaigns.list().await?;
+    let content = html! {
+        form method="post" action="/search" role="search" {
+            label for="what" { "Reference, id, phone or code" }
+            input #what name="what" required autofocus autocomplete="off" autocapitalize="off" spellcheck="false";
+            p { button { "Search" } }
+        }
+        div role="status" { (found) }
+        details {
+            summary { "Search for a request id" }
+            p { "This reads the whole table of submissions, of all campaigns, and takes about a minute for ten million." }
+            form.row method="post" action="/search/request" {
+                div { label for="request" { "Request id" } input #request name="request" required autocomplete="off"; }
+                div {
+                    label for="campaign" { "Campaign" }
+                    select #campaign name="campaign" {
+                        @for campaign in &campaigns { option value=(campaign.slug) { (campaign.slug) } }
+                    }
+                }
+                div {
+                    label for="environment" { "Environment" }
+                    select #environment name="environment" { option { "live" } option { "test" } }
+                }
+                button { "Read the table" }
+            }
+        }
+    };
+    Ok(Page::new("Search", Section::Search).render(content))
+}
+
+async fn search(console: Console, form: Form) -> PageResult<Response> {
+    let what = form.get("what");
+    let tables = console.tables()?;
+    if what.parse::<SubmissionId>().is_ok() || what.parse::<Reference>().is_ok() {
+        match submissions::find(&tables, what).await {
+            Ok(found) => return shown(&console, &tables, &found).await,
+            // A code can look like a reference.
+            Err(failure) if failure.code == "submission_unknown" => {}
+            Err(failure) => return Err(failure.into()),
+        }
+    }
+    if let Ok(phone) = what.parse::<Phone>() {
+        let found = phones::find(&tables, &phone, None, console.now()).await?;
+        return Ok(render(&console, of_phone(&phone, &found, console.now())).await?.into_response());
+    }
+    let found = of_code(&console, &tables, what).await?;
+    Ok(render(&console, found).await?.into_response())
+}
+
+/// One submission opens; several are listed.
+async fn shown(console: &Console, tables: &Tables, found: &[Submission]) -> PageResult<Response> {
+    if let [only] = found {
+        return Ok(Redirect::to(&path_of_submission(only.submission_id)).into_response());
+    }
+    Ok(render(console, list(tables, found).await?).await?.into_response())
+}
+
+async fn search_request(console: Console, form: Form) -> PageResult<Response> {
+    let unknown = |_: String| Failure::new("campaign_unknown", "there is no such campaign; choose one of the list");
+    let campaign = form.get("campaign").parse().map_err(unknown)?;
+    let environment = form.get("environment").parse().map_err(unknown)?;
+    let (scope, wanted) = (Scope { campaign, environment }, form.get("request"));
+    let tables = console.tables()?;
+    let is_wanted = |submission: &Submission| submission.request_id.as_deref() == Some(wanted);
+    let found = submissions::list(&tables, &scope, MOST_OF_A_REQUEST, is_wanted).await?;
+    shown(&console, &tables, &found).await
+}
+
+fn of_phone(phone: &Phone, found: &[PhoneInScope], now: Timestamp) -> Markup {
+    html! {
+        @if found.is_empty() { p { "No campaign knows " (phone.masked()) "." } }
+        @for PhoneInScope { scope, campaign, known: KnownEntrant { entrant, blocked, .. }, submissions } in found {
+            h2 { (phone.masked()) " in " (scope.campaign) " " (environment(scope.environment)) }
+            (facts(&[
+                ("Entries", html! { (entrant.entries) }),
+                ("Today", html! { (entrant.today) @if let Some(limit) = campaign.limits.phone_daily { " of " (limit) } }),
+                ("In total", html! { (entrant.total) @if let Some(limit) = campaign.limits.phone_total { " of " (limit) } }),
+                ("Throttled", html! {
+                    @match entrant.throttled_until.filter(|_| entrant.is_throttled(now)) {
+                        Some(until) => { "until " (zoned_time(until, campaign.timezone)) }
+                        None => { "no" }
+                    }
+                }),
+                ("Blocked", html! {
+                    @match blocked {
+                        Some(change) => {
+                            "since " (zoned_time(change.at, campaign.timezone))
+                            @if let Some(why) = &change.why { ": " (why) }
+                        }
+                        None => { "no" }
+                    }
+                }),
+            ]))
+            @let rows: Vec<_> = submissions.iter().map(|one| vec![
+                html! { a href=(path_of_submission(one.submission_id)) { (one.reference) } },
+                status(&one.status),
+                html! { (one.status.message_key()) },
+                html! { (one.day) },
+            ]).collect();
+            (table("Its submissions, the newest first", &["Reference", "State", "Message", "Day"], &rows))
+        }
+    }
+}
+
+/// The code in every campaign whose codes it may be.
+async fn of_code(console: &Console, tables: &Tables, typed: &str) -> PageResult<Markup> {
+    let Ok(code) = typed.parse::<Code>() else { return Ok(nothing()) };
+    let mut found = Vec::new();
+    for campaign in tables.campaigns.list().await? {
+        for environment in Environment::ALL {
+            let scope = Scope { campaign: campaign.slug.clone(), environment };
+            match campaign.code {
+                CodePolicy::None => {}
+                CodePolicy::Service if code.sentinel().is_some() => {}
+                // A campaign without a book has no codes yet.
+                CodePolicy::Service if tables.code_books.overview(&scope).await?.is_none() => {}
+                CodePolicy::Service => {
+                    let codes = look_up(tables, &scope, &code.normal()).await?;
+                    found.extend(codes.iter().map(|code| service_code(&scope, code)));
+                }
+                CodePolicy::Partner if code.sentinel().is_some() => {}
+                CodePolicy::Partner => {
+                    let has = submissions::of_code(tables, &campaign, &scope, typed, console.now()).await?;
+                    if let Some(submission) = has {
+                        found.push(html! { h2 { (scope_words(&scope)) } (list(tables, &[submission]).await?) });
+                    }
+                }
+            }
+        }
+    }
+    Ok(if found.is_empty() { nothing() } else { html! { @for one in found { (one) } } })
+}
+
+fn scope_words(scope: &Scope) -> Markup {
+    html! { "A code of " (scope.campaign) " " (environment(scope.environment)) }
+}
+
+fn service_code(scope: &Scope, code: &CodeOfScope) -> Markup {
+    let CodeOfScope { batch, state, is_void, claim, submission } = code;
+    html! {
+        h2 { (scope_words(scope)) }
+        (facts(&[
+            ("State", html! { (state.as_str()) @if *is_void { ", voided" } }),
+            ("Batch", html! { (or_dash(batch.as_ref().map(|batch| &batch.name))) }),
+            ("Prize", html! { (or_dash(batch.as_ref().and_then(|batch| batch.prize.as_ref()))) }),
+            ("Submission", html! {
+                @match claim {
+                    Some(claim) => a href=(path_of_submission(claim.submission_id)) {
+                        @match submission {
+                            Some(submission) => (submission.reference),
+                            None => (claim.submission_id),
+                        }
+                    },
+                    None => "-",
+                }
+            }),
+        ]))
+    }
+}
+
+fn nothing() -> Markup {
+    html! { p { "Nothing was found. It is no reference, id or phone that is known here, and no campaign's code." } }
+}

@@ -1,0 +1,105 @@
+//! The whole story of a submission.
+
+use axum::Router;
+use axum::extract::Path;
+use axum::response::Html;
+use axum::routing::get;
+use common::domain::ids::SubmissionId;
+use common::domain::submission::status::SubmissionStatus;
+use common::domain::submission::{State, Submission};
+use maud::{Markup, html};
+use ops_core::failure::Failure;
+use ops_core::format::{local_time, zoned_time};
+use ops_core::submissions::shown::Shown;
+use ops_core::submissions::story::Story;
+use ops_core::submissions::{self, Look};
+use ops_core::tables::Tables;
+use ops_core::{phones, receipts};
+
+use super::page;
+use crate::failure::PageResult;
+use crate::layout::{Page, Section, environment, facts, table};
+use crate::state::Console;
+
+pub(crate) fn routes() -> Router<Console> {
+    Router::new().route("/submissions/{id}", get(page(show)).post(page(look)))
+}
+
+pub(crate) fn path_of_submission(id: SubmissionId) -> String {
+    format!("/submissions/{id}")
+}
+
+async fn show(console: Console, Path(id): Path<String>) -> PageResult {
+    render(&console, &id, Look::default()).await
+}
+
+/// Shows the phone and the receipt's code too, once the audit log has a row about it.
+async fn look(console: Console, Path(id): Path<String>) -> PageResult {
+    render(&console, &id, Look { phone: true, receipt: true, photo: false }).await
+}
+
+async fn render(console: &Console, id: &str, look: Look) -> PageResult<Html<String>> {
+    let (tables, now) = (console.tables()?, console.now());
+    let found = submissions::find(&tables, id).await?;
+    let [submission] = found.as_slice() else {
+        return Err(Failure::new("submission_unknown", "this is no submission's id; search for it").into());
+    };
+    submissions::record_look(&tables, submission, look, now).await?;
+    let zone = tables.campaign(&submission.scope.campaign).await?.timezone;
+    let receipt = receipts::of_submission(&tables, console.env(), submission, None, now).await?;
+    let Story { events, request_id, .. } = Story::new(submission, receipt.as_ref(), zone);
+    let phone = phones::shown(&tables, submission, look.phone).await?;
+    let shown = Shown { submission, phone, receipt, zone, show_receipt: look.receipt };
+    let known = shown.facts();
+    // The text of a hidden value names the option of the command line.
+    let value = |value: &str| if value.starts_with("hidden; --") { "hidden".to_owned() } else { value.to_owned() };
+    let known = known.iter().filter(|(_, value)| value != "-" && !value.is_empty());
+    let known: Vec<_> = known.map(|(name, text)| (*name, html! { (value(text)) })).collect();
+    let content = html! {
+        p { (status(&submission.status)) " " (submission.scope.campaign) " " (environment(submission.scope.environment)) }
+        h2 { "What happened" }
+        ol.timeline {
+            @for (at, what) in &events { li { time datetime=(at) { (zoned_time(*at, zone)) } (what) } }
+        }
+        p.soft { "Made by request " (request_id.as_deref().unwrap_or("not recorded")) "." }
+        h2 { "What is known" }
+        (facts(&known))
+        @if !look.phone {
+            form method="post" {
+                button { "Show phone and receipt code" } " "
+                span.soft { "It is recorded in the audit log." }
+            }
+        }
+    };
+    let title = format!("Submission {}", submission.reference);
+    Ok(Page::new(&title, Section::None).in_scope(&submission.scope).render(content))
+}
+
+pub(crate) fn status(status: &SubmissionStatus) -> Markup {
+    let class = match status.state() {
+        State::Accepted => "good",
+        State::Rejected => "bad",
+        State::Pending | State::Unknown => "paused",
+    };
+    html! { span.pill.(class) { (status.state().as_str()) } }
+}
+
+/// Submissions as a table.
+pub(crate) async fn list(tables: &Tables, found: &[Submission]) -> Result<Markup, Failure> {
+    let mut rows = Vec::new();
+    for one in found {
+        let zone = tables.campaign(&one.scope.campaign).await?.timezone;
+        rows.push(vec![
+            html! { a href=(path_of_submission(one.submission_id)) { (one.reference) } },
+            html! { (one.scope.campaign) " " (environment(one.scope.environment)) },
+            html! { (phones::shown(tables, one, false).await?) },
+            status(&one.status),
+            html! { (one.status.message_key()) },
+            html! { (local_time(one.created_at, zone)) " " (zone.name()) },
+        ]);
+    }
+    let heading = ["Reference", "Campaign", "Phone", "State", "Message", "Created"];
+    Ok(html! {
+        @if rows.is_empty() { p { "Nothing was found." } } @else { (table("Submissions", &heading, &rows)) }
+    })
+}
