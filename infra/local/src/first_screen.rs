@@ -38,7 +38,8 @@ impl fmt::Display for FirstScreen<'_> {
         if !demos.is_empty() {
             writeln!(f, "  {}  {base_url}{}", self.heading("Try page "), try_page::PATH)?;
         }
-        writeln!(f, "  {}  {}", self.heading("Operator "), self.operators_command())?;
+        writeln!(f, "  {}  {}", self.heading("Operator "), self.operators_command("campaign list"))?;
+        writeln!(f, "  {}  {}", self.heading("Console  "), self.operators_command("console"))?;
         if self.lists_demos {
             f.write_str(&demo::describe(demos, base_url, stage))?;
         } else if let Some(demo) = demos.first() {
@@ -51,8 +52,8 @@ impl fmt::Display for FirstScreen<'_> {
 }
 
 impl FirstScreen<'_> {
-    fn operators_command(&self) -> String {
-        let command = |file: &str| format!("cargo ops --env-file {file} campaign list");
+    fn operators_command(&self, words: &str) -> String {
+        let command = |file: &str| format!("cargo ops --env-file {file} {words}");
         match self.ready_file {
             Some(file) => command(&quoted(&file.display().to_string())),
             None => format!("start with --ready-file ready.json, then: {}", command("ready.json")),
@@ -113,6 +114,7 @@ mod tests {
     fn the_operators_command_names_the_file_that_was_asked_for() {
         let of = |path| FirstScreen { ready_file: Some(Path::new(path)), ..BARE }.to_string();
         assert!(of("ready.env").contains("cargo ops --env-file ready.env campaign list\n"));
+        assert!(of("ready.env").contains("Console    cargo ops --env-file ready.env console\n"));
         assert!(of("it's here.json").contains(r"cargo ops --env-file 'it'\''s here.json' campaign list"));
     }
 

@@ -51,6 +51,9 @@ struct Arguments {
     /// Start without the demo campaigns.
     #[arg(long)]
     no_demo: bool,
+    /// Add two weeks of entries to the demo campaigns, some of which wait for a person: something to look at in the console.
+    #[arg(long, conflicts_with = "no_demo")]
+    demo_entries: bool,
     /// Print more than the first screen.
     #[arg(long, value_enum, value_name = "WHAT")]
     show: Option<Shown>,
@@ -167,8 +170,19 @@ async fn run(arguments: &Arguments) -> Result<(), Box<dyn std::error::Error>> {
     let screen = screen.to_string();
     stack.show_demos(demos);
     say(&screen);
-
-    signals.next().await;
+    if arguments.demo_entries {
+        // After the first screen, because it takes a while.
+        tokio::select! {
+            loaded = demo::entries::load(&env, &clock) => {
+                loaded?;
+                say("The demo entries are in; numbers count them within a minute.\n");
+                signals.next().await;
+            }
+            () = signals.next() => {}
+        }
+    } else {
+        signals.next().await;
+    }
     say("Stopping.\n");
     tokio::select! {
         () = stack.stop() => {}

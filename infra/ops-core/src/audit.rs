@@ -27,6 +27,7 @@ use tokio::sync::OnceCell;
 
 use crate::failure::Failure;
 use crate::identity::Identity;
+use crate::phones;
 use crate::tables::Tables;
 use crate::write_guard::WriteGuard;
 

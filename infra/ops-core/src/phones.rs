@@ -176,11 +176,7 @@ pub async fn find(
 ///
 /// # Errors
 /// When the number is asked for, and the operator may not read the deployment's secret, or it is another one.
-pub async fn shown(
-    tables: &Tables,
-    submission: &Submission,
-    in_clear: bool,
-) -> Result<String, Failure> {
+pub async fn shown(tables: &Tables, submission: &Submission, in_clear: bool) -> Result<String, Failure> {
     Ok(match tables.secrets().phone_of(submission).await {
         Ok(Some(phone)) if in_clear => phone.expose_e164().to_owned(),
         Ok(Some(phone)) => phone.masked(),

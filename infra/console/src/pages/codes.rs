@@ -54,7 +54,8 @@ fn row(scope: &Scope, batch: &Batch, used: &Sums) -> Vec<Markup> {
         BatchStatus::Reserved => ("paused", "reserved"),
         BatchStatus::Void => ("over", "void"),
     };
-    let query: String = form_urlencoded::Serializer::new(String::new()).append_pair("batch", &batch.name).finish();
+    let query: String =
+        form_urlencoded::Serializer::new(String::new()).append_pair("batch", &batch.name).finish();
     vec![
         html! { (batch.name) },
         html! { @if batch.origin.is_imported() { "imported" } @else { "minted" } },

@@ -43,7 +43,8 @@ fn render(found: Markup) -> Html<String> {
 }
 
 fn phone_of(form: &Form) -> Result<Phone, Failure> {
-    let no_phone = |_| Failure::new("phone_invalid", "this is not a Tanzanian mobile number, such as 0712 345 678");
+    let no_phone =
+        |_| Failure::new("phone_invalid", "this is not a Tanzanian mobile number, such as 0712 345 678");
     form.get("phone").parse().map_err(no_phone)
 }
 

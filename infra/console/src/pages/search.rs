@@ -99,7 +99,8 @@ async fn shown(console: &Console, tables: &Tables, found: &[Submission]) -> Page
 }
 
 async fn search_request(console: Console, form: Form) -> PageResult<Response> {
-    let unknown = |_: String| Failure::new("campaign_unknown", "there is no such campaign; choose one of the list");
+    let unknown =
+        |_: String| Failure::new("campaign_unknown", "there is no such campaign; choose one of the list");
     let campaign = form.get("campaign").parse().map_err(unknown)?;
     let environment = form.get("environment").parse().map_err(unknown)?;
     let (scope, wanted) = (Scope { campaign, environment }, form.get("request"));
@@ -165,13 +166,19 @@ async fn of_code(console: &Console, tables: &Tables, typed: &str) -> PageResult<
                 CodePolicy::Partner => {
                     let has = submissions::of_code(tables, &campaign, &scope, typed, console.now()).await?;
                     if let Some(submission) = has {
-                        found.push(html! { h2 { (scope_words(&scope)) } (list(tables, &[submission]).await?) });
+                        found.push(
+                            html! { h2 { (scope_words(&scope)) } (list(tables, &[submission]).await?) },
+                        );
                     }
                 }
             }
         }
     }
-    Ok(if found.is_empty() { nothing() } else { html! { @for one in found { (one) } } })
+    Ok(if found.is_empty() {
+        nothing()
+    } else {
+        html! { @for one in found { (one) } }
+    })
 }
 
 fn scope_words(scope: &Scope) -> Markup {

@@ -5,8 +5,7 @@ use axum::extract::Path;
 use axum::response::Html;
 use axum::routing::get;
 use common::domain::ids::SubmissionId;
-use common::domain::submission::status::SubmissionStatus;
-use common::domain::submission::{State, Submission};
+use common::domain::submission::{State, Submission, SubmissionStatus};
 use maud::{Markup, html};
 use ops_core::failure::Failure;
 use ops_core::format::{local_time, zoned_time};
@@ -52,7 +51,8 @@ async fn render(console: &Console, id: &str, look: Look) -> PageResult<Html<Stri
     let shown = Shown { submission, phone, receipt, zone, show_receipt: look.receipt };
     let known = shown.facts();
     // The text of a hidden value names the option of the command line.
-    let value = |value: &str| if value.starts_with("hidden; --") { "hidden".to_owned() } else { value.to_owned() };
+    let value =
+        |value: &str| if value.starts_with("hidden; --") { "hidden".to_owned() } else { value.to_owned() };
     let known = known.iter().filter(|(_, value)| value != "-" && !value.is_empty());
     let known: Vec<_> = known.map(|(name, text)| (*name, html! { (value(text)) })).collect();
     let content = html! {

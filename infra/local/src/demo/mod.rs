@@ -23,6 +23,7 @@ mod commands;
 mod printed;
 
 pub mod draw;
+pub mod entries;
 pub mod samples;
 
 pub use self::printed::describe;

@@ -9,10 +9,9 @@ use draw::Digest;
 use serde_json::{Value, json};
 
 use crate::cli::{DrawArgs, DrawScopeArgs};
-use crate::commands::{lines, or_dash};
 use crate::draws::{chain, find, header};
 use crate::failure::Failure;
-use crate::format::{grouped, table, zoned_time};
+use crate::format::{grouped, lines, or_dash, table, zoned_time};
 use crate::tables::Tables;
 use crate::terminal::Report;
 

@@ -4,11 +4,10 @@ use common::config::Env;
 use serde_json::json;
 
 use crate::cli::VerifyArgs;
-use crate::commands::lines;
 use crate::draws::chain;
 use crate::draws::verify::{Known, Verified, verify};
 use crate::failure::Failure;
-use crate::format::grouped;
+use crate::format::{grouped, lines};
 use crate::terminal::Report;
 
 pub(super) fn run(args: &VerifyArgs, env: &Env) -> Result<Report, Failure> {

@@ -1,6 +1,7 @@
 //! The operator's console over HTTP.
 
 mod overview;
+mod pages;
 mod safety;
 
 use common::clock::Clock;

@@ -1,0 +1,346 @@
+//! Two weeks of entries in the demo campaigns: what an operator sees of campaigns that run, and of one at its end.
+//!
+//! The records are written as the service writes them, dated back. Numbers are counted from them like all others.
+
+use std::time::Duration;
+
+use common::aws::Aws;
+use common::aws::photos::{self, object_key};
+use common::clock::Clock;
+use common::config::Env;
+use common::domain::campaign::{Campaign, PhoneLimits};
+use common::domain::entrant::{Entrant, PhoneChecks};
+use common::domain::message::MessageKey;
+use common::domain::phone::Phone;
+use common::domain::receipt::judgement::ReceiptSummary;
+use common::domain::receipt::payload::VerificationCode;
+use common::domain::receipt::photo::{PhotoType, StoredPhoto};
+use common::domain::receipt::{Receipt, Source};
+use common::domain::scope::{CampaignSlug, Environment, Scope};
+use common::domain::settling::PendingSettlement;
+use common::domain::submission::transition::{Findings, Transition};
+use common::domain::submission::{NewSubmission, OperatorDecision, Submission, SubmissionStatus};
+use common::domain::timestamp::Timestamp;
+use common::random;
+use common::store::codes::CodeKey;
+use common::store::submission_writes::SubmissionWrite;
+use ops_core::codes::mint::{MintRequest, mint};
+use ops_core::failure::Failure;
+use ops_core::tables::Tables;
+
+use super::DemoError;
+
+/// Photos that a machine cannot read and a person can.
+const PHOTOS: [&[u8]; 3] = [
+    include_bytes!("../../demo/receipts/1.jpg"),
+    include_bytes!("../../demo/receipts/2.jpg"),
+    include_bytes!("../../demo/receipts/3.jpg"),
+];
+const DAYS: u64 = 14;
+/// How many of a thousand entries are made in each hour of the day, by the clocks of Dar es Salaam.
+const HOURS: [u64; 24] =
+    [8, 5, 3, 2, 3, 8, 20, 38, 46, 48, 50, 55, 66, 64, 52, 48, 50, 60, 75, 84, 80, 66, 45, 24];
+const REGIONS: [&str; 6] = ["Dar es Salaam", "Mwanza", "Arusha", "Dodoma", "Mbeya", "Zanzibar"];
+
+/// Entries with codes, of which some were refused.
+const CODE_ENTRIES: u64 = 2_400;
+const CODES: u64 = 4_000;
+const PRIZE_CODES: u64 = 60;
+/// Entries of the campaign that has ended.
+const LAST_ENTRIES: u64 = 700;
+const RECEIPTS: u64 = 500;
+/// The campaign whose entries are written last.
+const LAST: &str = "mango-2025";
+const PACKS: &str = "packs";
+/// Receipts that wait for a person, each with a photo.
+const WAITING: u64 = 100;
+
+/// Writes the entries, unless an earlier run did, which kept them in the data folder.
+///
+/// # Errors
+/// If a table or storage does not answer.
+pub async fn load(env: &Env, clock: &Clock) -> Result<(), DemoError> {
+    let aws = Aws::for_function(env)?;
+    let tables = Tables::from_env(env, &aws)?;
+    let bucket = env.required(photos::VARIABLE)?;
+    let mut seeds = Seeds { tables, aws, bucket, now: clock.now(), state: 0x9e37_79b9_7f4a_7c15 };
+    if seeds.are_there().await? {
+        return Ok(());
+    }
+    seeds.codes("soda-rush-2026", CODE_ENTRIES, Some("A crate of soda")).await?;
+    seeds.receipts("duka-kuu-2026").await?;
+    seeds.codes(LAST, LAST_ENTRIES, None).await
+}
+
+struct Seeds {
+    tables: Tables,
+    aws: Aws,
+    bucket: String,
+    now: Timestamp,
+    /// Of a generator of numbers that are the same in each run.
+    state: u64,
+}
+
+impl Seeds {
+    /// A number below `end`, by xorshift.
+    fn below(&mut self, end: u64) -> u64 {
+        self.state ^= self.state << 13;
+        self.state ^= self.state >> 7;
+        self.state ^= self.state << 17;
+        self.state % end
+    }
+
+    /// A time in the last two weeks of a campaign; later days have more.
+    fn time(&mut self, campaign: &Campaign) -> Timestamp {
+        const HOUR: u64 = 60 * 60 * 1_000;
+        let last = campaign.window.end.filter(|end| *end < self.now).unwrap_or(self.now);
+        let age = self.below(DAYS).min(self.below(DAYS));
+        let mut share = self.below(HOURS.iter().sum());
+        let mut hour = 0;
+        for of_hour in HOURS {
+            if share < of_hour {
+                break;
+            }
+            share -= of_hour;
+            hour += 1;
+        }
+        let midnight: Option<Timestamp> =
+            format!("{}T00:00:00+03:00", last.day_in(campaign.timezone)).parse().ok();
+        let midnight = u64::try_from(midnight.unwrap_or(last).as_millis()).unwrap_or_default();
+        let at = midnight + hour * HOUR + self.below(HOUR);
+        let at = at.saturating_sub(age * 24 * HOUR);
+        let at = Timestamp::from_millis(i64::try_from(at).unwrap_or(i64::MAX));
+        // Today is not over.
+        if at < last {
+            return at;
+        }
+        let ago = i64::try_from(self.below(HOUR)).unwrap_or_default();
+        Timestamp::from_millis(last.as_millis().saturating_sub(ago))
+    }
+
+    async fn new_submission(&mut self, campaign: &Campaign) -> Result<NewSubmission, DemoError> {
+        let scope = Scope { campaign: campaign.slug.clone(), environment: Environment::Live };
+        // Some phones enter often.
+        let owner = self.below(900).min(self.below(1_800));
+        let phone: Phone = format!("07{:08}", 12_000_000 + owner).parse().map_err(|_| unusable("phone"))?;
+        let secret = self.tables.secrets().people_keys().await.map_err(Failure::from)?;
+        let (submission_id, created_at) = (random::submission_id(), self.time(campaign));
+        let region = usize::try_from(self.below(9)).ok().and_then(|index| REGIONS.get(index));
+        Ok(NewSubmission {
+            submission_id,
+            reference: random::reference(),
+            phone: secret.secret.encrypt_phone(&scope, submission_id, &phone, random::bytes()),
+            entrant_id: secret.secret.consumer(&scope, phone).id,
+            scope,
+            region: region.map(ToString::to_string),
+            claimed: None,
+            consent: None,
+            day: created_at.day_in(campaign.timezone),
+            created_at,
+            request_id: Some(format!("demo-{submission_id}")),
+        })
+    }
+
+    async fn campaign(&self, slug: &str) -> Result<Campaign, DemoError> {
+        let slug: CampaignSlug = slug.parse().map_err(|_| unusable("slug"))?;
+        let campaign = self.tables.campaign(&slug).await?;
+        // The entries are spread over few phones.
+        Ok(Campaign { limits: PhoneLimits::default(), ..campaign })
+    }
+
+    /// Entries with minted codes; with a prize, some win.
+    async fn codes(&mut self, slug: &str, entries: u64, prize: Option<&str>) -> Result<(), DemoError> {
+        const REFUSED: [MessageKey; 3] =
+            [MessageKey::Invalid, MessageKey::AlreadyUsed, MessageKey::RateLimited];
+        let campaign = self.campaign(slug).await?;
+        let scope = Scope { campaign: campaign.slug.clone(), environment: Environment::Live };
+        let mut next = self.batch(&scope, PACKS, CODES, None).await?;
+        let mut next_prize = match prize {
+            Some(_) => self.batch(&scope, "winning-packs", PRIZE_CODES, prize).await?,
+            None => 0,
+        };
+        for _ in 0..entries {
+            let new = self.new_submission(&campaign).await?;
+            let wins = prize.filter(|_| self.below(60) == 0);
+            if self.below(7) == 0 {
+                let index = usize::try_from(self.below(9).min(self.below(9)) / 3).unwrap_or_default();
+                let key = REFUSED.get(index).copied().unwrap_or(MessageKey::Invalid);
+                self.write(Submission::new(new, SubmissionStatus::rejected(key)), None, &campaign).await?;
+                continue;
+            }
+            let (serial, batch) = match wins {
+                Some(_) => (&mut next_prize, "winning-packs"),
+                None => (&mut next, PACKS),
+            };
+            let key = CodeKey::Minted(*serial);
+            *serial += 1;
+            let status = SubmissionStatus::accepted(campaign.entries_per_submission, wins.map(str::to_owned));
+            let submission = Submission {
+                code_key: Some(key.in_scope(&scope)),
+                batch: Some(batch.to_owned()),
+                ..Submission::new(new, status)
+            };
+            self.write(submission, Some(&key), &campaign).await?;
+        }
+        Ok(())
+    }
+
+    async fn are_there(&self) -> Result<bool, DemoError> {
+        let scope = Scope { campaign: self.campaign(LAST).await?.slug, environment: Environment::Live };
+        let book = self.tables.code_books.overview(&scope).await.map_err(Failure::from)?;
+        Ok(book.is_some_and(|book| book.batch(PACKS).is_some()))
+    }
+
+    /// Mints a batch, and returns the first serial number.
+    async fn batch(
+        &self,
+        scope: &Scope,
+        name: &str,
+        count: u64,
+        prize: Option<&str>,
+    ) -> Result<u64, DemoError> {
+        let first = self.tables.code_books.overview(scope).await.map_err(Failure::from)?;
+        let (batch, prize) = (Some(name.to_owned()), prize.map(str::to_owned));
+        let request = MintRequest { count, prize, batch, ..MintRequest::default() };
+        mint(&self.tables.code_books, scope, &request, &mut std::io::sink()).await?;
+        Ok(first.map_or(0, |book| book.minted))
+    }
+
+    async fn receipts(&mut self, slug: &str) -> Result<(), DemoError> {
+        let campaign = self.campaign(slug).await?;
+        for number in 0..RECEIPTS {
+            let (waits, purchase) = (5 + self.below(90), self.purchase(&campaign, number));
+            let waiting = self.with_receipt(&campaign).await?;
+            let looked_up = waiting.created_at.after(Duration::from_secs(waits));
+            let by_hand = waiting.created_at.after(Duration::from_secs(600 + self.below(20_000)));
+            let settled = match self.below(10) {
+                0..6 => {
+                    applied(&waiting, &Transition::Accept { entries: 1, prize: None }, purchase, looked_up)?
+                }
+                6 | 7 => {
+                    let key = if number % 2 == 0 {
+                        MessageKey::ReceiptWrongStore
+                    } else {
+                        MessageKey::ReceiptNotFound
+                    };
+                    applied(&waiting, &Transition::reject(key), Findings::default(), looked_up)?
+                }
+                _ => by_a_person(&waiting, purchase, looked_up, by_hand)?,
+            };
+            self.write(settled, None, &campaign).await?;
+        }
+        for number in 0..WAITING {
+            let waiting = self.with_receipt(&campaign).await?;
+            let looked_up = waiting.created_at.after(Duration::from_secs(20));
+            let (reason, findings) = match number % 5 {
+                0 | 1 => ("no_product_matched", self.purchase(&campaign, RECEIPTS + number)),
+                _ => ("qr_unreadable", Findings::default()),
+            };
+            let waiting = applied(&waiting, &Transition::Review(reason), findings, looked_up)?;
+            self.write(waiting, None, &campaign).await?;
+        }
+        Ok(())
+    }
+
+    /// What the tax authority's record says.
+    fn purchase(&mut self, campaign: &Campaign, number: u64) -> Findings {
+        let branch = if self.below(3) == 0 { "mwz" } else { "kko" };
+        let receipt = ReceiptSummary {
+            date: Some(self.now.day_in(campaign.timezone)),
+            branch: Some(branch.to_owned()),
+            items_summary: Some("1 x Chai Bora 250 g".to_owned()),
+            counted_entries: Some(1),
+        };
+        let purchase: Option<VerificationCode> = format!("DEMO{number:06}").parse().ok();
+        Findings { receipt: Some(receipt), purchase, ..Findings::default() }
+    }
+
+    /// A new submission with the photo of a receipt in storage.
+    async fn with_receipt(&mut self, campaign: &Campaign) -> Result<Submission, DemoError> {
+        let new = self.new_submission(campaign).await?;
+        let photo = usize::try_from(self.below(3))
+            .ok()
+            .and_then(|index| PHOTOS.get(index))
+            .copied()
+            .unwrap_or_default();
+        let bytes = distinct(photo, new.submission_id.to_string().as_bytes());
+        let (size_bytes, at) = (u64::try_from(bytes.len()).unwrap_or_default(), new.created_at);
+        let receipt = Receipt {
+            receipt_id: random::receipt_id(),
+            scope: new.scope.clone(),
+            source: Source::Photo { content_type: PhotoType::Jpeg, size_bytes, qr_payload: None },
+            arrived: Some(StoredPhoto { bytes: size_bytes, photo_type: Some(PhotoType::Jpeg), seen_at: at }),
+            attached_to: None,
+            created_at: at,
+        };
+        self.tables.store.receipts().create(&receipt, None).await.map_err(Failure::from)?;
+        let put =
+            self.aws.s3().put_object().bucket(&self.bucket).key(object_key(&new.scope, receipt.receipt_id));
+        put.body(bytes.into()).send().await.map_err(|_| unusable("photo"))?;
+        Ok(Submission {
+            receipt_id: Some(receipt.receipt_id),
+            settling: Some(PendingSettlement::at_once(at, None)),
+            ..Submission::new(new, SubmissionStatus::receipt_received())
+        })
+    }
+
+    async fn write(
+        &self,
+        submission: Submission,
+        code: Option<&CodeKey>,
+        campaign: &Campaign,
+    ) -> Result<(), DemoError> {
+        let key = format!("demo-{}", submission.submission_id).parse().map_err(|_| unusable("key"))?;
+        let mut submission = submission;
+        if submission.reasons.is_empty() {
+            submission.reasons = vec![submission.status.message_key().as_str().to_owned()];
+        }
+        let receipt = submission.receipt_id;
+        let write = SubmissionWrite { key: &key, body_hash: "", code, receipt, submission: &submission };
+        let (store, at) = (&self.tables.store, submission.created_at);
+        if submission.status.counts() {
+            let (entrant, checks) = (Entrant::default(), PhoneChecks::default());
+            store.create_accepted(write, &entrant, campaign, checks, at).await.map_err(Failure::from)?;
+        } else {
+            store.create_rejected(write, None, at).await.map_err(Failure::from)?;
+        }
+        Ok(())
+    }
+}
+
+/// Settled by a person after a look-up that did not decide.
+fn by_a_person(
+    before: &Submission,
+    purchase: Findings,
+    looked_up: Timestamp,
+    at: Timestamp,
+) -> Result<Submission, DemoError> {
+    let waiting = applied(before, &Transition::Review("qr_unreadable"), Findings::default(), looked_up)?;
+    let settled = applied(&waiting, &Transition::Accept { entries: 1, prize: None }, purchase, at)?;
+    let why = Some("read by eye".to_owned());
+    Ok(Submission {
+        decision: Some(OperatorDecision { by: "asha".to_owned(), at, why, confirmed: None }),
+        ..settled
+    })
+}
+
+fn applied(
+    before: &Submission,
+    transition: &Transition,
+    findings: Findings,
+    at: Timestamp,
+) -> Result<Submission, DemoError> {
+    before.apply(transition, findings, at).map_err(|_| unusable("transition"))
+}
+
+/// The same picture as another file: a JPEG with a comment of its own.
+fn distinct(jpeg: &[u8], comment: &[u8]) -> Vec<u8> {
+    const START: usize = 2;
+    let (start, rest) = jpeg.split_at(START.min(jpeg.len()));
+    let length = u16::try_from(comment.len() + 2).unwrap_or(2).to_be_bytes();
+    [start, &[0xff, 0xfe], &length, comment, rest].concat()
+}
+
+fn unusable(what: &str) -> DemoError {
+    DemoError::Refused(format!("the {what} of the demo entries cannot be used"))
+}

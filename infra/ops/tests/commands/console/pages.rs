@@ -1,0 +1,198 @@
+//! Search, codes, people and changes.
+
+use common::domain::scope::Environment;
+use common::domain::submission::{Submission, SubmissionStatus};
+use common::random;
+use common::store::codes::CodeKey;
+use serde_json::{Value, json};
+
+use super::{Served, SignedIn};
+use crate::review::{CODE, typed, with_receipt};
+use crate::submission::{submission, waiting, write};
+use crate::support::{Stack, chai};
+
+const CODES: &str = "/campaigns/chai-bora-2026/live/codes";
+const SCRIPT: &str = "<script>alert(1)</script>";
+
+/// The last row of the audit log.
+async fn last_row(stack: &Stack) -> Value {
+    let rows = stack.json(&["audit", "list"]).await;
+    rows["rows"].as_array().and_then(|rows| rows.last()).expect("a row").clone()
+}
+
+async fn mint(stack: &Stack, count: &str) -> Vec<String> {
+    let mint = ["code", "mint", "--campaign", "chai-bora-2026", "--environment", "live", "--count", count];
+    stack.fine(&[&mint[..], &["--batch", "kettles", "--output", &stack.arg("codes.csv")]].concat()).await;
+    let file = std::fs::read_to_string(stack.path("codes.csv")).expect("a file");
+    file.lines().skip(1).map(str::to_owned).collect()
+}
+
+/// An accepted submission with the first code, in the words of somebody who attacks the operator's browser.
+async fn accepted(stack: &Stack) -> Submission {
+    let key = CodeKey::Minted(0);
+    let accepted = Submission {
+        region: Some(SCRIPT.to_owned()),
+        request_id: Some("request-7".to_owned()),
+        code_key: Some(key.in_scope(&chai(Environment::Live))),
+        ..submission(random::submission_id(), SubmissionStatus::accepted(2, None), None)
+    };
+    write(stack, &accepted, Some(&key)).await;
+    accepted
+}
+
+/// Searches, follows the way to the only result, and returns the page.
+async fn search(operator: &SignedIn<'_>, path: &str, fields: &str) -> String {
+    let reply = operator.post(path, fields).await;
+    match reply.headers.get("location") {
+        Some(place) => operator.page(place.to_str().expect("text")).await,
+        None => {
+            assert_eq!(reply.status, 200, "{}", reply.text);
+            reply.text
+        }
+    }
+}
+
+#[tokio::test]
+async fn whatever_is_known_of_a_submission_leads_to_its_story() {
+    let stack = Stack::with_chai().await;
+    let codes = mint(&stack, "2").await;
+    let submission = accepted(&stack).await;
+    let console = Served::start(&stack).await;
+    let operator = console.sign_in().await;
+    let (id, reference) = (submission.submission_id.to_string(), submission.reference.to_string());
+    for what in [&id, &reference] {
+        let page = search(&operator, "/search", &format!("what={what}")).await;
+        for text in ["made: accepted `entered`", "Made by request request-7", "+2557•••••678", &id]
+        {
+            assert!(page.contains(text), "{text}: {page}");
+        }
+    }
+    let in_request = format!("request=request-7&campaign={}&environment=live", submission.scope.campaign);
+    assert!(search(&operator, "/search/request", &in_request).await.contains(&reference));
+    let of_phone = search(&operator, "/search", "what=0712%20345%20678").await;
+    assert!(of_phone.contains(&reference) && !of_phone.contains("345678"), "{of_phone}");
+    let of_code = search(&operator, "/search", &format!("what={}", codes[0])).await;
+    assert!(of_code.contains("redeemed") && of_code.contains(&reference), "{of_code}");
+    let unused = search(&operator, "/search", &format!("what={}", codes[1])).await;
+    assert!(unused.contains("unused") && unused.contains("kettles"), "{unused}");
+    for nothing in [
+        "what=AAAA-BBBB-CCCC",
+        "what=0754000111",
+        "what=",
+        "what=K7M2-Q9XD",
+        &format!("what={}", random::submission_id()),
+    ] {
+        let page = search(&operator, "/search", nothing).await;
+        assert!(
+            page.contains("Nothing was found") || page.contains("No campaign knows"),
+            "{nothing}: {page}"
+        );
+    }
+}
+
+#[tokio::test]
+async fn no_text_of_a_consumer_or_an_operator_runs() {
+    let stack = Stack::with_chai().await;
+    let submission = accepted(&stack).await;
+    stack.fine(&["submission", "revoke", &submission.submission_id.to_string(), "--why", SCRIPT]).await;
+    let console = Served::start(&stack).await;
+    let operator = console.sign_in().await;
+    for path in [format!("/submissions/{}", submission.submission_id), "/changes".to_owned()] {
+        let page = operator.page(&path).await;
+        assert!(page.contains("&lt;script&gt;alert(1)"), "{page}");
+        assert!(!page.contains("<script>"), "{page}");
+    }
+    let page = search(&operator, "/search", "what=%3Cscript%3Ealert(1)%3C/script%3E").await;
+    assert!(!page.contains("<script>"), "{page}");
+}
+
+#[tokio::test]
+async fn a_phone_and_a_receipt_are_shown_only_after_a_row() {
+    let stack = Stack::with_chai().await;
+    let waits = with_receipt(&stack, typed(), |waits| Submission { status: waiting(), ..waits }).await;
+    let id = waits.submission_id.to_string();
+    let console = Served::start(&stack).await;
+    let operator = console.sign_in().await;
+    let path = format!("/submissions/{id}");
+    let before = operator.page(&path).await;
+    assert!(!before.contains("345678") && !before.contains(CODE), "{before}");
+    let looked = operator.post(&path, "").await.text;
+    assert!(looked.contains("+255712345678") && looked.contains(CODE), "{looked}");
+    let row = last_row(&stack).await;
+    assert_eq!((&row["action"], &row["subject"]), (&json!("submission.show"), &json!(id)));
+    assert_eq!(row["details"], json!({ "phone": true, "photo": false, "receipt": true }).to_string());
+}
+
+#[tokio::test]
+async fn a_batch_is_void_once_its_name_is_typed() {
+    let stack = Stack::with_chai().await;
+    let codes = mint(&stack, "2").await;
+    let console = Served::start(&stack).await;
+    let operator = console.sign_in().await;
+    assert!(operator.page(CODES).await.contains("/codes/void?batch=kettles"));
+    assert!(operator.page(&format!("{CODES}/void?batch=kettles")).await.contains("data-word=\"kettles\""));
+    for wrong in ["batch=kettles", "batch=kettles&typed=yes", "batch=kettles&typed=kettle"] {
+        let reply = operator.post(&format!("{CODES}/void"), wrong).await;
+        assert_eq!(reply.status, 422, "{wrong}");
+        assert!(reply.text.contains("type exactly `kettles`"), "{}", reply.text);
+    }
+    let unknown = operator.post(&format!("{CODES}/void"), "batch=other&typed=other").await;
+    assert_eq!(unknown.status, 404);
+    let show = ["code", "show", "--campaign", "chai-bora-2026", "--environment", "live", &codes[0]];
+    assert_eq!(stack.json(&show).await["codes"][0]["state"], "unused");
+
+    let done = operator.post(&format!("{CODES}/void"), "batch=kettles&typed=kettles").await;
+    assert_eq!(done.status, 303);
+    assert_eq!(stack.json(&show).await["codes"][0]["state"], "void");
+    let row = last_row(&stack).await;
+    assert_eq!((&row["action"], &row["subject"]), (&json!("code.void"), &json!("kettles")));
+    assert!(!operator.page(CODES).await.contains("/codes/void?"), "there is nothing left to void");
+}
+
+#[tokio::test]
+async fn a_person_is_found_handed_over_and_erased() {
+    let stack = Stack::with_chai().await;
+    let submission = accepted(&stack).await;
+    let console = Served::start(&stack).await;
+    let operator = console.sign_in().await;
+    let phone = "phone=0712%20345%20678";
+    assert!(operator.post("/people", phone).await.text.contains("chai-bora-2026"));
+    assert_eq!(operator.post("/people", "phone=12").await.status, 422);
+
+    let file = operator.post("/people/export", phone).await;
+    assert_eq!(file.headers["content-type"], "application/zip");
+    assert_eq!(file.headers["content-disposition"], "attachment; filename=\"person.zip\"");
+    assert!(file.text.contains(&submission.reference.to_string()), "a ZIP file that is not compressed");
+    assert_eq!(last_row(&stack).await["action"], "person.export");
+
+    let erase = async |more: &str| operator.post("/people/erase", &format!("{phone}{more}")).await;
+    for wrong in ["", "&why=asked", "&why=asked&typed=yes", "&typed=erase"] {
+        assert_eq!(erase(wrong).await.status, 422, "{wrong}");
+    }
+    assert_eq!(last_row(&stack).await["action"], "person.export");
+    let done = erase("&why=asked+by+letter&typed=erase").await;
+    assert!(done.text.contains("+2557•••••678 is erased from chai-bora-2026"), "{}", done.text);
+    let row = last_row(&stack).await;
+    assert_eq!((&row["action"], &row["why"]), (&json!("person.erase"), &json!("asked by letter")));
+    assert!(operator.post("/people", phone).await.text.contains("Nothing."));
+}
+
+#[tokio::test]
+async fn changes_are_listed_newest_first_and_by_campaign() {
+    let stack = Stack::with_chai().await;
+    stack.fine(&["campaign", "pause", "chai-bora-2026"]).await;
+    let console = Served::start(&stack).await;
+    let operator = console.sign_in().await;
+    let page = operator.page("/changes").await;
+    let (pause, apply) = (page.find("campaign.pause"), page.find("campaign.apply"));
+    assert!(pause.is_some() && pause < apply, "{page}");
+    assert!(operator.page("/changes?campaign=chai-bora-2026").await.contains("campaign.pause"));
+    let none = operator.page("/changes?campaign=other").await;
+    assert!(none.contains("no such rows"), "{none}");
+    let none = operator.page("/changes?from=2020-01-01&to=2020-01-02").await;
+    assert!(none.contains("no such rows"), "{none}");
+    for wrong in ["from=2026-03-02&to=2026-03-01", "from=yesterday"] {
+        let reply = operator.ask("GET", &format!("/changes?{wrong}")).send().await;
+        assert_eq!(reply.status, 422, "{wrong}");
+    }
+}
