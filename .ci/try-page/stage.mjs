@@ -1,4 +1,4 @@
-// Fixtures for the tests of the try page: a local stack, a browser, and pages whose traffic is recorded.
+// Fixtures for the tests of the try page and the console: a local stack, a browser, and pages whose traffic is recorded.
 
 import assert from 'node:assert/strict';
 import { spawn } from 'node:child_process';
@@ -31,8 +31,16 @@ export async function startStack(program, ...options) {
     await ended;
     await rm(folder, { recursive: true });
   };
+  /** Waits until the stack prints this. */
+  const untilPrinted = async (text, patience) => {
+    const until = Date.now() + patience;
+    while (!printed.includes(text)) {
+      assert.ok(child.exitCode === null && Date.now() < until, `the local stack did not print ${text}:\n${printed}`);
+      await pause(50);
+    }
+  };
   const keys = campaigns.flatMap(({ test, live }) => [test.key, live.key]);
-  return { baseUrl, storage: env.AWS_ENDPOINT_URL_S3, keys, stop };
+  return { baseUrl, storage: env.AWS_ENDPOINT_URL_S3, keys, readyFile: ready, untilPrinted, stop };
 }
 
 /** Starts Chromium, and loads axe for accessibility checks. */

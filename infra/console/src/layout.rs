@@ -12,7 +12,6 @@ pub(crate) enum Section {
     Campaigns,
     Overview,
     Codes,
-    Draws,
     Search,
     People,
     Changes,
@@ -22,11 +21,8 @@ pub(crate) enum Section {
 
 impl Section {
     /// The sections of a campaign's environment, with their names and the ends of their paths.
-    const OF_SCOPE: [(Self, &'static str, &'static str); 3] = [
-        (Self::Overview, "Overview", ""),
-        (Self::Codes, "Codes", "/codes"),
-        (Self::Draws, "Draws", "/draws"),
-    ];
+    const OF_SCOPE: [(Self, &'static str, &'static str); 2] =
+        [(Self::Overview, "Overview", ""), (Self::Codes, "Codes", "/codes")];
 
     const OF_STACK: [(Self, &'static str, &'static str); 4] = [
         (Self::Campaigns, "Campaigns", "/"),
@@ -124,6 +120,6 @@ pub(crate) fn table(caption: &str, heading: &[&str], rows: &[Vec<Markup>]) -> Ma
 }
 
 /// Names and values.
-pub(crate) fn facts(facts: &[(&str, Markup)]) -> Markup {
-    html! { dl.facts { @for (name, value) in facts { div { dt { (name) } dd { (value) } } } } }
+pub(crate) fn facts(facts: &[(impl AsRef<str>, Markup)]) -> Markup {
+    html! { dl.facts { @for (name, value) in facts { div { dt { (name.as_ref()) } dd { (value) } } } } }
 }

@@ -9,7 +9,7 @@ use common::domain::scope::{Environment, Scope};
 use common::domain::timestamp::Timestamp;
 use futures_util::{StreamExt, TryStreamExt, stream};
 use maud::{Markup, html};
-use ops_core::format::local_time;
+use ops_core::format::{local_time, or_dash};
 use ops_core::numbers::sums::{by_dimension, total};
 use ops_core::tables::Tables;
 
@@ -32,7 +32,7 @@ async fn list(console: Console, (): ()) -> PageResult {
     // Those that are over come last.
     campaigns.sort_by_key(|campaign| (campaign.archived, campaign.status(now) == CampaignStatus::Ended));
     let sums = campaigns.iter().map(|campaign| live_sum(&tables, campaign));
-    let sums: Vec<Amount> = stream::iter(sums).buffered(AT_ONCE).try_collect().await?;
+    let sums: Vec<Option<Amount>> = stream::iter(sums).buffered(AT_ONCE).try_collect().await?;
     let rows: Vec<_> = campaigns.iter().zip(sums).map(|(campaign, sum)| row(campaign, sum, now)).collect();
     let content = html! {
         @if rows.is_empty() {
@@ -45,15 +45,19 @@ async fn list(console: Console, (): ()) -> PageResult {
     Ok(Page::new("Campaigns", Section::Campaigns).render(content))
 }
 
-async fn live_sum(tables: &Tables, campaign: &Campaign) -> PageResult<Amount> {
+/// `None` for viewers and reviewers, who may not read numbers.
+async fn live_sum(tables: &Tables, campaign: &Campaign) -> PageResult<Option<Amount>> {
     let scope = Scope { campaign: campaign.slug.clone(), environment: Environment::Live };
-    let cells = tables.numbers.cells(&scope, Metric::Days, ALL_DAYS).await?;
-    Ok(total(&by_dimension(&cells, Metric::Days)))
+    match tables.numbers.cells(&scope, Metric::Days, ALL_DAYS).await {
+        Ok(cells) => Ok(Some(total(&by_dimension(&cells, Metric::Days)))),
+        Err(error) if error.denied().is_some() => Ok(None),
+        Err(error) => Err(error.into()),
+    }
 }
 
-fn row(campaign: &Campaign, sum: Amount, now: Timestamp) -> Vec<Markup> {
+fn row(campaign: &Campaign, sum: Option<Amount>, now: Timestamp) -> Vec<Markup> {
     let zone = campaign.timezone;
-    let time = |at: Option<Timestamp>| html! { (at.map_or_else(|| "-".to_owned(), |at| minute(at, zone))) };
+    let time = |at: Option<Timestamp>| html! { (or_dash(at.map(|at| minute(at, zone)))) };
     let scope = |environment| Scope { campaign: campaign.slug.clone(), environment };
     let live = scope(Environment::Live);
     vec![
@@ -61,8 +65,8 @@ fn row(campaign: &Campaign, sum: Amount, now: Timestamp) -> Vec<Markup> {
         status(campaign, now),
         time(campaign.window.start),
         time(campaign.window.end),
-        html! { (number(sum.records)) },
-        html! { (number(sum.entries)) },
+        html! { (or_dash(sum.map(|sum| number(sum.records)))) },
+        html! { (or_dash(sum.map(|sum| number(sum.entries)))) },
         html! {
             @for of in [Environment::Live, Environment::Test] {
                 a.plain href=(path_of(&scope(of))) { (environment(of)) span.unseen { " " (campaign.name) } } " "

@@ -55,7 +55,7 @@ async fn list(console: Console, Query(query): Query) -> PageResult {
         @if cells.is_empty() {
             p { "The audit log has no such rows in these days." }
         } @else {
-            (table("Changes and looks", &["Row", "Time (UTC)", "Who", "Action", "About", "Why", "Details"], &cells))
+            (table("Changes and looks", &["Row", "Time (UTC)", "Who", "Action", "About", "Why", "More"], &cells))
         }
         p.soft { code { "ops audit verify" } " verifies that no row was changed, removed or added by other means." }
     };
@@ -85,7 +85,11 @@ fn cells(stored: &StoredAuditRow) -> Vec<Markup> {
         html! { (action) },
         html! { (about.map(String::as_str).collect::<Vec<_>>().join(" ")) },
         html! { (or_dash(why.as_ref())) },
-        html! { @if details != "{}" { code { (details) } } },
+        html! {
+            @if details != "{}" {
+                details { summary { "Details" span.unseen { " of row " (stored.sequence) } } code { (details) } }
+            }
+        },
     ]
 }
 

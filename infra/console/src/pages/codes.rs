@@ -37,7 +37,7 @@ async fn list(console: Console, InScope(scope): InScope) -> PageResult {
         @if rows.is_empty() {
             p { "There are no codes yet; " code { "ops code mint" } " and " code { "ops code import" } " add some." }
         } @else {
-            (table("Batches of codes", &["Batch", "Origin", "Codes", "Used", "Status", "Key", "Prize", ""], &rows))
+            (table("Batches of codes", &["Batch", "Origin", "Codes", "Used", "Status", "Key", "Prize", "Action"], &rows))
             p {
                 "The odds of guessing a minted code are " (odds(book.odds_of_a_guess(0))) ": "
                 (grouped(book.good_codes())) " good codes of " (book.symbols) " symbols."

@@ -54,7 +54,7 @@ async fn render(console: &Console, id: &str, look: Look) -> PageResult<Html<Stri
     let value =
         |value: &str| if value.starts_with("hidden; --") { "hidden".to_owned() } else { value.to_owned() };
     let known = known.iter().filter(|(_, value)| value != "-" && !value.is_empty());
-    let known: Vec<_> = known.map(|(name, text)| (*name, html! { (value(text)) })).collect();
+    let known: Vec<_> = known.map(|(name, text)| (name.replace('_', " "), html! { (value(text)) })).collect();
     let content = html! {
         p { (status(&submission.status)) " " (submission.scope.campaign) " " (environment(submission.scope.environment)) }
         h2 { "What happened" }

@@ -37,18 +37,19 @@ const PHOTOS: [&[u8]; 3] = [
     include_bytes!("../../demo/receipts/3.jpg"),
 ];
 const DAYS: u64 = 14;
+const DAY_MILLIS: i64 = 24 * 60 * 60 * 1_000;
 /// How many of a thousand entries are made in each hour of the day, by the clocks of Dar es Salaam.
 const HOURS: [u64; 24] =
     [8, 5, 3, 2, 3, 8, 20, 38, 46, 48, 50, 55, 66, 64, 52, 48, 50, 60, 75, 84, 80, 66, 45, 24];
 const REGIONS: [&str; 6] = ["Dar es Salaam", "Mwanza", "Arusha", "Dodoma", "Mbeya", "Zanzibar"];
 
 /// Entries with codes, of which some were refused.
-const CODE_ENTRIES: u64 = 2_400;
+const CODE_ENTRIES: u64 = 1_400;
 const CODES: u64 = 4_000;
 const PRIZE_CODES: u64 = 60;
 /// Entries of the campaign that has ended.
-const LAST_ENTRIES: u64 = 700;
-const RECEIPTS: u64 = 500;
+const LAST_ENTRIES: u64 = 300;
+const RECEIPTS: u64 = 200;
 /// The campaign whose entries are written last.
 const LAST: &str = "mango-2025";
 const PACKS: &str = "packs";
@@ -111,11 +112,7 @@ impl Seeds {
         let at = at.saturating_sub(age * 24 * HOUR);
         let at = Timestamp::from_millis(i64::try_from(at).unwrap_or(i64::MAX));
         // Today is not over.
-        if at < last {
-            return at;
-        }
-        let ago = i64::try_from(self.below(HOUR)).unwrap_or_default();
-        Timestamp::from_millis(last.as_millis().saturating_sub(ago))
+        if at < last { at } else { Timestamp::from_millis(at.as_millis() - DAY_MILLIS) }
     }
 
     async fn new_submission(&mut self, campaign: &Campaign) -> Result<NewSubmission, DemoError> {

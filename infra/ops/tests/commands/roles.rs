@@ -13,6 +13,7 @@ use local::stack::Options;
 use serde_json::{Value, json};
 use service_tests::operator_roles::{ROLES, Used, access_key_of, front};
 
+use crate::console::Served;
 use crate::draw::{args, entered, freeze};
 use crate::review::{CODE, as_it_is, photo, with_receipt};
 use crate::submission::{submission, waiting, write};
@@ -334,4 +335,27 @@ async fn no_role_changes_or_deletes_a_row_of_the_audit_log() {
         }
     }
     assert_eq!(stack.json(&["audit", "verify"]).await["count"], 1);
+}
+
+#[tokio::test]
+async fn the_console_has_the_rights_of_whoever_starts_it() {
+    let stack = guarded(&Used::default()).await;
+    let id = left(&stack, 0).await;
+    let story = format!("/submissions/{id}");
+    let overview = "/campaigns/chai-bora-2026/live";
+    let codes = format!("{overview}/codes");
+    for (role, allowed) in [
+        ("viewer", &["/", "/search", &story][..]),
+        ("operator", &["/", "/search", &story, overview, &codes]),
+        ("admin", &["/", "/search", &story, overview, &codes, "/changes"]),
+    ] {
+        let console = Served::start_with(&stack, env_of(&stack, role)).await;
+        let operator = console.sign_in().await;
+        for path in ["/", "/search", &story, overview, &codes, "/changes"] {
+            let status = operator.ask("GET", path).send().await.status.as_u16();
+            assert_eq!(status, if allowed.contains(&path) { 200 } else { 403 }, "{role} {path}");
+        }
+        let paused = operator.post(&format!("{overview}/pause"), "").await;
+        assert_eq!(paused.status.as_u16(), if role == "viewer" { 403 } else { 303 }, "{role}");
+    }
 }

@@ -5,6 +5,7 @@ mod pages;
 mod safety;
 
 use common::clock::Clock;
+use common::config::Env;
 use console::{Ended, Server};
 use ops_core::ConsoleOrder;
 use service_tests::http::{Reply, RequestBuilder, request_to_storage};
@@ -25,7 +26,12 @@ pub(crate) struct Served {
 
 impl Served {
     pub(crate) async fn start(stack: &Stack) -> Self {
-        let (env, clock) = (stack.env.clone(), stack.clock.clone());
+        Self::start_with(stack, stack.env.clone()).await
+    }
+
+    /// A console with the credentials in these variables.
+    pub(crate) async fn start_with(stack: &Stack, env: Env) -> Self {
+        let clock = stack.clock.clone();
         let order = ConsoleOrder { env, clock: clock.clone(), port: 0, opens_browser: false };
         let server = Server::bind(&order).await.expect("a free port");
         let (page, token) = server.link().split_once('#').expect("a fragment");
