@@ -37,7 +37,6 @@ const PHOTOS: [&[u8]; 3] = [
     include_bytes!("../../demo/receipts/3.jpg"),
 ];
 const DAYS: u64 = 14;
-const DAY_MILLIS: i64 = 24 * 60 * 60 * 1_000;
 /// How many of a thousand entries are made in each hour of the day, by the clocks of Dar es Salaam.
 const HOURS: [u64; 24] =
     [8, 5, 3, 2, 3, 8, 20, 38, 46, 48, 50, 55, 66, 64, 52, 48, 50, 60, 75, 84, 80, 66, 45, 24];
@@ -93,26 +92,30 @@ impl Seeds {
 
     /// A time in the last two weeks of a campaign; later days have more.
     fn time(&mut self, campaign: &Campaign) -> Timestamp {
-        const HOUR: u64 = 60 * 60 * 1_000;
+        const HOUR_MILLIS: u64 = 60 * 60 * 1_000;
         let last = campaign.window.end.filter(|end| *end < self.now).unwrap_or(self.now);
-        let age = self.below(DAYS).min(self.below(DAYS));
-        let mut share = self.below(HOURS.iter().sum());
-        let mut hour = 0;
-        for of_hour in HOURS {
-            if share < of_hour {
-                break;
-            }
-            share -= of_hour;
-            hour += 1;
-        }
         let midnight: Option<Timestamp> =
             format!("{}T00:00:00+03:00", last.day_in(campaign.timezone)).parse().ok();
         let midnight = u64::try_from(midnight.unwrap_or(last).as_millis()).unwrap_or_default();
-        let at = midnight + hour * HOUR + self.below(HOUR);
-        let at = at.saturating_sub(age * 24 * HOUR);
-        let at = Timestamp::from_millis(i64::try_from(at).unwrap_or(i64::MAX));
-        // Today is not over.
-        if at < last { at } else { Timestamp::from_millis(at.as_millis() - DAY_MILLIS) }
+        loop {
+            let age = self.below(DAYS).min(self.below(DAYS));
+            let mut share = self.below(HOURS.iter().sum());
+            let mut hour = 0;
+            for of_hour in HOURS {
+                if share < of_hour {
+                    break;
+                }
+                share -= of_hour;
+                hour += 1;
+            }
+            let of_day = hour * HOUR_MILLIS + self.below(HOUR_MILLIS);
+            let at = (midnight + of_day).saturating_sub(age * 24 * HOUR_MILLIS);
+            let at = Timestamp::from_millis(i64::try_from(at).unwrap_or(i64::MAX));
+            // Today is not over.
+            if at < last {
+                return at;
+            }
+        }
     }
 
     async fn new_submission(&mut self, campaign: &Campaign) -> Result<NewSubmission, DemoError> {
