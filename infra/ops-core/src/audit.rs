@@ -219,7 +219,7 @@ pub async fn rows(tables: &Tables, from: NaiveDate, to: NaiveDate) -> Result<Vec
 /// When it is empty, too long, or more than one line; `option` is what it was given with.
 pub fn words(text: &str, option: &str) -> Result<String, Failure> {
     let text = text.trim();
-    if phones::has_phone(text) {
+    if crate::phones::has_phone(text) {
         let message = format!(
             "{option} has a phone number in it, and would be kept for good; say it without the number"
         );

@@ -1,8 +1,8 @@
 //! The command line: commands, arguments and their help.
 
 mod campaign;
-mod draw;
 mod console;
+mod draw;
 mod export;
 mod numbers;
 mod phone;
@@ -18,10 +18,10 @@ use common::domain::message::MessageKey;
 use common::domain::scope::{CampaignSlug, Environment, Scope};
 
 pub(crate) use self::campaign::{ApplyArgs, CampaignCommand};
+pub(crate) use self::console::ConsoleArgs;
 pub(crate) use self::draw::{
     CallArgs, CallOutcome, DrawArgs, DrawCommand, DrawScopeArgs, FreezeArgs, SkipArgs, VerifyArgs, WinnerArgs,
 };
-pub(crate) use self::console::ConsoleArgs;
 pub(crate) use self::export::{ExportArgs, ExportCommand};
 pub(crate) use self::numbers::{NumbersArgs, NumbersCommand};
 pub(crate) use self::phone::{PhoneChangeArgs, PhoneCommand};

@@ -27,7 +27,7 @@ async fn list(console: Console, Query(query): Query) -> PageResult {
     let today = console.now().day_in(UTC);
     let to = day(query.get("to"), &today)?;
     let from = match query.get("from") {
-        "" => to - Days::new(USUAL_DAYS - 1),
+        "" => to.checked_sub_days(Days::new(USUAL_DAYS - 1)).unwrap_or(to),
         from => day(from, &today)?,
     };
     let tables = console.tables()?;

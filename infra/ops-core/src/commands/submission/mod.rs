@@ -13,8 +13,8 @@ use common::domain::submission::{OperatorDecision, State, Submission};
 use common::domain::timestamp::Timestamp;
 use serde_json::{Value, json};
 
-pub(crate) use crate::audit::words;
 use crate::audit::BY_VARIABLE;
+pub(crate) use crate::audit::words;
 use crate::cli::{AcceptArgs, CorrectionArgs, ListArgs, ShowArgs, SubmissionCommand, VerdictArgs};
 use crate::confirm::Answer;
 use crate::failure::Failure;
