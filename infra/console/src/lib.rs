@@ -25,20 +25,23 @@ use std::io::Write;
 
 use futures_util::FutureExt;
 use futures_util::future::LocalBoxFuture;
-use ops_core::ConsoleOrder;
+use ops_core::ConsoleSettings;
 use ops_core::failure::Failure;
 
 pub use self::access::IDLE_LIMIT;
 pub use self::server::{Ended, Server};
 
 /// Serves the console until Ctrl-C, or until it was not used for [`IDLE_LIMIT`]. Prints the link to it.
-pub fn serve<'a>(order: ConsoleOrder, out: &'a mut dyn Write) -> LocalBoxFuture<'a, Result<String, Failure>> {
+pub fn serve<'a>(
+    settings: ConsoleSettings,
+    out: &'a mut dyn Write,
+) -> LocalBoxFuture<'a, Result<String, Failure>> {
     async move {
-        let server = Server::bind(&order).await?;
+        let server = Server::bind(&settings).await?;
         let link = server.link().to_owned();
         // Who closed the output can still use the browser that opens.
         let _ = writeln!(out, "The console is open at {link} (Ctrl-C ends it)").and_then(|()| out.flush());
-        if order.opens_browser {
+        if settings.opens_browser {
             browser::open(&link);
         }
         let stopped = async {

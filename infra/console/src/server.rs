@@ -4,7 +4,7 @@ use std::net::Ipv4Addr;
 use std::time::Duration;
 
 use axum::{Router, middleware};
-use ops_core::ConsoleOrder;
+use ops_core::ConsoleSettings;
 use ops_core::failure::Failure;
 use tokio::net::TcpListener;
 use tokio::sync::watch;
@@ -39,18 +39,18 @@ impl Server {
     ///
     /// # Errors
     /// When the port is taken, or the stack's variables or the credentials are missing.
-    pub async fn bind(order: &ConsoleOrder) -> Result<Self, Failure> {
+    pub async fn bind(settings: &ConsoleSettings) -> Result<Self, Failure> {
         let taken = |error| {
             let message = format!(
                 "port {} of 127.0.0.1 cannot be used: {error}; leave --port out to get a free one",
-                order.port
+                settings.port
             );
             Failure::new("port_taken", message)
         };
-        let listener = TcpListener::bind((Ipv4Addr::LOCALHOST, order.port)).await.map_err(taken)?;
+        let listener = TcpListener::bind((Ipv4Addr::LOCALHOST, settings.port)).await.map_err(taken)?;
         let address = listener.local_addr().map_err(taken)?;
-        let (access, token) = Access::new(address.port(), order.clock.now());
-        let console = Console::new(order, address.to_string(), access).await?;
+        let (access, token) = Access::new(address.port(), settings.clock.now());
+        let console = Console::new(settings, address.to_string(), access).await?;
         Ok(Self { listener, console, link: format!("http://{address}{}#{token}", safety::OPEN) })
     }
 

@@ -5,7 +5,7 @@ use std::sync::Arc;
 use common::clock::Clock;
 use common::config::Env;
 use common::domain::timestamp::Timestamp;
-use ops_core::ConsoleOrder;
+use ops_core::ConsoleSettings;
 use ops_core::connection;
 use ops_core::failure::Failure;
 use ops_core::tables::Tables;
@@ -28,11 +28,11 @@ struct Shared {
 
 impl Console {
     pub(crate) async fn new(
-        order: &ConsoleOrder,
+        settings: &ConsoleSettings,
         authority: String,
         access: Access,
     ) -> Result<Self, Failure> {
-        let ConsoleOrder { env, clock, .. } = order;
+        let ConsoleSettings { env, clock, .. } = settings;
         let aws = connection::aws(env).await?;
         let tables = Tables::for_command(env, &aws)?;
         let (env, clock) = (env.clone(), clock.clone());

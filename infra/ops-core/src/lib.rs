@@ -49,5 +49,5 @@ mod write_guard;
 
 pub use draws::chain::{CHAIN_VARIABLE, RELAY_VARIABLE};
 pub use draws::files::{EVIDENCE_VARIABLE, OPENINGS_VARIABLE};
-pub use run::{ConsoleOrder, ServeConsole, run};
+pub use run::{ConsoleSettings, ServeConsole, run};
 pub use terminal::{FINE, REFUSED, Terminal, USAGE};

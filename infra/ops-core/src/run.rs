@@ -21,7 +21,7 @@ use crate::terminal::{Report, Terminal};
 
 /// What `ops console` asks for.
 #[derive(Clone)]
-pub struct ConsoleOrder {
+pub struct ConsoleSettings {
     /// The stack, and the operator's credentials.
     pub env: Env,
     /// The time.
@@ -34,7 +34,7 @@ pub struct ConsoleOrder {
 
 /// Serves the operator's console until it ends, and says in a sentence why it ended. Prints the link to it.
 pub type ServeConsole =
-    for<'a> fn(ConsoleOrder, &'a mut dyn Write) -> LocalBoxFuture<'a, Result<String, Failure>>;
+    for<'a> fn(ConsoleSettings, &'a mut dyn Write) -> LocalBoxFuture<'a, Result<String, Failure>>;
 
 /// Runs one command and returns the exit code: 0 if it succeeded, 1 if it was refused or failed (standard error says
 /// why), 2 if the command line cannot be parsed. `args` begins with the program's name; `console` is `ops console`.
@@ -89,7 +89,7 @@ async fn execute(
             Box::pin(audit::run(command, &connection::tables(&env).await?, clock.now())).await
         }
         Command::Console(ConsoleArgs { port, no_browser }) => {
-            let order = ConsoleOrder { env, clock: clock.clone(), port, opens_browser: !no_browser };
+            let order = ConsoleSettings { env, clock: clock.clone(), port, opens_browser: !no_browser };
             let ended = console(order, terminal.out).await?;
             Ok(Report::new(json!({ "ended": ended }), ended))
         }

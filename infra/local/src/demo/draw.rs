@@ -17,7 +17,7 @@ use common::random;
 use common::store::submission_writes::SubmissionWrite;
 use ops_core::failure::Failure;
 use ops_core::tables::Tables;
-use ops_core::{FINE, Terminal};
+use ops_core::{FINE, ServeConsole, Terminal};
 
 use super::DemoError;
 
@@ -106,7 +106,9 @@ async fn run(command: &str, arguments: &[&str], env: &Env, clock: &Clock) -> Res
     let arguments = [&own[..], arguments].concat().into_iter().map(OsString::from);
     let (mut out, mut err) = (Vec::new(), Vec::new());
     let mut terminal = Terminal { out: &mut out, err: &mut err, input: None, err_is_terminal: false };
-    let code = Box::pin(ops_core::run(arguments, env.clone(), clock, &mut terminal)).await;
+    let no_console: ServeConsole =
+        |_, _| Box::pin(async { Err(Failure::new("not_configured", "the demo has no console")) });
+    let code = Box::pin(ops_core::run(arguments, env.clone(), clock, &mut terminal, no_console)).await;
     if code == FINE {
         return Ok(());
     }

@@ -7,7 +7,7 @@ mod safety;
 use common::clock::Clock;
 use common::config::Env;
 use console::{Ended, Server};
-use ops_core::ConsoleOrder;
+use ops_core::ConsoleSettings;
 use service_tests::http::{Reply, RequestBuilder, request_to_storage};
 use tokio::sync::oneshot;
 use tokio::task::JoinHandle;
@@ -32,7 +32,7 @@ impl Served {
     /// A console with the credentials in these variables.
     pub(crate) async fn start_with(stack: &Stack, env: Env) -> Self {
         let clock = stack.clock.clone();
-        let order = ConsoleOrder { env, clock: clock.clone(), port: 0, opens_browser: false };
+        let order = ConsoleSettings { env, clock: clock.clone(), port: 0, opens_browser: false };
         let server = Server::bind(&order).await.expect("a free port");
         let (page, token) = server.link().split_once('#').expect("a fragment");
         let authority =

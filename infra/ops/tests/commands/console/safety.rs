@@ -4,7 +4,7 @@ use std::net::{Ipv4Addr, TcpListener};
 use std::time::Duration;
 
 use console::{Ended, IDLE_LIMIT, Server};
-use ops_core::ConsoleOrder;
+use ops_core::ConsoleSettings;
 
 use super::Served;
 use crate::support::{CHAI, Stack};
@@ -37,7 +37,7 @@ async fn a_taken_port_is_refused_with_what_to_do() {
     let (stack, console) = served().await;
     let port = console.authority.rsplit(':').next().and_then(|port| port.parse().ok()).expect("a port");
     let order =
-        ConsoleOrder { env: stack.env.clone(), clock: stack.clock.clone(), port, opens_browser: false };
+        ConsoleSettings { env: stack.env.clone(), clock: stack.clock.clone(), port, opens_browser: false };
     let refused = Server::bind(&order).await.err().expect("it is taken");
     assert_eq!(refused.code, "port_taken");
     assert!(refused.message.contains("leave --port out"), "{refused}");
