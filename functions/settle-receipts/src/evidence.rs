@@ -1,6 +1,7 @@
 //! Finds the receipt code and time in a photo.
 
 use common::domain::message::MessageKey;
+use common::domain::receipt::checks::PhotoFault;
 use common::domain::receipt::payload::ReceiptKey;
 use common::domain::receipt::photo::photo_digest;
 use common::domain::settling::Anomaly;
@@ -20,12 +21,19 @@ impl SettleReceipts {
             Ok(payloads) => payloads,
             // An operator can see more than a machine, but not in a file that is no image.
             Err(Unreadable::NotDecoded(fault)) if fault.is_no_picture() => {
-                return Ok(Err(StepOutcome::reject(MessageKey::ReceiptUnreadable, fault.as_str())));
+                return Ok(Err(StepOutcome::reject(
+                    MessageKey::ReceiptUnreadable,
+                    PhotoFault::from(&fault).as_str(),
+                )));
             }
-            Err(Unreadable::NotDecoded(fault)) => return Ok(Err(StepOutcome::review(fault.as_str()))),
-            Err(Unreadable::NoQrCode) => return Ok(Err(StepOutcome::review("no_qr_code"))),
-            Err(Unreadable::TooSlow) => return Ok(Err(StepOutcome::review("photo_too_slow"))),
-            Err(Unreadable::Crashed) => return Ok(Err(StepOutcome::review("photo_reader_crashed"))),
+            Err(Unreadable::NotDecoded(fault)) => {
+                return Ok(Err(StepOutcome::left_to_operator((&fault).into())));
+            }
+            Err(Unreadable::NoQrCode) => return Ok(Err(StepOutcome::left_to_operator(PhotoFault::NoQrCode))),
+            Err(Unreadable::TooSlow) => return Ok(Err(StepOutcome::left_to_operator(PhotoFault::TooSlow))),
+            Err(Unreadable::Crashed) => {
+                return Ok(Err(StepOutcome::left_to_operator(PhotoFault::ReaderCrashed)));
+            }
             Err(Unreadable::Io(cause)) => return Err(Error::internal(cause)),
         };
         let mut claims: Vec<_> =
@@ -35,10 +43,10 @@ impl SettleReceipts {
             claims.retain(|claim| claim.time.is_some());
         }
         let Some(first) = claims.first().cloned() else {
-            return Ok(Err(StepOutcome::review("no_receipt_in_qr_codes")));
+            return Ok(Err(StepOutcome::left_to_operator(PhotoFault::NoReceipt)));
         };
         let several = claims.iter().any(|claim| claim.code != first.code);
-        Ok(if several { Err(StepOutcome::review("several_receipts_in_photo")) } else { Ok(first) })
+        Ok(if several { Err(StepOutcome::left_to_operator(PhotoFault::SeveralReceipts)) } else { Ok(first) })
     }
 
     /// If an operator has to review this photo, names the submission that sent the same photo before.
@@ -62,7 +70,10 @@ impl SettleReceipts {
                     let summary = format!("submission {} sent the same photo", found.reference);
                     let anomaly = Some(Anomaly { summary, excerpt: None });
                     let findings = Findings { anomaly, ..Findings::default() };
-                    return Ok(StepOutcome { findings, ..StepOutcome::review("photo_seen_before") });
+                    return Ok(StepOutcome {
+                        findings,
+                        ..StepOutcome::left_to_operator(PhotoFault::SeenBefore)
+                    });
                 }
                 None => rejected = Some(earlier),
             }

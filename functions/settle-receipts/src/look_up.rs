@@ -3,6 +3,7 @@
 use std::time::Duration;
 
 use common::domain::campaign::Campaign;
+use common::domain::receipt::checks::PhotoFault;
 use common::domain::receipt::payload::{ReceiptKey, VerificationCode};
 use common::domain::submission::Submission;
 use common::error::Error;
@@ -33,7 +34,9 @@ impl SettleReceipts {
         claim: ReceiptKey,
         time: LookUpTime,
     ) -> Result<StepOutcome, Error> {
-        let Some(receipt_time) = claim.time else { return Ok(StepOutcome::review("no_time_in_qr_code")) };
+        let Some(receipt_time) = claim.time else {
+            return Ok(StepOutcome::left_to_operator(PhotoFault::NoTime));
+        };
         // The campaign's receipt rules were removed while this submission waited.
         let Some(rules) = &campaign.receipt else {
             return Ok(StepOutcome::review("campaign_without_receipts"));

@@ -5,6 +5,7 @@ use std::time::Duration;
 use common::app::settlement::{ATTEMPTS_EXHAUSTED, ClaimResult, with_stale_metric};
 use common::aws::settle_queue::SettleMessage;
 use common::domain::message::MessageKey;
+use common::domain::receipt::checks::PhotoFault;
 use common::domain::receipt::payload::ReceiptKey;
 use common::domain::receipt::{Evidence, Receipt};
 use common::domain::scope::Environment;
@@ -107,7 +108,7 @@ impl SettleReceipts {
             Evidence::Photo => {
                 let Receipt { scope, receipt_id, .. } = &receipt;
                 let Some(photo) = self.photos.read(scope, *receipt_id).await? else {
-                    return Ok(StepOutcome::review("photo_missing"));
+                    return Ok(StepOutcome::left_to_operator(PhotoFault::Missing));
                 };
                 let outcome = match self.read(&photo).await? {
                     Ok(claim @ ReceiptKey { time: Some(_), .. }) => {
@@ -115,7 +116,7 @@ impl SettleReceipts {
                         // The service itself read the code from the photo, so it was not guessed.
                         return Ok(StepOutcome { receipt_time_mismatch: false, ..outcome });
                     }
-                    Ok(_) => StepOutcome::review("no_time_in_qr_code"),
+                    Ok(_) => StepOutcome::left_to_operator(PhotoFault::NoTime),
                     Err(outcome) => outcome,
                 };
                 self.with_earlier_photo(outcome, submission, &photo, now).await

@@ -3,6 +3,7 @@
 use common::app::resolved_code::SENTINEL_PRIZE;
 use common::domain::campaign::Campaign;
 use common::domain::message::MessageKey;
+use common::domain::receipt::checks::PhotoFault;
 use common::domain::receipt::judgement::{Judgement, ReceiptSummary, judge};
 use common::domain::receipt::record::FiscalRecord;
 use common::domain::receipt::rules::ReceiptRules;
@@ -41,6 +42,11 @@ impl StepOutcome {
     /// Leaves the receipt to an operator.
     pub(crate) fn review(reason: &'static str) -> Self {
         Transition::Review(reason).into()
+    }
+
+    /// Leaves a photo to an operator, because no receipt was read out of it.
+    pub(crate) fn left_to_operator(fault: PhotoFault) -> Self {
+        Self::review(fault.as_str())
     }
 
     /// Another submission was accepted with the same purchase.

@@ -80,7 +80,90 @@ const LAST_TIME: NaiveTime = NaiveTime::from_hms_milli_opt(23, 59, 59, 999).expe
 /// How far a fiscal device's clock may be ahead of ours.
 const CLOCK_ERROR: Duration = Duration::from_secs(60 * 60);
 
+/// A rule that a record has to keep.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Rule {
+    /// It is a purchase: not cancelled, and no training of the cashier's.
+    Genuine,
+    /// The purchase was within the campaign's window.
+    Window,
+    /// The shop takes part.
+    Shop,
+    /// The purchase was before the submission.
+    Past,
+    /// A participating product was bought.
+    Product,
+    /// It earns no more entries than the campaign allows without an operator.
+    MaxEntries,
+}
+
+/// A record, and what the rules compare it with.
+struct Case<'a> {
+    record: &'a FiscalRecord,
+    campaign: &'a Campaign,
+    rules: &'a ReceiptRules,
+    submitted_at: Timestamp,
+    branch: Result<Option<&'a Branch>, Reason>,
+    entries: u32,
+    is_anything_bought: bool,
+}
+
+impl Rule {
+    /// Every rule, in the order in which they are judged: the first broken one decides.
+    pub const ALL: [Self; 6] =
+        [Self::Genuine, Self::Window, Self::Shop, Self::Past, Self::Product, Self::MaxEntries];
+
+    /// The verdict if the record breaks the rule.
+    fn broken_by(self, case: &Case<'_>) -> Option<Verdict> {
+        let Case { record, campaign, rules, .. } = case;
+        let declined = |(key, reason)| Verdict::Declined(key, reason);
+        match self {
+            Self::Genuine => void(record).map(declined),
+            Self::Window => outside(record, campaign).map(declined),
+            Self::Shop => {
+                case.branch.err().map(|reason| (MessageKey::ReceiptWrongStore, reason)).map(declined)
+            }
+            Self::Past => later(record, case.submitted_at).then_some(Verdict::Review(Reason::FromTheFuture)),
+            Self::Product if rules.products.is_empty() || case.is_anything_bought => None,
+            Self::Product => Some(match rules.on_no_match {
+                OnNoMatch::Review => Verdict::Review(Reason::NoProductMatched),
+                OnNoMatch::Decline => {
+                    Verdict::Declined(MessageKey::ReceiptNoQualifyingProduct, Reason::NoProductMatched)
+                }
+            }),
+            // A mistake of a till or a cashier must not decide a draw.
+            Self::MaxEntries => {
+                (case.entries > rules.max_entries).then_some(Verdict::Review(Reason::TooManyEntries))
+            }
+        }
+    }
+}
+
 impl Reason {
+    /// Every reason.
+    pub const ALL: [Self; 8] = [
+        Self::Cancelled,
+        Self::TrainingReceipt,
+        Self::OutsideWindow,
+        Self::UnknownTrader,
+        Self::UnknownDevice,
+        Self::NoProductMatched,
+        Self::FromTheFuture,
+        Self::TooManyEntries,
+    ];
+
+    /// The rule that was broken.
+    pub fn rule(self) -> Rule {
+        match self {
+            Self::Cancelled | Self::TrainingReceipt => Rule::Genuine,
+            Self::OutsideWindow => Rule::Window,
+            Self::UnknownTrader | Self::UnknownDevice => Rule::Shop,
+            Self::FromTheFuture => Rule::Past,
+            Self::NoProductMatched => Rule::Product,
+            Self::TooManyEntries => Rule::MaxEntries,
+        }
+    }
+
     /// The stable name in `reasons`.
     pub fn as_str(self) -> &'static str {
         match self {
@@ -96,8 +179,7 @@ impl Reason {
     }
 }
 
-/// Judges a record. The first that applies: void, outside the window, another shop, purchase after the submission, no
-/// product, too many entries.
+/// Judges a record by every [`Rule`]; the first that it breaks decides.
 pub fn judge(
     record: &FiscalRecord,
     campaign: &Campaign,
@@ -113,31 +195,11 @@ pub fn judge(
         items_summary: in_words(&bought),
         counted_entries: (!bought.is_empty()).then_some(counted),
     };
-    let refusal = void(record)
-        .or_else(|| outside(record, campaign))
-        .or_else(|| branch.err().map(|reason| (MessageKey::ReceiptWrongStore, reason)));
-    let verdict = match refusal {
-        Some((key, reason)) => Verdict::Declined(key, reason),
-        None if later(record, submitted_at) => Verdict::Review(Reason::FromTheFuture),
-        None if rules.products.is_empty() => verified(campaign.entries_per_submission, rules),
-        None if bought.is_empty() => match rules.on_no_match {
-            OnNoMatch::Review => Verdict::Review(Reason::NoProductMatched),
-            OnNoMatch::Decline => {
-                Verdict::Declined(MessageKey::ReceiptNoQualifyingProduct, Reason::NoProductMatched)
-            }
-        },
-        None => verified(counted, rules),
-    };
-    Judgement { verdict, summary }
-}
-
-/// Caps the entries, so that a mistake of a till or a cashier cannot decide a draw.
-fn verified(entries: u32, rules: &ReceiptRules) -> Verdict {
-    if entries > rules.max_entries {
-        Verdict::Review(Reason::TooManyEntries)
-    } else {
-        Verdict::Verified { entries }
-    }
+    let entries = if rules.products.is_empty() { campaign.entries_per_submission } else { counted };
+    let is_anything_bought = !bought.is_empty();
+    let case = Case { record, campaign, rules, submitted_at, branch, entries, is_anything_bought };
+    let broken = Rule::ALL.iter().find_map(|rule| rule.broken_by(&case));
+    Judgement { verdict: broken.unwrap_or(Verdict::Verified { entries }), summary }
 }
 
 fn void(record: &FiscalRecord) -> Option<(MessageKey, Reason)> {

@@ -1,5 +1,5 @@
-//! The child process: limits its own resources, reads one photo from standard input and writes what it finds. A failure
-//! stays inside this process.
+//! The child process: limits its own resources, takes one photo from standard input and writes what it finds, or a copy to
+//! show. A failure stays inside this process.
 
 use std::env;
 use std::io::{self, Read, Write};
@@ -9,34 +9,59 @@ use std::process;
 use common::domain::receipt::photo::MAX_BYTES;
 use rustix::process::{Resource, Rlimit, setrlimit};
 
-use super::cascade;
-use super::decode::decode;
-use super::protocol::{JOB_VARIABLE, Job, Line, MAX_TEXT_CHARS, MAX_TEXTS};
+use super::decode::{NotDecoded, decode};
+use super::luma::Luma;
+use super::protocol::{JOB_VARIABLE, Job, Line, MAX_TEXT_CHARS, MAX_TEXTS, SHOW_VARIABLE};
+use super::{cascade, shown};
 
 /// Reads a photo and exits, if a [`PhotoReader`](super::PhotoReader) started this process; otherwise returns at once.
 /// Call it first in `main`, before any thread starts. `accepts` says which texts are good enough to stop at.
 pub fn serve_if_asked(accepts: fn(&str) -> bool) {
-    let Some(job) = env::var_os(JOB_VARIABLE) else {
+    answer_if_asked(JOB_VARIABLE, |job| serve(job, accepts));
+}
+
+/// Like [`serve_if_asked`], for programs that show photos to people: makes a copy to show. Functions do without, and so
+/// without the encoder.
+pub fn copy_if_asked() {
+    answer_if_asked(SHOW_VARIABLE, copy);
+}
+
+fn answer_if_asked(variable: &str, answer: impl FnOnce(Job) -> io::Result<()>) {
+    let Some(job) = env::var_os(variable) else {
         return;
     };
-    let served = job
+    let answered = job
         .to_str()
         .ok_or_else(|| io::Error::other("the job is not text"))
         .and_then(|job| Ok(serde_json::from_str(job)?))
-        .and_then(|job| serve(job, accepts));
+        .and_then(answer);
     // The parent treats a missing last line as a crash, as intended for a failure here.
-    process::exit(i32::from(served.is_err()));
+    process::exit(i32::from(answered.is_err()));
 }
 
-fn serve(job: Job, accepts: fn(&str) -> bool) -> io::Result<()> {
+/// The photo on standard input, decoded.
+fn photo(job: Job) -> io::Result<Result<Luma, NotDecoded>> {
     limit(job)?;
     let mut photo = Vec::new();
     io::stdin().take(MAX_BYTES + 1).read_to_end(&mut photo)?;
-    let luma = match decode(&photo) {
+    Ok(decode(&photo))
+}
+
+fn copy(job: Job) -> io::Result<()> {
+    let luma = match photo(job)? {
         Ok(luma) => luma,
         Err(fault) => return tell(&Line::NotDecoded(fault)),
     };
-    drop(photo);
+    let copy = shown::encode(&luma)?;
+    tell(&Line::Copy(u64::try_from(copy.len()).map_err(io::Error::other)?))?;
+    io::stdout().lock().write_all(&copy)
+}
+
+fn serve(job: Job, accepts: fn(&str) -> bool) -> io::Result<()> {
+    let luma = match photo(job)? {
+        Ok(luma) => luma,
+        Err(fault) => return tell(&Line::NotDecoded(fault)),
+    };
     let mut told = Vec::new();
     cascade::read(luma, job.effort, job.reader_timeout, |texts| {
         for text in texts {

@@ -1,7 +1,8 @@
-//! Reads the QR codes in a photo of a receipt.
+//! Reads the QR codes in a photo of a receipt, and copies photos for people to look at.
 //!
 //! Photos come from anyone, and on some of them the readers hang, panic or ask for all memory. So a child process of
-//! the same program reads each photo, within limits: [`PhotoReader`] starts it, [`serve_if_asked`] is the child.
+//! the same program reads each photo, within limits: [`PhotoReader`] starts it, [`serve_if_asked`] is the child, and
+//! [`copy_if_asked`] the one that makes a copy.
 //!
 //! In the child, [`decode`] limits the photo's size and decodes it to gray pixels ([`luma`]), turned upright
 //! ([`orientation`]); [`cascade`] shows views of them to two [`readers`] until a text is accepted.
@@ -14,10 +15,11 @@ pub mod orientation;
 mod parent;
 mod protocol;
 pub mod readers;
+mod shown;
 
 use std::io;
 
-pub use child::serve_if_asked;
+pub use child::{copy_if_asked, serve_if_asked};
 pub use decode::NotDecoded;
 pub use parent::{Limits, PhotoReader};
 

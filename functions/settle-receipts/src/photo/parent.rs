@@ -8,7 +8,7 @@ use std::path::PathBuf;
 use std::process::{Child, Command, Stdio};
 use std::time::Duration;
 
-use common::domain::receipt::photo::MAX_BYTES;
+use common::domain::receipt::photo::{MAX_BYTES, PhotoType};
 use tokio::io::{AsyncBufReadExt, AsyncReadExt, AsyncWriteExt, BufReader};
 use tokio::net::unix::pipe;
 use tokio::sync::Semaphore;
@@ -17,7 +17,8 @@ use tokio::time::timeout;
 use super::Unreadable;
 use super::cascade::Effort;
 use super::decode::NotDecoded;
-use super::protocol::{JOB_VARIABLE, Job, Line, MAX_TEXT_CHARS, MAX_TEXTS};
+use super::protocol::{JOB_VARIABLE, Job, Line, MAX_TEXT_CHARS, MAX_TEXTS, SHOW_VARIABLE};
+use super::shown::MAX_SHOWN_BYTES;
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Limits {
@@ -85,20 +86,38 @@ impl PhotoReader {
     /// found. The child stops after the pass that found an accepted text, or when it has tried everything, or at the
     /// deadline. The result is never empty.
     pub async fn read(&self, photo: &[u8]) -> Result<Vec<String>, Unreadable> {
+        let mut received = ChildOutput::default();
+        let in_time = self.ask(JOB_VARIABLE, photo, |output| read_lines(output, &mut received)).await?;
+        received.outcome(in_time.is_some())
+    }
+
+    /// A copy of a photo that is safe to show: a PNG file of its gray pixels alone, upright, shrunk to what a screen needs.
+    /// The program has to call [`copy_if_asked`](super::copy_if_asked).
+    pub async fn copy(&self, photo: &[u8]) -> Result<Vec<u8>, Unreadable> {
+        let copied = self.ask(SHOW_VARIABLE, photo, read_copy).await?;
+        copied.unwrap_or(Err(Unreadable::TooSlow))
+    }
+
+    /// Starts a child for a photo, and reads its output; `None` if the time ran out.
+    async fn ask<F: Future>(
+        &self,
+        variable: &str,
+        photo: &[u8],
+        read: impl FnOnce(pipe::Receiver) -> F,
+    ) -> Result<Option<F::Output>, Unreadable> {
         if u64::try_from(photo.len()).is_ok_and(|bytes| bytes > MAX_BYTES) {
             return Err(NotDecoded::TooManyBytes.into());
         }
         // The semaphore is never closed, and an error would only let one more child run.
         let _turn = self.turns.acquire().await;
-        let mut child = ChildGuard(self.command()?.spawn()?);
+        let mut child = ChildGuard(self.command(variable)?.spawn()?);
         let (input, output) = child.pipes()?;
-        let mut received = ChildOutput::default();
-        let in_time = timeout(self.limits.deadline, exchange(input, output, photo, &mut received)).await;
+        let answer = timeout(self.limits.deadline, exchange(input, photo, read(output))).await;
         drop(child);
-        received.outcome(in_time.is_ok())
+        Ok(answer.ok())
     }
 
-    fn command(&self) -> io::Result<Command> {
+    fn command(&self, variable: &str) -> io::Result<Command> {
         let job = Job {
             effort: self.effort,
             memory_bytes: self.limits.memory_bytes,
@@ -110,7 +129,7 @@ impl PhotoReader {
         command
             .args(&self.arguments)
             .env_clear()
-            .env(JOB_VARIABLE, serde_json::to_string(&job)?)
+            .env(variable, serde_json::to_string(&job)?)
             .stdin(Stdio::piped())
             .stdout(Stdio::piped())
             .stderr(Stdio::null());
@@ -174,7 +193,7 @@ impl ChildOutput {
                 false
             }
             // Not the protocol: the child is another program, or broken.
-            Ok(Line::Found(_)) | Err(_) => false,
+            Ok(Line::Found(_) | Line::Copy(_)) | Err(_) => false,
         }
     }
 
@@ -192,27 +211,47 @@ impl ChildOutput {
     }
 }
 
-/// Writes the photo to the child and reads its output to the end.
-async fn exchange(input: pipe::Sender, output: pipe::Receiver, photo: &[u8], received: &mut ChildOutput) {
+/// Writes the photo to the child while its output is read.
+async fn exchange<T>(input: pipe::Sender, photo: &[u8], read: impl Future<Output = T>) -> T {
     let write = async move {
         let mut input = input;
         // A child that does not read the whole photo says why in its output, or has crashed.
         drop(input.write_all(photo).await);
         drop(input);
-        pending::<()>().await
-    };
-    let read = async {
-        let mut lines = BufReader::new(output.take(MAX_OUTPUT_BYTES)).lines();
-        while let Ok(Some(line)) = lines.next_line().await {
-            if !received.push(&line) {
-                break;
-            }
-        }
+        pending::<T>().await
     };
     tokio::select! {
-        () = read => {}
-        () = write => {}
+        answer = read => answer,
+        never = write => never,
     }
+}
+
+/// Reads a child's lines up to the last.
+async fn read_lines(output: pipe::Receiver, received: &mut ChildOutput) {
+    let mut lines = BufReader::new(output.take(MAX_OUTPUT_BYTES)).lines();
+    while let Ok(Some(line)) = lines.next_line().await {
+        if !received.push(&line) {
+            break;
+        }
+    }
+}
+
+/// Reads a child's copy: a line with its size, and its bytes.
+async fn read_copy(output: pipe::Receiver) -> Result<Vec<u8>, Unreadable> {
+    let mut output = BufReader::new(output.take(MAX_SHOWN_BYTES));
+    let mut line = String::new();
+    output.read_line(&mut line).await?;
+    let bytes = match serde_json::from_str(&line) {
+        Ok(Line::Copy(bytes)) => bytes,
+        Ok(Line::NotDecoded(fault)) => return Err(fault.into()),
+        Ok(Line::Found(_) | Line::Finished) | Err(_) => return Err(Unreadable::Crashed),
+    };
+    let mut copy = Vec::new();
+    output.read_to_end(&mut copy).await?;
+    let is_whole = u64::try_from(copy.len()).is_ok_and(|read| read == bytes);
+    // Whatever else the child may have written is not shown.
+    let is_copy = PhotoType::from_magic_bytes(&copy) == Some(PhotoType::Png);
+    if is_whole && is_copy { Ok(copy) } else { Err(Unreadable::Crashed) }
 }
 
 #[cfg(test)]

@@ -12,6 +12,9 @@ use super::decode::NotDecoded;
 /// The variable that turns a process into the child; its value is a [`Job`].
 pub(super) const JOB_VARIABLE: &str = "RECEIPT_PHOTO_JOB";
 
+/// The variable that turns a process into a child that makes a copy to show; its value is a [`Job`].
+pub(super) const SHOW_VARIABLE: &str = "RECEIPT_PHOTO_SHOW";
+
 pub(super) const MAX_TEXTS: usize = 10;
 
 /// A receipt's text has about 50 characters.
@@ -32,5 +35,7 @@ pub(super) enum Line {
     Found(String),
     /// All passes ran, or an accepted text was found.
     Finished,
+    /// A copy of so many bytes follows this line.
+    Copy(u64),
     NotDecoded(NotDecoded),
 }

@@ -18,7 +18,9 @@ fn every_reason_has_a_name() {
         (Reason::UnknownDevice, "fiscal_device_unknown"),
         (Reason::NoProductMatched, "no_product_matched"),
         (Reason::FromTheFuture, "receipt_from_the_future"),
+        (Reason::TooManyEntries, "too_many_entries"),
     ];
+    assert_eq!(Reason::ALL, names.map(|(reason, _)| reason));
     for (reason, name) in names {
         assert_eq!(reason.as_str(), name);
     }

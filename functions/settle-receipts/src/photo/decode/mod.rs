@@ -5,6 +5,7 @@ mod jpeg;
 mod png;
 mod webp;
 
+use common::domain::receipt::checks::PhotoFault;
 use common::domain::receipt::photo::{MAX_BYTES, PhotoType};
 
 use super::luma::Luma;
@@ -49,14 +50,15 @@ impl NotDecoded {
             Self::TooManyBytes | Self::Damaged | Self::TooManyPixels { .. } | Self::Animated => false,
         }
     }
+}
 
-    /// The reason as it appears in a submission's `reasons`.
-    pub fn as_str(&self) -> &'static str {
-        match self {
-            Self::NotAnImage | Self::NoHeader => "photo_not_decoded",
-            Self::Damaged => "photo_damaged",
-            Self::TooManyBytes | Self::TooManyPixels { .. } => "photo_too_large",
-            Self::Animated => "photo_animated",
+impl From<&NotDecoded> for PhotoFault {
+    fn from(fault: &NotDecoded) -> Self {
+        match fault {
+            NotDecoded::NotAnImage | NotDecoded::NoHeader => Self::NotDecoded,
+            NotDecoded::Damaged => Self::Damaged,
+            NotDecoded::TooManyBytes | NotDecoded::TooManyPixels { .. } => Self::TooLarge,
+            NotDecoded::Animated => Self::Animated,
         }
     }
 }

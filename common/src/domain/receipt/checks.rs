@@ -1,0 +1,192 @@
+//! What the service checked of a receipt, one check after the other, as the reasons of its verdict tell: it stops at the
+//! first check that fails, so all before it passed.
+
+use super::judgement::{Reason, Rule};
+use crate::domain::message::MessageKey;
+
+/// Why no receipt was read out of a photo.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum PhotoFault {
+    /// There is no file.
+    Missing,
+    /// The file is no picture.
+    NotDecoded,
+    /// The picture is damaged.
+    Damaged,
+    /// More bytes or pixels than the reader takes.
+    TooLarge,
+    /// More than one picture.
+    Animated,
+    /// The reader ran out of time.
+    TooSlow,
+    /// The reader crashed.
+    ReaderCrashed,
+    /// No QR code was found.
+    NoQrCode,
+    /// None of the QR codes is a receipt's.
+    NoReceipt,
+    /// QR codes of more than one receipt.
+    SeveralReceipts,
+    /// The QR code has no time, which a look-up needs.
+    NoTime,
+    /// Nothing was read, and another submission has sent the same file.
+    SeenBefore,
+}
+
+impl PhotoFault {
+    /// Every fault.
+    pub const ALL: [Self; 12] = [
+        Self::Missing,
+        Self::NotDecoded,
+        Self::Damaged,
+        Self::TooLarge,
+        Self::Animated,
+        Self::TooSlow,
+        Self::ReaderCrashed,
+        Self::NoQrCode,
+        Self::NoReceipt,
+        Self::SeveralReceipts,
+        Self::NoTime,
+        Self::SeenBefore,
+    ];
+
+    /// The stable name in `reasons`.
+    pub fn as_str(self) -> &'static str {
+        match self {
+            Self::Missing => "photo_missing",
+            Self::NotDecoded => "photo_not_decoded",
+            Self::Damaged => "photo_damaged",
+            Self::TooLarge => "photo_too_large",
+            Self::Animated => "photo_animated",
+            Self::TooSlow => "photo_too_slow",
+            Self::ReaderCrashed => "photo_reader_crashed",
+            Self::NoQrCode => "no_qr_code",
+            Self::NoReceipt => "no_receipt_in_qr_codes",
+            Self::SeveralReceipts => "several_receipts_in_photo",
+            Self::NoTime => "no_time_in_qr_code",
+            Self::SeenBefore => "photo_seen_before",
+        }
+    }
+
+    fn check(self) -> Check {
+        match self {
+            Self::Missing
+            | Self::NotDecoded
+            | Self::Damaged
+            | Self::TooLarge
+            | Self::Animated
+            | Self::TooSlow
+            | Self::ReaderCrashed => Check::Photo,
+            Self::NoQrCode | Self::NoReceipt | Self::SeveralReceipts | Self::NoTime | Self::SeenBefore => {
+                Check::Code
+            }
+        }
+    }
+}
+
+/// What is checked of a receipt.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Check {
+    /// The file is a photo that can be read. A typed receipt has none.
+    Photo,
+    /// Code and time of one receipt are known.
+    Code,
+    /// The tax authority has a record of that code and time.
+    Record,
+    /// The record keeps this rule of the campaign.
+    Rule(Rule),
+}
+
+/// What came of a check.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum CheckResult {
+    /// It found nothing wrong.
+    Passed,
+    /// It decided the verdict, with this reason.
+    Failed(&'static str),
+    /// An earlier check decided the verdict, or none is known to have been made.
+    NotReached,
+}
+
+impl Check {
+    /// Every check, in the order in which they are made.
+    pub fn all() -> impl Iterator<Item = Self> {
+        let rules = Rule::ALL.into_iter().map(Self::Rule);
+        [Self::Photo, Self::Code, Self::Record].into_iter().chain(rules)
+    }
+
+    /// The check that gives a reason, and the reason's stable name.
+    fn of_reason(reason: &str) -> Option<(Self, &'static str)> {
+        let faults = PhotoFault::ALL.into_iter().map(|fault| (fault.check(), fault.as_str()));
+        let rules = Reason::ALL.into_iter().map(|reason| (Self::Rule(reason.rule()), reason.as_str()));
+        let keys = [
+            (Self::Code, MessageKey::ReceiptUnreadable.as_str()),
+            (Self::Record, MessageKey::ReceiptNotFound.as_str()),
+            (Self::Record, MessageKey::ReceiptTimeMismatch.as_str()),
+        ];
+        faults.chain(rules).chain(keys).find(|(_, name)| *name == reason)
+    }
+}
+
+/// Every check with its result, by the reasons of a verdict. Nothing is claimed about reasons that no check gives.
+pub fn checks(reasons: &[String]) -> Vec<(Check, CheckResult)> {
+    // The last reason is the most precise.
+    let failed = reasons.iter().rev().find_map(|reason| Check::of_reason(reason));
+    let mut is_before = failed.is_some();
+    let result = |check| match failed {
+        Some((failed, reason)) if failed == check => {
+            is_before = false;
+            (check, CheckResult::Failed(reason))
+        }
+        Some(_) | None if is_before => (check, CheckResult::Passed),
+        Some(_) | None => (check, CheckResult::NotReached),
+    };
+    Check::all().map(result).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn results(reasons: &[&str]) -> Vec<CheckResult> {
+        let reasons: Vec<_> = reasons.iter().map(ToString::to_string).collect();
+        checks(&reasons).into_iter().map(|(_, result)| result).collect()
+    }
+
+    #[test]
+    fn what_was_checked_before_the_check_that_failed_has_passed() {
+        use CheckResult::{Failed, NotReached, Passed};
+        let no_product = results(&["no_product_matched"]);
+        let expected = [Passed; 7].into_iter().chain([Failed("no_product_matched"), NotReached]);
+        assert_eq!(no_product, expected.collect::<Vec<_>>());
+        let no_code = results(&["no_qr_code"]);
+        let expected = [Passed, Failed("no_qr_code")].into_iter().chain([NotReached; 7]);
+        assert_eq!(no_code, expected.collect::<Vec<_>>());
+    }
+
+    #[test]
+    fn the_more_precise_of_two_reasons_tells_the_check() {
+        assert_eq!(
+            checks(&["receipt_wrong_store".to_owned(), "trader_unknown".to_owned()]).get(5),
+            Some(&(Check::Rule(Rule::Shop), CheckResult::Failed("trader_unknown")))
+        );
+        let cancelled = results(&["receipt_not_found", "receipt_cancelled"]);
+        assert_eq!(cancelled.get(3), Some(&CheckResult::Failed("receipt_cancelled")));
+    }
+
+    #[test]
+    fn nothing_is_claimed_about_a_reason_that_no_check_gives() {
+        for reasons in [&[][..], &["reopened"], &["step_never_finished"], &["operator_decision"]] {
+            assert!(results(reasons).iter().all(|result| *result == CheckResult::NotReached), "{reasons:?}");
+        }
+    }
+
+    #[test]
+    fn every_reason_of_the_judge_and_of_the_photo_reader_belongs_to_one_check() {
+        let names = PhotoFault::ALL.map(PhotoFault::as_str).into_iter();
+        for name in names.chain(Reason::ALL.map(Reason::as_str)) {
+            let failed = results(&[name]).into_iter().filter(|result| *result == CheckResult::Failed(name));
+            assert_eq!(failed.count(), 1, "{name}");
+        }
+    }
+}

@@ -1,0 +1,30 @@
+//! The copy of a photo that people are shown: its gray pixels alone, upright, as a new PNG file. Nothing else of the file that
+//! came is in it: no place, no device, nothing hidden behind the picture.
+
+use std::io::{self, Write};
+
+use png::{BitDepth, ColorType, Compression, Encoder};
+
+use super::luma::Luma;
+
+/// Approximate pixels of the longer side: the small print of a receipt that fills the photo can be read.
+const SIDE: usize = 2_500;
+
+/// The most bytes of a copy: more than its pixels take, since a PNG file holds noise almost as it is.
+pub(super) const MAX_SHOWN_BYTES: u64 = 16 * 1024 * 1024;
+
+/// Encodes a photo's copy.
+pub(super) fn encode(photo: &Luma) -> io::Result<Vec<u8>> {
+    let copy = photo.shrunk(photo.longer_side().div_ceil(SIDE));
+    let side = |side: usize| u32::try_from(side).map_err(io::Error::other);
+    let mut file = Vec::new();
+    let mut encoder = Encoder::new(&mut file, side(copy.width())?, side(copy.height())?);
+    encoder.set_color(ColorType::Grayscale);
+    encoder.set_depth(BitDepth::Eight);
+    encoder.set_compression(Compression::Fast);
+    let mut writer = encoder.write_header()?;
+    writer.write_image_data(copy.pixels())?;
+    writer.finish()?;
+    file.flush()?;
+    Ok(file)
+}
