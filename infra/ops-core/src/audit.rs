@@ -27,7 +27,6 @@ use tokio::sync::OnceCell;
 
 use crate::failure::Failure;
 use crate::identity::Identity;
-use crate::phones;
 use crate::tables::Tables;
 use crate::write_guard::WriteGuard;
 

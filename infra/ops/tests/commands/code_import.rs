@@ -14,7 +14,7 @@ use serde_json::json;
 use tokio::runtime::Handle;
 use tokio::task::spawn_blocking;
 
-use crate::support::{Stack, chai};
+use crate::support::{NOW, Stack, chai};
 
 const IMPORT: [&str; 6] = ["code", "import", "--campaign", "chai-bora-2026", "--environment", "live"];
 const BATCHES: [&str; 6] = ["code", "batches", "--campaign", "chai-bora-2026", "--environment", "live"];
@@ -191,13 +191,13 @@ async fn whoever_imports_into_a_batch_that_is_voided_meanwhile_is_told() {
         allow_weak: true,
     };
     let checked = check(&tables, &scope, request(&file), |_, _| ()).await.expect("codes");
-    let (books, runtime) = (tables.code_books.clone(), Handle::current());
+    let (others, runtime) = (tables.clone(), Handle::current());
     let voiding = {
         let (pipe, scope) = (pipe.clone(), scope.clone());
         spawn_blocking(move || {
             // Opens once the import reads the codes, which is after it has made the batch.
             let mut pipe = OpenOptions::new().write(true).open(pipe).expect("a pipe");
-            runtime.block_on(void_batch(&books, &scope, "april")).expect("there is such a batch");
+            runtime.block_on(void_batch(&others, &scope, "april", NOW)).expect("there is such a batch");
             pipe.write_all(codes.as_bytes()).expect("a reader");
         })
     };
