@@ -35,7 +35,7 @@ struct Statement {
 /// When a statement holds.
 enum Condition {
     Always,
-    /// The call touches these partitions of a table alone.
+    /// The call touches these partitions of a table alone; a name may end in `*`.
     Partitions(Vec<String>),
     /// The call touches partitions alone whose names have this in them.
     PartitionsWith(String),
@@ -55,7 +55,10 @@ impl Condition {
                 Self::OtherPartitions(names(&keys["dynamodb:LeadingKeys"]))
             }
             // Without "Null", a call that has no such key at all would be allowed.
-            Some([(kind, keys), (null, key)]) if *kind == "ForAllValues:StringEquals" && *null == "Null" => {
+            Some([(kind, keys), (null, key)])
+                if ["ForAllValues:StringEquals", "ForAllValues:StringLike"].contains(&kind.as_str())
+                    && *null == "Null" =>
+            {
                 assert_eq!(key["dynamodb:LeadingKeys"], "false");
                 Self::Partitions(names(&keys["dynamodb:LeadingKeys"]))
             }
@@ -77,7 +80,12 @@ impl Condition {
 
     /// Whether it holds for a call, or for an item of a transaction.
     fn holds(&self, call: &Value) -> bool {
-        let is_in = |keys: &[String]| leading_key(call).map(|key| keys.contains(&key));
+        let is_one = |known: &String, key: &str| match known.strip_suffix('*') {
+            Some(beginning) => key.starts_with(beginning),
+            None => known == key,
+        };
+        let is_in =
+            |keys: &[String]| leading_key(call).map(|key| keys.iter().any(|known| is_one(known, &key)));
         match self {
             Self::Always => true,
             Self::Partitions(keys) => is_in(keys) == Some(true),
@@ -201,9 +209,9 @@ fn item_of(call: &Value, index: usize) -> &Value {
     }
 }
 
-/// The partition of the audit log or of the receipts that a call or a statement names.
+/// The partition that a call, or a statement about the audit log, names.
 fn leading_key(call: &Value) -> Option<String> {
-    let keys = [&call["Key"]["day"], &call["Key"]["id"], &call["Item"]["id"]];
+    let keys = [&call["Key"]["day"], &call["Key"]["id"], &call["Item"]["id"], &call["Key"]["limited"]];
     if let Some(key) = keys.into_iter().find_map(|key| key["S"].as_str()) {
         return Some(key.to_owned());
     }

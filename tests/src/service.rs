@@ -117,8 +117,13 @@ impl Service {
     /// Adds a phone to the blocklist, or removes it.
     pub async fn set_blocked(&self, scope: &Scope, phone: &Phone, blocked: bool) -> Result<(), StoreError> {
         let (id, entrants) = (entrant_id(scope, phone), &self.tables.entrants);
-        let decision =
-            OperatorDecision { by: "asha".to_owned(), at: self.clock.now(), why: None, confirmed: None };
+        let decision = OperatorDecision {
+            by: "asha".to_owned(),
+            at: self.clock.now(),
+            why: None,
+            confirmed: None,
+            identity: None,
+        };
         let changed = if blocked {
             entrants.block(scope, &id, &phone.masked(), &decision).await
         } else {

@@ -35,6 +35,8 @@ pub enum Metric {
     Receipts,
     /// Submissions that were decided later, by what they waited for and how long: `receipt#60`.
     Decisions,
+    /// Decisions of operators and second looks, by the hour in which they were made: `decided`, `agreed#service`.
+    Reviews,
     /// Phones by the day of their first submission that counts.
     NewPhones,
     /// Phones with a submission that counts on the day.
@@ -45,7 +47,7 @@ pub enum Metric {
 
 impl Metric {
     /// Those that are kept by day.
-    pub const BY_DAY: [Self; 10] = [
+    pub const BY_DAY: [Self; 11] = [
         Self::Outcomes,
         Self::Regions,
         Self::Branches,
@@ -53,6 +55,7 @@ impl Metric {
         Self::Prizes,
         Self::Receipts,
         Self::Decisions,
+        Self::Reviews,
         Self::NewPhones,
         Self::ActivePhones,
         Self::EntriesPerPhone,
@@ -69,12 +72,20 @@ impl Metric {
             Self::Prizes => "prizes",
             Self::Receipts => "receipts",
             Self::Decisions => "decisions",
+            Self::Reviews => "reviews",
             Self::NewPhones => "new_phones",
             Self::ActivePhones => "active_phones",
             Self::EntriesPerPhone => "entries_per_phone",
         }
     }
 }
+
+/// The dimension of [`Metric::Reviews`] of an operator's decision.
+pub const DECIDED: &str = "decided";
+/// The beginning of the dimension of a second look that gave the same verdict; who had decided follows.
+pub const AGREED: &str = "agreed";
+/// The beginning of the dimension of a second look that gave another verdict; who had decided follows.
+pub const DIFFERED: &str = "differed";
 
 /// The day of [`Metric::Days`].
 pub const ALL_DAYS: &str = "all";
@@ -88,8 +99,8 @@ pub struct Cell {
     pub metric: Metric,
     /// The campaign's day on which the submission was made, `YYYY-MM-DD`, or [`ALL_DAYS`].
     pub day: String,
-    /// The hour of UTC in which it was made, `2026-11-22T14`, since a zone's hour can come twice in a day; empty where
-    /// hours are not kept apart.
+    /// The hour of UTC in which it was made, or reviewed, `2026-11-22T14`, since a zone's hour can come twice in a day; empty
+    /// where hours are not kept apart.
     pub hour: String,
     /// What the metric is divided by.
     pub dimension: String,
@@ -216,6 +227,14 @@ pub fn of_submission(submission: &Submission) -> Cells {
     if let Some(waited) = decision_time::dimension(submission) {
         count(Metric::Decisions, day, "", &waited);
     }
+    if let Some(decision) = submission.decision.as_ref().filter(|_| status.is_terminal()) {
+        count(Metric::Reviews, day, &utc_hour(decision.at), DECIDED);
+    }
+    if let Some(look) = &submission.second_look {
+        let agreed = if look.agrees { AGREED } else { DIFFERED };
+        let by = if submission.decision.is_some() { "operator" } else { "service" };
+        count(Metric::Reviews, day, &utc_hour(look.at), &format!("{agreed}#{by}"));
+    }
     cells
 }
 
@@ -260,8 +279,8 @@ fn entries_range(entries: u64) -> &'static str {
     }
 }
 
-/// `2026-11-22T14`.
-fn utc_hour(at: Timestamp) -> String {
+/// The hour of a [`Cell`], `2026-11-22T14`.
+pub fn utc_hour(at: Timestamp) -> String {
     const LENGTH: usize = "2026-11-22T14".len();
     at.to_string().chars().take(LENGTH).collect()
 }

@@ -1,6 +1,8 @@
-//! A submission. [`transition`] settles it, [`correction`] undoes what was decided by mistake.
+//! A submission. [`transition`] settles it, [`correction`] undoes what was decided by mistake, [`second_look`] has some
+//! decisions looked at again.
 
 pub mod correction;
+pub mod second_look;
 mod status;
 pub mod transition;
 
@@ -9,6 +11,7 @@ use std::time::Duration;
 use serde::{Deserialize, Serialize};
 
 use self::correction::Proposal;
+use self::second_look::SecondLook;
 pub use self::status::{DisplayStatus, ReviewStatus, State, SubmissionStatus};
 use super::code::Code;
 use super::entrant_id::{EntrantId, StoredPhone};
@@ -70,6 +73,9 @@ pub struct Submission {
     /// The correction that a second operator has to confirm.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub proposal: Option<Proposal>,
+    /// What another person said who looked at it once it was settled.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub second_look: Option<SecondLook>,
     /// The pending work; `None` when it is settled.
     pub settling: Option<PendingSettlement>,
     /// The number of changes. A change is written only over the revision that it was made from.
@@ -141,6 +147,9 @@ pub struct OperatorDecision {
     /// The second operator, where one had to agree.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub confirmed: Option<Confirmation>,
+    /// The ARN of the operator's AWS identity; records of the release before lack it.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub identity: Option<String>,
 }
 
 /// A second operator's agreement to a decision.
@@ -153,6 +162,14 @@ pub struct Confirmation {
 }
 
 impl OperatorDecision {
+    /// Whether somebody of this identity or name took the decision, or confirmed it.
+    pub fn is_by(&self, identity: &str, by: &str) -> bool {
+        let is_name = |name: &str| name.to_lowercase() == by.to_lowercase();
+        self.identity.as_deref() == Some(identity)
+            || is_name(&self.by)
+            || self.confirmed.as_ref().is_some_and(|second| is_name(&second.by))
+    }
+
     /// The decision without the operators' words, which may name a person.
     fn without_words(self) -> Self {
         let confirmed = self.confirmed.map(|second| Confirmation { why: None, ..second });
@@ -242,6 +259,7 @@ impl Submission {
             upstream: None,
             decision: None,
             proposal: None,
+            second_look: None,
             settling: None,
             revision: 0,
             created_at,

@@ -21,6 +21,7 @@ pub mod rate_limits;
 pub mod receipts;
 pub mod record_version;
 pub mod retention;
+pub mod review_claims;
 pub mod segments;
 pub mod submission_writes;
 pub mod submissions;

@@ -106,10 +106,18 @@ impl Receipts {
         scope: &Scope,
         code: &VerificationCode,
     ) -> Result<Option<SubmissionId>, StoreError> {
-        const ACTION: &str = "reading a purchase";
-        let Some(item) = self.table.get(purchase_key(scope, code), ACTION).await? else { return Ok(None) };
-        let id = required(read_text(&item, "submission_id"), ACTION)?;
-        id.parse().map(Some).map_err(StoreError::during(ACTION))
+        self.claimant(purchase_key(scope, code), "reading a purchase").await
+    }
+
+    /// The submission that first sent a photo without a readable receipt, by the digest of its bytes.
+    pub async fn photo(&self, scope: &Scope, digest: &str) -> Result<Option<SubmissionId>, StoreError> {
+        self.claimant(photo_key(scope, digest), "reading whose photo it is").await
+    }
+
+    async fn claimant(&self, key: String, action: &'static str) -> Result<Option<SubmissionId>, StoreError> {
+        let Some(item) = self.table.get(key, action).await? else { return Ok(None) };
+        let id = required(read_text(&item, "submission_id"), action)?;
+        id.parse().map(Some).map_err(StoreError::during(action))
     }
 
     /// Records a photo without a readable receipt by the digest of its bytes. Returns an earlier submission with the

@@ -25,8 +25,8 @@ use crate::random;
 
 pub use self::retention::RetentionPage;
 pub use self::selected::Selection;
+use self::unsettled::listed;
 pub use self::unsettled::{DueSubmission, NEXT_STEP, UNSETTLED};
-use self::unsettled::{next_step, partition};
 
 /// The partition key: scope and submission id.
 pub const KEY: &str = "id";
@@ -93,12 +93,12 @@ impl Submissions {
     }
 
     fn put(&self, submission: &Submission) -> Result<PutBuilder, StoreError> {
-        let settling = submission.settling.as_ref();
+        let (unsettled, next_step) = listed(submission).unzip();
         let stored = Stored {
             id: item_key(&submission.scope, submission.submission_id),
             entrant: submission.scope.key(submission.entrant_id.as_str()),
-            unsettled: settling.map(|settling| partition(settling, submission)),
-            next_step: settling.map(|settling| next_step(&submission.scope, settling.next_step_at)),
+            unsettled,
+            next_step,
             submission: submission.clone(),
         };
         let item = VERSION.mark(to_item(stored).map_err(StoreError::during("writing a submission"))?);

@@ -30,6 +30,7 @@ pub(crate) fn submission(created_at: Timestamp) -> Submission {
         consent: None,
         decision: None,
         proposal: None,
+        second_look: None,
         settling: Some(PendingSettlement::at_once(created_at, None)),
         revision: 0,
         created_at,

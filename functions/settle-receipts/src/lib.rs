@@ -107,7 +107,11 @@ impl SettleReceipts {
     }
 }
 
-fn photo_reader(env: &Env) -> Result<PhotoReader, ConfigError> {
+/// The photo reader that the environment names.
+///
+/// # Errors
+/// When it names none, and this program cannot tell where it is.
+pub fn photo_reader(env: &Env) -> Result<PhotoReader, ConfigError> {
     let limits = PhotoLimits::default();
     match env.optional(PHOTO_READER) {
         Some(program) => Ok(PhotoReader::program(program, &[], limits)),

@@ -130,6 +130,11 @@ impl Audit {
         self.guard.before(aws)
     }
 
+    /// The connection that writes whatever the log says.
+    pub(crate) fn unguarded(&self) -> &Aws {
+        &self.aws
+    }
+
     /// The log for another command of the same operator, with a guarded connection of its own.
     pub(crate) fn for_next_command(&self) -> (Self, Aws) {
         let next = Self { guard: WriteGuard::default(), ..self.clone() };

@@ -36,6 +36,8 @@ pub async fn correct(
     decision: OperatorDecision,
 ) -> Result<Corrected, Failure> {
     let before = one(tables, name).await?;
+    let identity = tables.audit.identity().await?;
+    let decision = OperatorDecision { identity: Some(identity.to_owned()), ..decision };
     let after = match before.corrected(correction, decision.clone()) {
         Ok(after) => after,
         Err(NotCorrectable::RevokedAlready) => {
@@ -53,11 +55,10 @@ pub async fn correct(
         return write(tables, &before, &after, correction).await.map(Corrected::Done);
     }
     let proposed = before.proposal.as_ref().filter(|proposal| proposal.correction == correction);
-    let identity = tables.audit.identity().await?;
     let Some(Proposal { decision: first, identity: first_identity, .. }) = proposed else {
         record(tables, &before, correction, &decision, true).await?;
         let after = before.proposed(Proposal { correction, decision, identity: identity.to_owned() });
-        let is_written = tables.store.propose(&before, &after).await?;
+        let is_written = tables.store.annotate(&before, &after).await?;
         return if is_written { Ok(Corrected::Proposed(after)) } else { Err(moved()) };
     };
     if first_identity == identity || is_same_person(&first.by, &decision.by) {

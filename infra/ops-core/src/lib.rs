@@ -6,6 +6,7 @@
 //! - [`campaign_file`] reads campaigns from YAML, [`mod@column`] lists from CSV; both report every problem with its line;
 //! - [`campaigns`], [`keys`], [`codes`], [`submissions`], [`settle`], [`receipts`] and [`phones`] do the work on the
 //!   stack's [`tables`], which [`connection`] opens; [`secret`] rotates the deployment's secret;
+//! - [`review`] is what a screen needs that shows reviewers one submission after the other;
 //! - [`audit`] records who does what; `write_guard` refuses writes that are not recorded; `identity` is who the operator is;
 //! - `draws` freezes entries and draws winners so that anyone can check it;
 //! - [`numbers`] reads what is counted, and compares it with a count of all records;
@@ -38,6 +39,7 @@ mod person_file;
 pub mod phones;
 mod problem;
 pub mod receipts;
+pub mod review;
 mod run;
 pub mod secret;
 pub mod settle;
@@ -50,4 +52,6 @@ mod write_guard;
 pub use draws::chain::{CHAIN_VARIABLE, RELAY_VARIABLE};
 pub use draws::files::{EVIDENCE_VARIABLE, OPENINGS_VARIABLE};
 pub use run::{ConsoleSettings, ServeConsole, run};
+/// Copies a photo and exits, if this process was started to do so. Programs that show photos call it first in `main`.
+pub use settle_receipts::photo::copy_if_asked as copy_photo_if_asked;
 pub use terminal::{FINE, REFUSED, Terminal, USAGE};

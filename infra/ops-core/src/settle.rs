@@ -91,7 +91,8 @@ pub async fn settle(
     after.reasons.extend(is_unproved.then(|| WITHOUT_RECEIPT_CODE.to_owned()));
     after.purchase = purchase;
     let why = decision.why.clone().unwrap_or_default();
-    after.decision = Some(decision);
+    let identity = Some(tables.audit.identity().await?.to_owned());
+    after.decision = Some(OperatorDecision { identity, ..decision });
     let details = json!({
         "before": before.status.message_key(),
         "after": after.status.message_key(),

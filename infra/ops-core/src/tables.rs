@@ -17,6 +17,7 @@ use common::store::draws::Draws;
 use common::store::entrants::Entrants;
 use common::store::numbers::Numbers;
 use common::store::retention::Retention;
+use common::store::review_claims::ReviewClaims;
 use common::store::submission_writes::SubmissionStore;
 
 use crate::audit::Audit;
@@ -102,6 +103,15 @@ impl Tables {
     /// The client of storage, for the buckets of draws.
     pub(crate) fn s3(&self) -> aws_sdk_s3::Client {
         self.aws.s3()
+    }
+
+    /// The claims of submissions under review, which the environment names. They can be written without a row of the audit
+    /// log: a claim changes nothing but who looks.
+    ///
+    /// # Errors
+    /// Names the missing variable.
+    pub fn review_claims(&self, env: &Env) -> Result<ReviewClaims, ConfigError> {
+        ReviewClaims::from_env(env, &self.audit.unguarded().dynamodb())
     }
 
     /// The table of codes, which [`Self::store`] holds.

@@ -7,8 +7,14 @@ use common::clock::Clock;
 use common::config::Env;
 use ops_core::Terminal;
 
+fn main() -> ExitCode {
+    // Photos are copied in a child process, which runs this same program.
+    ops_core::copy_photo_if_asked();
+    run()
+}
+
 #[tokio::main(flavor = "current_thread")]
-async fn main() -> ExitCode {
+async fn run() -> ExitCode {
     let (mut out, mut err) = (io::stdout(), io::stderr());
     let err_is_terminal = err.is_terminal();
     let mut answers = io::stdin().lock();

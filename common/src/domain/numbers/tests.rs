@@ -86,12 +86,18 @@ fn settling_moves_a_submission_from_one_cell_to_another() {
 
 #[test]
 fn a_decision_of_a_person_is_told_apart_and_a_refusal_at_once_waited_for_nothing() {
-    let decision =
-        Some(OperatorDecision { by: "asha".to_owned(), at: later(60), why: None, confirmed: None });
+    let decision = Some(OperatorDecision {
+        by: "asha".to_owned(),
+        at: later(60),
+        why: None,
+        confirmed: None,
+        identity: None,
+    });
     let declined = apply(&with_receipt(), &Transition::reject(MessageKey::ReceiptWrongStore), later(61));
     let shown = shown(&of_submission(&Submission { decision, ..declined }));
     assert!(shown.contains(&"receipts 1970-01-01  declined#operator 1 0".to_owned()), "{shown:?}");
     assert!(shown.contains(&"decisions 1970-01-01  receipt#120 1 0".to_owned()), "{shown:?}");
+    assert!(shown.contains(&"reviews 1970-01-01 1970-01-01T00 decided 1 0".to_owned()), "{shown:?}");
     let refused = Submission {
         status: SubmissionStatus::rejected(MessageKey::Invalid),
         settling: None,

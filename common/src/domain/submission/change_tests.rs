@@ -34,6 +34,7 @@ impl Submission {
             consent: None,
             decision: None,
             proposal: None,
+            second_look: None,
             settling: Some(PendingSettlement::asking(NOW)),
             revision: 7,
             created_at: NOW,

@@ -28,8 +28,9 @@ pub enum CorrectionResult {
 }
 
 impl SubmissionStore {
-    /// Writes a submission with a proposal. False if it had changed in the meantime.
-    pub async fn propose(&self, before: &Submission, after: &Submission) -> Result<bool, StoreError> {
+    /// Writes a submission with a proposal or a second look, which callers do not see. False if it had changed in the
+    /// meantime.
+    pub async fn annotate(&self, before: &Submission, after: &Submission) -> Result<bool, StoreError> {
         let put = transaction::put(self.submissions.change(before, after)?);
         transaction::write_one(&self.client, put, CORRECTING).await
     }

@@ -1,4 +1,5 @@
-//! The index of unsettled submissions: due ones, the campaigns' turns, and those waiting for an operator.
+//! The index of unsettled submissions: due ones, the campaigns' turns, and those waiting for an operator, also for a second
+//! look.
 
 use std::collections::HashMap;
 
@@ -25,6 +26,8 @@ const UNREADABLE_READS: &str = "unreadable_reads";
 /// The prefix of the partitions of submissions that wait for an operator. Live and test ones are separate, since tests
 /// are left lying.
 const OPERATOR: &str = "person";
+/// The prefix of the partitions of settled submissions that wait for a second look.
+const SECOND_LOOK: &str = "second_look";
 /// Partitions of submissions that wait for the tax authority. Each takes a thousand writes a second, and adds a query
 /// to every turn.
 const TAX_SHARDS: u8 = 4;
@@ -33,6 +36,8 @@ const PARTNER_SHARDS: u8 = 16;
 
 /// A sort key before those of every scope.
 const BEFORE_ALL: &str = " ";
+/// A time before every submission.
+const BEGINNING: Timestamp = Timestamp::from_millis(0);
 const LISTING: &str = "listing what is not settled";
 
 /// Concurrent reads of listed submissions.
@@ -135,8 +140,22 @@ impl Submissions {
     async fn all_unsettled(&self, scope: &Scope) -> Result<Vec<DueSubmission>, StoreError> {
         let partitions = Dependency::ALL.into_iter().flat_map(partitions);
         let partitions = partitions.chain([operator_partition(scope.environment)]);
-        let found = partitions.map(|partition| self.unsettled_of_scope(partition, scope));
+        let found = partitions.map(|partition| self.listed_of_scope(partition, scope, BEGINNING));
         Ok(try_join_all(found).await?.concat())
+    }
+
+    /// The submissions of a scope that wait for an operator, the longest waiting first.
+    pub async fn waiting_for_operator(&self, scope: &Scope) -> Result<Vec<DueSubmission>, StoreError> {
+        self.listed_of_scope(operator_partition(scope.environment), scope, BEGINNING).await
+    }
+
+    /// The submissions of a scope that wait for a second look, of those settled since a time, the earliest first.
+    pub async fn waiting_for_second_look(
+        &self,
+        scope: &Scope,
+        since: Timestamp,
+    ) -> Result<Vec<DueSubmission>, StoreError> {
+        self.listed_of_scope(second_look_partition(scope.environment), scope, since).await
     }
 
     /// The due submissions of a partition, scope by scope after `bound`, at most `max` of each.
@@ -176,16 +195,18 @@ impl Submissions {
         }
     }
 
-    async fn unsettled_of_scope(
+    async fn listed_of_scope(
         &self,
         partition: String,
         scope: &Scope,
+        since: Timestamp,
     ) -> Result<Vec<DueSubmission>, StoreError> {
         let query = self
             .query_unsettled(&partition)
-            .key_condition_expression("unsettled = :partition AND begins_with(#next_step, :scope)")
+            .key_condition_expression("unsettled = :partition AND #next_step BETWEEN :since AND :end")
             .expression_attribute_names("#next_step", NEXT_STEP)
-            .expression_attribute_values(":scope", text(scope.key("")));
+            .expression_attribute_values(":since", text(next_step(scope, since)))
+            .expression_attribute_values(":end", text(after(scope)));
         let items = query.into_paginator().items().send().collect::<Result<Vec<_>, _>>().await;
         Ok(items.map_err(StoreError::during(LISTING))?.iter().filter_map(read_due).collect())
     }
@@ -244,7 +265,7 @@ fn parse_due(item: &Item) -> Option<DueSubmission> {
 }
 
 /// The sort key of an unsettled submission. The time is padded to the digits that the next 30,000 years need.
-pub(super) fn next_step(scope: &Scope, at: Timestamp) -> String {
+fn next_step(scope: &Scope, at: Timestamp) -> String {
     scope.key(format_args!("{:016}", at.as_millis().max(0)))
 }
 
@@ -253,7 +274,19 @@ fn after(scope: &Scope) -> String {
     format!("{scope}$")
 }
 
-pub(super) fn partition(settling: &PendingSettlement, submission: &Submission) -> String {
+/// Partition and sort key of a submission that somebody still has to look at.
+pub(super) fn listed(submission: &Submission) -> Option<(String, String)> {
+    let scope = &submission.scope;
+    match &submission.settling {
+        Some(settling) => Some((partition(settling, submission), next_step(scope, settling.next_step_at))),
+        None if submission.awaits_second_look() => {
+            Some((second_look_partition(scope.environment), next_step(scope, submission.updated_at)))
+        }
+        None => None,
+    }
+}
+
+fn partition(settling: &PendingSettlement, submission: &Submission) -> String {
     match settling.assignee {
         Assignee::Service => {
             // The first byte of a random id spreads them evenly.
@@ -282,4 +315,8 @@ fn shard(dependency: Dependency, number: u8) -> String {
 
 fn operator_partition(environment: Environment) -> String {
     format!("{OPERATOR}#{environment}")
+}
+
+fn second_look_partition(environment: Environment) -> String {
+    format!("{SECOND_LOOK}#{environment}")
 }

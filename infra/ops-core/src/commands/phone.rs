@@ -60,6 +60,7 @@ async fn change(
         at: clock.now(),
         why: Some(words(&why, "--why")?),
         confirmed: None,
+        identity: None,
     };
     let Some(file) = file else {
         let phones = parse(&phones)?;

@@ -227,8 +227,8 @@ fn upstream(upstream: &Upstream) -> String {
 pub fn as_json(submission: &Submission, phone: &str) -> Value {
     let Submission { scope, status, .. } = submission;
     let decision = |decision: &OperatorDecision| {
-        let OperatorDecision { by, at, why, confirmed } = decision;
-        json!({ "by": by, "at": at.to_string(), "why": why, "confirmed": confirmed })
+        let OperatorDecision { by, at, why, confirmed, identity } = decision;
+        json!({ "by": by, "identity": identity, "at": at.to_string(), "why": why, "confirmed": confirmed })
     };
     let proposal = submission.proposal.as_ref().map(
         |proposal| json!({ "correction": proposal.correction, "decision": decision(&proposal.decision) }),
@@ -256,6 +256,7 @@ pub fn as_json(submission: &Submission, phone: &str) -> Value {
         "settling": submission.settling.as_ref().map(settling),
         "decision": submission.decision.as_ref().map(decision),
         "proposal": proposal,
+        "second_look": submission.second_look,
         "day": submission.day,
         "created_at": submission.created_at.to_string(),
         "updated_at": submission.updated_at.to_string(),

@@ -49,6 +49,7 @@ pub(crate) fn submission(id: SubmissionId, status: SubmissionStatus, code_key: O
         consent: None,
         decision: None,
         proposal: None,
+        second_look: None,
         settling,
         revision: 0,
         created_at: NOW,

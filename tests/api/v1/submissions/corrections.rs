@@ -15,7 +15,7 @@ async fn correct(campaign: &TestCampaign, reply: &Reply, correction: Correction)
     let id = reply.field("id").as_str().expect("an id").parse().expect("an id");
     let before = store.submissions().get(&scope, id).await.expect("it answers").expect("it is there");
     let at = campaign.service.clock.now();
-    let decision = OperatorDecision { by: "asha".to_owned(), at, why: None, confirmed: None };
+    let decision = OperatorDecision { by: "asha".to_owned(), at, why: None, confirmed: None, identity: None };
     let after = before.corrected(correction, decision).expect("it is settled");
     let written = match correction {
         Correction::Revoke { free_code } => store.revoke(&before, &after, free_code).await,

@@ -17,7 +17,7 @@ fn later(seconds: u64) -> Timestamp {
 
 fn decision(seconds: u64) -> OperatorDecision {
     let (by, why) = ("asha".to_owned(), Some("Staff of the shop".to_owned()));
-    OperatorDecision { by, at: later(seconds), why, confirmed: None }
+    OperatorDecision { by, at: later(seconds), why, confirmed: None, identity: None }
 }
 
 fn settled(transition: &Transition, has_receipt: bool) -> Submission {

@@ -80,6 +80,7 @@ pub(crate) async fn run(
                 at: now,
                 why: Some(words(&why, "--why")?),
                 confirmed: None,
+                identity: None,
             };
             let verdict = match reject {
                 Some(key) => Verdict::Reject(key),
@@ -150,7 +151,7 @@ async fn corrected(
 ) -> Result<Report, Failure> {
     let CorrectionArgs { name, why } = args;
     let why = Some(words(&why, "--why")?);
-    let decision = OperatorDecision { by: who(env)?, at: now, why, confirmed: None };
+    let decision = OperatorDecision { by: who(env)?, at: now, why, confirmed: None, identity: None };
     correct::run(&connection::tables(env).await?, &name, correction, decision).await
 }
 

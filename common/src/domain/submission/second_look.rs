@@ -1,0 +1,123 @@
+//! A second look at some settled submissions with a receipt, by another person who does not see the verdict: how far people
+//! agree, and how far they agree with the service.
+
+use serde::{Deserialize, Serialize};
+use sha2::{Digest, Sha256};
+
+use super::{MessageKey, State, Submission};
+use crate::domain::scope::Environment;
+use crate::domain::timestamp::Timestamp;
+
+/// Of a thousand decisions of operators, how many are looked at again.
+const OF_OPERATORS: u64 = 50;
+/// Of a thousand decisions of the service, how many are looked at again.
+const OF_SERVICE: u64 = 10;
+
+/// What a second person would have decided. It changes nothing by itself.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct SecondLook {
+    /// The name that the operator gave.
+    pub by: String,
+    /// The time of the answer.
+    pub at: Timestamp,
+    /// The reason to reject it; `None` to accept it.
+    pub rejects: Option<MessageKey>,
+    /// Whether it is the verdict that the submission had at that time. Reasons may differ.
+    pub agrees: bool,
+}
+
+impl Submission {
+    /// Whether another person should look at it: a fixed share by the digest of its id, so that nobody can choose. Erased
+    /// submissions have nothing to look at, and revoked ones had a second decision.
+    pub fn awaits_second_look(&self) -> bool {
+        let share = if self.decision.is_some() { OF_OPERATORS } else { OF_SERVICE };
+        self.status.is_terminal()
+            && self.status.review_status().is_some()
+            && self.scope.environment == Environment::Live
+            && self.second_look.is_none()
+            && self.phone.is_some()
+            && !self.is_revoked()
+            && draw(self) < share
+    }
+
+    /// The submission with a second person's answer. Its callers see no change.
+    #[must_use]
+    pub fn looked_at_again(&self, by: String, rejects: Option<MessageKey>, at: Timestamp) -> Self {
+        let agrees = rejects.is_none() == (self.status.state() == State::Accepted);
+        let second_look = Some(SecondLook { by, at, rejects, agrees });
+        Self { second_look, revision: self.revision.saturating_add(1), ..self.clone() }
+    }
+}
+
+/// A number below a thousand.
+fn draw(submission: &Submission) -> u64 {
+    let [a, b, c, d, ..]: [u8; 32] = Sha256::digest(submission.submission_id.to_string()).into();
+    u64::from(u32::from_be_bytes([a, b, c, d])) % 1_000
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::domain::entrant_id::StoredPhone;
+    use crate::domain::ids::SubmissionId;
+    use crate::domain::submission::{OperatorDecision, ReviewStatus, SubmissionStatus};
+
+    fn accepted(number: u32, decision: Option<OperatorDecision>) -> Submission {
+        let mut id = [0; 16];
+        let [a, b, c, d] = number.to_be_bytes();
+        id[..4].copy_from_slice(&[a, b, c, d]);
+        let status = SubmissionStatus {
+            review_status: Some(ReviewStatus::Verified),
+            ..SubmissionStatus::accepted(1, None)
+        };
+        let mut scope = Submission::example().scope;
+        scope.environment = Environment::Live;
+        let submission_id = SubmissionId::from_random(id);
+        let phone: Option<StoredPhone> = serde_json::from_value(serde_json::json!("AAAA")).ok();
+        Submission { submission_id, status, scope, decision, phone, settling: None, ..Submission::example() }
+    }
+
+    fn by_hand() -> Option<OperatorDecision> {
+        let at = Timestamp::from_millis(0);
+        Some(OperatorDecision { by: "asha".to_owned(), at, why: None, confirmed: None, identity: None })
+    }
+
+    #[test]
+    fn one_in_twenty_of_peoples_decisions_and_one_in_a_hundred_of_the_services_is_looked_at_again() {
+        let picked = |decision: &dyn Fn() -> Option<OperatorDecision>| {
+            (0..20_000).filter(|number| accepted(*number, decision()).awaits_second_look()).count()
+        };
+        let (people, service) = (picked(&by_hand), picked(&|| None));
+        assert!((900..1_100).contains(&people), "{people}");
+        assert!((150..250).contains(&service), "{service}");
+    }
+
+    #[test]
+    fn what_was_looked_at_twice_was_erased_or_is_open_is_not_looked_at_again() {
+        let picked = (0..).map(|number| accepted(number, by_hand())).find(Submission::awaits_second_look);
+        let picked = picked.expect("one in twenty");
+        let again = picked.looked_at_again("juma".to_owned(), None, Timestamp::from_millis(1));
+        assert_eq!(again.revision, picked.revision + 1);
+        let open = Submission { status: SubmissionStatus::receipt_received(), ..picked.clone() };
+        let erased = picked.erased(picked.entrant_id.clone());
+        let mut test = picked.clone();
+        test.scope.environment = Environment::Test;
+        for other in [again, open, erased, test] {
+            assert!(!other.awaits_second_look(), "{other:?}");
+        }
+    }
+
+    #[test]
+    fn people_agree_who_both_accept_or_both_reject() {
+        let reject = Some(MessageKey::ReceiptUnreadable);
+        let accepted = accepted(0, by_hand());
+        let rejected = SubmissionStatus::rejected(MessageKey::ReceiptWrongStore);
+        let rejected = Submission { status: rejected, ..accepted.clone() };
+        let agree = |submission: &Submission, rejects| {
+            let again = submission.looked_at_again("juma".to_owned(), rejects, Timestamp::from_millis(1));
+            again.second_look.expect("a second look").agrees
+        };
+        assert_eq!([agree(&accepted, None), agree(&accepted, reject)], [true, false]);
+        assert_eq!([agree(&rejected, None), agree(&rejected, reject)], [false, true]);
+    }
+}

@@ -1,0 +1,55 @@
+//! Writes a reviewer's answer: settles what waits, or records a second look.
+
+use common::domain::scope::Scope;
+use common::domain::submission::{OperatorDecision, Submission};
+use common::domain::timestamp::Timestamp;
+use serde_json::json;
+
+use super::Reviewer;
+use super::held::Answer;
+use crate::failure::Failure;
+use crate::settle::{Verdict, action, moved, settle};
+use crate::tables::Tables;
+
+/// The reason that is recorded: the screen has single keys for decisions, and no words.
+const WHY: &str = "reviewed in the console";
+
+/// What an answer led to.
+#[derive(Clone, Debug)]
+pub enum Written {
+    /// The submission is settled.
+    Settled(Submission),
+    /// The answer was compared with the decision that the submission had.
+    SecondLook(Submission),
+}
+
+/// Writes an answer, with its row in the audit log.
+///
+/// # Errors
+/// As [`settle`], or when the submission changed in the meantime.
+pub async fn write(
+    tables: &Tables,
+    scope: &Scope,
+    answer: &Answer,
+    reviewer: &Reviewer,
+    now: Timestamp,
+) -> Result<Written, Failure> {
+    let Answer { submission_id, verdict } = answer;
+    let by = reviewer.by.clone();
+    let before = tables.store.submissions().get(scope, *submission_id).await?;
+    let Some(before) = before.filter(Submission::awaits_second_look) else {
+        let why = Some(WHY.to_owned());
+        let decision = OperatorDecision { by, at: now, why, confirmed: None, identity: None };
+        let settled = settle(tables, &submission_id.to_string(), verdict.clone(), decision).await?;
+        return Ok(Written::Settled(settled));
+    };
+    let rejects = match verdict {
+        Verdict::Reject(key) => Some(*key),
+        Verdict::Accept { .. } => None,
+    };
+    let after = before.looked_at_again(by, rejects, now);
+    let agrees = after.second_look.as_ref().is_some_and(|look| look.agrees);
+    let details = json!({ "rejects": rejects, "agrees": agrees });
+    tables.audit.append(action("submission.second_look", &before).with(details), now).await?;
+    if tables.store.annotate(&before, &after).await? { Ok(Written::SecondLook(after)) } else { Err(moved()) }
+}

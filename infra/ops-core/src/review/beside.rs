@@ -1,0 +1,95 @@
+//! Other submissions that may be the same purchase: of the same phone, receipt, file or basket, as far as an index or a record
+//! of the judgement finds them.
+//!
+//! Without reading the whole table, nobody can tell which pending submissions have the same receipt, or which other phones
+//! claim the same basket: the first claim of a purchase and of an unreadable photo is recorded, and no index has baskets.
+
+use std::collections::BTreeMap;
+
+use common::domain::ids::SubmissionId;
+use common::domain::receipt::payload::VerificationCode;
+use common::domain::submission::Submission;
+use futures_util::{StreamExt, TryStreamExt, stream};
+
+use crate::failure::Failure;
+use crate::tables::Tables;
+
+/// Other submissions of a phone that are read.
+const MOST_OF_A_PHONE: u8 = 10;
+
+/// What two submissions have in common.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Common {
+    /// The phone.
+    Phone,
+    /// The purchase: the other was accepted with it, or has the same record.
+    Receipt,
+    /// The same bytes of an unreadable photo.
+    File,
+    /// The same products and branch, as claimed or by the record, on the same day.
+    Basket,
+}
+
+/// Another submission.
+#[derive(Clone, Debug)]
+pub struct Other {
+    /// The other one.
+    pub submission: Submission,
+    /// What they have in common.
+    pub common: Vec<Common>,
+}
+
+/// Finds other submissions. `code` is the receipt's code, if it is known, and `digest` that of its photo.
+///
+/// # Errors
+/// When a table does not answer.
+pub async fn others(
+    tables: &Tables,
+    of: &Submission,
+    code: Option<&VerificationCode>,
+    digest: Option<&str>,
+) -> Result<Vec<Other>, Failure> {
+    let (scope, submissions) = (&of.scope, tables.store.submissions());
+    let mut found: BTreeMap<SubmissionId, Vec<Common>> = BTreeMap::new();
+    let phone = submissions.recent(scope, &of.entrant_id, MOST_OF_A_PHONE + 1).await?;
+    for summary in phone {
+        found.entry(summary.submission_id).or_default().push(Common::Phone);
+    }
+    if let Some(code) = code
+        && let Some(id) = tables.store.receipts().purchase(scope, code).await?
+    {
+        found.entry(id).or_default().push(Common::Receipt);
+    }
+    if let Some(digest) = digest
+        && let Some(id) = tables.store.receipts().photo(scope, digest).await?
+    {
+        found.entry(id).or_default().push(Common::File);
+    }
+    found.remove(&of.submission_id);
+    let reads = found.into_iter().map(|(id, common)| async move {
+        let submission = submissions.get(scope, id).await?;
+        Ok::<_, Failure>(
+            submission.map(|submission| Other { common: also(of, &submission, common), submission }),
+        )
+    });
+    let others: Vec<_> = stream::iter(reads).buffered(usize::from(MOST_OF_A_PHONE)).try_collect().await?;
+    let mut others: Vec<_> = others.into_iter().flatten().collect();
+    others.sort_by_key(|other| std::cmp::Reverse(other.submission.created_at));
+    Ok(others)
+}
+
+/// What the records themselves show besides.
+fn also(of: &Submission, other: &Submission, mut common: Vec<Common>) -> Vec<Common> {
+    if of.purchase.is_some() && of.purchase == other.purchase && !common.contains(&Common::Receipt) {
+        common.push(Common::Receipt);
+    }
+    let is_basket = |submission: &Submission| {
+        let bought = submission.receipt.as_ref().is_some_and(|receipt| receipt.items_summary.is_some());
+        bought || submission.claimed.as_ref().is_some_and(|claimed| !claimed.items.is_empty())
+    };
+    let is_same = of.day == other.day && of.claimed == other.claimed && of.receipt == other.receipt;
+    if is_same && is_basket(of) {
+        common.push(Common::Basket);
+    }
+    common
+}

@@ -1,0 +1,107 @@
+//! What a reviewer sees of a submission.
+
+use common::domain::campaign::Campaign;
+use common::domain::receipt::checks::{Check, CheckResult, checks};
+use common::domain::receipt::payload::{ReceiptKey, VerificationCode};
+use common::domain::receipt::{Receipt, Source};
+use common::domain::submission::Submission;
+use common::domain::timestamp::Timestamp;
+use serde_json::json;
+
+use super::beside::{Other, others};
+use super::photo::{PhotoCopier, ShownPhoto};
+use super::queue::ClaimedSubmission;
+use crate::failure::Failure;
+use crate::settle::action;
+use crate::tables::Tables;
+
+/// A submission with everything beside it.
+#[derive(Clone, Debug)]
+pub struct ReviewItem {
+    /// The submission.
+    pub submission: Submission,
+    /// It is settled, and the answer is only compared with the decision, which the reviewer does not see.
+    pub is_second_look: bool,
+    /// Its campaign, with the rules that the receipt has to keep.
+    pub campaign: Campaign,
+    /// Its receipt, if it came with one.
+    pub receipt: Option<Receipt>,
+    /// Its photo; `None` if the receipt was typed.
+    pub photo: Option<ShownPhoto>,
+    /// What the service checked; empty for a second look, which must not show the verdict.
+    pub checks: Vec<(Check, CheckResult)>,
+    /// Other submissions that may be the same purchase.
+    pub others: Vec<Other>,
+}
+
+impl ReviewItem {
+    /// Reads what is beside a claimed submission, and copies its photo. Writes a row to the audit log first.
+    ///
+    /// # Errors
+    /// When a table or storage does not answer.
+    pub async fn load(
+        tables: &Tables,
+        copier: &PhotoCopier,
+        claimed: ClaimedSubmission,
+        now: Timestamp,
+    ) -> Result<Self, Failure> {
+        let ClaimedSubmission { submission, is_second_look } = claimed;
+        let details = json!({ "phone": false, "receipt": true, "photo": true });
+        let recorded = tables.audit.append(action("submission.show", &submission).with(details), now).await?;
+        let scope = &submission.scope;
+        let campaign = tables.campaign(&scope.campaign).await?;
+        let receipt = match submission.receipt_id {
+            Some(id) => tables.store.receipts().get(scope, id).await?,
+            None => None,
+        };
+        let copied = match &receipt {
+            Some(Receipt { receipt_id, source: Source::Photo { .. }, .. }) => {
+                Some(copier.copy(scope, *receipt_id, &recorded).await?)
+            }
+            Some(_) | None => None,
+        };
+        let (photo, digest) = copied.map(|copied| (copied.shown, copied.digest)).unzip();
+        let item = Self {
+            submission,
+            is_second_look,
+            campaign,
+            receipt,
+            photo,
+            checks: Vec::new(),
+            others: Vec::new(),
+        };
+        let others =
+            others(tables, &item.submission, item.code().as_ref(), digest.flatten().as_deref()).await?;
+        let checks = if is_second_look { Vec::new() } else { item.checked() };
+        Ok(Self { others, checks, ..item })
+    }
+
+    /// The receipt's code: of the tax authority's record, or as it was read or typed.
+    pub fn code(&self) -> Option<VerificationCode> {
+        self.submission.purchase.clone().or_else(|| self.read().map(|key| key.code))
+    }
+
+    /// Code and time as the consumer sent them.
+    pub fn read(&self) -> Option<ReceiptKey> {
+        match &self.receipt.as_ref()?.source {
+            Source::Photo { qr_payload, .. } => ReceiptKey::from_payload(qr_payload.as_deref()?),
+            Source::Typed { code, time } => {
+                Some(ReceiptKey { code: VerificationCode::typed(code)?, time: Some(*time) })
+            }
+        }
+    }
+
+    /// What the service checked before an operator took over: a reopened submission has the reasons in its history.
+    fn checked(&self) -> Vec<(Check, CheckResult)> {
+        let Submission { reasons, history, .. } = &self.submission;
+        let is_known = |checks: &Vec<(Check, CheckResult)>| {
+            checks.iter().any(|(_, result)| matches!(result, CheckResult::Failed(_)))
+        };
+        let mut all = std::iter::once(reasons)
+            .chain(history.iter().rev().map(|past| &past.reasons))
+            .map(|reasons| checks(reasons));
+        let found = all.find(is_known).unwrap_or_else(|| checks(reasons));
+        let has_photo = self.photo.is_some();
+        found.into_iter().filter(|(check, _)| has_photo || *check != Check::Photo).collect()
+    }
+}

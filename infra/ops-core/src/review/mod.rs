@@ -1,0 +1,40 @@
+//! Reviewing, one submission after the other.
+//!
+//! - [`queue`] claims the next one, so that two reviewers never have the same; [`item`] is what a reviewer sees of it:
+//!   [`photo`] copies its photo, [`beside`] finds what may be the same;
+//! - [`held`] keeps answers that can still be taken back; [`answer`] writes them; [`reopen`] undoes a decision;
+//! - [`progress`] is how far the reviewers are.
+
+pub mod answer;
+pub mod beside;
+pub mod held;
+pub mod item;
+pub mod photo;
+pub mod progress;
+pub mod queue;
+pub mod reopen;
+
+use common::config::Env;
+
+use crate::commands::submission::who;
+use crate::failure::Failure;
+use crate::tables::Tables;
+
+/// Who reviews.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Reviewer {
+    /// The name that is recorded with a decision.
+    pub by: String,
+    /// The ARN of the AWS identity.
+    pub identity: String,
+}
+
+impl Reviewer {
+    /// The reviewer whom the environment and the credentials name.
+    ///
+    /// # Errors
+    /// When neither `--by` nor `$USER` says a name, or AWS does not say who it is.
+    pub async fn of(tables: &Tables, env: &Env) -> Result<Self, Failure> {
+        Ok(Self { by: who(env)?, identity: tables.audit.identity().await?.to_owned() })
+    }
+}

@@ -1,0 +1,75 @@
+//! The photo of a receipt for a reviewer: a copy without anything that the file hides, never the file itself.
+
+use common::aws::photos::Photos;
+use common::config::{ConfigError, Env};
+use common::domain::ids::ReceiptId;
+use common::domain::receipt::photo::photo_digest;
+use common::domain::scope::Scope;
+use settle_receipts::photo::{PhotoReader, Unreadable};
+
+use crate::audit::Recorded;
+use crate::failure::Failure;
+use crate::tables::Tables;
+
+/// What can be shown of a photo.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum ShownPhoto {
+    /// A PNG file.
+    Copy(Vec<u8>),
+    /// Nothing, for this reason.
+    Nothing(&'static str),
+}
+
+/// A photo, and what recognizes its file.
+#[derive(Clone, Debug)]
+pub struct CopiedPhoto {
+    /// What can be shown.
+    pub shown: ShownPhoto,
+    /// The SHA-256 of the file; `None` if there is none.
+    pub digest: Option<String>,
+}
+
+/// Copies photos, each in a process of its own with limits.
+pub struct PhotoCopier {
+    photos: Photos,
+    reader: PhotoReader,
+}
+
+impl PhotoCopier {
+    /// The bucket and the photo reader that the environment names. Without one, this program is started again to copy
+    /// photos, so its `main` has to begin with [`copy_if_asked`](crate::copy_photo_if_asked).
+    ///
+    /// # Errors
+    /// Names the missing variable.
+    pub fn new(tables: &Tables, env: &Env) -> Result<Self, ConfigError> {
+        Ok(Self { photos: tables.photos(env)?, reader: settle_receipts::photo_reader(env)? })
+    }
+
+    /// Copies the photo of a receipt, for a look that was recorded.
+    ///
+    /// # Errors
+    /// When storage does not answer, or no process can be started.
+    pub async fn copy(&self, scope: &Scope, id: ReceiptId, _: &Recorded) -> Result<CopiedPhoto, Failure> {
+        let Some(file) = self.photos.read(scope, id).await? else {
+            let shown = ShownPhoto::Nothing("The photo is not there: it was deleted, or never arrived.");
+            return Ok(CopiedPhoto { shown, digest: None });
+        };
+        let shown = match self.reader.copy(&file).await {
+            Ok(copy) => ShownPhoto::Copy(copy),
+            Err(Unreadable::NotDecoded(fault)) if fault.is_no_picture() => {
+                ShownPhoto::Nothing("The file is not a photo.")
+            }
+            Err(Unreadable::NotDecoded(_)) => {
+                ShownPhoto::Nothing("The photo cannot be shown: it is damaged, too large or an animation.")
+            }
+            Err(Unreadable::TooSlow | Unreadable::Crashed | Unreadable::NoQrCode) => {
+                ShownPhoto::Nothing("The photo cannot be shown: it took too long or too much memory.")
+            }
+            Err(Unreadable::Io(error)) => {
+                let message = format!("no process could be started to copy a photo: {error}; try again");
+                return Err(Failure::new("photo_failed", message));
+            }
+        };
+        Ok(CopiedPhoto { shown, digest: Some(photo_digest(&file)) })
+    }
+}

@@ -1,0 +1,58 @@
+//! How far the reviewers are, from the campaign's numbers: at most a minute old.
+
+use std::time::Duration;
+
+use chrono_tz::Tz;
+use common::domain::numbers::{AGREED, Cells, DECIDED, DIFFERED, Metric, utc_hour};
+use common::domain::scope::Scope;
+use common::domain::timestamp::Timestamp;
+use futures_util::{StreamExt, TryStreamExt, stream};
+
+use crate::failure::Failure;
+use crate::tables::Tables;
+
+/// Days of submissions whose reviews are counted.
+const DAYS: i64 = 31;
+const DAY: Duration = Duration::from_secs(24 * 60 * 60);
+/// Partitions that are read at once.
+const AT_ONCE: usize = 16;
+
+/// Decisions of all reviewers about the submissions of a month.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Progress {
+    /// Decisions of the campaign's day.
+    pub today: i64,
+    /// Decisions of the hour.
+    pub hour: i64,
+    /// Second looks with the verdict that the submission had.
+    pub agreed: i64,
+    /// Second looks with another verdict.
+    pub differed: i64,
+}
+
+/// Reads the progress.
+///
+/// # Errors
+/// When the table does not answer.
+pub async fn progress(tables: &Tables, scope: &Scope, zone: Tz, now: Timestamp) -> Result<Progress, Failure> {
+    let day = i64::try_from(DAY.as_millis()).unwrap_or(i64::MAX);
+    let days = (0..DAYS).map(|back| Timestamp::from_millis(now.as_millis() - back * day).day_in(zone));
+    let reads = days.map(|day| async move { tables.numbers.cells(scope, Metric::Reviews, &day).await });
+    let cells: Vec<Cells> = stream::iter(reads).buffered(AT_ONCE).try_collect().await?;
+    let (today, hour) = (now.day_in(zone), utc_hour(now));
+    let mut progress = Progress::default();
+    for (cell, amount) in cells.iter().flat_map(Cells::iter) {
+        let at: Option<Timestamp> = format!("{}:00:00Z", cell.hour).parse().ok();
+        match cell.dimension.split('#').next() {
+            Some(DECIDED) => {
+                let is_today = at.is_some_and(|at| at.day_in(zone) == today);
+                progress.today += if is_today { amount.records } else { 0 };
+                progress.hour += if cell.hour == hour { amount.records } else { 0 };
+            }
+            Some(AGREED) => progress.agreed += amount.records,
+            Some(DIFFERED) => progress.differed += amount.records,
+            Some(_) | None => {}
+        }
+    }
+    Ok(progress)
+}

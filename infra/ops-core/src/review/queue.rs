@@ -1,0 +1,194 @@
+//! The queue of one reviewer: the next submission that nobody else has, the longest waiting first.
+
+use std::collections::{BTreeSet, HashMap};
+use std::time::Duration;
+
+use common::domain::ids::SubmissionId;
+use common::domain::scope::Scope;
+use common::domain::settling::Assignee;
+use common::domain::submission::Submission;
+use common::domain::timestamp::Timestamp;
+use common::store::review_claims::{CLAIM_LIFETIME, ReviewClaim, ReviewClaims};
+use common::store::submissions::DueSubmission;
+
+use super::Reviewer;
+use crate::failure::Failure;
+use crate::tables::Tables;
+
+/// How old a list may be: the index is read twice a minute at most, however fast a reviewer is.
+const LIST_LIFETIME: Duration = Duration::from_secs(30);
+/// One of so many is a second look, while there are any and others wait.
+const SECOND_LOOK_EVERY: u64 = 10;
+/// Second looks at older decisions tell little about today.
+const SECOND_LOOK_AGE: Duration = Duration::from_secs(30 * 24 * 60 * 60);
+
+/// A submission that this reviewer has.
+#[derive(Clone, Debug)]
+pub struct ClaimedSubmission {
+    /// As it is now.
+    pub submission: Submission,
+    /// It is settled, and the answer is only compared with the decision.
+    pub is_second_look: bool,
+}
+
+/// The submissions that waited when the index was last read.
+#[derive(Clone, Debug)]
+struct Listed {
+    at: Timestamp,
+    waiting: Vec<DueSubmission>,
+    second_looks: Vec<DueSubmission>,
+}
+
+/// The queue of one screen.
+#[derive(Debug)]
+pub struct ReviewQueue {
+    scope: Scope,
+    /// Names this screen among all screens of all reviewers.
+    holder: String,
+    listed: Option<Listed>,
+    claimed: BTreeSet<SubmissionId>,
+    /// Submissions not to try before a time: others have them, or this reviewer has answered or skipped them.
+    not_before: HashMap<SubmissionId, Timestamp>,
+    given: u64,
+}
+
+impl ReviewQueue {
+    /// An empty queue. `holder` is unique for the screen.
+    pub fn new(scope: Scope, holder: String) -> Self {
+        let (listed, claimed, not_before) = (None, BTreeSet::new(), HashMap::new());
+        Self { scope, holder, listed, claimed, not_before, given: 0 }
+    }
+
+    /// Claims the next submission; `None` if there is none that others do not have.
+    ///
+    /// # Errors
+    /// When a table does not answer.
+    pub async fn next(
+        &mut self,
+        tables: &Tables,
+        claims: &ReviewClaims,
+        reviewer: &Reviewer,
+        now: Timestamp,
+    ) -> Result<Option<ClaimedSubmission>, Failure> {
+        self.list(tables, now).await?;
+        while let Some(id) = self.candidate(now) {
+            match claims.claim(&self.scope, id, &self.holder, now).await? {
+                ReviewClaim::HeldUntil(until) => {
+                    self.not_before.insert(id, until);
+                    continue;
+                }
+                ReviewClaim::Claimed => {}
+            }
+            let found = tables.store.submissions().get(&self.scope, id).await?;
+            let wanted = found.and_then(|found| wanted(found, reviewer));
+            if let Some(claimed) = wanted {
+                self.claimed.insert(id);
+                self.given += 1;
+                return Ok(Some(claimed));
+            }
+            // Settled since the index was read, or not for this reviewer.
+            claims.release(&self.scope, id, &self.holder).await?;
+            self.not_before.insert(id, now.after(LIST_LIFETIME));
+        }
+        Ok(None)
+    }
+
+    /// Renews the claims, and returns those that others have by now.
+    ///
+    /// # Errors
+    /// When the table does not answer.
+    pub async fn renew(
+        &mut self,
+        claims: &ReviewClaims,
+        now: Timestamp,
+    ) -> Result<Vec<SubmissionId>, Failure> {
+        let mut lost = Vec::new();
+        for id in self.claimed.clone() {
+            if let ReviewClaim::HeldUntil(until) = claims.claim(&self.scope, id, &self.holder, now).await? {
+                self.claimed.remove(&id);
+                self.not_before.insert(id, until);
+                lost.push(id);
+            }
+        }
+        Ok(lost)
+    }
+
+    /// Forgets a submission that was answered. Its claim ends by itself.
+    pub fn answered(&mut self, id: SubmissionId, now: Timestamp) {
+        self.claimed.remove(&id);
+        self.not_before.insert(id, now.after(CLAIM_LIFETIME));
+    }
+
+    /// Leaves a submission to others, and comes back to it when nothing else waits, two minutes later at the earliest.
+    ///
+    /// # Errors
+    /// When the table does not answer.
+    pub async fn skip(
+        &mut self,
+        claims: &ReviewClaims,
+        id: SubmissionId,
+        now: Timestamp,
+    ) -> Result<(), Failure> {
+        self.answered(id, now);
+        Ok(claims.release(&self.scope, id, &self.holder).await?)
+    }
+
+    /// Leaves all submissions to others but these, which have answers.
+    ///
+    /// # Errors
+    /// When the table does not answer.
+    pub async fn leave(&mut self, claims: &ReviewClaims, but: &[SubmissionId]) -> Result<(), Failure> {
+        for id in self.claimed.clone().into_iter().filter(|id| !but.contains(id)) {
+            claims.release(&self.scope, id, &self.holder).await?;
+            self.claimed.remove(&id);
+        }
+        Ok(())
+    }
+
+    /// How many waited for an operator when the index was last read, and since when the first did.
+    pub fn waiting(&self) -> (usize, Option<Timestamp>) {
+        let waiting = self.listed.as_ref().map_or(&[][..], |listed| &listed.waiting);
+        (waiting.len(), waiting.first().map(|first| first.next_step_at))
+    }
+
+    async fn list(&mut self, tables: &Tables, now: Timestamp) -> Result<(), Failure> {
+        let is_fresh = self.listed.as_ref().is_some_and(|listed| now.since(listed.at) < LIST_LIFETIME);
+        if is_fresh && self.candidate(now).is_some() {
+            return Ok(());
+        }
+        let since =
+            now.as_millis().saturating_sub(i64::try_from(SECOND_LOOK_AGE.as_millis()).unwrap_or(i64::MAX));
+        let submissions = tables.store.submissions();
+        let waiting = submissions.waiting_for_operator(&self.scope).await?;
+        let second_looks =
+            submissions.waiting_for_second_look(&self.scope, Timestamp::from_millis(since)).await?;
+        self.listed = Some(Listed { at: now, waiting, second_looks });
+        self.not_before.retain(|_, until| *until > now);
+        Ok(())
+    }
+
+    fn candidate(&self, now: Timestamp) -> Option<SubmissionId> {
+        let Listed { waiting, second_looks, .. } = self.listed.as_ref()?;
+        let is_free = |id: &SubmissionId| {
+            !self.claimed.contains(id) && self.not_before.get(id).is_none_or(|until| *until <= now)
+        };
+        let first = |list: &[DueSubmission]| list.iter().map(|due| due.submission_id).find(is_free);
+        if self.given % SECOND_LOOK_EVERY == SECOND_LOOK_EVERY - 1 {
+            first(second_looks).or_else(|| first(waiting))
+        } else {
+            first(waiting).or_else(|| first(second_looks))
+        }
+    }
+}
+
+/// The submission, if it still waits for this reviewer: whoever decided it does not look a second time.
+fn wanted(submission: Submission, reviewer: &Reviewer) -> Option<ClaimedSubmission> {
+    let waits = submission.settling.as_ref().is_some_and(|settling| settling.assignee == Assignee::Operator);
+    if waits {
+        return Some(ClaimedSubmission { submission, is_second_look: false });
+    }
+    let decision = submission.decision.as_ref();
+    let is_own = decision.is_some_and(|decision| decision.is_by(&reviewer.identity, &reviewer.by));
+    (submission.awaits_second_look() && !is_own)
+        .then_some(ClaimedSubmission { submission, is_second_look: true })
+}
