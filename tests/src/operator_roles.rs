@@ -35,10 +35,8 @@ struct Statement {
 /// When a statement holds.
 enum Condition {
     Always,
-    /// The call touches these partitions of a table alone; a name may end in `*`.
+    /// The call touches these partitions of a table alone; a name may begin and end in `*`.
     Partitions(Vec<String>),
-    /// The call touches partitions alone whose names have this in them.
-    PartitionsWith(String),
     /// The call touches other partitions than these.
     OtherPartitions(Vec<String>),
     /// The call names none of these attributes.
@@ -62,12 +60,6 @@ impl Condition {
                 assert_eq!(key["dynamodb:LeadingKeys"], "false");
                 Self::Partitions(names(&keys["dynamodb:LeadingKeys"]))
             }
-            Some([(kind, keys), (null, key)]) if *kind == "ForAllValues:StringLike" && *null == "Null" => {
-                assert_eq!(key["dynamodb:LeadingKeys"], "false");
-                let pattern = keys["dynamodb:LeadingKeys"][0].as_str().expect("a pattern");
-                let part = pattern.strip_prefix('*').and_then(|rest| rest.strip_suffix('*'));
-                Self::PartitionsWith(part.expect("a part of a name").to_owned())
-            }
             Some([(kind, keys), (null, key)])
                 if *kind == "ForAllValues:StringNotEquals" && *null == "Null" =>
             {
@@ -80,16 +72,16 @@ impl Condition {
 
     /// Whether it holds for a call, or for an item of a transaction.
     fn holds(&self, call: &Value) -> bool {
-        let is_one = |known: &String, key: &str| match known.strip_suffix('*') {
-            Some(beginning) => key.starts_with(beginning),
-            None => known == key,
+        let is_one = |known: &String, key: &str| match (known.strip_suffix('*'), known.strip_prefix('*')) {
+            (Some(_), Some(part)) => key.contains(part.trim_end_matches('*')),
+            (Some(beginning), None) => key.starts_with(beginning),
+            (None, _) => known == key,
         };
         let is_in =
             |keys: &[String]| leading_key(call).map(|key| keys.iter().any(|known| is_one(known, &key)));
         match self {
             Self::Always => true,
             Self::Partitions(keys) => is_in(keys) == Some(true),
-            Self::PartitionsWith(part) => leading_key(call).is_some_and(|key| key.contains(part)),
             Self::OtherPartitions(keys) => is_in(keys) == Some(false),
             Self::OtherAttributes(names) => {
                 let text = ["UpdateExpression", "ConditionExpression", "ExpressionAttributeNames"];

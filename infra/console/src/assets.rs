@@ -13,14 +13,18 @@ pub(crate) const OPEN_SCRIPT: &str = "/open.js";
 /// What every page runs.
 pub(crate) const SCRIPT: &str = "/console.js";
 
+/// What the review screen runs.
+pub(crate) const REVIEW_SCRIPT: &str = "/review.js";
+
 const CSS: &str = "text/css; charset=utf-8";
 const JAVASCRIPT: &str = "text/javascript; charset=utf-8";
 
-const FILES: [(&str, &str, &str); 4] = [
+const FILES: [(&str, &str, &str); 5] = [
     (STYLE, CSS, include_str!("../assets/style.css")),
     (ICON, "image/svg+xml", include_str!("../assets/icon.svg")),
     (OPEN_SCRIPT, JAVASCRIPT, include_str!("../assets/open.js")),
     (SCRIPT, JAVASCRIPT, include_str!("../assets/console.js")),
+    (REVIEW_SCRIPT, JAVASCRIPT, include_str!("../assets/review.js")),
 ];
 
 pub(crate) fn routes() -> Router<Console> {

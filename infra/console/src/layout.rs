@@ -11,6 +11,7 @@ use crate::assets;
 pub(crate) enum Section {
     Campaigns,
     Overview,
+    Review,
     Codes,
     Search,
     People,
@@ -21,8 +22,11 @@ pub(crate) enum Section {
 
 impl Section {
     /// The sections of a campaign's environment, with their names and the ends of their paths.
-    const OF_SCOPE: [(Self, &'static str, &'static str); 2] =
-        [(Self::Overview, "Overview", ""), (Self::Codes, "Codes", "/codes")];
+    const OF_SCOPE: [(Self, &'static str, &'static str); 3] = [
+        (Self::Overview, "Overview", ""),
+        (Self::Review, "Review", "/review"),
+        (Self::Codes, "Codes", "/codes"),
+    ];
 
     const OF_STACK: [(Self, &'static str, &'static str); 4] = [
         (Self::Campaigns, "Campaigns", "/"),
@@ -54,6 +58,11 @@ impl<'a> Page<'a> {
     /// Shows the navigation of this campaign and environment.
     pub(crate) fn in_scope(self, scope: &'a Scope) -> Self {
         Self { scope: Some(scope), ..self }
+    }
+
+    /// Runs this script besides what every page runs.
+    pub(crate) fn with_script(self, script: &'static str) -> Self {
+        Self { script: Some(script), ..self }
     }
 
     pub(crate) fn render(self, content: Markup) -> Html<String> {

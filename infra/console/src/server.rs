@@ -10,6 +10,7 @@ use tokio::net::TcpListener;
 use tokio::sync::watch;
 
 use crate::access::Access;
+use crate::pages::review::screens;
 use crate::state::Console;
 use crate::{assets, failure, pages, safety};
 
@@ -76,10 +77,12 @@ impl Server {
         let ended = tokio::select! {
             () = stopped => Ended::Stopped,
             () = idle(&console) => Ended::Idle,
+            () = screens::write_when_due(&console) => Ended::Stopped,
         };
         // Without receivers it has already stopped.
         let _ = stop.send(true);
         let _ = tokio::time::timeout(LAST_REQUESTS, serving).await;
+        screens::write_all(&console).await;
         ended
     }
 }

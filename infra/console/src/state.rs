@@ -11,6 +11,7 @@ use ops_core::failure::Failure;
 use ops_core::tables::Tables;
 
 use crate::access::Access;
+use crate::pages::review::screens::Screens;
 
 /// The console of one run. Clones share it.
 #[derive(Clone)]
@@ -24,6 +25,8 @@ struct Shared {
     access: Access,
     /// `127.0.0.1:PORT`.
     authority: String,
+    /// The review screens that are open.
+    screens: Screens,
 }
 
 impl Console {
@@ -36,7 +39,7 @@ impl Console {
         let aws = connection::aws(env).await?;
         let tables = Tables::for_command(env, &aws)?;
         let (env, clock) = (env.clone(), clock.clone());
-        Ok(Self(Arc::new(Shared { env, clock, tables, access, authority })))
+        Ok(Self(Arc::new(Shared { env, clock, tables, access, authority, screens: Screens::default() })))
     }
 
     /// The tables for one request, which is like one command: a write is refused until the request has written a row of the
@@ -55,6 +58,10 @@ impl Console {
 
     pub(crate) fn access(&self) -> &Access {
         &self.0.access
+    }
+
+    pub(crate) fn screens(&self) -> &Screens {
+        &self.0.screens
     }
 
     pub(crate) fn authority(&self) -> &str {

@@ -5,6 +5,7 @@ mod changes;
 mod codes;
 mod overview;
 mod people;
+pub(crate) mod review;
 mod search;
 mod submission;
 
@@ -33,6 +34,7 @@ pub(crate) fn routes() -> Router<Console> {
         .merge(submission::routes())
         .merge(people::routes())
         .merge(changes::routes())
+        .merge(review::routes())
 }
 
 /// Makes a handler of `work`, which gets the console and what `Input` takes from the request. Each request has a thread of its

@@ -74,7 +74,8 @@ impl ReviewQueue {
         while let Some(id) = self.candidate(now) {
             match claims.claim(&self.scope, id, &self.holder, now).await? {
                 ReviewClaim::HeldUntil(until) => {
-                    self.not_before.insert(id, until);
+                    // It may be released before.
+                    self.not_before.insert(id, until.min(now.after(LIST_LIFETIME)));
                     continue;
                 }
                 ReviewClaim::Claimed => {}

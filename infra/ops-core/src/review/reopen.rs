@@ -5,7 +5,7 @@ use common::domain::submission::{OperatorDecision, State};
 use common::domain::timestamp::Timestamp;
 
 use super::Reviewer;
-use crate::commands::submission::words;
+use crate::audit::words;
 use crate::corrections::{Corrected, correct};
 use crate::failure::Failure;
 use crate::submissions::one;

@@ -23,6 +23,7 @@ mod person;
 mod phone;
 mod records;
 mod review;
+mod reviewing;
 mod roles;
 #[path = "../../../draw/tests/draw/sample.rs"]
 mod sample_draw;

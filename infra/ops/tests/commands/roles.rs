@@ -9,15 +9,16 @@ use common::domain::scope::Environment;
 use common::domain::submission::Submission;
 use common::random;
 use common::store::codes::CodeKey;
+use common::store::review_claims::{ReviewClaim, ReviewClaims};
 use local::stack::Options;
 use serde_json::{Value, json};
 use service_tests::operator_roles::{ROLES, Used, access_key_of, front};
 
 use crate::console::Served;
 use crate::draw::{args, entered, freeze};
-use crate::review::{CODE, as_it_is, photo, with_receipt};
+use crate::review::{CODE, as_it_is, photo, typed, with_receipt};
 use crate::submission::{submission, waiting, write};
-use crate::support::{CHAI, Ended, Stack, chai, run};
+use crate::support::{CHAI, Ended, NOW, Stack, chai, run};
 
 /// A stack that is guarded by the roles, with a campaign, a key and codes.
 async fn guarded(used: &Used) -> Stack {
@@ -195,6 +196,7 @@ async fn each_role_runs_its_commands_and_none_of_a_higher_role() {
             assert_eq!(ended.code, ops_core::FINE, "{higher}: {}", ended.err);
         }
     }
+    reviews(&stack).await;
     let bucket = stack.env.required(common::aws::photos::VARIABLE).expect("a bucket");
     let everybody = Aws::for_function(&stack.env).expect("credentials").s3();
     let put = everybody.put_object().bucket(&bucket).key("photo").body(b"photo".to_vec().into());
@@ -202,6 +204,24 @@ async fn each_role_runs_its_commands_and_none_of_a_higher_role() {
     let reviewer = Aws::for_function(&env_of(&stack, "reviewer")).expect("credentials").s3();
     reviewer.get_object().bucket(bucket).key("photo").send().await.expect("what a link needs");
     assert_eq!(used.unused(), NOT_TRIED, "what no command needs");
+}
+
+/// Claims as the console does for a reviewer, who may touch no other limit; a viewer cannot claim.
+async fn reviews(stack: &Stack) {
+    let waiting = with_receipt(stack, typed(), as_it_is).await;
+    let (scope, id) = (&waiting.scope, waiting.submission_id);
+    let claims = |role: &str| {
+        let client = Aws::for_function(&env_of(stack, role)).expect("credentials").dynamodb();
+        ReviewClaims::from_env(&stack.env, &client).expect("all variables")
+    };
+    claims("viewer").claim(scope, id, "screen", NOW).await.expect_err("a viewer reviews nothing");
+    let reviewer = claims("reviewer");
+    assert_eq!(reviewer.claim(scope, id, "screen", NOW).await.expect("it is allowed"), ReviewClaim::Claimed);
+    reviewer.release(scope, id, "screen").await.expect("it is allowed");
+    let client = Aws::for_function(&env_of(stack, "reviewer")).expect("credentials").dynamodb();
+    let key = AttributeValue::S("partner_leases#chai-bora-2026#live#0".to_owned());
+    let other = client.delete_item().table_name("rate_limits").key("limited", key).send().await;
+    assert_eq!(refused(other), "AccessDeniedException");
 }
 
 /// Needed only where there are records of the first release or of test keys, and to erase a person none of whose

@@ -2,6 +2,7 @@
 
 mod overview;
 mod pages;
+mod review;
 mod safety;
 
 use common::clock::Clock;
@@ -12,6 +13,7 @@ use service_tests::http::{Reply, RequestBuilder, request_to_storage};
 use tokio::sync::oneshot;
 use tokio::task::JoinHandle;
 
+use crate::reviewing::with_photo_reader;
 use crate::support::Stack;
 
 /// A console that serves a stack's operator.
@@ -26,7 +28,8 @@ pub(crate) struct Served {
 
 impl Served {
     pub(crate) async fn start(stack: &Stack) -> Self {
-        Self::start_with(stack, stack.env.clone()).await
+        // The program of a test cannot copy photos in a process of its own.
+        Self::start_with(stack, with_photo_reader(stack)).await
     }
 
     /// A console with the credentials in these variables.

@@ -1,0 +1,324 @@
+//! One submission under review: its photo, and beside it all that is known.
+
+use std::time::Duration;
+
+use common::domain::campaign::Campaign;
+use common::domain::receipt::checks::{Check, CheckResult};
+use common::domain::receipt::judgement::{ReceiptSummary, Rule};
+use common::domain::receipt::rules::ReceiptRules;
+use common::domain::submission::Submission;
+use common::domain::timestamp::Timestamp;
+use maud::{Markup, html};
+use ops_core::format::{grouped, local_time, zoned_time};
+use ops_core::review::beside::{Common, Other};
+use ops_core::review::item::ReviewItem;
+use ops_core::review::photo::ShownPhoto;
+
+use super::REASONS;
+use crate::layout::{environment, path_of};
+
+/// Products or shops that are named; a campaign may have hundreds.
+const MOST_NAMED: usize = 12;
+
+pub(super) fn card(item: &ReviewItem, screen: &str, now: Timestamp) -> Markup {
+    let ReviewItem { submission, campaign, is_second_look, .. } = item;
+    let id = submission.submission_id;
+    let is_direct = *is_second_look || submission.purchase.is_some() || submission.receipt_id.is_none();
+    let code = item.code();
+    let entries = entries(submission, campaign);
+    html! {
+        article.card hidden data-id=(id) data-ref=(submission.reference) data-direct=[(is_direct && entries.is_some()).then_some("yes")]
+            data-second-look=[is_second_look.then_some("yes")] data-entries=[entries]
+            data-code=[code.as_ref().map(|code| code.as_str())] aria-labelledby={ "title-" (id) } {
+            figure.photo tabindex="0" aria-label="Photo of the receipt" { (photo(item, screen)) }
+            div.facts-of-card {
+                h2 id={ "title-" (id) } tabindex="-1" {
+                    (submission.reference) " " (environment(submission.scope.environment))
+                    @if *is_second_look { " " span.pill.paused { "second look" } }
+                }
+                p.soft {
+                    "Sent " (zoned_time(submission.created_at, campaign.timezone)) ", " (age(now.since(submission.created_at))) " ago"
+                    @if let Some(region) = &submission.region { " from " (region) }
+                }
+                @if *is_second_look {
+                    p { "It is decided already. Your answer changes nothing: it is compared with the decision, which is not shown." }
+                }
+                (answers())
+                (compared(item))
+                (checked(item))
+                (beside(&item.others, *is_second_look, campaign))
+            }
+        }
+    }
+}
+
+fn photo(item: &ReviewItem, screen: &str) -> Markup {
+    let id = item.submission.submission_id;
+    let path = path_of(&item.submission.scope);
+    html! {
+        @match (&item.photo, &item.receipt) {
+            (Some(ShownPhoto::Copy(_)), _) => {
+                img src={ (path) "/review/photo/" (screen) "/" (id) } alt={ "Receipt of " (item.submission.reference) };
+            }
+            (Some(ShownPhoto::Nothing(why)), _) => p.placeholder { (why) },
+            (None, Some(_)) => p.placeholder { "The receipt was typed; there is no photo." },
+            (None, None) => p.placeholder { "It came without a receipt." },
+        }
+    }
+}
+
+fn answers() -> Markup {
+    html! {
+        div.answers role="group" aria-label="Answers" {
+            button type="button" data-key="a" { "Accept " kbd { "a" } }
+            @for (key, reason) in REASONS {
+                button.danger type="button" data-key=(key) data-reason=(reason) { (words(reason.as_str())) " " kbd { (key) } }
+            }
+            button.quiet type="button" data-key="s" { "Skip " kbd { "s" } }
+        }
+    }
+}
+
+/// `receipt_wrong_store` as `wrong store`.
+fn words(key: &str) -> String {
+    key.strip_prefix("receipt_").unwrap_or(key).replace('_', " ")
+}
+
+/// The entries to award; `None` if more were counted than a till is trusted with.
+fn entries(submission: &Submission, campaign: &Campaign) -> Option<u32> {
+    let most = campaign.receipt.as_ref().map_or(ReceiptRules::DEFAULT_MAX_ENTRIES, |rules| rules.max_entries);
+    match submission.receipt.as_ref().and_then(|receipt| receipt.counted_entries) {
+        Some(counted) => (counted <= most).then_some(counted),
+        None => Some(campaign.entries_per_submission),
+    }
+}
+
+/// One line of the comparison.
+struct Line {
+    what: &'static str,
+    claimed: Option<String>,
+    record: Option<String>,
+    wanted: String,
+    differs: bool,
+}
+
+/// What was claimed and read, what the tax record says, and what the campaign wants.
+fn compared(item: &ReviewItem) -> Markup {
+    let ReviewItem { submission, campaign, .. } = item;
+    let none = ReceiptSummary { date: None, branch: None, items_summary: None, counted_entries: None };
+    let record = submission.receipt.as_ref().unwrap_or(&none);
+    let lines = [
+        code_line(item),
+        date_line(campaign, record),
+        shop_line(item, record),
+        products_line(item, record),
+        entries_line(campaign, record),
+    ];
+    let cell = |text: Option<String>, differs: bool| {
+        html! { @match text { Some(text) => { @if differs { mark { (text) } } @else { (text) } }, None => span.soft { "–" } } }
+    };
+    html! {
+        h3 { "Claimed, read, wanted" }
+        div.wide tabindex="0" role="region" aria-label="Claimed, read, wanted" {
+            table.compared {
+                thead { tr { th scope="col" { span.unseen { "What" } } th scope="col" { "Claimed or read" } th scope="col" { "Tax record" } th scope="col" { "Campaign" } } }
+                tbody {
+                    @for Line { what, claimed, record, wanted, differs } in lines {
+                        tr {
+                            th scope="row" { (what) @if differs { " " span.pill.bad { "differs" } } }
+                            td { (cell(claimed, differs)) }
+                            td { (cell(record, differs)) }
+                            td { (wanted) }
+                        }
+                    }
+                }
+            }
+        }
+        @if submission.receipt.is_none() { p.soft { "The service has no tax record of this receipt." } }
+    }
+}
+
+fn code_line(item: &ReviewItem) -> Line {
+    let read = item.read();
+    let record = item.submission.purchase.as_ref();
+    let differs = read.as_ref().zip(record).is_some_and(|(read, record)| read.code != *record);
+    let claimed = read.map(|key| {
+        let time = key.time.map(|time| format!(" at {}", time.expose())).unwrap_or_default();
+        format!("{}{time}", key.code.as_str())
+    });
+    Line {
+        what: "Code",
+        claimed,
+        record: record.map(|code| code.as_str().to_owned()),
+        wanted: "once".to_owned(),
+        differs,
+    }
+}
+
+fn date_line(campaign: &Campaign, record: &ReceiptSummary) -> Line {
+    let day = |at: Timestamp| {
+        local_time(at, campaign.timezone).chars().take("2026-11-22".len()).collect::<String>()
+    };
+    let (start, end) = (campaign.window.start.map(day), campaign.window.end.map(day));
+    let wanted = match (start, end) {
+        (Some(start), Some(end)) => format!("{start} to {end}"),
+        (Some(start), None) => format!("from {start}"),
+        (None, Some(end)) => format!("to {end}"),
+        (None, None) => "any day".to_owned(),
+    };
+    Line { what: "Day", claimed: None, record: record.date.clone(), wanted, differs: false }
+}
+
+fn shop_line(item: &ReviewItem, record: &ReceiptSummary) -> Line {
+    let branches = item.campaign.receipt.as_ref().map_or(&[][..], |rules| &rules.branches);
+    let name = |key: &String| {
+        branches
+            .iter()
+            .find(|branch| branch.key == *key)
+            .map_or_else(|| key.clone(), |branch| branch.name.clone())
+    };
+    let claimed = item.submission.claimed.as_ref().and_then(|claimed| claimed.branch.as_ref());
+    let differs = claimed.zip(record.branch.as_ref()).is_some_and(|(claimed, record)| claimed != record);
+    let wanted = if branches.is_empty() {
+        "any shop".to_owned()
+    } else {
+        named(branches.iter().map(|branch| &branch.name))
+    };
+    Line {
+        what: "Shop",
+        claimed: claimed.map(name),
+        record: record.branch.as_ref().map(name),
+        wanted,
+        differs,
+    }
+}
+
+fn products_line(item: &ReviewItem, record: &ReceiptSummary) -> Line {
+    let products = item.campaign.receipt.as_ref().map_or(&[][..], |rules| &rules.products);
+    // In the words of the judgement, so that both can be compared.
+    let claimed =
+        item.submission.claimed.as_ref().filter(|claimed| !claimed.items.is_empty()).map(|claimed| {
+            let name = |key: &str| {
+                products
+                    .iter()
+                    .find(|product| product.key == key)
+                    .map_or_else(|| key.to_owned(), |product| product.name.clone())
+            };
+            let mut words: Vec<_> =
+                claimed.items.iter().map(|item| format!("{} x {}", item.qty, name(&item.key))).collect();
+            words.sort();
+            words
+        });
+    let mut bought: Vec<_> =
+        record.items_summary.iter().flat_map(|words| words.split(", ")).map(str::to_owned).collect();
+    bought.sort();
+    let differs = record.date.is_some() && claimed.as_ref().is_some_and(|claimed| *claimed != bought);
+    let wanted = if products.is_empty() {
+        "any product".to_owned()
+    } else {
+        named(products.iter().map(|product| &product.name))
+    };
+    Line {
+        what: "Products",
+        claimed: claimed.map(|words| words.join(", ")),
+        record: record.items_summary.clone(),
+        wanted,
+        differs,
+    }
+}
+
+fn entries_line(campaign: &Campaign, record: &ReceiptSummary) -> Line {
+    let rules = campaign.receipt.as_ref();
+    let most = rules.map_or(ReceiptRules::DEFAULT_MAX_ENTRIES, |rules| rules.max_entries);
+    let record = record.counted_entries.map(|entries| grouped(entries.into()));
+    Line {
+        what: "Entries",
+        claimed: None,
+        record,
+        wanted: format!("at most {}", grouped(most.into())),
+        differs: false,
+    }
+}
+
+fn named<'a>(names: impl ExactSizeIterator<Item = &'a String>) -> String {
+    let more = names.len().saturating_sub(MOST_NAMED);
+    let shown = names.take(MOST_NAMED).cloned().collect::<Vec<_>>().join(", ");
+    if more == 0 { shown } else { format!("{shown} and {more} more") }
+}
+
+/// What the service checked, one line each.
+fn checked(item: &ReviewItem) -> Markup {
+    let submission = &item.submission;
+    let anomaly = submission.settling.as_ref().and_then(|settling| settling.anomaly.as_ref());
+    html! {
+        @if !item.checks.is_empty() {
+            h3 { "What the service checked" }
+            ol.checks {
+                @for (check, result) in &item.checks {
+                    @let (class, said) = said(*result);
+                    li.(class) { span.result { (said) } " " (check_words(*check)) @if let CheckResult::Failed(reason) = result { ": " code { (reason) } } }
+                }
+            }
+            p.soft { "Why it is here: " (submission.reasons.join(", ")) @if let Some(anomaly) = anomaly { " (" (anomaly.summary) ")" } }
+        }
+    }
+}
+
+fn said(result: CheckResult) -> (&'static str, &'static str) {
+    match result {
+        CheckResult::Passed => ("passed", "passed"),
+        CheckResult::Failed(_) => ("failed", "stopped"),
+        CheckResult::NotReached => ("open", "not checked"),
+    }
+}
+
+fn check_words(check: Check) -> &'static str {
+    match check {
+        Check::Photo => "The file is a photo that can be read",
+        Check::Code => "The code and time of one receipt are known",
+        Check::Record => "The tax authority has a record of it",
+        Check::Rule(Rule::Genuine) => "The receipt is not cancelled and not from training",
+        Check::Rule(Rule::Window) => "The purchase is within the campaign",
+        Check::Rule(Rule::Shop) => "The shop takes part",
+        Check::Rule(Rule::Past) => "The purchase is before the submission",
+        Check::Rule(Rule::Product) => "A product that takes part was bought",
+        Check::Rule(Rule::MaxEntries) => "It earns no more entries than the campaign allows",
+    }
+}
+
+/// Other submissions that may be the same. Their outcomes would tell a second reviewer nothing about this one.
+fn beside(others: &[Other], is_second_look: bool, campaign: &Campaign) -> Markup {
+    let common = |common: &Common| match common {
+        Common::Phone => "same phone",
+        Common::Receipt => "same receipt",
+        Common::File => "same file",
+        Common::Basket => "same basket",
+    };
+    html! {
+        h3 { "Other submissions" }
+        @if others.is_empty() { p.soft { "None of the phone, the receipt or the file." } }
+        @else {
+            ul.others {
+                @for Other { submission, common: all } in others {
+                    li {
+                        code { (submission.reference) } " " (local_time(submission.created_at, campaign.timezone)) " "
+                        @for one in all { span.pill.bad[*one != Common::Phone] { (common(one)) } " " }
+                        @if !is_second_look { span.soft { (submission.status.state().as_str()) ", " (submission.status.message_key()) } }
+                    }
+                }
+            }
+        }
+        p.soft { "Not found here, because no index has it: pending submissions of the same receipt, and the same basket of other phones." }
+    }
+}
+
+/// `3 days`, in the largest unit.
+pub(super) fn age(span: Duration) -> String {
+    let minutes = span.as_secs() / 60;
+    let (number, unit) = match minutes {
+        0..60 => (minutes, "minute"),
+        60..2_880 => (minutes / 60, "hour"),
+        _ => (minutes / 1_440, "day"),
+    };
+    format!("{number} {unit}{}", if number == 1 { "" } else { "s" })
+}

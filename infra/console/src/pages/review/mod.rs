@@ -1,0 +1,308 @@
+//! Reviewing by keyboard, one submission after the other.
+
+mod card;
+pub(crate) mod screens;
+
+use std::str::FromStr;
+
+use axum::Router;
+use axum::extract::RawPathParams;
+use axum::http::StatusCode;
+use axum::http::header::CONTENT_TYPE;
+use axum::response::{Html, IntoResponse, Response};
+use axum::routing::{get, post};
+use common::domain::ids::SubmissionId;
+use common::domain::message::MessageKey;
+use common::domain::receipt::payload::VerificationCode;
+use common::store::review_claims::ReviewClaim;
+use maud::{Markup, html};
+use ops_core::corrections::Corrected;
+use ops_core::failure::Failure;
+use ops_core::format::seconds;
+use ops_core::review::Reviewer;
+use ops_core::review::held::{Answer, HOLD};
+use ops_core::review::item::ReviewItem;
+use ops_core::review::photo::{PhotoCopier, ShownPhoto};
+use ops_core::review::progress::progress;
+use ops_core::review::reopen::reopen;
+use ops_core::settle::{Proof, Verdict};
+use serde_json::json;
+
+use self::screens::Screen;
+use super::{InScope, page};
+use crate::assets;
+use crate::failure::{PageResult, sentence};
+use crate::form::Form;
+use crate::layout::{Page, Section};
+use crate::plot::number;
+use crate::state::Console;
+
+/// The reasons to reject, by the digit of their key.
+const REASONS: [(char, MessageKey); 9] = [
+    ('1', MessageKey::ReceiptUnreadable),
+    ('2', MessageKey::ReceiptWrongStore),
+    ('3', MessageKey::ReceiptOutsideWindow),
+    ('4', MessageKey::ReceiptNoQualifyingProduct),
+    ('5', MessageKey::ReceiptAlreadyUsed),
+    ('6', MessageKey::ReceiptNotFound),
+    ('7', MessageKey::ReceiptTimeMismatch),
+    ('8', MessageKey::ReceiptNotUploaded),
+    ('9', MessageKey::Invalid),
+];
+
+const KEYS: [(&str, &str); 11] = [
+    ("a", "accept; asks for the receipt's code if it is not known"),
+    ("e", "accept with another code or number of entries"),
+    ("1 to 9", "reject, for the reason with that number"),
+    ("s", "skip: leave it to others"),
+    ("u", "undo the last answer, within 8 seconds"),
+    ("o", "reopen a decision of somebody else"),
+    ("z", "zoom the photo; arrows move it"),
+    ("r", "rotate the photo"),
+    ("c", "more contrast"),
+    ("?", "show these keys"),
+    ("Esc", "close a window"),
+];
+
+pub(crate) fn routes() -> Router<Console> {
+    let path = |end: &str| format!("/campaigns/{{slug}}/{{environment}}/review{end}");
+    Router::new()
+        .route(&path(""), get(page(review)))
+        .route(&path("/next"), post(page(next)))
+        .route(&path("/answer"), post(page(answer)))
+        .route(&path("/undo"), post(page(undo)))
+        .route(&path("/skip"), post(page(skip)))
+        .route(&path("/beat"), post(page(beat)))
+        .route(&path("/leave"), post(page(leave)))
+        .route(&path("/reopen"), post(page(reopen_one)))
+        .route(&path("/photo/{screen}/{id}"), get(page(photo)))
+}
+
+/// A refusal that the script shows as text.
+struct Refusal(StatusCode, String);
+
+impl From<Failure> for Refusal {
+    fn from(failure: Failure) -> Self {
+        Self(StatusCode::UNPROCESSABLE_ENTITY, sentence(&failure.message))
+    }
+}
+
+impl From<common::config::ConfigError> for Refusal {
+    fn from(error: common::config::ConfigError) -> Self {
+        Failure::from(error).into()
+    }
+}
+
+impl From<common::store::StoreError> for Refusal {
+    fn from(error: common::store::StoreError) -> Self {
+        Failure::from(error).into()
+    }
+}
+
+impl IntoResponse for Refusal {
+    fn into_response(self) -> Response {
+        (self.0, self.1).into_response()
+    }
+}
+
+type Reply<T = StatusCode> = Result<T, Refusal>;
+
+async fn review(console: Console, InScope(scope): InScope) -> PageResult {
+    // Says so if there is no such campaign.
+    console.tables()?.campaign(&scope.campaign).await?;
+    let screen = console.screens().open(scope.clone(), console.now());
+    let content = html! {
+        p #progress.soft { "Looking for what waits." }
+        p #said role="status" {}
+        div #review data-screen=(screen) data-hold=(HOLD.as_millis()) {}
+        p #nothing hidden tabindex="-1" { "Nothing waits. This page looks again every half minute." }
+        p #keyhint.soft { "Press " kbd { "?" } " for all keys. An answer is written after " (seconds(HOLD)) "; " kbd { "u" } " takes it back." }
+        noscript { p.bad { "Reviewing needs JavaScript. " code { "ops submission settle" } " does without." } }
+        (windows())
+    };
+    let frame = Page::new("Review", Section::Review).in_scope(&scope).with_script(assets::REVIEW_SCRIPT);
+    Ok(frame.render(content))
+}
+
+/// What opens over the page.
+fn windows() -> Markup {
+    html! {
+        dialog #accepting aria-labelledby="accepting-title" {
+            form method="dialog" {
+                h2 #accepting-title { "Accept" }
+                label for="code" { "Verification code of the receipt" }
+                input #code name="code" autocomplete="off" spellcheck="false" maxlength="60";
+                label.inline { input #without type="checkbox" name="without"; " The code cannot be read: accept without it" }
+                label for="entries" { "Entries" }
+                input #entries name="entries" inputmode="numeric" pattern="[0-9]{1,6}" required;
+                p.row { button value="yes" { "Accept " kbd { "Enter" } } button.danger value="no" formnovalidate type="button" data-close { "Back " kbd { "Esc" } } }
+            }
+        }
+        dialog #reopening aria-labelledby="reopening-title" {
+            form method="dialog" {
+                h2 #reopening-title { "Reopen a decision" }
+                p.soft { "Whoever took a decision cannot reopen it. An accepted submission is revoked first." }
+                label for="name" { "Reference or id" }
+                input #name name="name" autocomplete="off" required;
+                label for="why" { "Reason, which stays in the log" }
+                input #why name="why" autocomplete="off" maxlength="500" required;
+                p.row { button value="yes" { "Reopen" } button.danger type="button" data-close { "Back " kbd { "Esc" } } }
+            }
+        }
+        dialog #keys aria-labelledby="keys-title" {
+            h2 #keys-title { "Keys" }
+            dl.keys { @for (key, does) in KEYS { div { dt { kbd { (key) } } dd { (does) } } } }
+            p.row { button type="button" data-close { "Close " kbd { "Esc" } } }
+        }
+    }
+}
+
+/// Claims one more submission and renders it; no content if there is none.
+async fn next(console: Console, form: Form) -> Reply<Response> {
+    let now = console.now();
+    let screen = console.screens().find(form.get("screen"), now)?;
+    let tables = console.tables()?;
+    let claims = tables.review_claims(console.env())?;
+    let reviewer = Reviewer::of(&tables, console.env()).await?;
+    let copier = PhotoCopier::new(&tables, console.env())?;
+    let mut queue = screen.queue.lock().await;
+    let Some(claimed) = queue.next(&tables, &claims, &reviewer, now).await? else {
+        return Ok(StatusCode::NO_CONTENT.into_response());
+    };
+    let id = claimed.submission.submission_id;
+    let loaded = Box::pin(ReviewItem::load(&tables, &copier, claimed, now)).await;
+    let mut item = match loaded {
+        Ok(item) => item,
+        Err(failure) => {
+            queue.skip(&claims, id, now).await?;
+            return Err(failure.into());
+        }
+    };
+    if let Some(ShownPhoto::Copy(copy)) = &mut item.photo {
+        screen.keep_photo(id, std::mem::take(copy));
+    }
+    Ok(Html(card::card(&item, &screen.holder, now).into_string()).into_response())
+}
+
+async fn answer(console: Console, form: Form) -> Reply {
+    let now = console.now();
+    let screen = console.screens().find(form.get("screen"), now)?;
+    let answer = Answer { submission_id: field(&form, "id")?, verdict: verdict(&form)? };
+    let claims = console.tables()?.review_claims(console.env())?;
+    let claim = claims.claim(&screen.scope, answer.submission_id, &screen.holder, now).await?;
+    if let ReviewClaim::HeldUntil(_) = claim {
+        let message = "another reviewer has it by now, because this page was left alone for two minutes";
+        return Err(Refusal(StatusCode::CONFLICT, sentence(message)));
+    }
+    screen.hold(answer, now);
+    Ok(StatusCode::NO_CONTENT)
+}
+
+fn verdict(form: &Form) -> Result<Verdict, Failure> {
+    if form.get("verdict") == "reject" {
+        return field(form, "reason").map(Verdict::Reject);
+    }
+    let proof = match (form.get("code"), form.get("without")) {
+        ("", "") => Proof::Record,
+        ("", _) => Proof::Waived,
+        (code, _) => VerificationCode::typed(code).map(Proof::Read).ok_or_else(|| {
+            let message = "a receipt's code has 6 to 40 letters and digits; read it from the receipt again";
+            Failure::new("receipt_code_invalid", message)
+        })?,
+    };
+    let entries = if form.get("entries").is_empty() { None } else { Some(field(form, "entries")?) };
+    Ok(Verdict::Accept { entries, proof })
+}
+
+fn field<T: FromStr>(form: &Form, name: &str) -> Result<T, Failure> {
+    let wrong =
+        |_| Failure::new("field_invalid", format!("the page sent no {name} that can be used; reload it"));
+    form.get(name).parse().map_err(wrong)
+}
+
+async fn undo(console: Console, form: Form) -> Reply {
+    let screen = console.screens().find(form.get("screen"), console.now())?;
+    if screen.take_back(field(&form, "id")?) {
+        return Ok(StatusCode::NO_CONTENT);
+    }
+    let message = "the answer is written already; a second person can reopen it";
+    Err(Refusal(StatusCode::CONFLICT, sentence(message)))
+}
+
+async fn skip(console: Console, form: Form) -> Reply {
+    let now = console.now();
+    let screen = console.screens().find(form.get("screen"), now)?;
+    let (id, claims) = (field(&form, "id")?, console.tables()?.review_claims(console.env())?);
+    screen.forget_photo(id);
+    screen.queue.lock().await.skip(&claims, id, now).await?;
+    Ok(StatusCode::NO_CONTENT)
+}
+
+/// Keeps the claims, and says what happened since.
+async fn beat(console: Console, form: Form) -> Reply<Response> {
+    let now = console.now();
+    let screen = console.screens().find(form.get("screen"), now)?;
+    let tables = console.tables()?;
+    let claims = tables.review_claims(console.env())?;
+    let mut queue = screen.queue.lock().await;
+    let lost = queue.renew(&claims, now).await?;
+    let waiting = queue.waiting();
+    drop(queue);
+    let progress = progress_line(&console, &screen, waiting).await?;
+    let reply = json!({ "lost": lost, "notices": screen.notices(), "progress": progress });
+    Ok(([(CONTENT_TYPE, "application/json")], reply.to_string()).into_response())
+}
+
+async fn progress_line(
+    console: &Console,
+    screen: &Screen,
+    (waiting, oldest): (usize, Option<common::domain::timestamp::Timestamp>),
+) -> Result<String, Failure> {
+    let (tables, now) = (console.tables()?, console.now());
+    let zone = tables.campaign(&screen.scope.campaign).await?.timezone;
+    let done = progress(&tables, &screen.scope, zone, now).await?;
+    let oldest = oldest.map(|oldest| format!(", the oldest for {}", card::age(now.since(oldest))));
+    let mut line = format!(
+        "{waiting} waiting{} · decided today: {}, this hour: {}",
+        oldest.unwrap_or_default(),
+        number(done.today),
+        number(done.hour),
+    );
+    let looks = done.agreed + done.differed;
+    if looks > 0 {
+        line += &format!(" · second looks: {} of {} agree", number(done.agreed), number(looks));
+    }
+    Ok(line)
+}
+
+/// Releases what has no answer; answers are still written.
+async fn leave(console: Console, form: Form) -> Reply {
+    let screen = console.screens().find(form.get("screen"), console.now())?;
+    let claims = console.tables()?.review_claims(console.env())?;
+    let answered = screen.answered();
+    screen.queue.lock().await.leave(&claims, &answered).await?;
+    Ok(StatusCode::NO_CONTENT)
+}
+
+async fn reopen_one(console: Console, form: Form) -> Reply<String> {
+    let tables = console.tables()?;
+    let reviewer = Reviewer::of(&tables, console.env()).await?;
+    let (name, why) = (form.get("name"), form.get("why"));
+    let reopened = Box::pin(reopen(&tables, name, &reviewer, why, console.now())).await?;
+    Ok(match reopened {
+        Corrected::Done(after) => format!("{} waits for a reviewer again.", after.reference),
+        Corrected::Proposed(after) => {
+            format!("{} won a prize: it is reopened once a second person asks for it, too.", after.reference)
+        }
+        Corrected::Nothing(before) => format!("{} was not changed.", before.reference),
+    })
+}
+
+async fn photo(console: Console, params: RawPathParams) -> Reply<Response> {
+    let param = |wanted| params.iter().find(|(name, _)| *name == wanted).map_or("", |(_, value)| value);
+    let gone = || Refusal(StatusCode::NOT_FOUND, "This photo is not shown any more.".to_owned());
+    let screen = console.screens().find(param("screen"), console.now())?;
+    let id: SubmissionId = param("id").parse().map_err(|_| gone())?;
+    let photo = screen.photo(id).ok_or_else(gone)?;
+    Ok(([(CONTENT_TYPE, "image/png")], photo).into_response())
+}

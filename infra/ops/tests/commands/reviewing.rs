@@ -1,0 +1,388 @@
+//! Reviewing as a screen does it: claims, answers, second looks and what stands beside a submission.
+
+use std::collections::BTreeSet;
+use std::time::Duration;
+
+use common::aws::photos;
+use common::config::Env;
+use common::domain::ids::SubmissionId;
+use common::domain::message::MessageKey;
+use common::domain::numbers::{Metric, utc_hour};
+use common::domain::receipt::checks::{Check, CheckResult};
+use common::domain::receipt::judgement::Rule;
+use common::domain::receipt::photo::photo_digest;
+use common::domain::scope::Environment;
+use common::domain::submission::{
+    Claimed, ClaimedItem, OperatorDecision, State, Submission, SubmissionStatus,
+};
+use common::domain::timestamp::Timestamp;
+use common::random;
+use common::store::review_claims::{CLAIM_LIFETIME, ReviewClaims};
+use ops_core::connection::aws;
+use ops_core::review::Reviewer;
+use ops_core::review::answer::{Written, write as write_answer};
+use ops_core::review::beside::Common;
+use ops_core::review::held::Answer;
+use ops_core::review::item::ReviewItem;
+use ops_core::review::photo::{PhotoCopier, ShownPhoto};
+use ops_core::review::queue::{ClaimedSubmission, ReviewQueue};
+use ops_core::review::reopen::reopen;
+use ops_core::settle::{Proof, Verdict};
+use ops_core::tables::Tables;
+use receipt_photo::{Look, jpeg, qr_photo};
+use serde_json::json;
+
+use crate::review::{as_it_is, code, photo, typed, with_receipt};
+use crate::submission::{submission, write};
+use crate::support::{NOW, Stack, chai};
+
+fn reviewer(name: &str) -> Reviewer {
+    Reviewer { by: name.to_owned(), identity: format!("arn:aws:iam::000000000000:user/{name}") }
+}
+
+/// A reviewer with a screen of their own, on tables of their own as in a process of their own.
+struct Screen {
+    tables: Tables,
+    claims: ReviewClaims,
+    reviewer: Reviewer,
+    queue: ReviewQueue,
+}
+
+impl Screen {
+    async fn new(stack: &Stack, name: &str) -> Self {
+        let tables = stack.tables().await;
+        let claims = tables.review_claims(&stack.env).expect("all variables");
+        let queue = ReviewQueue::new(chai(Environment::Live), format!("screen of {name}"));
+        Self { tables, claims, reviewer: reviewer(name), queue }
+    }
+
+    async fn next(&mut self, now: Timestamp) -> Option<ClaimedSubmission> {
+        let Self { tables, claims, reviewer, queue } = self;
+        queue.next(tables, claims, reviewer, now).await.expect("it answers")
+    }
+
+    async fn next_id(&mut self, now: Timestamp) -> Option<SubmissionId> {
+        self.next(now).await.map(|claimed| claimed.submission.submission_id)
+    }
+
+    async fn answer(&mut self, id: SubmissionId, verdict: Verdict, now: Timestamp) -> Written {
+        let answer = Answer { submission_id: id, verdict };
+        let scope = chai(Environment::Live);
+        let written =
+            write_answer(&self.tables, &scope, &answer, &self.reviewer, now).await.expect("written");
+        self.queue.answered(id, now);
+        written
+    }
+
+    /// Decides all that it gets: accepts and rejects in turn.
+    async fn decide_all(&mut self) -> Vec<SubmissionId> {
+        let mut decided = Vec::new();
+        while let Some(id) = self.next_id(NOW).await {
+            let verdict = if decided.len() % 2 == 0 {
+                let code = id.to_string().replace('-', "").parse().expect("a code");
+                Verdict::Accept { entries: None, proof: Proof::Read(code) }
+            } else {
+                Verdict::Reject(MessageKey::ReceiptUnreadable)
+            };
+            self.answer(id, verdict, NOW).await;
+            decided.push(id);
+        }
+        decided
+    }
+}
+
+fn later(span: Duration) -> Timestamp {
+    NOW.after(span)
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn two_reviewers_at_once_decide_each_of_sixty_receipts_once() {
+    let stack = Stack::with_chai().await;
+    let mut waiting = BTreeSet::new();
+    for _ in 0..60 {
+        waiting.insert(with_receipt(&stack, typed(), as_it_is).await.submission_id);
+    }
+    let (mut asha, mut juma) = (Screen::new(&stack, "asha").await, Screen::new(&stack, "juma").await);
+    let (one, other) = tokio::join!(asha.decide_all(), juma.decide_all());
+    assert_eq!(one.len() + other.len(), 60);
+    assert!(!one.is_empty() && !other.is_empty(), "both had some");
+    assert_eq!(one.iter().chain(&other).copied().collect::<BTreeSet<_>>(), waiting);
+    let tables = stack.tables().await;
+    for id in waiting {
+        let settled = tables.store.submissions().get(&chai(Environment::Live), id).await.expect("it answers");
+        let settled = settled.expect("it is there");
+        let by = if one.contains(&id) { "asha" } else { "juma" };
+        assert!(settled.status.is_terminal());
+        let decision = settled.decision.expect("a decision");
+        assert_eq!((decision.by.as_str(), decision.why.as_deref()), (by, Some("reviewed in the console")));
+    }
+    let audit = stack.json(&["audit", "list"]).await;
+    let rows = audit["rows"].as_array().expect("rows").iter();
+    assert_eq!(rows.filter(|row| row["action"] == "submission.settle").count(), 60);
+}
+
+#[tokio::test]
+async fn a_claim_ends_two_minutes_after_it_was_renewed_last() {
+    let stack = Stack::with_chai().await;
+    let waiting = with_receipt(&stack, typed(), as_it_is).await.submission_id;
+    let (mut asha, mut juma) = (Screen::new(&stack, "asha").await, Screen::new(&stack, "juma").await);
+    assert_eq!(asha.next_id(NOW).await, Some(waiting));
+    assert_eq!(asha.next_id(NOW).await, None, "it has it already");
+    assert_eq!(juma.next_id(NOW).await, None);
+    let renewed = later(Duration::from_secs(100));
+    assert_eq!(asha.queue.renew(&asha.claims, renewed).await.expect("it answers"), []);
+    let end = renewed.after(CLAIM_LIFETIME);
+    assert_eq!(juma.next_id(renewed.after(CLAIM_LIFETIME - Duration::from_millis(1))).await, None);
+    assert_eq!(juma.next_id(end).await, Some(waiting));
+    assert_eq!(asha.queue.renew(&asha.claims, end).await.expect("it answers"), [waiting]);
+    assert_eq!(asha.next_id(end).await, None);
+}
+
+#[tokio::test]
+async fn what_a_reviewer_leaves_or_skips_another_gets_at_once_the_longest_waiting_first() {
+    let stack = Stack::with_chai().await;
+    let mut waiting = Vec::new();
+    for minutes in [0, 1, 2] {
+        let begun = later(Duration::from_secs(60 * minutes));
+        let changed = |submission: Submission| {
+            let settling = submission.settling.as_ref().map(|settling| settling.escalate(begun));
+            Submission { settling, ..submission }
+        };
+        waiting.push(with_receipt(&stack, typed(), changed).await.submission_id);
+    }
+    let now = later(Duration::from_secs(600));
+    let (mut asha, mut juma) = (Screen::new(&stack, "asha").await, Screen::new(&stack, "juma").await);
+    for id in &waiting {
+        assert_eq!(asha.next_id(now).await, Some(*id));
+    }
+    assert_eq!(asha.queue.waiting(), (3, Some(NOW)));
+    asha.queue.skip(&asha.claims, waiting[1], now).await.expect("it answers");
+    assert_eq!(juma.next_id(now).await, Some(waiting[1]));
+    // The first has an answer that is not written yet.
+    asha.queue.leave(&asha.claims, &waiting[..1]).await.expect("it answers");
+    let soon = now.after(Duration::from_secs(119));
+    assert_eq!(Screen::new(&stack, "neema").await.next_id(soon).await, Some(waiting[2]));
+}
+
+#[tokio::test]
+async fn a_claim_disturbs_neither_settling_nor_the_revision() {
+    let stack = Stack::with_chai().await;
+    let waiting = with_receipt(&stack, typed(), as_it_is).await;
+    let mut asha = Screen::new(&stack, "asha").await;
+    assert_eq!(asha.next(NOW).await.expect("one waits").submission, waiting);
+    let id = waiting.submission_id.to_string();
+    stack.fine(&["submission", "settle", &id, "--reject", "receipt_unreadable", "--why", "seen"]).await;
+    let answer =
+        Answer { submission_id: waiting.submission_id, verdict: Verdict::Reject(MessageKey::Blocked) };
+    let late = write_answer(&asha.tables, &waiting.scope, &answer, &asha.reviewer, NOW).await;
+    assert_eq!(late.expect_err("it is settled").code, "already_settled");
+    assert_eq!(asha.next_id(later(CLAIM_LIFETIME)).await, None);
+}
+
+/// Puts a file where the photo of a submission's receipt belongs.
+pub(crate) async fn upload(stack: &Stack, submission: &Submission, file: Vec<u8>) {
+    let key = photos::object_key(&submission.scope, submission.receipt_id.expect("a receipt"));
+    let s3 = aws(&stack.env).await.expect("all variables").s3();
+    let bucket = stack.env.required(photos::VARIABLE).expect("a bucket");
+    s3.put_object().bucket(bucket).key(key).body(file.into()).send().await.expect("it is taken");
+}
+
+pub(crate) fn with_photo_reader(stack: &Stack) -> Env {
+    let reader = ("PHOTO_READER".to_owned(), env!("CARGO_BIN_EXE_ops").to_owned());
+    stack.env.clone().overridden_by([reader].into_iter().collect())
+}
+
+async fn shown(stack: &Stack, submission: &Submission) -> ReviewItem {
+    let tables = stack.tables().await;
+    let copier = PhotoCopier::new(&tables, &with_photo_reader(stack)).expect("all variables");
+    let claimed = ClaimedSubmission { submission: submission.clone(), is_second_look: false };
+    ReviewItem::load(&tables, &copier, claimed, NOW).await.expect("it answers")
+}
+
+/// A photo with an EXIF block that says where it was taken, and what is appended to it.
+pub(crate) fn photo_with_gps() -> Vec<u8> {
+    let plain =
+        jpeg(&qr_photo(&[], &Look { width: 300, height: 400, ..Look::default() }, 1).expect("a photo"), 85);
+    let plain = plain.expect("a file");
+    // A TIFF header, and a directory whose only entry, 0x8825, leads to the place.
+    let mut exif = b"Exif\0\0II*\0\x08\0\0\0\x01\0\x25\x88\x04\0\x01\0\0\0\x1a\0\0\0\0\0\0\0".to_vec();
+    exif.extend(b"GPS 6.8160 S 39.2803 E");
+    let length = u16::try_from(exif.len() + 2).expect("short").to_be_bytes();
+    [&plain[..2], b"\xff\xe1", &length, &exif, &plain[2..], b"behind the picture"].concat()
+}
+
+#[tokio::test]
+async fn a_photo_is_shown_as_a_copy_without_its_place_and_the_look_is_recorded() {
+    let stack = Stack::with_chai().await;
+    let waiting = with_receipt(&stack, photo(None), as_it_is).await;
+    let file = photo_with_gps();
+    let holds = |bytes: &[u8], part: &[u8]| bytes.windows(part.len()).any(|window| window == part);
+    assert!(holds(&file, b"Exif") && holds(&file, b"GPS"));
+    upload(&stack, &waiting, file).await;
+    let item = shown(&stack, &waiting).await;
+    let Some(ShownPhoto::Copy(copy)) = item.photo else { panic!("{:?}", item.photo) };
+    assert!(copy.starts_with(b"\x89PNG\r\n\x1a\n"));
+    for part in [&b"Exif"[..], b"eXIf", b"GPS", b"39.2803", b"behind"] {
+        assert!(!holds(&copy, part), "{part:?}");
+    }
+    let rows = stack.json(&["audit", "list"]).await;
+    let row =
+        rows["rows"].as_array().and_then(|rows| rows.iter().find(|row| row["action"] == "submission.show"));
+    let row = row.expect("a row");
+    assert_eq!(row["subject"], json!(waiting.submission_id));
+}
+
+#[tokio::test]
+async fn what_is_no_photo_is_not_shown() {
+    let stack = Stack::with_chai().await;
+    for (file, why) in [
+        (Some(&b"<script>alert(1)</script>"[..]), "The file is not a photo."),
+        (Some(b"\xff\xd8\xff\xe0"), "The file is not a photo."),
+        (
+            Some(b"\x89PNG\r\n\x1a\n\0\0\0\rIHDR\0\0\x02\0\0\0\x02\0\x08\0\0\0\0"),
+            "The photo cannot be shown: it is damaged, too large or an animation.",
+        ),
+        (None, "The photo is not there: it was deleted, or never arrived."),
+    ] {
+        let waiting = with_receipt(&stack, photo(None), as_it_is).await;
+        if let Some(file) = file {
+            upload(&stack, &waiting, file.to_vec()).await;
+        }
+        assert_eq!(shown(&stack, &waiting).await.photo, Some(ShownPhoto::Nothing(why)));
+    }
+}
+
+#[tokio::test]
+async fn what_the_service_checked_is_told_also_once_a_submission_was_reopened() {
+    let stack = Stack::with_chai().await;
+    let judged =
+        |submission: Submission| Submission { reasons: vec!["no_product_matched".to_owned()], ..submission };
+    let waiting = with_receipt(&stack, typed(), judged).await;
+    let reopened = Submission { reasons: vec!["reopened".to_owned()], ..waiting.changed(NOW) };
+    for submission in [waiting, reopened] {
+        let checks = shown(&stack, &submission).await.checks;
+        assert!(!checks.iter().any(|(check, _)| *check == Check::Photo), "it was typed");
+        assert_eq!(checks.first(), Some(&(Check::Code, CheckResult::Passed)));
+        let product = (Check::Rule(Rule::Product), CheckResult::Failed("no_product_matched"));
+        assert!(checks.contains(&product), "{checks:?}");
+    }
+}
+
+#[tokio::test]
+async fn submissions_of_the_same_phone_receipt_file_and_basket_stand_beside() {
+    let stack = Stack::with_chai().await;
+    let tables = stack.tables().await;
+    let claimed = Claimed { items: vec![ClaimedItem { key: "chai".to_owned(), qty: 2 }], branch: None };
+    let claims = |submission: Submission| Submission { claimed: Some(claimed.clone()), ..submission };
+    let of_another_phone = |submission: Submission| {
+        let entrant_id =
+            common::domain::entrant_id::EntrantId::from_record("0123456789abcdef0123456789abcdef");
+        Submission { entrant_id, ..submission }
+    };
+    let file = photo_with_gps();
+    let first = with_receipt(&stack, photo(None), of_another_phone).await;
+    let digest = photo_digest(&file);
+    let nobody =
+        tables.store.receipts().claim_photo(&first.scope, &digest, first.submission_id, None, NOW).await;
+    assert_eq!(nobody.expect("it answers"), None);
+    let accepted = with_receipt(&stack, typed(), of_another_phone).await;
+    let id = accepted.submission_id.to_string();
+    let code = code();
+    let accept = ["submission", "settle", &id, "--accept", "--receipt-code", code.as_str(), "--why", "seen"];
+    stack.fine(&accept).await;
+    let stranger = with_receipt(&stack, typed(), of_another_phone).await;
+    let same_basket = with_receipt(&stack, typed(), claims).await;
+    let qr = format!("https://verify.tra.go.tz/{}_101530", code.as_str());
+    let looked_at = with_receipt(&stack, photo(Some(&qr)), claims).await;
+    upload(&stack, &looked_at, file).await;
+    let others = shown(&stack, &looked_at).await.others;
+    let common = |of: &Submission| {
+        let found = others.iter().find(|other| other.submission.submission_id == of.submission_id);
+        found.map(|other| other.common.clone())
+    };
+    assert_eq!(common(&first), Some(vec![Common::File]));
+    assert_eq!(common(&accepted), Some(vec![Common::Receipt]));
+    assert_eq!(common(&same_basket), Some(vec![Common::Phone, Common::Basket]));
+    assert_eq!([common(&stranger), common(&looked_at)], [None, None]);
+}
+
+/// A receipt that this person accepted, and that is picked for a second look.
+async fn picked(stack: &Stack, by: &str) -> Submission {
+    let verified = json!({ "state": "accepted", "review_status": "verified", "message_key": "entered", "entries": 1, "instant_win": null });
+    let status: SubmissionStatus = serde_json::from_value(verified).expect("a standing");
+    let Reviewer { by, identity } = reviewer(by);
+    let decision = OperatorDecision { by, at: NOW, why: None, confirmed: None, identity: Some(identity) };
+    let picked = loop {
+        let submission = submission(random::submission_id(), status.clone(), None);
+        let submission = Submission { decision: Some(decision.clone()), ..submission };
+        if submission.awaits_second_look() {
+            break submission;
+        }
+    };
+    write(stack, &picked, None).await;
+    picked
+}
+
+#[tokio::test]
+async fn another_person_looks_again_at_some_decisions_and_agrees_or_not() {
+    let stack = Stack::with_chai().await;
+    let (first, second) = (picked(&stack, "asha").await, picked(&stack, "asha").await);
+    let (mut asha, mut juma) = (Screen::new(&stack, "asha").await, Screen::new(&stack, "juma").await);
+    assert_eq!(asha.next_id(NOW).await, None, "her own decisions");
+    let mut offered = BTreeSet::new();
+    for verdict in [
+        Verdict::Accept { entries: None, proof: Proof::Record },
+        Verdict::Reject(MessageKey::ReceiptNotFound),
+    ] {
+        let agrees = matches!(verdict, Verdict::Accept { .. });
+        let claimed = juma.next(NOW).await.expect("one waits");
+        assert!(claimed.is_second_look);
+        let id = claimed.submission.submission_id;
+        offered.insert(id);
+        let Written::SecondLook(after) = juma.answer(id, verdict, NOW).await else { panic!("it is settled") };
+        let look = after.second_look.clone().expect("a second look");
+        assert_eq!((look.by.as_str(), look.agrees), ("juma", agrees));
+        assert_eq!(after.status.state(), State::Accepted, "it changes nothing");
+        let cells = common::domain::numbers::of_submission(&after);
+        let dimension = if agrees { "agreed#operator" } else { "differed#operator" };
+        let counted = cells.iter().any(|(cell, _)| {
+            cell.metric == Metric::Reviews && cell.dimension == dimension && cell.hour == utc_hour(NOW)
+        });
+        assert!(counted, "{cells:?}");
+    }
+    assert_eq!(offered, BTreeSet::from([first.submission_id, second.submission_id]));
+    assert_eq!(juma.next_id(NOW).await, None);
+    let neema = Screen::new(&stack, "neema").await.next_id(later(Duration::from_secs(600))).await;
+    assert_eq!(neema, None, "once is enough");
+}
+
+#[tokio::test]
+async fn a_decision_is_reopened_by_a_second_person_with_a_reason() {
+    let stack = Stack::with_chai().await;
+    let tables = stack.tables().await;
+    let mut asha = Screen::new(&stack, "asha").await;
+    let mut settled = Vec::new();
+    for verdict in [
+        Verdict::Reject(MessageKey::ReceiptUnreadable),
+        Verdict::Accept { entries: Some(1), proof: Proof::Read(code()) },
+    ] {
+        let id = with_receipt(&stack, typed(), as_it_is).await.submission_id;
+        asha.answer(id, verdict, NOW).await;
+        settled.push(id.to_string());
+    }
+    for id in settled {
+        let own = reopen(&tables, &id, &reviewer("ASHA"), "a mistake", NOW).await.expect_err("her own");
+        assert_eq!(own.code, "second_person_needed");
+        let identity = tables.audit.identity().await.expect("an identity").to_owned();
+        let other_name = Reviewer { by: "juma".to_owned(), identity };
+        let own = reopen(&tables, &id, &other_name, "a mistake", NOW).await.expect_err("another name alone");
+        assert_eq!(own.code, "second_person_needed");
+        let without = reopen(&tables, &id, &reviewer("juma"), " ", NOW).await.expect_err("no reason");
+        assert_eq!(without.code, "words_invalid");
+        reopen(&tables, &id, &reviewer("juma"), "a mistake", NOW).await.expect("it is reopened");
+        assert_eq!(
+            stack.json(&["submission", "show", &id]).await["submissions"][0]["review_status"],
+            "under_review"
+        );
+    }
+}
