@@ -151,7 +151,11 @@ const KEYS = {
   a: (card) => (card.dataset.direct ? accept(card, {}) : askForCode(card)),
   e: askForCode,
   s: skip,
-  z: (card) => photoOf(card).classList.toggle('zoomed'),
+  z: (card) => {
+    photoOf(card).classList.toggle('zoomed');
+    // So that arrows move it.
+    photoOf(card).focus();
+  },
   c: (card) => photoOf(card).classList.toggle('contrast'),
   r: (card) => {
     const photo = photoOf(card);

@@ -137,7 +137,8 @@ fn what_was_decided_at_once_waited_for_nothing_whatever_becomes_of_it() {
         ..Submission::example()
     };
     let correction = Correction::Revoke { free_code: false };
-    let decision = OperatorDecision { by: "asha".to_owned(), at: later(90), why: None, confirmed: None };
+    let decision =
+        OperatorDecision { by: "asha".to_owned(), at: later(90), why: None, confirmed: None, identity: None };
     let identity = "arn:aws:iam::000000000000:user/asha".to_owned();
     let proposed = at_once.proposed(Proposal { correction, decision: decision.clone(), identity });
     let revoked = at_once.corrected(correction, decision).expect("accepted");

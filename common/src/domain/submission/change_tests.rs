@@ -104,6 +104,7 @@ fn an_erased_submission_keeps_its_outcome_and_nothing_about_the_person() {
         at: NOW,
         why: words.map(str::to_owned),
         confirmed: Some(Confirmation { by: "baraka".to_owned(), why: words.map(str::to_owned) }),
+        identity: None,
     };
     let upstream = |message: Option<&str>| Upstream {
         code: UpstreamCode::Text("20".to_owned()),

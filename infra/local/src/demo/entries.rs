@@ -319,7 +319,7 @@ fn by_a_person(
     let settled = applied(&waiting, &Transition::Accept { entries: 1, prize: None }, purchase, at)?;
     let why = Some("read by eye".to_owned());
     Ok(Submission {
-        decision: Some(OperatorDecision { by: "asha".to_owned(), at, why, confirmed: None }),
+        decision: Some(OperatorDecision { by: "asha".to_owned(), at, why, confirmed: None, identity: None }),
         ..settled
     })
 }

@@ -19,7 +19,7 @@ const MOST_OF_A_PHONE: u8 = 10;
 
 /// What two submissions have in common.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Common {
+pub enum Relation {
     /// The phone.
     Phone,
     /// The purchase: the other was accepted with it, or has the same record.
@@ -36,7 +36,7 @@ pub struct Other {
     /// The other one.
     pub submission: Submission,
     /// What they have in common.
-    pub common: Vec<Common>,
+    pub relations: Vec<Relation>,
 }
 
 /// Finds other submissions. `code` is the receipt's code, if it is known, and `digest` that of its photo.
@@ -50,26 +50,26 @@ pub async fn others(
     digest: Option<&str>,
 ) -> Result<Vec<Other>, Failure> {
     let (scope, submissions) = (&of.scope, tables.store.submissions());
-    let mut found: BTreeMap<SubmissionId, Vec<Common>> = BTreeMap::new();
+    let mut found: BTreeMap<SubmissionId, Vec<Relation>> = BTreeMap::new();
     let phone = submissions.recent(scope, &of.entrant_id, MOST_OF_A_PHONE + 1).await?;
     for summary in phone {
-        found.entry(summary.submission_id).or_default().push(Common::Phone);
+        found.entry(summary.submission_id).or_default().push(Relation::Phone);
     }
     if let Some(code) = code
         && let Some(id) = tables.store.receipts().purchase(scope, code).await?
     {
-        found.entry(id).or_default().push(Common::Receipt);
+        found.entry(id).or_default().push(Relation::Receipt);
     }
     if let Some(digest) = digest
         && let Some(id) = tables.store.receipts().photo(scope, digest).await?
     {
-        found.entry(id).or_default().push(Common::File);
+        found.entry(id).or_default().push(Relation::File);
     }
     found.remove(&of.submission_id);
-    let reads = found.into_iter().map(|(id, common)| async move {
+    let reads = found.into_iter().map(|(id, relations)| async move {
         let submission = submissions.get(scope, id).await?;
         Ok::<_, Failure>(
-            submission.map(|submission| Other { common: also(of, &submission, common), submission }),
+            submission.map(|submission| Other { relations: also(of, &submission, relations), submission }),
         )
     });
     let others: Vec<_> = stream::iter(reads).buffered(usize::from(MOST_OF_A_PHONE)).try_collect().await?;
@@ -79,9 +79,9 @@ pub async fn others(
 }
 
 /// What the records themselves show besides.
-fn also(of: &Submission, other: &Submission, mut common: Vec<Common>) -> Vec<Common> {
-    if of.purchase.is_some() && of.purchase == other.purchase && !common.contains(&Common::Receipt) {
-        common.push(Common::Receipt);
+fn also(of: &Submission, other: &Submission, mut relations: Vec<Relation>) -> Vec<Relation> {
+    if of.purchase.is_some() && of.purchase == other.purchase && !relations.contains(&Relation::Receipt) {
+        relations.push(Relation::Receipt);
     }
     let is_basket = |submission: &Submission| {
         let bought = submission.receipt.as_ref().is_some_and(|receipt| receipt.items_summary.is_some());
@@ -89,7 +89,7 @@ fn also(of: &Submission, other: &Submission, mut common: Vec<Common>) -> Vec<Com
     };
     let is_same = of.day == other.day && of.claimed == other.claimed && of.receipt == other.receipt;
     if is_same && is_basket(of) {
-        common.push(Common::Basket);
+        relations.push(Relation::Basket);
     }
-    common
+    relations
 }

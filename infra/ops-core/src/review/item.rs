@@ -3,7 +3,7 @@
 use common::domain::campaign::Campaign;
 use common::domain::receipt::checks::{Check, CheckResult, checks};
 use common::domain::receipt::payload::{ReceiptKey, VerificationCode};
-use common::domain::receipt::{Receipt, Source};
+use common::domain::receipt::{Evidence, Receipt, Source};
 use common::domain::submission::Submission;
 use common::domain::timestamp::Timestamp;
 use serde_json::json;
@@ -101,7 +101,9 @@ impl ReviewItem {
             .chain(history.iter().rev().map(|past| &past.reasons))
             .map(|reasons| checks(reasons));
         let found = all.find(is_known).unwrap_or_else(|| checks(reasons));
-        let has_photo = self.photo.is_some();
-        found.into_iter().filter(|(check, _)| has_photo || *check != Check::Photo).collect()
+        // A photo that came with the text of its QR code is not read.
+        let is_read =
+            self.receipt.as_ref().is_some_and(|receipt| receipt.source.evidence() == Evidence::Photo);
+        found.into_iter().filter(|(check, _)| is_read || *check != Check::Photo).collect()
     }
 }

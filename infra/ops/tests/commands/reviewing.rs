@@ -21,7 +21,7 @@ use common::store::review_claims::{CLAIM_LIFETIME, ReviewClaims};
 use ops_core::connection::aws;
 use ops_core::review::Reviewer;
 use ops_core::review::answer::{Written, write as write_answer};
-use ops_core::review::beside::Common;
+use ops_core::review::beside::Relation;
 use ops_core::review::held::Answer;
 use ops_core::review::item::ReviewItem;
 use ops_core::review::photo::{PhotoCopier, ShownPhoto};
@@ -261,7 +261,7 @@ async fn what_the_service_checked_is_told_also_once_a_submission_was_reopened() 
     let reopened = Submission { reasons: vec!["reopened".to_owned()], ..waiting.changed(NOW) };
     for submission in [waiting, reopened] {
         let checks = shown(&stack, &submission).await.checks;
-        assert!(!checks.iter().any(|(check, _)| *check == Check::Photo), "it was typed");
+        assert!(!checks.iter().any(|(check, _)| *check == Check::Photo), "there is none that was read");
         assert_eq!(checks.first(), Some(&(Check::Code, CheckResult::Passed)));
         let product = (Check::Rule(Rule::Product), CheckResult::Failed("no_product_matched"));
         assert!(checks.contains(&product), "{checks:?}");
@@ -298,11 +298,11 @@ async fn submissions_of_the_same_phone_receipt_file_and_basket_stand_beside() {
     let others = shown(&stack, &looked_at).await.others;
     let common = |of: &Submission| {
         let found = others.iter().find(|other| other.submission.submission_id == of.submission_id);
-        found.map(|other| other.common.clone())
+        found.map(|other| other.relations.clone())
     };
-    assert_eq!(common(&first), Some(vec![Common::File]));
-    assert_eq!(common(&accepted), Some(vec![Common::Receipt]));
-    assert_eq!(common(&same_basket), Some(vec![Common::Phone, Common::Basket]));
+    assert_eq!(common(&first), Some(vec![Relation::File]));
+    assert_eq!(common(&accepted), Some(vec![Relation::Receipt]));
+    assert_eq!(common(&same_basket), Some(vec![Relation::Phone, Relation::Basket]));
     assert_eq!([common(&stranger), common(&looked_at)], [None, None]);
 }
 

@@ -180,8 +180,13 @@ async fn accepting_redeems_the_code_and_gives_entries_and_prize() {
     assert_eq!((&settled["entries"], &settled["instant_win"]), (&json!(2), &json!("A kettle")));
     assert_eq!(settled["reasons"], json!(["instant_win", "operator_decision"]));
     // Minting takes a second of the test's clock.
-    let decision =
-        json!({ "by": "asha", "at": "2026-03-01T00:00:01.000Z", "why": "Receipt seen", "confirmed": null });
+    let decision = json!({
+        "by": "asha",
+        "identity": "arn:aws:iam::000000000000:user/local",
+        "at": "2026-03-01T00:00:01.000Z",
+        "why": "Receipt seen",
+        "confirmed": null,
+    });
     assert_eq!(settled["decision"], decision);
     let mut shown = stack.json(&["submission", "show", &id]).await["submissions"][0].clone();
     let source = shown.as_object_mut().and_then(|fields| fields.remove("receipt_source"));

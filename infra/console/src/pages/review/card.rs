@@ -10,7 +10,7 @@ use common::domain::submission::Submission;
 use common::domain::timestamp::Timestamp;
 use maud::{Markup, html};
 use ops_core::format::{grouped, local_time, zoned_time};
-use ops_core::review::beside::{Common, Other};
+use ops_core::review::beside::{Other, Relation};
 use ops_core::review::item::ReviewItem;
 use ops_core::review::photo::ShownPhoto;
 
@@ -288,21 +288,21 @@ fn check_words(check: Check) -> &'static str {
 
 /// Other submissions that may be the same. Their outcomes would tell a second reviewer nothing about this one.
 fn beside(others: &[Other], is_second_look: bool, campaign: &Campaign) -> Markup {
-    let common = |common: &Common| match common {
-        Common::Phone => "same phone",
-        Common::Receipt => "same receipt",
-        Common::File => "same file",
-        Common::Basket => "same basket",
+    let name = |relation: &Relation| match relation {
+        Relation::Phone => "same phone",
+        Relation::Receipt => "same receipt",
+        Relation::File => "same file",
+        Relation::Basket => "same basket",
     };
     html! {
         h3 { "Other submissions" }
         @if others.is_empty() { p.soft { "None of the phone, the receipt or the file." } }
         @else {
             ul.others {
-                @for Other { submission, common: all } in others {
+                @for Other { submission, relations } in others {
                     li {
                         code { (submission.reference) } " " (local_time(submission.created_at, campaign.timezone)) " "
-                        @for one in all { span.pill.bad[*one != Common::Phone] { (common(one)) } " " }
+                        @for one in relations { span.pill.bad[*one != Relation::Phone] { (name(one)) } " " }
                         @if !is_second_look { span.soft { (submission.status.state().as_str()) ", " (submission.status.message_key()) } }
                     }
                 }
