@@ -195,12 +195,13 @@ async fn what_waits_for_a_second_person_is_left_and_found_a_day_later() {
             at: before.created_at,
             why: None,
             confirmed: None,
+            identity: None,
         },
         identity: "arn:aws:iam::000000000000:user/asha".to_owned(),
     };
     let proposed = Submission { proposal: Some(proposal), revision: 1, ..before.clone() };
     let store = SubmissionStore::from_env(&service.env, &service.dynamodb()).expect("all variables");
-    assert!(store.propose(&before, &proposed).await.expect("it answers"));
+    assert!(store.annotate(&before, &proposed).await.expect("it answers"));
     service.clock.advance(DAY * 4);
     sweep_an_hour_later(&service).await;
     assert_eq!(submission(&campaign, Environment::Live, &first).await, proposed);
@@ -210,7 +211,7 @@ async fn what_waits_for_a_second_person_is_left_and_found_a_day_later() {
     assert_eq!((waits.done, waits.left, reason), (1, 1, Some(PostponeReason::SubmissionsLeft)));
 
     let decided = Submission { proposal: None, revision: 2, ..proposed.clone() };
-    assert!(store.propose(&proposed, &decided).await.expect("it answers"));
+    assert!(store.annotate(&proposed, &decided).await.expect("it answers"));
     service.clock.advance(DAY);
     sweep_an_hour_later(&service).await;
     assert_eq!(submission(&campaign, Environment::Live, &first).await.phone, None);
