@@ -27,6 +27,7 @@ fn files(folder: &Path, begins: &str) -> Vec<PathBuf> {
     let entries = fs::read_dir(folder).unwrap_or_else(|error| panic!("{}: {error}", folder.display()));
     let mut files: Vec<_> = entries
         .map(|entry| entry.expect("a file").path())
+        .filter(|path| path.is_file())
         .filter(|path| path.file_name().is_some_and(|name| name.to_string_lossy().starts_with(begins)))
         .collect();
     files.sort();
