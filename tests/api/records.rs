@@ -15,6 +15,7 @@ use common::domain::draw::contact::{Contact, ContactEvent, ContactStep, SkipReas
 use common::domain::draw::{Draw, DrawName, DrawOutcome, Operator};
 use common::domain::ids::SubmissionId;
 use common::domain::scope::{Environment, Scope};
+use common::runtime::event_handler::EventHandler;
 use common::store::campaign_versions::{CampaignChange, CampaignVersions};
 use common::store::codes::CodeKey;
 use common::store::draws::Draws;
@@ -31,6 +32,9 @@ use service_tests::http::{Reply, request_to_storage};
 use service_tests::partners::judged_by;
 use service_tests::receipts::{Settler, TIME, announced, id_of, receipts_alone};
 use service_tests::service::{NOON, Service};
+use sweep_unsettled::Tick;
+
+use crate::retention::sweeper;
 
 /// Ids, keys and codes by name, to find the records again.
 #[derive(Default)]
@@ -243,6 +247,7 @@ async fn every_record_carries_its_version() {
     partners(&service, &mut known).await;
     draws(&service).await;
     Counter::new(&service.env, &service.clock).count_all().await;
+    sweeper(&service).handle(Tick::default()).await.expect("it sweeps");
 
     let folder = std::env::var_os("RECORDS_FOLDER").map(PathBuf::from);
     let write = |name: &str, content: &Value| {

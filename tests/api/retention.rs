@@ -42,7 +42,7 @@ async fn ending(service: &Service, change: impl FnOnce(&mut Campaign)) -> TestCa
     TestCampaign::on(service, config).await
 }
 
-fn sweeper(service: &Service) -> SweepUnsettled {
+pub(crate) fn sweeper(service: &Service) -> SweepUnsettled {
     let env = as_function(&service.env, "sweep-unsettled");
     let context = EventContext::new(env, service.clock.clone(), Telemetry::Off);
     SweepUnsettled::connect(&context.expect("all variables")).expect("all variables")
