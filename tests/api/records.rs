@@ -198,7 +198,7 @@ async fn draws(service: &Service) {
         steps: vec![ContactStep { at, by: None, event: ContactEvent::Drawn }],
         revision: 0,
     };
-    let reason = ContactEvent::Skipped { reason: SkipReason::UnderAge, inspector: Some("Neema".to_owned()) };
+    let reason = ContactEvent::Skipped { reason: SkipReason::Excluded, inspector: Some("Neema".to_owned()) };
     let skipped = drawn.after(ContactStep { at, by: Some(operator), event: reason }).expect("it follows");
     assert!(draws.create(&scope, &draw).await.expect("written"));
     assert!(!draws.finish(&scope, &name, &outcome).await.expect("refused"), "it is not published");
