@@ -15,7 +15,7 @@ use crate::domain::campaign::{Campaign, PersonalData};
 use crate::domain::scope::{CampaignSlug, Environment};
 use crate::domain::timestamp::Timestamp;
 
-/// The partition key: a slug, or [`SCHEDULE`].
+/// The partition key: a slug, or `#schedule`.
 pub const KEY: &str = "campaign";
 /// The environment variable that names the table.
 pub const VARIABLE: &str = "RETENTION_TABLE";
