@@ -137,6 +137,29 @@ mod tests {
             assert!(bad.parse::<DrawName>().is_err(), "{bad:?} passed");
         }
         let name: DrawName = "week-03".parse().expect("well formed");
-        assert_eq!(name.as_str(), "week-03");
+        assert_eq!((name.as_str(), name.to_string()), ("week-03", "week-03".to_owned()));
+        assert_eq!(String::from(name), "week-03");
+    }
+
+    #[test]
+    fn a_commitment_has_to_be_public_before_the_round() {
+        let round_at = Timestamp::from_millis(1_000);
+        let published = |millis: Option<i64>| Draw {
+            name: "week-03".parse().expect("a name"),
+            commitment: String::new(),
+            root: String::new(),
+            header: String::new(),
+            chain: String::new(),
+            round: NonZeroU64::MIN,
+            round_at,
+            unsettled: 0,
+            frozen_at: Timestamp::from_millis(0),
+            frozen_by: Operator { who: String::new(), by: None },
+            published_at: millis.map(Timestamp::from_millis),
+            outcome: None,
+        };
+        let in_time =
+            [None, Some(999), Some(1_000), Some(1_001)].map(|at| published(at).is_published_in_time());
+        assert_eq!(in_time, [false, true, false, false]);
     }
 }

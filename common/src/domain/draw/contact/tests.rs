@@ -16,7 +16,7 @@ fn drawn() -> Contact {
         place: 1,
         row: 7,
         reference: "K7M2Q9XD".parse().ok(),
-        submission_id: None,
+        submission_id: Some(SubmissionId::from_random([7; 16])),
         region: Some("Mwanza".to_owned()),
         masked_phone: Some("+2557•••••678".to_owned()),
         steps: vec![step(ContactEvent::Drawn)],
@@ -65,6 +65,18 @@ fn whoever_does_not_answer_is_called_three_times_before_the_next_is_drawn() {
     }
     let end = ContactState::Skipped(SkipReason::NoAnswer);
     assert_eq!(after(&[&calls[..], &[skip()]].concat()), Ok(end));
+}
+
+#[test]
+fn a_prize_is_held_until_its_winner_is_skipped() {
+    use ContactEvent::{HandedOver, Identified, Reached};
+    let holds = |events: &[ContactEvent]| {
+        let last = events.iter().try_fold(drawn(), |contact, event| contact.after(step(event.clone())));
+        last.expect("each follows").holds_prize()
+    };
+    assert!(holds(&[]) && holds(&[Reached]) && holds(&[Reached, Identified, HandedOver]));
+    assert!(!holds(&[skipped(SkipReason::Excluded)]));
+    assert_eq!(SkipReason::UnderAge.in_words(), "under 18");
 }
 
 #[test]
@@ -153,7 +165,8 @@ proptest! {
 fn an_erasure_leaves_the_place_the_reference_and_the_steps() {
     let erased = drawn().erased();
     assert_eq!((erased.place, erased.reference.clone(), erased.revision), (1, drawn().reference, 1));
-    assert_eq!((erased.region, erased.masked_phone, erased.steps), (None, None, drawn().steps));
+    assert_eq!((erased.region, erased.masked_phone, erased.submission_id), (None, None, None));
+    assert_eq!(erased.steps, drawn().steps);
 }
 
 #[test]
