@@ -2,33 +2,32 @@
 //! receipt, in one transaction.
 
 mod corrections;
+mod settle;
 
 use aws_sdk_dynamodb::Client;
-use aws_sdk_dynamodb::types::{Put, TransactWriteItem};
+use aws_sdk_dynamodb::types::Put;
 use tokio::time::Instant;
 
 pub use self::corrections::CorrectionResult;
+pub use self::settle::SettleResult;
 use super::batch::{BatchGet, BatchItems, Found};
 use super::codes::{Claim, CodeKey, CodeLookup, Codes};
 use super::entrants::{self, CountChange, Entrants, WrongCodeLogUpdate};
 use super::idempotency_keys::{self, IdempotencyKeys, IdempotencyRecord};
 use super::receipts::{self, Receipts};
 use super::submissions::Submissions;
-use super::transaction::{self, Reason, TransactionResult};
+use super::transaction::{self, RefusalReason, TransactionResult};
 use super::{Item, StoreError, codes};
 use crate::config::{ConfigError, Env};
 use crate::domain::campaign::Campaign;
 use crate::domain::entrant::{Entrant, PhoneChecks, WrongCodes};
 use crate::domain::entrant_id::EntrantId;
 use crate::domain::ids::{IdempotencyKey, ReceiptId, SubmissionId};
-use crate::domain::message::MessageKey;
 use crate::domain::receipt::Receipt;
 use crate::domain::scope::Scope;
-use crate::domain::settling::Assignee;
 use crate::domain::submission::{State, Submission};
 use crate::domain::timestamp::Timestamp;
 
-const SETTLING: &str = "settling a submission";
 const CONTENDED: &str = "others kept changing the same records";
 
 /// The tables of a submission.
@@ -129,21 +128,6 @@ pub enum ReplayWrite {
     /// Nothing was written, because of repeated conflicts with other writes.
     Conflict,
 }
-
-/// The result of writing a step of a submission.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum SettleResult {
-    /// It was written.
-    Committed,
-    /// The submission had changed in the meantime; nothing was written.
-    StaleRevision,
-    /// Another submission was accepted with the same purchase; nothing was written.
-    ReceiptAlreadyUsed,
-}
-
-/// The items of a transaction, each with the result if its condition fails: `None` if the phone's log of wrong codes
-/// has changed, so that a retry may succeed.
-type Parts = Vec<(Option<SettleResult>, TransactWriteItem)>;
 
 impl SubmissionStore {
     /// Reads the tables' names from the environment.
@@ -318,12 +302,13 @@ impl SubmissionStore {
             TransactionResult::Committed => return Ok(WriteResult::Committed),
             TransactionResult::Refused(reasons) => reasons,
         };
-        let conflicts = reasons.iter().any(|reason| matches!(reason, Reason::Conflict | Reason::Throttled));
-        let fails = reasons.iter().any(|reason| matches!(reason, Reason::ConditionFailed(_)));
+        let conflicts =
+            reasons.iter().any(|reason| matches!(reason, RefusalReason::Conflict | RefusalReason::Throttled));
+        let fails = reasons.iter().any(|reason| matches!(reason, RefusalReason::ConditionFailed(_)));
         let day = &write.submission.day;
         let state = match (fails, conflicts) {
             (false, _) => {
-                let same_request = matches!(reasons.first(), Some(Reason::Conflict));
+                let same_request = matches!(reasons.first(), Some(RefusalReason::Conflict));
                 return Ok(WriteResult::Conflict { same_request });
             }
             (true, true) => self.load_state(write.record_keys(), day, now).await?,
@@ -365,62 +350,12 @@ impl SubmissionStore {
             TransactionResult::Refused(reasons) => reasons,
         };
         match reasons.as_slice() {
-            [Reason::ConditionFailed(Some(item)), ..] => {
+            [RefusalReason::ConditionFailed(Some(item)), ..] => {
                 idempotency_keys::read(item).map(ReplayWrite::KeyUsed)
             }
-            [_, Reason::ConditionFailed(_)] => Ok(ReplayWrite::CodeMoved),
+            [_, RefusalReason::ConditionFailed(_)] => Ok(ReplayWrite::CodeMoved),
             _ => Ok(ReplayWrite::Conflict),
         }
-    }
-
-    /// Writes the next revision of a submission, if it is unchanged since `before`. An accepted one redeems its code,
-    /// earns its entries and claims its purchase; a rejected one frees its code and no longer counts. With `wrong`, its
-    /// code or its receipt's time was wrong, and is logged under that campaign's limit. The provisional wrong-code
-    /// entry of a partner's code is removed once the partner does not call the code wrong, or does not answer.
-    pub async fn settle(
-        &self,
-        before: &Submission,
-        after: &Submission,
-        wrong: Option<&Campaign>,
-    ) -> Result<SettleResult, StoreError> {
-        /// More than the concurrent submissions of one phone.
-        const MAX_ATTEMPTS: u32 = 10;
-        for attempt in 1..=MAX_ATTEMPTS {
-            let log = self.changed_wrong_code_log(before, after, wrong).await?;
-            let wrong_codes = log.as_ref().map(|(before, after)| WrongCodeLogUpdate { before, after });
-            match self.settle_over(before, after, wrong_codes).await? {
-                Some(settled) => return Ok(settled),
-                None => transaction::backoff(attempt).await,
-            }
-        }
-        Err(StoreError::new(SETTLING, CONTENDED))
-    }
-
-    /// The phone's record, and its new log of wrong codes; `None` if the log does not change.
-    async fn changed_wrong_code_log(
-        &self,
-        before: &Submission,
-        after: &Submission,
-        wrong: Option<&Campaign>,
-    ) -> Result<Option<(Entrant, WrongCodes)>, StoreError> {
-        let Submission { scope, entrant_id, day, status, created_at, updated_at: now, .. } = after;
-        let is_of_partner = before.partner_code.is_some();
-        // A code that did not reach the partner because of the limit of requests in flight keeps its entry in the log.
-        let unanswered_since =
-            |submission: &Submission| submission.settling.as_ref()?.partner_progress().unanswered_since;
-        let is_first_silence = unanswered_since(before).is_none() && unanswered_since(after).is_some();
-        let is_escalated = is_with_operator(after) && !is_with_operator(before);
-        let was_right = status.is_terminal() && status.message_key() != MessageKey::Invalid;
-        if wrong.is_none() && !(is_of_partner && (was_right || is_first_silence || is_escalated)) {
-            return Ok(None);
-        }
-        let entrant = self.entrants.get(scope, entrant_id, day).await?;
-        let log = match wrong {
-            Some(campaign) if is_of_partner => entrant.with_earlier_wrong_code(campaign, *created_at, *now),
-            Some(campaign) => Some(entrant.with_wrong_code(campaign, *now)),
-            None => entrant.without_code(*created_at),
-        };
-        Ok(log.map(|log| (entrant, log)))
     }
 
     /// Erases the person of a settled submission, and puts this id in place of the phone's. Returns false if the
@@ -435,89 +370,33 @@ impl SubmissionStore {
         let written = transaction::write(&self.client, items).await?;
         Ok(matches!(written, TransactionResult::Committed))
     }
-
-    /// Like [`SubmissionStore::settle`], with this change of the log; `None` if the log has changed since it was read.
-    async fn settle_over(
-        &self,
-        before: &Submission,
-        after: &Submission,
-        wrong_codes: Option<WrongCodeLogUpdate<'_>>,
-    ) -> Result<Option<SettleResult>, StoreError> {
-        let Submission { scope, entrant_id, day, submission_id, status, .. } = after;
-        let change = self.submissions.change(before, after)?;
-        let mut parts: Parts = vec![(Some(SettleResult::StaleRevision), transaction::put(change))];
-        let freed = match status.state() {
-            State::Accepted => {
-                self.redeem(after, &mut parts)?;
-                0
-            }
-            State::Rejected => {
-                if let Some(code_key) = &after.code_key {
-                    let free = self.codes.free(code_key, *submission_id)?;
-                    parts.push((Some(SettleResult::StaleRevision), transaction::update(free)));
-                }
-                1
-            }
-            State::Pending | State::Unknown => 0,
-        };
-        let change = CountChange {
-            submissions: -freed,
-            entries: status.entries().into(),
-            open_receipts: i32::from(after.has_open_receipt()) - i32::from(before.has_open_receipt()),
-            wrong_codes,
-        };
-        let count = self.entrants.change(scope, entrant_id, day, change)?;
-        parts.extend(count.map(|count| (None, transaction::update(count))));
-        let (meanings, items): (Vec<_>, Vec<_>) = parts.into_iter().unzip();
-        let reasons = match transaction::write_until(&self.client, items, self.deadline).await? {
-            TransactionResult::Committed => return Ok(Some(SettleResult::Committed)),
-            TransactionResult::Refused(reasons) => reasons,
-        };
-        let failed = reasons.iter().position(|reason| matches!(reason, Reason::ConditionFailed(_)));
-        let meaning = failed.and_then(|failed| meanings.get(failed)).copied();
-        meaning.ok_or_else(|| StoreError::new(SETTLING, CONTENDED))
-    }
-
-    /// Adds the items of an accepted submission: redeem the code, claim the purchase.
-    fn redeem(&self, after: &Submission, parts: &mut Parts) -> Result<(), StoreError> {
-        let Submission { scope, submission_id, code_key, purchase, .. } = after;
-        if let Some(code_key) = code_key {
-            let redeem = self.codes.redeem(code_key, *submission_id)?;
-            parts.push((Some(SettleResult::StaleRevision), transaction::update(redeem)));
-        }
-        if let Some(purchase) = purchase {
-            let claim = self.receipts.claim_purchase(scope, purchase, *submission_id, after.updated_at)?;
-            parts.push((Some(SettleResult::ReceiptAlreadyUsed), transaction::put(claim)));
-        }
-        Ok(())
-    }
 }
 
 /// Reads the records that the failed conditions of a transaction returned. The items are, in order: the
 /// Idempotency-Key; the code, if there is one; the entrant; the submission, which is new; the receipt, if there is one.
-fn state_from(reasons: &[Reason], code: Option<&CodeKey>, day: &str) -> Result<ExistingState, StoreError> {
+fn state_from(
+    reasons: &[RefusalReason],
+    code: Option<&CodeKey>,
+    day: &str,
+) -> Result<ExistingState, StoreError> {
     let mut state = ExistingState::default();
     let mut reasons = reasons.iter();
-    if let Some(Reason::ConditionFailed(Some(item))) = reasons.next() {
+    if let Some(RefusalReason::ConditionFailed(Some(item))) = reasons.next() {
         state.idempotency = Some(idempotency_keys::read(item)?);
     }
     if code.is_some()
-        && let Some(Reason::ConditionFailed(item)) = reasons.next()
+        && let Some(RefusalReason::ConditionFailed(item)) = reasons.next()
     {
         state.code = code_lookup(code, item.as_ref())?;
     }
-    if let Some(Reason::ConditionFailed(Some(item))) = reasons.next() {
+    if let Some(RefusalReason::ConditionFailed(Some(item))) = reasons.next() {
         state.entrant = entrants::read(item, day)?;
     }
     // Skips the new submission.
-    if let Some(Reason::ConditionFailed(Some(item))) = reasons.nth(1) {
+    if let Some(RefusalReason::ConditionFailed(Some(item))) = reasons.nth(1) {
         state.receipt = Some(receipts::read(item)?);
     }
     Ok(state)
-}
-
-fn is_with_operator(submission: &Submission) -> bool {
-    submission.settling.as_ref().is_some_and(|settling| settling.assignee == Assignee::Operator)
 }
 
 fn code_lookup(code: Option<&CodeKey>, item: Option<&Item>) -> Result<CodeLookup, StoreError> {

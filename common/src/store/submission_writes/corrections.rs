@@ -9,7 +9,7 @@ use crate::domain::message::MessageKey;
 use crate::domain::submission::Submission;
 use crate::store::codes::{Claim, CodeKey};
 use crate::store::entrants::{self, CountChange};
-use crate::store::transaction::{self, Reason, TransactionResult};
+use crate::store::transaction::{self, RefusalReason, TransactionResult};
 use crate::store::{StoreError, required};
 
 const CORRECTING: &str = "correcting a submission";
@@ -89,8 +89,8 @@ impl SubmissionStore {
             TransactionResult::Refused(reasons) => reasons,
         };
         let failed = meanings.into_iter().zip(reasons).find_map(|(meaning, reason)| match reason {
-            Reason::ConditionFailed(item) => Some((meaning, item)),
-            Reason::None | Reason::Conflict | Reason::Throttled => None,
+            RefusalReason::ConditionFailed(item) => Some((meaning, item)),
+            RefusalReason::None | RefusalReason::Conflict | RefusalReason::Throttled => None,
         });
         match failed {
             None => Err(StoreError::new(CORRECTING, CONTENDED)),

@@ -1,0 +1,142 @@
+//! Writes of a settling step: the next revision of a submission, and what it changes in other tables.
+
+use aws_sdk_dynamodb::types::TransactWriteItem;
+
+use super::{CONTENDED, SubmissionStore};
+use crate::domain::campaign::Campaign;
+use crate::domain::entrant::{Entrant, WrongCodes};
+use crate::domain::message::MessageKey;
+use crate::domain::settling::Assignee;
+use crate::domain::submission::{State, Submission};
+use crate::store::StoreError;
+use crate::store::entrants::{CountChange, WrongCodeLogUpdate};
+use crate::store::transaction::{self, RefusalReason, TransactionResult};
+
+const SETTLING: &str = "settling a submission";
+
+/// The result of writing a step of a submission.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum SettleResult {
+    /// It was written.
+    Committed,
+    /// The submission had changed in the meantime; nothing was written.
+    StaleRevision,
+    /// Another submission was accepted with the same purchase; nothing was written.
+    ReceiptAlreadyUsed,
+}
+
+/// The items of a transaction, each with the result if its condition fails: `None` if the phone's log of wrong codes
+/// has changed, so that a retry may succeed.
+type Parts = Vec<(Option<SettleResult>, TransactWriteItem)>;
+
+impl SubmissionStore {
+    /// Writes the next revision of a submission, if it is unchanged since `before`. An accepted one redeems its code,
+    /// earns its entries and claims its purchase; a rejected one frees its code and no longer counts. With `wrong`, its
+    /// code or its receipt's time was wrong, and is logged under that campaign's limit. The provisional wrong-code
+    /// entry of a partner's code is removed once the partner does not call the code wrong, or does not answer.
+    pub async fn settle(
+        &self,
+        before: &Submission,
+        after: &Submission,
+        wrong: Option<&Campaign>,
+    ) -> Result<SettleResult, StoreError> {
+        /// More than the concurrent submissions of one phone.
+        const MAX_ATTEMPTS: u32 = 10;
+        for attempt in 1..=MAX_ATTEMPTS {
+            let log = self.changed_wrong_code_log(before, after, wrong).await?;
+            let wrong_codes = log.as_ref().map(|(before, after)| WrongCodeLogUpdate { before, after });
+            match self.settle_over(before, after, wrong_codes).await? {
+                Some(settled) => return Ok(settled),
+                None => transaction::backoff(attempt).await,
+            }
+        }
+        Err(StoreError::new(SETTLING, CONTENDED))
+    }
+
+    /// The phone's record, and its new log of wrong codes; `None` if the log does not change.
+    async fn changed_wrong_code_log(
+        &self,
+        before: &Submission,
+        after: &Submission,
+        wrong: Option<&Campaign>,
+    ) -> Result<Option<(Entrant, WrongCodes)>, StoreError> {
+        let Submission { scope, entrant_id, day, status, created_at, updated_at: now, .. } = after;
+        let is_of_partner = before.partner_code.is_some();
+        // A code that did not reach the partner because of the limit of requests in flight keeps its entry in the log.
+        let unanswered_since =
+            |submission: &Submission| submission.settling.as_ref()?.partner_progress().unanswered_since;
+        let is_first_silence = unanswered_since(before).is_none() && unanswered_since(after).is_some();
+        let is_escalated = is_with_operator(after) && !is_with_operator(before);
+        let was_right = status.is_terminal() && status.message_key() != MessageKey::Invalid;
+        if wrong.is_none() && !(is_of_partner && (was_right || is_first_silence || is_escalated)) {
+            return Ok(None);
+        }
+        let entrant = self.entrants.get(scope, entrant_id, day).await?;
+        let log = match wrong {
+            Some(campaign) if is_of_partner => entrant.with_earlier_wrong_code(campaign, *created_at, *now),
+            Some(campaign) => Some(entrant.with_wrong_code(campaign, *now)),
+            None => entrant.without_code(*created_at),
+        };
+        Ok(log.map(|log| (entrant, log)))
+    }
+
+    /// Like [`SubmissionStore::settle`], with this change of the log; `None` if the log has changed since it was read.
+    async fn settle_over(
+        &self,
+        before: &Submission,
+        after: &Submission,
+        wrong_codes: Option<WrongCodeLogUpdate<'_>>,
+    ) -> Result<Option<SettleResult>, StoreError> {
+        let Submission { scope, entrant_id, day, submission_id, status, .. } = after;
+        let change = self.submissions.change(before, after)?;
+        let mut parts: Parts = vec![(Some(SettleResult::StaleRevision), transaction::put(change))];
+        let freed = match status.state() {
+            State::Accepted => {
+                self.redeem(after, &mut parts)?;
+                0
+            }
+            State::Rejected => {
+                if let Some(code_key) = &after.code_key {
+                    let free = self.codes.free(code_key, *submission_id)?;
+                    parts.push((Some(SettleResult::StaleRevision), transaction::update(free)));
+                }
+                1
+            }
+            State::Pending | State::Unknown => 0,
+        };
+        let change = CountChange {
+            submissions: -freed,
+            entries: status.entries().into(),
+            open_receipts: i32::from(after.has_open_receipt()) - i32::from(before.has_open_receipt()),
+            wrong_codes,
+        };
+        let count = self.entrants.change(scope, entrant_id, day, change)?;
+        parts.extend(count.map(|count| (None, transaction::update(count))));
+        let (meanings, items): (Vec<_>, Vec<_>) = parts.into_iter().unzip();
+        let reasons = match transaction::write_until(&self.client, items, self.deadline).await? {
+            TransactionResult::Committed => return Ok(Some(SettleResult::Committed)),
+            TransactionResult::Refused(reasons) => reasons,
+        };
+        let failed = reasons.iter().position(|reason| matches!(reason, RefusalReason::ConditionFailed(_)));
+        let meaning = failed.and_then(|failed| meanings.get(failed)).copied();
+        meaning.ok_or_else(|| StoreError::new(SETTLING, CONTENDED))
+    }
+
+    /// Adds the items of an accepted submission: redeem the code, claim the purchase.
+    fn redeem(&self, after: &Submission, parts: &mut Parts) -> Result<(), StoreError> {
+        let Submission { scope, submission_id, code_key, purchase, .. } = after;
+        if let Some(code_key) = code_key {
+            let redeem = self.codes.redeem(code_key, *submission_id)?;
+            parts.push((Some(SettleResult::StaleRevision), transaction::update(redeem)));
+        }
+        if let Some(purchase) = purchase {
+            let claim = self.receipts.claim_purchase(scope, purchase, *submission_id, after.updated_at)?;
+            parts.push((Some(SettleResult::ReceiptAlreadyUsed), transaction::put(claim)));
+        }
+        Ok(())
+    }
+}
+
+fn is_with_operator(submission: &Submission) -> bool {
+    submission.settling.as_ref().is_some_and(|settling| settling.assignee == Assignee::Operator)
+}
