@@ -1,5 +1,7 @@
 //! The stack: starts everything on loopback ports, and stops it again.
 
+mod emulators;
+
 use std::collections::BTreeMap;
 use std::fmt;
 use std::fs::{File, TryLockError};
@@ -7,17 +9,12 @@ use std::io;
 use std::net::{Ipv4Addr, SocketAddr};
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, OnceLock};
-use std::time::Duration;
 
 use check_code::CheckCode;
-use chrono::{DateTime, FixedOffset, TimeDelta};
-use common::app::partner_gateway;
 use common::aws::Aws;
-use common::aws::{deployment_secret, photos, secrets as partner_secrets, settle_queue};
+use common::aws::{deployment_secret, photos, settle_queue};
 use common::clock::Clock;
-use common::config::{self, ConfigError, Env};
-use common::domain::hex::hex;
-use common::random;
+use common::config::{ConfigError, Env};
 use common::runtime::event_handler::EventContext;
 use common::runtime::http_handler::{ApiHandler, AppContext, BoxFuture, Endpoint, Responder};
 use common::store::StoreError;
@@ -34,28 +31,20 @@ use tokio::net::TcpListener;
 use tokio::sync::{mpsc, watch};
 use tokio::task::JoinHandle;
 
-use crate::beacon::Beacon;
+use self::emulators::{
+    BUCKET, DEPLOYMENT_SECRET, EVIDENCE_BUCKET, Emulators, OPENINGS_BUCKET, PARTNER_QUEUE, TAX_QUEUE,
+};
 use crate::demo::Demo;
 use crate::dynamodb::{self, stopped};
 use crate::gateway::Gateway;
-use crate::loopback::WallClock;
-use crate::partner::{self, SimulatedPartner};
-use crate::s3::{self, ObjectCreated, S3};
-use crate::secrets::{Secrets, SecretsManager};
-use crate::shops::shops;
-use crate::sqs::{self, QueueOptions, Sqs};
-use crate::sts::Sts;
-use crate::tables::{self, TABLES};
-use crate::tax_portal::{self, TaxPortal};
+use crate::partner::SimulatedPartner;
+use crate::tables;
 use crate::try_page::TryPage;
 use crate::workers;
 
-const BUCKET: &str = "receipt-photos";
-const EVIDENCE_BUCKET: &str = "draw-evidence";
-const OPENINGS_BUCKET: &str = "draw-openings";
-const TAX_QUEUE: &str = "tax-work";
-const PARTNER_QUEUE: &str = "partner-work";
-const DEPLOYMENT_SECRET: &str = "local/deployment";
+/// The access key of operators, and the prefix of each function's own. All share one secret key.
+const ACCESS_KEY: &str = "local";
+
 /// Variables whose values end in a fixed name, with that name: buckets, queues and deployment secret.
 pub const NAMES: [(&str, &str); 6] = [
     (photos::VARIABLE, BUCKET),
@@ -71,18 +60,6 @@ pub const PARTNER_SECRETS_PREFIX: &str = "local/";
 pub const PARTNER_SECRET: (&str, &str) = ("partners/demo", "Bearer a-secret-of-the-demo");
 /// The header that carries the partner secret.
 pub const PARTNER_SECRET_HEADER: &str = "authorization";
-/// Visibility timeout, as deployed.
-const VISIBILITY: Duration = Duration::from_secs(9 * 60);
-/// Receives of a message before it moves to the dead-letter queue.
-const MAX_RECEIVES: u32 = 5;
-/// From midnight to 10:15:30, the time on every receipt of the simulated tax authority.
-const SINCE_MIDNIGHT: TimeDelta = TimeDelta::seconds(10 * 3_600 + 15 * 60 + 30);
-/// UTC offset of the clocks in its fiscal devices.
-const FISCAL_OFFSET: FixedOffset = FixedOffset::east_opt(3 * 3_600).expect("less than a day");
-/// The access key of operators, and the prefix of each function's own. All share one secret key.
-const ACCESS_KEY: &str = "local";
-const SECRET_KEY: &str = "local";
-
 /// Puts a proxy in front of a server: takes the server's URL and returns the proxy's.
 #[derive(Clone)]
 pub struct EndpointProxy(pub Arc<dyn Fn(String) -> BoxFuture<'static, String> + Send + Sync>);
@@ -160,11 +137,9 @@ impl Default for Options {
 /// A serving stack.
 pub struct Stack {
     base_url: String,
-    tax_portal: Option<TaxPortal>,
-    partner: Option<SimulatedPartner>,
     chosen_partner: String,
     demos: Arc<OnceLock<Vec<Demo>>>,
-    emulators: (S3, Sqs, SecretsManager, Sts, Beacon),
+    emulators: Emulators,
     env: BTreeMap<String, String>,
     stop: watch::Sender<bool>,
     parts: Vec<JoinHandle<()>>,
@@ -204,59 +179,18 @@ impl Stack {
         let lock = options.data.as_deref().map(lock).transpose()?;
         let (stop, stopping) = watch::channel(false);
 
-        let mut parts = Vec::new();
-        let database_url = match &options.dynamodb_url {
-            Some(url) => url.clone(),
-            None => {
-                let listener = bind(0).await?;
-                let url = format!("http://{}", address(&listener)?);
-                let serving = dynamodb::serve(listener, options.data.as_deref(), stopping.clone());
-                let folder = options.data.as_deref().unwrap_or_else(|| Path::new("memory"));
-                parts.push(serving.map_err(|cause| data_folder(folder, cause))?);
-                url
-            }
-        };
+        let (database_url, database) = serve_database(&options, &stopping).await?;
+        let mut parts: Vec<_> = database.into_iter().collect();
         let (created, announced) = mpsc::unbounded_channel();
-        let s3 = storage(&options, created).await?;
-        let sqs = queues(&options).await?;
-        let secrets = secrets(&options).await?;
-        let sts = sts().await?;
-        let beacon = simulated_beacon(&options).await?;
-        let tax_portal = match &options.tax_authority_url {
-            Some(_) => None,
-            None => Some(tax_portal(&options).await?),
-        };
-        let partner = match &options.partner_url {
-            Some(_) => None,
-            None => Some(simulated_partner().await?),
-        };
-        let endpoints = Endpoints {
-            api: &base_url,
-            database: through_proxy(&options, &database_url).await,
-            storage: through_proxy(&options, s3.endpoint()).await,
-            queues: through_proxy(&options, sqs.endpoint()).await,
-            queue_urls: [TAX_QUEUE, PARTNER_QUEUE].map(|name| sqs.queue_url(name)),
-            secrets: through_proxy(&options, secrets.endpoint()).await,
-            identities: sts.endpoint(),
-            beacon: &beacon,
-            tax_authority: tax_portal.as_ref().map(|portal| portal.base_url.as_str()),
-        };
-        let env = variables(&options, &endpoints);
+        let emulators = Emulators::start(&options, created).await?;
+        let env = emulators.variables(&options, &base_url, &database_url).await;
         let settings: Env = env.clone().into_iter().collect();
         tables::create_missing(&Aws::for_function(&settings)?.dynamodb(), options.streams).await?;
 
         let responder = Responder::from_env(&settings, options.clock.clone(), options.telemetry)?;
         if options.background {
-            let background = |function: &str| {
-                let env = as_function(&settings, function);
-                // Changes are counted after every request, and with a speedup sweeps run about every second: their log
-                // lines would bury all others.
-                let is_silent =
-                    function == "count-changes" || (function == "sweep-unsettled" && options.hasten > 1);
-                let telemetry = if is_silent { Telemetry::Off } else { options.telemetry };
-                EventContext::new(env, options.clock.clone(), telemetry)
-            };
-            parts.extend(workers::start(&background, announced, &stopping)?);
+            let contexts = |function: &str| background_context(&options, &settings, function);
+            parts.extend(workers::start(&contexts, announced, &stopping)?);
         }
         let gateway = Arc::new(functions(&settings, responder.clone()).await?);
         let demos = Arc::new(OnceLock::new());
@@ -265,7 +199,7 @@ impl Stack {
             responder,
             demos: Arc::clone(&demos),
             takes_live_keys: options.stage == "production",
-            storage: endpoints.storage,
+            storage: settings.required("AWS_ENDPOINT_URL_S3")?,
         };
         let router = try_page.router().merge(gateway.router());
         let service = router.into_make_service_with_connect_info::<SocketAddr>();
@@ -274,24 +208,12 @@ impl Stack {
             let _ = axum::serve(api, service).with_graceful_shutdown(stopped(stopping)).await;
         }));
         let chosen_partner = options.partner_url.unwrap_or_default();
-        let emulators = (s3, sqs, secrets, sts, beacon);
-        Ok(Self {
-            base_url,
-            tax_portal,
-            partner,
-            chosen_partner,
-            demos,
-            emulators,
-            env,
-            stop,
-            parts,
-            _lock: lock,
-        })
+        Ok(Self { base_url, chosen_partner, demos, emulators, env, stop, parts, _lock: lock })
     }
 
     /// `None` if another partner is used.
     pub fn partner(&self) -> Option<&SimulatedPartner> {
-        self.partner.as_ref()
+        self.emulators.partner.as_ref()
     }
 
     /// Makes these campaigns available on the try page. Only the first call counts, because open pages rely on it.
@@ -302,13 +224,13 @@ impl Stack {
 
     /// The URL where the partner redeems codes, simulated or not.
     pub fn partner_url(&self) -> String {
-        let simulated = self.partner.as_ref().map(SimulatedPartner::url);
+        let simulated = self.emulators.partner.as_ref().map(SimulatedPartner::url);
         simulated.unwrap_or_else(|| self.chosen_partner.clone())
     }
 
     /// How often the simulated tax authority was asked for a receipt; 0 if another one is used.
     pub fn asked_for(&self, code: &str) -> u32 {
-        self.tax_portal.as_ref().map_or(0, |portal| portal.asked(code))
+        self.emulators.tax_portal.as_ref().map_or(0, |portal| portal.asked(code))
     }
 
     /// False in staging.
@@ -333,8 +255,7 @@ impl Stack {
         for part in self.parts {
             let _ = part.await;
         }
-        let (s3, sqs, secrets, sts, beacon) = self.emulators;
-        tokio::join!(s3.stop(), sqs.stop(), secrets.stop(), sts.stop(), beacon.stop());
+        self.emulators.stop().await;
     }
 }
 
@@ -364,148 +285,31 @@ async fn add<O: Endpoint>(
     Ok(())
 }
 
-/// The URL of an emulated service, or of its proxy.
-async fn through_proxy(options: &Options, url: &str) -> String {
-    match &options.proxy {
-        Some(EndpointProxy(proxy)) => proxy(url.to_owned()).await,
-        None => url.to_owned(),
+/// The URL of the database, and the embedded one's task.
+async fn serve_database(
+    options: &Options,
+    stopping: &watch::Receiver<bool>,
+) -> Result<(String, Option<JoinHandle<()>>), StartError> {
+    if let Some(url) = &options.dynamodb_url {
+        return Ok((url.clone(), None));
     }
-}
-
-struct Endpoints<'a> {
-    api: &'a str,
-    database: String,
-    storage: String,
-    queues: String,
-    /// The tax authority's queue, then the partners'.
-    queue_urls: [String; 2],
-    secrets: String,
-    identities: &'a str,
-    beacon: &'a Beacon,
-    tax_authority: Option<&'a str>,
-}
-
-fn variables(options: &Options, endpoints: &Endpoints<'_>) -> BTreeMap<String, String> {
-    let tax_authority = options.tax_authority_url.as_deref().or(endpoints.tax_authority).unwrap_or_default();
-    let [tax_queue, partner_queue] = &endpoints.queue_urls;
-    let mut variables: BTreeMap<String, String> = [
-        ("AWS_REGION", "af-south-1".to_owned()),
-        ("AWS_ACCESS_KEY_ID", ACCESS_KEY.to_owned()),
-        ("AWS_SECRET_ACCESS_KEY", SECRET_KEY.to_owned()),
-        ("AWS_ENDPOINT_URL_DYNAMODB", endpoints.database.clone()),
-        ("AWS_ENDPOINT_URL_S3", endpoints.storage.clone()),
-        ("AWS_ENDPOINT_URL_SQS", endpoints.queues.clone()),
-        ("AWS_ENDPOINT_URL_SECRETS_MANAGER", endpoints.secrets.clone()),
-        ("AWS_ENDPOINT_URL_STS", endpoints.identities.to_owned()),
-        ("STAGE", options.stage.to_owned()),
-        ("DOCS_URL", format!("{}/docs", endpoints.api)),
-        (photos::VARIABLE, BUCKET.to_owned()),
-        (ops_core::EVIDENCE_VARIABLE, EVIDENCE_BUCKET.to_owned()),
-        (ops_core::OPENINGS_VARIABLE, OPENINGS_BUCKET.to_owned()),
-        (ops_core::CHAIN_VARIABLE, endpoints.beacon.info.clone()),
-        (ops_core::RELAY_VARIABLE, endpoints.beacon.base_url.clone()),
-        (settle_queue::TAX_VARIABLE, tax_queue.clone()),
-        (settle_queue::PARTNER_VARIABLE, partner_queue.clone()),
-        (deployment_secret::VARIABLE, DEPLOYMENT_SECRET.to_owned()),
-        (partner_secrets::PREFIX_VARIABLE, PARTNER_SECRETS_PREFIX.to_owned()),
-        (partner_gateway::ADDRESSES_VARIABLE, "any".to_owned()),
-        (settle_receipts::TAX_AUTHORITY, tax_authority.to_owned()),
-        (config::HASTEN, options.hasten.to_string()),
-    ]
-    .map(|(name, value)| (name.to_owned(), value))
-    .into();
-    variables.extend(TABLES.iter().map(|table| (table.variable.to_owned(), table.name.to_owned())));
-    if let Some(program) = &options.photo_reader {
-        variables.insert(settle_receipts::PHOTO_READER.to_owned(), program.display().to_string());
-    }
-    variables
-}
-
-async fn storage(options: &Options, created: mpsc::UnboundedSender<ObjectCreated>) -> Result<S3, StartError> {
-    let started = S3::serve(s3::Options {
-        buckets: [BUCKET, EVIDENCE_BUCKET, OPENINGS_BUCKET].map(str::to_owned).into(),
-        folder: options.data.as_deref().map(|data| data.join("s3")),
-        access_keys: ACCESS_KEY.to_owned(),
-        secret_key: SECRET_KEY.to_owned(),
-        created,
-        now: wall_clock(&options.clock),
-        port: 0,
-    });
+    let listener = bind(0).await?;
+    let url = format!("http://{}", address(&listener)?);
+    let serving = dynamodb::serve(listener, options.data.as_deref(), stopping.clone());
     let folder = options.data.as_deref().unwrap_or_else(|| Path::new("memory"));
-    started.await.map_err(|cause| data_folder(folder, cause))
+    Ok((url, Some(serving.map_err(|cause| data_folder(folder, cause))?)))
 }
 
-async fn queues(options: &Options) -> Result<Sqs, StartError> {
-    let with_dead_letters = |name: &str| {
-        let dead_letters = format!("{name}-dead-letters");
-        let queue = QueueOptions {
-            name: name.to_owned(),
-            visibility: VISIBILITY,
-            dead_letter: Some((dead_letters.clone(), MAX_RECEIVES)),
-        };
-        [queue, QueueOptions { name: dead_letters, visibility: VISIBILITY, dead_letter: None }]
-    };
-    let queues = [TAX_QUEUE, PARTNER_QUEUE].into_iter().flat_map(with_dead_letters).collect();
-    let started = Sqs::serve(sqs::Options { queues, now: wall_clock(&options.clock), port: 0 });
-    started.await.map_err(|cause| StartError::Io { what: "the queues cannot be served".to_owned(), cause })
-}
-
-async fn secrets(options: &Options) -> Result<SecretsManager, StartError> {
-    let folder = options.data.as_deref().unwrap_or_else(|| Path::new("memory"));
-    let file = options.data.as_deref().map(|data| data.join("secrets.json"));
-    let mut secrets = Secrets::kept_in(file).map_err(|cause| data_folder(folder, cause))?;
-    let random = || hex(&random::bytes::<32>());
-    let deployments = options.deployment_secret.clone().unwrap_or_else(random);
-    let made = secrets.make(DEPLOYMENT_SECRET, random(), deployments);
-    made.map_err(|cause| data_folder(folder, cause))?;
-    let (name, value) = PARTNER_SECRET;
-    let mut given = options.secrets.clone();
-    given.entry(name.to_owned()).or_insert_with(|| value.to_owned());
-    let prefixed = |(name, value)| (format!("{PARTNER_SECRETS_PREFIX}{name}"), value);
-    secrets.given = given.into_iter().map(prefixed).collect();
-    let started = SecretsManager::serve(secrets).await;
-    started.map_err(|cause| StartError::Io { what: "the secrets cannot be served".to_owned(), cause })
-}
-
-async fn sts() -> Result<Sts, StartError> {
-    let started = Sts::serve().await;
-    started.map_err(|cause| StartError::Io { what: "identities cannot be served".to_owned(), cause })
-}
-
-async fn simulated_beacon(options: &Options) -> Result<Beacon, StartError> {
-    let started = Beacon::serve(options.clock.clone()).await;
-    started.map_err(|cause| StartError::Io { what: "the beacon cannot be simulated".to_owned(), cause })
-}
-
-async fn tax_portal(options: &Options) -> Result<TaxPortal, StartError> {
-    let clock = options.clock.clone();
-    // The latest day on which the time of every receipt has passed, so that no receipt is in the future.
-    let today = move || {
-        let over_at = DateTime::from(clock.now()).checked_sub_signed(SINCE_MIDNIGHT).unwrap_or_default();
-        over_at.with_timezone(&FISCAL_OFFSET).date_naive()
-    };
-    let mut portal = tax_portal::Options::new(shops(), today);
-    if options.hasten > 1 {
-        // With a speedup, look-ups are meant to be fast.
-        portal.throttle = None;
-    }
-    let started = TaxPortal::serve(portal).await;
-    started
-        .map_err(|cause| StartError::Io { what: "the tax authority cannot be simulated".to_owned(), cause })
-}
-
-async fn simulated_partner() -> Result<SimulatedPartner, StartError> {
-    let options = partner::Options {
-        secret: Some((PARTNER_SECRET_HEADER.to_owned(), PARTNER_SECRET.1.to_owned())),
-        ..partner::Options::new()
-    };
-    let started = SimulatedPartner::serve(options).await;
-    started.map_err(|cause| StartError::Io { what: "the partner cannot be simulated".to_owned(), cause })
-}
-
-fn wall_clock(clock: &Clock) -> WallClock {
-    let clock = clock.clone();
-    Arc::new(move || clock.now().into())
+fn background_context(
+    options: &Options,
+    settings: &Env,
+    function: &str,
+) -> Result<EventContext, ConfigError> {
+    // Changes are counted after every request, and with a speedup sweeps run about every second: their log lines would
+    // bury all others.
+    let is_silent = function == "count-changes" || (function == "sweep-unsettled" && options.hasten > 1);
+    let telemetry = if is_silent { Telemetry::Off } else { options.telemetry };
+    EventContext::new(as_function(settings, function), options.clock.clone(), telemetry)
 }
 
 async fn bind(port: u16) -> Result<TcpListener, StartError> {
