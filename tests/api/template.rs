@@ -1,5 +1,8 @@
 //! The deployment's template against the code: routes, tables, variables and events must be in both.
 
+mod alarms;
+mod deploying;
+
 use std::collections::{BTreeMap, BTreeSet};
 use std::time::Duration;
 
@@ -22,7 +25,7 @@ use lookup_submissions::LookupSubmissions;
 use mark_receipt_uploaded::MarkReceiptUploaded;
 use refresh_upload_url::RefreshUploadUrl;
 use serde_json::{Value, json};
-use service_tests::template::{deployer, logical_id, parse, resources, service, text_of};
+use service_tests::template::{logical_id, resources, service, text_of};
 use settle_partners::SettlePartners;
 use settle_receipts::SettleReceipts;
 use sweep_unsettled::SweepUnsettled;
@@ -365,225 +368,6 @@ fn every_function_is_published_in_versions_and_taken_back_by_its_alarms() {
 }
 
 #[test]
-fn every_function_has_alarms_by_its_objective() {
-    let template = service();
-    let monitoring = parse(&text_of("infra/monitoring/template.yaml"));
-    let stacks: BTreeMap<_, _> = resources(&monitoring, "AWS::CloudFormation::Stack").collect();
-    let expected: BTreeSet<_> = crates().iter().map(|name| format!("{}Alarms", logical_id(name))).collect();
-    assert_eq!(stacks.keys().map(ToString::to_string).collect::<BTreeSet<_>>(), expected);
-    for name in crates() {
-        let id = logical_id(&name);
-        let timeout = template["Resources"][&id]["Properties"]["Timeout"].as_u64().expect("seconds");
-        let told = &stacks[format!("{id}Alarms").as_str()]["Parameters"];
-        assert_eq!(told["Function"], json!({ "Fn::Sub": format!("${{Service}}-{name}") }));
-        if name == "create-submission" {
-            assert_eq!(told["SlowMs"], json!({ "Ref": "EntrySlowMs" }));
-        } else {
-            let slow = told["SlowMs"].as_u64().expect("milliseconds");
-            assert!(slow < timeout * 500, "{name} is slow long before it is cut off");
-        }
-    }
-}
-
-/// Properties of the alarms by name.
-fn alarms() -> BTreeMap<String, Value> {
-    let files = ["template.yaml", "function.yaml", "campaign.yaml"];
-    let templates = files.map(|file| parse(&text_of(&format!("infra/monitoring/{file}"))));
-    let all = templates.iter().flat_map(|template| resources(template, "AWS::CloudWatch::Alarm"));
-    all.map(|(_, alarm)| (alarm["AlarmName"]["Fn::Sub"].as_str().expect("a name").to_owned(), alarm.clone()))
-        .collect()
-}
-
-#[test]
-fn every_alarm_counts_its_own_stack_alone() {
-    for (name, alarm) in alarms() {
-        let stack = json!({ "Name": "service", "Value": { "Ref": "Service" } });
-        let parts = alarm.get("Metrics").and_then(Value::as_array).cloned().unwrap_or_default();
-        let parts = parts.iter().filter_map(|part| part.pointer("/MetricStat/Metric"));
-        for metric in parts.chain([&alarm]) {
-            if metric["Namespace"] == "CampaignEntryService" {
-                assert!(metric["Dimensions"].as_array().is_some_and(|all| all.contains(&stack)), "{name}");
-            }
-        }
-        assert!(name.starts_with("${Service}-") || name.starts_with("${Function}-"), "{name}");
-    }
-}
-
-/// Tables and indexes.
-type Names = BTreeSet<String>;
-
-/// Tables and indexes that functions read, and those that they write, by their roles. A write to a table is a write to
-/// its indexes, and a condition check is a write.
-fn read_and_written(template: &Value) -> (Names, Names) {
-    let (mut read, mut written) = (Names::new(), Names::new());
-    for (_, role) in resources(template, "AWS::IAM::Role") {
-        let statements = role["Policies"][0]["PolicyDocument"]["Statement"].as_array().expect("statements");
-        for statement in statements {
-            let resource = &statement["Resource"][0];
-            let table = resource["Fn::GetAtt"].as_str().and_then(|arn| arn.strip_suffix(".Arn"));
-            let index = resource["Fn::Sub"].as_str().and_then(|arn| arn.split_once("/index/"));
-            let name = table.or(index.map(|(_, index)| index));
-            for action in statement["Action"].as_array().expect("actions") {
-                match (action.as_str().and_then(|action| action.strip_prefix("dynamodb:")), name) {
-                    (Some("GetItem" | "BatchGetItem" | "Query" | "Scan"), Some(name)) => {
-                        read.insert(name.to_owned())
-                    }
-                    (Some(_), Some(name)) => written.insert(name.to_owned()),
-                    _ => false,
-                };
-            }
-        }
-    }
-    let tables = resources(template, "AWS::DynamoDB::Table").filter(|(id, _)| written.contains(*id));
-    let indexes =
-        tables.filter_map(|(_, table)| table.get("GlobalSecondaryIndexes").and_then(Value::as_array));
-    let indexes: Names =
-        indexes.flatten().map(|index| index["IndexName"].as_str().expect("a name").to_owned()).collect();
-    written.extend(indexes);
-    (read, written)
-}
-
-#[test]
-fn alarms_hear_of_every_table_and_index_that_is_too_slow() {
-    let (mut read, mut written) = read_and_written(&service());
-    // Only background functions use them, and other alarms cover their failure.
-    assert!(read.remove("unsettled-by-campaign") && written.remove("NumbersTable"));
-    assert!(read.remove("RetentionTable") && written.remove("RetentionTable"));
-    let alarms = alarms();
-    for (name, metric, expected) in [
-        ("${Service}-tables-throttled-reads", "ReadThrottleEvents", read),
-        ("${Service}-tables-throttled-writes", "WriteThrottleEvents", written),
-    ] {
-        let parts = alarms[name]["Metrics"].as_array().expect("metrics").iter();
-        let metrics: Vec<_> = parts.filter_map(|part| part.pointer("/MetricStat/Metric")).collect();
-        // CloudWatch refuses alarms with more metrics.
-        assert!(metrics.len() <= 10 && metrics.iter().all(|found| found["MetricName"] == metric), "{name}");
-        let heard = metrics.iter().map(|metric| {
-            let dimensions = metric["Dimensions"].as_array().expect("dimensions");
-            let value = &dimensions.last().expect("a table")["Value"];
-            value["Ref"].as_str().or(value.as_str()).expect("a name").to_owned()
-        });
-        assert_eq!(heard.collect::<Names>(), expected, "{name}");
-    }
-}
-
-#[test]
-fn every_alarm_has_its_section_in_the_runbook() {
-    let files =
-        ["monitoring/template.yaml", "monitoring/function.yaml", "monitoring/campaign.yaml", "budget.yaml"];
-    let named: BTreeSet<_> = files
-        .iter()
-        .flat_map(|file| text_of(&format!("infra/{file}")).lines().map(str::to_owned).collect::<Vec<_>>())
-        .filter(|line| line.contains("AlarmDescription:") || line.contains("# See "))
-        .map(|line| {
-            line.split_once("infra/runbook.md#").expect("an alarm names its section").1.trim().to_owned()
-        })
-        .collect();
-    let runbook = text_of("infra/runbook.md");
-    let sections = runbook.lines().filter_map(|line| line.strip_prefix("### "));
-    let sections: BTreeSet<_> = sections.map(|title| title.to_lowercase().replace(' ', "-")).collect();
-    assert_eq!(named, sections);
-}
-
-#[test]
-fn every_parameter_is_explained_to_who_deploys() {
-    let template = service();
-    let page = text_of("infra/deploying.md");
-    let rows = page.lines().filter(|line| line.starts_with("| `")).filter_map(|line| line.split('|').nth(1));
-    let named: BTreeSet<_> = rows.flat_map(|cell| cell.split('`').skip(1).step_by(2)).collect();
-    let parameters: BTreeSet<_> =
-        template["Parameters"].as_object().expect("parameters").keys().map(String::as_str).collect();
-    assert_eq!(named, parameters);
-}
-
-#[test]
-fn the_deployer_may_make_every_kind_of_resource_and_remove_no_data() {
-    let policy = deployer();
-    let statements = policy["Statement"].as_array().expect("statements");
-    let actions: BTreeSet<_> = statements
-        .iter()
-        .flat_map(|statement| match &statement["Action"] {
-            Value::String(action) => vec![action.clone()],
-            actions => serde_json::from_value(actions.clone()).expect("actions"),
-        })
-        .collect();
-    let prefix = |service: &str| match service {
-        "ApiGatewayV2" => "apigateway".to_owned(),
-        "Serverless" => "lambda".to_owned(),
-        other => other.to_lowercase(),
-    };
-    for file in ["template.yaml", "infra/monitoring/template.yaml", "infra/monitoring/function.yaml"] {
-        let template = parse(&text_of(file));
-        for resource in template["Resources"].as_object().expect("resources").values() {
-            let kind = resource["Type"].as_str().expect("a type");
-            let service = format!("{}:", prefix(kind.split("::").nth(1).expect("a service")));
-            assert!(actions.iter().any(|action| action.starts_with(&service)), "{kind}");
-        }
-    }
-    for never in [
-        "dynamodb:DeleteTable",
-        "dynamodb:DeleteItem",
-        "s3:DeleteObject",
-        "s3:DeleteBucket",
-        "secretsmanager:DeleteSecret",
-        "secretsmanager:GetSecretValue",
-    ] {
-        assert!(!actions.contains(never), "{never}");
-    }
-    for statement in statements {
-        let action = &statement["Action"];
-        assert!(*action != "*" && statement["Effect"] == "Allow", "{statement}");
-    }
-}
-
-/// The command lines of a page, without comments and with continuation lines joined.
-fn commands(page: &str) -> Vec<String> {
-    let text = text_of(page);
-    let blocks = text.split("```sh\n").skip(1).map(|block| block.split("```").next().unwrap_or_default());
-    let lines = blocks.flat_map(|block| {
-        let joined = block.replace("\\\n", " ");
-        joined.lines().map(str::to_owned).collect::<Vec<_>>()
-    });
-    lines.map(|line| line.split(" #").next().unwrap_or_default().trim().to_owned()).collect()
-}
-
-/// Without a new release name, a deployment would leave functions at their current version.
-#[test]
-fn every_deployment_names_its_release() {
-    let release = &service()["Parameters"]["Release"];
-    assert_eq!(release.get("Default"), None, "the first deployment is refused without one");
-    let named = |command: &str| command.contains("Release=$(date -u +%y%m%d%H%M)");
-    let commands = commands("infra/deploying.md");
-    let deployments: Vec<_> = commands.iter().filter(|line| line.starts_with("sam deploy")).collect();
-    assert!(deployments.len() >= 3 && deployments.iter().all(|line| named(line)), "{deployments:#?}");
-    // A repeated run deploys the packages of the first.
-    let workflow = parse(&text_of(".github/workflows/deploy-stack.yml"));
-    let steps = workflow["jobs"]["deploy"]["steps"].as_array().expect("steps");
-    let deploys =
-        steps.iter().filter_map(|step| step["run"].as_str()).filter(|run| run.contains("sam deploy"));
-    assert_eq!(deploys.map(named).collect::<Vec<_>>(), [true]);
-}
-
-#[test]
-fn every_variable_of_a_pages_commands_is_set_on_that_page() {
-    for page in ["infra/deploying.md", "infra/runbook.md", "infra/capacity.md"] {
-        let commands = commands(page);
-        let is_part = |c: char| c.is_ascii_uppercase() || c == '_';
-        let is_set = |name: &str| {
-            let assigned = format!("{name}=");
-            commands.iter().any(|line| line.trim_start_matches("export ").starts_with(&assigned))
-                || name == "PATH"
-        };
-        for line in &commands {
-            for rest in line.split('$').skip(1) {
-                let name = &rest[..rest.find(|c| !is_part(c)).unwrap_or(rest.len())];
-                assert!(name.is_empty() || is_set(name), "{page}: {name} in {line}");
-            }
-        }
-    }
-}
-
-#[test]
 fn a_table_is_warm_as_aws_takes_it_or_not_at_all() {
     let units = &service()["Parameters"]["WarmWriteUnits"];
     let schema = json!({ "pattern": units["AllowedPattern"] });
@@ -599,16 +383,4 @@ fn a_table_is_warm_as_aws_takes_it_or_not_at_all() {
     ] {
         assert_eq!(is_taken(units), expected, "{units}");
     }
-}
-
-/// API Gateway reads the truststore with the permissions of the caller that creates the domain.
-#[test]
-fn the_deployer_may_read_the_certificates_of_mutual_tls() {
-    let policy = deployer();
-    let mut statements = policy["Statement"].as_array().expect("statements").iter();
-    let statement = statements.find(|statement| statement["Sid"] == "Truststore").expect("a statement");
-    assert_eq!(statement["Action"], json!(["s3:GetObject", "s3:GetObjectVersion"]));
-    let bucket = statement["Resource"].as_str().and_then(|arn| arn.strip_prefix("arn:aws:s3:::"));
-    let bucket = bucket.and_then(|bucket| bucket.strip_suffix("/*")).expect("a bucket");
-    assert!(text_of("infra/deploying.md").contains(bucket.trim_end_matches('*')), "{bucket}");
 }

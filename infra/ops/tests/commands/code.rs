@@ -1,5 +1,7 @@
 //! `ops code`.
 
+mod voiding;
+
 use std::collections::HashSet;
 use std::time::Duration;
 
@@ -8,9 +10,7 @@ use common::app::resolved_code::ResolvedCode;
 use common::domain::campaign::CodePolicy;
 use common::domain::code::Code;
 use common::domain::codebook::{BatchStatus, BookMatch, CodeBook};
-use common::domain::phone::Phone;
 use common::domain::scope::Environment;
-use common::random;
 use common::store::codes::{CodeKey, CodeRecord};
 use ops_core::codes::mint;
 use serde_json::json;
@@ -223,66 +223,6 @@ async fn one_bad_line_and_nothing_is_imported_and_no_code_is_repeated() {
 }
 
 #[tokio::test]
-async fn a_file_of_minted_and_imported_codes_is_voided_and_redeemed_ones_stay() {
-    let stack = Stack::with_chai().await;
-    let output = stack.arg("minted.csv");
-    stack.fine(&mint_args("3", &output, &[])).await;
-    let brand = stack.file("brand.csv", "KETTLE-01\nKETTLE-02\n");
-    stack.fine(&[&["code", "import"], &LIVE[..], &[&brand]].concat()).await;
-    let minted = codes_in(&stack, "minted.csv");
-    enter(&stack, 0).await;
-
-    let list = stack.file("stolen.csv", format!("{}\n{}\nkettle01\n", minted[0], minted[1]));
-    let void = [&["code", "void", "--yes"], &LIVE[..], &["--file", &list]].concat();
-    let done = stack.json(&void).await;
-    assert_eq!(done, json!({ "voided": 3, "unused": 2, "already_void": 0, "in_use": 1 }));
-    for (code, voided) in [
-        (minted[0].as_str(), true),
-        (&minted[1], true),
-        (&minted[2], false),
-        ("KETTLE-01", true),
-        ("KETTLE-02", false),
-    ] {
-        assert_eq!(record(&stack, code).await.unwrap_or_default().voided, voided);
-    }
-    assert_eq!(stack.json(&void).await["already_void"], 3);
-    let strange = stack.file("strange.csv", format!("{}\nKETTLE-99\n", minted[2]));
-    let error = stack.refused(&[&["code", "void", "--yes"], &LIVE[..], &["--file", &strange]].concat()).await;
-    assert_eq!(error["problems"][0]["line"], 2);
-    assert!(!record(&stack, &minted[2]).await.unwrap_or_default().voided, "nothing was voided");
-}
-
-/// Creates a submission with a minted code, as the service does.
-async fn enter(stack: &Stack, serial: u64) {
-    let key = CodeKey::Minted(serial);
-    let submission = crate::submission::submission(
-        random::submission_id(),
-        common::domain::submission::SubmissionStatus::accepted(1, None),
-        Some(key.in_scope(&chai(Environment::Live))),
-    );
-    crate::submission::write(stack, &submission, Some(&key)).await;
-    let phone: Phone = "0712345678".parse().expect("a phone");
-    let tables = stack.tables().await;
-    let record = tables.codes().get(&chai(Environment::Live), &key).await.expect("it answers");
-    let id = tables.entrant_id(&chai(Environment::Live), &phone).await.expect("it answers");
-    assert_eq!(record.expect("a record").claim.expect("a claim").entrant, id);
-}
-
-#[tokio::test]
-async fn a_batch_is_voided_as_a_whole() {
-    let stack = Stack::with_chai().await;
-    stack.fine(&mint_args("3", &stack.arg("a.csv"), &[])).await;
-    let void = [&["code", "void", "--yes"], &LIVE[..], &["--batch", "batch-1"]].concat();
-    assert_eq!(stack.json(&void).await["status"], "void");
-    let book = book(&stack).await;
-    for code in codes_in(&stack, "a.csv") {
-        assert!(matches!(book.verify(&normal(&code)), BookMatch::Withdrawn { .. }));
-    }
-    let unknown = [&["code", "void", "--yes"], &LIVE[..], &["--batch", "batch-7"]].concat();
-    assert_eq!(stack.refused(&unknown).await["code"], "batch_unknown");
-}
-
-#[tokio::test]
 async fn a_campaign_without_codes_is_given_none() {
     let stack = Stack::with_chai().await;
     let file = stack.file("chai.yaml", CHAI.replace("checked_by: service", "checked_by: none"));
@@ -377,37 +317,6 @@ async fn codes_are_good_when_the_command_returns_also_to_a_function_that_has_an_
     assert!(text.contains("They are good now"), "{text}");
     let imported = judged(&verifier, &stack, "KETTLE-01").await;
     assert!(matches!(imported.key(), Some(CodeKey::Imported { .. })), "{imported:?}");
-}
-
-#[tokio::test]
-async fn a_function_with_an_older_book_promises_no_prize_of_a_void_batch() {
-    let stack = Stack::with_chai().await;
-    let verifier = verifier(&stack).await;
-    stack.fine(&mint_args("1", &stack.arg("a.csv"), &["--prize", "A car"])).await;
-    let minted = codes_in(&stack, "a.csv").concat();
-    let (scope, code) = (chai(Environment::Live), minted.parse().expect("a code"));
-    let query = CodeQuery { scope: &scope, policy: CodePolicy::Service, code: &code, consumer: None };
-    let is_redeemable = async || {
-        let resolved = verifier.resolve(query, None, Staleness::Cached, stack.clock.now()).await;
-        matches!(resolved.expect("it answers"), ResolvedCode::Named { is_redeemable: true, .. })
-    };
-    assert!(is_redeemable().await);
-    stack.fine(&[&["code", "void", "--yes"], &LIVE[..], &["--batch", "batch-1"]].concat()).await;
-    stack.clock.advance(Duration::from_millis(999));
-    assert!(is_redeemable().await, "the book in the cache is younger than a second");
-    stack.clock.advance(Duration::from_millis(1));
-    assert!(!is_redeemable().await);
-}
-
-#[tokio::test]
-async fn voiding_a_batch_says_how_long_its_codes_still_count() {
-    let stack = Stack::with_chai().await;
-    stack.fine(&mint_args("40", &stack.arg("a.csv"), &[])).await;
-    stack.fine(&mint_args("40", &stack.arg("b.csv"), &["--prize", "A car"])).await;
-    for (batch, within) in [("batch-1", "5 seconds"), ("batch-2", "1 second")] {
-        let text = stack.fine(&[&["code", "void", "--yes"], &LIVE[..], &["--batch", batch]].concat()).await;
-        assert!(text.contains(&format!("its 40 codes count no more within {within}.")), "{text}");
-    }
 }
 
 #[tokio::test]

@@ -1,0 +1,129 @@
+//! The alarms: one for each objective, each of its own stack alone and with a section in the runbook.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use serde_json::{Value, json};
+use service_tests::template::{logical_id, parse, resources, service, text_of};
+
+use super::crates;
+
+#[test]
+fn every_function_has_alarms_by_its_objective() {
+    let template = service();
+    let monitoring = parse(&text_of("infra/monitoring/template.yaml"));
+    let stacks: BTreeMap<_, _> = resources(&monitoring, "AWS::CloudFormation::Stack").collect();
+    let expected: BTreeSet<_> = crates().iter().map(|name| format!("{}Alarms", logical_id(name))).collect();
+    assert_eq!(stacks.keys().map(ToString::to_string).collect::<BTreeSet<_>>(), expected);
+    for name in crates() {
+        let id = logical_id(&name);
+        let timeout = template["Resources"][&id]["Properties"]["Timeout"].as_u64().expect("seconds");
+        let told = &stacks[format!("{id}Alarms").as_str()]["Parameters"];
+        assert_eq!(told["Function"], json!({ "Fn::Sub": format!("${{Service}}-{name}") }));
+        if name == "create-submission" {
+            assert_eq!(told["SlowMs"], json!({ "Ref": "EntrySlowMs" }));
+        } else {
+            let slow = told["SlowMs"].as_u64().expect("milliseconds");
+            assert!(slow < timeout * 500, "{name} is slow long before it is cut off");
+        }
+    }
+}
+
+/// Properties of the alarms by name.
+fn alarms() -> BTreeMap<String, Value> {
+    let files = ["template.yaml", "function.yaml", "campaign.yaml"];
+    let templates = files.map(|file| parse(&text_of(&format!("infra/monitoring/{file}"))));
+    let all = templates.iter().flat_map(|template| resources(template, "AWS::CloudWatch::Alarm"));
+    all.map(|(_, alarm)| (alarm["AlarmName"]["Fn::Sub"].as_str().expect("a name").to_owned(), alarm.clone()))
+        .collect()
+}
+
+#[test]
+fn every_alarm_counts_its_own_stack_alone() {
+    for (name, alarm) in alarms() {
+        let stack = json!({ "Name": "service", "Value": { "Ref": "Service" } });
+        let parts = alarm.get("Metrics").and_then(Value::as_array).cloned().unwrap_or_default();
+        let parts = parts.iter().filter_map(|part| part.pointer("/MetricStat/Metric"));
+        for metric in parts.chain([&alarm]) {
+            if metric["Namespace"] == "CampaignEntryService" {
+                assert!(metric["Dimensions"].as_array().is_some_and(|all| all.contains(&stack)), "{name}");
+            }
+        }
+        assert!(name.starts_with("${Service}-") || name.starts_with("${Function}-"), "{name}");
+    }
+}
+
+/// Tables and indexes.
+type Names = BTreeSet<String>;
+
+/// Tables and indexes that functions read, and those that they write, by their roles. A write to a table is a write to
+/// its indexes, and a condition check is a write.
+fn read_and_written(template: &Value) -> (Names, Names) {
+    let (mut read, mut written) = (Names::new(), Names::new());
+    for (_, role) in resources(template, "AWS::IAM::Role") {
+        let statements = role["Policies"][0]["PolicyDocument"]["Statement"].as_array().expect("statements");
+        for statement in statements {
+            let resource = &statement["Resource"][0];
+            let table = resource["Fn::GetAtt"].as_str().and_then(|arn| arn.strip_suffix(".Arn"));
+            let index = resource["Fn::Sub"].as_str().and_then(|arn| arn.split_once("/index/"));
+            let name = table.or(index.map(|(_, index)| index));
+            for action in statement["Action"].as_array().expect("actions") {
+                match (action.as_str().and_then(|action| action.strip_prefix("dynamodb:")), name) {
+                    (Some("GetItem" | "BatchGetItem" | "Query" | "Scan"), Some(name)) => {
+                        read.insert(name.to_owned())
+                    }
+                    (Some(_), Some(name)) => written.insert(name.to_owned()),
+                    _ => false,
+                };
+            }
+        }
+    }
+    let tables = resources(template, "AWS::DynamoDB::Table").filter(|(id, _)| written.contains(*id));
+    let indexes =
+        tables.filter_map(|(_, table)| table.get("GlobalSecondaryIndexes").and_then(Value::as_array));
+    let indexes: Names =
+        indexes.flatten().map(|index| index["IndexName"].as_str().expect("a name").to_owned()).collect();
+    written.extend(indexes);
+    (read, written)
+}
+
+#[test]
+fn alarms_hear_of_every_table_and_index_that_is_too_slow() {
+    let (mut read, mut written) = read_and_written(&service());
+    // Only background functions use them, and other alarms cover their failure.
+    assert!(read.remove("unsettled-by-campaign") && written.remove("NumbersTable"));
+    assert!(read.remove("RetentionTable") && written.remove("RetentionTable"));
+    let alarms = alarms();
+    for (name, metric, expected) in [
+        ("${Service}-tables-throttled-reads", "ReadThrottleEvents", read),
+        ("${Service}-tables-throttled-writes", "WriteThrottleEvents", written),
+    ] {
+        let parts = alarms[name]["Metrics"].as_array().expect("metrics").iter();
+        let metrics: Vec<_> = parts.filter_map(|part| part.pointer("/MetricStat/Metric")).collect();
+        // CloudWatch refuses alarms with more metrics.
+        assert!(metrics.len() <= 10 && metrics.iter().all(|found| found["MetricName"] == metric), "{name}");
+        let heard = metrics.iter().map(|metric| {
+            let dimensions = metric["Dimensions"].as_array().expect("dimensions");
+            let value = &dimensions.last().expect("a table")["Value"];
+            value["Ref"].as_str().or(value.as_str()).expect("a name").to_owned()
+        });
+        assert_eq!(heard.collect::<Names>(), expected, "{name}");
+    }
+}
+
+#[test]
+fn every_alarm_has_its_section_in_the_runbook() {
+    let files =
+        ["monitoring/template.yaml", "monitoring/function.yaml", "monitoring/campaign.yaml", "budget.yaml"];
+    let named: BTreeSet<_> = files
+        .iter()
+        .flat_map(|file| text_of(&format!("infra/{file}")).lines().map(str::to_owned).collect::<Vec<_>>())
+        .filter(|line| line.contains("AlarmDescription:") || line.contains("# See "))
+        .map(|line| {
+            line.split_once("infra/runbook.md#").expect("an alarm names its section").1.trim().to_owned()
+        })
+        .collect();
+    let runbook = text_of("infra/runbook.md");
+    let sections = runbook.lines().filter_map(|line| line.strip_prefix("### "));
+    let sections: BTreeSet<_> = sections.map(|title| title.to_lowercase().replace(' ', "-")).collect();
+    assert_eq!(named, sections);
+}

@@ -1,0 +1,116 @@
+//! What the pages and the policy for deployers say, against the template.
+
+use std::collections::BTreeSet;
+
+use serde_json::{Value, json};
+use service_tests::template::{deployer, parse, service, text_of};
+
+#[test]
+fn every_parameter_is_explained_to_who_deploys() {
+    let template = service();
+    let page = text_of("infra/deploying.md");
+    let rows = page.lines().filter(|line| line.starts_with("| `")).filter_map(|line| line.split('|').nth(1));
+    let named: BTreeSet<_> = rows.flat_map(|cell| cell.split('`').skip(1).step_by(2)).collect();
+    let parameters: BTreeSet<_> =
+        template["Parameters"].as_object().expect("parameters").keys().map(String::as_str).collect();
+    assert_eq!(named, parameters);
+}
+
+#[test]
+fn the_deployer_may_make_every_kind_of_resource_and_remove_no_data() {
+    let policy = deployer();
+    let statements = policy["Statement"].as_array().expect("statements");
+    let actions: BTreeSet<_> = statements
+        .iter()
+        .flat_map(|statement| match &statement["Action"] {
+            Value::String(action) => vec![action.clone()],
+            actions => serde_json::from_value(actions.clone()).expect("actions"),
+        })
+        .collect();
+    let prefix = |service: &str| match service {
+        "ApiGatewayV2" => "apigateway".to_owned(),
+        "Serverless" => "lambda".to_owned(),
+        other => other.to_lowercase(),
+    };
+    for file in ["template.yaml", "infra/monitoring/template.yaml", "infra/monitoring/function.yaml"] {
+        let template = parse(&text_of(file));
+        for resource in template["Resources"].as_object().expect("resources").values() {
+            let kind = resource["Type"].as_str().expect("a type");
+            let service = format!("{}:", prefix(kind.split("::").nth(1).expect("a service")));
+            assert!(actions.iter().any(|action| action.starts_with(&service)), "{kind}");
+        }
+    }
+    for never in [
+        "dynamodb:DeleteTable",
+        "dynamodb:DeleteItem",
+        "s3:DeleteObject",
+        "s3:DeleteBucket",
+        "secretsmanager:DeleteSecret",
+        "secretsmanager:GetSecretValue",
+    ] {
+        assert!(!actions.contains(never), "{never}");
+    }
+    for statement in statements {
+        let action = &statement["Action"];
+        assert!(*action != "*" && statement["Effect"] == "Allow", "{statement}");
+    }
+}
+
+/// The command lines of a page, without comments and with continuation lines joined.
+fn commands(page: &str) -> Vec<String> {
+    let text = text_of(page);
+    let blocks = text.split("```sh\n").skip(1).map(|block| block.split("```").next().unwrap_or_default());
+    let lines = blocks.flat_map(|block| {
+        let joined = block.replace("\\\n", " ");
+        joined.lines().map(str::to_owned).collect::<Vec<_>>()
+    });
+    lines.map(|line| line.split(" #").next().unwrap_or_default().trim().to_owned()).collect()
+}
+
+/// Without a new release name, a deployment would leave functions at their current version.
+#[test]
+fn every_deployment_names_its_release() {
+    let release = &service()["Parameters"]["Release"];
+    assert_eq!(release.get("Default"), None, "the first deployment is refused without one");
+    let named = |command: &str| command.contains("Release=$(date -u +%y%m%d%H%M)");
+    let commands = commands("infra/deploying.md");
+    let deployments: Vec<_> = commands.iter().filter(|line| line.starts_with("sam deploy")).collect();
+    assert!(deployments.len() >= 3 && deployments.iter().all(|line| named(line)), "{deployments:#?}");
+    // A repeated run deploys the packages of the first.
+    let workflow = parse(&text_of(".github/workflows/deploy-stack.yml"));
+    let steps = workflow["jobs"]["deploy"]["steps"].as_array().expect("steps");
+    let deploys =
+        steps.iter().filter_map(|step| step["run"].as_str()).filter(|run| run.contains("sam deploy"));
+    assert_eq!(deploys.map(named).collect::<Vec<_>>(), [true]);
+}
+
+#[test]
+fn every_variable_of_a_pages_commands_is_set_on_that_page() {
+    for page in ["infra/deploying.md", "infra/runbook.md", "infra/capacity.md"] {
+        let commands = commands(page);
+        let is_part = |c: char| c.is_ascii_uppercase() || c == '_';
+        let is_set = |name: &str| {
+            let assigned = format!("{name}=");
+            commands.iter().any(|line| line.trim_start_matches("export ").starts_with(&assigned))
+                || name == "PATH"
+        };
+        for line in &commands {
+            for rest in line.split('$').skip(1) {
+                let name = &rest[..rest.find(|c| !is_part(c)).unwrap_or(rest.len())];
+                assert!(name.is_empty() || is_set(name), "{page}: {name} in {line}");
+            }
+        }
+    }
+}
+
+/// API Gateway reads the truststore with the permissions of the caller that creates the domain.
+#[test]
+fn the_deployer_may_read_the_certificates_of_mutual_tls() {
+    let policy = deployer();
+    let mut statements = policy["Statement"].as_array().expect("statements").iter();
+    let statement = statements.find(|statement| statement["Sid"] == "Truststore").expect("a statement");
+    assert_eq!(statement["Action"], json!(["s3:GetObject", "s3:GetObjectVersion"]));
+    let bucket = statement["Resource"].as_str().and_then(|arn| arn.strip_prefix("arn:aws:s3:::"));
+    let bucket = bucket.and_then(|bucket| bucket.strip_suffix("/*")).expect("a bucket");
+    assert!(text_of("infra/deploying.md").contains(bucket.trim_end_matches('*')), "{bucket}");
+}
