@@ -16,7 +16,7 @@ EXPRESSIONS = {
         {"wrong": 120, "entries": 200, "checks": 100},
         [{"wrong": 120, "entries": 4000, "checks": None}, {"wrong": 60, "entries": 60, "checks": None}],
     ),
-    "GuessersSlowedDown": (
+    "GuessesThrottled": (
         {"slowed": 60, "entries": 100, "checks": 200},
         [{"slowed": 60, "entries": 2000, "checks": 500}, {"slowed": 10, "entries": 10, "checks": None}],
     ),
