@@ -8,7 +8,7 @@ use sha2::{Digest, Sha256};
 use super::batch::{BatchGet, BatchItems};
 use super::record_version::FIRST;
 use super::table::Table;
-use super::transaction::{Reason, TransactionResult};
+use super::transaction::{RefusalReason, TransactionResult};
 use super::{Item, StoreError, condition_held, number, transaction};
 use crate::config::{ConfigError, Env};
 use crate::domain::hex::hex;
@@ -171,8 +171,8 @@ impl ApiKeys {
         match transaction::write(self.table.client(), items).await? {
             TransactionResult::Committed => Ok(true),
             TransactionResult::Refused(reasons) => match reasons.first() {
-                Some(Reason::ConditionFailed(_)) => Ok(false),
-                Some(Reason::Conflict | Reason::Throttled | Reason::None) | None => {
+                Some(RefusalReason::ConditionFailed(_)) => Ok(false),
+                Some(RefusalReason::Conflict | RefusalReason::Throttled | RefusalReason::None) | None => {
                     Err(StoreError::new(ACTION, "others kept changing the same record"))
                 }
             },

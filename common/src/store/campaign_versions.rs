@@ -13,7 +13,7 @@ use super::batch::BatchGet;
 use super::campaigns::{Campaigns, StoredCampaign};
 use super::record_version::FIRST;
 use super::table::Table;
-use super::transaction::{self, Reason, TransactionResult};
+use super::transaction::{self, RefusalReason, TransactionResult};
 use crate::config::{ConfigError, Env};
 use crate::domain::campaign::Campaign;
 use crate::domain::scope::CampaignSlug;
@@ -133,7 +133,7 @@ impl CampaignVersions {
         match transaction::write(self.table.client(), items).await? {
             TransactionResult::Committed => Ok(true),
             TransactionResult::Refused(reasons)
-                if reasons.iter().any(|reason| matches!(reason, Reason::ConditionFailed(_))) =>
+                if reasons.iter().any(|reason| matches!(reason, RefusalReason::ConditionFailed(_))) =>
             {
                 Ok(false)
             }

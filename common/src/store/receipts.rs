@@ -10,7 +10,7 @@ use serde_dynamo::aws_sdk_dynamodb_1::{from_item, to_attribute_value, to_item};
 use super::batch::{BatchGet, BatchItems, Found};
 use super::record_version::FIRST;
 use super::table::Table;
-use super::transaction::{self, Reason, TransactionResult};
+use super::transaction::{self, RefusalReason, TransactionResult};
 use super::{Item, StoreError, number, read_text, required, text};
 use crate::aws::photos::Photos;
 use crate::config::{ConfigError, Env};
@@ -88,8 +88,13 @@ impl Receipts {
         match transaction::write(self.table.client(), items).await? {
             TransactionResult::Committed => Ok(None),
             TransactionResult::Refused(reasons) => match reasons.last() {
-                Some(Reason::ConditionFailed(Some(item))) => idempotency_keys::read(item).map(Some),
-                Some(Reason::ConditionFailed(None) | Reason::Conflict | Reason::Throttled | Reason::None)
+                Some(RefusalReason::ConditionFailed(Some(item))) => idempotency_keys::read(item).map(Some),
+                Some(
+                    RefusalReason::ConditionFailed(None)
+                    | RefusalReason::Conflict
+                    | RefusalReason::Throttled
+                    | RefusalReason::None,
+                )
                 | None => Err(StoreError::new(ACTION, "others kept changing the same record")),
             },
         }

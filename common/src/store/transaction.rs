@@ -16,7 +16,7 @@ const WRITING: &str = "writing a transaction";
 
 /// The reason of one item of a cancelled transaction. They are in the order of the items.
 #[derive(Debug)]
-pub enum Reason {
+pub enum RefusalReason {
     /// Not this item.
     None,
     /// Its condition failed. The item, if it exists.
@@ -33,7 +33,7 @@ pub enum TransactionResult {
     /// Everything was written.
     Committed,
     /// Nothing was written, for these reasons.
-    Refused(Vec<Reason>),
+    Refused(Vec<RefusalReason>),
 }
 
 /// Attempts at one transaction before a conflict is final: several seconds with the backoff below.
@@ -94,7 +94,7 @@ pub async fn write(client: &Client, items: Vec<TransactWriteItem>) -> Result<Tra
 /// Writes all items or none. With a deadline, a throttled transaction gives up by then.
 ///
 /// The SDK does not retry a transaction that was cancelled because of conflicts or throttling, so we do, with backoff
-/// and jitter. If the conflicts persist, the result is a refusal with [`Reason::Conflict`].
+/// and jitter. If the conflicts persist, the result is a refusal with [`RefusalReason::Conflict`].
 ///
 /// # Errors
 /// Anything but failed conditions and conflicts; [`StoreError::is_throttled`] if the tables stay throttled.
@@ -111,10 +111,10 @@ pub(crate) async fn write_until(
             Ok(_) => return Ok(TransactionResult::Committed),
             Err(error) => reasons(error)?,
         };
-        if reasons.iter().any(|reason| matches!(reason, Reason::ConditionFailed(_))) {
+        if reasons.iter().any(|reason| matches!(reason, RefusalReason::ConditionFailed(_))) {
             return Ok(TransactionResult::Refused(reasons));
         }
-        if reasons.iter().any(|reason| matches!(reason, Reason::Throttled)) {
+        if reasons.iter().any(|reason| matches!(reason, RefusalReason::Throttled)) {
             throttling.backoff().await.map_err(StoreError::during(WRITING))?;
         } else {
             conflicts += 1;
@@ -136,8 +136,8 @@ pub(crate) async fn write_one(
     match write(client, vec![item]).await? {
         TransactionResult::Committed => Ok(true),
         TransactionResult::Refused(reasons) => match reasons.first() {
-            Some(Reason::ConditionFailed(_)) => Ok(false),
-            Some(Reason::Conflict | Reason::Throttled | Reason::None) | None => {
+            Some(RefusalReason::ConditionFailed(_)) => Ok(false),
+            Some(RefusalReason::Conflict | RefusalReason::Throttled | RefusalReason::None) | None => {
                 Err(StoreError::new(action, "others kept changing the same record"))
             }
         },
@@ -155,17 +155,17 @@ fn jittered(backoff: Duration, attempts: u32, max: Duration) -> Duration {
     longest.mul_f64(random::unit_f64())
 }
 
-fn reasons(error: SdkError<TransactWriteItemsError>) -> Result<Vec<Reason>, StoreError> {
+fn reasons(error: SdkError<TransactWriteItemsError>) -> Result<Vec<RefusalReason>, StoreError> {
     let cancelled = match error.as_service_error() {
         Some(TransactWriteItemsError::TransactionCanceledException(cancelled)) => cancelled,
         Some(TransactWriteItemsError::TransactionInProgressException(_)) => {
-            return Ok(vec![Reason::Conflict]);
+            return Ok(vec![RefusalReason::Conflict]);
         }
         Some(
             TransactWriteItemsError::ProvisionedThroughputExceededException(_)
             | TransactWriteItemsError::RequestLimitExceeded(_)
             | TransactWriteItemsError::ThrottlingException(_),
-        ) => return Ok(vec![Reason::Throttled]),
+        ) => return Ok(vec![RefusalReason::Throttled]),
         Some(_) | None => return Err(StoreError::new(WRITING, error)),
     };
     let known: Option<Vec<_>> = cancelled.cancellation_reasons().iter().map(reason).collect();
@@ -175,12 +175,12 @@ fn reasons(error: SdkError<TransactWriteItemsError>) -> Result<Vec<Reason>, Stor
     }
 }
 
-fn reason(reason: &CancellationReason) -> Option<Reason> {
+fn reason(reason: &CancellationReason) -> Option<RefusalReason> {
     match reason.code() {
-        None | Some("None") => Some(Reason::None),
-        Some("ConditionalCheckFailed") => Some(Reason::ConditionFailed(reason.item().cloned())),
-        Some("TransactionConflict") => Some(Reason::Conflict),
-        Some("ThrottlingError" | "ProvisionedThroughputExceeded") => Some(Reason::Throttled),
+        None | Some("None") => Some(RefusalReason::None),
+        Some("ConditionalCheckFailed") => Some(RefusalReason::ConditionFailed(reason.item().cloned())),
+        Some("TransactionConflict") => Some(RefusalReason::Conflict),
+        Some("ThrottlingError" | "ProvisionedThroughputExceeded") => Some(RefusalReason::Throttled),
         Some(_) => None,
     }
 }

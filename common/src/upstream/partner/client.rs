@@ -5,8 +5,8 @@ use std::time::Duration;
 use http::header::{ACCEPT, CONTENT_TYPE, HeaderName, HeaderValue, USER_AGENT};
 use reqwest::Request;
 
-use super::endpoint::{Endpoint, header_name, header_value};
 use super::error::PartnerError;
+use super::partner_url::{PartnerUrl, header_name, header_value};
 use crate::domain::partner::outcome::FaultOwner;
 use crate::domain::partner::reply::{InvalidReply, PartnerVerdict};
 use crate::domain::partner::{Method, PartnerRequest, PartnerRules};
@@ -48,12 +48,11 @@ impl Partner {
         request: &PartnerRequest,
         limit: Duration,
     ) -> Result<PartnerVerdict, PartnerError> {
-        let endpoint = Endpoint::parse(&rules.url).map_err(|_| PartnerError::Misconfigured)?;
-        if self.addresses == Addresses::PublicOnly && !endpoint.is_https() {
+        let url = PartnerUrl::parse(&rules.url).map_err(|_| PartnerError::Misconfigured)?;
+        if self.addresses == Addresses::PublicOnly && !url.is_https() {
             return Err(PartnerError::NotHttps);
         }
-        let mut request =
-            http_request(rules, secret, request, endpoint).ok_or(PartnerError::Misconfigured)?;
+        let mut request = http_request(rules, secret, request, url).ok_or(PartnerError::Misconfigured)?;
         *request.timeout_mut() = Some(limit.min(rules.timeout()));
         let reply = self.client.send(request).await?;
         let status = reply.status().as_u16();
@@ -86,14 +85,14 @@ fn http_request(
     rules: &PartnerRules,
     secret: Option<&str>,
     request: &PartnerRequest,
-    endpoint: Endpoint,
+    url: PartnerUrl,
 ) -> Option<Request> {
     let method = match rules.method {
         Method::Post => http::Method::POST,
         Method::Put => http::Method::PUT,
         Method::Get => http::Method::GET,
     };
-    let mut sent = Request::new(method, endpoint.into_url());
+    let mut sent = Request::new(method, url.into_url());
     *sent.body_mut() = rules.body.as_ref().map(|template| template.render(request).to_string().into());
     let headers = sent.headers_mut();
     headers.extend([(CONTENT_TYPE, JSON), (ACCEPT, JSON), (USER_AGENT, US)]);
@@ -135,7 +134,7 @@ mod tests {
     }
 
     fn made(rules: &PartnerRules, secret: Option<&str>) -> Option<Request> {
-        http_request(rules, secret, &partner_request(), Endpoint::parse(&rules.url).expect("an endpoint"))
+        http_request(rules, secret, &partner_request(), PartnerUrl::parse(&rules.url).expect("a URL"))
     }
 
     #[test]

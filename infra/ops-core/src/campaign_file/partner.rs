@@ -7,7 +7,7 @@ use common::domain::partner::pointer::{Pointer, ReplyPointers};
 use common::domain::partner::reply::MAX_CODE_CHARS;
 use common::domain::partner::template::{Placeholder, Template};
 use common::domain::partner::{PartnerRules, PartnerSecret};
-use common::upstream::partner::endpoint::{Endpoint, header_name, header_value};
+use common::upstream::partner::partner_url::{PartnerUrl, header_name, header_value};
 
 use super::fields::{Field, Fields, closest, listed};
 
@@ -43,7 +43,7 @@ fn url(field: &Field<'_>) -> Option<String> {
     let problem = if url.contains("{{") {
         "must not hold placeholders; put them into `body`".to_owned()
     } else {
-        match Endpoint::parse(url) {
+        match PartnerUrl::parse(url) {
             Ok(endpoint) if endpoint.is_loopback() => return Some(url.to_owned()),
             Ok(endpoint) if !endpoint.is_https() => {
                 "must begin with `https://`; only a partner on this machine can be asked over http".to_owned()

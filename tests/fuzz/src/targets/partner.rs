@@ -7,7 +7,7 @@ use common::domain::partner::reply::{InvalidReply, PartnerVerdict, Upstream, Ups
 use common::domain::partner::reply::{MAX_CODE_CHARS, MAX_ENTRIES, MAX_MESSAGE_CHARS, MAX_PRIZE_CHARS};
 use common::domain::partner::template::Template;
 use common::domain::partner::{PartnerRequest, PartnerRules};
-use common::upstream::partner::endpoint::{Endpoint, header_name, header_value};
+use common::upstream::partner::partner_url::{PartnerUrl, header_name, header_value};
 use serde_json::{Value, json};
 
 use super::text;
@@ -130,8 +130,8 @@ fn same_shape(one: &Value, other: &Value) -> bool {
 /// A valid partner URL, header name, header value or pointer can be used in a request.
 pub(super) fn url(input: &[u8]) {
     let text = text(input);
-    if let Ok(endpoint) = Endpoint::parse(&text) {
-        assert_eq!(Endpoint::parse(&text), Ok(endpoint.clone()));
+    if let Ok(endpoint) = PartnerUrl::parse(&text) {
+        assert_eq!(PartnerUrl::parse(&text), Ok(endpoint.clone()));
         let scheme = text.split_once("://").map(|(scheme, _)| scheme.to_ascii_lowercase());
         assert_eq!(scheme.as_deref(), Some(if endpoint.is_https() { "https" } else { "http" }));
         assert!(text.is_ascii() && !text.contains(|c: char| c.is_control() || c == ' '), "{text:?}");

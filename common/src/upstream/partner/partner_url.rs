@@ -27,11 +27,11 @@ const OURS: [&str; 14] = [
 
 /// A partner's URL.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Endpoint(Url);
+pub struct PartnerUrl(Url);
 
 /// Why a text cannot be a partner's URL.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
-pub enum EndpointError {
+pub enum PartnerUrlError {
     /// The text is not a URL.
     #[error("must be a URL, such as `https://partner.example/redeem`")]
     NotAUrl,
@@ -46,27 +46,27 @@ pub enum EndpointError {
     Fragment,
 }
 
-impl Endpoint {
+impl PartnerUrl {
     /// Parses a URL. [`Self::is_https`] and [`Self::is_loopback`] tell whether a partner may be there.
     ///
     /// # Errors
     /// When it is not an absolute URL of `https` or `http`.
-    pub fn parse(text: &str) -> Result<Self, EndpointError> {
+    pub fn parse(text: &str) -> Result<Self, PartnerUrlError> {
         // `Url` repairs likely slips, such as blanks, backslashes and missing slashes.
         if !text.bytes().all(|byte| byte.is_ascii_graphic() && byte != b'\\') {
-            return Err(EndpointError::NotAUrl);
+            return Err(PartnerUrlError::NotAUrl);
         }
-        let (scheme, rest) = text.split_once("://").ok_or(EndpointError::NotAUrl)?;
-        let url = Url::parse(text).map_err(|_| EndpointError::NotAUrl)?;
+        let (scheme, rest) = text.split_once("://").ok_or(PartnerUrlError::NotAUrl)?;
+        let url = Url::parse(text).map_err(|_| PartnerUrlError::NotAUrl)?;
         if url.fragment().is_some() {
-            return Err(EndpointError::Fragment);
+            return Err(PartnerUrlError::Fragment);
         }
         if !matches!(url.scheme(), "https" | "http") {
-            return Err(EndpointError::Scheme);
+            return Err(PartnerUrlError::Scheme);
         }
         let authority = rest.split(['/', '?']).next().unwrap_or_default();
         if authority.contains('@') {
-            return Err(EndpointError::User);
+            return Err(PartnerUrlError::User);
         }
         let is_as_written = scheme.eq_ignore_ascii_case(url.scheme())
             && !authority.is_empty()
@@ -75,7 +75,7 @@ impl Endpoint {
         // TLS needs a name that a certificate can have.
         let has_name = url.domain().is_none_or(|name| ServerName::try_from(name).is_ok());
         if !is_as_written || !has_name || url.port() == Some(0) {
-            return Err(EndpointError::NotAUrl);
+            return Err(PartnerUrlError::NotAUrl);
         }
         Ok(Self(url))
     }
@@ -140,7 +140,7 @@ mod tests {
     #[test]
     fn a_url_is_read_as_written() {
         let read = |url: &str| {
-            let endpoint = Endpoint::parse(url).expect(url);
+            let endpoint = PartnerUrl::parse(url).expect(url);
             (endpoint.is_https(), endpoint.into_url().to_string())
         };
         assert_eq!(
@@ -155,29 +155,29 @@ mod tests {
     #[test]
     fn what_is_no_url_is_refused() {
         for (url, expected) in [
-            ("", EndpointError::NotAUrl),
-            ("partner.example", EndpointError::NotAUrl),
-            ("/redeem", EndpointError::NotAUrl),
-            ("https://", EndpointError::NotAUrl),
-            ("https://a b", EndpointError::NotAUrl),
-            ("https://a/\u{e9}", EndpointError::NotAUrl),
-            ("https://a/?b=\u{a0}", EndpointError::NotAUrl),
-            ("https://a:99999/", EndpointError::NotAUrl),
-            ("https://a:0/", EndpointError::NotAUrl),
-            ("https://a:/", EndpointError::NotAUrl),
-            ("https:a/", EndpointError::NotAUrl),
-            ("https:a/?://", EndpointError::NotAUrl),
-            ("https:///a", EndpointError::NotAUrl),
-            ("https:\\\\a\\b", EndpointError::NotAUrl),
-            ("https://-a/", EndpointError::NotAUrl),
-            ("https://%6cocalhost/", EndpointError::NotAUrl),
-            ("https://1.2.3.4.5/", EndpointError::NotAUrl),
-            ("ftp://a/", EndpointError::Scheme),
-            ("https://me:secret@a/", EndpointError::User),
-            ("https://a/#/redeem", EndpointError::Fragment),
-            ("https://a#", EndpointError::Fragment),
+            ("", PartnerUrlError::NotAUrl),
+            ("partner.example", PartnerUrlError::NotAUrl),
+            ("/redeem", PartnerUrlError::NotAUrl),
+            ("https://", PartnerUrlError::NotAUrl),
+            ("https://a b", PartnerUrlError::NotAUrl),
+            ("https://a/\u{e9}", PartnerUrlError::NotAUrl),
+            ("https://a/?b=\u{a0}", PartnerUrlError::NotAUrl),
+            ("https://a:99999/", PartnerUrlError::NotAUrl),
+            ("https://a:0/", PartnerUrlError::NotAUrl),
+            ("https://a:/", PartnerUrlError::NotAUrl),
+            ("https:a/", PartnerUrlError::NotAUrl),
+            ("https:a/?://", PartnerUrlError::NotAUrl),
+            ("https:///a", PartnerUrlError::NotAUrl),
+            ("https:\\\\a\\b", PartnerUrlError::NotAUrl),
+            ("https://-a/", PartnerUrlError::NotAUrl),
+            ("https://%6cocalhost/", PartnerUrlError::NotAUrl),
+            ("https://1.2.3.4.5/", PartnerUrlError::NotAUrl),
+            ("ftp://a/", PartnerUrlError::Scheme),
+            ("https://me:secret@a/", PartnerUrlError::User),
+            ("https://a/#/redeem", PartnerUrlError::Fragment),
+            ("https://a#", PartnerUrlError::Fragment),
         ] {
-            assert_eq!(Endpoint::parse(url), Err(expected), "{url}");
+            assert_eq!(PartnerUrl::parse(url), Err(expected), "{url}");
         }
     }
 
@@ -190,10 +190,10 @@ mod tests {
             "http://LOCALHOST:3/",
             "http://0x7f.1/",
         ] {
-            assert!(Endpoint::parse(url).expect(url).is_loopback(), "{url}");
+            assert!(PartnerUrl::parse(url).expect(url).is_loopback(), "{url}");
         }
         for url in ["http://10.0.0.1/", "http://localhost.example/", "http://0.0.0.0/"] {
-            assert!(!Endpoint::parse(url).expect(url).is_loopback(), "{url}");
+            assert!(!PartnerUrl::parse(url).expect(url).is_loopback(), "{url}");
         }
     }
 
@@ -202,10 +202,10 @@ mod tests {
         for host in
             ["10.0.0.1", "2130706433", "0x7f.1", "017700000001", "127.1", "[::ffff:a00:1]", "127.0.0.1."]
         {
-            assert!(Endpoint::parse(&format!("https://{host}/")).expect(host).is_forbidden(), "{host}");
+            assert!(PartnerUrl::parse(&format!("https://{host}/")).expect(host).is_forbidden(), "{host}");
         }
         for host in ["1.1.1.1", "[2600::1]", "partner.example", "localhost"] {
-            assert!(!Endpoint::parse(&format!("https://{host}/")).expect(host).is_forbidden(), "{host}");
+            assert!(!PartnerUrl::parse(&format!("https://{host}/")).expect(host).is_forbidden(), "{host}");
         }
     }
 
