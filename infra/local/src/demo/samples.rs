@@ -6,12 +6,14 @@ use common::aws::Aws;
 use common::aws::photos::{self, object_key};
 use common::clock::Clock;
 use common::config::Env;
+use common::domain::campaign::Campaign;
 use common::domain::entrant::{Entrant, PhoneChecks};
 use common::domain::message::MessageKey;
 use common::domain::receipt::photo::PhotoType;
 use common::domain::receipt::{Receipt, Source};
 use common::domain::scope::{CampaignSlug, Environment, Scope};
 use common::domain::submission::{NewSubmission, Submission, SubmissionStatus};
+use common::domain::timestamp::Timestamp;
 use common::random;
 use common::store::api_keys::{ApiKeyRecord, KeyHash};
 use common::store::receipts::Receipts;
@@ -68,33 +70,8 @@ pub async fn load(env: &Env, clock: &Clock) -> Result<(), DemoError> {
     let put = aws.s3().put_object().bucket(bucket).key(object_key(&scope, arrived.receipt_id));
     put.body(PHOTO.to_vec().into()).send().await.map_err(|_| unusable("photo"))?;
 
-    let submission_id = SUBMISSION.parse().map_err(|_| unusable("id"))?;
-    let secret = tables.secrets().people_keys().await.map_err(Failure::from)?;
-    let phone = "+255712345678".parse().map_err(|_| unusable("phone"))?;
-    let new = NewSubmission {
-        submission_id,
-        reference: random::reference(),
-        scope: scope.clone(),
-        phone: secret.secret.encrypt_phone(&scope, submission_id, &phone, random::bytes()),
-        entrant_id: secret.secret.consumer(&scope, phone).id,
-        region: None,
-        claimed: None,
-        consent: None,
-        day: now.to_string().chars().take(10).collect(),
-        created_at: now,
-        request_id: None,
-    };
-    let submission = Submission {
-        reasons: vec![MessageKey::Entered.as_str().to_owned()],
-        ..Submission::new(new, SubmissionStatus::accepted(1, None))
-    };
-    let key = "a-sample-event-0001".parse().map_err(|_| unusable("key"))?;
-    let write =
-        SubmissionWrite { key: &key, body_hash: "", code: None, receipt: None, submission: &submission };
     let file = campaign_file::read("sample-events.yaml", FILE).map_err(|_| unusable("campaign"))?;
-    let (entrant, checks) = (Entrant::default(), PhoneChecks::default());
-    let created = tables.store.create_accepted(write, &entrant, &file.campaign, checks, now).await;
-    created.map_err(Failure::from)?;
+    create_submission(&tables, &scope, &file.campaign, now).await?;
 
     let hash = KeyHash::digest(KEY);
     let record = ApiKeyRecord {
@@ -109,6 +86,41 @@ pub async fn load(env: &Env, clock: &Clock) -> Result<(), DemoError> {
     tables.api_keys.put(hash, record).await.map_err(Failure::from)?;
     // The campaign is written last: its presence means that the rest exists.
     campaigns::apply(&tables, &[file], now).await?;
+    Ok(())
+}
+
+async fn create_submission(
+    tables: &Tables,
+    scope: &Scope,
+    campaign: &Campaign,
+    now: Timestamp,
+) -> Result<(), DemoError> {
+    let submission_id = SUBMISSION.parse().map_err(|_| unusable("id"))?;
+    let secret = tables.secrets().people_keys().await.map_err(Failure::from)?;
+    let phone = "+255712345678".parse().map_err(|_| unusable("phone"))?;
+    let new = NewSubmission {
+        submission_id,
+        reference: random::reference(),
+        scope: scope.clone(),
+        phone: secret.secret.encrypt_phone(scope, submission_id, &phone, random::bytes()),
+        entrant_id: secret.secret.consumer(scope, phone).id,
+        region: None,
+        claimed: None,
+        consent: None,
+        day: now.to_string().chars().take(10).collect(),
+        created_at: now,
+        request_id: None,
+    };
+    let submission = Submission {
+        reasons: vec![MessageKey::Entered.as_str().to_owned()],
+        ..Submission::new(new, SubmissionStatus::accepted(1, None))
+    };
+    let key = "a-sample-event-0001".parse().map_err(|_| unusable("key"))?;
+    let write =
+        SubmissionWrite { key: &key, body_hash: "", code: None, receipt: None, submission: &submission };
+    let (entrant, checks) = (Entrant::default(), PhoneChecks::default());
+    let created = tables.store.create_accepted(write, &entrant, campaign, checks, now).await;
+    created.map_err(Failure::from)?;
     Ok(())
 }
 

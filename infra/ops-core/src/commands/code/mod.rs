@@ -120,13 +120,24 @@ async fn mint(
     let name = reservation.batch.name.clone();
     let batch = mint::activate(&tables.code_books, reservation).await.map_err(|mut failure| {
         failure.message.push_str(&format!(
-            "; the file was removed. Void batch {name} before you mint again: its codes may count by now"
+            "; the file was removed. Void batch {name} before you mint again: its codes may count"
         ));
         failure
     })?;
     file.finish().map_err(|not_renamed| kept(&not_renamed, output, &batch))?;
     wait_for_functions(clock).await;
     let written = request.count.saturating_sub(left_out);
+    Ok(mint_report(scope, &batch, &book, written, left_out, output))
+}
+
+fn mint_report(
+    scope: &Scope,
+    batch: &Batch,
+    book: &CodeBook,
+    written: u64,
+    left_out: u64,
+    output: &Path,
+) -> Report {
     let json = json!({
         "campaign": scope.campaign,
         "environment": scope.environment,
@@ -146,7 +157,7 @@ async fn mint(
         batch.name,
         output.display(),
         good_now(),
-        odds_line(&book)
+        odds_line(book)
     );
     if left_out > 0 {
         text.push_str(&format!(
@@ -154,7 +165,7 @@ async fn mint(
             grouped(left_out)
         ));
     }
-    Ok(Report::new(json, text))
+    Report::new(json, text)
 }
 
 /// Writes the codes on other threads while this one shows progress; Ctrl-C stops it.

@@ -34,32 +34,8 @@ pub(crate) async fn run(
     terminal: &mut Terminal<'_>,
 ) -> Result<Report, Failure> {
     match command {
-        SubmissionCommand::Show { name, show } => {
-            let tables = connection::tables(env).await?;
-            let found = submissions::find(&tables, &name).await?;
-            let mut shown = Vec::new();
-            let ShowArgs { show_phone, show_receipt, show_photo } = show;
-            let look = Look { phone: show_phone, receipt: show_receipt, photo: show_photo };
-            for submission in &found {
-                let recorded = submissions::record_look(&tables, submission, look, now).await?;
-                let photo = recorded.as_ref().filter(|_| show_photo);
-                let receipt = receipts::of_submission(&tables, env, submission, photo, now).await?;
-                let zone = tables.campaign(&submission.scope.campaign).await?.timezone;
-                let phone = phones::shown(&tables, submission, show_phone).await?;
-                shown.push(Shown { submission, phone, receipt, zone, show_receipt });
-            }
-            Ok(report_shown(&shown))
-        }
-        SubmissionCommand::Story { name } => {
-            let tables = connection::tables(env).await?;
-            let mut stories = Vec::new();
-            for submission in submissions::find(&tables, &name).await? {
-                let receipt = receipts::of_submission(&tables, env, &submission, None, now).await?;
-                let zone = tables.campaign(&submission.scope.campaign).await?.timezone;
-                stories.push(Story::new(&submission, receipt.as_ref(), zone));
-            }
-            Ok(report_stories(&stories))
-        }
+        SubmissionCommand::Show { name, show } => show_found(&name, show, env, now).await,
+        SubmissionCommand::Story { name } => show_stories(&name, env, now).await,
         SubmissionCommand::List(args) => listed(args, env, now, terminal).await,
         SubmissionCommand::Resume { names } => {
             let tables = connection::tables(env).await?;
@@ -74,31 +50,70 @@ pub(crate) async fn run(
             corrected(args, Correction::Revoke { free_code }, env, now).await
         }
         SubmissionCommand::Reopen(args) => corrected(args, Correction::Reopen, env, now).await,
-        SubmissionCommand::Settle { name, verdict: VerdictArgs { reject, .. }, accept, why } => {
-            let decision = OperatorDecision {
-                by: who(env)?,
-                at: now,
-                why: Some(words(&why, "--why")?),
-                confirmed: None,
-                identity: None,
-            };
-            let verdict = match reject {
-                Some(key) => Verdict::Reject(key),
-                None => Verdict::Accept { entries: accept.entries, proof: proof(&accept)? },
-            };
-            let tables = connection::tables(env).await?;
-            let settled = settle(&tables, &name, verdict, decision).await?;
-            let status = &settled.status;
-            let entries = match status.entries() {
-                0 => String::new(),
-                1 => ", with 1 entry".to_owned(),
-                entries => format!(", with {} entries", grouped(entries.into())),
-            };
-            let text = format!("{} settled as `{}`{entries}", settled.reference, status.message_key());
-            let phone = phones::shown(&tables, &settled, false).await?;
-            Ok(Report::new(as_json(&settled, &phone), text))
+        SubmissionCommand::Settle { name, verdict, accept, why } => {
+            settle_one(&name, &verdict, &accept, &why, env, now).await
         }
     }
+}
+
+async fn show_found(name: &str, show: ShowArgs, env: &Env, now: Timestamp) -> Result<Report, Failure> {
+    let tables = connection::tables(env).await?;
+    let found = submissions::find(&tables, name).await?;
+    let mut shown = Vec::new();
+    let ShowArgs { show_phone, show_receipt, show_photo } = show;
+    let look = Look { phone: show_phone, receipt: show_receipt, photo: show_photo };
+    for submission in &found {
+        let recorded = submissions::record_look(&tables, submission, look, now).await?;
+        let photo = recorded.as_ref().filter(|_| show_photo);
+        let receipt = receipts::of_submission(&tables, env, submission, photo, now).await?;
+        let zone = tables.campaign(&submission.scope.campaign).await?.timezone;
+        let phone = phones::shown(&tables, submission, show_phone).await?;
+        shown.push(Shown { submission, phone, receipt, zone, show_receipt });
+    }
+    Ok(report_shown(&shown))
+}
+
+async fn show_stories(name: &str, env: &Env, now: Timestamp) -> Result<Report, Failure> {
+    let tables = connection::tables(env).await?;
+    let mut stories = Vec::new();
+    for submission in submissions::find(&tables, name).await? {
+        let receipt = receipts::of_submission(&tables, env, &submission, None, now).await?;
+        let zone = tables.campaign(&submission.scope.campaign).await?.timezone;
+        stories.push(Story::new(&submission, receipt.as_ref(), zone));
+    }
+    Ok(report_stories(&stories))
+}
+
+async fn settle_one(
+    name: &str,
+    verdict: &VerdictArgs,
+    accept: &AcceptArgs,
+    why: &str,
+    env: &Env,
+    now: Timestamp,
+) -> Result<Report, Failure> {
+    let decision = OperatorDecision {
+        by: who(env)?,
+        at: now,
+        why: Some(words(why, "--why")?),
+        confirmed: None,
+        identity: None,
+    };
+    let verdict = match verdict.reject {
+        Some(key) => Verdict::Reject(key),
+        None => Verdict::Accept { entries: accept.entries, proof: proof(accept)? },
+    };
+    let tables = connection::tables(env).await?;
+    let settled = settle(&tables, name, verdict, decision).await?;
+    let status = &settled.status;
+    let entries = match status.entries() {
+        0 => String::new(),
+        1 => ", with 1 entry".to_owned(),
+        entries => format!(", with {} entries", grouped(entries.into())),
+    };
+    let text = format!("{} settled as `{}`{entries}", settled.reference, status.message_key());
+    let phone = phones::shown(&tables, &settled, false).await?;
+    Ok(Report::new(as_json(&settled, &phone), text))
 }
 
 /// Lists submissions from an index, or, once the operator agrees, from the whole table.
