@@ -22,7 +22,7 @@ use service_tests::receipts::{Settler, TIME, code_and_receipt, hardly_a_photo, i
 use service_tests::service::{NOON, Service};
 use sweep_unsettled::{SweepUnsettled, Tick};
 
-const DAY: Duration = Duration::from_secs(24 * 60 * 60);
+const DAY: Duration = Duration::from_hours(24);
 const MINUTE: Duration = Duration::from_secs(60);
 
 /// A stack without background work, whose clock a test moves.

@@ -23,7 +23,7 @@ use crate::store::submission_writes::{SettleResult, SubmissionStore};
 pub const ATTEMPTS_EXHAUSTED: &str = "step_never_finished";
 const SWEEP_INTERVAL: Duration = Duration::from_secs(60);
 /// A blocked step of a submission that has been open longer than this adds to a metric.
-const STALE_AFTER: Duration = Duration::from_secs(60 * 60);
+const STALE_AFTER: Duration = Duration::from_hours(1);
 
 /// The result of claiming the step in a message.
 #[derive(Debug)]

@@ -20,9 +20,9 @@ use crate::store::StoreError;
 /// The environment variable that names the bucket.
 pub const VARIABLE: &str = "PHOTOS_BUCKET";
 /// The validity of an upload target.
-pub const UPLOAD_LIFETIME: Duration = Duration::from_secs(15 * 60);
+pub const UPLOAD_LIFETIME: Duration = Duration::from_mins(15);
 /// The validity of an operator's link to a photo.
-pub const LINK_LIFETIME: Duration = Duration::from_secs(10 * 60);
+pub const LINK_LIFETIME: Duration = Duration::from_mins(10);
 
 /// The bucket of photos.
 #[derive(Clone)]

@@ -14,7 +14,7 @@ use crate::store::StoreError;
 pub const PREFIX_VARIABLE: &str = "PARTNER_SECRETS_PREFIX";
 
 /// A changed secret is used within this time.
-const MAX_AGE: Duration = Duration::from_secs(5 * 60);
+const MAX_AGE: Duration = Duration::from_mins(5);
 
 /// The secrets of a deployment, with a cache.
 pub struct Secrets {

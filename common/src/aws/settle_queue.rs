@@ -26,7 +26,7 @@ pub const PARTNER_VARIABLE: &str = "PARTNER_QUEUE_URL";
 /// Messages in one call: SQS's limit.
 const MAX_BATCH: usize = 10;
 /// The longest delay of a message: SQS's limit.
-const MAX_DELAY: Duration = Duration::from_secs(15 * 60);
+const MAX_DELAY: Duration = Duration::from_mins(15);
 /// A consumer may be waiting, and the sweep makes up for a message that was not sent.
 const SEND_TIMEOUT: Duration = Duration::from_secs(1);
 const SENDING: &str = "sending a message";

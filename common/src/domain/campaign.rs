@@ -188,7 +188,7 @@ impl Campaign {
 
     /// From when on this data is deleted; `None` if the campaign has no end, or does not limit how long it is kept.
     pub fn keeps_until(&self, data: PersonalData) -> Option<Timestamp> {
-        const DAY: Duration = Duration::from_secs(24 * 60 * 60);
+        const DAY: Duration = Duration::from_hours(24);
         let retention = self.retention?;
         let days = match data {
             PersonalData::Phones => retention.phones_days,

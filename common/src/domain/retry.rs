@@ -24,7 +24,7 @@ const JITTER: f64 = 0.2;
 /// Submissions that wait for the same circuit breaker return within this time after it.
 const CIRCUIT_SPREAD: Duration = Duration::from_secs(10);
 /// An operator takes over after this long without an answer.
-const GIVE_UP_AFTER: Duration = Duration::from_secs(24 * 60 * 60);
+const GIVE_UP_AFTER: Duration = Duration::from_hours(24);
 
 /// Divides all retry waits: 1 in production, more where retries are watched or tested.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -166,7 +166,7 @@ pub fn unreadable_backoff(reads: u32) -> Duration {
 }
 
 fn minutes(minutes: u64) -> Duration {
-    Duration::from_secs(minutes * 60)
+    Duration::from_mins(minutes)
 }
 
 fn nth(waits: &[u64], index: u32) -> Option<u64> {

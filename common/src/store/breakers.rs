@@ -28,7 +28,7 @@ use crate::domain::timestamp::Timestamp;
 const MAX_FAILURES: usize = 5;
 /// The first wait of an open breaker; each failed probe doubles it.
 const FIRST_OPEN_TIME: Duration = Duration::from_secs(5);
-const MAX_OPEN_TIME: Duration = Duration::from_secs(10 * 60);
+const MAX_OPEN_TIME: Duration = Duration::from_mins(10);
 /// The time that a probe may take before another is let through.
 const PROBE_LEASE: Duration = Duration::from_secs(30);
 /// After the wait, the probe is reserved this long for a submission that has not failed: its next step is up to ten
@@ -37,7 +37,7 @@ const UNTRIED_GRACE: Duration = Duration::from_secs(90);
 /// How long a breaker without failures is not read again.
 const MAX_CLOSED_AGE: Duration = Duration::from_secs(1);
 /// The expiry of an unused breaker.
-const RETENTION: Duration = Duration::from_secs(24 * 60 * 60);
+const RETENTION: Duration = Duration::from_hours(24);
 
 /// The permission to ask a partner.
 #[derive(Clone, Debug, PartialEq, Eq)]

@@ -26,7 +26,8 @@ pub const EXPIRY: &str = "expires_at";
 /// The environment variable that names the table.
 pub const VARIABLE: &str = "REQUESTS_TABLE";
 
-const RETENTION: Duration = Duration::from_secs(30 * 24 * 60 * 60);
+/// 30 days.
+const RETENTION: Duration = Duration::from_hours(720);
 
 /// An expired key is free again, whether the table has deleted it or not.
 ///

@@ -28,7 +28,7 @@ const TAKEN_AT: &str = "taken_at";
 /// The attribute with the scope of the last turn, as a key prefix.
 const SCOPE: &str = "scope";
 /// The expiry of the record: an older one decides nothing.
-const RETENTION: Duration = Duration::from_secs(24 * 60 * 60);
+const RETENTION: Duration = Duration::from_hours(24);
 
 /// The last slot taken.
 #[derive(Clone, Debug, PartialEq, Eq)]

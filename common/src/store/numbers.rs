@@ -10,7 +10,7 @@ use aws_sdk_dynamodb::types::builders::UpdateBuilder;
 
 use super::record_version::{self, FIRST};
 use super::table::Table;
-use super::transaction::{self, Reason, TransactionResult};
+use super::transaction::{self, RefusalReason, TransactionResult};
 use super::{Item, StoreError, entrants, number, read_number, read_text, required, submissions, text};
 use crate::config::{ConfigError, Env};
 use crate::domain::numbers::mark::{Mark, Step};
@@ -27,8 +27,8 @@ pub const VARIABLE: &str = "NUMBERS_TABLE";
 /// The attribute with the second after which a mark is deleted; counters have none.
 pub const EXPIRY: &str = "expires_at";
 
-/// A stream keeps its changes for a day, and those that failed can be counted again for some days more.
-const MARK_RETENTION: Duration = Duration::from_secs(7 * 24 * 60 * 60);
+/// A stream keeps its changes for a day, and those that failed can be counted again for some days more: 7 days.
+const MARK_RETENTION: Duration = Duration::from_hours(168);
 /// The sort key of a mark.
 const MARK: &str = "mark";
 
@@ -83,10 +83,10 @@ impl Numbers {
             TransactionResult::Refused(reasons) => reasons,
         };
         match reasons.into_iter().next() {
-            Some(Reason::ConditionFailed(item)) => {
+            Some(RefusalReason::ConditionFailed(item)) => {
                 Ok(CountResult::OtherMark(item.as_ref().map(read_mark).transpose()?))
             }
-            Some(Reason::None | Reason::Conflict | Reason::Throttled) | None => {
+            Some(RefusalReason::None | RefusalReason::Conflict | RefusalReason::Throttled) | None => {
                 Err(StoreError::new(COUNTING, "other shards kept changing the same numbers"))
             }
         }

@@ -25,7 +25,7 @@ const MAX_LEASES_IN_ITEM: u32 = 16;
 /// After this many writes the limit counts as reached.
 const MAX_ATTEMPTS: u32 = 4;
 /// The expiry of an unused item.
-const RETENTION: Duration = Duration::from_secs(60 * 60);
+const RETENTION: Duration = Duration::from_hours(1);
 
 /// The permission to send one request to a campaign's partner.
 #[derive(Clone, Debug, PartialEq, Eq)]

@@ -8,7 +8,7 @@ use aws_sdk_dynamodb::types::{AttributeValue, ReturnValue, ReturnValuesOnConditi
 
 use super::record_version::{self, FIRST};
 use super::table::Table;
-use super::transaction::{self, Reason, TransactionResult, backoff};
+use super::transaction::{self, RefusalReason, TransactionResult, backoff};
 use super::{Item, StoreError, number, read_number};
 use crate::config::{ConfigError, Env};
 use crate::domain::limit::RateLimitStatus;
@@ -27,7 +27,7 @@ pub const VARIABLE: &str = "RATE_LIMITS_TABLE";
 const MAX_ATTEMPTS: u32 = 40;
 
 /// A counter is useless after its minute; this allows for differing clocks.
-const LEASE_RETENTION: Duration = Duration::from_secs(5 * 60);
+const LEASE_RETENTION: Duration = Duration::from_mins(5);
 
 /// The rate limits.
 #[derive(Clone, Debug)]
@@ -120,7 +120,7 @@ impl RateLimits {
                 Counted::None(reasons) => reasons,
             };
             for (reason, seen) in reasons.iter().zip(&mut seen) {
-                if let Reason::ConditionFailed(item) = reason {
+                if let RefusalReason::ConditionFailed(item) = reason {
                     *seen = item.as_ref().map(read_log).unwrap_or_default();
                 }
             }
@@ -162,7 +162,7 @@ impl RateLimits {
         };
         match error.as_service_error() {
             Some(UpdateItemError::ConditionalCheckFailedException(failed)) => {
-                Ok(Counted::None(vec![Reason::ConditionFailed(failed.item.clone())]))
+                Ok(Counted::None(vec![RefusalReason::ConditionFailed(failed.item.clone())]))
             }
             Some(_) | None => Err(StoreError::new("counting a hit", error)),
         }
@@ -267,7 +267,7 @@ enum Counted {
         log: Option<Vec<Timestamp>>,
     },
     /// No log has it, because a condition failed.
-    None(Vec<Reason>),
+    None(Vec<RefusalReason>),
 }
 
 /// Leased requests of a key's minute.

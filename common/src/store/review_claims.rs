@@ -20,7 +20,7 @@ use crate::domain::scope::Scope;
 use crate::domain::timestamp::Timestamp;
 
 /// How long a claim lasts unless it is renewed: longer than a look at a receipt, short enough for the next reviewer to wait.
-pub const CLAIM_LIFETIME: Duration = Duration::from_secs(2 * 60);
+pub const CLAIM_LIFETIME: Duration = Duration::from_mins(2);
 
 /// The result of claiming a submission.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

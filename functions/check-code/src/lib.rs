@@ -27,7 +27,7 @@ use common::store::codes::{CodeKey, CodeLookup, Codes};
 use common::store::rate_limits::{RateLimitRule, RateLimits};
 
 /// Limit for one address range: enough for a family's packs, too low for guessing.
-const PER_RANGE: SlidingWindow = SlidingWindow { limit: 30, span: Duration::from_secs(10 * 60) };
+const PER_RANGE: SlidingWindow = SlidingWindow { limit: 30, span: Duration::from_mins(10) };
 const RANGE_LIMIT_REACHED: &str = "This address range has used up its 30 pre-checks of 10 minutes. Without \
                                    SVC-Client-IP, all calls of your server count together.";
 

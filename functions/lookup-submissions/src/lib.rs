@@ -18,7 +18,7 @@ use common::store::rate_limits::{RateLimitRule, RateLimits};
 use common::store::submissions::{SubmissionSummary, Submissions};
 
 const MAX_SUBMISSIONS: u8 = 50;
-const SPAN: Duration = Duration::from_secs(10 * 60);
+const SPAN: Duration = Duration::from_mins(10);
 /// Limit for one phone: enough for its owner, too low for watching someone else.
 const PER_PHONE: SlidingWindow = SlidingWindow { limit: 5, span: SPAN };
 /// Limit for one address range: too low for scanning phone numbers.

@@ -29,7 +29,7 @@ const VERIFY_TIMEOUT: Duration =
     STEP_LEASE.saturating_sub(MAX_CLOCK_DIFFERENCE).saturating_sub(Duration::from_secs(15));
 /// After this, a receipt is looked up even if its phone is throttled: a stranger who sends wrong codes under the same
 /// number must not delay it forever.
-const MAX_THROTTLE_WAIT: Duration = Duration::from_secs(24 * 60 * 60);
+const MAX_THROTTLE_WAIT: Duration = Duration::from_hours(24);
 
 impl SettleReceipts {
     /// Takes the submission's next step, if it is due. `seen` is the last look-up slot, if it was read.

@@ -12,7 +12,7 @@ use serde_json::{Value, json};
 /// As many as Lambda is told to take at once.
 const BATCH_SIZE: u32 = 1000;
 /// The embedded database keeps changes for ever, DynamoDB for a day. Marks of counted changes are kept for a week.
-const RETENTION: Duration = Duration::from_secs(24 * 60 * 60);
+const RETENTION: Duration = Duration::from_hours(24);
 /// More than any batch: a record has at most two images of 400 KB.
 const MAX_BYTES: usize = 1_000_000_000;
 const TIMEOUT: Duration = Duration::from_secs(30);

@@ -25,7 +25,7 @@ const AT_ONCE: usize = 16;
 pub const CORRECT: &str = "numbers.correct";
 
 /// Changes are counted a minute after they are made at the latest, unless the alarm `counting-behind` says otherwise.
-pub const QUIET: Duration = Duration::from_secs(5 * 60);
+pub const QUIET: Duration = Duration::from_mins(5);
 
 /// Days of a campaign; both ends belong to it.
 #[derive(Clone, Copy, Debug, Default)]

@@ -81,7 +81,7 @@ async fn submissions_that_cannot_be_read_are_put_off_with_growing_waits() {
     assert_eq!(settler.settle_due().await, 1);
     assert_eq!(status(&campaign, &good).await, json!(["accepted", "verified", "entered", 1]));
 
-    let waits = [15, 60, 180, 360, 360].map(|minutes| Duration::from_secs(minutes * 60) / HASTEN);
+    let waits = [15, 60, 180, 360, 360].map(|minutes| Duration::from_mins(minutes) / HASTEN);
     for wait in waits {
         campaign.service.clock.advance(wait - Duration::from_millis(1));
         assert_eq!(settler.due().await, [], "before {wait:?}");

@@ -122,7 +122,7 @@ async fn the_last_slot_tells_whose_look_up_had_it() {
         assert_eq!(settler.settle_due().await, 1);
         assert_eq!(portal.beginnings().len(), number);
         // Longer than the wait before the next look-up.
-        campaign.service.clock.advance(Duration::from_secs(3 * 60 * 60));
+        campaign.service.clock.advance(Duration::from_hours(3));
     }
     let slots =
         LookUpSlots::from_env(&campaign.service.env, &campaign.service.dynamodb()).expect("the table");

@@ -190,7 +190,7 @@ async fn a_part_of_the_service_that_fails_for_long_leaves_nothing_to_a_person() 
     let env = campaign.service.env.clone().overridden_by(broken);
     let broken = Settler::of(&campaign.service.with_env(env));
     // Longer than any wait; all rounds together are shorter than the day after which an operator takes over.
-    let round = Duration::from_secs(45 * 60) / HASTEN;
+    let round = Duration::from_mins(45) / HASTEN;
     for _ in 0..20 {
         campaign.service.clock.advance(round);
         assert_eq!(

@@ -51,11 +51,11 @@ async fn a_pending_receipt_outlives_what_a_stranger_sends_under_its_phone() {
     settler.settle_due().await;
     throttle(&campaign, &settler, &phone(1)).await;
     // The next look-up is due after fifteen minutes, but waits until the throttle ends.
-    assert_eq!(settler.settle_after(Duration::from_secs(15 * 60) / HASTEN).await, 1);
+    assert_eq!(settler.settle_after(Duration::from_mins(15) / HASTEN).await, 1);
     assert_eq!(status(&campaign, &late).await, WAITS());
-    assert_eq!(settler.settle_after(Duration::from_secs(50 * 60)).await, 0, "this wait is not shortened");
-    settler.settle_after(Duration::from_secs(10 * 60)).await;
-    settler.settle_after(Duration::from_secs(60 * 60) / HASTEN).await;
+    assert_eq!(settler.settle_after(Duration::from_mins(50)).await, 0, "this wait is not shortened");
+    settler.settle_after(Duration::from_mins(10)).await;
+    settler.settle_after(Duration::from_hours(1) / HASTEN).await;
     assert_eq!(status(&campaign, &late).await, ENTERED());
 }
 
@@ -71,7 +71,7 @@ async fn a_receipt_that_waited_for_a_day_is_looked_up_although_its_phone_is_thro
     // By then, the simulated authority dates the purchase after the submission, which is left to an operator.
     let looked_up = json!(["pending", "under_review", "receipt_received", 0]);
     for (wait, expected) in [(23, WAITS()), (1, looked_up)] {
-        campaign.service.clock.advance(Duration::from_secs(wait * 60 * 60));
+        campaign.service.clock.advance(Duration::from_hours(wait));
         for number in 1..=2 {
             let code = format!("TIME01{wait}{number}");
             let guess = submit_typed(&campaign, &phone(1), "", &code, "11:11").await;
@@ -105,7 +105,7 @@ async fn a_payload_that_came_with_a_photo_waits_for_the_end_of_the_throttle_like
     let submitted = submit(&campaign, &phone(1), &receipt).await;
     settler.settle_due().await;
     assert_eq!(status(&campaign, &submitted).await, WAITS());
-    settler.settle_after(Duration::from_secs(60 * 60)).await;
+    settler.settle_after(Duration::from_hours(1)).await;
     assert_eq!(status(&campaign, &submitted).await, ENTERED());
 }
 

@@ -78,7 +78,7 @@ const FISCAL_OFFSET: FixedOffset = FixedOffset::east_opt(3 * 60 * 60).expect("le
 const LAST_TIME: NaiveTime = NaiveTime::from_hms_milli_opt(23, 59, 59, 999).expect("a time");
 
 /// How far a fiscal device's clock may be ahead of ours.
-const CLOCK_ERROR: Duration = Duration::from_secs(60 * 60);
+const CLOCK_ERROR: Duration = Duration::from_hours(1);
 
 /// A rule that a record has to keep.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

@@ -86,7 +86,7 @@ fn after(failures: LookupFailures, failure: LookupFailure) -> StepOutcome {
 fn a_failed_look_up_is_retried_with_one_more_failure_counted() {
     let outcome = after(LookupFailures::default(), LookupFailure::Missing);
     let failures = LookupFailures { missing: 1, ..LookupFailures::default() };
-    assert_eq!(outcome.transition, Transition::RetryAt(NOW.after(Duration::from_secs(15 * 60))));
+    assert_eq!(outcome.transition, Transition::RetryAt(NOW.after(Duration::from_mins(15))));
     assert_eq!(outcome.findings.progress, Some(Progress::TaxAuthority(failures)));
 }
 

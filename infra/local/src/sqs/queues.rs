@@ -10,7 +10,7 @@ use tokio::time::Instant;
 use uuid::Uuid;
 
 /// SQS's maximum visibility timeout: 12 hours.
-pub(super) const MAX_VISIBILITY: Duration = Duration::from_secs(12 * 60 * 60);
+pub(super) const MAX_VISIBILITY: Duration = Duration::from_hours(12);
 
 #[derive(Clone, Debug)]
 pub struct QueueOptions {

@@ -125,7 +125,7 @@ async fn a_rolled_key_has_a_successor_like_it_and_ends_after_a_day_or_as_was_sai
     );
     assert!(!listed.to_string().contains(key));
 
-    stack.clock.advance(Duration::from_secs(2 * 60 * 60));
+    stack.clock.advance(Duration::from_hours(2));
     assert_eq!(stack.refused(&["key", "roll", new]).await["code"], "key_revoked", "its time is over");
     let revoked = stack.json(&["key", "revoke", &id]).await;
     assert_eq!(

@@ -200,7 +200,7 @@ async fn an_earlier_submission_is_given_back_whatever_the_campaign_says_now() {
 
 #[tokio::test]
 async fn a_key_is_forgotten_after_thirty_days_and_not_before() {
-    const DAY: Duration = Duration::from_secs(24 * 60 * 60);
+    const DAY: Duration = Duration::from_hours(24);
     let service = Service::with_clock(Clock::manual(Timestamp::from_millis(1_800_000_000_000)));
     let campaign = TestCampaign::on(&service, plain()).await;
     let sending = campaign.submission(&phone(1), &campaign.code(0));

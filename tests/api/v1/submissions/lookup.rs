@@ -109,7 +109,7 @@ async fn the_date_is_the_campaigns_own_day() {
     let in_auckland = TestCampaign::on(&service, in_auckland).await;
 
     // The last millisecond before midnight in Dar es Salaam, then midnight.
-    service.clock.advance(Duration::from_secs(9 * 60 * 60) - Duration::from_millis(1));
+    service.clock.advance(Duration::from_hours(9) - Duration::from_millis(1));
     for serial in [1, 2] {
         for campaign in [&here, &in_auckland] {
             assert_eq!(campaign.outcome(&phone(1), &campaign.code(serial)).await, "entered");

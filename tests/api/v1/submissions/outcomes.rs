@@ -193,7 +193,7 @@ async fn ten_wrong_codes_within_an_hour_refuse_the_phone_unheard() {
         "other phones are not touched"
     );
     // The first wrong code is an hour old after fifty more minutes.
-    service.clock.advance(Duration::from_secs(50 * 60) - Duration::from_millis(1));
+    service.clock.advance(Duration::from_mins(50) - Duration::from_millis(1));
     assert_eq!(campaign.outcome(&phone(1), &campaign.code(1)).await, "rate_limited");
     service.clock.advance(Duration::from_millis(1));
     assert_eq!(campaign.outcome(&phone(1), "WRONG").await, "invalid", "room for one more");

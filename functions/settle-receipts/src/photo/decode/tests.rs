@@ -105,6 +105,14 @@ fn what_is_no_image_is_refused() {
 }
 
 #[test]
+fn fill_bytes_before_a_marker_of_a_jpeg_are_skipped() {
+    let file = jpeg(&picture(), 90).expect("a photo");
+    let filled = [&file[..2], b"\xff\xff\xff", &file[2..]].concat();
+    assert_eq!(jpeg::size(&filled), Some((48, 32)));
+    assert!(is_close(&decode(&filled).expect("a picture"), &picture()));
+}
+
+#[test]
 fn what_only_begins_like_an_image_is_no_picture() {
     let no_sides = png_of(&[(b"IHDR", png_header(0, 9, [8, 0, 0, 0, 0]))]);
     for bytes in [
