@@ -227,12 +227,3 @@ async fn no_more_children_run_at_once_than_allowed() {
         assert_eq!(outcome.expect("told"), ["alone"]);
     }
 }
-
-#[tokio::test]
-async fn a_copy_holds_the_pixels_of_the_photo_and_nothing_else_of_its_file() {
-    let file = [&photo(&[RECEIPT])[..], b"<html>a page behind the picture</html>"].concat();
-    let copy = reader(limits()).copy(&file).await.expect("a copy");
-    assert!(copy.starts_with(b"\x89PNG\r\n"), "a new file of another format");
-    assert!(!copy.windows(6).any(|bytes| bytes == b"<html>"));
-    assert_eq!(reader(limits()).read(&copy).await.expect("read"), [RECEIPT]);
-}

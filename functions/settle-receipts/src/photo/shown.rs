@@ -28,3 +28,24 @@ pub(super) fn encode(photo: &Luma) -> io::Result<Vec<u8>> {
     file.flush()?;
     Ok(file)
 }
+
+#[cfg(test)]
+mod tests {
+    use super::super::decode::decode;
+    use super::*;
+
+    #[test]
+    fn a_copy_has_the_pixels_of_the_photo() {
+        let pixels = (0..=255).collect();
+        let photo = Luma::new(32, 8, pixels).expect("a photo");
+        let copy = encode(&photo).expect("a copy");
+        assert_eq!(decode(&copy), Ok(photo));
+    }
+
+    #[test]
+    fn a_copy_of_a_large_photo_is_shrunk() {
+        let photo = Luma::new(2 * SIDE, 10, vec![9; 20 * SIDE]).expect("a photo");
+        let copy = encode(&photo).expect("a copy");
+        assert_eq!(decode(&copy).ok(), Luma::new(SIDE, 5, vec![9; 5 * SIDE]));
+    }
+}
