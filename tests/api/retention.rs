@@ -5,10 +5,14 @@ use std::time::Duration;
 use common::aws::Aws;
 use common::clock::Clock;
 use common::domain::campaign::{Campaign, PersonalData, Retention as RetentionDays};
+use common::domain::draw::contact::{Contact, ContactEvent, ContactStep};
+use common::domain::draw::{Draw, DrawOutcome, Operator};
 use common::domain::scope::{Environment, Scope};
 use common::domain::submission::correction::{Correction, Proposal};
 use common::domain::submission::{OperatorDecision, Submission};
+use common::domain::timestamp::Timestamp;
 use common::runtime::event_handler::{EventContext, EventHandler};
+use common::store::draws::Draws;
 use common::store::retention::{Deletion, PostponeReason, Retention};
 use common::store::submission_writes::SubmissionStore;
 use common::store::submissions::Submissions;
@@ -217,6 +221,111 @@ async fn what_waits_for_a_second_person_is_left_and_found_a_day_later() {
     assert_eq!(submission(&campaign, Environment::Live, &first).await.phone, None);
     let gone = deletion(&campaign, Environment::Live, PersonalData::Phones).await.expect("it is done");
     assert_eq!((gone.done, gone.left, gone.finished_at.is_some()), (2, 0, true));
+}
+
+fn operator() -> Operator {
+    Operator { who: "arn:aws:iam::000000000000:user/asha".to_owned(), by: None }
+}
+
+/// A draw with one prize, which was frozen just now.
+fn frozen(now: Timestamp) -> Draw {
+    Draw {
+        name: "final".parse().expect("a name"),
+        commitment: "0".repeat(64),
+        root: "0".repeat(64),
+        header: "{}".to_owned(),
+        chain: "0".repeat(64),
+        round: std::num::NonZeroU64::MIN,
+        round_at: now.after(DAY),
+        unsettled: 0,
+        frozen_at: now,
+        frozen_by: operator(),
+        published_at: Some(now),
+        outcome: None,
+    }
+}
+
+/// Whoever has this place in that draw, drawn just now.
+fn drawn(place: u64, winner: &Submission, now: Timestamp) -> Contact {
+    Contact {
+        draw: frozen(now).name,
+        tier: 0,
+        prize: "Kettle".to_owned(),
+        place,
+        row: place,
+        reference: Some(winner.reference.clone()),
+        submission_id: Some(winner.submission_id),
+        region: None,
+        masked_phone: None,
+        steps: vec![ContactStep { at: now, by: None, event: ContactEvent::Drawn }],
+        revision: 0,
+    }
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn phones_stay_until_every_draw_is_run_and_every_prize_is_handed_over() {
+    let service = still();
+    let campaign = ending(&service, |_| {}).await;
+    let scope = campaign.scope(Environment::Live);
+    let (winner, next) = (
+        enter(&campaign, &campaign.live_key, 1, &campaign.code(0)).await,
+        enter(&campaign, &campaign.live_key, 2, &campaign.code(1)).await,
+    );
+    upload(&campaign, &campaign.live_key).await;
+    let stays = async |why: &str| {
+        sweep_an_hour_later(&service).await;
+        for id in [&winner, &next] {
+            assert!(submission(&campaign, Environment::Live, id).await.phone.is_some(), "{why}");
+        }
+        let waits = deletion(&campaign, Environment::Live, PersonalData::Phones).await.expect("it waits");
+        let reason = waits.postponed.map(|postponed| postponed.reason);
+        assert_eq!(reason, Some(PostponeReason::PrizesClaimed), "{why}");
+    };
+    let draws = Draws::from_env(&service.env, &service.dynamodb()).expect("all variables");
+    service.clock.advance(DAY * 3 - MINUTE * 30);
+    let draw = frozen(service.clock.now());
+    assert!(draws.create(&scope, &draw).await.expect("it answers"));
+    service.clock.advance(DAY * 2);
+    stays("the round is known, and the winners are not drawn").await;
+    assert_eq!(photos(&service, &scope).await, 0, "a prize needs no photo");
+
+    let now = service.clock.now();
+    let first = drawn(1, &submission(&campaign, Environment::Live, &winner).await, now);
+    assert!(draws.add_contact(&scope, &first).await.expect("it answers"));
+    let (signature, randomness) = (String::new(), String::new());
+    let outcome = DrawOutcome { signature, randomness, drawn_at: now, drawn_by: operator() };
+    assert!(draws.finish(&scope, &draw.name, &outcome).await.expect("it answers"));
+    service.clock.advance(DAY * 2);
+    stays("the winner is not called").await;
+    let mut before = first;
+    for event in [ContactEvent::Reached, ContactEvent::Identified, ContactEvent::HandedOver] {
+        let step = ContactStep { at: service.clock.now(), by: Some(operator()), event };
+        let after = before.after(step).expect("it follows");
+        assert!(draws.change_contact(&scope, &before, &after).await.expect("it answers"));
+        before = after;
+        stays("a day after the last step has not passed").await;
+    }
+    service.clock.advance(DAY);
+    sweep_an_hour_later(&service).await;
+    for id in [&winner, &next] {
+        assert_eq!(submission(&campaign, Environment::Live, id).await.phone, None);
+    }
+    let gone = deletion(&campaign, Environment::Live, PersonalData::Phones).await.expect("it is done");
+    assert!(gone.finished_at.is_some(), "{gone:?}");
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_draw_that_was_published_too_late_to_be_run_keeps_no_phones() {
+    let service = still();
+    let campaign = ending(&service, |_| {}).await;
+    let entered = enter(&campaign, &campaign.live_key, 1, &campaign.code(0)).await;
+    let draws = Draws::from_env(&service.env, &service.dynamodb()).expect("all variables");
+    let frozen = frozen(service.clock.now());
+    let late = Draw { published_at: Some(frozen.round_at), ..frozen };
+    assert!(draws.create(&campaign.scope(Environment::Live), &late).await.expect("it answers"));
+    service.clock.advance(DAY * 4);
+    sweep_an_hour_later(&service).await;
+    assert_eq!(submission(&campaign, Environment::Live, &entered).await.phone, None);
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]

@@ -125,6 +125,11 @@ impl Draw {
     pub fn is_published_in_time(&self) -> bool {
         self.published_at.is_some_and(|published_at| published_at < self.round_at)
     }
+
+    /// Whether winners can still be drawn. A draw that was not published before its round never has any.
+    pub fn can_be_drawn(&self, now: Timestamp) -> bool {
+        self.outcome.is_none() && self.published_at.unwrap_or(now) < self.round_at
+    }
 }
 
 #[cfg(test)]

@@ -1,7 +1,9 @@
-//! The `draws` table: for each campaign and environment its draws, and whoever was drawn in them. Only operators use it.
+//! The `draws` table: for each campaign and environment its draws, and whoever was drawn in them. Only operators write it.
 //!
 //! The records of a scope are in one partition: a draw as `draw#week-03`, its contacts as `contact#week-03#0#17`, with numbers
 //! of a fixed width, so that they are in order.
+
+use std::time::Duration;
 
 use aws_sdk_dynamodb::Client;
 use aws_sdk_dynamodb::operation::update_item::builders::UpdateItemFluentBuilder;
@@ -24,6 +26,9 @@ pub const KEY: &str = "scope";
 pub const SORT: &str = "record";
 /// The environment variable that names the table.
 pub const VARIABLE: &str = "DRAWS_TABLE";
+
+/// How long after the last step of a winner the next one may still be drawn: a skip that was cut short is run again within it.
+const NEXT_WINNER_TIMEOUT: Duration = Duration::from_secs(24 * 60 * 60);
 
 const READING: &str = "reading draws";
 const WRITING: &str = "writing a draw";
@@ -58,6 +63,17 @@ impl Draws {
     /// Those who were drawn in any draw of a scope.
     pub async fn all_contacts(&self, scope: &Scope) -> Result<Vec<Contact>, StoreError> {
         self.read(scope, "contact#").await
+    }
+
+    /// Whether a draw of the scope still needs phones: a winner is to be drawn, or a prize is being claimed. Then the phones of
+    /// all entrants stay, since whoever is next in the order wins once a winner is skipped.
+    pub async fn need_phones(&self, scope: &Scope, now: Timestamp) -> Result<bool, StoreError> {
+        if self.list(scope).await?.iter().any(|draw| draw.can_be_drawn(now)) {
+            return Ok(true);
+        }
+        let contacts = self.all_contacts(scope).await?;
+        let is_recent = |at: Timestamp| now < at.after(NEXT_WINNER_TIMEOUT);
+        Ok(contacts.iter().any(|contact| contact.is_open() || contact.changed_at().is_some_and(is_recent)))
     }
 
     /// Records a frozen draw. False when the name is taken: one name has one commitment, and the first stays.

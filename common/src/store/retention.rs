@@ -1,4 +1,4 @@
-//! The `retention` table: how far the personal data of campaigns is deleted, and where the schedule goes on. Only
+//! The `retention` table: how far the personal data of campaigns is deleted, and which one is next. Only
 //! `sweep-unsettled` writes it.
 
 use aws_sdk_dynamodb::Client;
@@ -61,7 +61,7 @@ pub struct Deletion {
     pub done: u64,
     /// Submissions that could not be changed yet.
     pub left: u64,
-    /// Where the read of the submissions goes on.
+    /// The submissions that are not read yet.
     pub segment: Segment,
     /// Why it waits, and until when.
     pub postponed: Option<Postponement>,
@@ -86,6 +86,8 @@ pub enum PostponeReason {
     Unsettled,
     /// Some submissions were left when all were read.
     SubmissionsLeft,
+    /// A draw still needs the phones.
+    PrizesClaimed,
 }
 
 impl CampaignRetention {
@@ -103,7 +105,7 @@ impl CampaignRetention {
         })
     }
 
-    /// The deletion to go on with: data that the campaign keeps no longer, and that is neither deleted nor postponed.
+    /// The next deletion: data that the campaign keeps no longer, and that is neither deleted nor postponed.
     pub fn next(&self, campaign: &Campaign, now: Timestamp) -> Option<Deletion> {
         let scopes = Environment::ALL
             .into_iter()
@@ -241,7 +243,7 @@ mod tests {
     }
 
     #[test]
-    fn a_postponed_deletion_waits_and_lets_the_others_go_on() {
+    fn a_postponed_deletion_waits_and_the_others_do_not() {
         let campaign = campaign([Some(1), None]);
         let mut retention = CampaignRetention::default();
         let test = retention.next(&campaign, at(1)).expect("it is time");

@@ -13,6 +13,7 @@ use common::domain::timestamp::Timestamp;
 use common::runtime::event_handler::EventContext;
 use common::store::StoreError;
 use common::store::campaigns::Campaigns;
+use common::store::draws::Draws;
 use common::store::retention::{
     CampaignRetention, Deletion, PostponeReason, Postponement, Retention, RetentionSchedule, Revised,
 };
@@ -30,6 +31,7 @@ pub(crate) struct RetentionSweep {
     campaigns: Campaigns,
     retention: Retention,
     submissions: Submissions,
+    draws: Draws,
     photos: Photos,
 }
 
@@ -48,6 +50,7 @@ impl RetentionSweep {
             campaigns: Campaigns::from_env(env, client)?,
             retention: Retention::from_env(env, client)?,
             submissions: Submissions::from_env(env, client)?,
+            draws: Draws::from_env(env, client)?,
             photos: Photos::from_env(env, &context.aws)?,
         })
     }
@@ -69,7 +72,7 @@ impl RetentionSweep {
             Some(_) => RetentionSchedule::default(),
         };
         if after != before.value {
-            // A sweep at the same time may have done so: the next one goes on from there.
+            // A sweep at the same time may have done so: the next one continues from there.
             self.retention.save_schedule(&Revised { value: after, ..before }).await?;
         }
         Ok(slice)
@@ -100,10 +103,8 @@ impl RetentionSweep {
         let mut retention = self.retention.get(slug).await?;
         let Some(mut deletion) = retention.value.next(&campaign, now) else { return Ok(false) };
         let scope = Scope { campaign: slug.clone(), environment: deletion.environment };
-        deletion.postponed = None;
-        if self.submissions.count_unsettled(&scope).await? > 0 {
-            let until = now.after(LOOK_INTERVAL);
-            deletion.postponed = Some(Postponement { reason: PostponeReason::Unsettled, until });
+        deletion.postponed = self.postponement(&scope, deletion.data, now).await?;
+        if deletion.postponed.is_some() {
             self.save(&campaign, &mut retention, deletion).await?;
             return Ok(true);
         }
@@ -131,6 +132,23 @@ impl RetentionSweep {
             }
         }
         Ok(true)
+    }
+
+    /// Why some data of a scope has to wait, if it does.
+    async fn postponement(
+        &self,
+        scope: &Scope,
+        data: PersonalData,
+        now: Timestamp,
+    ) -> Result<Option<Postponement>, StoreError> {
+        let reason = if self.submissions.count_unsettled(scope).await? > 0 {
+            PostponeReason::Unsettled
+        } else if data == PersonalData::Phones && self.draws.need_phones(scope, now).await? {
+            PostponeReason::PrizesClaimed
+        } else {
+            return Ok(None);
+        };
+        Ok(Some(Postponement { reason, until: now.after(LOOK_INTERVAL) }))
     }
 
     /// False if another sweep wrote the campaign's record since it was read.

@@ -251,6 +251,11 @@ impl Contact {
         }
     }
 
+    /// When the last step was recorded.
+    pub fn changed_at(&self) -> Option<Timestamp> {
+        self.steps.last().map(|step| step.at)
+    }
+
     /// Whether the prize is, or can still become, this one's.
     pub fn holds_prize(&self) -> bool {
         self.is_open() || self.state() == ContactState::HandedOver

@@ -100,8 +100,8 @@ async fn a_campaign_shows_what_it_keeps_and_what_is_deleted() {
     apply("end: 2026-02-20T00:00:00+03:00").await;
     let text = shown().await;
     for line in [
-        "retention.phones_days   30: deleted from 2026-03-22 00:00:00 Africa/Dar_es_Salaam on\n",
-        "retention.photos_days   7: deleted from 2026-02-27 00:00:00 Africa/Dar_es_Salaam on\n",
+        "retention.phones_days   30: deleted after 2026-03-22 00:00:00 Africa/Dar_es_Salaam\n",
+        "retention.photos_days   7: deleted after 2026-02-27 00:00:00 Africa/Dar_es_Salaam\n",
         "  photos, live          begins within the hour\n",
     ] {
         assert!(text.contains(line), "{line}{text}");

@@ -23,7 +23,7 @@ pub(super) fn retention_lines(
         let until = campaign.keeps_until(data);
         let when = until.map_or_else(
             || "kept, because the campaign has no window.end".to_owned(),
-            |until| format!("deleted from {} on", zoned_time(until, campaign.timezone)),
+            |until| format!("deleted after {}", zoned_time(until, campaign.timezone)),
         );
         lines.push((name, format!("{days}: {when}")));
         if until.is_some_and(|until| until <= now) {
@@ -87,10 +87,13 @@ fn progress(
         PostponeReason::Unsettled => {
             "waits until every submission is settled; `ops submission list --unsettled` lists those that are not".to_owned()
         }
+        PostponeReason::PrizesClaimed => {
+            "waits until every draw is run and every prize handed over; `ops draw list` shows the draws".to_owned()
+        }
         PostponeReason::SubmissionsLeft => format!(
             "{} are left, because a correction waits for its second person, or a record cannot be read",
             grouped(deletion.left)
         ),
     };
-    format!("{done}; {why}; goes on {}", zoned_time(postponed.until, campaign.timezone))
+    format!("{done}; {why}; tried again {}", zoned_time(postponed.until, campaign.timezone))
 }

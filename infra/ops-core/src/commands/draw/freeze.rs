@@ -2,8 +2,10 @@
 
 use common::clock::Clock;
 use common::config::Env;
+use common::domain::campaign::{Campaign, PersonalData};
 use common::domain::ids::Reference;
 use common::domain::scope::Scope;
+use common::domain::timestamp::Timestamp;
 use serde_json::{Value, json};
 
 use super::show::{as_json, described};
@@ -11,7 +13,7 @@ use crate::cli::FreezeArgs;
 use crate::draws::freeze::{self, FreezePlan, FreezeReport, ReadReport};
 use crate::draws::header;
 use crate::failure::Failure;
-use crate::format::{grouped, table};
+use crate::format::{grouped, table, zoned_time};
 use crate::tables::Tables;
 use crate::terminal::{Report, Terminal};
 
@@ -27,7 +29,9 @@ pub(super) async fn run(
 ) -> Result<Report, Failure> {
     let FreezeArgs { draw, from, to, prizes, at, one_prize_per_entrant, output } = args;
     let (scope, name) = (Scope::from(draw.scope), draw.name);
-    let zone = tables.campaign(&scope.campaign).await?.timezone;
+    let campaign = tables.campaign(&scope.campaign).await?;
+    refuse_without_phones(&campaign, clock.now())?;
+    let zone = campaign.timezone;
     let plan = FreezePlan {
         scope: scope.clone(),
         name,
@@ -72,6 +76,20 @@ pub(super) async fn run(
         "\nRead the commitment out, and let everybody copy it, before the round's time. Then: ops draw run\n",
     );
     Ok(Report::new(json, text))
+}
+
+/// Refuses a draw once the campaign keeps phones no longer: entrants whose phone is deleted would be missing.
+fn refuse_without_phones(campaign: &Campaign, now: Timestamp) -> Result<(), Failure> {
+    let Some(until) = campaign.keeps_until(PersonalData::Phones).filter(|until| *until <= now) else {
+        return Ok(());
+    };
+    let Campaign { slug, timezone, .. } = campaign;
+    let message = format!(
+        "{slug} keeps phones until {}, so entrants would be missing from the draw; `ops campaign show {slug}` says whether \
+         any are deleted: if none are, raise retention.phones_days in its file, apply it, and run this again",
+        zoned_time(until, *timezone)
+    );
+    Err(Failure::new("phones_deleted", message))
 }
 
 fn day_row(day: &str, total: &crate::draws::DayTotal) -> Vec<String> {

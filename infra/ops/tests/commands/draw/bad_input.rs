@@ -146,3 +146,14 @@ async fn entries_that_come_in_meanwhile_are_not_in_the_draw() {
     assert_eq!((&draw["header"]["rows"], &draw["header"]["total"]), (&json!(3), &json!(10)));
     assert_eq!(draw["unsettled"], json!([]));
 }
+
+#[tokio::test]
+async fn a_campaign_that_keeps_phones_no_longer_has_no_more_draws() {
+    let stack = with_entries().await;
+    let ended = CHAI.replace("end: null", "end: 2026-02-27T00:00:00+03:00");
+    let kept = |days: u32| stack.file("chai.yaml", format!("{ended}retention: {{ phones_days: {days} }}\n"));
+    stack.fine(&["campaign", "apply", "--yes", &kept(2)]).await;
+    assert_eq!(refused(&stack, &[]).await, "phones_deleted");
+    stack.fine(&["campaign", "apply", "--yes", &kept(3)]).await;
+    frozen(&stack, "week-03", &["--prize", "Kettle=1"]).await;
+}
