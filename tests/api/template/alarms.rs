@@ -91,7 +91,7 @@ fn alarms_hear_of_every_table_and_index_that_is_too_slow() {
     let (mut read, mut written) = read_and_written(&service());
     // Only background functions use them, and other alarms cover their failure.
     assert!(read.remove("unsettled-by-campaign") && written.remove("NumbersTable"));
-    assert!(read.remove("RetentionTable") && written.remove("RetentionTable"));
+    assert!(read.remove("RetentionTable") && written.remove("RetentionTable") && read.remove("DrawsTable"));
     let alarms = alarms();
     for (name, metric, expected) in [
         ("${Service}-tables-throttled-reads", "ReadThrottleEvents", read),
