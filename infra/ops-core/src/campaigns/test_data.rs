@@ -1,18 +1,22 @@
 //! Deletes what test keys made in a campaign.
 
 use common::aws::photos::Photos;
+use common::config::Env;
 use common::domain::scope::{CampaignSlug, Environment, Scope};
 
+use crate::draws::openings;
 use crate::failure::Failure;
 use crate::tables::Tables;
 
 /// Deletes it kind by kind; `done` gets each kind's name and number. It can be cut short and run again at any point:
-/// submissions come last, so until then none refers to anything that is missing except for what it no longer needs.
+/// submissions come last, so until then none refers to anything that is missing except for what it no longer needs. Draws
+/// stay, since a name has one commitment for good, but nobody can be told from them.
 ///
 /// # Errors
 /// When a table or the bucket does not answer.
 pub async fn clear(
     tables: &Tables,
+    env: &Env,
     photos: &Photos,
     slug: &CampaignSlug,
     mut done: impl FnMut(&'static str, u64),
@@ -21,6 +25,7 @@ pub async fn clear(
     let scope = Scope { campaign: slug.clone(), environment: Environment::Test };
     tables.campaign(slug).await?;
     let store = &tables.store;
+    done("openings of draws", openings::erase_everyone(tables, env, &scope).await?);
     done("idempotency keys", store.idempotency_keys().clear(&scope).await?);
     done("used codes", store.codes().clear(&scope).await?);
     done("entrants", store.entrants().clear(&scope).await?);

@@ -5,6 +5,7 @@ use std::io::{self, BufRead, BufWriter, Lines, Write};
 
 use chrono::DateTime;
 use common::config::Env;
+use common::domain::draw::contact::Contact;
 use common::domain::draw::{Draw, DrawName};
 use common::domain::ids::Reference;
 use common::domain::scope::Scope;
@@ -59,30 +60,46 @@ pub(crate) async fn erase_person(tables: &Tables, env: &Env, held: &Held) -> Res
             return Err(busy(&contact.draw));
         }
     }
-    let references =
+    let references: HashSet<_> =
         held.submissions.iter().map(|(submission, _)| submission.reference.to_string()).collect();
+    let is_theirs = |opening: &Opening| opening.references().iter().any(|one| references.contains(one));
     for draw in draws_since(tables, &held.scope, made_at).await? {
-        erase(tables, env, &held.scope, &draw, &references).await?;
+        erase(tables, env, &held.scope, &draw, is_theirs).await?;
     }
     Ok(())
 }
 
-/// Erases the openings with any of these references from a draw.
+/// Erases every entrant from the draws of a scope, also those whose prize is being claimed. Returns how many openings are
+/// gone.
+pub(crate) async fn erase_everyone(tables: &Tables, env: &Env, scope: &Scope) -> Result<u64, Failure> {
+    for contact in tables.draws.all_contacts(scope).await? {
+        let erased = contact.erased();
+        let is_done = Contact { revision: erased.revision, ..contact.clone() } == erased;
+        if !is_done && !tables.draws.change_contact(scope, &contact, &erased).await? {
+            return Err(busy(&contact.draw));
+        }
+    }
+    let mut gone = 0;
+    for draw in tables.draws.list(scope).await? {
+        gone += erase(tables, env, scope, &draw, |_| true).await?;
+    }
+    Ok(gone)
+}
+
+/// Erases openings from a draw. Returns how many.
 async fn erase(
     tables: &Tables,
     env: &Env,
     scope: &Scope,
     draw: &Draw,
-    references: &HashSet<String>,
-) -> Result<(), Failure> {
+    is_erased: impl Fn(&Opening) -> bool,
+) -> Result<u64, Failure> {
     let files = DrawFiles::new(tables, env, scope, &draw.name, &draw.commitment)?;
     for _ in 0..MAX_TRIES {
         let (openings, etag) = files.read_openings().await?;
-        let Some(kept) = without(openings, references).map_err(|error| temporary(&error))? else {
-            return Ok(());
-        };
-        if files.replace_openings(kept.path(), &etag).await? == Upload::Done {
-            return Ok(());
+        let (kept, erased) = without(openings, &is_erased).map_err(|error| temporary(&error))?;
+        if erased == 0 || files.replace_openings(kept.path(), &etag).await? == Upload::Done {
+            return Ok(erased);
         }
     }
     Err(busy(&draw.name))
@@ -92,22 +109,19 @@ fn busy(draw: &DrawName) -> Failure {
     Failure::new("draw_busy", format!("somebody else is changing the draw {draw}; run this again"))
 }
 
-/// The lines without those of these references; `None` if all stay.
-fn without(file: impl BufRead, references: &HashSet<String>) -> io::Result<Option<NamedTempFile>> {
+/// The lines without these openings, and how many those are.
+fn without(file: impl BufRead, is_erased: impl Fn(&Opening) -> bool) -> io::Result<(NamedTempFile, u64)> {
     let mut kept = BufWriter::new(NamedTempFile::new()?);
-    let mut erased = false;
+    let mut erased = 0;
     for line in file.lines() {
         let line = line?;
-        let is_theirs = Opening::from_csv_line(&line)
-            .is_some_and(|(_, opening)| opening.references().iter().any(|one| references.contains(one)));
-        if is_theirs {
-            erased = true;
+        if Opening::from_csv_line(&line).is_some_and(|(_, opening)| is_erased(&opening)) {
+            erased += 1;
         } else {
             writeln!(kept, "{line}")?;
         }
     }
-    let kept = kept.into_inner()?;
-    Ok(erased.then_some(kept))
+    Ok((kept.into_inner()?, erased))
 }
 
 /// The openings of a file, with their rows.

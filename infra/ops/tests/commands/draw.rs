@@ -18,7 +18,7 @@ use serde_json::{Value, json};
 use service_tests::service::{DEPLOYMENT_SECRET, entrant_id};
 
 use crate::submission::{submission, write};
-use crate::support::{NOW, Stack, chai, files_in};
+use crate::support::{CHAI, NOW, Stack, chai, files_in};
 
 /// Within the period that is drawn.
 const ENTERED: Timestamp = Timestamp::from_millis(NOW.as_millis() - 12 * 60 * 60 * 1000);
@@ -30,12 +30,23 @@ const CAMPAIGN: [&str; 2] = ["--campaign", "chai-bora-2026"];
 
 /// A submission of a phone with this status, created at this time.
 async fn submitted(stack: &Stack, phone: &str, status: SubmissionStatus, at: Timestamp) -> Submission {
-    let (scope, phone): (_, Phone) = (chai(Environment::Live), phone.parse().expect("a phone"));
+    submitted_in(Environment::Live, stack, phone, status, at).await
+}
+
+async fn submitted_in(
+    environment: Environment,
+    stack: &Stack,
+    phone: &str,
+    status: SubmissionStatus,
+    at: Timestamp,
+) -> Submission {
+    let (scope, phone): (_, Phone) = (chai(environment), phone.parse().expect("a phone"));
     let made = submission(random::submission_id(), status, None);
     let secret = DeploymentSecret::new(DEPLOYMENT_SECRET).expect("long enough");
     let made = Submission {
         entrant_id: entrant_id(&scope, &phone),
         phone: secret.encrypt_phone(&scope, made.submission_id, &phone, random::bytes()),
+        scope,
         created_at: at,
         updated_at: at,
         day: at.day_in(chrono_tz()),

@@ -98,7 +98,8 @@ async fn test_data_goes_and_live_data_blocked_phones_and_imported_codes_stay() {
     let typed = format!("{slug}\n");
     let cleared = run_typing(&args, service.env.clone(), &service.clock, Some(&typed)).await;
     assert_eq!(
-        cleared.out, "cleared:\n3 idempotency keys\n3 used codes\n1 entrants\n1 receipts\n3 submissions\n",
+        cleared.out,
+        "cleared:\n0 openings of draws\n3 idempotency keys\n3 used codes\n1 entrants\n1 receipts\n3 submissions\n",
         "{}",
         cleared.err
     );

@@ -8,10 +8,13 @@ use super::*;
 const PHONE: &str = "0711000004";
 
 async fn openings(stack: &Stack, draw: &Value) -> String {
+    openings_at(stack, key(draw, "openings.csv")).await
+}
+
+async fn openings_at(stack: &Stack, key: String) -> String {
     let s3 = Aws::for_function(&stack.env).expect("credentials").s3();
     let bucket = stack.env.required("OPENINGS_BUCKET").expect("the stack sets it");
-    let read =
-        s3.get_object().bucket(bucket).key(key(draw, "openings.csv")).send().await.expect("it is there");
+    let read = s3.get_object().bucket(bucket).key(key).send().await.expect("it is there");
     String::from_utf8(read.body.collect().await.expect("bytes").to_vec()).expect("text")
 }
 
@@ -102,4 +105,35 @@ async fn an_erasure_waits_while_a_prize_is_being_claimed() {
     assert_eq!(openings(&stack, &draw).await, "row,refs,salt\n");
     assert_eq!(stack.json(&run("week-03", &[])).await["winners"], shown["winners"], "the draw is as it was");
     assert_eq!(stack.json(&["person", "find", "--phone", PHONE]).await["held"], json!([]));
+}
+
+#[tokio::test]
+async fn clearing_test_data_leaves_the_draws_of_test_mode_without_their_entrants() {
+    let stack = Stack::with_chai().await;
+    let mut references = Vec::new();
+    for (environment, phone) in [(Environment::Test, PHONE), (Environment::Live, "0711000005")] {
+        let status = SubmissionStatus::accepted(1, None);
+        let made = submitted_in(environment, &stack, phone, status, ENTERED).await;
+        references.push(made.reference.to_string());
+    }
+    let test = ["--environment", "test"];
+    let practice = frozen(&stack, "practice", &[&["--prize", "Kettle=1"], &test[..]].concat()).await;
+    let live = frozen(&stack, "week-03", &["--prize", "Kettle=1"]).await;
+    for draw in [run("practice", &test), run("week-03", &[])] {
+        stack.fine(&draw).await;
+    }
+    let clear = ["campaign", "clear-test-data", "chai-bora-2026", "--yes"];
+    let cleared = stack.json(&clear).await;
+    assert_eq!(cleared["cleared"]["openings_of_draws"], 1);
+    let practice_key = key(&practice, "openings.csv").replacen("/live/", "/test/", 1);
+    assert_eq!(openings_at(&stack, practice_key).await, "row,refs,salt\n");
+    assert!(openings(&stack, &live).await.contains(&references[1]), "live draws stay as they are");
+    let shown = stack.json(&[&["draw", "show", "--draw", "practice"], &CAMPAIGN[..], &test].concat()).await;
+    let winner = &shown["winners"][0];
+    assert_eq!((&winner["ref"], &winner["phone"]), (&json!(references[0]), &Value::Null));
+    let shown = stack.json(&[&["draw", "show", "--draw", "week-03"], &CAMPAIGN[..]].concat()).await;
+    assert_eq!(shown["winners"][0]["phone"], "+2557•••••005");
+    assert_eq!(stack.json(&clear).await["cleared"]["openings_of_draws"], 0, "a second time changes nothing");
+    let told = stack.run(&clear[..3]).await.err;
+    assert!(told.contains("Draws of test mode stay") && told.contains("another name"), "{told}");
 }
