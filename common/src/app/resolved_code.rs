@@ -167,7 +167,7 @@ mod tests {
             prize: prize.map(str::to_owned),
             status,
         };
-        let imported = Origin::Imported { count: 1, lengths: Vec::new() };
+        let imported = Origin::Imported { count: 1, lengths: Vec::new(), unfinished: Vec::new() };
         CodeBook {
             minting_keys: vec![SecretKey::from_random([7; 32])],
             digest_key: SecretKey::from_random([9; 32]),

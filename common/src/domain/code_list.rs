@@ -168,7 +168,8 @@ mod tests {
 
     fn book(imported: &[Imported<'_>]) -> CodeBook {
         let batch = |(number, (status, uncounted, lengths)): (usize, &Imported<'_>)| {
-            let mut origin = Origin::Imported { count: *uncounted, lengths: Vec::new() };
+            let mut origin =
+                Origin::Imported { count: *uncounted, lengths: Vec::new(), unfinished: Vec::new() };
             for (length, count, space) in *lengths {
                 origin.add_imported(LengthCount { length: *length, count: *count, space: *space });
             }

@@ -63,12 +63,25 @@ pub enum Origin {
     },
     /// Printed elsewhere, and stored one by one as keyed digests.
     Imported {
-        /// The number of codes; an interrupted import may have stored a few more.
+        /// The number of codes. An import that was cut short may have stored a few more, which are counted once it is
+        /// finished.
         count: u64,
         /// The number of codes of each length. Codes imported before lengths were counted are missing.
         #[serde(default)]
         lengths: Vec<LengthCount>,
+        /// Imports that are running, or were cut short.
+        #[serde(default, skip_serializing_if = "Vec::is_empty")]
+        unfinished: Vec<UnfinishedImport>,
     },
+}
+
+/// A file whose import is not finished.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct UnfinishedImport {
+    /// The digest of the file's codes.
+    pub file: String,
+    /// Its new codes that are not counted yet, by length.
+    pub left: Vec<LengthCount>,
 }
 
 /// Imported codes of one length.
@@ -265,7 +278,8 @@ impl Origin {
     }
 
     /// An import without codes so far.
-    pub const NOTHING_IMPORTED: Self = Self::Imported { count: 0, lengths: Vec::new() };
+    pub const NOTHING_IMPORTED: Self =
+        Self::Imported { count: 0, lengths: Vec::new(), unfinished: Vec::new() };
 
     /// Whether the codes were printed elsewhere.
     pub fn is_imported(&self) -> bool {
@@ -274,7 +288,7 @@ impl Origin {
 
     /// Counts more imported codes; does nothing to a minted batch.
     pub fn add_imported(&mut self, more: LengthCount) {
-        let Self::Imported { count, lengths } = self else { return };
+        let Self::Imported { count, lengths, .. } = self else { return };
         *count = count.saturating_add(more.count);
         match lengths.iter_mut().find(|known| known.length == more.length) {
             Some(known) => {
@@ -284,6 +298,42 @@ impl Origin {
             }
             None => lengths.push(more),
         }
+    }
+
+    /// Notes that the import of a file has begun, with its new codes by length. True if it had begun before: then what was
+    /// left stays noted.
+    pub fn begin_import(&mut self, file: &str, new: Vec<LengthCount>) -> bool {
+        let Self::Imported { unfinished, .. } = self else { return false };
+        let has_begun = unfinished.iter().any(|import| import.file == file);
+        if !has_begun {
+            unfinished.push(UnfinishedImport { file: file.to_owned(), left: new });
+        }
+        has_begun
+    }
+
+    /// Counts codes of a file that were imported.
+    pub fn count_import(&mut self, file: &str, more: LengthCount) {
+        self.add_imported(more);
+        let Self::Imported { unfinished, .. } = self else { return };
+        let imports = unfinished.iter_mut().filter(|import| import.file == file);
+        for left in imports.flat_map(|import| &mut import.left).filter(|left| left.length == more.length) {
+            left.count = left.count.saturating_sub(more.count);
+        }
+    }
+
+    /// Notes that a file is imported. What is left was stored by an import that was cut short before it counted them, if
+    /// this one resumed it.
+    pub fn end_import(&mut self, file: &str, is_resumed: bool) {
+        let Self::Imported { unfinished, .. } = self else { return };
+        let ended: Vec<_> = unfinished.extract_if(.., |import| import.file == file).collect();
+        let left =
+            ended.into_iter().flat_map(|import| import.left).filter(|left| is_resumed && left.count > 0);
+        left.for_each(|left| self.add_imported(left));
+    }
+
+    /// Whether the import of a file has begun and not ended.
+    pub fn is_importing(&self, file: &str) -> bool {
+        matches!(self, Self::Imported { unfinished, .. } if unfinished.iter().any(|import| import.file == file))
     }
 
     pub(crate) fn contains(&self, serial: u64) -> bool {
@@ -308,7 +358,7 @@ impl Origin {
 
     /// Codes imported before lengths were recorded.
     pub(super) fn of_unknown_length(&self) -> u64 {
-        let Self::Imported { count, lengths } = self else { return 0 };
+        let Self::Imported { count, lengths, .. } = self else { return 0 };
         count.saturating_sub(lengths.iter().map(|known| known.count).sum())
     }
 }

@@ -136,7 +136,8 @@ fn what_is_added_to_a_batch_counts_as_the_form_that_is_guessed_more_easily() {
         let mut origin = Origin::NOTHING_IMPORTED;
         origin.add_imported(of(3, first));
         origin.add_imported(of(4, second));
-        assert_eq!(origin, Origin::Imported { count: 7, lengths: vec![of(7, expected)] });
+        let (lengths, unfinished) = (vec![of(7, expected)], Vec::new());
+        assert_eq!(origin, Origin::Imported { count: 7, lengths, unfinished });
     }
 }
 
@@ -158,7 +159,7 @@ fn a_batch_from_before_keys_had_versions_is_of_the_first() {
 fn only_a_book_with_imported_codes_sends_a_stranger_to_the_table() {
     let imported = |status| Batch {
         name: "i".to_owned(),
-        origin: Origin::Imported { count: 1, lengths: Vec::new() },
+        origin: Origin::Imported { count: 1, lengths: Vec::new(), unfinished: Vec::new() },
         prize: None,
         status,
     };

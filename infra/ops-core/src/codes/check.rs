@@ -6,10 +6,12 @@ use std::hash::BuildHasher;
 
 use common::domain::code_list::{CodeList, WeakestLength};
 use common::domain::codebook::{ACCEPTABLE_ODDS, CodeBook};
+use common::domain::hex::hex;
 use common::domain::scope::Scope;
 use common::store::StoreError;
 use common::store::codes::{CodeKey, Codes};
 use futures_util::{StreamExt, stream};
+use sha2::{Digest, Sha256};
 
 use super::import::{ImportRequest, batch_to_fill, is_void};
 use super::{AT_ONCE, PART, book};
@@ -32,6 +34,10 @@ pub struct Checked {
     pub known: Known,
     /// The new codes.
     pub list: CodeList,
+    /// The digest of all codes, in their order.
+    pub digest: String,
+    /// Whether an import of the file was cut short, or is running.
+    pub is_begun: bool,
     /// The lines of the file by the length of their code, shortest first.
     pub lengths: Vec<OfLength>,
     /// The code length, among those in the file, whose codes are easiest to guess.
@@ -89,10 +95,19 @@ pub async fn check(
     };
     let count = request.codes.check_all(PART, check_part).await?;
     seen.refuse_heading(request, count)?;
-    batch_to_fill(&mut book.clone(), request)?;
+    let digest = hex(&seen.digest.finalize());
+    batch_to_fill(&mut book.clone(), request, &digest)?;
     let lengths = seen.lengths.into_iter().map(|(length, lines)| lines.describe(length)).collect();
-    let mut checked =
-        Checked { count, repeated: 0, known: Known::default(), list: seen.list, lengths, weakest: None };
+    let mut checked = Checked {
+        count,
+        repeated: 0,
+        known: Known::default(),
+        list: seen.list,
+        is_begun: book.batches.iter().any(|batch| batch.origin.is_importing(&digest)),
+        digest,
+        lengths,
+        weakest: None,
+    };
     leave_out_duplicates(tables.codes(), scope, &book, request, &mut checked, progress).await?;
     checked.weakest = checked.list.weakest_in(&book);
     match checked.weakest.filter(|weakest| !request.allow_weak && weakest.odds > ACCEPTABLE_ODDS) {
@@ -118,6 +133,7 @@ fn cannot_be_imported(book: &CodeBook, code: &str) -> Option<&'static str> {
 #[derive(Default)]
 struct Seen {
     list: CodeList,
+    digest: Sha256,
     lengths: BTreeMap<usize, Lines>,
     first: Option<(usize, String)>,
     without_digits: u64,
@@ -132,6 +148,8 @@ struct Lines {
 impl Seen {
     fn add(&mut self, line: usize, code: String) {
         self.list.add(&code);
+        self.digest.update(&code);
+        self.digest.update(b"\n");
         self.without_digits += u64::from(has_no_digits(&code));
         if self.first.is_none() {
             self.first = Some((line, code.clone()));

@@ -2,7 +2,7 @@
 //! interrupted import again finishes it.
 
 use common::domain::code_list::CodeList;
-use common::domain::codebook::{BatchStatus, CodeBook, LengthCount, Origin};
+use common::domain::codebook::{Batch, BatchStatus, CodeBook, LengthCount, Origin};
 use common::domain::scope::Scope;
 use common::store::StoreError;
 use common::store::code_books::CodeBooks;
@@ -52,9 +52,12 @@ pub async fn import(
     checked: &Checked,
     mut progress: impl FnMut(u64),
 ) -> Result<Imported, Failure> {
-    let (batch, book) = book::change(&tables.code_books, scope, |book| {
-        let batch = batch_to_fill(book, request)?;
-        Ok((batch, book.clone()))
+    let file = checked.digest.as_str();
+    let (batch, book, is_resumed) = book::change(&tables.code_books, scope, |book| {
+        let batch = batch_to_fill(book, request, file)?;
+        let new = checked.list.lengths().collect();
+        let is_resumed = book::batch_mut(book, &batch)?.origin.begin_import(file, new);
+        Ok((batch, book.clone(), is_resumed))
     })
     .await?;
     let mut done = Imported { batch, imported: 0, duplicates: 0, void: 0 };
@@ -62,13 +65,18 @@ pub async fn import(
     loop {
         let part = lines.next_values(PART)?;
         if part.is_empty() {
+            let end = |book: &mut CodeBook| {
+                book::batch_mut(book, &done.batch)?.origin.end_import(file, is_resumed);
+                Ok(())
+            };
+            book::change(&tables.code_books, scope, end).await?;
             return Ok(done);
         }
         let stored = import_part(tables.codes(), scope, &book, &done.batch, part.into_iter()).await;
         // A part alone shows too little of the form.
         let of_file = |more: LengthCount| LengthCount { space: checked.list.space_of(more.length), ..more };
         let fresh: Vec<_> = stored.fresh.lengths().map(of_file).collect();
-        count_more(&tables.code_books, scope, &done.batch, &fresh).await?;
+        count_more(&tables.code_books, scope, &done.batch, file, &fresh).await?;
         done.imported += fresh.iter().map(|more| more.count).sum::<u64>();
         done.duplicates += stored.known;
         done.void += stored.void;
@@ -79,8 +87,22 @@ pub async fn import(
     }
 }
 
-/// The name of the batch to add codes to: the imported batch of the given name, or a new one.
-pub(super) fn batch_to_fill(book: &mut CodeBook, request: ImportRequest<'_>) -> Result<String, Failure> {
+/// The name of the batch to add the codes of a file to: the imported batch of the given name, the one to which an import of
+/// the same file was cut short, or a new one.
+pub(super) fn batch_to_fill(
+    book: &mut CodeBook,
+    request: ImportRequest<'_>,
+    file: &str,
+) -> Result<String, Failure> {
+    let begun = |batch: &&Batch| batch.status == BatchStatus::Active && batch.origin.is_importing(file);
+    let begun = book.batches.iter().find(begun).map(|batch| batch.name.clone());
+    if let Some(begun) = begun.as_deref().filter(|begun| request.batch.is_some_and(|name| name != *begun)) {
+        let message = format!(
+            "an import of this file into batch {begun} was cut short, or is running; finish it first with --batch {begun}"
+        );
+        return Err(Failure::new("import_unfinished", message));
+    }
+    let request = ImportRequest { batch: request.batch.or(begun.as_deref()), ..request };
     let Some(batch) = request.batch.and_then(|name| book.batch(name)) else {
         let origin = Origin::NOTHING_IMPORTED;
         let added = book::add_batch(book, request.batch, origin, request.prize, BatchStatus::Active)?;
@@ -170,6 +192,7 @@ async fn count_more(
     books: &CodeBooks,
     scope: &Scope,
     batch: &str,
+    file: &str,
     more: &[LengthCount],
 ) -> Result<(), Failure> {
     if more.is_empty() {
@@ -177,7 +200,7 @@ async fn count_more(
     }
     let status = book::change(books, scope, |book| {
         let batch = book::batch_mut(book, batch)?;
-        more.iter().for_each(|more| batch.origin.add_imported(*more));
+        more.iter().for_each(|more| batch.origin.count_import(file, *more));
         Ok(batch.status)
     })
     .await?;

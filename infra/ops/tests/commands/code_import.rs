@@ -6,6 +6,7 @@ use std::path::Path;
 use std::process::Command;
 
 use common::domain::scope::Environment;
+use common::store::codes::CodeKey;
 use ops_core::codes::check::check;
 use ops_core::codes::import::{ImportRequest, import as import_file};
 use ops_core::codes::lines;
@@ -211,4 +212,43 @@ async fn whoever_imports_into_a_batch_that_is_voided_meanwhile_is_told() {
         (&batches["batches"][0]["status"], &batches["batches"][0]["count"]),
         (&json!("void"), &json!(2))
     );
+}
+
+/// An import that ended after it had stored a part and before it counted it.
+#[tokio::test]
+async fn an_import_that_was_cut_short_counts_every_code_once_it_is_run_again() {
+    let stack = Stack::with_chai().await;
+    let file = stack.file("brand.csv", "KETTLE-01\nKETTLE-02\nKETTLE-03\nMUG-00001\n");
+    let (tables, scope) = (stack.tables().await, chai(Environment::Live));
+    let earlier = stack.file("earlier.csv", "KETTLE-03\n");
+    stack.fine(&import(&earlier, &["--allow-weak", "--batch", "april"])).await;
+    let request = ImportRequest {
+        codes: lines::codes(Path::new(&file), None),
+        prize: None,
+        batch: Some("april"),
+        allow_weak: true,
+    };
+    let checked = check(&tables, &scope, request, |_, _| ()).await.expect("codes");
+    let books = &tables.code_books;
+    let mut stored = books.get(&scope).await.expect("it answers").expect("a book");
+    stored.book.batches[0].origin.begin_import(&checked.digest, checked.list.lengths().collect());
+    let digest = stored.book.digest("KETTLE01");
+    books.save(&scope, &stored).await.expect("it answers");
+    let key = CodeKey::Imported { digest, batch: "april".to_owned() };
+    assert!(tables.codes().import(&scope, &key, "april").await.expect("it answers"));
+
+    let text = stack.fine(&BATCHES).await;
+    assert!(text.contains("An import into batch april is running, or was cut short"), "{text}");
+    let other = stack.refused(&import(&file, &["--allow-weak", "--batch", "may"])).await;
+    assert_eq!(other["code"], "import_unfinished");
+    let resumed = stack.json(&import(&file, &["--allow-weak"])).await;
+    assert_eq!((&resumed["batch"], &resumed["imported"]), (&json!("april"), &json!(2)));
+    let batches = stack.json(&BATCHES).await;
+    assert_eq!(
+        (&batches["batches"][0]["count"], batches["batches"].as_array().map(Vec::len)),
+        (&json!(4), Some(1))
+    );
+    let again = stack.json(&import(&file, &["--allow-weak"])).await;
+    assert_eq!((&again["batch"], &again["duplicates"]), (&json!(null), &json!(4)));
+    assert!(!stack.fine(&BATCHES).await.contains("cut short"));
 }

@@ -73,6 +73,16 @@ fn report(scope: &Scope, book: &CodeBook, usage: Option<&AllUsage>) -> Report {
             batch.name, scope.campaign, scope.environment, batch.name
         ));
     }
+    let is_unfinished = |batch: &&Batch| {
+        matches!(&batch.origin, Origin::Imported { unfinished, .. } if !unfinished.is_empty())
+            && batch.status == BatchStatus::Active
+    };
+    for batch in book.batches.iter().filter(is_unfinished) {
+        text.push_str(&format!(
+            "\nAn import into batch {} is running, or was cut short; in that case run it again, which counts what is stored.",
+            batch.name
+        ));
+    }
     let batches: Vec<Value> = book.batches.iter().map(|batch| batch_json(batch, usage)).collect();
     let (minted, imported) = (book.odds_of_a_guess(0), weakest.map(|weakest| weakest.odds));
     let json = json!({

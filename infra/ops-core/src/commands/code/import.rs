@@ -27,7 +27,7 @@ pub(super) async fn import(
     progress.end(terminal);
     let checked = checked?;
     let known = checked.known.count + checked.repeated;
-    if known == checked.count {
+    if known == checked.count && !checked.is_begun {
         let outcome = Outcome { batch: None, imported: 0, duplicates: known, void: checked.known.void };
         let heading =
             format!("Nothing was imported: all {} codes were there before.", grouped(checked.count));
