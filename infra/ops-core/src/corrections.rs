@@ -19,7 +19,12 @@ pub enum Corrected {
     /// It took effect.
     Done(Submission),
     /// A second operator has to ask for it too.
-    Proposed(Submission),
+    Proposed {
+        /// With the proposal.
+        after: Submission,
+        /// The proposal of something else in whose place it is.
+        replaced: Option<Proposal>,
+    },
     /// The submission was revoked before.
     Nothing(Submission),
 }
@@ -59,7 +64,8 @@ pub async fn correct(
         record(tables, &before, correction, &decision, true).await?;
         let after = before.proposed(Proposal { correction, decision, identity: identity.to_owned() });
         let is_written = tables.store.annotate(&before, &after).await?;
-        return if is_written { Ok(Corrected::Proposed(after)) } else { Err(moved()) };
+        let replaced = before.proposal;
+        return if is_written { Ok(Corrected::Proposed { after, replaced }) } else { Err(moved()) };
     };
     if first_identity == identity || is_same_person(&first.by, &decision.by) {
         let message = format!(
@@ -88,7 +94,8 @@ async fn record(
         Correction::Revoke { .. } => "submission.revoke",
         Correction::Reopen => "submission.reopen",
     };
-    let details = json!({ "correction": correction, "proposal": is_proposal });
+    let replaced = submission.proposal.as_ref().filter(|_| is_proposal).map(|proposal| proposal.correction);
+    let details = json!({ "correction": correction, "proposal": is_proposal, "replaced": replaced });
     let action = action(name, submission).because(decision.why.as_deref().unwrap_or_default());
     tables.audit.append(action.with(details), decision.at).await.map(drop)
 }
@@ -153,7 +160,7 @@ async fn refuse_void_code(tables: &Tables, submission: &Submission) -> Result<()
     Ok(())
 }
 
-fn not_correctable(submission: &Submission, refused: NotCorrectable) -> Failure {
+pub(crate) fn not_correctable(submission: &Submission, refused: NotCorrectable) -> Failure {
     let reference = &submission.reference;
     let (code, message) = match refused {
         NotCorrectable::NotSettled => {
@@ -168,6 +175,10 @@ fn not_correctable(submission: &Submission, refused: NotCorrectable) -> Failure 
         NotCorrectable::Accepted => {
             ("accepted", "it is accepted; revoke it first with `ops submission revoke`, then reopen it")
         }
+        NotCorrectable::Erased => (
+            "erased",
+            "its phone was erased, so nobody could be told of the outcome; if the consumer asks for it, they can enter again",
+        ),
         NotCorrectable::WithoutEvidence => (
             "nothing_to_reopen",
             "it was refused before it took a code or a receipt; the consumer can send both again",

@@ -56,6 +56,9 @@ pub enum NotCorrectable {
     /// It was refused before it took a code or a receipt, so that accepting it would leave both free.
     #[error("the submission has no code and no receipt")]
     WithoutEvidence,
+    /// Its person was erased, so nobody can be called, and no limit counts it.
+    #[error("the submission has no person")]
+    Erased,
 }
 
 impl Submission {
@@ -88,6 +91,7 @@ impl Submission {
             (Correction::Revoke { .. }, State::Rejected) => Err(NotCorrectable::Rejected),
             (Correction::Revoke { .. }, State::Accepted) => Ok(self.revoked(decision)),
             (Correction::Reopen, State::Accepted) => Err(NotCorrectable::Accepted),
+            (Correction::Reopen, State::Rejected) if self.phone.is_none() => Err(NotCorrectable::Erased),
             (Correction::Reopen, State::Rejected) => self.reopened(decision),
         }
     }

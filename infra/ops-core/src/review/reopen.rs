@@ -1,12 +1,12 @@
 //! Reopens a decision: with a reason, and by another person than the one who took it.
 
-use common::domain::submission::correction::Correction;
+use common::domain::submission::correction::{Correction, NotCorrectable};
 use common::domain::submission::{OperatorDecision, State};
 use common::domain::timestamp::Timestamp;
 
 use super::Reviewer;
 use crate::audit::words;
-use crate::corrections::{Corrected, correct};
+use crate::corrections::{Corrected, correct, not_correctable};
 use crate::failure::Failure;
 use crate::submissions::one;
 use crate::tables::Tables;
@@ -32,6 +32,10 @@ pub async fn reopen(
         );
         return Err(Failure::new("second_person_needed", message));
     }
+    // Before it is revoked.
+    if before.status.is_terminal() && before.phone.is_none() {
+        return Err(not_correctable(&before, NotCorrectable::Erased));
+    }
     let why = words(why, "the reason")?;
     let decision = OperatorDecision {
         by: reviewer.by.clone(),
@@ -44,7 +48,7 @@ pub async fn reopen(
     if before.status.state() == State::Accepted {
         let revoked =
             correct(tables, &name, Correction::Revoke { free_code: false }, decision.clone()).await?;
-        if let Corrected::Proposed(_) = revoked {
+        if let Corrected::Proposed { .. } = revoked {
             return Ok(revoked);
         }
     }

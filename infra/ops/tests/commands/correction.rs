@@ -192,8 +192,12 @@ async fn a_prize_is_taken_back_by_two_people_alone() {
         }
         if what == "revoke" {
             // Another correction is another proposal.
-            by(&stack, "juma", on(what, &id, &["--free-code"])).await;
-            by(&stack, "asha", on(what, &id, &[])).await;
+            let other = by(&stack, "juma", on(what, &id, &["--free-code"])).await;
+            let other: Value = serde_json::from_str(&other.out).expect("JSON");
+            assert_eq!(other["replaced_proposal"]["decision"]["by"], "asha");
+            let told = stack.run(&on(what, &id, &["--by", "asha"])).await.out;
+            assert!(told.contains("This replaces what juma asked for at"), "{told}");
+            assert!(told.contains("to free the code of, and revoke"), "{told}");
         }
         let corrected = by(&stack, "juma", on(what, &id, &[])).await;
         let corrected: Value = serde_json::from_str(&corrected.out).expect("JSON");

@@ -20,9 +20,14 @@ fn decision(seconds: u64) -> OperatorDecision {
     OperatorDecision { by, at: later(seconds), why, confirmed: None, identity: None }
 }
 
+fn open() -> Submission {
+    let phone = serde_json::from_str("\"encrypted\"").expect("a text");
+    Submission { phone, ..Submission::example() }
+}
+
 fn settled(transition: &Transition, has_receipt: bool) -> Submission {
     let receipt_id = has_receipt.then(|| ReceiptId::from_random([2; 16]));
-    let open = Submission { receipt_id, ..Submission::example() };
+    let open = Submission { receipt_id, ..open() };
     open.apply(transition, Findings::default(), later(1)).expect("open")
 }
 
@@ -78,6 +83,13 @@ fn only_what_has_a_code_or_a_receipt_is_reopened_and_only_what_is_accepted_is_re
 }
 
 #[test]
+fn a_submission_without_its_person_is_not_reopened() {
+    let rejected = settled(&Transition::reject(MessageKey::Blocked), true);
+    let erased = rejected.erased(rejected.entrant_id.clone());
+    assert_eq!(erased.corrected(Correction::Reopen, decision(2)), Err(NotCorrectable::Erased));
+}
+
+#[test]
 fn a_proposal_changes_nothing_that_callers_see() {
     let before = accepted(Some("A kettle"), false);
     let proposal = Proposal { correction: REVOKE, decision: decision(2), identity: "arn".to_owned() };
@@ -121,7 +133,7 @@ proptest! {
         acts in prop::collection::vec(any_act(), 1..20), has_receipt in any::<bool>(),
     ) {
         let receipt_id = has_receipt.then(|| ReceiptId::from_random([2; 16]));
-        let mut submission = Submission { receipt_id, ..Submission::example() };
+        let mut submission = Submission { receipt_id, ..open() };
         // What the tables would hold after every write: the places and entries of the phone.
         let (mut places, mut entries) = (1i64, 0i64);
         for (seconds, act) in (1..).zip(acts) {

@@ -163,7 +163,7 @@ async fn next(console: Console, form: Form) -> Reply<Response> {
     let screen = console.screens().find(form.get("screen"), now)?;
     let tables = console.tables()?;
     let claims = tables.review_claims(console.env())?;
-    let reviewer = Reviewer::of(&tables, console.env()).await?;
+    let reviewer = Reviewer::of(&tables).await?;
     let copier = PhotoCopier::new(&tables, console.env())?;
     let mut queue = screen.queue.lock().await;
     let Some(claimed) = queue.next(&tables, &claims, &reviewer, now).await? else {
@@ -286,12 +286,12 @@ async fn leave(console: Console, form: Form) -> Reply {
 
 async fn reopen_one(console: Console, form: Form) -> Reply<String> {
     let tables = console.tables()?;
-    let reviewer = Reviewer::of(&tables, console.env()).await?;
+    let reviewer = Reviewer::of(&tables).await?;
     let (name, why) = (form.get("name"), form.get("why"));
     let reopened = Box::pin(reopen(&tables, name, &reviewer, why, console.now())).await?;
     Ok(match reopened {
         Corrected::Done(after) => format!("{} waits for a reviewer again.", after.reference),
-        Corrected::Proposed(after) => {
+        Corrected::Proposed { after, .. } => {
             format!("{} won a prize: it is reopened once a second person asks for it, too.", after.reference)
         }
         Corrected::Nothing(before) => format!("{} was not changed.", before.reference),

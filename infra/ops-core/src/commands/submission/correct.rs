@@ -3,6 +3,7 @@
 use common::domain::submission::Submission;
 use common::domain::submission::correction::Correction;
 use common::store::codes::CodeKey;
+use serde_json::json;
 
 use crate::corrections::{Corrected, correct};
 use crate::failure::Failure;
@@ -20,21 +21,30 @@ pub(super) async fn run(
     decision: OperatorDecision,
 ) -> Result<Report, Failure> {
     let by = decision.by.clone();
+    let mut replaced_proposal = None;
     let (submission, text) = match correct(tables, name, correction, decision).await? {
         Corrected::Done(after) => {
             let text = done(&after, correction);
             (after, text)
         }
-        Corrected::Proposed(after) => {
-            let what = match correction {
-                Correction::Revoke { .. } => "revoke",
-                Correction::Reopen => "reopen",
-            };
+        Corrected::Proposed { after, replaced } => {
+            let instead = replaced.as_ref().map(|replaced| {
+                let first = &replaced.decision;
+                format!(
+                    ". This replaces what {} asked for at {}: to {}",
+                    first.by,
+                    first.at,
+                    in_words(replaced.correction)
+                )
+            });
             let text = format!(
-                "{by} asks to {what} {}, which won a prize; nothing has changed yet. Somebody else has to run the same \
-                 command, with their own AWS identity and name",
-                after.reference
+                "{by} asks to {} {}, which won a prize; nothing has changed yet. Somebody else has to run the same command, \
+                 with their own AWS identity and name{}",
+                in_words(correction),
+                after.reference,
+                instead.unwrap_or_default()
             );
+            replaced_proposal = replaced;
             (after, text)
         }
         Corrected::Nothing(before) => {
@@ -49,7 +59,19 @@ pub(super) async fn run(
         }
     };
     let phone = phones::shown(tables, &submission, false).await?;
-    Ok(Report::new(as_json(&submission, &phone), text))
+    let mut json = as_json(&submission, &phone);
+    if let (Some(fields), Some(replaced)) = (json.as_object_mut(), replaced_proposal) {
+        fields.insert("replaced_proposal".to_owned(), json!(replaced));
+    }
+    Ok(Report::new(json, text))
+}
+
+fn in_words(correction: Correction) -> &'static str {
+    match correction {
+        Correction::Revoke { free_code: false } => "revoke",
+        Correction::Revoke { free_code: true } => "free the code of, and revoke,",
+        Correction::Reopen => "reopen",
+    }
 }
 
 fn done(after: &Submission, correction: Correction) -> String {
