@@ -25,6 +25,17 @@ pub struct NotRenamed {
     pub error: io::Error,
 }
 
+/// A file that was left under its temporary name.
+#[derive(Debug)]
+pub enum Resumed {
+    /// The rest can be written.
+    Open(NewFile),
+    /// Another process is writing it.
+    Busy,
+    /// It is not there, or too short.
+    Lost,
+}
+
 impl NewFile {
     /// Creates the file under a temporary name in the same folder.
     ///
@@ -57,25 +68,28 @@ impl NewFile {
         Ok(Self { partial: NamedTempFile::from_parts(file, temporary), path: path.to_owned() })
     }
 
-    /// Opens a file that was left under its temporary name, cut to this length, to write the rest. `None` if it is not
-    /// there, is shorter, or another process is writing it.
+    /// Opens a file that was left under its temporary name, cut to this length, to write the rest.
     ///
     /// # Errors
     /// When there already is a file of the final name, or the temporary one cannot be opened or cut.
-    pub fn resume(path: &Path, bytes: u64) -> Result<Option<Self>, Failure> {
+    pub fn resume(path: &Path, bytes: u64) -> Result<Resumed, Failure> {
         refuse_existing(path)?;
         let partial = partial_path(path);
         let opening = |error: io::Error| Failure::from_io(&partial, "opening", &error);
         let mut file = match OpenOptions::new().read(true).write(true).open(&partial) {
-            Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(None),
+            Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(Resumed::Lost),
             opened => opened.map_err(opening)?,
         };
-        if file.try_lock().is_err() || file.metadata().map_err(opening)?.len() < bytes {
-            return Ok(None);
+        if file.try_lock().is_err() {
+            return Ok(Resumed::Busy);
+        }
+        if file.metadata().map_err(opening)?.len() < bytes {
+            return Ok(Resumed::Lost);
         }
         file.set_len(bytes).and_then(|()| file.seek(SeekFrom::End(0))).map_err(opening)?;
         let temporary = TempPath::try_from_path(&partial).map_err(opening)?;
-        Ok(Some(Self { partial: NamedTempFile::from_parts(file, temporary), path: path.to_owned() }))
+        let partial = NamedTempFile::from_parts(file, temporary);
+        Ok(Resumed::Open(Self { partial, path: path.to_owned() }))
     }
 
     /// Leaves the file under its temporary name, for [`Self::resume`].

@@ -15,7 +15,7 @@ use sha2::{Digest, Sha256};
 use tempfile::NamedTempFile;
 
 use super::Export;
-use crate::codes::new_file::{NewFile, NotRenamed, partial_path, refuse_existing};
+use crate::codes::new_file::{NewFile, NotRenamed, Resumed, partial_path, refuse_existing};
 use crate::failure::Failure;
 use crate::format::grouped;
 
@@ -49,7 +49,9 @@ impl ExportFile {
         let columns: Vec<String> = export.columns().iter().map(|&column| column.to_owned()).collect();
         match read_state(path)? {
             None => Self::begin(path, export, columns, now),
-            Some(saved) if saved.export == *export && saved.columns == columns => Self::resume(path, saved),
+            Some(saved) if saved.export == *export && saved.columns == columns => {
+                Self::resume(path, saved, now)
+            }
             Some(_) => {
                 let message = format!(
                     "{} was begun by an export with other options; run that one again to finish it, choose another \
@@ -89,15 +91,21 @@ impl ExportFile {
         Ok(file)
     }
 
-    fn resume(path: &Path, saved: Saved) -> Result<Self, Failure> {
-        let Some(partial) = NewFile::resume(path, saved.bytes)? else {
-            let message = format!(
-                "{} says that the export was begun, but {} is gone, is too short, or another export is writing it; wait \
-                 for that one, or remove both files and run this again",
-                state_path(path).display(),
-                partial_path(path).display()
-            );
-            return Err(Failure::new("export_lost", message));
+    fn resume(path: &Path, saved: Saved, now: Timestamp) -> Result<Self, Failure> {
+        let partial = match NewFile::resume(path, saved.bytes)? {
+            Resumed::Open(partial) => partial,
+            Resumed::Busy => {
+                let message = format!(
+                    "another export is writing {}; wait for it, or choose another --output",
+                    partial_path(path).display()
+                );
+                return Err(Failure::new("export_busy", message));
+            }
+            Resumed::Lost => {
+                let _ = fs::remove_file(state_path(path));
+                let Saved { export, columns, .. } = saved;
+                return Self::begin(path, &export, columns, now);
+            }
         };
         // Only an export that ended while it finished leaves a manifest beside its state.
         let _ = fs::remove_file(manifest_path(path));
@@ -180,7 +188,11 @@ impl ExportFile {
             }
         };
         // The manifest goes first, so that no file stands without one.
-        manifest.finish().map_err(|failed| not_renamed(&manifest_path(&self.path), &failed))?;
+        if let Err(failed) = manifest.finish() {
+            let failure = not_renamed(&manifest_path(&self.path), &failed);
+            self.keep();
+            return Err(failure);
+        }
         let (partial, _) = self.partial.into_parts();
         partial.finish().map_err(|failed| {
             let _ = fs::remove_file(manifest_path(&self.path));
@@ -232,7 +244,7 @@ impl ExportFile {
         };
         let rows = grouped(self.saved.rows);
         let message = format!(
-            "{what}, and run the same command again: it goes on from what was saved of {rows} rows. {} was not written",
+            "{what}, and run the same command again: it continues from what was saved of {rows} rows. {} was not written",
             self.path.display()
         );
         Failure::new("file_failed", message)
@@ -241,7 +253,8 @@ impl ExportFile {
 
 fn not_renamed(path: &Path, failed: &NotRenamed) -> Failure {
     let message = format!(
-        "the export is whole, but {} could not get its name: {}; it is under {}",
+        "the export is whole, but {} could not get its name: {}; it is under {}. Free the name, and run the same command \
+         again, which finishes it",
         path.display(),
         failed.error,
         failed.partial.display()

@@ -110,10 +110,10 @@ pub(crate) async fn write(
     terminal: &mut Terminal<'_>,
 ) -> Result<Value, Failure> {
     let mut file = ExportFile::open(output, export, clock.now())?;
-    // If this cannot be shown, the command goes on.
+    // If this cannot be shown, the command continues.
     let _ = match file.rows() {
         0 => writeln!(terminal.err, "reading the whole table of {}, all campaigns", export.content.table()),
-        rows => writeln!(terminal.err, "going on after {rows} rows"),
+        rows => writeln!(terminal.err, "continuing after {rows} rows"),
     };
     match copy(tables, export, &mut file, clock, terminal).await {
         Ok(()) => file.finish(clock.now()),

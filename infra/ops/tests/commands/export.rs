@@ -176,6 +176,24 @@ async fn an_export_that_was_cut_short_while_it_wrote_the_manifest_ends_when_it_i
 }
 
 #[tokio::test]
+async fn what_a_failed_export_left_is_no_hindrance() {
+    let (stack, _) = with_three().await;
+    let output = stack.arg("all.ndjson");
+    let args = [&["export", "submissions"], &CAMPAIGN[..], &["--output", &output]].concat();
+    // A folder in place of the manifest's temporary file, which cannot be removed like a file.
+    let blocked = stack.path("all.ndjson.manifest.json.partial");
+    std::fs::create_dir(&blocked).expect("a disk");
+    assert_eq!(stack.refused(&args).await["code"], "file_failed");
+    std::fs::remove_dir(&blocked).expect("it is there");
+    let left = ["all.ndjson.partial", "all.ndjson.state.json", "chai.yaml"];
+    assert_eq!(files_in(stack.folder.path()), left);
+    std::fs::remove_file(stack.path("all.ndjson.partial")).expect("it is there");
+    let (manifest, text) = export(&stack, "submissions", "all.ndjson", &[]).await;
+    assert_eq!((&manifest["rows"], text.lines().count()), (&json!(3), 3));
+    assert_eq!(files_in(stack.folder.path()), ["all.ndjson", "all.ndjson.manifest.json", "chai.yaml"]);
+}
+
+#[tokio::test]
 async fn what_cannot_be_exported_is_said_before_anything_is_read() {
     let stack = Stack::with_chai().await;
     for (options, code) in [
