@@ -164,7 +164,7 @@ pub async fn erase(tables: &Tables, env: &Env, photos: &Photos, held: &Held) -> 
 /// Everything that is held, as the bytes of a ZIP file to hand over. The audit log has a row first.
 ///
 /// # Errors
-/// When a table or the bucket does not answer.
+/// When nothing is held; when a table or the bucket does not answer.
 pub async fn hand_over(
     tables: &Tables,
     env: &Env,
@@ -172,6 +172,13 @@ pub async fn hand_over(
     held: &[Held],
     now: Timestamp,
 ) -> Result<Vec<u8>, Failure> {
+    if held.is_empty() {
+        let message = format!(
+            "nothing is held on {}, so there is no file to hand over; check the number with `ops person find`",
+            phone.masked()
+        );
+        return Err(Failure::new("person_unknown", message));
+    }
     let data = data(phone, held, now);
     record("person.export", None, tables, held, now).await?;
     let photos = photos(tables, env, held).await?;

@@ -13,7 +13,7 @@ use crate::format::local_time;
 /// Amounts by a name, such as a region.
 pub type Sums = BTreeMap<String, Amount>;
 
-/// The sums of a metric over all days, by `name` of the cell.
+/// The sums of a metric over all days, by `name` of the cell; without those that are 0.
 pub fn sums(cells: &Cells, metric: Metric, name: impl Fn(&Cell) -> String) -> Sums {
     let mut sums = Sums::new();
     for (cell, amount) in cells.iter().filter(|(cell, _)| cell.metric == metric) {
@@ -21,6 +21,8 @@ pub fn sums(cells: &Cells, metric: Metric, name: impl Fn(&Cell) -> String) -> Su
         sum.records += amount.records;
         sum.entries += amount.entries;
     }
+    // A cell stays when everything in it has moved to another.
+    sums.retain(|_, sum| *sum != Amount::default());
     sums
 }
 

@@ -174,6 +174,12 @@ async fn everything_that_is_held_on_a_person_is_handed_over() {
     assert!(page.contains("+255712345678") && page.contains("Mwanza"), "{page}");
     let again = ops(&campaign, &export).await;
     assert!(again.err.contains("exists already"), "{}", again.err);
+    let unknown = folder.path().join("unknown.zip");
+    let unknown = ["person", "export", "--phone", "0719999999", "--output", unknown.to_str().expect("text")];
+    let refused = ops(&campaign, &unknown).await;
+    assert_eq!((refused.code, refused.out.as_str()), (ops_core::REFUSED, ""));
+    assert!(refused.err.contains("nothing is held on +2557•••••999"), "{}", refused.err);
+    assert!(!folder.path().join("unknown.zip").exists(), "no file is written");
 }
 
 #[tokio::test]
