@@ -2,12 +2,18 @@
 
 #![expect(clippy::expect_used, clippy::panic, reason = "a test that cannot go on fails")]
 
+use std::ffi::OsString;
 use std::io::{BufRead, BufReader, Read, Write};
 use std::net::{TcpListener, TcpStream};
 use std::os::unix::fs::PermissionsExt;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::process::{Child, Command, ExitStatus, Stdio};
 
+use base64::Engine as _;
+use base64::engine::general_purpose::STANDARD_NO_PAD;
+use common::clock::Clock;
+use common::config::Env;
+use futures_util::FutureExt;
 use serde_json::Value;
 
 /// A running program, and its output up to the line that says it serves.
@@ -48,13 +54,17 @@ impl Running {
 
     fn submit(&self, key: &str, attempt: &str, phone: &str, code: &str) -> String {
         let body = format!(r#"{{"phone":"{phone}","code":"{code}","consent":true}}"#);
+        self.send("POST /api/v1/submissions", key, &format!("Idempotency-Key: {attempt}\r\n"), &body)
+    }
+
+    /// Sends a request, such as `GET /docs`, and returns the reply.
+    fn send(&self, request: &str, key: &str, headers: &str, body: &str) -> String {
         let address = self.base_url().strip_prefix("http://").expect("a URL").to_owned();
         let mut stream = TcpStream::connect(&address).expect("it listens");
         write!(
             stream,
-            "POST /api/v1/submissions HTTP/1.1\r\nHost: {address}\r\nAuthorization: Bearer {key}\r\n\
-             Idempotency-Key: {attempt}\r\nContent-Type: application/json\r\nContent-Length: {}\r\n\
-             Connection: close\r\n\r\n{body}",
+            "{request} HTTP/1.1\r\nHost: {address}\r\nAuthorization: Bearer {key}\r\n{headers}\
+             Content-Type: application/json\r\nContent-Length: {}\r\nConnection: close\r\n\r\n{body}",
             body.len()
         )
         .expect("sent");
@@ -251,4 +261,124 @@ fn what_keeps_it_from_starting_is_said_with_what_to_do() {
     let path: &Path = file.path();
     let message = refused(&["--port", "0", "--data", path.to_str().expect("text")]);
     assert!(message.contains("cannot keep data in") && message.contains("--data"), "{message}");
+}
+
+/// The spellings of a number that something kept of it may have: 0…, 255…, +255…, its last nine digits, with spaces, and the
+/// base64 of each wherever it stands in a longer text.
+fn spellings(nine_digits: &str) -> Vec<String> {
+    let (network, rest) = nine_digits.split_at(3);
+    let (first, last) = rest.split_at(3);
+    let mut plain = vec![nine_digits.to_owned(), format!("{network} {first} {last}")];
+    plain.extend(["0", "255", "+255"].map(|prefix| format!("{prefix}{nine_digits}")));
+    let encoded = plain.iter().flat_map(|spelling| {
+        (0..3).map(move |before| {
+            let bytes = [&vec![0; before], spelling.as_bytes()].concat();
+            let encoded = STANDARD_NO_PAD.encode(&bytes);
+            // Symbols at the ends are also of the bytes before and after.
+            let (begin, end) = ((before * 4).div_ceil(3), bytes.len() * 4 / 3);
+            encoded[begin..end].to_owned()
+        })
+    });
+    encoded.chain(plain.clone()).collect()
+}
+
+/// The files of a folder with their content, and of the folders in it.
+fn files(folder: &Path) -> Vec<(PathBuf, Vec<u8>)> {
+    let entries = std::fs::read_dir(folder).expect("a folder").map(|entry| entry.expect("an entry").path());
+    let read = |path: PathBuf| match path.is_dir() {
+        true => files(&path),
+        false => vec![(path.clone(), std::fs::read(&path).expect("a file"))],
+    };
+    entries.flat_map(read).collect()
+}
+
+/// The places of a number among files and texts.
+fn places(number: &str, data: &Path, printed: &[&str]) -> Vec<String> {
+    let mut contents = files(data);
+    contents.extend(printed.iter().map(|text| (PathBuf::from("printed"), text.as_bytes().to_vec())));
+    let has =
+        |content: &[u8], wanted: &str| content.windows(wanted.len()).any(|part| part == wanted.as_bytes());
+    let found = contents.iter().flat_map(|(path, content)| {
+        spellings(number)
+            .into_iter()
+            .filter(|spelling| has(content, spelling))
+            .map(|spelling| format!("{spelling} in {}", path.display()))
+    });
+    found.collect()
+}
+
+#[test]
+fn a_number_is_found_in_every_spelling() {
+    let found = |text: &str| spellings("712345678").iter().any(|spelling| text.contains(spelling.as_str()));
+    for text in ["0712345678", "tel:+255712345678", "255712345678", "712 345 678"] {
+        assert!(found(text), "{text}");
+        for before in ["", "x", "xy"] {
+            let encoded = STANDARD_NO_PAD.encode(format!("{before}{text}yz"));
+            assert!(found(&encoded), "{before}{text}: {encoded}");
+        }
+    }
+    assert!(!found("0712345679"));
+}
+
+/// Runs a command of `ops` against the stack of a ready file.
+fn ops(ready: &str, args: &[&str]) -> (u8, String) {
+    let args = ["ops", "--env-file", ready].into_iter().chain(args.iter().copied()).map(OsString::from);
+    let (mut out, mut err) = (Vec::new(), Vec::new());
+    let mut terminal =
+        ops_core::Terminal { out: &mut out, err: &mut err, input: None, err_is_terminal: false };
+    let no_console: ops_core::ServeConsole = |_, _| async { Ok("not here".to_owned()) }.boxed_local();
+    let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build().expect("a runtime");
+    let (env, clock) = (Env::from_process(), Clock::system());
+    let code = runtime.block_on(ops_core::run(args, env, &clock, &mut terminal, no_console));
+    (code, format!("{}{}", String::from_utf8_lossy(&out), String::from_utf8_lossy(&err)))
+}
+
+/// Requests that answer in every way, with the number wherever a caller can put it.
+fn use_number(running: &Running, key: &str, code: &str) {
+    const NUMBER: &str = "0712 345 678";
+    let body = |number: &str, code: &str| format!(r#"{{"phone":"{number}","code":"{code}","consent":true}}"#);
+    let entered = running.submit(key, "attempt-0000000001", NUMBER, code);
+    assert!(entered.contains(r#""message_key":"entered""#), "{entered}");
+    running.submit(key, "attempt-0000000001", NUMBER, code);
+    running.submit(key, "attempt-0712345678", "+255712345678", code);
+    running.submit(key, "attempt-0000000002", "255712345678", "AAAA-BBBB-CCCC");
+    for (request, body) in [
+        ("POST /api/v1/submissions/lookup", r#"{"phone":"0712345678"}"#.to_owned()),
+        ("POST /api/v1/submissions", body(NUMBER, code).replace("\"consent\"", "\"0712345678\"")),
+        ("POST /api/v1/submissions", r#"{"phone":"0712345678""#.to_owned()),
+        ("POST /api/v1/codes/check", r#"{"code":"0712345678"}"#.to_owned()),
+        ("GET /api/v1/submissions/0712345678?phone=%2B255712345678", String::new()),
+        ("GET /api/v1/0712345678", String::new()),
+        ("DELETE /api/v1/submissions?phone=0712345678", String::new()),
+    ] {
+        let more =
+            "Idempotency-Key: attempt-0000000003\r\nX-Request-Id: 255712345678\r\nUser-Agent: 0712345678\r\n";
+        let reply = running.send(request, key, more, &body);
+        assert!(reply.starts_with("HTTP/1.1 "), "{request}: {reply}");
+    }
+}
+
+#[test]
+fn after_an_erasure_nothing_of_the_number_is_in_what_the_stack_keeps_or_printed() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let (data, ready) = (folder.path().join("data"), folder.path().join("ready.json"));
+    let (data, ready) = (data.to_str().expect("text"), ready.to_str().expect("text"));
+    let running = Running::start(&["--data", data, "--show", "demo", "--ready-file", ready]);
+    let (key, code) = (running.after("live key").to_owned(), running.after("live codes").to_owned());
+    use_number(&running, &key, &code);
+    let (found, text) = ops(ready, &["person", "find", "--phone", "0712345678"]);
+    assert!(found == ops_core::FINE && text.contains("chai-bora-2026"), "{text}");
+    let erase = ["person", "erase", "--phone", "0712345678", "--why", "asked by letter", "--yes"];
+    let (erased, text) = ops(ready, &erase);
+    assert_eq!(erased, ops_core::FINE, "{text}");
+    let (_, left) = ops(ready, &["person", "find", "--phone", "0712345678"]);
+    assert!(left.starts_with("Nothing is held"), "{left}");
+
+    let before = running.printed.clone();
+    let (status, printed, log) = running.interrupt();
+    assert!(status.success());
+    assert!(log.lines().count() >= 11, "a line for each request: {log}");
+    assert!(files(Path::new(data)).iter().any(|(_, content)| !content.is_empty()), "it keeps its tables");
+    let kept = places("712345678", Path::new(data), &[&before, &printed, &log, &text]);
+    assert!(kept.is_empty(), "{kept:#?}\n{log}");
 }
