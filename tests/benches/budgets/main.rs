@@ -7,6 +7,7 @@
 //! - [`size`]: whether they depend on how much is stored;
 //! - [`startup`]: start-up time, memory and program size of each function;
 //! - [`codes`]: codes minted and verified a second;
+//! - [`export`]: entries that `ops export` writes a second, and its memory;
 //! - [`load`]: requests a second;
 //! - [`fleet`]: two, thirty-two and two hundred environments: how much of a key's rate limit they admit, round trips of
 //!   an entry in a cold, idle and warm one, the pace at the tax authority, and the records after a load with faults.
@@ -18,6 +19,7 @@ mod binaries;
 mod caller;
 mod calls;
 mod codes;
+mod export;
 mod fleet;
 mod load;
 mod operations;
@@ -34,8 +36,7 @@ use std::time::Duration;
 
 use crate::report::Verdicts;
 
-const USAGE: &str =
-    "usage: cargo bench -p service-tests [-- [--quick] [calls] [size] [startup] [codes] [load] [fleet]]";
+const USAGE: &str = "usage: cargo bench -p service-tests [-- [--quick] [calls] [size] [startup] [codes] [export] [load] [fleet]]";
 
 /// How much is measured.
 struct Effort {
@@ -48,6 +49,8 @@ struct Effort {
     starts: usize,
     /// Codes minted and verified.
     codes: u64,
+    /// Entries exported.
+    exported: u32,
     /// Duration of requests at full speed.
     load: Duration,
 }
@@ -59,11 +62,19 @@ const FULL: Effort = Effort {
     many: 250_000,
     starts: 25,
     codes: 2_000_000,
+    exported: 100_000,
     load: Duration::from_secs(5),
 };
 /// For a check after every change.
-const QUICK: Effort =
-    Effort { requests: 60, few: 100, many: 2_000, starts: 7, codes: 200_000, load: Duration::from_secs(1) };
+const QUICK: Effort = Effort {
+    requests: 60,
+    few: 100,
+    many: 2_000,
+    starts: 7,
+    codes: 200_000,
+    exported: 20_000,
+    load: Duration::from_secs(1),
+};
 
 /// A part of the benchmark, with a separate table.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -72,13 +83,15 @@ enum Part {
     Size,
     Startup,
     Codes,
+    Export,
     Load,
     Fleet,
 }
 
 impl Part {
     /// In the order in which they run.
-    const ALL: [Self; 6] = [Self::Calls, Self::Size, Self::Startup, Self::Codes, Self::Load, Self::Fleet];
+    const ALL: [Self; 7] =
+        [Self::Calls, Self::Size, Self::Startup, Self::Codes, Self::Export, Self::Load, Self::Fleet];
 
     fn named(name: &str) -> Option<Self> {
         Self::ALL.into_iter().find(|part| part.name() == name)
@@ -90,6 +103,7 @@ impl Part {
             Self::Size => "size",
             Self::Startup => "startup",
             Self::Codes => "codes",
+            Self::Export => "export",
             Self::Load => "load",
             Self::Fleet => "fleet",
         }
@@ -101,6 +115,7 @@ impl Part {
             Self::Size => size::run(effort.requests, effort.few, effort.many, verdicts).await,
             Self::Startup => startup::run(effort.starts, verdicts).await,
             Self::Codes => codes::run(effort.codes, verdicts),
+            Self::Export => export::run(effort.exported, verdicts).await,
             Self::Load => load::run(effort.load).await,
             Self::Fleet => fleet::run(effort.load, verdicts).await,
         }
@@ -108,6 +123,10 @@ impl Part {
 }
 
 fn main() -> ExitCode {
+    let runtime = tokio::runtime::Builder::new_multi_thread().enable_all().build().expect("a runtime");
+    if std::env::args().nth(1).as_deref() == Some(export::CHILD) {
+        return runtime.block_on(export::child(std::env::args_os().skip(2)));
+    }
     let mut effort = FULL;
     let mut wanted = Vec::new();
     for argument in std::env::args().skip(1) {
@@ -122,7 +141,6 @@ fn main() -> ExitCode {
             }
         }
     }
-    let runtime = tokio::runtime::Builder::new_multi_thread().enable_all().build().expect("a runtime");
     let mut verdicts = Verdicts::default();
     for part in Part::ALL.into_iter().filter(|part| wanted.is_empty() || wanted.contains(part)) {
         runtime.block_on(part.run(&effort, &mut verdicts));
