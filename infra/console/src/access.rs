@@ -1,4 +1,4 @@
-//! Who may use the console: whoever has the cookie that the link's token was traded for, while the console is in use.
+//! Who may use the console: the browser that exchanged the link's token for a cookie, while the console is in use.
 
 use std::sync::atomic::{AtomicI64, Ordering};
 use std::sync::{Mutex, PoisonError};
@@ -9,7 +9,7 @@ use common::domain::timestamp::Timestamp;
 use common::random;
 use subtle::ConstantTimeEq;
 
-/// The console ends when it was not used for so long: its page may stand open on a machine that nobody watches.
+/// Without use for this long, the console ends: its page may be open on an unattended machine.
 pub const IDLE_LIMIT: Duration = Duration::from_secs(15 * 60);
 
 /// 32 random bytes as text. It has no `Debug`, so that it is in no log.
@@ -29,7 +29,7 @@ impl Secret {
 pub(crate) struct Access {
     cookie_name: String,
     cookie: Secret,
-    /// `None` once it was traded.
+    /// `None` once it is exchanged.
     token: Mutex<Option<Secret>>,
     last_use: AtomicI64,
 }
@@ -40,7 +40,7 @@ impl Access {
         let token = Secret::new();
         let in_link = token.0.clone();
         let access = Self {
-            // Cookies do not know ports, so that another console on this machine would overwrite it.
+            // Browsers share cookies between ports, so another console on this machine would overwrite it.
             cookie_name: format!("ops_console_{port}"),
             cookie: Secret::new(),
             token: Mutex::new(Some(token)),
@@ -49,7 +49,7 @@ impl Access {
         (access, in_link)
     }
 
-    /// The `Set-Cookie` for the token, which is good once.
+    /// The `Set-Cookie` for the token, which is valid once.
     pub(crate) fn trade(&self, given: &str) -> Option<String> {
         let mut token = self.token.lock().unwrap_or_else(PoisonError::into_inner);
         if !token.as_ref()?.is(given) {

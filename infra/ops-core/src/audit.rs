@@ -168,8 +168,11 @@ impl Audit {
     /// # Errors
     /// When AWS does not say who the operator is.
     pub async fn identity(&self) -> Result<&str, Failure> {
-        let identity = Box::pin(self.identity.get_or_try_init(|| Identity::ask(&self.aws))).await?;
-        Ok(&identity.arn)
+        Ok(&self.asked().await?.arn)
+    }
+
+    async fn asked(&self) -> Result<&Identity, Failure> {
+        Box::pin(self.identity.get_or_try_init(|| Identity::ask(&self.aws))).await
     }
 
     /// Who takes a step that is recorded with the draw itself.
@@ -180,14 +183,15 @@ impl Audit {
         Ok(Operator { who: self.identity().await?.to_owned(), by: self.by.clone() })
     }
 
-    /// Who the operator is, for a record: the name that was given, else the AWS identity.
+    /// Who the operator is, for a record: the name that was given, else the one in the AWS identity. The rows of the log have
+    /// the whole identity as well.
     ///
     /// # Errors
     /// When AWS does not say who the operator is.
     pub async fn operator_name(&self) -> Result<String, Failure> {
         match &self.by {
             Some(by) => Ok(by.clone()),
-            None => self.identity().await.map(str::to_owned),
+            None => Ok(self.asked().await?.name().to_owned()),
         }
     }
 

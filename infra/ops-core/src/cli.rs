@@ -43,7 +43,7 @@ pub(crate) struct Cli {
     /// Read variables from this file, such as the local stack's --ready-file: NAME=VALUE lines in *.env, otherwise JSON
     #[arg(long, global = true, value_name = "PATH")]
     pub(crate) env_file: Option<PathBuf>,
-    /// Your name, recorded besides your AWS identity [default: $OPS_BY; for decisions also $USER]
+    /// Your name, recorded beside your AWS identity [default: $OPS_BY; for decisions, the name in that identity]
     #[arg(long, global = true, value_name = "NAME", value_parser = name)]
     pub(crate) by: Option<String>,
     #[command(subcommand)]

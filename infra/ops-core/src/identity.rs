@@ -19,6 +19,11 @@ pub(crate) struct Identity {
 }
 
 impl Identity {
+    /// The name of the user or of the session.
+    pub(crate) fn name(&self) -> &str {
+        self.arn.rsplit(['/', ':']).next().unwrap_or(&self.arn)
+    }
+
     /// Asks STS, which takes no permission.
     ///
     /// # Errors

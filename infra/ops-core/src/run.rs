@@ -9,7 +9,7 @@ use common::config::Env;
 use futures_util::future::LocalBoxFuture;
 use serde_json::json;
 
-use crate::audit::BY_VARIABLE;
+use crate::audit::{BY_VARIABLE, words};
 use crate::cli::{Cli, Command, ConsoleArgs};
 use crate::commands::{
     audit, campaign, code, draw, export, key, migrate, numbers, person, phone, secret, smoke, submission,
@@ -73,6 +73,9 @@ async fn execute(
         Some(by) => env.overridden_by([(BY_VARIABLE.to_owned(), by)].into_iter().collect()),
         None => env,
     };
+    if let Some(by) = env.optional(BY_VARIABLE) {
+        words(&by, "--by, or OPS_BY,")?;
+    }
     match cli.command {
         Command::Campaign(command) => Box::pin(campaign::run(command, &env, clock.now(), terminal)).await,
         Command::Key(command) => key::run(command, &env, clock.now()).await,

@@ -137,7 +137,7 @@ impl<'a> Progress<'a> {
         }
         self.shown = now;
         let line = self.line(now, done);
-        // If progress cannot be shown, the command goes on.
+        // If progress cannot be shown, the command continues.
         let _ = if terminal.err_is_terminal {
             write!(terminal.err, "\r\u{1b}[K{line}").and_then(|()| terminal.err.flush())
         } else {

@@ -11,7 +11,7 @@ use common::domain::submission::OperatorDecision;
 use common::store::entrants::{BlockChange, BlockedPhone};
 use serde_json::{Value, json};
 
-use super::submission::{who, words};
+use super::submission::words;
 use super::typed_or;
 use crate::cli::{PhoneChangeArgs, PhoneCommand};
 use crate::column::Column;
@@ -55,18 +55,16 @@ async fn change(
     terminal: &mut Terminal<'_>,
 ) -> Result<Report, Failure> {
     let PhoneChangeArgs { campaign, phones, file, column, why, confirm } = args;
-    let decision = OperatorDecision {
-        by: who(env)?,
-        at: clock.now(),
-        why: Some(words(&why, "--why")?),
-        confirmed: None,
-        identity: None,
+    let why = Some(words(&why, "--why")?);
+    let decide = async |tables: &Tables| -> Result<OperatorDecision, Failure> {
+        let by = tables.audit.operator_name().await?;
+        Ok(OperatorDecision { by, at: clock.now(), why, confirmed: None, identity: None })
     };
     let Some(file) = file else {
         let phones = parse(&phones)?;
         let tables = connection::tables(env).await?;
         tables.campaign(&campaign).await?;
-        return change_each(&tables, &campaign, &phones, blocked, &decision).await;
+        return change_each(&tables, &campaign, &phones, blocked, &decide(&tables).await?).await;
     };
     let column = Column { path: &file, heading: column.as_deref(), values: PHONES };
     let count = column.check_all(1_000, async |_, _| Ok(())).await?;
@@ -75,6 +73,7 @@ async fn change(
     let verb = if blocked { "Block" } else { "Unblock" };
     let question = format!("{verb} the {} phones of the file in {campaign}, test and live?", grouped(count));
     terminal.confirm(&question, Answer::Yes, confirm)?;
+    let decision = decide(&tables).await?;
     let doing = if blocked { "blocked" } else { "unblocked" };
     let why = decision.why.as_deref().unwrap_or_default();
     let action = phones::change(blocked).in_campaign(&campaign).because(why).with(json!({ "count": count }));

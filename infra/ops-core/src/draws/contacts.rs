@@ -5,7 +5,7 @@ use std::num::NonZeroU64;
 use chrono::DateTime;
 use common::config::Env;
 use common::domain::draw::contact::{Contact, ContactEvent, ContactState, ContactStep, Standing};
-use common::domain::draw::{Draw, DrawName, Operator};
+use common::domain::draw::{Draw, DrawName};
 use common::domain::scope::Scope;
 use common::domain::submission::{State, Submission};
 use common::domain::timestamp::Timestamp;
@@ -83,13 +83,12 @@ pub(crate) async fn submission(tables: &Tables, winner: &Winner) -> Result<Optio
     Ok(tables.store.submissions().get(&winner.scope, id).await?)
 }
 
-/// Writes a step into the log. After a skip, draws whoever is next; a skip that was cut short goes on.
+/// Writes a step into the log. After a skip, draws whoever is next; a skip that was cut short is finished.
 pub(crate) async fn log(
     tables: &Tables,
     env: &Env,
     winner: &Winner,
     event: ContactEvent,
-    by: &str,
     now: Timestamp,
 ) -> Result<Logged, Failure> {
     let Winner { scope, draw, contact, .. } = winner;
@@ -99,8 +98,7 @@ pub(crate) async fn log(
         return Ok(Logged { contact: contact.clone(), next });
     }
     let standing = standing(tables, winner).await?;
-    let by = Operator { who: tables.audit.identity().await?.to_owned(), by: Some(by.to_owned()) };
-    let step = ContactStep { at: now, by: Some(by), event: event.clone() };
+    let step = ContactStep { at: now, by: Some(tables.audit.operator().await?), event: event.clone() };
     let after = contact.after_operator(step, standing).map_err(|refused| {
         let message =
             format!("nothing was logged for place {} of {}: {refused}", contact.place, contact.prize);

@@ -134,7 +134,7 @@ async fn fetch(
     let relays = chain::relays(env, relay)?;
     let wait = draw.round_at.since(clock.now());
     if !wait.is_zero() {
-        // If this cannot be shown, the command goes on.
+        // If this cannot be shown, the command continues.
         let _ = writeln!(
             terminal.err,
             "round {} comes in {}; Ctrl-C stops waiting, and this can be run again at any time",

@@ -14,9 +14,6 @@ pub mod progress;
 pub mod queue;
 pub mod reopen;
 
-use common::config::Env;
-
-use crate::commands::submission::who;
 use crate::failure::Failure;
 use crate::tables::Tables;
 
@@ -30,11 +27,12 @@ pub struct Reviewer {
 }
 
 impl Reviewer {
-    /// The reviewer whom the environment and the credentials name.
+    /// The operator as a reviewer.
     ///
     /// # Errors
-    /// When neither `--by` nor `$USER` says a name, or AWS does not say who it is.
-    pub async fn of(tables: &Tables, env: &Env) -> Result<Self, Failure> {
-        Ok(Self { by: who(env)?, identity: tables.audit.identity().await?.to_owned() })
+    /// When AWS does not say who it is.
+    pub async fn of(tables: &Tables) -> Result<Self, Failure> {
+        let by = tables.audit.operator_name().await?;
+        Ok(Self { by, identity: tables.audit.identity().await?.to_owned() })
     }
 }

@@ -165,8 +165,9 @@ async fn a_command_that_forgets_its_row_changes_nothing() {
 async fn operators_are_told_apart_by_their_aws_identity_and_add_a_name() {
     let stack = Stack::with_chai().await;
     for (key, by) in [("asha", None), ("juma", Some("Juma K.")), ("juma", None)] {
-        let identity = [("AWS_ACCESS_KEY_ID".to_owned(), key.to_owned())].into_iter().collect();
-        let env = stack.env.clone().overridden_by(identity);
+        let identity = [("AWS_ACCESS_KEY_ID", key), ("OPS_BY", "")];
+        let identity = identity.map(|(name, value)| (name.to_owned(), value.to_owned()));
+        let env = stack.env.clone().overridden_by(identity.into_iter().collect());
         let pause = ["campaign", "pause", "chai-bora-2026"];
         let args: Vec<&str> = pause.into_iter().chain(by.into_iter().flat_map(|by| ["--by", by])).collect();
         assert_eq!(run(&args, env, &stack.clock).await.code, ops_core::FINE);

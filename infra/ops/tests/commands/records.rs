@@ -68,7 +68,7 @@ impl Restored {
     }
 
     async fn ops(&self, args: &[&str]) -> Ended {
-        let operator = [("USER".to_owned(), "asha".to_owned())].into_iter().collect();
+        let operator = [("OPS_BY".to_owned(), "asha".to_owned())].into_iter().collect();
         run(args, self.service.env.clone().overridden_by(operator), &self.service.clock).await
     }
 

@@ -254,15 +254,20 @@ async fn every_decision_says_who_and_why() {
     assert!(ended.code == ops_core::USAGE && ended.err.contains("--why <TEXT>"), "{}", ended.err);
     let error = stack.refused(&[&accept[..], &["--why", " "]].concat()).await;
     assert_eq!(error["code"], "words_invalid");
-    let nobody = stack.env.clone().overridden_by([("USER".to_owned(), String::new())].into_iter().collect());
-    let ended = run(&[&accept[..], &WHY].concat(), nobody, &stack.clock).await;
-    assert!(
-        ended.code == ops_core::REFUSED && ended.err.contains("say who decides with --by NAME"),
-        "{}",
-        ended.err
-    );
+    let decide = async |by: &str| {
+        let variables = [("OPS_BY".to_owned(), by.to_owned()), ("USER".to_owned(), "juma".to_owned())];
+        let env = stack.env.clone().overridden_by(variables.into_iter().collect());
+        run(&[&accept[..], &WHY].concat(), env, &stack.clock).await
+    };
+    let ended = decide("Asha, 0712 345 678").await;
+    assert!(ended.code == ops_core::REFUSED && ended.err.contains("OPS_BY"), "{}", ended.err);
+    assert!(!ended.err.contains("345"), "{}", ended.err);
     let shown = stack.json(&["submission", "show", &id]).await;
     assert_eq!(shown["submissions"][0]["state"], "pending");
+    let ended = decide("").await;
+    assert_eq!(ended.code, ops_core::FINE, "{}", ended.err);
+    let shown = stack.json(&["submission", "show", &id]).await;
+    assert_eq!(shown["submissions"][0]["decision"]["by"], "local", "the name in the AWS identity");
 }
 
 #[tokio::test]

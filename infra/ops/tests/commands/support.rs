@@ -59,7 +59,7 @@ impl Stack {
         let deployment_secret = Some(DEPLOYMENT_SECRET.to_owned());
         let options = Options { background: false, deployment_secret, ..options };
         let local = local::stack::Stack::start(options).await.expect("it starts");
-        let operator = [("USER".to_owned(), "asha".to_owned())];
+        let operator = [("OPS_BY".to_owned(), "asha".to_owned())];
         let env = local.env().clone().into_iter().chain(operator).collect();
         let folder = tempfile::tempdir().expect("a folder");
         Self { env, folder, clock: Clock::manual(NOW), local }

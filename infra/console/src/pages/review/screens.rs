@@ -185,6 +185,6 @@ async fn write_one(
     now: Timestamp,
 ) -> Result<Written, Failure> {
     let tables = console.tables()?;
-    let reviewer = Reviewer::of(&tables, console.env()).await?;
+    let reviewer = Reviewer::of(&tables).await?;
     Box::pin(write(&tables, &screen.scope, answer, &reviewer, now)).await
 }

@@ -14,7 +14,7 @@ use common::domain::timestamp::Timestamp;
 use common::store::campaign_versions::CampaignChange;
 use serde_json::{Value, json};
 
-use crate::audit::{BY_VARIABLE, words};
+use crate::audit::words;
 use crate::campaigns;
 use crate::cli::CampaignCommand;
 use crate::connection;
@@ -31,12 +31,16 @@ pub(crate) async fn run(
 ) -> Result<Report, Failure> {
     // Boxed, like the longest of the commands: together they would not fit on a test's stack.
     let tables = Box::pin(connection::tables(env));
-    let change = CampaignChange { at: now, by: env.optional(BY_VARIABLE).or_else(|| env.optional("USER")) };
+    let change = async |tables: &Tables| -> Result<CampaignChange, Failure> {
+        Ok(CampaignChange { at: now, by: Some(tables.audit.operator_name().await?) })
+    };
     match command {
         CampaignCommand::Apply(args) => {
             // Files first: an error in a file should not need a stack to be found.
             let files = files::read_all(&args.files)?;
-            Box::pin(apply::apply(&tables.await?, &files, &args, change, terminal)).await
+            let tables = tables.await?;
+            let change = change(&tables).await?;
+            Box::pin(apply::apply(&tables, &files, &args, change, terminal)).await
         }
         CampaignCommand::Init { file } => files::init(&file),
         CampaignCommand::Schema { markdown } => Ok(files::schema(markdown)),
@@ -54,10 +58,12 @@ pub(crate) async fn run(
         CampaignCommand::Pause { slug, why } => switch(&tables.await?, &slug, true, why, now).await,
         CampaignCommand::Resume { slug, why } => switch(&tables.await?, &slug, false, why, now).await,
         CampaignCommand::Archive { slug } => {
-            Box::pin(versions::archive(&tables.await?, &slug, true, change)).await
+            let tables = tables.await?;
+            Box::pin(versions::archive(&tables, &slug, true, change(&tables).await?)).await
         }
         CampaignCommand::Unarchive { slug } => {
-            Box::pin(versions::archive(&tables.await?, &slug, false, change)).await
+            let tables = tables.await?;
+            Box::pin(versions::archive(&tables, &slug, false, change(&tables).await?)).await
         }
         CampaignCommand::ClearTestData { slug, confirm } => {
             Box::pin(test_data::clear(env, &slug, confirm, now, terminal)).await

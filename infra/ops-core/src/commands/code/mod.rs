@@ -264,6 +264,6 @@ fn report_rotated(scope: &Scope, book: &CodeBook) -> Report {
 
 /// Tells the operator something before a command is done.
 fn note(terminal: &mut Terminal<'_>, text: &str) {
-    // The work goes on even if it cannot be shown.
+    // The work continues even if it cannot be shown.
     let _ = writeln!(terminal.err, "{text}");
 }

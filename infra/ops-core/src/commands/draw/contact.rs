@@ -9,7 +9,7 @@ use serde_json::json;
 use super::show::{contact_json, state_words};
 use crate::audit::Action;
 use crate::cli::{CallArgs, CallOutcome, SkipArgs, WinnerArgs};
-use crate::commands::submission::{who, words};
+use crate::commands::submission::words;
 use crate::confirm::Answer;
 use crate::draws::contacts::{self, Logged, Winner};
 use crate::failure::Failure;
@@ -91,7 +91,7 @@ async fn step(
     env: &Env,
     now: Timestamp,
 ) -> Result<Report, Failure> {
-    let Logged { contact, next } = contacts::log(tables, env, winner, event, &who(env)?, now).await?;
+    let Logged { contact, next } = contacts::log(tables, env, winner, event, now).await?;
     let line = |contact: &Contact| {
         let reference = contact.reference.as_ref().map_or_else(|| "-".to_owned(), ToString::to_string);
         let phone = contact.masked_phone.as_deref().unwrap_or("-");

@@ -72,7 +72,7 @@ async fn with_progress(
                 seconds += 1;
                 let records = read.load(Ordering::Relaxed);
                 let line = format!("read {} records, {} a second", grouped(records), grouped(records / seconds));
-                // Progress is a courtesy: the work goes on when it cannot be shown.
+                // If progress cannot be shown, the work continues.
                 let _ = if terminal.err_is_terminal {
                     write!(terminal.err, "\r\u{1b}[K{line}").and_then(|()| terminal.err.flush())
                 } else {

@@ -13,7 +13,6 @@ use common::domain::submission::{OperatorDecision, State, Submission};
 use common::domain::timestamp::Timestamp;
 use serde_json::{Value, json};
 
-use crate::audit::BY_VARIABLE;
 pub(crate) use crate::audit::words;
 use crate::cli::{AcceptArgs, CorrectionArgs, ListArgs, ShowArgs, SubmissionCommand, VerdictArgs};
 use crate::confirm::Answer;
@@ -92,18 +91,14 @@ async fn settle_one(
     env: &Env,
     now: Timestamp,
 ) -> Result<Report, Failure> {
-    let decision = OperatorDecision {
-        by: who(env)?,
-        at: now,
-        why: Some(words(why, "--why")?),
-        confirmed: None,
-        identity: None,
-    };
+    let why = Some(words(why, "--why")?);
     let verdict = match verdict.reject {
         Some(key) => Verdict::Reject(key),
         None => Verdict::Accept { entries: accept.entries, proof: proof(accept)? },
     };
     let tables = connection::tables(env).await?;
+    let by = tables.audit.operator_name().await?;
+    let decision = OperatorDecision { by, at: now, why, confirmed: None, identity: None };
     let settled = settle(&tables, name, verdict, decision).await?;
     let status = &settled.status;
     let entries = match status.entries() {
@@ -166,8 +161,10 @@ async fn corrected(
 ) -> Result<Report, Failure> {
     let CorrectionArgs { name, why } = args;
     let why = Some(words(&why, "--why")?);
-    let decision = OperatorDecision { by: who(env)?, at: now, why, confirmed: None, identity: None };
-    correct::run(&connection::tables(env).await?, &name, correction, decision).await
+    let tables = connection::tables(env).await?;
+    let by = tables.audit.operator_name().await?;
+    let decision = OperatorDecision { by, at: now, why, confirmed: None, identity: None };
+    correct::run(&tables, &name, correction, decision).await
 }
 
 fn proof(args: &AcceptArgs) -> Result<Proof, Failure> {
@@ -179,16 +176,6 @@ fn proof(args: &AcceptArgs) -> Result<Proof, Failure> {
                            read it from the receipt again";
             Failure::new("receipt_code_invalid", message)
         }),
-    }
-}
-
-pub(crate) fn who(env: &Env) -> Result<String, Failure> {
-    match env.optional(BY_VARIABLE).or_else(|| env.optional("USER")) {
-        Some(by) => words(&by, "--by"),
-        None => {
-            let message = "every decision is recorded with who took it, and $USER is not set; say who decides with --by NAME";
-            Err(Failure::new("by_missing", message))
-        }
     }
 }
 
