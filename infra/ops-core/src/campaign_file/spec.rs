@@ -226,14 +226,14 @@ const WINDOW: &[Spec] = &[
         TIME,
         "from now on",
         "2026-01-01T00:00:00+03:00",
-        "From when on, with the offset from UTC.",
+        "The first moment at which it takes entries, with the offset from UTC.",
     ),
     optional(
         "end",
         TIME,
         "for ever",
         "2026-04-01T00:00:00+03:00",
-        "Until when: the first moment at which it takes no more.",
+        "The first moment at which it takes no more.",
     ),
 ];
 

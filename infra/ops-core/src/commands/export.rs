@@ -43,5 +43,7 @@ pub(crate) async fn run(
     let manifest = export::write(&tables, &export, &output, clock, terminal).await?;
     let rows = grouped(manifest.get("rows").and_then(Value::as_u64).unwrap_or(0));
     let text = format!("{rows} {} in {}", content.rows(), output.display());
-    Ok(Report::new(manifest, text))
+    let of_draws = "these won an instant prize; `ops draw show` has the winners of a draw";
+    let note = (content == Content::Winners).then(|| of_draws.to_owned());
+    Ok(Report { note, ..Report::new(manifest, text) })
 }

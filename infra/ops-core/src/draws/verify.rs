@@ -64,6 +64,13 @@ fn of_folder(folder: &Path) -> Result<Computed, Failure> {
         let path = folder.join(name);
         fs::read(&path).map_err(|error| Failure::from_io(&path, "reading", &error))
     };
+    if folder.join(HEADER).exists() && !folder.join(RESULT).exists() {
+        let message = format!(
+            "{} has no {RESULT}: the draw was frozen into it and not drawn; `ops draw run --output` with this folder writes it",
+            folder.display()
+        );
+        return Err(Failure::new("draw_without_result", message));
+    }
     let (header, commitment, result) = (read(HEADER)?, read(COMMITMENT)?, read(RESULT)?);
     let mut entries = open(&folder.join(ENTRIES))?;
     let openings = folder.join(OPENINGS);

@@ -17,7 +17,9 @@ fn changed(stack: &Stack, from: &str, to: &str) -> String {
 async fn would_change(stack: &Stack, file: &str) -> String {
     let said = stack.fine(&["campaign", "apply", "--dry-run", file]).await;
     let said = said.strip_prefix("chai-bora-2026 changes:\n").expect("it changes");
-    said.strip_suffix("Nothing was changed.\n").expect("it says so").to_owned()
+    said.strip_suffix("Nothing was changed, because of --dry-run; leave it out to apply this.\n")
+        .expect("it says so")
+        .to_owned()
 }
 
 async fn name(stack: &Stack) -> Value {
@@ -62,7 +64,7 @@ async fn a_new_campaign_is_shown_as_new() {
     for line in [
         "chai-bora-2026 is new:\n  slug: chai-bora-2026\n  name: Chai Bora Shinda\n",
         "  window.start: 2026-01-01 00:00:00 Africa/Dar_es_Salaam\n",
-        "  messages.en.entered: You are in!\nNothing was changed.\n",
+        "  messages.en.entered: You are in!\nNothing was changed, because of --dry-run; leave it out to apply this.\n",
     ] {
         assert!(said.contains(line), "{line}{said}");
     }
@@ -86,7 +88,10 @@ async fn a_trial_says_what_would_change_for_programs_too() {
     );
     let same = stack.file("chai.yaml", CHAI);
     let said = stack.fine(&["campaign", "apply", "--dry-run", &same]).await;
-    assert_eq!(said, "chai-bora-2026 would not change\nNothing was changed.\n");
+    assert_eq!(
+        said,
+        "chai-bora-2026 would not change\nNothing was changed, because of --dry-run; leave it out to apply this.\n"
+    );
 }
 
 #[tokio::test]

@@ -187,7 +187,11 @@ async fn a_file_that_is_missing_is_named() {
     let folder = written(&Sample::new());
     std::fs::remove_file(folder.path().join("result.json")).expect("a disk");
     let (code, message) = refused(folder.path(), &[]).await;
-    assert!(code == "file_failed" && message.contains("result.json"), "{message}");
+    assert!(code == "draw_without_result" && message.contains("`ops draw run --output`"), "{message}");
+    let folder = written(&Sample::new());
+    std::fs::remove_file(folder.path().join("commitment.txt")).expect("a disk");
+    let (code, message) = refused(folder.path(), &[]).await;
+    assert!(code == "file_failed" && message.contains("commitment.txt"), "{message}");
     let (code, message) = refused(&folder.path().join("nothing"), &[]).await;
     assert!(code == "file_failed" && message.contains("nothing"), "{message}");
 }

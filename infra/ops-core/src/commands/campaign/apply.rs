@@ -1,6 +1,6 @@
 //! `ops campaign apply`: shows what a file changes, asks, and writes it.
 
-use common::domain::campaign::{Campaign, CampaignStatus};
+use common::domain::campaign::{Campaign, CampaignStatus, CodePolicy};
 use common::domain::partner::PartnerRules;
 use common::domain::receipt::schedule::LOOK_UPS_PER_MINUTE;
 use common::domain::timestamp::Timestamp;
@@ -37,7 +37,9 @@ pub(super) async fn apply(
         let unchanged = plans.iter().filter(|(plan, _)| plan.change() == Change::Unchanged);
         let unchanged: String =
             unchanged.map(|(plan, _)| format!("{} would not change\n", plan.after().slug)).collect();
-        let text = format!("{shown}{unchanged}Nothing was changed.");
+        let text = format!(
+            "{shown}{unchanged}Nothing was changed, because of --dry-run; leave it out to apply this."
+        );
         return Ok(report(&plans, &notes, true, text));
     }
     if let Some((plan, _)) = changing().find(|(plan, _)| !args.allow_anyone && lets_anyone_in(plan.after())) {
@@ -60,7 +62,26 @@ pub(super) async fn apply(
         let resumed = if resumed { "; it is no longer paused" } else { "" };
         text.push_str(&format!("{slug} {}{resumed}\n", change.as_str()));
     }
-    Ok(report(&plans, &notes, false, text))
+    let created = changing().filter(|(plan, _)| plan.change() == Change::Created);
+    let next: Vec<_> = created.map(|(plan, _)| next_steps(plan.after())).chain(notes.clone()).collect();
+    Ok(Report { note: (!next.is_empty()).then(|| next.join("\n")), ..report(&plans, &notes, false, text) })
+}
+
+/// What a new campaign needs before it can take entries.
+fn next_steps(campaign: &Campaign) -> String {
+    let slug = &campaign.slug;
+    let codes = match campaign.code {
+        CodePolicy::Service => {
+            format!(
+                "; make codes with `ops code mint --campaign {slug} --environment test --count N --output FILE.csv`, or bring \
+                 printed ones with `ops code import`"
+            )
+        }
+        CodePolicy::Partner | CodePolicy::None => String::new(),
+    };
+    format!(
+        "next: give the caller a key with `ops key issue --campaign {slug} --environment test`{codes}; then the same for live"
+    )
 }
 
 fn report(plans: &[(Plan, Vec<Difference>)], notes: &[String], dry_run: bool, text: String) -> Report {

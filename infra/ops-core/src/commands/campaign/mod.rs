@@ -113,7 +113,9 @@ async fn switch(
     let why = why.map(|why| words(&why, "--why")).transpose()?;
     campaigns::set_paused_because(tables, slug, paused, why.as_deref(), now).await?;
     let word = if paused { "paused" } else { "resumed" };
-    let text = format!("{slug} {word}; callers see it within 5 seconds");
+    let back =
+        if paused { format!("; `ops campaign resume {slug}` takes entries again") } else { String::new() };
+    let text = format!("{slug} {word}; callers see it within 5 seconds{back}");
     Ok(Report::new(json!({ "slug": slug, "paused": paused }), text))
 }
 

@@ -1,11 +1,12 @@
 //! `ops draw call`, `confirm`, `hand-over` and `skip`: the contact log.
 
 use common::config::Env;
-use common::domain::draw::contact::{Contact, ContactEvent};
+use common::domain::draw::contact::{Contact, ContactEvent, ContactState, MAX_CALLS};
 use common::domain::scope::Scope;
 use common::domain::timestamp::Timestamp;
 use serde_json::json;
 
+use super::options;
 use super::show::{contact_json, state_words};
 use crate::audit::Action;
 use crate::cli::{CallArgs, CallOutcome, SkipArgs, WinnerArgs};
@@ -106,5 +107,25 @@ async fn step(
         "winner": contact_json(&contact),
         "next": next.iter().map(contact_json).collect::<Vec<_>>(),
     });
-    Ok(Report::new(json, text))
+    let note = next_step(contact.state()).map(|step| {
+        let options = options(&winner.scope, &winner.draw.name);
+        let tier = match winner.header.prizes.as_slice() {
+            [_] => String::new(),
+            _ => format!(" --tier \"{}\"", contact.prize),
+        };
+        format!("next: `ops draw {step} {options}{tier} --winner {}`", contact.place)
+    });
+    Ok(Report { note, ..Report::new(json, text) })
+}
+
+/// The command that usually follows.
+fn next_step(state: ContactState) -> Option<&'static str> {
+    match state {
+        ContactState::Drawn => Some("call"),
+        ContactState::Called { times } if times < MAX_CALLS => Some("call"),
+        ContactState::Called { .. } => Some("skip --reason no_answer --inspector NAME"),
+        ContactState::Reached => Some("confirm"),
+        ContactState::Identified => Some("hand-over"),
+        ContactState::HandedOver | ContactState::Skipped(_) => None,
+    }
 }

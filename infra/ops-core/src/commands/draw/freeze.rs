@@ -8,6 +8,7 @@ use common::domain::scope::Scope;
 use common::domain::timestamp::Timestamp;
 use serde_json::{Value, json};
 
+use super::options;
 use super::show::{as_json, described};
 use crate::cli::FreezeArgs;
 use crate::draws::freeze::{self, FreezePlan, FreezeReport, ReadReport};
@@ -72,9 +73,10 @@ pub(super) async fn run(
     }
     add(&mut json, "output", json!(output));
     add(&mut json, "evidence", json!(evidence));
-    text.push_str(
-        "\nRead the commitment out, and let everybody copy it, before the round's time. Then: ops draw run\n",
-    );
+    text.push_str(&format!(
+        "\nRead the commitment out, and let everybody copy it, before the round's time. Then: ops draw run {}\n",
+        options(&scope, &draw.name)
+    ));
     Ok(Report::new(json, text))
 }
 

@@ -10,7 +10,9 @@ mod verify;
 
 use common::clock::Clock;
 use common::config::Env;
+use common::domain::draw::DrawName;
 use common::domain::draw::contact::ContactEvent;
+use common::domain::scope::{Environment, Scope};
 
 use crate::cli::DrawCommand;
 use crate::connection;
@@ -52,4 +54,13 @@ pub(crate) async fn run(
         }
         DrawCommand::Sheet { draw, output } => certificate::sheet(draw, &output, &tables().await?).await,
     }
+}
+
+/// The options that name a draw, for the next command.
+fn options(scope: &Scope, name: &DrawName) -> String {
+    let environment = match scope.environment {
+        Environment::Live => "",
+        Environment::Test => " --environment test",
+    };
+    format!("--campaign {}{environment} --draw {name}", scope.campaign)
 }

@@ -6,6 +6,7 @@ use common::clock::Clock;
 use common::config::Env;
 use common::domain::scope::Scope;
 
+use super::options;
 use super::show::{as_json, described};
 use crate::cli::DrawArgs;
 use crate::draws::certificate::put;
@@ -36,5 +37,10 @@ pub(super) async fn run(
         put(&path, result.as_bytes())?;
         text.push_str(&format!("\nThe whole order is in {}.\n", path.display()));
     }
-    Ok(Report::new(as_json(&scope, &draw, &contacts)?, text))
+    let options = options(&scope, &draw.name);
+    let note = format!(
+        "next: call each winner who is not skipped: `ops draw call {options} --winner N --show-phone` shows the number, and \
+         --outcome logs the call. `ops draw certificate {options} --output FILE.html` writes what the public checks"
+    );
+    Ok(Report { note: Some(note), ..Report::new(as_json(&scope, &draw, &contacts)?, text) })
 }

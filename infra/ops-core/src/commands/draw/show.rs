@@ -29,7 +29,10 @@ pub(super) async fn all(args: DrawScopeArgs, tables: &Tables) -> Result<Report, 
     let draws = tables.draws.list(&scope).await?;
     let json: Vec<_> = draws.iter().map(|draw| as_json(&scope, draw, &[])).collect::<Result<_, _>>()?;
     if draws.is_empty() {
-        return Ok(Report::new(json!({ "draws": json }), format!("{scope} has no draws.")));
+        return Ok(Report::new(
+            json!({ "draws": json }),
+            format!("{scope} has no draws; `ops draw freeze` begins one."),
+        ));
     }
     let row = |draw: &Draw| -> Result<Vec<String>, Failure> {
         let header = header(draw)?;
