@@ -8,13 +8,11 @@ use s3s::crypto::{Checksum, Crc32, Crc32c, Crc64Nvme, Md5, Sha1, Sha256};
 use s3s::dto::PutObjectInput;
 use s3s::{S3Error, S3ErrorCode, S3Request, S3Result, s3_error};
 
-use crate::s3::MAX_OBJECT_BYTES;
-
 /// Computes a checksum in base64.
 type Sum = fn(&[u8]) -> String;
 
 /// Reads the body and checks it against every length and checksum in the request.
-pub(super) async fn read(request: &mut S3Request<PutObjectInput>) -> S3Result<Bytes> {
+pub(super) async fn read(request: &mut S3Request<PutObjectInput>, max_bytes: usize) -> S3Result<Bytes> {
     let declared = request.input.content_length.ok_or_else(|| s3_error!(MissingContentLength))?;
     let mut bytes = BytesMut::new();
     let mut read: usize = 0;
@@ -23,12 +21,12 @@ pub(super) async fn read(request: &mut S3Request<PutObjectInput>) -> S3Result<By
             let chunk = chunk.map_err(|error| S3Error::with_source(S3ErrorCode::IncompleteBody, error))?;
             read = read.saturating_add(chunk.len());
             // Bytes beyond the limit are read and discarded, so that the caller gets the refusal.
-            if read <= MAX_OBJECT_BYTES {
+            if read <= max_bytes {
                 bytes.extend_from_slice(&chunk);
             }
         }
     }
-    if read > MAX_OBJECT_BYTES {
+    if read > max_bytes {
         return Err(s3_error!(EntityTooLarge, "Your proposed upload exceeds the maximum allowed size"));
     }
     if usize::try_from(declared) != Ok(read) {

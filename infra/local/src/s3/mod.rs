@@ -22,8 +22,8 @@ use crate::loopback::{Loopback, Served, WallClock};
 use crate::s3::service::Objects;
 use crate::s3::store::Store;
 
-/// Maximum size of an object, 16 MiB; a larger one is refused with `EntityTooLarge`.
-pub const MAX_OBJECT_BYTES: usize = 16 * 1024 * 1024;
+/// Maximum size of an object of the stack: the openings of a draw of a million entrants have 60 MB.
+pub const MAX_OBJECT_BYTES: usize = 256 * 1024 * 1024;
 
 pub struct Options {
     /// The buckets; no others can be created.
@@ -38,6 +38,8 @@ pub struct Options {
     pub created: mpsc::UnboundedSender<ObjectCreated>,
     /// The time stored with objects. Signatures expire by the machine's clock.
     pub now: WallClock,
+    /// Maximum size of an object; a larger one is refused with `EntityTooLarge`.
+    pub max_object_bytes: usize,
     /// The port; 0 picks a free one.
     pub port: u16,
 }
@@ -83,7 +85,12 @@ impl S3 {
     /// If the port is taken, a bucket name is invalid, or the folder is unusable or holds something else.
     pub async fn serve(options: Options) -> io::Result<Self> {
         let store = Store::open(options.buckets, options.folder)?;
-        let objects = Objects { store: Arc::new(store), created: options.created, now: options.now };
+        let objects = Objects {
+            store: Arc::new(store),
+            created: options.created,
+            now: options.now,
+            max_object_bytes: options.max_object_bytes,
+        };
         let mut service = S3ServiceBuilder::new(objects);
         service.set_auth(Keys { prefix: options.access_keys, secret: options.secret_key.into() });
 

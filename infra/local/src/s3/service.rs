@@ -26,6 +26,7 @@ pub(super) struct Objects {
     pub(super) store: Arc<Store>,
     pub(super) created: mpsc::UnboundedSender<ObjectCreated>,
     pub(super) now: WallClock,
+    pub(super) max_object_bytes: usize,
 }
 
 impl Objects {
@@ -47,7 +48,7 @@ impl s3s::S3 for Objects {
         mut request: S3Request<PutObjectInput>,
     ) -> S3Result<S3Response<PutObjectOutput>> {
         let write = write(&request.input)?;
-        let bytes = body::read(&mut request).await?;
+        let bytes = body::read(&mut request, self.max_object_bytes).await?;
         let PutObjectInput { bucket, key, content_type, metadata, .. } = request.input;
         let object = Object {
             key,

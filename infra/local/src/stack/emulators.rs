@@ -140,6 +140,7 @@ async fn s3(options: &Options, created: mpsc::UnboundedSender<ObjectCreated>) ->
         buckets: [BUCKET, EVIDENCE_BUCKET, OPENINGS_BUCKET].map(str::to_owned).into(),
         folder: options.data.as_deref().map(|data| data.join("s3")),
         access_keys: ACCESS_KEY.to_owned(),
+        max_object_bytes: s3::MAX_OBJECT_BYTES,
         secret_key: SECRET_KEY.to_owned(),
         created,
         now: wall_clock(&options.clock),

@@ -27,6 +27,9 @@ fn credentials(secret: &str) -> Credentials {
     Credentials::new("local", secret, None, None, "tests")
 }
 
+/// Maximum size of an object.
+pub(crate) const MAX_OBJECT_BYTES: usize = 1024 * 1024;
+
 pub(crate) struct Storage {
     pub(crate) s3: S3,
     pub(crate) client: aws_sdk_s3::Client,
@@ -43,6 +46,7 @@ pub(crate) async fn storage_in(folder: Option<&Path>) -> Storage {
         buckets: vec![BUCKET.to_owned()],
         folder: folder.map(Path::to_owned),
         access_keys: "local".to_owned(),
+        max_object_bytes: MAX_OBJECT_BYTES,
         secret_key: SECRET.to_owned(),
         created: sender,
         now: wall_clock(),

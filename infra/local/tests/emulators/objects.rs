@@ -4,10 +4,9 @@ use aws_sdk_s3::config::RequestChecksumCalculation;
 use aws_sdk_s3::error::ProvideErrorMetadata;
 use aws_sdk_s3::primitives::ByteStream;
 use axum::http::Request;
-use local::s3::MAX_OBJECT_BYTES;
 use tokio::net::TcpStream;
 
-use crate::common::{BUCKET, NOW, SECRET, Storage, s3_client, send, soon, storage};
+use crate::common::{BUCKET, MAX_OBJECT_BYTES, NOW, SECRET, Storage, s3_client, send, soon, storage};
 
 async fn put(storage: &Storage, key: &str, content: &'static str) {
     let put = storage.client.put_object().bucket(BUCKET).key(key).content_type("text/plain");
