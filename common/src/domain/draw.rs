@@ -1,4 +1,4 @@
-//! Draws as records: what a draw is committed to, and what became of each winner. How winners follow from a commitment is in
+//! Draws as records: the commitment of a draw, and the contact log of its winners. The computation of winners is in
 //! `infra/draw`, which only operators need.
 
 pub mod contact;
@@ -68,7 +68,7 @@ impl fmt::Display for DrawName {
 pub struct Operator {
     /// The ARN of the AWS identity.
     pub who: String,
-    /// The name that the operator gave besides.
+    /// The name that the operator gave.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub by: Option<String>,
 }
@@ -76,7 +76,7 @@ pub struct Operator {
 /// A frozen draw. It is written once; publishing and drawing each add their part once.
 ///
 /// The order of winners is not here, since it can have a million rows: `result.json` has it, locked in the evidence bucket.
-/// [`contact::Contact`] has those who were drawn.
+/// A [`contact::Contact`] is a winner of the draw.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Draw {
     /// Its name.
@@ -102,12 +102,12 @@ pub struct Draw {
     /// When all of the evidence was in its bucket. A draw that is not published before its round proves nothing.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub published_at: Option<Timestamp>,
-    /// The round, once it was drawn.
+    /// The round, once the draw was run.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub outcome: Option<DrawOutcome>,
 }
 
-/// What a draw came to.
+/// The outcome of a draw.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct DrawOutcome {
     /// The round's signature, in hexadecimal.
@@ -116,12 +116,12 @@ pub struct DrawOutcome {
     pub randomness: String,
     /// When the round was fetched and the winners were recorded.
     pub drawn_at: Timestamp,
-    /// Who did it.
+    /// Who ran the draw.
     pub drawn_by: Operator,
 }
 
 impl Draw {
-    /// Whether everybody could see the commitment before the round was known.
+    /// Whether the commitment was public before the round was known.
     pub fn is_published_in_time(&self) -> bool {
         self.published_at.is_some_and(|published_at| published_at < self.round_at)
     }

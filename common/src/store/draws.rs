@@ -1,4 +1,4 @@
-//! The `draws` table: for each campaign and environment its draws, and whoever was drawn in them. Only operators write it.
+//! The `draws` table: the draws of each campaign and environment, and their winners. Only operators write it.
 //!
 //! The records of a scope are in one partition: a draw as `draw#week-03`, its contacts as `contact#week-03#0#17`, with numbers
 //! of a fixed width, so that they are in order.
@@ -55,12 +55,12 @@ impl Draws {
         self.read(scope, "draw#").await
     }
 
-    /// Those who were drawn in a draw, by tier and place.
+    /// The winners of a draw, by tier and place.
     pub async fn contacts(&self, scope: &Scope, name: &DrawName) -> Result<Vec<Contact>, StoreError> {
         self.read(scope, &format!("contact#{name}#")).await
     }
 
-    /// Those who were drawn in any draw of a scope.
+    /// The winners of all draws of a scope.
     pub async fn all_contacts(&self, scope: &Scope) -> Result<Vec<Contact>, StoreError> {
         self.read(scope, "contact#").await
     }
@@ -91,7 +91,7 @@ impl Draws {
         condition_held(update.send().await, WRITING)
     }
 
-    /// Records what a published draw came to. False when it has an outcome already; the first stays.
+    /// Records the outcome of a published draw. False when it has one already; the first stays.
     pub async fn finish(
         &self,
         scope: &Scope,
@@ -109,7 +109,7 @@ impl Draws {
         condition_held(update.send().await, WRITING)
     }
 
-    /// Adds a contact. False when its place has one already: that stays, with what happened since.
+    /// Adds a contact. False when its place has one already, which stays as it is.
     pub async fn add_contact(&self, scope: &Scope, contact: &Contact) -> Result<bool, StoreError> {
         self.put_new(scope, contact_key(contact), contact).await
     }

@@ -142,7 +142,7 @@ impl Chain {
         }
     }
 
-    /// Verifies what somebody copied: a signature in hexadecimal, or a relay's whole reply.
+    /// Verifies copied text: a signature in hexadecimal, or a relay's whole reply.
     ///
     /// # Errors
     /// When the text is neither, or not of this chain and round.

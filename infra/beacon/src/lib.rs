@@ -1,7 +1,7 @@
 //! Public randomness for draws: rounds of a [drand](https://drand.love) chain.
 //!
-//! A round's signature is random to everybody until its time, and proves itself: whoever has the chain's public key can
-//! verify it. So relays need not be trusted, and a line that somebody pastes is as good.
+//! A round's signature is random to everybody until its time, and anyone with the chain's public key can verify it. So
+//! relays need not be trusted, and a pasted line is as good.
 //!
 //! - [`Chain`]: a chain's constants, the times of its rounds, and [`Chain::verify`], the only way to a [`VerifiedRound`];
 //! - [`Relays`]: asks relays for a round over HTTP, one after the other, until one of them has it;

@@ -1,4 +1,4 @@
-//! Relays: whoever serves rounds of a chain over HTTP. None is trusted.
+//! Relays: servers of a chain's rounds over HTTP. None is trusted.
 
 use std::fmt;
 use std::num::NonZeroU64;

@@ -9,7 +9,7 @@ use sha2::{Digest, Sha256};
 
 use crate::chain::{Chain, DOMAIN, message};
 
-/// Whoever knows the seed knows every round: nothing that somebody wins may rest on it.
+/// The owner of the seed knows every round, so a draw with real prizes must not use it.
 pub struct SimulatedChain {
     key: SecretKey,
     chain: Chain,

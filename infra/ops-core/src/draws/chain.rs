@@ -74,6 +74,6 @@ pub(crate) fn described(hash: &str) -> String {
         return format!("drand quicknet, {hash}");
     }
     format!(
-        "{hash}, which is NOT drand's quicknet: whoever has its key knows the winners, so it is for rehearsals alone"
+        "{hash}, which is NOT drand's quicknet: the owner of its key knows the winners, so it is for rehearsals only"
     )
 }

@@ -6,7 +6,7 @@
 //! | the chain that draws wait for, and its relays | `chain` |
 //! | the entries of a period | `entries` |
 //! | freezing them, once for each name | `freeze` |
-//! | drawing winners, and those who come after one that is skipped | `run`, `winners` |
+//! | drawing winners, and the next one after a skip | `run`, `winners` |
 //! | files of a draw: published and locked, or secret and erasable | `files` |
 //! | calls to winners, and skips | `contacts` |
 //! | the certificate, and the files to publish beside it | `certificate` |
@@ -42,7 +42,7 @@ pub(crate) async fn find(tables: &Tables, scope: &Scope, name: &DrawName) -> Res
     })
 }
 
-/// What a draw was decided to be.
+/// The header of a draw.
 pub(crate) fn header(draw: &Draw) -> Result<Header, Failure> {
     serde_json::from_str(&draw.header).map_err(|error| {
         let message = format!("the record of the draw {} has no readable header: {error}", draw.name);

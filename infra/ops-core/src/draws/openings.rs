@@ -18,7 +18,7 @@ use crate::failure::Failure;
 use crate::people::Held;
 use crate::tables::Tables;
 
-/// Tries to rewrite openings while others do too.
+/// Tries to rewrite openings while other operators do too.
 const MAX_TRIES: u32 = 10;
 
 /// The draws that a submission of this time can be in: it is accepted after it is made.
@@ -106,7 +106,7 @@ async fn erase(
 }
 
 fn busy(draw: &DrawName) -> Failure {
-    Failure::new("draw_busy", format!("somebody else is changing the draw {draw}; run this again"))
+    Failure::new("draw_busy", format!("another operator is changing the draw {draw}; run this again"))
 }
 
 /// The lines without these openings, and how many those are.

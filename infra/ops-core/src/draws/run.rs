@@ -1,4 +1,4 @@
-//! Draws the winners of a frozen draw, once its round is there. Whoever runs it, however often: the winners are the same.
+//! Draws the winners of a frozen draw, once its round is there. Every run gives the same winners.
 
 use std::time::Duration;
 
@@ -23,7 +23,7 @@ use crate::format::seconds;
 use crate::tables::Tables;
 use crate::terminal::{Progress, Terminal};
 
-/// Relays are a few seconds late at most; after this, something else is wrong.
+/// Relays are a few seconds late at most.
 const RELAY_PATIENCE: Duration = Duration::from_secs(60);
 /// Between two looks at the clock.
 const TICK: Duration = Duration::from_secs(1);
@@ -32,7 +32,7 @@ const TICK: Duration = Duration::from_secs(1);
 pub(crate) enum RoundSource {
     /// A relay; `None` for that of the environment or drand's own.
     Relay(Option<Url>),
-    /// What somebody pasted: a signature, or a relay's whole reply.
+    /// Pasted text: a signature, or a relay's whole reply.
     Pasted(String),
 }
 
@@ -61,7 +61,7 @@ pub(crate) async fn run(
     }
     if draw.published_at.is_none() && clock.now() < draw.round_at {
         let message = format!(
-            "the draw {} was cut short before its commitment was published; run `ops draw freeze` for it again, which \
+            "the freeze of {} was interrupted before its commitment was published; run `ops draw freeze` for it again, which \
              finishes it",
             draw.name
         );
@@ -122,7 +122,7 @@ fn pasted(chain: &Chain, draw: &Draw, text: &str) -> Result<VerifiedRound, Failu
     })
 }
 
-/// Waits for the round's time, and asks relays for it. Nothing is written meanwhile, so Ctrl-C ends it at any time.
+/// Waits for the round's time, and asks relays for it. It writes nothing, so Ctrl-C ends it at any time.
 async fn fetch(
     env: &Env,
     chain: &Chain,
@@ -169,8 +169,8 @@ async fn compute(files: &DrawFiles, draw: &Draw, round: &VerifiedRound) -> Resul
 
 pub(super) fn unreadable(draw: &Draw, error: &dyn std::error::Error) -> Failure {
     let message = format!(
-        "the evidence of the draw {} is not what it is committed to: {error}; nothing was done. Keep it, and ask whoever \
-         manages the stack who changed it",
+        "the evidence of the draw {} is not what it is committed to: {error}; nothing was done. Keep it, and ask the \
+         administrator of the stack who changed it",
         draw.name
     );
     Failure::new("evidence_differs", message)

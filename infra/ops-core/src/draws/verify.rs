@@ -23,7 +23,7 @@ pub(crate) struct Verified {
     pub(crate) chain: Chain,
 }
 
-/// What its reader knows besides the files.
+/// What the reader knows apart from the files.
 pub(crate) struct Known<'a> {
     /// May have the chain of a local stack.
     pub(crate) env: &'a Env,

@@ -1,4 +1,4 @@
-//! Those who win, in order: the first of each tier, and the next one wherever somebody is skipped.
+//! The winners in order: the first places of each tier, and the next place after each skip.
 
 use std::collections::{HashMap, HashSet};
 
@@ -17,7 +17,7 @@ use super::openings;
 use crate::failure::Failure;
 use crate::tables::Tables;
 
-/// People that are looked up at a time.
+/// Rows that are looked up at a time.
 const LOOK_UPS: usize = 16;
 
 /// A draw with its result, and the openings of all rows that have a place in it.
@@ -30,7 +30,7 @@ pub(crate) struct Winners<'a> {
     openings: HashMap<u64, Opening>,
 }
 
-/// Who is behind a row.
+/// The entrant of a row.
 struct Person {
     reference: Reference,
     submission: Submission,
@@ -53,7 +53,7 @@ impl<'a> Winners<'a> {
     }
 
     /// The contacts that are missing until each tier has as many winners as prizes, or its order ends. Rows that the rules
-    /// pass over are among them, skipped with the reason.
+    /// skip are among them, with the reason.
     pub(crate) async fn missing(&self, known: &[Contact], now: Timestamp) -> Result<Vec<Contact>, Failure> {
         let mut contacts = known.to_vec();
         for (tier, result) in (0..).zip(&self.result.tiers) {
