@@ -1,4 +1,4 @@
-// Tries certificates of a draw in headless Chromium, as files: whole ones, and ones that somebody changed.
+// Tries certificates of a draw in headless Chromium, as files: whole ones and changed ones.
 // usage: certificate.mjs TOOLS FOLDER WALKED
 // FOLDER is what the example `sample_draw` wrote, WALKED has the certificate of a draw that was walked with `ops`.
 
@@ -61,6 +61,8 @@ visit('a whole certificate holds', whole, async (page) => {
   assert.equal(await page.locator('#checks li[data-state=holds]').count(), 7);
   assert.ok(await page.isHidden('#rehearsal'));
   assert.match(await page.textContent('#tiers'), /<b>muda wa maongezi<\/b>: 5/, 'a name is no markup');
+  assert.doesNotMatch(await page.textContent('#tiers'), /result.json ends/);
+  assert.match(await page.textContent('#facts'), /2023-09-04: 100; 2023-09-10: \d+/);
   assert.match(await page.textContent('#tiers tbody'), /no answer to three calls \(A. Inspector\)/);
   assert.equal((await page.textContent('#commitment')).replaceAll(' ', ''), commitment);
 });
@@ -140,8 +142,8 @@ const tamperings = {
   'another winner': [withDraw((draw) => swap(draw.result.tiers[0].order, 0, 3)), /place 1 of grand-prize is row/],
   'a cut order': [withDraw((draw) => draw.result.tiers[1].order.pop()), /only 25 places/],
   'a missing prize': [withDraw((draw) => draw.result.tiers.pop()), /the header has 2 prizes, the result 1/],
-  'somebody passed over': [withDraw((draw) => draw.contacts.shift()), /place 1 of grand-prize was passed over/],
-  'somebody who was not drawn': [withDraw((draw) => draw.contacts[1].row++), /the log has row/],
+  'a winner left out': [withDraw((draw) => draw.contacts.shift()), /the log leaves out place 1 of grand-prize/],
+  'an entrant who was not drawn': [withDraw((draw) => draw.contacts[1].row++), /the log has row/],
   'another reference': [withDraw((draw) => (draw.contacts[1].reference = 'ZZZZ-ZZZZ')), /does not name ZZZZ-ZZZZ/],
   'another opening': [withDraw((draw) => (draw.contacts[1].opening = draw.contacts[1].opening.replace(/.$/, (last) => flip(last)))), /is not of row/],
 };

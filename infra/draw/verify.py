@@ -57,8 +57,8 @@ names = "entries.csv", "header.json", "commitment.txt", "result.json"
 entries, head, published, result = (pathlib.Path(folder, name).read_bytes() for name in names)
 lines, header, result = entries.decode("latin-1").splitlines(True), json.loads(head), json.loads(result)
 starts, total = read_rows(lines)
-for name, found in (("rows", len(lines)), ("total", total)):
-    check(found == header[name], f"entries.csv has {found} as {name}, but header.json says {header[name]}")
+for name, found, said in (("rows", len(lines), header["rows"]), ("total", total, header["total"]), ("days", total, sum(header["days"].values()))):
+    check(found == said, f"entries.csv has {found} as {name}, but header.json says {said}")
 commitment = sha256(b"svc-draw-v1\n", head, b"\n", merkle_root(lines))
 for said in (published.decode("latin-1"), copied or commitment.hex()):
     check(re.sub(r"\s", "", said).lower() == commitment.hex(), f"the commitment is {said.strip()}, but header.json and entries.csv lead to {commitment.hex()}")

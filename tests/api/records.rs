@@ -159,6 +159,7 @@ async fn draws(service: &Service) {
         "period": { "from": "2050-06-08T00:00:00+03:00", "to": "2050-06-15T00:00:00+03:00" },
         "rows": 1,
         "total": 2,
+        "days": { "2050-06-08": 2 },
         "prizes": [{ "name": "Kettle", "number": 1 }],
         "one_prize_per_row": true,
         "chain": "c".repeat(64),

@@ -48,7 +48,7 @@ fn main() -> Result<(), Box<dyn std::error::Error>> {
             NonZeroU64::MIN.saturating_add(entrant % 7),
         )?;
     }
-    // Somebody with a million entries.
+    // An entrant with a million entries.
     entries.add(b"many", "R-MANY", NonZeroU64::MIN.saturating_add(999_999))?;
     watch.lap("read");
     let mut number = 0_u64;
@@ -58,6 +58,7 @@ fn main() -> Result<(), Box<dyn std::error::Error>> {
         digest.as_bytes().first_chunk().copied().ok_or_else(|| io::Error::other("a digest is longer"))
     };
     let rows = entries.into_rows(tempfile::tempfile()?, salt)?;
+    let total = rows.total().get();
     watch.lap("rows");
     let plan = Plan {
         campaign: "chai-bora-2026".into(),
@@ -66,6 +67,7 @@ fn main() -> Result<(), Box<dyn std::error::Error>> {
             from: "2026-01-12T00:00:00+03:00".parse()?,
             to: "2026-01-19T00:00:00+03:00".parse()?,
         },
+        days: [("2026-01-12".to_owned(), total)].into(),
         prizes: vec![Prize { name: "airtime".into(), number: NonZeroU64::MIN.saturating_add(999) }],
         one_prize_per_row: true,
         chain: Digest::of(&[]),

@@ -64,7 +64,9 @@ function readEntries(text) {
   const header = JSON.parse(draw.header);
   check(lines.length === header.rows, `entries.csv has ${lines.length} lines, but the header says ${header.rows} rows`);
   check(end === header.total, `entries.csv has ${end} entries, but the header says ${header.total}`);
-  return `${lines.length} lines with ${end} entries, as the header says`;
+  const days = Object.values(header.days).reduce((sum, count) => sum + count, 0);
+  check(days === end, `entries.csv has ${end} entries, but the days of the header have ${days}`);
+  return `${lines.length} lines with ${end} entries, as the header and its days say`;
 }
 
 /** RFC 9162, section 2.1: neighbours are joined level by level; one without a neighbour goes up as it is. */
@@ -132,11 +134,17 @@ function rowOf(ticket) {
   return low;
 }
 
+/** The places of a prize in result.json: winners of this prize, winners of earlier ones, who may be skipped, and alternates. */
+function publishedPlaces(header, at) {
+  const places = header.prizes.slice(0, at + 1).reduce((sum, { number }) => sum + number, ALTERNATES);
+  return Math.min(places, header.rows);
+}
+
 async function checkOrder(header, tier, at) {
   const prize = header.prizes[at];
+  const published = publishedPlaces(header, at);
   check(prize?.name === tier.name && prize.number === tier.prizes, `the header does not have ${tier.prizes} of ${tier.name}`);
-  const wanted = header.prizes.slice(0, at + 1).reduce((sum, { number }) => sum + number, ALTERNATES);
-  check(tier.order.length >= Math.min(wanted, list.rows.length), `there are only ${tier.order.length} places for ${tier.name}`);
+  check(tier.order.length >= published, `there are only ${tier.order.length} places for ${tier.name}`);
   check(tier.order.length <= list.rows.length, `there are more places for ${tier.name} than rows`);
   const seed = await sha256(encode('svc-draw-seed-v1\n'), bytesOf(draw.commitment), bytesOf(draw.result.randomness), encode(tier.name));
   let place = 0;
@@ -151,12 +159,12 @@ async function checkOrder(header, tier, at) {
   return `${tier.name}: seed ${hexOf(seed)}; all ${place} places follow from it`;
 }
 
-/** Everybody in the log has the row that was drawn, and nobody before them was left out. */
+/** Each contact in the log has the row that was drawn, and no place is missing. */
 async function checkContacts() {
   for (const tier of draw.result.tiers) {
     const contacts = draw.contacts.filter((contact) => contact.tier === tier.name);
     for (const [at, { place, row, reference, opening }] of contacts.entries()) {
-      check(place === at + 1, `place ${at + 1} of ${tier.name} was passed over without a word`);
+      check(place === at + 1, `the log leaves out place ${at + 1} of ${tier.name}`);
       check(tier.order[at]?.row === row, `place ${place} of ${tier.name} is row ${tier.order[at]?.row}, but the log has row ${row}`);
       if (opening === null) continue;
       check(references(opening).includes(reference), `the opening of place ${place} of ${tier.name} does not name ${reference}`);
@@ -164,7 +172,7 @@ async function checkContacts() {
     }
   }
   check(draw.contacts.every(({ tier }) => draw.result.tiers.some(({ name }) => name === tier)), 'the log names a prize that there is not');
-  return draw.contacts.length === 0 ? 'nobody was contacted yet' : `${draw.contacts.length} places in the log, each with the row that was drawn, none left out`;
+  return draw.contacts.length === 0 ? 'no winner was contacted yet' : `${draw.contacts.length} places in the log, each with the row that was drawn, none missing`;
 }
 
 const linesOf = (opening) => opening.trim().split(/\r?\n/).map((line) => line.trim());
@@ -177,7 +185,7 @@ async function compute(entries) {
   const steps = [
     ['The list of entries is whole and in order', () => readEntries(entries)],
     ['The commitment covers this list and this header', checkCommitment],
-    ['The round is the one that was named before', () => checkRound(header)],
+    ['The round is the one of the header', () => checkRound(header)],
     ...draw.result.tiers.map((tier, at) => ['The order follows', () => checkOrder(header, tier, at)]),
     ['Every prize of the header was drawn', () => {
       check(draw.result.tiers.length === header.prizes.length, `the header has ${header.prizes.length} prizes, the result ${draw.result.tiers.length}`);
@@ -247,17 +255,12 @@ function element(name, ...children) {
   return made;
 }
 
-const STATES = {
-  drawn: () => 'drawn', called: ({ times }) => `called ${times} of 3 times`, reached: () => 'reached', identified: () => 'identified',
-  handed_over: () => 'prize handed over', skipped: ({ reason, by }) => `skipped: ${reason} (${by})`,
-};
-
-function tierTable(tier) {
+function tierTable(header, tier, prize) {
   const shown = draw.contacts.filter((contact) => contact.tier === tier.name);
   const rows = tier.order.map(({ row, ticket }, at) => {
-    const { reference = '', region = '', phone = '', state } = shown.find(({ place }) => place === at + 1) ?? {};
-    const cells = [at + 1, row, ticket, reference, region ?? '', phone, state ? STATES[state.is](state) : ''];
-    const kind = state?.is === 'skipped' ? 'tr.skipped' : at < tier.prizes ? 'tr.winner' : 'tr';
+    const { reference = '', region = '', phone = '', happened = '', is_skipped } = shown.find(({ place }) => place === at + 1) ?? {};
+    const cells = [at + 1, row, ticket, reference, region ?? '', phone, happened];
+    const kind = is_skipped ? 'tr.skipped' : at < tier.prizes ? 'tr.winner' : 'tr';
     return element(kind, ...cells.map((text) => element('td', String(text))));
   });
   const head = ['Place', 'Row', 'Ticket', 'Reference', 'Region', 'Phone', 'What happened'].map((text) => element('th', text));
@@ -265,16 +268,20 @@ function tierTable(tier) {
   table.tabIndex = 0;
   table.setAttribute('role', 'region');
   table.setAttribute('aria-label', tier.name);
-  return [element('h3', `${tier.name}: ${tier.prizes} ${tier.prizes === 1 ? 'prize' : 'prizes'}`), table];
+  const published = publishedPlaces(header, prize);
+  const more = tier.order.length <= published ? []
+    : [element('p', `result.json ends with place ${published}. The log reaches further, so this page has more places by the same computation.`)];
+  return [element('h3', `${tier.name}: ${tier.prizes} ${tier.prizes === 1 ? 'prize' : 'prizes'}`), ...more, table];
 }
 
 function show(header) {
   $('title').textContent = document.title = `${header.campaign}, ${header.draw}`;
   $('commitment').textContent = draw.commitment.match(/.{1,4}/g).join(' ');
   $('rehearsal').hidden = header.chain === QUICKNET.chain;
-  $('tiers').replaceChildren(...draw.result.tiers.flatMap(tierTable));
+  $('tiers').replaceChildren(...draw.result.tiers.flatMap((tier, prize) => tierTable(header, tier, prize)));
   const facts = {
     'Period, its end not included': `${header.period.from} to ${header.period.to}`, 'Entrants, entries': `${header.rows}, ${header.total}`,
+    'Entries by the day on which they were made': Object.entries(header.days).map(([day, count]) => `${day}: ${count}`).join('; '),
     'May one entrant win several prizes?': header.one_prize_per_row ? 'no' : 'yes',
     'Commitment recorded': draw.frozen_at, 'Files published': draw.published_at, 'Time of the round': draw.round_at, 'Order computed': draw.drawn_at,
     'Beacon chain': header.chain, 'Round': header.round,

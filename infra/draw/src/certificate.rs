@@ -25,7 +25,7 @@ pub struct Certificate<'a> {
     pub committed: &'a Committed,
     pub result: &'a DrawResult,
     pub times: Times,
-    /// The contact log: for each tier, places from the first on without a gap.
+    /// The contact log: for each tier, the places from 1 without a gap.
     pub contacts: &'a [Contact],
 }
 
@@ -34,7 +34,7 @@ pub struct Certificate<'a> {
 pub struct Times {
     /// The commitment was recorded.
     pub frozen_at: DateTime<FixedOffset>,
-    /// The files could be seen by others: before `round_at`, or the page says that the draw does not hold.
+    /// The files were public. Unless this is before `round_at`, the page says that the draw does not hold.
     pub published_at: DateTime<FixedOffset>,
     /// The beacon gave the round.
     pub round_at: DateTime<FixedOffset>,
@@ -42,7 +42,7 @@ pub struct Times {
     pub drawn_at: DateTime<FixedOffset>,
 }
 
-/// A place in a tier's order, and what happened to whoever has it.
+/// A winner: a place in a tier's order that was reached.
 #[derive(Clone, Debug, Serialize, Deserialize)]
 pub struct Contact {
     pub tier: String,
@@ -57,25 +57,9 @@ pub struct Contact {
     /// Shows that the reference belongs to the row. It tells all references of the entrant.
     #[serde(serialize_with = "as_text", deserialize_with = "from_text")]
     pub opening: Option<Opening>,
-    pub state: ContactState,
-}
-
-/// Where a contact stands.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(tag = "is", rename_all = "snake_case")]
-pub enum ContactState {
-    Drawn,
-    Called {
-        times: u8,
-    },
-    Reached,
-    Identified,
-    HandedOver,
-    Skipped {
-        reason: String,
-        /// Who decided it, the inspector for one.
-        by: String,
-    },
+    /// The state of the contact in words.
+    pub happened: String,
+    pub is_skipped: bool,
 }
 
 /// What the page's script reads.

@@ -112,7 +112,7 @@ fn openings_csv(contacts: &[Contact]) -> String {
     std::iter::once(format!("{OPENINGS_HEADER}\n")).chain(lines).collect()
 }
 
-/// Everybody in the log has the row that was drawn, and nobody before them was left out.
+/// Each contact in the log has the row that was drawn, and no place is missing.
 fn check_contacts(result: &DrawResult, contacts: &[Contact]) -> Result<(), Difference> {
     for contact in contacts {
         if !result.tiers.iter().any(|tier| tier.name == contact.tier) {

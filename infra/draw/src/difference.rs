@@ -78,7 +78,7 @@ pub enum Difference {
     ContactReference { tier: String, place: u64, reference: String },
     #[error(
         "the data of the certificate agree, but line {line} of the page is not what this release writes around them: \
-         somebody changed what the page shows or computes, or another release wrote it; write it again with \
+         the text or the computation of the page was changed, or another release wrote it; write it again with \
          `ops draw certificate`, and compare"
     )]
     Page { line: u64 },

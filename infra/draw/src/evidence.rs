@@ -1,4 +1,4 @@
-//! Reads what was published, and runs the draw. Whatever is read is verified on the way.
+//! Reads the published files, verifies them, and runs the draw.
 
 use std::io::BufRead;
 use std::num::NonZeroU64;
@@ -25,7 +25,7 @@ pub struct Evidence<'a> {
     pub header: &'a [u8],
     /// `commitment.txt`
     pub commitment: &'a str,
-    /// `openings.csv`, for who has it. It may lack rows of people who were erased.
+    /// `openings.csv`, which only operators have. Openings of erased persons are missing.
     pub openings: Option<&'a mut dyn BufRead>,
 }
 

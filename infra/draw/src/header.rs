@@ -1,9 +1,9 @@
 //! The published header of a draw: what was decided before anybody could know who wins.
 
-use std::collections::HashSet;
+use std::collections::{BTreeMap, HashSet};
 use std::num::NonZeroU64;
 
-use chrono::{DateTime, FixedOffset};
+use chrono::{DateTime, FixedOffset, NaiveDate};
 use serde::{Deserialize, Serialize};
 
 use crate::digest::Digest;
@@ -35,16 +35,18 @@ pub struct Prize {
     pub number: NonZeroU64,
 }
 
-/// What is decided before entries are frozen.
+/// The decisions before entries are frozen, and the entries of each day.
 #[derive(Clone, Debug)]
 pub struct Plan {
     pub campaign: String,
     pub draw: String,
     pub period: Period,
+    /// Entries by the day on which they were made, such as `2026-01-12`.
+    pub days: BTreeMap<String, u64>,
     /// In the order in which they are drawn.
     pub prizes: Vec<Prize>,
-    /// A row that holds a prize is passed over for all others. The order of a tier does not depend on it: who hands
-    /// the prizes out applies it.
+    /// A row that has a prize is skipped for all others. The order of a tier does not depend on it: the operator's
+    /// program applies it.
     pub one_prize_per_row: bool,
     /// Names the beacon's chain.
     pub chain: Digest,
@@ -63,6 +65,8 @@ pub struct Header {
     pub rows: NonZeroU64,
     /// Tickets: entries of all rows.
     pub total: NonZeroU64,
+    /// Entries by the day on which they were made. The brand compares them with the totals that it saw on each day.
+    pub days: BTreeMap<String, u64>,
     pub prizes: Vec<Prize>,
     pub one_prize_per_row: bool,
     pub chain: Digest,
@@ -85,14 +89,27 @@ pub enum InvalidHeader {
     RepeatedPrize,
     #[error("there are more than 2^53 - 1 entries, which not every reader can count")]
     TooManyEntries,
+    #[error("the entries of the days do not add up to the total, or a day is not a date")]
+    Days,
 }
 
 impl Header {
     pub(crate) fn new(plan: Plan, rows: NonZeroU64, total: NonZeroU64) -> Result<Self, InvalidHeader> {
-        let Plan { campaign, draw, period, prizes, one_prize_per_row, chain, round } = plan;
+        let Plan { campaign, draw, period, days, prizes, one_prize_per_row, chain, round } = plan;
         let algorithm = Algorithm::V1;
-        let header =
-            Self { algorithm, campaign, draw, period, rows, total, prizes, one_prize_per_row, chain, round };
+        let header = Self {
+            algorithm,
+            campaign,
+            draw,
+            period,
+            rows,
+            total,
+            days,
+            prizes,
+            one_prize_per_row,
+            chain,
+            round,
+        };
         header.check()?;
         Ok(header)
     }
@@ -114,11 +131,15 @@ impl Header {
         if self.total.get() > MAX_TOTAL {
             return Err(InvalidHeader::TooManyEntries);
         }
+        let sum = self.days.values().try_fold(0_u64, |sum, entries| sum.checked_add(*entries));
+        if sum != Some(self.total.get()) || !self.days.keys().all(|day| is_day(day)) {
+            return Err(InvalidHeader::Days);
+        }
         Ok(())
     }
 
-    /// How many places of each tier's order a result has: winners of this tier, those of earlier tiers, who may be
-    /// passed over, and [`ALTERNATES`], as far as there are rows.
+    /// How many places of each tier's order a result has: winners of this tier, winners of earlier tiers, who may be
+    /// skipped, and [`ALTERNATES`], as far as there are rows.
     pub(crate) fn order_lengths(&self) -> impl Iterator<Item = u64> {
         self.prizes.iter().scan(ALTERNATES, |places, prize| {
             *places = places.saturating_add(prize.number.get());
@@ -129,6 +150,10 @@ impl Header {
 
 /// Places of an order after the winners.
 pub const ALTERNATES: u64 = 20;
+
+fn is_day(day: &str) -> bool {
+    day.parse::<NaiveDate>().is_ok_and(|date| date.to_string() == day)
+}
 
 fn is_name(name: &str) -> bool {
     (1..=MAX_NAME_CHARACTERS).contains(&name.chars().count()) && !name.chars().any(char::is_control)

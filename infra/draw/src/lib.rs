@@ -2,7 +2,7 @@
 //!
 //! The list of entries is committed to before a public random value exists that nobody can foresee or choose; the order of
 //! winners follows from both by a computation that anyone can repeat. This crate is that computation. It has no clock, no
-//! randomness and no files of its own: readers, writers, storages for sorting and salts are arguments.
+//! randomness and no files: readers, writers, storages for sorting and salts are arguments.
 //!
 //! | step | here |
 //! | --- | --- |
@@ -13,8 +13,8 @@
 //! | verify | [`Committed::read`], [`Committed::read_result`]: the first [`Difference`] by file and line; then the signature, by the `beacon` crate. [`CertificateFile`] reads the same out of a certificate |
 //! | opening | an [`Opening`] gives the hash of its row |
 //!
-//! With more prizes than entrants, every row has a place and some prizes have no winner. `one_prize_per_row` is a rule for who
-//! hands the prizes out: a row that has one is skipped in the orders of later tiers, with this as the reason.
+//! With more prizes than entrants, every row has a place and some prizes have no winner. `one_prize_per_row` is a rule for
+//! the operator: a row that has a prize is skipped in the orders of later tiers, with this as the reason.
 //!
 //! The computation, step by step:
 //!
@@ -23,8 +23,8 @@
 //! 3. The Merkle root of the lines, by RFC 9162.
 //! 4. [`commitment()`]: over the [`Header`]'s exact bytes and the root.
 //! 5. [`seed`]: of a prize tier, out of the commitment and the beacon's [`randomness`].
-//! 6. Tickets are HMAC-SHA256 values without bias; rows take [`Place`]s by the first of their tickets that is drawn. It is weighted
-//!    sampling without replacement, exact, and goes on until every row has a place.
+//! 6. Tickets are HMAC-SHA256 values without bias; rows take [`Place`]s by the first of their tickets that is drawn. It is exact
+//!    weighted sampling without replacement, and ends when every row has a place.
 //!
 //! ```
 //! use std::io::Cursor;
@@ -44,6 +44,7 @@
 //!     campaign: "chai-bora-2026".into(),
 //!     draw: "week-03".into(),
 //!     period: Period { from: "2026-01-12T00:00:00+03:00".parse()?, to: "2026-01-19T00:00:00+03:00".parse()? },
+//!     days: [("2026-01-12".to_owned(), 3)].into(),
 //!     prizes: vec![Prize { name: "grand-prize".into(), number: one }],
 //!     one_prize_per_row: true,
 //!     chain: "52db9ba70e0cc0f6eaf7803dd07447a1f5477735fd3f661792ba94600c84e971".parse()?,
@@ -80,7 +81,7 @@ mod sort;
 #[cfg(test)]
 mod vector_tests;
 
-pub use certificate::{Certificate, Contact, ContactState, MAX_EMBEDDED_ROWS, Times};
+pub use certificate::{Certificate, Contact, MAX_EMBEDDED_ROWS, Times};
 pub use certificate_file::CertificateFile;
 pub use commitment::{commitment, randomness, seed};
 pub use difference::Difference;
@@ -95,5 +96,5 @@ pub use row::{NotARow, Row};
 pub use sheet::Sheet;
 pub use sort::Storage;
 
-/// Verifies the files of a draw with Python's standard library alone; for who does not trust this program.
+/// Verifies the files of a draw with Python's standard library, independently of this program.
 pub const VERIFY_PY: &str = include_str!("../verify.py");

@@ -12,7 +12,7 @@ const MAX_REFERENCE_BYTES: usize = 64;
 /// Salt of a row: without it, references could be tried against the published hashes.
 pub type Salt = [u8; 16];
 
-/// The references of one entrant, with a salt. Its text is given to the entrant alone; its hash is published.
+/// The references of one entrant, with a salt. Only the entrant gets its text; its hash is published.
 #[derive(Clone, PartialEq, Eq)]
 pub struct Opening {
     /// Sorted.
@@ -93,7 +93,7 @@ impl fmt::Display for Opening {
     }
 }
 
-/// The text as somebody pastes it: white space around it does not matter.
+/// The pasted text: white space around it does not matter.
 impl FromStr for Opening {
     type Err = InvalidOpening;
 

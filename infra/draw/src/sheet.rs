@@ -50,6 +50,10 @@ impl Sheet<'_> {
             "to" => header.period.to.to_string(),
             "rows" => header.rows.to_string(),
             "total" => header.total.to_string(),
+            "days" => {
+                let days = header.days.iter().map(|(day, entries)| format!("{day}: {entries}"));
+                days.collect::<Vec<_>>().join("; ")
+            }
             "prizes" => {
                 let prizes = header.prizes.iter().map(|prize| format!("{} × {}", prize.number, prize.name));
                 prizes.collect::<Vec<_>>().join("; ")

@@ -1,5 +1,6 @@
 //! The published vector: what another implementation can be tried with.
 
+use std::collections::BTreeMap;
 use std::io::Cursor;
 use std::num::NonZeroU64;
 
@@ -36,12 +37,13 @@ fn rows(entries: &[(&str, &str, u64)]) -> Result<Rows<Memory>, FreezeError> {
     sorted.into_rows(Memory::default(), salt)
 }
 
-fn plan() -> Plan {
+fn plan(total: u64) -> Plan {
     let time = |text: &str| text.parse().expect("a time");
     Plan {
         campaign: "chai-bora-2026".into(),
         draw: "week-03".into(),
         period: Period { from: time("2026-01-12T00:00:00+03:00"), to: time("2026-01-19T00:00:00+03:00") },
+        days: [("2026-01-12".to_owned(), total)].into(),
         prizes: vec![Prize { name: "grand-prize".into(), number: NonZeroU64::MIN }],
         one_prize_per_row: true,
         chain: Digest::of(&[]),
@@ -62,7 +64,7 @@ fn the_vector_comes_out() {
         .map(|(entrant, (reference, count))| (entrant, reference, count))
         .collect();
     let (mut lines, mut openings) = (Vec::new(), Vec::new());
-    let frozen = rows(&entries).expect("rows").freeze(plan(), &mut lines, &mut openings).expect("frozen");
+    let frozen = rows(&entries).expect("rows").freeze(plan(20), &mut lines, &mut openings).expect("frozen");
     let lines = String::from_utf8(lines).expect("text");
     let rows: Vec<Row> = lines.lines().map(|line| line.parse().expect(line)).collect();
     let beginnings =
@@ -93,7 +95,7 @@ fn entries_of_one_entrant_make_one_row() {
     let rows = rows(&entries).expect("rows");
     assert_eq!((rows.rows().get(), rows.total().get()), (2, 8));
     let mut openings = Vec::new();
-    rows.freeze(plan(), &mut Vec::new(), &mut openings).expect("frozen");
+    rows.freeze(plan(8), &mut Vec::new(), &mut openings).expect("frozen");
     let openings = String::from_utf8(openings).expect("text");
     assert!(openings.starts_with("row,refs,salt\n0,") && openings.contains(",B-1 B-2,"), "{openings}");
 }
@@ -107,7 +109,8 @@ fn what_cannot_be_frozen_is_refused() {
     assert!(matches!(rows(&[("a", "A-1", 1 << 52), ("b", "A-2", 1 << 52)]), Err(FreezeError::Header(_))));
 
     let prize = |name: &str| Prize { name: name.into(), number: NonZeroU64::MIN };
-    let period = plan().period;
+    let plan = || plan(1);
+    let (period, day) = (plan().period, || "2026-01-12".to_owned());
     for plan in [
         Plan { prizes: Vec::new(), ..plan() },
         Plan { prizes: vec![prize("a"), prize("a")], ..plan() },
@@ -115,6 +118,10 @@ fn what_cannot_be_frozen_is_refused() {
         Plan { prizes: vec![prize("a\nb")], ..plan() },
         Plan { draw: "x".repeat(65), ..plan() },
         Plan { period: Period { from: period.to, to: period.from }, ..plan() },
+        Plan { days: BTreeMap::new(), ..plan() },
+        Plan { days: [(day(), 2)].into(), ..plan() },
+        Plan { days: [(day(), u64::MAX), ("2026-01-13".to_owned(), 2)].into(), ..plan() },
+        Plan { days: [("2026-1-12".to_owned(), 1)].into(), ..plan() },
     ] {
         let rows = rows(&[("a", "A-1", 1)]).expect("rows");
         let (mut entries, mut openings) = (Vec::new(), Vec::new());

@@ -1,4 +1,6 @@
-//! The contact log of a draw: those who were drawn, and what happened to each of them.
+//! The contact log of a draw: its winners, and the steps of each.
+
+use std::fmt;
 
 use serde::{Deserialize, Serialize};
 
@@ -6,11 +8,10 @@ use super::{DrawName, Operator};
 use crate::domain::ids::{Reference, SubmissionId};
 use crate::domain::timestamp::Timestamp;
 
-/// Winners are called so often before the next one is drawn, as the inspectors of lotteries ask for.
+/// Calls to a winner before the next one is drawn, as the inspectors of lotteries ask for.
 pub const MAX_CALLS: u8 = 3;
 
-/// Somebody who was drawn: a place in a tier's order that was reached. Places of a tier have contacts from the first on
-/// without a gap.
+/// A winner: a place in a tier's order that was reached. The contacts of a tier have the places from 1 without a gap.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Contact {
     /// The draw.
@@ -53,15 +54,15 @@ pub struct ContactStep {
     pub event: ContactEvent,
 }
 
-/// What happens to somebody who was drawn.
+/// What happens to a winner.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(tag = "is", rename_all = "snake_case")]
 pub enum ContactEvent {
     /// Drawn.
     Drawn,
-    /// Called; nobody answered.
+    /// Called without an answer.
     NoAnswer,
-    /// Called, and spoken to.
+    /// Answered a call.
     Reached,
     /// Showed an identity card.
     Identified,
@@ -77,13 +78,13 @@ pub enum ContactEvent {
     },
 }
 
-/// Why somebody who was drawn does not get the prize.
+/// Why a winner does not get the prize.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum SkipReason {
     /// Did not answer three calls.
     NoAnswer,
-    /// Somebody else has the number.
+    /// The number belongs to another person.
     WrongNumber,
     /// Under 18.
     UnderAge,
@@ -97,7 +98,7 @@ pub enum SkipReason {
     NotCollected,
     /// Won a prize of an earlier tier, and the rules give one to each entrant.
     HasPrize,
-    /// The person's data was erased, so nobody can be called.
+    /// The person's data was erased, so there is no number to call.
     Erased,
     /// Every entry of the row was revoked after the freeze.
     Revoked,
@@ -123,7 +124,7 @@ impl SkipReason {
         !matches!(self, Self::HasPrize | Self::Erased)
     }
 
-    /// The key in records, on the command line and in certificates.
+    /// The key in records.
     pub fn as_str(self) -> &'static str {
         match self {
             Self::NoAnswer => "no_answer",
@@ -143,21 +144,22 @@ impl SkipReason {
     pub fn in_words(self) -> &'static str {
         match self {
             Self::NoAnswer => "did not answer three calls",
-            Self::WrongNumber => "the number is somebody else's",
+            Self::WrongNumber => "the number belongs to another person",
             Self::UnderAge => "under 18",
-            Self::NotIdentified => "no identity card that fits",
+            Self::NotIdentified => "showed no identity card, or that of another person",
             Self::Declined => "declined the prize",
-            Self::Excluded => "may not win by the terms of the campaign",
+            Self::Excluded => "the terms of the campaign exclude the person",
             Self::NotCollected => "did not collect the prize in time",
             Self::HasPrize => "has another prize of this draw",
-            Self::Erased => "asked for their data to be erased",
+            Self::Erased => "the person's data was erased",
             Self::Revoked => "the entries were revoked after the freeze",
         }
     }
 }
 
-/// Where a contact stands.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+/// The state of a contact; as text, in words for operators and certificates.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
+#[serde(tag = "is", rename_all = "snake_case")]
 pub enum ContactState {
     /// Drawn, and not called yet.
     Drawn,
@@ -166,17 +168,33 @@ pub enum ContactState {
         /// How often.
         times: u8,
     },
-    /// Spoken to.
+    /// Answered a call.
     Reached,
     /// Showed an identity card: the prize is theirs.
     Identified,
     /// Has the prize.
     HandedOver,
     /// Does not get the prize.
-    Skipped(SkipReason),
+    Skipped {
+        /// Why.
+        reason: SkipReason,
+    },
 }
 
-/// What the entries of a row are by now.
+impl fmt::Display for ContactState {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Drawn => f.write_str("drawn"),
+            Self::Called { times } => write!(f, "called {times} of {MAX_CALLS} times"),
+            Self::Reached => f.write_str("reached"),
+            Self::Identified => f.write_str("identified"),
+            Self::HandedOver => f.write_str("prize handed over"),
+            Self::Skipped { reason } => write!(f, "skipped: {}", reason.in_words()),
+        }
+    }
+}
+
+/// Whether the entries of a row still count.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Standing {
     /// At least one of them is accepted.
@@ -197,13 +215,13 @@ pub enum StepRefused {
     /// Fewer than three calls were made.
     #[error("a winner who does not answer is called three times before the next one is drawn")]
     TooFewCalls,
-    /// The reason tells of a call that was not made.
+    /// The reason needs a call that is not in the log.
     #[error("this reason needs a call: log it first with `ops draw call`")]
     NotCalled,
-    /// The reason tells of a talk that did not happen.
+    /// The reason needs an answered call that is not in the log.
     #[error("this reason needs a winner who was reached: log the call first with `ops draw call`")]
     NotYetReached,
-    /// The reason does not fit somebody who was reached, or who showed an identity card.
+    /// The reason contradicts an answered call or an identity card in the log.
     #[error("the log says otherwise: this winner was reached, or has shown an identity card")]
     Contradicts,
     /// Only the rules of the draw give this reason.
@@ -221,7 +239,7 @@ pub enum StepRefused {
 }
 
 impl Contact {
-    /// Where it stands.
+    /// The state after the last step.
     pub fn state(&self) -> ContactState {
         let mut state = ContactState::Drawn;
         for step in &self.steps {
@@ -234,7 +252,7 @@ impl Contact {
                 (ContactEvent::Reached, _) => ContactState::Reached,
                 (ContactEvent::Identified, _) => ContactState::Identified,
                 (ContactEvent::HandedOver, _) => ContactState::HandedOver,
-                (ContactEvent::Skipped { reason, .. }, _) => ContactState::Skipped(*reason),
+                (ContactEvent::Skipped { reason, .. }, _) => ContactState::Skipped { reason: *reason },
             };
         }
         state
@@ -247,7 +265,7 @@ impl Contact {
             | ContactState::Called { .. }
             | ContactState::Reached
             | ContactState::Identified => true,
-            ContactState::HandedOver | ContactState::Skipped(_) => false,
+            ContactState::HandedOver | ContactState::Skipped { .. } => false,
         }
     }
 
@@ -256,7 +274,7 @@ impl Contact {
         self.steps.last().map(|step| step.at)
     }
 
-    /// Whether the prize is, or can still become, this one's.
+    /// Whether the winner has the prize, or can still get it.
     pub fn holds_prize(&self) -> bool {
         self.is_open() || self.state() == ContactState::HandedOver
     }
@@ -274,7 +292,7 @@ impl Contact {
     /// [`Self::after`], for a step that an operator takes.
     ///
     /// # Errors
-    /// When the step does not follow, or not from what the entries are by now.
+    /// When the step does not follow, or the entries do not allow it.
     pub fn after_operator(&self, step: ContactStep, standing: Standing) -> Result<Self, StepRefused> {
         let next = self.after(step.clone())?;
         match (&step.event, standing) {
@@ -298,7 +316,7 @@ impl Contact {
 fn check(state: ContactState, event: &ContactEvent) -> Result<(), StepRefused> {
     use ContactState::{Called, Drawn, HandedOver, Identified, Reached, Skipped};
     match (state, event) {
-        (HandedOver | Skipped(_), _) => Err(StepRefused::Final),
+        (HandedOver | Skipped { .. }, _) => Err(StepRefused::Final),
         (Called { times }, ContactEvent::NoAnswer | ContactEvent::Reached) if times >= MAX_CALLS => {
             Err(StepRefused::NoMoreCalls)
         }
@@ -312,7 +330,7 @@ fn check(state: ContactState, event: &ContactEvent) -> Result<(), StepRefused> {
     }
 }
 
-/// A reason needs what it tells of to be in the log, as far as that can know it.
+/// The log has to have the calls and the identity card that a reason implies.
 fn check_reason(state: ContactState, reason: SkipReason) -> Result<(), StepRefused> {
     let need = |holds, otherwise| if holds { Ok(()) } else { Err(otherwise) };
     let was_reached = matches!(state, ContactState::Reached | ContactState::Identified);

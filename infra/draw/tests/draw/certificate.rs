@@ -65,7 +65,7 @@ fn a_certificate_that_nobody_changed_is_read_back() {
 }
 
 #[test]
-fn what_somebody_changed_in_a_certificate_is_named() {
+fn a_change_in_a_certificate_is_named() {
     let page = Sample::new().certificate(true);
     for (from, to, expected) in [
         (r#""root":""#, r#""root":"ff"#, "cannot be read"),

@@ -7,8 +7,8 @@ use std::{fs, io};
 
 use chrono::{DateTime, FixedOffset};
 use draw::{
-    Certificate, Committed, Contact, ContactState, Difference, Digest, DrawResult, Entries, Evidence,
-    Opening, Period, Plan, Prize, Sheet, Times,
+    Certificate, Committed, Contact, Difference, Digest, DrawResult, Entries, Evidence, Opening, Period,
+    Plan, Prize, Sheet, Times,
 };
 
 pub(crate) const ENTRANTS: u64 = 60;
@@ -64,6 +64,8 @@ impl Sample {
             campaign: "chai-bora-2026".into(),
             draw: "week-37".into(),
             period: Period { from: time("2023-09-04T00:00:00+03:00"), to: time("2023-09-11T00:00:00+03:00") },
+            days: [("2023-09-04".to_owned(), 100), ("2023-09-10".to_owned(), rows.total().get() - 100)]
+                .into(),
             prizes: vec![prize("grand-prize", 1), prize("<b>muda wa maongezi</b>", 5)],
             one_prize_per_row: true,
             chain,
@@ -85,7 +87,7 @@ impl Sample {
         sample
     }
 
-    /// The files as whoever verifies them reads them.
+    /// The files, read and verified.
     pub(crate) fn read(&self) -> Result<Committed, Difference> {
         Committed::read(Evidence {
             entries: &mut self.entries.as_bytes(),
@@ -160,13 +162,12 @@ impl Sample {
     }
 
     fn contacts(&self, result: &DrawResult) -> Vec<Contact> {
-        let skipped =
-            ContactState::Skipped { reason: "no answer to three calls".into(), by: "A. Inspector".into() };
-        let states = [vec![skipped, ContactState::HandedOver], vec![ContactState::Called { times: 1 }]];
+        let skipped = ("skipped: no answer to three calls (A. Inspector)", true);
+        let states = [vec![skipped, ("prize handed over", false)], vec![("called 1 of 3 times", false)]];
         let tiers = result.tiers.iter().zip(states);
         tiers
             .flat_map(|(tier, states)| {
-                (1..).zip(tier.order.iter().zip(states)).map(|(place, (drawn, state))| {
+                (1..).zip(tier.order.iter().zip(states)).map(|(place, (drawn, (happened, is_skipped)))| {
                     let opening = self.opening(drawn.row);
                     let reference = opening.references().first().expect("a reference").clone();
                     let (tier, phone) = (tier.name.clone(), "+255 7** *** *12".into());
@@ -179,7 +180,8 @@ impl Sample {
                         region,
                         phone,
                         opening: Some(opening),
-                        state,
+                        happened: happened.into(),
+                        is_skipped,
                     }
                 })
             })

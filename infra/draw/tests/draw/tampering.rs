@@ -1,4 +1,4 @@
-//! Files of a draw that somebody changed: this program and verify.py name the first difference.
+//! Changed files of a draw: this program and verify.py name the first difference.
 
 use std::process::Command;
 
@@ -117,6 +117,13 @@ const TAMPERINGS: &[Tampering] = &[
         "but header.json and entries.csv lead to",
     ),
     (
+        "another number of entries of a day",
+        |sample| {
+            replace(&mut sample.header, r#""2023-09-04":100"#, r#""2023-09-04":101"#);
+        },
+        "header.json",
+    ),
+    (
         "another round",
         |sample| {
             replace(&mut sample.result, r#""round":657413"#, r#""round":657414"#);
@@ -209,7 +216,7 @@ fn an_opening_that_was_changed_is_named_by_its_row() {
     assert_eq!(read(&sample.openings), Ok(()));
     let mut openings = lines(&sample.openings);
     openings.remove(9);
-    assert_eq!(read(&openings.concat()), Ok(()), "of somebody who was erased");
+    assert_eq!(read(&openings.concat()), Ok(()), "of an erased person");
     let changed = sample.openings.replacen("\n5,AAAA", "\n5,AAAB", 1);
     let refused = read(&changed).expect_err("a changed reference");
     assert!(refused.contains("entries.csv, line 6 has another hash than the opening of row 5"), "{refused}");

@@ -79,7 +79,7 @@ pub async fn load(env: &Env, clock: &Clock) -> Result<(), DemoError> {
                 "--winner",
                 "1",
                 "--reason",
-                "no_answer",
+                "no-answer",
                 "--inspector",
                 "A. Inspector",
                 "--yes",

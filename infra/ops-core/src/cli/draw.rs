@@ -100,7 +100,7 @@ pub(crate) enum CallOutcome {
 pub(crate) struct CallArgs {
     #[command(flatten)]
     pub(crate) winner: WinnerArgs,
-    /// What came of the call
+    /// Outcome of the call
     #[arg(long)]
     pub(crate) outcome: Option<CallOutcome>,
     /// Show the number to call, and log no call; recorded in the audit log
@@ -112,11 +112,11 @@ pub(crate) struct CallArgs {
 pub(crate) struct SkipArgs {
     #[command(flatten)]
     pub(crate) winner: WinnerArgs,
-    /// Why: no_answer after three calls, wrong_number, under_age, not_identified, declined, excluded by the terms,
-    /// not_collected, or revoked
+    /// Why: no-answer after three calls, wrong-number, under-age, not-identified, declined, excluded by the terms,
+    /// not-collected, or revoked
     #[arg(long, value_name = "KEY", value_parser = skip_reason)]
     pub(crate) reason: SkipReason,
-    /// Name of the inspector, or of whoever watched
+    /// Name of the inspector or another witness
     #[arg(long, value_name = "NAME")]
     pub(crate) inspector: String,
     #[command(flatten)]
@@ -124,11 +124,12 @@ pub(crate) struct SkipArgs {
 }
 
 fn skip_reason(text: &str) -> Result<SkipReason, String> {
-    let mut given = SkipReason::ALL.into_iter().filter(|reason| reason.is_given());
-    given.clone().find(|reason| reason.as_str() == text).ok_or_else(|| {
-        let names: Vec<_> = given.by_ref().map(SkipReason::as_str).collect();
-        format!("it must be one of {}", names.join(", "))
-    })
+    // Records have underscores, options have dashes.
+    let option = |reason: SkipReason| reason.as_str().replace('_', "-");
+    let given = || SkipReason::ALL.into_iter().filter(|reason| reason.is_given());
+    given()
+        .find(|reason| option(*reason) == text)
+        .ok_or_else(|| format!("it must be one of {}", given().map(option).collect::<Vec<_>>().join(", ")))
 }
 
 #[derive(Args)]
@@ -186,7 +187,7 @@ pub(crate) struct FreezeArgs {
     /// Time of the beacon's round, at least 10 minutes ahead, such as 2026-11-23T18:00:00+03:00
     #[arg(long, value_name = "TIME", value_parser = time)]
     pub(crate) at: Timestamp,
-    /// An entrant who wins a prize is passed over for all others of this draw
+    /// An entrant who has a prize of this draw is skipped for all others
     #[arg(long)]
     pub(crate) one_prize_per_entrant: bool,
     /// Folder to write the draw's files to; must not exist yet

@@ -1,4 +1,4 @@
-//! The certificate of a draw with the files to publish beside it, and the sheet that an inspector signs before.
+//! The certificate of a draw with the files to publish beside it, and the sheet that an inspector signs before the draw.
 
 use std::collections::HashSet;
 use std::fs::File;
@@ -8,7 +8,7 @@ use std::path::Path;
 use chrono::{DateTime, FixedOffset};
 use chrono_tz::Tz;
 use common::config::Env;
-use common::domain::draw::contact::{Contact, ContactEvent, ContactState};
+use common::domain::draw::contact::{Contact, ContactEvent};
 use common::domain::draw::{Draw, DrawOutcome};
 use common::domain::scope::Scope;
 use common::domain::timestamp::Timestamp;
@@ -49,7 +49,7 @@ pub(crate) async fn write(
     let differs = |difference| unreadable(draw, &difference);
     let committed = Committed::read(evidence).map_err(differs)?;
     let result = committed.read_result(files.read_text(RESULT).await?.as_bytes()).map_err(differs)?;
-    // More than is published, if so many were skipped.
+    // The log of many skips reaches further than `result.json`, which never changes.
     let more = contacts.iter().filter_map(|contact| {
         let tier = result.tiers.iter().find(|tier| tier.name == contact.prize)?;
         contact.place.checked_sub(u64::try_from(tier.order.len()).ok()?)
@@ -108,23 +108,16 @@ fn local(at: Timestamp, zone: Tz) -> DateTime<FixedOffset> {
     DateTime::from(at).with_timezone(&zone).fixed_offset()
 }
 
-/// A contact as everybody may see it.
+/// A contact as it is published.
 fn published(contact: &Contact, opening: Option<draw::Opening>) -> draw::Contact {
-    let state = match contact.state() {
-        ContactState::Drawn => draw::ContactState::Drawn,
-        ContactState::Called { times } => draw::ContactState::Called { times },
-        ContactState::Reached => draw::ContactState::Reached,
-        ContactState::Identified => draw::ContactState::Identified,
-        ContactState::HandedOver => draw::ContactState::HandedOver,
-        ContactState::Skipped(reason) => {
-            let inspector = contact.steps.last().and_then(|step| match &step.event {
-                ContactEvent::Skipped { inspector, .. } => inspector.clone(),
-                _ => None,
-            });
-            let by = inspector.unwrap_or_else(|| "the rules of the draw".to_owned());
-            draw::ContactState::Skipped { reason: reason.in_words().to_owned(), by }
+    let state = contact.state();
+    let skipped_by = contact.steps.last().and_then(|step| match &step.event {
+        ContactEvent::Skipped { inspector, .. } => {
+            Some(inspector.as_deref().unwrap_or("the rules of the draw"))
         }
-    };
+        _ => None,
+    });
+    let happened = skipped_by.map_or_else(|| state.to_string(), |by| format!("{state} ({by})"));
     let erased = || phones::ERASED.to_owned();
     draw::Contact {
         tier: contact.prize.clone(),
@@ -134,7 +127,8 @@ fn published(contact: &Contact, opening: Option<draw::Opening>) -> draw::Contact
         region: contact.region.clone(),
         phone: contact.masked_phone.clone().unwrap_or_else(erased),
         opening,
-        state,
+        happened,
+        is_skipped: skipped_by.is_some(),
     }
 }
 

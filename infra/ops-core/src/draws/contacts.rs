@@ -1,4 +1,4 @@
-//! The contact log of a draw: what operators write into it, and the next winner once one is skipped.
+//! The contact log of a draw: the steps that operators log, and the next winner after a skip.
 
 use std::num::NonZeroU64;
 
@@ -19,7 +19,7 @@ use crate::audit::Action;
 use crate::failure::Failure;
 use crate::tables::Tables;
 
-/// Tries to draw the next winner while others skip winners too.
+/// Tries to draw the next winner while other operators skip winners too.
 const MAX_TRIES: u32 = 10;
 
 /// A drawn draw, and one of its winners.
@@ -30,10 +30,10 @@ pub(crate) struct Winner {
     pub(crate) contact: Contact,
 }
 
-/// What came of a step.
+/// The result of a step.
 pub(crate) struct Logged {
     pub(crate) contact: Contact,
-    /// Those who were drawn because this winner is skipped, oldest first.
+    /// The winners that were drawn because this one is skipped, oldest first.
     pub(crate) next: Vec<Contact>,
 }
 
@@ -69,7 +69,7 @@ pub(crate) async fn find(
         let message = match contacts.iter().filter(of_prize).map(|contact| contact.place).max() {
             None => format!("the draw {name} has no winners yet; draw them with `ops draw run`"),
             Some(last) => format!(
-                "of {prize}, places 1 to {last} are drawn; place {place} has its turn once one before it is skipped"
+                "of {prize}, places 1 to {last} are drawn; place {place} is drawn once a winner before it is skipped"
             ),
         };
         Failure::new("winner_unknown", message)
@@ -83,7 +83,7 @@ pub(crate) async fn submission(tables: &Tables, winner: &Winner) -> Result<Optio
     Ok(tables.store.submissions().get(&winner.scope, id).await?)
 }
 
-/// Writes a step into the log. After a skip, draws whoever is next; a skip that was cut short is finished.
+/// Writes a step into the log. After a skip, draws the next winner; finishes a skip that was interrupted.
 pub(crate) async fn log(
     tables: &Tables,
     env: &Env,
@@ -93,7 +93,7 @@ pub(crate) async fn log(
 ) -> Result<Logged, Failure> {
     let Winner { scope, draw, contact, .. } = winner;
     let is_skip = matches!(event, ContactEvent::Skipped { .. });
-    if is_skip && matches!(contact.state(), ContactState::Skipped(_)) {
+    if is_skip && matches!(contact.state(), ContactState::Skipped { .. }) {
         let next = draw_next(tables, env, winner, now).await?;
         return Ok(Logged { contact: contact.clone(), next });
     }
@@ -109,7 +109,7 @@ pub(crate) async fn log(
     let action = Action::new(action_name(&event)).in_scope(scope).on(&draw.name).with(details);
     tables.audit.append(action, now).await?;
     if !tables.draws.change_contact(scope, contact, &after).await? {
-        let message = "somebody else logged a step for this winner at the same time; nothing was logged. Look with \
+        let message = "another operator logged a step for this winner at the same time; nothing was logged. Look with \
                        `ops draw show`, then run this again if it still applies";
         return Err(Failure::new("changed_meanwhile", message));
     }
@@ -141,7 +141,7 @@ async fn standing(tables: &Tables, winner: &Winner) -> Result<Standing, Failure>
     Ok(if others.iter().any(counts) { Standing::Counts } else { Standing::Revoked })
 }
 
-/// Draws until each prize has a winner again. Others may do so at the same time: a place is drawn once.
+/// Draws until each prize has a winner again. Two operators may do so at the same time: a place is drawn once.
 async fn draw_next(
     tables: &Tables,
     env: &Env,
@@ -172,7 +172,8 @@ async fn draw_next(
             }
         }
     }
-    let message = "others keep skipping winners of this draw; run this again, and the next winner is drawn";
+    let message =
+        "other operators keep skipping winners of this draw; run this again, and the next winner is drawn";
     Err(Failure::new("changed_meanwhile", message))
 }
 

@@ -1,9 +1,9 @@
 //! The files of a draw: in a folder of the operator's, and in two buckets.
 //!
 //! The evidence bucket has what is published, in versions that nobody can delete for five years. Openings tell people's
-//! references, so they are in a bucket of their own without versions, where a person's can be erased. Both have the files below
-//! the commitment, so that an attempt to freeze that came second cannot overwrite the first; only the folder of the recorded
-//! commitment has a `commitment.txt`.
+//! references, so they are in a separate bucket without versions, where a person's can be erased. Both have the files below
+//! the commitment, so that a second attempt to freeze cannot overwrite the first; only the folder of the recorded commitment
+//! has a `commitment.txt`.
 
 use std::fs::{self, File};
 use std::io::{self, BufReader, Read, Seek, Write};
@@ -51,7 +51,7 @@ pub(crate) struct DrawFiles {
     folder: String,
 }
 
-/// What became of an upload under a condition.
+/// The result of an upload under a condition.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Upload {
     Done,
@@ -97,8 +97,8 @@ impl DrawFiles {
             return Ok(());
         }
         let message = format!(
-            "{}{name} is there and is another file than this draw's: somebody tampers with it; keep it, and ask whoever \
-             manages the stack who wrote it",
+            "{}{name} exists and is not this draw's file, so the evidence was tampered with; keep the file, and ask the \
+             administrator of the stack who wrote it",
             self.evidence_url()
         );
         Err(Failure::new("evidence_differs", message))
@@ -109,12 +109,12 @@ impl DrawFiles {
         self.upload(&self.openings, OPENINGS, path, |put| put.if_none_match("*")).await
     }
 
-    /// Writes openings over those that were read, if nobody else has meanwhile.
+    /// Writes openings over those that were read, if they are unchanged since.
     pub(crate) async fn replace_openings(&self, path: &Path, etag: &str) -> Result<Upload, Failure> {
         self.upload(&self.openings, OPENINGS, path, |put| put.if_match(etag)).await
     }
 
-    /// Deletes the openings of an attempt that came second.
+    /// Deletes the openings of a second attempt.
     pub(crate) async fn delete_openings(&self) -> Result<(), Failure> {
         let delete = self.s3.delete_object().bucket(&self.openings).key(self.key(OPENINGS));
         delete.send().await.map(drop).map_err(|error| StoreError::new("deleting openings", error).into())
@@ -133,7 +133,7 @@ impl DrawFiles {
         Ok(text)
     }
 
-    /// The openings in a temporary file that nobody else can open, and what names their version.
+    /// The openings in a temporary file without a name, and the ETag of their version.
     pub(crate) async fn read_openings(&self) -> Result<(BufReader<File>, String), Failure> {
         self.download(&self.openings, OPENINGS).await
     }
@@ -218,7 +218,7 @@ pub(super) fn temporary(error: &io::Error) -> Failure {
     Failure::new("file_failed", message)
 }
 
-/// A folder that appears under its name once it is whole. Its files are for this user alone.
+/// A folder that appears under its name once it is whole. Only this user can read it.
 pub(crate) struct NewFolder {
     partial: TempDir,
     path: PathBuf,
@@ -237,7 +237,10 @@ impl NewFolder {
             return Err(Failure::new("file_exists", message));
         }
         let parent = path.parent().filter(|parent| *parent != Path::new("")).unwrap_or(Path::new("."));
-        let partial = tempfile::Builder::new().prefix(".draw-").tempdir_in(parent);
+        let mut folder = tempfile::Builder::new();
+        #[cfg(unix)]
+        folder.permissions(std::os::unix::fs::PermissionsExt::from_mode(0o700));
+        let partial = folder.prefix(".draw-").tempdir_in(parent);
         let partial = partial.map_err(|error| Failure::from_io(parent, "writing to", &error))?;
         Ok(Self { partial, path: path.to_owned() })
     }
@@ -253,7 +256,7 @@ impl NewFolder {
         tempfile::tempfile_in(folder).map_err(|error| Failure::from_io(folder, "writing to", &error))
     }
 
-    /// A file of it, for this user alone.
+    /// A file of it, which only this user can read.
     pub(crate) fn create(&self, name: &str) -> Result<File, Failure> {
         let path = self.file(name);
         let mut options = File::options();

@@ -1,7 +1,7 @@
 //! Freezes the entries of a period: one commitment for one name, published before anybody can know the winners.
 //!
 //! Files are written and uploaded first, then the commitment is recorded, then published. So a recorded draw always has its
-//! entries and openings; an attempt that was cut short before leaves nothing that counts, and one that was cut short after is
+//! entries and openings. A freeze that is interrupted before leaves nothing that counts; one that is interrupted after is
 //! finished by running it again.
 
 use std::collections::BTreeMap;
@@ -33,7 +33,7 @@ use crate::format::zoned_time;
 use crate::tables::Tables;
 use crate::terminal::Terminal;
 
-/// From the freeze to the round: time for the commitment to be read out and copied.
+/// From the freeze to the round: the time in which the commitment is read out and copied.
 const MIN_NOTICE: Duration = Duration::from_secs(10 * 60);
 /// What reading the entries may take of that.
 const MAX_READING: Duration = Duration::from_secs(5 * 60);
@@ -120,7 +120,7 @@ async fn prepare(
     let rows = entries.into_rows(storage, || Ok(random::bytes())).map_err(|error| not_frozen(&error))?;
     let (entries, openings) = (folder.create(ENTRIES)?, folder.create(OPENINGS)?);
     let (mut entries, mut openings) = (BufWriter::new(entries), BufWriter::new(openings));
-    let frozen = rows.freeze(plan.for_header(chain, round)?, &mut entries, &mut openings);
+    let frozen = rows.freeze(plan.for_header(chain, round, &days)?, &mut entries, &mut openings);
     let frozen = frozen.map_err(|error| not_frozen(&error))?;
     for (name, file) in [(ENTRIES, &entries), (OPENINGS, &openings)] {
         let synced = file.get_ref().sync_all();
@@ -192,7 +192,12 @@ impl FreezePlan {
         Ok(())
     }
 
-    fn for_header(&self, chain: &Chain, round: NonZeroU64) -> Result<Plan, Failure> {
+    fn for_header(
+        &self,
+        chain: &Chain,
+        round: NonZeroU64,
+        days: &BTreeMap<String, DayTotal>,
+    ) -> Result<Plan, Failure> {
         let local = |time: Timestamp| -> DateTime<FixedOffset> {
             DateTime::from(time).with_timezone(&self.zone).fixed_offset()
         };
@@ -200,6 +205,7 @@ impl FreezePlan {
             campaign: self.scope.campaign.to_string(),
             draw: self.name.to_string(),
             period: Period { from: local(self.from), to: local(self.to) },
+            days: days.iter().map(|(day, total)| (day.clone(), total.entries)).collect(),
             prizes: self.prizes.clone(),
             one_prize_per_row: self.one_prize_per_entrant,
             chain: chain.hash().parse().map_err(|_| too_late())?,
@@ -227,7 +233,7 @@ async fn record(
     tables.audit.append(action, now).await.map(drop)
 }
 
-/// Finishes what was cut short between recording and publishing.
+/// Finishes a freeze that was interrupted between recording and publishing.
 async fn publish_recorded(
     tables: &Tables,
     env: &Env,
@@ -281,8 +287,8 @@ async fn publish(
 /// A draw whose commitment was not public before its round.
 pub(super) fn published_late(draw: &Draw) -> Failure {
     let message = format!(
-        "the commitment of the draw {} was not published before its round, so it proves nothing: somebody could have known \
-         the winners; freeze the period under another name",
+        "the commitment of the draw {} was not published before its round, so it proves nothing: the \
+         winners could be known; freeze the period under another name",
         draw.name
     );
     Failure::new("draw_late", message)
@@ -299,7 +305,7 @@ fn already_frozen(draw: &Draw, zone: Tz) -> Failure {
 }
 
 fn too_late() -> Failure {
-    Failure::new("round_too_far", "--at is so late that nobody counts rounds up to it; give an earlier time")
+    Failure::new("round_too_far", "--at is too late: the beacon has no such round; give an earlier time")
 }
 
 /// Why nothing was frozen.

@@ -1,4 +1,4 @@
-//! `ops draw`: the walk from the freeze to the winners, and whoever tries to change them.
+//! `ops draw`: the walk from the freeze to the winners, and attempts to change them.
 
 mod bad_input;
 mod erasure;
@@ -114,6 +114,7 @@ async fn a_draw_is_frozen_run_and_shown() {
     let frozen = frozen(&stack, "week-03", &["--prize", "Kettle=1", "--prize", "Tea=2"]).await;
     assert_eq!((&frozen["header"]["rows"], &frozen["header"]["total"]), (&json!(3), &json!(10)));
     assert_eq!(frozen["days"], json!({ "2026-02-28": { "submissions": 4, "entries": 10 } }));
+    assert_eq!(frozen["header"]["days"], json!({ "2026-02-28": 10 }), "the commitment covers them");
     assert_eq!(frozen["state"], "frozen");
 
     let folder = stack.path("week-03");
@@ -126,10 +127,15 @@ async fn a_draw_is_frozen_run_and_shown() {
         .map(|line| line.rsplit(',').next().expect("a count").parse().expect("one"))
         .collect();
     assert_eq!(counts.iter().sum::<u64>(), 10);
-    let mode = std::os::unix::fs::PermissionsExt::mode(
-        &fs::metadata(folder.join("openings.csv")).expect("a file").permissions(),
+    let mode = |name: &str| {
+        let found = fs::metadata(stack.path(name)).expect("it is there");
+        std::os::unix::fs::PermissionsExt::mode(&found.permissions())
+    };
+    assert_eq!(
+        (mode("week-03") & 0o777, mode("week-03/openings.csv") & 0o777),
+        (0o700, 0o600),
+        "openings are secret"
     );
-    assert_eq!(mode & 0o777, 0o600, "openings are secret");
     assert!(!read("openings.csv").contains("711000"), "no file has a phone");
 
     let ran = stack.run(&run("week-03", &["--output", &stack.arg("week-03")])).await;
@@ -146,7 +152,7 @@ async fn a_draw_is_frozen_run_and_shown() {
     for (winner, tier, place) in [(0, 0, 0), (1, 1, 0), (2, 1, 1)] {
         let winner = &shown["winners"][winner];
         assert_eq!(winner["row"], result["tiers"][tier]["order"][place]["row"]);
-        assert_eq!((&winner["region"], &winner["state"]), (&json!("Mwanza"), &json!("drawn")));
+        assert_eq!((&winner["region"], &winner["state"]), (&json!("Mwanza"), &json!({ "is": "drawn" })));
         assert!(winner["phone"].as_str().is_some_and(|phone| phone.starts_with("+2557•••••00")), "{winner}");
     }
     assert_eq!(shown["winners"].as_array().map(Vec::len), Some(3));
@@ -171,20 +177,23 @@ async fn running_again_changes_nothing() {
 }
 
 #[tokio::test]
-async fn an_entrant_who_has_a_prize_is_passed_over_if_the_rule_says_so() {
+async fn an_entrant_who_has_a_prize_is_skipped_if_the_rule_says_so() {
     let stack = with_entries().await;
     frozen(&stack, "rule", &["--prize", "Kettle=1", "--prize", "Tea=2", "--one-prize-per-entrant"]).await;
     let drawn = stack.json(&run("rule", &[])).await;
     let winners = drawn["winners"].as_array().expect("winners");
-    let won = |state: &str| {
+    let won = |state: Value| {
         let found = winners.iter().filter(|winner| winner["state"] == state);
         found.map(|winner| winner["row"].as_u64().expect("a row")).collect::<Vec<_>>()
     };
-    let mut rows = won("drawn");
+    let mut rows = won(json!({ "is": "drawn" }));
     rows.sort_unstable();
     assert_eq!(rows, [0, 1, 2], "three prizes go to three entrants");
     let kettle = &winners[0]["row"];
-    assert!(won("skipped has_prize").iter().all(|row| kettle == row), "{winners:?}");
+    assert!(
+        won(json!({ "is": "skipped", "reason": "has_prize" })).iter().all(|row| kettle == row),
+        "{winners:?}"
+    );
 }
 
 #[tokio::test]

@@ -1,4 +1,5 @@
 use proptest::prelude::*;
+use serde_json::json;
 
 use super::*;
 
@@ -55,7 +56,7 @@ fn a_winner_is_called_reached_and_identified_before_the_prize_is_handed_over() {
 }
 
 #[test]
-fn whoever_does_not_answer_is_called_three_times_before_the_next_is_drawn() {
+fn a_winner_who_does_not_answer_is_called_three_times_before_the_next_is_drawn() {
     use ContactEvent::{NoAnswer, Reached};
     let skip = || skipped(SkipReason::NoAnswer);
     assert_eq!(after(&[NoAnswer, NoAnswer, skip()]), Err(StepRefused::TooFewCalls));
@@ -63,7 +64,7 @@ fn whoever_does_not_answer_is_called_three_times_before_the_next_is_drawn() {
     for fourth in [NoAnswer, Reached] {
         assert_eq!(after(&[&calls[..], &[fourth]].concat()), Err(StepRefused::NoMoreCalls));
     }
-    let end = ContactState::Skipped(SkipReason::NoAnswer);
+    let end = ContactState::Skipped { reason: SkipReason::NoAnswer };
     assert_eq!(after(&[&calls[..], &[skip()]].concat()), Ok(end));
 }
 
@@ -76,7 +77,6 @@ fn a_prize_is_held_until_its_winner_is_skipped() {
     };
     assert!(holds(&[]) && holds(&[Reached]) && holds(&[Reached, Identified, HandedOver]));
     assert!(!holds(&[skipped(SkipReason::Excluded)]));
-    assert_eq!(SkipReason::UnderAge.in_words(), "under 18");
 }
 
 #[test]
@@ -98,7 +98,7 @@ fn a_reason_needs_what_it_tells_of() {
         [SkipReason::UnderAge, SkipReason::NotIdentified, SkipReason::Declined, SkipReason::NotCollected];
     for reason in talked {
         assert_eq!(after(&[NoAnswer, skipped(reason)]), Err(StepRefused::NotYetReached), "{reason:?}");
-        assert_eq!(after(&[Reached, skipped(reason)]), Ok(ContactState::Skipped(reason)));
+        assert_eq!(after(&[Reached, skipped(reason)]), Ok(ContactState::Skipped { reason }));
     }
     let wrong = skipped(SkipReason::WrongNumber);
     assert_eq!(after(std::slice::from_ref(&wrong)), Err(StepRefused::NotCalled));
@@ -116,7 +116,7 @@ fn who_was_revoked_since_gets_nothing_and_is_skipped_for_that() {
     };
     let revoked = skipped(SkipReason::Revoked);
     assert_eq!(by_operator(ContactEvent::Reached, Standing::Revoked), Err(StepRefused::Revoked));
-    let end = ContactState::Skipped(SkipReason::Revoked);
+    let end = ContactState::Skipped { reason: SkipReason::Revoked };
     assert_eq!(by_operator(revoked.clone(), Standing::Revoked), Ok(end));
     assert_eq!(by_operator(revoked, Standing::Counts), Err(StepRefused::NotRevoked));
     for reason in [SkipReason::HasPrize, SkipReason::Erased] {
@@ -153,7 +153,7 @@ proptest! {
             prop_assert!(logged(ContactEvent::Identified) <= logged(ContactEvent::Reached));
             contact = after;
         }
-        // A place never stands still: somebody can be called or skipped.
+        // An open contact can always be called or skipped.
         if contact.is_open() {
             let ways = [ContactEvent::Reached, skipped(SkipReason::Excluded)];
             prop_assert!(ways.into_iter().any(|event| contact.after(step(event)).is_ok()));
@@ -173,5 +173,22 @@ fn an_erasure_leaves_the_place_the_reference_and_the_steps() {
 fn a_reason_is_stored_under_its_key() {
     for reason in SkipReason::ALL {
         assert_eq!(serde_json::to_value(reason).expect("JSON"), reason.as_str());
+    }
+}
+
+#[test]
+fn a_state_is_in_words_for_people_and_under_its_key_for_programs() {
+    for (state, words, key) in [
+        (ContactState::Drawn, "drawn", json!({ "is": "drawn" })),
+        (ContactState::Called { times: 2 }, "called 2 of 3 times", json!({ "is": "called", "times": 2 })),
+        (ContactState::HandedOver, "prize handed over", json!({ "is": "handed_over" })),
+        (
+            ContactState::Skipped { reason: SkipReason::NoAnswer },
+            "skipped: did not answer three calls",
+            json!({ "is": "skipped", "reason": "no_answer" }),
+        ),
+    ] {
+        assert_eq!(state.to_string(), words);
+        assert_eq!(serde_json::to_value(state).expect("JSON"), key);
     }
 }

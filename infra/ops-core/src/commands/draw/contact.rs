@@ -7,7 +7,7 @@ use common::domain::timestamp::Timestamp;
 use serde_json::json;
 
 use super::options;
-use super::show::{contact_json, state_words};
+use super::show::contact_json;
 use crate::audit::Action;
 use crate::cli::{CallArgs, CallOutcome, SkipArgs, WinnerArgs};
 use crate::commands::submission::words;
@@ -96,8 +96,7 @@ async fn step(
     let line = |contact: &Contact| {
         let reference = contact.reference.as_ref().map_or_else(|| "-".to_owned(), ToString::to_string);
         let phone = contact.masked_phone.as_deref().unwrap_or("-");
-        let state = state_words(contact.state());
-        format!("place {} of {}: {reference}, {phone}, {state}", contact.place, contact.prize)
+        format!("place {} of {}: {reference}, {phone}, {}", contact.place, contact.prize, contact.state())
     };
     let mut text = line(&contact);
     for contact in &next {

@@ -74,7 +74,7 @@ pub(super) async fn run(
     add(&mut json, "output", json!(output));
     add(&mut json, "evidence", json!(evidence));
     text.push_str(&format!(
-        "\nRead the commitment out, and let everybody copy it, before the round's time. Then: ops draw run {}\n",
+        "\nBefore the round's time, read the commitment out and let all present copy it. Then: ops draw run {}\n",
         options(&scope, &draw.name)
     ));
     Ok(Report::new(json, text))

@@ -2,7 +2,7 @@
 
 use chrono_tz::Tz;
 use common::domain::draw::Draw;
-use common::domain::draw::contact::{Contact, ContactState, ContactStep};
+use common::domain::draw::contact::{Contact, ContactStep};
 use common::domain::scope::Scope;
 use common::domain::timestamp::Timestamp;
 use draw::Digest;
@@ -87,7 +87,7 @@ pub(super) fn as_json(scope: &Scope, draw: &Draw, contacts: &[Contact]) -> Resul
     }))
 }
 
-/// Somebody who was drawn, and what happened since.
+/// A winner, with the steps of the contact log.
 pub(super) fn contact_json(contact: &Contact) -> Value {
     let step = |step: &ContactStep| json!({ "at": step.at.to_string(), "by": step.by, "event": step.event });
     json!({
@@ -97,7 +97,7 @@ pub(super) fn contact_json(contact: &Contact) -> Value {
         "ref": contact.reference.as_ref().map(ToString::to_string),
         "region": contact.region,
         "phone": contact.masked_phone,
-        "state": state_words(contact.state()),
+        "state": contact.state(),
         "steps": contact.steps.iter().map(step).collect::<Vec<_>>(),
     })
 }
@@ -148,7 +148,7 @@ pub(super) fn described(
             or_dash(contact.reference.as_ref()),
             or_dash(contact.region.as_ref()),
             or_dash(contact.masked_phone.as_ref()),
-            state_words(contact.state()),
+            contact.state().to_string(),
         ]
     };
     let mut text = lines(&pairs);
@@ -157,15 +157,4 @@ pub(super) fn described(
         text.push_str(&format!("\n{}", table(&["PRIZE", "PLACE", "REF", "REGION", "PHONE", "STATE"], &rows)));
     }
     Ok(text)
-}
-
-pub(super) fn state_words(state: ContactState) -> String {
-    match state {
-        ContactState::Drawn => "drawn".to_owned(),
-        ContactState::Called { times } => format!("called {times}"),
-        ContactState::Reached => "reached".to_owned(),
-        ContactState::Identified => "identified".to_owned(),
-        ContactState::HandedOver => "handed over".to_owned(),
-        ContactState::Skipped(reason) => format!("skipped {}", reason.as_str()),
-    }
 }

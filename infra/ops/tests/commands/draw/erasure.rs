@@ -1,4 +1,4 @@
-//! People who are erased before and after a draw.
+//! Persons who are erased before and after a draw.
 
 use common::aws::Aws;
 use common::domain::draw::contact::{ContactEvent, ContactStep};
@@ -31,7 +31,7 @@ async fn step(stack: &Stack, event: ContactEvent) {
 }
 
 #[tokio::test]
-async fn whoever_is_erased_before_a_draw_is_not_in_it() {
+async fn a_person_who_is_erased_before_a_draw_is_not_in_it() {
     let stack = with_entries().await;
     entered(&stack, PHONE, 1000).await;
     stack.fine(&erase()).await;
@@ -40,7 +40,7 @@ async fn whoever_is_erased_before_a_draw_is_not_in_it() {
 }
 
 #[tokio::test]
-async fn whoever_is_erased_after_the_freeze_keeps_a_row_and_is_passed_over() {
+async fn a_person_who_is_erased_after_the_freeze_keeps_a_row_and_is_skipped() {
     let stack = Stack::with_chai().await;
     let (gone, other) = (entered(&stack, PHONE, 1000).await, entered(&stack, "0711000005", 1).await);
     let draw = frozen(&stack, "week-03", &["--prize", "Kettle=1"]).await;
@@ -58,9 +58,15 @@ async fn whoever_is_erased_after_the_freeze_keeps_a_row_and_is_passed_over() {
     assert_eq!(drawn["header"]["total"], 1001, "the row stays");
     let winners = drawn["winners"].as_array().expect("winners");
     let winner = winners.last().expect("a winner");
-    assert_eq!((&winner["ref"], &winner["state"]), (&json!(other.reference.to_string()), &json!("drawn")));
-    for passed_over in winners.iter().filter(|winner| winner["state"] != "drawn") {
-        assert_eq!((&passed_over["state"], &passed_over["ref"]), (&json!("skipped erased"), &Value::Null));
+    assert_eq!(
+        (&winner["ref"], &winner["state"]),
+        (&json!(other.reference.to_string()), &json!({ "is": "drawn" }))
+    );
+    for passed_over in winners.iter().filter(|winner| winner["state"]["is"] != "drawn") {
+        assert_eq!(
+            (&passed_over["state"], &passed_over["ref"]),
+            (&json!({ "is": "skipped", "reason": "erased" }), &Value::Null)
+        );
     }
     let evidence = stack.env.required("EVIDENCE_BUCKET").expect("the stack sets it");
     let s3 = Aws::for_function(&stack.env).expect("credentials").s3();
@@ -100,7 +106,7 @@ async fn an_erasure_waits_while_a_prize_is_being_claimed() {
     assert_eq!((&contact["phone"], &contact["region"]), (&Value::Null, &Value::Null));
     assert_eq!(
         (&contact["ref"], &contact["state"]),
-        (&json!(winner.reference.to_string()), &json!("handed over"))
+        (&json!(winner.reference.to_string()), &json!({ "is": "handed_over" }))
     );
     assert_eq!(openings(&stack, &draw).await, "row,refs,salt\n");
     assert_eq!(stack.json(&run("week-03", &[])).await["winners"], shown["winners"], "the draw is as it was");

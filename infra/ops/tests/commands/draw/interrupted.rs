@@ -1,4 +1,4 @@
-//! Several freezes, two operators at once, and what was cut short: never two commitments.
+//! Several freezes, two operators at once, and interrupted commands: never two commitments.
 
 use aws_sdk_dynamodb::types::AttributeValue;
 use common::aws::Aws;
@@ -17,7 +17,7 @@ async fn objects(stack: &Stack, variable: &'static str) -> Vec<String> {
 }
 
 /// Takes back that a draw is published, as if the freeze had ended after it was recorded.
-async fn cut_short(stack: &Stack, draw: &Value) {
+async fn interrupt(stack: &Stack, draw: &Value) {
     let aws = Aws::for_function(&stack.env).expect("credentials");
     let text = |text: &str| AttributeValue::S(text.to_owned());
     let update = aws.dynamodb().update_item().table_name("draws").update_expression("REMOVE published_at");
@@ -69,7 +69,7 @@ async fn of_two_operators_at_once_one_freezes() {
     let loser = if one.code == ops_core::FINE { &two } else { &one };
     assert!(loser.err.contains("\"draw_frozen\""), "{}", loser.err);
     let folders = outputs.iter().filter(|path| std::path::Path::new(path).exists()).count();
-    assert_eq!(folders, 1, "the one that came second writes no folder");
+    assert_eq!(folders, 1, "the second one writes no folder");
     let commitments = evidence(&stack).await.iter().filter(|key| key.ends_with("commitment.txt")).count();
     assert_eq!(commitments, 1);
     assert_eq!(
@@ -80,7 +80,7 @@ async fn of_two_operators_at_once_one_freezes() {
 }
 
 #[tokio::test]
-async fn a_freeze_that_was_cut_short_is_finished_by_running_it_again() {
+async fn an_interrupted_freeze_is_finished_by_running_it_again() {
     let stack = with_entries().await;
     let draw = frozen(&stack, "week-03", &["--prize", "Kettle=1"]).await;
     let folder = stack.path("week-03");
@@ -89,7 +89,7 @@ async fn a_freeze_that_was_cut_short_is_finished_by_running_it_again() {
             .map(|name| fs::read_to_string(folder.join(name)).expect("a file"))
     };
     let files = read();
-    cut_short(&stack, &draw).await;
+    interrupt(&stack, &draw).await;
     fs::remove_dir_all(&folder).expect("a disk");
     let early = stack.refused(&run("week-03", &[])).await;
     assert_eq!(early["code"], "draw_unpublished");
@@ -109,7 +109,7 @@ async fn a_freeze_that_was_cut_short_is_finished_by_running_it_again() {
 async fn a_commitment_that_was_not_public_before_its_round_is_not_drawn() {
     let stack = with_entries().await;
     let draw = frozen(&stack, "week-03", &["--prize", "Kettle=1"]).await;
-    cut_short(&stack, &draw).await;
+    interrupt(&stack, &draw).await;
     stack.clock.advance(NOTICE);
     assert_eq!(stack.refused(&run("week-03", &[])).await["code"], "draw_late");
     let command = freeze(&stack, "week-03", &["--prize", "Kettle=1"]);
