@@ -40,7 +40,7 @@ function visit(name, html, act, { complaint, ...options } = {}) {
 }
 
 async function verdict(page, state) {
-  await page.locator('#verdict[data-state=holds], #verdict[data-state=different]').waitFor();
+  await page.locator('#verdict[data-state=follows], #verdict[data-state=different]').waitFor();
   const text = await page.textContent('#verdict');
   assert.equal(await page.getAttribute('#verdict', 'data-state'), state, text);
   return text;
@@ -57,7 +57,7 @@ async function violations(page) {
 }
 
 visit('a whole certificate holds', whole, async (page) => {
-  assert.match(await verdict(page, 'holds'), /60 entrants with \d+ entries, and from round 657413/);
+  assert.match(await verdict(page, 'follows'), /60 entrants with \d+ entries, and from the signature of round 657413/);
   assert.equal(await page.locator('#checks li[data-state=holds]').count(), 7);
   assert.ok(await page.isHidden('#rehearsal'));
   assert.match(await page.textContent('#tiers'), /<b>muda wa maongezi<\/b>: 5/, 'a name is no markup');
@@ -69,7 +69,7 @@ visit('a whole certificate holds', whole, async (page) => {
 
 for (const colorScheme of ['light', 'dark']) {
   visit(`it can be read, ${colorScheme}`, whole, async (page) => {
-    await verdict(page, 'holds');
+    await verdict(page, 'follows');
     assert.deepEqual(await violations(page), []);
     assert.ok(await page.evaluate(() => document.documentElement.scrollWidth <= innerWidth), 'it scrolls sideways');
     await page.screenshot({ path: join(folder, `certificate-${colorScheme}.png`), fullPage: true });
@@ -77,8 +77,29 @@ for (const colorScheme of ['light', 'dark']) {
   }, { colorScheme });
 }
 
+const signature = JSON.parse(await readFile(join(folder, 'result.json'), 'utf8')).signature;
+const compareSignature = async (page, text) => {
+  await page.fill('#given-signature', text);
+  await page.click('#signature-form button');
+  return [await page.textContent('#signature-answer'), await page.getAttribute('#verdict', 'data-state')];
+};
+
+visit('it holds once its signature is compared', whole, async (page) => {
+  await verdict(page, 'follows');
+  assert.match((await compareSignature(page, signature.replace(/^b/, 'a')))[0], /^It is NOT the same/);
+  const reply = JSON.stringify({ round: 657413, randomness: '0'.repeat(64), signature });
+  assert.deepEqual(await compareSignature(page, reply), ['It is the same signature.', 'holds']);
+});
+
+visit('a forged signature does not hold', await readFile(join(folder, 'certificate-forged.html'), 'utf8'), async (page) => {
+  assert.match(await verdict(page, 'follows'), /Now compare that signature/);
+  const [said, state] = await compareSignature(page, signature);
+  assert.match(said, /^It is NOT the same/);
+  assert.equal(state, 'follows');
+});
+
 visit('a copied commitment is compared', whole, async (page) => {
-  await verdict(page, 'holds');
+  await verdict(page, 'follows');
   const compare = async (text) => {
     await page.fill('#copied', text);
     await page.click('#copied-form button');
@@ -90,7 +111,7 @@ visit('a copied commitment is compared', whole, async (page) => {
 });
 
 visit('an entrant finds the own row', whole, async (page) => {
-  await verdict(page, 'holds');
+  await verdict(page, 'follows');
   const lookUp = async (reference, opening) => {
     await page.fill('#reference', reference);
     await page.fill('#opening', opening);
@@ -107,6 +128,9 @@ visit('an entrant finds the own row', whole, async (page) => {
   assert.match(await lookUp(references(18)[0], openings[17]), /does not name/);
   assert.match(await lookUp('ZZZZ-ZZZZ', openings[17].replace(reference, 'ZZZZ-ZZZZ')), /No row of the list/);
   assert.match(await lookUp(reference, 'svc-draw-entry-v1'), /no opening/);
+  const winner = await page.textContent('#tiers tbody tr:nth-child(2) td:nth-child(4)');
+  assert.match(await lookUp(winner, ''), /was drawn: place 2 of grand-prize \(prize handed over\)/);
+  assert.match(await lookUp('ZZZZ-ZZZZ', ''), /not among the winners/);
 });
 
 const lines = whole.slice(whole.indexOf('id="entries">') + 'id="entries">'.length).split('</script>')[0].split('\n');
@@ -138,13 +162,16 @@ const tamperings = {
   'another time of the round': [withDraw((draw) => (draw.round_at = '2023-09-16T11:00:03Z')), /round 657413 was at 2023-09-15T11:00:03/],
   'a late commitment': [withDraw((draw) => (draw.published_at = '2023-09-15T11:00:03Z')), /the round was at .* already/],
   'another seed': [withDraw((draw) => (draw.result.randomness = flip(draw.result.randomness[0]) + draw.result.randomness.slice(1))), /randomness/],
+  'a longer signature': [withDraw((draw) => (draw.result.signature = `00${draw.result.signature}`)), /not 48 bytes/],
   'another signature': [withDraw((draw) => (draw.result.signature = `a${draw.result.signature.slice(1)}`)), /randomness/],
   'another winner': [withDraw((draw) => swap(draw.result.tiers[0].order, 0, 3)), /place 1 of grand-prize is row/],
   'a cut order': [withDraw((draw) => draw.result.tiers[1].order.pop()), /only 25 places/],
   'a missing prize': [withDraw((draw) => draw.result.tiers.pop()), /the header has 2 prizes, the result 1/],
   'a winner left out': [withDraw((draw) => draw.contacts.shift()), /the log leaves out place 1 of grand-prize/],
   'an entrant who was not drawn': [withDraw((draw) => draw.contacts[1].row++), /the log has row/],
-  'another reference': [withDraw((draw) => (draw.contacts[1].reference = 'ZZZZ-ZZZZ')), /does not name ZZZZ-ZZZZ/],
+  'another reference': [withDraw((draw) => (draw.contacts[1].reference = 'ZZZZ-ZZZZ')), /no opening of place 2 of grand-prize names ZZZZ-ZZZZ/],
+  'another reference without an opening': [withDraw((draw) => Object.assign(draw.contacts[1], { reference: 'ZZZZ-ZZZZ', opening: null })), /names ZZZZ-ZZZZ/],
+  'two winners of one prize': [withDraw((draw) => (draw.contacts[0].is_skipped = false)), /2 winners of grand-prize/],
   'another opening': [withDraw((draw) => (draw.contacts[1].opening = draw.contacts[1].opening.replace(/.$/, (last) => flip(last)))), /is not of row/],
 };
 for (const [what, [html, expected]] of Object.entries(tamperings)) {
@@ -170,11 +197,11 @@ visit('without the list, its reader chooses the file', await readFile(join(folde
   await page.setInputFiles('#entries-file', { name: 'entries.csv', mimeType: 'text/csv', buffer: Buffer.from(lines.toSpliced(7, 1).join('\n')) });
   assert.match(await verdict(page, 'different'), /entries.csv, line 8 starts at/);
   await page.setInputFiles('#entries-file', join(folder, 'entries.csv'));
-  await page.locator('#verdict[data-state=holds]').waitFor();
+  await page.locator('#verdict[data-state=follows]').waitFor();
 });
 
 visit('a draw that was walked with ops holds, and is a rehearsal', await readFile(join(walked, 'public.html'), 'utf8'), async (page) => {
-  assert.match(await verdict(page, 'holds'), /30 entrants/);
+  assert.match(await verdict(page, 'follows'), /30 entrants/);
   assert.ok(await page.isVisible('#rehearsal'));
   const log = await page.textContent('#tiers');
   assert.match(log, /skipped: did not answer three calls \(A. Inspector\)/);

@@ -1,6 +1,5 @@
 #!/usr/bin/env python3
 """Verifies a draw: python3 verify.py FOLDER [COMMITMENT [KEY]]
-
 FOLDER has the published entries.csv, header.json, commitment.txt and result.json; COMMITMENT is what you copied before the
 draw ("" if nothing); KEY is the beacon's, if it is not drand's quicknet. The signature needs: pip install py_ecc==8.0.0
 """
@@ -53,8 +52,7 @@ def signature_holds(key, round, signature):
 
 if len(sys.argv) < 2: sys.exit(__doc__)
 folder, copied, key = (sys.argv[1:] + ["", ""])[:3]
-names = "entries.csv", "header.json", "commitment.txt", "result.json"
-entries, head, published, result = (pathlib.Path(folder, name).read_bytes() for name in names)
+entries, head, published, result = (pathlib.Path(folder, name).read_bytes() for name in ("entries.csv", "header.json", "commitment.txt", "result.json"))
 lines, header, result = entries.decode("latin-1").splitlines(True), json.loads(head), json.loads(result)
 starts, total = read_rows(lines)
 for name, found, said in (("rows", len(lines), header["rows"]), ("total", total, header["total"]), ("days", total, sum(header["days"].values()))):
@@ -63,6 +61,7 @@ commitment = sha256(b"svc-draw-v1\n", head, b"\n", merkle_root(lines))
 for said in (published.decode("latin-1"), copied or commitment.hex()):
     check(re.sub(r"\s", "", said).lower() == commitment.hex(), f"the commitment is {said.strip()}, but header.json and entries.csv lead to {commitment.hex()}")
 check(result["round"] == header["round"], f"result.json is of round {result['round']}, not of {header['round']}")
+check(re.fullmatch("[0-9a-f]{96}", result["signature"]), "result.json: the signature is not 48 bytes in lower-case hexadecimal")
 randomness = sha256(signature := bytes.fromhex(result["signature"]))
 check(randomness.hex() == result["randomness"], f"result.json: the signature leads to the randomness {randomness.hex()}")
 prizes, places = [{"name": tier["name"], "number": tier["prizes"]} for tier in result["tiers"]], 20  # alternates
@@ -73,8 +72,9 @@ for tier in result["tiers"]:
     seed = sha256(b"svc-draw-seed-v1\n", commitment, randomness, name.encode())
     for place, (row, computed) in enumerate(zip(found, order(seed, starts, total)), 1):
         check(row == computed, f"result.json, place {place} of {name} is {row}, but the computation gives {computed}")
-print(f"HOLDS: {len(lines)} entrants with {total} entries, commitment {commitment.hex()}, round {header['round']}")
+print(f"FOLLOWS: {len(lines)} entrants with {total} entries, commitment {commitment.hex()}, round {header['round']}")
 key = key or (KEY if header["chain"] == QUICKNET else sys.exit("NOT VERIFIED: the signature; name the key of this chain"))
 try: check(signature_holds(bytes.fromhex(key), header["round"], signature), "the signature is not of this chain and round")
 except ImportError: sys.exit("NOT VERIFIED: the signature; install py_ecc, or compare with the round at https://api.drand.sh")
+except ValueError: check(False, "the signature is no point of the curve")
 print("HOLDS: the signature is the beacon's")

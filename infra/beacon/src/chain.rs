@@ -56,8 +56,8 @@ impl VerifiedRound {
     }
 
     /// Its SHA-256 is the randomness.
-    pub fn signature(&self) -> &[u8] {
-        &self.signature
+    pub fn signature(&self) -> [u8; SIGNATURE_BYTES] {
+        self.signature
     }
 }
 

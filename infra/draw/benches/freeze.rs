@@ -68,6 +68,7 @@ fn main() -> Result<(), Box<dyn std::error::Error>> {
             to: "2026-01-19T00:00:00+03:00".parse()?,
         },
         days: [("2026-01-12".to_owned(), total)].into(),
+        overlapping: Vec::new(),
         prizes: vec![Prize { name: "airtime".into(), number: NonZeroU64::MIN.saturating_add(999) }],
         one_prize_per_row: true,
         chain: Digest::of(&[]),
@@ -86,7 +87,7 @@ fn main() -> Result<(), Box<dyn std::error::Error>> {
         openings: Some(&mut BufReader::new(File::open(path("openings.csv"))?)),
     })?;
     watch.lap("verify files and openings");
-    let result = committed.run(frozen.header.round, &[0; 48])?;
+    let result = committed.run(frozen.header.round, [0; 48])?;
     watch.lap("order");
     for tier in result.tiers {
         println!("{}: {} places, the first is {:?}", tier.name, tier.order.len(), tier.order.first());

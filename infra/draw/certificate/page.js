@@ -9,6 +9,8 @@ const QUICKNET = {
 const BATCH = 2048;
 /** Alternates that each order has at least, as far as there are rows. */
 const ALTERNATES = 20;
+/** Stands for the reference and the phone of an erased person. */
+const ERASED = 'erased';
 
 const draw = JSON.parse(document.getElementById('draw').textContent);
 const $ = (id) => document.getElementById(id);
@@ -96,6 +98,7 @@ async function checkRound(header) {
     check(time === Date.parse(draw.round_at), `round ${round} was at ${new Date(time).toISOString()}, but this page says ${draw.round_at}`);
   }
   check(Date.parse(draw.published_at) < Date.parse(draw.round_at), `the commitment was published at ${draw.published_at}, but the round was at ${draw.round_at} already`);
+  check(/^[0-9a-f]{96}$/.test(signature), 'the signature is not 48 bytes in lower-case hexadecimal');
   const computed = hexOf(await sha256(bytesOf(signature)));
   check(computed === randomness, `the signature leads to the randomness ${computed}, but this page says ${randomness}`);
   return `round ${round}: its signature leads to the randomness ${randomness}`;
@@ -166,10 +169,12 @@ async function checkContacts() {
     for (const [at, { place, row, reference, opening }] of contacts.entries()) {
       check(place === at + 1, `the log leaves out place ${at + 1} of ${tier.name}`);
       check(tier.order[at]?.row === row, `place ${place} of ${tier.name} is row ${tier.order[at]?.row}, but the log has row ${row}`);
+      check(opening === null ? reference === ERASED : references(opening).includes(reference), `no opening of place ${place} of ${tier.name} names ${reference}`);
       if (opening === null) continue;
-      check(references(opening).includes(reference), `the opening of place ${place} of ${tier.name} does not name ${reference}`);
       check(await hashOf(opening) === list.rows[row].hash, `the opening of place ${place} of ${tier.name} is not of row ${row}`);
     }
+    const winners = contacts.filter(({ is_skipped }) => !is_skipped).length;
+    check(winners <= tier.prizes, `the log has ${winners} winners of ${tier.name}, but there are ${tier.prizes} prizes`);
   }
   check(draw.contacts.every(({ tier }) => draw.result.tiers.some(({ name }) => name === tier)), 'the log names a prize that there is not');
   return draw.contacts.length === 0 ? 'no winner was contacted yet' : `${draw.contacts.length} places in the log, each with the row that was drawn, none missing`;
@@ -209,8 +214,16 @@ async function compute(entries) {
       return verdict('different', `This draw does NOT hold. First difference: ${error.message}.`);
     }
   }
-  verdict('holds', `This draw holds. The order of winners follows from the commitment to ${header.rows} entrants with ${header.total} `
-    + `entries, and from round ${header.round} of the beacon.`);
+  verdict('follows', `The order of winners follows from the commitment to ${header.rows} entrants with ${header.total} entries, and from the `
+    + `signature of round ${header.round}. Now compare that signature below with the beacon's.`);
+}
+
+function compareSignature() {
+  const same = $('given-signature').value.toLowerCase().match(/[0-9a-f]{96}/)?.[0] === draw.result.signature;
+  answer('signature-answer', same, same ? 'It is the same signature.' : 'It is NOT the same. Copy the whole signature of this round and this chain. If it still differs, the draw does not hold.');
+  if (same && $('verdict').dataset.state === 'follows') {
+    verdict('holds', 'This draw holds: the order of winners follows from the commitment, and from the signature that you compared.');
+  }
 }
 
 function verdict(state, text) {
@@ -230,8 +243,16 @@ function compareCommitment() {
     : 'It is NOT the same. If you copied it without a mistake, this is not the list that was committed to.');
 }
 
+function lookUpWinner(reference) {
+  const found = draw.contacts.filter((contact) => contact.reference === reference || references(contact.opening ?? '').includes(reference));
+  const places = found.map(({ tier, place, happened }) => `place ${place} of ${tier} (${happened})`);
+  answer('inclusion-answer', found.length > 0, found.length > 0 ? `${reference} was drawn: ${places.join('; ')}.`
+    : `${reference} is not among the winners of this page.`);
+}
+
 async function lookUp() {
   const [reference, opening] = [$('reference').value.trim().toUpperCase(), $('opening').value];
+  if (opening.trim() === '') return lookUpWinner(reference);
   if (list.rows.length === 0) return answer('inclusion-answer', false, 'The list of entries was not read yet.');
   if (linesOf(opening).length !== 3) return answer('inclusion-answer', false, 'This is no opening: it has three lines.');
   if (!references(opening).includes(reference)) return answer('inclusion-answer', false, `This opening does not name ${reference}.`);
@@ -277,11 +298,15 @@ function tierTable(header, tier, prize) {
 function show(header) {
   $('title').textContent = document.title = `${header.campaign}, ${header.draw}`;
   $('commitment').textContent = draw.commitment.match(/.{1,4}/g).join(' ');
+  $('signature').textContent = draw.result.signature;
+  $('round-address').textContent = header.chain === QUICKNET.chain
+    ? `https://api.drand.sh/${header.chain}/public/${header.round}` : `round ${header.round} of the chain ${header.chain}`;
   $('rehearsal').hidden = header.chain === QUICKNET.chain;
   $('tiers').replaceChildren(...draw.result.tiers.flatMap((tier, prize) => tierTable(header, tier, prize)));
   const facts = {
     'Period, its end not included': `${header.period.from} to ${header.period.to}`, 'Entrants, entries': `${header.rows}, ${header.total}`,
     'Entries by the day on which they were made': Object.entries(header.days).map(([day, count]) => `${day}: ${count}`).join('; '),
+    'Earlier draws of entries of this period': header.overlapping.map(({ draw, commitment }) => `${draw} (commitment ${commitment})`).join('; ') || 'none',
     'May one entrant win several prizes?': header.one_prize_per_row ? 'no' : 'yes',
     'Commitment recorded': draw.frozen_at, 'Files published': draw.published_at, 'Time of the round': draw.round_at, 'Order computed': draw.drawn_at,
     'Beacon chain': header.chain, 'Round': header.round,
@@ -300,6 +325,7 @@ function listen(id, act) {
 
 show(JSON.parse(draw.header));
 listen('copied-form', compareCommitment);
+listen('signature-form', compareSignature);
 listen('inclusion-form', lookUp);
 const embedded = $('entries').textContent;
 if (!globalThis.crypto?.subtle) {

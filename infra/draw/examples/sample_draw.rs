@@ -18,6 +18,9 @@ fn main() -> io::Result<()> {
     fs::write(folder.join("certificate.html"), sample.certificate(true))?;
     fs::write(folder.join("certificate-without-entries.html"), sample.certificate(false))?;
     fs::write(folder.join("sheet.html"), sample.sheet())?;
+    let forged = Sample::forged();
+    forged.write(&folder.join("forged"))?;
+    fs::write(folder.join("certificate-forged.html"), forged.certificate(true))?;
     let openings: Vec<_> = (0..sample::ENTRANTS).map(|row| sample.opening(row).to_string()).collect();
     fs::write(folder.join("openings.json"), serde_json::to_string(&openings)?)
 }

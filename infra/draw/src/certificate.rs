@@ -15,6 +15,9 @@ use crate::result::DrawResult;
 /// the published file.
 pub const MAX_EMBEDDED_ROWS: u64 = 200_000;
 
+/// Stands for the reference and the phone of an erased person.
+pub const ERASED: &str = "erased";
+
 const PAGE: &str = include_str!("../certificate/page.html");
 const STYLE: &str = include_str!("../certificate/page.css");
 const SCRIPT: &str = include_str!("../certificate/page.js");
@@ -49,7 +52,7 @@ pub struct Contact {
     /// Counted from 1.
     pub place: u64,
     pub row: u64,
-    /// The reference that is published for this row.
+    /// The reference that is published for this row; [`ERASED`] without an opening, which proves it.
     pub reference: String,
     pub region: Option<String>,
     /// Masked by the caller; printed as it is.

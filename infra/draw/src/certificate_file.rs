@@ -4,7 +4,7 @@ use std::io::{BufRead, BufReader};
 
 use serde::Deserialize;
 
-use crate::certificate::{Certificate, Contact, Times};
+use crate::certificate::{Certificate, Contact, ERASED, Times};
 use crate::difference::Difference;
 use crate::digest::Digest;
 use crate::evidence::{Committed, Evidence};
@@ -112,7 +112,19 @@ fn openings_csv(contacts: &[Contact]) -> String {
     std::iter::once(format!("{OPENINGS_HEADER}\n")).chain(lines).collect()
 }
 
-/// Each contact in the log has the row that was drawn, and no place is missing.
+fn check_reference(contact: &Contact) -> Result<(), Difference> {
+    let Contact { tier, place, reference, opening, .. } = contact;
+    let is_proven = match opening {
+        Some(opening) => opening.references().contains(reference),
+        None => reference == ERASED,
+    };
+    if is_proven {
+        return Ok(());
+    }
+    Err(Difference::ContactReference { tier: tier.clone(), place: *place, reference: reference.clone() })
+}
+
+/// Each contact in the log has the row that was drawn, no place is missing, and the next place is drawn only after a skip.
 fn check_contacts(result: &DrawResult, contacts: &[Contact]) -> Result<(), Difference> {
     for contact in contacts {
         if !result.tiers.iter().any(|tier| tier.name == contact.tier) {
@@ -131,14 +143,12 @@ fn check_contacts(result: &DrawResult, contacts: &[Contact]) -> Result<(), Diffe
                 let (found, expected) = (contact.row, drawn.row);
                 return Err(Difference::ContactRow { tier: name(), place, found, expected });
             }
-            let reference = &contact.reference;
-            if contact.opening.as_ref().is_some_and(|opening| !opening.references().contains(reference)) {
-                return Err(Difference::ContactReference {
-                    tier: name(),
-                    place,
-                    reference: reference.clone(),
-                });
-            }
+            check_reference(contact)?;
+        }
+        let is_winner = |contact: &&Contact| contact.tier == tier.name && !contact.is_skipped;
+        let winners = contacts.iter().filter(is_winner).count();
+        if u64::try_from(winners).map_or(true, |winners| winners > tier.prizes.get()) {
+            return Err(Difference::TooManyWinners { tier: name(), winners, prizes: tier.prizes.get() });
         }
     }
     Ok(())

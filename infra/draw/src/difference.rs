@@ -73,9 +73,11 @@ pub enum Difference {
     )]
     ContactRow { tier: String, place: u64, found: u64, expected: u64 },
     #[error(
-        "the certificate's log says {reference} for place {place} of {tier}, but the row's opening does not name it"
+        "the certificate's log says {reference} for place {place} of {tier}, but no opening of the row names it"
     )]
     ContactReference { tier: String, place: u64, reference: String },
+    #[error("the certificate's log has {winners} winners of {tier}, but there are {prizes} prizes")]
+    TooManyWinners { tier: String, winners: usize, prizes: u64 },
     #[error(
         "the data of the certificate agree, but line {line} of the page is not what this release writes around them: \
          the text or the computation of the page was changed, or another release wrote it; write it again with \

@@ -95,11 +95,11 @@ impl Committed {
     ///
     /// # Errors
     /// When the round is not the one of the header.
-    pub fn run(&self, round: NonZeroU64, signature: &[u8]) -> Result<DrawResult, Difference> {
+    pub fn run(&self, round: NonZeroU64, signature: [u8; 48]) -> Result<DrawResult, Difference> {
         if round != self.header.round {
             return Err(Difference::Round { found: round.get(), expected: self.header.round.get() });
         }
-        let randomness = randomness(signature);
+        let randomness = randomness(&signature);
         let tiers =
             self.header.prizes.iter().zip(self.header.order_lengths()).map(|(prize, length)| TierResult {
                 name: prize.name.clone(),

@@ -35,6 +35,14 @@ pub struct Prize {
     pub number: NonZeroU64,
 }
 
+/// Another draw of the same campaign and environment.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct OtherDraw {
+    pub draw: String,
+    pub commitment: Digest,
+}
+
 /// The decisions before entries are frozen, and the entries of each day.
 #[derive(Clone, Debug)]
 pub struct Plan {
@@ -43,6 +51,8 @@ pub struct Plan {
     pub period: Period,
     /// Entries by the day on which they were made, such as `2026-01-12`.
     pub days: BTreeMap<String, u64>,
+    /// Draws that were frozen before, with an overlapping period.
+    pub overlapping: Vec<OtherDraw>,
     /// In the order in which they are drawn.
     pub prizes: Vec<Prize>,
     /// A row that has a prize is skipped for all others. The order of a tier does not depend on it: the operator's
@@ -67,6 +77,9 @@ pub struct Header {
     pub total: NonZeroU64,
     /// Entries by the day on which they were made. The brand compares them with the totals that it saw on each day.
     pub days: BTreeMap<String, u64>,
+    /// Draws that were frozen before, with an overlapping period. Without them, the best of several draws of the same entries
+    /// could be published as the only one.
+    pub overlapping: Vec<OtherDraw>,
     pub prizes: Vec<Prize>,
     pub one_prize_per_row: bool,
     pub chain: Digest,
@@ -87,7 +100,7 @@ pub enum InvalidHeader {
     Name,
     #[error("two prizes have the same name, so they would have the same winners; name them apart")]
     RepeatedPrize,
-    #[error("there are more than 2^53 - 1 entries, which not every reader can count")]
+    #[error("there are more than 2^53 - 1 entries or prizes, which not every reader can count")]
     TooManyEntries,
     #[error("the entries of the days do not add up to the total, or a day is not a date")]
     Days,
@@ -95,7 +108,8 @@ pub enum InvalidHeader {
 
 impl Header {
     pub(crate) fn new(plan: Plan, rows: NonZeroU64, total: NonZeroU64) -> Result<Self, InvalidHeader> {
-        let Plan { campaign, draw, period, days, prizes, one_prize_per_row, chain, round } = plan;
+        let Plan { campaign, draw, period, days, overlapping, prizes, one_prize_per_row, chain, round } =
+            plan;
         let algorithm = Algorithm::V1;
         let header = Self {
             algorithm,
@@ -105,6 +119,7 @@ impl Header {
             rows,
             total,
             days,
+            overlapping,
             prizes,
             one_prize_per_row,
             chain,
@@ -128,7 +143,8 @@ impl Header {
         if names().collect::<HashSet<_>>().len() < self.prizes.len() {
             return Err(InvalidHeader::RepeatedPrize);
         }
-        if self.total.get() > MAX_TOTAL {
+        let prizes = self.prizes.iter().fold(0_u64, |sum, prize| sum.saturating_add(prize.number.get()));
+        if self.total.get() > MAX_TOTAL || prizes > MAX_TOTAL {
             return Err(InvalidHeader::TooManyEntries);
         }
         let sum = self.days.values().try_fold(0_u64, |sum, entries| sum.checked_add(*entries));
@@ -136,6 +152,12 @@ impl Header {
             return Err(InvalidHeader::Days);
         }
         Ok(())
+    }
+
+    /// The prizes as text, such as `1 x Kettle, 5 x Tea`.
+    pub fn prizes_in_words(&self) -> String {
+        let prizes = self.prizes.iter().map(|prize| format!("{} x {}", prize.number, prize.name));
+        prizes.collect::<Vec<_>>().join(", ")
     }
 
     /// How many places of each tier's order a result has: winners of this tier, winners of earlier tiers, who may be

@@ -45,6 +45,7 @@
 //!     draw: "week-03".into(),
 //!     period: Period { from: "2026-01-12T00:00:00+03:00".parse()?, to: "2026-01-19T00:00:00+03:00".parse()? },
 //!     days: [("2026-01-12".to_owned(), 3)].into(),
+//!     overlapping: Vec::new(),
 //!     prizes: vec![Prize { name: "grand-prize".into(), number: one }],
 //!     one_prize_per_row: true,
 //!     chain: "52db9ba70e0cc0f6eaf7803dd07447a1f5477735fd3f661792ba94600c84e971".parse()?,
@@ -57,7 +58,7 @@
 //! let commitment = frozen.commitment.to_string();
 //! let header = frozen.header_json.as_bytes();
 //! let committed = Committed::read(Evidence { entries: &mut &*entries, header, commitment: &commitment, openings: None })?;
-//! let result = committed.run(frozen.header.round, &[0; 48])?;
+//! let result = committed.run(frozen.header.round, [0; 48])?;
 //! assert_eq!(result.tiers[0].order.len(), 2);
 //! # Ok::<(), Box<dyn std::error::Error>>(())
 //! ```
@@ -81,17 +82,17 @@ mod sort;
 #[cfg(test)]
 mod vector_tests;
 
-pub use certificate::{Certificate, Contact, MAX_EMBEDDED_ROWS, Times};
+pub use certificate::{Certificate, Contact, ERASED, MAX_EMBEDDED_ROWS, Times};
 pub use certificate_file::CertificateFile;
 pub use commitment::{commitment, randomness, seed};
 pub use difference::Difference;
 pub use digest::{Digest, NotADigest};
 pub use evidence::{Committed, Evidence};
 pub use freeze::{Entries, FreezeError, Frozen, Rows};
-pub use header::{ALTERNATES, Algorithm, Header, InvalidHeader, Period, Plan, Prize};
+pub use header::{ALTERNATES, Algorithm, Header, InvalidHeader, OtherDraw, Period, Plan, Prize};
 pub use opening::{InvalidOpening, Opening, Salt};
 pub use order::Place;
-pub use result::{DrawResult, NotHexadecimal, RoundSignature, TierResult};
+pub use result::{DrawResult, NotASignature, RoundSignature, TierResult};
 pub use row::{NotARow, Row};
 pub use sheet::Sheet;
 pub use sort::Storage;

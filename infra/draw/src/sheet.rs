@@ -50,14 +50,15 @@ impl Sheet<'_> {
             "to" => header.period.to.to_string(),
             "rows" => header.rows.to_string(),
             "total" => header.total.to_string(),
+            "overlapping" => match header.overlapping.as_slice() {
+                [] => "none".to_owned(),
+                others => others.iter().map(|other| other.draw.as_str()).collect::<Vec<_>>().join(", "),
+            },
             "days" => {
                 let days = header.days.iter().map(|(day, entries)| format!("{day}: {entries}"));
                 days.collect::<Vec<_>>().join("; ")
             }
-            "prizes" => {
-                let prizes = header.prizes.iter().map(|prize| format!("{} × {}", prize.number, prize.name));
-                prizes.collect::<Vec<_>>().join("; ")
-            }
+            "prizes" => header.prizes_in_words(),
             "several" => if header.one_prize_per_row { "no" } else { "yes" }.to_owned(),
             "frozen-at" => frozen_at.format("%Y-%m-%d %H:%M:%S %:z").to_string(),
             "round" => header.round.to_string(),

@@ -26,7 +26,7 @@ fn a_sheet_has_the_commitment_in_groups_and_names_are_no_markup() {
     let page = sample.sheet();
     assert!(page.contains(&sample.read().expect("whole").commitment().in_groups()));
     assert!(
-        page.contains("5 × &lt;b&gt;muda wa maongezi&lt;/b&gt;")
+        page.contains("5 x &lt;b&gt;muda wa maongezi&lt;/b&gt;")
             && page.contains("2023-09-15 14:00:03 +03:00")
     );
     for outside in ["<script", "src=", "href=", "url(", "{{", "<b>muda"] {
@@ -75,7 +75,7 @@ fn a_change_in_a_certificate_is_named() {
             "but the round was at 2023-09-15T14:00:03+03:00 already",
         ),
         (r#""round":657413,"sig"#, r#""round":657414,"sig"#, "result.json is of round 657414"),
-        ("This draw holds.", "This draw holds!", "is not what this release writes"),
+        ("This draw holds:", "This draw holds!", "is not what this release writes"),
         ("<main>", "<main><p>Row 5 wins the car.</p>", "line 72 of the page"),
         (r#"id="draw">"#, r#"id="data">"#, "has no data of a draw"),
     ] {
@@ -92,7 +92,7 @@ fn a_log_that_does_not_follow_the_order_is_named() {
     let (before, rest) = page.split_once(r#"id="draw">"#).expect("the data");
     let (data, after) = rest.split_once("</script>").expect("their end");
     let data: Value = serde_json::from_str(data).expect("JSON");
-    let cases: [(Change, &str); 5] = [
+    let cases: [(Change, &str); 7] = [
         (|contacts| contacts[0]["tier"] = "car".into(), "has a prize car"),
         (|contacts| contacts[0]["place"] = 2.into(), "leaves out place 1 of grand-prize"),
         (|contacts| contacts[0]["row"] = 59.into(), "line 60 has another hash than the opening of row 59"),
@@ -104,6 +104,14 @@ fn a_log_that_does_not_follow_the_order_is_named() {
             "has row 59 as place 1 of grand-prize, but the order has row",
         ),
         (|contacts| contacts[0]["reference"] = "ZZZZ-ZZZZ".into(), "says ZZZZ-ZZZZ for place 1"),
+        (
+            |contacts| {
+                contacts[0]["reference"] = "ZZZZ-ZZZZ".into();
+                contacts[0]["opening"] = Value::Null;
+            },
+            "says ZZZZ-ZZZZ for place 1",
+        ),
+        (|contacts| contacts[0]["is_skipped"] = false.into(), "has 2 winners of grand-prize"),
     ];
     for (change, expected) in cases {
         let mut changed = data.clone();

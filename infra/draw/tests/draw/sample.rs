@@ -37,12 +37,22 @@ fn time(text: &str) -> DateTime<FixedOffset> {
 
 impl Sample {
     pub(crate) fn new() -> Self {
-        let signature = hex::decode(SIGNATURE).expect("hexadecimal");
+        let mut signature = [0; 48];
+        hex::decode_to_slice(SIGNATURE, &mut signature).expect("hexadecimal");
         Self::on_chain(QUICKNET.parse().expect("a digest"), |_| signature)
     }
 
+    /// A result that follows from a signature that is not the beacon's.
+    pub(crate) fn forged() -> Self {
+        let mut sample = Self::new();
+        let committed = sample.read().expect("whole");
+        let forged = committed.run(number(ROUND), [7; 48]).expect("the round of the header");
+        sample.result = serde_json::to_string(&forged).expect("JSON");
+        sample
+    }
+
     /// The draw on another chain.
-    pub(crate) fn on_chain(chain: Digest, sign: impl FnOnce(NonZeroU64) -> Vec<u8>) -> Self {
+    pub(crate) fn on_chain(chain: Digest, sign: impl FnOnce(NonZeroU64) -> [u8; 48]) -> Self {
         let mut entries = Entries::new(Cursor::new(Vec::new()));
         for at in 0..ENTRANTS {
             for entry in 0..=at % 3 {
@@ -66,6 +76,7 @@ impl Sample {
             period: Period { from: time("2023-09-04T00:00:00+03:00"), to: time("2023-09-11T00:00:00+03:00") },
             days: [("2023-09-04".to_owned(), 100), ("2023-09-10".to_owned(), rows.total().get() - 100)]
                 .into(),
+            overlapping: Vec::new(),
             prizes: vec![prize("grand-prize", 1), prize("<b>muda wa maongezi</b>", 5)],
             one_prize_per_row: true,
             chain,
@@ -82,7 +93,7 @@ impl Sample {
         };
         let signature = sign(number(ROUND));
         let result =
-            sample.read().expect("whole").run(number(ROUND), &signature).expect("the round of the header");
+            sample.read().expect("whole").run(number(ROUND), signature).expect("the round of the header");
         sample.result = serde_json::to_string(&result).expect("JSON");
         sample
     }

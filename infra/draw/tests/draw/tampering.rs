@@ -153,6 +153,20 @@ const TAMPERINGS: &[Tampering] = &[
         "randomness",
     ),
     (
+        "a byte before the signature",
+        |sample| {
+            replace(&mut sample.result, r#""signature":"b"#, r#""signature":"00b"#);
+        },
+        "48 bytes",
+    ),
+    (
+        "a signature in capitals",
+        |sample| {
+            replace(&mut sample.result, r#""signature":"b"#, r#""signature":"B"#);
+        },
+        "48 bytes",
+    ),
+    (
         "another winner",
         |sample| {
             let row = sample.result.find(r#""row":"#).expect("a row") + 6;
@@ -244,7 +258,7 @@ fn verify_py(sample: &Sample, arguments: &[&str]) -> Option<String> {
 fn verify_py_says_the_same() {
     let sample = Sample::new();
     let Some(printed) = verify_py(&sample, &[]) else { return };
-    assert!(printed.starts_with("HOLDS: 60 entrants") && !printed.contains("DIFFERENT"), "{printed}");
+    assert!(printed.starts_with("FOLLOWS: 60 entrants") && !printed.contains("DIFFERENT"), "{printed}");
     for (what, tamper, expected) in TAMPERINGS {
         let mut changed = sample.clone();
         tamper(&mut changed);
@@ -258,7 +272,7 @@ fn verify_py_compares_with_what_was_copied_before_the_draw() {
     let sample = Sample::new();
     let groups = sample.read().expect("whole").commitment().in_groups();
     let Some(printed) = verify_py(&sample, &[&groups.to_uppercase()]) else { return };
-    assert!(printed.starts_with("HOLDS"), "{printed}");
+    assert!(printed.starts_with("FOLLOWS"), "{printed}");
     let printed = verify_py(&sample, &[&groups[5..]]).expect("it ran before");
     assert!(printed.starts_with("DIFFERENT: the commitment is"), "{printed}");
 }

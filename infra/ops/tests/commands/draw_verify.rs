@@ -134,10 +134,7 @@ async fn the_first_difference_is_named_by_file_and_line() {
 
 #[tokio::test]
 async fn a_forged_signature_is_named_even_if_everything_follows_from_it() {
-    let mut sample = Sample::new();
-    let committed = sample.read().expect("whole");
-    let forged = committed.run(committed.header().round, &[7; 48]).expect("the round of the header");
-    sample.result = serde_json::to_string(&forged).expect("JSON");
+    let sample = Sample::forged();
     let (code, message) = refused(written(&sample).path(), &[]).await;
     assert_eq!(code, "signature_differs");
     assert!(message.contains("has a signature that is not of this chain and round"), "{message}");
@@ -171,8 +168,7 @@ async fn another_chain_needs_its_key_and_quicknet_takes_none() {
 
     let genesis = "2026-01-01T00:00:00Z".parse().expect("a time");
     let chain = beacon::SimulatedChain::new(&[1; 32], genesis, std::num::NonZeroU32::MIN);
-    let own =
-        Sample::on_chain(chain.chain().hash().parse().expect("a digest"), |round| chain.sign(round).to_vec());
+    let own = Sample::on_chain(chain.chain().hash().parse().expect("a digest"), |round| chain.sign(round));
     let folder = written(&own);
     let (code, message) = refused(folder.path(), &[]).await;
     assert!(code == "chain_unknown" && message.contains("--chain-key"), "{message}");
