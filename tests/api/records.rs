@@ -178,6 +178,7 @@ async fn draws(service: &Service) {
         frozen_by: operator.clone(),
         published_at: None,
         outcome: None,
+        contact_changes: 0,
     };
     let at = NOON.after(Duration::from_secs(601));
     let outcome = DrawOutcome {
@@ -205,15 +206,17 @@ async fn draws(service: &Service) {
     assert!(!draws.finish(&scope, &name, &outcome).await.expect("refused"), "it is not published");
     assert!(draws.publish(&scope, &name, NOON).await.expect("written"));
     assert!(draws.finish(&scope, &name, &outcome).await.expect("written"));
-    assert!(draws.add_contact(&scope, &drawn).await.expect("written"));
+    let one = std::slice::from_ref(&drawn);
+    assert!(!draws.add_contacts(&scope, &name, 1, one).await.expect("refused"), "the log is another one");
+    assert!(draws.add_contacts(&scope, &name, 0, one).await.expect("written"));
     assert!(draws.change_contact(&scope, &drawn, &skipped).await.expect("written"));
     // What was written once stays, and comes back as it was.
     assert!(!draws.create(&scope, &draw).await.expect("refused"));
     assert!(!draws.publish(&scope, &name, at).await.expect("refused"));
     assert!(!draws.finish(&scope, &name, &outcome).await.expect("refused"));
-    assert!(!draws.add_contact(&scope, &drawn).await.expect("refused"));
+    assert!(!draws.add_contacts(&scope, &name, 2, one).await.expect("refused"));
     assert!(!draws.change_contact(&scope, &drawn, &skipped).await.expect("refused"));
-    let stored = Draw { published_at: Some(NOON), outcome: Some(outcome), ..draw };
+    let stored = Draw { published_at: Some(NOON), outcome: Some(outcome), contact_changes: 2, ..draw };
     assert_eq!(draws.get(&scope, &name).await.expect("read"), Some(stored.clone()));
     assert_eq!(draws.list(&scope).await.expect("read"), [stored]);
     assert_eq!(draws.contacts(&scope, &name).await.expect("read"), [skipped]);

@@ -105,6 +105,8 @@ pub struct Draw {
     /// The round, once the draw was run.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub outcome: Option<DrawOutcome>,
+    /// The number of times that contacts of the draw were added or changed.
+    pub contact_changes: u64,
 }
 
 /// The outcome of a draw.
@@ -162,6 +164,7 @@ mod tests {
             frozen_by: Operator { who: String::new(), by: None },
             published_at: millis.map(Timestamp::from_millis),
             outcome: None,
+            contact_changes: 0,
         };
         let in_time =
             [None, Some(999), Some(1_000), Some(1_001)].map(|at| published(at).is_published_in_time());

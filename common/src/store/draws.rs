@@ -6,13 +6,15 @@
 use std::time::Duration;
 
 use aws_sdk_dynamodb::Client;
-use aws_sdk_dynamodb::operation::update_item::builders::UpdateItemFluentBuilder;
+use aws_sdk_dynamodb::types::TransactWriteItem;
+use aws_sdk_dynamodb::types::builders::UpdateBuilder;
 use serde::Serialize;
 use serde::de::DeserializeOwned;
 use serde_dynamo::aws_sdk_dynamodb_1::{from_item, to_attribute_value, to_item};
 
 use super::record_version::FIRST;
 use super::table::Table;
+use super::transaction::{self, Reason, TransactionResult};
 use super::{Item, StoreError, condition_held, number, text};
 use crate::config::{ConfigError, Env};
 use crate::domain::draw::contact::Contact;
@@ -28,7 +30,9 @@ pub const SORT: &str = "record";
 pub const VARIABLE: &str = "DRAWS_TABLE";
 
 /// How long after the last step of a winner the next one may still be drawn: a skip that was cut short is run again within it.
-const NEXT_WINNER_TIMEOUT: Duration = Duration::from_secs(24 * 60 * 60);
+const NEXT_WINNER_TIMEOUT: Duration = Duration::from_hours(24);
+/// The most contacts that one call adds: DynamoDB's limit of a transaction, without the draw's own record.
+pub const MAX_ADDED: usize = 99;
 
 const READING: &str = "reading draws";
 const WRITING: &str = "writing a draw";
@@ -84,7 +88,9 @@ impl Draws {
     /// Records when all of a draw's evidence was in its bucket. False when it is recorded already; the first time stays.
     pub async fn publish(&self, scope: &Scope, name: &DrawName, at: Timestamp) -> Result<bool, StoreError> {
         let update = self
-            .update(scope, draw_key(name))
+            .table
+            .update_item(scope.to_string())
+            .key(SORT, text(draw_key(name)))
             .update_expression("SET published_at = :at")
             .condition_expression("attribute_exists(commitment) AND attribute_not_exists(published_at)")
             .expression_attribute_values(":at", number(at.as_millis()));
@@ -98,20 +104,40 @@ impl Draws {
         name: &DrawName,
         outcome: &DrawOutcome,
     ) -> Result<bool, StoreError> {
+        let outcome = to_attribute_value(outcome).map_err(StoreError::during(WRITING))?;
         let update = self
-            .update(scope, draw_key(name))
+            .updated(scope, name)
             .update_expression("SET outcome = :outcome")
             .condition_expression("attribute_exists(published_at) AND attribute_not_exists(outcome)")
-            .expression_attribute_values(
-                ":outcome",
-                to_attribute_value(outcome).map_err(StoreError::during(WRITING))?,
-            );
-        condition_held(update.send().await, WRITING)
+            .expression_attribute_values(":outcome", outcome);
+        self.write(vec![transaction::update(update.build().map_err(StoreError::during(WRITING))?)]).await
     }
 
-    /// Adds a contact. False when its place has one already, which stays as it is.
-    pub async fn add_contact(&self, scope: &Scope, contact: &Contact) -> Result<bool, StoreError> {
-        self.put_new(scope, contact_key(contact), contact).await
+    /// Adds contacts, at most [`MAX_ADDED`]. False, and nothing is added, when contacts of the draw were added or changed since
+    /// [`Draw::contact_changes`] was read: the next winners of a tier depend on all others.
+    pub async fn add_contacts(
+        &self,
+        scope: &Scope,
+        name: &DrawName,
+        changes: u64,
+        contacts: &[Contact],
+    ) -> Result<bool, StoreError> {
+        let count = self
+            .updated(scope, name)
+            .update_expression("SET contact_changes = :next")
+            .condition_expression("contact_changes = :seen")
+            .expression_attribute_values(":seen", number(changes))
+            .expression_attribute_values(":next", number(changes.saturating_add(1)));
+        let mut items = vec![transaction::update(count.build().map_err(StoreError::during(WRITING))?)];
+        for contact in contacts {
+            let put = self
+                .table
+                .put(item(scope, contact_key(contact), contact)?)
+                .condition_expression("attribute_not_exists(#scope)")
+                .expression_attribute_names("#scope", KEY);
+            items.push(transaction::put(put.build().map_err(StoreError::during(WRITING))?));
+        }
+        self.write(items).await
     }
 
     /// Writes a changed contact. False when it was changed since `before` was read.
@@ -123,10 +149,37 @@ impl Draws {
     ) -> Result<bool, StoreError> {
         let put = self
             .table
-            .put_item(item(scope, contact_key(after), after)?)
+            .put(item(scope, contact_key(after), after)?)
             .condition_expression("revision = :before")
             .expression_attribute_values(":before", number(before.revision));
-        condition_held(put.send().await, WRITING)
+        let count = self
+            .updated(scope, &before.draw)
+            .update_expression("ADD contact_changes :one")
+            .expression_attribute_values(":one", number(1));
+        self.write(vec![
+            transaction::put(put.build().map_err(StoreError::during(WRITING))?),
+            transaction::update(count.build().map_err(StoreError::during(WRITING))?),
+        ])
+        .await
+    }
+
+    /// False when a condition failed: nothing is written.
+    async fn write(&self, items: Vec<TransactWriteItem>) -> Result<bool, StoreError> {
+        match transaction::write(self.table.client(), items).await? {
+            TransactionResult::Committed => Ok(true),
+            TransactionResult::Refused(reasons)
+                if reasons.iter().any(|reason| matches!(reason, Reason::ConditionFailed(_))) =>
+            {
+                Ok(false)
+            }
+            TransactionResult::Refused(_) => {
+                Err(StoreError::new(WRITING, "others kept changing the same record"))
+            }
+        }
+    }
+
+    fn updated(&self, scope: &Scope, name: &DrawName) -> UpdateBuilder {
+        self.table.update(scope.to_string()).key(SORT, text(draw_key(name)))
     }
 
     async fn put_new(
@@ -141,10 +194,6 @@ impl Draws {
             .condition_expression("attribute_not_exists(#scope)")
             .expression_attribute_names("#scope", KEY);
         condition_held(put.send().await, WRITING)
-    }
-
-    fn update(&self, scope: &Scope, record: String) -> UpdateItemFluentBuilder {
-        self.table.update_item(scope.to_string()).key(SORT, text(record))
     }
 
     /// The records of a scope whose sort keys begin so.

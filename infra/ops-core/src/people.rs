@@ -133,7 +133,13 @@ pub fn check_settled(held: &Held) -> Result<(), Failure> {
 ///
 /// # Errors
 /// When a submission is not settled; when a table or the bucket does not answer.
-pub async fn erase(tables: &Tables, env: &Env, photos: &Photos, held: &Held) -> Result<(), Failure> {
+pub async fn erase(
+    tables: &Tables,
+    env: &Env,
+    photos: &Photos,
+    held: &Held,
+    now: Timestamp,
+) -> Result<(), Failure> {
     check_settled(held)?;
     let new = EntrantId::tombstone(random::bytes());
     let tombstone = tables.entrants.begin_erasure(&held.scope, &held.id, &new).await?;
@@ -144,7 +150,7 @@ pub async fn erase(tables: &Tables, env: &Env, photos: &Photos, held: &Held) -> 
         let held = Held { submissions, contacts, ..held.clone() };
         check_settled(&held)?;
         // Before the submissions, which tell what to look for.
-        openings::erase_person(tables, env, &held).await?;
+        openings::erase_person(tables, env, &held, now).await?;
         for receipt in held.photos() {
             photos.delete(&held.scope, receipt.receipt_id).await?;
         }
@@ -201,7 +207,7 @@ pub async fn erase_all(
     record("person.erase", Some(&why), tables, held, now).await?;
     let photos = tables.photos(env)?;
     for held in held {
-        erase(tables, env, &photos, held).await?;
+        erase(tables, env, &photos, held, now).await?;
     }
     Ok(())
 }

@@ -24,7 +24,7 @@ pub struct Contact {
     pub place: u64,
     /// The row of `entries.csv`; from 0.
     pub row: u64,
-    /// The reference that is published: the first of the row's. `None` if its person was erased before the draw was run.
+    /// The reference that is published: the first of the row's. `None` if there was no number to call when the place was drawn.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub reference: Option<Reference>,
     /// The submission with this reference, whose phone is called.
@@ -100,13 +100,15 @@ pub enum SkipReason {
     HasPrize,
     /// The person's data was erased, so there is no number to call.
     Erased,
+    /// The number was deleted by the campaign's retention.
+    PhoneDeleted,
     /// Every entry of the row was revoked after the freeze.
     Revoked,
 }
 
 impl SkipReason {
     /// Every reason.
-    pub const ALL: [Self; 10] = [
+    pub const ALL: [Self; 11] = [
         Self::NoAnswer,
         Self::WrongNumber,
         Self::UnderAge,
@@ -116,12 +118,13 @@ impl SkipReason {
         Self::NotCollected,
         Self::HasPrize,
         Self::Erased,
+        Self::PhoneDeleted,
         Self::Revoked,
     ];
 
     /// Whether an operator gives it; the others follow from the rules of the draw, and are never given by hand.
     pub fn is_given(self) -> bool {
-        !matches!(self, Self::HasPrize | Self::Erased)
+        !matches!(self, Self::HasPrize | Self::Erased | Self::PhoneDeleted)
     }
 
     /// The key in records.
@@ -136,6 +139,7 @@ impl SkipReason {
             Self::NotCollected => "not_collected",
             Self::HasPrize => "has_prize",
             Self::Erased => "erased",
+            Self::PhoneDeleted => "phone_deleted",
             Self::Revoked => "revoked",
         }
     }
@@ -152,6 +156,7 @@ impl SkipReason {
             Self::NotCollected => "did not collect the prize in time",
             Self::HasPrize => "has another prize of this draw",
             Self::Erased => "the person's data was erased",
+            Self::PhoneDeleted => "the phone number was deleted when its retention ended",
             Self::Revoked => "the entries were revoked after the freeze",
         }
     }
@@ -349,7 +354,11 @@ fn check_reason(state: ContactState, reason: SkipReason) -> Result<(), StepRefus
         | SkipReason::NotIdentified
         | SkipReason::Declined
         | SkipReason::NotCollected => need(was_reached, StepRefused::NotYetReached),
-        SkipReason::Excluded | SkipReason::HasPrize | SkipReason::Erased | SkipReason::Revoked => Ok(()),
+        SkipReason::Excluded
+        | SkipReason::HasPrize
+        | SkipReason::Erased
+        | SkipReason::PhoneDeleted
+        | SkipReason::Revoked => Ok(()),
     }
 }
 

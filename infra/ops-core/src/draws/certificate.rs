@@ -2,7 +2,7 @@
 
 use std::collections::HashSet;
 use std::fs::File;
-use std::io::{self, BufRead, BufReader, BufWriter, Read, Seek};
+use std::io::{self, BufRead, BufWriter, Read, Seek};
 use std::path::Path;
 
 use chrono::{DateTime, FixedOffset};
@@ -14,11 +14,11 @@ use common::domain::scope::Scope;
 use common::domain::timestamp::Timestamp;
 use draw::{Certificate, Committed, Evidence, MAX_EMBEDDED_ROWS, Sheet, Times, VERIFY_PY};
 
-use super::files::{COMMITMENT, DrawFiles, ENTRIES, HEADER, RESULT};
+use super::contacts::read_result;
+use super::files::{COMMITMENT, DrawFiles, ENTRIES, HEADER, RESULT, holds};
 use super::run::unreadable;
 use super::{chain, openings};
 use crate::failure::Failure;
-use crate::phones;
 use crate::tables::Tables;
 
 const VERIFY: &str = "verify.py";
@@ -48,7 +48,7 @@ pub(crate) async fn write(
     };
     let differs = |difference| unreadable(draw, &difference);
     let committed = Committed::read(evidence).map_err(differs)?;
-    let result = committed.read_result(files.read_text(RESULT).await?.as_bytes()).map_err(differs)?;
+    let (result, _) = read_result(&committed, &files, draw).await?;
     // The log of many skips reaches further than `result.json`, which never changes.
     let more = contacts.iter().filter_map(|contact| {
         let tier = result.tiers.iter().find(|tier| tier.name == contact.prize)?;
@@ -118,12 +118,14 @@ fn published(contact: &Contact, opening: Option<draw::Opening>) -> draw::Contact
         _ => None,
     });
     let happened = skipped_by.map_or_else(|| state.to_string(), |by| format!("{state} ({by})"));
-    let erased = || phones::ERASED.to_owned();
+    let erased = || draw::ERASED.to_owned();
+    // Without its opening, nothing proves a reference.
+    let reference = contact.reference.as_ref().filter(|_| opening.is_some());
     draw::Contact {
         tier: contact.prize.clone(),
         place: contact.place,
         row: contact.row,
-        reference: contact.reference.as_ref().map_or_else(erased, ToString::to_string),
+        reference: reference.map_or_else(erased, ToString::to_string),
         region: contact.region.clone(),
         phone: contact.masked_phone.clone().unwrap_or_else(erased),
         opening,
@@ -151,9 +153,7 @@ pub(crate) fn put(path: &Path, mut content: impl Read) -> Result<(), Failure> {
             io::copy(&mut content, &mut file).and_then(|_| file.sync_all()).map_err(failed("writing"))
         }
         Err(error) if error.kind() == io::ErrorKind::AlreadyExists => {
-            let found = BufReader::new(File::open(path).map_err(failed("reading"))?).bytes();
-            let same = BufReader::new(content).bytes().map(Result::ok).eq(found.map(Result::ok));
-            if same {
+            if holds(path, content).map_err(failed("reading"))? {
                 return Ok(());
             }
             let message = format!("{} is of another draw; choose another --output", path.display());

@@ -1,32 +1,29 @@
 //! The contact log of a draw: the steps that operators log, and the next winner after a skip.
 
+use std::collections::HashSet;
 use std::num::NonZeroU64;
 
-use chrono::DateTime;
 use common::config::Env;
 use common::domain::draw::contact::{Contact, ContactEvent, ContactState, ContactStep, Standing};
 use common::domain::draw::{Draw, DrawName};
 use common::domain::scope::Scope;
 use common::domain::submission::{State, Submission};
 use common::domain::timestamp::Timestamp;
-use draw::{Committed, DrawResult, Evidence, Header};
+use draw::{Committed, DrawResult, Evidence, Opening};
 use serde_json::json;
 
 use super::files::{DrawFiles, ENTRIES, RESULT};
+use super::openings;
 use super::run::unreadable;
 use super::winners::Winners;
 use crate::audit::Action;
 use crate::failure::Failure;
 use crate::tables::Tables;
 
-/// Tries to draw the next winner while other operators skip winners too.
-const MAX_TRIES: u32 = 10;
-
 /// A drawn draw, and one of its winners.
 pub(crate) struct Winner {
     pub(crate) scope: Scope,
     pub(crate) draw: Draw,
-    pub(crate) header: Header,
     pub(crate) contact: Contact,
 }
 
@@ -62,7 +59,11 @@ pub(crate) async fn find(
             return Err(Failure::new("tier_unknown", message));
         }
     };
-    let contacts = tables.draws.contacts(&scope, name).await?;
+    let contacts = match &draw.outcome {
+        Some(_) => tables.draws.contacts(&scope, name).await?,
+        // Of a run that was interrupted: it may draw more.
+        None => Vec::new(),
+    };
     let of_prize = |contact: &&Contact| contact.prize == prize;
     let found = contacts.iter().find(|contact| of_prize(contact) && contact.place == place.get()).cloned();
     let contact = found.ok_or_else(|| {
@@ -74,7 +75,7 @@ pub(crate) async fn find(
         };
         Failure::new("winner_unknown", message)
     })?;
-    Ok(Winner { scope, draw, header, contact })
+    Ok(Winner { scope, draw, contact })
 }
 
 /// The submission whose phone is called. `None` once the person was erased.
@@ -97,7 +98,7 @@ pub(crate) async fn log(
         let next = draw_next(tables, env, winner, now).await?;
         return Ok(Logged { contact: contact.clone(), next });
     }
-    let standing = standing(tables, winner).await?;
+    let standing = standing(tables, env, winner).await?;
     let step = ContactStep { at: now, by: Some(tables.audit.operator().await?), event: event.clone() };
     let after = contact.after_operator(step, standing).map_err(|refused| {
         let message =
@@ -127,21 +128,23 @@ fn action_name(event: &ContactEvent) -> &'static str {
     }
 }
 
-/// Whether an entry of the winner still counts: one that is accepted and was made before the period's end.
-async fn standing(tables: &Tables, winner: &Winner) -> Result<Standing, Failure> {
+/// Whether an entry of the winner's row is still accepted. The entrant's other entries do not count.
+async fn standing(tables: &Tables, env: &Env, winner: &Winner) -> Result<Standing, Failure> {
+    let Winner { scope, draw, contact, .. } = winner;
     let Some(drawn) = submission(tables, winner).await? else { return Ok(Standing::Counts) };
-    let ends_at = winner.header.period.to;
-    let counts = |one: &Submission| {
-        one.status.state() == State::Accepted && DateTime::from(one.created_at).fixed_offset() < ends_at
-    };
+    let counts = |one: &Submission| one.status.state() == State::Accepted;
     if counts(&drawn) {
         return Ok(Standing::Counts);
     }
-    let others = tables.store.submissions().of_entrant(&winner.scope, &drawn.entrant_id).await?;
-    Ok(if others.iter().any(counts) { Standing::Counts } else { Standing::Revoked })
+    let (file, _) = DrawFiles::new(tables, env, scope, &draw.name, &draw.commitment)?.read_openings().await?;
+    let openings = openings::of_rows(file, &HashSet::from([contact.row]))?;
+    let of_row = openings.get(&contact.row).map(Opening::references).unwrap_or_default();
+    let all = tables.store.submissions().of_entrant(scope, &drawn.entrant_id).await?;
+    let is_in_row = |one: &Submission| of_row.contains(&one.reference.to_string());
+    Ok(if all.iter().any(|one| is_in_row(one) && counts(one)) { Standing::Counts } else { Standing::Revoked })
 }
 
-/// Draws until each prize has a winner again. Two operators may do so at the same time: a place is drawn once.
+/// Draws until each prize has a winner again, or every row has a place.
 async fn draw_next(
     tables: &Tables,
     env: &Env,
@@ -150,37 +153,38 @@ async fn draw_next(
 ) -> Result<Vec<Contact>, Failure> {
     let Winner { scope, draw, .. } = winner;
     let files = DrawFiles::new(tables, env, scope, &draw.name, &draw.commitment)?;
-    let result = files.read_text(RESULT).await?;
-    let result: DrawResult = serde_json::from_str(&result).map_err(|error| unreadable(draw, &error))?;
+    let committed = committed(&files, draw).await?;
+    let (result, _) = read_result(&committed, &files, draw).await?;
     let mut winners = Winners::open(tables, env, scope, draw, result.clone()).await?;
-    let mut drawn = Vec::new();
-    for _ in 0..MAX_TRIES {
+    let mut drawn = winners.draw(now).await?;
+    loop {
         let known = tables.draws.contacts(scope, &draw.name).await?;
-        let missing = winners.missing(&known, now).await?;
-        if missing.is_empty() {
-            if !winners.runs_out(&known) {
-                return Ok(drawn);
-            }
-            // As many places more as were drawn so far, so that a large draw does not do this for each skip.
-            let more = u64::try_from(known.len()).unwrap_or(u64::MAX);
-            let longer = committed(&files, draw).await?.with_more_places(&result, more);
-            winners = Winners::open(tables, env, scope, draw, longer).await?;
+        if !winners.runs_out(&known) {
+            return Ok(drawn);
         }
-        for contact in missing {
-            if tables.draws.add_contact(scope, &contact).await? {
-                drawn.push(contact);
-            }
-        }
+        // Doubles the places, so that a large draw does not do this for each skip.
+        let more = u64::try_from(known.len()).unwrap_or(u64::MAX);
+        winners = Winners::open(tables, env, scope, draw, committed.with_more_places(&result, more)).await?;
+        drawn.extend(winners.draw(now).await?);
     }
-    let message =
-        "other operators keep skipping winners of this draw; run this again, and the next winner is drawn";
-    Err(Failure::new("changed_meanwhile", message))
 }
 
 /// The evidence of a draw, verified.
-pub(crate) async fn committed(files: &DrawFiles, draw: &Draw) -> Result<Committed, Failure> {
+pub(super) async fn committed(files: &DrawFiles, draw: &Draw) -> Result<Committed, Failure> {
     let mut entries = files.read(ENTRIES).await?;
     let (header, commitment) = (draw.header.as_bytes(), draw.commitment.as_str());
     let evidence = Evidence { entries: &mut entries, header, commitment, openings: None };
     Committed::read(evidence).map_err(|difference| unreadable(draw, &difference))
+}
+
+/// `result.json`, verified, and its text.
+pub(super) async fn read_result(
+    committed: &Committed,
+    files: &DrawFiles,
+    draw: &Draw,
+) -> Result<(DrawResult, String), Failure> {
+    let text = files.read_text(RESULT).await?;
+    let result =
+        committed.read_result(text.as_bytes()).map_err(|difference| unreadable(draw, &difference))?;
+    Ok((result, text))
 }

@@ -31,6 +31,8 @@ pub(super) struct PeriodEntries {
     pub(super) days: BTreeMap<String, DayTotal>,
     /// Submissions that were made before the period's end and are not settled.
     pub(super) unsettled: Vec<Reference>,
+    /// Accepted submissions that are left out: their phones were erased, or deleted by the campaign's retention.
+    pub(super) without_phone: u64,
 }
 
 /// The entries of a day, to compare with `ops numbers`.
@@ -58,8 +60,12 @@ pub(super) async fn read(
         states: vec![State::Accepted, State::Pending, State::Unknown],
         winners: false,
     };
-    let mut found =
-        PeriodEntries { entries: Entries::new(storage), days: BTreeMap::new(), unsettled: Vec::new() };
+    let mut found = PeriodEntries {
+        entries: Entries::new(storage),
+        days: BTreeMap::new(),
+        unsettled: Vec::new(),
+        without_phone: 0,
+    };
     let mut progress = Progress::without_total(clock, "records read:");
     let page = |segment| tables.store.submissions().page(&selection, segment);
     let mut pages: FuturesUnordered<_> = Segment::all(SEGMENTS).into_iter().map(page).collect();
@@ -86,11 +92,11 @@ impl PeriodEntries {
             return Ok(());
         };
         let count = NonZeroU64::new(submission.status.entries().into());
-        let (Some(count), true, true) =
-            (count, submission.phone.is_some(), (from..to).contains(&accepted_at))
-        else {
+        let (Some(count), true) = (count, (from..to).contains(&accepted_at)) else { return Ok(()) };
+        if submission.phone.is_none() {
+            self.without_phone += 1;
             return Ok(());
-        };
+        }
         let day = self.days.entry(submission.day.clone()).or_default();
         day.submissions += 1;
         day.entries = day.entries.saturating_add(count.get());

@@ -218,6 +218,12 @@ pub(super) fn temporary(error: &io::Error) -> Failure {
     Failure::new("file_failed", message)
 }
 
+/// Whether a file has this content.
+pub(super) fn holds(path: &Path, content: impl Read) -> io::Result<bool> {
+    let found = BufReader::new(File::open(path)?).bytes();
+    Ok(BufReader::new(content).bytes().map(Result::ok).eq(found.map(Result::ok)))
+}
+
 /// A folder that appears under its name once it is whole. Only this user can read it.
 pub(crate) struct NewFolder {
     partial: TempDir,

@@ -5,7 +5,7 @@
 //! finished by running it again.
 
 use std::collections::BTreeMap;
-use std::io::BufWriter;
+use std::io::{BufWriter, Read};
 use std::num::NonZeroU64;
 use std::path::PathBuf;
 use std::time::Duration;
@@ -21,12 +21,13 @@ use common::domain::retry::RetrySpeedup;
 use common::domain::scope::Scope;
 use common::domain::timestamp::Timestamp;
 use common::random;
-use draw::{FreezeError, Frozen, Period, Plan, Prize};
+use draw::{FreezeError, Frozen, Header, OtherDraw, Period, Plan, Prize};
 use serde_json::json;
 
 use super::chain;
 use super::entries::{self, DayTotal, PeriodEntries};
-use super::files::{COMMITMENT, DrawFiles, ENTRIES, HEADER, NewFolder, OPENINGS};
+use super::files::{COMMITMENT, DrawFiles, ENTRIES, HEADER, NewFolder, OPENINGS, holds};
+use super::run::unreadable;
 use crate::audit::Action;
 use crate::failure::Failure;
 use crate::format::zoned_time;
@@ -67,6 +68,8 @@ pub(crate) struct FreezeReport {
 pub(crate) struct ReadReport {
     pub(crate) days: BTreeMap<String, DayTotal>,
     pub(crate) unsettled: Vec<Reference>,
+    /// Accepted submissions that are left out, since their phones were erased or deleted.
+    pub(crate) without_phone: u64,
 }
 
 /// Files that are written and whose commitment is not recorded.
@@ -85,7 +88,6 @@ pub(crate) async fn freeze(
     clock: &Clock,
     terminal: &mut Terminal<'_>,
 ) -> Result<FreezeReport, Failure> {
-    let speedup = config::retry_speedup(env)?;
     if let Some(draw) = tables.draws.get(&plan.scope, &plan.name).await? {
         return match draw.published_at {
             Some(_) => Err(already_frozen(&draw, plan.zone)),
@@ -93,13 +95,12 @@ pub(crate) async fn freeze(
         };
     }
     let chain = chain::configured(env)?;
+    // Only rehearsals are hastened.
+    let is_public = chain.hash() == Chain::quicknet().hash();
+    let speedup = if is_public { RetrySpeedup::default() } else { config::retry_speedup(env)? };
     plan.check(clock.now(), speedup)?;
     let prepared = prepare(tables, &plan, &chain, clock, terminal).await?;
-    if prepared.round_at.since(clock.now()) < speedup.apply(MIN_NOTICE - MAX_READING) {
-        let message = "nothing was frozen: reading the entries took so long that the round is too near; give a later --at";
-        return Err(Failure::new("round_too_near", message));
-    }
-    commit(tables, env, &plan, prepared, clock).await
+    commit(tables, env, &plan, prepared, speedup.apply(MIN_NOTICE - MAX_READING), clock).await
 }
 
 async fn prepare(
@@ -114,19 +115,37 @@ async fn prepare(
         round.and_then(|round| Some((round, chain.time_of(round)?))).ok_or_else(too_late)?;
     let folder = NewFolder::begin(&plan.output)?;
     let storage = folder.unnamed_file()?;
-    let PeriodEntries { entries, days, unsettled } =
+    let PeriodEntries { entries, days, unsettled, without_phone } =
         entries::read(tables, &plan.scope, (plan.from, plan.to), storage, clock, terminal).await?;
     let storage = folder.unnamed_file()?;
     let rows = entries.into_rows(storage, || Ok(random::bytes())).map_err(|error| not_frozen(&error))?;
+    let overlapping = overlapping(tables, plan).await?;
+    let header = plan.for_header(chain, round, &days, overlapping)?;
     let (entries, openings) = (folder.create(ENTRIES)?, folder.create(OPENINGS)?);
     let (mut entries, mut openings) = (BufWriter::new(entries), BufWriter::new(openings));
-    let frozen = rows.freeze(plan.for_header(chain, round, &days)?, &mut entries, &mut openings);
+    let frozen = rows.freeze(header, &mut entries, &mut openings);
     let frozen = frozen.map_err(|error| not_frozen(&error))?;
     for (name, file) in [(ENTRIES, &entries), (OPENINGS, &openings)] {
         let synced = file.get_ref().sync_all();
         synced.map_err(|error| Failure::from_io(&folder.file(name), "writing", &error))?;
     }
-    Ok(Prepared { folder, frozen, read: ReadReport { days, unsettled }, round_at: round_at.into() })
+    let read = ReadReport { days, unsettled, without_phone };
+    Ok(Prepared { folder, frozen, read, round_at: round_at.into() })
+}
+
+/// Other draws with entries of the period.
+async fn overlapping(tables: &Tables, plan: &FreezePlan) -> Result<Vec<OtherDraw>, Failure> {
+    let [from, to] = [plan.from, plan.to].map(|time| DateTime::from(time).fixed_offset());
+    let mut others = Vec::new();
+    for other in tables.draws.list(&plan.scope).await? {
+        let period = super::header(&other)?.period;
+        if other.name != plan.name && period.from < to && from < period.to {
+            let commitment = other.commitment.parse();
+            let commitment = commitment.map_err(|error: draw::NotADigest| unreadable(&other, &error))?;
+            others.push(OtherDraw { draw: other.name.to_string(), commitment });
+        }
+    }
+    Ok(others)
 }
 
 /// Uploads, records and publishes.
@@ -135,6 +154,7 @@ async fn commit(
     env: &Env,
     plan: &FreezePlan,
     prepared: Prepared,
+    notice: Duration,
     clock: &Clock,
 ) -> Result<FreezeReport, Failure> {
     let Prepared { folder, frozen, read, round_at } = prepared;
@@ -152,20 +172,55 @@ async fn commit(
         frozen_by: tables.audit.operator().await?,
         published_at: None,
         outcome: None,
+        contact_changes: 0,
     };
     record(tables, &plan.scope, &draw, &frozen, now).await?;
     let files = DrawFiles::new(tables, env, &plan.scope, &draw.name, &draw.commitment)?;
     files.keep_openings(&folder.file(OPENINGS)).await?;
     files.publish(ENTRIES, &folder.file(ENTRIES)).await?;
-    if !tables.draws.create(&plan.scope, &draw).await? {
+    if let Err(refused) = create(tables, plan, &draw, &frozen, notice, clock).await {
         files.delete_openings().await?;
-        return Err(already_frozen(&super::find(tables, &plan.scope, &draw.name).await?, plan.zone));
+        return Err(refused);
     }
     let draw = publish(tables, &plan.scope, draw, &files, Some(folder), clock).await?;
     Ok(FreezeReport { draw, evidence: files.evidence_url(), read: Some(read) })
 }
 
+/// Records the draw, unless it is too late, or another freeze came before.
+async fn create(
+    tables: &Tables,
+    plan: &FreezePlan,
+    draw: &Draw,
+    frozen: &Frozen,
+    notice: Duration,
+    clock: &Clock,
+) -> Result<(), Failure> {
+    if draw.round_at.since(clock.now()) < notice {
+        let message = "nothing was frozen: reading and uploading the entries took so long that the round is too near; give \
+                       a later --at";
+        return Err(Failure::new("round_too_near", message));
+    }
+    if overlapping(tables, plan).await? != frozen.header.overlapping {
+        let message = "nothing was frozen: another draw of entries of this period was frozen at the same time; look with \
+                       `ops draw list`, then run this again";
+        return Err(Failure::new("changed_meanwhile", message));
+    }
+    if tables.draws.create(&plan.scope, draw).await? {
+        return Ok(());
+    }
+    Err(already_frozen(&super::find(tables, &plan.scope, &draw.name).await?, plan.zone))
+}
+
 impl FreezePlan {
+    /// Whether these are the arguments that a draw was frozen with.
+    fn is_of(&self, header: &Header, chain: &Chain) -> bool {
+        let [from, to] = [self.from, self.to].map(|time| DateTime::from(time).fixed_offset());
+        header.period == Period { from, to }
+            && header.prizes == self.prizes
+            && header.one_prize_per_row == self.one_prize_per_entrant
+            && chain.first_round_from(self.at.into()) == Some(header.round)
+    }
+
     fn check(&self, now: Timestamp, speedup: RetrySpeedup) -> Result<(), Failure> {
         if self.from >= self.to {
             let message = "no time is from --from to --to: give --to a later day or time than --from";
@@ -197,6 +252,7 @@ impl FreezePlan {
         chain: &Chain,
         round: NonZeroU64,
         days: &BTreeMap<String, DayTotal>,
+        overlapping: Vec<OtherDraw>,
     ) -> Result<Plan, Failure> {
         let local = |time: Timestamp| -> DateTime<FixedOffset> {
             DateTime::from(time).with_timezone(&self.zone).fixed_offset()
@@ -206,6 +262,7 @@ impl FreezePlan {
             draw: self.name.to_string(),
             period: Period { from: local(self.from), to: local(self.to) },
             days: days.iter().map(|(day, total)| (day.clone(), total.entries)).collect(),
+            overlapping,
             prizes: self.prizes.clone(),
             one_prize_per_row: self.one_prize_per_entrant,
             chain: chain.hash().parse().map_err(|_| too_late())?,
@@ -241,15 +298,43 @@ async fn publish_recorded(
     draw: Draw,
     clock: &Clock,
 ) -> Result<FreezeReport, Failure> {
+    if clock.now() >= draw.round_at {
+        return Err(published_late(&draw));
+    }
+    let header = super::header(&draw)?;
+    if !plan.is_of(&header, &chain::of_draw(env, &draw)?) {
+        let message = format!(
+            "an earlier run froze the draw {} and was interrupted; run it again with its own arguments, which finishes it: \
+             --from {} --to {} --at {} and the prizes {}",
+            draw.name,
+            header.period.from,
+            header.period.to,
+            draw.round_at,
+            header.prizes_in_words()
+        );
+        return Err(Failure::new("freeze_differs", message));
+    }
     let files = DrawFiles::new(tables, env, &plan.scope, &draw.name, &draw.commitment)?;
-    let folder = match plan.output.symlink_metadata() {
-        // The earlier run has written it.
-        Ok(_) => None,
-        Err(_) => {
-            let folder = NewFolder::begin(&plan.output)?;
-            folder.write(ENTRIES, files.read(ENTRIES).await?)?;
-            folder.write(OPENINGS, files.read_openings().await?.0)?;
+    let (entries, openings) = (files.read(ENTRIES).await?, files.read_openings().await?.0);
+    let folder = match NewFolder::begin(&plan.output) {
+        Ok(folder) => {
+            folder.write(ENTRIES, entries)?;
+            folder.write(OPENINGS, openings)?;
             Some(folder)
+        }
+        Err(taken) => {
+            let has =
+                |name: &str, content: &mut dyn Read| holds(&plan.output.join(name), content).unwrap_or(false);
+            let contents: [(&str, &mut dyn Read); 4] = [
+                (ENTRIES, &mut { entries }),
+                (OPENINGS, &mut { openings }),
+                (HEADER, &mut draw.header.as_bytes()),
+                (COMMITMENT, &mut draw.commitment.as_bytes()),
+            ];
+            if !contents.into_iter().all(|(name, content)| has(name, content)) {
+                return Err(taken);
+            }
+            None
         }
     };
     let details = json!({ "commitment": draw.commitment, "published": true });

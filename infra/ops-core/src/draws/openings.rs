@@ -2,6 +2,7 @@
 
 use std::collections::{HashMap, HashSet};
 use std::io::{self, BufRead, BufWriter, Lines, Write};
+use std::time::Duration;
 
 use chrono::DateTime;
 use common::config::Env;
@@ -18,16 +19,20 @@ use crate::failure::Failure;
 use crate::people::Held;
 use crate::tables::Tables;
 
+/// As in the lifecycle of their bucket, which deletes them later.
+const OPENINGS_KEPT: Duration = Duration::from_hours(1827 * 24);
 /// Tries to rewrite openings while other operators do too.
 const MAX_TRIES: u32 = 10;
 
-/// The draws that a submission of this time can be in: it is accepted after it is made.
+/// The draws whose openings can have a submission of this time: it is accepted after it is made.
 pub(crate) async fn draws_since(
     tables: &Tables,
     scope: &Scope,
     made_at: Timestamp,
+    now: Timestamp,
 ) -> Result<Vec<Draw>, Failure> {
     let mut draws = tables.draws.list(scope).await?;
+    draws.retain(|draw| now < draw.frozen_at.after(OPENINGS_KEPT));
     draws.retain(|draw| {
         super::header(draw).map_or(true, |header| header.period.to > DateTime::from(made_at).fixed_offset())
     });
@@ -52,7 +57,12 @@ pub(crate) fn of_reference(
 }
 
 /// Erases a person from the draws of a scope: openings, and phone and region of contacts. Rows stay, and every proof holds.
-pub(crate) async fn erase_person(tables: &Tables, env: &Env, held: &Held) -> Result<(), Failure> {
+pub(crate) async fn erase_person(
+    tables: &Tables,
+    env: &Env,
+    held: &Held,
+    now: Timestamp,
+) -> Result<(), Failure> {
     let made_at = held.submissions.iter().map(|(submission, _)| submission.created_at).min();
     let Some(made_at) = made_at else { return Ok(()) };
     for contact in &held.contacts {
@@ -63,7 +73,7 @@ pub(crate) async fn erase_person(tables: &Tables, env: &Env, held: &Held) -> Res
     let references: HashSet<_> =
         held.submissions.iter().map(|(submission, _)| submission.reference.to_string()).collect();
     let is_theirs = |opening: &Opening| opening.references().iter().any(|one| references.contains(one));
-    for draw in draws_since(tables, &held.scope, made_at).await? {
+    for draw in draws_since(tables, &held.scope, made_at, now).await? {
         erase(tables, env, &held.scope, &draw, is_theirs).await?;
     }
     Ok(())

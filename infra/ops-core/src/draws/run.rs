@@ -14,6 +14,7 @@ use reqwest::Url;
 use serde_json::json;
 
 use super::chain;
+use super::contacts::{committed, read_result};
 use super::files::{DrawFiles, ENTRIES, RESULT};
 use super::freeze::published_late;
 use super::winners::Winners;
@@ -56,8 +57,9 @@ pub(crate) async fn run(
 ) -> Result<RunReport, Failure> {
     let files = DrawFiles::new(tables, env, scope, &draw.name, &draw.commitment)?;
     if draw.outcome.is_some() {
+        let (_, result) = read_result(&committed(&files, &draw).await?, &files, &draw).await?;
         let contacts = tables.draws.contacts(scope, &draw.name).await?;
-        return Ok(RunReport { draw, contacts, result: files.read_text(RESULT).await? });
+        return Ok(RunReport { draw, contacts, result });
     }
     if draw.published_at.is_none() && clock.now() < draw.round_at {
         let message = format!(
@@ -98,16 +100,13 @@ async fn record(
     now: Timestamp,
 ) -> Result<(), Failure> {
     let outcome = DrawOutcome {
-        signature: result.signature.clone().into(),
+        signature: result.signature.into(),
         randomness: result.randomness.to_string(),
         drawn_at: now,
         drawn_by: tables.audit.operator().await?,
     };
     let winners = Winners::open(tables, env, scope, draw, result).await?;
-    let known = tables.draws.contacts(scope, &draw.name).await?;
-    for contact in winners.missing(&known, now).await? {
-        tables.draws.add_contact(scope, &contact).await?;
-    }
+    winners.draw(now).await?;
     tables.draws.finish(scope, &draw.name, &outcome).await?;
     Ok(())
 }

@@ -9,6 +9,7 @@ use common::domain::ids::Reference;
 use common::domain::scope::Scope;
 use common::domain::submission::Submission;
 use common::domain::timestamp::Timestamp;
+use common::store::draws::MAX_ADDED;
 use draw::{DrawResult, Header, Opening, Place, TierResult};
 use futures_util::{StreamExt, TryStreamExt, stream};
 
@@ -17,6 +18,8 @@ use super::openings;
 use crate::failure::Failure;
 use crate::tables::Tables;
 
+/// Tries to draw while other operators change the log too.
+const MAX_TRIES: u32 = 10;
 /// Rows that are looked up at a time.
 const LOOK_UPS: usize = 16;
 
@@ -30,7 +33,7 @@ pub(crate) struct Winners<'a> {
     openings: HashMap<u64, Opening>,
 }
 
-/// The entrant of a row.
+/// The person of a row.
 struct Person {
     reference: Reference,
     submission: Submission,
@@ -52,9 +55,35 @@ impl<'a> Winners<'a> {
         Ok(Self { tables, scope, draw, header: super::header(draw)?, result, openings })
     }
 
+    /// Draws until each tier has as many winners as prizes, or its order ends, and returns the new contacts. Another operator may
+    /// change the log at the same time: then the rest follows from the changed log.
+    pub(crate) async fn draw(&self, now: Timestamp) -> Result<Vec<Contact>, Failure> {
+        let (draws, name, mut drawn) = (&self.tables.draws, &self.draw.name, Vec::new());
+        for _ in 0..MAX_TRIES {
+            // Before the contacts, so that a change in between is noticed.
+            let mut changes = super::find(self.tables, self.scope, name).await?.contact_changes;
+            let known = draws.contacts(self.scope, name).await?;
+            let missing = self.missing(&known, now).await?;
+            let mut is_current = true;
+            for contacts in missing.chunks(MAX_ADDED) {
+                is_current = draws.add_contacts(self.scope, name, changes, contacts).await?;
+                if !is_current {
+                    break;
+                }
+                changes = changes.saturating_add(1);
+                drawn.extend_from_slice(contacts);
+            }
+            if is_current {
+                return Ok(drawn);
+            }
+        }
+        let message = "other operators keep changing the log of this draw; run this again, which draws the missing winners";
+        Err(Failure::new("changed_meanwhile", message))
+    }
+
     /// The contacts that are missing until each tier has as many winners as prizes, or its order ends. Rows that the rules
     /// skip are among them, with the reason.
-    pub(crate) async fn missing(&self, known: &[Contact], now: Timestamp) -> Result<Vec<Contact>, Failure> {
+    async fn missing(&self, known: &[Contact], now: Timestamp) -> Result<Vec<Contact>, Failure> {
         let mut contacts = known.to_vec();
         for (tier, result) in (0..).zip(&self.result.tiers) {
             self.fill(tier, result, &mut contacts, now).await?;
@@ -114,7 +143,7 @@ impl<'a> Winners<'a> {
         tier: u32,
         prize: &str,
         (place, row): (u64, u64),
-        person: Option<Person>,
+        person: Result<Person, SkipReason>,
         now: Timestamp,
     ) -> Contact {
         let contact = Contact {
@@ -131,8 +160,8 @@ impl<'a> Winners<'a> {
             revision: 0,
         };
         match person {
-            None => skipped(contact, SkipReason::Erased, now),
-            Some(Person { reference, submission, masked_phone }) => Contact {
+            Err(reason) => skipped(contact, reason, now),
+            Ok(Person { reference, submission, masked_phone }) => Contact {
                 reference: Some(reference),
                 submission_id: Some(submission.submission_id),
                 region: submission.region,
@@ -142,16 +171,16 @@ impl<'a> Winners<'a> {
         }
     }
 
-    /// `None` once the person was erased.
-    async fn person(&self, row: u64) -> Result<Option<Person>, Failure> {
+    /// The person of a row, or why there is none: an erasure removes the opening, retention only the phone.
+    async fn person(&self, row: u64) -> Result<Result<Person, SkipReason>, Failure> {
         let reference =
             self.openings.get(&row).and_then(|opening| opening.references().first()?.parse().ok());
-        let Some(reference) = reference else { return Ok(None) };
+        let Some(reference) = reference else { return Ok(Err(SkipReason::Erased)) };
         let found = self.tables.store.submissions().by_reference(&reference).await?;
         let Some(submission) = found.into_iter().find(|submission| submission.scope == *self.scope) else {
-            return Ok(None);
+            return Ok(Err(SkipReason::PhoneDeleted));
         };
-        let phone = self.tables.secrets().phone_of(&submission).await?;
+        let phone = self.tables.secrets().phone_of(&submission).await?.ok_or(SkipReason::PhoneDeleted);
         Ok(phone.map(|phone| Person { reference, masked_phone: phone.masked(), submission }))
     }
 }

@@ -119,7 +119,7 @@ fn who_was_revoked_since_gets_nothing_and_is_skipped_for_that() {
     let end = ContactState::Skipped { reason: SkipReason::Revoked };
     assert_eq!(by_operator(revoked.clone(), Standing::Revoked), Ok(end));
     assert_eq!(by_operator(revoked, Standing::Counts), Err(StepRefused::NotRevoked));
-    for reason in [SkipReason::HasPrize, SkipReason::Erased] {
+    for reason in [SkipReason::HasPrize, SkipReason::Erased, SkipReason::PhoneDeleted] {
         assert_eq!(by_operator(skipped(reason), Standing::Counts), Err(StepRefused::NotGiven));
     }
 }

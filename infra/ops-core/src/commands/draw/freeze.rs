@@ -53,7 +53,7 @@ pub(super) async fn run(
         output.display()
     ));
     let header = header(&draw)?;
-    let prizes: u64 = header.prizes.iter().map(|prize| prize.number.get()).sum();
+    let prizes = header.prizes.iter().fold(0_u64, |sum, prize| sum.saturating_add(prize.number.get()));
     if prizes > header.rows.get() {
         text.push_str(&format!(
             "\nThere are {} prizes and {} entrants: some prizes can have no winner.\n",
@@ -61,13 +61,26 @@ pub(super) async fn run(
             grouped(header.rows.get())
         ));
     }
-    if let Some(ReadReport { days, unsettled }) = &read {
+    if !header.overlapping.is_empty() {
+        text.push_str(
+            "\nEarlier draws have entries of this period. The sheet and the certificate name them: be ready to say why there \
+             are several.\n",
+        );
+    }
+    if let Some(ReadReport { days, unsettled, without_phone }) = &read {
         let row = |(day, total): (&String, &_)| day_row(day, total);
         text.push_str(&format!(
             "\n{}",
             table(&["DAY", "SUBMISSIONS", "ENTRIES"], &days.iter().map(row).collect::<Vec<_>>())
         ));
         text.push_str(&unsettled_text(unsettled));
+        if *without_phone > 0 {
+            text.push_str(&format!(
+                "\n{without_phone} accepted submissions are not in this draw: their phones were erased, or deleted by the \
+                 campaign's retention.\n"
+            ));
+        }
+        add(&mut json, "without_phone_count", json!(without_phone));
         add(&mut json, "days", json!(days));
         add(&mut json, "unsettled", json!(unsettled.iter().map(ToString::to_string).collect::<Vec<_>>()));
     }

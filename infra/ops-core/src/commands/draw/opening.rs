@@ -21,7 +21,7 @@ pub(super) async fn run(
     let (mut json, mut text) = (Vec::new(), Vec::new());
     for submission in tables.store.submissions().by_reference(reference).await? {
         let scope = &submission.scope;
-        for draw in openings::draws_since(tables, scope, submission.created_at).await? {
+        for draw in openings::draws_since(tables, scope, submission.created_at, now).await? {
             let files = DrawFiles::new(tables, env, scope, &draw.name, &draw.commitment)?;
             let (file, _) = files.read_openings().await?;
             let Some((row, opening)) = openings::of_reference(file, reference)? else { continue };

@@ -111,8 +111,7 @@ pub(super) fn described(
 ) -> Result<String, Failure> {
     let header = header(draw)?;
     let time = |time: Timestamp| zoned_time(time, zone);
-    let prizes: Vec<_> =
-        header.prizes.iter().map(|prize| format!("{} x {}", prize.number, prize.name)).collect();
+    let overlapping: Vec<_> = header.overlapping.iter().map(|other| other.draw.as_str()).collect();
     let grouped_commitment =
         draw.commitment.parse().map_or_else(|_| draw.commitment.clone(), |digest: Digest| digest.in_groups());
     let by = draw.frozen_by.by.as_ref().unwrap_or(&draw.frozen_by.who);
@@ -121,7 +120,8 @@ pub(super) fn described(
         ("period", format!("{} to before {}", header.period.from, header.period.to)),
         ("entrants", grouped(header.rows.get())),
         ("entries", grouped(header.total.get())),
-        ("prizes", prizes.join(", ")),
+        ("overlaps", or_dash(Some(overlapping.join(", ")).filter(|names| !names.is_empty()))),
+        ("prizes", header.prizes_in_words()),
         (
             "rule",
             if header.one_prize_per_row {

@@ -39,6 +39,7 @@ async fn what_cannot_be_frozen_is_refused_and_leaves_nothing() {
         (&["--at", "2026-03-01T03:09:59+03:00"], "round_too_near"),
         (&["--at", "2026-02-28T03:00:00+03:00"], "round_too_near"),
         (&["--prize", "Kettle=1", "--prize", "Kettle=2"], "draw_invalid"),
+        (&["--prize", "Kettle=18446744073709551615", "--prize", "Tea=1"], "draw_invalid"),
         (&["--campaign", "other"], "campaign_unknown"),
     ] {
         if options[0] == "--campaign" {
@@ -78,6 +79,22 @@ async fn one_entrant_wins_once_however_many_prizes_there_are() {
     assert!(told.contains("There are 5 prizes and 1 entrants: some prizes can have no winner."), "{told}");
     let drawn = stack.json(&run("alone", &[])).await;
     assert_eq!(drawn["winners"].as_array().map(Vec::len), Some(1));
+}
+
+#[tokio::test]
+async fn only_entries_of_the_row_keep_a_winner_from_being_skipped_as_revoked() {
+    let stack = Stack::with_chai().await;
+    let earlier = Timestamp::from_millis(NOW.as_millis() - 30 * 24 * 60 * 60 * 1000);
+    submitted(&stack, "0711000001", SubmissionStatus::accepted(1, None), earlier).await;
+    let fraud = entered(&stack, "0711000001", 5).await;
+    frozen(&stack, "week-03", &["--prize", "Kettle=1"]).await;
+    stack.fine(&run("week-03", &[])).await;
+    stack.fine(&["submission", "revoke", &fraud.reference.to_string(), "--why", "a bot"]).await;
+    let winner = ["--winner", "1", "--draw", "week-03"];
+    let call = [&["draw", "call", "--outcome", "reached"], &winner[..], &CAMPAIGN].concat();
+    assert_eq!(stack.refused(&call).await["code"], "step_refused");
+    let skip = ["draw", "skip", "--reason", "revoked", "--inspector", "A. I.", "--yes"];
+    stack.fine(&[&skip[..], &winner, &CAMPAIGN].concat()).await;
 }
 
 #[tokio::test]

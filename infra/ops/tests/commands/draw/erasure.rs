@@ -2,6 +2,7 @@
 
 use common::aws::Aws;
 use common::domain::draw::contact::{ContactEvent, ContactStep};
+use common::store::segments::Segment;
 
 use super::*;
 
@@ -73,6 +74,37 @@ async fn a_person_who_is_erased_after_the_freeze_keeps_a_row_and_is_skipped() {
     let published =
         s3.get_object().bucket(evidence).key(key(&draw, "entries.csv")).send().await.expect("it is there");
     assert_eq!(published.body.collect().await.expect("bytes").to_vec(), entries.into_bytes());
+}
+
+#[tokio::test]
+async fn a_phone_that_retention_deleted_is_not_called_an_erasure() {
+    let stack = Stack::with_chai().await;
+    entered(&stack, PHONE, 1).await;
+    frozen(&stack, "week-03", &["--prize", "Kettle=1"]).await;
+    let tables = stack.tables().await;
+    let deleted = tables.store.submissions().remove_persons(&chai(Environment::Live), Segment::whole()).await;
+    assert_eq!(deleted.expect("it answers").done, 1);
+    let drawn = stack.json(&run("week-03", &[])).await;
+    assert_eq!(drawn["winners"][0]["state"], json!({ "is": "skipped", "reason": "phone_deleted" }));
+    let again = stack.refused(&args(&freeze(&stack, "later", &["--prize", "Kettle=1"]))).await;
+    assert_eq!(again["code"], "period_without_entries");
+    entered(&stack, "0711000005", 1).await;
+    let counted = frozen(&stack, "later", &["--prize", "Kettle=1"]).await;
+    assert_eq!((&counted["header"]["rows"], &counted["without_phone_count"]), (&json!(1), &json!(1)));
+}
+
+#[tokio::test]
+async fn an_erasure_does_not_need_openings_that_are_past_their_retention() {
+    let stack = Stack::with_chai().await;
+    let entry = entered(&stack, PHONE, 1).await;
+    let draw = frozen(&stack, "week-03", &["--prize", "Kettle=1"]).await;
+    let s3 = Aws::for_function(&stack.env).expect("credentials").s3();
+    let bucket = stack.env.required("OPENINGS_BUCKET").expect("the stack sets it");
+    s3.delete_object().bucket(bucket).key(key(&draw, "openings.csv")).send().await.expect("it is gone");
+    stack.clock.advance(Duration::from_secs(1828 * 24 * 60 * 60));
+    let unknown = stack.refused(&["draw", "opening", &entry.reference.to_string()]).await;
+    assert_eq!(unknown["code"], "opening_unknown");
+    stack.fine(&erase()).await;
 }
 
 #[tokio::test]

@@ -106,6 +106,37 @@ async fn an_interrupted_freeze_is_finished_by_running_it_again() {
 }
 
 #[tokio::test]
+async fn an_interrupted_freeze_is_not_finished_with_other_arguments() {
+    let stack = with_entries().await;
+    let draw = frozen(&stack, "week-03", &["--prize", "Kettle=1"]).await;
+    interrupt(&stack, &draw).await;
+    fs::remove_dir_all(stack.path("week-03")).expect("a disk");
+    let other = stack.refused(&args(&freeze(&stack, "week-03", &["--prize", "Kettle=9"]))).await;
+    assert_eq!(other["code"], "freeze_differs");
+    assert!(other["message"].as_str().is_some_and(|message| message.contains("1 x Kettle")), "{other}");
+    // The folder of another draw is not taken for this one's.
+    fs::create_dir(stack.path("week-03")).expect("a disk");
+    stack.file("week-03/entries.csv", "of another draw");
+    let taken = stack.refused(&args(&freeze(&stack, "week-03", &["--prize", "Kettle=1"]))).await;
+    assert_eq!(taken["code"], "file_exists");
+    fs::remove_file(stack.path("week-03/entries.csv")).expect("a disk");
+    frozen(&stack, "week-03", &["--prize", "Kettle=1"]).await;
+    assert_eq!(files_in(&stack.path("week-03")).len(), 4);
+}
+
+#[tokio::test]
+async fn a_second_freeze_of_a_period_names_the_first() {
+    let stack = with_entries().await;
+    let first = frozen(&stack, "week-03", &["--prize", "Kettle=1"]).await;
+    assert_eq!(first["header"]["overlapping"], json!([]));
+    let second = frozen(&stack, "week-03b", &["--prize", "Kettle=1"]).await;
+    let named = json!([{ "draw": "week-03", "commitment": first["commitment"] }]);
+    assert_eq!(second["header"]["overlapping"], named);
+    let told = stack.fine(&[&["draw", "show", "--draw", "week-03b"], &CAMPAIGN[..]].concat()).await;
+    assert!(told.contains("overlaps    week-03"), "{told}");
+}
+
+#[tokio::test]
 async fn a_commitment_that_was_not_public_before_its_round_is_not_drawn() {
     let stack = with_entries().await;
     let draw = frozen(&stack, "week-03", &["--prize", "Kettle=1"]).await;

@@ -79,6 +79,38 @@ async fn a_draw_waits_for_its_own_chain_alone() {
 }
 
 #[tokio::test]
+async fn a_result_that_was_changed_is_not_skipped_by() {
+    let stack = with_entries().await;
+    let draw = frozen(&stack, "week-03", &["--prize", "Kettle=1"]).await;
+    stack.fine(&run("week-03", &["--output", &stack.arg("week-03")])).await;
+    let result = fs::read_to_string(stack.path("week-03/result.json")).expect("a file");
+    let mut result: Value = serde_json::from_str(&result).expect("JSON");
+    result["tiers"][0]["order"].as_array_mut().expect("an order").swap(1, 2);
+    let s3 = Aws::for_function(&stack.env).expect("credentials").s3();
+    let bucket = stack.env.required("EVIDENCE_BUCKET").expect("the stack sets it");
+    let put = s3.put_object().bucket(&bucket).key(key(&draw, "result.json"));
+    put.body(result.to_string().into_bytes().into()).send().await.expect("it is taken");
+    let skip = ["draw", "skip", "--winner", "1", "--reason", "excluded", "--inspector", "A. I.", "--yes"];
+    let skip = [&skip[..], &["--draw", "week-03"], &CAMPAIGN].concat();
+    for command in [&skip[..], &run("week-03", &[])] {
+        assert_eq!(stack.refused(command).await["code"], "evidence_differs", "{command:?}");
+    }
+}
+
+#[tokio::test]
+async fn a_draw_on_quicknet_has_its_whole_notice() {
+    let stack = with_entries().await;
+    let env = [("BEACON_CHAIN", ""), ("HASTEN", "1000000")];
+    let env = env.map(|(name, value)| (name.to_owned(), value.to_owned())).into_iter().collect();
+    let at = stack.clock.now().after(Duration::from_secs(60)).to_string();
+    let output = stack.arg("soon");
+    let own = ["draw", "freeze", "--draw", "soon", "--at", &at, "--output", &output, "--prize", "Kettle=1"];
+    let command = [&own[..], &CAMPAIGN, &PERIOD].concat();
+    let ended = run_with(&command, stack.env.clone().overridden_by(env), &stack.clock).await;
+    assert!(ended.code == ops_core::REFUSED && ended.err.contains("give 2026-03-01"), "{}", ended.err);
+}
+
+#[tokio::test]
 async fn evidence_that_was_changed_is_not_drawn_from() {
     let stack = with_entries().await;
     let draw = frozen(&stack, "week-03", &["--prize", "Kettle=1"]).await;
