@@ -276,3 +276,12 @@ fn verify_py_compares_with_what_was_copied_before_the_draw() {
     let printed = verify_py(&sample, &[&groups[5..]]).expect("it ran before");
     assert!(printed.starts_with("DIFFERENT: the commitment is"), "{printed}");
 }
+
+#[test]
+fn verify_py_does_not_hold_for_a_forged_signature() {
+    let Some(printed) = verify_py(&Sample::forged(), &[]) else { return };
+    // Without py_ecc, it says that it did not verify the signature.
+    let is_told =
+        ["DIFFERENT: the signature", "NOT VERIFIED: the signature"].iter().any(|said| printed.contains(said));
+    assert!(is_told && !printed.contains("HOLDS"), "{printed}");
+}
