@@ -1,43 +1,30 @@
 //! `ops export submissions` over many entries: entries a second, and the memory of the process that exports.
 
-use std::collections::HashMap;
-use std::ffi::OsString;
-use std::io;
-use std::path::Path;
-use std::process::{Command, ExitCode, Stdio};
+use std::fs::File;
+use std::io::{BufRead, BufReader};
 use std::time::Duration;
 
-use aws_sdk_dynamodb::types::{AttributeValue, PutRequest, WriteRequest};
+use aws_sdk_dynamodb::types::AttributeValue;
 use common::clock::Clock;
-use common::config::Env;
 use common::domain::ids::SubmissionId;
 use common::domain::phone::Phone;
 use common::domain::scope::{Environment, Scope};
 use common::random;
 use common::store::submissions;
-use futures_util::{FutureExt, StreamExt, stream};
 use local::stack::Options;
-use ops_core::Terminal;
 use service_tests::campaign::{TestCampaign, phone, plain};
 use service_tests::receipts::id_of;
 use service_tests::service::Service;
 
+use crate::ops_child::{self, Ran};
+use crate::records::{Item, put_all};
 use crate::report::{Table, Verdicts};
-use crate::stopwatch::{self, per_second};
-
-/// The first argument of the process that exports.
-pub(crate) const CHILD: &str = "export-child";
+use crate::stopwatch::per_second;
 
 /// For the larger number of entries.
 const LONGEST: Duration = Duration::from_secs(60);
 /// How much more memory ten times as many entries may take.
 const MEMORY_GROWTH: f64 = 1.25;
-/// Items in one BatchWriteItem: DynamoDB's limit.
-const BATCH: usize = 25;
-/// Concurrent batches.
-const AT_ONCE: usize = 4;
-
-type Item = HashMap<String, AttributeValue>;
 
 /// Exports a tenth of the entries, then all.
 pub(crate) async fn run(entries: u32, verdicts: &mut Verdicts) {
@@ -59,7 +46,7 @@ pub(crate) async fn run(entries: u32, verdicts: &mut Verdicts) {
     for count in [entries / 10, entries] {
         seed(&campaign, &original, count - seeded).await;
         seeded = count;
-        let (taken, peak) = export(&service, &campaign, count);
+        let Ran { taken, peak_mb: peak } = export(&campaign, count);
         let grows = memory_of_few.zip(peak).is_some_and(|(few, many)| many > few * MEMORY_GROWTH);
         let kept = verdicts.check(taken < LONGEST && !grows, || {
             format!(
@@ -82,22 +69,13 @@ async fn seed(campaign: &TestCampaign, original: &Item, count: u32) {
     let client = service.dynamodb();
     let scope = campaign.scope(Environment::Test);
     let keys = service.tables.code_books.secrets().people_keys().await.expect("the secret");
-    let put = |number: u32| {
+    let copies = (0..count).map(|number| {
         let (id, phone): (_, Phone) = (random::submission_id(), phone(number).parse().expect("a phone"));
         let stored = keys.secret.encrypt_phone(&scope, id, &phone, random::bytes());
         let stored = serde_json::to_value(stored).expect("JSON");
-        let stored = stored.as_str().expect("text").to_owned();
-        let put = PutRequest::builder().set_item(Some(copy(original, &scope, id, stored)));
-        WriteRequest::builder().put_request(put.build().expect("an item")).build()
-    };
-    let numbers: Vec<u32> = (0..count).collect();
-    let batches = numbers.chunks(BATCH).map(|numbers| numbers.iter().map(|number| put(*number)).collect());
-    let write = async |puts: Vec<WriteRequest>| {
-        let sent = client.batch_write_item().request_items(&table, puts).send().await;
-        let left = sent.expect("the batch is written").unprocessed_items.unwrap_or_default();
-        assert!(left.is_empty(), "the embedded database takes whole batches");
-    };
-    stream::iter(batches).for_each_concurrent(AT_ONCE, write).await;
+        copy(original, &scope, id, stored.as_str().expect("text").to_owned())
+    });
+    put_all(&client, &table, copies).await;
 }
 
 /// The record of an entry that was made through the API.
@@ -117,53 +95,26 @@ fn copy(original: &Item, scope: &Scope, id: SubmissionId, phone: String) -> Item
     copy
 }
 
-/// Exports in a process of its own. Returns its time, and its peak memory in MB; `None` without `/proc`.
-fn export(service: &Service, campaign: &TestCampaign, count: u32) -> (Duration, Option<f64>) {
-    let folder = std::env::temp_dir().join(format!("export-{}", random::submission_id()));
-    std::fs::create_dir(&folder).expect("a disk");
-    let output = folder.join("entries.csv");
+/// Exports, and checks that every entry is in the file.
+fn export(campaign: &TestCampaign, count: u32) -> Ran {
+    let folder = tempfile::tempdir().expect("a disk");
+    let output = folder.path().join("entries.csv");
     let slug = campaign.config.slug.as_str();
-    let program = std::env::current_exe().expect("this program");
-    let started = stopwatch::now();
-    let child = Command::new(program)
-        .args([
-            CHILD,
+    let ran = ops_child::run(
+        &campaign.service,
+        Clock::system().now(),
+        &[
             "export",
             "submissions",
-            "--json",
             "--environment",
             "test",
             "--campaign",
             slug,
             "--output",
-        ])
-        .arg(&output)
-        .envs(&service.variables)
-        .stderr(Stdio::inherit())
-        .output()
-        .expect("it runs");
-    let taken = started.elapsed();
-    assert!(child.status.success(), "the export failed");
-    let printed = String::from_utf8(child.stdout).expect("text");
-    let (manifest, peak) = printed.rsplit_once("VmHWM:").map_or((printed.as_str(), ""), |both| both);
-    let manifest: serde_json::Value = serde_json::from_str(manifest).expect("a manifest");
-    assert!(manifest["rows"].as_u64() >= Some(count.into()), "every entry is in the file");
-    assert!(Path::new(&output).exists(), "the file is written");
-    std::fs::remove_dir_all(&folder).expect("it is there");
-    let kibibytes: Option<f64> = peak.trim().strip_suffix(" kB").and_then(|peak| peak.parse().ok());
-    (taken, kibibytes.map(|peak| peak / 1024.0))
-}
-
-/// What the process that exports does: one command of `ops`, and then a line with its peak memory.
-pub(crate) async fn child(args: impl Iterator<Item = OsString>) -> ExitCode {
-    let args = std::iter::once(OsString::from("ops")).chain(args);
-    let (mut out, mut err) = (io::stdout(), io::stderr());
-    let mut terminal = Terminal { out: &mut out, err: &mut err, input: None, err_is_terminal: false };
-    let no_console: ops_core::ServeConsole = |_, _| async { Ok("not here".to_owned()) }.boxed_local();
-    let (env, clock) = (Env::from_process(), Clock::system());
-    let code = Box::pin(ops_core::run(args, env, &clock, &mut terminal, no_console)).await;
-    let status = std::fs::read_to_string("/proc/self/status").unwrap_or_default();
-    let peak = status.lines().find(|line| line.starts_with("VmHWM:")).unwrap_or_default();
-    println!("{peak}");
-    code.into()
+            output.to_str().expect("text"),
+        ],
+    );
+    let lines = BufReader::new(File::open(&output).expect("it is written")).lines().count();
+    assert!(lines > usize::try_from(count).expect("fits"), "every entry is in the file, below the header");
+    ran
 }

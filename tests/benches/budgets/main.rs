@@ -9,6 +9,7 @@
 //! - [`codes`]: codes minted and verified a second;
 //! - [`export`]: entries that `ops export` writes a second, and its memory;
 //! - [`load`]: requests a second;
+//! - [`freeze`]: entries of a draw frozen a second, and the memory of the command;
 //! - [`fleet`]: two, thirty-two and two hundred environments: how much of a key's rate limit they admit, round trips of
 //!   an entry in a cold, idle and warm one, the pace at the tax authority, and the records after a load with faults.
 //!
@@ -21,8 +22,10 @@ mod calls;
 mod codes;
 mod export;
 mod fleet;
+mod freeze;
 mod load;
 mod operations;
+mod ops_child;
 mod process;
 mod records;
 mod report;
@@ -36,7 +39,7 @@ use std::time::Duration;
 
 use crate::report::Verdicts;
 
-const USAGE: &str = "usage: cargo bench -p service-tests [-- [--quick] [calls] [size] [startup] [codes] [export] [load] [fleet]]";
+const USAGE: &str = "usage: cargo bench -p service-tests [-- [--quick] [calls] [size] [startup] [codes] [export] [load] [freeze] [fleet]]";
 
 /// How much is measured.
 struct Effort {
@@ -53,6 +56,8 @@ struct Effort {
     exported: u32,
     /// Duration of requests at full speed.
     load: Duration,
+    /// Entries of a draw.
+    entries: u32,
 }
 
 /// For published figures.
@@ -64,6 +69,7 @@ const FULL: Effort = Effort {
     codes: 2_000_000,
     exported: 100_000,
     load: Duration::from_secs(5),
+    entries: 20_000,
 };
 /// For a check after every change.
 const QUICK: Effort = Effort {
@@ -74,6 +80,7 @@ const QUICK: Effort = Effort {
     codes: 200_000,
     exported: 20_000,
     load: Duration::from_secs(1),
+    entries: 5_000,
 };
 
 /// A part of the benchmark, with a separate table.
@@ -85,13 +92,22 @@ enum Part {
     Codes,
     Export,
     Load,
+    Freeze,
     Fleet,
 }
 
 impl Part {
     /// In the order in which they run.
-    const ALL: [Self; 7] =
-        [Self::Calls, Self::Size, Self::Startup, Self::Codes, Self::Export, Self::Load, Self::Fleet];
+    const ALL: [Self; 8] = [
+        Self::Calls,
+        Self::Size,
+        Self::Startup,
+        Self::Codes,
+        Self::Export,
+        Self::Load,
+        Self::Freeze,
+        Self::Fleet,
+    ];
 
     fn named(name: &str) -> Option<Self> {
         Self::ALL.into_iter().find(|part| part.name() == name)
@@ -105,6 +121,7 @@ impl Part {
             Self::Codes => "codes",
             Self::Export => "export",
             Self::Load => "load",
+            Self::Freeze => "freeze",
             Self::Fleet => "fleet",
         }
     }
@@ -117,6 +134,7 @@ impl Part {
             Self::Codes => codes::run(effort.codes, verdicts),
             Self::Export => export::run(effort.exported, verdicts).await,
             Self::Load => load::run(effort.load).await,
+            Self::Freeze => freeze::run(effort.entries, verdicts).await,
             Self::Fleet => fleet::run(effort.load, verdicts).await,
         }
     }
@@ -124,12 +142,13 @@ impl Part {
 
 fn main() -> ExitCode {
     let runtime = tokio::runtime::Builder::new_multi_thread().enable_all().build().expect("a runtime");
-    if std::env::args().nth(1).as_deref() == Some(export::CHILD) {
-        return runtime.block_on(export::child(std::env::args_os().skip(2)));
+    let mut arguments = std::env::args_os().skip(1).peekable();
+    if arguments.next_if(|first| first == ops_child::ARGUMENT).is_some() {
+        return runtime.block_on(ops_child::child(arguments));
     }
     let mut effort = FULL;
     let mut wanted = Vec::new();
-    for argument in std::env::args().skip(1) {
+    for argument in arguments.map(|argument| argument.to_string_lossy().into_owned()) {
         match (argument.as_str(), Part::named(&argument)) {
             // Cargo adds it.
             ("--bench", _) => {}

@@ -1,7 +1,6 @@
 //! Fills the tables: submits once through the API, then copies all the records of that submission under other names.
 
 use std::collections::HashMap;
-use std::ops::Range;
 
 use aws_sdk_dynamodb::Client;
 use aws_sdk_dynamodb::types::{AttributeValue, PutRequest, WriteRequest};
@@ -17,11 +16,11 @@ use crate::world::World;
 /// Numbers of copied phones and codes start here, far from those of measurements.
 const FIRST: u32 = 5_000_000;
 /// Items in one BatchWriteItem: DynamoDB's limit.
-const BATCH: u32 = 25;
+const BATCH: usize = 25;
 /// Concurrent batches.
 const AT_ONCE: usize = 4;
 
-type Item = HashMap<String, AttributeValue>;
+pub(crate) type Item = HashMap<String, AttributeValue>;
 
 /// The records of one submission, and the number of copies in the tables.
 pub(crate) struct Records {
@@ -60,29 +59,34 @@ impl Records {
 
     /// Adds copies until there are this many submissions.
     pub(crate) async fn fill_up_to(&mut self, submissions: u32) {
-        let firsts = (self.filled..submissions).step_by(usize::try_from(BATCH).expect("fits"));
-        let copies = firsts.map(|first| first..submissions.min(first + BATCH));
-        stream::iter(copies).for_each_concurrent(AT_ONCE, |copies| self.copy(copies)).await;
+        let names: Vec<[String; 5]> = (self.filled..submissions).map(|copy| names(FIRST + copy)).collect();
+        for (table, original) in &self.originals {
+            let copies = names.iter().map(|names| copy(original, &self.names, names));
+            put_all(&self.client, table, copies).await;
+        }
         self.filled = submissions;
     }
+}
 
-    /// Writes copies, a batch for each table.
-    async fn copy(&self, copies: Range<u32>) {
-        let names: Vec<[String; 5]> = copies.map(|copy| names(FIRST + copy)).collect();
-        for (table, original) in &self.originals {
-            let puts = names.iter().map(|names| self.put(original, names)).collect();
-            let sent = self.client.batch_write_item().request_items(table, puts).send().await;
-            let left = sent.expect("the batch is written").unprocessed_items.unwrap_or_default();
-            assert!(left.is_empty(), "the embedded database takes whole batches");
-        }
-    }
+/// A copy of an item under other names.
+pub(crate) fn copy<const N: usize>(original: &Item, from: &[String; N], to: &[String; N]) -> Item {
+    let mut copy = original.clone();
+    copy.values_mut().for_each(|value| rename(value, from, to));
+    copy
+}
 
-    fn put(&self, original: &Item, names: &[String; 5]) -> WriteRequest {
-        let mut copy = original.clone();
-        copy.values_mut().for_each(|value| rename(value, &self.names, names));
-        let put = PutRequest::builder().set_item(Some(copy)).build().expect("an item");
+/// Writes items, in batches.
+pub(crate) async fn put_all(client: &Client, table: &str, items: impl Iterator<Item = Item>) {
+    let puts = items.map(|item| {
+        let put = PutRequest::builder().set_item(Some(item)).build().expect("an item");
         WriteRequest::builder().put_request(put).build()
-    }
+    });
+    let write = async |puts: Vec<WriteRequest>| {
+        let sent = client.batch_write_item().request_items(table, puts).send().await;
+        let left = sent.expect("the batch is written").unprocessed_items.unwrap_or_default();
+        assert!(left.is_empty(), "the embedded database takes whole batches");
+    };
+    stream::iter(puts).chunks(BATCH).for_each_concurrent(AT_ONCE, write).await;
 }
 
 /// Phone, code, id, reference and Idempotency-Key of a copy.
@@ -111,7 +115,7 @@ async fn find(client: &Client, table: &str, names: &[String; 5]) -> Item {
     panic!("the submission left nothing in {table}")
 }
 
-fn rename(value: &mut AttributeValue, from: &[String; 5], to: &[String; 5]) {
+fn rename<const N: usize>(value: &mut AttributeValue, from: &[String; N], to: &[String; N]) {
     match value {
         AttributeValue::S(text) => {
             for (from, to) in from.iter().zip(to) {

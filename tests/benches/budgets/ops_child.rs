@@ -1,0 +1,53 @@
+//! `ops` in a process of its own: this one has the embedded database and S3, so that its memory says nothing about a command's.
+
+use std::ffi::{OsStr, OsString};
+use std::io;
+use std::process::{Command, ExitCode, Stdio};
+use std::time::Duration;
+
+use common::clock::Clock;
+use common::config::Env;
+use common::domain::timestamp::Timestamp;
+use ops_core::failure::Failure;
+use ops_core::{ServeConsole, Terminal};
+use service_tests::service::Service;
+
+use crate::stopwatch;
+
+/// The first argument of the child process; the time and the command follow.
+pub(crate) const ARGUMENT: &str = "ops-child";
+
+/// A command that has ended well.
+pub(crate) struct Ran {
+    pub(crate) taken: Duration,
+    /// Peak memory of the process in MB; `None` without `/proc`.
+    pub(crate) peak_mb: Option<f64>,
+}
+
+/// Runs a command at a time.
+pub(crate) fn run(service: &Service, now: Timestamp, args: &[impl AsRef<OsStr>]) -> Ran {
+    let mut command = Command::new(std::env::current_exe().expect("this program"));
+    command.args([ARGUMENT, &now.as_millis().to_string(), "ops"]).args(args).envs(&service.variables);
+    let started = stopwatch::now();
+    let ended = command.stderr(Stdio::inherit()).output().expect("it starts");
+    let taken = started.elapsed();
+    assert!(ended.status.success(), "the command failed");
+    let printed = String::from_utf8(ended.stdout).expect("text");
+    let kibibytes: Option<f64> = printed.trim().parse().ok();
+    Ran { taken, peak_mb: kibibytes.map(|peak| peak / 1024.0) }
+}
+
+/// The child process: runs the command, and prints its peak memory in KiB.
+pub(crate) async fn child(mut args: impl Iterator<Item = OsString>) -> ExitCode {
+    let now = args.next().and_then(|millis| millis.to_str()?.parse().ok()).expect("a time");
+    let clock = Clock::manual(Timestamp::from_millis(now));
+    let (mut out, mut err) = (io::sink(), io::stderr());
+    let mut terminal = Terminal { out: &mut out, err: &mut err, input: None, err_is_terminal: false };
+    let no_console: ServeConsole =
+        |_, _| Box::pin(async { Err(Failure::new("not_configured", "no console")) });
+    let code = Box::pin(ops_core::run(args, Env::from_process(), &clock, &mut terminal, no_console)).await;
+    let status = std::fs::read_to_string("/proc/self/status").unwrap_or_default();
+    let peak = status.lines().find_map(|line| line.strip_prefix("VmHWM:")?.trim().strip_suffix(" kB"));
+    println!("{}", peak.unwrap_or_default());
+    code.into()
+}
