@@ -60,7 +60,7 @@ impl<'a> Page<'a> {
         Self { scope: Some(scope), ..self }
     }
 
-    /// Runs this script besides what every page runs.
+    /// Runs this script in addition to what every page runs.
     pub(crate) fn with_script(self, script: &'static str) -> Self {
         Self { script: Some(script), ..self }
     }

@@ -115,7 +115,7 @@ async fn write(
         CorrectionResult::Committed => Ok(after.clone()),
         CorrectionResult::StaleRevision => Err(moved()),
         CorrectionResult::CodeTaken => {
-            let message = "another submission has the code by now, or the code was voided; this one cannot have it again";
+            let message = "another submission has taken the code, or the code was voided; this one cannot have it again";
             Err(Failure::new("code_taken", message))
         }
         CorrectionResult::PhoneRefused(MessageKey::Blocked) => {

@@ -36,7 +36,7 @@ impl HeldAnswers {
         Some(self.0.remove(place).1)
     }
 
-    /// Takes out the answers to write by now.
+    /// Takes out the answers whose time to be taken back is over.
     pub fn due(&mut self, now: Timestamp) -> Vec<Answer> {
         let due = self.0.extract_if(.., |(until, _)| *until <= now);
         due.map(|(_, answer)| answer).collect()

@@ -94,7 +94,7 @@ impl ReviewQueue {
         Ok(None)
     }
 
-    /// Renews the claims, and returns those that others have by now.
+    /// Renews the claims, and returns those that others have claimed since.
     ///
     /// # Errors
     /// When the table does not answer.

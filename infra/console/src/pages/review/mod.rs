@@ -191,7 +191,7 @@ async fn answer(console: Console, form: Form) -> Reply {
     let claims = console.tables()?.review_claims(console.env())?;
     let claim = claims.claim(&screen.scope, answer.submission_id, &screen.holder, now).await?;
     if let ReviewClaim::HeldUntil(_) = claim {
-        let message = "another reviewer has it by now, because this page was left alone for two minutes";
+        let message = "another reviewer has claimed it, because this page was left alone for two minutes";
         return Err(Refusal(StatusCode::CONFLICT, sentence(message)));
     }
     screen.hold(answer, now);
