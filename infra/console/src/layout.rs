@@ -66,19 +66,11 @@ impl<'a> Page<'a> {
     }
 
     pub(crate) fn render(self, content: Markup) -> Html<String> {
+        let scripts = std::iter::once(assets::SCRIPT).chain(self.script);
         let page = html! {
             (DOCTYPE)
             html lang="en" {
-                head {
-                    meta charset="utf-8";
-                    meta name="viewport" content="width=device-width, initial-scale=1";
-                    meta name="color-scheme" content="light dark";
-                    link rel="icon" href=(assets::ICON) type="image/svg+xml";
-                    link rel="stylesheet" href=(assets::STYLE);
-                    title { (self.title) @if let Some(scope) = self.scope { " · " (scope.campaign) } " · Console" }
-                    script src=(assets::SCRIPT) type="module" {}
-                    @if let Some(script) = self.script { script src=(script) type="module" {} }
-                }
+                (head(html! { (self.title) @if let Some(scope) = self.scope { " · " (scope.campaign) } " · Console" }, scripts))
                 body {
                     a.skip href="#content" { "Skip to content" }
                     header { a.brand href="/" { img src=(assets::ICON) alt="" width="28" height="28"; "Operator's console" } }
@@ -106,6 +98,21 @@ impl<'a> Page<'a> {
                     }
                 }
             }
+        }
+    }
+}
+
+/// The `<head>` of every page. `title` is text.
+pub(crate) fn head(title: Markup, scripts: impl IntoIterator<Item = &'static str>) -> Markup {
+    html! {
+        head {
+            meta charset="utf-8";
+            meta name="viewport" content="width=device-width, initial-scale=1";
+            meta name="color-scheme" content="light dark";
+            link rel="icon" href=(assets::ICON) type="image/svg+xml";
+            link rel="stylesheet" href=(assets::STYLE);
+            title { (title) }
+            @for script in scripts { script src=(script) type="module" {} }
         }
     }
 }
