@@ -17,7 +17,8 @@ pub(crate) type PageResult<T = Html<String>> = Result<T, PageError>;
 impl From<Failure> for PageError {
     fn from(failure: Failure) -> Self {
         let status = match failure.code {
-            "campaign_unknown" | "submission_unknown" | "batch_unknown" => StatusCode::NOT_FOUND,
+            "campaign_unknown" | "submission_unknown" | "batch_unknown" | "draw_unknown"
+            | "winner_unknown" | "tier_unknown" => StatusCode::NOT_FOUND,
             "not_allowed" => StatusCode::FORBIDDEN,
             "aws_failed" => StatusCode::BAD_GATEWAY,
             _ => StatusCode::UNPROCESSABLE_ENTITY,

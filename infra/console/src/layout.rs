@@ -13,6 +13,7 @@ pub(crate) enum Section {
     Overview,
     Review,
     Codes,
+    Draws,
     Search,
     People,
     Changes,
@@ -22,10 +23,11 @@ pub(crate) enum Section {
 
 impl Section {
     /// The sections of a campaign's environment, with their names and the ends of their paths.
-    const OF_SCOPE: [(Self, &'static str, &'static str); 3] = [
+    const OF_SCOPE: [(Self, &'static str, &'static str); 4] = [
         (Self::Overview, "Overview", ""),
         (Self::Review, "Review", "/review"),
         (Self::Codes, "Codes", "/codes"),
+        (Self::Draws, "Draws", "/draws"),
     ];
 
     const OF_STACK: [(Self, &'static str, &'static str); 4] = [

@@ -16,29 +16,39 @@ use super::files::{DrawFiles, ENTRIES, RESULT};
 use super::run::unreadable;
 use super::winners::Winners;
 use crate::audit::Action;
+use crate::commands::submission::who;
 use crate::failure::Failure;
+use crate::phones;
 use crate::tables::Tables;
 
 /// Tries to draw the next winner while others skip winners too.
 const MAX_TRIES: u32 = 10;
 
 /// A drawn draw, and one of its winners.
-pub(crate) struct Winner {
-    pub(crate) scope: Scope,
-    pub(crate) draw: Draw,
-    pub(crate) header: Header,
-    pub(crate) contact: Contact,
+pub struct Winner {
+    /// Campaign and environment.
+    pub scope: Scope,
+    /// The draw.
+    pub draw: Draw,
+    /// What the draw is committed to.
+    pub header: Header,
+    /// The winner, as the log has it.
+    pub contact: Contact,
 }
 
 /// What came of a step.
-pub(crate) struct Logged {
-    pub(crate) contact: Contact,
+pub struct Logged {
+    /// The winner with the step.
+    pub contact: Contact,
     /// Those who were drawn because this winner is skipped, oldest first.
-    pub(crate) next: Vec<Contact>,
+    pub next: Vec<Contact>,
 }
 
 /// The winner with a place of a prize; without a prize's name, of the only one.
-pub(crate) async fn find(
+///
+/// # Errors
+/// When there is no such draw, prize or winner, or the table does not answer.
+pub async fn find(
     tables: &Tables,
     scope: Scope,
     name: &DrawName,
@@ -78,20 +88,39 @@ pub(crate) async fn find(
 }
 
 /// The submission whose phone is called. `None` once the person was erased.
-pub(crate) async fn submission(tables: &Tables, winner: &Winner) -> Result<Option<Submission>, Failure> {
+async fn submission(tables: &Tables, winner: &Winner) -> Result<Option<Submission>, Failure> {
     let Some(id) = winner.contact.submission_id else { return Ok(None) };
     Ok(tables.store.submissions().get(&winner.scope, id).await?)
 }
 
-/// Writes a step into the log. After a skip, draws whoever is next; a skip that was cut short goes on.
-pub(crate) async fn log(
+/// The number to call. The row of the audit log comes first.
+///
+/// # Errors
+/// When the row cannot be written, or the number cannot be read.
+pub async fn show_phone(tables: &Tables, winner: &Winner, now: Timestamp) -> Result<String, Failure> {
+    let Winner { scope, draw, contact, .. } = winner;
+    let details = json!({ "prize": contact.prize, "place": contact.place, "row": contact.row });
+    let action = Action::new("draw.show_phone").in_scope(scope).on(&draw.name).with(details);
+    tables.audit.append(action, now).await?;
+    match submission(tables, winner).await? {
+        Some(submission) => phones::shown(tables, &submission, true).await,
+        None => Ok(phones::ERASED.to_owned()),
+    }
+}
+
+/// Writes a step into the log, in the name of the operator whom the environment names. After a skip, draws whoever is next; a
+/// skip that was cut short is finished.
+///
+/// # Errors
+/// When the step does not follow, somebody else logged one at the same time, or a table or storage does not answer.
+pub async fn log(
     tables: &Tables,
     env: &Env,
     winner: &Winner,
     event: ContactEvent,
-    by: &str,
     now: Timestamp,
 ) -> Result<Logged, Failure> {
+    let by = who(env)?;
     let Winner { scope, draw, contact, .. } = winner;
     let is_skip = matches!(event, ContactEvent::Skipped { .. });
     if is_skip && matches!(contact.state(), ContactState::Skipped(_)) {
@@ -99,7 +128,7 @@ pub(crate) async fn log(
         return Ok(Logged { contact: contact.clone(), next });
     }
     let standing = standing(tables, winner).await?;
-    let by = Operator { who: tables.audit.identity().await?.to_owned(), by: Some(by.to_owned()) };
+    let by = Operator { who: tables.audit.identity().await?.to_owned(), by: Some(by) };
     let step = ContactStep { at: now, by: Some(by), event: event.clone() };
     let after = contact.after_operator(step, standing).map_err(|refused| {
         let message =

@@ -6,14 +6,13 @@ use common::domain::scope::Scope;
 use common::domain::timestamp::Timestamp;
 use serde_json::json;
 
-use super::show::{contact_json, state_words};
-use crate::audit::Action;
+use super::show::contact_json;
 use crate::cli::{CallArgs, CallOutcome, SkipArgs, WinnerArgs};
-use crate::commands::submission::{who, words};
+use crate::commands::submission::words;
 use crate::confirm::Answer;
 use crate::draws::contacts::{self, Logged, Winner};
+use crate::draws::shown::state_words;
 use crate::failure::Failure;
-use crate::phones;
 use crate::tables::Tables;
 use crate::terminal::{Report, Terminal};
 
@@ -70,16 +69,8 @@ async fn find(args: WinnerArgs, tables: &Tables) -> Result<Winner, Failure> {
     contacts::find(tables, Scope::from(draw.scope), &draw.name, tier.as_deref(), winner).await
 }
 
-/// The number to call. The row of the audit log comes first.
 async fn phone(winner: &Winner, tables: &Tables, now: Timestamp) -> Result<Report, Failure> {
-    let Winner { scope, draw, contact, .. } = winner;
-    let details = json!({ "prize": contact.prize, "place": contact.place, "row": contact.row });
-    let action = Action::new("draw.show_phone").in_scope(scope).on(&draw.name).with(details);
-    tables.audit.append(action, now).await?;
-    let phone = match contacts::submission(tables, winner).await? {
-        Some(submission) => phones::shown(tables, &submission, true).await?,
-        None => phones::ERASED.to_owned(),
-    };
+    let (contact, phone) = (&winner.contact, contacts::show_phone(tables, winner, now).await?);
     let text = format!("place {} of {}: {phone}", contact.place, contact.prize);
     Ok(Report::new(json!({ "winner": contact_json(contact), "phone": phone }), text))
 }
@@ -91,7 +82,7 @@ async fn step(
     env: &Env,
     now: Timestamp,
 ) -> Result<Report, Failure> {
-    let Logged { contact, next } = contacts::log(tables, env, winner, event, &who(env)?, now).await?;
+    let Logged { contact, next } = contacts::log(tables, env, winner, event, now).await?;
     let line = |contact: &Contact| {
         let reference = contact.reference.as_ref().map_or_else(|| "-".to_owned(), ToString::to_string);
         let phone = contact.masked_phone.as_deref().unwrap_or("-");

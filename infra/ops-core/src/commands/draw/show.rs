@@ -2,14 +2,13 @@
 
 use chrono_tz::Tz;
 use common::domain::draw::Draw;
-use common::domain::draw::contact::{Contact, ContactState, ContactStep};
+use common::domain::draw::contact::{Contact, ContactStep};
 use common::domain::scope::Scope;
-use common::domain::timestamp::Timestamp;
-use draw::Digest;
 use serde_json::{Value, json};
 
 use crate::cli::{DrawArgs, DrawScopeArgs};
-use crate::draws::{chain, find, header};
+use crate::draws::shown::{facts, state, state_words};
+use crate::draws::{find, header};
 use crate::failure::Failure;
 use crate::format::{grouped, lines, or_dash, table, zoned_time};
 use crate::tables::Tables;
@@ -44,14 +43,6 @@ pub(super) async fn all(args: DrawScopeArgs, tables: &Tables) -> Result<Report, 
     let rows = draws.iter().map(row).collect::<Result<Vec<_>, _>>()?;
     let text = table(&["DRAW", "STATE", "ENTRANTS", "ENTRIES", "ROUND"], &rows);
     Ok(Report::new(json!({ "draws": json }), text))
-}
-
-fn state(draw: &Draw) -> &'static str {
-    match (&draw.outcome, draw.published_at) {
-        (Some(_), _) => "drawn",
-        (None, Some(_)) => "frozen",
-        (None, None) => "not published",
-    }
 }
 
 /// A draw as JSON, with its contacts.
@@ -106,38 +97,6 @@ pub(super) fn described(
     contacts: &[Contact],
     zone: Tz,
 ) -> Result<String, Failure> {
-    let header = header(draw)?;
-    let time = |time: Timestamp| zoned_time(time, zone);
-    let prizes: Vec<_> =
-        header.prizes.iter().map(|prize| format!("{} x {}", prize.number, prize.name)).collect();
-    let grouped_commitment =
-        draw.commitment.parse().map_or_else(|_| draw.commitment.clone(), |digest: Digest| digest.in_groups());
-    let by = draw.frozen_by.by.as_ref().unwrap_or(&draw.frozen_by.who);
-    let mut pairs = vec![
-        ("draw", format!("{} of {scope}, {}", draw.name, state(draw))),
-        ("period", format!("{} to before {}", header.period.from, header.period.to)),
-        ("entrants", grouped(header.rows.get())),
-        ("entries", grouped(header.total.get())),
-        ("prizes", prizes.join(", ")),
-        (
-            "rule",
-            if header.one_prize_per_row {
-                "one prize for each entrant"
-            } else {
-                "an entrant can win prizes of several kinds"
-            }
-            .to_owned(),
-        ),
-        ("commitment", grouped_commitment),
-        ("frozen", format!("{} by {by}", time(draw.frozen_at))),
-        ("published", or_dash(draw.published_at.map(time))),
-        ("chain", chain::described(&draw.chain)),
-        ("round", format!("{} at {}", draw.round, time(draw.round_at))),
-    ];
-    if let Some(outcome) = &draw.outcome {
-        pairs.push(("randomness", outcome.randomness.clone()));
-        pairs.push(("drawn", time(outcome.drawn_at)));
-    }
     let row = |contact: &Contact| {
         vec![
             contact.prize.clone(),
@@ -148,21 +107,10 @@ pub(super) fn described(
             state_words(contact.state()),
         ]
     };
-    let mut text = lines(&pairs);
+    let mut text = lines(&facts(scope, draw, zone)?);
     if !contacts.is_empty() {
         let rows: Vec<_> = contacts.iter().map(row).collect();
         text.push_str(&format!("\n{}", table(&["PRIZE", "PLACE", "REF", "REGION", "PHONE", "STATE"], &rows)));
     }
     Ok(text)
-}
-
-pub(super) fn state_words(state: ContactState) -> String {
-    match state {
-        ContactState::Drawn => "drawn".to_owned(),
-        ContactState::Called { times } => format!("called {times}"),
-        ContactState::Reached => "reached".to_owned(),
-        ContactState::Identified => "identified".to_owned(),
-        ContactState::HandedOver => "handed over".to_owned(),
-        ContactState::Skipped(reason) => format!("skipped {}", reason.as_str()),
-    }
 }
