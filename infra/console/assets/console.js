@@ -1,4 +1,4 @@
-// Comfort on every page; without it, all pages work.
+// Optional behaviour of every page; without it, all pages work.
 
 // A button that asks for a typed word is off until the word is right.
 for (const field of document.querySelectorAll('input[data-word]')) {

@@ -170,7 +170,7 @@ fn winners(caption: &str, scope: &Scope, contacts: &[&Contact], zone: Tz) -> Mar
         vec![
             html! { (contact.prize) },
             html! { a href=(path_of_winner(scope, contact)) { "Place " (contact.place) span.unseen { " of " (contact.prize) } } },
-            html! { (or_dash(contact.reference.as_ref())) },
+            html! { span.whole-word { (or_dash(contact.reference.as_ref())) } },
             html! { (or_dash(contact.region.as_ref())) },
             html! { (or_dash(contact.masked_phone.as_ref())) },
             contact_state(contact),
