@@ -109,7 +109,7 @@ async function undo() {
   const last = answered.at(-1);
   if (!last) return say('There is nothing to undo.');
   // It can be taken back once the console has it.
-  if (!(await last.sent).ok) return;
+  if (!(await last.sent).ok || !answered.includes(last)) return;
   const reply = await send('undo', { id: last.card.dataset.id });
   if (!reply.ok) return say(`${last.card.dataset.ref}: ${await reply.text()}`, true);
   putBack(last.card, 0);

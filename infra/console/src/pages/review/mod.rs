@@ -115,9 +115,9 @@ async fn review(console: Console, InScope(scope): InScope) -> PageResult {
     let content = html! {
         p #progress.soft { "Looking for what waits." }
         p #said role="status" {}
+        (tools())
         div #review data-screen=(screen) data-hold=(HOLD.as_millis()) {}
         p #nothing hidden tabindex="-1" { "Nothing waits. This page looks again every half minute." }
-        (tools())
         p.soft { "Press " kbd { "?" } " for all keys. An answer is written after " (seconds(HOLD)) "; " kbd { "u" } " takes it back." }
         noscript { p.bad { "Reviewing needs JavaScript. " code { "ops submission settle" } " does without." } }
         (windows())
