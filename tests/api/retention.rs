@@ -242,10 +242,11 @@ fn frozen(now: Timestamp) -> Draw {
         frozen_by: operator(),
         published_at: Some(now),
         outcome: None,
+        contact_changes: 0,
     }
 }
 
-/// Whoever has this place in that draw, drawn just now.
+/// The winner of this place in that draw, drawn just now.
 fn drawn(place: u64, winner: &Submission, now: Timestamp) -> Contact {
     Contact {
         draw: frozen(now).name,
@@ -291,7 +292,8 @@ async fn phones_stay_until_every_draw_is_run_and_every_prize_is_handed_over() {
 
     let now = service.clock.now();
     let first = drawn(1, &submission(&campaign, Environment::Live, &winner).await, now);
-    assert!(draws.add_contact(&scope, &first).await.expect("it answers"));
+    let added = draws.add_contacts(&scope, &draw.name, 0, std::slice::from_ref(&first)).await;
+    assert!(added.expect("it answers"));
     let (signature, randomness) = (String::new(), String::new());
     let outcome = DrawOutcome { signature, randomness, drawn_at: now, drawn_by: operator() };
     assert!(draws.finish(&scope, &draw.name, &outcome).await.expect("it answers"));

@@ -14,7 +14,7 @@ use serde_dynamo::aws_sdk_dynamodb_1::{from_item, to_attribute_value, to_item};
 
 use super::record_version::FIRST;
 use super::table::Table;
-use super::transaction::{self, Reason, TransactionResult};
+use super::transaction::{self, RefusalReason, TransactionResult};
 use super::{Item, StoreError, condition_held, number, text};
 use crate::config::{ConfigError, Env};
 use crate::domain::draw::contact::Contact;
@@ -168,7 +168,7 @@ impl Draws {
         match transaction::write(self.table.client(), items).await? {
             TransactionResult::Committed => Ok(true),
             TransactionResult::Refused(reasons)
-                if reasons.iter().any(|reason| matches!(reason, Reason::ConditionFailed(_))) =>
+                if reasons.iter().any(|reason| matches!(reason, RefusalReason::ConditionFailed(_))) =>
             {
                 Ok(false)
             }

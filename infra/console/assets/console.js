@@ -1,4 +1,4 @@
-// Comfort on every page; without it, all pages work.
+// Optional behaviour of every page; without it, all pages work.
 
 // A button that asks for a typed word is off until the word is right.
 for (const field of document.querySelectorAll('input[data-word]')) {
@@ -8,8 +8,8 @@ for (const field of document.querySelectorAll('input[data-word]')) {
   check();
 }
 
-// Sending a form twice would do a thing twice. A download leaves its page as it is.
-for (const form of document.querySelectorAll('form:not([data-download])')) {
+// Sending a form twice would do a thing twice. A download and a window leave their page as it is.
+for (const form of document.querySelectorAll('form:not([data-download], [method=dialog])')) {
   form.addEventListener('submit', (event) => {
     if (form.dataset.sent) event.preventDefault();
     form.dataset.sent = 'sent';

@@ -8,17 +8,22 @@ const byId = (id) => document.getElementById(id);
 const review = byId('review');
 const holdMs = Number(review.dataset.hold);
 
+const ENDED = 'The console does not answer, so this was not written. It may have ended; start it again with ops console.';
+
 let cards = [];
 let answered = [];
+// The card that the window for accepting is about.
+let accepting;
 let isFetching = false;
 let hasLeft = false;
 let usedAt = performance.now();
 
+/** Sends a form. A console that does not answer is a reply, too. */
 const send = (path, fields = {}) =>
   fetch(`${location.pathname}/${path}`, {
     method: 'POST',
     body: new URLSearchParams({ screen: review.dataset.screen, ...fields }),
-  });
+  }).catch(() => ({ ok: false, text: async () => ENDED }));
 
 function say(text, isBad = false) {
   byId('said').textContent = text;
@@ -27,7 +32,7 @@ function say(text, isBad = false) {
 
 function show() {
   for (const card of cards) card.hidden = card !== cards[0];
-  byId('nothing').hidden = cards.length > 0;
+  byId('nothing').hidden = cards.length > 0 || isFetching;
   const heading = cards[0]?.querySelector('h2') ?? byId('nothing');
   heading.focus({ preventScroll: true });
   scrollTo(0, 0);
@@ -36,69 +41,78 @@ function show() {
 async function fetchAhead() {
   if (isFetching || hasLeft) return;
   isFetching = true;
-  try {
-    while (cards.length <= AHEAD) {
-      const reply = await send('next');
-      if (reply.status === 204) break;
-      if (!reply.ok) {
-        say(await reply.text(), true);
-        break;
-      }
-      const holder = document.createElement('template');
-      holder.innerHTML = await reply.text();
-      const card = holder.content.firstElementChild;
-      card.hidden = true;
-      review.append(card);
-      cards.push(card);
-      if (cards.length === 1) show();
+  while (cards.length <= AHEAD) {
+    const reply = await send('next');
+    if (reply.status === 204) break;
+    if (!reply.ok) {
+      say(await reply.text(), true);
+      break;
     }
-  } catch {
-    say('The console does not answer. It may have ended; start it again with ops console.', true);
+    const template = document.createElement('template');
+    template.innerHTML = await reply.text();
+    const card = template.content.firstElementChild;
+    card.hidden = true;
+    review.append(card);
+    cards.push(card);
+    if (cards.length === 1) show();
   }
   isFetching = false;
   if (cards.length === 0) show();
 }
 
-function putBack(card) {
+/** Shows a card again: at once, or after the one that is shown, which must not change under the reviewer's finger. */
+function putBack(card, place) {
   answered = answered.filter((one) => one.card !== card);
-  if (!cards.includes(card)) cards.unshift(card);
-  show();
+  if (!cards.includes(card)) cards.splice(place, 0, card);
+  if (cards[0] === card) show();
 }
 
-async function answer(fields, said) {
-  const card = cards.shift();
-  if (!card) return;
+function drop(isDropped) {
+  const wasShown = cards[0];
+  cards.filter(isDropped).forEach((card) => card.remove());
+  cards = cards.filter((card) => !isDropped(card));
+  if (cards[0] !== wasShown) show();
+}
+
+async function answer(card, fields, said) {
+  cards = cards.filter((one) => one !== card);
   card.hidden = true;
-  answered.push({ card, at: performance.now() });
+  const given = { card, isHeld: false, sent: send('answer', { id: card.dataset.id, ...fields }) };
+  answered.push(given);
+  fetchAhead();
   show();
   say(`${card.dataset.ref}: ${said}. Press u to undo.`);
-  const reply = await send('answer', { id: card.dataset.id, ...fields });
-  if (!reply.ok) {
-    putBack(card);
+  const reply = await given.sent;
+  if (reply.ok) {
+    given.isHeld = true;
+    setTimeout(hear, holdMs + 1_000);
+  } else {
+    putBack(card, 1);
     say(`${card.dataset.ref}: ${await reply.text()}`, true);
   }
-  fetchAhead();
-  setTimeout(beat, holdMs + 1_000);
 }
 
 function accept(card, fields) {
-  answer({ verdict: 'accept', ...fields }, 'accepted');
+  answer(card, { verdict: 'accept', ...fields }, 'accepted');
 }
 
 function askForCode(card) {
+  accepting = card;
   byId('code').value = card.dataset.code ?? '';
-  byId('without').checked = false;
+  byId('code').disabled = byId('without').checked = false;
   byId('entries').value = card.dataset.entries ?? '';
   byId('accepting').showModal();
   byId(card.dataset.code ? 'entries' : 'code').focus();
 }
 
 async function undo() {
-  const last = answered.pop();
+  const last = answered.at(-1);
   if (!last) return say('There is nothing to undo.');
+  // It can be taken back once the console has it.
+  if (!(await last.sent).ok || !answered.includes(last)) return;
   const reply = await send('undo', { id: last.card.dataset.id });
-  if (!reply.ok) return say(await reply.text(), true);
-  putBack(last.card);
+  if (!reply.ok) return say(`${last.card.dataset.ref}: ${await reply.text()}`, true);
+  putBack(last.card, 0);
   say(`${last.card.dataset.ref}: taken back.`);
 }
 
@@ -108,33 +122,48 @@ async function skip() {
   card.remove();
   show();
   say(`${card.dataset.ref}: skipped.`);
-  await send('skip', { id: card.dataset.id });
+  const reply = await send('skip', { id: card.dataset.id });
+  if (!reply.ok) say(await reply.text(), true);
   fetchAhead();
+}
+
+/** Takes in what came of earlier answers. */
+function take({ held, notices }, known) {
+  for (const { id, text, is_failure: isFailure, is_gone: isGone } of notices) {
+    const card = answered.find((one) => one.card.dataset.id === id)?.card;
+    if (isFailure && card && !isGone) putBack(card, 1);
+    say(text, isFailure);
+  }
+  // Those that are written are not needed any more.
+  const isWritten = (one) => known.includes(one) && !held.includes(one.card.dataset.id);
+  answered.filter(isWritten).forEach((one) => one.card.remove());
+  answered = answered.filter((one) => !isWritten(one));
+  fetchAhead();
+}
+
+/** Asks what came of the answers. */
+async function hear() {
+  if (hasLeft) return;
+  const known = answered.filter((one) => one.isHeld);
+  const reply = await send('notices');
+  if (reply.ok) take(await reply.json(), known);
+  else say(await reply.text(), true);
 }
 
 async function beat() {
   if (hasLeft) return;
-  if (performance.now() - usedAt > LEAVE_AFTER_MS) return leave('Left to others after five minutes. Press any key to go on.');
+  if (performance.now() - usedAt > LEAVE_AFTER_MS) return leave('Released to other reviewers after five minutes. Press any key, or touch the page, to continue.');
+  const known = answered.filter((one) => one.isHeld);
   const reply = await send('beat');
   if (!reply.ok) return say(await reply.text(), true);
-  const { lost, notices, progress } = await reply.json();
-  byId('progress').textContent = progress;
-  for (const { id, text, is_failure: isFailure } of notices) {
-    const card = answered.find((one) => one.card.dataset.id === id)?.card;
-    if (isFailure && card) putBack(card);
-    say(card ? `${card.dataset.ref}: ${text}` : text, isFailure);
-  }
-  const isLost = (card) => lost.includes(card.dataset.id);
+  const told = await reply.json();
+  byId('progress').textContent = told.progress;
+  const isLost = (card) => told.lost.includes(card.dataset.id);
   if (cards.some(isLost)) {
-    cards.filter(isLost).forEach((card) => card.remove());
-    cards = cards.filter((card) => !isLost(card));
-    show();
+    drop(isLost);
     say('Another reviewer has what was shown here.');
   }
-  const isWritten = (one) => performance.now() - one.at > holdMs + BEAT_MS;
-  answered.filter(isWritten).forEach((one) => one.card.remove());
-  answered = answered.filter((one) => !isWritten(one));
-  fetchAhead();
+  take(told, known);
 }
 
 function leave(text) {
@@ -173,7 +202,7 @@ function press(key) {
   else {
     const button = card.querySelector(`[data-reason][data-key="${CSS.escape(key)}"]`);
     if (!button) return false;
-    answer({ verdict: 'reject', reason: button.dataset.reason }, `rejected, ${button.dataset.reason}`);
+    answer(card, { verdict: 'reject', reason: button.dataset.reason }, `rejected, ${button.dataset.reason}`);
   }
   return true;
 }
@@ -182,29 +211,39 @@ document.addEventListener('keydown', (event) => {
   if (hasLeft) return location.reload();
   usedAt = performance.now();
   if (event.ctrlKey || event.metaKey || event.altKey || event.repeat || document.querySelector('dialog[open]')) return;
-  if (event.target.closest('input, textarea, select')) return;
+  // Those who speak to their computer, or hear it read, turn single keys off.
+  if (event.target.closest('input:not([type=checkbox]), textarea, select') || !byId('single-keys').checked) return;
   if (press(event.key)) event.preventDefault();
 });
-document.addEventListener('pointerdown', () => (usedAt = performance.now()));
-review.addEventListener('click', (event) => {
-  const button = event.target.closest('[data-key]');
-  if (button) press(button.dataset.key);
+document.addEventListener('pointerdown', () => {
+  if (hasLeft) location.reload();
+  usedAt = performance.now();
 });
+for (const part of [review, byId('tools')]) {
+  part.addEventListener('click', (event) => {
+    const button = event.target.closest('[data-key]');
+    if (button) press(button.dataset.key);
+  });
+}
+byId('without').addEventListener('change', () => (byId('code').disabled = byId('without').checked));
 for (const button of document.querySelectorAll('[data-close]')) {
   button.addEventListener('click', () => button.closest('dialog').close(''));
 }
 byId('accepting').addEventListener('close', () => {
-  const window = byId('accepting');
-  if (window.returnValue === 'yes' && cards[0]) {
-    const without = byId('without').checked ? { without: 'yes' } : {};
-    accept(cards[0], { code: byId('code').value, entries: byId('entries').value, ...without });
-  }
-  window.returnValue = '';
+  const dialog = byId('accepting');
+  const isYes = dialog.returnValue === 'yes';
+  dialog.returnValue = '';
+  if (!isYes) return;
+  const [code, entries] = [byId('code').value, byId('entries').value];
+  if (!cards.includes(accepting)) return say(`${accepting.dataset.ref}: not accepted; another reviewer has it.`, true);
+  // What was typed is there again if it is refused.
+  Object.assign(accepting.dataset, { code, entries });
+  accept(accepting, byId('without').checked ? { without: 'yes', entries } : { code, entries });
 });
 byId('reopening').addEventListener('close', async () => {
-  const window = byId('reopening');
-  if (window.returnValue !== 'yes') return;
-  window.returnValue = '';
+  const dialog = byId('reopening');
+  if (dialog.returnValue !== 'yes') return;
+  dialog.returnValue = '';
   const reply = await send('reopen', { name: byId('name').value, why: byId('why').value });
   say(await reply.text(), !reply.ok);
   byId('why').value = '';

@@ -20,7 +20,7 @@ impl Secret {
         Self(hex(&random::bytes::<32>()))
     }
 
-    /// Takes as long whichever characters differ.
+    /// Compares in constant time.
     fn is(&self, given: &str) -> bool {
         self.0.as_bytes().ct_eq(given.as_bytes()).into()
     }

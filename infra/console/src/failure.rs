@@ -6,7 +6,7 @@ use common::store::StoreError;
 use maud::html;
 use ops_core::failure::Failure;
 
-use crate::layout::{Page, Section};
+use crate::layout::{Page, Section, head};
 
 /// The error of a page's handler. It renders as a page.
 pub(crate) struct PageError(StatusCode, Failure);
@@ -17,7 +17,8 @@ pub(crate) type PageResult<T = Html<String>> = Result<T, PageError>;
 impl From<Failure> for PageError {
     fn from(failure: Failure) -> Self {
         let status = match failure.code {
-            "campaign_unknown" | "submission_unknown" | "batch_unknown" => StatusCode::NOT_FOUND,
+            "campaign_unknown" | "submission_unknown" | "batch_unknown" | "draw_unknown"
+            | "winner_unknown" | "tier_unknown" => StatusCode::NOT_FOUND,
             "not_allowed" => StatusCode::FORBIDDEN,
             "aws_failed" => StatusCode::BAD_GATEWAY,
             _ => StatusCode::UNPROCESSABLE_ENTITY,
@@ -62,13 +63,7 @@ pub(crate) fn refusal(status: StatusCode, title: &str, message: &str) -> Respons
     let page = html! {
         (maud::DOCTYPE)
         html lang="en" {
-            head {
-                meta charset="utf-8";
-                meta name="viewport" content="width=device-width, initial-scale=1";
-                meta name="color-scheme" content="light dark";
-                link rel="stylesheet" href=(crate::assets::STYLE);
-                title { (title) }
-            }
+            (head(html! { (title) }, []))
             body.alone { main { h1 { (title) } p { (message) } } }
         }
     };

@@ -13,6 +13,7 @@ pub(crate) enum Section {
     Overview,
     Review,
     Codes,
+    Draws,
     Search,
     People,
     Changes,
@@ -22,10 +23,11 @@ pub(crate) enum Section {
 
 impl Section {
     /// The sections of a campaign's environment, with their names and the ends of their paths.
-    const OF_SCOPE: [(Self, &'static str, &'static str); 3] = [
+    const OF_SCOPE: [(Self, &'static str, &'static str); 4] = [
         (Self::Overview, "Overview", ""),
         (Self::Review, "Review", "/review"),
         (Self::Codes, "Codes", "/codes"),
+        (Self::Draws, "Draws", "/draws"),
     ];
 
     const OF_STACK: [(Self, &'static str, &'static str); 4] = [
@@ -60,25 +62,17 @@ impl<'a> Page<'a> {
         Self { scope: Some(scope), ..self }
     }
 
-    /// Runs this script besides what every page runs.
+    /// Runs this script in addition to what every page runs.
     pub(crate) fn with_script(self, script: &'static str) -> Self {
         Self { script: Some(script), ..self }
     }
 
     pub(crate) fn render(self, content: Markup) -> Html<String> {
+        let scripts = std::iter::once(assets::SCRIPT).chain(self.script);
         let page = html! {
             (DOCTYPE)
             html lang="en" {
-                head {
-                    meta charset="utf-8";
-                    meta name="viewport" content="width=device-width, initial-scale=1";
-                    meta name="color-scheme" content="light dark";
-                    link rel="icon" href=(assets::ICON) type="image/svg+xml";
-                    link rel="stylesheet" href=(assets::STYLE);
-                    title { (self.title) @if let Some(scope) = self.scope { " · " (scope.campaign) } " · Console" }
-                    script src=(assets::SCRIPT) type="module" {}
-                    @if let Some(script) = self.script { script src=(script) type="module" {} }
-                }
+                (head(html! { (self.title) @if let Some(scope) = self.scope { " · " (scope.campaign) } " · Console" }, scripts))
                 body {
                     a.skip href="#content" { "Skip to content" }
                     header { a.brand href="/" { img src=(assets::ICON) alt="" width="28" height="28"; "Operator's console" } }
@@ -106,6 +100,21 @@ impl<'a> Page<'a> {
                     }
                 }
             }
+        }
+    }
+}
+
+/// The `<head>` of every page. `title` is text.
+pub(crate) fn head(title: Markup, scripts: impl IntoIterator<Item = &'static str>) -> Markup {
+    html! {
+        head {
+            meta charset="utf-8";
+            meta name="viewport" content="width=device-width, initial-scale=1";
+            meta name="color-scheme" content="light dark";
+            link rel="icon" href=(assets::ICON) type="image/svg+xml";
+            link rel="stylesheet" href=(assets::STYLE);
+            title { (title) }
+            @for script in scripts { script src=(script) type="module" {} }
         }
     }
 }

@@ -27,11 +27,12 @@ use futures_util::FutureExt;
 use futures_util::future::LocalBoxFuture;
 use ops_core::ConsoleSettings;
 use ops_core::failure::Failure;
+use tokio::signal::unix::{SignalKind, signal};
 
 pub use self::access::IDLE_LIMIT;
 pub use self::server::{Ended, Server};
 
-/// Serves the console until Ctrl-C, or until it was not used for [`IDLE_LIMIT`]. Prints the link to it.
+/// Serves the console until Ctrl-C, SIGTERM or a closed terminal, or until it was not used for [`IDLE_LIMIT`]. Prints the link to it.
 pub fn serve<'a>(
     settings: ConsoleSettings,
     out: &'a mut dyn Write,
@@ -44,13 +45,11 @@ pub fn serve<'a>(
         if settings.opens_browser {
             browser::open(&link);
         }
-        let stopped = async {
-            if tokio::signal::ctrl_c().await.is_err() {
-                // Without a handler, Ctrl-C ends the program at once.
-                std::future::pending::<()>().await;
-            }
-        };
-        Ok(match server.run(stopped).await {
+        let stopped = futures_util::future::select_all(
+            [SignalKind::interrupt(), SignalKind::terminate(), SignalKind::hangup()]
+                .map(|kind| received(kind).boxed()),
+        );
+        Ok(match server.run(stopped.map(drop)).await? {
             Ended::Stopped => "The console ended.".to_owned(),
             Ended::Idle => {
                 format!(
@@ -61,4 +60,12 @@ pub fn serve<'a>(
         })
     }
     .boxed_local()
+}
+
+async fn received(kind: SignalKind) {
+    match signal(kind) {
+        Ok(mut signals) => drop(signals.recv().await),
+        // Without a handler, the signal ends the program at once.
+        Err(_) => std::future::pending().await,
+    }
 }

@@ -23,7 +23,7 @@ pub(crate) fn number(number: i64) -> String {
     format!("{sign}{}", grouped(number.unsigned_abs()))
 }
 
-/// Columns over time: a column of submissions, and in it one of entries.
+/// One column for each day or hour: its submissions. Entries are in the table beneath.
 pub(crate) fn over_time(title: &str, unit: &str, sums: &Sums) -> Markup {
     let most = sums.values().map(|sum| sum.records).max().unwrap_or(0).max(1);
     let count = i64::try_from(sums.len()).unwrap_or(1).max(1);

@@ -14,6 +14,7 @@ use axum::routing::{get, post};
 use maud::{DOCTYPE, html};
 
 use crate::failure::refusal;
+use crate::layout::head;
 use crate::state::Console;
 use crate::{assets, form};
 
@@ -127,15 +128,7 @@ async fn open() -> Html<String> {
     let page = html! {
         (DOCTYPE)
         html lang="en" {
-            head {
-                meta charset="utf-8";
-                meta name="viewport" content="width=device-width, initial-scale=1";
-                meta name="color-scheme" content="light dark";
-                link rel="icon" href=(assets::ICON) type="image/svg+xml";
-                link rel="stylesheet" href=(assets::STYLE);
-                title { "Operator's console" }
-                script src=(assets::OPEN_SCRIPT) type="module" {}
-            }
+            (head(html! { "Operator's console" }, [assets::OPEN_SCRIPT]))
             body.alone {
                 main {
                     h1 { "Operator's console" }

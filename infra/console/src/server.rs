@@ -16,7 +16,7 @@ use crate::{assets, failure, pages, safety};
 
 /// How long requests in flight may take after the end.
 const LAST_REQUESTS: Duration = Duration::from_secs(3);
-/// How often it looks whether it is idle. Requests are refused from the exact moment on.
+/// How often idleness is checked. Requests are refused exactly from the limit on.
 const IDLE_CHECK: Duration = Duration::from_millis(500);
 
 /// Why the server ended.
@@ -60,8 +60,12 @@ impl Server {
         &self.link
     }
 
-    /// Serves until `stopped` is ready, or nobody has used the console for [`crate::IDLE_LIMIT`].
-    pub async fn run(self, stopped: impl Future<Output = ()>) -> Ended {
+    /// Serves until `stopped` is ready, or nobody has used the console for [`crate::IDLE_LIMIT`]. Then writes the answers of
+    /// reviewers that can still be taken back.
+    ///
+    /// # Errors
+    /// When some of these answers could not be written.
+    pub async fn run(self, stopped: impl Future<Output = ()>) -> Result<Ended, Failure> {
         let Self { listener, console, .. } = self;
         let (stop, mut stopping) = watch::channel(false);
         let graceful = async move {
@@ -82,8 +86,8 @@ impl Server {
         // Without receivers it has already stopped.
         let _ = stop.send(true);
         let _ = tokio::time::timeout(LAST_REQUESTS, serving).await;
-        screens::write_all(&console).await;
-        ended
+        screens::write_all(&console).await?;
+        Ok(ended)
     }
 }
 

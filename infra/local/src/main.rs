@@ -51,7 +51,8 @@ struct Arguments {
     /// Start without the demo campaigns.
     #[arg(long)]
     no_demo: bool,
-    /// Add two weeks of entries to the demo campaigns, some of which wait for a person: something to look at in the console.
+    /// Add two weeks of entries to the demo campaigns, some of which wait for a person, and a draw: something to look at in the
+    /// console.
     #[arg(long, conflicts_with = "no_demo")]
     demo_entries: bool,
     /// Print more than the first screen.
@@ -173,7 +174,7 @@ async fn run(arguments: &Arguments) -> Result<(), Box<dyn std::error::Error>> {
     if arguments.demo_entries {
         // After the first screen, because it takes a while.
         tokio::select! {
-            loaded = demo::entries::load(&env, &clock) => {
+            loaded = demo_entries(&env, &clock) => {
                 loaded?;
                 say("The demo entries are in; numbers count them within a minute.\n");
                 signals.next().await;
@@ -191,6 +192,12 @@ async fn run(arguments: &Arguments) -> Result<(), Box<dyn std::error::Error>> {
         () = signals.next() => {}
     }
     Ok(())
+}
+
+/// Everything that the console has a page for: a draw with winners, then entries.
+async fn demo_entries(env: &Env, clock: &Clock) -> Result<(), demo::DemoError> {
+    demo::draw::load(env, clock).await?;
+    demo::entries::load(env, clock).await
 }
 
 /// Time for requests in flight to finish.

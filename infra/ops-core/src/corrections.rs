@@ -1,9 +1,10 @@
-//! Revokes and reopens settled submissions. Where an instant prize was won, a second operator has to agree.
+//! Revokes and reopens settled submissions. Nobody reopens a decision of their own alone: another person does, or, where an
+//! instant prize was won, two people agree, as they have to on revoking.
 
 use common::domain::codebook::BatchStatus;
 use common::domain::message::MessageKey;
 use common::domain::submission::correction::{Correction, NotCorrectable, Proposal};
-use common::domain::submission::{Confirmation, OperatorDecision, Submission};
+use common::domain::submission::{Confirmation, OperatorDecision, State, Submission};
 use common::store::codes::CodeKey;
 use common::store::submission_writes::CorrectionResult;
 use serde_json::json;
@@ -56,6 +57,9 @@ pub async fn correct(
         Err(refused) => return Err(not_correctable(&before, refused)),
     };
     if before.prize_won().is_none() {
+        if correction == Correction::Reopen {
+            refuse_own_verdict(&before, identity, &decision.by)?;
+        }
         record(tables, &before, correction, &decision, false).await?;
         return write(tables, &before, &after, correction).await.map(Corrected::Done);
     }
@@ -80,6 +84,41 @@ pub async fn correct(
     let both = OperatorDecision { at: decision.at, confirmed, ..first.clone() };
     let after = before.corrected(correction, both).map_err(|refused| not_correctable(&before, refused))?;
     write(tables, &before, &after, correction).await.map(Corrected::Done)
+}
+
+/// The next step of having a settled submission decided again: revokes an accepted one, reopens a rejected one. Each is done
+/// or not done as a whole, and needs rights of its own.
+///
+/// # Errors
+/// As [`correct`].
+pub async fn reopen(tables: &Tables, name: &str, decision: OperatorDecision) -> Result<Corrected, Failure> {
+    let before = one(tables, name).await?;
+    let correction = if before.status.state() == State::Accepted {
+        Correction::Revoke { free_code: false }
+    } else {
+        Correction::Reopen
+    };
+    if before.status.is_terminal() && before.prize_won().is_none() {
+        refuse_own_verdict(&before, tables.audit.identity().await?, &decision.by)?;
+    }
+    correct(tables, &before.submission_id.to_string(), correction, decision).await
+}
+
+/// Refuses whoever took the decision that reopening takes back: of a revoked submission, the one before it was revoked.
+fn refuse_own_verdict(before: &Submission, identity: &str, by: &str) -> Result<(), Failure> {
+    let verdict = match before.history.last() {
+        Some(last) if before.is_revoked() => last.decision.as_ref(),
+        Some(_) | None => before.decision.as_ref(),
+    };
+    if !verdict.is_some_and(|verdict| verdict.is_by(identity, by)) {
+        return Ok(());
+    }
+    let message = format!(
+        "you decided {} yourself, so nothing was changed; ask a second person to reopen it, with their own AWS identity and \
+         name",
+        before.reference
+    );
+    Err(Failure::new("second_person_needed", message))
 }
 
 /// Writes a row to the audit log.
@@ -122,7 +161,7 @@ async fn write(
         CorrectionResult::Committed => Ok(after.clone()),
         CorrectionResult::StaleRevision => Err(moved()),
         CorrectionResult::CodeTaken => {
-            let message = "another submission has the code by now, or the code was voided; this one cannot have it again";
+            let message = "another submission has taken the code, or the code was voided; this one cannot have it again";
             Err(Failure::new("code_taken", message))
         }
         CorrectionResult::PhoneRefused(MessageKey::Blocked) => {

@@ -8,7 +8,7 @@
 //!   stack's [`tables`], which [`connection`] opens; [`secret`] rotates the deployment's secret;
 //! - [`review`] is what a screen needs that shows reviewers one submission after the other;
 //! - [`audit`] records who does what; `write_guard` refuses writes that are not recorded; `identity` is who the operator is;
-//! - `draws` freezes entries and draws winners so that anyone can check it;
+//! - [`draws`] freezes entries and draws winners so that anyone can check it;
 //! - [`numbers`] reads what is counted, and compares it with a count of all records;
 //! - [`migrate`] migrates the records of the first release;
 //! - [`smoke`] calls every endpoint of a deployment;
@@ -26,7 +26,7 @@ mod commands;
 mod confirm;
 pub mod connection;
 pub mod corrections;
-mod draws;
+pub mod draws;
 mod export;
 pub mod failure;
 pub mod format;

@@ -1,5 +1,6 @@
 //! Settles submissions by hand, and hands them back to the service.
 
+use common::domain::campaign::Campaign;
 use common::domain::codebook::Batch;
 use common::domain::message::MessageKey;
 use common::domain::receipt::payload::VerificationCode;
@@ -13,13 +14,14 @@ use common::store::submission_writes::SettleResult;
 use serde_json::json;
 
 use crate::audit::Action;
+use crate::campaign_file::MAX_ENTRIES;
 use crate::failure::Failure;
 use crate::format::grouped;
 use crate::submissions::one;
 use crate::tables::Tables;
 
 /// Recorded as a reason beside the message key.
-const DECIDED_BY_A_PERSON: &str = "operator_decision";
+pub const DECIDED_BY_A_PERSON: &str = "operator_decision";
 /// Recorded as a reason when the purchase of an accepted receipt is unknown.
 const WITHOUT_RECEIPT_CODE: &str = "without_receipt_code";
 
@@ -35,6 +37,26 @@ pub enum Verdict {
     },
     /// The entry does not count, for this reason.
     Reject(MessageKey),
+}
+
+impl Verdict {
+    /// Refuses what no operator means: no or too many entries, and a reason that rejects nothing.
+    ///
+    /// # Errors
+    /// Says which.
+    pub fn check(&self) -> Result<(), Failure> {
+        match self {
+            Self::Accept { entries: Some(entries), .. } if !(1..=MAX_ENTRIES).contains(entries) => {
+                let message =
+                    format!("an accepted submission has 1 to {} entries", grouped(MAX_ENTRIES.into()));
+                Err(Failure::new("entries_invalid", message))
+            }
+            Self::Reject(key) if !key.refuses() => {
+                Err(Failure::new("reason_invalid", format!("`{key}` is no reason to reject; choose another")))
+            }
+            Self::Accept { .. } | Self::Reject(_) => Ok(()),
+        }
+    }
 }
 
 /// How the purchase of a receipt is known, so that it counts only once.
@@ -61,7 +83,17 @@ pub async fn settle(
     verdict: Verdict,
     decision: OperatorDecision,
 ) -> Result<Submission, Failure> {
-    let before = one(tables, name).await?;
+    settle_seen(tables, one(tables, name).await?, verdict, decision).await
+}
+
+/// [`settle`], for a submission as the operator saw it.
+pub(crate) async fn settle_seen(
+    tables: &Tables,
+    before: Submission,
+    verdict: Verdict,
+    decision: OperatorDecision,
+) -> Result<Submission, Failure> {
+    verdict.check()?;
     if before.status.is_terminal() {
         return Err(settled_already(&before));
     }
@@ -77,7 +109,7 @@ pub async fn settle(
             let purchase = purchase(&before, proof)?;
             let entries = match entries {
                 Some(entries) => entries,
-                None => usual_entries(tables, &before).await?,
+                None => checked_entries(&tables.campaign(&before.scope.campaign).await?, &before)?,
             };
             (Transition::Accept { entries, prize: prize(tables, &before).await? }, purchase)
         }
@@ -111,23 +143,26 @@ pub async fn settle(
     }
 }
 
-/// The number of entries if the operator gives none.
-async fn usual_entries(tables: &Tables, submission: &Submission) -> Result<u32, Failure> {
-    let campaign = tables.campaign(&submission.scope.campaign).await?;
+/// The number of entries if the operator gives none; `None` if more were counted than a till is trusted with.
+pub fn usual_entries(campaign: &Campaign, submission: &Submission) -> Option<u32> {
     let max_entries =
         campaign.receipt.as_ref().map_or(ReceiptRules::DEFAULT_MAX_ENTRIES, |rules| rules.max_entries);
     match submission.receipt.as_ref().and_then(|receipt| receipt.counted_entries) {
-        Some(counted) if counted > max_entries => {
-            let message = format!(
-                "{} entries were counted on the receipt, which may be the till's mistake; look at it with \
-                 `ops submission show`, and set the number with --entries",
-                grouped(counted.into())
-            );
-            Err(Failure::new("entries_needed", message))
-        }
-        Some(counted) => Ok(counted),
-        None => Ok(campaign.entries_per_submission),
+        Some(counted) => (counted <= max_entries).then_some(counted),
+        None => Some(campaign.entries_per_submission),
     }
+}
+
+fn checked_entries(campaign: &Campaign, submission: &Submission) -> Result<u32, Failure> {
+    usual_entries(campaign, submission).ok_or_else(|| {
+        let counted = submission.receipt.as_ref().and_then(|receipt| receipt.counted_entries);
+        let message = format!(
+            "{} entries were counted on the receipt, which may be the till's mistake; look at it with \
+             `ops submission show`, and set the number with --entries",
+            grouped(counted.unwrap_or_default().into())
+        );
+        Failure::new("entries_needed", message)
+    })
 }
 
 /// Whether the service may ask the partner at any moment, or has just done so.
@@ -225,7 +260,7 @@ fn settled_already(submission: &Submission) -> Failure {
 }
 
 /// The instant prize of the code that a submission holds.
-async fn prize(tables: &Tables, submission: &Submission) -> Result<Option<String>, Failure> {
+pub(crate) async fn prize(tables: &Tables, submission: &Submission) -> Result<Option<String>, Failure> {
     if let Some(prize) = submission.settling.as_ref().and_then(|settling| settling.prize.clone()) {
         return Ok(Some(prize));
     }

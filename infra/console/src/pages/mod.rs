@@ -3,6 +3,7 @@
 mod campaigns;
 mod changes;
 mod codes;
+mod draws;
 mod overview;
 mod people;
 pub(crate) mod review;
@@ -30,6 +31,7 @@ pub(crate) fn routes() -> Router<Console> {
         .merge(campaigns::routes())
         .merge(overview::routes())
         .merge(codes::routes())
+        .merge(draws::routes())
         .merge(search::routes())
         .merge(submission::routes())
         .merge(people::routes())

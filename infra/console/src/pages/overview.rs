@@ -133,7 +133,7 @@ fn plots(campaign: &Campaign, cells: &Cells) -> Markup {
     html! {
         div.pair {
             (over_time("Submissions by day", "Day", &days))
-            (over_time("Submissions by hour, the last of them", "Hour", &hours))
+            (over_time("Submissions by hour, the last 48 hours with any", "Hour", &hours))
         }
         div.pair {
             (section("Outcomes", ["Outcome", "Submissions"], &outcomes))

@@ -117,6 +117,11 @@ async fn erase(console: Console, form: Form) -> PageResult {
     let (phone, tables, now) = (phone_of(&form)?, console.tables()?, console.now());
     check_typed(&form, ERASE)?;
     let held = people::find(&tables, &phone, now).await?;
+    if held.is_empty() {
+        return Ok(render(
+            html! { p role="status" { "Nothing is held on " (phone.masked()) ", so nothing was erased." } },
+        ));
+    }
     people::erase_all(&tables, console.env(), &held, form.get("why"), now).await?;
     let scopes: Vec<_> = held.iter().map(|held| held.scope.to_string()).collect();
     Ok(render(html! { p.good role="status" { (phone.masked()) " is erased from " (scopes.join(", ")) "." } }))

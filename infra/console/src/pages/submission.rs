@@ -17,6 +17,7 @@ use ops_core::{phones, receipts};
 
 use super::page;
 use crate::failure::PageResult;
+use crate::form::Form;
 use crate::layout::{Page, Section, environment, facts, table};
 use crate::state::Console;
 
@@ -32,9 +33,18 @@ async fn show(console: Console, Path(id): Path<String>) -> PageResult {
     render(&console, &id, Look::default()).await
 }
 
-/// Shows the phone and the receipt's code too, once the audit log has a row about it.
-async fn look(console: Console, Path(id): Path<String>) -> PageResult {
-    render(&console, &id, Look { phone: true, receipt: true, photo: false }).await
+/// Shows the phone or the receipt's code too, once the audit log has a row about it. Not every role may see both.
+async fn look(console: Console, (Path(id), form): (Path<String>, Form)) -> PageResult {
+    let look = match form.get("show") {
+        "phone" => Look { phone: true, ..Look::default() },
+        "receipt" => Look { receipt: true, ..Look::default() },
+        _ => {
+            return Err(
+                Failure::new("field_invalid", "the page asked for nothing that is known; reload it").into()
+            );
+        }
+    };
+    render(&console, &id, look).await
 }
 
 async fn render(console: &Console, id: &str, look: Look) -> PageResult<Html<String>> {
@@ -64,12 +74,13 @@ async fn render(console: &Console, id: &str, look: Look) -> PageResult<Html<Stri
         p.soft { "Made by request " (request_id.as_deref().unwrap_or("not recorded")) "." }
         h2 { "What is known" }
         (facts(&known))
-        @if !look.phone {
-            form method="post" {
-                button { "Show phone and receipt code" } " "
-                span.soft { "It is recorded in the audit log." }
+        form.row method="post" {
+            @if !look.phone { button name="show" value="phone" { "Show the phone" } }
+            @if !look.receipt && submission.receipt_id.is_some() {
+                button name="show" value="receipt" { "Show the receipt's code" }
             }
         }
+        p.soft { "A look is recorded in the audit log." }
     };
     let title = format!("Submission {}", submission.reference);
     Ok(Page::new(&title, Section::None).in_scope(&submission.scope).render(content))

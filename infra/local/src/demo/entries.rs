@@ -12,7 +12,8 @@ use common::domain::campaign::{Campaign, PhoneLimits};
 use common::domain::entrant::{Entrant, PhoneChecks};
 use common::domain::message::MessageKey;
 use common::domain::phone::Phone;
-use common::domain::receipt::judgement::ReceiptSummary;
+use common::domain::receipt::checks::PhotoFault;
+use common::domain::receipt::judgement::{Reason, ReceiptSummary};
 use common::domain::receipt::payload::VerificationCode;
 use common::domain::receipt::photo::{PhotoType, StoredPhoto};
 use common::domain::receipt::{Receipt, Source};
@@ -26,6 +27,7 @@ use common::store::codes::CodeKey;
 use common::store::submission_writes::SubmissionWrite;
 use ops_core::codes::mint::{MintRequest, mint};
 use ops_core::failure::Failure;
+use ops_core::settle::DECIDED_BY_A_PERSON;
 use ops_core::tables::Tables;
 
 use super::DemoError;
@@ -54,6 +56,8 @@ const LAST: &str = "mango-2025";
 const PACKS: &str = "packs";
 /// Receipts that wait for a person, each with a photo.
 const WAITING: u64 = 100;
+/// Why the photos are not read.
+const UNREAD: PhotoFault = PhotoFault::NoQrCode;
 
 /// Writes the entries, unless an earlier run did, which kept them in the data folder.
 ///
@@ -218,12 +222,13 @@ impl Seeds {
                     applied(&waiting, &Transition::Accept { entries: 1, prize: None }, purchase, looked_up)?
                 }
                 6 | 7 => {
-                    let key = if number % 2 == 0 {
-                        MessageKey::ReceiptWrongStore
+                    let reject = if number % 2 == 0 {
+                        let reason = Some(Reason::UnknownTrader.as_str());
+                        Transition::Reject { key: MessageKey::ReceiptWrongStore, reason }
                     } else {
-                        MessageKey::ReceiptNotFound
+                        Transition::reject(MessageKey::ReceiptNotFound)
                     };
-                    applied(&waiting, &Transition::reject(key), Findings::default(), looked_up)?
+                    applied(&waiting, &reject, Findings::default(), looked_up)?
                 }
                 _ => by_a_person(&waiting, purchase, looked_up, by_hand)?,
             };
@@ -233,8 +238,8 @@ impl Seeds {
             let waiting = self.with_receipt(&campaign).await?;
             let looked_up = waiting.created_at.after(Duration::from_secs(20));
             let (reason, findings) = match number % 5 {
-                0 | 1 => ("no_product_matched", self.purchase(&campaign, RECEIPTS + number)),
-                _ => ("qr_unreadable", Findings::default()),
+                0 | 1 => (Reason::NoProductMatched.as_str(), self.purchase(&campaign, RECEIPTS + number)),
+                _ => (UNREAD.as_str(), Findings::default()),
             };
             let waiting = applied(&waiting, &Transition::Review(reason), findings, looked_up)?;
             self.write(waiting, None, &campaign).await?;
@@ -315,10 +320,11 @@ fn by_a_person(
     looked_up: Timestamp,
     at: Timestamp,
 ) -> Result<Submission, DemoError> {
-    let waiting = applied(before, &Transition::Review("qr_unreadable"), Findings::default(), looked_up)?;
+    let waiting = applied(before, &Transition::Review(UNREAD.as_str()), Findings::default(), looked_up)?;
     let settled = applied(&waiting, &Transition::Accept { entries: 1, prize: None }, purchase, at)?;
     let why = Some("read by eye".to_owned());
     Ok(Submission {
+        reasons: vec![settled.status.message_key().as_str().to_owned(), DECIDED_BY_A_PERSON.to_owned()],
         decision: Some(OperatorDecision { by: "asha".to_owned(), at, why, confirmed: None, identity: None }),
         ..settled
     })

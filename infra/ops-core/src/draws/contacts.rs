@@ -9,7 +9,7 @@ use common::domain::draw::{Draw, DrawName};
 use common::domain::scope::Scope;
 use common::domain::submission::{State, Submission};
 use common::domain::timestamp::Timestamp;
-use draw::{Committed, DrawResult, Evidence, Opening};
+use draw::{Committed, DrawResult, Evidence, Header, Opening};
 use serde_json::json;
 
 use super::files::{DrawFiles, ENTRIES, RESULT};
@@ -18,24 +18,34 @@ use super::run::unreadable;
 use super::winners::Winners;
 use crate::audit::Action;
 use crate::failure::Failure;
+use crate::phones;
 use crate::tables::Tables;
 
 /// A drawn draw, and one of its winners.
-pub(crate) struct Winner {
-    pub(crate) scope: Scope,
-    pub(crate) draw: Draw,
-    pub(crate) contact: Contact,
+pub struct Winner {
+    /// Campaign and environment.
+    pub scope: Scope,
+    /// The draw.
+    pub draw: Draw,
+    /// What the draw is committed to.
+    pub header: Header,
+    /// The winner, as the log has it.
+    pub contact: Contact,
 }
 
 /// The result of a step.
-pub(crate) struct Logged {
-    pub(crate) contact: Contact,
+pub struct Logged {
+    /// The winner with the step.
+    pub contact: Contact,
     /// The winners that were drawn because this one is skipped, oldest first.
-    pub(crate) next: Vec<Contact>,
+    pub next: Vec<Contact>,
 }
 
 /// The winner with a place of a prize; without a prize's name, of the only one.
-pub(crate) async fn find(
+///
+/// # Errors
+/// When there is no such draw, prize or winner, or the table does not answer.
+pub async fn find(
     tables: &Tables,
     scope: Scope,
     name: &DrawName,
@@ -75,17 +85,36 @@ pub(crate) async fn find(
         };
         Failure::new("winner_unknown", message)
     })?;
-    Ok(Winner { scope, draw, contact })
+    Ok(Winner { scope, draw, header, contact })
 }
 
 /// The submission whose phone is called. `None` once the person was erased.
-pub(crate) async fn submission(tables: &Tables, winner: &Winner) -> Result<Option<Submission>, Failure> {
+async fn submission(tables: &Tables, winner: &Winner) -> Result<Option<Submission>, Failure> {
     let Some(id) = winner.contact.submission_id else { return Ok(None) };
     Ok(tables.store.submissions().get(&winner.scope, id).await?)
 }
 
-/// Writes a step into the log. After a skip, draws the next winner; finishes a skip that was interrupted.
-pub(crate) async fn log(
+/// The number to call. The row of the audit log comes first.
+///
+/// # Errors
+/// When the row cannot be written, or the number cannot be read.
+pub async fn show_phone(tables: &Tables, winner: &Winner, now: Timestamp) -> Result<String, Failure> {
+    let Winner { scope, draw, contact, .. } = winner;
+    let details = json!({ "prize": contact.prize, "place": contact.place, "row": contact.row });
+    let action = Action::new("draw.show_phone").in_scope(scope).on(&draw.name).with(details);
+    tables.audit.append(action, now).await?;
+    match submission(tables, winner).await? {
+        Some(submission) => phones::shown(tables, &submission, true).await,
+        None => Ok(phones::ERASED.to_owned()),
+    }
+}
+
+/// Writes a step into the log, in the name of the operator. After a skip, draws the next winner; finishes a skip that was
+/// interrupted.
+///
+/// # Errors
+/// When the step does not follow, another operator logged one at the same time, or a table or storage does not answer.
+pub async fn log(
     tables: &Tables,
     env: &Env,
     winner: &Winner,

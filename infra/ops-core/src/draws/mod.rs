@@ -8,19 +8,21 @@
 //! | freezing them, once for each name | `freeze` |
 //! | drawing winners, and the next one after a skip | `run`, `winners` |
 //! | files of a draw: published and locked, or secret and erasable | `files` |
-//! | calls to winners, and skips | `contacts` |
+//! | calls to winners, and skips | [`contacts`] |
+//! | a draw in words | [`shown`] |
 //! | the certificate, and the files to publish beside it | `certificate` |
 //! | verifying what was published of a draw, without a stack | `verify` |
 //! | openings: whose entries a row stands for; erasing them | `openings` |
 
 pub(crate) mod certificate;
 pub(crate) mod chain;
-pub(crate) mod contacts;
+pub mod contacts;
 mod entries;
 pub(crate) mod files;
 pub(crate) mod freeze;
 pub(crate) mod openings;
 pub(crate) mod run;
+pub mod shown;
 pub(crate) mod verify;
 pub(crate) mod winners;
 
@@ -33,7 +35,10 @@ use crate::failure::Failure;
 use crate::tables::Tables;
 
 /// A draw that has to be there.
-pub(crate) async fn find(tables: &Tables, scope: &Scope, name: &DrawName) -> Result<Draw, Failure> {
+///
+/// # Errors
+/// When there is no such draw, or the table does not answer.
+pub async fn find(tables: &Tables, scope: &Scope, name: &DrawName) -> Result<Draw, Failure> {
     tables.draws.get(scope, name).await?.ok_or_else(|| {
         let message = format!(
             "{scope} has no draw `{name}`; `ops draw list` shows those there are, `ops draw freeze` begins one"
@@ -42,8 +47,11 @@ pub(crate) async fn find(tables: &Tables, scope: &Scope, name: &DrawName) -> Res
     })
 }
 
-/// The header of a draw.
-pub(crate) fn header(draw: &Draw) -> Result<Header, Failure> {
+/// The header of a draw: period, prizes and rules.
+///
+/// # Errors
+/// When the record is damaged.
+pub fn header(draw: &Draw) -> Result<Header, Failure> {
     serde_json::from_str(&draw.header).map_err(|error| {
         let message = format!("the record of the draw {} has no readable header: {error}", draw.name);
         Failure::new("draw_unreadable", message)

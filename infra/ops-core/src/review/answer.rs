@@ -8,7 +8,7 @@ use serde_json::json;
 use super::Reviewer;
 use super::held::Answer;
 use crate::failure::Failure;
-use crate::settle::{Verdict, action, moved, settle};
+use crate::settle::{Verdict, action, moved, settle_seen};
 use crate::tables::Tables;
 
 /// The reason that is recorded: the screen has single keys for decisions, and no words.
@@ -26,7 +26,7 @@ pub enum Written {
 /// Writes an answer, with its row in the audit log.
 ///
 /// # Errors
-/// As [`settle`], or when the submission changed in the meantime.
+/// As [`settle`](crate::settle::settle), or when the submission is not the revision that the reviewer saw.
 pub async fn write(
     tables: &Tables,
     scope: &Scope,
@@ -34,15 +34,15 @@ pub async fn write(
     reviewer: &Reviewer,
     now: Timestamp,
 ) -> Result<Written, Failure> {
-    let Answer { submission_id, verdict } = answer;
+    let Answer { submission_id, revision, is_second_look, verdict } = answer;
     let by = reviewer.by.clone();
     let before = tables.store.submissions().get(scope, *submission_id).await?;
-    let Some(before) = before.filter(Submission::awaits_second_look) else {
+    let before = before.filter(|before| before.revision == *revision).ok_or_else(moved)?;
+    if !is_second_look {
         let why = Some(WHY.to_owned());
         let decision = OperatorDecision { by, at: now, why, confirmed: None, identity: None };
-        let settled = settle(tables, &submission_id.to_string(), verdict.clone(), decision).await?;
-        return Ok(Written::Settled(settled));
-    };
+        return settle_seen(tables, before, verdict.clone(), decision).await.map(Written::Settled);
+    }
     let rejects = match verdict {
         Verdict::Reject(key) => Some(*key),
         Verdict::Accept { .. } => None,

@@ -78,7 +78,7 @@ pub async fn others(
     Ok(others)
 }
 
-/// What the records themselves show besides.
+/// The relations that the records themselves show, added to those that an index found.
 fn also(of: &Submission, other: &Submission, mut relations: Vec<Relation>) -> Vec<Relation> {
     if of.purchase.is_some() && of.purchase == other.purchase && !relations.contains(&Relation::Receipt) {
         relations.push(Relation::Receipt);

@@ -15,6 +15,10 @@ pub const HOLD: Duration = Duration::from_secs(8);
 pub struct Answer {
     /// What it is about.
     pub submission_id: SubmissionId,
+    /// The revision that the reviewer saw. An answer to another one is not written.
+    pub revision: u32,
+    /// Whether the reviewer was told that the answer is only compared with a decision.
+    pub is_second_look: bool,
     /// What it is.
     pub verdict: Verdict,
 }
@@ -36,7 +40,7 @@ impl HeldAnswers {
         Some(self.0.remove(place).1)
     }
 
-    /// Takes out the answers to write by now.
+    /// Takes out the answers whose time to be taken back is over.
     pub fn due(&mut self, now: Timestamp) -> Vec<Answer> {
         let due = self.0.extract_if(.., |(until, _)| *until <= now);
         due.map(|(_, answer)| answer).collect()
@@ -62,7 +66,12 @@ mod tests {
 
     fn answer(number: u8) -> Answer {
         let verdict = Verdict::Reject(MessageKey::ReceiptUnreadable);
-        Answer { submission_id: SubmissionId::from_random([number; 16]), verdict }
+        Answer {
+            submission_id: SubmissionId::from_random([number; 16]),
+            revision: 0,
+            is_second_look: false,
+            verdict,
+        }
     }
 
     #[test]

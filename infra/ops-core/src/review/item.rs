@@ -12,7 +12,7 @@ use super::beside::{Other, others};
 use super::photo::{PhotoCopier, ShownPhoto};
 use super::queue::ClaimedSubmission;
 use crate::failure::Failure;
-use crate::settle::action;
+use crate::settle::{action, prize};
 use crate::tables::Tables;
 
 /// A submission with everything beside it.
@@ -24,6 +24,8 @@ pub struct ReviewItem {
     pub is_second_look: bool,
     /// Its campaign, with the rules that the receipt has to keep.
     pub campaign: Campaign,
+    /// The instant prize that accepting it gives.
+    pub prize: Option<String>,
     /// Its receipt, if it came with one.
     pub receipt: Option<Receipt>,
     /// Its photo; `None` if the receipt was typed.
@@ -61,8 +63,10 @@ impl ReviewItem {
             Some(_) | None => None,
         };
         let (photo, digest) = copied.map(|copied| (copied.shown, copied.digest)).unzip();
+        let prize = prize(tables, &submission).await?;
         let item = Self {
             submission,
+            prize,
             is_second_look,
             campaign,
             receipt,
@@ -76,9 +80,14 @@ impl ReviewItem {
         Ok(Self { others, checks, ..item })
     }
 
-    /// The receipt's code: of the tax authority's record, or as it was read or typed.
+    /// The receipt's code: of the tax authority's record, or as the consumer sent it.
     pub fn code(&self) -> Option<VerificationCode> {
-        self.submission.purchase.clone().or_else(|| self.read().map(|key| key.code))
+        self.record().cloned().or_else(|| self.read().map(|key| key.code))
+    }
+
+    /// The code of the tax authority's record. Without a record, the purchase is what an operator typed.
+    pub fn record(&self) -> Option<&VerificationCode> {
+        self.submission.purchase.as_ref().filter(|_| self.submission.receipt.is_some())
     }
 
     /// Code and time as the consumer sent them.
@@ -93,6 +102,9 @@ impl ReviewItem {
 
     /// What the service checked before an operator took over: a reopened submission has the reasons in its history.
     fn checked(&self) -> Vec<(Check, CheckResult)> {
+        if self.receipt.is_none() {
+            return Vec::new();
+        }
         let Submission { reasons, history, .. } = &self.submission;
         let is_known = |checks: &Vec<(Check, CheckResult)>| {
             checks.iter().any(|(_, result)| matches!(result, CheckResult::Failed(_)))

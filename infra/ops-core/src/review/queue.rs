@@ -15,7 +15,7 @@ use super::Reviewer;
 use crate::failure::Failure;
 use crate::tables::Tables;
 
-/// How old a list may be: the index is read twice a minute at most, however fast a reviewer is.
+/// How old a list may be: while it has something free, the index is read twice a minute at most, however fast a reviewer is.
 const LIST_LIFETIME: Duration = Duration::from_secs(30);
 /// One of so many is a second look, while there are any and others wait.
 const SECOND_LOOK_EVERY: u64 = 10;
@@ -80,7 +80,11 @@ impl ReviewQueue {
                 }
                 ReviewClaim::Claimed => {}
             }
-            let found = tables.store.submissions().get(&self.scope, id).await?;
+            let found = match tables.store.submissions().get(&self.scope, id).await {
+                // It is put off, so that it does not keep others from their turn.
+                Err(error) if error.is_unreadable() => None,
+                found => found?,
+            };
             let wanted = found.and_then(|found| wanted(found, reviewer));
             if let Some(claimed) = wanted {
                 self.claimed.insert(id);
@@ -94,7 +98,7 @@ impl ReviewQueue {
         Ok(None)
     }
 
-    /// Renews the claims, and returns those that others have by now.
+    /// Renews the claims, and returns those that others have claimed since.
     ///
     /// # Errors
     /// When the table does not answer.

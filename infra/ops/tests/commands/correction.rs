@@ -220,6 +220,29 @@ async fn a_prize_is_taken_back_by_two_people_alone() {
 }
 
 #[tokio::test]
+async fn nobody_reopens_a_decision_of_their_own() {
+    let stack = Stack::with_chai().await;
+    for verdict in [&["--accept", "--receipt-code", CODE][..], &["--reject", "receipt_wrong_store"]] {
+        let waiting = with_receipt(&stack, photo(None), as_it_is).await;
+        let id = waiting.submission_id.to_string();
+        assert_eq!(by(&stack, "neema", on("settle", &id, verdict)).await.code, ops_core::FINE);
+        if verdict.contains(&"--accept") {
+            // Revoking gives nobody anything, so one person may.
+            assert_eq!(by(&stack, "neema", on("revoke", &id, &[])).await.code, ops_core::FINE);
+        }
+        let rows = async || stack.json(&["audit", "verify"]).await["count"].clone();
+        let before = rows().await;
+        for same in ["neema/juma", "juma/NEEMA"] {
+            let refused = by(&stack, same, on("reopen", &id, &[])).await;
+            assert!(refused.err.contains("second_person_needed"), "{same}: {}", refused.err);
+        }
+        assert_eq!(rows().await, before, "what is refused is no row");
+        let reopened = by(&stack, "juma", on("reopen", &id, &[])).await;
+        assert_eq!(reopened.code, ops_core::FINE, "{}", reopened.err);
+    }
+}
+
+#[tokio::test]
 async fn a_revoked_receipt_can_be_entered_again_and_counts_once() {
     let stack = Stack::with_chai().await;
     let first = with_receipt(&stack, photo(None), as_it_is).await;
@@ -233,9 +256,11 @@ async fn a_revoked_receipt_can_be_entered_again_and_counts_once() {
     assert_eq!(owner().await, None);
     stack.fine(&on("settle", &second_id, &accept)).await;
 
-    let reopened = stack.json(&on("reopen", &first_id, &[])).await;
+    let reopened = by(&stack, "juma", on("reopen", &first_id, &[])).await;
+    let reopened: Value = serde_json::from_str(&reopened.out).expect("JSON");
     assert_eq!(reopened["display_status"], "receipt_in_review");
-    assert_eq!(stack.refused(&on("settle", &first_id, &["--accept"])).await["code"], "purchase_taken");
+    assert_eq!(stack.refused(&on("settle", &first_id, &["--accept"])).await["code"], "receipt_code_needed");
+    assert_eq!(stack.refused(&on("settle", &first_id, &accept)).await["code"], "purchase_taken");
     assert_eq!(owner().await, Some(second.submission_id));
     assert_eq!(counts(&stack, &first).await, (2, 2, 2));
 }

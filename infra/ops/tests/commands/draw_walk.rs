@@ -12,10 +12,10 @@ use serde_json::{Value, json};
 use crate::draw::{args, entered, freeze};
 use crate::support::{Ended, Stack, chai, files_in};
 
-const DRAW: [&str; 4] = ["--campaign", "chai-bora-2026", "--draw", "week-03"];
+pub(crate) const DRAW: [&str; 4] = ["--campaign", "chai-bora-2026", "--draw", "week-03"];
 
 /// A draw of one kettle and two packs of tea among 30 entrants, with its winners.
-async fn drawn() -> Stack {
+pub(crate) async fn drawn() -> Stack {
     let stack = Stack::with_chai().await;
     for number in 1..=30 {
         entered(&stack, &format!("07110000{number:02}"), 1 + number % 3).await;

@@ -3,7 +3,8 @@
 use std::collections::BTreeSet;
 use std::time::Duration;
 
-use common::aws::photos;
+use aws_sdk_dynamodb::types::AttributeValue;
+use common::aws::{Aws, photos};
 use common::config::Env;
 use common::domain::ids::SubmissionId;
 use common::domain::message::MessageKey;
@@ -19,6 +20,7 @@ use common::domain::timestamp::Timestamp;
 use common::random;
 use common::store::review_claims::{CLAIM_LIFETIME, ReviewClaims};
 use ops_core::connection::aws;
+use ops_core::corrections::Corrected;
 use ops_core::review::Reviewer;
 use ops_core::review::answer::{Written, write as write_answer};
 use ops_core::review::beside::Relation;
@@ -33,7 +35,7 @@ use receipt_photo::{Look, jpeg, qr_photo};
 use serde_json::json;
 
 use crate::review::{as_it_is, code, photo, typed, with_receipt};
-use crate::submission::{submission, write};
+use crate::submission::{submission, waiting, write};
 use crate::support::{NOW, Stack, chai};
 
 fn reviewer(name: &str) -> Reviewer {
@@ -66,8 +68,11 @@ impl Screen {
     }
 
     async fn answer(&mut self, id: SubmissionId, verdict: Verdict, now: Timestamp) -> Written {
-        let answer = Answer { submission_id: id, verdict };
         let scope = chai(Environment::Live);
+        let seen = self.tables.store.submissions().get(&scope, id).await.expect("it answers");
+        let seen = seen.expect("it is there");
+        let is_second_look = seen.awaits_second_look();
+        let answer = answer_to(&ClaimedSubmission { submission: seen, is_second_look }, verdict);
         let written =
             write_answer(&self.tables, &scope, &answer, &self.reviewer, now).await.expect("written");
         self.queue.answered(id, now);
@@ -89,6 +94,19 @@ impl Screen {
         }
         decided
     }
+}
+
+/// The tables with the credentials of a person.
+fn tables_of(stack: &Stack, name: &str) -> Tables {
+    let key = [("AWS_ACCESS_KEY_ID".to_owned(), name.to_owned())].into_iter().collect();
+    let env = stack.env.clone().overridden_by(key);
+    Tables::from_env(&env, &Aws::for_function(&env).expect("all variables")).expect("all variables")
+}
+
+/// The answer of somebody who saw this.
+fn answer_to(seen: &ClaimedSubmission, verdict: Verdict) -> Answer {
+    let ClaimedSubmission { submission: Submission { submission_id, revision, .. }, is_second_look } = seen;
+    Answer { submission_id: *submission_id, revision: *revision, is_second_look: *is_second_look, verdict }
 }
 
 fn later(span: Duration) -> Timestamp {
@@ -169,13 +187,13 @@ async fn a_claim_disturbs_neither_settling_nor_the_revision() {
     let stack = Stack::with_chai().await;
     let waiting = with_receipt(&stack, typed(), as_it_is).await;
     let mut asha = Screen::new(&stack, "asha").await;
-    assert_eq!(asha.next(NOW).await.expect("one waits").submission, waiting);
+    let seen = asha.next(NOW).await.expect("one waits");
+    assert_eq!(seen.submission, waiting);
     let id = waiting.submission_id.to_string();
     stack.fine(&["submission", "settle", &id, "--reject", "receipt_unreadable", "--why", "seen"]).await;
-    let answer =
-        Answer { submission_id: waiting.submission_id, verdict: Verdict::Reject(MessageKey::Blocked) };
+    let answer = answer_to(&seen, Verdict::Reject(MessageKey::Blocked));
     let late = write_answer(&asha.tables, &waiting.scope, &answer, &asha.reviewer, NOW).await;
-    assert_eq!(late.expect_err("it is settled").code, "already_settled");
+    assert_eq!(late.expect_err("it is settled").code, "submission_moved");
     assert_eq!(asha.next_id(later(CLAIM_LIFETIME)).await, None);
 }
 
@@ -357,6 +375,88 @@ async fn another_person_looks_again_at_some_decisions_and_agrees_or_not() {
 }
 
 #[tokio::test]
+async fn an_answer_counts_only_for_what_the_reviewer_saw() {
+    let stack = Stack::with_chai().await;
+    let picked = picked(&stack, "asha").await;
+    let mut juma = Screen::new(&stack, "juma").await;
+    let seen = juma.next(NOW).await.expect("one waits");
+    assert!(seen.is_second_look);
+    let id = picked.submission_id.to_string();
+    let tables = stack.tables().await;
+    let changed =
+        tables.store.submissions().get(&picked.scope, picked.submission_id).await.expect("it answers");
+    let changed = Submission {
+        status: waiting(),
+        decision: None,
+        settling: Some(common::domain::settling::PendingSettlement::at_once(NOW, None).escalate(NOW)),
+        ..changed.expect("it is there").changed(NOW)
+    };
+    let before =
+        tables.store.submissions().get(&picked.scope, picked.submission_id).await.expect("it answers");
+    assert!(tables.store.annotate(&before.expect("it is there"), &changed).await.expect("it answers"));
+    // The answer was given to be compared, and would decide.
+    let answer = answer_to(&seen, Verdict::Reject(MessageKey::ReceiptNotFound));
+    let late = write_answer(&tables, &picked.scope, &answer, &juma.reviewer, NOW).await;
+    assert_eq!(late.expect_err("it waits for a decision").code, "submission_moved");
+    let shown = stack.json(&["submission", "show", &id]).await;
+    assert_ne!(shown["submissions"][0]["state"], "rejected");
+}
+
+#[tokio::test]
+async fn a_record_that_cannot_be_read_keeps_nobody_from_the_next() {
+    let stack = Stack::with_chai().await;
+    let damaged = with_receipt(&stack, typed(), as_it_is).await.submission_id;
+    let client = aws(&stack.env).await.expect("all variables").dynamodb();
+    let later_version = client
+        .update_item()
+        .table_name("submissions")
+        .key("id", AttributeValue::S(format!("chai-bora-2026#live#{damaged}")))
+        .update_expression("SET record_version = :later")
+        .expression_attribute_values(":later", AttributeValue::N("99".to_owned()));
+    later_version.send().await.expect("it answers");
+    let readable = with_receipt(&stack, typed(), |submission| {
+        let settling =
+            submission.settling.as_ref().map(|settling| settling.escalate(later(Duration::from_secs(60))));
+        Submission { settling, ..submission }
+    });
+    let readable = readable.await.submission_id;
+    let now = later(Duration::from_secs(600));
+    assert_eq!(Screen::new(&stack, "asha").await.next_id(now).await, Some(readable));
+}
+
+#[tokio::test]
+async fn a_code_that_an_operator_typed_is_no_record() {
+    let stack = Stack::with_chai().await;
+    let settled = with_receipt(&stack, photo(None), as_it_is).await;
+    let id = settled.submission_id.to_string();
+    let accept = |code: &'static str| {
+        ["submission", "settle", &id, "--accept", "--receipt-code", code, "--why", "read"].map(str::to_owned)
+    };
+    let settle = async |code| {
+        let args = accept(code);
+        stack.fine(&args.iter().map(String::as_str).collect::<Vec<_>>()).await
+    };
+    settle("MISREAD01").await;
+    let tables = stack.tables().await;
+    let get = async || {
+        let found =
+            tables.store.submissions().get(&settled.scope, settled.submission_id).await.expect("it answers");
+        found.expect("it is there")
+    };
+    let item = shown(&stack, &get().await).await;
+    assert_eq!(
+        (item.record(), item.code()),
+        (None, None),
+        "a second reviewer would see that it was accepted"
+    );
+    for _ in 0..2 {
+        reopen(&tables_of(&stack, "juma"), &id, &reviewer("juma"), "misread", NOW).await.expect("a step");
+    }
+    settle("READ0001").await;
+    assert_eq!(get().await.purchase.map(|code| code.as_str().to_owned()).as_deref(), Some("READ0001"));
+}
+
+#[tokio::test]
 async fn a_decision_is_reopened_by_a_second_person_with_a_reason() {
     let stack = Stack::with_chai().await;
     let tables = stack.tables().await;
@@ -377,9 +477,13 @@ async fn a_decision_is_reopened_by_a_second_person_with_a_reason() {
         let other_name = Reviewer { by: "juma".to_owned(), identity };
         let own = reopen(&tables, &id, &other_name, "a mistake", NOW).await.expect_err("another name alone");
         assert_eq!(own.code, "second_person_needed");
+        let tables = tables_of(&stack, "juma");
         let without = reopen(&tables, &id, &reviewer("juma"), " ", NOW).await.expect_err("no reason");
         assert_eq!(without.code, "words_invalid");
-        reopen(&tables, &id, &reviewer("juma"), "a mistake", NOW).await.expect("it is reopened");
+        let step = reopen(&tables, &id, &reviewer("juma"), "a mistake", NOW).await.expect("a step");
+        if matches!(step, Corrected::Done(ref after) if after.is_revoked()) {
+            reopen(&tables, &id, &reviewer("juma"), "a mistake", NOW).await.expect("it is reopened");
+        }
         assert_eq!(
             stack.json(&["submission", "show", &id]).await["submissions"][0]["review_status"],
             "under_review"

@@ -106,7 +106,7 @@ async fn commands(stack: &Stack, role: &str, turn: u64) -> Vec<Vec<String>> {
                 .file("again.yaml", CHAI.replace("phone_daily: 3", &format!("phone_daily: {}", 100 + turn)));
             let list = stack.file("list.csv", format!("CHAI20260000{turn}\n"));
             let rejected = left(stack, 10 * turn + 3).await;
-            let reject = ["--reject", "receipt_wrong_store", "--why", "seen"];
+            let reject = ["--reject", "receipt_wrong_store", "--why", "seen", "--by", "neema"];
             stack.fine(&[&["submission", "settle", &rejected], &reject[..]].concat()).await;
             let minted = stack.arg(&format!("minted-{turn}.csv"));
             let id = left(stack, 0).await;
@@ -364,18 +364,59 @@ async fn the_console_has_the_rights_of_whoever_starts_it() {
     let story = format!("/submissions/{id}");
     let overview = "/campaigns/chai-bora-2026/live";
     let codes = format!("{overview}/codes");
+    let draw = format!("{overview}/draws/{}", frozen(&stack, 0).await);
     for (role, allowed) in [
-        ("viewer", &["/", "/search", &story][..]),
-        ("operator", &["/", "/search", &story, overview, &codes]),
-        ("admin", &["/", "/search", &story, overview, &codes, "/changes"]),
+        ("viewer", &["/", "/search", &story, &draw][..]),
+        ("reviewer", &["/", "/search", &story, &draw, overview]),
+        ("operator", &["/", "/search", &story, &draw, overview, &codes]),
+        ("admin", &["/", "/search", &story, &draw, overview, &codes, "/changes"]),
     ] {
         let console = Served::start_with(&stack, env_of(&stack, role)).await;
         let operator = console.sign_in().await;
-        for path in ["/", "/search", &story, overview, &codes, "/changes"] {
+        for path in ["/", "/search", &story, &draw, overview, &codes, "/changes"] {
             let status = operator.ask("GET", path).send().await.status.as_u16();
             assert_eq!(status, if allowed.contains(&path) { 200 } else { 403 }, "{role} {path}");
         }
         let paused = operator.post(&format!("{overview}/pause"), "").await;
-        assert_eq!(paused.status.as_u16(), if role == "viewer" { 403 } else { 303 }, "{role}");
+        assert_eq!(
+            paused.status.as_u16(),
+            if ["viewer", "reviewer"].contains(&role) { 403 } else { 303 },
+            "{role}"
+        );
     }
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_reviewer_reviews_with_the_rights_of_that_role_alone() {
+    let stack = guarded(&Used::default()).await;
+    let decided = with_receipt(&stack, typed(), as_it_is).await;
+    let id = decided.submission_id.to_string();
+    let accept =
+        ["submission", "settle", &id, "--accept", "--receipt-code", CODE, "--why", "seen", "--by", "neema"];
+    stack.fine(&accept).await;
+    let waiting = with_receipt(&stack, typed(), as_it_is).await;
+    let console = Served::start_with(&stack, env_of(&stack, "reviewer")).await;
+    let operator = console.sign_in().await;
+    let looked = operator.post(&format!("/submissions/{}", waiting.submission_id), "show=receipt").await;
+    assert!(looked.status == 200 && looked.text.contains(CODE), "{}", looked.text);
+    let review = "/campaigns/chai-bora-2026/live/review";
+    let page = operator.page(review).await;
+    let screen =
+        page.split("data-screen=\"").nth(1).and_then(|rest| rest.split('"').next()).expect("a screen");
+    let send = async |path: &str, fields: &str| {
+        let reply = operator.post(&format!("{review}/{path}"), &format!("screen={screen}&{fields}")).await;
+        (reply.status.as_u16(), reply.text)
+    };
+    assert_eq!(send("next", "").await.0, 200);
+    let reject = format!("id={}&verdict=reject&reason=receipt_unreadable", waiting.submission_id);
+    assert_eq!(send("answer", &reject).await.0, 204);
+    assert_eq!(send("beat", "").await.0, 200);
+    // To revoke is a reviewer's right, and to reopen is not: each is done, or said to be not done.
+    let reopen = format!("name={id}&why=mistake");
+    let (status, text) = send("reopen", &reopen).await;
+    assert!(status == 200 && text.contains("is revoked, and its entries are taken back"), "{text}");
+    let (status, text) = send("reopen", &reopen).await;
+    assert!(status == 422 && text.contains("you lack the right"), "{status} {text}");
+    let shown = stack.json(&["submission", "show", &id]).await;
+    assert_eq!(shown["submissions"][0]["message_key"], "blocked");
 }

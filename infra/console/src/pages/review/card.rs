@@ -13,9 +13,11 @@ use ops_core::format::{grouped, local_time, zoned_time};
 use ops_core::review::beside::{Other, Relation};
 use ops_core::review::item::ReviewItem;
 use ops_core::review::photo::ShownPhoto;
+use ops_core::settle::usual_entries;
 
 use super::REASONS;
 use crate::layout::{environment, path_of};
+use crate::pages::submission::path_of_submission;
 
 /// Products or shops that are named; a campaign may have hundreds.
 const MOST_NAMED: usize = 12;
@@ -23,12 +25,12 @@ const MOST_NAMED: usize = 12;
 pub(super) fn card(item: &ReviewItem, screen: &str, now: Timestamp) -> Markup {
     let ReviewItem { submission, campaign, is_second_look, .. } = item;
     let id = submission.submission_id;
-    let is_direct = *is_second_look || submission.purchase.is_some() || submission.receipt_id.is_none();
+    let is_direct = *is_second_look || item.record().is_some() || submission.receipt_id.is_none();
     let code = item.code();
-    let entries = entries(submission, campaign);
+    let entries = usual_entries(campaign, submission);
     html! {
         article.card hidden data-id=(id) data-ref=(submission.reference) data-direct=[(is_direct && entries.is_some()).then_some("yes")]
-            data-second-look=[is_second_look.then_some("yes")] data-entries=[entries]
+            data-entries=[entries]
             data-code=[code.as_ref().map(|code| code.as_str())] aria-labelledby={ "title-" (id) } {
             figure.photo tabindex="0" aria-label="Photo of the receipt" { (photo(item, screen)) }
             div.facts-of-card {
@@ -43,7 +45,9 @@ pub(super) fn card(item: &ReviewItem, screen: &str, now: Timestamp) -> Markup {
                 @if *is_second_look {
                     p { "It is decided already. Your answer changes nothing: it is compared with the decision, which is not shown." }
                 }
-                (answers())
+                @if let Some(prize) = &item.prize { p.good { "Accepting it gives the instant prize “" (prize) "”." } }
+                (partner(submission))
+                (answers(may_be_redeemed(submission)))
                 (compared(item))
                 (checked(item))
                 (beside(&item.others, *is_second_look, campaign))
@@ -67,11 +71,33 @@ fn photo(item: &ReviewItem, screen: &str) -> Markup {
     }
 }
 
-fn answers() -> Markup {
+/// Whether the partner may have redeemed the code of a submission, so that it has to be asked before a rejection.
+fn may_be_redeemed(submission: &Submission) -> bool {
+    let settling = submission.settling.as_ref().filter(|_| submission.partner_code.is_some());
+    settling.is_some_and(|settling| settling.partner_progress().maybe_redeemed)
+}
+
+/// What is known from the partner.
+fn partner(submission: &Submission) -> Markup {
+    let settling = submission.settling.as_ref().filter(|_| submission.partner_code.is_some());
+    html! {
+        @if let Some(settling) = settling {
+            p {
+                "The partner did not answer, asked " (settling.partner_progress().attempts) " times. "
+                @if may_be_redeemed(submission) {
+                    "It may have redeemed the code: ask it about the id " code { (submission.submission_id) } " before you decide. " code { "ops submission settle" } " rejects."
+                }
+            }
+        }
+    }
+}
+
+/// Buttons with their keys; one key must not reject what the partner may have redeemed.
+fn answers(is_maybe_redeemed: bool) -> Markup {
     html! {
         div.answers role="group" aria-label="Answers" {
             button type="button" data-key="a" { "Accept " kbd { "a" } }
-            @for (key, reason) in REASONS {
+            @for (key, reason) in REASONS.into_iter().filter(|_| !is_maybe_redeemed) {
                 button.danger type="button" data-key=(key) data-reason=(reason) { (words(reason.as_str())) " " kbd { (key) } }
             }
             button.quiet type="button" data-key="s" { "Skip " kbd { "s" } }
@@ -82,15 +108,6 @@ fn answers() -> Markup {
 /// `receipt_wrong_store` as `wrong store`.
 fn words(key: &str) -> String {
     key.strip_prefix("receipt_").unwrap_or(key).replace('_', " ")
-}
-
-/// The entries to award; `None` if more were counted than a till is trusted with.
-fn entries(submission: &Submission, campaign: &Campaign) -> Option<u32> {
-    let most = campaign.receipt.as_ref().map_or(ReceiptRules::DEFAULT_MAX_ENTRIES, |rules| rules.max_entries);
-    match submission.receipt.as_ref().and_then(|receipt| receipt.counted_entries) {
-        Some(counted) => (counted <= most).then_some(counted),
-        None => Some(campaign.entries_per_submission),
-    }
 }
 
 /// One line of the comparison.
@@ -140,7 +157,7 @@ fn compared(item: &ReviewItem) -> Markup {
 
 fn code_line(item: &ReviewItem) -> Line {
     let read = item.read();
-    let record = item.submission.purchase.as_ref();
+    let record = item.record();
     let differs = read.as_ref().zip(record).is_some_and(|(read, record)| read.code != *record);
     let claimed = read.map(|key| {
         let time = key.time.map(|time| format!(" at {}", time.expose())).unwrap_or_default();
@@ -267,7 +284,7 @@ fn checked(item: &ReviewItem) -> Markup {
 fn said(result: CheckResult) -> (&'static str, &'static str) {
     match result {
         CheckResult::Passed => ("passed", "passed"),
-        CheckResult::Failed(_) => ("failed", "stopped"),
+        CheckResult::Failed(_) => ("failed", "failed"),
         CheckResult::NotReached => ("open", "not checked"),
     }
 }
@@ -301,7 +318,7 @@ fn beside(others: &[Other], is_second_look: bool, campaign: &Campaign) -> Markup
             ul.others {
                 @for Other { submission, relations } in others {
                     li {
-                        code { (submission.reference) } " " (local_time(submission.created_at, campaign.timezone)) " "
+                        a href=(path_of_submission(submission.submission_id)) target="_blank" rel="noopener" { (submission.reference) } " " (local_time(submission.created_at, campaign.timezone)) " "
                         @for one in relations { span.pill.bad[*one != Relation::Phone] { (name(one)) } " " }
                         @if !is_second_look { span.soft { (submission.status.state().as_str()) ", " (submission.status.message_key()) } }
                     }

@@ -20,13 +20,13 @@ use ops_core::corrections::Corrected;
 use ops_core::failure::Failure;
 use ops_core::format::seconds;
 use ops_core::review::Reviewer;
-use ops_core::review::held::{Answer, HOLD};
+use ops_core::review::held::HOLD;
 use ops_core::review::item::ReviewItem;
-use ops_core::review::photo::{PhotoCopier, ShownPhoto};
+use ops_core::review::photo::PhotoCopier;
 use ops_core::review::progress::progress;
 use ops_core::review::reopen::reopen;
 use ops_core::settle::{Proof, Verdict};
-use serde_json::json;
+use serde_json::{Value, json};
 
 use self::screens::Screen;
 use super::{InScope, page};
@@ -73,6 +73,7 @@ pub(crate) fn routes() -> Router<Console> {
         .route(&path("/undo"), post(page(undo)))
         .route(&path("/skip"), post(page(skip)))
         .route(&path("/beat"), post(page(beat)))
+        .route(&path("/notices"), post(page(notices)))
         .route(&path("/leave"), post(page(leave)))
         .route(&path("/reopen"), post(page(reopen_one)))
         .route(&path("/photo/{screen}/{id}"), get(page(photo)))
@@ -114,14 +115,34 @@ async fn review(console: Console, InScope(scope): InScope) -> PageResult {
     let content = html! {
         p #progress.soft { "Looking for what waits." }
         p #said role="status" {}
+        (tools())
         div #review data-screen=(screen) data-hold=(HOLD.as_millis()) {}
         p #nothing hidden tabindex="-1" { "Nothing waits. This page looks again every half minute." }
-        p #keyhint.soft { "Press " kbd { "?" } " for all keys. An answer is written after " (seconds(HOLD)) "; " kbd { "u" } " takes it back." }
+        p.soft { "Press " kbd { "?" } " for all keys. An answer is written after " (seconds(HOLD)) "; " kbd { "u" } " takes it back." }
         noscript { p.bad { "Reviewing needs JavaScript. " code { "ops submission settle" } " does without." } }
         (windows())
     };
     let frame = Page::new("Review", Section::Review).in_scope(&scope).with_script(assets::REVIEW_SCRIPT);
     Ok(frame.render(content))
+}
+
+/// Buttons for what has a key and is no answer.
+fn tools() -> Markup {
+    const TOOLS: [(&str, &str); 7] = [
+        ("u", "Undo"),
+        ("e", "Accept with changes"),
+        ("z", "Zoom"),
+        ("r", "Rotate"),
+        ("c", "Contrast"),
+        ("o", "Reopen a decision"),
+        ("?", "All keys"),
+    ];
+    html! {
+        div #tools.answers role="group" aria-label="Tools" {
+            @for (key, name) in TOOLS { button.quiet type="button" data-key=(key) { (name) " " kbd { (key) } } }
+            label.inline { input #single-keys type="checkbox" checked; " Single keys" }
+        }
+    }
 }
 
 /// What opens over the page.
@@ -141,7 +162,7 @@ fn windows() -> Markup {
         dialog #reopening aria-labelledby="reopening-title" {
             form method="dialog" {
                 h2 #reopening-title { "Reopen a decision" }
-                p.soft { "Whoever took a decision cannot reopen it. An accepted submission is revoked first." }
+                p.soft { "Nobody reopens a decision of their own. An accepted submission is revoked first, and reopened by a second time." }
                 label for="name" { "Reference or id" }
                 input #name name="name" autocomplete="off" required;
                 label for="why" { "Reason, which stays in the log" }
@@ -178,33 +199,42 @@ async fn next(console: Console, form: Form) -> Reply<Response> {
             return Err(failure.into());
         }
     };
-    if let Some(ShownPhoto::Copy(copy)) = &mut item.photo {
-        screen.keep_photo(id, std::mem::take(copy));
-    }
+    screen.keep(&mut item);
     Ok(Html(card::card(&item, &screen.holder, now).into_string()).into_response())
 }
 
 async fn answer(console: Console, form: Form) -> Reply {
     let now = console.now();
     let screen = console.screens().find(form.get("screen"), now)?;
-    let answer = Answer { submission_id: field(&form, "id")?, verdict: verdict(&form)? };
+    let (id, verdict) = (field(&form, "id")?, verdict(&form)?);
     let claims = console.tables()?.review_claims(console.env())?;
-    let claim = claims.claim(&screen.scope, answer.submission_id, &screen.holder, now).await?;
+    let claim = claims.claim(&screen.scope, id, &screen.holder, now).await?;
     if let ReviewClaim::HeldUntil(_) = claim {
-        let message = "another reviewer has it by now, because this page was left alone for two minutes";
+        let message = "another reviewer has claimed it, because this page was left alone for two minutes";
         return Err(Refusal(StatusCode::CONFLICT, sentence(message)));
     }
-    screen.hold(answer, now);
+    screen.hold(screen.answer_to(id, verdict)?, now);
     Ok(StatusCode::NO_CONTENT)
 }
 
 fn verdict(form: &Form) -> Result<Verdict, Failure> {
-    if form.get("verdict") == "reject" {
-        return field(form, "reason").map(Verdict::Reject);
-    }
+    let verdict = match form.get("verdict") {
+        "accept" => accepted(form)?,
+        "reject" => Verdict::Reject(field(form, "reason")?),
+        _ => return Err(no_field("verdict")),
+    };
+    verdict.check()?;
+    Ok(verdict)
+}
+
+fn accepted(form: &Form) -> Result<Verdict, Failure> {
     let proof = match (form.get("code"), form.get("without")) {
         ("", "") => Proof::Record,
         ("", _) => Proof::Waived,
+        (_, without) if !without.is_empty() => {
+            let message = "nothing was accepted: leave the receipt's code out, or say that it can be read";
+            return Err(Failure::new("receipt_code_conflicts", message));
+        }
         (code, _) => VerificationCode::typed(code).map(Proof::Read).ok_or_else(|| {
             let message = "a receipt's code has 6 to 40 letters and digits; read it from the receipt again";
             Failure::new("receipt_code_invalid", message)
@@ -215,9 +245,11 @@ fn verdict(form: &Form) -> Result<Verdict, Failure> {
 }
 
 fn field<T: FromStr>(form: &Form, name: &str) -> Result<T, Failure> {
-    let wrong =
-        |_| Failure::new("field_invalid", format!("the page sent no {name} that can be used; reload it"));
-    form.get(name).parse().map_err(wrong)
+    form.get(name).parse().map_err(|_| no_field(name))
+}
+
+fn no_field(name: &str) -> Failure {
+    Failure::new("field_invalid", format!("the page sent no {name} that can be used; reload it"))
 }
 
 async fn undo(console: Console, form: Form) -> Reply {
@@ -233,7 +265,7 @@ async fn skip(console: Console, form: Form) -> Reply {
     let now = console.now();
     let screen = console.screens().find(form.get("screen"), now)?;
     let (id, claims) = (field(&form, "id")?, console.tables()?.review_claims(console.env())?);
-    screen.forget_photo(id);
+    screen.forget(id);
     screen.queue.lock().await.skip(&claims, id, now).await?;
     Ok(StatusCode::NO_CONTENT)
 }
@@ -249,8 +281,27 @@ async fn beat(console: Console, form: Form) -> Reply<Response> {
     let waiting = queue.waiting();
     drop(queue);
     let progress = progress_line(&console, &screen, waiting).await?;
-    let reply = json!({ "lost": lost, "notices": screen.notices(), "progress": progress });
-    Ok(([(CONTENT_TYPE, "application/json")], reply.to_string()).into_response())
+    for id in &lost {
+        screen.forget(*id);
+    }
+    Ok(told(&console, &screen, json!({ "lost": lost, "progress": progress })))
+}
+
+/// Says what happened since, without a look at a table.
+async fn notices(console: Console, form: Form) -> Reply<Response> {
+    let screen = console.screens().find(form.get("screen"), console.now())?;
+    Ok(told(&console, &screen, json!({})))
+}
+
+/// A reply with the answers that are not written yet, and what came of the others.
+fn told(console: &Console, screen: &Screen, mut reply: Value) -> Response {
+    // An answer is among both in between, and never in neither.
+    let held = screen.answered();
+    let notices = console.screens().notices(screen);
+    if let Some(reply) = reply.as_object_mut() {
+        reply.extend([("held".to_owned(), json!(held)), ("notices".to_owned(), json!(notices))]);
+    }
+    ([(CONTENT_TYPE, "application/json")], reply.to_string()).into_response()
 }
 
 async fn progress_line(
@@ -280,6 +331,7 @@ async fn leave(console: Console, form: Form) -> Reply {
     let screen = console.screens().find(form.get("screen"), console.now())?;
     let claims = console.tables()?.review_claims(console.env())?;
     let answered = screen.answered();
+    screen.leave();
     screen.queue.lock().await.leave(&claims, &answered).await?;
     Ok(StatusCode::NO_CONTENT)
 }
@@ -290,9 +342,17 @@ async fn reopen_one(console: Console, form: Form) -> Reply<String> {
     let (name, why) = (form.get("name"), form.get("why"));
     let reopened = Box::pin(reopen(&tables, name, &reviewer, why, console.now())).await?;
     Ok(match reopened {
+        Corrected::Done(after) if after.is_revoked() => format!(
+            "{} is revoked, and its entries are taken back. To have it decided again, reopen it once more, which needs the \
+             rights of an operator.",
+            after.reference
+        ),
         Corrected::Done(after) => format!("{} waits for a reviewer again.", after.reference),
         Corrected::Proposed { after, .. } => {
-            format!("{} won a prize: it is reopened once a second person asks for it, too.", after.reference)
+            format!(
+                "{} won a prize: nothing has changed until a second person asks for the same.",
+                after.reference
+            )
         }
         Corrected::Nothing(before) => format!("{} was not changed.", before.reference),
     })

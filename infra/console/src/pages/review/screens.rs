@@ -6,15 +6,19 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
 use common::domain::hex::hex;
-use common::domain::ids::SubmissionId;
+use common::domain::ids::{Reference, SubmissionId};
 use common::domain::scope::Scope;
+use common::domain::submission::Submission;
 use common::domain::timestamp::Timestamp;
 use common::random;
 use ops_core::failure::Failure;
 use ops_core::review::Reviewer;
 use ops_core::review::answer::{Written, write};
 use ops_core::review::held::{Answer, HeldAnswers};
+use ops_core::review::item::ReviewItem;
+use ops_core::review::photo::ShownPhoto;
 use ops_core::review::queue::ReviewQueue;
+use ops_core::settle::Verdict;
 use serde::Serialize;
 use tokio::runtime::Handle;
 use tokio::task::spawn_blocking;
@@ -24,6 +28,8 @@ use crate::state::Console;
 
 /// A screen that said nothing for so long is closed; its claims have ended.
 const FORGOTTEN_AFTER: Duration = Duration::from_secs(10 * 60);
+/// The code of a failure because the submission is not the revision that was shown.
+const MOVED: &str = "submission_moved";
 /// How often answers are written whose time to be taken back is over.
 const WRITE_INTERVAL: Duration = Duration::from_millis(250);
 
@@ -32,8 +38,10 @@ const WRITE_INTERVAL: Duration = Duration::from_millis(250);
 pub(super) struct Notice {
     id: SubmissionId,
     text: String,
-    /// It was not written, so the reviewer decides again.
+    /// Whether it was not written.
     is_failure: bool,
+    /// Whether the submission leaves the page: it changed since it was shown.
+    is_gone: bool,
 }
 
 /// One open screen.
@@ -46,15 +54,54 @@ pub(super) struct Screen {
 
 struct Shown {
     held: HeldAnswers,
-    photos: HashMap<SubmissionId, Vec<u8>>,
+    /// Taken out of `held`, and not written yet.
+    writing: Vec<SubmissionId>,
+    items: HashMap<SubmissionId, Item>,
     notices: Vec<Notice>,
     used_at: Timestamp,
+    /// The page was closed; others get its notices.
+    has_left: bool,
+}
+
+/// A submission as the page shows it.
+struct Item {
+    reference: Reference,
+    revision: u32,
+    is_second_look: bool,
+    photo: Option<Vec<u8>>,
 }
 
 impl Screen {
     fn shown(&self) -> MutexGuard<'_, Shown> {
         // Nothing panics while it is held.
         self.shown.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// Keeps what the page shows, for its answer. Takes the photo's copy out.
+    pub(super) fn keep(&self, item: &mut ReviewItem) {
+        let ReviewItem { submission, is_second_look, photo, .. } = item;
+        let photo = match photo {
+            Some(ShownPhoto::Copy(copy)) => Some(std::mem::take(copy)),
+            Some(ShownPhoto::Nothing(_)) | None => None,
+        };
+        let Submission { submission_id, reference, revision, .. } = &*submission;
+        let kept = Item {
+            reference: reference.clone(),
+            revision: *revision,
+            is_second_look: *is_second_look,
+            photo,
+        };
+        self.shown().items.insert(*submission_id, kept);
+    }
+
+    /// The answer to a submission that the page shows.
+    pub(super) fn answer_to(&self, submission_id: SubmissionId, verdict: Verdict) -> Result<Answer, Failure> {
+        let shown = self.shown();
+        let item = shown.items.get(&submission_id).ok_or_else(|| {
+            Failure::new("not_shown", "this page does not show the submission any more; reload it to go on")
+        })?;
+        let Item { revision, is_second_look, .. } = *item;
+        Ok(Answer { submission_id, revision, is_second_look, verdict })
     }
 
     pub(super) fn hold(&self, answer: Answer, now: Timestamp) {
@@ -65,42 +112,67 @@ impl Screen {
         self.shown().held.take_back(id).is_some()
     }
 
+    /// The submissions with an answer that is not written yet.
     pub(super) fn answered(&self) -> Vec<SubmissionId> {
-        self.shown().held.ids()
-    }
-
-    pub(super) fn keep_photo(&self, id: SubmissionId, photo: Vec<u8>) {
-        self.shown().photos.insert(id, photo);
+        let shown = self.shown();
+        shown.held.ids().into_iter().chain(shown.writing.iter().copied()).collect()
     }
 
     pub(super) fn photo(&self, id: SubmissionId) -> Option<Vec<u8>> {
-        self.shown().photos.get(&id).cloned()
+        self.shown().items.get(&id)?.photo.clone()
     }
 
-    pub(super) fn forget_photo(&self, id: SubmissionId) {
-        self.shown().photos.remove(&id);
+    pub(super) fn forget(&self, id: SubmissionId) {
+        self.shown().items.remove(&id);
     }
 
-    pub(super) fn notices(&self) -> Vec<Notice> {
+    /// Forgets what has no answer, and leaves later notices to other screens.
+    pub(super) fn leave(&self) {
+        let answered = self.answered();
+        let mut shown = self.shown();
+        shown.items.retain(|id, _| answered.contains(id));
+        shown.has_left = true;
+    }
+
+    fn take_notices(&self) -> Vec<Notice> {
         std::mem::take(&mut self.shown().notices)
     }
 }
 
 /// All open screens.
 #[derive(Default)]
-pub(crate) struct Screens(Mutex<HashMap<String, Arc<Screen>>>);
+pub(crate) struct Screens {
+    open: Mutex<HashMap<String, Arc<Screen>>>,
+    /// Held while answers are written, so that the end of the console waits for them.
+    writing: Arc<tokio::sync::Mutex<()>>,
+}
 
 impl Screens {
     fn all(&self) -> MutexGuard<'_, HashMap<String, Arc<Screen>>> {
-        self.0.lock().unwrap_or_else(PoisonError::into_inner)
+        self.open.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// The notices of a screen, and those of closed screens of the same scope.
+    pub(super) fn notices(&self, screen: &Screen) -> Vec<Notice> {
+        let all = self.all();
+        let closed = all.values().filter(|one| one.scope == screen.scope && one.shown().has_left);
+        let mut notices: Vec<_> = closed.flat_map(|one| one.take_notices()).collect();
+        notices.extend(screen.take_notices());
+        notices
     }
 
     /// Opens a screen, and returns its name.
     pub(super) fn open(&self, scope: Scope, now: Timestamp) -> String {
         let name = hex(&random::bytes::<16>());
         let queue = tokio::sync::Mutex::new(ReviewQueue::new(scope.clone(), name.clone()));
-        let shown =
-            Shown { held: HeldAnswers::default(), photos: HashMap::new(), notices: Vec::new(), used_at: now };
+        let shown = Shown {
+            held: HeldAnswers::default(),
+            writing: Vec::new(),
+            items: HashMap::new(),
+            notices: Vec::new(),
+            used_at: now,
+            has_left: false,
+        };
         let screen = Screen { scope, holder: name.clone(), queue, shown: Mutex::new(shown) };
         self.all().insert(name.clone(), Arc::new(screen));
         name
@@ -112,14 +184,16 @@ impl Screens {
         let screen = found.ok_or_else(|| {
             Failure::new("screen_closed", "this page was left alone for too long; reload it to go on")
         })?;
-        screen.shown().used_at = now;
+        let mut shown = screen.shown();
+        (shown.used_at, shown.has_left) = (now, false);
+        drop(shown);
         Ok(screen)
     }
 
     fn forget(&self, now: Timestamp) {
         let is_open = |screen: &Screen| {
-            let shown = screen.shown();
-            now.since(shown.used_at) < FORGOTTEN_AFTER || !shown.held.ids().is_empty()
+            let is_answered = !screen.answered().is_empty();
+            is_answered || now.since(screen.shown().used_at) < FORGOTTEN_AFTER
         };
         self.all().retain(|_, screen| is_open(screen));
     }
@@ -136,19 +210,38 @@ pub(crate) async fn write_when_due(console: &Console) {
 }
 
 /// Writes the answers that are left when the console ends.
-pub(crate) async fn write_all(console: &Console) {
+///
+/// # Errors
+/// Names the submissions whose answers were not written, and why.
+pub(crate) async fn write_all(console: &Console) -> Result<(), Failure> {
     write_answers(console, |held, _| held.all(), console.now()).await;
+    let screens: Vec<_> = console.screens().all().values().cloned().collect();
+    let notices = screens.iter().flat_map(|screen| screen.take_notices());
+    let failed: Vec<_> = notices.filter(|notice| notice.is_failure).map(|notice| notice.text).collect();
+    if failed.is_empty() {
+        return Ok(());
+    }
+    let message = format!(
+        "the console ended, and {} of your answers were not written: {} Run ops console again to decide them",
+        failed.len(),
+        failed.join(" ")
+    );
+    Err(Failure::new("answers_not_written", message))
 }
 
 type Which = fn(&mut HeldAnswers, Timestamp) -> Vec<Answer>;
 
 async fn write_answers(console: &Console, which: Which, now: Timestamp) {
+    let turn = Arc::clone(&console.screens().writing).lock_owned().await;
     if console.screens().all().values().all(|screen| screen.answered().is_empty()) {
         return;
     }
     let console = console.clone();
     // As for a page, the futures of `ops_core` stay on one thread.
-    let writing = move || Handle::current().block_on(write_on_this_thread(&console, which, now));
+    let writing = move || {
+        Handle::current().block_on(write_on_this_thread(&console, which, now));
+        drop(turn);
+    };
     // It ends early only by a panic, which a test would show.
     let _ = spawn_blocking(writing).await;
 }
@@ -156,25 +249,58 @@ async fn write_answers(console: &Console, which: Which, now: Timestamp) {
 async fn write_on_this_thread(console: &Console, which: Which, now: Timestamp) {
     let screens: Vec<_> = console.screens().all().values().cloned().collect();
     for screen in screens {
-        let answers = which(&mut screen.shown().held, now);
+        let answers = {
+            let mut shown = screen.shown();
+            let answers = which(&mut shown.held, now);
+            shown.writing.extend(answers.iter().map(|answer| answer.submission_id));
+            answers
+        };
         for answer in answers {
-            let id = answer.submission_id;
-            let notice = match write_one(console, &screen, &answer, now).await {
-                Ok(Written::Settled(_)) => None,
-                Ok(Written::SecondLook(submission)) => {
-                    let agrees = submission.second_look.is_some_and(|look| look.agrees);
-                    let said = if agrees { "agrees with" } else { "differs from" };
-                    let text = format!("Your second look at {} {said} the decision.", submission.reference);
-                    Some(Notice { id, text, is_failure: false })
-                }
-                Err(failure) => Some(Notice { id, text: sentence(&failure.message), is_failure: true }),
-            };
-            if notice.as_ref().is_none_or(|notice| !notice.is_failure) {
-                screen.queue.lock().await.answered(id, now);
-                screen.forget_photo(id);
-            }
-            screen.shown().notices.extend(notice);
+            let written = write_one(console, &screen, &answer, now).await;
+            settled(console, &screen, answer.submission_id, written, now).await;
         }
+    }
+}
+
+/// Tells the reviewer, and forgets a submission that does not come back to the page.
+async fn settled(
+    console: &Console,
+    screen: &Screen,
+    id: SubmissionId,
+    written: Result<Written, Failure>,
+    now: Timestamp,
+) {
+    let is_gone = written.as_ref().is_ok() || written.as_ref().is_err_and(|failure| failure.code == MOVED);
+    let (text, is_failure) = match written {
+        Ok(Written::Settled(_)) => (None, false),
+        Ok(Written::SecondLook(submission)) => {
+            let agrees = submission.second_look.is_some_and(|look| look.agrees);
+            let said = if agrees { "agrees with" } else { "differs from" };
+            (Some(format!("your second look {said} the decision.")), false)
+        }
+        Err(failure) => (Some(sentence(&failure.message)), true),
+    };
+    if is_gone {
+        release(console, screen, id, is_failure, now).await;
+    }
+    let mut shown = screen.shown();
+    let reference = shown.items.get(&id).map_or_else(|| id.to_string(), |item| item.reference.to_string());
+    let text = text.map(|text| format!("{reference}: {text}"));
+    shown.writing.retain(|one| *one != id);
+    shown.notices.extend(text.map(|text| Notice { id, text, is_failure, is_gone }));
+    if is_gone {
+        shown.items.remove(&id);
+    }
+}
+
+/// Others get a submission that changed; the claim of one that is settled ends by itself.
+async fn release(console: &Console, screen: &Screen, id: SubmissionId, waits: bool, now: Timestamp) {
+    let mut queue = screen.queue.lock().await;
+    let claims = console.tables().and_then(|tables| Ok(tables.review_claims(console.env())?));
+    match claims {
+        // If it cannot be released, the claim ends within two minutes.
+        Ok(claims) if waits => drop(queue.skip(&claims, id, now).await),
+        Ok(_) | Err(_) => queue.answered(id, now),
     }
 }
 

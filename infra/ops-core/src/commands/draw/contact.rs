@@ -8,13 +8,11 @@ use serde_json::json;
 
 use super::options;
 use super::show::contact_json;
-use crate::audit::Action;
 use crate::cli::{CallArgs, CallOutcome, SkipArgs, WinnerArgs};
 use crate::commands::submission::words;
 use crate::confirm::Answer;
 use crate::draws::contacts::{self, Logged, Winner};
 use crate::failure::Failure;
-use crate::phones;
 use crate::tables::Tables;
 use crate::terminal::{Report, Terminal};
 
@@ -71,16 +69,8 @@ async fn find(args: WinnerArgs, tables: &Tables) -> Result<Winner, Failure> {
     contacts::find(tables, Scope::from(draw.scope), &draw.name, tier.as_deref(), winner).await
 }
 
-/// The number to call. The row of the audit log comes first.
 async fn phone(winner: &Winner, tables: &Tables, now: Timestamp) -> Result<Report, Failure> {
-    let Winner { scope, draw, contact, .. } = winner;
-    let details = json!({ "prize": contact.prize, "place": contact.place, "row": contact.row });
-    let action = Action::new("draw.show_phone").in_scope(scope).on(&draw.name).with(details);
-    tables.audit.append(action, now).await?;
-    let phone = match contacts::submission(tables, winner).await? {
-        Some(submission) => phones::shown(tables, &submission, true).await?,
-        None => phones::ERASED.to_owned(),
-    };
+    let (contact, phone) = (&winner.contact, contacts::show_phone(tables, winner, now).await?);
     let text = format!("place {} of {}: {phone}", contact.place, contact.prize);
     Ok(Report::new(json!({ "winner": contact_json(contact), "phone": phone }), text))
 }
@@ -125,6 +115,6 @@ fn next_step(state: ContactState) -> Option<&'static str> {
         ContactState::Called { .. } => Some("skip --reason no_answer --inspector NAME"),
         ContactState::Reached => Some("confirm"),
         ContactState::Identified => Some("hand-over"),
-        ContactState::HandedOver | ContactState::Skipped(_) => None,
+        ContactState::HandedOver | ContactState::Skipped { .. } => None,
     }
 }

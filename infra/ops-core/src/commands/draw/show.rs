@@ -4,12 +4,11 @@ use chrono_tz::Tz;
 use common::domain::draw::Draw;
 use common::domain::draw::contact::{Contact, ContactStep};
 use common::domain::scope::Scope;
-use common::domain::timestamp::Timestamp;
-use draw::Digest;
 use serde_json::{Value, json};
 
 use crate::cli::{DrawArgs, DrawScopeArgs};
-use crate::draws::{chain, find, header};
+use crate::draws::shown::{facts, state};
+use crate::draws::{find, header};
 use crate::failure::Failure;
 use crate::format::{grouped, lines, or_dash, table, zoned_time};
 use crate::tables::Tables;
@@ -47,14 +46,6 @@ pub(super) async fn all(args: DrawScopeArgs, tables: &Tables) -> Result<Report, 
     let rows = draws.iter().map(row).collect::<Result<Vec<_>, _>>()?;
     let text = table(&["DRAW", "STATE", "ENTRANTS", "ENTRIES", "ROUND"], &rows);
     Ok(Report::new(json!({ "draws": json }), text))
-}
-
-fn state(draw: &Draw) -> &'static str {
-    match (&draw.outcome, draw.published_at) {
-        (Some(_), _) => "drawn",
-        (None, Some(_)) => "frozen",
-        (None, None) => "not published",
-    }
 }
 
 /// A draw as JSON, with its contacts.
@@ -109,38 +100,6 @@ pub(super) fn described(
     contacts: &[Contact],
     zone: Tz,
 ) -> Result<String, Failure> {
-    let header = header(draw)?;
-    let time = |time: Timestamp| zoned_time(time, zone);
-    let overlapping: Vec<_> = header.overlapping.iter().map(|other| other.draw.as_str()).collect();
-    let grouped_commitment =
-        draw.commitment.parse().map_or_else(|_| draw.commitment.clone(), |digest: Digest| digest.in_groups());
-    let by = draw.frozen_by.by.as_ref().unwrap_or(&draw.frozen_by.who);
-    let mut pairs = vec![
-        ("draw", format!("{} of {scope}, {}", draw.name, state(draw))),
-        ("period", format!("{} to before {}", header.period.from, header.period.to)),
-        ("entrants", grouped(header.rows.get())),
-        ("entries", grouped(header.total.get())),
-        ("overlaps", or_dash(Some(overlapping.join(", ")).filter(|names| !names.is_empty()))),
-        ("prizes", header.prizes_in_words()),
-        (
-            "rule",
-            if header.one_prize_per_row {
-                "one prize for each entrant"
-            } else {
-                "an entrant can win prizes of several kinds"
-            }
-            .to_owned(),
-        ),
-        ("commitment", grouped_commitment),
-        ("frozen", format!("{} by {by}", time(draw.frozen_at))),
-        ("published", or_dash(draw.published_at.map(time))),
-        ("chain", chain::described(&draw.chain)),
-        ("round", format!("{} at {}", draw.round, time(draw.round_at))),
-    ];
-    if let Some(outcome) = &draw.outcome {
-        pairs.push(("randomness", outcome.randomness.clone()));
-        pairs.push(("drawn", time(outcome.drawn_at)));
-    }
     let row = |contact: &Contact| {
         vec![
             contact.prize.clone(),
@@ -151,7 +110,7 @@ pub(super) fn described(
             contact.state().to_string(),
         ]
     };
-    let mut text = lines(&pairs);
+    let mut text = lines(&facts(scope, draw, zone)?);
     if !contacts.is_empty() {
         let rows: Vec<_> = contacts.iter().map(row).collect();
         text.push_str(&format!("\n{}", table(&["PRIZE", "PLACE", "REF", "REGION", "PHONE", "STATE"], &rows)));

@@ -1,5 +1,7 @@
 //! The operator's console over HTTP.
 
+mod demo;
+mod draws;
 mod overview;
 mod pages;
 mod review;
@@ -9,6 +11,7 @@ use common::clock::Clock;
 use common::config::Env;
 use console::{Ended, Server};
 use ops_core::ConsoleSettings;
+use ops_core::failure::Failure;
 use service_tests::http::{Reply, RequestBuilder, request_to_storage};
 use tokio::sync::oneshot;
 use tokio::task::JoinHandle;
@@ -23,7 +26,7 @@ pub(crate) struct Served {
     pub(crate) token: String,
     pub(crate) clock: Clock,
     stop: oneshot::Sender<()>,
-    running: JoinHandle<Ended>,
+    running: JoinHandle<Result<Ended, Failure>>,
 }
 
 impl Served {
@@ -66,7 +69,7 @@ impl Served {
         SignedIn { console: self, cookie: set.split(';').next().expect("a cookie").to_owned() }
     }
 
-    pub(crate) async fn stop(self) -> Ended {
+    pub(crate) async fn stop(self) -> Result<Ended, Failure> {
         let Self { stop, running, .. } = self;
         stop.send(()).expect("it runs");
         running.await.expect("it ends")
@@ -74,7 +77,7 @@ impl Served {
 
     /// Waits until it ends.
     pub(crate) async fn ended(self) -> Ended {
-        self.running.await.expect("it ends")
+        self.running.await.expect("it ends").expect("nothing is left to write")
     }
 }
 

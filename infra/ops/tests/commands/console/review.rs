@@ -2,13 +2,17 @@
 
 use std::time::Duration;
 
-use common::domain::submission::{Claimed, ClaimedItem, Submission};
+use common::domain::retry::PartnerProgress;
+use common::domain::settling::{PendingSettlement, Progress};
+use common::domain::submission::{Claimed, ClaimedItem, Submission, SubmissionStatus};
+use common::random;
 use serde_json::{Value, json};
 
 use super::{Served, SignedIn};
 use crate::review::{as_it_is, code, photo, shown, typed, with_receipt};
 use crate::reviewing::{photo_with_gps, upload};
-use crate::support::Stack;
+use crate::submission::{submission, write};
+use crate::support::{NOW, Stack};
 
 const REVIEW: &str = "/campaigns/chai-bora-2026/live/review";
 
@@ -76,8 +80,118 @@ async fn answers_are_written_when_the_console_ends() {
     send(&operator, &screen, "next", "").await;
     let reject = format!("id={}&verdict=reject&reason=receipt_unreadable", waiting.submission_id);
     assert_eq!(send(&operator, &screen, "answer", &reject).await.0, 204);
-    console.stop().await;
+    console.stop().await.expect("it is written");
     assert_eq!(shown(&stack, &waiting, &[]).await.0["message_key"], "receipt_unreadable");
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn the_end_waits_for_an_answer_that_is_being_written() {
+    let stack = Stack::with_chai().await;
+    let waiting = with_receipt(&stack, typed(), as_it_is).await;
+    let console = Served::start(&stack).await;
+    let operator = console.sign_in().await;
+    let screen = screen(&operator).await;
+    send(&operator, &screen, "next", "").await;
+    let id = format!("id={}", waiting.submission_id);
+    let reject = format!("{id}&verdict=reject&reason=receipt_unreadable");
+    assert_eq!(send(&operator, &screen, "answer", &reject).await.0, 204);
+    stack.clock.advance(Duration::from_secs(8));
+    // Once it cannot be taken back, it is being written.
+    while send(&operator, &screen, "undo", &id).await.0 == 204 {
+        assert_eq!(send(&operator, &screen, "answer", &reject).await.0, 204);
+        stack.clock.advance(Duration::from_secs(8));
+    }
+    console.stop().await.expect("it is written");
+    assert_eq!(shown(&stack, &waiting, &[]).await.0["message_key"], "receipt_unreadable");
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn an_answer_that_could_not_be_written_at_the_end_is_said() {
+    let stack = Stack::with_chai().await;
+    let waiting = with_receipt(&stack, photo(None), as_it_is).await;
+    let console = Served::start(&stack).await;
+    let operator = console.sign_in().await;
+    let screen = screen(&operator).await;
+    send(&operator, &screen, "next", "").await;
+    let accept = format!("id={}&verdict=accept", waiting.submission_id);
+    assert_eq!(send(&operator, &screen, "answer", &accept).await.0, 204);
+    let failure = console.stop().await.expect_err("its code is not known");
+    let reference = waiting.reference.to_string();
+    assert!(
+        failure.message.contains(&reference) && failure.message.contains("1 of your answers"),
+        "{failure}"
+    );
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_page_that_was_reloaded_is_told_what_was_not_written() {
+    let stack = Stack::with_chai().await;
+    let waiting = with_receipt(&stack, photo(None), as_it_is).await;
+    let console = Served::start(&stack).await;
+    let operator = console.sign_in().await;
+    let before = screen(&operator).await;
+    send(&operator, &before, "next", "").await;
+    let accept = format!("id={}&verdict=accept", waiting.submission_id);
+    assert_eq!(send(&operator, &before, "answer", &accept).await.0, 204);
+    assert_eq!(send(&operator, &before, "leave", "").await.0, 204);
+    let after = screen(&operator).await;
+    stack.clock.advance(Duration::from_secs(8));
+    let text = loop {
+        let (_, body) = send(&operator, &after, "notices", "").await;
+        let told: Value = serde_json::from_str(&body).expect("JSON");
+        if let Some(notice) = told["notices"].get(0) {
+            break notice["text"].as_str().expect("text").to_owned();
+        }
+    };
+    assert!(text.starts_with(&waiting.reference.to_string()), "{text}");
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn an_answer_keeps_the_rules_of_the_command_line() {
+    let stack = Stack::with_chai().await;
+    let waiting = with_receipt(&stack, typed(), as_it_is).await;
+    let console = Served::start(&stack).await;
+    let operator = console.sign_in().await;
+    let screen = screen(&operator).await;
+    send(&operator, &screen, "next", "").await;
+    for wrong in [
+        "verdict=accept&entries=0",
+        "verdict=accept&entries=10001",
+        "verdict=accept&code=AB12CD3456&without=yes",
+        "verdict=reject&reason=entered",
+        "verdict=reject&reason=receipt_received",
+        "verdict=maybe",
+        "",
+    ] {
+        let (status, text) =
+            send(&operator, &screen, "answer", &format!("id={}&{wrong}", waiting.submission_id)).await;
+        assert_eq!(status, 422, "{wrong}: {text}");
+    }
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_submission_of_a_partner_is_not_shown_as_a_receipt() {
+    let stack = Stack::with_chai().await;
+    let asked = PartnerProgress { attempts: 3, maybe_redeemed: true, ..PartnerProgress::default() };
+    let settling = PendingSettlement {
+        progress: Progress::Partner(asked),
+        ..PendingSettlement::at_once(NOW, None).escalate(NOW)
+    };
+    let left = submission(random::submission_id(), SubmissionStatus::unanswered(), None);
+    let left = Submission {
+        partner_code: "CODE".parse().ok(),
+        settling: Some(settling),
+        reasons: vec!["partner_unanswered".to_owned()],
+        ..left
+    };
+    write(&stack, &left, None).await;
+    let console = Served::start(&stack).await;
+    let operator = console.sign_in().await;
+    let screen = screen(&operator).await;
+    let (status, card) = send(&operator, &screen, "next", "").await;
+    assert_eq!(status, 200, "{card}");
+    assert!(card.contains("asked 3 times") && card.contains("may have redeemed the code"), "{card}");
+    assert!(!card.contains("not checked") && !card.contains("data-reason"), "{card}");
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
@@ -152,6 +266,6 @@ async fn a_consumers_text_is_only_text_and_a_photo_only_pixels() {
         (reply.status.as_u16(), &reply.headers["content-type"]),
         (200, &"image/png".parse().expect("text"))
     );
-    let other = format!("{REVIEW}/photo/{screen}/{}", common::random::submission_id());
+    let other = format!("{REVIEW}/photo/{screen}/{}", random::submission_id());
     assert_eq!(operator.ask("GET", &other).send().await.status, 404);
 }

@@ -145,7 +145,7 @@ async fn the_cookie_of_an_earlier_console_is_old() {
     let (stack, console) = served().await;
     let old = console.sign_in().await.cookie;
     let value = old.split('=').nth(1).expect("a value").to_owned();
-    assert_eq!(console.stop().await, Ended::Stopped);
+    assert_eq!(console.stop().await.expect("nothing is left to write"), Ended::Stopped);
     let next = Served::start(&stack).await;
     let port = next.authority.rsplit(':').next().expect("a port");
     for cookie in [old, format!("ops_console_{port}={value}")] {

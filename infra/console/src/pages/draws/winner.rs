@@ -1,0 +1,138 @@
+//! One winner: what happened so far, and the steps that can follow.
+
+use std::num::NonZeroU64;
+
+use axum::response::Html;
+use chrono_tz::Tz;
+use common::domain::draw::contact::{ContactEvent, ContactStep, SkipReason};
+use maud::{Markup, html};
+use ops_core::audit::words;
+use ops_core::draws::contacts::Winner;
+use ops_core::draws::shown::event_words;
+use ops_core::failure::Failure;
+use ops_core::format::{or_dash, zoned_time};
+
+use super::{contact_state, path_of_draw, path_of_winner};
+use crate::form::{Form, Query, check_typed, typed_field};
+use crate::layout::{Page, Section, facts};
+use crate::pages::submission::path_of_submission;
+
+/// The steps that have a button each, with its name in the form.
+const STEPS: [(&str, &str, ContactEvent); 4] = [
+    ("no_answer", "Called, no answer", ContactEvent::NoAnswer),
+    ("reached", "Called and reached", ContactEvent::Reached),
+    ("identified", "Has shown an identity card", ContactEvent::Identified),
+    ("handed_over", "Has the prize", ContactEvent::HandedOver),
+];
+
+/// What the form asks for.
+pub(super) enum Step {
+    ShowPhone,
+    Log(ContactEvent),
+}
+
+impl Step {
+    pub(super) fn parse(form: &Form, winner: &Winner) -> Result<Self, Failure> {
+        let step = form.get("step");
+        if step == "show_phone" {
+            return Ok(Self::ShowPhone);
+        }
+        if step == "skip" {
+            check_typed(form, winner.draw.name.as_str())?;
+            let reason = given().find(|reason| reason.as_str() == form.get("reason"));
+            let missing =
+                || Failure::new("reason_missing", "nothing was logged; choose a reason of the list");
+            let inspector = Some(words(form.get("inspector"), "the inspector's name")?);
+            return Ok(Self::Log(ContactEvent::Skipped { reason: reason.ok_or_else(missing)?, inspector }));
+        }
+        let known = STEPS.into_iter().find(|(name, _, _)| *name == step);
+        let unknown = || Failure::new("field_invalid", "the page sent no step that is known; reload it");
+        known.map(|(_, _, event)| Self::Log(event)).ok_or_else(unknown)
+    }
+}
+
+/// Prize and place of the winner that a query names.
+pub(super) fn named(Query(query): &Query) -> Result<(&str, NonZeroU64), Failure> {
+    let unknown =
+        |_| Failure::new("winner_unknown", "this is no winner's page; choose a winner in the draw's list");
+    Ok((query.get("prize"), query.get("place").parse().map_err(unknown)?))
+}
+
+/// The reasons to skip that an operator gives.
+fn given() -> impl Iterator<Item = SkipReason> {
+    SkipReason::ALL.into_iter().filter(|reason| reason.is_given())
+}
+
+/// Whether a step follows what is logged. What the entries are worth is seen when it is logged.
+fn follows(winner: &Winner, event: ContactEvent) -> bool {
+    let Some(last) = winner.contact.steps.last() else { return false };
+    winner.contact.after(ContactStep { at: last.at, by: None, event }).is_ok()
+}
+
+/// The page; `phone` is the number, once it was asked for.
+pub(super) fn winner_page(winner: &Winner, zone: Tz, phone: Option<&str>) -> Html<String> {
+    let Winner { scope, draw, contact, .. } = winner;
+    let content = html! {
+        p { (contact_state(contact)) " " a href=(path_of_draw(scope, &draw.name)) { "All winners of the draw " (draw.name) } }
+        (facts(&[
+            ("Reference", html! {
+                @match (&contact.reference, contact.submission_id) {
+                    (Some(reference), Some(id)) => a href=(path_of_submission(id)) { (reference) },
+                    (reference, _) => (or_dash(reference.as_ref())),
+                }
+            }),
+            ("Region", html! { (or_dash(contact.region.as_ref())) }),
+            ("Phone", html! {
+                @match phone { Some(phone) => strong { (phone) }, None => (or_dash(contact.masked_phone.as_ref())) }
+            }),
+        ]))
+        @if contact.is_open() { (steps(winner, phone.is_some())) }
+        h2 { "What happened" }
+        ol.timeline {
+            @for step in &contact.steps {
+                li {
+                    time datetime=(step.at) { (zoned_time(step.at, zone)) }
+                    (event_words(&step.event))
+                    @if let Some(by) = &step.by { ", logged by " (by.by.as_ref().unwrap_or(&by.who)) }
+                }
+            }
+        }
+        @if contact.is_open() { (skip(winner)) }
+    };
+    let title = format!("Place {} of {}", contact.place, contact.prize);
+    Page::new(&title, Section::Draws).in_scope(scope).render(content)
+}
+
+fn steps(winner: &Winner, is_shown: bool) -> Markup {
+    html! {
+        form.row method="post" action=(path_of_winner(&winner.scope, &winner.contact)) {
+            @if !is_shown && winner.contact.submission_id.is_some() {
+                button name="step" value="show_phone" { "Show the number" }
+            }
+            @for (name, words, event) in STEPS {
+                @if follows(winner, event) { button name="step" value=(name) { (words) } }
+            }
+        }
+        p.soft { "A look at the number is recorded in the audit log. Three calls without an answer are made before the next in the order is drawn." }
+    }
+}
+
+fn skip(winner: &Winner) -> Markup {
+    let follows =
+        |reason: &SkipReason| follows(winner, ContactEvent::Skipped { reason: *reason, inspector: None });
+    html! {
+        h2 { "Skip this winner" }
+        p { "The next in the order is drawn." }
+        form method="post" action=(path_of_winner(&winner.scope, &winner.contact)) {
+            label for="reason" { "Reason" }
+            select #reason name="reason" required {
+                option value="" { "choose one" }
+                @for reason in given().filter(follows) { option value=(reason.as_str()) { (reason.in_words()) } }
+            }
+            label for="inspector" { "Name of the inspector, or of whoever watched" }
+            input #inspector name="inspector" required maxlength="500" autocomplete="off";
+            (typed_field(winner.draw.name.as_str()))
+            p { button.danger name="step" value="skip" { "Skip" } }
+        }
+    }
+}

@@ -1,0 +1,99 @@
+//! A draw in words, for the command line and the console.
+
+use chrono_tz::Tz;
+use common::domain::draw::Draw;
+use common::domain::draw::contact::ContactEvent;
+use common::domain::scope::Scope;
+use common::domain::timestamp::Timestamp;
+use draw::Digest;
+
+use super::freeze::published_late;
+use super::{chain, header};
+use crate::failure::Failure;
+use crate::format::{grouped, or_dash, zoned_time};
+
+/// How far a draw is, in a word or two.
+pub fn state(draw: &Draw) -> &'static str {
+    match (&draw.outcome, draw.published_at) {
+        (Some(_), _) => "drawn",
+        (None, Some(_)) => "frozen",
+        (None, None) => "not published",
+    }
+}
+
+/// What is known of a draw, as names and values.
+///
+/// # Errors
+/// When its record has no readable header.
+pub fn facts(scope: &Scope, draw: &Draw, zone: Tz) -> Result<Vec<(&'static str, String)>, Failure> {
+    let header = header(draw)?;
+    let time = |time: Timestamp| zoned_time(time, zone);
+    let overlapping: Vec<_> = header.overlapping.iter().map(|other| other.draw.as_str()).collect();
+    let grouped_commitment =
+        draw.commitment.parse().map_or_else(|_| draw.commitment.clone(), |digest: Digest| digest.in_groups());
+    let by = draw.frozen_by.by.as_ref().unwrap_or(&draw.frozen_by.who);
+    let mut pairs = vec![
+        ("draw", format!("{} of {scope}, {}", draw.name, state(draw))),
+        ("period", format!("{} to before {}", header.period.from, header.period.to)),
+        ("entrants", grouped(header.rows.get())),
+        ("entries", grouped(header.total.get())),
+        ("overlaps", or_dash(Some(overlapping.join(", ")).filter(|names| !names.is_empty()))),
+        ("prizes", header.prizes_in_words()),
+        (
+            "rule",
+            if header.one_prize_per_row {
+                "one prize for each entrant"
+            } else {
+                "an entrant can win prizes of several kinds"
+            }
+            .to_owned(),
+        ),
+        ("commitment", grouped_commitment),
+        ("frozen", format!("{} by {by}", time(draw.frozen_at))),
+        ("published", or_dash(draw.published_at.map(time))),
+        ("chain", chain::described(&draw.chain)),
+        ("round", format!("{} at {}", draw.round, time(draw.round_at))),
+    ];
+    if let Some(outcome) = &draw.outcome {
+        pairs.push(("randomness", outcome.randomness.clone()));
+        pairs.push(("drawn", time(outcome.drawn_at)));
+    }
+    Ok(pairs)
+}
+
+/// What an operator does next with a draw whose winners are not drawn; `None` once they are.
+pub fn next_step(scope: &Scope, draw: &Draw, zone: Tz, now: Timestamp) -> Option<String> {
+    let Scope { campaign, environment } = scope;
+    let run = format!(
+        "`ops draw run --campaign {campaign} --environment {environment} --draw {}` draws the winners",
+        draw.name
+    );
+    match (&draw.outcome, draw.published_at) {
+        (Some(_), _) => None,
+        (None, None) if now < draw.round_at => Some(
+            "the freeze was cut short before the commitment was published; run `ops draw freeze` for it again, which \
+             finishes it"
+                .to_owned(),
+        ),
+        (None, _) if !draw.is_published_in_time() => Some(published_late(draw).message),
+        (None, _) if now < draw.round_at => {
+            Some(format!("the round comes at {}; after it, {run}", zoned_time(draw.round_at, zone)))
+        }
+        (None, _) => Some(format!("the round is there; {run}")),
+    }
+}
+
+/// A step of the contact log.
+pub fn event_words(event: &ContactEvent) -> String {
+    match event {
+        ContactEvent::Drawn => "drawn".to_owned(),
+        ContactEvent::NoAnswer => "called, no answer".to_owned(),
+        ContactEvent::Reached => "called and reached".to_owned(),
+        ContactEvent::Identified => "showed an identity card".to_owned(),
+        ContactEvent::HandedOver => "has the prize".to_owned(),
+        ContactEvent::Skipped { reason, inspector: None } => format!("skipped: {}", reason.in_words()),
+        ContactEvent::Skipped { reason, inspector: Some(inspector) } => {
+            format!("skipped before {inspector}: {}", reason.in_words())
+        }
+    }
+}

@@ -1,0 +1,47 @@
+//! The demo of the local stack: what a visitor sees of the console at first sight is what the service makes.
+
+use common::clock::Clock;
+use common::domain::message::MessageKey;
+use common::domain::receipt::checks::{CheckResult, checks};
+use common::domain::scope::{Environment, Scope};
+use local::demo;
+use ops_core::settle::DECIDED_BY_A_PERSON;
+
+use super::Served;
+use crate::support::Stack;
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn the_demo_has_a_draw_to_go_on_with_and_only_reasons_that_the_service_gives() {
+    let stack = Stack::empty().await;
+    let clock: &Clock = &stack.clock;
+    demo::load(&stack.env, None, "http://127.0.0.1:9/redeem", clock).await.expect("it answers");
+    demo::draw::load(&stack.env, clock).await.expect("it answers");
+    demo::entries::load(&stack.env, clock).await.expect("it answers");
+    let console = Served::start(&stack).await;
+    let operator = console.sign_in().await;
+    let draw = operator.page("/campaigns/chai-bora-2026/live/draws/demo").await;
+    assert!(
+        draw.contains("Winners without an outcome") && draw.contains("Winners with an outcome"),
+        "{draw}"
+    );
+
+    let submissions = stack.tables().await.store.submissions().clone();
+    for campaign in ["duka-kuu-2026", "soda-rush-2026", "mango-2025"] {
+        let scope = Scope { campaign: campaign.parse().expect("a slug"), environment: Environment::Live };
+        let all = submissions.list(&scope, 2_000, |_| true).await.expect("it answers");
+        assert!(all.len() >= 300, "{campaign}: {}", all.len());
+        for submission in all {
+            let is_known = |reason: &String| {
+                let is_check = checks(std::slice::from_ref(reason))
+                    .iter()
+                    .any(|(_, result)| matches!(result, CheckResult::Failed(_)));
+                is_check || reason.parse::<MessageKey>().is_ok() || reason == DECIDED_BY_A_PERSON
+            };
+            assert!(submission.reasons.iter().all(is_known), "{:?}", submission.reasons);
+            let is_waiting = submission.settling.is_some();
+            let is_explained =
+                checks(&submission.reasons).iter().any(|(_, result)| *result != CheckResult::NotReached);
+            assert!(!is_waiting || is_explained, "{:?}", submission.reasons);
+        }
+    }
+}
