@@ -172,6 +172,6 @@ async fn clearing_test_data_leaves_the_draws_of_test_mode_without_their_entrants
     let shown = stack.json(&[&["draw", "show", "--draw", "week-03"], &CAMPAIGN[..]].concat()).await;
     assert_eq!(shown["winners"][0]["phone"], "+2557•••••005");
     assert_eq!(stack.json(&clear).await["cleared"]["openings_of_draws"], 0, "a second time changes nothing");
-    let told = stack.run(&clear[..3]).await.err;
+    let told = stack.answering(&clear[..3], "no\n").await.err;
     assert!(told.contains("Draws of test mode stay") && told.contains("another name"), "{told}");
 }
