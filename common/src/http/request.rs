@@ -13,6 +13,7 @@ use super::reply::X_REQUEST_ID;
 use crate::domain::hex::hex;
 use crate::domain::ids::IdempotencyKey;
 use crate::domain::message::Language;
+use crate::domain::phone::Phone;
 use crate::error::{Error, ErrorCode};
 use crate::random;
 use crate::telemetry::RequestIds;
@@ -165,7 +166,9 @@ fn header<'a>(http: &'a lambda_http::Request, name: &str) -> Option<&'a str> {
 pub fn request_ids(given: Option<&str>, gateway: Option<String>) -> RequestIds {
     const CHARS: std::ops::RangeInclusive<usize> = 1..=128;
     let allowed = |byte: u8| byte.is_ascii_alphanumeric() || b"._+/=-".contains(&byte);
-    let is_fit = |id: &&str| CHARS.contains(&id.len()) && id.bytes().all(allowed);
+    // Log lines have no phones.
+    let is_phone = |id: &str| id.parse::<Phone>().is_ok();
+    let is_fit = |id: &&str| CHARS.contains(&id.len()) && id.bytes().all(allowed) && !is_phone(id);
     let made = || format!("req_{}", hex(&random::bytes::<12>()));
     RequestIds { request: given.filter(is_fit).map_or_else(made, str::to_owned), gateway }
 }
@@ -251,7 +254,7 @@ mod tests {
     fn a_request_id_fit_for_a_log_is_echoed() {
         let id = |value: &str| request_ids(Some(value), None).request;
         assert_eq!(id("a.b_c+d/e=f-9"), "a.b_c+d/e=f-9");
-        for bad in ["", "a b", "a,b", "\u{e9}", &"x".repeat(129)] {
+        for bad in ["", "a b", "a,b", "\u{e9}", &"x".repeat(129), "0712345678", "+255-712-345-678"] {
             assert!(id(bad).starts_with("req_"), "{bad}");
         }
     }

@@ -335,24 +335,24 @@ fn ops(ready: &str, args: &[&str]) -> (u8, String) {
 
 /// Requests that answer in every way, with the number wherever a caller can put it.
 fn use_number(running: &Running, key: &str, code: &str) {
-    const NUMBER: &str = "0712 345 678";
+    const NUMBER: &str = "0754 918 263";
     let body = |number: &str, code: &str| format!(r#"{{"phone":"{number}","code":"{code}","consent":true}}"#);
     let entered = running.submit(key, "attempt-0000000001", NUMBER, code);
     assert!(entered.contains(r#""message_key":"entered""#), "{entered}");
     running.submit(key, "attempt-0000000001", NUMBER, code);
-    running.submit(key, "attempt-0712345678", "+255712345678", code);
-    running.submit(key, "attempt-0000000002", "255712345678", "AAAA-BBBB-CCCC");
+    running.submit(key, "attempt-0000000009", "+255754918263", code);
+    running.submit(key, "attempt-0000000002", "255754918263", "AAAA-BBBB-CCCC");
     for (request, body) in [
-        ("POST /api/v1/submissions/lookup", r#"{"phone":"0712345678"}"#.to_owned()),
-        ("POST /api/v1/submissions", body(NUMBER, code).replace("\"consent\"", "\"0712345678\"")),
-        ("POST /api/v1/submissions", r#"{"phone":"0712345678""#.to_owned()),
-        ("POST /api/v1/codes/check", r#"{"code":"0712345678"}"#.to_owned()),
-        ("GET /api/v1/submissions/0712345678?phone=%2B255712345678", String::new()),
-        ("GET /api/v1/0712345678", String::new()),
-        ("DELETE /api/v1/submissions?phone=0712345678", String::new()),
+        ("POST /api/v1/submissions/lookup", r#"{"phone":"0754918263"}"#.to_owned()),
+        ("POST /api/v1/submissions", body(NUMBER, code).replace("\"consent\"", "\"0754918263\"")),
+        ("POST /api/v1/submissions", r#"{"phone":"0754918263""#.to_owned()),
+        ("POST /api/v1/codes/check", r#"{"code":"0754918263"}"#.to_owned()),
+        ("GET /api/v1/submissions/0754918263?phone=%2B255754918263", String::new()),
+        ("GET /api/v1/0754918263", String::new()),
+        ("DELETE /api/v1/submissions?phone=0754918263", String::new()),
     ] {
         let more =
-            "Idempotency-Key: attempt-0000000003\r\nX-Request-Id: 255712345678\r\nUser-Agent: 0712345678\r\n";
+            "Idempotency-Key: attempt-0000000003\r\nX-Request-Id: 255754918263\r\nUser-Agent: 0754918263\r\n";
         let reply = running.send(request, key, more, &body);
         assert!(reply.starts_with("HTTP/1.1 "), "{request}: {reply}");
     }
@@ -366,12 +366,12 @@ fn after_an_erasure_nothing_of_the_number_is_in_what_the_stack_keeps_or_printed(
     let running = Running::start(&["--data", data, "--show", "demo", "--ready-file", ready]);
     let (key, code) = (running.after("live key").to_owned(), running.after("live codes").to_owned());
     use_number(&running, &key, &code);
-    let (found, text) = ops(ready, &["person", "find", "--phone", "0712345678"]);
+    let (found, text) = ops(ready, &["person", "find", "--phone", "0754918263"]);
     assert!(found == ops_core::FINE && text.contains("chai-bora-2026"), "{text}");
-    let erase = ["person", "erase", "--phone", "0712345678", "--why", "asked by letter", "--yes"];
+    let erase = ["person", "erase", "--phone", "0754918263", "--why", "asked by letter", "--yes"];
     let (erased, text) = ops(ready, &erase);
     assert_eq!(erased, ops_core::FINE, "{text}");
-    let (_, left) = ops(ready, &["person", "find", "--phone", "0712345678"]);
+    let (_, left) = ops(ready, &["person", "find", "--phone", "0754918263"]);
     assert!(left.starts_with("Nothing is held"), "{left}");
 
     let before = running.printed.clone();
@@ -379,6 +379,6 @@ fn after_an_erasure_nothing_of_the_number_is_in_what_the_stack_keeps_or_printed(
     assert!(status.success());
     assert!(log.lines().count() >= 11, "a line for each request: {log}");
     assert!(files(Path::new(data)).iter().any(|(_, content)| !content.is_empty()), "it keeps its tables");
-    let kept = places("712345678", Path::new(data), &[&before, &printed, &log, &text]);
+    let kept = places("754918263", Path::new(data), &[&before, &printed, &log, &text]);
     assert!(kept.is_empty(), "{kept:#?}\n{log}");
 }
