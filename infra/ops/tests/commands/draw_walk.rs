@@ -153,6 +153,22 @@ async fn steps_out_of_order_are_refused_and_leave_nothing() {
 }
 
 #[tokio::test]
+async fn after_each_call_the_command_that_usually_follows_is_printed() {
+    let stack = drawn().await;
+    let mut printed = String::new();
+    let call = [&["draw", "call", "--tier", "Kettle", "--winner", "1"], &DRAW[..], &NO_ANSWER].concat();
+    for command in ["draw call", "draw call", "draw skip"] {
+        let called = stack.run(&call).await;
+        printed = called.err.split('`').nth(1).expect("a command").to_owned();
+        assert!(printed.starts_with(&format!("ops {command} ")), "{printed}");
+    }
+    // The names of prizes have no spaces here.
+    let printed = printed.replace('"', "").replace("NAME", "Neema");
+    let args: Vec<_> = printed.split(' ').skip(1).chain(["--yes"]).collect();
+    stack.fine(&args).await;
+}
+
+#[tokio::test]
 async fn a_skip_takes_the_draws_name_and_can_be_run_again() {
     let stack = drawn().await;
     logged(&stack, "call", "Kettle", "1", &REACHED).await;

@@ -112,7 +112,7 @@ fn next_step(state: ContactState) -> Option<&'static str> {
     match state {
         ContactState::Drawn => Some("call"),
         ContactState::Called { times } if times < MAX_CALLS => Some("call"),
-        ContactState::Called { .. } => Some("skip --reason no_answer --inspector NAME"),
+        ContactState::Called { .. } => Some("skip --reason no-answer --inspector NAME"),
         ContactState::Reached => Some("confirm"),
         ContactState::Identified => Some("hand-over"),
         ContactState::HandedOver | ContactState::Skipped { .. } => None,
