@@ -71,9 +71,10 @@ async fn seed(campaign: &TestCampaign, original: &Item, count: u32) {
     let keys = service.tables.code_books.secrets().people_keys().await.expect("the secret");
     let copies = (0..count).map(|number| {
         let (id, phone): (_, Phone) = (random::submission_id(), phone(number).parse().expect("a phone"));
+        let entrant = scope.key(keys.secret.consumer(&scope, phone.clone()).id.as_str());
         let stored = keys.secret.encrypt_phone(&scope, id, &phone, random::bytes());
         let stored = serde_json::to_value(stored).expect("JSON");
-        copy(original, &scope, id, stored.as_str().expect("text").to_owned())
+        copy(original, &scope, id, [&entrant, stored.as_str().expect("text")])
     });
     put_all(&client, &table, copies).await;
 }
@@ -88,10 +89,18 @@ async fn original(campaign: &TestCampaign) -> Item {
     found.item.expect("it was written")
 }
 
-fn copy(original: &Item, scope: &Scope, id: SubmissionId, phone: String) -> Item {
+fn copy(original: &Item, scope: &Scope, id: SubmissionId, [entrant, phone]: [&str; 2]) -> Item {
     let mut copy = original.clone();
-    copy.insert(submissions::KEY.to_owned(), AttributeValue::S(scope.key(id)));
-    copy.insert("phone".to_owned(), AttributeValue::S(phone));
+    for (name, text) in [
+        (submissions::KEY, scope.key(id)),
+        ("submission_id", id.to_string()),
+        ("reference", random::reference().to_string()),
+        ("entrant", entrant.to_owned()),
+        ("phone", phone.to_owned()),
+    ] {
+        let known = copy.insert(name.to_owned(), AttributeValue::S(text));
+        assert!(known.is_some(), "a record has {name}");
+    }
     copy
 }
 
