@@ -202,10 +202,10 @@ pub async fn carry_out(tables: &Tables, plan: &Plan, change: CampaignChange) -> 
     Ok(plan.outcome())
 }
 
-/// Somebody else wrote the campaign, or paused it, since it was read.
+/// Another operator wrote the campaign, or paused it, since it was read.
 pub(crate) fn changed_by_another(slug: &CampaignSlug) -> Failure {
     let message = format!(
-        "`{slug}` was changed by somebody else in the meantime, so yours was not written; run this again to see what it \
+        "`{slug}` was changed by another operator in the meantime, so yours was not written; run this again to see what it \
          changes now"
     );
     Failure::new("campaign_changed", message)
@@ -257,24 +257,11 @@ fn new_book() -> CodeBook {
     }
 }
 
-/// Pauses or resumes a campaign without a reason; functions follow within seconds.
+/// Pauses or resumes a campaign, with the operator's reason if there is one; functions follow within seconds.
 ///
 /// # Errors
 /// When there is no such campaign, or the table does not answer.
 pub async fn set_paused(
-    tables: &Tables,
-    slug: &CampaignSlug,
-    paused: bool,
-    now: Timestamp,
-) -> Result<(), Failure> {
-    set_paused_because(tables, slug, paused, None, now).await
-}
-
-/// Like [`set_paused`], with the operator's reason.
-///
-/// # Errors
-/// When there is no such campaign, or the table does not answer.
-pub async fn set_paused_because(
     tables: &Tables,
     slug: &CampaignSlug,
     paused: bool,

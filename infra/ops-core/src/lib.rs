@@ -6,6 +6,8 @@
 //! - [`campaign_file`] reads campaigns from YAML, [`mod@column`] lists from CSV; both report every problem with its line;
 //! - [`campaigns`], [`keys`], [`codes`], [`submissions`], [`settle`], [`receipts`] and [`phones`] do the work on the
 //!   stack's [`tables`], which [`connection`] opens; [`secret`] rotates the deployment's secret;
+//! - [`corrections`] revokes and reopens settled submissions; [`people`] finds, exports and erases a person; `export` writes
+//!   entries into files;
 //! - [`review`] is what a screen needs that shows reviewers one submission after the other;
 //! - [`audit`] records who does what; `write_guard` refuses writes that are not recorded; `identity` is who the operator is;
 //! - [`draws`] freezes entries and draws winners so that anyone can check it;

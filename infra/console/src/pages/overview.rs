@@ -63,7 +63,7 @@ async fn resume(console: Console, InScope(scope): InScope) -> PageResult<Redirec
 }
 
 async fn switch(console: &Console, scope: &Scope, paused: bool) -> PageResult<Redirect> {
-    set_paused(&console.tables()?, &scope.campaign, paused, console.now()).await?;
+    set_paused(&console.tables()?, &scope.campaign, paused, None, console.now()).await?;
     Ok(Redirect::to(&path_of(scope)))
 }
 

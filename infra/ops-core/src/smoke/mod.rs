@@ -42,7 +42,7 @@ pub async fn walk(tables: &Tables, url: &str, now: Timestamp) -> Result<Vec<Step
     let issued = keys::issue(tables, &scope, Some(LABEL), PER_MINUTE, now).await?;
     let walked = everything(&base_url, issued.key).await;
     let revoked = keys::revoke(tables, &issued.record.key_id, now).await;
-    campaigns::set_paused(tables, &scope.campaign, true, now).await?;
+    campaigns::set_paused(tables, &scope.campaign, true, None, now).await?;
     revoked?;
     walked
 }

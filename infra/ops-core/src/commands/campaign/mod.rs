@@ -111,7 +111,7 @@ async fn switch(
     now: Timestamp,
 ) -> Result<Report, Failure> {
     let why = why.map(|why| words(&why, "--why")).transpose()?;
-    campaigns::set_paused_because(tables, slug, paused, why.as_deref(), now).await?;
+    campaigns::set_paused(tables, slug, paused, why.as_deref(), now).await?;
     let word = if paused { "paused" } else { "resumed" };
     let back =
         if paused { format!("; `ops campaign resume {slug}` takes entries again") } else { String::new() };
