@@ -150,7 +150,7 @@ async function decide(page, all) {
       all.push(id);
       times.push(await press(page, ['4', 'a', '1', '4'][decided.length % 4]));
     }
-    // Whoever reviews looks at a receipt before they press a key.
+    // A reviewer looks at a receipt before they press a key.
     await pause(400);
   }
   return { times, decided };

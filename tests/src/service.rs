@@ -137,7 +137,7 @@ impl Service {
         self.tables.entrants.get(scope, &entrant_id(scope, phone), day).await
     }
 
-    /// Every code of a scope that somebody holds or redeemed, read from the whole table.
+    /// Every code of a scope that is held or redeemed, read from the whole table.
     pub async fn claims(&self, scope: &Scope) -> Vec<Claim> {
         let client = self.dynamodb();
         let table = self.env.required("CODES_TABLE").expect("the stack sets it");

@@ -162,7 +162,7 @@ pub struct Confirmation {
 }
 
 impl OperatorDecision {
-    /// Whether somebody of this identity or name took the decision, or confirmed it.
+    /// Whether a person of this identity or name took the decision, or confirmed it.
     pub fn is_by(&self, identity: &str, by: &str) -> bool {
         let is_name = |name: &str| name.to_lowercase() == by.to_lowercase();
         self.identity.as_deref() == Some(identity)
@@ -330,7 +330,7 @@ impl Submission {
     }
 
     /// The submission once its campaign's retention is over: without its person, but under the same pseudonym, which limits and
-    /// codes refer to. `None` while somebody still needs the phone.
+    /// codes refer to. `None` while the phone is still needed.
     #[must_use]
     pub fn past_retention(&self) -> Option<Self> {
         let is_settled = self.status.is_terminal() && self.proposal.is_none();

@@ -70,7 +70,7 @@ impl Draws {
     }
 
     /// Whether a draw of the scope still needs phones: a winner is to be drawn, or a prize is being claimed. Then the phones of
-    /// all entrants stay, since whoever is next in the order wins once a winner is skipped.
+    /// all entrants stay, since the next entrant in the order wins once a winner is skipped.
     pub async fn need_phones(&self, scope: &Scope, now: Timestamp) -> Result<bool, StoreError> {
         if self.list(scope).await?.iter().any(|draw| draw.can_be_drawn(now)) {
             return Ok(true);

@@ -58,7 +58,7 @@ pub(crate) fn sentence(message: &str) -> String {
     format!("{first}{}{end}", chars.as_str())
 }
 
-/// A refusal without the frame, for whoever may not see the console.
+/// A refusal without the frame, for callers that may not see the console.
 pub(crate) fn refusal(status: StatusCode, title: &str, message: &str) -> Response {
     let page = html! {
         (maud::DOCTYPE)

@@ -1,4 +1,4 @@
-//! The embedded Security Token Service, which says who somebody is: a user with the name of the access key, so that tests
+//! The embedded Security Token Service, which names the caller: a user with the name of the access key, so that tests
 //! have several. Signatures are not checked.
 
 use std::io;

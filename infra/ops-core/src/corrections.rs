@@ -73,7 +73,7 @@ pub async fn correct(
     };
     if first_identity == identity || is_same_person(&first.by, &decision.by) {
         let message = format!(
-            "a prize was won, and {} asked for this at {}; nothing happens until somebody else runs the same command, with \
+            "a prize was won, and {} asked for this at {}; nothing happens until a second operator runs the same command, with \
              their own AWS identity and name",
             first.by, first.at
         );
@@ -104,7 +104,7 @@ pub async fn reopen(tables: &Tables, name: &str, decision: OperatorDecision) -> 
     correct(tables, &before.submission_id.to_string(), correction, decision).await
 }
 
-/// Refuses whoever took the decision that reopening takes back: of a revoked submission, the one before it was revoked.
+/// Refuses the person who took the decision that reopening takes back: of a revoked submission, the one before it was revoked.
 fn refuse_own_verdict(before: &Submission, identity: &str, by: &str) -> Result<(), Failure> {
     let verdict = match before.history.last() {
         Some(last) if before.is_revoked() => last.decision.as_ref(),

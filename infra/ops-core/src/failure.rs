@@ -50,7 +50,7 @@ impl Failure {
 /// because ...`.
 fn missing_right(denied: &str) -> String {
     const WHOM_TO_ASK: &str =
-        "ask whoever manages the stack for the role that has it (infra/roles.md); `ops whoami` shows yours";
+        "ask the stack's administrator for the role that has it (infra/roles.md); `ops whoami` shows yours";
     let words = |after: &str| denied.split_once(after)?.1.split_whitespace().next();
     match (words("to perform: "), words("on resource: ")) {
         (Some(action), Some(arn)) => {

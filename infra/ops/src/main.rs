@@ -18,7 +18,7 @@ async fn run() -> ExitCode {
     let (mut out, mut err) = (io::stdout(), io::stderr());
     let err_is_terminal = err.is_terminal();
     let mut answers = io::stdin().lock();
-    // The question goes to standard error, so whoever answers has to see that too.
+    // The question goes to standard error, so that has to be seen too.
     let asks = answers.is_terminal() && err_is_terminal;
     let input: Option<&mut dyn BufRead> = if asks { Some(&mut answers) } else { None };
     let mut terminal = Terminal { out: &mut out, err: &mut err, input, err_is_terminal };

@@ -274,7 +274,7 @@ fn after(scope: &Scope) -> String {
     format!("{scope}$")
 }
 
-/// Partition and sort key of a submission that somebody still has to look at.
+/// Partition and sort key of a submission that an operator or the service still has to settle.
 pub(super) fn listed(submission: &Submission) -> Option<(String, String)> {
     let scope = &submission.scope;
     match &submission.settling {

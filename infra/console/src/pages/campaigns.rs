@@ -45,7 +45,7 @@ async fn list(console: Console, (): ()) -> PageResult {
     Ok(Page::new("Campaigns", Section::Campaigns).render(content))
 }
 
-/// `None` for whoever may not read numbers.
+/// `None` for roles that may not read numbers.
 async fn live_sum(tables: &Tables, campaign: &Campaign) -> PageResult<Option<Amount>> {
     let scope = Scope { campaign: campaign.slug.clone(), environment: Environment::Live };
     match tables.numbers.cells(&scope, Metric::Days, ALL_DAYS).await {

@@ -110,7 +110,7 @@ async fn verify(tables: &Tables) -> Result<Report, Failure> {
         Ok(VerifiedAudit { count, last_hash }) => {
             let text = format!(
                 "The audit log is as it was written: {} rows, and the hash of the last one is {last_hash}.\n\
-                 Whoever owns the account could write a whole log anew: keep number and hash of the last row elsewhere, \
+                 The account's owner could write a whole log anew: keep number and hash of the last row elsewhere, \
                  and see whether a later log still has them.",
                 grouped(count)
             );

@@ -186,7 +186,7 @@ impl ReviewQueue {
     }
 }
 
-/// The submission, if it still waits for this reviewer: whoever decided it does not look a second time.
+/// The submission, if it still waits for this reviewer: the person who decided it does not take a second look.
 fn wanted(submission: Submission, reviewer: &Reviewer) -> Option<ClaimedSubmission> {
     let waits = submission.settling.as_ref().is_some_and(|settling| settling.assignee == Assignee::Operator);
     if waits {

@@ -103,7 +103,7 @@ fn tables_of(stack: &Stack, name: &str) -> Tables {
     Tables::from_env(&env, &Aws::for_function(&env).expect("all variables")).expect("all variables")
 }
 
-/// The answer of somebody who saw this.
+/// The answer of a reviewer who saw this.
 fn answer_to(seen: &ClaimedSubmission, verdict: Verdict) -> Answer {
     let ClaimedSubmission { submission: Submission { submission_id, revision, .. }, is_second_look } = seen;
     Answer { submission_id: *submission_id, revision: *revision, is_second_look: *is_second_look, verdict }

@@ -1,4 +1,4 @@
-//! The template's policies for operators: what each role may do, and what `ops` says to whoever lacks a right.
+//! The template's policies for operators: what each role may do, and what `ops` says to an operator who lacks a right.
 
 use aws_sdk_dynamodb::Client;
 use aws_sdk_dynamodb::error::{ProvideErrorMetadata, SdkError};
@@ -148,7 +148,7 @@ async fn commands(stack: &Stack, role: &str, turn: u64) -> Vec<Vec<String>> {
                 format!("draw call {winner} 1 --show-phone"),
                 format!("draw call {winner} 1 --outcome reached"),
                 format!("draw confirm {winner} 1"),
-                format!("draw skip {winner} 1 --reason not_collected --inspector Neema --yes"),
+                format!("draw skip {winner} 1 --reason not-collected --inspector Neema --yes"),
                 format!("draw call {winner} 2 --outcome reached"),
                 format!("draw confirm {winner} 2"),
                 format!("draw hand-over {winner} 2"),
@@ -244,8 +244,8 @@ async fn whoever_lacks_a_right_is_told_which_and_changes_nothing() {
     assert_eq!(ended.code, ops_core::REFUSED);
     assert_eq!(
         ended.err,
-        "error: turning the pause switch failed: you lack the right dynamodb:UpdateItem on table campaigns; ask whoever \
-         manages the stack for the role that has it (infra/roles.md); `ops whoami` shows yours\n"
+        "error: turning the pause switch failed: you lack the right dynamodb:UpdateItem on table campaigns; ask the \
+         stack's administrator for the role that has it (infra/roles.md); `ops whoami` shows yours\n"
     );
     let left = left(&stack, 0).await;
     let hidden = run_as(&stack, "viewer", &["submission", "show", &left].map(str::to_owned)).await;

@@ -129,7 +129,7 @@ fn skip(winner: &Winner) -> Markup {
                 option value="" { "choose one" }
                 @for reason in given().filter(follows) { option value=(reason.as_str()) { (reason.in_words()) } }
             }
-            label for="inspector" { "Name of the inspector, or of whoever watched" }
+            label for="inspector" { "Name of the inspector or witness" }
             input #inspector name="inspector" required maxlength="500" autocomplete="off";
             (typed_field(winner.draw.name.as_str()))
             p { button.danger name="step" value="skip" { "Skip" } }

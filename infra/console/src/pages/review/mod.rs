@@ -56,7 +56,7 @@ const KEYS: [(&str, &str); 11] = [
     ("1 to 9", "reject, for the reason with that number"),
     ("s", "skip: leave it to others"),
     ("u", "undo the last answer, within 8 seconds"),
-    ("o", "reopen a decision of somebody else"),
+    ("o", "reopen another operator's decision"),
     ("z", "zoom the photo; arrows move it"),
     ("r", "rotate the photo"),
     ("c", "more contrast"),

@@ -30,7 +30,7 @@ async fn mint(stack: &Stack, count: &str) -> Vec<String> {
     file.lines().skip(1).map(str::to_owned).collect()
 }
 
-/// An accepted submission with the first code, in the words of somebody who attacks the operator's browser.
+/// An accepted submission with the first code, in the words of an attacker of the operator's browser.
 async fn accepted(stack: &Stack) -> Submission {
     let key = CodeKey::Minted(0);
     let accepted = Submission {

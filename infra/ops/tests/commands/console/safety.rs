@@ -192,7 +192,7 @@ async fn it_ends_after_fifteen_minutes_without_use() {
     console.clock.advance(IDLE_LIMIT - a_moment);
     operator.page("/").await;
     console.clock.advance(IDLE_LIMIT - a_moment);
-    // Whoever has no cookie does not use it.
+    // A caller without a cookie does not use it.
     console.ask("GET", "/").send().await;
     console.ask("GET", "/style.css").send().await;
     operator.page("/").await;
