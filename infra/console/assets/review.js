@@ -127,7 +127,7 @@ async function skip() {
   fetchAhead();
 }
 
-/** Takes in what came of earlier answers. */
+/** Shows the results of earlier answers. */
 function take({ held, notices }, known) {
   for (const { id, text, is_failure: isFailure, is_gone: isGone } of notices) {
     const card = answered.find((one) => one.card.dataset.id === id)?.card;
@@ -141,7 +141,7 @@ function take({ held, notices }, known) {
   fetchAhead();
 }
 
-/** Asks what came of the answers. */
+/** Asks for the results of the answers. */
 async function hear() {
   if (hasLeft) return;
   const known = answered.filter((one) => one.isHeld);

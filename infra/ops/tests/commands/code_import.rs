@@ -252,3 +252,35 @@ async fn an_import_that_was_cut_short_counts_every_code_once_it_is_run_again() {
     assert_eq!((&again["batch"], &again["duplicates"]), (&json!(null), &json!(4)));
     assert!(!stack.fine(&BATCHES).await.contains("cut short"));
 }
+
+#[tokio::test]
+async fn a_file_of_a_void_batch_begins_no_other_batch_although_its_import_was_cut_short() {
+    let stack = Stack::with_chai().await;
+    let file = stack.file("brand.csv", "KETTLE-01\n");
+    stack.fine(&import(&file, &["--allow-weak", "--batch", "april"])).await;
+    let (tables, scope) = (stack.tables().await, chai(Environment::Live));
+    let request = ImportRequest {
+        codes: lines::codes(Path::new(&file), None),
+        prize: None,
+        batch: None,
+        allow_weak: true,
+    };
+    let checked = check(&tables, &scope, request, |_, _| ()).await.expect("codes");
+    let mut stored = tables.code_books.get(&scope).await.expect("it answers").expect("a book");
+    stored.book.batches[0].origin.begin_import(&checked.digest, Vec::new());
+    tables.code_books.save(&scope, &stored).await.expect("it answers");
+    let void = [
+        "code",
+        "void",
+        "--yes",
+        "--campaign",
+        "chai-bora-2026",
+        "--environment",
+        "live",
+        "--batch",
+        "april",
+    ];
+    stack.fine(&void).await;
+    assert_eq!(stack.json(&import(&file, &["--allow-weak"])).await["batch"], json!(null));
+    assert_eq!(stack.json(&BATCHES).await["batches"].as_array().map(Vec::len), Some(1));
+}

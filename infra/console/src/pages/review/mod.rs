@@ -162,7 +162,7 @@ fn windows() -> Markup {
         dialog #reopening aria-labelledby="reopening-title" {
             form method="dialog" {
                 h2 #reopening-title { "Reopen a decision" }
-                p.soft { "Nobody reopens a decision of their own. An accepted submission is revoked first, and reopened by a second time." }
+                p.soft { "Nobody reopens a decision of their own. An accepted submission is revoked first, and reopened in a second step." }
                 label for="name" { "Reference or id" }
                 input #name name="name" autocomplete="off" required;
                 label for="why" { "Reason, which stays in the log" }
@@ -293,7 +293,7 @@ async fn notices(console: Console, form: Form) -> Reply<Response> {
     Ok(told(&console, &screen, json!({})))
 }
 
-/// A reply with the answers that are not written yet, and what came of the others.
+/// A reply with the answers that are not written yet, and the results of the others.
 fn told(console: &Console, screen: &Screen, mut reply: Value) -> Response {
     // An answer is among both in between, and never in neither.
     let held = screen.answered();
