@@ -1,5 +1,6 @@
 //! Plots as inline SVG, with their numbers as a table beneath.
 
+use common::domain::numbers::Amount;
 use maud::{Markup, html};
 use ops_core::format::grouped;
 use ops_core::numbers::sums::Sums;
@@ -23,19 +24,20 @@ pub(crate) fn number(number: i64) -> String {
     format!("{sign}{}", grouped(number.unsigned_abs()))
 }
 
-/// One column for each day or hour: its submissions. Entries are in the table beneath.
-pub(crate) fn over_time(title: &str, unit: &str, sums: &Sums) -> Markup {
-    let most = sums.values().map(|sum| sum.records).max().unwrap_or(0).max(1);
-    let count = i64::try_from(sums.len()).unwrap_or(1).max(1);
+/// One place for each day or hour, with a bar for its entries. Submissions are in the table beneath.
+pub(crate) fn over_time(title: &str, unit: &str, series: &[(String, Amount)]) -> Markup {
+    let most = series.iter().map(|(_, sum)| sum.entries).max().unwrap_or(0).max(1);
+    let count = i64::try_from(series.len()).unwrap_or(1).max(1);
     let height = HEIGHT - TOP - BOTTOM;
     let (base, step) = (HEIGHT - BOTTOM, (WIDTH - LEFT) * 100 / count);
-    let every = sums.len().div_ceil(LABELS).max(1);
-    let columns = (0_i64..).zip(sums).map(|(index, (name, sum))| {
-        let tall = if sum.records > 0 { (sum.records * height / most).max(1) } else { 0 };
-        (LEFT + index * step / 100, tall, name, sum.records)
+    let every = series.len().div_ceil(LABELS).max(1);
+    let places = (0_i64..).zip(series).map(|(index, (name, sum))| {
+        let tall = if sum.entries > 0 { (sum.entries * height / most).max(1) } else { 0 };
+        (LEFT + index * step / 100, tall, name, sum.entries)
     });
-    let columns: Vec<_> = columns.collect();
+    let places: Vec<_> = places.collect();
     let wide = (step * 8 / 1000).max(1);
+    let any = series.iter().filter(|(_, sum)| *sum != Amount::default());
     html! {
         figure.plot {
             figcaption { (title) }
@@ -45,14 +47,14 @@ pub(crate) fn over_time(title: &str, unit: &str, sums: &Sums) -> Markup {
                     line.grid x1=(LEFT) x2=(WIDTH) y1=(y) y2=(y) {}
                     @if share == 0 || shown > 0 { text.end x=(LEFT - 8) y=(y + 4) { (number(shown)) } }
                 }
-                @for (x, tall, name, records) in &columns {
-                    rect.bar x=(x) y=(base - tall) width=(wide) height=(tall) { title { (name) ": " (number(*records)) } }
+                @for (x, tall, name, entries) in places.iter().filter(|(_, tall, ..)| *tall > 0) {
+                    rect.bar x=(x) y=(base - tall) width=(wide) height=(tall) { title { (name) ": " (number(*entries)) } }
                 }
-                @for (x, _, name, _) in columns.iter().step_by(every) {
+                @for (x, _, name, _) in places.iter().step_by(every) {
                     text x=(x) y=(HEIGHT - 6) { (short(name)) }
                 }
             }
-            (numbers(title, &[unit, "Submissions", "Entries"], sums))
+            (numbers(title, &[unit, "Submissions", "Entries"], any))
         }
     }
 }
@@ -65,8 +67,8 @@ fn short(name: &str) -> &str {
         .unwrap_or(name)
 }
 
-fn numbers(title: &str, heading: &[&str], sums: &Sums) -> Markup {
-    let rows = sums.iter().map(|(name, sum)| {
+fn numbers<'a>(title: &str, heading: &[&str], amounts: impl Iterator<Item = &'a (String, Amount)>) -> Markup {
+    let rows = amounts.map(|(name, sum)| {
         let name = if name.is_empty() { NONE } else { name };
         vec![html! { (name) }, html! { (number(sum.records)) }, html! { (number(sum.entries)) }]
     });
@@ -105,9 +107,37 @@ pub(crate) fn shares(caption: &str, heading: [&str; 2], rows: Vec<Share>) -> Mar
 /// The rows of sums, each with the share that it has of the largest.
 pub(crate) fn of_largest(sums: &Sums, name: impl Fn(&str) -> String) -> Vec<Share> {
     let most = sums.values().map(|sum| sum.records).max().unwrap_or(0);
-    let row = |(dimension, sum): (&String, &common::domain::numbers::Amount)| {
+    let row = |(dimension, sum): (&String, &Amount)| {
         let shown = if dimension.is_empty() { NONE.to_owned() } else { name(dimension) };
         Share { name: html! { (shown) }, value: sum.records, of: most, words: number(sum.records) }
     };
     sums.iter().map(row).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_plot_has_bars_of_entries_and_empty_places() {
+        let day = |day: &str, records, entries| (day.to_owned(), Amount { records, entries });
+        let series = [
+            day("2026-03-01", 5, 1),
+            day("2026-03-02", 0, 0),
+            day("2026-03-03", 3, 0),
+            day("2026-03-04", 1, 4),
+        ];
+        let plot = over_time("Entries by day", "Day", &series).into_string();
+        assert_eq!(plot.matches("<rect class=\"bar\"").count(), 2, "{plot}");
+        let place = |index: i64| format!("x=\"{}\"", LEFT + index * (WIDTH - LEFT) / 4);
+        for (index, bar) in [(0, "<title>2026-03-01: 1</title>"), (3, "<title>2026-03-04: 4</title>")] {
+            let start = plot.find(&format!("<rect class=\"bar\" {}", place(index))).expect("its place");
+            assert!(
+                plot[start..].split_once("</rect>").is_some_and(|(rect, _)| rect.contains(bar)),
+                "{plot}"
+            );
+        }
+        assert!(plot.contains("<td>2026-03-03</td><td>3</td><td>0</td>"), "{plot}");
+        assert!(!plot.contains("<td>2026-03-02</td>"), "the table names those with any: {plot}");
+    }
 }

@@ -13,8 +13,8 @@ use maud::{Markup, html};
 use ops_core::campaigns::set_paused;
 use ops_core::format::{grouped, zoned_time};
 use ops_core::numbers::sums::{
-    Sums, by_day, by_dimension, by_hand_percent, by_hour, codes_of, receipt_words, span, sums, total,
-    unknown_now, wait,
+    Sums, by_day, by_dimension, by_hand_percent, codes_of, each_day, each_hour, latest_hour, receipt_words,
+    span, sums, total, unknown_now, wait,
 };
 use ops_core::numbers::{self, Days};
 
@@ -26,7 +26,7 @@ use crate::plot::{Share, number, of_largest, over_time, shares};
 use crate::state::Console;
 
 /// Hours of the plot by hour: two days show when people enter.
-const HOURS: usize = 48;
+const HOURS: i64 = 48;
 
 pub(crate) fn routes() -> Router<Console> {
     Router::new()
@@ -46,7 +46,7 @@ async fn overview(console: Console, InScope(scope): InScope) -> PageResult {
             p { "Nothing has been counted. New submissions are counted within a minute." }
         } @else {
             (figures(&cells))
-            (plots(&campaign, &cells))
+            (plots(&campaign, &cells, console.now()))
         }
         (codes(&cells, &batches))
         p.soft { "Numbers are at most a minute old. Days and hours are those of " (campaign.timezone.name()) "." }
@@ -112,12 +112,15 @@ fn figures(cells: &Cells) -> Markup {
     html! { dl.figures { @for (name, value) in figures { div { dt { (name) } dd { (value) } } } } }
 }
 
-fn plots(campaign: &Campaign, cells: &Cells) -> Markup {
-    let days = by_dimension(cells, Metric::Days);
-    let mut hours = by_hour(cells, campaign.timezone);
-    if let Some(first) = hours.keys().rev().nth(HOURS - 1).cloned() {
-        hours = hours.split_off(&first);
-    }
+fn plots(campaign: &Campaign, cells: &Cells, now: Timestamp) -> Markup {
+    let zone = campaign.timezone;
+    // A campaign that is over shows its end, and any other the present.
+    let is_over = campaign.status(now) == CampaignStatus::Ended;
+    let today = (!is_over).then(|| now.day_in(zone));
+    let days = each_day(&by_dimension(cells, Metric::Days), today.as_deref());
+    let end = latest_hour(cells).filter(|_| is_over).unwrap_or(now);
+    let hours = each_hour(cells, zone, end, HOURS);
+    let until = hours.last().map_or("", |(hour, _)| hour);
     let outcomes = sums(cells, Metric::Outcomes, |cell| cell.dimension.replacen('#', ", ", 1));
     let receipts = sums(cells, Metric::Receipts, |cell| receipt_words(&cell.dimension));
     let section = |title: &str, heading: [&str; 2], sums: &Sums| {
@@ -132,8 +135,8 @@ fn plots(campaign: &Campaign, cells: &Cells) -> Markup {
     };
     html! {
         div.pair {
-            (over_time("Submissions by day", "Day", &days))
-            (over_time("Submissions by hour, the last 48 hours with any", "Hour", &hours))
+            (over_time("Entries by day", "Day", &days))
+            (over_time(&format!("Entries by hour, the {HOURS} hours until {until}"), "Hour", &hours))
         }
         div.pair {
             (section("Outcomes", ["Outcome", "Submissions"], &outcomes))

@@ -2,16 +2,24 @@
 
 use std::collections::BTreeMap;
 
+use chrono::NaiveDate;
 use chrono_tz::Tz;
 use common::domain::codebook::{Batch, Origin};
 use common::domain::numbers::decision_time::{Kind, Percentile, percentile};
-use common::domain::numbers::{Amount, Cell, Cells, ENTRIES_RANGES, Metric};
+use common::domain::numbers::{Amount, Cell, Cells, ENTRIES_RANGES, Metric, utc_hour};
 use common::domain::timestamp::Timestamp;
 
 use crate::format::local_time;
 
 /// Amounts by a name, such as a region.
 pub type Sums = BTreeMap<String, Amount>;
+
+/// Amounts of days or hours that follow each other without a gap.
+pub type Series = Vec<(String, Amount)>;
+
+/// A plot has no place for more.
+const MAX_DAYS: usize = 366;
+const HOUR_MILLIS: i64 = 60 * 60 * 1_000;
 
 /// The sums of a metric over all days, by `name` of the cell; without those that are 0.
 pub fn sums(cells: &Cells, metric: Metric, name: impl Fn(&Cell) -> String) -> Sums {
@@ -47,11 +55,54 @@ pub fn by_day(cells: &Cells, metric: Metric) -> Sums {
 /// Hours of UTC by the clocks of a zone, `2026-11-22 17:00`.
 pub fn by_hour(cells: &Cells, zone: Tz) -> Sums {
     sums(cells, Metric::Outcomes, |cell| {
-        let at: Option<Timestamp> = format!("{}:00:00Z", cell.hour).parse().ok();
-        let local = at.map_or_else(|| cell.hour.clone(), |at| local_time(at, zone));
-        // Without the seconds.
-        local.chars().take("2026-11-22 17:00".len()).collect()
+        start_of(&cell.hour).map_or_else(|| cell.hour.clone(), |at| minute(at, zone))
     })
+}
+
+fn start_of(utc_hour: &str) -> Option<Timestamp> {
+    format!("{utc_hour}:00:00Z").parse().ok()
+}
+
+/// A local time without the seconds.
+fn minute(at: Timestamp, zone: Tz) -> String {
+    local_time(at, zone).chars().take("2026-11-22 17:00".len()).collect()
+}
+
+/// The latest hour with any submissions.
+pub fn latest_hour(cells: &Cells) -> Option<Timestamp> {
+    by_utc_hour(cells).keys().next_back().and_then(|hour| start_of(hour))
+}
+
+fn by_utc_hour(cells: &Cells) -> Sums {
+    sums(cells, Metric::Outcomes, |cell| cell.hour.clone())
+}
+
+/// The hours up to that of `end`, by the clocks of a zone, also those without any submissions.
+pub fn each_hour(cells: &Cells, zone: Tz, end: Timestamp, hours: i64) -> Series {
+    let by_utc_hour = by_utc_hour(cells);
+    let last = end.as_millis().div_euclid(HOUR_MILLIS);
+    let amount = |hour: i64| {
+        let at = Timestamp::from_millis(hour.saturating_mul(HOUR_MILLIS));
+        (minute(at, zone), by_utc_hour.get(&utc_hour(at)).copied().unwrap_or_default())
+    };
+    (last - hours + 1..=last).map(amount).collect()
+}
+
+/// Every day from the first to the last, also those without any submissions; to `until` if that is later.
+pub fn each_day(days: &Sums, until: Option<&str>) -> Series {
+    let day = |text: &str| text.parse::<NaiveDate>().ok();
+    let first = days.keys().find_map(|text| day(text));
+    let last = days.keys().rev().find_map(|text| day(text)).max(until.and_then(day));
+    let Some((first, last)) = first.zip(last) else { return Series::new() };
+    let shown = last.iter_days().rev().take(MAX_DAYS).take_while(|day| *day >= first);
+    let amount = |day: NaiveDate| {
+        let name = day.to_string();
+        let amount = days.get(&name).copied().unwrap_or_default();
+        (name, amount)
+    };
+    let mut series: Series = shown.map(amount).collect();
+    series.reverse();
+    series
 }
 
 /// Submissions whose partner has not answered.
@@ -115,6 +166,51 @@ pub fn codes_of(batch: &Batch) -> u64 {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use common::domain::scope::{Environment, Scope};
+
+    fn amount(entries: i64) -> Amount {
+        Amount { records: 1, entries }
+    }
+
+    #[test]
+    fn days_without_any_submissions_have_their_place() {
+        let days = [("2026-02-27", 3), ("2026-03-02", 1)];
+        let days: Sums = days.into_iter().map(|(day, entries)| (day.to_owned(), amount(entries))).collect();
+        let entries = |until| {
+            let series = each_day(&days, until);
+            series.iter().map(|(day, sum)| format!("{}={}", &day[5..], sum.entries)).collect::<Vec<_>>()
+        };
+        let known = ["02-27=3", "02-28=0", "03-01=0", "03-02=1"];
+        assert_eq!(entries(None), known);
+        assert_eq!(entries(Some("2026-03-01")), known, "what is counted is shown");
+        assert_eq!(entries(Some("2026-03-04")), [&known[..], &["03-03=0", "03-04=0"]].concat());
+        let long = each_day(&days, Some("2030-01-01"));
+        assert_eq!((long.len(), long.last().map(|(day, _)| day.as_str())), (366, Some("2030-01-01")));
+        assert_eq!(each_day(&Sums::new(), Some("2026-03-04")), []);
+    }
+
+    #[test]
+    fn forty_eight_hours_are_forty_eight_hours() {
+        let scope = Scope { campaign: "demo".parse().expect("a slug"), environment: Environment::Live };
+        let cell = |hour: &str| Cell {
+            scope: scope.clone(),
+            metric: Metric::Outcomes,
+            day: hour[..10].to_owned(),
+            hour: hour.to_owned(),
+            dimension: "accepted#entered".to_owned(),
+        };
+        let cells: Cells = [("2026-02-20T10", 9), ("2026-02-28T21", 2), ("2026-03-01T10", 4)]
+            .into_iter()
+            .map(|(hour, entries)| (cell(hour), amount(entries)))
+            .collect();
+        let end = latest_hour(&cells).expect("an hour").after(std::time::Duration::from_secs(1_800));
+        let hours = each_hour(&cells, chrono_tz::Africa::Dar_es_Salaam, end, 48);
+        assert_eq!(hours.len(), 48);
+        let any: Vec<_> = hours.iter().filter(|(_, sum)| sum.entries > 0).collect();
+        let [first, last] = any[..] else { panic!("{any:?}") };
+        assert_eq!((first.0.as_str(), first.1.entries), ("2026-03-01 00:00", 2));
+        assert_eq!((Some(last), last.0.as_str()), (hours.last(), "2026-03-01 13:00"));
+    }
 
     #[test]
     fn spans_are_told_in_the_largest_fitting_unit() {

@@ -51,7 +51,8 @@ async fn the_overview_shows_the_numbers_that_are_counted() {
         assert!(page.contains(&format!("<dd>{}</dd>", numbers[name])), "{name}: {page}");
     }
     for text in [
-        // The plots, and the table beneath.
+        // The plots, and the table beneath: one of two submissions is accepted, with two entries.
+        "<figcaption>Entries by day</figcaption>",
         "2026-03-01: 2</title>",
         "<td>2026-03-02</td><td>1</td><td>2</td>",
         "<td>accepted, instant win</td><td>1</td>",
