@@ -35,19 +35,45 @@ impl From<StoreError> for PageError {
 
 impl IntoResponse for PageError {
     fn into_response(self) -> Response {
-        let Self(status, Failure { message, problems, .. }) = self;
+        let Self(status, failure) = self;
         let (title, section) = match status {
             StatusCode::NOT_FOUND => ("There is no such thing", Section::None),
             StatusCode::FORBIDDEN => ("Not allowed", Section::None),
             _ => ("This did not work", Section::None),
         };
         let content = html! {
-            p.bad role="alert" { (sentence(&message)) }
-            @if !problems.is_empty() { ul { @for problem in &problems { li { (problem) } } } }
+            p.bad role="alert" { (told(&failure)) }
+            @if !failure.problems.is_empty() { ul { @for problem in &failure.problems { li { (problem) } } } }
             p { "Go back with your browser to try it again." }
         };
         (status, Page::new(title, section).render(content)).into_response()
     }
+}
+
+/// What a page says of a failure: its own sentence where the message names options of the command line.
+pub(crate) fn told(failure: &Failure) -> String {
+    let own = match failure.code {
+        "receipt_code_needed" => {
+            "The purchase of this receipt is still unknown, so the receipt could be entered again. Type the receipt's code, or tick \
+             that it cannot be read."
+        }
+        "receipt_code_differs" => {
+            "The tax authority's record has another code than the one that was typed. Compare both, and leave the code empty to \
+             accept the purchase of the record."
+        }
+        "receipt_absent" => "The submission came without a receipt. Leave the code empty.",
+        "entries_needed" => {
+            "More entries were counted on the receipt than a till is trusted with. Look at the receipt, and type the number."
+        }
+        "purchase_taken" => {
+            "Another submission was accepted with the same receipt. Reject this one as already used."
+        }
+        "submission_moved" => {
+            "The submission changed since it was shown, so nothing was written. It comes back if it still waits."
+        }
+        _ => return sentence(&failure.message),
+    };
+    own.to_owned()
 }
 
 /// The message of a failure, which begins in the middle of a line on a terminal.

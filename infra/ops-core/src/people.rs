@@ -202,7 +202,7 @@ pub async fn erase_all(
     why: &str,
     now: Timestamp,
 ) -> Result<(), Failure> {
-    let why = words(why, "--why")?;
+    let why = words(why, "the reason")?;
     held.iter().try_for_each(check_settled)?;
     record("person.erase", Some(&why), tables, held, now).await?;
     let photos = tables.photos(env)?;

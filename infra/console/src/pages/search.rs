@@ -36,11 +36,32 @@ pub(crate) fn routes() -> Router<Console> {
 }
 
 async fn ask(console: Console, (): ()) -> PageResult {
-    render(&console, html! {}).await
+    render(&console, Found::default()).await
+}
+
+/// What was found.
+#[derive(Default)]
+struct Found {
+    /// In one sentence, which is read out.
+    said: String,
+    shown: Markup,
+}
+
+impl Found {
+    fn nothing() -> Self {
+        let said =
+            "Nothing was found. It is no reference, id or phone that is known here, and no campaign's code.";
+        Self { said: said.to_owned(), ..Self::default() }
+    }
+}
+
+/// `1 code`, `2 codes`.
+fn counted(number: usize, what: &str) -> String {
+    format!("{number} {what}{}", if number == 1 { "" } else { "s" })
 }
 
 /// The page with the questions, and what was found.
-async fn render(console: &Console, found: Markup) -> PageResult {
+async fn render(console: &Console, Found { said, shown }: Found) -> PageResult {
     let campaigns = console.tables()?.campaigns.list().await?;
     let content = html! {
         form method="post" action="/search" role="search" {
@@ -48,7 +69,8 @@ async fn render(console: &Console, found: Markup) -> PageResult {
             input #what name="what" required autofocus autocomplete="off" autocapitalize="off" spellcheck="false";
             p { button { "Search" } }
         }
-        div role="status" { (found) }
+        p role="status" { (said) }
+        (shown)
         details {
             summary { "Search for a request id" }
             p { "This reads the whole table of submissions, of all campaigns, and takes about a minute for ten million." }
@@ -95,7 +117,11 @@ async fn shown(console: &Console, tables: &Tables, found: &[Submission]) -> Page
     if let [only] = found {
         return Ok(Redirect::to(&path_of_submission(only.submission_id)).into_response());
     }
-    Ok(render(console, list(tables, found).await?).await?.into_response())
+    if found.is_empty() {
+        return Ok(render(console, Found::nothing()).await?.into_response());
+    }
+    let said = format!("{} found.", counted(found.len(), "submission"));
+    Ok(render(console, Found { said, shown: list(tables, found).await? }).await?.into_response())
 }
 
 async fn search_request(console: Console, form: Form) -> PageResult<Response> {
@@ -110,9 +136,14 @@ async fn search_request(console: Console, form: Form) -> PageResult<Response> {
     shown(&console, &tables, &found).await
 }
 
-fn of_phone(phone: &Phone, found: &[PhoneInScope], now: Timestamp) -> Markup {
-    html! {
-        @if found.is_empty() { p { "No campaign knows " (phone.masked()) "." } }
+fn of_phone(phone: &Phone, found: &[PhoneInScope], now: Timestamp) -> Found {
+    let submissions = found.iter().map(|found| found.submissions.len()).sum();
+    let said = if found.is_empty() {
+        format!("No campaign knows {}.", phone.masked())
+    } else {
+        format!("{} of {} found.", counted(submissions, "submission"), phone.masked())
+    };
+    let shown = html! {
         @for PhoneInScope { scope, campaign, known: KnownEntrant { entrant, blocked, .. }, submissions } in found {
             h2 { (phone.masked()) " in " (scope.campaign) " " (environment(scope.environment)) }
             (facts(&[
@@ -143,12 +174,13 @@ fn of_phone(phone: &Phone, found: &[PhoneInScope], now: Timestamp) -> Markup {
             ]).collect();
             (table("Its submissions, the newest first", &["Reference", "State", "Message", "Day"], &rows))
         }
-    }
+    };
+    Found { said, shown }
 }
 
 /// The code in every campaign whose codes it may be.
-async fn of_code(console: &Console, tables: &Tables, typed: &str) -> PageResult<Markup> {
-    let Ok(code) = typed.parse::<Code>() else { return Ok(nothing()) };
+async fn of_code(console: &Console, tables: &Tables, typed: &str) -> PageResult<Found> {
+    let Ok(code) = typed.parse::<Code>() else { return Ok(Found::nothing()) };
     let mut found = Vec::new();
     for campaign in tables.campaigns.list().await? {
         for environment in Environment::ALL {
@@ -174,11 +206,11 @@ async fn of_code(console: &Console, tables: &Tables, typed: &str) -> PageResult<
             }
         }
     }
-    Ok(if found.is_empty() {
-        nothing()
-    } else {
-        html! { @for one in found { (one) } }
-    })
+    if found.is_empty() {
+        return Ok(Found::nothing());
+    }
+    let said = format!("{} found.", counted(found.len(), "code"));
+    Ok(Found { said, shown: html! { @for one in found { (one) } } })
 }
 
 fn scope_words(scope: &Scope) -> Markup {
@@ -206,8 +238,4 @@ fn service_code(scope: &Scope, code: &CodeOfScope) -> Markup {
             }),
         ]))
     }
-}
-
-fn nothing() -> Markup {
-    html! { p { "Nothing was found. It is no reference, id or phone that is known here, and no campaign's code." } }
 }

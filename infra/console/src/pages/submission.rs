@@ -2,13 +2,16 @@
 
 use axum::Router;
 use axum::extract::Path;
-use axum::response::Html;
+use axum::http::header::CONTENT_TYPE;
+use axum::response::{IntoResponse, Response};
 use axum::routing::get;
 use common::domain::ids::SubmissionId;
+use common::domain::receipt::Source;
 use common::domain::submission::{State, Submission, SubmissionStatus};
 use maud::{Markup, html};
 use ops_core::failure::Failure;
 use ops_core::format::{local_time, zoned_time};
+use ops_core::review::photo::{PhotoCopier, ShownPhoto};
 use ops_core::submissions::shown::Shown;
 use ops_core::submissions::story::Story;
 use ops_core::submissions::{self, Look};
@@ -33,9 +36,10 @@ async fn show(console: Console, Path(id): Path<String>) -> PageResult {
     render(&console, &id, Look::default()).await
 }
 
-/// Shows the phone or the receipt's code too, once the audit log has a row about it. Not every role may see both.
-async fn look(console: Console, (Path(id), form): (Path<String>, Form)) -> PageResult {
+/// Shows the phone, the receipt's code or the photo too, once the audit log has a row about it. Not every role may see all.
+async fn look(console: Console, (Path(id), form): (Path<String>, Form)) -> PageResult<Response> {
     let look = match form.get("show") {
+        "photo" => return photo(&console, &id).await,
         "phone" => Look { phone: true, ..Look::default() },
         "receipt" => Look { receipt: true, ..Look::default() },
         _ => {
@@ -44,20 +48,45 @@ async fn look(console: Console, (Path(id), form): (Path<String>, Form)) -> PageR
             );
         }
     };
-    render(&console, &id, look).await
+    Ok(render(&console, &id, look).await?.into_response())
 }
 
-async fn render(console: &Console, id: &str, look: Look) -> PageResult<Html<String>> {
-    let (tables, now) = (console.tables()?, console.now());
-    let found = submissions::find(&tables, id).await?;
+/// A copy of the photo, as for a reviewer, once the audit log has a row about it.
+async fn photo(console: &Console, id: &str) -> PageResult<Response> {
+    let tables = console.tables()?;
+    let submission = one(&tables, id).await?;
+    let look = Look { photo: true, ..Look::default() };
+    let recorded = submissions::record_look(&tables, &submission, look, console.now()).await?;
+    let shown = match (submission.receipt_id, &recorded) {
+        (Some(receipt), Some(recorded)) => {
+            let copier = PhotoCopier::new(&tables, console.env()).map_err(Failure::from)?;
+            copier.copy(&submission.scope, receipt, recorded).await?.shown
+        }
+        (_, _) => ShownPhoto::Nothing("It came without a receipt."),
+    };
+    match shown {
+        ShownPhoto::Copy(photo) => Ok(([(CONTENT_TYPE, "image/png")], photo).into_response()),
+        ShownPhoto::Nothing(why) => Err(Failure::new("photo_not_shown", why).into()),
+    }
+}
+
+async fn one(tables: &Tables, id: &str) -> PageResult<Submission> {
+    let found = submissions::find(tables, id).await?;
     let [submission] = found.as_slice() else {
         return Err(Failure::new("submission_unknown", "this is no submission's id; search for it").into());
     };
+    Ok(submission.clone())
+}
+
+async fn render(console: &Console, id: &str, look: Look) -> PageResult {
+    let (tables, now) = (console.tables()?, console.now());
+    let submission = &one(&tables, id).await?;
     submissions::record_look(&tables, submission, look, now).await?;
     let zone = tables.campaign(&submission.scope.campaign).await?.timezone;
     let receipt = receipts::of_submission(&tables, console.env(), submission, None, now).await?;
     let Story { events, request_id, .. } = Story::new(submission, receipt.as_ref(), zone);
     let phone = phones::shown(&tables, submission, look.phone).await?;
+    let has_photo = receipt.as_ref().is_some_and(|seen| matches!(seen.receipt.source, Source::Photo { .. }));
     let shown = Shown { submission, phone, receipt, zone, show_receipt: look.receipt };
     let known = shown.facts();
     // The text of a hidden value names the option of the command line.
@@ -79,6 +108,7 @@ async fn render(console: &Console, id: &str, look: Look) -> PageResult<Html<Stri
             @if !look.receipt && submission.receipt_id.is_some() {
                 button name="show" value="receipt" { "Show the receipt's code" }
             }
+            @if has_photo { button name="show" value="photo" formtarget="_blank" { "Show the photo" } }
         }
         p.soft { "A look is recorded in the audit log." }
     };
@@ -110,7 +140,5 @@ pub(crate) async fn list(tables: &Tables, found: &[Submission]) -> Result<Markup
         ]);
     }
     let heading = ["Reference", "Campaign", "Phone", "State", "Message", "Created"];
-    Ok(html! {
-        @if rows.is_empty() { p { "Nothing was found." } } @else { (table("Submissions", &heading, &rows)) }
-    })
+    Ok(table("Submissions", &heading, &rows))
 }

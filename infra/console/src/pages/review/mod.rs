@@ -31,7 +31,7 @@ use serde_json::{Value, json};
 use self::screens::Screen;
 use super::{InScope, page};
 use crate::assets;
-use crate::failure::{PageResult, sentence};
+use crate::failure::{self, PageResult, sentence};
 use crate::form::Form;
 use crate::layout::{Page, Section};
 use crate::plot::number;
@@ -84,7 +84,7 @@ struct Refusal(StatusCode, String);
 
 impl From<Failure> for Refusal {
     fn from(failure: Failure) -> Self {
-        Self(StatusCode::UNPROCESSABLE_ENTITY, sentence(&failure.message))
+        Self(StatusCode::UNPROCESSABLE_ENTITY, failure::told(&failure))
     }
 }
 

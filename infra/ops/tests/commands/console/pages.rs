@@ -10,7 +10,8 @@ use common::store::codes::CodeKey;
 use serde_json::{Value, json};
 
 use super::{Served, SignedIn};
-use crate::review::{CODE, typed, with_receipt};
+use crate::review::{CODE, as_it_is, photo, typed, with_receipt};
+use crate::reviewing::{photo_with_gps, upload};
 use crate::submission::{submission, waiting, write};
 use crate::support::{Stack, chai};
 
@@ -92,6 +93,8 @@ async fn whatever_is_known_of_a_submission_leads_to_its_story() {
     let in_request = format!("request=request-7&campaign={}&environment=live", submission.scope.campaign);
     assert!(search(&operator, "/search/request", &in_request).await.contains(&reference));
     let of_phone = search(&operator, "/search", "what=0712%20345%20678").await;
+    let said = "<p role=\"status\">1 submission of +2557•••••678 found.</p>";
+    assert!(of_phone.contains(said), "one sentence is read out, and no table: {of_phone}");
     assert!(of_phone.contains(&reference) && !of_phone.contains("345678"), "{of_phone}");
     let of_code = search(&operator, "/search", &format!("what={}", codes[0])).await;
     assert!(of_code.contains("redeemed") && of_code.contains(&reference), "{of_code}");
@@ -148,6 +151,27 @@ async fn a_phone_and_a_receipt_are_shown_only_after_a_row() {
     }
 }
 
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_photo_is_shown_as_a_copy_after_a_row() {
+    let stack = Stack::with_chai().await;
+    let waits = with_receipt(&stack, photo(None), as_it_is).await;
+    let typed = with_receipt(&stack, typed(), as_it_is).await;
+    let path = |of: &Submission| format!("/submissions/{}", of.submission_id);
+    let console = Served::start(&stack).await;
+    let operator = console.sign_in().await;
+    let missing = operator.post(&path(&waits), "show=photo").await;
+    assert!(missing.status == 422 && missing.text.contains("The photo is not there"), "{}", missing.text);
+    upload(&stack, &waits, photo_with_gps()).await;
+    assert!(operator.page(&path(&waits)).await.contains("Show the photo"));
+    assert!(!operator.page(&path(&typed)).await.contains("Show the photo"));
+    let copy = download(&operator, &path(&waits), "show=photo").await;
+    assert!(copy.contains("content-type: image/png") && copy.contains("PNG"), "{copy}");
+    assert!(!copy.contains("GPS") && !copy.contains("behind the picture"), "{copy}");
+    let row = last_row(&stack).await;
+    assert_eq!((&row["action"], &row["subject"]), (&json!("submission.show"), &json!(waits.submission_id)));
+    assert_eq!(row["details"], json!({ "phone": false, "photo": true, "receipt": false }).to_string());
+}
+
 #[tokio::test]
 async fn a_batch_is_void_once_its_name_is_typed() {
     let stack = Stack::with_chai().await;
@@ -198,6 +222,12 @@ async fn a_person_is_found_handed_over_and_erased() {
     assert_eq!(last_row(&stack).await["action"], "person.export");
 
     let erase = async |more: &str| operator.post("/people/erase", &format!("{phone}{more}")).await;
+    let without = erase("&why=&typed=erase").await;
+    assert!(
+        without.status == 422 && without.text.contains("The reason must be 1 to 500"),
+        "{}",
+        without.text
+    );
     for wrong in ["", "&why=asked", "&why=asked&typed=yes", "&typed=erase"] {
         assert_eq!(erase(wrong).await.status, 422, "{wrong}");
     }
