@@ -1,6 +1,7 @@
-//! A submission. [`transition`] settles it, [`correction`] undoes what was decided by mistake, [`second_look`] has some
-//! decisions looked at again.
+//! A submission. [`transition`] settles it, [`acceptance`] has two people agree on a prize, [`correction`] undoes what was
+//! decided by mistake, [`second_look`] has some decisions looked at again.
 
+pub mod acceptance;
 pub mod correction;
 pub mod second_look;
 mod status;
@@ -10,6 +11,7 @@ use std::time::Duration;
 
 use serde::{Deserialize, Serialize};
 
+use self::acceptance::Acceptance;
 use self::correction::Proposal;
 use self::second_look::SecondLook;
 pub use self::status::{DisplayStatus, ReviewStatus, State, SubmissionStatus};
@@ -70,6 +72,9 @@ pub struct Submission {
     pub upstream: Option<Upstream>,
     /// The operator's decision, if an operator settled or corrected it.
     pub decision: Option<OperatorDecision>,
+    /// The acceptance that a second operator has to confirm, because it gives an instant prize.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub acceptance: Option<Acceptance>,
     /// The correction that a second operator has to confirm.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub proposal: Option<Proposal>,
@@ -258,6 +263,7 @@ impl Submission {
             partner_code: None,
             upstream: None,
             decision: None,
+            acceptance: None,
             proposal: None,
             second_look: None,
             settling: None,
@@ -311,6 +317,10 @@ impl Submission {
         let wordless =
             |decision: &Option<OperatorDecision>| decision.clone().map(OperatorDecision::without_words);
         let past = |past: &PastState| PastState { decision: wordless(&past.decision), ..past.clone() };
+        let acceptance = self
+            .acceptance
+            .clone()
+            .map(|first| Acceptance { decision: first.decision.without_words(), ..first });
         let proposal = self
             .proposal
             .clone()
@@ -322,6 +332,7 @@ impl Submission {
             claimed: None,
             upstream,
             decision: wordless(&self.decision),
+            acceptance,
             proposal,
             history: self.history.iter().map(past).collect(),
             revision: self.revision.saturating_add(1),

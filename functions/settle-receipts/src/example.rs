@@ -29,6 +29,7 @@ pub(crate) fn submission(created_at: Timestamp) -> Submission {
         claimed: None,
         consent: None,
         decision: None,
+        acceptance: None,
         proposal: None,
         second_look: None,
         settling: Some(PendingSettlement::at_once(created_at, None)),

@@ -19,6 +19,11 @@ pub fn grouped(number: u64) -> String {
     text
 }
 
+/// `1 entry`, `7 entries`.
+pub fn entries_in_words(entries: u32) -> String {
+    if entries == 1 { "1 entry".to_owned() } else { format!("{} entries", grouped(entries.into())) }
+}
+
 /// Odds, such as `1.3e-11`.
 pub fn odds(odds: f64) -> String {
     format!("{odds:.1e}")

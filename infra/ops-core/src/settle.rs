@@ -6,6 +6,7 @@ use common::domain::message::MessageKey;
 use common::domain::receipt::payload::VerificationCode;
 use common::domain::receipt::rules::ReceiptRules;
 use common::domain::settling::Assignee;
+use common::domain::submission::acceptance::{Acceptance, Agreement};
 use common::domain::submission::transition::{Findings, Transition};
 use common::domain::submission::{OperatorDecision, Submission};
 use common::domain::timestamp::Timestamp;
@@ -70,19 +71,35 @@ pub enum Proof {
     Waived,
 }
 
+/// The result of settling by hand.
+#[derive(Clone, Debug)]
+pub enum Settled {
+    /// It is settled.
+    Done(Submission),
+    /// A second operator has to accept it too, because it gives an instant prize.
+    Proposed {
+        /// With the first acceptance.
+        after: Submission,
+        /// The prize.
+        prize: String,
+        /// The acceptance with other entries or another code in whose place it is.
+        replaced: Option<Acceptance>,
+    },
+}
+
 /// Settles a submission as the operator decided. Accepting awards the entries and the code's prize, and claims the
-/// purchase; rejecting frees the code and the place under the phone's limits. If the service settles it at the same
-/// time, the first write wins and the other writes nothing.
+/// purchase; a prize needs a second operator who accepts the same. Rejecting frees the code and the place under the phone's
+/// limits. If the service settles it at the same time, the first write wins and the other writes nothing.
 ///
 /// # Errors
 /// When there is no such submission, it is settled already, a partner may be redeeming the code of a rejected one, its
-/// purchase is unknown or taken, or a table does not answer.
+/// purchase is unknown or taken, it needs a second operator and this is the first, or a table does not answer.
 pub async fn settle(
     tables: &Tables,
     name: &str,
     verdict: Verdict,
     decision: OperatorDecision,
-) -> Result<Submission, Failure> {
+) -> Result<Settled, Failure> {
     settle_seen(tables, one(tables, name).await?, verdict, decision).await
 }
 
@@ -92,48 +109,81 @@ pub(crate) async fn settle_seen(
     before: Submission,
     verdict: Verdict,
     decision: OperatorDecision,
-) -> Result<Submission, Failure> {
+) -> Result<Settled, Failure> {
     verdict.check()?;
     if before.status.is_terminal() {
         return Err(settled_already(&before));
     }
-    if matches!(verdict, Verdict::Reject(_)) && is_with_the_partner(&before) {
-        let message = "the partner may be redeeming the code right now, and the service keeps asking it; wait for the \
-                       answer, or until the submission is left to you (`ops submission show` says who acts next), \
-                       and then ask the partner about this id before you reject";
-        return Err(Failure::new("partner_is_asked", message));
-    }
-    let (transition, purchase) = match verdict {
-        Verdict::Reject(key) => (Transition::reject(key), before.purchase.clone()),
-        Verdict::Accept { entries, proof } => {
-            let purchase = purchase(&before, proof)?;
-            let entries = match entries {
-                Some(entries) => entries,
-                None => checked_entries(&tables.campaign(&before.scope.campaign).await?, &before)?,
-            };
-            (Transition::Accept { entries, prize: prize(tables, &before).await? }, purchase)
+    let decision = OperatorDecision { identity: Some(tables.audit.identity().await?.to_owned()), ..decision };
+    let (entries, proof) = match verdict {
+        Verdict::Reject(_) if is_with_the_partner(&before) => {
+            let message = "the partner may be redeeming the code right now, and the service keeps asking it; wait for the \
+                           answer, or until the submission is left to you (`ops submission show` says who acts next), \
+                           and then ask the partner about this id before you reject";
+            return Err(Failure::new("partner_is_asked", message));
         }
+        Verdict::Reject(key) => {
+            let purchase = before.purchase.clone();
+            let after = settled(&before, &Transition::reject(key), purchase, decision)?;
+            return write(tables, &before, after).await;
+        }
+        Verdict::Accept { entries, proof } => (entries, proof),
     };
-    let is_unproved =
-        matches!(transition, Transition::Accept { .. }) && before.receipt_id.is_some() && purchase.is_none();
-    let after = before.apply(&transition, Findings::default(), decision.at);
-    let mut after = after.map_err(|_| settled_already(&before))?;
-    let now = decision.at;
+    let purchase = purchase(&before, proof)?;
+    let entries = match entries {
+        Some(entries) => entries,
+        None => checked_entries(&tables.campaign(&before.scope.campaign).await?, &before)?,
+    };
+    let acceptance = Acceptance { entries, purchase: purchase.clone(), decision };
+    let prize = prize(tables, &before).await?;
+    let decision = match (before.agreement(&acceptance), &prize) {
+        (_, None) => acceptance.decision,
+        (Agreement::Reached(both), Some(_)) => both,
+        (Agreement::Awaited, Some(prize)) => return propose(tables, before, acceptance, prize).await,
+        (Agreement::SamePerson, Some(_)) => return Err(second_person_needed(&before)),
+    };
+    let after = settled(&before, &Transition::Accept { entries, prize }, purchase, decision)?;
+    write(tables, &before, after).await
+}
+
+/// The submission once it is settled.
+fn settled(
+    before: &Submission,
+    transition: &Transition,
+    purchase: Option<VerificationCode>,
+    decision: OperatorDecision,
+) -> Result<Submission, Failure> {
+    let after = before.apply(transition, Findings::default(), decision.at);
+    let mut after = after.map_err(|_| settled_already(before))?;
     after.reasons = vec![after.status.message_key().as_str().to_owned(), DECIDED_BY_A_PERSON.to_owned()];
-    after.reasons.extend(is_unproved.then(|| WITHOUT_RECEIPT_CODE.to_owned()));
-    after.purchase = purchase;
-    let why = decision.why.clone().unwrap_or_default();
-    let identity = Some(tables.audit.identity().await?.to_owned());
-    after.decision = Some(OperatorDecision { identity, ..decision });
+    let is_accepted = matches!(transition, Transition::Accept { .. });
+    if is_accepted && is_unproved(before, purchase.as_ref()) {
+        after.reasons.push(WITHOUT_RECEIPT_CODE.to_owned());
+    }
+    Ok(Submission { purchase, decision: Some(decision), ..after })
+}
+
+fn is_unproved(submission: &Submission, purchase: Option<&VerificationCode>) -> bool {
+    submission.receipt_id.is_some() && purchase.is_none()
+}
+
+/// Writes a settled submission, after its row in the audit log.
+async fn write(tables: &Tables, before: &Submission, after: Submission) -> Result<Settled, Failure> {
     let details = json!({
         "before": before.status.message_key(),
         "after": after.status.message_key(),
         "entries": after.status.entries(),
-        "without_receipt_code": is_unproved,
+        "without_receipt_code": after.reasons.iter().any(|reason| reason == WITHOUT_RECEIPT_CODE),
+        "proposal": false,
     });
-    tables.audit.append(action("submission.settle", &before).because(&why).with(details), now).await?;
-    match tables.store.settle(&before, &after, None).await? {
-        SettleResult::Committed => Ok(after),
+    let decision = after.decision.as_ref();
+    // The row is that of the second operator, if there are two.
+    let why = decision
+        .and_then(|both| both.confirmed.as_ref().map_or(both.why.as_ref(), |second| second.why.as_ref()));
+    let row = action("submission.settle", before).because(why.map_or("", String::as_str)).with(details);
+    tables.audit.append(row, after.updated_at).await?;
+    match tables.store.settle(before, &after, None).await? {
+        SettleResult::Committed => Ok(Settled::Done(after)),
         SettleResult::ReceiptAlreadyUsed => {
             let message = "another submission was accepted with the same receipt; reject this one with \
                            `--reject receipt_already_used`";
@@ -143,8 +193,48 @@ pub(crate) async fn settle_seen(
     }
 }
 
-/// The number of entries if the operator gives none; `None` if more were counted than a till is trusted with.
+/// Records the acceptance of a first operator; nothing else changes.
+async fn propose(
+    tables: &Tables,
+    before: Submission,
+    acceptance: Acceptance,
+    prize: &str,
+) -> Result<Settled, Failure> {
+    let Acceptance { entries, purchase, decision } = &acceptance;
+    let key = before.status.message_key();
+    let details = json!({
+        "before": key,
+        "after": key,
+        "entries": entries,
+        "without_receipt_code": is_unproved(&before, purchase.as_ref()),
+        "proposal": true,
+    });
+    let why = decision.why.as_deref().unwrap_or_default();
+    let row = action("submission.settle", &before).because(why).with(details);
+    tables.audit.append(row, decision.at).await?;
+    let after = before.accepted_once(acceptance);
+    if !tables.store.annotate(&before, &after).await? {
+        return Err(moved());
+    }
+    Ok(Settled::Proposed { after, prize: prize.to_owned(), replaced: before.acceptance })
+}
+
+fn second_person_needed(submission: &Submission) -> Failure {
+    let first = submission.acceptance.as_ref().map(|first| &first.decision);
+    let by = first.map(|first| format!(", and {} accepted it at {}", first.by, first.at)).unwrap_or_default();
+    let message = format!(
+        "it gives an instant prize{by}; nothing happens until a second operator accepts it too, with their own AWS identity and \
+         name"
+    );
+    Failure::new("second_person_needed", message)
+}
+
+/// The number of entries if the operator gives none: those that a first operator accepted. `None` if more were counted than a
+/// till is trusted with.
 pub fn usual_entries(campaign: &Campaign, submission: &Submission) -> Option<u32> {
+    if let Some(first) = &submission.acceptance {
+        return Some(first.entries);
+    }
     let max_entries =
         campaign.receipt.as_ref().map_or(ReceiptRules::DEFAULT_MAX_ENTRIES, |rules| rules.max_entries);
     match submission.receipt.as_ref().and_then(|receipt| receipt.counted_entries) {
@@ -192,8 +282,8 @@ pub async fn resume(tables: &Tables, name: &str, now: Timestamp) -> Result<Submi
         }
         Some(settling) => settling.resumed(now),
     };
-    let after =
-        Submission { settling: Some(settling), reasons: Vec::new(), decision: None, ..before.changed(now) };
+    let (reasons, settling) = (Vec::new(), Some(settling));
+    let after = Submission { settling, reasons, decision: None, acceptance: None, ..before.changed(now) };
     tables.audit.append(action("submission.resume", &before), now).await?;
     match tables.store.settle(&before, &after, None).await? {
         SettleResult::Committed => Ok(after),

@@ -33,6 +33,7 @@ impl Submission {
             claimed: None,
             consent: None,
             decision: None,
+            acceptance: None,
             proposal: None,
             second_look: None,
             settling: Some(PendingSettlement::asking(NOW)),
@@ -115,6 +116,7 @@ fn an_erased_submission_keeps_its_outcome_and_nothing_about_the_person() {
         decision: decision("asha", words),
         identity: "arn:aws:iam::000000000000:user/asha".to_owned(),
     };
+    let acceptance = |words| Acceptance { entries: 1, purchase: None, decision: decision("neema", words) };
     let past =
         |words| PastState { decision: Some(decision("juma", words)), ..Submission::example().state_now() };
     let person = Submission {
@@ -123,6 +125,7 @@ fn an_erased_submission_keeps_its_outcome_and_nothing_about_the_person() {
         claimed: Some(Claimed::default()),
         upstream: Some(upstream(Some("Asha, you are in"))),
         decision: Some(decision("asha", Some("she called"))),
+        acceptance: Some(acceptance(Some("her voice"))),
         proposal: Some(proposal(Some("her number"))),
         history: vec![past(Some("her sister called"))],
         ..Submission::example()
@@ -132,6 +135,7 @@ fn an_erased_submission_keeps_its_outcome_and_nothing_about_the_person() {
         entrant_id: tombstone.clone(),
         upstream: Some(upstream(None)),
         decision: Some(decision("asha", None)),
+        acceptance: Some(acceptance(None)),
         proposal: Some(proposal(None)),
         history: vec![past(None)],
         revision: 8,

@@ -8,7 +8,7 @@ use serde_json::json;
 use super::Reviewer;
 use super::held::Answer;
 use crate::failure::Failure;
-use crate::settle::{Verdict, action, moved, settle_seen};
+use crate::settle::{Settled, Verdict, action, moved, settle_seen};
 use crate::tables::Tables;
 
 /// The reason that is recorded: the screen has single keys for decisions, and no words.
@@ -19,6 +19,13 @@ const WHY: &str = "reviewed in the console";
 pub enum Written {
     /// The submission is settled.
     Settled(Submission),
+    /// It was accepted by the first of two people.
+    Proposed {
+        /// With the first acceptance.
+        after: Submission,
+        /// The prize that it gives.
+        prize: String,
+    },
     /// The answer was compared with the decision that the submission had.
     SecondLook(Submission),
 }
@@ -41,7 +48,10 @@ pub async fn write(
     if !is_second_look {
         let why = Some(WHY.to_owned());
         let decision = OperatorDecision { by, at: now, why, confirmed: None, identity: None };
-        return settle_seen(tables, before, verdict.clone(), decision).await.map(Written::Settled);
+        return Ok(match settle_seen(tables, before, verdict.clone(), decision).await? {
+            Settled::Done(after) => Written::Settled(after),
+            Settled::Proposed { after, prize, .. } => Written::Proposed { after, prize },
+        });
     }
     let rejects = match verdict {
         Verdict::Reject(key) => Some(*key),

@@ -186,11 +186,13 @@ impl ReviewQueue {
     }
 }
 
-/// The submission, if it still waits for this reviewer: the person who decided it does not take a second look.
+/// The submission, if it still waits for this reviewer: the person who decided it does not take a second look, and the one
+/// who accepted it is not the second person for its prize.
 fn wanted(submission: Submission, reviewer: &Reviewer) -> Option<ClaimedSubmission> {
     let waits = submission.settling.as_ref().is_some_and(|settling| settling.assignee == Assignee::Operator);
     if waits {
-        return Some(ClaimedSubmission { submission, is_second_look: false });
+        let is_own = submission.is_accepted_once_by(&reviewer.identity, &reviewer.by);
+        return (!is_own).then_some(ClaimedSubmission { submission, is_second_look: false });
     }
     let decision = submission.decision.as_ref();
     let is_own = decision.is_some_and(|decision| decision.is_by(&reviewer.identity, &reviewer.by));

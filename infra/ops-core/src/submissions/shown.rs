@@ -104,7 +104,7 @@ impl Shown<'_> {
             ("receipt", or_dash(submission.receipt.as_ref().map(receipt))),
             ("partner_said", or_dash(submission.upstream.as_ref().map(upstream))),
             ("decision", or_dash(submission.decision.as_ref().map(decision))),
-            ("proposal", or_dash(submission.proposal.as_ref().map(proposed))),
+            ("proposal", or_dash(proposed(submission).map(|(_, words)| words))),
             ("day", submission.day.clone()),
             ("created_at", self.time(submission.created_at)),
             ("updated_at", self.time(submission.updated_at)),
@@ -230,6 +230,10 @@ pub fn as_json(submission: &Submission, phone: &str) -> Value {
         let OperatorDecision { by, at, why, confirmed, identity } = decision;
         json!({ "by": by, "identity": identity, "at": at.to_string(), "why": why, "confirmed": confirmed })
     };
+    let acceptance = submission.acceptance.as_ref().map(|first| {
+        let correction = json!({ "change": "accept", "entries": first.entries });
+        json!({ "correction": correction, "decision": decision(&first.decision) })
+    });
     let proposal = submission.proposal.as_ref().map(
         |proposal| json!({ "correction": proposal.correction, "decision": decision(&proposal.decision) }),
     );
@@ -255,7 +259,7 @@ pub fn as_json(submission: &Submission, phone: &str) -> Value {
         "partner_said": submission.upstream,
         "settling": submission.settling.as_ref().map(settling),
         "decision": submission.decision.as_ref().map(decision),
-        "proposal": proposal,
+        "proposal": proposal.or(acceptance),
         "second_look": submission.second_look,
         "day": submission.day,
         "created_at": submission.created_at.to_string(),

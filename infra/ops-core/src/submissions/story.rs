@@ -2,11 +2,13 @@
 
 use chrono_tz::Tz;
 use common::domain::settling::Assignee;
+use common::domain::submission::acceptance::Acceptance;
 use common::domain::submission::correction::{Correction, Proposal};
 use common::domain::submission::{OperatorDecision, PastState, Submission};
 use common::domain::timestamp::Timestamp;
 use serde_json::{Value, json};
 
+use crate::format::entries_in_words;
 use crate::receipts::SeenReceipt;
 
 /// What happened to a submission.
@@ -41,9 +43,9 @@ impl Story {
             let made = if index == 0 { "made: " } else { "" };
             events.push((state.at, format!("{made}{}", sentence(state))));
         }
-        events.extend(submission.proposal.as_ref().map(|proposal| {
-            (proposal.decision.at, format!("{}, if another person agrees", proposed(proposal)))
-        }));
+        let proposed =
+            proposed(submission).map(|(at, words)| (at, format!("{words}, if another person agrees")));
+        events.extend(proposed);
         // The sort is stable: of events at the same time, a receipt stays before its submission, and a decision before
         // its result.
         events.sort_by_key(|(at, _)| *at);
@@ -96,12 +98,19 @@ pub fn said(decision: &OperatorDecision) -> String {
     format!("{}{}", words(&decision.by, &decision.why), second.unwrap_or_default())
 }
 
-/// A proposed correction in words.
-pub fn proposed(proposal: &Proposal) -> String {
-    let what = match proposal.correction {
-        Correction::Revoke { free_code: false } => "revoke",
-        Correction::Revoke { free_code: true } => "revoke and free the code",
-        Correction::Reopen => "reopen",
-    };
-    format!("{what}, asked for {}", said(&proposal.decision))
+/// What waits for a second person, in words, and since when.
+pub fn proposed(submission: &Submission) -> Option<(Timestamp, String)> {
+    let correction = submission.proposal.as_ref().map(|Proposal { correction, decision, .. }| {
+        let what = match correction {
+            Correction::Revoke { free_code: false } => "revoke",
+            Correction::Revoke { free_code: true } => "revoke and free the code",
+            Correction::Reopen => "reopen",
+        };
+        (what.to_owned(), decision)
+    });
+    let acceptance = submission.acceptance.as_ref().map(|Acceptance { entries, decision, .. }| {
+        (format!("accept with {}", entries_in_words(*entries)), decision)
+    });
+    let (what, decision) = correction.or(acceptance)?;
+    Some((decision.at, format!("{what}, asked for {}", said(decision))))
 }

@@ -165,7 +165,7 @@ async fn what_is_not_free_any_more_is_not_taken_back() {
 }
 
 /// Runs a command with an AWS identity and a name of its own.
-async fn by(stack: &Stack, operator: &str, args: Vec<&str>) -> Ended {
+pub(crate) async fn by(stack: &Stack, operator: &str, args: Vec<&str>) -> Ended {
     let (identity, name) = operator.split_once('/').unwrap_or((operator, operator));
     let identity = [("AWS_ACCESS_KEY_ID".to_owned(), identity.to_owned())].into_iter().collect();
     let args = [&args[..], &["--by", name, "--json"]].concat();
@@ -206,7 +206,10 @@ async fn a_prize_is_taken_back_by_two_people_alone() {
         assert_eq!((&decision["by"], &decision["confirmed"]["by"]), (&json!("asha"), &json!("juma")));
         assert_eq!(corrected["proposal"], json!(null));
     }
-    let accept = stack.json(&on("settle", &id, &["--accept"])).await;
+    stack.clock.advance(Duration::from_secs(60));
+    assert_eq!(by(&stack, "asha", on("settle", &id, &["--accept"])).await.code, ops_core::FINE);
+    let accept = by(&stack, "juma", on("settle", &id, &["--accept"])).await;
+    let accept: Value = serde_json::from_str(&accept.out).expect("JSON");
     assert_eq!(
         (&accept["instant_win"], &accept["message_key"]),
         (&json!("A kettle"), &json!(MessageKey::InstantWin))
@@ -214,7 +217,7 @@ async fn a_prize_is_taken_back_by_two_people_alone() {
     let story = stack.fine(&["submission", "story", &id]).await;
     assert_eq!(
         story.matches("decided by asha: Receipt seen; confirmed by juma: Receipt seen").count(),
-        2,
+        3,
         "{story}"
     );
 }

@@ -1,5 +1,7 @@
 //! `ops submission settle` for receipts that wait for an operator.
 
+pub(crate) mod prize;
+
 use common::domain::receipt::judgement::ReceiptSummary;
 use common::domain::settling::{PendingSettlement, StepClaim};
 use common::domain::submission::transition::{Findings, Transition};
@@ -84,22 +86,6 @@ async fn without_a_purchase_accepting_a_receipt_has_to_be_meant() {
     assert_eq!(error["code"], "receipt_absent");
     let settled = stack.json(&settle(&id, &["--accept"])).await;
     assert_eq!(settled["reasons"], json!(["entered", "operator_decision"]));
-}
-
-#[tokio::test]
-async fn entries_can_be_given_and_the_prize_is_the_one_that_was_kept() {
-    let stack = Stack::with_chai().await;
-    let with_prize = |submission| Submission {
-        settling: Some(PendingSettlement::at_once(NOW, Some("A kettle".to_owned())).escalate(NOW)),
-        ..submission
-    };
-    let waiting = with_receipt(&stack, photo(None), with_prize).await;
-    let id = waiting.submission_id.to_string();
-    let accept = ["--accept", "--receipt-code", CODE, "--entries", "7"];
-    let settled = stack.json(&settle(&id, &accept)).await;
-    assert_eq!((&settled["entries"], &settled["instant_win"]), (&json!(7), &json!("A kettle")));
-    let entrant = entrant(&stack, &waiting).await;
-    assert_eq!(entrant.entries, 7);
 }
 
 #[tokio::test]

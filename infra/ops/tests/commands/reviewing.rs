@@ -43,7 +43,7 @@ fn reviewer(name: &str) -> Reviewer {
 }
 
 /// A reviewer with a screen of their own, on tables of their own as in a process of their own.
-struct Screen {
+pub(crate) struct Screen {
     tables: Tables,
     claims: ReviewClaims,
     reviewer: Reviewer,
@@ -58,16 +58,21 @@ impl Screen {
         Self { tables, claims, reviewer: reviewer(name), queue }
     }
 
+    /// A screen with the credentials of its reviewer.
+    pub(crate) async fn of(stack: &Stack, name: &str) -> Self {
+        Self { tables: tables_of(stack, name), ..Self::new(stack, name).await }
+    }
+
     async fn next(&mut self, now: Timestamp) -> Option<ClaimedSubmission> {
         let Self { tables, claims, reviewer, queue } = self;
         queue.next(tables, claims, reviewer, now).await.expect("it answers")
     }
 
-    async fn next_id(&mut self, now: Timestamp) -> Option<SubmissionId> {
+    pub(crate) async fn next_id(&mut self, now: Timestamp) -> Option<SubmissionId> {
         self.next(now).await.map(|claimed| claimed.submission.submission_id)
     }
 
-    async fn answer(&mut self, id: SubmissionId, verdict: Verdict, now: Timestamp) -> Written {
+    pub(crate) async fn answer(&mut self, id: SubmissionId, verdict: Verdict, now: Timestamp) -> Written {
         let scope = chai(Environment::Live);
         let seen = self.tables.store.submissions().get(&scope, id).await.expect("it answers");
         let seen = seen.expect("it is there");

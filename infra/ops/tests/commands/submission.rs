@@ -15,9 +15,10 @@ use common::domain::submission::{Claimed, ClaimedItem, Submission, SubmissionSta
 use common::random;
 use common::store::codes::CodeKey;
 use common::store::submission_writes::{SubmissionWrite, WriteResult};
-use serde_json::json;
+use serde_json::{Value, json};
 use service_tests::service::{DEPLOYMENT_SECRET, entrant_id};
 
+use crate::correction::by;
 use crate::support::{NOW, Stack, chai, run};
 
 /// The reason given with every decision.
@@ -48,6 +49,7 @@ pub(crate) fn submission(id: SubmissionId, status: SubmissionStatus, code_key: O
         claimed: None,
         consent: None,
         decision: None,
+        acceptance: None,
         proposal: None,
         second_look: None,
         settling,
@@ -93,6 +95,13 @@ pub(crate) fn waiting() -> SubmissionStatus {
         "instant_win": null,
     });
     serde_json::from_value(waiting).expect("a standing")
+}
+
+/// What a command comes to when a second person runs it too.
+async fn confirmed(stack: &Stack, command: &[&str]) -> Value {
+    let ended = by(stack, "juma", [command, &WHY].concat()).await;
+    assert_eq!(ended.code, ops_core::FINE, "{}", ended.err);
+    serde_json::from_str(&ended.out).expect("JSON")
 }
 
 /// A stack with one submission that waits for an operator and holds the first code of a batch.
@@ -158,7 +167,7 @@ async fn a_list_can_be_of_those_that_are_not_settled() {
     write(&stack, &submission(random::submission_id(), SubmissionStatus::accepted(1, None), None), None)
         .await;
     let list = ["submission", "list", "--campaign", "chai-bora-2026", "--yes"];
-    let count = |document: serde_json::Value| document["submissions"].as_array().map(Vec::len);
+    let count = |document: Value| document["submissions"].as_array().map(Vec::len);
     assert_eq!(count(stack.json(&list).await), Some(2));
     assert_eq!(count(stack.json(&[&list[..], &["--limit", "1"]].concat()).await), Some(1));
     assert_eq!(count(stack.json(&[&list[..], &["--environment", "test"]].concat()).await), Some(0));
@@ -175,7 +184,8 @@ async fn accepting_redeems_the_code_and_gives_entries_and_prize() {
     let (stack, submission) = with_one_waiting().await;
     let id = submission.submission_id.to_string();
     let settle = ["submission", "settle", &id, "--accept"];
-    let settled = stack.json(&[&settle[..], &WHY].concat()).await;
+    stack.fine(&[&settle[..], &WHY].concat()).await;
+    let settled = confirmed(&stack, &settle).await;
     assert_eq!(settled["state"], "accepted");
     assert_eq!((&settled["entries"], &settled["instant_win"]), (&json!(2), &json!("A kettle")));
     assert_eq!(settled["reasons"], json!(["instant_win", "operator_decision"]));
@@ -185,7 +195,7 @@ async fn accepting_redeems_the_code_and_gives_entries_and_prize() {
         "identity": "arn:aws:iam::000000000000:user/local",
         "at": "2026-03-01T00:00:01.000Z",
         "why": "Receipt seen",
-        "confirmed": null,
+        "confirmed": { "by": "juma", "why": "Receipt seen" },
     });
     assert_eq!(settled["decision"], decision);
     let mut shown = stack.json(&["submission", "show", &id]).await["submissions"][0].clone();
@@ -217,7 +227,9 @@ async fn rejecting_frees_the_code_and_gives_the_place_back() {
 async fn a_settled_submission_is_not_settled_again() {
     let (stack, submission) = with_one_waiting().await;
     let id = submission.submission_id.to_string();
-    stack.fine(&[&["submission", "settle", &id, "--accept"], &WHY[..]].concat()).await;
+    let accept = ["submission", "settle", &id, "--accept"];
+    stack.fine(&[&accept[..], &WHY].concat()).await;
+    confirmed(&stack, &accept).await;
     let error =
         stack.refused(&[&["submission", "settle", &id, "--reject", "invalid"], &WHY[..]].concat()).await;
     assert_eq!(error["code"], "already_settled");
@@ -241,8 +253,9 @@ async fn an_imported_code_keeps_its_prize_until_its_submission_is_settled() {
     let submission = submission(random::submission_id(), waiting(), Some(code.in_scope(&scope)));
     write(&stack, &submission, Some(&code)).await;
     let id = submission.submission_id.to_string();
-    let accept = [&["submission", "settle", &id, "--accept"], &WHY[..]].concat();
-    assert_eq!(stack.json(&accept).await["instant_win"], "A mug");
+    let accept = ["submission", "settle", &id, "--accept"];
+    stack.fine(&[&accept[..], &WHY].concat()).await;
+    assert_eq!(confirmed(&stack, &accept).await["instant_win"], "A mug");
 }
 
 #[tokio::test]
@@ -267,7 +280,8 @@ async fn every_decision_says_who_and_why() {
     let ended = decide("").await;
     assert_eq!(ended.code, ops_core::FINE, "{}", ended.err);
     let shown = stack.json(&["submission", "show", &id]).await;
-    assert_eq!(shown["submissions"][0]["decision"]["by"], "local", "the name in the AWS identity");
+    let by = &shown["submissions"][0]["proposal"]["decision"]["by"];
+    assert_eq!(*by, "local", "the name in the AWS identity");
 }
 
 #[tokio::test]

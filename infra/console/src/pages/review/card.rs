@@ -7,9 +7,10 @@ use common::domain::receipt::checks::{Check, CheckResult};
 use common::domain::receipt::judgement::{ReceiptSummary, Rule};
 use common::domain::receipt::rules::ReceiptRules;
 use common::domain::submission::Submission;
+use common::domain::submission::acceptance::Acceptance;
 use common::domain::timestamp::Timestamp;
 use maud::{Markup, html};
-use ops_core::format::{grouped, local_time, zoned_time};
+use ops_core::format::{entries_in_words, grouped, local_time, zoned_time};
 use ops_core::review::beside::{Other, Relation};
 use ops_core::review::item::ReviewItem;
 use ops_core::review::photo::ShownPhoto;
@@ -45,12 +46,26 @@ pub(super) fn card(item: &ReviewItem, screen: &str, now: Timestamp) -> Markup {
                 @if *is_second_look {
                     p { "It is decided already. Your answer changes nothing: it is compared with the decision, which is not shown." }
                 }
-                @if let Some(prize) = &item.prize { p.good { "Accepting it gives the instant prize “" (prize) "”." } }
+                @if let Some(prize) = &item.prize { (at_stake(submission, campaign, prize)) }
                 (partner(submission))
                 (answers(may_be_redeemed(submission)))
                 (compared(item))
                 (checked(item))
                 (beside(&item.others, *is_second_look, campaign))
+            }
+        }
+    }
+}
+
+/// The prize, and who was the first of the two people who have to accept it.
+fn at_stake(submission: &Submission, campaign: &Campaign, prize: &str) -> Markup {
+    html! {
+        p.good {
+            "Accepting it gives the instant prize “" (prize) "”, so two people have to accept it. "
+            @if let Some(Acceptance { entries, purchase, decision }) = &submission.acceptance {
+                (decision.by) " accepted it at " (zoned_time(decision.at, campaign.timezone)) ", with " (entries_in_words(*entries))
+                @if submission.receipt_id.is_some() && purchase.is_none() { " and without the receipt's code" }
+                ". Accept it with the same entries and code, or it waits for one more person. A rejection needs nobody else."
             }
         }
     }

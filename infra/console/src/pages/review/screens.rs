@@ -23,7 +23,7 @@ use serde::Serialize;
 use tokio::runtime::Handle;
 use tokio::task::spawn_blocking;
 
-use crate::failure::sentence;
+use crate::failure::told;
 use crate::state::Console;
 
 /// A screen that said nothing for so long is closed; its claims have ended.
@@ -271,17 +271,23 @@ async fn settled(
     now: Timestamp,
 ) {
     let is_gone = written.as_ref().is_ok() || written.as_ref().is_err_and(|failure| failure.code == MOVED);
+    let still_waits = matches!(written, Ok(Written::Proposed { .. }));
     let (text, is_failure) = match written {
         Ok(Written::Settled(_)) => (None, false),
+        Ok(Written::Proposed { prize, .. }) => {
+            let text =
+                format!("accepted by you; it gives the prize “{prize}”, so it waits for a second person.");
+            (Some(text), false)
+        }
         Ok(Written::SecondLook(submission)) => {
             let agrees = submission.second_look.is_some_and(|look| look.agrees);
             let said = if agrees { "agrees with" } else { "differs from" };
             (Some(format!("your second look {said} the decision.")), false)
         }
-        Err(failure) => (Some(sentence(&failure.message)), true),
+        Err(failure) => (Some(told(&failure)), true),
     };
     if is_gone {
-        release(console, screen, id, is_failure, now).await;
+        release(console, screen, id, is_failure || still_waits, now).await;
     }
     let mut shown = screen.shown();
     let reference = shown.items.get(&id).map_or_else(|| id.to_string(), |item| item.reference.to_string());
@@ -293,7 +299,7 @@ async fn settled(
     }
 }
 
-/// Others get a submission that changed; the claim of one that is settled ends by itself.
+/// Others get a submission that changed or waits for a second person; the claim of one that is settled ends by itself.
 async fn release(console: &Console, screen: &Screen, id: SubmissionId, waits: bool, now: Timestamp) {
     let mut queue = screen.queue.lock().await;
     let claims = console.tables().and_then(|tables| Ok(tables.review_claims(console.env())?));

@@ -7,7 +7,7 @@ use serde_json::json;
 
 use crate::corrections::{Corrected, correct};
 use crate::failure::Failure;
-use crate::format::grouped;
+use crate::format::entries_in_words;
 use crate::phones;
 use crate::submissions::shown::as_json;
 use crate::tables::Tables;
@@ -83,8 +83,7 @@ fn done(after: &Submission, correction: Correction) -> String {
         }
         Correction::Revoke { free_code } => {
             let lost = after.history.last().map_or(0, |before| before.status.entries());
-            let entries =
-                if lost == 1 { "1 entry".to_owned() } else { format!("{} entries", grouped(lost.into())) };
+            let entries = entries_in_words(lost);
             let code = match (has_code, free_code) {
                 (false, _) => "",
                 (true, true) => "; its code can be entered again",

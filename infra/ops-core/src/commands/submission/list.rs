@@ -62,6 +62,9 @@ pub(super) fn unsettled(shown: &[(&Submission, String)], all: usize, zone: Tz) -
 /// Why a submission is not settled: its reasons and failed look-ups, otherwise the unexpected reply.
 fn why(submission: &Submission) -> String {
     let mut why = submission.reasons.clone();
+    why.extend(
+        submission.acceptance.as_ref().map(|first| format!("accepted by {} alone", first.decision.by)),
+    );
     if let Some(pending) = &submission.settling {
         why.extend(lookup_failures(pending.lookup_failures()));
         if why.is_empty() {

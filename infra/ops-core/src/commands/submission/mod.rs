@@ -8,6 +8,7 @@ use std::cmp::Reverse;
 use common::config::Env;
 use common::domain::receipt::payload::VerificationCode;
 use common::domain::scope::Scope;
+use common::domain::submission::acceptance::Acceptance;
 use common::domain::submission::correction::Correction;
 use common::domain::submission::{OperatorDecision, State, Submission};
 use common::domain::timestamp::Timestamp;
@@ -17,8 +18,8 @@ pub(crate) use crate::audit::words;
 use crate::cli::{AcceptArgs, CorrectionArgs, ListArgs, ShowArgs, SubmissionCommand, VerdictArgs};
 use crate::confirm::Answer;
 use crate::failure::Failure;
-use crate::format::{grouped, table, zoned_time};
-use crate::settle::{Proof, Verdict, resume, settle};
+use crate::format::{entries_in_words, table, zoned_time};
+use crate::settle::{Proof, Settled, Verdict, resume, settle};
 use crate::submissions::Look;
 use crate::submissions::shown::{Shown, as_json};
 use crate::submissions::story::Story;
@@ -99,16 +100,49 @@ async fn settle_one(
     let tables = connection::tables(env).await?;
     let by = tables.audit.operator_name().await?;
     let decision = OperatorDecision { by, at: now, why, confirmed: None, identity: None };
-    let settled = settle(&tables, name, verdict, decision).await?;
-    let status = &settled.status;
+    let (submission, text) = match settle(&tables, name, verdict, decision).await? {
+        Settled::Done(after) => {
+            let text = settled_in_words(&after);
+            (after, text)
+        }
+        Settled::Proposed { after, prize, replaced } => {
+            let text = proposed_in_words(&after, &prize, replaced.as_ref());
+            (after, text)
+        }
+    };
+    let phone = phones::shown(&tables, &submission, false).await?;
+    Ok(Report::new(as_json(&submission, &phone), text))
+}
+
+fn settled_in_words(after: &Submission) -> String {
+    let status = &after.status;
     let entries = match status.entries() {
         0 => String::new(),
-        1 => ", with 1 entry".to_owned(),
-        entries => format!(", with {} entries", grouped(entries.into())),
+        entries => format!(", with {}", entries_in_words(entries)),
     };
-    let text = format!("{} settled as `{}`{entries}", settled.reference, status.message_key());
-    let phone = phones::shown(&tables, &settled, false).await?;
-    Ok(Report::new(as_json(&settled, &phone), text))
+    format!("{} settled as `{}`{entries}", after.reference, status.message_key())
+}
+
+fn proposed_in_words(after: &Submission, prize: &str, replaced: Option<&Acceptance>) -> String {
+    let first = after.acceptance.as_ref();
+    let accepts = first.map(|first| {
+        format!("{} accepts {} with {}", first.decision.by, after.reference, entries_in_words(first.entries))
+    });
+    let instead = replaced.map(|replaced| {
+        let Acceptance { entries, decision, .. } = replaced;
+        format!(
+            ". This replaces what {} accepted at {}, with {} or another code",
+            decision.by,
+            decision.at,
+            entries_in_words(*entries)
+        )
+    });
+    format!(
+        "{}, which gives the instant prize \u{201c}{prize}\u{201d}; it still waits. A second operator has to accept it with the same \
+         entries and code, with their own AWS identity and name; anybody can reject it{}",
+        accepts.unwrap_or_default(),
+        instead.unwrap_or_default()
+    )
 }
 
 /// Lists submissions from an index, or, once the operator agrees, from the whole table.

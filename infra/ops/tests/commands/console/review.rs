@@ -9,7 +9,9 @@ use common::random;
 use serde_json::{Value, json};
 
 use super::{Served, SignedIn};
-use crate::review::{as_it_is, code, photo, shown, typed, with_receipt};
+use crate::correction::by;
+use crate::decision::prize::at_stake;
+use crate::review::{CODE, as_it_is, code, photo, shown, typed, with_receipt};
 use crate::reviewing::{photo_with_gps, upload};
 use crate::submission::{submission, write};
 use crate::support::{NOW, Stack};
@@ -170,6 +172,38 @@ async fn an_answer_keeps_the_rules_of_the_command_line() {
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_prize_is_shown_to_a_second_person_with_who_was_the_first() {
+    let stack = Stack::with_chai().await;
+    let waiting = at_stake(&stack).await;
+    let id = waiting.submission_id.to_string();
+    let accept = ["submission", "settle", &id, "--accept", "--receipt-code", CODE, "--why", "seen"];
+    assert_eq!(by(&stack, "juma", accept.to_vec()).await.code, ops_core::FINE);
+    let console = Served::start(&stack).await;
+    let operator = console.sign_in().await;
+    let first = screen(&operator).await;
+    let (status, card) = send(&operator, &first, "next", "").await;
+    assert_eq!(status, 200, "{card}");
+    assert!(card.contains("instant prize “A kettle”") && card.contains("juma accepted it at"), "{card}");
+    assert!(!card.contains(CODE), "the second person reads the code, too: {card}");
+    let other = format!("id={id}&verdict=accept&code={CODE}&entries=5");
+    assert_eq!(send(&operator, &first, "answer", &other).await.0, 204);
+    stack.clock.advance(Duration::from_secs(8));
+    let notice = loop {
+        let (_, body) = send(&operator, &first, "notices", "").await;
+        let told: Value = serde_json::from_str(&body).expect("JSON");
+        if let Some(notice) = told["notices"].get(0) {
+            break notice.clone();
+        }
+    };
+    assert_eq!((&notice["is_failure"], &notice["is_gone"]), (&json!(false), &json!(true)));
+    assert!(notice["text"].as_str().expect("text").contains("waits for a second person"), "{notice}");
+    assert_eq!(send(&operator, &first, "next", "").await.0, 204);
+    let second = by(&stack, "juma", [&accept[..], &["--entries", "5"]].concat()).await;
+    assert_eq!(second.code, ops_core::FINE, "{}", second.err);
+    assert_eq!(shown(&stack, &waiting, &[]).await.0["instant_win"], "A kettle");
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn a_submission_of_a_partner_is_not_shown_as_a_receipt() {
     let stack = Stack::with_chai().await;
     let asked = PartnerProgress { attempts: 3, maybe_redeemed: true, ..PartnerProgress::default() };
@@ -215,10 +249,8 @@ async fn an_answer_that_cannot_be_written_comes_back_with_the_reason() {
         }
     };
     assert_eq!((&notice["id"], &notice["is_failure"]), (&json!(waiting.submission_id), &json!(true)));
-    assert!(
-        notice["text"].as_str().expect("text").contains("purchase of this receipt is still unknown"),
-        "{notice}"
-    );
+    let text = notice["text"].as_str().expect("text");
+    assert!(text.contains("Type the receipt's code, or tick") && !text.contains("--"), "{text}");
     assert_eq!(shown(&stack, &waiting, &[]).await.0["state"], "pending");
 }
 

@@ -1,0 +1,130 @@
+//! Accepting by hand what gives an instant prize, by the command line and in the review queue.
+
+use std::time::Duration;
+
+use common::domain::message::MessageKey;
+use common::domain::settling::PendingSettlement;
+use common::domain::submission::Submission;
+use common::store::review_claims::CLAIM_LIFETIME;
+use ops_core::review::answer::Written;
+use ops_core::settle::{Proof, Verdict};
+use serde_json::{Value, json};
+
+use super::settle;
+use crate::correction::by;
+use crate::review::{CODE, code, photo, shown, with_receipt};
+use crate::reviewing::Screen;
+use crate::submission::entrant;
+use crate::support::{Ended, NOW, Stack};
+
+const PRIZE: &str = "A kettle";
+
+/// Writes a submission with a receipt whose code has a prize.
+pub(crate) async fn at_stake(stack: &Stack) -> Submission {
+    let with_prize = |submission| Submission {
+        settling: Some(PendingSettlement::at_once(NOW, Some(PRIZE.to_owned())).escalate(NOW)),
+        ..submission
+    };
+    with_receipt(stack, photo(None), with_prize).await
+}
+
+fn json_of(ended: &Ended) -> Value {
+    assert_eq!(ended.code, ops_core::FINE, "{}", ended.err);
+    serde_json::from_str(&ended.out).expect("JSON")
+}
+
+async fn details(stack: &Stack) -> Value {
+    let rows = stack.json(&["audit", "list"]).await;
+    let row = rows["rows"].as_array().and_then(|rows| rows.last()).expect("a row").clone();
+    assert_eq!(row["action"], "submission.settle");
+    serde_json::from_str(row["details"].as_str().expect("text")).expect("JSON")
+}
+
+#[tokio::test]
+async fn a_prize_is_given_by_two_people_alone() {
+    let stack = Stack::with_chai().await;
+    let waiting = at_stake(&stack).await;
+    let id = waiting.submission_id.to_string();
+    let accept = ["--accept", "--receipt-code", CODE, "--entries", "7"];
+    stack.clock.advance(Duration::from_secs(60));
+    let before = shown(&stack, &waiting, &[]).await.0;
+    let proposed = json_of(&by(&stack, "asha", settle(&id, &accept)).await);
+    assert_eq!(details(&stack).await["proposal"], true);
+    let after = shown(&stack, &waiting, &[]).await.0;
+    assert_eq!(proposed["proposal"]["correction"], json!({ "change": "accept", "entries": 7 }));
+    assert_eq!((&after["proposal"]["decision"]["by"], &after["decision"]), (&json!("asha"), &Value::Null));
+    for unchanged in
+        ["state", "review_status", "entries", "instant_win", "purchase_known", "settling", "updated_at"]
+    {
+        assert_eq!(before[unchanged], after[unchanged], "{unchanged}");
+    }
+    assert_eq!(entrant(&stack, &waiting).await.entries, 0);
+    let list = ["submission", "list", "--campaign", "chai-bora-2026", "--unsettled"];
+    assert!(stack.fine(&list).await.contains("accepted by asha alone"));
+    for same in ["asha/juma", "juma/ASHA"] {
+        let refused = by(&stack, same, settle(&id, &accept)).await;
+        assert!(refused.err.contains("second_person_needed"), "{same}: {}", refused.err);
+    }
+    let settled = json_of(&by(&stack, "juma", settle(&id, &["--accept", "--receipt-code", CODE])).await);
+    assert_eq!((&settled["entries"], &settled["instant_win"]), (&json!(7), &json!(PRIZE)));
+    let decision = &settled["decision"];
+    assert_eq!((&decision["by"], &decision["confirmed"]["by"]), (&json!("asha"), &json!("juma")));
+    assert_eq!((&settled["proposal"], &details(&stack).await["proposal"]), (&Value::Null, &json!(false)));
+    assert_eq!(entrant(&stack, &waiting).await.entries, 7);
+}
+
+#[tokio::test]
+async fn another_acceptance_takes_the_place_of_the_first_and_a_rejection_needs_one_person() {
+    let stack = Stack::with_chai().await;
+    let waiting = at_stake(&stack).await;
+    let id = waiting.submission_id.to_string();
+    let told = stack.fine(&settle(&id, &["--accept", "--receipt-code", CODE])).await;
+    assert!(told.contains("A kettle") && told.contains("A second operator has to accept it"), "{told}");
+    for other in [&["--receipt-code", "ZZ12CD3456"][..], &["--receipt-code", CODE, "--entries", "3"]] {
+        let accept = [&["--accept"][..], other].concat();
+        let replaced = json_of(&by(&stack, "juma", settle(&id, &accept)).await);
+        assert_eq!(
+            (&replaced["state"], &replaced["proposal"]["decision"]["by"]),
+            (&json!("pending"), &json!("juma"))
+        );
+    }
+    let told = stack.fine(&settle(&id, &["--accept", "--receipt-code", CODE, "--entries", "2"])).await;
+    assert!(told.contains("This replaces what juma accepted") && !told.contains(CODE), "{told}");
+    let story = stack.fine(&["submission", "story", &id]).await;
+    assert!(story.contains("accept with 2 entries, asked for by asha"), "{story}");
+
+    let rejected = json_of(&by(&stack, "asha", settle(&id, &["--reject", "receipt_wrong_store"])).await);
+    assert_eq!((&rejected["state"], &rejected["proposal"]), (&json!("rejected"), &Value::Null));
+}
+
+#[tokio::test]
+async fn the_service_starts_over_without_the_first_acceptance() {
+    let stack = Stack::with_chai().await;
+    let waiting = at_stake(&stack).await;
+    let id = waiting.submission_id.to_string();
+    stack.fine(&settle(&id, &["--accept", "--receipt-code", CODE])).await;
+    let resumed = stack.json(&["submission", "resume", &id]).await;
+    assert_eq!(resumed["submissions"][0]["proposal"], Value::Null);
+}
+
+#[tokio::test]
+async fn a_prize_that_one_person_accepted_is_reviewed_by_another() {
+    let stack = Stack::with_chai().await;
+    let id = at_stake(&stack).await.submission_id;
+    let (mut asha, mut juma) = (Screen::of(&stack, "asha").await, Screen::of(&stack, "juma").await);
+    let accept = || Verdict::Accept { entries: None, proof: Proof::Read(code()) };
+    assert_eq!(asha.next_id(NOW).await, Some(id));
+    let Written::Proposed { after, prize } = asha.answer(id, accept(), NOW).await else {
+        panic!("it is settled")
+    };
+    assert_eq!((prize.as_str(), after.status.is_terminal()), (PRIZE, false));
+    let later = NOW.after(CLAIM_LIFETIME);
+    assert_eq!(asha.next_id(later).await, None, "she has accepted it");
+    assert_eq!(Screen::of(&stack, "asha").await.next_id(later).await, None, "on another screen, too");
+    assert_eq!(juma.next_id(later).await, Some(id));
+    let Written::Settled(after) = juma.answer(id, accept(), later).await else { panic!("it waits") };
+    assert_eq!(
+        (after.status.instant_win(), after.status.message_key()),
+        (Some(PRIZE), MessageKey::InstantWin)
+    );
+}
