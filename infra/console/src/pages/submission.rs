@@ -108,7 +108,10 @@ async fn render(console: &Console, id: &str, look: Look) -> PageResult {
             @if !look.receipt && submission.receipt_id.is_some() {
                 button name="show" value="receipt" { "Show the receipt's code" }
             }
-            @if has_photo { button name="show" value="photo" formtarget="_blank" { "Show the photo" } }
+        }
+        @if has_photo {
+            // It opens beside this page, which stays as it is.
+            form method="post" target="_blank" data-download { button name="show" value="photo" { "Show the photo" } }
         }
         p.soft { "A look is recorded in the audit log." }
     };
