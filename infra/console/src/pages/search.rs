@@ -172,7 +172,8 @@ fn of_phone(phone: &Phone, found: &[PhoneInScope], now: Timestamp) -> Found {
                 html! { (one.status.message_key()) },
                 html! { (one.day) },
             ]).collect();
-            (table("Its submissions, the newest first", &["Reference", "State", "Message", "Day"], &rows))
+            @let caption = format!("Submissions in {} {}, the newest first", scope.campaign, scope.environment);
+            (table(&caption, &["Reference", "State", "Message", "Day"], &rows))
         }
     };
     Found { said, shown }

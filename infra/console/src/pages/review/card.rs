@@ -46,7 +46,7 @@ pub(super) fn card(item: &ReviewItem, screen: &str, now: Timestamp) -> Markup {
                 @if *is_second_look {
                     p { "It is decided already. Your answer changes nothing: it is compared with the decision, which is not shown." }
                 }
-                @if let Some(prize) = &item.prize { (at_stake(submission, campaign, prize)) }
+                @if let Some(prize) = item.prize.as_ref().filter(|_| !*is_second_look) { (at_stake(submission, campaign, prize)) }
                 (partner(submission))
                 (answers(may_be_redeemed(submission)))
                 (compared(item))
