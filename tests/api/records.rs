@@ -12,7 +12,7 @@ use common::clock::Clock;
 use common::domain::campaign::Campaign;
 use common::domain::codebook::BatchStatus;
 use common::domain::draw::contact::{Contact, ContactEvent, ContactStep, SkipReason};
-use common::domain::draw::{Draw, DrawName, DrawOutcome, Operator};
+use common::domain::draw::{Draw, DrawName, DrawOutcome, FreezeAttempt, Operator};
 use common::domain::ids::SubmissionId;
 use common::domain::scope::{Environment, Scope};
 use common::runtime::event_handler::EventHandler;
@@ -202,19 +202,32 @@ async fn draws(service: &Service) {
     };
     let reason = ContactEvent::Skipped { reason: SkipReason::Excluded, inspector: Some("Neema".to_owned()) };
     let skipped = drawn.after(ContactStep { at, by: Some(operator), event: reason }).expect("it follows");
-    assert!(draws.create(&scope, &draw).await.expect("written"));
+    let [first, second] = [1, 2].map(|id| FreezeAttempt::new(name.clone(), NOON, [id; 16]));
+    assert!(!draws.create(&scope, &draw, &first).await.expect("refused"), "it did not begin");
+    for attempt in [&first, &second] {
+        draws.begin_attempt(&scope, attempt).await.expect("written");
+        assert!(draws.upload_attempt(&scope, attempt).await.expect("written"));
+    }
+    assert!(draws.create(&scope, &draw, &first).await.expect("written"));
     assert!(!draws.finish(&scope, &name, &outcome).await.expect("refused"), "it is not published");
     assert!(draws.publish(&scope, &name, NOON).await.expect("written"));
     assert!(draws.finish(&scope, &name, &outcome).await.expect("written"));
     let one = std::slice::from_ref(&drawn);
-    assert!(!draws.add_contacts(&scope, &name, 1, one).await.expect("refused"), "the log is another one");
-    assert!(draws.add_contacts(&scope, &name, 0, one).await.expect("written"));
+    assert!(
+        !draws.add_contacts(&scope, &name, 1, one, Vec::new()).await.expect("refused"),
+        "the log is another one"
+    );
+    assert!(draws.add_contacts(&scope, &name, 0, one, Vec::new()).await.expect("written"));
     assert!(draws.change_contact(&scope, &drawn, &skipped).await.expect("written"));
     // What was written once stays, and comes back as it was.
-    assert!(!draws.create(&scope, &draw).await.expect("refused"));
+    assert!(!draws.create(&scope, &draw, &second).await.expect("refused"));
+    assert_eq!(draws.attempts(&scope).await.expect("read"), [second.clone()]);
+    assert!(draws.abandon_attempt(&scope, &second).await.expect("written"));
+    assert!(!draws.upload_attempt(&scope, &second).await.expect("refused"), "it is abandoned");
+    assert!(!draws.abandon_attempt(&scope, &first).await.expect("refused"), "it is recorded");
     assert!(!draws.publish(&scope, &name, at).await.expect("refused"));
     assert!(!draws.finish(&scope, &name, &outcome).await.expect("refused"));
-    assert!(!draws.add_contacts(&scope, &name, 2, one).await.expect("refused"));
+    assert!(!draws.add_contacts(&scope, &name, 2, one, Vec::new()).await.expect("refused"));
     assert!(!draws.change_contact(&scope, &drawn, &skipped).await.expect("refused"));
     let stored = Draw { published_at: Some(NOON), outcome: Some(outcome), contact_changes: 2, ..draw };
     assert_eq!(draws.get(&scope, &name).await.expect("read"), Some(stored.clone()));

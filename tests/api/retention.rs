@@ -6,7 +6,7 @@ use common::aws::Aws;
 use common::clock::Clock;
 use common::domain::campaign::{Campaign, PersonalData, Retention as RetentionDays};
 use common::domain::draw::contact::{Contact, ContactEvent, ContactStep};
-use common::domain::draw::{Draw, DrawOutcome, Operator};
+use common::domain::draw::{Draw, DrawOutcome, FreezeAttempt, Operator};
 use common::domain::scope::{Environment, Scope};
 use common::domain::submission::correction::{Correction, Proposal};
 use common::domain::submission::{OperatorDecision, Submission};
@@ -246,6 +246,12 @@ fn frozen(now: Timestamp) -> Draw {
     }
 }
 
+async fn record(draws: &Draws, scope: &Scope, draw: &Draw) {
+    let attempt = FreezeAttempt::new(draw.name.clone(), draw.frozen_at, [7; 16]);
+    draws.begin_attempt(scope, &attempt).await.expect("it answers");
+    assert!(draws.create(scope, draw, &attempt).await.expect("it answers"));
+}
+
 /// The winner of this place in that draw, drawn just now.
 fn drawn(place: u64, winner: &Submission, now: Timestamp) -> Contact {
     Contact {
@@ -285,14 +291,14 @@ async fn phones_stay_until_every_draw_is_run_and_every_prize_is_handed_over() {
     let draws = Draws::from_env(&service.env, &service.dynamodb()).expect("all variables");
     service.clock.advance(DAY * 3 - MINUTE * 30);
     let draw = frozen(service.clock.now());
-    assert!(draws.create(&scope, &draw).await.expect("it answers"));
+    record(&draws, &scope, &draw).await;
     service.clock.advance(DAY * 2);
     stays("the round is known, and the winners are not drawn").await;
     assert_eq!(photos(&service, &scope).await, 0, "a prize needs no photo");
 
     let now = service.clock.now();
     let first = drawn(1, &submission(&campaign, Environment::Live, &winner).await, now);
-    let added = draws.add_contacts(&scope, &draw.name, 0, std::slice::from_ref(&first)).await;
+    let added = draws.add_contacts(&scope, &draw.name, 0, std::slice::from_ref(&first), Vec::new()).await;
     assert!(added.expect("it answers"));
     let (signature, randomness) = (String::new(), String::new());
     let outcome = DrawOutcome { signature, randomness, drawn_at: now, drawn_by: operator() };
@@ -324,7 +330,7 @@ async fn a_draw_that_was_published_too_late_to_be_run_keeps_no_phones() {
     let draws = Draws::from_env(&service.env, &service.dynamodb()).expect("all variables");
     let frozen = frozen(service.clock.now());
     let late = Draw { published_at: Some(frozen.round_at), ..frozen };
-    assert!(draws.create(&campaign.scope(Environment::Live), &late).await.expect("it answers"));
+    record(&draws, &campaign.scope(Environment::Live), &late).await;
     service.clock.advance(DAY * 4);
     sweep_an_hour_later(&service).await;
     assert_eq!(submission(&campaign, Environment::Live, &entered).await.phone, None);

@@ -24,6 +24,7 @@ pub mod event;
 pub mod fault_injection;
 pub mod fleet;
 mod forward;
+pub mod hold;
 pub mod http;
 pub mod iam_guard;
 pub mod load;

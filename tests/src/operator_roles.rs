@@ -203,7 +203,13 @@ fn item_of(call: &Value, index: usize) -> &Value {
 
 /// The partition that a call, or a statement about the audit log, names.
 fn leading_key(call: &Value) -> Option<String> {
-    let keys = [&call["Key"]["day"], &call["Key"]["id"], &call["Item"]["id"], &call["Key"]["limited"]];
+    let keys = [
+        &call["Key"]["day"],
+        &call["Key"]["id"],
+        &call["Item"]["id"],
+        &call["Key"]["limited"],
+        &call["Key"]["scope"],
+    ];
     if let Some(key) = keys.into_iter().find_map(|key| key["S"].as_str()) {
         return Some(key.to_owned());
     }

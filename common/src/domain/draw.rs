@@ -9,6 +9,7 @@ use std::str::FromStr;
 
 use serde::{Deserialize, Serialize};
 
+use super::hex::hex;
 use super::timestamp::Timestamp;
 
 /// A draw's name within its campaign and environment, such as `week-03`: 1 to 64 of `a-z`, `0-9` and inner `-`.
@@ -107,6 +108,29 @@ pub struct Draw {
     pub outcome: Option<DrawOutcome>,
     /// The number of times that contacts of the draw were added or changed.
     pub contact_changes: u64,
+}
+
+/// A freeze that is not recorded yet. Erasures read it, because its openings can name a person whom no draw does.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct FreezeAttempt {
+    /// Tells two freezes of one name apart.
+    pub id: String,
+    /// The draw's name.
+    pub draw: DrawName,
+    /// When it began, or began to upload.
+    pub at: Timestamp,
+    /// Names the folder of its openings. `None` until it uploads them.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub commitment: Option<String>,
+    /// Whether it can no longer be recorded.
+    pub is_abandoned: bool,
+}
+
+impl FreezeAttempt {
+    /// An attempt that begins now. The bytes must be random.
+    pub fn new(draw: DrawName, at: Timestamp, id: [u8; 16]) -> Self {
+        Self { id: hex(&id), draw, at, commitment: None, is_abandoned: false }
+    }
 }
 
 /// The outcome of a draw.

@@ -1,13 +1,14 @@
 //! The `draws` table: the draws of each campaign and environment, and their winners. Only operators write it.
 //!
 //! The records of a scope are in one partition: a draw as `draw#week-03`, its contacts as `contact#week-03#0#17`, with numbers
-//! of a fixed width, so that they are in order.
+//! of a fixed width, so that they are in order. Freezes that are not recorded yet are in a partition of their own, the only
+//! one whose records are deleted.
 
 use std::time::Duration;
 
 use aws_sdk_dynamodb::Client;
-use aws_sdk_dynamodb::types::TransactWriteItem;
 use aws_sdk_dynamodb::types::builders::UpdateBuilder;
+use aws_sdk_dynamodb::types::{AttributeValue, TransactWriteItem};
 use serde::Serialize;
 use serde::de::DeserializeOwned;
 use serde_dynamo::aws_sdk_dynamodb_1::{from_item, to_attribute_value, to_item};
@@ -18,7 +19,7 @@ use super::transaction::{self, RefusalReason, TransactionResult};
 use super::{Item, StoreError, condition_held, number, text};
 use crate::config::{ConfigError, Env};
 use crate::domain::draw::contact::Contact;
-use crate::domain::draw::{Draw, DrawName, DrawOutcome};
+use crate::domain::draw::{Draw, DrawName, DrawOutcome, FreezeAttempt};
 use crate::domain::scope::Scope;
 use crate::domain::timestamp::Timestamp;
 
@@ -31,8 +32,9 @@ pub const VARIABLE: &str = "DRAWS_TABLE";
 
 /// How long after the last step of a winner the next one may still be drawn: a skip that was cut short is run again within it.
 const NEXT_WINNER_TIMEOUT: Duration = Duration::from_hours(24);
-/// The most contacts that one call adds: DynamoDB's limit of a transaction, without the draw's own record.
-pub const MAX_ADDED: usize = 99;
+/// The most contacts that one call adds: a transaction has at most 100 items, of which one is the draw's own record, and two
+/// are for each contact.
+pub const MAX_ADDED: usize = 49;
 
 const READING: &str = "reading draws";
 const WRITING: &str = "writing a draw";
@@ -51,22 +53,23 @@ impl Draws {
 
     /// A draw; `None` if it was not frozen.
     pub async fn get(&self, scope: &Scope, name: &DrawName) -> Result<Option<Draw>, StoreError> {
-        Ok(self.read(scope, &draw_key(name)).await?.into_iter().find(|draw: &Draw| draw.name == *name))
+        let draws: Vec<Draw> = self.read(scope.to_string(), &draw_key(name)).await?;
+        Ok(draws.into_iter().find(|draw| draw.name == *name))
     }
 
     /// The draws of a scope, by name.
     pub async fn list(&self, scope: &Scope) -> Result<Vec<Draw>, StoreError> {
-        self.read(scope, "draw#").await
+        self.read(scope.to_string(), "draw#").await
     }
 
     /// The winners of a draw, by tier and place.
     pub async fn contacts(&self, scope: &Scope, name: &DrawName) -> Result<Vec<Contact>, StoreError> {
-        self.read(scope, &format!("contact#{name}#")).await
+        self.read(scope.to_string(), &format!("contact#{name}#")).await
     }
 
     /// The winners of all draws of a scope.
     pub async fn all_contacts(&self, scope: &Scope) -> Result<Vec<Contact>, StoreError> {
-        self.read(scope, "contact#").await
+        self.read(scope.to_string(), "contact#").await
     }
 
     /// Whether a draw of the scope still needs phones: a winner is to be drawn, or a prize is being claimed. Then the phones of
@@ -80,9 +83,69 @@ impl Draws {
         Ok(contacts.iter().any(|contact| contact.is_open() || contact.changed_at().is_some_and(is_recent)))
     }
 
-    /// Records a frozen draw. False when the name is taken: one name has one commitment, and the first stays.
-    pub async fn create(&self, scope: &Scope, draw: &Draw) -> Result<bool, StoreError> {
-        self.put_new(scope, draw_key(&draw.name), draw).await
+    /// The freezes of a scope that are not recorded.
+    pub async fn attempts(&self, scope: &Scope) -> Result<Vec<FreezeAttempt>, StoreError> {
+        self.read(attempts_key(scope), "attempt#").await
+    }
+
+    /// Notes that a freeze begins. Call it before entries are read, so that an erasure at the same time sees it.
+    pub async fn begin_attempt(&self, scope: &Scope, attempt: &FreezeAttempt) -> Result<(), StoreError> {
+        let put = self.table.put_item(item(attempts_key(scope), attempt_key(attempt), attempt)?);
+        put.send().await.map(drop).map_err(StoreError::during(WRITING))
+    }
+
+    /// Notes where a freeze uploads its openings. False when it is abandoned.
+    pub async fn upload_attempt(&self, scope: &Scope, attempt: &FreezeAttempt) -> Result<bool, StoreError> {
+        let put = self
+            .table
+            .put_item(item(attempts_key(scope), attempt_key(attempt), attempt)?)
+            .condition_expression("is_abandoned = :no")
+            .expression_attribute_values(":no", AttributeValue::Bool(false));
+        condition_held(put.send().await, WRITING)
+    }
+
+    /// Makes sure that a freeze is not recorded from now on. False when it is no longer there.
+    pub async fn abandon_attempt(&self, scope: &Scope, attempt: &FreezeAttempt) -> Result<bool, StoreError> {
+        let update = self
+            .table
+            .update_item(attempts_key(scope))
+            .key(SORT, text(attempt_key(attempt)))
+            .update_expression("SET is_abandoned = :yes")
+            .condition_expression("attribute_exists(is_abandoned)")
+            .expression_attribute_values(":yes", AttributeValue::Bool(true));
+        condition_held(update.send().await, WRITING)
+    }
+
+    /// Forgets an abandoned freeze.
+    pub async fn forget_attempt(&self, scope: &Scope, attempt: &FreezeAttempt) -> Result<(), StoreError> {
+        let delete = self.table.delete_item(attempts_key(scope)).key(SORT, text(attempt_key(attempt)));
+        delete.send().await.map(drop).map_err(StoreError::during(WRITING))
+    }
+
+    /// Records a frozen draw. False when the name is taken, since one name has one commitment and the first stays, or when the
+    /// attempt is abandoned.
+    pub async fn create(
+        &self,
+        scope: &Scope,
+        draw: &Draw,
+        attempt: &FreezeAttempt,
+    ) -> Result<bool, StoreError> {
+        let put = self
+            .table
+            .put(item(scope.to_string(), draw_key(&draw.name), draw)?)
+            .condition_expression("attribute_not_exists(#scope)")
+            .expression_attribute_names("#scope", KEY);
+        let delete = self
+            .table
+            .delete(attempts_key(scope))
+            .key(SORT, text(attempt_key(attempt)))
+            .condition_expression("is_abandoned = :no")
+            .expression_attribute_values(":no", AttributeValue::Bool(false));
+        self.write(vec![
+            transaction::put(put.build().map_err(StoreError::during(WRITING))?),
+            transaction::delete(delete.build().map_err(StoreError::during(WRITING))?),
+        ])
+        .await
     }
 
     /// Records when all of a draw's evidence was in its bucket. False when it is recorded already; the first time stays.
@@ -114,13 +177,15 @@ impl Draws {
     }
 
     /// Adds contacts, at most [`MAX_ADDED`]. False, and nothing is added, when contacts of the draw were added or changed since
-    /// [`Draw::contact_changes`] was read: the next winners of a tier depend on all others.
+    /// [`Draw::contact_changes`] was read, since the next winners of a tier depend on all others; or when one of `conditions`
+    /// fails.
     pub async fn add_contacts(
         &self,
         scope: &Scope,
         name: &DrawName,
         changes: u64,
         contacts: &[Contact],
+        conditions: Vec<TransactWriteItem>,
     ) -> Result<bool, StoreError> {
         let count = self
             .updated(scope, name)
@@ -128,11 +193,12 @@ impl Draws {
             .condition_expression("contact_changes = :seen")
             .expression_attribute_values(":seen", number(changes))
             .expression_attribute_values(":next", number(changes.saturating_add(1)));
-        let mut items = vec![transaction::update(count.build().map_err(StoreError::during(WRITING))?)];
+        let mut items = conditions;
+        items.push(transaction::update(count.build().map_err(StoreError::during(WRITING))?));
         for contact in contacts {
             let put = self
                 .table
-                .put(item(scope, contact_key(contact), contact)?)
+                .put(item(scope.to_string(), contact_key(contact), contact)?)
                 .condition_expression("attribute_not_exists(#scope)")
                 .expression_attribute_names("#scope", KEY);
             items.push(transaction::put(put.build().map_err(StoreError::during(WRITING))?));
@@ -149,7 +215,7 @@ impl Draws {
     ) -> Result<bool, StoreError> {
         let put = self
             .table
-            .put(item(scope, contact_key(after), after)?)
+            .put(item(scope.to_string(), contact_key(after), after)?)
             .condition_expression("revision = :before")
             .expression_attribute_values(":before", number(before.revision));
         let count = self
@@ -182,22 +248,8 @@ impl Draws {
         self.table.update(scope.to_string()).key(SORT, text(draw_key(name)))
     }
 
-    async fn put_new(
-        &self,
-        scope: &Scope,
-        record: String,
-        value: &impl Serialize,
-    ) -> Result<bool, StoreError> {
-        let put = self
-            .table
-            .put_item(item(scope, record, value)?)
-            .condition_expression("attribute_not_exists(#scope)")
-            .expression_attribute_names("#scope", KEY);
-        condition_held(put.send().await, WRITING)
-    }
-
-    /// The records of a scope whose sort keys begin so.
-    async fn read<T: DeserializeOwned>(&self, scope: &Scope, prefix: &str) -> Result<Vec<T>, StoreError> {
+    /// The records of a partition whose sort keys begin so.
+    async fn read<T: DeserializeOwned>(&self, partition: String, prefix: &str) -> Result<Vec<T>, StoreError> {
         let query = self
             .table
             .query_items()
@@ -205,7 +257,7 @@ impl Draws {
             .key_condition_expression("#scope = :scope AND begins_with(#record, :prefix)")
             .expression_attribute_names("#scope", KEY)
             .expression_attribute_names("#record", SORT)
-            .expression_attribute_values(":scope", text(scope.to_string()))
+            .expression_attribute_values(":scope", text(partition))
             .expression_attribute_values(":prefix", text(prefix));
         let mut items = query.into_paginator().items().send();
         let mut found = Vec::new();
@@ -218,15 +270,25 @@ impl Draws {
     }
 }
 
-fn item(scope: &Scope, record: String, value: &impl Serialize) -> Result<Item, StoreError> {
+fn item(partition: String, record: String, value: &impl Serialize) -> Result<Item, StoreError> {
     let mut item: Item = FIRST.mark(to_item(value).map_err(StoreError::during(WRITING))?);
-    item.insert(KEY.to_owned(), text(scope.to_string()));
+    item.insert(KEY.to_owned(), text(partition));
     item.insert(SORT.to_owned(), text(record));
     Ok(item)
 }
 
 fn draw_key(name: &DrawName) -> String {
     format!("draw#{name}")
+}
+
+/// The partition of freezes that are not recorded. The operators' policy names it.
+fn attempts_key(scope: &Scope) -> String {
+    format!("freezing#{scope}")
+}
+
+fn attempt_key(attempt: &FreezeAttempt) -> String {
+    // A prefix of a sort key cannot be empty.
+    format!("attempt#{}#{}", attempt.draw, attempt.id)
 }
 
 fn contact_key(contact: &Contact) -> String {

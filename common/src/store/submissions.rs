@@ -7,7 +7,7 @@ mod unsettled;
 
 use aws_sdk_dynamodb::Client;
 use aws_sdk_dynamodb::types::builders::PutBuilder;
-use aws_sdk_dynamodb::types::{Put, ReturnValuesOnConditionCheckFailure};
+use aws_sdk_dynamodb::types::{Put, ReturnValuesOnConditionCheckFailure, TransactWriteItem};
 use serde::{Deserialize, Serialize};
 use serde_dynamo::aws_sdk_dynamodb_1::{from_item, to_item};
 
@@ -116,6 +116,17 @@ impl Submissions {
             .expression_attribute_values(":before", number(before.revision))
             .build()
             .map_err(StoreError::during("changing a submission"))
+    }
+
+    /// The condition of a transaction that a submission is as it was read.
+    pub fn is_unchanged(&self, read: &Submission) -> Result<TransactWriteItem, StoreError> {
+        self.table
+            .check(item_key(&read.scope, read.submission_id))
+            .condition_expression("revision = :read")
+            .expression_attribute_values(":read", number(read.revision))
+            .build()
+            .map(transaction::check)
+            .map_err(StoreError::during("looking whether a submission has changed"))
     }
 
     /// A submission of a scope; `None` if it does not exist.

@@ -148,6 +148,14 @@ impl<T: Storage> Rows<T> {
         self.total
     }
 
+    /// The header that [`Self::freeze`] writes.
+    ///
+    /// # Errors
+    /// When the plan is invalid.
+    pub fn header(&self, plan: Plan) -> Result<Header, InvalidHeader> {
+        Header::new(plan, self.rows, self.total)
+    }
+
     /// Writes `entries.csv` and `openings.csv`, and commits to them. Writers should be buffered.
     ///
     /// # Errors
@@ -158,7 +166,7 @@ impl<T: Storage> Rows<T> {
         entries: &mut impl Write,
         openings: &mut impl Write,
     ) -> Result<Frozen, FreezeError> {
-        let header = Header::new(plan, self.rows, self.total)?;
+        let header = self.header(plan)?;
         let header_json = serde_json::to_string(&header).map_err(io::Error::other)?;
         writeln!(openings, "{OPENINGS_HEADER}")?;
         let (mut tree, mut start, mut last_hash) = (MerkleTree::default(), 0, None);

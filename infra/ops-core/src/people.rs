@@ -143,14 +143,18 @@ pub async fn erase(
     check_settled(held)?;
     let new = EntrantId::tombstone(random::bytes());
     let tombstone = tables.entrants.begin_erasure(&held.scope, &held.id, &new).await?;
+    let mut found = Held { submissions: Vec::new(), contacts: Vec::new(), ..held.clone() };
     for _ in 0..MAX_TRIES {
         // Listed again, since the phone may have entered since `find`, and the index lags behind the table.
         let submissions = submissions(tables, &held.scope, &held.id).await?;
-        let contacts = contacts(tables, &held.scope, &submissions).await?;
-        let held = Held { submissions, contacts, ..held.clone() };
+        let of_these = contacts(tables, &held.scope, &submissions).await?;
+        let held = Held { submissions, contacts: of_these, ..held.clone() };
         check_settled(&held)?;
-        // Before the submissions, which tell what to look for.
-        openings::erase_person(tables, env, &held, now).await?;
+        // Before the submissions, which tell what to look for; and again after them, since until then a freeze or a run can
+        // have read the person.
+        found.submissions.extend(held.submissions.iter().cloned());
+        found.contacts = contacts(tables, &held.scope, &found.submissions).await?;
+        openings::erase_person(tables, env, &found, now).await?;
         for receipt in held.photos() {
             photos.delete(&held.scope, receipt.receipt_id).await?;
         }
@@ -194,7 +198,7 @@ pub async fn hand_over(
 /// Erases a person from all that is held. The audit log has a row first.
 ///
 /// # Errors
-/// When the reason is none, a submission is not settled; when a table or the bucket does not answer.
+/// When the reason is none, a submission is not settled, or a draw is being frozen; when a table or the bucket does not answer.
 pub async fn erase_all(
     tables: &Tables,
     env: &Env,
@@ -204,6 +208,9 @@ pub async fn erase_all(
 ) -> Result<(), Failure> {
     let why = words(why, "the reason")?;
     held.iter().try_for_each(check_settled)?;
+    for held in held {
+        openings::check_not_freezing(tables, &held.scope, now).await?;
+    }
     record("person.erase", Some(&why), tables, held, now).await?;
     let photos = tables.photos(env)?;
     for held in held {

@@ -109,6 +109,7 @@ fn freeze(world: &World) -> (usize, Ran) {
             &at,
             "--output",
             output.to_str().expect("text"),
+            "--yes",
         ],
     );
     let rows = std::fs::read_to_string(output.join("entries.csv")).expect("it is written").lines().count();

@@ -66,7 +66,7 @@ pub async fn load(env: &Env, clock: &Clock) -> Result<(), DemoError> {
     let period = ["--from", &from, "--to", &to, "--at", &round, "--prize", &prize, "--prize", airtime];
     let then = Clock::manual(ago(FROZEN));
     let walk: [(&str, &[&str]); 10] = [
-        ("freeze", &[&period[..], &["--output", &output]].concat()),
+        ("freeze", &[&period[..], &["--output", &output, "--yes"]].concat()),
         ("run", &[]),
         ("call", &["--tier", KETTLE, "--winner", "1", "--outcome", "no-answer"]),
         ("call", &["--tier", KETTLE, "--winner", "1", "--outcome", "no-answer"]),

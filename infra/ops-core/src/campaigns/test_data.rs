@@ -3,6 +3,7 @@
 use common::aws::photos::Photos;
 use common::config::Env;
 use common::domain::scope::{CampaignSlug, Environment, Scope};
+use common::domain::timestamp::Timestamp;
 
 use crate::draws::openings;
 use crate::failure::Failure;
@@ -19,13 +20,14 @@ pub async fn clear(
     env: &Env,
     photos: &Photos,
     slug: &CampaignSlug,
+    now: Timestamp,
     mut done: impl FnMut(&'static str, u64),
 ) -> Result<(), Failure> {
     // Never another environment, whatever the caller says.
     let scope = Scope { campaign: slug.clone(), environment: Environment::Test };
     tables.campaign(slug).await?;
     let store = &tables.store;
-    done("openings of draws", openings::erase_everyone(tables, env, &scope).await?);
+    done("openings of draws", openings::erase_everyone(tables, env, &scope, now).await?);
     done("idempotency keys", store.idempotency_keys().clear(&scope).await?);
     done("used codes", store.codes().clear(&scope).await?);
     done("entrants", store.entrants().clear(&scope).await?);

@@ -193,6 +193,8 @@ pub(crate) struct FreezeArgs {
     /// Folder to write the draw's files to; must not exist yet
     #[arg(long, value_name = "DIR")]
     pub(crate) output: PathBuf,
+    #[command(flatten)]
+    pub(crate) confirm: ConfirmArgs,
 }
 
 fn prize(text: &str) -> Result<Prize, String> {

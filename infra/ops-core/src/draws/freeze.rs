@@ -1,10 +1,11 @@
 //! Freezes the entries of a period: one commitment for one name, published before anybody can know the winners.
 //!
 //! Files are written and uploaded first, then the commitment is recorded, then published. So a recorded draw always has its
-//! entries and openings. A freeze that is interrupted before leaves nothing that counts; one that is interrupted after is
-//! finished by running it again.
+//! entries and openings. A freeze that is interrupted before leaves nothing that counts: its [`FreezeAttempt`] leads an erasure
+//! to its openings. One that is interrupted after is finished by running it again.
 
 use std::collections::BTreeMap;
+use std::fs::File;
 use std::io::{BufWriter, Read};
 use std::num::NonZeroU64;
 use std::path::PathBuf;
@@ -15,20 +16,23 @@ use chrono::{DateTime, FixedOffset};
 use chrono_tz::Tz;
 use common::clock::Clock;
 use common::config::{self, Env};
-use common::domain::draw::{Draw, DrawName};
+use common::domain::draw::{Draw, DrawName, FreezeAttempt};
 use common::domain::ids::Reference;
 use common::domain::retry::RetrySpeedup;
 use common::domain::scope::Scope;
 use common::domain::timestamp::Timestamp;
 use common::random;
-use draw::{FreezeError, Frozen, Header, OtherDraw, Period, Plan, Prize};
+use draw::{FreezeError, Frozen, Header, OtherDraw, Period, Plan, Prize, Rows};
 use serde_json::json;
 
 use super::chain;
 use super::entries::{self, DayTotal, PeriodEntries};
 use super::files::{COMMITMENT, DrawFiles, ENTRIES, HEADER, NewFolder, OPENINGS, holds};
+use super::openings;
 use super::run::unreadable;
+use super::shown::freeze_question;
 use crate::audit::Action;
+use crate::confirm::{Answer, ConfirmArgs};
 use crate::failure::Failure;
 use crate::format::zoned_time;
 use crate::tables::Tables;
@@ -54,6 +58,7 @@ pub(crate) struct FreezePlan {
     pub(crate) at: Timestamp,
     pub(crate) zone: Tz,
     pub(crate) output: PathBuf,
+    pub(crate) confirm: ConfirmArgs,
 }
 
 /// A draw that is frozen and published.
@@ -72,11 +77,12 @@ pub(crate) struct ReadReport {
     pub(crate) without_phone: u64,
 }
 
-/// Files that are written and whose commitment is not recorded.
-struct Prepared {
+/// Entries that are to be frozen. Nothing has a name on the disk yet but the empty folder.
+struct ReadEntries {
     folder: NewFolder,
-    frozen: Frozen,
-    read: ReadReport,
+    rows: Rows<File>,
+    for_header: Plan,
+    report: ReadReport,
     round_at: Timestamp,
 }
 
@@ -99,17 +105,43 @@ pub(crate) async fn freeze(
     let is_public = chain.hash() == Chain::quicknet().hash();
     let speedup = if is_public { RetrySpeedup::default() } else { config::retry_speedup(env)? };
     plan.check(clock.now(), speedup)?;
-    let prepared = prepare(tables, &plan, &chain, clock, terminal).await?;
-    commit(tables, env, &plan, prepared, speedup.apply(MIN_NOTICE - MAX_READING), clock).await
+    let mut attempt = FreezeAttempt::new(plan.name.clone(), clock.now(), random::bytes());
+    tables.freeze_attempts(env)?.begin_attempt(&plan.scope, &attempt).await?;
+    let freezing = async {
+        let entries = read(tables, &plan, &chain, clock, terminal).await?;
+        let notice = speedup.apply(MIN_NOTICE - MAX_READING);
+        unless_stopped(commit(tables, env, &plan, &mut attempt, entries, notice, clock)).await
+    };
+    let frozen = freezing.await;
+    if frozen.is_err() {
+        // If this fails too, an erasure does it.
+        let _ = openings::end_freeze(tables, env, &plan.scope, &attempt).await;
+    }
+    frozen
 }
 
-async fn prepare(
+/// Lets Ctrl-C stop what writes files, so that their folder is removed.
+async fn unless_stopped<T>(freezing: impl Future<Output = Result<T, Failure>>) -> Result<T, Failure> {
+    tokio::select! {
+        // First, so that Ctrl-C is noticed while files are written.
+        biased;
+        Ok(()) = tokio::signal::ctrl_c() => {
+            let message = "the freeze was stopped; `ops draw list` shows whether the draw is recorded: if it is, run this again, \
+                           which finishes it";
+            Err(Failure::new("interrupted", message))
+        }
+        frozen = freezing => frozen,
+    }
+}
+
+/// Reads the entries, and asks.
+async fn read(
     tables: &Tables,
     plan: &FreezePlan,
     chain: &Chain,
     clock: &Clock,
     terminal: &mut Terminal<'_>,
-) -> Result<Prepared, Failure> {
+) -> Result<ReadEntries, Failure> {
     let round = chain.first_round_from(plan.at.into());
     let (round, round_at) =
         round.and_then(|round| Some((round, chain.time_of(round)?))).ok_or_else(too_late)?;
@@ -120,17 +152,26 @@ async fn prepare(
     let storage = folder.unnamed_file()?;
     let rows = entries.into_rows(storage, || Ok(random::bytes())).map_err(|error| not_frozen(&error))?;
     let overlapping = overlapping(tables, plan).await?;
-    let header = plan.for_header(chain, round, &days, overlapping)?;
+    let for_header = plan.for_header(chain, round, &days, overlapping)?;
+    let header = rows.header(for_header.clone()).map_err(|error| not_frozen(&error.into()))?;
+    let report = ReadReport { days, unsettled, without_phone };
+    let round_at = round_at.into();
+    let question = freeze_question(&plan.scope, &header, &report, round_at, plan.zone);
+    terminal.confirm(&question, Answer::Word(plan.name.as_str()), plan.confirm)?;
+    Ok(ReadEntries { folder, rows, for_header, report, round_at })
+}
+
+/// Writes `entries.csv` and `openings.csv`.
+fn write(folder: &NewFolder, rows: Rows<File>, for_header: Plan) -> Result<Frozen, Failure> {
     let (entries, openings) = (folder.create(ENTRIES)?, folder.create(OPENINGS)?);
     let (mut entries, mut openings) = (BufWriter::new(entries), BufWriter::new(openings));
-    let frozen = rows.freeze(header, &mut entries, &mut openings);
+    let frozen = rows.freeze(for_header, &mut entries, &mut openings);
     let frozen = frozen.map_err(|error| not_frozen(&error))?;
     for (name, file) in [(ENTRIES, &entries), (OPENINGS, &openings)] {
         let synced = file.get_ref().sync_all();
         synced.map_err(|error| Failure::from_io(&folder.file(name), "writing", &error))?;
     }
-    let read = ReadReport { days, unsettled, without_phone };
-    Ok(Prepared { folder, frozen, read, round_at: round_at.into() })
+    Ok(frozen)
 }
 
 /// Other draws with entries of the period.
@@ -148,16 +189,18 @@ async fn overlapping(tables: &Tables, plan: &FreezePlan) -> Result<Vec<OtherDraw
     Ok(others)
 }
 
-/// Uploads, records and publishes.
+/// Writes, uploads, records and publishes.
 async fn commit(
     tables: &Tables,
     env: &Env,
     plan: &FreezePlan,
-    prepared: Prepared,
+    attempt: &mut FreezeAttempt,
+    entries: ReadEntries,
     notice: Duration,
     clock: &Clock,
 ) -> Result<FreezeReport, Failure> {
-    let Prepared { folder, frozen, read, round_at } = prepared;
+    let ReadEntries { folder, rows, for_header, report, round_at } = entries;
+    let frozen = write(&folder, rows, for_header)?;
     let now = clock.now();
     let draw = Draw {
         name: plan.name.clone(),
@@ -167,7 +210,7 @@ async fn commit(
         chain: frozen.header.chain.to_string(),
         round: frozen.header.round,
         round_at,
-        unsettled: read.unsettled.len().try_into().unwrap_or(u64::MAX),
+        unsettled: report.unsettled.len().try_into().unwrap_or(u64::MAX),
         frozen_at: now,
         frozen_by: tables.audit.operator().await?,
         published_at: None,
@@ -175,19 +218,25 @@ async fn commit(
         contact_changes: 0,
     };
     record(tables, &plan.scope, &draw, &frozen, now).await?;
+    attempt.at = now;
+    attempt.commitment = Some(draw.commitment.clone());
+    if !tables.freeze_attempts(env)?.upload_attempt(&plan.scope, attempt).await? {
+        return Err(abandoned());
+    }
     let files = DrawFiles::new(tables, env, &plan.scope, &draw.name, &draw.commitment)?;
     files.keep_openings(&folder.file(OPENINGS)).await?;
     files.publish(ENTRIES, &folder.file(ENTRIES)).await?;
-    if let Err(refused) = create(tables, plan, &draw, &frozen, notice, clock).await {
-        files.delete_openings().await?;
-        return Err(refused);
+    check_still(tables, plan, &draw, &frozen, notice, clock).await?;
+    if !tables.draws.create(&plan.scope, &draw, attempt).await? {
+        let other = tables.draws.get(&plan.scope, &draw.name).await?;
+        return Err(other.map_or_else(abandoned, |other| already_frozen(&other, plan.zone)));
     }
     let draw = publish(tables, &plan.scope, draw, &files, Some(folder), clock).await?;
-    Ok(FreezeReport { draw, evidence: files.evidence_url(), read: Some(read) })
+    Ok(FreezeReport { draw, evidence: files.evidence_url(), read: Some(report) })
 }
 
-/// Records the draw, unless it is too late, or another freeze came before.
-async fn create(
+/// Whether the time and the other draws still allow it, after everything was uploaded.
+async fn check_still(
     tables: &Tables,
     plan: &FreezePlan,
     draw: &Draw,
@@ -205,10 +254,7 @@ async fn create(
                        `ops draw list`, then run this again";
         return Err(Failure::new("changed_meanwhile", message));
     }
-    if tables.draws.create(&plan.scope, draw).await? {
-        return Ok(());
-    }
-    Err(already_frozen(&super::find(tables, &plan.scope, &draw.name).await?, plan.zone))
+    Ok(())
 }
 
 impl FreezePlan {
@@ -387,6 +433,12 @@ fn already_frozen(draw: &Draw, zone: Tz) -> Failure {
         zoned_time(draw.frozen_at, zone)
     );
     Failure::new("draw_frozen", message)
+}
+
+/// An erasure came in between.
+fn abandoned() -> Failure {
+    let message = "nothing was frozen: an entrant's data was erased at the same time; run this again";
+    Failure::new("changed_meanwhile", message)
 }
 
 fn too_late() -> Failure {

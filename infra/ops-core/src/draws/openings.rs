@@ -7,7 +7,7 @@ use std::time::Duration;
 use chrono::DateTime;
 use common::config::Env;
 use common::domain::draw::contact::Contact;
-use common::domain::draw::{Draw, DrawName};
+use common::domain::draw::{Draw, DrawName, FreezeAttempt};
 use common::domain::ids::Reference;
 use common::domain::scope::Scope;
 use common::domain::timestamp::Timestamp;
@@ -23,6 +23,8 @@ use crate::tables::Tables;
 const OPENINGS_KEPT: Duration = Duration::from_hours(1827 * 24);
 /// Tries to rewrite openings while other operators do too.
 const MAX_TRIES: u32 = 10;
+/// From the begin of a freeze, or of its upload, until it counts as interrupted: longer than two uploads may take.
+const FREEZE_TIMEOUT: Duration = Duration::from_secs(30 * 60);
 
 /// The draws whose openings can have a submission of this time: it is accepted after it is made.
 pub(crate) async fn draws_since(
@@ -31,11 +33,17 @@ pub(crate) async fn draws_since(
     made_at: Timestamp,
     now: Timestamp,
 ) -> Result<Vec<Draw>, Failure> {
-    let mut draws = tables.draws.list(scope).await?;
-    draws.retain(|draw| now < draw.frozen_at.after(OPENINGS_KEPT));
+    let mut draws = with_openings(tables, scope, now).await?;
     draws.retain(|draw| {
         super::header(draw).map_or(true, |header| header.period.to > DateTime::from(made_at).fixed_offset())
     });
+    Ok(draws)
+}
+
+/// The draws whose openings are not past their retention.
+async fn with_openings(tables: &Tables, scope: &Scope, now: Timestamp) -> Result<Vec<Draw>, Failure> {
+    let mut draws = tables.draws.list(scope).await?;
+    draws.retain(|draw| now < draw.frozen_at.after(OPENINGS_KEPT));
     Ok(draws)
 }
 
@@ -56,6 +64,56 @@ pub(crate) fn of_reference(
     openings.find(|read| read.as_ref().map_or(true, |(_, opening)| has_it(opening))).transpose()
 }
 
+/// # Errors
+/// When a freeze may be running.
+pub(crate) async fn check_not_freezing(
+    tables: &Tables,
+    scope: &Scope,
+    now: Timestamp,
+) -> Result<(), Failure> {
+    let attempts = tables.draws.attempts(scope).await?;
+    let is_recent = |attempt: &&FreezeAttempt| now < attempt.at.after(FREEZE_TIMEOUT);
+    if let Some(FreezeAttempt { draw, at, .. }) = attempts.iter().find(is_recent) {
+        let message = format!(
+            "a freeze of the draw {draw} of {scope} began at {at} and can be running; run this again once it has ended, or, if              it was interrupted, at {} or later",
+            at.after(FREEZE_TIMEOUT)
+        );
+        return Err(Failure::new("draw_busy", message));
+    }
+    Ok(())
+}
+
+/// Abandons all freezes that are not recorded. Those that are running are refused at their end.
+async fn end_freezes(tables: &Tables, env: &Env, scope: &Scope) -> Result<(), Failure> {
+    for attempt in tables.draws.attempts(scope).await? {
+        tables.draws.abandon_attempt(scope, &attempt).await?;
+    }
+    // Read again, because one may have begun to upload before it was abandoned.
+    for attempt in tables.draws.attempts(scope).await?.iter().filter(|attempt| attempt.is_abandoned) {
+        end_freeze(tables, env, scope, attempt).await?;
+    }
+    Ok(())
+}
+
+/// Abandons a freeze and deletes its openings, unless it is recorded.
+pub(crate) async fn end_freeze(
+    tables: &Tables,
+    env: &Env,
+    scope: &Scope,
+    attempt: &FreezeAttempt,
+) -> Result<(), Failure> {
+    let attempts = tables.freeze_attempts(env)?;
+    attempts.abandon_attempt(scope, attempt).await?;
+    if let Some(commitment) = &attempt.commitment {
+        // It was recorded if the answer to that was lost.
+        let recorded = tables.draws.get(scope, &attempt.draw).await?;
+        if recorded.is_none_or(|draw| draw.commitment != *commitment) {
+            DrawFiles::new(tables, env, scope, &attempt.draw, commitment)?.delete_openings().await?;
+        }
+    }
+    Ok(attempts.forget_attempt(scope, attempt).await?)
+}
+
 /// Erases a person from the draws of a scope: openings, and phone and region of contacts. Rows stay, and every proof holds.
 pub(crate) async fn erase_person(
     tables: &Tables,
@@ -65,6 +123,7 @@ pub(crate) async fn erase_person(
 ) -> Result<(), Failure> {
     let made_at = held.submissions.iter().map(|(submission, _)| submission.created_at).min();
     let Some(made_at) = made_at else { return Ok(()) };
+    end_freezes(tables, env, &held.scope).await?;
     for contact in &held.contacts {
         if !tables.draws.change_contact(&held.scope, contact, &contact.erased()).await? {
             return Err(busy(&contact.draw));
@@ -81,7 +140,14 @@ pub(crate) async fn erase_person(
 
 /// Erases every entrant from the draws of a scope, also those whose prize is being claimed. Returns how many openings are
 /// gone.
-pub(crate) async fn erase_everyone(tables: &Tables, env: &Env, scope: &Scope) -> Result<u64, Failure> {
+pub(crate) async fn erase_everyone(
+    tables: &Tables,
+    env: &Env,
+    scope: &Scope,
+    now: Timestamp,
+) -> Result<u64, Failure> {
+    check_not_freezing(tables, scope, now).await?;
+    end_freezes(tables, env, scope).await?;
     for contact in tables.draws.all_contacts(scope).await? {
         let erased = contact.erased();
         let is_done = Contact { revision: erased.revision, ..contact.clone() } == erased;
@@ -90,7 +156,7 @@ pub(crate) async fn erase_everyone(tables: &Tables, env: &Env, scope: &Scope) ->
         }
     }
     let mut gone = 0;
-    for draw in tables.draws.list(scope).await? {
+    for draw in with_openings(tables, scope, now).await? {
         gone += erase(tables, env, scope, &draw, |_| true).await?;
     }
     Ok(gone)

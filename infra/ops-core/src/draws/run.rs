@@ -105,7 +105,7 @@ async fn record(
         drawn_at: now,
         drawn_by: tables.audit.operator().await?,
     };
-    let winners = Winners::open(tables, env, scope, draw, result).await?;
+    let mut winners = Winners::open(tables, env, scope, draw, result).await?;
     winners.draw(now).await?;
     tables.draws.finish(scope, &draw.name, &outcome).await?;
     Ok(())

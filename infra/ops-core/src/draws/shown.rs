@@ -5,12 +5,12 @@ use common::domain::draw::Draw;
 use common::domain::draw::contact::ContactEvent;
 use common::domain::scope::Scope;
 use common::domain::timestamp::Timestamp;
-use draw::Digest;
+use draw::{Digest, Header};
 
-use super::freeze::published_late;
+use super::freeze::{ReadReport, published_late};
 use super::{chain, header};
 use crate::failure::Failure;
-use crate::format::{grouped, or_dash, zoned_time};
+use crate::format::{grouped, lines, or_dash, zoned_time};
 
 /// How far a draw is, in a word or two.
 pub fn state(draw: &Draw) -> &'static str {
@@ -26,39 +26,60 @@ pub fn state(draw: &Draw) -> &'static str {
 /// # Errors
 /// When its record has no readable header.
 pub fn facts(scope: &Scope, draw: &Draw, zone: Tz) -> Result<Vec<(&'static str, String)>, Failure> {
-    let header = header(draw)?;
     let time = |time: Timestamp| zoned_time(time, zone);
-    let overlapping: Vec<_> = header.overlapping.iter().map(|other| other.draw.as_str()).collect();
     let grouped_commitment =
         draw.commitment.parse().map_or_else(|_| draw.commitment.clone(), |digest: Digest| digest.in_groups());
     let by = draw.frozen_by.by.as_ref().unwrap_or(&draw.frozen_by.who);
-    let mut pairs = vec![
-        ("draw", format!("{} of {scope}, {}", draw.name, state(draw))),
-        ("period", format!("{} to before {}", header.period.from, header.period.to)),
-        ("entrants", grouped(header.rows.get())),
-        ("entries", grouped(header.total.get())),
-        ("overlaps", or_dash(Some(overlapping.join(", ")).filter(|names| !names.is_empty()))),
-        ("prizes", header.prizes_in_words()),
-        (
-            "rule",
-            if header.one_prize_per_row {
-                "one prize for each entrant"
-            } else {
-                "an entrant can win prizes of several kinds"
-            }
-            .to_owned(),
-        ),
+    let mut pairs = vec![("draw", format!("{} of {scope}, {}", draw.name, state(draw)))];
+    pairs.extend(header_facts(&header(draw)?));
+    pairs.extend([
         ("commitment", grouped_commitment),
         ("frozen", format!("{} by {by}", time(draw.frozen_at))),
         ("published", or_dash(draw.published_at.map(time))),
         ("chain", chain::described(&draw.chain)),
         ("round", format!("{} at {}", draw.round, time(draw.round_at))),
-    ];
+    ]);
     if let Some(outcome) = &draw.outcome {
         pairs.push(("randomness", outcome.randomness.clone()));
         pairs.push(("drawn", time(outcome.drawn_at)));
     }
     Ok(pairs)
+}
+
+/// What is asked before a commitment is recorded.
+pub(super) fn freeze_question(
+    scope: &Scope,
+    header: &Header,
+    read: &ReadReport,
+    round_at: Timestamp,
+    zone: Tz,
+) -> String {
+    let mut pairs = header_facts(header);
+    pairs.push(("round", format!("{} at {}", header.round, zoned_time(round_at, zone))));
+    let count = |number: usize| grouped(u64::try_from(number).unwrap_or(u64::MAX));
+    let (phones, unsettled) = (grouped(read.without_phone), count(read.unsettled.len()));
+    pairs.push((
+        "left out",
+        format!("{phones} submissions without a phone, {unsettled} that are not settled"),
+    ));
+    format!("{}Freeze these entries as the draw {} of {scope}?", lines(&pairs), header.draw)
+}
+
+fn header_facts(header: &Header) -> Vec<(&'static str, String)> {
+    let overlapping: Vec<_> = header.overlapping.iter().map(|other| other.draw.as_str()).collect();
+    let rule = if header.one_prize_per_row {
+        "one prize for each entrant"
+    } else {
+        "an entrant can win prizes of several kinds"
+    };
+    vec![
+        ("period", format!("{} to before {}", header.period.from, header.period.to)),
+        ("entrants", grouped(header.rows.get())),
+        ("entries", grouped(header.total.get())),
+        ("overlaps", or_dash(Some(overlapping.join(", ")).filter(|names| !names.is_empty()))),
+        ("prizes", header.prizes_in_words()),
+        ("rule", rule.to_owned()),
+    ]
 }
 
 /// What an operator does next with a draw whose winners are not drawn; `None` once they are.

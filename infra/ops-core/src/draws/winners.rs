@@ -2,10 +2,11 @@
 
 use std::collections::{HashMap, HashSet};
 
+use aws_sdk_dynamodb::types::TransactWriteItem;
 use common::config::Env;
 use common::domain::draw::Draw;
 use common::domain::draw::contact::{Contact, ContactEvent, ContactStep, SkipReason};
-use common::domain::ids::Reference;
+use common::domain::ids::{Reference, SubmissionId};
 use common::domain::scope::Scope;
 use common::domain::submission::Submission;
 use common::domain::timestamp::Timestamp;
@@ -30,7 +31,14 @@ pub(crate) struct Winners<'a> {
     draw: &'a Draw,
     header: Header,
     result: DrawResult,
+    files: DrawFiles,
     openings: HashMap<u64, Opening>,
+}
+
+/// Contacts to add, and the submissions that they are made from.
+struct Missing {
+    contacts: Vec<Contact>,
+    submissions: HashMap<SubmissionId, Submission>,
 }
 
 /// The person of a row.
@@ -48,16 +56,14 @@ impl<'a> Winners<'a> {
         draw: &'a Draw,
         result: DrawResult,
     ) -> Result<Self, Failure> {
-        let places = result.tiers.iter().flat_map(|tier| &tier.order);
-        let rows: HashSet<_> = places.map(|place| place.row).collect();
         let files = DrawFiles::new(tables, env, scope, &draw.name, &draw.commitment)?;
-        let openings = openings::of_rows(files.read_openings().await?.0, &rows)?;
-        Ok(Self { tables, scope, draw, header: super::header(draw)?, result, openings })
+        let openings = openings(&files, &result).await?;
+        Ok(Self { tables, scope, draw, header: super::header(draw)?, result, files, openings })
     }
 
-    /// Draws until each tier has as many winners as prizes, or its order ends, and returns the new contacts. Another operator may
-    /// change the log at the same time: then the rest follows from the changed log.
-    pub(crate) async fn draw(&self, now: Timestamp) -> Result<Vec<Contact>, Failure> {
+    /// Draws until each tier has as many winners as prizes, or its order ends, and returns the new contacts. At the same time,
+    /// another operator may change the log, or a winner may be erased: then the rest follows from what is there now.
+    pub(crate) async fn draw(&mut self, now: Timestamp) -> Result<Vec<Contact>, Failure> {
         let (draws, name, mut drawn) = (&self.tables.draws, &self.draw.name, Vec::new());
         for _ in 0..MAX_TRIES {
             // Before the contacts, so that a change in between is noticed.
@@ -65,8 +71,9 @@ impl<'a> Winners<'a> {
             let known = draws.contacts(self.scope, name).await?;
             let missing = self.missing(&known, now).await?;
             let mut is_current = true;
-            for contacts in missing.chunks(MAX_ADDED) {
-                is_current = draws.add_contacts(self.scope, name, changes, contacts).await?;
+            for contacts in missing.contacts.chunks(MAX_ADDED) {
+                let conditions = self.conditions(contacts, &missing.submissions)?;
+                is_current = draws.add_contacts(self.scope, name, changes, contacts, conditions).await?;
                 if !is_current {
                     break;
                 }
@@ -76,6 +83,7 @@ impl<'a> Winners<'a> {
             if is_current {
                 return Ok(drawn);
             }
+            self.openings = openings(&self.files, &self.result).await?;
         }
         let message = "other operators keep changing the log of this draw; run this again, which draws the missing winners";
         Err(Failure::new("changed_meanwhile", message))
@@ -83,12 +91,25 @@ impl<'a> Winners<'a> {
 
     /// The contacts that are missing until each tier has as many winners as prizes, or its order ends. Rows that the rules
     /// skip are among them, with the reason.
-    async fn missing(&self, known: &[Contact], now: Timestamp) -> Result<Vec<Contact>, Failure> {
-        let mut contacts = known.to_vec();
+    async fn missing(&self, known: &[Contact], now: Timestamp) -> Result<Missing, Failure> {
+        let mut all = Missing { contacts: known.to_vec(), submissions: HashMap::new() };
         for (tier, result) in (0..).zip(&self.result.tiers) {
-            self.fill(tier, result, &mut contacts, now).await?;
+            self.fill(tier, result, &mut all, now).await?;
         }
-        Ok(contacts.split_off(known.len()))
+        Ok(Missing { contacts: all.contacts.split_off(known.len()), ..all })
+    }
+
+    /// That the submissions of these contacts are unchanged: an erasure that came in between would not find the contacts.
+    fn conditions(
+        &self,
+        contacts: &[Contact],
+        submissions: &HashMap<SubmissionId, Submission>,
+    ) -> Result<Vec<TransactWriteItem>, Failure> {
+        // A transaction names each record once, and an entrant can have a place in several tiers.
+        let ids: HashSet<_> = contacts.iter().filter_map(|contact| contact.submission_id).collect();
+        let read = ids.iter().filter_map(|id| submissions.get(id));
+        let table = self.tables.store.submissions();
+        read.map(|submission| Ok(table.is_unchanged(submission)?)).collect()
     }
 
     /// Whether an order ends before its prizes have winners, while there are more rows.
@@ -105,7 +126,7 @@ impl<'a> Winners<'a> {
         &self,
         tier: u32,
         result: &TierResult,
-        contacts: &mut Vec<Contact>,
+        Missing { contacts, submissions }: &mut Missing,
         now: Timestamp,
     ) -> Result<(), Failure> {
         let of_tier = |contacts: &[Contact]| -> (u64, u64) {
@@ -130,6 +151,9 @@ impl<'a> Winners<'a> {
             });
             let people: Vec<_> = stream::iter(people).buffered(LOOK_UPS).try_collect().await?;
             for (number, place, person) in people {
+                if let Ok(Person { submission, .. }) = &person {
+                    submissions.insert(submission.submission_id, submission.clone());
+                }
                 let has_prize = self.header.one_prize_per_row
                     && contacts.iter().any(|one| one.row == place.row && one.holds_prize());
                 let contact = self.contact(tier, &result.name, (number, place.row), person, now);
@@ -183,6 +207,13 @@ impl<'a> Winners<'a> {
         let phone = self.tables.secrets().phone_of(&submission).await?.ok_or(SkipReason::PhoneDeleted);
         Ok(phone.map(|phone| Person { reference, masked_phone: phone.masked(), submission }))
     }
+}
+
+/// The openings of all rows that have a place in a result.
+async fn openings(files: &DrawFiles, result: &DrawResult) -> Result<HashMap<u64, Opening>, Failure> {
+    let places = result.tiers.iter().flat_map(|tier| &tier.order);
+    let rows: HashSet<_> = places.map(|place| place.row).collect();
+    openings::of_rows(files.read_openings().await?.0, &rows)
 }
 
 /// Skipped by the rules of the draw.

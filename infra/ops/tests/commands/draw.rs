@@ -3,6 +3,7 @@
 mod bad_input;
 mod erasure;
 mod interrupted;
+mod races;
 mod tampering;
 
 use std::fs;
@@ -78,7 +79,7 @@ async fn with_entries() -> Stack {
 /// The arguments of a freeze into a folder of the draw's name.
 pub(crate) fn freeze(stack: &Stack, name: &str, more: &[&str]) -> Vec<String> {
     let (output, at) = (stack.arg(name), stack.clock.now().after(NOTICE).to_string());
-    let own = ["draw", "freeze", "--draw", name, "--at", &at, "--output", &output];
+    let own = ["draw", "freeze", "--draw", name, "--at", &at, "--output", &output, "--yes"];
     [&own[..], &CAMPAIGN, &PERIOD, more].concat().into_iter().map(str::to_owned).collect()
 }
 

@@ -236,7 +236,7 @@ async fn winners_that_follow_from_an_outdated_log_are_not_recorded() {
     let known = draws.contacts(&scope, &name).await.expect("it answers");
     logged(&stack, "call", "Tea", "1", &REACHED).await;
     let outdated = [Contact { tier: 0, place: 9, ..known[0].clone() }];
-    let added = draws.add_contacts(&scope, &name, before.contact_changes, &outdated).await;
+    let added = draws.add_contacts(&scope, &name, before.contact_changes, &outdated, Vec::new()).await;
     assert!(!added.expect("it answers"));
     assert_eq!(draws.contacts(&scope, &name).await.expect("it answers").len(), known.len());
 }

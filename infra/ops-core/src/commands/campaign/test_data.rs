@@ -33,7 +33,7 @@ pub(super) async fn clear(
     tables.audit.append(Action::new("campaign.clear_test_data").in_campaign(slug), now).await?;
     let mut counts = Map::new();
     let mut text = String::new();
-    test_data::clear(&tables, env, &photos, slug, |kind, count| {
+    test_data::clear(&tables, env, &photos, slug, now, |kind, count| {
         counts.insert(kind.replace(' ', "_"), json!(count));
         text.push_str(&format!("{} {kind}\n", grouped(count)));
     })

@@ -28,7 +28,7 @@ pub(super) async fn run(
     clock: &Clock,
     terminal: &mut Terminal<'_>,
 ) -> Result<Report, Failure> {
-    let FreezeArgs { draw, from, to, prizes, at, one_prize_per_entrant, output } = args;
+    let FreezeArgs { draw, from, to, prizes, at, one_prize_per_entrant, output, confirm } = args;
     let (scope, name) = (Scope::from(draw.scope), draw.name);
     let campaign = tables.campaign(&scope.campaign).await?;
     refuse_without_phones(&campaign, clock.now())?;
@@ -43,6 +43,7 @@ pub(super) async fn run(
         at,
         zone,
         output: output.clone(),
+        confirm,
     };
     let FreezeReport { draw, evidence, read } =
         Box::pin(freeze::freeze(tables, env, plan, clock, terminal)).await?;

@@ -10,7 +10,7 @@ use super::*;
 async fn refused(stack: &Stack, options: &[&str]) -> String {
     let output = stack.arg("refused");
     let given = |name: &str| options.contains(&name);
-    let mut command = vec!["draw", "freeze", "--draw", "refused", "--output", &output];
+    let mut command = vec!["draw", "freeze", "--draw", "refused", "--output", &output, "--yes"];
     command.extend(CAMPAIGN);
     for usual in [
         ["--from", PERIOD[1]],
@@ -56,6 +56,39 @@ async fn what_cannot_be_frozen_is_refused_and_leaves_nothing() {
     }
     assert_eq!(files_in(stack.folder.path()), ["chai.yaml"], "no folder is left behind");
     assert!(stack.tables().await.draws.list(&chai(Environment::Live)).await.expect("it answers").is_empty());
+}
+
+#[tokio::test]
+async fn a_freeze_shows_what_it_commits_to_and_asks() {
+    let stack = with_entries().await;
+    submitted(&stack, "0711000005", SubmissionStatus::checking(), ENTERED).await;
+    let command = freeze(&stack, "week-03", &["--prize", "Kettle=2", "--prize", "Tea=5"]);
+    let asking: Vec<_> = args(&command).into_iter().filter(|arg| *arg != "--yes").collect();
+    assert_eq!(stack.refused(&asking).await["code"], "confirmation_needed");
+    let told = stack
+        .answering(
+            &asking, "yes
+",
+        )
+        .await;
+    assert_eq!((told.code, told.out.as_str()), (ops_core::REFUSED, ""), "{}", told.err);
+    for shown in [
+        "period    2026-02-22 00:00:00 +03:00 to before 2026-03-01 00:00:00 +03:00\n",
+        "entrants  3\n",
+        "entries   10\n",
+        "prizes    2 x Kettle, 5 x Tea\n",
+        " at 2026-03-01 03:15:00 Africa/Dar_es_Salaam\n",
+        "left out  0 submissions without a phone, 1 that are not settled\n",
+        "This cannot be undone. Type week-03 to go on: ",
+    ] {
+        assert!(told.err.contains(shown), "{shown}: {}", told.err);
+    }
+    assert_eq!(files_in(stack.folder.path()), ["chai.yaml"], "no folder is left behind");
+    let (tables, scope) = (stack.tables().await, chai(Environment::Live));
+    assert_eq!(tables.draws.list(&scope).await.expect("it answers"), []);
+    assert_eq!(tables.draws.attempts(&scope).await.expect("it answers"), []);
+    let agreed = stack.answering(&asking, "week-03\n").await;
+    assert_eq!(agreed.code, ops_core::FINE, "{}", agreed.err);
 }
 
 #[tokio::test]
@@ -125,7 +158,7 @@ async fn what_is_settled_late_is_in_the_next_draw_and_in_no_other() {
     stack.clock.advance(Duration::from_secs(24 * 60 * 60));
     let output = stack.arg("week-04");
     let next = ["draw", "freeze", "--draw", "week-04", "--from", "2026-03-01", "--to", "2026-03-01"];
-    let at = ["--at", "2026-03-02T18:00:00+03:00", "--prize", "Kettle=1", "--output", &output];
+    let at = ["--at", "2026-03-02T18:00:00+03:00", "--prize", "Kettle=1", "--output", &output, "--yes"];
     let next = stack.json(&[&next[..], &at, &CAMPAIGN].concat()).await;
     assert_eq!((&next["header"]["rows"], &next["header"]["total"]), (&json!(1), &json!(4)));
     assert_eq!(next["unsettled"], json!([]));

@@ -6,9 +6,9 @@ use common::store::segments::Segment;
 
 use super::*;
 
-const PHONE: &str = "0711000004";
+pub(super) const PHONE: &str = "0711000004";
 
-async fn openings(stack: &Stack, draw: &Value) -> String {
+pub(super) async fn openings(stack: &Stack, draw: &Value) -> String {
     openings_at(stack, key(draw, "openings.csv")).await
 }
 
@@ -19,7 +19,7 @@ async fn openings_at(stack: &Stack, key: String) -> String {
     String::from_utf8(read.body.collect().await.expect("bytes").to_vec()).expect("text")
 }
 
-fn erase() -> Vec<&'static str> {
+pub(super) fn erase() -> Vec<&'static str> {
     vec!["person", "erase", "--phone", PHONE, "--why", "asked by letter", "--yes"]
 }
 
@@ -105,6 +105,20 @@ async fn an_erasure_does_not_need_openings_that_are_past_their_retention() {
     let unknown = stack.refused(&["draw", "opening", &entry.reference.to_string()]).await;
     assert_eq!(unknown["code"], "opening_unknown");
     stack.fine(&erase()).await;
+}
+
+#[tokio::test]
+async fn clearing_test_data_does_not_need_openings_that_are_past_their_retention() {
+    let stack = Stack::with_chai().await;
+    submitted_in(Environment::Test, &stack, PHONE, SubmissionStatus::accepted(1, None), ENTERED).await;
+    let draw = frozen(&stack, "practice", &["--prize", "Kettle=1", "--environment", "test"]).await;
+    let s3 = Aws::for_function(&stack.env).expect("credentials").s3();
+    let bucket = stack.env.required("OPENINGS_BUCKET").expect("the stack sets it");
+    let key = key(&draw, "openings.csv").replacen("/live/", "/test/", 1);
+    s3.delete_object().bucket(bucket).key(key).send().await.expect("it is gone");
+    stack.clock.advance(Duration::from_secs(1828 * 24 * 60 * 60));
+    let cleared = stack.json(&["campaign", "clear-test-data", "chai-bora-2026", "--yes"]).await;
+    assert_eq!(cleared["cleared"]["openings_of_draws"], 0);
 }
 
 #[tokio::test]

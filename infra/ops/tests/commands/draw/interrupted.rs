@@ -9,7 +9,7 @@ async fn evidence(stack: &Stack) -> Vec<String> {
     objects(stack, "EVIDENCE_BUCKET").await
 }
 
-async fn objects(stack: &Stack, variable: &'static str) -> Vec<String> {
+pub(super) async fn objects(stack: &Stack, variable: &'static str) -> Vec<String> {
     let bucket = stack.env.required(variable).expect("the stack sets it");
     let s3 = Aws::for_function(&stack.env).expect("credentials").s3();
     let listed = s3.list_objects_v2().bucket(bucket).send().await.expect("it answers");
