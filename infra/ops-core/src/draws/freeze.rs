@@ -228,8 +228,11 @@ async fn commit(
     files.publish(ENTRIES, &folder.file(ENTRIES)).await?;
     check_still(tables, plan, &draw, &frozen, notice, clock).await?;
     if !tables.draws.create(&plan.scope, &draw, attempt).await? {
-        let other = tables.draws.get(&plan.scope, &draw.name).await?;
-        return Err(other.map_or_else(abandoned, |other| already_frozen(&other, plan.zone)));
+        match tables.draws.get(&plan.scope, &draw.name).await? {
+            // Recorded by a call whose answer was lost, and which was sent again.
+            Some(recorded) if recorded.commitment == draw.commitment => {}
+            other => return Err(other.map_or_else(abandoned, |other| already_frozen(&other, plan.zone))),
+        }
     }
     let draw = publish(tables, &plan.scope, draw, &files, Some(folder), clock).await?;
     Ok(FreezeReport { draw, evidence: files.evidence_url(), read: Some(report) })
