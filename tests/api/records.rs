@@ -221,7 +221,7 @@ async fn draws(service: &Service) {
     assert!(draws.change_contact(&scope, &drawn, &skipped).await.expect("written"));
     // What was written once stays, and comes back as it was.
     assert!(!draws.create(&scope, &draw, &second).await.expect("refused"));
-    assert_eq!(draws.attempts(&scope).await.expect("read"), [second.clone()]);
+    assert_eq!(draws.attempts(&scope).await.expect("read"), std::slice::from_ref(&second));
     assert!(draws.abandon_attempt(&scope, &second).await.expect("written"));
     assert!(!draws.upload_attempt(&scope, &second).await.expect("refused"), "it is abandoned");
     assert!(!draws.abandon_attempt(&scope, &first).await.expect("refused"), "it is recorded");
