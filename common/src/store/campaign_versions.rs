@@ -13,7 +13,7 @@ use super::batch::BatchGet;
 use super::campaigns::{Campaigns, StoredCampaign};
 use super::record_version::FIRST;
 use super::table::Table;
-use super::transaction::{self, RefusalReason, TransactionResult};
+use super::transaction;
 use crate::config::{ConfigError, Env};
 use crate::domain::campaign::Campaign;
 use crate::domain::scope::CampaignSlug;
@@ -130,17 +130,7 @@ impl CampaignVersions {
         let version = CampaignVersion { revision, change: Some(change), campaign: campaign.clone() };
         items.push(transaction::put(self.put(slug, version)?));
         items.push(transaction::put(campaigns.put(before, campaign, revision)?));
-        match transaction::write(self.table.client(), items).await? {
-            TransactionResult::Committed => Ok(true),
-            TransactionResult::Refused(reasons)
-                if reasons.iter().any(|reason| matches!(reason, RefusalReason::ConditionFailed(_))) =>
-            {
-                Ok(false)
-            }
-            TransactionResult::Refused(_) => {
-                Err(StoreError::new(WRITING, "others kept changing the same record"))
-            }
-        }
+        transaction::write(self.table.client(), items).await?.condition_held(WRITING)
     }
 
     fn put(&self, slug: &CampaignSlug, version: CampaignVersion) -> Result<Put, StoreError> {

@@ -15,7 +15,7 @@ use serde_dynamo::aws_sdk_dynamodb_1::{from_item, to_attribute_value, to_item};
 
 use super::record_version::FIRST;
 use super::table::Table;
-use super::transaction::{self, RefusalReason, TransactionResult};
+use super::transaction;
 use super::{Item, StoreError, condition_held, number, text};
 use crate::config::{ConfigError, Env};
 use crate::domain::draw::contact::Contact;
@@ -231,17 +231,7 @@ impl Draws {
 
     /// False when a condition failed: nothing is written.
     async fn write(&self, items: Vec<TransactWriteItem>) -> Result<bool, StoreError> {
-        match transaction::write(self.table.client(), items).await? {
-            TransactionResult::Committed => Ok(true),
-            TransactionResult::Refused(reasons)
-                if reasons.iter().any(|reason| matches!(reason, RefusalReason::ConditionFailed(_))) =>
-            {
-                Ok(false)
-            }
-            TransactionResult::Refused(_) => {
-                Err(StoreError::new(WRITING, "others kept changing the same record"))
-            }
-        }
+        transaction::write(self.table.client(), items).await?.condition_held(WRITING)
     }
 
     fn updated(&self, scope: &Scope, name: &DrawName) -> UpdateBuilder {

@@ -36,6 +36,24 @@ pub enum TransactionResult {
     Refused(Vec<RefusalReason>),
 }
 
+impl TransactionResult {
+    /// True when it was written; false when a condition failed.
+    ///
+    /// # Errors
+    /// When conflicts persisted.
+    pub fn condition_held(self, action: &'static str) -> Result<bool, StoreError> {
+        match self {
+            Self::Committed => Ok(true),
+            Self::Refused(reasons)
+                if reasons.iter().any(|reason| matches!(reason, RefusalReason::ConditionFailed(_))) =>
+            {
+                Ok(false)
+            }
+            Self::Refused(_) => Err(StoreError::new(action, "others kept changing the same records")),
+        }
+    }
+}
+
 /// Attempts at one transaction before a conflict is final: several seconds with the backoff below.
 const MAX_CONFLICT_ATTEMPTS: u32 = 14;
 /// A wait after a conflict is random, up to this times 2^attempts.
