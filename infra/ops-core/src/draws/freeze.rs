@@ -402,6 +402,7 @@ async fn publish(
     folder: Option<NewFolder>,
     clock: &Clock,
 ) -> Result<Draw, Failure> {
+    check_named(tables, scope, &draw).await?;
     files.publish_text(HEADER, &draw.header).await?;
     files.publish_text(COMMITMENT, &draw.commitment).await?;
     if let Some(folder) = folder {
@@ -416,6 +417,28 @@ async fn publish(
     }
     tables.draws.publish(scope, &draw.name, now).await?;
     Ok(draw)
+}
+
+/// Refuses a draw that was recorded at the same time as another one of its period, when neither header names the other: the
+/// better of two unknown attempts could be shown.
+async fn check_named(tables: &Tables, scope: &Scope, draw: &Draw) -> Result<(), Failure> {
+    let own = super::header(draw)?;
+    let names = |header: &Header, draw: &Draw| {
+        header.overlapping.iter().any(|other| draw.name.as_str() == other.draw)
+    };
+    for other in tables.draws.list(scope).await?.iter().filter(|other| other.name != draw.name) {
+        let theirs = super::header(other)?;
+        let overlap = own.period.from < theirs.period.to && theirs.period.from < own.period.to;
+        if overlap && !names(&own, other) && !names(&theirs, draw) {
+            let message = format!(
+                "the draw {} is not published: the draw {}, of entries of this period, was frozen at the same time, and \
+                 neither names the other; freeze again under another name",
+                draw.name, other.name
+            );
+            return Err(Failure::new("changed_meanwhile", message));
+        }
+    }
+    Ok(())
 }
 
 /// A draw whose commitment was not public before its round.

@@ -47,6 +47,21 @@ async fn a_name_is_frozen_once() {
     assert_eq!((&shown["commitment"], &shown["header"]), (&first["commitment"], &first["header"]));
 }
 
+#[tokio::test]
+async fn of_two_draws_of_a_period_that_are_frozen_at_once_one_names_the_other_or_is_not_published() {
+    let stack = with_entries().await;
+    let [one, two] = ["one", "two"].map(|name| freeze(&stack, name, &["--prize", "Kettle=1", "--json"]));
+    let (one, two) = (args(&one), args(&two));
+    tokio::join!(stack.run(&one), stack.run(&two));
+    let draws = stack.tables().await.draws.list(&chai(Environment::Live)).await.expect("it answers");
+    let unaware: Vec<_> = draws
+        .iter()
+        .filter(|draw| draw.published_at.is_some() && draw.header.contains("\"overlapping\":[]"))
+        .map(|draw| &draw.name)
+        .collect();
+    assert!(unaware.len() <= 1, "{unaware:?}");
+}
+
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn of_two_operators_at_once_one_freezes() {
     let stack = with_entries().await;
