@@ -25,6 +25,14 @@ async fn screen(operator: &SignedIn<'_>) -> String {
     rest.split('"').next().expect("a name").to_owned()
 }
 
+/// Signs in and opens a screen that shows the first submission.
+async fn screen_with_first(console: &Served) -> (SignedIn<'_>, String) {
+    let operator = console.sign_in().await;
+    let screen = screen(&operator).await;
+    send(&operator, &screen, "next", "").await;
+    (operator, screen)
+}
+
 /// Sends a form of the screen, and returns status and body.
 async fn send(operator: &SignedIn<'_>, screen: &str, path: &str, fields: &str) -> (u16, String) {
     let reply = operator.post(&format!("{REVIEW}/{path}"), &format!("screen={screen}&{fields}")).await;
@@ -77,9 +85,7 @@ async fn answers_are_written_when_the_console_ends() {
     let stack = Stack::with_chai().await;
     let waiting = with_receipt(&stack, typed(), as_it_is).await;
     let console = Served::start(&stack).await;
-    let operator = console.sign_in().await;
-    let screen = screen(&operator).await;
-    send(&operator, &screen, "next", "").await;
+    let (operator, screen) = screen_with_first(&console).await;
     let reject = format!("id={}&verdict=reject&reason=receipt_unreadable", waiting.submission_id);
     assert_eq!(send(&operator, &screen, "answer", &reject).await.0, 204);
     console.stop().await.expect("it is written");
@@ -91,9 +97,7 @@ async fn the_end_waits_for_an_answer_that_is_being_written() {
     let stack = Stack::with_chai().await;
     let waiting = with_receipt(&stack, typed(), as_it_is).await;
     let console = Served::start(&stack).await;
-    let operator = console.sign_in().await;
-    let screen = screen(&operator).await;
-    send(&operator, &screen, "next", "").await;
+    let (operator, screen) = screen_with_first(&console).await;
     let id = format!("id={}", waiting.submission_id);
     let reject = format!("{id}&verdict=reject&reason=receipt_unreadable");
     assert_eq!(send(&operator, &screen, "answer", &reject).await.0, 204);
@@ -112,9 +116,7 @@ async fn an_answer_that_could_not_be_written_at_the_end_is_said() {
     let stack = Stack::with_chai().await;
     let waiting = with_receipt(&stack, photo(None), as_it_is).await;
     let console = Served::start(&stack).await;
-    let operator = console.sign_in().await;
-    let screen = screen(&operator).await;
-    send(&operator, &screen, "next", "").await;
+    let (operator, screen) = screen_with_first(&console).await;
     let accept = format!("id={}&verdict=accept", waiting.submission_id);
     assert_eq!(send(&operator, &screen, "answer", &accept).await.0, 204);
     let failure = console.stop().await.expect_err("its code is not known");
@@ -130,9 +132,7 @@ async fn a_page_that_was_reloaded_is_told_what_was_not_written() {
     let stack = Stack::with_chai().await;
     let waiting = with_receipt(&stack, photo(None), as_it_is).await;
     let console = Served::start(&stack).await;
-    let operator = console.sign_in().await;
-    let before = screen(&operator).await;
-    send(&operator, &before, "next", "").await;
+    let (operator, before) = screen_with_first(&console).await;
     let accept = format!("id={}&verdict=accept", waiting.submission_id);
     assert_eq!(send(&operator, &before, "answer", &accept).await.0, 204);
     assert_eq!(send(&operator, &before, "leave", "").await.0, 204);
@@ -153,9 +153,7 @@ async fn an_answer_keeps_the_rules_of_the_command_line() {
     let stack = Stack::with_chai().await;
     let waiting = with_receipt(&stack, typed(), as_it_is).await;
     let console = Served::start(&stack).await;
-    let operator = console.sign_in().await;
-    let screen = screen(&operator).await;
-    send(&operator, &screen, "next", "").await;
+    let (operator, screen) = screen_with_first(&console).await;
     for wrong in [
         "verdict=accept&entries=0",
         "verdict=accept&entries=10001",
@@ -233,9 +231,7 @@ async fn an_answer_that_cannot_be_written_comes_back_with_the_reason() {
     let stack = Stack::with_chai().await;
     let waiting = with_receipt(&stack, photo(None), as_it_is).await;
     let console = Served::start(&stack).await;
-    let operator = console.sign_in().await;
-    let screen = screen(&operator).await;
-    send(&operator, &screen, "next", "").await;
+    let (operator, screen) = screen_with_first(&console).await;
     let accept = format!("id={}&verdict=accept", waiting.submission_id);
     assert_eq!(send(&operator, &screen, "answer", &accept).await.0, 204);
     stack.clock.advance(Duration::from_secs(8));
