@@ -21,7 +21,7 @@ use crate::tables::Tables;
 /// Scopes to search concurrently.
 const AT_ONCE: usize = 16;
 /// Submissions of a phone to list, at most: one page of the index.
-const MOST_OF_A_PHONE: u16 = 1_000;
+const MAX_PER_PHONE: u16 = 1_000;
 
 /// Finds the submissions with an id or a reference, in every campaign and both environments.
 ///
@@ -96,7 +96,7 @@ pub async fn list(
 pub async fn of_phone(tables: &Tables, scope: &Scope, phone: &Phone) -> Result<Vec<Submission>, Failure> {
     let entrant = tables.entrant_id(scope, phone).await?;
     let submissions = tables.store.submissions();
-    let found = submissions.recent(scope, &entrant, MOST_OF_A_PHONE).await?;
+    let found = submissions.recent(scope, &entrant, MAX_PER_PHONE).await?;
     let reads = found.into_iter().map(|found| submissions.get(scope, found.submission_id));
     let found: Vec<_> = stream::iter(reads).buffered(AT_ONCE).try_collect().await?;
     Ok(found.into_iter().flatten().collect())

@@ -56,7 +56,7 @@ pub enum NotCorrectable {
     /// It was refused before it took a code or a receipt, so that accepting it would leave both free.
     #[error("the submission has no code and no receipt")]
     WithoutEvidence,
-    /// Its person was erased, so nobody can be called, and no limit counts it.
+    /// Its person was erased: there is no number to call, and no limit counts it.
     #[error("the submission has no person")]
     Erased,
 }

@@ -20,7 +20,7 @@ use crate::state::Console;
 const USUAL_DAYS: u64 = 30;
 
 /// Rows of one page: each has about half a kilobyte, and a day of reviewing makes a thousand.
-const MOST_ROWS: usize = 400;
+const MAX_ROWS: usize = 400;
 
 pub(crate) fn routes() -> Router<Console> {
     Router::new().route("/changes", get(page(list)))
@@ -39,8 +39,8 @@ async fn list(console: Console, Query(query): Query) -> PageResult {
     rows.retain(|row| campaign.is_empty() || campaign_of(row) == Some(campaign));
     // The newest are looked for most.
     rows.reverse();
-    let older = rows.len().saturating_sub(MOST_ROWS);
-    let cells: Vec<_> = rows.iter().take(MOST_ROWS).map(cells).collect();
+    let older = rows.len().saturating_sub(MAX_ROWS);
+    let cells: Vec<_> = rows.iter().take(MAX_ROWS).map(cells).collect();
     let content = html! {
         form.row {
             div { label for="from" { "From" } input #from type="date" name="from" value=(from); }
@@ -62,7 +62,7 @@ async fn list(console: Console, Query(query): Query) -> PageResult {
             (table("Changes and looks", &["Row", "Time (UTC)", "Who", "Action", "About", "Why", "More"], &cells))
         }
         @if older > 0 {
-            p { "These are the newest " (MOST_ROWS) ". " (older) " older rows of these days are not shown: choose fewer days." }
+            p { "These are the newest " (MAX_ROWS) ". " (older) " older rows of these days are not shown: choose fewer days." }
         }
         p.soft { code { "ops audit verify" } " verifies that no row was changed, removed or added by other means." }
     };

@@ -27,7 +27,7 @@ use crate::layout::{Page, Section, environment, facts, table};
 use crate::state::Console;
 
 /// Submissions of one request; it makes one.
-const MOST_OF_A_REQUEST: usize = 10;
+const MAX_PER_REQUEST: usize = 10;
 
 pub(crate) fn routes() -> Router<Console> {
     Router::new()
@@ -132,7 +132,7 @@ async fn search_request(console: Console, form: Form) -> PageResult<Response> {
     let (scope, wanted) = (Scope { campaign, environment }, form.get("request"));
     let tables = console.tables()?;
     let is_wanted = |submission: &Submission| submission.request_id.as_deref() == Some(wanted);
-    let found = submissions::list(&tables, &scope, MOST_OF_A_REQUEST, is_wanted).await?;
+    let found = submissions::list(&tables, &scope, MAX_PER_REQUEST, is_wanted).await?;
     shown(&console, &tables, &found).await
 }
 

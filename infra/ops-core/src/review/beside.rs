@@ -15,7 +15,7 @@ use crate::failure::Failure;
 use crate::tables::Tables;
 
 /// Other submissions of a phone that are read.
-const MOST_OF_A_PHONE: u8 = 10;
+const MAX_PER_PHONE: u8 = 10;
 
 /// What two submissions have in common.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -51,7 +51,7 @@ pub async fn others(
 ) -> Result<Vec<Other>, Failure> {
     let (scope, submissions) = (&of.scope, tables.store.submissions());
     let mut found: BTreeMap<SubmissionId, Vec<Relation>> = BTreeMap::new();
-    let phone = submissions.recent(scope, &of.entrant_id, MOST_OF_A_PHONE + 1).await?;
+    let phone = submissions.recent(scope, &of.entrant_id, MAX_PER_PHONE + 1).await?;
     for summary in phone {
         found.entry(summary.submission_id).or_default().push(Relation::Phone);
     }
@@ -72,7 +72,7 @@ pub async fn others(
             submission.map(|submission| Other { relations: also(of, &submission, relations), submission }),
         )
     });
-    let others: Vec<_> = stream::iter(reads).buffered(usize::from(MOST_OF_A_PHONE)).try_collect().await?;
+    let others: Vec<_> = stream::iter(reads).buffered(usize::from(MAX_PER_PHONE)).try_collect().await?;
     let mut others: Vec<_> = others.into_iter().flatten().collect();
     others.sort_by_key(|other| std::cmp::Reverse(other.submission.created_at));
     Ok(others)
