@@ -82,6 +82,9 @@ pub struct UnfinishedImport {
     pub file: String,
     /// Its new codes that are not counted yet, by length.
     pub left: Vec<LengthCount>,
+    /// Whether several runs of it began.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub is_resumed: bool,
 }
 
 /// Imported codes of one length.
@@ -140,6 +143,12 @@ impl CodeBook {
             };
         }
         if self.likely_imported_batch().is_some() { BookMatch::PerhapsImported } else { BookMatch::Unknown }
+    }
+
+    /// The valid batch into which the import of a file has begun and not ended.
+    pub fn begun_import(&self, file: &str) -> Option<&Batch> {
+        let begun = |batch: &&Batch| batch.status == BatchStatus::Active && batch.origin.is_importing(file);
+        self.batches.iter().find(begun)
     }
 
     /// The most likely batch of an imported code: the first valid one, otherwise the first.
@@ -300,39 +309,37 @@ impl Origin {
         }
     }
 
-    /// Notes that the import of a file has begun, with its new codes by length. True if it had begun before: then what was
-    /// left stays noted.
-    pub fn begin_import(&mut self, file: &str, new: Vec<LengthCount>) -> bool {
-        let Self::Imported { unfinished, .. } = self else { return false };
-        let has_begun = unfinished.iter().any(|import| import.file == file);
-        if !has_begun {
-            unfinished.push(UnfinishedImport { file: file.to_owned(), left: new });
+    /// Notes that the import of a file has begun, with its new codes by length. If it had begun before, what was left stays
+    /// noted.
+    pub fn begin_import(&mut self, file: &str, new: Vec<LengthCount>) {
+        let Self::Imported { unfinished, .. } = self else { return };
+        match unfinished.iter_mut().find(|import| import.file == file) {
+            Some(begun) => begun.is_resumed = true,
+            None => unfinished.push(UnfinishedImport { file: file.to_owned(), left: new, is_resumed: false }),
         }
-        has_begun
     }
 
-    /// Counts codes of a file that were imported.
+    /// Counts codes of a file that were imported, unless another run of it has ended: that one counted everything that was
+    /// left.
     pub fn count_import(&mut self, file: &str, more: LengthCount) {
-        self.add_imported(more);
         let Self::Imported { unfinished, .. } = self else { return };
-        let imports = unfinished.iter_mut().filter(|import| import.file == file);
-        for left in imports.flat_map(|import| &mut import.left).filter(|left| left.length == more.length) {
+        let Some(import) = unfinished.iter_mut().find(|import| import.file == file) else { return };
+        for left in import.left.iter_mut().filter(|left| left.length == more.length) {
             left.count = left.count.saturating_sub(more.count);
         }
+        self.add_imported(more);
     }
 
-    /// Notes that a file is imported. What is left was stored by an import that was cut short before it counted them, if
-    /// this one resumed it.
-    pub fn end_import(&mut self, file: &str, is_resumed: bool) {
+    /// Notes that a file is imported. If several runs of it began, another one stored what is left: it was cut short before
+    /// it counted them, or is about to.
+    pub fn end_import(&mut self, file: &str) {
         let Self::Imported { unfinished, .. } = self else { return };
         let ended: Vec<_> = unfinished.extract_if(.., |import| import.file == file).collect();
-        let left =
-            ended.into_iter().flat_map(|import| import.left).filter(|left| is_resumed && left.count > 0);
-        left.for_each(|left| self.add_imported(left));
+        let left = ended.into_iter().filter(|import| import.is_resumed).flat_map(|import| import.left);
+        left.filter(|left| left.count > 0).for_each(|left| self.add_imported(left));
     }
 
-    /// Whether the import of a file has begun and not ended.
-    pub fn is_importing(&self, file: &str) -> bool {
+    fn is_importing(&self, file: &str) -> bool {
         matches!(self, Self::Imported { unfinished, .. } if unfinished.iter().any(|import| import.file == file))
     }
 

@@ -221,3 +221,21 @@ fn odds_are_minted_over_the_space() {
     let odds = book(batches).odds_of_a_guess(900);
     assert!((odds - 1000.0 / 31f64.powi(12)).abs() < 1e-18, "{odds}");
 }
+
+#[test]
+fn two_runs_of_an_import_at_once_count_each_code_once() {
+    let of = |count| LengthCount { length: 6, count, space: None };
+    for counted_before in [0, 4, 10] {
+        let mut origin = Origin::NOTHING_IMPORTED;
+        origin.begin_import("file", vec![of(10)]);
+        origin.begin_import("file", vec![of(6)]);
+        origin.count_import("file", of(counted_before));
+        origin.end_import("file");
+        // The other run counts what it had stored, and ends.
+        origin.count_import("file", of(3));
+        origin.end_import("file");
+        let (lengths, unfinished) = (vec![of(10)], Vec::new());
+        let expected = Origin::Imported { count: 10, lengths, unfinished };
+        assert_eq!(origin, expected, "{counted_before} were counted before");
+    }
+}

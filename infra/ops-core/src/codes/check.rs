@@ -5,7 +5,7 @@ use std::collections::{BTreeMap, HashSet};
 use std::hash::BuildHasher;
 
 use common::domain::code_list::{CodeList, WeakestLength};
-use common::domain::codebook::{ACCEPTABLE_ODDS, BatchStatus, CodeBook};
+use common::domain::codebook::{ACCEPTABLE_ODDS, CodeBook};
 use common::domain::hex::hex;
 use common::domain::scope::Scope;
 use common::store::StoreError;
@@ -103,10 +103,7 @@ pub async fn check(
         repeated: 0,
         known: Known::default(),
         list: seen.list,
-        is_begun: book
-            .batches
-            .iter()
-            .any(|batch| batch.status == BatchStatus::Active && batch.origin.is_importing(&digest)),
+        is_begun: book.begun_import(&digest).is_some(),
         digest,
         lengths,
         weakest: None,

@@ -2,7 +2,7 @@
 //! interrupted import again finishes it.
 
 use common::domain::code_list::CodeList;
-use common::domain::codebook::{Batch, BatchStatus, CodeBook, LengthCount, Origin};
+use common::domain::codebook::{BatchStatus, CodeBook, LengthCount, Origin};
 use common::domain::scope::Scope;
 use common::store::StoreError;
 use common::store::code_books::CodeBooks;
@@ -53,11 +53,11 @@ pub async fn import(
     mut progress: impl FnMut(u64),
 ) -> Result<Imported, Failure> {
     let file = checked.digest.as_str();
-    let (batch, book, is_resumed) = book::change(&tables.code_books, scope, |book| {
+    let (batch, book) = book::change(&tables.code_books, scope, |book| {
         let batch = batch_to_fill(book, request, file)?;
         let new = checked.list.lengths().collect();
-        let is_resumed = book::batch_mut(book, &batch)?.origin.begin_import(file, new);
-        Ok((batch, book.clone(), is_resumed))
+        book::batch_mut(book, &batch)?.origin.begin_import(file, new);
+        Ok((batch, book.clone()))
     })
     .await?;
     let mut done = Imported { batch, imported: 0, duplicates: 0, void: 0 };
@@ -66,7 +66,7 @@ pub async fn import(
         let part = lines.next_values(PART)?;
         if part.is_empty() {
             let end = |book: &mut CodeBook| {
-                book::batch_mut(book, &done.batch)?.origin.end_import(file, is_resumed);
+                book::batch_mut(book, &done.batch)?.origin.end_import(file);
                 Ok(())
             };
             book::change(&tables.code_books, scope, end).await?;
@@ -94,8 +94,7 @@ pub(super) fn batch_to_fill(
     request: ImportRequest<'_>,
     file: &str,
 ) -> Result<String, Failure> {
-    let begun = |batch: &&Batch| batch.status == BatchStatus::Active && batch.origin.is_importing(file);
-    let begun = book.batches.iter().find(begun).map(|batch| batch.name.clone());
+    let begun = book.begun_import(file).map(|batch| batch.name.clone());
     if let Some(begun) = begun.as_deref().filter(|begun| request.batch.is_some_and(|name| name != *begun)) {
         let message = format!(
             "an import of this file into batch {begun} was cut short, or is running; finish it first with --batch {begun}"
