@@ -74,6 +74,13 @@ pub struct Operator {
     pub by: Option<String>,
 }
 
+impl Operator {
+    /// The name that the operator gave, else the AWS identity.
+    pub fn name(&self) -> &str {
+        self.by.as_deref().unwrap_or(&self.who)
+    }
+}
+
 /// A frozen draw. It is written once; publishing and drawing each add their part once.
 ///
 /// The order of winners is not here, since it can have a million rows: `result.json` has it, locked in the evidence bucket.

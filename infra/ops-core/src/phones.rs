@@ -22,7 +22,7 @@ const AT_ONCE: usize = 16;
 const PART: usize = 1_000;
 
 /// Shown in place of an erased phone.
-pub const ERASED: &str = "erased";
+pub use draw::ERASED;
 
 /// The most submissions shown of a phone in one scope.
 pub const MAX_SUBMISSIONS: u8 = 50;

@@ -441,6 +441,16 @@ async fn check_named(tables: &Tables, scope: &Scope, draw: &Draw) -> Result<(), 
     Ok(())
 }
 
+/// A draw whose commitment is not published, while it still can be.
+pub(super) fn unpublished(draw: &Draw) -> Failure {
+    let message = format!(
+        "the freeze of {} was interrupted before its commitment was published; run `ops draw freeze` for it again, which \
+         finishes it",
+        draw.name
+    );
+    Failure::new("draw_unpublished", message)
+}
+
 /// A draw whose commitment was not public before its round.
 pub(super) fn published_late(draw: &Draw) -> Failure {
     let message = format!(
@@ -452,11 +462,11 @@ pub(super) fn published_late(draw: &Draw) -> Failure {
 }
 
 fn already_frozen(draw: &Draw, zone: Tz) -> Failure {
-    let Draw { name, frozen_by, .. } = draw;
-    let by = frozen_by.by.as_ref().unwrap_or(&frozen_by.who);
     let message = format!(
-        "the draw {name} is frozen since {}, by {by}, and a draw is frozen once; `ops draw show` shows it",
-        zoned_time(draw.frozen_at, zone)
+        "the draw {} is frozen since {}, by {}, and a draw is frozen once; `ops draw show` shows it",
+        draw.name,
+        zoned_time(draw.frozen_at, zone),
+        draw.frozen_by.name()
     );
     Failure::new("draw_frozen", message)
 }

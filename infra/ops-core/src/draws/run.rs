@@ -16,7 +16,7 @@ use serde_json::json;
 use super::chain;
 use super::contacts::{committed, read_result};
 use super::files::{DrawFiles, ENTRIES, RESULT};
-use super::freeze::published_late;
+use super::freeze::{published_late, unpublished};
 use super::winners::Winners;
 use crate::audit::Action;
 use crate::failure::Failure;
@@ -62,12 +62,7 @@ pub(crate) async fn run(
         return Ok(RunReport { draw, contacts, result });
     }
     if draw.published_at.is_none() && clock.now() < draw.round_at {
-        let message = format!(
-            "the freeze of {} was interrupted before its commitment was published; run `ops draw freeze` for it again, which \
-             finishes it",
-            draw.name
-        );
-        return Err(Failure::new("draw_unpublished", message));
+        return Err(unpublished(&draw));
     }
     if !draw.is_published_in_time() {
         return Err(published_late(&draw));

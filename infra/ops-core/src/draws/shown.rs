@@ -1,13 +1,13 @@
 //! A draw in words, for the command line and the console.
 
 use chrono_tz::Tz;
-use common::domain::draw::Draw;
-use common::domain::draw::contact::ContactEvent;
-use common::domain::scope::Scope;
+use common::domain::draw::contact::{Contact, ContactEvent};
+use common::domain::draw::{Draw, DrawName};
+use common::domain::scope::{Environment, Scope};
 use common::domain::timestamp::Timestamp;
 use draw::{Digest, Header};
 
-use super::freeze::{ReadReport, published_late};
+use super::freeze::{ReadReport, published_late, unpublished};
 use super::{chain, header};
 use crate::failure::Failure;
 use crate::format::{grouped, lines, or_dash, zoned_time};
@@ -29,12 +29,11 @@ pub fn facts(scope: &Scope, draw: &Draw, zone: Tz) -> Result<Vec<(&'static str, 
     let time = |time: Timestamp| zoned_time(time, zone);
     let grouped_commitment =
         draw.commitment.parse().map_or_else(|_| draw.commitment.clone(), |digest: Digest| digest.in_groups());
-    let by = draw.frozen_by.by.as_ref().unwrap_or(&draw.frozen_by.who);
     let mut pairs = vec![("draw", format!("{} of {scope}, {}", draw.name, state(draw)))];
     pairs.extend(header_facts(&header(draw)?));
     pairs.extend([
         ("commitment", grouped_commitment),
-        ("frozen", format!("{} by {by}", time(draw.frozen_at))),
+        ("frozen", format!("{} by {}", time(draw.frozen_at), draw.frozen_by.name())),
         ("published", or_dash(draw.published_at.map(time))),
         ("chain", chain::described(&draw.chain)),
         ("round", format!("{} at {}", draw.round, time(draw.round_at))),
@@ -82,26 +81,64 @@ fn header_facts(header: &Header) -> Vec<(&'static str, String)> {
     ]
 }
 
-/// What an operator does next with a draw whose winners are not drawn; `None` once they are.
-pub fn next_step(scope: &Scope, draw: &Draw, zone: Tz, now: Timestamp) -> Option<String> {
-    let Scope { campaign, environment } = scope;
-    let run = format!(
-        "`ops draw run --campaign {campaign} --environment {environment} --draw {}` draws the winners",
-        draw.name
-    );
-    match (&draw.outcome, draw.published_at) {
-        (Some(_), _) => None,
-        (None, None) if now < draw.round_at => Some(
-            "the freeze was cut short before the commitment was published; run `ops draw freeze` for it again, which \
-             finishes it"
-                .to_owned(),
-        ),
-        (None, _) if !draw.is_published_in_time() => Some(published_late(draw).message),
-        (None, _) if now < draw.round_at => {
-            Some(format!("the round comes at {}; after it, {run}", zoned_time(draw.round_at, zone)))
+/// The options that name a draw in a command.
+pub fn options(scope: &Scope, name: &DrawName) -> String {
+    let environment = match scope.environment {
+        Environment::Live => "",
+        Environment::Test => " --environment test",
+    };
+    format!("--campaign {}{environment} --draw {name}", scope.campaign)
+}
+
+/// The option that names a prize of a draw in a command, after a space; empty where there is only one.
+pub fn prize_option(header: &Header, prize: &str) -> String {
+    if header.prizes.len() == 1 { String::new() } else { format!(" --tier \"{prize}\"") }
+}
+
+/// What an operator does next with a draw; `None` once each prize has a winner.
+///
+/// # Errors
+/// When its record has no readable header.
+pub fn next_step(
+    scope: &Scope,
+    draw: &Draw,
+    contacts: &[Contact],
+    zone: Tz,
+    now: Timestamp,
+) -> Result<Option<String>, Failure> {
+    let options = options(scope, &draw.name);
+    let run = format!("`ops draw run {options}` draws the winners");
+    let next = match (&draw.outcome, draw.published_at) {
+        (Some(_), _) => {
+            let header = header(draw)?;
+            return Ok(interrupted_skip(&header, contacts).map(|last| {
+                format!(
+                    "a prize has no winner, because a skip was interrupted; `ops draw skip {options}{} --winner {} --reason KEY \
+                     --inspector NAME` finishes it, and draws the next winner",
+                    prize_option(&header, &last.prize),
+                    last.place
+                )
+            }));
         }
-        (None, _) => Some(format!("the round is there; {run}")),
-    }
+        (None, None) if now < draw.round_at => unpublished(draw).message,
+        (None, _) if !draw.is_published_in_time() => published_late(draw).message,
+        (None, _) if now < draw.round_at => {
+            format!("the round comes at {}; after it, {run}", zoned_time(draw.round_at, zone))
+        }
+        (None, _) => format!("the round is there; {run}"),
+    };
+    Ok(Some(next))
+}
+
+/// The last place of a prize that has fewer winners than it could have.
+fn interrupted_skip<'a>(header: &Header, contacts: &'a [Contact]) -> Option<&'a Contact> {
+    let count = |number: usize| u64::try_from(number).unwrap_or(u64::MAX);
+    header.prizes.iter().find_map(|prize| {
+        let drawn: Vec<_> = contacts.iter().filter(|contact| contact.prize == prize.name).collect();
+        let winners = drawn.iter().filter(|contact| contact.holds_prize()).count();
+        let is_short = count(winners) < prize.number.get() && count(drawn.len()) < header.rows.get();
+        drawn.into_iter().max_by_key(|contact| contact.place).filter(|_| is_short)
+    })
 }
 
 /// A step of the contact log.

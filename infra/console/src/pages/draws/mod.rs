@@ -136,7 +136,7 @@ async fn show(console: Console, InDraw(scope, name): InDraw) -> PageResult {
     let known: Vec<_> = known.iter().map(|(name, value)| (name, html! { (value) })).collect();
     let content = html! {
         p { (state(&draw)) }
-        @match shown::next_step(&scope, &draw, zone, now) {
+        @match shown::next_step(&scope, &draw, &contacts, zone, now)? {
             Some(next) => p { "Next: " (next) "." },
             None if open.is_empty() => {
                 p { "Every winner has an outcome. " (certificate(&scope, &draw)) }
@@ -158,10 +158,9 @@ async fn show(console: Console, InDraw(scope, name): InDraw) -> PageResult {
 }
 
 fn certificate(scope: &Scope, draw: &Draw) -> Markup {
-    let Scope { campaign, environment } = scope;
     html! {
-        code { "ops draw certificate --campaign " (campaign) " --environment " (environment) " --draw " (draw.name) " --output FILE.html" }
-        " writes the certificate, with which anybody can verify the draw."
+        code { "ops draw certificate " (shown::options(scope, &draw.name)) " --output FILE.html" }
+        " writes the certificate, which lets anyone verify the draw."
     }
 }
 

@@ -93,7 +93,7 @@ pub(super) fn winner_page(winner: &Winner, zone: Tz, phone: Option<&str>) -> Htm
                 li {
                     time datetime=(step.at) { (zoned_time(step.at, zone)) }
                     (event_words(&step.event))
-                    @if let Some(by) = &step.by { ", logged by " (by.by.as_ref().unwrap_or(&by.who)) }
+                    @if let Some(by) = &step.by { ", logged by " (by.name()) }
                 }
             }
         }

@@ -6,12 +6,12 @@ use common::domain::scope::Scope;
 use common::domain::timestamp::Timestamp;
 use serde_json::json;
 
-use super::options;
 use super::show::contact_json;
 use crate::cli::{CallArgs, CallOutcome, SkipArgs, WinnerArgs};
 use crate::commands::submission::words;
 use crate::confirm::Answer;
 use crate::draws::contacts::{self, Logged, Winner};
+use crate::draws::shown::{options, prize_option};
 use crate::failure::Failure;
 use crate::tables::Tables;
 use crate::terminal::{Report, Terminal};
@@ -98,10 +98,7 @@ async fn step(
     });
     let note = next_step(contact.state()).map(|step| {
         let options = options(&winner.scope, &winner.draw.name);
-        let tier = match winner.header.prizes.as_slice() {
-            [_] => String::new(),
-            _ => format!(" --tier \"{}\"", contact.prize),
-        };
+        let tier = prize_option(&winner.header, &contact.prize);
         format!("next: `ops draw {step} {options}{tier} --winner {}`", contact.place)
     });
     Ok(Report { note, ..Report::new(json, text) })

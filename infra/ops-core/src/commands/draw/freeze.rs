@@ -8,11 +8,11 @@ use common::domain::scope::Scope;
 use common::domain::timestamp::Timestamp;
 use serde_json::{Value, json};
 
-use super::options;
 use super::show::{as_json, described};
 use crate::cli::FreezeArgs;
 use crate::draws::freeze::{self, FreezePlan, FreezeReport, ReadReport};
 use crate::draws::header;
+use crate::draws::shown::options;
 use crate::failure::Failure;
 use crate::format::{grouped, table, zoned_time};
 use crate::tables::Tables;

@@ -10,9 +10,7 @@ mod verify;
 
 use common::clock::Clock;
 use common::config::Env;
-use common::domain::draw::DrawName;
 use common::domain::draw::contact::ContactEvent;
-use common::domain::scope::{Environment, Scope};
 
 use crate::cli::DrawCommand;
 use crate::connection;
@@ -36,7 +34,7 @@ pub(crate) async fn run(
                 signature.map_or(draws::run::RoundSource::Relay(beacon), draws::run::RoundSource::Pasted);
             run::run(draw, source, output.as_deref(), &tables().await?, env, clock, terminal).await
         }
-        DrawCommand::Show { draw } => show::one(draw, &tables().await?).await,
+        DrawCommand::Show { draw } => show::one(draw, &tables().await?, clock.now()).await,
         DrawCommand::List { scope } => show::all(scope, &tables().await?).await,
         DrawCommand::Opening { reference } => {
             opening::run(&reference, &tables().await?, env, clock.now()).await
@@ -54,13 +52,4 @@ pub(crate) async fn run(
         }
         DrawCommand::Sheet { draw, output } => certificate::sheet(draw, &output, &tables().await?).await,
     }
-}
-
-/// The options that name a draw, for the next command.
-fn options(scope: &Scope, name: &DrawName) -> String {
-    let environment = match scope.environment {
-        Environment::Live => "",
-        Environment::Test => " --environment test",
-    };
-    format!("--campaign {}{environment} --draw {name}", scope.campaign)
 }

@@ -6,12 +6,12 @@ use common::clock::Clock;
 use common::config::Env;
 use common::domain::scope::Scope;
 
-use super::options;
 use super::show::{as_json, described};
 use crate::cli::DrawArgs;
 use crate::draws::certificate::put;
 use crate::draws::files::RESULT;
 use crate::draws::run::{RoundSource, RunReport};
+use crate::draws::shown::options;
 use crate::draws::{self, find};
 use crate::failure::Failure;
 use crate::tables::Tables;

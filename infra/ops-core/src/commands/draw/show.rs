@@ -4,22 +4,25 @@ use chrono_tz::Tz;
 use common::domain::draw::Draw;
 use common::domain::draw::contact::{Contact, ContactStep};
 use common::domain::scope::Scope;
+use common::domain::timestamp::Timestamp;
 use serde_json::{Value, json};
 
 use crate::cli::{DrawArgs, DrawScopeArgs};
-use crate::draws::shown::{facts, state};
+use crate::draws::shown::{facts, next_step, state};
 use crate::draws::{find, header};
 use crate::failure::Failure;
 use crate::format::{grouped, lines, or_dash, table, zoned_time};
 use crate::tables::Tables;
 use crate::terminal::Report;
 
-pub(super) async fn one(args: DrawArgs, tables: &Tables) -> Result<Report, Failure> {
+pub(super) async fn one(args: DrawArgs, tables: &Tables, now: Timestamp) -> Result<Report, Failure> {
     let scope = Scope::from(args.scope);
     let zone = tables.campaign(&scope.campaign).await?.timezone;
     let draw = find(tables, &scope, &args.name).await?;
     let contacts = tables.draws.contacts(&scope, &draw.name).await?;
-    Ok(Report::new(as_json(&scope, &draw, &contacts)?, described(&scope, &draw, &contacts, zone)?))
+    let note = next_step(&scope, &draw, &contacts, zone, now)?.map(|next| format!("next: {next}"));
+    let text = described(&scope, &draw, &contacts, zone)?;
+    Ok(Report { note, ..Report::new(as_json(&scope, &draw, &contacts)?, text) })
 }
 
 pub(super) async fn all(args: DrawScopeArgs, tables: &Tables) -> Result<Report, Failure> {
