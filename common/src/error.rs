@@ -4,7 +4,7 @@
 use std::error::Error as StdError;
 use std::time::Duration;
 
-use crate::domain::limit::RateLimitStatus;
+use crate::domain::rate_limit_status::RateLimitStatus;
 use crate::store::StoreError;
 
 /// The Retry-After of a throttled request: DynamoDB adds capacity within seconds.

@@ -6,11 +6,11 @@
 //! - [`http`] parses requests and renders replies;
 //! - [`app`] combines rules, tables and clients: authentication, code verification, partners, settlement;
 //! - [`domain`] holds the rules: no I/O, no clock, no randomness;
-//! - [`store`] holds the tables, one file for each, and the transactions across them;
+//! - [`store`] holds the tables, one file for each kind of record, and the transactions across them;
 //! - [`aws`] holds the other AWS clients: photo storage, queues, secrets;
 //! - [`upstream`] holds the clients of external systems: partners and the tax authority.
 //!
-//! Besides: [`error`], the list of all errors; [`config`], environment variables; [`clock`] and [`random`], the only
+//! Beside these: [`error`], the list of all errors; [`config`], environment variables; [`clock`] and [`random`], the only
 //! sources of time and randomness; [`cache`]; [`telemetry`].
 
 // Every other crate builds on this one.

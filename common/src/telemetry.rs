@@ -91,7 +91,7 @@ pub struct RequestLine<'a> {
 
 /// The log line of a background job.
 #[derive(Clone, Debug)]
-pub struct WorkLine<'a> {
+pub struct JobLine<'a> {
     /// When the job began.
     pub at: Timestamp,
     /// Its duration in milliseconds.
@@ -185,14 +185,14 @@ impl Telemetry {
     }
 
     /// Writes the line of a job.
-    pub fn work(self, line: &WorkLine<'_>) {
+    pub fn job(self, line: &JobLine<'_>) {
         match self {
-            Self::CloudWatch(service) => self.write(&work_metrics(service, line).to_string()),
+            Self::CloudWatch(service) => self.write(&job_metrics(service, line).to_string()),
             Self::Terminal => {
                 // Metrics that are all zero are noise to people.
                 let is_idle = !line.metrics.is_empty() && line.metrics.iter().all(|(_, value)| *value == 0);
                 if !is_idle || !line.error_chain.is_empty() {
-                    self.write(&work_for_terminal(line));
+                    self.write(&job_for_terminal(line));
                 }
             }
             Self::Off => {}
@@ -200,11 +200,11 @@ impl Telemetry {
     }
 }
 
-fn work_metrics(service: &str, line: &WorkLine<'_>) -> serde_json::Value {
+fn job_metrics(service: &str, line: &JobLine<'_>) -> serde_json::Value {
     let mut text = json!({
         "timestamp": line.at.to_string(),
         "level": if line.error_chain.is_empty() { "INFO" } else { "ERROR" },
-        "message": "work",
+        "message": "job",
         "lambda_request_id": invocation_id(),
         "service": service,
         "operation": line.function,
@@ -270,8 +270,8 @@ fn request_counters(line: &RequestLine<'_>) -> Vec<serde_json::Value> {
     all
 }
 
-fn work_for_terminal(line: &WorkLine<'_>) -> String {
-    let WorkLine { function, outcome, duration_ms, .. } = line;
+fn job_for_terminal(line: &JobLine<'_>) -> String {
+    let JobLine { function, outcome, duration_ms, .. } = line;
     let scope =
         line.scope.map(|scope| format!(" {} {}", scope.campaign, scope.environment)).unwrap_or_default();
     let time = time_of_day(line.at);
@@ -371,8 +371,8 @@ mod tests {
     }
 
     #[test]
-    fn the_line_of_a_piece_of_work_counts_what_it_names() {
-        let line = WorkLine {
+    fn the_line_of_a_job_counts_what_it_names() {
+        let line = JobLine {
             at: Timestamp::from_millis(1_767_214_800_007),
             duration_ms: 4,
             function: "sweep-unsettled",
@@ -382,7 +382,7 @@ mod tests {
             metrics: &[("Due", 3)],
             error_chain: &[],
         };
-        let text = work_metrics("stack", &line);
+        let text = job_metrics("stack", &line);
         assert_eq!((&text["Due"], &text["Steps"], &text["outcome"]), (&json!(3), &json!(1), &json!("swept")));
         let counted = |by: &[&str], metrics: serde_json::Value| json!({ "Namespace": "CampaignEntryService", "Dimensions": [by], "Metrics": metrics });
         let steps = json!({ "Name": "Steps", "Unit": "Count" });
@@ -397,7 +397,7 @@ mod tests {
         assert_eq!(text["_aws"]["CloudWatchMetrics"], expected);
         assert_eq!(text["service"], "stack");
         assert_eq!(text.get("campaign"), None);
-        assert_eq!(work_for_terminal(&line), "21:00:00.007Z --- sweep-unsettled swept Due=3 4 ms");
+        assert_eq!(job_for_terminal(&line), "21:00:00.007Z --- sweep-unsettled swept Due=3 4 ms");
     }
 
     #[test]

@@ -35,7 +35,7 @@ async fn set(campaign: &TestCampaign, key: &str, per_minute: u32) {
 }
 
 #[tokio::test]
-async fn a_raised_ceiling_is_in_force_within_five_seconds_of_the_same_minute() {
+async fn a_raised_limit_is_in_force_within_five_seconds_of_the_same_minute() {
     let service = Service::at_noon();
     let campaign = TestCampaign::on(&service, plain()).await;
     let key = campaign.issue(Environment::Test, 10).await;
@@ -48,7 +48,7 @@ async fn a_raised_ceiling_is_in_force_within_five_seconds_of_the_same_minute() {
 }
 
 #[tokio::test]
-async fn a_lowered_ceiling_is_in_force_within_five_seconds_also_where_requests_are_leased() {
+async fn a_lowered_limit_is_in_force_within_five_seconds_also_where_requests_are_leased() {
     let service = Service::at_noon();
     let campaign = TestCampaign::on(&service, plain()).await;
     let key = campaign.issue(Environment::Test, 600).await;
@@ -61,7 +61,7 @@ async fn a_lowered_ceiling_is_in_force_within_five_seconds_also_where_requests_a
 }
 
 #[tokio::test]
-async fn two_processes_that_see_a_change_at_different_times_admit_no_more_than_the_larger_ceiling() {
+async fn two_processes_that_see_a_change_at_different_times_admit_no_more_than_the_larger_limit() {
     let first = Service::at_noon();
     let second = first.beside(Options { clock: first.clock.clone(), ..Options::default() });
     let campaign = TestCampaign::on(&first, plain()).await;

@@ -14,7 +14,7 @@ use service_tests::service::{NOON, Service};
 const CAMPAIGN: &str = "/api/v1/campaign";
 
 #[tokio::test]
-async fn a_key_over_its_ceiling_is_told_when_the_next_minute_begins() {
+async fn a_key_over_its_limit_is_told_when_the_next_minute_begins() {
     let service = Service::at_noon();
     let campaign = TestCampaign::on(&service, plain()).await;
     let key = campaign.issue(Environment::Test, 2).await;
@@ -40,7 +40,7 @@ async fn a_key_over_its_ceiling_is_told_when_the_next_minute_begins() {
     );
     assert_eq!(refused.header("retry-after"), Some("48"), "47.5 seconds, rounded up");
     assert_eq!(campaign.with_key(&other, "GET", CAMPAIGN).send().await.status, 200, "each key has its own");
-    assert_eq!(mismatched.send().await.error_code(), "campaign_mismatch", "judged before the ceiling");
+    assert_eq!(mismatched.send().await.error_code(), "campaign_mismatch", "judged before the limit");
 
     service.clock.advance(Duration::from_millis(47_499));
     let refused = read().await;
@@ -53,7 +53,7 @@ async fn a_key_over_its_ceiling_is_told_when_the_next_minute_begins() {
 }
 
 #[tokio::test]
-async fn a_request_over_the_ceiling_is_not_looked_at_further() {
+async fn a_request_over_the_limit_is_not_looked_at_further() {
     let service = Service::at_noon();
     let campaign = TestCampaign::on(&service, plain()).await;
     let key = campaign.issue(Environment::Test, 1).await;
@@ -65,20 +65,20 @@ async fn a_request_over_the_ceiling_is_not_looked_at_further() {
 }
 
 #[tokio::test]
-async fn a_ceiling_admits_exactly_its_number_also_when_all_come_at_once() {
+async fn a_limit_admits_exactly_its_number_also_when_all_come_at_once() {
     let service = Service::at_noon();
     let campaign = TestCampaign::on(&service, plain()).await;
-    for ceiling in [5, 30] {
-        let key = campaign.issue(Environment::Test, ceiling).await;
+    for limit in [5, 30] {
+        let key = campaign.issue(Environment::Test, limit).await;
         let replies = join_all((0..40).map(|_| campaign.with_key(&key, "GET", CAMPAIGN).send())).await;
         let admitted = replies.iter().filter(|reply| reply.status == 200).count();
         let refused = replies.iter().filter(|reply| reply.status == 429).count();
-        assert_eq!((u32::try_from(admitted), admitted + refused), (Ok(ceiling), 40));
+        assert_eq!((u32::try_from(admitted), admitted + refused), (Ok(limit), 40));
     }
 }
 
 #[tokio::test]
-async fn two_processes_together_admit_no_more_than_the_ceiling() {
+async fn two_processes_together_admit_no_more_than_the_limit() {
     const CEILING: usize = 40;
     let first = Service::at_noon();
     let second = first.beside(Options { clock: first.clock.clone(), ..Options::default() });

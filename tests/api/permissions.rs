@@ -14,7 +14,7 @@ use common::domain::scope::Environment;
 use common::domain::settling::Dependency;
 use common::domain::timestamp::Timestamp;
 use common::runtime::event_handler::{EventContext, EventHandler};
-use common::store::retention::{Retention as RetentionTable, RetentionSchedule, Revised};
+use common::store::retention::{RetentionSchedule, RetentionTable, Revised};
 use common::telemetry::Telemetry;
 use futures_util::future::join_all;
 use local::partner::{Options as PartnerOptions, SimulatedPartner};

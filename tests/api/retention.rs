@@ -13,7 +13,7 @@ use common::domain::submission::{OperatorDecision, Submission};
 use common::domain::timestamp::Timestamp;
 use common::runtime::event_handler::{EventContext, EventHandler};
 use common::store::draws::Draws;
-use common::store::retention::{Deletion, PostponeReason, Retention};
+use common::store::retention::{Deletion, PostponeReason, RetentionTable};
 use common::store::submission_writes::SubmissionStore;
 use common::store::submissions::Submissions;
 use common::telemetry::Telemetry;
@@ -86,7 +86,7 @@ async fn submission(campaign: &TestCampaign, environment: Environment, id: &str)
 
 async fn deletion(campaign: &TestCampaign, environment: Environment, data: PersonalData) -> Option<Deletion> {
     let service = &campaign.service;
-    let retention = Retention::from_env(&service.env, &service.dynamodb()).expect("all variables");
+    let retention = RetentionTable::from_env(&service.env, &service.dynamodb()).expect("all variables");
     let found = retention.get(&campaign.config.slug).await.expect("it answers");
     found.value.deletion(&campaign.config, environment, data).cloned()
 }

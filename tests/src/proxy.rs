@@ -58,7 +58,7 @@ enum Chance {
 }
 
 /// The name in [`Seen::calls`] for a lease on a key's rate limit.
-pub const LEASE: &str = "UpdateItem of a key's ceiling";
+pub const LEASE: &str = "UpdateItem of a key's limit";
 
 /// Traffic since the last [`Proxy::take_seen`].
 #[derive(Clone, Debug, Default, PartialEq)]

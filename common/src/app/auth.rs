@@ -10,7 +10,7 @@ use crate::cache::{self, Cache};
 use crate::config::{ConfigError, Env, Stage};
 use crate::domain::campaign::Campaign;
 use crate::domain::leased_quota::LeasedQuota;
-use crate::domain::limit::{RateLimitStatus, Remaining};
+use crate::domain::rate_limit_status::{RateLimitStatus, Remaining};
 use crate::domain::scope::{CampaignSlug, Environment, Scope};
 use crate::domain::timestamp::Timestamp;
 use crate::error::{Error, ErrorCode};
@@ -177,8 +177,8 @@ impl Authenticator {
         quota.begin(key.per_minute, now);
         if let Some(wanted) = quota.wanted(now) {
             let leasing = self.limits.lease(&key.key_id, now.as_minutes(), key.per_minute, wanted);
-            let Lease { got, left } = leasing.await?;
-            quota.add(got, left, now);
+            let Lease { granted, left } = leasing.await?;
+            quota.add(granted, left, now);
         }
         let admitted = quota.consume();
         let until = until_next_minute(now);

@@ -3,7 +3,7 @@
 use std::sync::Arc;
 use std::time::Duration;
 
-use crate::app::resolved_code::{Acceptance, ResolvedCode};
+use crate::app::resolved_code::{AcceptanceTiming, ResolvedCode};
 use crate::cache::{self, Cache};
 use crate::domain::admission::CodeStatus;
 use crate::domain::campaign::CodePolicy;
@@ -17,9 +17,8 @@ use crate::store::batch::{BatchGet, BatchItems};
 use crate::store::code_books::{CodeBooks, NoCodeBook};
 use crate::store::codes::{CodeKey, CodeLookup, CodeRecord, Codes};
 
-/// The maximum age of a code book that rejects a code or promises a prize. So a code works this soon after it is minted
-/// or imported, and a voided prize stops this soon. Because of wrong codes, each environment reads the book up to once
-/// in this time.
+/// The maximum age of a code book that rejects a code or promises a prize: the delay until a new code works, and until a
+/// voided prize stops. Wrong codes make each environment read the book at most this often.
 pub const FRESH_BOOK_MAX_AGE: Duration = Duration::from_secs(1);
 
 /// The maximum age of a code book.
@@ -207,11 +206,11 @@ impl CodeVerifier {
         let book = self.book_with_batch(scope, imported_batch, staleness, now).await?;
         let resolved = ResolvedCode::from_book(code, &book, imported_batch);
         if resolved.prize().is_none() {
-            return self.without_twin(scope, code, &book, resolved).await;
+            return self.choose_twin(scope, code, &book, resolved).await;
         }
         let book = self.book(scope, now, FRESH_BOOK_MAX_AGE).await?;
         let resolved = ResolvedCode::from_book(code, &book, imported_batch);
-        self.without_twin(scope, code, &book, resolved).await
+        self.choose_twin(scope, code, &book, resolved).await
     }
 
     /// Chooses the record of a code that was both minted and imported. Such a code has two records, and only one of
@@ -220,7 +219,7 @@ impl CodeVerifier {
     /// Imports refuse codes of the minted shape, so a twin is older than that rule, or than the scope's choice of a
     /// length. No twin appears later, so reading it outside the transaction is safe. It costs reads only in scopes with
     /// codes of both kinds.
-    async fn without_twin(
+    async fn choose_twin(
         &self,
         scope: &Scope,
         code: &Code,
@@ -241,7 +240,7 @@ impl CodeVerifier {
         let taken = self.codes.get(scope, minted).await?.and_then(|record| record.claim);
         if let (Some(taken), None) = (taken, claim) {
             let (key, acceptance) = (minted.clone(), *acceptance);
-            // A held code may be freed at any moment, and then must not be taken again.
+            // A held code may be freed before this request writes, which would redeem it twice.
             let is_redeemable = taken.redeemed;
             return Ok(ResolvedCode::Named { key, prize: None, is_redeemable, acceptance });
         }
@@ -261,7 +260,12 @@ impl CodeVerifier {
         }
         let book = self.book(scope, now, cache::MAX_AGE).await?;
         let key = CodeKey::Partner(book.digest(code.expose()));
-        Ok(ResolvedCode::Named { key, prize: None, is_redeemable: true, acceptance: Acceptance::ByPartner })
+        Ok(ResolvedCode::Named {
+            key,
+            prize: None,
+            is_redeemable: true,
+            acceptance: AcceptanceTiming::ByPartner,
+        })
     }
 
     async fn book_with_batch(

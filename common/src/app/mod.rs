@@ -3,7 +3,7 @@
 pub mod auth;
 pub mod code_verifier;
 pub mod partner_gateway;
-pub mod rate_limit;
+pub mod request_limits;
 pub mod resolved_code;
 pub mod settlement;
 pub mod uploads;

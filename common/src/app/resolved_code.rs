@@ -26,17 +26,17 @@ pub enum ResolvedCode {
         /// Whether the code can be redeemed. A withdrawn code only replays an earlier submission.
         is_redeemable: bool,
         /// How a submission with the code is accepted.
-        acceptance: Acceptance,
+        acceptance: AcceptanceTiming,
     },
-    /// A sentinel that asks for a refusal.
-    ForcedRefusal(MessageKey),
+    /// A sentinel that asks for a rejection.
+    ForcedRejection(MessageKey),
     /// Not a code of this campaign.
     Unknown,
 }
 
 /// How a submission with a valid code is accepted.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Acceptance {
+pub enum AcceptanceTiming {
     /// At once.
     Immediate,
     /// Some seconds later, for a sentinel.
@@ -51,11 +51,11 @@ impl ResolvedCode {
     /// Resolves a sentinel.
     pub fn from_sentinel(sentinel: &Sentinel, consumer: Option<&Consumer>) -> Self {
         let (prize, acceptance) = match sentinel.outcome {
-            SentinelOutcome::Enters => (None, Acceptance::Immediate),
-            SentinelOutcome::Wins => (Some(SENTINEL_PRIZE.to_owned()), Acceptance::Immediate),
-            SentinelOutcome::Slow => (None, Acceptance::Delayed),
-            SentinelOutcome::Stays(key) => (None, Acceptance::StaysPending(key)),
-            SentinelOutcome::Refused(key) => return Self::ForcedRefusal(key),
+            SentinelOutcome::Enters => (None, AcceptanceTiming::Immediate),
+            SentinelOutcome::Wins => (Some(SENTINEL_PRIZE.to_owned()), AcceptanceTiming::Immediate),
+            SentinelOutcome::Slow => (None, AcceptanceTiming::Delayed),
+            SentinelOutcome::Stays(key) => (None, AcceptanceTiming::StaysPending(key)),
+            SentinelOutcome::Rejected(key) => return Self::ForcedRejection(key),
         };
         let Some(consumer) = consumer else { return Self::SentinelWithoutPhone };
         let key = CodeKey::sentinel(&sentinel.identity, &consumer.id);
@@ -66,7 +66,7 @@ impl ResolvedCode {
     /// most likely batch is assumed.
     pub fn from_book(code: &Code, book: &CodeBook, imported_batch: Option<&str>) -> Self {
         let normal = code.normal();
-        let acceptance = Acceptance::Immediate;
+        let acceptance = AcceptanceTiming::Immediate;
         match book.verify(&normal) {
             BookMatch::Minted { serial, prize } => {
                 Self::Named { key: CodeKey::Minted(serial), prize, is_redeemable: true, acceptance }
@@ -88,7 +88,7 @@ impl ResolvedCode {
             key: CodeKey::Imported { digest: book.digest(normal), batch: name.to_owned() },
             prize: batch.and_then(|batch| batch.prize.clone()),
             is_redeemable: batch.is_some_and(|batch| batch.status == BatchStatus::Active),
-            acceptance: Acceptance::Immediate,
+            acceptance: AcceptanceTiming::Immediate,
         }
     }
 
@@ -96,7 +96,7 @@ impl ResolvedCode {
     pub fn key(&self) -> Option<&CodeKey> {
         match self {
             Self::Named { key, .. } => Some(key),
-            Self::NotNeeded | Self::SentinelWithoutPhone | Self::ForcedRefusal(_) | Self::Unknown => None,
+            Self::NotNeeded | Self::SentinelWithoutPhone | Self::ForcedRejection(_) | Self::Unknown => None,
         }
     }
 
@@ -104,16 +104,16 @@ impl ResolvedCode {
     pub fn prize(&self) -> Option<&str> {
         match self {
             Self::Named { prize, .. } => prize.as_deref(),
-            Self::NotNeeded | Self::SentinelWithoutPhone | Self::ForcedRefusal(_) | Self::Unknown => None,
+            Self::NotNeeded | Self::SentinelWithoutPhone | Self::ForcedRejection(_) | Self::Unknown => None,
         }
     }
 
     /// How a submission with the code is accepted.
-    pub fn acceptance(&self) -> Acceptance {
+    pub fn acceptance(&self) -> AcceptanceTiming {
         match self {
             Self::Named { acceptance, .. } => *acceptance,
-            Self::NotNeeded | Self::SentinelWithoutPhone | Self::ForcedRefusal(_) | Self::Unknown => {
-                Acceptance::Immediate
+            Self::NotNeeded | Self::SentinelWithoutPhone | Self::ForcedRejection(_) | Self::Unknown => {
+                AcceptanceTiming::Immediate
             }
         }
     }
@@ -123,14 +123,14 @@ impl ResolvedCode {
         let is_redeemable = match self {
             Self::NotNeeded => return CodeStatus::NotNeeded,
             Self::SentinelWithoutPhone => return CodeStatus::Free,
-            Self::ForcedRefusal(key) => return CodeStatus::Forced(*key),
+            Self::ForcedRejection(key) => return CodeStatus::Forced(*key),
             Self::Unknown => return CodeStatus::Invalid,
             Self::Named { is_redeemable, .. } => *is_redeemable,
         };
         match record {
-            CodeLookup::Missing => CodeStatus::Invalid,
-            CodeLookup::NoRecordNeeded if is_redeemable => CodeStatus::Free,
-            CodeLookup::NoRecordNeeded => CodeStatus::Invalid,
+            CodeLookup::RecordMissing => CodeStatus::Invalid,
+            CodeLookup::NoRecord if is_redeemable => CodeStatus::Free,
+            CodeLookup::NoRecord => CodeStatus::Invalid,
             CodeLookup::Found(record) => status_of(record, is_redeemable, consumer),
         }
     }
@@ -139,7 +139,7 @@ impl ResolvedCode {
 fn status_of(record: &CodeRecord, is_redeemable: bool, consumer: Option<&Consumer>) -> CodeStatus {
     match &record.claim {
         Some(claim) if consumer.is_some_and(|consumer| consumer.is(&claim.entrant)) => {
-            CodeStatus::OwnedByCaller(claim.submission_id)
+            CodeStatus::OwnedBySamePhone(claim.submission_id)
         }
         Some(_) | None if record.voided || !is_redeemable => CodeStatus::Invalid,
         Some(claim) if claim.redeemed => CodeStatus::Redeemed,
@@ -219,7 +219,7 @@ mod tests {
             key: CodeKey::Minted(serial),
             prize: prize.map(str::to_owned),
             is_redeemable,
-            acceptance: Acceptance::Immediate,
+            acceptance: AcceptanceTiming::Immediate,
         };
         assert_eq!(resolved(&minted(9), None), named(9, Some("A kettle"), true));
         assert_eq!(resolved(&minted(10), None), named(10, None, false));
@@ -251,20 +251,17 @@ mod tests {
         assert_ne!(key("TEST-0-VALID.1", &consumer(1)), key("TEST-0-VALID.2", &consumer(1)));
         assert_eq!(sentinel("TEST-0-INSTANT-WIN", Some(&consumer(1))).prize(), Some(SENTINEL_PRIZE));
         let nobodys = sentinel("TEST-0-VALID", None);
-        assert_eq!(nobodys.status(&CodeLookup::NoRecordNeeded, None), CodeStatus::Free);
-        let refused = sentinel("TEST-0-BLOCKED", None);
-        assert_eq!(refused, ResolvedCode::ForcedRefusal(MessageKey::Blocked));
+        assert_eq!(nobodys.status(&CodeLookup::NoRecord, None), CodeStatus::Free);
+        let rejected = sentinel("TEST-0-BLOCKED", None);
+        assert_eq!(rejected, ResolvedCode::ForcedRejection(MessageKey::Blocked));
     }
 
     #[test]
     fn a_code_that_needs_a_record_and_has_none_is_wrong() {
         let imported = resolved(&code("CHAI-2026"), None);
-        assert_eq!(imported.status(&CodeLookup::Missing, None), CodeStatus::Invalid);
-        assert_eq!(resolved(&minted(9), None).status(&CodeLookup::NoRecordNeeded, None), CodeStatus::Free);
-        assert_eq!(
-            resolved(&minted(10), None).status(&CodeLookup::NoRecordNeeded, None),
-            CodeStatus::Invalid
-        );
+        assert_eq!(imported.status(&CodeLookup::RecordMissing, None), CodeStatus::Invalid);
+        assert_eq!(resolved(&minted(9), None).status(&CodeLookup::NoRecord, None), CodeStatus::Free);
+        assert_eq!(resolved(&minted(10), None).status(&CodeLookup::NoRecord, None), CodeStatus::Invalid);
     }
 
     proptest! {
@@ -277,7 +274,7 @@ mod tests {
             let record = CodeRecord { claim, batch: None, voided };
             let status = resolved(&minted(serial), None).status(&CodeLookup::Found(record), Some(&consumer(1)));
             let expected = match owner {
-                Some(1) => CodeStatus::OwnedByCaller(submission_id),
+                Some(1) => CodeStatus::OwnedBySamePhone(submission_id),
                 _ if voided || serial >= 10 => CodeStatus::Invalid,
                 Some(_) if redeemed => CodeStatus::Redeemed,
                 Some(_) => CodeStatus::HeldByOther,

@@ -94,8 +94,8 @@ impl Worker {
     ) -> Result<JobOutcome, Error> {
         let subject = message.submission_id.to_string();
         let (function, started) = (self.function, self.now());
-        let work = Job { function, started, scope: Some(&message.scope), subject: Some(&subject) };
-        self.context.run_logged(work, step).await
+        let job = Job { function, started, scope: Some(&message.scope), subject: Some(&subject) };
+        self.context.run_logged(job, step).await
     }
 
     pub(crate) async fn refuse_unreadable_message(&self, cause: serde_json::Error) -> Result<(), Error> {
@@ -188,7 +188,7 @@ mod tests {
     #[test]
     fn a_submission_that_the_service_has_not_settled_for_an_hour_is_counted() {
         let example = Submission::example();
-        let open = PendingSettlement::at_once(example.created_at, None);
+        let open = PendingSettlement::due_at(example.created_at, None);
         let metrics = |age: Duration, settling: Option<PendingSettlement>| {
             let updated_at = example.created_at.after(age);
             let after = Submission { settling, updated_at, ..example.clone() };

@@ -104,8 +104,8 @@ impl DeploymentSecrets {
     ///
     /// # Errors
     /// As [`Self::current`].
-    pub async fn people_keys(&self) -> Result<Arc<SecretVersion>, StoreError> {
-        match self.cached_people_keys() {
+    pub async fn version_for_phones(&self) -> Result<Arc<SecretVersion>, StoreError> {
+        match self.cached_version_for_phones() {
             Some(version) => Ok(version),
             None => self.current().await,
         }
@@ -113,7 +113,7 @@ impl DeploymentSecrets {
 
     /// Checks the keys of people's data against the check value of a record. They differ if the secret was replaced by
     /// hand; the next request then fetches them again.
-    pub(crate) fn check_people_keys(&self, check: &str) -> Result<(), StoreError> {
+    pub(crate) fn check_version_for_phones(&self, check: &str) -> Result<(), StoreError> {
         let mut known = self.known();
         match &known.last_fetched {
             Some(version) if version.secret.people_check() != check => {
@@ -131,15 +131,15 @@ impl DeploymentSecrets {
     /// As [`Self::current`]; when the phone was encrypted under another deployment's secret.
     pub async fn phone_of(&self, submission: &Submission) -> Result<Option<Phone>, StoreError> {
         let Some(stored) = &submission.phone else { return Ok(None) };
-        let secret = self.people_keys().await?;
-        let phone = secret.secret.decrypt_phone(&submission.scope, submission.submission_id, stored);
+        let version = self.version_for_phones().await?;
+        let phone = version.secret.decrypt_phone(&submission.scope, submission.submission_id, stored);
         let unreadable =
             || StoreError::new(READING_PHONE, "it is encrypted under another secret than the deployment's");
         phone.map(Some).ok_or_else(unreadable)
     }
 
     /// The keys of people's data, where a version of the secret was fetched before.
-    pub fn cached_people_keys(&self) -> Option<Arc<SecretVersion>> {
+    pub fn cached_version_for_phones(&self) -> Option<Arc<SecretVersion>> {
         self.known().last_fetched.clone()
     }
 

@@ -14,14 +14,14 @@ pub enum CodeStatus {
     /// Genuine, and free as far as we know.
     Free,
     /// Taken by this earlier submission of the same phone, which was not rejected.
-    OwnedByCaller(SubmissionId),
+    OwnedBySamePhone(SubmissionId),
     /// Redeemed by another phone.
     Redeemed,
     /// Held by another phone's submission that is not settled yet.
     HeldByOther,
     /// Not genuine, or withdrawn.
     Invalid,
-    /// A sentinel that asks for a refusal.
+    /// A sentinel that asks for a rejection.
     Forced(MessageKey),
 }
 
@@ -31,9 +31,9 @@ pub enum Decision {
     /// Answer with this earlier submission.
     Replay(SubmissionId),
     /// Accept it, or leave it pending.
-    Enter,
+    Admit,
     /// Record it as rejected, with this key.
-    Refuse(MessageKey),
+    Reject(MessageKey),
 }
 
 /// Decides by the known facts. An unknown fact counts as harmless; the conditions of the write check it.
@@ -44,14 +44,14 @@ pub fn decide(
     checks: PhoneChecks,
     now: Timestamp,
 ) -> Decision {
-    if let CodeStatus::OwnedByCaller(earlier) = code {
+    if let CodeStatus::OwnedBySamePhone(earlier) = code {
         return Decision::Replay(*earlier);
     }
-    let refusal = closed(campaign.status(now))
+    let rejection = closed(campaign.status(now))
         .or_else(|| entrant.barred(checks, now))
-        .or_else(|| code.refusal())
+        .or_else(|| code.rejection())
         .or_else(|| entrant.over_limit(campaign.limits));
-    refusal.map_or(Decision::Enter, Decision::Refuse)
+    rejection.map_or(Decision::Admit, Decision::Reject)
 }
 
 fn closed(status: CampaignStatus) -> Option<MessageKey> {
@@ -64,10 +64,10 @@ fn closed(status: CampaignStatus) -> Option<MessageKey> {
 }
 
 impl CodeStatus {
-    /// The message key of a refused code, the same for a submission and a pre-check.
-    pub fn refusal(&self) -> Option<MessageKey> {
+    /// The message key of a rejected code, the same for a submission and a pre-check.
+    pub fn rejection(&self) -> Option<MessageKey> {
         match self {
-            Self::NotNeeded | Self::Free | Self::OwnedByCaller(_) => None,
+            Self::NotNeeded | Self::Free | Self::OwnedBySamePhone(_) => None,
             Self::Redeemed => Some(MessageKey::AlreadyUsed),
             Self::HeldByOther => Some(MessageKey::CodeHeld),
             Self::Invalid => Some(MessageKey::Invalid),
@@ -86,21 +86,21 @@ mod tests {
     const NOW: Timestamp = Timestamp::from_millis(1_000);
 
     #[test]
-    fn a_code_that_cannot_be_used_is_refused_for_its_own_reason() {
+    fn a_code_that_cannot_be_used_is_rejected_for_its_own_reason() {
         for (status, expected) in [
             (CodeStatus::NotNeeded, None),
             (CodeStatus::Free, None),
-            (CodeStatus::OwnedByCaller(SubmissionId::from_random([1; 16])), None),
+            (CodeStatus::OwnedBySamePhone(SubmissionId::from_random([1; 16])), None),
             (CodeStatus::Redeemed, Some(MessageKey::AlreadyUsed)),
             (CodeStatus::HeldByOther, Some(MessageKey::CodeHeld)),
             (CodeStatus::Invalid, Some(MessageKey::Invalid)),
             (CodeStatus::Forced(MessageKey::EntryLimit), Some(MessageKey::EntryLimit)),
         ] {
-            assert_eq!(status.refusal(), expected, "{status:?}");
+            assert_eq!(status.rejection(), expected, "{status:?}");
         }
     }
 
-    /// The inputs of a decision, each as a reason for refusal or not.
+    /// The inputs of a decision, each as a reason for rejection or not.
     #[derive(Clone, Debug)]
     struct Facts {
         paused: bool,
@@ -137,10 +137,10 @@ mod tests {
             decide(&campaign, &entrant, &self.code, self.checks, NOW)
         }
 
-        /// The reasons for refusal, in order of precedence.
-        fn refusals(&self) -> Vec<MessageKey> {
+        /// The reasons for rejection, in order of precedence.
+        fn rejections(&self) -> Vec<MessageKey> {
             let of_the_code = match &self.code {
-                CodeStatus::NotNeeded | CodeStatus::Free | CodeStatus::OwnedByCaller(_) => None,
+                CodeStatus::NotNeeded | CodeStatus::Free | CodeStatus::OwnedBySamePhone(_) => None,
                 CodeStatus::Redeemed => Some(MessageKey::AlreadyUsed),
                 CodeStatus::HeldByOther => Some(MessageKey::CodeHeld),
                 CodeStatus::Invalid => Some(MessageKey::Invalid),
@@ -167,7 +167,8 @@ mod tests {
         prop_oneof![
             Just(CodeStatus::NotNeeded),
             Just(CodeStatus::Free),
-            any::<[u8; 16]>().prop_map(|bytes| CodeStatus::OwnedByCaller(SubmissionId::from_random(bytes))),
+            any::<[u8; 16]>()
+                .prop_map(|bytes| CodeStatus::OwnedBySamePhone(SubmissionId::from_random(bytes))),
             Just(CodeStatus::Redeemed),
             Just(CodeStatus::HeldByOther),
             Just(CodeStatus::Invalid),
@@ -187,11 +188,11 @@ mod tests {
 
     proptest! {
         #[test]
-        fn the_first_thing_in_the_way_refuses_and_without_any_the_consumer_is_in(facts in any_facts()) {
-            let expected = match (&facts.code, facts.refusals().first()) {
-                (CodeStatus::OwnedByCaller(earlier), _) => Decision::Replay(*earlier),
-                (_, Some(first)) => Decision::Refuse(*first),
-                (_, None) => Decision::Enter,
+        fn the_first_thing_in_the_way_rejects_and_without_any_the_consumer_is_in(facts in any_facts()) {
+            let expected = match (&facts.code, facts.rejections().first()) {
+                (CodeStatus::OwnedBySamePhone(earlier), _) => Decision::Replay(*earlier),
+                (_, Some(first)) => Decision::Reject(*first),
+                (_, None) => Decision::Admit,
             };
             prop_assert_eq!(facts.decide(), expected);
         }
@@ -206,17 +207,17 @@ mod tests {
             *flags.into_iter().nth(which).expect("one of eight") = true;
             match (facts.decide(), worse.decide()) {
                 (Decision::Replay(earlier), after) => prop_assert_eq!(after, Decision::Replay(earlier)),
-                (Decision::Enter, after) => {
+                (Decision::Admit, after) => {
                     let applies = match which {
                         4 => worse.checks.throttle,
                         5 => worse.checks.open_receipts,
                         _ => true,
                     };
-                    let refused = matches!(after, Decision::Refuse(_));
-                    prop_assert_eq!(refused, applies, "{:?}", after);
+                    let rejected = matches!(after, Decision::Reject(_));
+                    prop_assert_eq!(rejected, applies, "{:?}", after);
                 }
-                (Decision::Refuse(_), after) => {
-                    prop_assert!(matches!(after, Decision::Refuse(_)), "{:?}", after);
+                (Decision::Reject(_), after) => {
+                    prop_assert!(matches!(after, Decision::Reject(_)), "{:?}", after);
                 }
             }
         }

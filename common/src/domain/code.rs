@@ -120,7 +120,7 @@ pub enum SentinelOutcome {
     /// Never settled, with this key.
     Stays(MessageKey),
     /// Rejected, with this key.
-    Refused(MessageKey),
+    Rejected(MessageKey),
 }
 
 impl Sentinel {
@@ -136,9 +136,9 @@ impl Sentinel {
             _ => match name.replace('-', "_").to_lowercase().parse() {
                 Ok(MessageKey::Entered) => SentinelOutcome::Enters,
                 Ok(MessageKey::InstantWin) => SentinelOutcome::Wins,
-                Ok(key) if key.refuses() => SentinelOutcome::Refused(key),
+                Ok(key) if key.rejects() => SentinelOutcome::Rejected(key),
                 Ok(key) => SentinelOutcome::Stays(key),
-                Err(_) => SentinelOutcome::Refused(MessageKey::Invalid),
+                Err(_) => SentinelOutcome::Rejected(MessageKey::Invalid),
             },
         };
         Some(Self { identity, outcome })
@@ -208,9 +208,9 @@ mod tests {
         assert_eq!(sentinel(" TEST-0-Instant-Win.x "), Some(SentinelOutcome::Wins));
         assert_eq!(
             sentinel("TEST-0-ALREADY-USED.7"),
-            Some(SentinelOutcome::Refused(MessageKey::AlreadyUsed))
+            Some(SentinelOutcome::Rejected(MessageKey::AlreadyUsed))
         );
-        assert_eq!(sentinel("TEST-0-NONSENSE"), Some(SentinelOutcome::Refused(MessageKey::Invalid)));
+        assert_eq!(sentinel("TEST-0-NONSENSE"), Some(SentinelOutcome::Rejected(MessageKey::Invalid)));
         assert_eq!(sentinel("TEST-0-SLOW"), Some(SentinelOutcome::Slow));
         assert_eq!(sentinel("TEST-0-CHECKING"), Some(SentinelOutcome::Stays(MessageKey::Checking)));
         assert_eq!(sentinel("ＴＥＳＴ－０－ＶＡＬＩＤ"), Some(SentinelOutcome::Enters));

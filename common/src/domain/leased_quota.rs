@@ -14,9 +14,9 @@ use super::timestamp::Timestamp;
 
 /// The intended duration of a lease.
 const LEASE_TIME: Duration = Duration::from_secs(4);
-/// The share of what is left that all environments hold together, in percent, ...
+/// Percent of what is left that all leases together may hold.
 const PERCENT_OF_LEFT: u64 = 5;
-/// ... plus this share of the limit.
+/// Percent of the limit that they may hold on top.
 const PERCENT_OF_LIMIT: u64 = 2;
 
 /// One environment's share of a key's minute.

@@ -186,7 +186,7 @@ messages! {
 
 impl MessageKey {
     /// Whether the key rejects a submission permanently.
-    pub fn refuses(self) -> bool {
+    pub fn rejects(self) -> bool {
         !matches!(self, Self::Entered | Self::InstantWin | Self::Checking | Self::ReceiptReceived)
     }
 

@@ -131,7 +131,7 @@ pub enum StepClaim {
 
 impl PendingSettlement {
     /// A first step that is due at once.
-    pub fn at_once(now: Timestamp, prize: Option<String>) -> Self {
+    pub fn due_at(now: Timestamp, prize: Option<String>) -> Self {
         Self {
             assignee: Assignee::Service,
             next_step_at: now,
@@ -148,7 +148,7 @@ impl PendingSettlement {
             attempts_started: 1,
             next_step_at: now.after(STEP_LEASE),
             progress: Progress::Partner(PartnerProgress::default()),
-            ..Self::at_once(now, None)
+            ..Self::due_at(now, None)
         }
     }
 

@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use super::limit::Remaining;
+use super::rate_limit_status::Remaining;
 use super::timestamp::Timestamp;
 
 /// At most `limit` hits in any `span`.

@@ -11,7 +11,7 @@ use std::time::Duration;
 
 use serde::{Deserialize, Serialize};
 
-use self::acceptance::Acceptance;
+use self::acceptance::ProposedAcceptance;
 use self::correction::Proposal;
 use self::second_look::SecondLook;
 pub use self::status::{DisplayStatus, ReviewStatus, State, SubmissionStatus};
@@ -74,7 +74,7 @@ pub struct Submission {
     pub decision: Option<OperatorDecision>,
     /// The acceptance that a second operator has to confirm, because it gives an instant prize.
     #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub acceptance: Option<Acceptance>,
+    pub acceptance: Option<ProposedAcceptance>,
     /// The correction that a second operator has to confirm.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub proposal: Option<Proposal>,
@@ -320,7 +320,7 @@ impl Submission {
         let acceptance = self
             .acceptance
             .clone()
-            .map(|first| Acceptance { decision: first.decision.without_words(), ..first });
+            .map(|first| ProposedAcceptance { decision: first.decision.without_words(), ..first });
         let proposal = self
             .proposal
             .clone()

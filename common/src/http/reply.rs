@@ -7,11 +7,11 @@ use http::{HeaderValue, Response, StatusCode};
 use lambda_http::Body;
 use serde::{Serialize, Serializer};
 
-use super::limits;
+use super::rate_limit_headers;
 #[cfg(feature = "schema")]
 use super::schema::{FieldName, RequestId};
 use crate::domain::ids::Reference;
-use crate::domain::limit::RateLimitStatus;
+use crate::domain::rate_limit_status::RateLimitStatus;
 use crate::error::{Error, ErrorCode, FieldProblem};
 use crate::telemetry;
 
@@ -172,7 +172,7 @@ impl Reply {
 
     /// The reply with the headers of every reply.
     pub fn into_response(mut self, request_id: &str) -> Response<Body> {
-        self.headers.extend(limits::headers(&self.limits));
+        self.headers.extend(rate_limit_headers::headers(&self.limits));
         // Pages of the reference set their own value; replies of the API are never stored.
         self.headers.entry("cache-control").or_insert_with(|| "no-store".to_owned());
         self.headers.insert(X_REQUEST_ID, request_id.to_owned());

@@ -22,7 +22,7 @@ use crate::telemetry::RequestIds;
 #[derive(Clone)]
 pub struct Request {
     http: lambda_http::Request,
-    /// The language of the copy.
+    /// The language of message texts.
     pub language: Language,
     /// The request's ids in logs.
     pub ids: RequestIds,

@@ -12,7 +12,7 @@ use crate::config::{ConfigError, Env};
 use crate::domain::scope::Scope;
 use crate::domain::timestamp::Timestamp;
 use crate::error::Error;
-use crate::telemetry::{self, Telemetry, WorkLine};
+use crate::telemetry::{self, JobLine, Telemetry};
 
 /// The shared context of a process that handles events.
 #[derive(Clone)]
@@ -100,11 +100,11 @@ impl EventContext {
     /// Runs a job and logs its line; a panic becomes an ordinary error.
     pub async fn run_logged(
         &self,
-        work: Job<'_>,
+        job: Job<'_>,
         doing: impl Future<Output = Result<JobOutcome, JobError>>,
     ) -> Result<JobOutcome, Error> {
         let result = AssertUnwindSafe(doing).catch_unwind().await;
-        let result = result.unwrap_or_else(|_| Err(Error::internal("the work panicked").into()));
+        let result = result.unwrap_or_else(|_| Err(Error::internal("the job panicked").into()));
         let error = result.as_ref().err().and_then(|failed| failed.error.cause());
         let error_chain = error.map(telemetry::error_chain).unwrap_or_default();
         let (outcome, mut metrics) = match &result {
@@ -114,12 +114,12 @@ impl EventContext {
         if result.is_err() && !metrics.iter().any(|(name, _)| *name == "Failed") {
             metrics.push(("Failed", 1));
         }
-        self.telemetry.work(&WorkLine {
-            at: work.started,
-            duration_ms: self.now().since(work.started).as_millis(),
-            function: work.function,
-            scope: work.scope,
-            subject: work.subject,
+        self.telemetry.job(&JobLine {
+            at: job.started,
+            duration_ms: self.now().since(job.started).as_millis(),
+            function: job.function,
+            scope: job.scope,
+            subject: job.subject,
             outcome,
             metrics: &metrics,
             error_chain: &error_chain,

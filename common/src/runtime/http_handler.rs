@@ -93,7 +93,7 @@ impl ApiRequest {
         self.clock.now()
     }
 
-    /// The language of the copy.
+    /// The language of message texts.
     pub fn language(&self) -> Language {
         self.http.language
     }

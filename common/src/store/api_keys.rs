@@ -8,7 +8,7 @@ use sha2::{Digest, Sha256};
 use super::batch::{BatchGet, BatchItems};
 use super::record_version::FIRST;
 use super::table::Table;
-use super::transaction::{RefusalReason, TransactionResult};
+use super::transaction::{CancellationCause, TransactionResult};
 use super::{Item, StoreError, condition_held, number, transaction};
 use crate::config::{ConfigError, Env};
 use crate::domain::hex::hex;
@@ -143,7 +143,7 @@ impl ApiKeys {
             .expression_attribute_values(":per_minute", number(per_minute))
             .send()
             .await;
-        condition_held(sent, "changing an API key's ceiling")
+        condition_held(sent, "changing an API key's limit")
     }
 
     /// Writes a new key and sets the end of the old one, in one transaction. False if the old one was revoked or
@@ -170,11 +170,12 @@ impl ApiKeys {
         ];
         match transaction::write(self.table.client(), items).await? {
             TransactionResult::Committed => Ok(true),
-            TransactionResult::Refused(reasons) => match reasons.first() {
-                Some(RefusalReason::ConditionFailed(_)) => Ok(false),
-                Some(RefusalReason::Conflict | RefusalReason::Throttled | RefusalReason::None) | None => {
-                    Err(StoreError::new(ACTION, "others kept changing the same record"))
-                }
+            TransactionResult::Cancelled(reasons) => match reasons.first() {
+                Some(CancellationCause::ConditionFailed(_)) => Ok(false),
+                Some(
+                    CancellationCause::Conflict | CancellationCause::Throttled | CancellationCause::None,
+                )
+                | None => Err(StoreError::new(ACTION, "others kept changing the same record")),
             },
         }
     }

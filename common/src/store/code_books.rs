@@ -142,7 +142,7 @@ impl CodeBooks {
             Found::Absent => Ok(Some(None)),
             Found::Item(item) => {
                 if let Some(check) = read_text(item, PEOPLE_CHECK) {
-                    self.secrets.check_people_keys(check)?;
+                    self.secrets.check_version_for_phones(check)?;
                 }
                 let secret = self.secrets.fetched_version(secret_version(item)?);
                 secret.map(|secret| read(item, scope, secret).map(Some)).transpose()

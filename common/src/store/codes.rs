@@ -30,7 +30,7 @@ pub const VARIABLE: &str = "CODES_TABLE";
 
 const READING: &str = "reading a code";
 
-/// Since 2 the holder is a digest.
+/// Since version 2, the holder is a digest.
 const VERSION: RecordVersion = RecordVersion::new(2);
 
 /// A code, unless imported, can be claimed while no submission has it and it is not voided.
@@ -46,8 +46,8 @@ const IMPORTED_AND_FREE: &str =
 /// Takes a code from its submission.
 const REMOVE_CLAIM: &str = "REMOVE entrant_id, phone, submission_id, redeemed, claimed_at";
 
-/// The entrant of a code whose submission was revoked. No phone's digest reads like it, so the code is used for all; a
-/// build that knows nothing of it reads the record in the same way.
+/// Stands for the holder of a code whose submission was revoked. No phone has this digest, so the code counts as used for
+/// everyone; older builds read it the same way.
 const NOBODY: &str = "revoked";
 
 /// The key of a code's record in its scope.
@@ -135,9 +135,9 @@ pub struct Claim {
 pub enum CodeLookup {
     /// The code needs no record, and none is known to block it.
     #[default]
-    NoRecordNeeded,
+    NoRecord,
     /// The code needs a record and has none.
-    Missing,
+    RecordMissing,
     /// The record.
     Found(CodeRecord),
 }
@@ -147,8 +147,8 @@ impl CodeLookup {
     pub fn new(key: &CodeKey, record: Option<CodeRecord>) -> Self {
         match (key, record) {
             (_, Some(record)) => Self::Found(record),
-            (CodeKey::Imported { .. }, None) => Self::Missing,
-            (CodeKey::Minted(_) | CodeKey::Partner(_) | CodeKey::Sentinel(_), None) => Self::NoRecordNeeded,
+            (CodeKey::Imported { .. }, None) => Self::RecordMissing,
+            (CodeKey::Minted(_) | CodeKey::Partner(_) | CodeKey::Sentinel(_), None) => Self::NoRecord,
         }
     }
 
@@ -156,7 +156,7 @@ impl CodeLookup {
     pub fn imported_batch(&self) -> Option<&str> {
         match self {
             Self::Found(record) => record.batch.as_deref(),
-            Self::NoRecordNeeded | Self::Missing => None,
+            Self::NoRecord | Self::RecordMissing => None,
         }
     }
 }
@@ -287,7 +287,7 @@ impl Codes {
         self.table.find_in(items, &key.in_scope(scope))
     }
 
-    /// A code's record. A code that was never imported has none.
+    /// A code's record; `None` until the code is imported, claimed or voided.
     pub async fn get(&self, scope: &Scope, key: &CodeKey) -> Result<Option<CodeRecord>, StoreError> {
         self.table.get(key.in_scope(scope), READING).await?.as_ref().map(read).transpose()
     }

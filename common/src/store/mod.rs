@@ -1,4 +1,4 @@
-//! The tables: one file for each, with all its expressions. `submission_writes` combines them into the transactions of
+//! The tables: one file for each kind of record, with all its expressions. `submission_writes` combines them into the transactions of
 //! a submission; `table` has the calls that all of them share.
 //!
 //! Every call fails with a [`StoreError`] if DynamoDB does not answer or a record cannot be read.

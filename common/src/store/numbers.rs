@@ -10,7 +10,7 @@ use aws_sdk_dynamodb::types::builders::UpdateBuilder;
 
 use super::record_version::{self, FIRST};
 use super::table::Table;
-use super::transaction::{self, RefusalReason, TransactionResult};
+use super::transaction::{self, CancellationCause, TransactionResult};
 use super::{Item, StoreError, entrants, number, read_number, read_text, required, submissions, text};
 use crate::config::{ConfigError, Env};
 use crate::domain::numbers::mark::{Mark, Step};
@@ -80,15 +80,14 @@ impl Numbers {
         let items = updates.into_iter().map(transaction::update).collect();
         let reasons = match transaction::write(self.table.client(), items).await? {
             TransactionResult::Committed => return Ok(CountResult::Counted),
-            TransactionResult::Refused(reasons) => reasons,
+            TransactionResult::Cancelled(reasons) => reasons,
         };
         match reasons.into_iter().next() {
-            Some(RefusalReason::ConditionFailed(item)) => {
+            Some(CancellationCause::ConditionFailed(item)) => {
                 Ok(CountResult::OtherMark(item.as_ref().map(read_mark).transpose()?))
             }
-            Some(RefusalReason::None | RefusalReason::Conflict | RefusalReason::Throttled) | None => {
-                Err(StoreError::new(COUNTING, "other shards kept changing the same numbers"))
-            }
+            Some(CancellationCause::None | CancellationCause::Conflict | CancellationCause::Throttled)
+            | None => Err(StoreError::new(COUNTING, "other shards kept changing the same numbers")),
         }
     }
 

@@ -8,10 +8,10 @@ use aws_sdk_dynamodb::types::{AttributeValue, ReturnValue, ReturnValuesOnConditi
 
 use super::record_version::{self, FIRST};
 use super::table::Table;
-use super::transaction::{self, RefusalReason, TransactionResult, backoff};
+use super::transaction::{self, CancellationCause, TransactionResult, backoff};
 use super::{Item, StoreError, number, read_number};
 use crate::config::{ConfigError, Env};
-use crate::domain::limit::RateLimitStatus;
+use crate::domain::rate_limit_status::RateLimitStatus;
 use crate::domain::sliding_window::{SlidingWindow, WindowDecision};
 use crate::domain::timestamp::Timestamp;
 
@@ -120,7 +120,7 @@ impl RateLimits {
                 Counted::None(reasons) => reasons,
             };
             for (reason, seen) in reasons.iter().zip(&mut seen) {
-                if let RefusalReason::ConditionFailed(item) = reason {
+                if let CancellationCause::ConditionFailed(item) = reason {
                     *seen = item.as_ref().map(read_log).unwrap_or_default();
                 }
             }
@@ -137,7 +137,7 @@ impl RateLimits {
         let items = updates.into_iter().map(transaction::update).collect();
         Ok(match transaction::write(self.table.client(), items).await? {
             TransactionResult::Committed => Counted::All { log: None },
-            TransactionResult::Refused(reasons) => Counted::None(reasons),
+            TransactionResult::Cancelled(reasons) => Counted::None(reasons),
         })
     }
 
@@ -162,7 +162,7 @@ impl RateLimits {
         };
         match error.as_service_error() {
             Some(UpdateItemError::ConditionalCheckFailedException(failed)) => {
-                Ok(Counted::None(vec![RefusalReason::ConditionFailed(failed.item.clone())]))
+                Ok(Counted::None(vec![CancellationCause::ConditionFailed(failed.item.clone())]))
             }
             Some(_) | None => Err(StoreError::new("counting a hit", error)),
         }
@@ -209,13 +209,13 @@ impl RateLimits {
         &self,
         key_id: &str,
         minute: i64,
-        ceiling: u32,
+        per_minute: u32,
         wanted: u32,
     ) -> Result<Lease, StoreError> {
         const ACTION: &str = "leasing requests";
         let limited = format!("ceiling#{key_id}#{minute}");
         let expires = Timestamp::from_millis(minute.saturating_mul(60_000)).after(LEASE_RETENTION);
-        let mut wanted = wanted.min(ceiling);
+        let mut wanted = wanted.min(per_minute);
         loop {
             let sent = self
                 .table
@@ -229,7 +229,7 @@ impl RateLimits {
                 .expression_attribute_values(record_version::VALUE, FIRST.attribute())
                 .condition_expression("attribute_not_exists(leased) OR leased <= :room")
                 .expression_attribute_values(":wanted", number(wanted))
-                .expression_attribute_values(":room", number(ceiling.saturating_sub(wanted)))
+                .expression_attribute_values(":room", number(per_minute.saturating_sub(wanted)))
                 .return_values(ReturnValue::UpdatedNew)
                 .send()
                 .await;
@@ -238,8 +238,8 @@ impl RateLimits {
                     let leased: Option<u32> =
                         reply.attributes.as_ref().and_then(|item| read_number(item, "leased"));
                     return Ok(Lease {
-                        got: wanted,
-                        left: ceiling.saturating_sub(leased.unwrap_or(ceiling)),
+                        granted: wanted,
+                        left: per_minute.saturating_sub(leased.unwrap_or(per_minute)),
                     });
                 }
                 Err(error) => error,
@@ -247,9 +247,9 @@ impl RateLimits {
             match error.as_service_error() {
                 Some(UpdateItemError::ConditionalCheckFailedException(failed)) => {
                     let leased = failed.item.as_ref().and_then(|item| read_number(item, "leased"));
-                    let left = ceiling.saturating_sub(leased.unwrap_or(ceiling));
+                    let left = per_minute.saturating_sub(leased.unwrap_or(per_minute));
                     if left == 0 {
-                        return Ok(Lease { got: 0, left: 0 });
+                        return Ok(Lease { granted: 0, left: 0 });
                     }
                     wanted = wanted.min(left);
                 }
@@ -267,14 +267,14 @@ enum Counted {
         log: Option<Vec<Timestamp>>,
     },
     /// No log has it, because a condition failed.
-    None(Vec<RefusalReason>),
+    None(Vec<CancellationCause>),
 }
 
 /// Leased requests of a key's minute.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Lease {
     /// The number of requests leased.
-    pub got: u32,
+    pub granted: u32,
     /// The number of requests left for others.
     pub left: u32,
 }

@@ -10,7 +10,7 @@ use serde_dynamo::aws_sdk_dynamodb_1::{from_item, to_attribute_value, to_item};
 use super::batch::{BatchGet, BatchItems, Found};
 use super::record_version::FIRST;
 use super::table::Table;
-use super::transaction::{self, RefusalReason, TransactionResult};
+use super::transaction::{self, CancellationCause, TransactionResult};
 use super::{Item, StoreError, number, read_text, required, text};
 use crate::aws::photos::Photos;
 use crate::config::{ConfigError, Env};
@@ -43,7 +43,7 @@ const NOT_SEEN_YET: &str = "attribute_exists(id) AND attribute_not_exists(arrive
 const FIRST_WITH_PHOTO: &str = "attribute_not_exists(id) OR submission_id IN (:submission, :rejected)";
 
 /// A purchase belongs to the first submission that is accepted with it, until that one is revoked.
-const UNATTACHED_OR_OWN: &str = "attribute_not_exists(id) OR submission_id = :submission";
+const UNCLAIMED_OR_OWN: &str = "attribute_not_exists(id) OR submission_id = :submission";
 
 const READING: &str = "reading a receipt";
 
@@ -87,13 +87,15 @@ impl Receipts {
         }
         match transaction::write(self.table.client(), items).await? {
             TransactionResult::Committed => Ok(None),
-            TransactionResult::Refused(reasons) => match reasons.last() {
-                Some(RefusalReason::ConditionFailed(Some(item))) => idempotency_keys::read(item).map(Some),
+            TransactionResult::Cancelled(reasons) => match reasons.last() {
+                Some(CancellationCause::ConditionFailed(Some(item))) => {
+                    idempotency_keys::read(item).map(Some)
+                }
                 Some(
-                    RefusalReason::ConditionFailed(None)
-                    | RefusalReason::Conflict
-                    | RefusalReason::Throttled
-                    | RefusalReason::None,
+                    CancellationCause::ConditionFailed(None)
+                    | CancellationCause::Conflict
+                    | CancellationCause::Throttled
+                    | CancellationCause::None,
                 )
                 | None => Err(StoreError::new(ACTION, "others kept changing the same record")),
             },
@@ -217,7 +219,7 @@ impl Receipts {
     ) -> Result<Put, StoreError> {
         self.table
             .put(claim(purchase_key(scope, code), submission, now))
-            .condition_expression(UNATTACHED_OR_OWN)
+            .condition_expression(UNCLAIMED_OR_OWN)
             .expression_attribute_values(":submission", text(submission.to_string()))
             .build()
             .map_err(StoreError::during("claiming a purchase"))
@@ -249,7 +251,7 @@ impl Receipts {
     ) -> Result<Delete, StoreError> {
         self.table
             .delete(purchase_key(scope, code))
-            .condition_expression(UNATTACHED_OR_OWN)
+            .condition_expression(UNCLAIMED_OR_OWN)
             .expression_attribute_values(":submission", text(submission.to_string()))
             .build()
             .map_err(StoreError::during("releasing a purchase"))

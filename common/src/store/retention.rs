@@ -146,11 +146,11 @@ impl Deletion {
 
 /// The table.
 #[derive(Clone, Debug)]
-pub struct Retention {
+pub struct RetentionTable {
     table: Table,
 }
 
-impl Retention {
+impl RetentionTable {
     /// Reads the table's name from the environment.
     pub fn from_env(env: &Env, client: &Client) -> Result<Self, ConfigError> {
         Ok(Self { table: Table::from_env(env, client, VARIABLE, KEY)? })

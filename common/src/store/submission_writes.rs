@@ -16,7 +16,7 @@ use super::entrants::{self, CountChange, Entrants, WrongCodeLogUpdate};
 use super::idempotency_keys::{self, IdempotencyKeys, IdempotencyRecord};
 use super::receipts::{self, Receipts};
 use super::submissions::Submissions;
-use super::transaction::{self, RefusalReason, TransactionResult};
+use super::transaction::{self, CancellationCause, TransactionResult};
 use super::{Item, StoreError, codes};
 use crate::config::{ConfigError, Env};
 use crate::domain::campaign::Campaign;
@@ -82,7 +82,7 @@ impl<'a> SubmissionWrite<'a> {
 
 /// The records that a decision depends on, as far as they are known. The defaults refuse nothing.
 #[derive(Clone, Debug, Default)]
-pub struct ExistingState {
+pub struct ExistingRecords {
     /// The earlier result of the Idempotency-Key.
     pub idempotency: Option<IdempotencyRecord<SubmissionId>>,
     /// The code's record.
@@ -95,11 +95,11 @@ pub struct ExistingState {
 
 /// The records that a batch has read for a submission.
 #[derive(Clone, Debug)]
-pub enum BatchedState {
+pub enum BatchedRecords {
     /// The batch asked for all of them.
-    Complete(ExistingState),
+    Complete(ExistingRecords),
     /// The batch did not ask for some of them.
-    Partial(ExistingState),
+    Partial(ExistingRecords),
 }
 
 /// The result of writing a new submission.
@@ -108,7 +108,7 @@ pub enum WriteResult {
     /// Everything was written.
     Committed,
     /// Nothing was written, because of these records.
-    ConditionFailed(Box<ExistingState>),
+    ConditionFailed(Box<ExistingRecords>),
     /// Nothing was written, because of repeated conflicts with other writes.
     Conflict {
         /// Whether the Idempotency-Key's record is in conflict: another copy of the request is in progress.
@@ -175,17 +175,17 @@ impl SubmissionStore {
     }
 
     /// Reads all records that a decision depends on, in one call. The phone's counts are those of `day`.
-    pub async fn load_state(
+    pub async fn load_records(
         &self,
         keys: RecordKeys<'_>,
         day: &str,
         now: Timestamp,
-    ) -> Result<ExistingState, StoreError> {
+    ) -> Result<ExistingRecords, StoreError> {
         let mut batch = BatchGet::default();
         self.add_to(&mut batch, keys);
         let items = batch.send_until(&self.client, "loading a submission's state", self.deadline).await?;
         match self.find_in(&items, keys, day, now)? {
-            BatchedState::Complete(state) | BatchedState::Partial(state) => Ok(state),
+            BatchedRecords::Complete(state) | BatchedRecords::Partial(state) => Ok(state),
         }
     }
 
@@ -209,7 +209,7 @@ impl SubmissionStore {
         keys: RecordKeys<'_>,
         day: &str,
         now: Timestamp,
-    ) -> Result<BatchedState, StoreError> {
+    ) -> Result<BatchedRecords, StoreError> {
         let RecordKeys { scope, key, entrant, code, receipt } = keys;
         let idempotency = self.idempotency_keys.find_in::<SubmissionId>(items, scope, key);
         let entrant = self.entrants.find_in(items, scope, entrant);
@@ -218,16 +218,16 @@ impl SubmissionStore {
         let all = [Some(idempotency), Some(entrant), code_found, receipt];
         let is_complete = !all.iter().flatten().any(|found| matches!(found, Found::NotAsked));
         let idempotency = idempotency.item().map(|item| idempotency_keys::read_unexpired(item, now));
-        let state = ExistingState {
+        let state = ExistingRecords {
             idempotency: idempotency.transpose()?.flatten(),
             code: match code_found {
-                None | Some(Found::NotAsked) => CodeLookup::NoRecordNeeded,
+                None | Some(Found::NotAsked) => CodeLookup::NoRecord,
                 Some(found) => code_lookup(code, found.item())?,
             },
             entrant: entrant.item().map(|item| entrants::read(item, day)).transpose()?.unwrap_or_default(),
             receipt: receipt.and_then(Found::item).map(receipts::read).transpose()?,
         };
-        Ok(if is_complete { BatchedState::Complete(state) } else { BatchedState::Partial(state) })
+        Ok(if is_complete { BatchedRecords::Complete(state) } else { BatchedRecords::Partial(state) })
     }
 
     /// Writes a new submission that is accepted or pending: records the Idempotency-Key, claims the code, counts the
@@ -236,7 +236,7 @@ impl SubmissionStore {
     ///
     /// A code that a partner has yet to verify is logged as wrong until the partner confirms it. So a phone cannot have
     /// more codes in verification than the number of wrong ones it may send.
-    pub async fn create_accepted(
+    pub async fn create_admitted(
         &self,
         write: SubmissionWrite<'_>,
         before: &Entrant,
@@ -300,18 +300,19 @@ impl SubmissionStore {
     ) -> Result<WriteResult, StoreError> {
         let reasons = match result {
             TransactionResult::Committed => return Ok(WriteResult::Committed),
-            TransactionResult::Refused(reasons) => reasons,
+            TransactionResult::Cancelled(reasons) => reasons,
         };
-        let conflicts =
-            reasons.iter().any(|reason| matches!(reason, RefusalReason::Conflict | RefusalReason::Throttled));
-        let fails = reasons.iter().any(|reason| matches!(reason, RefusalReason::ConditionFailed(_)));
+        let conflicts = reasons
+            .iter()
+            .any(|reason| matches!(reason, CancellationCause::Conflict | CancellationCause::Throttled));
+        let fails = reasons.iter().any(|reason| matches!(reason, CancellationCause::ConditionFailed(_)));
         let day = &write.submission.day;
         let state = match (fails, conflicts) {
             (false, _) => {
-                let same_request = matches!(reasons.first(), Some(RefusalReason::Conflict));
+                let same_request = matches!(reasons.first(), Some(CancellationCause::Conflict));
                 return Ok(WriteResult::Conflict { same_request });
             }
-            (true, true) => self.load_state(write.record_keys(), day, now).await?,
+            (true, true) => self.load_records(write.record_keys(), day, now).await?,
             (true, false) => state_from(&reasons, code, day)?,
         };
         Ok(WriteResult::ConditionFailed(Box::new(state)))
@@ -347,13 +348,13 @@ impl SubmissionStore {
         }
         let reasons = match transaction::write_until(&self.client, items, self.deadline).await? {
             TransactionResult::Committed => return Ok(ReplayWrite::Recorded),
-            TransactionResult::Refused(reasons) => reasons,
+            TransactionResult::Cancelled(reasons) => reasons,
         };
         match reasons.as_slice() {
-            [RefusalReason::ConditionFailed(Some(item)), ..] => {
+            [CancellationCause::ConditionFailed(Some(item)), ..] => {
                 idempotency_keys::read(item).map(ReplayWrite::KeyUsed)
             }
-            [_, RefusalReason::ConditionFailed(_)] => Ok(ReplayWrite::CodeMoved),
+            [_, CancellationCause::ConditionFailed(_)] => Ok(ReplayWrite::CodeMoved),
             _ => Ok(ReplayWrite::Conflict),
         }
     }
@@ -375,25 +376,25 @@ impl SubmissionStore {
 /// Reads the records that the failed conditions of a transaction returned. The items are, in order: the
 /// Idempotency-Key; the code, if there is one; the entrant; the submission, which is new; the receipt, if there is one.
 fn state_from(
-    reasons: &[RefusalReason],
+    reasons: &[CancellationCause],
     code: Option<&CodeKey>,
     day: &str,
-) -> Result<ExistingState, StoreError> {
-    let mut state = ExistingState::default();
+) -> Result<ExistingRecords, StoreError> {
+    let mut state = ExistingRecords::default();
     let mut reasons = reasons.iter();
-    if let Some(RefusalReason::ConditionFailed(Some(item))) = reasons.next() {
+    if let Some(CancellationCause::ConditionFailed(Some(item))) = reasons.next() {
         state.idempotency = Some(idempotency_keys::read(item)?);
     }
     if code.is_some()
-        && let Some(RefusalReason::ConditionFailed(item)) = reasons.next()
+        && let Some(CancellationCause::ConditionFailed(item)) = reasons.next()
     {
         state.code = code_lookup(code, item.as_ref())?;
     }
-    if let Some(RefusalReason::ConditionFailed(Some(item))) = reasons.next() {
+    if let Some(CancellationCause::ConditionFailed(Some(item))) = reasons.next() {
         state.entrant = entrants::read(item, day)?;
     }
     // Skips the new submission.
-    if let Some(RefusalReason::ConditionFailed(Some(item))) = reasons.nth(1) {
+    if let Some(CancellationCause::ConditionFailed(Some(item))) = reasons.nth(1) {
         state.receipt = Some(receipts::read(item)?);
     }
     Ok(state)
@@ -401,5 +402,5 @@ fn state_from(
 
 fn code_lookup(code: Option<&CodeKey>, item: Option<&Item>) -> Result<CodeLookup, StoreError> {
     let record = item.map(codes::read).transpose()?;
-    Ok(code.map_or(CodeLookup::NoRecordNeeded, |key| CodeLookup::new(key, record)))
+    Ok(code.map_or(CodeLookup::NoRecord, |key| CodeLookup::new(key, record)))
 }

@@ -41,7 +41,7 @@ pub const BY_REFERENCE: &str = "by-reference";
 
 const READING: &str = "reading a submission";
 
-/// Since 2 its phone is encrypted, and the entrant is a digest.
+/// Since version 2, its phone is encrypted, and the entrant is a digest.
 const VERSION: RecordVersion = RecordVersion::new(2);
 
 /// A submission in the table.
@@ -119,7 +119,7 @@ impl Submissions {
     }
 
     /// The condition of a transaction that a submission is as it was read.
-    pub fn is_unchanged(&self, read: &Submission) -> Result<TransactWriteItem, StoreError> {
+    pub fn check_unchanged(&self, read: &Submission) -> Result<TransactWriteItem, StoreError> {
         self.table
             .check(item_key(&read.scope, read.submission_id))
             .condition_expression("revision = :read")

@@ -1,4 +1,4 @@
-//! Transactions: writing them, and reading why one was refused.
+//! Transactions: writing them, and reading why one was cancelled.
 
 use std::time::Duration;
 
@@ -16,7 +16,7 @@ const WRITING: &str = "writing a transaction";
 
 /// The reason of one item of a cancelled transaction. They are in the order of the items.
 #[derive(Debug)]
-pub enum RefusalReason {
+pub enum CancellationCause {
     /// Not this item.
     None,
     /// Its condition failed. The item, if it exists.
@@ -33,7 +33,7 @@ pub enum TransactionResult {
     /// Everything was written.
     Committed,
     /// Nothing was written, for these reasons.
-    Refused(Vec<RefusalReason>),
+    Cancelled(Vec<CancellationCause>),
 }
 
 impl TransactionResult {
@@ -44,12 +44,12 @@ impl TransactionResult {
     pub fn condition_held(self, action: &'static str) -> Result<bool, StoreError> {
         match self {
             Self::Committed => Ok(true),
-            Self::Refused(reasons)
-                if reasons.iter().any(|reason| matches!(reason, RefusalReason::ConditionFailed(_))) =>
+            Self::Cancelled(reasons)
+                if reasons.iter().any(|reason| matches!(reason, CancellationCause::ConditionFailed(_))) =>
             {
                 Ok(false)
             }
-            Self::Refused(_) => Err(StoreError::new(action, "others kept changing the same records")),
+            Self::Cancelled(_) => Err(StoreError::new(action, "others kept changing the same records")),
         }
     }
 }
@@ -112,7 +112,7 @@ pub async fn write(client: &Client, items: Vec<TransactWriteItem>) -> Result<Tra
 /// Writes all items or none. With a deadline, a throttled transaction gives up by then.
 ///
 /// The SDK does not retry a transaction that was cancelled because of conflicts or throttling, so we do, with backoff
-/// and jitter. If the conflicts persist, the result is a refusal with [`RefusalReason::Conflict`].
+/// and jitter. If the conflicts persist, it is cancelled with [`CancellationCause::Conflict`].
 ///
 /// # Errors
 /// Anything but failed conditions and conflicts; [`StoreError::is_throttled`] if the tables stay throttled.
@@ -129,15 +129,15 @@ pub(crate) async fn write_until(
             Ok(_) => return Ok(TransactionResult::Committed),
             Err(error) => reasons(error)?,
         };
-        if reasons.iter().any(|reason| matches!(reason, RefusalReason::ConditionFailed(_))) {
-            return Ok(TransactionResult::Refused(reasons));
+        if reasons.iter().any(|reason| matches!(reason, CancellationCause::ConditionFailed(_))) {
+            return Ok(TransactionResult::Cancelled(reasons));
         }
-        if reasons.iter().any(|reason| matches!(reason, RefusalReason::Throttled)) {
+        if reasons.iter().any(|reason| matches!(reason, CancellationCause::Throttled)) {
             throttling.backoff().await.map_err(StoreError::during(WRITING))?;
         } else {
             conflicts += 1;
             if conflicts >= MAX_CONFLICT_ATTEMPTS {
-                return Ok(TransactionResult::Refused(reasons));
+                return Ok(TransactionResult::Cancelled(reasons));
             }
             backoff(conflicts).await;
         }
@@ -153,11 +153,10 @@ pub(crate) async fn write_one(
 ) -> Result<bool, StoreError> {
     match write(client, vec![item]).await? {
         TransactionResult::Committed => Ok(true),
-        TransactionResult::Refused(reasons) => match reasons.first() {
-            Some(RefusalReason::ConditionFailed(_)) => Ok(false),
-            Some(RefusalReason::Conflict | RefusalReason::Throttled | RefusalReason::None) | None => {
-                Err(StoreError::new(action, "others kept changing the same record"))
-            }
+        TransactionResult::Cancelled(reasons) => match reasons.first() {
+            Some(CancellationCause::ConditionFailed(_)) => Ok(false),
+            Some(CancellationCause::Conflict | CancellationCause::Throttled | CancellationCause::None)
+            | None => Err(StoreError::new(action, "others kept changing the same record")),
         },
     }
 }
@@ -173,17 +172,17 @@ fn jittered(backoff: Duration, attempts: u32, max: Duration) -> Duration {
     longest.mul_f64(random::unit_f64())
 }
 
-fn reasons(error: SdkError<TransactWriteItemsError>) -> Result<Vec<RefusalReason>, StoreError> {
+fn reasons(error: SdkError<TransactWriteItemsError>) -> Result<Vec<CancellationCause>, StoreError> {
     let cancelled = match error.as_service_error() {
         Some(TransactWriteItemsError::TransactionCanceledException(cancelled)) => cancelled,
         Some(TransactWriteItemsError::TransactionInProgressException(_)) => {
-            return Ok(vec![RefusalReason::Conflict]);
+            return Ok(vec![CancellationCause::Conflict]);
         }
         Some(
             TransactWriteItemsError::ProvisionedThroughputExceededException(_)
             | TransactWriteItemsError::RequestLimitExceeded(_)
             | TransactWriteItemsError::ThrottlingException(_),
-        ) => return Ok(vec![RefusalReason::Throttled]),
+        ) => return Ok(vec![CancellationCause::Throttled]),
         Some(_) | None => return Err(StoreError::new(WRITING, error)),
     };
     let known: Option<Vec<_>> = cancelled.cancellation_reasons().iter().map(reason).collect();
@@ -193,12 +192,12 @@ fn reasons(error: SdkError<TransactWriteItemsError>) -> Result<Vec<RefusalReason
     }
 }
 
-fn reason(reason: &CancellationReason) -> Option<RefusalReason> {
+fn reason(reason: &CancellationReason) -> Option<CancellationCause> {
     match reason.code() {
-        None | Some("None") => Some(RefusalReason::None),
-        Some("ConditionalCheckFailed") => Some(RefusalReason::ConditionFailed(reason.item().cloned())),
-        Some("TransactionConflict") => Some(RefusalReason::Conflict),
-        Some("ThrottlingError" | "ProvisionedThroughputExceeded") => Some(RefusalReason::Throttled),
+        None | Some("None") => Some(CancellationCause::None),
+        Some("ConditionalCheckFailed") => Some(CancellationCause::ConditionFailed(reason.item().cloned())),
+        Some("TransactionConflict") => Some(CancellationCause::Conflict),
+        Some("ThrottlingError" | "ProvisionedThroughputExceeded") => Some(CancellationCause::Throttled),
         Some(_) => None,
     }
 }

@@ -3,7 +3,7 @@
 use std::time::Duration;
 
 use common::app::code_verifier::{CodeQuery, CodeRecords, CodeVerifier};
-use common::app::rate_limit;
+use common::app::request_limits;
 use common::aws::deployment_secret::DeploymentSecrets;
 use common::config::ConfigError;
 use common::domain::admission::CodeStatus;
@@ -69,7 +69,7 @@ impl Endpoint for CheckCode {
         let range = request.http.client_network();
         let key = scope.key(format_args!("check-range#{range}"));
         let rules = [RateLimitRule { name: "address", key, window: PER_RANGE }];
-        let limits = rate_limit::enforce(&self.limits, &rules, *now, |_| RANGE_LIMIT_REACHED).await?;
+        let limits = request_limits::enforce(&self.limits, &rules, *now, |_| RANGE_LIMIT_REACHED).await?;
         let (precheck, message_key) = match campaign.code {
             CodePolicy::Service => precheck(&self.status(&request, &code, phone).await?),
             // Only a submission gets an answer from the partner.
@@ -102,7 +102,7 @@ impl CheckCode {
     ) -> Result<CodeStatus, Error> {
         let ApiRequest { scope, campaign, received_at: now, .. } = request;
         let consumer = match phone {
-            Some(phone) => Some(self.secrets.people_keys().await?.secret.consumer(scope, phone)),
+            Some(phone) => Some(self.secrets.version_for_phones().await?.secret.consumer(scope, phone)),
             None => None,
         };
         let query = CodeQuery { scope, policy: campaign.code, code, consumer: consumer.as_ref() };
@@ -120,13 +120,13 @@ impl CodeRecords for Records<'_> {
     async fn look_up(&mut self, key: Option<&CodeKey>) -> Result<CodeLookup, StoreError> {
         match key {
             Some(key) => self.codes.look_up(self.scope, key).await,
-            None => Ok(CodeLookup::NoRecordNeeded),
+            None => Ok(CodeLookup::NoRecord),
         }
     }
 }
 
 fn precheck(status: &CodeStatus) -> (PrecheckResult, Option<MessageKey>) {
-    match status.refusal() {
+    match status.rejection() {
         Some(MessageKey::Invalid) => (PrecheckResult::Invalid, Some(MessageKey::Invalid)),
         Some(key @ (MessageKey::AlreadyUsed | MessageKey::CodeHeld)) => {
             (PrecheckResult::AlreadyUsed, Some(key))

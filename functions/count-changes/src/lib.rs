@@ -42,14 +42,14 @@ impl EventHandler for CountChanges {
         if batch.records.is_empty() {
             return Ok(retry_from(None));
         }
-        let work = Job { function: "count-changes", started: self.context.now(), scope: None, subject: None };
+        let job = Job { function: "count-changes", started: self.context.now(), scope: None, subject: None };
         let shard = batch.shard();
         let changes = batch.into_changes();
         let counting = async {
             let shard = shard.as_deref().ok_or_else(|| Error::internal(WITHOUT_SHARD))?;
             self.count(shard, &changes).await
         };
-        let counted = self.context.run_logged(work, counting).await;
+        let counted = self.context.run_logged(job, counting).await;
         let mark = shard.as_ref().and_then(|shard| self.marks().get(shard).cloned());
         let mut changes = changes.changes.iter();
         let uncounted = changes.find(|change| change.is_uncounted(mark.as_ref()));

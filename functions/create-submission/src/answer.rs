@@ -5,13 +5,13 @@ use common::http::reply::LogFields;
 
 pub(crate) struct Answer {
     pub(crate) submission: Submission,
-    pub(crate) kind: AnswerKind,
+    pub(crate) origin: AnswerOrigin,
     pub(crate) log_fields: LogFields,
 }
 
 /// How the submission in a reply relates to the request.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum AnswerKind {
+pub(crate) enum AnswerOrigin {
     /// Created by this request.
     New,
     /// An earlier submission with the same code and phone.
@@ -24,26 +24,26 @@ pub(crate) enum AnswerKind {
 }
 
 impl Answer {
-    pub(crate) fn new(submission: Submission, kind: AnswerKind) -> Self {
-        Self { submission, kind, log_fields: LogFields::default() }
+    pub(crate) fn new(submission: Submission, origin: AnswerOrigin) -> Self {
+        Self { submission, origin, log_fields: LogFields::default() }
     }
 
     /// True if the reply shows the consumer's earlier submission of the same code. A submission that was rejected since
     /// then has lost the code and is no replay.
     pub(crate) fn is_replayed(&self) -> bool {
-        match self.kind {
-            AnswerKind::New => false,
-            AnswerKind::SameCodeAndPhone => true,
-            AnswerKind::SameIdempotencyKey { was_replay } => {
+        match self.origin {
+            AnswerOrigin::New => false,
+            AnswerOrigin::SameCodeAndPhone => true,
+            AnswerOrigin::SameIdempotencyKey { was_replay } => {
                 was_replay && self.submission.status.state() != State::Rejected
             }
         }
     }
 
     pub(crate) fn is_idempotent_replay(&self) -> bool {
-        match self.kind {
-            AnswerKind::SameIdempotencyKey { .. } => true,
-            AnswerKind::New | AnswerKind::SameCodeAndPhone => false,
+        match self.origin {
+            AnswerOrigin::SameIdempotencyKey { .. } => true,
+            AnswerOrigin::New | AnswerOrigin::SameCodeAndPhone => false,
         }
     }
 }

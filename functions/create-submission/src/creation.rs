@@ -4,7 +4,7 @@
 use std::time::Duration;
 
 use common::app::code_verifier::{CodeQuery, CodeRecords as _, VerifiedCode};
-use common::app::resolved_code::{Acceptance, ResolvedCode};
+use common::app::resolved_code::{AcceptanceTiming, ResolvedCode};
 use common::domain::admission::{CodeStatus, Decision, decide};
 use common::domain::entrant::PhoneChecks;
 use common::domain::entrant_id::Consumer;
@@ -25,7 +25,7 @@ use common::store::submission_writes::{
 use common::store::transaction::backoff;
 use tokio::time::Instant;
 
-use crate::answer::{Answer, AnswerKind};
+use crate::answer::{Answer, AnswerOrigin};
 use crate::known_records::{KnownRecords, RecordSource, is_wrong_code};
 use crate::request::{CreateSubmissionRequest, IdentifiedRequest};
 use crate::service::{BUDGET, SubmissionService};
@@ -103,9 +103,9 @@ impl<'a> Creation<'a> {
             let entrant = &known.records.entrant;
             let next = match decide(&api.campaign, entrant, &code.status, checks, api.received_at) {
                 Decision::Replay(earlier) => self.replay_code(&code, earlier).await?,
-                Decision::Refuse(key) if known.must_load_before_rejecting(&code, key) => Next::Load,
-                Decision::Refuse(key) => self.reject(&code, key, &mut known).await?,
-                Decision::Enter => self.enter(&code, checks, &mut known).await?,
+                Decision::Reject(key) if known.must_load_before_rejecting(&code, key) => Next::Load,
+                Decision::Reject(key) => self.reject(&code, key, &mut known).await?,
+                Decision::Admit => self.enter(&code, checks, &mut known).await?,
             };
             match next {
                 Next::Answer(answer) => return Ok(*answer),
@@ -148,7 +148,7 @@ impl<'a> Creation<'a> {
         known: &mut KnownRecords<'_>,
     ) -> Result<PhoneChecks, Error> {
         let has_code = code.status != CodeStatus::NotNeeded;
-        let is_own_code = matches!(code.status, CodeStatus::OwnedByCaller(_));
+        let is_own_code = matches!(code.status, CodeStatus::OwnedBySamePhone(_));
         if self.request.receipt_id.is_none() || is_own_code {
             return Ok(PhoneChecks { throttle: has_code, open_receipts: false });
         }
@@ -189,7 +189,7 @@ impl<'a> Creation<'a> {
         let submission = self.entered(&code.resolved);
         let (write, entrant) = (self.write(code, &submission), &known.records.entrant);
         let result =
-            self.store.create_accepted(write, entrant, &api.campaign, checks, api.received_at).await?;
+            self.store.create_admitted(write, entrant, &api.campaign, checks, api.received_at).await?;
         next(result, submission, known, RecordSource::Conditions)
     }
 
@@ -218,29 +218,29 @@ impl<'a> Creation<'a> {
     fn entered(&self, code: &ResolvedCode) -> Submission {
         let Self { api, request, .. } = self;
         let (now, prize) = (api.received_at, code.prize().map(str::to_owned));
-        let first_step = PendingSettlement::at_once(now, prize.clone());
+        let first_step = PendingSettlement::due_at(now, prize.clone());
         let (status, settling) = match (code.acceptance(), request.receipt_id) {
-            (Acceptance::ByPartner, _) => {
+            (AcceptanceTiming::ByPartner, _) => {
                 (SubmissionStatus::checking(), Some(PendingSettlement::asking(now)))
             }
-            (Acceptance::StaysPending(MessageKey::ReceiptReceived), _) => {
+            (AcceptanceTiming::StaysPending(MessageKey::ReceiptReceived), _) => {
                 (SubmissionStatus::receipt_received(), Some(first_step.escalate(now)))
             }
-            (Acceptance::StaysPending(_), _) => {
+            (AcceptanceTiming::StaysPending(_), _) => {
                 (SubmissionStatus::checking(), Some(first_step.escalate(now)))
             }
-            (Acceptance::Immediate | Acceptance::Delayed, Some(_)) => {
+            (AcceptanceTiming::Immediate | AcceptanceTiming::Delayed, Some(_)) => {
                 (SubmissionStatus::receipt_received(), Some(first_step))
             }
-            (Acceptance::Delayed, None) => {
+            (AcceptanceTiming::Delayed, None) => {
                 let settled_at = now.after(self.service.speedup().apply(SENTINEL_DELAY));
-                (SubmissionStatus::unanswered(), Some(PendingSettlement::at_once(settled_at, prize)))
+                (SubmissionStatus::unanswered(), Some(PendingSettlement::due_at(settled_at, prize)))
             }
-            (Acceptance::Immediate, None) => {
+            (AcceptanceTiming::Immediate, None) => {
                 (SubmissionStatus::accepted(api.campaign.entries_per_submission, prize), None)
             }
         };
-        let is_for_partner = code.acceptance() == Acceptance::ByPartner;
+        let is_for_partner = code.acceptance() == AcceptanceTiming::ByPartner;
         Submission {
             code_key: code.key().map(|key| key.in_scope(&api.scope)),
             batch: code.key().and_then(|key| self.service.verifier().batch_of(&api.scope, key)),
@@ -261,7 +261,7 @@ impl<'a> Creation<'a> {
         }
         let keys = RecordKeys { code: code.resolved.key(), ..self.keys(None) };
         match self.store.record_replay(keys, self.body_hash, earlier, self.api.received_at).await? {
-            ReplayWrite::Recorded => Ok(Next::answer(submission, AnswerKind::SameCodeAndPhone)),
+            ReplayWrite::Recorded => Ok(Next::answer(submission, AnswerOrigin::SameCodeAndPhone)),
             ReplayWrite::KeyUsed(record) => Ok(Next::Answer(Box::new(self.replay_key(record).await?))),
             ReplayWrite::CodeMoved => Ok(Next::Load),
             ReplayWrite::Conflict => Err(contended(true)),
@@ -271,7 +271,7 @@ impl<'a> Creation<'a> {
     /// Answers a retry of a request that the campaign accepted at the time, even if the campaign's requirements have
     /// changed.
     async fn replay_or(&self, unmet: Error) -> Result<Answer, Error> {
-        let known = self.store.load_state(self.keys(None), &self.new.day, self.api.received_at).await?;
+        let known = self.store.load_records(self.keys(None), &self.new.day, self.api.received_at).await?;
         match known.idempotency {
             Some(record) => self.replay_key(record).await,
             None => Err(unmet),
@@ -292,7 +292,7 @@ impl<'a> Creation<'a> {
             // After the first request's time budget, return the submission in its current state.
             return Err(Error::from(ErrorCode::IdempotencyInProgress).with_retry_after(BUDGET - age));
         }
-        Ok(Answer::new(submission, AnswerKind::SameIdempotencyKey { was_replay: record.replayed }))
+        Ok(Answer::new(submission, AnswerOrigin::SameIdempotencyKey { was_replay: record.replayed }))
     }
 }
 
@@ -306,7 +306,7 @@ enum Next {
 }
 
 impl Next {
-    fn answer(submission: Submission, kind: AnswerKind) -> Self {
+    fn answer(submission: Submission, kind: AnswerOrigin) -> Self {
         Self::Answer(Box::new(Answer::new(submission, kind)))
     }
 }
@@ -319,7 +319,7 @@ fn next(
     source: RecordSource,
 ) -> Result<Next, Error> {
     match result {
-        WriteResult::Committed => Ok(Next::answer(submission, AnswerKind::New)),
+        WriteResult::Committed => Ok(Next::answer(submission, AnswerOrigin::New)),
         WriteResult::ConditionFailed(records) => {
             known.replace(*records, source);
             Ok(Next::Retry)

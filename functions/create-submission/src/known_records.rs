@@ -9,7 +9,7 @@ use common::store::StoreError;
 use common::store::batch::BatchItems;
 use common::store::codes::{CodeKey, CodeLookup};
 use common::store::idempotency_keys::IdempotencyRecord;
-use common::store::submission_writes::{BatchedState, ExistingState, RecordKeys, SubmissionStore};
+use common::store::submission_writes::{BatchedRecords, ExistingRecords, RecordKeys, SubmissionStore};
 
 /// How the records became known.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -33,7 +33,7 @@ pub(crate) struct KnownRecords<'a> {
     source: RecordSource,
     /// Key of the code's record in `records`.
     code_key: Option<CodeKey>,
-    pub(crate) records: ExistingState,
+    pub(crate) records: ExistingRecords,
 }
 
 impl<'a> KnownRecords<'a> {
@@ -45,7 +45,7 @@ impl<'a> KnownRecords<'a> {
         prefetched: &'a BatchItems,
     ) -> Self {
         let (source, prefetched) = (RecordSource::Assumed, Some(prefetched));
-        let (code_key, records) = (None, ExistingState::default());
+        let (code_key, records) = (None, ExistingRecords::default());
         Self { store, keys, day, now, prefetched, source, code_key, records }
     }
 
@@ -56,13 +56,13 @@ impl<'a> KnownRecords<'a> {
 
     pub(crate) async fn load(&mut self) -> Result<(), StoreError> {
         let keys = RecordKeys { code: self.code_key.as_ref(), ..self.keys };
-        let records = self.store.load_state(keys, self.day, self.now).await?;
+        let records = self.store.load_records(keys, self.day, self.now).await?;
         self.replace(records, RecordSource::Read);
         Ok(())
     }
 
     /// Replaces the records, but keeps the receipt if the newer ones have none.
-    pub(crate) fn replace(&mut self, records: ExistingState, source: RecordSource) {
+    pub(crate) fn replace(&mut self, records: ExistingRecords, source: RecordSource) {
         let receipt = self.records.receipt.take();
         self.records = records;
         self.source = source;
@@ -86,8 +86,8 @@ impl<'a> KnownRecords<'a> {
         let Some(prefetched) = self.prefetched.take() else { return Ok(()) };
         let keys = RecordKeys { code: self.code_key.as_ref(), ..self.keys };
         match self.store.find_in(prefetched, keys, self.day, self.now)? {
-            BatchedState::Complete(records) => self.replace(records, RecordSource::Read),
-            BatchedState::Partial(records) => self.replace(records, RecordSource::Assumed),
+            BatchedRecords::Complete(records) => self.replace(records, RecordSource::Read),
+            BatchedRecords::Partial(records) => self.replace(records, RecordSource::Assumed),
         }
         Ok(())
     }
@@ -100,7 +100,7 @@ impl<'a> KnownRecords<'a> {
         };
         if !is_same {
             self.code_key = key.cloned();
-            self.records.code = CodeLookup::NoRecordNeeded;
+            self.records.code = CodeLookup::NoRecord;
             self.source = RecordSource::Assumed;
         }
     }

@@ -27,7 +27,7 @@ use common::store::submission_writes::{RecordKeys, SettleResult, SubmissionStore
 use common::telemetry;
 use tokio::time::{Instant, timeout_at};
 
-use crate::answer::{Answer, AnswerKind};
+use crate::answer::{Answer, AnswerOrigin};
 use crate::creation::{Creation, contended};
 use crate::request::{CreateSubmissionRequest, IdentifiedRequest};
 
@@ -97,13 +97,15 @@ impl SubmissionService {
         batch: &mut BatchGet,
     ) {
         self.verifier.add_to(batch, scope);
-        let (Some(request), Some(secret)) = (request, self.secrets.cached_people_keys()) else { return };
+        let (Some(request), Some(version)) = (request, self.secrets.cached_version_for_phones()) else {
+            return;
+        };
         let (request, policy) = match campaign {
             Some(campaign) => (request.for_campaign(campaign), campaign.code),
             None => (request, CodePolicy::None),
         };
         let CreateSubmissionRequest { key, phone, code, receipt_id, .. } = &request;
-        let consumer = secret.secret.consumer(scope, phone.clone());
+        let consumer = version.secret.consumer(scope, phone.clone());
         let query = code.as_ref().map(|code| CodeQuery { scope, policy, code, consumer: Some(&consumer) });
         let code_key = query.and_then(|query| self.verifier.key_by_cached_book(query));
         let code = code_key.as_ref();
@@ -121,13 +123,13 @@ impl SubmissionService {
     ) -> Result<Answer, Error> {
         let started = Instant::now();
         let deadline = started + BUDGET;
-        let secret = self.secrets.people_keys().await?;
-        let request = IdentifiedRequest::new(request, &api.scope, &secret.secret);
+        let version = self.secrets.version_for_phones().await?;
+        let request = IdentifiedRequest::new(request, &api.scope, &version.secret);
         let request = request.ok_or_else(|| Error::internal("a phone cannot be encrypted"))?;
         let creation = Creation::new(self, api, &request, deadline);
         let in_time = timeout_at(deadline, Box::pin(creation.run())).await;
         let answer = in_time.unwrap_or_else(|_| Err(contended(true)))?;
-        if answer.kind != AnswerKind::New {
+        if answer.origin != AnswerOrigin::New {
             return Ok(answer);
         }
         if answer.submission.status.message_key() == MessageKey::RateLimited {

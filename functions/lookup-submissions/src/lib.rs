@@ -2,10 +2,10 @@
 
 use std::time::Duration;
 
-use common::app::rate_limit;
+use common::app::request_limits;
 use common::aws::deployment_secret::DeploymentSecrets;
 use common::config::ConfigError;
-use common::domain::limit::RateLimitStatus;
+use common::domain::rate_limit_status::RateLimitStatus;
 use common::domain::sliding_window::SlidingWindow;
 use common::error::Error;
 use common::http::fields::Fields;
@@ -52,7 +52,7 @@ impl Endpoint for LookupSubmissions {
         let phone = request.http.json()?.read(|fields| fields.required("phone", Fields::phone))?;
         let ApiRequest { scope, campaign, received_at: now, .. } = &request;
 
-        let entrant = self.secrets.people_keys().await?.secret.consumer(scope, phone).id;
+        let entrant = self.secrets.version_for_phones().await?.secret.consumer(scope, phone).id;
         let range = request.http.client_network();
         let rules = [
             RateLimitRule {
@@ -66,7 +66,7 @@ impl Endpoint for LookupSubmissions {
                 window: PER_RANGE,
             },
         ];
-        let limits = rate_limit::enforce(&self.limits, &rules, *now, reached_limit).await?;
+        let limits = request_limits::enforce(&self.limits, &rules, *now, reached_limit).await?;
 
         let today = now.day_in(campaign.timezone);
         let (recent, counts) = tokio::try_join!(

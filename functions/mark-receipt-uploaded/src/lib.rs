@@ -64,7 +64,7 @@ impl MarkReceiptUploaded {
     async fn mark(&self, record: &Value) -> Result<JobOutcome, Error> {
         let place = key(record).as_deref().and_then(receipt_of);
         let subject = place.as_ref().map(|(_, id)| id.to_string());
-        let work = Job {
+        let job = Job {
             function: FUNCTION,
             started: self.context.now(),
             scope: place.as_ref().map(|(scope, _)| scope),
@@ -72,13 +72,13 @@ impl MarkReceiptUploaded {
         };
         let marking = async {
             let Some((scope, id)) = &place else { return Ok("unknown_key".into()) };
-            let Some(arrived) = self.photos.inspect(scope, *id, work.started).await? else {
+            let Some(arrived) = self.photos.inspect(scope, *id, job.started).await? else {
                 return Ok("gone".into());
             };
             let marked = self.receipts.mark_uploaded(scope, *id, &arrived).await?;
             Ok(if marked { "marked" } else { "nothing_to_mark" }.into())
         };
-        self.context.run_logged(work, marking).await
+        self.context.run_logged(job, marking).await
     }
 }
 

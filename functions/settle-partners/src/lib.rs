@@ -106,7 +106,7 @@ fn logged(outcome: &PartnerOutcome, after: &Submission) -> JobOutcome {
     let mut metrics = outcome.metrics();
     metrics.extend(is_escalated.then_some(("EscalatedToOperator", 1)));
     let outcome = match outcome {
-        PartnerOutcome::Decided(_) if is_escalated => "unanswered",
+        PartnerOutcome::Decided(_) if is_escalated => "used_when_asked_again",
         PartnerOutcome::Decided(verdict) => verdict.outcome.as_str(),
         PartnerOutcome::NoAnswer(unanswered) => unanswered.why,
         PartnerOutcome::CircuitOpen { .. } => "partner_circuit_open",

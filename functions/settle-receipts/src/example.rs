@@ -32,7 +32,7 @@ pub(crate) fn submission(created_at: Timestamp) -> Submission {
         acceptance: None,
         proposal: None,
         second_look: None,
-        settling: Some(PendingSettlement::at_once(created_at, None)),
+        settling: Some(PendingSettlement::due_at(created_at, None)),
         revision: 0,
         created_at,
         updated_at: created_at,

@@ -7,7 +7,7 @@ use common::aws::settle_queue::SettleMessage;
 use common::domain::message::MessageKey;
 use common::domain::receipt::checks::PhotoFault;
 use common::domain::receipt::payload::ReceiptKey;
-use common::domain::receipt::{Evidence, Receipt};
+use common::domain::receipt::{LookUpSource, Receipt};
 use common::domain::scope::Environment;
 use common::domain::settling::{Anomaly, MAX_CLOCK_DIFFERENCE, STEP_LEASE};
 use common::domain::submission::Submission;
@@ -78,15 +78,15 @@ impl SettleReceipts {
         if entrant.blocked {
             return Ok(Transition::reject(MessageKey::Blocked).into());
         }
-        let evidence = receipt.source.evidence();
+        let evidence = receipt.source.look_up_source();
         if submission.scope.environment == Environment::Test {
             // Test submissions read no photo and ask no one.
             return Ok(match evidence {
-                Evidence::Sentinel(sentinel) => {
+                LookUpSource::Sentinel(sentinel) => {
                     let state = submission.status.state();
                     StepOutcome::from_sentinel(sentinel, &campaign, state, self.worker.retry())
                 }
-                Evidence::Claim(_) | Evidence::Photo | Evidence::Malformed => {
+                LookUpSource::Known(_) | LookUpSource::Photo | LookUpSource::Malformed => {
                     StepOutcome::reject(MessageKey::ReceiptNotFound, "no_test_receipt")
                 }
             });
@@ -94,10 +94,10 @@ impl SettleReceipts {
         let now = self.worker.now();
         match evidence {
             // Test receipts with a live key were refused at creation.
-            Evidence::Sentinel(_) | Evidence::Malformed => {
+            LookUpSource::Sentinel(_) | LookUpSource::Malformed => {
                 Ok(StepOutcome::reject(MessageKey::ReceiptNotFound, "receipt_code_impossible"))
             }
-            Evidence::Claim(claim) => {
+            LookUpSource::Known(claim) => {
                 // Code and time came from the caller, so both may be guesses.
                 let throttled = entrant.throttled_until.filter(|_| entrant.is_throttled(now));
                 match throttled.filter(|_| now.since(submission.created_at) < MAX_THROTTLE_WAIT) {
@@ -105,7 +105,7 @@ impl SettleReceipts {
                     None => self.look_up(submission, &campaign, claim, time).await,
                 }
             }
-            Evidence::Photo => {
+            LookUpSource::Photo => {
                 let Receipt { scope, receipt_id, .. } = &receipt;
                 let Some(photo) = self.photos.read(scope, *receipt_id).await? else {
                     return Ok(StepOutcome::left_to_operator(PhotoFault::Missing));

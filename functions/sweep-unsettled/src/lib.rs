@@ -55,8 +55,8 @@ impl EventHandler for SweepUnsettled {
 
     async fn handle(&self, _tick: Tick) -> Result<(), Error> {
         let now = self.context.now();
-        let work = Job { function: "sweep-unsettled", started: now, scope: None, subject: None };
-        self.context.run_logged(work, self.sweep(now)).await.map(drop)
+        let job = Job { function: "sweep-unsettled", started: now, scope: None, subject: None };
+        self.context.run_logged(job, self.sweep(now)).await.map(drop)
     }
 }
 

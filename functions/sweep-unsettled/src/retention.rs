@@ -15,7 +15,7 @@ use common::store::StoreError;
 use common::store::campaigns::Campaigns;
 use common::store::draws::Draws;
 use common::store::retention::{
-    CampaignRetention, Deletion, PostponeReason, Postponement, Retention, RetentionSchedule, Revised,
+    CampaignRetention, Deletion, PostponeReason, Postponement, RetentionSchedule, RetentionTable, Revised,
 };
 use common::store::segments::Segment;
 use common::store::submissions::{RetentionPage, Submissions};
@@ -29,7 +29,7 @@ const MAX_PAGES: u32 = 10;
 
 pub(crate) struct RetentionSweep {
     campaigns: Campaigns,
-    retention: Retention,
+    retention: RetentionTable,
     submissions: Submissions,
     draws: Draws,
     photos: Photos,
@@ -48,7 +48,7 @@ impl RetentionSweep {
         let (env, client) = (&context.env, &context.aws.dynamodb());
         Ok(Self {
             campaigns: Campaigns::from_env(env, client)?,
-            retention: Retention::from_env(env, client)?,
+            retention: RetentionTable::from_env(env, client)?,
             submissions: Submissions::from_env(env, client)?,
             draws: Draws::from_env(env, client)?,
             photos: Photos::from_env(env, &context.aws)?,

@@ -29,13 +29,13 @@ pub(crate) fn all() -> Map<String, Value> {
         (
             "RateLimit-Policy",
             "Limits of the endpoint, in the format of the IETF draft on RateLimit header fields: `q` requests in `w` \
-             seconds. `key` is the API key's ceiling, `address` the consumer's address range, `phone` the phone number.",
+             seconds. `key` is the API key's limit, `address` the consumer's address range, `phone` the phone number.",
             with_example("\"key\";q=600;w=60", text(1, LIMITS_CHARS, LIMITS)),
         ),
         (
             "RateLimit",
             "What is left: `r` requests, and `t` seconds until the window ends or has room again. The value for `key` is \
-             an estimate, because several servers share the ceiling. A limit is left out when this reply did not look \
+             an estimate, because several servers share the limit. A limit is left out when this reply did not look \
              at it.",
             with_example("\"key\";r=599;t=42", text(1, LIMITS_CHARS, LIMITS)),
         ),

@@ -38,7 +38,7 @@ fn description(message_key: Option<&Value>) -> String {
         - Changes within v1 are additive: we may add fields, message keys, error codes and enum values at any time. \
         Ignore unknown fields, and show `message` for an unknown message key.\n\
         - Checks run in this order, and the first problem decides: path and method, API key, SVC-Campaign, the key's \
-        ceiling, Idempotency-Key, body, fields in the order of `x-order`, test codes, what the campaign needs, receipt.\n\
+        rate limit, Idempotency-Key, body, fields in the order of `x-order`, test codes, what the campaign needs, receipt.\n\
         - Replies that API Gateway makes itself, such as its own throttling, do not have this shape and carry no \
         `X-Request-Id` of the service.\n"
         .to_owned();

@@ -347,7 +347,7 @@ fn name(text: &str) -> Result<String, String> {
 }
 
 fn refusing_key(text: &str) -> Result<MessageKey, String> {
-    let refusing: Vec<_> = MessageKey::ALL.iter().filter(|key| key.refuses()).collect();
+    let refusing: Vec<_> = MessageKey::ALL.iter().filter(|key| key.rejects()).collect();
     refusing.iter().find(|key| key.as_str() == text).map(|key| **key).ok_or_else(|| {
         let names: Vec<_> = refusing.iter().map(|key| key.as_str()).collect();
         format!("it must be a message key that refuses: {}", names.join(", "))

@@ -24,7 +24,7 @@ pub struct Migrated {
 /// migrated.
 pub async fn run(tables: &Tables) -> Result<Migrated, Failure> {
     let code_books = move_books(tables).await?;
-    let secret = &tables.secrets().people_keys().await?.secret;
+    let secret = &tables.secrets().version_for_phones().await?.secret;
     // Submissions first: settling one with a clear phone would create that phone's clear record again.
     let phones = tables.store.submissions().encrypt_phones(secret).await?
         + tables.entrants.replace_phones(secret).await?

@@ -6,7 +6,7 @@ use common::domain::message::MessageKey;
 use common::domain::receipt::payload::VerificationCode;
 use common::domain::receipt::rules::ReceiptRules;
 use common::domain::settling::Assignee;
-use common::domain::submission::acceptance::{Acceptance, Agreement};
+use common::domain::submission::acceptance::{Agreement, ProposedAcceptance};
 use common::domain::submission::transition::{Findings, Transition};
 use common::domain::submission::{OperatorDecision, Submission};
 use common::domain::timestamp::Timestamp;
@@ -52,7 +52,7 @@ impl Verdict {
                     format!("an accepted submission has 1 to {} entries", grouped(MAX_ENTRIES.into()));
                 Err(Failure::new("entries_invalid", message))
             }
-            Self::Reject(key) if !key.refuses() => {
+            Self::Reject(key) if !key.rejects() => {
                 Err(Failure::new("reason_invalid", format!("`{key}` is no reason to reject; choose another")))
             }
             Self::Accept { .. } | Self::Reject(_) => Ok(()),
@@ -83,7 +83,7 @@ pub enum Settled {
         /// The prize.
         prize: String,
         /// The acceptance with other entries or another code in whose place it is.
-        replaced: Option<Acceptance>,
+        replaced: Option<ProposedAcceptance>,
     },
 }
 
@@ -134,7 +134,7 @@ pub(crate) async fn settle_seen(
         Some(entries) => entries,
         None => checked_entries(&tables.campaign(&before.scope.campaign).await?, &before)?,
     };
-    let acceptance = Acceptance { entries, purchase: purchase.clone(), decision };
+    let acceptance = ProposedAcceptance { entries, purchase: purchase.clone(), decision };
     let prize = prize(tables, &before).await?;
     let decision = match (before.agreement(&acceptance), &prize) {
         (_, None) => acceptance.decision,
@@ -197,10 +197,10 @@ async fn write(tables: &Tables, before: &Submission, after: Submission) -> Resul
 async fn propose(
     tables: &Tables,
     before: Submission,
-    acceptance: Acceptance,
+    acceptance: ProposedAcceptance,
     prize: &str,
 ) -> Result<Settled, Failure> {
-    let Acceptance { entries, purchase, decision } = &acceptance;
+    let ProposedAcceptance { entries, purchase, decision } = &acceptance;
     let key = before.status.message_key();
     let details = json!({
         "before": key,
@@ -212,7 +212,7 @@ async fn propose(
     let why = decision.why.as_deref().unwrap_or_default();
     let row = action("submission.settle", &before).because(why).with(details);
     tables.audit.append(row, decision.at).await?;
-    let after = before.accepted_once(acceptance);
+    let after = before.with_first_acceptance(acceptance);
     if !tables.store.annotate(&before, &after).await? {
         return Err(moved());
     }

@@ -16,7 +16,7 @@ use common::store::codes::Codes;
 use common::store::draws::Draws;
 use common::store::entrants::Entrants;
 use common::store::numbers::Numbers;
-use common::store::retention::Retention;
+use common::store::retention::RetentionTable;
 use common::store::review_claims::ReviewClaims;
 use common::store::submission_writes::SubmissionStore;
 
@@ -40,7 +40,7 @@ pub struct Tables {
     /// Draws, with their contact logs.
     pub draws: Draws,
     /// How far the personal data of ended campaigns is deleted; only read.
-    pub retention: Retention,
+    pub retention: RetentionTable,
     /// Codes, submissions, and the writes that settle them.
     pub store: SubmissionStore,
     /// The audit log.
@@ -85,7 +85,7 @@ impl Tables {
             entrants: Entrants::from_env(env, client)?,
             numbers: Numbers::from_env(env, client)?,
             draws: Draws::from_env(env, client)?,
-            retention: Retention::from_env(env, client)?,
+            retention: RetentionTable::from_env(env, client)?,
             store: SubmissionStore::from_env(env, client)?,
             audit,
             aws,
@@ -138,7 +138,7 @@ impl Tables {
     /// # Errors
     /// When Secrets Manager does not answer.
     pub async fn entrant_id(&self, scope: &Scope, phone: &Phone) -> Result<EntrantId, Failure> {
-        Ok(self.secrets().people_keys().await?.secret.consumer(scope, phone.clone()).id)
+        Ok(self.secrets().version_for_phones().await?.secret.consumer(scope, phone.clone()).id)
     }
 
     /// A campaign that has to be there.

@@ -8,7 +8,7 @@ use crate::report::{Table, Verdicts};
 use crate::world::World;
 
 /// The most calls that leases on a key's rate limit may add to a request, on average.
-const CEILING_SHARE: f64 = 0.1;
+const LEASE_SHARE: f64 = 0.1;
 
 /// Requests before the count, which fill the caches with key, campaign and code book.
 pub(crate) const WARM_UP: usize = 2;
@@ -19,7 +19,7 @@ pub(crate) struct Cost {
     /// Calls, without leases on the key's rate limit.
     pub(crate) calls: f64,
     /// Leases on the key's rate limit.
-    pub(crate) ceiling: f64,
+    pub(crate) limit: f64,
     /// Capacity units of all calls.
     pub(crate) capacity: f64,
 }
@@ -27,42 +27,36 @@ pub(crate) struct Cost {
 pub(crate) async fn run(requests: usize, verdicts: &mut Verdicts) {
     println!("## DynamoDB calls and capacity of a warm request\n");
     println!("Counted on the wire, {requests} requests each; key, campaign and code book are cached.");
-    println!("`ceiling` is what leasing the key's requests per minute adds (below {CEILING_SHARE}), with a");
+    println!("`limit` is what leasing the key's requests per minute adds (below {LEASE_SHARE}), with a");
     println!(
         "key of {DEFAULT_PER_MINUTE} a minute. Writes that a condition refused consume capacity too, but"
     );
     println!("DynamoDB does not report it: for refused and replayed submissions it is not in the units.\n");
     let world = World::start().await;
-    let mut table = Table::new(["operation", "calls", "budget", "ceiling", "capacity units", "kept"]);
+    let mut table = Table::new(["operation", "calls", "budget", "limit", "capacity units", "kept"]);
     for operation in Endpoint::ALL {
         let cost = measure(&world, operation, requests).await;
         report(&mut table, verdicts, operation.name(), operation.budget(), cost);
     }
     let whole_minute = usize::try_from(DEFAULT_PER_MINUTE).expect("a few hundred") - WARM_UP;
     let cost = measure(&world, Endpoint::GetCampaign, whole_minute).await;
-    report(
-        &mut table,
-        verdicts,
-        "GET campaign, a whole ceiling used up",
-        Endpoint::GetCampaign.budget(),
-        cost,
-    );
+    report(&mut table, verdicts, "GET campaign, a whole limit used up", Endpoint::GetCampaign.budget(), cost);
     table.print();
 }
 
 fn report(table: &mut Table, verdicts: &mut Verdicts, name: &str, budget: f64, cost: Cost) {
-    let kept = verdicts.check(cost.calls <= budget && cost.ceiling < CEILING_SHARE, || {
+    let kept = verdicts.check(cost.calls <= budget && cost.limit < LEASE_SHARE, || {
         format!(
-            "{name}: {:.2} DynamoDB calls and {:.3} for the ceiling; the budget is {budget:.0} and \
-             {CEILING_SHARE}",
-            cost.calls, cost.ceiling
+            "{name}: {:.2} DynamoDB calls and {:.3} for the limit; the budget is {budget:.0} and \
+             {LEASE_SHARE}",
+            cost.calls, cost.limit
         )
     });
     table.row([
         name.to_owned(),
         format!("{:.2}", cost.calls),
         format!("{budget:.0}"),
-        format!("{:.3}", cost.ceiling),
+        format!("{:.3}", cost.limit),
         format!("{:.2}", cost.capacity),
         kept,
     ]);
@@ -86,7 +80,7 @@ pub(crate) async fn measure(world: &World, operation: Endpoint, requests: usize)
     let leases = seen.leases();
     Cost {
         calls: share(seen.calls.len() - leases, requests),
-        ceiling: share(leases, requests),
+        limit: share(leases, requests),
         capacity: seen.capacity / share(requests, 1),
     }
 }

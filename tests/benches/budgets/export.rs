@@ -68,7 +68,7 @@ async fn seed(campaign: &TestCampaign, original: &Item, count: u32) {
     let table = service.env.required(submissions::VARIABLE).expect("the stack sets it");
     let client = service.dynamodb();
     let scope = campaign.scope(Environment::Test);
-    let keys = service.tables.code_books.secrets().people_keys().await.expect("the secret");
+    let keys = service.tables.code_books.secrets().version_for_phones().await.expect("the secret");
     let copies = (0..count).map(|number| {
         let (id, phone): (_, Phone) = (random::submission_id(), phone(number).parse().expect("a phone"));
         let entrant = scope.key(keys.secret.consumer(&scope, phone.clone()).id.as_str());

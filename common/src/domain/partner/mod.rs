@@ -93,7 +93,7 @@ impl PartnerRules {
         // These are temporary, so they must not reject permanently.
         let passes =
             matches!(key, MessageKey::ServiceUnavailable | MessageKey::RateLimited | MessageKey::CodeHeld);
-        Self::accepts(key) || (key.refuses() && !key.blames_receipt() && !passes)
+        Self::accepts(key) || (key.rejects() && !key.blames_receipt() && !passes)
     }
 
     /// Whether the key accepts the consumer.

@@ -84,11 +84,11 @@ pub enum ReceiptState {
 
 /// The source of the look-up's code and time.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub enum Evidence {
+pub enum LookUpSource {
     /// A test receipt that names its outcome.
     Sentinel(ReceiptSentinel),
     /// Code and time came with the receipt.
-    Claim(ReceiptKey),
+    Known(ReceiptKey),
     /// Code and time have to be read from the photo.
     Photo,
     /// The typed code or time cannot be on any receipt.
@@ -122,20 +122,20 @@ impl Source {
 
     /// The source of the look-up's code and time. A QR code without a time is not enough for a look-up, so the photo is
     /// read as well.
-    pub fn evidence(&self) -> Evidence {
+    pub fn look_up_source(&self) -> LookUpSource {
         if let Some(sentinel) = self.sentinel() {
-            return Evidence::Sentinel(sentinel);
+            return LookUpSource::Sentinel(sentinel);
         }
         match self {
             Self::Photo { qr_payload, .. } => {
                 match qr_payload.as_deref().and_then(ReceiptKey::from_payload) {
-                    Some(claim) if claim.time.is_some() => Evidence::Claim(claim),
-                    Some(_) | None => Evidence::Photo,
+                    Some(claim) if claim.time.is_some() => LookUpSource::Known(claim),
+                    Some(_) | None => LookUpSource::Photo,
                 }
             }
             Self::Typed { code, time } => match VerificationCode::typed(code) {
-                Some(code) => Evidence::Claim(ReceiptKey { code, time: Some(*time) }),
-                None => Evidence::Malformed,
+                Some(code) => LookUpSource::Known(ReceiptKey { code, time: Some(*time) }),
+                None => LookUpSource::Malformed,
             },
         }
     }
@@ -171,18 +171,18 @@ mod tests {
     #[test]
     fn a_qr_code_without_a_time_sends_us_to_the_photo() {
         assert!(matches!(
-            photo(Some("https://verify.tra.go.tz/AB12CD3456_101530")).evidence(),
-            Evidence::Claim(_)
+            photo(Some("https://verify.tra.go.tz/AB12CD3456_101530")).look_up_source(),
+            LookUpSource::Known(_)
         ));
         for payload in [Some("https://verify.tra.go.tz/AB12CD3456"), Some("https://evil.example/x"), None] {
-            assert_eq!(photo(payload).evidence(), Evidence::Photo, "{payload:?}");
+            assert_eq!(photo(payload).look_up_source(), LookUpSource::Photo, "{payload:?}");
         }
     }
 
     #[test]
     fn what_no_receipt_can_say_is_impossible_and_not_asked() {
-        assert!(matches!(typed("ab12 cd3456").evidence(), Evidence::Claim(_)));
-        assert_eq!(typed("********").evidence(), Evidence::Malformed);
+        assert!(matches!(typed("ab12 cd3456").look_up_source(), LookUpSource::Known(_)));
+        assert_eq!(typed("********").look_up_source(), LookUpSource::Malformed);
     }
 
     #[test]
@@ -201,8 +201,8 @@ mod tests {
 
     #[test]
     fn a_receipt_is_a_sentinel_by_its_code_or_its_payload() {
-        assert!(matches!(typed("test0verified").evidence(), Evidence::Sentinel(_)));
-        assert!(matches!(photo(Some("TEST0REVIEW")).evidence(), Evidence::Sentinel(_)));
+        assert!(matches!(typed("test0verified").look_up_source(), LookUpSource::Sentinel(_)));
+        assert!(matches!(photo(Some("TEST0REVIEW")).look_up_source(), LookUpSource::Sentinel(_)));
     }
 
     #[test]

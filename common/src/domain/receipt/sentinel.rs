@@ -38,7 +38,7 @@ impl ReceiptSentinel {
             _ => match key_named(name) {
                 Some(MessageKey::Entered) => Self::Verified,
                 Some(MessageKey::InstantWin) => Self::Wins,
-                Some(key) if key.refuses() => Self::Declined(key),
+                Some(key) if key.rejects() => Self::Declined(key),
                 Some(key) => Self::Stays(key),
                 None => Self::Declined(MessageKey::ReceiptNotFound),
             },
@@ -81,7 +81,7 @@ mod tests {
                 MessageKey::Entered => ReceiptSentinel::Verified,
                 MessageKey::InstantWin => ReceiptSentinel::Wins,
                 MessageKey::AlreadyUsed => ReceiptSentinel::Declined(MessageKey::ReceiptAlreadyUsed),
-                key if key.refuses() => ReceiptSentinel::Declined(*key),
+                key if key.rejects() => ReceiptSentinel::Declined(*key),
                 key => ReceiptSentinel::Stays(*key),
             };
             assert_eq!(ReceiptSentinel::parse(&text), Some(expected), "{text}");

@@ -34,7 +34,7 @@ fn maybe_redeemed() -> PartnerProgress {
 
 #[test]
 fn a_started_step_belongs_to_one_worker_until_its_lease_ends() {
-    let fresh = PendingSettlement::at_once(NOW, None);
+    let fresh = PendingSettlement::due_at(NOW, None);
     let StepClaim::Claimed(started) = fresh.claim(NOW) else { panic!("due at once") };
     let lease_end = NOW.after(STEP_LEASE);
     assert_eq!(started.claim(Timestamp::from_millis(lease_end.as_millis() - 1)), StepClaim::NotDue);
@@ -44,7 +44,7 @@ fn a_started_step_belongs_to_one_worker_until_its_lease_ends() {
 
 #[test]
 fn a_step_that_crashes_its_worker_is_given_up_and_one_that_ends_is_not() {
-    let mut pending = PendingSettlement::at_once(NOW, None);
+    let mut pending = PendingSettlement::due_at(NOW, None);
     let mut now = NOW;
     for _ in 0..5 {
         let StepClaim::Claimed(started) = pending.claim(now) else { panic!("due") };
@@ -59,7 +59,7 @@ fn a_step_that_crashes_its_worker_is_given_up_and_one_that_ends_is_not() {
 
 #[test]
 fn an_operators_step_is_never_due() {
-    let waiting = PendingSettlement::at_once(NOW, None).escalate(later(5));
+    let waiting = PendingSettlement::due_at(NOW, None).escalate(later(5));
     assert_eq!(waiting.claim(later(1_000_000)), StepClaim::NotDue);
     assert_eq!(waiting.next_attempt_at(), None);
 }
@@ -70,10 +70,10 @@ fn asking_the_partner_starts_the_first_step() {
         progress: Progress::Partner(PartnerProgress::default()),
         attempts_started: 1,
         next_step_at: NOW.after(STEP_LEASE),
-        ..PendingSettlement::at_once(NOW, None)
+        ..PendingSettlement::due_at(NOW, None)
     };
     assert_eq!(PendingSettlement::asking(NOW), expected);
-    let receipt = PendingSettlement::at_once(NOW, None);
+    let receipt = PendingSettlement::due_at(NOW, None);
     assert_eq!(receipt.progress.dependency(), Dependency::TaxAuthority);
 }
 
@@ -140,9 +140,9 @@ fn a_resumed_submission_is_due_at_once_and_counts_anew() {
     assert!(matches!(resumed.claim(NOW), StepClaim::Claimed(_)));
     let failures = LookupFailures { missing: 2, ..LookupFailures::default() };
     let progress = Progress::TaxAuthority(failures);
-    let receipt = PendingSettlement { progress, ..PendingSettlement::at_once(NOW, None) };
+    let receipt = PendingSettlement { progress, ..PendingSettlement::due_at(NOW, None) };
     assert_eq!(receipt.escalate(NOW).lookup_failures(), failures);
-    assert_eq!(receipt.escalate(NOW).resumed(NOW), PendingSettlement::at_once(NOW, None));
+    assert_eq!(receipt.escalate(NOW).resumed(NOW), PendingSettlement::due_at(NOW, None));
 }
 
 #[test]

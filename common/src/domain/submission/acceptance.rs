@@ -1,4 +1,4 @@
-//! Accepting by hand what gives an instant prize: two operators have to accept the same.
+//! An acceptance with an instant prize: it takes effect once a second operator accepts the same.
 
 use serde::{Deserialize, Serialize};
 
@@ -6,7 +6,7 @@ use super::{Confirmation, OperatorDecision, Submission, VerificationCode};
 
 /// An acceptance that takes effect once a second operator accepts the same.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
-pub struct Acceptance {
+pub struct ProposedAcceptance {
     /// The entries to award.
     pub entries: u32,
     /// The purchase to claim; `None` if the submission has no receipt, or the receipt's code cannot be read.
@@ -27,10 +27,11 @@ pub enum Agreement {
 }
 
 impl Submission {
-    /// What it leads to that an operator accepts the submission, and an instant prize with it.
-    pub fn agreement(&self, second: &Acceptance) -> Agreement {
-        let is_same =
-            |first: &&Acceptance| (first.entries, &first.purchase) == (second.entries, &second.purchase);
+    /// The effect of an operator accepting the submission and its instant prize.
+    pub fn agreement(&self, second: &ProposedAcceptance) -> Agreement {
+        let is_same = |first: &&ProposedAcceptance| {
+            (first.entries, &first.purchase) == (second.entries, &second.purchase)
+        };
         let Some(first) = self.acceptance.as_ref().filter(is_same) else { return Agreement::Awaited };
         let OperatorDecision { by, at, why, identity, .. } = second.decision.clone();
         if first.decision.is_by(identity.as_deref().unwrap_or_default(), &by) {
@@ -42,12 +43,12 @@ impl Submission {
 
     /// The submission with the acceptance of a first operator. Its callers see no change.
     #[must_use]
-    pub fn accepted_once(&self, acceptance: Acceptance) -> Self {
+    pub fn with_first_acceptance(&self, acceptance: ProposedAcceptance) -> Self {
         Self { acceptance: Some(acceptance), revision: self.revision.saturating_add(1), ..self.clone() }
     }
 
     /// Whether it waits for a second operator, and a person of this identity or name was the first.
-    pub fn is_accepted_once_by(&self, identity: &str, by: &str) -> bool {
+    pub fn was_first_accepted_by(&self, identity: &str, by: &str) -> bool {
         self.acceptance.as_ref().is_some_and(|first| first.decision.is_by(identity, by))
     }
 }
@@ -58,11 +59,11 @@ mod tests {
     use crate::domain::submission::transition::{Findings, Transition};
     use crate::domain::timestamp::Timestamp;
 
-    fn acceptance(by: &str, identity: &str, entries: u32) -> Acceptance {
+    fn acceptance(by: &str, identity: &str, entries: u32) -> ProposedAcceptance {
         let (at, why) = (Timestamp::from_millis(entries.into()), Some(format!("{by} saw it")));
         let identity = Some(identity.to_owned());
         let decision = OperatorDecision { by: by.to_owned(), at, why, confirmed: None, identity };
-        Acceptance { entries, purchase: None, decision }
+        ProposedAcceptance { entries, purchase: None, decision }
     }
 
     #[test]
@@ -70,7 +71,7 @@ mod tests {
         let open = Submission::example();
         let first = acceptance("asha", "user/asha", 1);
         assert_eq!(open.agreement(&first), Agreement::Awaited);
-        let once = open.accepted_once(first.clone());
+        let once = open.with_first_acceptance(first.clone());
         assert_eq!((once.revision, once.updated_at), (open.revision + 1, open.updated_at));
         for (by, identity) in [("asha", "user/asha"), ("ASHA", "user/juma"), ("juma", "user/asha")] {
             assert_eq!(
@@ -78,9 +79,9 @@ mod tests {
                 Agreement::SamePerson,
                 "{by} {identity}"
             );
-            assert!(once.is_accepted_once_by(identity, by));
+            assert!(once.was_first_accepted_by(identity, by));
         }
-        assert!(!once.is_accepted_once_by("user/juma", "juma"));
+        assert!(!once.was_first_accepted_by("user/juma", "juma"));
         let Agreement::Reached(both) = once.agreement(&acceptance("juma", "user/juma", 1)) else {
             panic!("they agree")
         };
@@ -90,9 +91,9 @@ mod tests {
 
     #[test]
     fn who_accepts_with_other_entries_or_another_code_is_the_first_again() {
-        let once = Submission::example().accepted_once(acceptance("asha", "user/asha", 1));
+        let once = Submission::example().with_first_acceptance(acceptance("asha", "user/asha", 1));
         let code = "AB12CD3456".parse().expect("a code");
-        let other_code = Acceptance { purchase: Some(code), ..acceptance("juma", "user/juma", 1) };
+        let other_code = ProposedAcceptance { purchase: Some(code), ..acceptance("juma", "user/juma", 1) };
         for other in [acceptance("juma", "user/juma", 2), acceptance("asha", "user/asha", 2), other_code] {
             assert_eq!(once.agreement(&other), Agreement::Awaited);
         }
@@ -100,7 +101,7 @@ mod tests {
 
     #[test]
     fn a_settled_submission_waits_for_nobody() {
-        let once = Submission::example().accepted_once(acceptance("asha", "user/asha", 1));
+        let once = Submission::example().with_first_acceptance(acceptance("asha", "user/asha", 1));
         let now = Timestamp::from_millis(9);
         let reject = Transition::reject(super::super::MessageKey::Invalid);
         for transition in [reject, Transition::Accept { entries: 1, prize: None }] {

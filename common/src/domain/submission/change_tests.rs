@@ -116,7 +116,8 @@ fn an_erased_submission_keeps_its_outcome_and_nothing_about_the_person() {
         decision: decision("asha", words),
         identity: "arn:aws:iam::000000000000:user/asha".to_owned(),
     };
-    let acceptance = |words| Acceptance { entries: 1, purchase: None, decision: decision("neema", words) };
+    let acceptance =
+        |words| ProposedAcceptance { entries: 1, purchase: None, decision: decision("neema", words) };
     let past =
         |words| PastState { decision: Some(decision("juma", words)), ..Submission::example().state_now() };
     let person = Submission {
@@ -183,14 +184,14 @@ fn it_is_asked_about_less_often_with_age() {
 fn it_is_not_asked_about_before_its_next_step_nor_often_while_a_person_looks() {
     let planned = |millis| {
         let next_step_at = Timestamp::from_millis(NOW.as_millis() + millis);
-        let settling = PendingSettlement { next_step_at, ..PendingSettlement::at_once(NOW, None) };
+        let settling = PendingSettlement { next_step_at, ..PendingSettlement::due_at(NOW, None) };
         Submission { settling: Some(settling), ..Submission::example() }
     };
     assert_eq!(planned(45_000).poll_after_seconds(NOW), Some(45));
     assert_eq!(planned(45_001).poll_after_seconds(NOW), Some(46));
     assert_eq!(planned(1_000).poll_after_seconds(NOW), Some(2));
     assert_eq!(planned(45_000).poll_after_seconds(later(60)), Some(6));
-    let reviewed = PendingSettlement::at_once(NOW, None).escalate(NOW);
+    let reviewed = PendingSettlement::due_at(NOW, None).escalate(NOW);
     let reviewed = Submission { settling: Some(reviewed), ..Submission::example() };
     assert_eq!(reviewed.poll_after_seconds(NOW), Some(300));
 }

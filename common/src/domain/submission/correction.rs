@@ -122,7 +122,7 @@ impl Submission {
             reasons: vec![REOPENED.to_owned()],
             // Without a record it is what an operator typed, perhaps by mistake.
             purchase: self.purchase.clone().filter(|_| self.receipt.is_some()),
-            settling: Some(PendingSettlement::at_once(now, prize).escalate(now)),
+            settling: Some(PendingSettlement::due_at(now, prize).escalate(now)),
             proposal: None,
             ..self.changed(now).decided(decision)
         })

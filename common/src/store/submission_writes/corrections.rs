@@ -9,7 +9,7 @@ use crate::domain::message::MessageKey;
 use crate::domain::submission::Submission;
 use crate::store::codes::{Claim, CodeKey};
 use crate::store::entrants::{self, CountChange};
-use crate::store::transaction::{self, RefusalReason, TransactionResult};
+use crate::store::transaction::{self, CancellationCause, TransactionResult};
 use crate::store::{StoreError, required};
 
 const CORRECTING: &str = "correcting a submission";
@@ -58,7 +58,7 @@ impl SubmissionStore {
         }
         Ok(match transaction::write(&self.client, items).await? {
             TransactionResult::Committed => CorrectionResult::Committed,
-            TransactionResult::Refused(_) => CorrectionResult::StaleRevision,
+            TransactionResult::Cancelled(_) => CorrectionResult::StaleRevision,
         })
     }
 
@@ -86,11 +86,11 @@ impl SubmissionStore {
         let (meanings, items): (Vec<_>, Vec<_>) = parts.into_iter().unzip();
         let reasons = match transaction::write(&self.client, items).await? {
             TransactionResult::Committed => return Ok(CorrectionResult::Committed),
-            TransactionResult::Refused(reasons) => reasons,
+            TransactionResult::Cancelled(reasons) => reasons,
         };
         let failed = meanings.into_iter().zip(reasons).find_map(|(meaning, reason)| match reason {
-            RefusalReason::ConditionFailed(item) => Some((meaning, item)),
-            RefusalReason::None | RefusalReason::Conflict | RefusalReason::Throttled => None,
+            CancellationCause::ConditionFailed(item) => Some((meaning, item)),
+            CancellationCause::None | CancellationCause::Conflict | CancellationCause::Throttled => None,
         });
         match failed {
             None => Err(StoreError::new(CORRECTING, CONTENDED)),

@@ -10,7 +10,7 @@ use crate::domain::settling::Assignee;
 use crate::domain::submission::{State, Submission};
 use crate::store::StoreError;
 use crate::store::entrants::{CountChange, WrongCodeLogUpdate};
-use crate::store::transaction::{self, RefusalReason, TransactionResult};
+use crate::store::transaction::{self, CancellationCause, TransactionResult};
 
 const SETTLING: &str = "settling a submission";
 
@@ -31,19 +31,20 @@ type Parts = Vec<(Option<SettleResult>, TransactWriteItem)>;
 
 impl SubmissionStore {
     /// Writes the next revision of a submission, if it is unchanged since `before`. An accepted one redeems its code,
-    /// earns its entries and claims its purchase; a rejected one frees its code and no longer counts. With `wrong`, its
-    /// code or its receipt's time was wrong, and is logged under that campaign's limit. The provisional wrong-code
-    /// entry of a partner's code is removed once the partner does not call the code wrong, or does not answer.
+    /// earns its entries and claims its purchase; a rejected one frees its code and no longer counts. With
+    /// `wrong_code_in`, its code or its receipt's time was wrong, and is logged under that campaign's limit. The provisional
+    /// wrong-code entry of a partner's code is removed when the partner gives another verdict, first fails to answer, or an
+    /// operator takes over.
     pub async fn settle(
         &self,
         before: &Submission,
         after: &Submission,
-        wrong: Option<&Campaign>,
+        wrong_code_in: Option<&Campaign>,
     ) -> Result<SettleResult, StoreError> {
         /// More than the concurrent submissions of one phone.
         const MAX_ATTEMPTS: u32 = 10;
         for attempt in 1..=MAX_ATTEMPTS {
-            let log = self.changed_wrong_code_log(before, after, wrong).await?;
+            let log = self.changed_wrong_code_log(before, after, wrong_code_in).await?;
             let wrong_codes = log.as_ref().map(|(before, after)| WrongCodeLogUpdate { before, after });
             match self.settle_over(before, after, wrong_codes).await? {
                 Some(settled) => return Ok(settled),
@@ -58,7 +59,7 @@ impl SubmissionStore {
         &self,
         before: &Submission,
         after: &Submission,
-        wrong: Option<&Campaign>,
+        wrong_code_in: Option<&Campaign>,
     ) -> Result<Option<(Entrant, WrongCodes)>, StoreError> {
         let Submission { scope, entrant_id, day, status, created_at, updated_at: now, .. } = after;
         let is_of_partner = before.partner_code.is_some();
@@ -68,11 +69,11 @@ impl SubmissionStore {
         let is_first_silence = unanswered_since(before).is_none() && unanswered_since(after).is_some();
         let is_escalated = is_with_operator(after) && !is_with_operator(before);
         let was_right = status.is_terminal() && status.message_key() != MessageKey::Invalid;
-        if wrong.is_none() && !(is_of_partner && (was_right || is_first_silence || is_escalated)) {
+        if wrong_code_in.is_none() && !(is_of_partner && (was_right || is_first_silence || is_escalated)) {
             return Ok(None);
         }
         let entrant = self.entrants.get(scope, entrant_id, day).await?;
-        let log = match wrong {
+        let log = match wrong_code_in {
             Some(campaign) if is_of_partner => entrant.with_earlier_wrong_code(campaign, *created_at, *now),
             Some(campaign) => Some(entrant.with_wrong_code(campaign, *now)),
             None => entrant.without_code(*created_at),
@@ -115,9 +116,10 @@ impl SubmissionStore {
         let (meanings, items): (Vec<_>, Vec<_>) = parts.into_iter().unzip();
         let reasons = match transaction::write_until(&self.client, items, self.deadline).await? {
             TransactionResult::Committed => return Ok(Some(SettleResult::Committed)),
-            TransactionResult::Refused(reasons) => reasons,
+            TransactionResult::Cancelled(reasons) => reasons,
         };
-        let failed = reasons.iter().position(|reason| matches!(reason, RefusalReason::ConditionFailed(_)));
+        let failed =
+            reasons.iter().position(|reason| matches!(reason, CancellationCause::ConditionFailed(_)));
         let meaning = failed.and_then(|failed| meanings.get(failed)).copied();
         meaning.ok_or_else(|| StoreError::new(SETTLING, CONTENDED))
     }

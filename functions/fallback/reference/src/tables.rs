@@ -69,7 +69,7 @@ fn code_outcome(outcome: SentinelOutcome) -> String {
         SentinelOutcome::Wins => "accepted: `instant_win`, with a prize".to_owned(),
         SentinelOutcome::Slow => "`unknown` with `checking` first, `entered` a few seconds later".to_owned(),
         SentinelOutcome::Stays(key) => format!("never settles, with `{key}`"),
-        SentinelOutcome::Refused(key) => format!("rejected: `{key}`"),
+        SentinelOutcome::Rejected(key) => format!("rejected: `{key}`"),
     }
 }
 
@@ -111,7 +111,7 @@ fn receipt_outcome(sentinel: ReceiptSentinel) -> String {
 /// The rate and size limits.
 pub fn limits() -> Table {
     let rows = [
-        ("Requests per API key", "600 per minute, unless the key has another ceiling", "all endpoints"),
+        ("Requests per API key", "600 per minute, unless the key has another limit", "all endpoints"),
         ("Pre-checks per address range", "30 in any 10 minutes", "`POST /api/v1/codes/check`"),
         ("Look-ups per phone", "5 in any 10 minutes", "`POST /api/v1/submissions/lookup`"),
         ("Look-ups per address range", "30 in any 10 minutes", "`POST /api/v1/submissions/lookup`"),

@@ -118,7 +118,7 @@ async fn run(command: &str, arguments: &[&str], env: &Env, clock: &Clock) -> Res
 /// Entrants with 1 to 3 entries each.
 async fn enter(tables: &Tables, scope: &Scope, at: Timestamp) -> Result<(), DemoError> {
     let unusable = |what: &str| DemoError::Refused(format!("the {what} of the demo draw cannot be used"));
-    let keys = tables.secrets().people_keys().await.map_err(Failure::from)?;
+    let keys = tables.secrets().version_for_phones().await.map_err(Failure::from)?;
     let secret = &keys.secret;
     let campaign = tables.campaign(&scope.campaign).await?;
     for number in 1..=ENTRANTS {
@@ -145,7 +145,7 @@ async fn enter(tables: &Tables, scope: &Scope, at: Timestamp) -> Result<(), Demo
         let write =
             SubmissionWrite { key: &key, body_hash: "", code: None, receipt: None, submission: &submission };
         let (entrant, checks) = (Entrant::default(), PhoneChecks::default());
-        let created = tables.store.create_accepted(write, &entrant, &campaign, checks, at).await;
+        let created = tables.store.create_admitted(write, &entrant, &campaign, checks, at).await;
         created.map_err(Failure::from)?;
     }
     Ok(())

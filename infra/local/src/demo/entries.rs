@@ -127,14 +127,14 @@ impl Seeds {
         // Some phones enter often.
         let owner = self.below(900).min(self.below(1_800));
         let phone: Phone = format!("07{:08}", 12_000_000 + owner).parse().map_err(|_| unusable("phone"))?;
-        let secret = self.tables.secrets().people_keys().await.map_err(Failure::from)?;
+        let version = self.tables.secrets().version_for_phones().await.map_err(Failure::from)?;
         let (submission_id, created_at) = (random::submission_id(), self.time(campaign));
         let region = usize::try_from(self.below(9)).ok().and_then(|index| REGIONS.get(index));
         Ok(NewSubmission {
             submission_id,
             reference: random::reference(),
-            phone: secret.secret.encrypt_phone(&scope, submission_id, &phone, random::bytes()),
-            entrant_id: secret.secret.consumer(&scope, phone).id,
+            phone: version.secret.encrypt_phone(&scope, submission_id, &phone, random::bytes()),
+            entrant_id: version.secret.consumer(&scope, phone).id,
             scope,
             region: region.map(ToString::to_string),
             claimed: None,
@@ -284,7 +284,7 @@ impl Seeds {
         put.body(bytes.into()).send().await.map_err(|_| unusable("photo"))?;
         Ok(Submission {
             receipt_id: Some(receipt.receipt_id),
-            settling: Some(PendingSettlement::at_once(at, None)),
+            settling: Some(PendingSettlement::due_at(at, None)),
             ..Submission::new(new, SubmissionStatus::receipt_received())
         })
     }
@@ -305,7 +305,7 @@ impl Seeds {
         let (store, at) = (&self.tables.store, submission.created_at);
         if submission.status.counts() {
             let (entrant, checks) = (Entrant::default(), PhoneChecks::default());
-            store.create_accepted(write, &entrant, campaign, checks, at).await.map_err(Failure::from)?;
+            store.create_admitted(write, &entrant, campaign, checks, at).await.map_err(Failure::from)?;
         } else {
             store.create_rejected(write, None, at).await.map_err(Failure::from)?;
         }

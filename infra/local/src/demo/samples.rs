@@ -96,14 +96,14 @@ async fn create_submission(
     now: Timestamp,
 ) -> Result<(), DemoError> {
     let submission_id = SUBMISSION.parse().map_err(|_| unusable("id"))?;
-    let secret = tables.secrets().people_keys().await.map_err(Failure::from)?;
+    let version = tables.secrets().version_for_phones().await.map_err(Failure::from)?;
     let phone = "+255712345678".parse().map_err(|_| unusable("phone"))?;
     let new = NewSubmission {
         submission_id,
         reference: random::reference(),
         scope: scope.clone(),
-        phone: secret.secret.encrypt_phone(scope, submission_id, &phone, random::bytes()),
-        entrant_id: secret.secret.consumer(scope, phone).id,
+        phone: version.secret.encrypt_phone(scope, submission_id, &phone, random::bytes()),
+        entrant_id: version.secret.consumer(scope, phone).id,
         region: None,
         claimed: None,
         consent: None,
@@ -119,7 +119,7 @@ async fn create_submission(
     let write =
         SubmissionWrite { key: &key, body_hash: "", code: None, receipt: None, submission: &submission };
     let (entrant, checks) = (Entrant::default(), PhoneChecks::default());
-    let created = tables.store.create_accepted(write, &entrant, campaign, checks, now).await;
+    let created = tables.store.create_admitted(write, &entrant, campaign, checks, now).await;
     created.map_err(Failure::from)?;
     Ok(())
 }

@@ -3,7 +3,7 @@
 use common::domain::campaign::Campaign;
 use common::domain::receipt::checks::{Check, CheckResult, checks};
 use common::domain::receipt::payload::{ReceiptKey, VerificationCode};
-use common::domain::receipt::{Evidence, Receipt, Source};
+use common::domain::receipt::{LookUpSource, Receipt, Source};
 use common::domain::submission::Submission;
 use common::domain::timestamp::Timestamp;
 use serde_json::json;
@@ -114,8 +114,10 @@ impl ReviewItem {
             .map(|reasons| checks(reasons));
         let found = all.find(is_known).unwrap_or_else(|| checks(reasons));
         // A photo that came with the text of its QR code is not read.
-        let is_read =
-            self.receipt.as_ref().is_some_and(|receipt| receipt.source.evidence() == Evidence::Photo);
+        let is_read = self
+            .receipt
+            .as_ref()
+            .is_some_and(|receipt| receipt.source.look_up_source() == LookUpSource::Photo);
         found.into_iter().filter(|(check, _)| is_read || *check != Check::Photo).collect()
     }
 }

@@ -191,7 +191,7 @@ impl ReviewQueue {
 fn wanted(submission: Submission, reviewer: &Reviewer) -> Option<ClaimedSubmission> {
     let waits = submission.settling.as_ref().is_some_and(|settling| settling.assignee == Assignee::Operator);
     if waits {
-        let is_own = submission.is_accepted_once_by(&reviewer.identity, &reviewer.by);
+        let is_own = submission.was_first_accepted_by(&reviewer.identity, &reviewer.by);
         return (!is_own).then_some(ClaimedSubmission { submission, is_second_look: false });
     }
     let decision = submission.decision.as_ref();

@@ -2,7 +2,7 @@
 
 use chrono_tz::Tz;
 use common::domain::settling::Assignee;
-use common::domain::submission::acceptance::Acceptance;
+use common::domain::submission::acceptance::ProposedAcceptance;
 use common::domain::submission::correction::{Correction, Proposal};
 use common::domain::submission::{OperatorDecision, PastState, Submission};
 use common::domain::timestamp::Timestamp;
@@ -108,9 +108,10 @@ pub fn proposed(submission: &Submission) -> Option<(Timestamp, String)> {
         };
         (what.to_owned(), decision)
     });
-    let acceptance = submission.acceptance.as_ref().map(|Acceptance { entries, decision, .. }| {
-        (format!("accept with {}", entries_in_words(*entries)), decision)
-    });
+    let acceptance =
+        submission.acceptance.as_ref().map(|ProposedAcceptance { entries, decision, .. }| {
+            (format!("accept with {}", entries_in_words(*entries)), decision)
+        });
     let (what, decision) = correction.or(acceptance)?;
     Some((decision.at, format!("{what}, asked for {}", said(decision))))
 }

@@ -93,7 +93,7 @@ async fn a_decision_made_while_the_service_works_stands() {
     let stack = Stack::with_chai().await;
     let fresh = |submission| Submission {
         status: SubmissionStatus::receipt_received(),
-        settling: Some(PendingSettlement::at_once(NOW, None)),
+        settling: Some(PendingSettlement::due_at(NOW, None)),
         ..submission
     };
     let due = with_receipt(&stack, typed(), fresh).await;

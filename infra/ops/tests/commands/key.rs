@@ -74,7 +74,7 @@ async fn issue(stack: &Stack) -> String {
 }
 
 #[tokio::test]
-async fn a_keys_ceiling_can_be_changed_while_it_works() {
+async fn a_keys_limit_can_be_changed_while_it_works() {
     let stack = Stack::with_chai().await;
     let id = issue(&stack).await;
     assert_eq!(stack.json(&["key", "set", &id, "--per-minute", "900"]).await["per_minute"], 900);

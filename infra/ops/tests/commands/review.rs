@@ -77,7 +77,7 @@ async fn what_is_not_settled_is_listed_with_whose_turn_it_is_the_longest_waiting
         |hours: i64| common::domain::timestamp::Timestamp::from_millis(NOW.as_millis() - hours * 3_600_000);
     let person = |hours, reason: &'static str| {
         move |submission: Submission| Submission {
-            settling: Some(PendingSettlement::at_once(NOW, None).escalate(hours_ago(hours))),
+            settling: Some(PendingSettlement::due_at(NOW, None).escalate(hours_ago(hours))),
             reasons: vec![reason.to_owned()],
             ..submission
         }
@@ -87,7 +87,7 @@ async fn what_is_not_settled_is_listed_with_whose_turn_it_is_the_longest_waiting
     let failures = LookupFailures { missing: 1, ..LookupFailures::default() };
     let pending = PendingSettlement {
         progress: Progress::TaxAuthority(failures),
-        ..PendingSettlement::at_once(NOW, None).retry_at(NOW.after(Duration::from_secs(15 * 60)))
+        ..PendingSettlement::due_at(NOW, None).retry_at(NOW.after(Duration::from_secs(15 * 60)))
     };
     let asking = with_receipt(&stack, typed(), |submission| Submission {
         status: SubmissionStatus::receipt_received(),

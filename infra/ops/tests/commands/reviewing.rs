@@ -393,7 +393,7 @@ async fn an_answer_counts_only_for_what_the_reviewer_saw() {
     let changed = Submission {
         status: waiting(),
         decision: None,
-        settling: Some(common::domain::settling::PendingSettlement::at_once(NOW, None).escalate(NOW)),
+        settling: Some(common::domain::settling::PendingSettlement::due_at(NOW, None).escalate(NOW)),
         ..changed.expect("it is there").changed(NOW)
     };
     let before =

@@ -26,7 +26,7 @@ pub(crate) const WHY: [&str; 2] = ["--why", "Receipt seen"];
 
 /// A submission of 0712 345 678 in the live environment; an unsettled one waits for an operator.
 pub(crate) fn submission(id: SubmissionId, status: SubmissionStatus, code_key: Option<String>) -> Submission {
-    let settling = (!status.is_terminal()).then(|| PendingSettlement::at_once(NOW, None).escalate(NOW));
+    let settling = (!status.is_terminal()).then(|| PendingSettlement::due_at(NOW, None).escalate(NOW));
     let (scope, secret) = (chai(Environment::Live), DeploymentSecret::new(DEPLOYMENT_SECRET).expect("long"));
     let phone = "0712345678".parse().expect("a phone");
     Submission {
@@ -73,7 +73,7 @@ pub(crate) async fn write(stack: &Stack, submission: &Submission, code: Option<&
     let campaign = Campaign { limits, ..campaign.expect("the campaign is applied") };
     let written = tables
         .store
-        .create_accepted(write, &Entrant::default(), &campaign, PhoneChecks::default(), NOW)
+        .create_admitted(write, &Entrant::default(), &campaign, PhoneChecks::default(), NOW)
         .await
         .expect("it answers");
     assert!(matches!(written, WriteResult::Committed), "{written:?}");

@@ -215,7 +215,7 @@ async fn used_codes_are_no_guesses() {
 #[tokio::test]
 async fn every_refusal_can_be_asked_for_with_a_sentinel() {
     let campaign = TestCampaign::plain().await;
-    for key in MessageKey::ALL.iter().filter(|key| key.refuses()) {
+    for key in MessageKey::ALL.iter().filter(|key| key.rejects()) {
         let code = format!("TEST-0-{}", key.as_str().replace('_', "-").to_uppercase());
         let reply = campaign.submit(&phone(1), &code).await;
         assert_eq!(

@@ -5,7 +5,7 @@ use common::domain::receipt::payload::{ReceiptKey, ReceiptTime, VerificationCode
 use common::domain::receipt::photo::PhotoType;
 use common::domain::receipt::record::{Quantity, parse_cents, same_identifier};
 use common::domain::receipt::sentinel::ReceiptSentinel;
-use common::domain::receipt::{Evidence, Source};
+use common::domain::receipt::{LookUpSource, Source};
 
 use super::text as text_of;
 
@@ -40,18 +40,18 @@ pub(super) fn text(input: &[u8]) {
     let photo =
         Source::Photo { content_type: PhotoType::Jpeg, size_bytes: 1, qr_payload: Some(text.to_string()) };
     let with_time = claim.filter(|claim| claim.time.is_some());
-    match photo.evidence() {
-        Evidence::Sentinel(found) => assert_eq!(Some(found), sentinel),
-        Evidence::Claim(found) => assert_eq!(Some(found), with_time),
-        Evidence::Photo => assert!(with_time.is_none()),
-        Evidence::Malformed => panic!("a photo can always be read"),
+    match photo.look_up_source() {
+        LookUpSource::Sentinel(found) => assert_eq!(Some(found), sentinel),
+        LookUpSource::Known(found) => assert_eq!(Some(found), with_time),
+        LookUpSource::Photo => assert!(with_time.is_none()),
+        LookUpSource::Malformed => panic!("a photo can always be read"),
     }
     let noon = ReceiptTime::new(12, 0, 0).expect("a time");
-    match (Source::Typed { code: text.to_string(), time: noon }).evidence() {
-        Evidence::Sentinel(found) => assert_eq!(Some(found), sentinel),
-        Evidence::Claim(found) => assert_eq!(Some(found.code), typed),
-        Evidence::Malformed => assert_eq!(typed, None),
-        Evidence::Photo => panic!("a typed receipt has no photo"),
+    match (Source::Typed { code: text.to_string(), time: noon }).look_up_source() {
+        LookUpSource::Sentinel(found) => assert_eq!(Some(found), sentinel),
+        LookUpSource::Known(found) => assert_eq!(Some(found.code), typed),
+        LookUpSource::Malformed => assert_eq!(typed, None),
+        LookUpSource::Photo => panic!("a typed receipt has no photo"),
     }
 }
 

@@ -30,7 +30,7 @@ fn submission() -> Submission {
     let settling = PendingSettlement {
         attempts_started: 1,
         anomaly: Some("earlier".into()),
-        ..PendingSettlement::at_once(NOW, Some("A kettle".to_owned()))
+        ..PendingSettlement::due_at(NOW, Some("A kettle".to_owned()))
     };
     Submission { settling: Some(settling), ..Submission::example() }
 }

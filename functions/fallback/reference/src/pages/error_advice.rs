@@ -116,7 +116,7 @@ pub(super) fn advice(code: ErrorCode) -> &'static str {
              field causes no error."
         }
         ErrorCode::RateLimited => {
-            "A key over its ceiling, or too many pre-checks or look-ups of a phone or address range. Wait for \
+            "A key over its rate limit, or too many pre-checks or look-ups of a phone or address range. Wait for \
              `Retry-After`; [RateLimit headers](/docs/limits#headers) tell you before you get here.\n\nIf consumers are \
              limited together, your server does not send `SVC-Client-IP`. Do not confuse it with the message key \
              `rate_limited`: that is a 200 about one consumer's phone."

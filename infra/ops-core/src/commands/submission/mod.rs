@@ -8,7 +8,7 @@ use std::cmp::Reverse;
 use common::config::Env;
 use common::domain::receipt::payload::VerificationCode;
 use common::domain::scope::Scope;
-use common::domain::submission::acceptance::Acceptance;
+use common::domain::submission::acceptance::ProposedAcceptance;
 use common::domain::submission::correction::Correction;
 use common::domain::submission::{OperatorDecision, State, Submission};
 use common::domain::timestamp::Timestamp;
@@ -123,13 +123,13 @@ fn settled_in_words(after: &Submission) -> String {
     format!("{} settled as `{}`{entries}", after.reference, status.message_key())
 }
 
-fn proposed_in_words(after: &Submission, prize: &str, replaced: Option<&Acceptance>) -> String {
+fn proposed_in_words(after: &Submission, prize: &str, replaced: Option<&ProposedAcceptance>) -> String {
     let first = after.acceptance.as_ref();
     let accepts = first.map(|first| {
         format!("{} accepts {} with {}", first.decision.by, after.reference, entries_in_words(first.entries))
     });
     let instead = replaced.map(|replaced| {
-        let Acceptance { entries, decision, .. } = replaced;
+        let ProposedAcceptance { entries, decision, .. } = replaced;
         format!(
             ". This replaces what {} accepted at {}, with {} or another code",
             decision.by,

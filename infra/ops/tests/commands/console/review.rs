@@ -207,7 +207,7 @@ async fn a_submission_of_a_partner_is_not_shown_as_a_receipt() {
     let asked = PartnerProgress { attempts: 3, maybe_redeemed: true, ..PartnerProgress::default() };
     let settling = PendingSettlement {
         progress: Progress::Partner(asked),
-        ..PendingSettlement::at_once(NOW, None).escalate(NOW)
+        ..PendingSettlement::due_at(NOW, None).escalate(NOW)
     };
     let left = submission(random::submission_id(), SubmissionStatus::unanswered(), None);
     let left = Submission {

@@ -22,7 +22,7 @@ const PRIZE: &str = "A kettle";
 /// Writes a submission with a receipt whose code has a prize.
 pub(crate) async fn at_stake(stack: &Stack) -> Submission {
     let with_prize = |submission| Submission {
-        settling: Some(PendingSettlement::at_once(NOW, Some(PRIZE.to_owned())).escalate(NOW)),
+        settling: Some(PendingSettlement::due_at(NOW, Some(PRIZE.to_owned())).escalate(NOW)),
         ..submission
     };
     with_receipt(stack, photo(None), with_prize).await

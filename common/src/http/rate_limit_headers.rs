@@ -2,12 +2,12 @@
 //! towards, and their status.
 
 use super::reply::whole_seconds;
-use crate::domain::limit::RateLimitStatus;
+use crate::domain::rate_limit_status::RateLimitStatus;
 
 /// The limits: `"key";q=600;w=60`.
 const POLICY: &str = "ratelimit-policy";
 /// Their status: `"key";r=599;t=42`.
-const STANDING: &str = "ratelimit";
+const STATUS: &str = "ratelimit";
 
 /// The headers for these limits. A limit of unknown status is in the policy only.
 pub(super) fn headers(limits: &[RateLimitStatus]) -> Vec<(&'static str, String)> {
@@ -18,7 +18,7 @@ pub(super) fn headers(limits: &[RateLimitStatus]) -> Vec<(&'static str, String)>
         let left = limit.left?;
         Some(format!("\"{}\";r={};t={}", limit.name, left.requests, whole_seconds(left.until)))
     });
-    let headers = [(POLICY, list(policy)), (STANDING, list(status))];
+    let headers = [(POLICY, list(policy)), (STATUS, list(status))];
     headers.into_iter().filter(|(_, value)| !value.is_empty()).collect()
 }
 
@@ -31,7 +31,7 @@ mod tests {
     use std::time::Duration;
 
     use super::*;
-    use crate::domain::limit::Remaining;
+    use crate::domain::rate_limit_status::Remaining;
 
     #[test]
     fn a_limit_is_named_with_what_is_left_of_it_where_that_is_known() {
@@ -46,7 +46,7 @@ mod tests {
             headers(&[key, phone]),
             [
                 (POLICY, r#""key";q=600;w=60, "phone";q=5;w=600"#.to_owned()),
-                (STANDING, r#""key";r=599;t=42"#.to_owned()),
+                (STATUS, r#""key";r=599;t=42"#.to_owned()),
             ]
         );
         assert_eq!(headers(&[]), []);

@@ -1,6 +1,6 @@
-//! Rate limits of an operation, in addition to that of the key.
+//! Limits of one endpoint on phones and address ranges. The limit of the key is in `auth`.
 
-use crate::domain::limit::RateLimitStatus;
+use crate::domain::rate_limit_status::RateLimitStatus;
 use crate::domain::timestamp::Timestamp;
 use crate::error::{Error, ErrorCode};
 use crate::store::rate_limits::{RateLimitDecision, RateLimitRule, RateLimits};
