@@ -235,10 +235,10 @@ error_codes! {
     KeyMalformed "key_malformed"
         "The Authorization header does not hold an API key."
         "Send `Authorization: Bearer <API_KEY>`; a key begins with `svc_test_` or `svc_live_`. Check that it was pasted whole."
-    /// Nobody has this key.
+    /// No record of this key.
     KeyUnknown "key_unknown"
         "This API key is not known."
-        "Check that the key belongs to this deployment, and ask operations for a new one if it was lost."
+        "Check that the key belongs to this deployment, and ask your service operator for a new one if it was lost."
     /// A live key where only test keys work.
     KeyWrongEnvironment "key_wrong_environment"
         "A live key does not work on this deployment."
@@ -254,8 +254,8 @@ error_codes! {
     /// The key was revoked.
     KeyRevoked "key_revoked"
         "This API key was revoked."
-        "Switch to the campaign's other key, or ask operations for a new one."
-    /// The key's scope holds nothing of that name.
+        "Switch to the campaign's other key, or ask your service operator for a new one."
+    /// No such path, or no such record in the key's scope.
     NotFound "not_found"
         "There is nothing here."
         "Check the path and the id, and that the record was made with a key of the same campaign and environment."
@@ -271,7 +271,7 @@ error_codes! {
     FileTooLarge "file_too_large"
         "The receipt photo is over 5 MB."
         "Downsize the photo, for example to 2,000 pixels on its longest side as JPEG, and start a new receipt."
-    /// The file is no photo we take.
+    /// The file is not a photo of an accepted type.
     FileWrongType "file_wrong_type"
         "The uploaded file is not a JPEG, PNG or WebP image."
         "Upload a JPEG, PNG or WebP image to a new receipt."
@@ -283,7 +283,7 @@ error_codes! {
     ConsentRequired "consent_required"
         "The consumer's consent is missing."
         "Send `\"consent\": true`, as a boolean, once the consumer has agreed."
-    /// The Idempotency-Key cannot be one.
+    /// The Idempotency-Key is malformed.
     IdempotencyKeyInvalid "idempotency_key_invalid"
         "The Idempotency-Key is not one value of 16 to 128 printable ASCII characters without a comma."
         "Send a fresh UUID as the Idempotency-Key of each attempt, the same one on every retry of it."
@@ -291,7 +291,7 @@ error_codes! {
     IdempotencyKeyRequired "idempotency_key_required"
         "The request has no Idempotency-Key."
         "Send a fresh UUID as the Idempotency-Key of each attempt, the same one on every retry of it."
-    /// The Idempotency-Key came with another body before.
+    /// The Idempotency-Key was already used with another body.
     IdempotencyKeyReused "idempotency_key_reused"
         "This Idempotency-Key was used before with a different body."
         "Use a new Idempotency-Key for a new attempt; send the unchanged body when retrying."
@@ -327,12 +327,12 @@ error_codes! {
     RateLimited "rate_limited"
         "Too many requests."
         "Wait as long as Retry-After says, then send the request again."
-    /// AWS takes no more at the moment.
+    /// AWS throttles us or does not answer.
     ServiceUnavailable "service_unavailable"
         "The service is overloaded at the moment."
         "Wait as long as Retry-After says, then send the same request again, with the same Idempotency-Key if it had one."
     /// Our fault.
     InternalError "internal_error"
         "Something failed on our side."
-        "Send the same request again, with the same Idempotency-Key if it had one. If it keeps failing, quote the request_id to operations."
+        "Send the same request again, with the same Idempotency-Key if it had one. If it keeps failing, quote the request_id to your service operator."
 }

@@ -2,7 +2,7 @@
 //!
 //! A request passes through these modules from top to bottom:
 //!
-//! - [`runtime`] receives Lambda's events: API requests, storage events, SQS batches, the schedule;
+//! - [`runtime`] receives Lambda's events: API requests, storage events, SQS and stream batches, the schedule;
 //! - [`http`] parses requests and renders replies;
 //! - [`app`] combines rules, tables and clients: authentication, code verification, partners, settlement;
 //! - [`domain`] holds the rules: no I/O, no clock, no randomness;

@@ -111,8 +111,8 @@ async fn a_well_formed_key_that_nobody_has_is_unknown() {
             json!([401, { "error": {
                 "code": "key_unknown",
                 "message": "This API key is not known.",
-                "fix": "Check that the key belongs to this deployment, and ask operations for a new one if \
-                        it was lost.",
+                "fix": "Check that the key belongs to this deployment, and ask your service operator for a new \
+                        one if it was lost.",
                 "docs_url": "[docs]", "request_id": "[request id]",
             } }]),
             "{key}"
@@ -132,7 +132,7 @@ async fn a_revoked_key_is_refused_and_the_campaigns_other_key_works() {
         json!([403, { "error": {
             "code": "key_revoked",
             "message": "This API key was revoked.",
-            "fix": "Switch to the campaign's other key, or ask operations for a new one.",
+            "fix": "Switch to the campaign's other key, or ask your service operator for a new one.",
             "docs_url": "[docs]", "request_id": "[request id]",
         } }])
     );

@@ -21,7 +21,7 @@ async fn a_failure_says_nothing_of_its_cause_and_the_same_request_goes_on_from_t
             "code": "internal_error",
             "message": "Something failed on our side.",
             "fix": "Send the same request again, with the same Idempotency-Key if it had one. If it keeps \
-                    failing, quote the request_id to operations.",
+                    failing, quote the request_id to your service operator.",
             "docs_url": "[docs]", "request_id": "[request id]",
         } }])
     );

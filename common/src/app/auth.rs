@@ -55,7 +55,7 @@ pub struct Credentials<'a> {
     pub campaign: Option<&'a str>,
 }
 
-/// Facts about the caller for the reply and the log, also of refused calls.
+/// Facts about the caller for the reply and the log, even if the call is refused.
 #[derive(Clone, Debug, Default)]
 pub struct Caller {
     /// The caller's key, once it is found.
@@ -71,7 +71,7 @@ pub struct AuthContext {
     pub scope: Scope,
     /// The campaign's configuration.
     pub campaign: Arc<Campaign>,
-    /// The records that the operation prefetched; empty if key and campaign came from the cache.
+    /// The records that the endpoint prefetched; empty if key and campaign came from the cache.
     pub prefetched: BatchItems,
 }
 
@@ -93,7 +93,7 @@ impl Authenticator {
     /// Checks the Authorization header, then SVC-Campaign, then the key's rate limit.
     ///
     /// An environment that has never seen the key reads it first. Everything else is read in one batch while the rate
-    /// limit is leased, and so is a key whose cached copy is too old. `prefetch` adds the records that the operation
+    /// limit is leased, and so is a key whose cached copy is too old. `prefetch` adds the records that the endpoint
     /// will need to that batch; its campaign is the last one this environment saw.
     ///
     /// # Errors

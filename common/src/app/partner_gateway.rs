@@ -173,7 +173,7 @@ impl PartnerGateway {
             Err(error) => error,
         };
         let is_timeout = matches!(error, PartnerError::Transport(TransportError::Timeout));
-        // Using up less time than the campaign allows does not make the partner down.
+        // A timeout after less time than the campaign allows does not show that the partner is down.
         let is_cut_short = is_timeout && left + PREPARING_TIME < rules.timeout();
         let opened_breaker = match error.fault_owner() {
             FaultOwner::Partner if is_cut_short => false,

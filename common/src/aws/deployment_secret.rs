@@ -100,7 +100,7 @@ impl DeploymentSecrets {
         }
     }
 
-    /// The keys of people's data, which every version of the secret has: from memory, or fetched now.
+    /// The keys for personal data, which are the same in every version of the secret: from memory, or fetched now.
     ///
     /// # Errors
     /// As [`Self::current`].
@@ -111,7 +111,7 @@ impl DeploymentSecrets {
         }
     }
 
-    /// Checks the keys of people's data against the check value of a record. They differ if the secret was replaced by
+    /// Checks the keys for personal data against the check value of a record. They differ if the secret was replaced by
     /// hand; the next request then fetches them again.
     pub(crate) fn check_version_for_phones(&self, check: &str) -> Result<(), StoreError> {
         let mut known = self.known();
@@ -138,7 +138,7 @@ impl DeploymentSecrets {
         phone.map(Some).ok_or_else(unreadable)
     }
 
-    /// The keys of people's data, where a version of the secret was fetched before.
+    /// The keys for personal data, if a version of the secret has been fetched.
     pub fn cached_version_for_phones(&self) -> Option<Arc<SecretVersion>> {
         self.known().last_fetched.clone()
     }

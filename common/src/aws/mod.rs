@@ -180,14 +180,15 @@ impl Aws {
         client.clone()
     }
 
-    /// What the client of another service is made of, whose endpoint a variable can name: `ops` has one that no function needs.
+    /// The settings for the client of another service. This variable can name its endpoint. `ops` calls STS, which no function
+    /// needs.
     pub fn config(&self, endpoint_variable: &str) -> SdkConfig {
         let mut config = self.shared.clone().into_builder();
         config.set_endpoint_url(self.endpoint(endpoint_variable));
         config.build()
     }
 
-    /// The same connection with something between its clients and the network.
+    /// The same clients with their HTTP connector wrapped, for example by a guard.
     #[must_use]
     pub fn through(&self, wrap: impl FnOnce(SharedHttpConnector) -> SharedHttpConnector) -> Self {
         let connector = wrap(self.connector.clone());

@@ -126,7 +126,7 @@ impl Photos {
     /// Deletes some of a scope's photos, and returns how many; 0 when none is left.
     pub async fn delete_some(&self, scope: &Scope) -> Result<u64, StoreError> {
         const ACTION: &str = "deleting the photos of a campaign";
-        /// A second's work.
+        /// About a second's work.
         const MOST: i32 = 400;
         const AT_ONCE: usize = 16;
         let list = self.aws.s3().list_objects_v2().bucket(&self.bucket).prefix(prefix(scope)).max_keys(MOST);
@@ -159,7 +159,7 @@ impl Photos {
 
 enum Object {
     Here(Box<GetObjectOutput>),
-    /// Without bytes, so there is no range of first bytes to read.
+    /// An empty file has no first bytes to read.
     Empty,
 }
 
@@ -188,7 +188,7 @@ pub fn object_key(scope: &Scope, id: ReceiptId) -> String {
     format!("{}{id}", prefix(scope))
 }
 
-/// What the keys of a scope's photos begin with.
+/// The key prefix of a scope's photos.
 fn prefix(scope: &Scope) -> String {
     format!("{}/{}/", scope.campaign, scope.environment)
 }

@@ -7,7 +7,7 @@
 //! `[1,sequence,"time","who","by","action","campaign","environment","subject","why","details","hash of the row before"]`
 //!
 //! 1 is the version of this form. The time is RFC 3339 in UTC with milliseconds, the details are a string of JSON as it is
-//! stored, and what a row does not have is `null`. The first row follows 64 zeros. In Python:
+//! stored, and absent values are `null`. The first row follows 64 zeros. In Python:
 //! `sha256(json.dumps(array, separators=(",", ":"), ensure_ascii=False).encode()).hexdigest()`.
 
 use serde::{Deserialize, Serialize};
@@ -92,7 +92,7 @@ impl AuditRow {
         AuditHead { last_day: self.day(), last_sequence: self.sequence, last_hash: self.hash.clone() }
     }
 
-    /// The hash of the row as it stands.
+    /// The hash of the row's current content.
     fn computed_hash(&self) -> String {
         let AuditEntry { who, by, action, campaign, environment, subject, why, details } = &self.entry;
         let (sequence, at, previous) = (self.sequence, self.at.to_string(), &self.previous);
@@ -103,7 +103,7 @@ impl AuditRow {
     }
 }
 
-/// What the first row names as the hash of the row before it.
+/// The previous hash in the first row, which has no row before it.
 fn before_the_first() -> String {
     "0".repeat(64)
 }
@@ -139,7 +139,7 @@ pub enum AuditBreak {
     NotAtHead,
 }
 
-/// The result of verifying a log that is as it was written.
+/// The result of verifying an intact log.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct VerifiedAudit {
     /// How many rows it has.
@@ -151,7 +151,7 @@ pub struct VerifiedAudit {
 /// Verifies a whole log; the rows may come in any order.
 ///
 /// # Errors
-/// The number of the first row that is not as it was written, and what is wrong with it.
+/// The number of the first altered row, and what is wrong with it.
 pub fn verify(
     mut rows: Vec<StoredAuditRow>,
     head: Option<&AuditHead>,
@@ -259,7 +259,7 @@ mod tests {
                 (2, AuditBreak::Changed),
             ),
             (
-                // One that was written anew with its hash: the next one gives it away.
+                // A row rewritten with a matching hash: the next row reveals it.
                 |rows| {
                     let head = rows[0].row.as_ref().expect("a row").head();
                     rows[1] = stored(AuditRow::after(Some(&head), entry("key.issue"), AT));

@@ -47,7 +47,7 @@ pub struct Campaign {
     /// How long personal data is kept.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub retention: Option<Retention>,
-    /// Whether it was put away for good. Operators' lists leave it out, and it takes no entries.
+    /// Whether it is archived: operators' lists leave it out, and it takes no entries. It can be unarchived.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub archived: bool,
 }
@@ -63,7 +63,8 @@ pub struct ConsentText {
     pub sw: String,
 }
 
-/// How many days after the campaign's end personal data is kept; what is absent is kept as the deployment says.
+/// How many days after the campaign's end personal data is kept. Without a number, phones are kept, and photos for the
+/// deployment's `PhotoRetentionDays`.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Retention {
     /// Phone numbers.
@@ -72,7 +73,7 @@ pub struct Retention {
     pub photos_days: Option<u32>,
 }
 
-/// Personal data that a campaign keeps for a time of its own.
+/// The kinds of personal data whose retention a campaign can set.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum PersonalData {
@@ -186,7 +187,7 @@ impl Campaign {
         self.receipt.as_ref().is_some_and(|rules| rules.required)
     }
 
-    /// From when on this data is deleted; `None` if the campaign has no end, or does not limit how long it is kept.
+    /// When the retention of this data ends; `None` if the campaign has no end, or sets no retention for it.
     pub fn keeps_until(&self, data: PersonalData) -> Option<Timestamp> {
         const DAY: Duration = Duration::from_hours(24);
         let retention = self.retention?;

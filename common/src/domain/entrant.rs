@@ -8,7 +8,7 @@ use super::sliding_window::{SlidingWindow, WindowDecision};
 use super::timestamp::Timestamp;
 
 /// A phone's receipts that the service has yet to settle; one more is refused. Each costs a look-up at the tax
-/// authority, which bears about forty a minute.
+/// authority, which tolerates about forty a minute.
 pub const MAX_OPEN_RECEIPTS: u32 = 20;
 
 /// The state of one phone. The default is a phone never seen.

@@ -18,7 +18,7 @@ use super::scope::Scope;
 const DIGEST_BYTES: usize = 16;
 
 /// Identifies a consumer in one scope: 32 hexadecimal digits of the phone's HMAC-SHA256, or random ones once the person
-/// was erased. Records of the release before have the number itself here. It prints as `***`.
+/// was erased. Records of the previous release have the number itself here. It prints as `***`.
 #[derive(Clone, PartialEq, Eq, Hash, Default, Serialize, Deserialize)]
 #[serde(transparent)]
 pub struct EntrantId(String);
@@ -56,14 +56,14 @@ pub struct Consumer {
 }
 
 impl Consumer {
-    /// Whether a record is this consumer's. The release before wrote the number itself.
+    /// Whether a record is this consumer's. The previous release wrote the number itself.
     pub fn is(&self, recorded: &EntrantId) -> bool {
         *recorded == self.id || recorded.0 == self.phone.expose_e164()
     }
 }
 
 /// A phone number as a submission keeps it: the nonce and AES-256-GCM's output in base64, or the number itself in records of
-/// the release before. It prints as `***`.
+/// the previous release. It prints as `***`.
 #[derive(Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(transparent)]
 pub struct StoredPhone(String);
@@ -87,7 +87,8 @@ impl DeploymentSecret {
         hex(self.hmac(&["body", &scope.to_string(), body_digest]).as_ref())
     }
 
-    /// The check value of the keys of people's data: the same for two secrets with the same keys. 16 hexadecimal digits.
+    /// The check value of the keys for personal data: the same for two secrets with the same keys. 16 hexadecimal
+    /// digits.
     pub fn people_check(&self) -> String {
         hex(self.hmac(&["check"]).as_ref().get(..8).unwrap_or_default())
     }

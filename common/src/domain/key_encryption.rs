@@ -10,16 +10,16 @@ use ring::hmac;
 use super::cipher::SecretKey;
 use super::scope::Scope;
 
-/// Separates the keys of code books from others that are derived from the same secret.
+/// Separates the keys of code books from other keys that are derived from the same secret.
 const CODE_BOOK_SALT: &[u8] = b"campaign-entry-service/code-book";
-/// Separates the keys of people's data.
+/// Separates the keys for personal data.
 const PEOPLE_SALT: &[u8] = b"campaign-entry-service/people";
 
 /// The secret that a deployment's keys are derived from. It prints as `***`.
 ///
-/// A rotated secret is a new word before the first version's. Code books are encrypted anew at each
-/// rotation, under a key from the whole text. Phones are in the keys of records, so their key comes from the last word,
-/// which stays.
+/// The text of a rotated secret is a new word followed by the first version's word. Each rotation encrypts the code
+/// books again, under a key from the whole text. Records are found by digests of phones, so the key of these digests
+/// comes from the last word, which never changes.
 #[derive(Clone)]
 pub struct DeploymentSecret {
     code_books: Prk,
@@ -76,7 +76,7 @@ impl DeploymentSecret {
         format!("{word} {}", oldest_word(text))
     }
 
-    /// The key that [`super::entrant_id`] derives all keys of people's data from.
+    /// The key from which [`super::entrant_id`] derives all keys for personal data.
     pub(super) fn people_key(&self) -> &hmac::Key {
         &self.people
     }

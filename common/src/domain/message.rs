@@ -106,7 +106,7 @@ messages! {
     Blocked "blocked"
         "This phone number cannot take part. Contact customer care for help."
         "Namba hii ya simu haiwezi kushiriki. Wasiliana na huduma kwa wateja."
-    /// A partner, or the tax authority, has still to answer.
+    /// Waiting for the partner or the tax authority to answer.
     Checking "checking"
         "We are checking your entry. You will see the result soon."
         "Tunahakiki ushiriki wako. Utapata matokeo hivi karibuni."

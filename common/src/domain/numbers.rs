@@ -16,7 +16,7 @@ use super::timestamp::Timestamp;
 /// Characters of a dimension that are kept: a region or a prize is free text, and a sort key has at most 1,024 bytes.
 const MAX_DIMENSION_CHARS: usize = 200;
 
-/// What is counted, each by a dimension of its own.
+/// What is counted. Each metric has its own dimension.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub enum Metric {
     /// Submissions by day, all days in one partition. The dimension is the day.
@@ -25,7 +25,7 @@ pub enum Metric {
     Outcomes,
     /// Submissions by the consumer's region; an empty dimension is none.
     Regions,
-    /// Submissions by branch: that of the receipt, else what the consumer says.
+    /// Submissions by branch: that of the receipt, otherwise the one that the consumer claims.
     Branches,
     /// Redeemed codes by batch.
     Batches,
@@ -46,7 +46,7 @@ pub enum Metric {
 }
 
 impl Metric {
-    /// Those that are kept by day.
+    /// The metrics that are kept by day.
     pub const BY_DAY: [Self; 11] = [
         Self::Outcomes,
         Self::Regions,
@@ -154,7 +154,7 @@ impl Cells {
         others.0.into_iter().for_each(|(cell, amount)| self.add(cell, amount));
     }
 
-    /// What a change from one image of a record to another adds to the numbers.
+    /// The difference that a change of a record makes: the cells of its new image, minus those of the old one.
     #[must_use]
     pub fn change(old: Self, mut new: Self) -> Self {
         old.0.into_iter().for_each(|(cell, amount)| new.add(cell, amount.negated()));
@@ -238,7 +238,7 @@ pub fn of_submission(submission: &Submission) -> Cells {
     cells
 }
 
-/// What is counted of an entrant.
+/// The parts of an entrant that are counted.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct EntrantCounts {
     /// The campaign and environment.

@@ -9,7 +9,8 @@ use serde::{Deserialize, Serialize};
 
 use super::timestamp::Timestamp;
 
-/// Minutes before a receipt is looked up again that the authority does not have yet: shops upload theirs hours later.
+/// Minutes before the next look-up of a receipt that the authority does not have yet: shops may upload theirs hours
+/// later.
 const MISSING_WAITS: [u64; 6] = [15, 60, 180, 360, 720, 1440];
 /// Minutes before the next look-up after throttling; the last one repeats.
 const THROTTLED_WAITS: [u64; 5] = [2, 5, 15, 45, 120];
@@ -91,7 +92,7 @@ pub enum LookupFailure {
 /// Counters of a receipt's look-ups that gave no record.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct LookupFailures {
-    /// Look-ups of which the authority had no receipt.
+    /// Look-ups that found no receipt.
     pub missing: u32,
     /// Throttled look-ups in a row.
     pub throttled: u32,

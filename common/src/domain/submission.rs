@@ -1,5 +1,5 @@
-//! A submission. [`transition`] settles it, [`acceptance`] has two people agree on a prize, [`correction`] undoes what was
-//! decided by mistake, [`second_look`] has some decisions looked at again.
+//! A submission. [`transition`] settles it, [`acceptance`] makes two people agree on a prize, [`correction`] undoes
+//! mistaken decisions, [`second_look`] has some decisions checked by another person.
 
 pub mod acceptance;
 pub mod correction;
@@ -43,7 +43,7 @@ pub struct Submission {
     pub phone: Option<StoredPhone>,
     /// The key of the code that it holds or has redeemed; `None` if it was refused.
     pub code_key: Option<String>,
-    /// The batch of that code; `None` if no batch has it, as when a partner judges it. For counting alone.
+    /// The batch of that code; `None` if no batch has it, as when a partner judges it. Used only for counting.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub batch: Option<String>,
     /// The attached receipt; `None` if it was refused.
@@ -63,7 +63,7 @@ pub struct Submission {
     pub region: Option<String>,
     /// The purchase as the consumer describes it.
     pub claimed: Option<Claimed>,
-    /// The consumer's consent; records of the release before lack it.
+    /// The consumer's consent; records of the previous release lack it.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub consent: Option<Consent>,
     /// The code for the partner; deleted when the submission is settled.
@@ -78,7 +78,7 @@ pub struct Submission {
     /// The correction that a second operator has to confirm.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub proposal: Option<Proposal>,
-    /// What another person said who looked at it once it was settled.
+    /// The second look of another person, after it was settled.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub second_look: Option<SecondLook>,
     /// The pending work; `None` when it is settled.
@@ -132,7 +132,7 @@ pub struct PastState {
 }
 
 impl PastState {
-    /// Whether the two differ in no more than steps that started or ended.
+    /// Whether the two states differ only in steps that started or ended.
     fn is_same(&self, other: &Self) -> bool {
         let Self { at: _, status, reasons, is_under_way: _, anomaly, decision } = self;
         (status, reasons, anomaly, decision)
@@ -152,7 +152,7 @@ pub struct OperatorDecision {
     /// The second operator, where one had to agree.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub confirmed: Option<Confirmation>,
-    /// The ARN of the operator's AWS identity; records of the release before lack it.
+    /// The ARN of the operator's AWS identity; records of the previous release lack it.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub identity: Option<String>,
 }
@@ -310,7 +310,7 @@ impl Submission {
         is_accepted(&self.status).then(|| past.last().map_or(self.updated_at, |first| first.at))
     }
 
-    /// The submission without its person: its reference, outcome, entries, day and prize stay.
+    /// The submission without its personal data: its reference, outcome, entries, day and prize stay.
     #[must_use]
     pub fn erased(&self, entrant_id: EntrantId) -> Self {
         let upstream = self.upstream.clone().map(|upstream| Upstream { message: None, ..upstream });
@@ -340,8 +340,8 @@ impl Submission {
         }
     }
 
-    /// The submission once its campaign's retention is over: without its person, but under the same pseudonym, which limits and
-    /// codes refer to. `None` while the phone is still needed.
+    /// The submission once its campaign's retention is over: without its personal data, but under the same pseudonym, which
+    /// limits and codes refer to. `None` while the phone is still needed.
     #[must_use]
     pub fn past_retention(&self) -> Option<Self> {
         let is_settled = self.status.is_terminal() && self.proposal.is_none();

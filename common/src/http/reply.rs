@@ -15,12 +15,12 @@ use crate::domain::rate_limit_status::RateLimitStatus;
 use crate::error::{Error, ErrorCode, FieldProblem};
 use crate::telemetry;
 
-/// The reply of an operation.
+/// The reply of an endpoint.
 #[derive(Clone, Debug)]
 pub struct Reply {
     /// The status.
     pub status: StatusCode,
-    /// The headers, without those of every reply.
+    /// The headers, besides those that every reply has.
     pub headers: BTreeMap<&'static str, String>,
     /// The body.
     pub body: String,
@@ -47,7 +47,7 @@ pub struct LogFields {
 
 /// Marks a reply about the result of an earlier attempt with the same Idempotency-Key.
 const IDEMPOTENT_REPLAYED: &str = "idempotent-replayed";
-/// More problems than a reply can list: a full list of claimed items with every field wrong has fewer.
+/// An upper bound for the problems in a reply: a full list of claimed items with every field wrong has fewer.
 #[cfg(feature = "schema")]
 const MAX_PROBLEMS: usize = 100;
 /// The header with the request's id, on every reply.

@@ -1,4 +1,4 @@
-//! A request as operations see it: a wrapper of `lambda_http`'s.
+//! A request as endpoints see it: a wrapper around `lambda_http`'s.
 
 use std::net::IpAddr;
 

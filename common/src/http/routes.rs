@@ -1,6 +1,6 @@
 //! The API's routes: which function serves which method and path.
 
-/// An operation's place in the API.
+/// An endpoint: its function, method and path.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Route {
     /// The function that serves it, also its name in logs.

@@ -1,4 +1,4 @@
-//! The handler of API requests: checks the key, runs the operation, replies in the contract's shape in every case, and
+//! The handler of API requests: checks the key, runs the endpoint, replies in the contract's shape in every case, and
 //! logs one line.
 
 use std::panic::AssertUnwindSafe;
@@ -45,7 +45,7 @@ impl Responder {
     }
 }
 
-/// The shared context of the operations of one process.
+/// The shared context of the endpoints of one process.
 #[derive(Clone)]
 pub struct AppContext {
     /// The environment variables.
@@ -82,7 +82,7 @@ pub struct ApiRequest {
     pub campaign: Arc<Campaign>,
     /// The HTTP request.
     pub http: Request,
-    /// The records requested by [`Endpoint::prefetch`], if a batch was read before the operation began.
+    /// The records requested by [`Endpoint::prefetch`], if a batch was read before the endpoint ran.
     pub prefetched: BatchItems,
     clock: Clock,
 }
@@ -108,9 +108,9 @@ impl ApiRequest {
     }
 }
 
-/// One operation of the API: parse, one call into the domain, render.
+/// One endpoint of the API: parse, one call into the domain, render.
 pub trait Endpoint: Send + Sync + Sized + 'static {
-    /// The operation's method and path.
+    /// Its method and path.
     const ROUTE: Route;
 
     /// Connects to the tables it uses.
@@ -122,7 +122,7 @@ pub trait Endpoint: Send + Sync + Sized + 'static {
         async {}
     }
 
-    /// Adds the records that the operation will read to a batch. Called only if a batch is read anyway, because this
+    /// Adds the records that the endpoint will read to a batch. Called only if a batch is read anyway, because this
     /// environment has nothing recent on the key. `campaign` is the last one this environment saw.
     fn prefetch(
         &self,
@@ -156,14 +156,14 @@ pub trait HttpHandler: Send + Sync {
     fn answer(&self, request: lambda_http::Request) -> BoxFuture<'_, Response<Body>>;
 }
 
-/// An operation behind the key check.
+/// An endpoint behind the key check.
 pub struct ApiHandler<O> {
     context: AppContext,
     operation: O,
 }
 
 impl<O: Endpoint> ApiHandler<O> {
-    /// Connects an operation to its tables.
+    /// Connects the endpoint to its tables.
     pub fn new(context: AppContext) -> Result<Self, ConfigError> {
         Ok(Self { operation: O::connect(&context)?, context })
     }

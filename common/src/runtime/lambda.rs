@@ -15,7 +15,7 @@ use crate::telemetry::{self, Telemetry};
 
 pub use lambda_runtime::Error;
 
-/// Serves an operation of the API until Lambda ends the environment.
+/// Serves an endpoint of the API until Lambda ends the environment.
 ///
 /// Opens the connection to DynamoDB and runs [`Endpoint::prepare`] before the first event: a function has more CPU
 /// then.

@@ -168,9 +168,9 @@ impl AuditLog {
         parameterized(statement, values.collect())
     }
 
-    /// Adds an item, unless one with its key is there.
+    /// Adds an item, unless its key exists.
     fn insert(&self, item: Item) -> Result<ParameterizedStatement, StoreError> {
-        // In an order of their own, so that a row is always the same statement.
+        // Sorted, so that a row always gives the same statement.
         let item: BTreeMap<_, _> = item.into_iter().collect();
         let names: Vec<_> = item.keys().map(|name| format!("'{name}': ?")).collect();
         let statement = format!("INSERT INTO \"{}\" VALUE {{{}}}", self.table, names.join(", "));

@@ -1,4 +1,5 @@
-//! The `campaign_versions` table: what a campaign was after each change, for operators. Functions do not use it.
+//! The `campaign_versions` table: each campaign's configuration after every change, for operators. Functions do not use
+//! it.
 //!
 //! Revisions count up, so a campaign's versions are found by their keys, without an index. The pause switch makes a
 //! revision without a version.
@@ -30,7 +31,7 @@ const WRITING: &str = "writing a campaign's version";
 /// Versions read in one call: the maximum number of keys that DynamoDB takes.
 const BATCH: u64 = 100;
 
-/// What a campaign was after a change.
+/// A campaign's configuration after a change.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct CampaignVersion {
     /// The revision that the change made.
@@ -117,13 +118,13 @@ impl CampaignVersions {
         let mut revision = 1;
         if let Some(StoredCampaign { campaign, revision: latest, .. }) = before {
             revision = latest + 1;
-            // Written by the release before, or changed by the pause switch since.
+            // Written by the previous release, or changed by the pause switch since.
             if self.get(slug, *latest).await?.is_none() {
                 let version = CampaignVersion { revision: *latest, change: None, campaign: campaign.clone() };
                 items.push(transaction::put(self.put(slug, version)?));
             }
         }
-        // The release before writes a campaign without its revision, which then begins anew.
+        // The previous release writes a campaign without its revision, which then starts over.
         while self.get(slug, revision).await?.is_some() {
             revision += 1;
         }

@@ -21,10 +21,10 @@ pub const VARIABLE: &str = "CAMPAIGNS_TABLE";
 
 const WRITING: &str = "writing a campaign";
 
-/// The attribute with the last turn of the pause switch.
+/// The attribute with the last change of the pause switch.
 const PAUSE_CHANGE: &str = "pause_change";
 
-/// A turn of the pause switch.
+/// A change of the pause switch.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct PauseChange {
     /// Whether it paused the campaign.
@@ -37,14 +37,14 @@ pub struct PauseChange {
     pub why: Option<String>,
 }
 
-/// A campaign with its revision, which a change is written over.
+/// A campaign with the revision that a change replaces.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct StoredCampaign {
     /// The campaign.
     pub campaign: Campaign,
     /// Counts its changes. The first release wrote none; that is 0.
     pub revision: u64,
-    /// Who turned the pause switch last, unless a file did.
+    /// The last change of the pause switch, unless a campaign file made it.
     pub pause: Option<PauseChange>,
 }
 
@@ -118,8 +118,8 @@ impl Campaigns {
     /// The part of a transaction that writes a campaign over the one that it was made from.
     ///
     /// A timeline of two operators: both see revision 3; the first writes revision 4; the second's condition fails, so
-    /// that nobody changes what he has not seen. The pause switch counts as a change. The first release writes campaigns
-    /// without a revision, which is why its absence is a condition too.
+    /// nobody overwrites a change that they have not seen. The pause switch counts as a change. The first release writes
+    /// campaigns without a revision, which is why its absence is a condition too.
     pub(crate) fn put(
         &self,
         before: Option<&StoredCampaign>,

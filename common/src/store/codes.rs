@@ -361,7 +361,7 @@ impl Codes {
             .map_err(StoreError::during(ACTION))
     }
 
-    /// Replaces the phones that the release before wrote by digests, and returns how many. Reads the whole table.
+    /// Replaces the phones that the previous release wrote with digests, and returns how many. Reads the whole table.
     pub async fn replace_phones(&self, secret: &DeploymentSecret) -> Result<u64, StoreError> {
         const ACTION: &str = "replacing the phones of codes";
         let scan = self.table.scan().consistent_read(true).filter_expression("attribute_exists(phone)");
@@ -466,7 +466,7 @@ pub(crate) fn read(item: &Item) -> Result<CodeRecord, StoreError> {
         None => None,
         Some(id) => Some(Claim {
             submission_id: id.parse().map_err(StoreError::during(READING))?,
-            // The release before writes the number, and does not remove a digest.
+            // The previous release writes the number, and does not remove a digest.
             entrant: required(read_text(item, "phone").or_else(|| read_text(item, "entrant_id")), READING)
                 .map(EntrantId::from_record)?,
             redeemed: item.get("redeemed").and_then(|value| value.as_bool().ok()).copied().unwrap_or(false),

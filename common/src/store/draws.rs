@@ -30,7 +30,8 @@ pub const SORT: &str = "record";
 /// The environment variable that names the table.
 pub const VARIABLE: &str = "DRAWS_TABLE";
 
-/// How long after the last step of a winner the next one may still be drawn: a skip that was cut short is run again within it.
+/// How long after a winner's last step the next one may still be drawn: an interrupted skip has to be run again within this
+/// time.
 const NEXT_WINNER_TIMEOUT: Duration = Duration::from_hours(24);
 /// The most contacts that one call adds: a transaction has at most 100 items, of which one is the draw's own record, and two
 /// are for each contact.
@@ -104,7 +105,7 @@ impl Draws {
         condition_held(put.send().await, WRITING)
     }
 
-    /// Makes sure that a freeze is not recorded from now on. False when it is no longer there.
+    /// Marks a freeze as abandoned, so that it can no longer be recorded. False when it no longer exists.
     pub async fn abandon_attempt(&self, scope: &Scope, attempt: &FreezeAttempt) -> Result<bool, StoreError> {
         let update = self
             .table
@@ -116,7 +117,7 @@ impl Draws {
         condition_held(update.send().await, WRITING)
     }
 
-    /// Forgets an abandoned freeze.
+    /// Deletes the record of an abandoned freeze.
     pub async fn forget_attempt(&self, scope: &Scope, attempt: &FreezeAttempt) -> Result<(), StoreError> {
         let delete = self.table.delete_item(attempts_key(scope)).key(SORT, text(attempt_key(attempt)));
         delete.send().await.map(drop).map_err(StoreError::during(WRITING))
@@ -238,7 +239,7 @@ impl Draws {
         self.table.update(scope.to_string()).key(SORT, text(draw_key(name)))
     }
 
-    /// The records of a partition whose sort keys begin so.
+    /// The records of a partition whose sort keys have this prefix.
     async fn read<T: DeserializeOwned>(&self, partition: String, prefix: &str) -> Result<Vec<T>, StoreError> {
         let query = self
             .table
@@ -283,6 +284,6 @@ fn attempt_key(attempt: &FreezeAttempt) -> String {
 
 fn contact_key(contact: &Contact) -> String {
     let Contact { draw, tier, place, .. } = contact;
-    // As wide as the numbers can be.
+    // Padded to the longest possible numbers, so that keys sort by number.
     format!("contact#{draw}#{tier:010}#{place:020}")
 }

@@ -73,7 +73,7 @@ pub struct EntrantRecord {
     pub submissions: u32,
     /// Entries earned by accepted submissions.
     pub entries: u64,
-    /// Since when it is on the blocklist.
+    /// When it was blocked; `None` if it is not on the blocklist.
     pub blocked_since: Option<Timestamp>,
 }
 
@@ -194,7 +194,7 @@ impl Entrants {
         self.table.read_whole(segments, &scope.key(""), "reading all entrants", page).await
     }
 
-    /// Forgets all phones of a scope except for the blocklist, and returns how many. For operators: reads the whole table.
+    /// Deletes all phones of a scope except for the blocklist, and returns how many. For operators: reads the whole table.
     pub async fn clear(&self, scope: &Scope) -> Result<u64, StoreError> {
         const ACTION: &str = "forgetting entrants";
         let change = async |item: Item| {

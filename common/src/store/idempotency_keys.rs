@@ -19,7 +19,7 @@ use crate::domain::ids::{IdempotencyKey, ReceiptId, SubmissionId};
 use crate::domain::scope::Scope;
 use crate::domain::timestamp::Timestamp;
 
-/// The partition key: scope, operation and Idempotency-Key.
+/// The partition key: scope, endpoint and Idempotency-Key.
 pub const KEY: &str = "request";
 /// The TTL attribute: seconds since the epoch.
 pub const EXPIRY: &str = "expires_at";
@@ -35,10 +35,10 @@ const RETENTION: Duration = Duration::from_hours(720);
 /// returns the record; 30 days later the condition holds again.
 const FREE: &str = "attribute_not_exists(#request) OR expires_at <= :now_seconds";
 
-/// The id of a record that a request can create. Keys are separate by operation: one Idempotency-Key may be used for a
+/// The id of a record that a request can create. Keys are separate by endpoint: one Idempotency-Key may be used for a
 /// receipt and for the submission after it.
 pub trait IdempotentRecordId: Copy + Display + Serialize + DeserializeOwned {
-    /// The operation's name in the table's keys.
+    /// The endpoint's name in the table's keys.
     const OPERATION: &str;
 }
 
@@ -119,7 +119,7 @@ impl IdempotencyKeys {
         self.table.find_in(items, &item_key::<Id>(scope, key))
     }
 
-    /// Forgets all keys of a scope, and returns how many. For operators: reads the whole table.
+    /// Deletes all keys of a scope, and returns how many. For operators: reads the whole table.
     pub async fn clear(&self, scope: &Scope) -> Result<u64, StoreError> {
         const ACTION: &str = "forgetting idempotency keys";
         self.table.change_each(scope, ACTION, async |item| self.table.delete_found(&item, ACTION).await).await

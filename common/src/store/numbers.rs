@@ -1,4 +1,4 @@
-//! The `numbers` table: counters of submissions and entrants, and how far each shard of their streams is counted.
+//! The `numbers` table: counters of submissions and entrants, and the mark of each shard of their streams.
 
 pub mod recount;
 

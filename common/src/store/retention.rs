@@ -1,4 +1,4 @@
-//! The `retention` table: how far the personal data of campaigns is deleted, and which one is next. Only
+//! The `retention` table: the progress of deleting campaigns' personal data, and which campaign is next. Only
 //! `sweep-unsettled` writes it.
 
 use aws_sdk_dynamodb::Client;
@@ -22,7 +22,7 @@ pub const VARIABLE: &str = "RETENTION_TABLE";
 /// The key of the record that says when to look for work; no slug has this character.
 const SCHEDULE: &str = "#schedule";
 
-/// A record with its revision, which a change is written over; 0 if there is none yet.
+/// A record with the revision that a change replaces; 0 if there is none yet.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Revised<T> {
     /// Counts its changes.
@@ -35,13 +35,13 @@ pub struct Revised<T> {
 /// When to look for work.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct RetentionSchedule {
-    /// The campaign that is worked on.
+    /// The campaign whose data is being deleted.
     pub current: Option<CampaignSlug>,
     /// When to look through all campaigns again; `None` for at once.
     pub next_look: Option<Timestamp>,
 }
 
-/// What is deleted of a campaign.
+/// The deletions of a campaign's personal data.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct CampaignRetention {
     /// Each kind of data of each environment, once its deletion has begun.
@@ -55,9 +55,9 @@ pub struct Deletion {
     pub environment: Environment,
     /// The data.
     pub data: PersonalData,
-    /// The end of the campaign that it follows: a campaign that is prolonged has other data to delete later.
+    /// The campaign's end that it is based on. If the end is moved, a new deletion starts after it.
     pub end: Timestamp,
-    /// Photos that are deleted, or submissions without their person.
+    /// Number of photos deleted, or of submissions whose personal data was removed.
     pub done: u64,
     /// Submissions that could not be changed yet.
     pub left: u64,
@@ -166,12 +166,12 @@ impl RetentionTable {
         self.write(SCHEDULE, schedule).await
     }
 
-    /// What is deleted of a campaign.
+    /// The deletions of a campaign's personal data.
     pub async fn get(&self, slug: &CampaignSlug) -> Result<Revised<CampaignRetention>, StoreError> {
         self.read(slug.as_str()).await
     }
 
-    /// Replaces what is known of a campaign. False if another sweep did so since it was read.
+    /// Replaces a campaign's record. False if another sweep did so since it was read.
     ///
     /// A timeline of two sweeps: both read page 7 of the submissions; the first writes that page 8 is next; the second's
     /// condition fails, so it counts nothing and stops.

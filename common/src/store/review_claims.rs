@@ -1,8 +1,8 @@
 //! Claims of submissions that an operator reviews, in the `rate_limits` table: two reviewers never have one at the same
 //! time.
 //!
-//! A claim is a record of its own, so that it changes neither the submission nor its revision: the service settles as if
-//! nobody looked. A reviewer who goes away leaves a claim that ends by itself.
+//! A claim is a separate record, so that it changes neither the submission nor its revision, and settling continues as
+//! usual. The claim of a reviewer who leaves expires.
 
 use std::time::Duration;
 

@@ -1,4 +1,4 @@
-//! Reading a whole table in segments side by side, page by page, so that the read can stop and go on later.
+//! Reads a whole table in parallel segments, page by page, so that the read can stop and resume later.
 
 use aws_sdk_dynamodb::operation::scan::builders::ScanFluentBuilder;
 use serde::{Deserialize, Serialize};
@@ -9,7 +9,7 @@ use super::{Item, StoreError, read_text, text};
 /// The records that a page looks at. A page of 1 MB, DynamoDB's own limit, takes tens of megabytes once it is read.
 const PAGE_RECORDS: i32 = 500;
 
-/// One of the parts that a table is divided into, and how far it was read.
+/// A segment of a table, and how far it was read.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Segment {
     number: i32,

@@ -203,7 +203,7 @@ impl Submissions {
         Ok(found)
     }
 
-    /// Encrypts the phones that the release before wrote in clear, and returns how many. A submission that changes
+    /// Encrypts the phones that the previous release wrote in clear, and returns how many. A submission that changes
     /// meanwhile is left for the next run. Reads the whole table.
     pub async fn encrypt_phones(&self, secret: &DeploymentSecret) -> Result<u64, StoreError> {
         const ACTION: &str = "encrypting phones";

@@ -115,7 +115,7 @@ impl Table {
         self.client.query().table_name(&self.name)
     }
 
-    /// A scan for records whose `entrant` has a phone number instead of its digest, as the release before wrote it.
+    /// A scan for records whose `entrant` has a phone number instead of its digest, as the previous release wrote it.
     pub(crate) fn scan_clear_entrants(&self) -> ScanFluentBuilder {
         let scan = self.scan().consistent_read(true).filter_expression("contains(entrant, :number)");
         scan.expression_attribute_values(":number", text("#+"))
@@ -150,8 +150,8 @@ impl Table {
         Ok(changed)
     }
 
-    /// Reads the records whose keys begin with a prefix, out of the whole table: in segments side by side. `page` is given
-    /// the records of each page, and how many the page looked at.
+    /// Reads the records whose keys begin with a prefix, out of the whole table, in parallel segments. `page` is given the
+    /// records of each page, and how many the page looked at.
     pub(crate) async fn read_whole(
         &self,
         segments: i32,

@@ -1,8 +1,8 @@
 //! Counts the changes of submissions and entrants, which DynamoDB Streams delivers in the order of each shard.
 //!
 //! Each change is counted once, although a batch can be delivered twice, in parts, or after later ones: the transaction
-//! that counts a change also moves its shard's mark. A record that this build cannot read is not counted, and holds up no
-//! other.
+//! that counts a change also moves its shard's mark. A record that this build cannot read is not counted, and does not
+//! hold up the others.
 
 use std::collections::HashMap;
 use std::sync::{Mutex, MutexGuard, PoisonError};

@@ -280,7 +280,7 @@ impl<'a> Creation<'a> {
 
     async fn replay_key(&self, record: IdempotencyRecord<SubmissionId>) -> Result<Answer, Error> {
         let Self { service, api, request, .. } = self;
-        // The release before wrote the digest without a key.
+        // The previous release wrote the digest without a key.
         if record.body_hash != self.body_hash && !request.body_hash.matches(&record.body_hash) {
             return Err(ErrorCode::IdempotencyKeyReused.into());
         }

@@ -80,7 +80,7 @@ impl CreateSubmissionRequest {
     }
 }
 
-/// A request with what the deployment's secret makes of its phone.
+/// A request with the digest and the encrypted form of its phone.
 pub(crate) struct IdentifiedRequest {
     pub(crate) request: CreateSubmissionRequest,
     pub(crate) consumer: Consumer,
@@ -93,7 +93,7 @@ pub(crate) struct IdentifiedRequest {
 }
 
 impl IdentifiedRequest {
-    /// A phone never gives `None`.
+    /// Never `None`: every valid phone can be encrypted.
     pub(crate) fn new(
         request: CreateSubmissionRequest,
         scope: &Scope,

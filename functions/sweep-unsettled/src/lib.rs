@@ -3,7 +3,7 @@
 //! It sends no more messages than can be processed before the next sweep, so the queue does not fill up. Campaigns take
 //! turns, each with its longest-due submission.
 //!
-//! Then it deletes a slice of what campaigns keep no longer: see `retention`.
+//! Then it deletes a slice of the personal data whose retention is over: see `retention`.
 
 mod retention;
 

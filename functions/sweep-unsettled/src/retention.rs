@@ -1,7 +1,7 @@
-//! Deletes the phones and photos of campaigns that keep them no longer, a slice with each sweep.
+//! Deletes phones and photos whose retention is over, a slice with each sweep.
 //!
-//! Most sweeps read one record, which says that it is not yet time to look through the campaigns. The submissions of a campaign are in no
-//! index, so all submissions are read for it, once for each environment, and every page that is read moves a marker.
+//! Most sweeps read one record, which says that it is not yet time to look through the campaigns. No index lists the submissions of a
+//! campaign, so all submissions are read, once for each environment. Each page that was read moves a marker.
 
 use std::time::Duration;
 
@@ -20,7 +20,7 @@ use common::store::retention::{
 use common::store::segments::Segment;
 use common::store::submissions::{RetentionPage, Submissions};
 
-/// How often the campaigns are looked through.
+/// How often all campaigns are checked.
 const LOOK_INTERVAL: Duration = Duration::from_secs(60 * 60);
 /// After some submissions were left, since all have to be read again.
 const REREAD_INTERVAL: Duration = Duration::from_secs(24 * 60 * 60);
@@ -35,10 +35,10 @@ pub(crate) struct RetentionSweep {
     photos: Photos,
 }
 
-/// What a slice did.
+/// The result of a slice.
 #[derive(Default)]
 pub(crate) struct Slice {
-    /// Submissions whose person is gone.
+    /// Submissions whose personal data was removed.
     pub(crate) phones: u64,
     pub(crate) photos: u64,
 }
@@ -98,7 +98,7 @@ impl RetentionSweep {
         now: Timestamp,
         slice: &mut Slice,
     ) -> Result<bool, StoreError> {
-        // Read anew for each slice: the operator may have prolonged it.
+        // Read again for each slice: an operator may have moved its end.
         let Some(campaign) = self.campaigns.get(slug).await? else { return Ok(false) };
         let mut retention = self.retention.get(slug).await?;
         let Some(mut deletion) = retention.value.next(&campaign, now) else { return Ok(false) };
@@ -165,7 +165,8 @@ impl RetentionSweep {
     }
 }
 
-/// Adds a page to a deletion. At the end of the table it is finished, or begins again later because of what was left.
+/// Adds a page to a deletion. At the end of the table it is finished, or starts again later for the submissions that
+/// were left.
 fn take(deletion: &mut Deletion, page: RetentionPage, now: Timestamp) {
     deletion.done += page.done;
     deletion.left += page.left;

@@ -10,10 +10,10 @@ use crate::state::Console;
 pub(crate) const STYLE: &str = "/style.css";
 pub(crate) const ICON: &str = "/icon.svg";
 pub(crate) const OPEN_SCRIPT: &str = "/open.js";
-/// What every page runs.
+/// The script of every page.
 pub(crate) const SCRIPT: &str = "/console.js";
 
-/// What the review screen runs.
+/// The script of the review screen.
 pub(crate) const REVIEW_SCRIPT: &str = "/review.js";
 
 const CSS: &str = "text/css; charset=utf-8";

@@ -50,7 +50,7 @@ impl IntoResponse for PageError {
     }
 }
 
-/// What a page says of a failure: its own sentence where the message names options of the command line.
+/// The text that a page shows for a failure. It differs from the message where that names options of the command line.
 pub(crate) fn told(failure: &Failure) -> String {
     let own = match failure.code {
         "receipt_code_needed" => {
@@ -76,7 +76,7 @@ pub(crate) fn told(failure: &Failure) -> String {
     own.to_owned()
 }
 
-/// The message of a failure, which begins in the middle of a line on a terminal.
+/// The message of a failure as a sentence, with a capital letter and a full stop.
 pub(crate) fn sentence(message: &str) -> String {
     let mut chars = message.chars();
     let first = chars.next().map(|first| first.to_uppercase().to_string()).unwrap_or_default();

@@ -1,4 +1,4 @@
-//! What a page sends.
+//! Forms and queries that pages send.
 
 use std::collections::HashMap;
 use std::convert::Infallible;
@@ -58,19 +58,19 @@ impl<S: Send + Sync> FromRequestParts<S> for Query {
     }
 }
 
-/// Refuses what cannot be undone, unless the word was typed that the page asked for.
+/// Refuses an action that cannot be undone, unless the requested word was typed.
 pub(crate) fn check_typed(form: &Form, word: &str) -> Result<(), Failure> {
     if form.get("typed") == word {
         return Ok(());
     }
-    let message = format!("nothing was changed; type exactly `{word}` to go on");
+    let message = format!("nothing was changed; type exactly `{word}` to continue");
     Err(Failure::new("not_confirmed", message))
 }
 
 /// The field that asks for a word before what cannot be undone.
 pub(crate) fn typed_field(word: &str) -> Markup {
     html! {
-        label for="typed" { "This cannot be undone. Type " code { (word) } " to go on" }
+        label for="typed" { "This cannot be undone. Type " code { (word) } " to continue" }
         input #typed name="typed" required autocomplete="off" autocapitalize="off" spellcheck="false" data-word=(word);
     }
 }

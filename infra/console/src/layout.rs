@@ -119,12 +119,12 @@ pub(crate) fn head(title: Markup, scripts: impl IntoIterator<Item = &'static str
     }
 }
 
-/// Test and live differ at first sight.
+/// The label of an environment, in a different style for test and live.
 pub(crate) fn environment(environment: Environment) -> Markup {
     html! { span.pill.(environment) { (environment) } }
 }
 
-/// A table with a heading of its own for screen readers, which scrolls where it is too wide.
+/// A table with a caption for screen readers. It scrolls if it is too wide.
 pub(crate) fn table(caption: &str, heading: &[&str], rows: &[Vec<Markup>]) -> Markup {
     html! {
         div.wide tabindex="0" role="region" aria-label=(caption) {

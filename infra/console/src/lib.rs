@@ -1,8 +1,8 @@
-//! The operator's console: pages that `ops console` serves on the operator's own machine, over the operator's own
-//! credentials. Nothing of it is deployed.
+//! The operator's console: pages that `ops console` serves on the operator's own machine, with the operator's own
+//! credentials. None of it is deployed.
 //!
 //! - [`serve`] runs it for the command; [`Server`] is the server itself, for tests;
-//! - `safety` is what every request has to pass, and `access` the token and the cookie;
+//! - `safety` checks every request, and `access` has the token and the cookie;
 //! - `pages` has a module for each page, with a `routes` function; what they share is in `state`, `layout`, `form` and `plot`;
 //! - `assets` are the style and the scripts.
 //!
@@ -40,7 +40,7 @@ pub fn serve<'a>(
     async move {
         let server = Server::bind(&settings).await?;
         let link = server.link().to_owned();
-        // Who closed the output can still use the browser that opens.
+        // If the output is closed, the operator can still use the browser that opens.
         let _ = writeln!(out, "The console is open at {link} (Ctrl-C ends it)").and_then(|()| out.flush());
         if settings.opens_browser {
             browser::open(&link);

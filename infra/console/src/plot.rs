@@ -13,10 +13,10 @@ const HEIGHT: i64 = 180;
 const LEFT: i64 = 56;
 const TOP: i64 = 10;
 const BOTTOM: i64 = 24;
-/// More would run into each other.
+/// More labels would overlap.
 const LABELS: usize = 7;
 
-/// What an empty name stands as.
+/// Shown for an empty name.
 const NONE: &str = "(none)";
 
 pub(crate) fn number(number: i64) -> String {
@@ -81,7 +81,7 @@ fn numbers<'a>(title: &str, heading: &[&str], amounts: impl Iterator<Item = &'a 
 pub(crate) struct Share {
     pub(crate) name: Markup,
     pub(crate) value: i64,
-    /// What the bar is full at.
+    /// The amount at which the bar is full.
     pub(crate) of: i64,
     pub(crate) words: String,
 }

@@ -1,4 +1,5 @@
-//! What every request has to pass: other pages of the browser, and other programs of the machine, can reach the port, too.
+//! The checks that every request has to pass, because other pages of the browser and other programs on the machine can
+//! reach the port too.
 
 use axum::Router;
 use axum::body::Body;
@@ -45,7 +46,7 @@ pub(crate) fn routes() -> Router<Console> {
     Router::new().route(OPEN, get(open)).route(SESSION, post(trade))
 }
 
-/// Answers a request if it may be, and says in every reply how a browser has to treat it.
+/// Answers a request that passes the checks, and adds the security headers to every reply.
 pub(crate) async fn check(State(console): State<Console>, request: Request, next: Next) -> Response {
     let mut response = match admitted(&console, &request) {
         Ok(()) => next.run(request).await,
@@ -105,7 +106,7 @@ fn header<'a>(request: &'a Request, name: &HeaderName) -> Option<&'a str> {
     only.to_str().ok()
 }
 
-/// A name that another site made point to 127.0.0.1 is not this host.
+/// Prevents DNS rebinding: another site's name that resolves to 127.0.0.1 is not this host.
 fn is_own_host(authority: &str, request: &Request) -> bool {
     let in_line = request.uri().authority().is_none_or(|named| named.as_str() == authority);
     in_line && header(request, &HOST) == Some(authority)
@@ -118,7 +119,7 @@ fn is_own_page(authority: &str, request: &Request) -> bool {
     header(request, &ORIGIN).and_then(|origin| origin.strip_prefix("http://")) == Some(authority)
 }
 
-/// Whether a browser says so. Browsers that say nothing leave it to the cookie.
+/// Whether `Sec-Fetch-Site` says so. For browsers that do not send it, only the other checks decide.
 fn is_from_own_page_or_user(request: &Request) -> bool {
     !request.headers().contains_key(FETCH_SITE)
         || matches!(header(request, &FETCH_SITE), Some("same-origin" | "none"))

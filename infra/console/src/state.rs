@@ -20,7 +20,7 @@ pub(crate) struct Console(Arc<Shared>);
 struct Shared {
     env: Env,
     clock: Clock,
-    /// Only read from; requests get tables of their own.
+    /// Only read from: each request opens its own tables.
     tables: Tables,
     access: Access,
     /// `127.0.0.1:PORT`.

@@ -28,8 +28,8 @@ pub(crate) fn tags() -> Value {
 }
 
 fn description(message_key: Option<&Value>) -> String {
-    let mut text = "Your server sends a code or a receipt, a phone number and consent; the service decides, once and for \
-        good, whether that consumer is in.\n\n\
+    let mut text = "Your server sends a code or a receipt, a phone number and consent; the service decides \
+        whether that consumer is in.\n\n\
         - Whatever happens to a consumer is a reply with status 200 and a `message_key`. An error means that your \
         request is at fault; nothing is recorded then.\n\
         - Times are UTC, phones are returned as E.164, names are lower snake case. Codes and phones never appear in a \

@@ -1,5 +1,5 @@
-//! A simulated beacon: the rounds of a chain of its own, each from its time on, over HTTP in drand's form. Its key is no secret,
-//! so that draws of the local stack are rehearsals.
+//! A simulated beacon: serves the rounds of its own chain over HTTP in drand's format, each from its time on. Its key is public,
+//! so draws on the local stack are rehearsals.
 
 use std::io;
 use std::num::{NonZeroU32, NonZeroU64};
@@ -16,12 +16,12 @@ use serde_json::json;
 
 use crate::loopback::{Loopback, Served};
 
-/// The same for every local stack, so that a draw can go on after a restart.
+/// The same for every local stack, so that a draw can continue after a restart.
 const SEED: &[u8; 32] = b"the key of all simulated beacons";
 /// 2026-01-01T00:00:00Z.
 const GENESIS_SECONDS: i64 = 1_767_225_600;
 
-/// One that serves. It stops when told to, and when it is dropped.
+/// A serving beacon. It stops when told to or when dropped.
 pub struct Beacon {
     /// Without a slash at the end.
     pub base_url: String,
@@ -36,7 +36,7 @@ struct Rounds {
 }
 
 impl Beacon {
-    /// Starts one, and returns once it listens.
+    /// Starts a beacon and returns once it listens.
     ///
     /// # Errors
     /// When it cannot listen.
@@ -52,7 +52,7 @@ impl Beacon {
         Ok(Self { base_url, info, served: loopback.serve(router) })
     }
 
-    /// Lets the requests under way finish, then stops.
+    /// Waits for requests in flight, then stops.
     pub async fn stop(self) {
         self.served.stop().await;
     }

@@ -1,5 +1,5 @@
-//! Reads the streams of a database in batches, as Lambda's event source mapping does. The SDK for them is a crate of its own,
-//! and this takes four calls of JSON.
+//! Reads the streams of a database in batches, as Lambda's event source mapping does. It makes the few JSON calls itself: the
+//! SDK for streams is a separate crate.
 
 use std::time::Duration;
 
@@ -11,7 +11,8 @@ use serde_json::{Value, json};
 
 /// As many as Lambda is told to take at once.
 const BATCH_SIZE: u32 = 1000;
-/// The embedded database keeps changes for ever, DynamoDB for a day. Marks of counted changes are kept for a week.
+/// Older changes are skipped, as DynamoDB has deleted them by then; the embedded database keeps changes forever. Marks
+/// of counted changes are kept for a week.
 const RETENTION: Duration = Duration::from_hours(24);
 /// More than any batch: a record has at most two images of 400 KB.
 const MAX_BYTES: usize = 1_000_000_000;
@@ -62,7 +63,7 @@ impl StreamReader {
         Some(json!({ "Records": records, "shardId": shard, "eventSourceARN": stream, "state": {} }))
     }
 
-    /// Goes on after the batch that was read last.
+    /// Moves past the batch that was read last.
     pub fn confirm(&mut self) {
         if let (Some(place), Some(next)) = (&mut self.place, self.next.take()) {
             place.iterator = next;
@@ -92,7 +93,7 @@ impl StreamReader {
     }
 }
 
-/// Signed by nobody: the embedded database looks only whether there is a signature.
+/// With a dummy signature: the embedded database only checks that there is one.
 fn headers(operation: &str) -> Option<HeaderMap> {
     let target = format!("DynamoDBStreams_20120810.{operation}");
     let signature = "AWS4-HMAC-SHA256 Credential=local/20260101/af-south-1/dynamodb/aws4_request, \

@@ -14,14 +14,14 @@ use crate::loopback::{Loopback, Served};
 /// The account that everything local belongs to.
 const ACCOUNT: &str = "000000000000";
 
-/// One that serves. It stops when told to, and when it is dropped.
+/// A serving STS. It stops when told to or when dropped.
 pub struct Sts {
     endpoint: String,
     served: Served,
 }
 
 impl Sts {
-    /// Starts one, and returns once it listens.
+    /// Starts an STS and returns once it listens.
     ///
     /// # Errors
     /// When it cannot listen.
@@ -36,7 +36,7 @@ impl Sts {
         &self.endpoint
     }
 
-    /// Lets the requests under way finish, then stops.
+    /// Waits for requests in flight, then stops.
     pub async fn stop(self) {
         self.served.stop().await;
     }
@@ -57,7 +57,7 @@ async fn answer(headers: HeaderMap, body: String) -> Response<Body> {
     response
 }
 
-/// Who signed a request. Only characters that an access key has, so that the name can stand in XML.
+/// The access key that signed a request. Only the characters of access keys pass, so that it is safe in XML.
 fn access_key(headers: &HeaderMap) -> Option<&str> {
     let authorization = headers.get(AUTHORIZATION)?.to_str().ok()?;
     let (_, credential) = authorization.split_once("Credential=")?;

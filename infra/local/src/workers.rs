@@ -59,7 +59,7 @@ pub fn start(
     let uploads = background("mark-receipt-uploaded")?;
     let marker = MarkReceiptUploaded::connect(&uploads)?;
     let sweeper = SweepUnsettled::connect(&background("sweep-unsettled")?)?;
-    // Only the bucket of photos has a function that hears of its objects.
+    // Only the photos' bucket sends events to a function.
     let bucket = uploads.env.required(photos::VARIABLE)?;
     let mut workers = vec![until_stopped(stop, deliver_created(created, bucket, marker))];
     let (tax_queue, partner_queue) =
@@ -190,7 +190,7 @@ pub fn stream_readers(env: &Env) -> Vec<StreamReader> {
     streamed.filter_map(|table| StreamReader::new(&url, table.name)).collect()
 }
 
-/// Passes on batches of changes. One that fails comes again whole: what is counted of it is skipped.
+/// Passes on batches of changes. A failed batch is delivered again; changes that are already counted are skipped.
 async fn count(mut reader: StreamReader, function: Arc<CountChanges>) {
     loop {
         let batch = reader.read().await.and_then(|batch| serde_json::from_value(batch).ok());

@@ -1,5 +1,5 @@
 //! The audit log of a command: who does what, and why. A row is written before the change or the look that it records.
-//! So none is without a row; a change can still fail after its row.
+//! So no change is unrecorded, but a recorded change can still fail.
 //!
 //! A command that changes something, or shows what is hidden otherwise, appends a row first:
 //!
@@ -30,7 +30,7 @@ use crate::identity::Identity;
 use crate::tables::Tables;
 use crate::write_guard::WriteGuard;
 
-/// Days that can be listed at once, each with a query of its own.
+/// Days that can be listed at once; each takes a query.
 const MAX_DAYS: usize = 3_660;
 /// Days that are queried concurrently.
 const CONCURRENCY: usize = 16;
@@ -41,7 +41,7 @@ const WORDS_CHARS: std::ops::RangeInclusive<usize> = 1..=500;
 /// The variable, and the option, that adds a name to the AWS identity.
 pub const BY_VARIABLE: &str = "OPS_BY";
 
-/// What a command is about to do. None of it may be a phone, a code, a key or a secret: rows stay for good.
+/// What a command is about to do. None of it may be a phone, a code, a key or a secret: rows are kept forever.
 #[derive(Clone, Debug)]
 pub struct Action {
     name: &'static str,
@@ -130,7 +130,7 @@ impl Audit {
         self.guard.before(aws)
     }
 
-    /// The connection that writes whatever the log says.
+    /// The connection without that guard.
     pub(crate) fn unguarded(&self) -> &Aws {
         &self.aws
     }
@@ -183,8 +183,8 @@ impl Audit {
         Ok(Operator { who: self.identity().await?.to_owned(), by: self.by.clone() })
     }
 
-    /// Who the operator is, for a record: the name that was given, else the one in the AWS identity. The rows of the log have
-    /// the whole identity as well.
+    /// Who the operator is, for a record: the name that was given, otherwise the one in the AWS identity. The rows of the log
+    /// have the whole identity as well.
     ///
     /// # Errors
     /// When AWS does not say who the operator is.
@@ -201,10 +201,10 @@ impl Audit {
     }
 }
 
-/// The rows of some days, oldest first; both ends belong to them.
+/// The rows of these days, oldest first; both days are included.
 ///
 /// # Errors
-/// When these are no days or too many, or the table does not answer.
+/// When the range is empty or too long, or the table does not answer.
 pub async fn rows(tables: &Tables, from: NaiveDate, to: NaiveDate) -> Result<Vec<StoredAuditRow>, Failure> {
     let days: Vec<String> =
         from.iter_days().take_while(|day| *day <= to).take(MAX_DAYS + 1).map(|day| day.to_string()).collect();
@@ -216,7 +216,7 @@ pub async fn rows(tables: &Tables, from: NaiveDate, to: NaiveDate) -> Result<Vec
     let queries = stream::iter(&days).map(|day| log.of_day(day)).buffered(CONCURRENCY);
     let rows: Vec<Vec<StoredAuditRow>> = queries.try_collect().await?;
     let mut rows: Vec<_> = rows.into_iter().flatten().collect();
-    // By number, since a row of a clock that is off may be in another day.
+    // By number, since a wrong clock may have put a row under another day.
     rows.sort_by_key(|row| row.sequence);
     Ok(rows)
 }

@@ -42,13 +42,13 @@ pub struct Plan {
 pub struct Applied {
     /// The campaign.
     pub slug: CampaignSlug,
-    /// What became of it.
+    /// How it was changed.
     pub change: Change,
     /// Whether it was paused before and is not now.
     pub resumed: bool,
 }
 
-/// What became of a campaign.
+/// How applying a file changed a campaign.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Change {
@@ -77,7 +77,7 @@ impl Plan {
         &self.after
     }
 
-    /// What becomes of the campaign.
+    /// How the campaign will change.
     pub fn change(&self) -> Change {
         match &self.before {
             None => Change::Created,
@@ -86,7 +86,7 @@ impl Plan {
         }
     }
 
-    /// What carrying it out reports.
+    /// The report of carrying it out.
     pub fn outcome(&self) -> Applied {
         let was_paused = self.before.as_ref().is_some_and(|before| before.campaign.paused);
         let resumed = was_paused && !self.after.paused;

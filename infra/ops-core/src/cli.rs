@@ -88,7 +88,7 @@ pub(crate) enum Command {
     Whoami,
     /// Open the operator's console: pages in a browser on this machine, with the rights of your credentials
     Console(ConsoleArgs),
-    /// Migrate the records of the first release; run once, right after the update
+    /// Migrate the records of earlier releases; run it right after an update that needs it
     Migrate,
     /// Call every endpoint of a deployment in test mode
     Smoke {

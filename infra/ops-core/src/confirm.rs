@@ -15,7 +15,7 @@ pub(crate) struct ConfirmArgs {
     pub(crate) yes: bool,
 }
 
-/// The answer that lets a command go on.
+/// The answer that lets a command continue.
 #[derive(Clone, Copy, Debug)]
 pub(crate) enum Answer<'a> {
     /// `y` or `yes`: what follows can be undone.
@@ -52,8 +52,8 @@ impl Terminal<'_> {
             return Ok(());
         }
         let message = match answer {
-            Answer::Yes => "nothing was changed; answer `y` to go on".to_owned(),
-            Answer::Word(word) => format!("nothing was changed; type exactly `{word}` to go on"),
+            Answer::Yes => "nothing was changed; answer `y` to continue".to_owned(),
+            Answer::Word(word) => format!("nothing was changed; type exactly `{word}` to continue"),
         };
         Err(Failure::new("not_confirmed", message))
     }
@@ -64,7 +64,7 @@ impl Terminal<'_> {
         match answer {
             Answer::Yes => write!(self.err, "{question} [y/N] ")?,
             Answer::Word(word) => {
-                write!(self.err, "{question} This cannot be undone. Type {word} to go on: ")?
+                write!(self.err, "{question} This cannot be undone. Type {word} to continue: ")?
             }
         }
         self.err.flush()?;
@@ -104,7 +104,7 @@ mod tests {
 
     #[test]
     fn what_cannot_be_undone_takes_its_word_alone() {
-        let asked = "Void 7 codes? This cannot be undone. Type demo to go on: ".to_owned();
+        let asked = "Void 7 codes? This cannot be undone. Type demo to continue: ".to_owned();
         assert_eq!(typed(Some("demo\n"), Answer::Word("demo"), false), (asked, Ok(())));
         for text in ["y\n", "yes\n", "Demo\n", ""] {
             assert_eq!(typed(Some(text), Answer::Word("demo"), false).1, Err("not_confirmed"), "{text:?}");

@@ -1,5 +1,5 @@
-//! Revokes and reopens settled submissions. Nobody reopens a decision of their own alone: another person does, or, where an
-//! instant prize was won, two people agree, as they have to on revoking.
+//! Revokes and reopens settled submissions. Nobody reopens their own decision alone: another person has to. If an instant
+//! prize was won, two people have to agree, on reopening as well as on revoking.
 
 use common::domain::codebook::BatchStatus;
 use common::domain::message::MessageKey;
@@ -23,7 +23,7 @@ pub enum Corrected {
     Proposed {
         /// With the proposal.
         after: Submission,
-        /// The proposal of something else in whose place it is.
+        /// The earlier, different proposal that it replaces.
         replaced: Option<Proposal>,
     },
     /// The submission was revoked before.
@@ -86,8 +86,8 @@ pub async fn correct(
     write(tables, &before, &after, correction).await.map(Corrected::Done)
 }
 
-/// The next step of having a settled submission decided again: revokes an accepted one, reopens a rejected one. Each is done
-/// or not done as a whole, and needs rights of its own.
+/// The next step of having a settled submission decided again: revokes an accepted one, reopens a rejected one. Each is
+/// atomic, and needs separate permissions.
 ///
 /// # Errors
 /// As [`correct`].

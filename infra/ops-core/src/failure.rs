@@ -46,7 +46,7 @@ impl Failure {
     }
 }
 
-/// Names the right that is missing, by what AWS says of it: `User: ARN is not authorized to perform: ACTION on resource: ARN
+/// Names the missing permission, from AWS's message: `User: ARN is not authorized to perform: ACTION on resource: ARN
 /// because ...`.
 fn missing_right(denied: &str) -> String {
     const WHOM_TO_ASK: &str =
@@ -56,9 +56,9 @@ fn missing_right(denied: &str) -> String {
         (Some(action), Some(arn)) => {
             // An ARN ends in the kind and the name of a resource.
             let resource = arn.splitn(6, ':').last().unwrap_or(arn).replacen(['/', ':'], " ", 1);
-            format!("you lack the right {action} on {resource}; {WHOM_TO_ASK}")
+            format!("you lack the permission {action} on {resource}; {WHOM_TO_ASK}")
         }
-        (_, _) => format!("you lack a right: {denied}; {WHOM_TO_ASK}"),
+        (_, _) => format!("you lack a permission: {denied}; {WHOM_TO_ASK}"),
     }
 }
 

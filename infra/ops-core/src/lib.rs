@@ -8,15 +8,15 @@
 //!   stack's [`tables`], which [`connection`] opens; [`secret`] rotates the deployment's secret;
 //! - [`corrections`] revokes and reopens settled submissions; [`people`] finds, exports and erases a person; `export` writes
 //!   entries into files;
-//! - [`review`] is what a screen needs that shows reviewers one submission after the other;
+//! - [`review`] has what the review screen needs: it shows one submission after the other;
 //! - [`audit`] records who does what; `write_guard` refuses writes that are not recorded; `identity` is who the operator is;
 //! - [`draws`] freezes entries and draws winners so that anyone can check it;
 //! - [`numbers`] reads what is counted, and compares it with a count of all records;
-//! - [`migrate`] migrates the records of the first release;
+//! - [`migrate`] migrates the records of earlier releases;
 //! - [`smoke`] calls every endpoint of a deployment;
 //! - [`failure`] is the error of a command; [`mod@format`] formats numbers and times.
 //!
-//! `ops console` is a crate of its own, which uses this library; [`run`] gets it as a [`ServeConsole`].
+//! `ops console` is a separate crate, which uses this library; [`run`] gets it as a [`ServeConsole`].
 
 pub mod audit;
 pub mod campaign_file;

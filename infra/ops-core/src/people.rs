@@ -198,7 +198,8 @@ pub async fn hand_over(
 /// Erases a person from all that is held. The audit log has a row first.
 ///
 /// # Errors
-/// When the reason is none, a submission is not settled, or a draw is being frozen; when a table or the bucket does not answer.
+/// When the reason is invalid, a submission is not settled, or a draw is being frozen; when a table or the bucket does not
+/// answer.
 pub async fn erase_all(
     tables: &Tables,
     env: &Env,

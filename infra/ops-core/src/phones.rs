@@ -71,7 +71,7 @@ pub(crate) async fn entrant_ids(
 /// Blocks or unblocks a phone in both environments of a campaign. Returns false if there was nothing to change.
 ///
 /// # Errors
-/// When a phone is unblocked that the release before has blocked: `ops migrate` would block it again.
+/// When a phone to unblock was blocked by the previous release: `ops migrate` would block it again.
 pub async fn set_blocked(
     tables: &Tables,
     slug: &CampaignSlug,
@@ -83,7 +83,7 @@ pub async fn set_blocked(
     for environment in Environment::ALL {
         let scope = Scope { campaign: slug.clone(), environment };
         let entrant = tables.entrant_id(&scope, phone).await?;
-        // The release before has the number itself for an id.
+        // The previous release has the number itself as the id.
         let before_migration = EntrantId::from_record(phone.expose_e164());
         if !blocked && tables.entrants.exists(&scope, &before_migration).await? {
             let message = "a record of this phone is still stored as the first release did; run `ops migrate` first, then this again";

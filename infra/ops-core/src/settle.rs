@@ -41,7 +41,7 @@ pub enum Verdict {
 }
 
 impl Verdict {
-    /// Refuses what no operator means: no or too many entries, and a reason that rejects nothing.
+    /// Refuses obvious mistakes: no or too many entries, and a message key that rejects nothing.
     ///
     /// # Errors
     /// Says which.
@@ -82,7 +82,7 @@ pub enum Settled {
         after: Submission,
         /// The prize.
         prize: String,
-        /// The acceptance with other entries or another code in whose place it is.
+        /// The earlier acceptance, with other entries or another code, that it replaces.
         replaced: Option<ProposedAcceptance>,
     },
 }
@@ -229,8 +229,8 @@ fn second_person_needed(submission: &Submission) -> Failure {
     Failure::new("second_person_needed", message)
 }
 
-/// The number of entries if the operator gives none: those that a first operator accepted. `None` if more were counted than a
-/// till is trusted with.
+/// The number of entries if the operator gives none: those that a first operator accepted. `None` if more were counted than
+/// `receipt.max_entries`: the operator has to name the number.
 pub fn usual_entries(campaign: &Campaign, submission: &Submission) -> Option<u32> {
     if let Some(first) = &submission.acceptance {
         return Some(first.entries);

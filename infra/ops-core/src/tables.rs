@@ -58,7 +58,7 @@ impl Tables {
         Self::open(env, audit.guarded(aws), audit)
     }
 
-    /// Opens them for another command of the same operator, whose first write is refused like that, too.
+    /// Opens the tables for another command of the same operator, with the same guard.
     ///
     /// # Errors
     /// Names the missing variable.
@@ -141,7 +141,7 @@ impl Tables {
         Ok(self.secrets().version_for_phones().await?.secret.consumer(scope, phone.clone()).id)
     }
 
-    /// A campaign that has to be there.
+    /// A campaign that must exist.
     ///
     /// # Errors
     /// When it does not exist, or the table does not answer.

@@ -36,7 +36,7 @@ pub(crate) struct Report {
     pub(crate) text: String,
     /// Goes to standard error, without `--json` only.
     pub(crate) note: Option<String>,
-    /// [`FINE`], unless scripts have to hear of what was found.
+    /// [`FINE`], unless the exit code tells scripts about a finding.
     pub(crate) code: u8,
 }
 

@@ -122,7 +122,7 @@ impl SkipReason {
         Self::Revoked,
     ];
 
-    /// Whether an operator gives it; the others follow from the rules of the draw, and are never given by hand.
+    /// Whether operators can give this reason; the other reasons follow from the rules of the draw.
     pub fn is_given(self) -> bool {
         !matches!(self, Self::HasPrize | Self::Erased | Self::PhoneDeleted)
     }
@@ -162,7 +162,7 @@ impl SkipReason {
     }
 }
 
-/// The state of a contact; as text, in words for operators and certificates.
+/// The state of a contact. Its `Display` form is for operators and certificates.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
 #[serde(tag = "is", rename_all = "snake_case")]
 pub enum ContactState {
@@ -335,7 +335,7 @@ fn check(state: ContactState, event: &ContactEvent) -> Result<(), StepRefused> {
     }
 }
 
-/// The log has to have the calls and the identity card that a reason implies.
+/// Checks that the log has the calls and the identity card that a reason implies.
 fn check_reason(state: ContactState, reason: SkipReason) -> Result<(), StepRefused> {
     let need = |holds, otherwise| if holds { Ok(()) } else { Err(otherwise) };
     let was_reached = matches!(state, ContactState::Reached | ContactState::Identified);

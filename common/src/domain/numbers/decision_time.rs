@@ -1,5 +1,5 @@
-//! How long submissions waited for their decision, counted in fixed spans. So percentiles over any days follow from sums;
-//! a percentile is the upper end of the span that it falls into.
+//! How long submissions waited for their decision, counted in fixed spans, so that sums over any days give percentiles. A
+//! percentile is the upper end of its span.
 
 use super::{Amount, Submission};
 

@@ -1,4 +1,4 @@
-//! How far the changes of a shard are counted, so that each is counted once however often it comes.
+//! The position up to which a shard's changes are counted, so that each counts once however often it is delivered.
 //!
 //! A stream delivers the changes of a shard in their order, but can deliver some of them again. Changes up to the mark are
 //! skipped, and the mark moves in the same transaction that counts.
@@ -72,7 +72,7 @@ impl Mark {
     }
 }
 
-/// A change of a record, by what it adds to the numbers.
+/// A change of a record, with what it adds to the numbers.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Change {
     /// Its place in its shard.
@@ -82,7 +82,7 @@ pub struct Change {
 }
 
 impl Change {
-    /// Whether something of it is not counted yet.
+    /// Whether any part of it is still uncounted.
     pub fn is_uncounted(&self, mark: Option<&Mark>) -> bool {
         mark.is_none_or(|mark| mark.counted_of(&self.sequence).is_some())
     }
@@ -158,7 +158,7 @@ mod tests {
     }
 
     impl Table {
-        /// Counts a batch, and is cut off after so many transactions.
+        /// Counts a batch, and stops after `most` transactions.
         fn count(&mut self, batch: &[Change], most: usize) {
             for _ in 0..most {
                 let Some(step) = next_step(batch, self.mark.as_ref()) else { return };
@@ -248,7 +248,7 @@ mod tests {
                 .collect();
             let mut table = Table::default();
             for (back, length, most) in deliveries {
-                // A stream never goes past what its function has not confirmed.
+                // A stream never moves past changes that its function has not confirmed.
                 let next = changes.iter().position(|change| change.is_uncounted(table.mark.as_ref()));
                 let start = next.unwrap_or(changes.len()).saturating_sub(back);
                 let end = (start + length).min(changes.len());

@@ -1,5 +1,5 @@
-//! What the service checked of a receipt, one check after the other, as the reasons of its verdict tell: it stops at the
-//! first check that fails, so all before it passed.
+//! The checks that a receipt went through, reconstructed from the reasons of its verdict. The service stops at the first
+//! check that fails, so all earlier ones passed.
 
 use super::judgement::{Reason, Rule};
 use crate::domain::message::MessageKey;
@@ -9,7 +9,7 @@ use crate::domain::message::MessageKey;
 pub enum PhotoFault {
     /// There is no file.
     Missing,
-    /// The file is no picture.
+    /// The file is not a picture.
     NotDecoded,
     /// The picture is damaged.
     Damaged,
@@ -84,7 +84,7 @@ impl PhotoFault {
     }
 }
 
-/// What is checked of a receipt.
+/// A check of a receipt.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Check {
     /// The file is a photo that can be read. A typed receipt has none.
@@ -93,18 +93,18 @@ pub enum Check {
     Code,
     /// The tax authority has a record of that code and time.
     Record,
-    /// The record keeps this rule of the campaign.
+    /// The record meets this rule of the campaign.
     Rule(Rule),
 }
 
-/// What came of a check.
+/// The result of a check.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum CheckResult {
     /// It found nothing wrong.
     Passed,
     /// It decided the verdict, with this reason.
     Failed(&'static str),
-    /// An earlier check decided the verdict, or none is known to have been made.
+    /// An earlier check decided the verdict, or the reasons name no check.
     NotReached,
 }
 
@@ -128,7 +128,8 @@ impl Check {
     }
 }
 
-/// Every check with its result, by the reasons of a verdict. Nothing is claimed about reasons that no check gives.
+/// Every check with its result, from the reasons of a verdict. If no check gives any of these reasons, none counts as
+/// reached.
 pub fn checks(reasons: &[String]) -> Vec<(Check, CheckResult)> {
     // The last reason is the most precise.
     let failed = reasons.iter().rev().find_map(|reason| Check::of_reason(reason));

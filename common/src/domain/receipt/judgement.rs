@@ -80,10 +80,10 @@ const LAST_TIME: NaiveTime = NaiveTime::from_hms_milli_opt(23, 59, 59, 999).expe
 /// How far a fiscal device's clock may be ahead of ours.
 const CLOCK_ERROR: Duration = Duration::from_hours(1);
 
-/// A rule that a record has to keep.
+/// A rule that a record has to meet.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Rule {
-    /// It is a purchase: not cancelled, and no training of the cashier's.
+    /// It is a real purchase: not cancelled, and not a training receipt.
     Genuine,
     /// The purchase was within the campaign's window.
     Window,

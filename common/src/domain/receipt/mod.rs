@@ -3,7 +3,8 @@
 //! - [`photo`]: the accepted files; [`payload`]: codes and times of receipts;
 //! - [`sentinel`]: test receipts that name their outcome;
 //! - [`record`]: the tax authority's data on a purchase; [`rules`]: the campaign's; `basket`: the products bought;
-//!   [`judgement`]: the verdict from all of them; [`checks`]: what the service checked, as the verdict's reasons tell;
+//!   [`judgement`]: the verdict from all of them; [`checks`]: the checks made, reconstructed from the verdict's
+//!   reasons;
 //! - [`schedule`]: the pace of look-ups.
 
 mod basket;

@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-/// Look-ups a minute, over all campaigns and environments: the authority bears two connections at a time from one
+/// Look-ups a minute, over all campaigns and environments: the authority tolerates two connections at a time from one
 /// address, three seconds apart.
 pub const LOOK_UPS_PER_MINUTE: u64 = 40;
 /// The time between the starts of two look-ups.

@@ -15,7 +15,7 @@ pub struct ProposedAcceptance {
     pub decision: OperatorDecision,
 }
 
-/// What an acceptance that gives an instant prize leads to.
+/// The effect of an operator's acceptance of a submission with an instant prize.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Agreement {
     /// It waits for a second operator.
@@ -47,7 +47,7 @@ impl Submission {
         Self { acceptance: Some(acceptance), revision: self.revision.saturating_add(1), ..self.clone() }
     }
 
-    /// Whether it waits for a second operator, and a person of this identity or name was the first.
+    /// Whether a person of this identity or name accepted it first, and it waits for a second operator.
     pub fn was_first_accepted_by(&self, identity: &str, by: &str) -> bool {
         self.acceptance.as_ref().is_some_and(|first| first.decision.is_by(identity, by))
     }

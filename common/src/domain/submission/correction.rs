@@ -30,7 +30,7 @@ pub enum Correction {
 /// A correction that takes effect once a second operator asks for it too.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Proposal {
-    /// What is to be done.
+    /// The correction to make.
     pub correction: Correction,
     /// Who asks for it, when and why.
     pub decision: OperatorDecision,
@@ -47,7 +47,7 @@ pub enum NotCorrectable {
     /// Only an accepted submission is revoked.
     #[error("the submission was rejected")]
     Rejected,
-    /// Once is enough.
+    /// It was revoked before.
     #[error("the submission is revoked already")]
     RevokedAlready,
     /// Only a rejected submission is reopened.
@@ -120,7 +120,7 @@ impl Submission {
         Ok(Self {
             status,
             reasons: vec![REOPENED.to_owned()],
-            // Without a record it is what an operator typed, perhaps by mistake.
+            // Without a record, the purchase is the code that an operator typed, perhaps by mistake.
             purchase: self.purchase.clone().filter(|_| self.receipt.is_some()),
             settling: Some(PendingSettlement::due_at(now, prize).escalate(now)),
             proposal: None,

@@ -1,5 +1,5 @@
-//! A second look at some settled submissions with a receipt, by another person who does not see the verdict: how far people
-//! agree, and how far they agree with the service.
+//! A second look at some settled submissions with a receipt, by another person who does not see the verdict. It measures
+//! how often people agree with each other and with the service.
 
 use serde::{Deserialize, Serialize};
 use sha2::{Digest, Sha256};
@@ -13,7 +13,7 @@ const OF_OPERATORS: u64 = 50;
 /// Of a thousand decisions of the service, how many are looked at again.
 const OF_SERVICE: u64 = 10;
 
-/// What a second person would have decided. It changes nothing by itself.
+/// What a second person would have decided. It has no effect on the submission.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct SecondLook {
     /// The name that the operator gave.
@@ -22,7 +22,7 @@ pub struct SecondLook {
     pub at: Timestamp,
     /// The reason to reject it; `None` to accept it.
     pub rejects: Option<MessageKey>,
-    /// Whether it is the verdict that the submission had at that time. Reasons may differ.
+    /// Whether it matches the submission's verdict at that time; the reasons may differ.
     pub agrees: bool,
 }
 

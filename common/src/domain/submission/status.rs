@@ -11,12 +11,12 @@ use crate::domain::message::MessageKey;
 pub enum State {
     /// Still being checked: the receipt, or the partner's answer.
     Pending,
-    /// The consumer is in. Final, unless a person of the service finds that the entry must not count.
+    /// The entry counts. Final, unless your service operator finds that it must not count.
     Accepted,
-    /// The consumer is not in. Final, unless a person of the service corrects it; limits are free again, and the code
-    /// unless the entry was accepted before.
+    /// The entry does not count. Final, unless your service operator corrects it. It no longer counts towards limits,
+    /// and its code can be used again unless the entry had been accepted.
     Rejected,
-    /// The partner or the tax authority has not answered. The service keeps asking by itself.
+    /// The partner or the tax authority has not answered. The service keeps asking.
     Unknown,
 }
 
@@ -27,7 +27,7 @@ pub enum State {
 pub enum ReviewStatus {
     /// The receipt counts.
     Verified,
-    /// A person looks at the receipt.
+    /// A person is reviewing the receipt.
     UnderReview,
     /// The receipt does not count.
     Declined,
@@ -40,13 +40,13 @@ pub enum ReviewStatus {
 pub enum DisplayStatus {
     /// The consumer is in.
     Entered,
-    /// Being checked; the result comes by itself, within seconds or hours.
+    /// Being checked; the result follows within seconds or hours.
     Checking,
-    /// A person looks at the receipt; the result comes by itself.
+    /// A person is reviewing the receipt; the result follows.
     ReceiptInReview,
     /// The consumer is not in.
     NotAccepted,
-    /// Not in because of the receipt: the consumer can send a better one, with the same code.
+    /// Not accepted because of the receipt: the consumer can send a better one, with the same code.
     NeedsAttention,
 }
 

@@ -29,9 +29,9 @@ pub const BLOCKLIST_CARRIES: [&str; 3] = [BLOCKED_PHONE, "blocked_by", "blocked_
 pub struct BlockChange {
     /// The time.
     pub at: Timestamp,
-    /// The operator; `None` if the release before blocked the phone.
+    /// The operator; `None` if the previous release blocked the phone.
     pub by: Option<String>,
-    /// The operator's reason; `None` if the release before blocked the phone.
+    /// The operator's reason; `None` if the previous release blocked the phone.
     pub why: Option<String>,
 }
 

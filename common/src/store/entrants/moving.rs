@@ -20,7 +20,7 @@ const ADDED_BY_CHANGES: [&str; 7] =
 const ERASED_AS: &str = "erased_as";
 
 impl Entrants {
-    /// Moves records of the release before, whose keys have the number, to keys with its digest, and returns how many.
+    /// Moves records of the previous release, whose keys have the number, to keys with its digest, and returns how many.
     /// Counts are added to those of the digest. A record that changes meanwhile is left for the next run. Reads the whole
     /// table.
     pub async fn replace_phones(&self, secret: &DeploymentSecret) -> Result<u64, StoreError> {

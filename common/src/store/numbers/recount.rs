@@ -13,14 +13,14 @@ use crate::store::{Item, StoreError, read_number};
 /// Parts of a table that are read at once.
 const SEGMENTS: i32 = 8;
 
-/// What a count of all records found.
+/// The result of a count of all records.
 #[derive(Clone, Debug, Default)]
 pub struct Recount {
     /// The numbers as they should be.
     pub cells: Cells,
     /// Submissions and entrants of the scope.
     pub records: u64,
-    /// Those among them that this build cannot read, and that count nowhere.
+    /// Records that this build cannot read, which are not counted.
     pub unreadable: u64,
     /// The latest change of a submission.
     pub last_change: Option<Timestamp>,
@@ -40,8 +40,8 @@ impl Recount {
     }
 }
 
-/// Counts all submissions and entrants of a scope, which reads both tables as a whole. `progress` is told how many records
-/// each page looked at.
+/// Counts all submissions and entrants of a scope, which reads both tables completely. `progress` gets the number of
+/// records that each page read.
 ///
 /// # Errors
 /// When a table does not answer.

@@ -1,4 +1,4 @@
-//! Taking persons out of a scope's submissions, once the campaign keeps phones no longer.
+//! Removes personal data from a scope's submissions once the campaign's retention of phones is over.
 
 use futures_util::{StreamExt, TryStreamExt, stream};
 
@@ -12,10 +12,10 @@ use crate::store::{StoreError, text, transaction};
 /// Submissions that are changed at once.
 const AT_ONCE: usize = 16;
 
-/// What became of a page of submissions.
+/// The result of one page of submissions.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct RetentionPage {
-    /// Those of the scope that have no person any more.
+    /// Submissions of the scope without personal data.
     pub done: u64,
     /// Those that still need their phone, changed meanwhile, or cannot be read by this build.
     pub left: u64,
@@ -24,7 +24,7 @@ pub struct RetentionPage {
 }
 
 impl Submissions {
-    /// Takes the persons out of the next page of a segment. Repeating a page is harmless.
+    /// Removes the personal data from the next page of a segment. Repeating a page is harmless.
     pub async fn remove_persons(&self, scope: &Scope, segment: Segment) -> Result<RetentionPage, StoreError> {
         const ACTION: &str = "reading submissions whose retention is over";
         let scan = self
@@ -33,7 +33,7 @@ impl Submissions {
             .filter_expression("begins_with(#key, :scope)")
             .expression_attribute_names("#key", KEY)
             .expression_attribute_values(":scope", text(scope.key("")));
-        // A record that cannot be read takes its place among the others.
+        // An unreadable record is passed on as an error, so that it counts as left.
         let page = self.table.read_page(scan, segment, ACTION, |item| Ok(read(item))).await?;
         let removals = page.records.into_iter().map(|found| self.remove_person(found));
         let removals: Vec<bool> = stream::iter(removals).buffer_unordered(AT_ONCE).try_collect().await?;
@@ -41,7 +41,7 @@ impl Submissions {
         Ok(RetentionPage { done: count(true), left: count(false), segment: page.segment })
     }
 
-    /// False if the submission keeps its person.
+    /// False if the submission keeps its personal data.
     async fn remove_person(&self, found: Result<Submission, StoreError>) -> Result<bool, StoreError> {
         const ACTION: &str = "taking the person out of a submission";
         let before = match found {

@@ -24,7 +24,7 @@ pub const NEXT_STEP: &str = "scope_and_next_step";
 /// The attribute with the number of failed reads of a submission.
 const UNREADABLE_READS: &str = "unreadable_reads";
 /// The prefix of the partitions of submissions that wait for an operator. Live and test ones are separate, since tests
-/// are left lying.
+/// are often never settled.
 const OPERATOR: &str = "person";
 /// The prefix of the partitions of settled submissions that wait for a second look.
 const SECOND_LOOK: &str = "second_look";

@@ -233,13 +233,13 @@ pub(crate) fn transitions() -> Table {
         (
             "`pending`",
             "`unknown`",
-            "The partner did not answer within 8 seconds, or too many submissions were with it to ask it at once.",
+            "The partner did not answer within 8 seconds, or too many requests to it were already in flight.",
             "`checking`",
         ),
         (
             "`pending`",
             "`pending`, `under_review`",
-            "A person must look: no readable QR code, no product matched, too many entries, or a photo that was sent before.",
+            "A person must review it: no readable QR code, no product matched, too many entries, or a photo that was sent before.",
             "`receipt_received`",
         ),
         (

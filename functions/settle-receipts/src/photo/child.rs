@@ -20,8 +20,8 @@ pub fn serve_if_asked(accepts: fn(&str) -> bool) {
     answer_if_asked(JOB_VARIABLE, |job| serve(job, accepts));
 }
 
-/// Like [`serve_if_asked`], for programs that show photos to people: makes a copy to show. Functions do without, and so
-/// without the encoder.
+/// Like [`serve_if_asked`], for programs that show photos to people: makes a copy to show. Functions do not call it, so
+/// they do not contain the encoder.
 pub fn copy_if_asked() {
     answer_if_asked(SHOW_VARIABLE, copy);
 }

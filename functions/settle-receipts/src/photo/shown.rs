@@ -1,5 +1,5 @@
-//! The copy of a photo that people are shown: its gray pixels alone, upright, as a new PNG file. Nothing else of the file that
-//! came is in it: no place, no device, nothing hidden behind the picture.
+//! The copy of a photo that reviewers see: its gray pixels, upright, as a new PNG file. It has nothing else of the original
+//! file: no location, no device, no hidden data.
 
 use std::io::{self, Write};
 

@@ -37,7 +37,7 @@ async fn list(console: Console, Query(query): Query) -> PageResult {
     let (campaign, campaigns) = (query.get("campaign"), tables.campaigns.list().await?);
     let mut rows = rows(&tables, from, to).await?;
     rows.retain(|row| campaign.is_empty() || campaign_of(row) == Some(campaign));
-    // The newest are looked for most.
+    // Newest first: operators mostly look for recent rows.
     rows.reverse();
     let older = rows.len().saturating_sub(MAX_ROWS);
     let cells: Vec<_> = rows.iter().take(MAX_ROWS).map(cells).collect();

@@ -42,7 +42,7 @@ async fn list(console: Console, InScope(scope): InScope) -> PageResult {
                 "The odds of guessing a minted code are " (odds(book.odds_of_a_guess(0))) ": "
                 (grouped(book.good_codes())) " good codes of " (book.symbols) " symbols."
             }
-            p.soft { "Used are the codes of accepted submissions, at most a minute old. To see a single code, search for it." }
+            p.soft { "A code is used once its submission is accepted; the numbers are at most a minute old. To see a single code, search for it." }
         }
     };
     Ok(Page::new("Codes", Section::Codes).in_scope(&scope).render(content))
@@ -82,7 +82,7 @@ async fn ask(console: Console, (InScope(scope), Query(query)): (InScope, Query))
             ("Prize", html! { (or_dash(batch.prize.as_ref())) }),
             ("Environment", crate::layout::environment(scope.environment)),
         ]))
-        p { "None of its codes counts any more within seconds. Submissions that have one keep it, and their prizes." }
+        p { "Within seconds, none of its codes counts any more. Submissions that have one keep it, and their prizes." }
         form method="post" action={ (path_of(&scope)) "/codes/void" } {
             input type="hidden" name="batch" value=(batch.name);
             (typed_field(&batch.name))

@@ -1,4 +1,4 @@
-//! Finds a submission by whatever is known of it. What is typed may be a phone or a code, so it is never in an address.
+//! Finds a submission by its reference, id, phone or code. The input may be personal, so it is never in a URL.
 
 use axum::Router;
 use axum::response::{IntoResponse, Redirect, Response};
@@ -42,7 +42,7 @@ async fn ask(console: Console, (): ()) -> PageResult {
 /// What was found.
 #[derive(Default)]
 struct Found {
-    /// In one sentence, which is read out.
+    /// One sentence, which screen readers announce.
     said: String,
     shown: Markup,
 }

@@ -63,7 +63,7 @@ pub(crate) fn shared() -> Vec<Refusal> {
         Refusal::new(ErrorCode::NotFound, "Unknown id or path"),
         Refusal::new(ErrorCode::MethodNotAllowed, "Wrong method"),
         Refusal::new(ErrorCode::CampaignMismatch, "SVC-Campaign names another campaign"),
-        Refusal::new(ErrorCode::RateLimited, "Ceiling of the key reached")
+        Refusal::new(ErrorCode::RateLimited, "The key's limit is reached")
             .detail("The key has used up its 600 requests of this minute."),
         Refusal::new(ErrorCode::InternalError, "Failure on the service side"),
         Refusal::new(ErrorCode::ServiceUnavailable, "Overloaded for some seconds"),

@@ -1,4 +1,5 @@
-//! A finished draw of a demo campaign, to look at. It is walked with the commands of an operator, at a time that is over.
+//! A finished draw of a demo campaign, to look at. It is made with the functions behind the operator's commands, and
+//! dated in the past.
 
 use std::ffi::OsString;
 use std::time::Duration;
@@ -42,7 +43,7 @@ The draw `demo` of chai-bora-2026 is finished. With the ready file's name in pla
   cargo ops --env-file ready.json draw verify certificate.html
 ";
 
-/// Makes the draw, unless it is there.
+/// Makes the draw, unless it exists.
 ///
 /// # Errors
 /// When a table or storage does not answer, or the campaign is not there.

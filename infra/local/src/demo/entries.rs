@@ -1,6 +1,6 @@
 //! Two weeks of entries in the demo campaigns: what an operator sees of campaigns that run, and of one at its end.
 //!
-//! The records are written as the service writes them, dated back. Numbers are counted from them like all others.
+//! The records are written as the service writes them, but backdated. Numbers are counted from them like all others.
 
 use std::time::Duration;
 
@@ -81,7 +81,7 @@ struct Seeds {
     aws: Aws,
     bucket: String,
     now: Timestamp,
-    /// Of a generator of numbers that are the same in each run.
+    /// The state of a random generator that gives the same numbers in each run.
     state: u64,
 }
 

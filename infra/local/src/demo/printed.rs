@@ -147,7 +147,7 @@ fn partner_commands(caller: &Caller<'_>) -> Vec<Command> {
         ("the partner gives a prize", caller.enter("wins", "0712345678", "WINS-0001")),
         ("the partner has seen it before", caller.enter("used", "0712345678", "USED-0001")),
         (
-            "the partner is down: unknown, and asked again by itself; pasted again later, it is settled",
+            "the partner is down: unknown, and the service asks again; paste it again later to see it settled",
             caller.enter("down", "0712345678", "DOWN-0001"),
         ),
     ]

@@ -22,7 +22,7 @@ use super::TryPage;
 
 pub(super) const PREFIX: &str = "/try/api/";
 
-/// The operations that a consumer's page needs; routes with fixed paths come before those with `{id}`.
+/// The endpoints that a consumer's page needs; routes with fixed paths come before those with `{id}`.
 const OPERATIONS: [Route; 6] =
     [GET_CAMPAIGN, CREATE_SUBMISSION, LOOKUP_SUBMISSIONS, GET_SUBMISSION, CREATE_RECEIPT, REFRESH_UPLOAD_URL];
 

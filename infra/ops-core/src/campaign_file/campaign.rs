@@ -74,7 +74,7 @@ pub(super) fn read(root: &Node, problems: &Problems) -> Option<CampaignFile> {
         partner,
         consent,
         retention,
-        // No field of a file: `ops campaign archive` does it.
+        // Not a field of the file: `ops campaign archive` sets it.
         archived: false,
     };
     check_size(&campaign, root.line, problems);

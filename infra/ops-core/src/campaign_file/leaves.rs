@@ -1,4 +1,4 @@
-//! A campaign as a list of values that are compared as a whole, each with its path in the file.
+//! A campaign as a flat list of values, each with its path in the file. Each value is compared as a whole.
 
 use common::domain::campaign::Campaign;
 use serde_json::{Map, Value};

@@ -145,14 +145,14 @@ const FIELDS: &[Spec] = &[
         "timezone",
         Form(PARSED, "^[A-Z][A-Za-z0-9_+/-]*$"),
         "Africa/Dar_es_Salaam",
-        "Where its days begin, for the limit of a day: an IANA time zone.",
+        "The IANA time zone in which days and daily limits are counted.",
     ),
     optional(
         "paused",
         Switch,
         "stays as it is: `ops campaign pause` and `resume` turn it",
         "true",
-        "Whether it takes no entries for now.",
+        "Whether the campaign is paused.",
     ),
     optional(
         "window",
@@ -195,14 +195,14 @@ const FIELDS: &[Spec] = &[
         Block(RECEIPT),
         "it takes no receipts",
         "{ required: true, typed: true }",
-        "What it asks of receipts. Not together with codes that a partner checks.",
+        "Rules for receipts. Cannot be combined with codes that a partner checks.",
     ),
     optional(
         "partner",
         Block(PARTNER),
-        "no partner; it has to be there where `code.checked_by` is `partner`",
+        "no partner; required if `code.checked_by` is `partner`",
         "{ url: ..., body: ..., reply: ..., outcomes: ... }",
-        "Who checks the codes, and how it is asked.",
+        "The partner that checks the codes, and how to ask it.",
     ),
     optional(
         "consent",
@@ -226,14 +226,14 @@ const WINDOW: &[Spec] = &[
         TIME,
         "from now on",
         "2026-01-01T00:00:00+03:00",
-        "The first moment at which it takes entries, with the offset from UTC.",
+        "The start of the campaign, with the offset from UTC.",
     ),
     optional(
         "end",
         TIME,
         "for ever",
         "2026-04-01T00:00:00+03:00",
-        "The first moment at which it takes no more.",
+        "The end of the campaign: the first moment at which it takes no more entries.",
     ),
 ];
 
@@ -242,7 +242,7 @@ const CODE: &[Spec] = &[required(
     Choice(&[("service", ""), ("partner", ""), ("none", "")]),
     "service",
     "`service`: codes that are minted or imported here. `partner`: the partner below judges them. `none`: there are no \
-     codes; then receipts have to be required, or anybody can enter.",
+     codes; then require receipts, or anyone can enter.",
 )];
 
 const LIMITS: &[Spec] = &[
@@ -266,7 +266,7 @@ const CONSENT_FIELDS: &[Spec] = &[
         "version",
         Text(1..=40),
         "\"2026-01\"",
-        "Names this text. A changed text needs another version.",
+        "Identifies this text. A changed text needs a new version.",
     ),
     required("en", CONSENT, "\"I agree to ...\"", "In English."),
     required("sw", CONSENT, "\"Nakubali ...\"", "In Swahili."),
@@ -286,8 +286,8 @@ const RECEIPT: &[Spec] = &[
         Choice(&[("review", ""), ("decline", "")]),
         "review",
         "review",
-        "What becomes of a receipt that names no participating product: a person looks at it, or it is declined. Tills \
-         often print no more than a sum.",
+        "What happens to a receipt that names no participating product: an operator reviews it, or it is declined. Tills \
+         often print only a sum.",
     ),
     // A partner's code earns no more either.
     optional(
@@ -295,7 +295,7 @@ const RECEIPT: &[Spec] = &[
         Count(super::MAX_ENTRIES),
         "100",
         "100",
-        "The most entries of one receipt; one that would earn more goes to a person.",
+        "The most entries of one receipt; one that would earn more goes to an operator.",
     ),
     optional(
         "ranges",
@@ -318,7 +318,7 @@ const RECEIPT: &[Spec] = &[
         "[{ key: kko, name: Kariakoo, city: Dar es Salaam, merchant: Duka Kuu, tin: \"100147181\", serials: [\"03TZ343001520\"] }]",
         "Participating branches.",
     ),
-    optional("draw_period", NAME, "none", "weekly", "The rhythm of the draw, in words."),
+    optional("draw_period", NAME, "none", "weekly", "How often the draw takes place, in words."),
 ];
 
 const RANGE: &[Spec] = &[
@@ -367,7 +367,7 @@ const PARTNER: &[Spec] = &[
         "url",
         Text(1..=1_000),
         "https://partner.example/redeem",
-        "Where it is asked: `https://`, at a public address.",
+        "The partner's URL: `https://`, at a public address.",
     ),
     optional(
         "method",
@@ -388,37 +388,37 @@ const PARTNER: &[Spec] = &[
         Block(SECRET),
         "none",
         "{ header: Authorization, name: partners/chai-bora }",
-        "The header that proves who asks. Its value stands in Secrets Manager, never here.",
+        "The header that authenticates the service. Its value is in Secrets Manager, never here.",
     ),
     optional(
         "timeout_seconds",
         Count(PartnerRules::MAX_TIMEOUT_SECONDS),
         "8",
         "8",
-        "How long an answer is waited for.",
+        "How long to wait for an answer.",
     ),
     optional(
         "max_in_flight",
         Count(PartnerRules::MAX_IN_FLIGHT),
         "50",
         "50",
-        "The most requests that ask at a time; the queue asks about the rest.",
+        "The most requests in flight at a time; the queue asks about the rest.",
     ),
     optional(
         "code",
         Choice(&[("folded", "upper case, without spaces and dashes"), ("exact", "as typed")]),
         "folded",
         "folded",
-        "In which form codes are compared and sent.",
+        "The form in which codes are compared and sent.",
     ),
     required(
         "body",
         Json,
         "{ reference: \"{{reference}}\", code: \"{{code}}\", phone: \"{{phone}}\" }",
-        "The JSON that is sent. Placeholders: `{{reference}}` (the submission's id) and `{{code}}`, which have to be \
-         there, `{{phone}}`, `{{campaign}}`, `{{livemode}}`.",
+        "The JSON that is sent. Placeholders: `{{reference}}` (the submission's id) and `{{code}}`, both \
+         required; `{{phone}}`, `{{campaign}}`, `{{livemode}}`.",
     ),
-    required("reply", Block(REPLY), "{ code: /status }", "Where in the reply its parts are: JSON Pointers."),
+    required("reply", Block(REPLY), "{ code: /status }", "JSON Pointers to the parts of the reply."),
     required(
         "outcomes",
         Map(200, &Outcome),

@@ -28,14 +28,14 @@ pub(crate) struct PhonesOver {
     pub(crate) phones: i64,
 }
 
-/// The fewest entries of a range of the numbers that lies whole above a limit, if there is one.
+/// The first of [`ENTRIES_RANGES`] that lies entirely above a limit: its index and its lower end.
 pub(super) fn range_above(limit: u64) -> Option<(usize, u64)> {
     let fewest = |range: &str| range.split(['-', '+']).next()?.parse::<u64>().ok();
     let mut ranges = ENTRIES_RANGES.iter().enumerate();
     ranges.find_map(|(index, range)| Some((index, fewest(range).filter(|fewest| *fewest > limit)?)))
 }
 
-/// What it means that the field at a path changes; `None` where the values say it all.
+/// What a change of the field at this path means; `None` if the values speak for themselves.
 pub(super) fn meaning(path: &str, before: &Campaign, after: &Campaign, facts: &Facts) -> Option<String> {
     let said = match path {
         "window.start" | "window.end" => return of_window(path, before, after, facts),
@@ -90,7 +90,7 @@ fn grouped_entries(entries: i64) -> String {
     format!("{} {noun}", grouped(entries.unsigned_abs()))
 }
 
-/// Whether a limit is lower; none is the highest.
+/// Whether a limit was lowered; no limit counts as the highest.
 pub(super) fn is_lower(before: Option<u32>, after: Option<u32>) -> bool {
     after.is_some_and(|after| before.is_none_or(|before| after < before))
 }

@@ -37,7 +37,7 @@ fn normal(cell: &str) -> Result<String, String> {
         return no_code("put one code on each line, columns apart by commas");
     }
     if code.sentinel().is_some() {
-        return Err("this is a test code, which works by itself with test keys; remove it".to_owned());
+        return Err("this is a test code, which test keys accept as it is; remove it".to_owned());
     }
     Ok(normal)
 }

@@ -12,7 +12,7 @@ use crate::identity::Identity;
 use crate::tables::Tables;
 use crate::terminal::Report;
 
-/// The variables that name the tables of a stack that commands work on.
+/// The table variables that are shown: enough to recognise the stack.
 const TABLES: [&str; 8] = [
     campaigns::VARIABLE,
     api_keys::VARIABLE,

@@ -42,7 +42,8 @@ use crate::terminal::Terminal;
 const MIN_NOTICE: Duration = Duration::from_secs(10 * 60);
 /// What reading the entries may take of that.
 const MAX_READING: Duration = Duration::from_secs(5 * 60);
-/// After a period's end: far more than a request or a settling step takes to write that it was accepted before.
+/// How long after a period's end all of its entries are surely written: far more than a request or a settling step
+/// takes.
 const STILL_WRITING: Duration = Duration::from_secs(5 * 60);
 
 /// What to freeze.
@@ -101,7 +102,7 @@ pub(crate) async fn freeze(
         };
     }
     let chain = chain::configured(env)?;
-    // Only rehearsals are hastened.
+    // Draws on drand's quicknet are never sped up.
     let is_public = chain.hash() == Chain::quicknet().hash();
     let speedup = if is_public { RetrySpeedup::default() } else { config::retry_speedup(env)? };
     plan.check(clock.now(), speedup)?;
@@ -471,7 +472,7 @@ fn already_frozen(draw: &Draw, zone: Tz) -> Failure {
     Failure::new("draw_frozen", message)
 }
 
-/// An erasure came in between.
+/// An erasure abandoned the freeze in the meantime.
 fn abandoned() -> Failure {
     let message = "nothing was frozen: an entrant's data was erased at the same time; run this again";
     Failure::new("changed_meanwhile", message)

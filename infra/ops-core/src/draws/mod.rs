@@ -34,7 +34,7 @@ use draw::Header;
 use crate::failure::Failure;
 use crate::tables::Tables;
 
-/// A draw that has to be there.
+/// A draw that must exist.
 ///
 /// # Errors
 /// When there is no such draw, or the table does not answer.

@@ -23,10 +23,10 @@ use crate::tables::Tables;
 const OPENINGS_KEPT: Duration = Duration::from_hours(1827 * 24);
 /// Tries to rewrite openings while other operators do too.
 const MAX_TRIES: u32 = 10;
-/// From the begin of a freeze, or of its upload, until it counts as interrupted: longer than two uploads may take.
+/// From the start of a freeze, or of its upload, until it counts as interrupted: longer than two uploads can take.
 const FREEZE_TIMEOUT: Duration = Duration::from_secs(30 * 60);
 
-/// The draws whose openings can have a submission of this time: it is accepted after it is made.
+/// The draws whose openings may name a submission created at this time. It can only have been accepted later.
 pub(crate) async fn draws_since(
     tables: &Tables,
     scope: &Scope,
@@ -75,7 +75,7 @@ pub(crate) async fn check_not_freezing(
     let is_recent = |attempt: &&FreezeAttempt| now < attempt.at.after(FREEZE_TIMEOUT);
     if let Some(FreezeAttempt { draw, at, .. }) = attempts.iter().find(is_recent) {
         let message = format!(
-            "a freeze of the draw {draw} of {scope} began at {at} and can be running; run this again once it has ended, or, if              it was interrupted, at {} or later",
+            "a freeze of the draw {draw} of {scope} began at {at} and can be running; run this again once it has ended, or, if it was interrupted, at {} or later",
             at.after(FREEZE_TIMEOUT)
         );
         return Err(Failure::new("draw_busy", message));
@@ -212,7 +212,7 @@ impl<R: BufRead> Iterator for Openings<R> {
         loop {
             match self.lines.next()? {
                 Ok(line) => {
-                    // The header line is none.
+                    // The header line has no opening.
                     if let Some(read) = Opening::from_csv_line(&line) {
                         return Some(Ok(read));
                     }

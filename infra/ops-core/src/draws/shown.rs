@@ -12,7 +12,7 @@ use super::{chain, header};
 use crate::failure::Failure;
 use crate::format::{grouped, lines, or_dash, zoned_time};
 
-/// How far a draw is, in a word or two.
+/// The state of a draw, in a word or two.
 pub fn state(draw: &Draw) -> &'static str {
     match (&draw.outcome, draw.published_at) {
         (Some(_), _) => "drawn",

@@ -99,7 +99,8 @@ impl<'a> Winners<'a> {
         Ok(Missing { contacts: all.contacts.split_off(known.len()), ..all })
     }
 
-    /// That the submissions of these contacts are unchanged: an erasure that came in between would not find the contacts.
+    /// Conditions that the submissions of these contacts are unchanged: an erasure in the meantime would not find the
+    /// contacts.
     fn conditions(
         &self,
         contacts: &[Contact],

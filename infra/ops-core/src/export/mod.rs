@@ -1,6 +1,6 @@
 //! Exports submissions, entrants and winners of a campaign into a file, from the tables and never through the API.
 //!
-//! The whole table is read, in segments side by side; what is in memory is a page of each.
+//! The whole table is read, in parallel segments; only one page of each is in memory.
 
 mod file;
 mod format;

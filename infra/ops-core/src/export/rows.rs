@@ -9,7 +9,7 @@ use serde_json::{Value, json};
 
 use crate::format::local_time;
 
-/// The columns of submissions. Those that end in `_local` are by the campaign's clocks.
+/// The columns of submissions. Those that end in `_local` are in the campaign's time zone.
 pub(super) const SUBMISSION: [&str; 33] = [
     "id",
     "ref",

@@ -22,7 +22,7 @@ pub struct ReviewItem {
     pub submission: Submission,
     /// It is settled, and the answer is only compared with the decision, which the reviewer does not see.
     pub is_second_look: bool,
-    /// Its campaign, with the rules that the receipt has to keep.
+    /// Its campaign, with the rules that the receipt has to meet.
     pub campaign: Campaign,
     /// The instant prize that accepting it gives.
     pub prize: Option<String>,

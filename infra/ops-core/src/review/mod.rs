@@ -3,7 +3,7 @@
 //! - [`queue`] claims the next one, so that two reviewers never have the same; [`item`] is what a reviewer sees of it:
 //!   [`photo`] copies its photo, [`beside`] finds what may be the same;
 //! - [`held`] keeps answers that can still be taken back; [`answer`] writes them; [`reopen`] undoes a decision;
-//! - [`progress`] is how far the reviewers are.
+//! - [`progress`] counts the reviewers' decisions.
 
 pub mod answer;
 pub mod beside;

@@ -1,4 +1,4 @@
-//! How far the reviewers are, from the campaign's numbers: at most a minute old.
+//! The reviewers' progress, from the campaign's numbers: at most a minute old.
 
 use std::time::Duration;
 

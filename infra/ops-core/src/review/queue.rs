@@ -118,7 +118,7 @@ impl ReviewQueue {
         Ok(lost)
     }
 
-    /// Forgets a submission that was answered. Its claim ends by itself.
+    /// Forgets a submission that was answered. Its claim expires.
     pub fn answered(&mut self, id: SubmissionId, now: Timestamp) {
         self.claimed.remove(&id);
         self.not_before.insert(id, now.after(CLAIM_LIFETIME));
@@ -150,7 +150,7 @@ impl ReviewQueue {
         Ok(())
     }
 
-    /// How many waited for an operator when the index was last read, and since when the first did.
+    /// How many submissions waited for an operator when the index was last read, and when the first began to wait.
     pub fn waiting(&self) -> (usize, Option<Timestamp>) {
         let waiting = self.listed.as_ref().map_or(&[][..], |listed| &listed.waiting);
         (waiting.len(), waiting.first().map(|first| first.next_step_at))

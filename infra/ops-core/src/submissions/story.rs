@@ -22,12 +22,12 @@ pub struct Story {
     pub request_id: Option<String>,
     /// The campaign's time zone.
     pub zone: Tz,
-    /// What happened and when, the first first.
+    /// What happened and when, oldest first.
     pub events: Vec<(Timestamp, String)>,
 }
 
 impl Story {
-    /// The story that the records tell.
+    /// Builds the history from the records.
     pub fn new(submission: &Submission, receipt: Option<&SeenReceipt>, zone: Tz) -> Self {
         let mut events = Vec::new();
         if let Some(SeenReceipt { receipt, .. }) = receipt {

@@ -33,7 +33,7 @@ async fn a_change_is_shown_and_written_once_somebody_agrees() {
     let shown = "chai-bora-2026 changes:\n  name: Chai Bora Shinda -> Chai Bora Pata\nApply this? [y/N] ";
     let refused = stack.answering(&["campaign", "apply", &file], "n\n").await;
     assert_eq!((refused.code, refused.out.as_str()), (ops_core::REFUSED, ""));
-    assert_eq!(refused.err, format!("{shown}error: nothing was changed; answer `y` to go on\n"));
+    assert_eq!(refused.err, format!("{shown}error: nothing was changed; answer `y` to continue\n"));
     assert_eq!(name(&stack).await, "Chai Bora Shinda");
     let applied = stack.answering(&["campaign", "apply", &file], "y\n").await;
     assert_eq!((applied.out.as_str(), applied.err.as_str()), ("chai-bora-2026 updated\n", shown));

@@ -150,7 +150,7 @@ async fn voiding_a_batch_says_how_many_are_unused_and_asks_for_its_name() {
     let ended = fixture.stack.answering(&void, "y\n").await;
     assert_eq!(ended.code, ops_core::REFUSED);
     let question = "Void batch packs of chai-bora-2026, live? 3 of its 5 codes are unused; submissions that have the \
-                    others keep them. This cannot be undone. Type packs to go on: ";
+                    others keep them. This cannot be undone. Type packs to continue: ";
     assert!(ended.err.contains(question), "{}", ended.err);
     assert_eq!(fixture.shown(&fixture.minted[2]).await["state"], "unused", "nothing was voided");
     let ended = fixture.stack.answering(&void, "packs\n").await;
@@ -182,7 +182,7 @@ async fn voiding_a_file_says_how_many_are_unused_and_asks_for_the_campaign() {
     assert_eq!(fixture.stack.refused(&void).await["code"], "confirmation_needed");
     let ended = fixture.stack.answering(&void, "no\n").await;
     let question = "Void 3 codes of chai-bora-2026, live? 2 of them are unused; submissions that have the others keep \
-                    them. This cannot be undone. Type chai-bora-2026 to go on: ";
+                    them. This cannot be undone. Type chai-bora-2026 to continue: ";
     assert!(ended.err.starts_with(question), "{}", ended.err);
     assert_eq!(fixture.shown("KETTLE-01").await["state"], "unused", "nothing was voided");
     let ended = fixture.stack.answering(&void, "chai-bora-2026\n").await;

@@ -176,7 +176,7 @@ async fn a_skip_takes_the_draws_name_and_can_be_run_again() {
         ["draw", "skip", "--tier", "Kettle", "--winner", "1", "--reason", "declined", "--inspector", "A. I."];
     let unsure = stack.answering(&[&asked[..], &DRAW].concat(), "y\n").await;
     assert!(
-        unsure.err.contains("Type week-03 to go on") && unsure.code == ops_core::REFUSED,
+        unsure.err.contains("Type week-03 to continue") && unsure.code == ops_core::REFUSED,
         "{}",
         unsure.err
     );

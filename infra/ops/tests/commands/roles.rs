@@ -244,7 +244,7 @@ async fn whoever_lacks_a_right_is_told_which_and_changes_nothing() {
     assert_eq!(ended.code, ops_core::REFUSED);
     assert_eq!(
         ended.err,
-        "error: turning the pause switch failed: you lack the right dynamodb:UpdateItem on table campaigns; ask the \
+        "error: turning the pause switch failed: you lack the permission dynamodb:UpdateItem on table campaigns; ask the \
          stack's administrator for the role that has it (infra/roles.md); `ops whoami` shows yours\n"
     );
     let left = left(&stack, 0).await;
@@ -257,7 +257,7 @@ async fn whoever_lacks_a_right_is_told_which_and_changes_nothing() {
     for option in ["--show-phone", "--show-photo"] {
         let show = ["submission", "show", &left, option].map(str::to_owned);
         let ended = run_as(&stack, "viewer", &show).await;
-        let right = "you lack the right dynamodb:GetItem on table audit";
+        let right = "you lack the permission dynamodb:GetItem on table audit";
         assert!(
             ended.out.is_empty() && ended.err.contains(right),
             "what cannot be recorded is not shown: {}",
@@ -416,7 +416,7 @@ async fn a_reviewer_reviews_with_the_rights_of_that_role_alone() {
     let (status, text) = send("reopen", &reopen).await;
     assert!(status == 200 && text.contains("is revoked, and its entries are taken back"), "{text}");
     let (status, text) = send("reopen", &reopen).await;
-    assert!(status == 422 && text.contains("you lack the right"), "{status} {text}");
+    assert!(status == 422 && text.contains("you lack the permission"), "{status} {text}");
     let shown = stack.json(&["submission", "show", &id]).await;
     assert_eq!(shown["submissions"][0]["message_key"], "blocked");
 }

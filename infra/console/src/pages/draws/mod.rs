@@ -1,4 +1,4 @@
-//! The draws of a campaign: how far each is, and calling its winners.
+//! The draws of a campaign: the state of each, and calls to its winners.
 
 use axum::Router;
 use axum::extract::{FromRequestParts, RawPathParams};

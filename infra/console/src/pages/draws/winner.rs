@@ -25,7 +25,7 @@ const STEPS: [(&str, &str, ContactEvent); 4] = [
     ("handed_over", "Has the prize", ContactEvent::HandedOver),
 ];
 
-/// What the form asks for.
+/// The action that a form requests.
 pub(super) enum Step {
     ShowPhone,
     Log(ContactEvent),
@@ -63,7 +63,7 @@ fn given() -> impl Iterator<Item = SkipReason> {
     SkipReason::ALL.into_iter().filter(|reason| reason.is_given())
 }
 
-/// Whether a step follows what is logged. What the entries are worth is seen when it is logged.
+/// Whether a step can follow what is logged. Whether the entries still count is checked when it is logged.
 fn follows(winner: &Winner, event: ContactEvent) -> bool {
     let Some(last) = winner.contact.steps.last() else { return false };
     winner.contact.after(ContactStep { at: last.at, by: None, event }).is_ok()

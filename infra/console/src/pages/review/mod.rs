@@ -126,7 +126,7 @@ async fn review(console: Console, InScope(scope): InScope) -> PageResult {
     Ok(frame.render(content))
 }
 
-/// Buttons for what has a key and is no answer.
+/// Buttons for the keys that are not answers.
 fn tools() -> Markup {
     const TOOLS: [(&str, &str); 7] = [
         ("u", "Undo"),
@@ -145,7 +145,7 @@ fn tools() -> Markup {
     }
 }
 
-/// What opens over the page.
+/// The dialogs.
 fn windows() -> Markup {
     html! {
         dialog #accepting aria-labelledby="accepting-title" {
@@ -270,7 +270,7 @@ async fn skip(console: Console, form: Form) -> Reply {
     Ok(StatusCode::NO_CONTENT)
 }
 
-/// Keeps the claims, and says what happened since.
+/// Renews the claims, and returns what happened since.
 async fn beat(console: Console, form: Form) -> Reply<Response> {
     let now = console.now();
     let screen = console.screens().find(form.get("screen"), now)?;
@@ -287,7 +287,7 @@ async fn beat(console: Console, form: Form) -> Reply<Response> {
     Ok(told(&console, &screen, json!({ "lost": lost, "progress": progress })))
 }
 
-/// Says what happened since, without a look at a table.
+/// Returns what happened since, without reading a table.
 async fn notices(console: Console, form: Form) -> Reply<Response> {
     let screen = console.screens().find(form.get("screen"), console.now())?;
     Ok(told(&console, &screen, json!({})))
@@ -295,7 +295,7 @@ async fn notices(console: Console, form: Form) -> Reply<Response> {
 
 /// A reply with the answers that are not written yet, and the results of the others.
 fn told(console: &Console, screen: &Screen, mut reply: Value) -> Response {
-    // An answer is among both in between, and never in neither.
+    // In this order, an answer that is written in between is in both lists, and never in neither.
     let held = screen.answered();
     let notices = console.screens().notices(screen);
     if let Some(reply) = reply.as_object_mut() {

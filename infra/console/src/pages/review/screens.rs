@@ -26,14 +26,14 @@ use tokio::task::spawn_blocking;
 use crate::failure::told;
 use crate::state::Console;
 
-/// A screen that said nothing for so long is closed; its claims have ended.
+/// A screen that sent nothing for this long is closed; its claims have expired.
 const FORGOTTEN_AFTER: Duration = Duration::from_secs(10 * 60);
 /// The code of a failure because the submission is not the revision that was shown.
 const MOVED: &str = "submission_moved";
-/// How often answers are written whose time to be taken back is over.
+/// How often to write the answers that can no longer be taken back.
 const WRITE_INTERVAL: Duration = Duration::from_millis(250);
 
-/// What a reviewer has to know of an answer that was written, or could not be.
+/// A notice to a reviewer about an answer that was written, or could not be.
 #[derive(Serialize)]
 pub(super) struct Notice {
     id: SubmissionId,
@@ -98,7 +98,10 @@ impl Screen {
     pub(super) fn answer_to(&self, submission_id: SubmissionId, verdict: Verdict) -> Result<Answer, Failure> {
         let shown = self.shown();
         let item = shown.items.get(&submission_id).ok_or_else(|| {
-            Failure::new("not_shown", "this page does not show the submission any more; reload it to go on")
+            Failure::new(
+                "not_shown",
+                "this page does not show the submission any more; reload it to continue",
+            )
         })?;
         let Item { revision, is_second_look, .. } = *item;
         Ok(Answer { submission_id, revision, is_second_look, verdict })
@@ -182,7 +185,7 @@ impl Screens {
     pub(super) fn find(&self, name: &str, now: Timestamp) -> Result<Arc<Screen>, Failure> {
         let found = self.all().get(name).cloned();
         let screen = found.ok_or_else(|| {
-            Failure::new("screen_closed", "this page was left alone for too long; reload it to go on")
+            Failure::new("screen_closed", "this page was left alone for too long; reload it to continue")
         })?;
         let mut shown = screen.shown();
         (shown.used_at, shown.has_left) = (now, false);
@@ -299,7 +302,7 @@ async fn settled(
     }
 }
 
-/// Others get a submission that changed or waits for a second person; the claim of one that is settled ends by itself.
+/// Others get a submission that changed or waits for a second person; the claim of one that is settled expires.
 async fn release(console: &Console, screen: &Screen, id: SubmissionId, waits: bool, now: Timestamp) {
     let mut queue = screen.queue.lock().await;
     let claims = console.tables().and_then(|tables| Ok(tables.review_claims(console.env())?));

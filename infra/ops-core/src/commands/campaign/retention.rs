@@ -1,4 +1,4 @@
-//! What `ops campaign show` says of the personal data that a campaign keeps for a time of its own.
+//! What `ops campaign show` says about the retention of a campaign's personal data.
 
 use common::domain::campaign::{Campaign, PersonalData};
 use common::domain::scope::Environment;

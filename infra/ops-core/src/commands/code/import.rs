@@ -65,7 +65,7 @@ pub(super) async fn import(
     Ok(report(scope, &checked, &outcome, dry_run, heading))
 }
 
-/// What became of the codes.
+/// The result of an import.
 struct Outcome {
     batch: Option<String>,
     imported: u64,

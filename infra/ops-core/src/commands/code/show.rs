@@ -31,8 +31,7 @@ pub(super) async fn show(
     let code: Code =
         typed.parse().map_err(|why| Failure::new("code_invalid", format!("{why}; check what you typed")))?;
     if code.sentinel().is_some() {
-        let message =
-            "this is a test code, which works by itself with test keys; it has no batch and no state";
+        let message = "this is a test code, which test keys accept as it is; it has no batch and no state";
         return Err(Failure::new("code_is_sentinel", message));
     }
     let found = look_up(tables, scope, &code.normal()).await?;

@@ -16,7 +16,7 @@ use crate::terminal::Report;
 
 /// Characters of the longest bar.
 const BAR_CHARS: i64 = 32;
-/// What an empty region, branch or the like stands as.
+/// Shown for an empty region, branch or other name.
 const NONE: &str = "(none)";
 
 pub(super) fn overview(scope: &Scope, zone: Tz, cells: &Cells, batches: &[Batch]) -> Report {
@@ -87,7 +87,7 @@ fn bars(heading: &[&str], sums: &Sums) -> String {
     if rows.is_empty() { String::new() } else { table(&heading, &rows) }
 }
 
-/// Whatever is there has a bar.
+/// Every number above zero gets a visible bar.
 fn bar(value: i64, most: i64) -> String {
     let chars = (value * BAR_CHARS + most / 2) / most;
     let chars = if value > 0 { chars.max(1) } else { 0 };

@@ -79,7 +79,7 @@ async fn a_freeze_shows_what_it_commits_to_and_asks() {
         "prizes    2 x Kettle, 5 x Tea\n",
         " at 2026-03-01 03:15:00 Africa/Dar_es_Salaam\n",
         "left out  0 submissions without a phone, 1 that are not settled\n",
-        "This cannot be undone. Type week-03 to go on: ",
+        "This cannot be undone. Type week-03 to continue: ",
     ] {
         assert!(told.err.contains(shown), "{shown}: {}", told.err);
     }
