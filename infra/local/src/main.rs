@@ -13,6 +13,7 @@ use common::clock::Clock;
 use common::config::Env;
 use common::telemetry::{Telemetry, error_chain};
 use common::upstream::tax_authority::client::{Limits, TaxAuthority};
+use local::demo::Demo;
 use local::first_screen::FirstScreen;
 use local::stack::{Options, Stack};
 use local::{demo, ready_file};
@@ -56,7 +57,7 @@ struct Arguments {
     #[arg(long, conflicts_with = "no_demo")]
     demo_entries: bool,
     /// Print more than the first screen.
-    #[arg(long, value_enum, value_name = "WHAT")]
+    #[arg(long, value_enum, value_name = "WHAT", conflicts_with = "no_demo")]
     show: Option<Shown>,
 }
 
@@ -117,52 +118,22 @@ fn main() -> ExitCode {
 
 async fn run(arguments: &Arguments) -> Result<(), Box<dyn std::error::Error>> {
     let clock = Clock::system();
-    let stage = arguments.stage.as_str();
     for path in &arguments.ready_file {
         ready_file::remove_old(path).map_err(|cause| ReadyFileError { path: path.clone(), cause })?;
     }
-    let secrets = match &arguments.secrets {
-        Some(path) => read_secrets(path).map_err(|cause| SecretsFileError { path: path.clone(), cause })?,
-        None => BTreeMap::new(),
-    };
-    let stack = Stack::start(Options {
-        port: arguments.port,
-        stage,
-        data: arguments.data.clone(),
-        tax_authority_url: arguments.tax_authority_url.clone(),
-        partner_url: arguments.partner_url.clone(),
-        secrets,
-        hasten: arguments.hasten,
-        clock: clock.clone(),
-        telemetry: Telemetry::terminal(),
-        ..Options::default()
-    })
-    .await?;
+    let stack = Stack::start(options(arguments, &clock)?).await?;
     let env: Env = stack.env().clone().into_iter().collect();
-    let data = arguments.data.as_deref();
-    if data.is_some() {
-        // An earlier release may have created the folder.
-        ops_core::migrate::run(&Tables::from_env(&env, &Aws::for_function(&env)?)?).await?;
-    }
-    let demos = if arguments.no_demo {
-        Vec::new()
-    } else {
-        demo::load(&env, data, &stack.partner_url(), &clock).await?
-    };
+    let demos = load_demos(arguments, &stack, &env, &clock).await?;
     for path in &arguments.ready_file {
         ready_file::write(path, &stack, &demos)
             .map_err(|cause| ReadyFileError { path: path.clone(), cause })?;
-    }
-    if matches!(arguments.show, Some(Shown::Draw)) {
-        demo::draw::load(&env, &clock).await?;
-        say(&format!("\n{}", demo::draw::COMMANDS));
     }
     // Before the last line is printed, so that a program that reads it can stop the stack.
     let mut signals = Signals::new()?;
     let screen = FirstScreen {
         base_url: stack.base_url(),
-        stage,
-        data,
+        stage: arguments.stage.as_str(),
+        data: arguments.data.as_deref(),
         ready_file: arguments.ready_file.first().map(PathBuf::as_path),
         demos: &demos,
         lists_demos: matches!(arguments.show, Some(Shown::Demo)),
@@ -192,6 +163,49 @@ async fn run(arguments: &Arguments) -> Result<(), Box<dyn std::error::Error>> {
         () = signals.next() => {}
     }
     Ok(())
+}
+
+/// The stack that the arguments ask for.
+fn options(arguments: &Arguments, clock: &Clock) -> Result<Options, SecretsFileError> {
+    let secrets = match &arguments.secrets {
+        Some(path) => read_secrets(path).map_err(|cause| SecretsFileError { path: path.clone(), cause })?,
+        None => BTreeMap::new(),
+    };
+    Ok(Options {
+        port: arguments.port,
+        stage: arguments.stage.as_str(),
+        data: arguments.data.clone(),
+        tax_authority_url: arguments.tax_authority_url.clone(),
+        partner_url: arguments.partner_url.clone(),
+        secrets,
+        hasten: arguments.hasten,
+        clock: clock.clone(),
+        telemetry: Telemetry::terminal(),
+        ..Options::default()
+    })
+}
+
+/// Loads the demo campaigns, and the draw if it is to be shown.
+async fn load_demos(
+    arguments: &Arguments,
+    stack: &Stack,
+    env: &Env,
+    clock: &Clock,
+) -> Result<Vec<Demo>, Box<dyn std::error::Error>> {
+    let data = arguments.data.as_deref();
+    if data.is_some() {
+        // An earlier release may have created the folder.
+        ops_core::migrate::run(&Tables::from_env(env, &Aws::for_function(env)?)?).await?;
+    }
+    if arguments.no_demo {
+        return Ok(Vec::new());
+    }
+    let demos = demo::load(env, data, &stack.partner_url(), clock).await?;
+    if matches!(arguments.show, Some(Shown::Draw)) {
+        demo::draw::load(env, clock).await?;
+        say(&format!("\n{}", demo::draw::COMMANDS));
+    }
+    Ok(demos)
 }
 
 /// Everything that the console has a page for: a draw with winners, then entries.

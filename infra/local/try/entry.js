@@ -242,7 +242,7 @@ export class Entry {
     }
   }
 
-  // What came of it.
+  // The result.
 
   #showResult(submission, { focus = false } = {}) {
     if (this.#signal.aborted) return;

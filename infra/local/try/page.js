@@ -158,7 +158,7 @@ async function useReceipt(code) {
 
 // Calls.
 
-/** Adds a call to the list: what was asked, and what came of it. The key is added behind this page, so it is in neither. */
+/** Adds a call to the list: the request and its reply. The key is added behind this page, so it is in neither. */
 function tell({ method, path, key, body, at, status, replayed, reply, note }) {
   const outcome = element('strong', status ?? '—');
   outcome.dataset.ok = String(status < 300);

@@ -58,7 +58,7 @@ const en = {
   not_accepted: 'Not accepted',
   needs_attention: 'Action needed',
   other_status: 'Your entry',
-  earlier: 'You sent this before. This is what came of it.',
+  earlier: 'You sent this before. This is its result.',
   wait_code: 'This usually takes seconds; in rare cases a day.',
   wait_receipt: 'This usually takes seconds, but up to two days when the shop has not reported the sale yet. You can close this page and look under “My entries” later.',
   wait_review: 'A person looks at your receipt, which can take some days. You can close this page and look under “My entries” later.',
