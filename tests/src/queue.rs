@@ -41,6 +41,15 @@ impl Queue {
         }
     }
 
+    /// The number of messages, with those that are delayed.
+    pub async fn messages(&self) -> usize {
+        let names = ["ApproximateNumberOfMessages", "ApproximateNumberOfMessagesDelayed"].map(Into::into);
+        let asked = self.aws.sqs().get_queue_attributes().queue_url(&self.url);
+        let reply = asked.set_attribute_names(Some(names.into())).send().await.expect("it answers");
+        let counts = reply.attributes.expect("both");
+        counts.values().map(|count| count.parse::<usize>().expect("a number")).sum()
+    }
+
     /// The approximate number of messages; `None` when the queue does not answer.
     pub async fn waiting(&self) -> Option<usize> {
         let name = "ApproximateNumberOfMessages";

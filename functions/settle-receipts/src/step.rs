@@ -2,16 +2,16 @@
 
 use std::time::Duration;
 
-use common::app::settlement::{ATTEMPTS_EXHAUSTED, ClaimResult, with_stale_metric};
+use common::app::settlement::ClaimResult;
 use common::aws::settle_queue::SettleMessage;
 use common::domain::message::MessageKey;
 use common::domain::receipt::checks::PhotoFault;
 use common::domain::receipt::payload::ReceiptKey;
 use common::domain::receipt::{LookUpSource, Receipt};
 use common::domain::scope::Environment;
-use common::domain::settling::{Anomaly, MAX_CLOCK_DIFFERENCE, STEP_LEASE};
+use common::domain::settling::{MAX_CLOCK_DIFFERENCE, STEP_LEASE};
 use common::domain::submission::Submission;
-use common::domain::submission::transition::{Findings, Transition};
+use common::domain::submission::transition::Transition;
 use common::error::Error;
 use common::runtime::event_handler::{JobError, JobOutcome};
 use common::store::submission_writes::SettleResult;
@@ -44,7 +44,7 @@ impl SettleReceipts {
         let claimed = match self.worker.claim(message).await? {
             ClaimResult::Claimed(claimed) => claimed,
             ClaimResult::Exhausted(submission) => {
-                let outcome = exhausted(&submission);
+                let outcome = StepOutcome::exhausted(&submission);
                 return Ok(self.conclude(*submission, outcome).await?);
             }
             ClaimResult::Skipped(why) => return Ok(why.into()),
@@ -135,10 +135,7 @@ impl SettleReceipts {
                 false => None,
             };
             match self.worker.finish(&before, &after, wrong_code_in.as_ref()).await? {
-                SettleResult::Committed if outcome.is_blocked_upstream() => {
-                    return Ok(with_stale_metric(outcome.logged(), &after));
-                }
-                SettleResult::Committed => return Ok(outcome.logged()),
+                SettleResult::Committed => return Ok(outcome.logged(&after)),
                 SettleResult::StaleRevision => return Ok("settled_by_another".into()),
                 // The next outcome is a rejection, which claims no purchase, so this happens at most once.
                 SettleResult::ReceiptAlreadyUsed => {
@@ -147,19 +144,4 @@ impl SettleReceipts {
             }
         }
     }
-}
-
-/// The outcome after too many steps were started and never finished.
-fn exhausted(submission: &Submission) -> StepOutcome {
-    let earlier = submission.settling.as_ref().and_then(|pending| pending.anomaly.as_ref());
-    let anomaly = Anomaly {
-        summary: format!(
-            "a step was begun again and again, and never finished; {}",
-            earlier.map_or("nothing else", |anomaly| anomaly.summary.as_str())
-        ),
-        excerpt: earlier.and_then(|anomaly| anomaly.excerpt.clone()),
-    };
-    let findings = Findings { anomaly: Some(anomaly), ..Findings::default() };
-    let transition = Transition::Escalate { reason: Some(ATTEMPTS_EXHAUSTED) };
-    StepOutcome { findings, obstacle: Some(ATTEMPTS_EXHAUSTED), ..transition.into() }
 }

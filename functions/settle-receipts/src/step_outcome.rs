@@ -1,6 +1,7 @@
 //! The outcome of a step, as a pure function of what the step learned.
 
 use common::app::resolved_code::SENTINEL_PRIZE;
+use common::app::settlement::{ATTEMPTS_EXHAUSTED, with_stale_metric};
 use common::domain::campaign::Campaign;
 use common::domain::message::MessageKey;
 use common::domain::receipt::checks::PhotoFault;
@@ -121,6 +122,21 @@ impl StepOutcome {
         Self { findings, obstacle: Some("service_failed"), ..outcome }
     }
 
+    /// The outcome after too many steps were started and never finished.
+    pub(crate) fn exhausted(submission: &Submission) -> Self {
+        let earlier = submission.settling.as_ref().and_then(|pending| pending.anomaly.as_ref());
+        let anomaly = Anomaly {
+            summary: format!(
+                "a step was begun again and again, and never finished; {}",
+                earlier.map_or("nothing else", |anomaly| anomaly.summary.as_str())
+            ),
+            excerpt: earlier.and_then(|anomaly| anomaly.excerpt.clone()),
+        };
+        let findings = Findings { anomaly: Some(anomaly), ..Findings::default() };
+        let transition = Transition::Escalate { reason: Some(ATTEMPTS_EXHAUSTED) };
+        Self { findings, obstacle: Some(ATTEMPTS_EXHAUSTED), ..transition.into() }
+    }
+
     /// Counts one more failure and schedules the next look-up; `reason` is used if it gives up.
     fn from_lookup_failure(
         failure: LookupFailure,
@@ -157,11 +173,12 @@ impl StepOutcome {
     }
 
     /// True if something other than a receipt the authority does not know yet keeps the submission open.
-    pub(crate) fn is_blocked_upstream(&self) -> bool {
+    fn is_blocked_upstream(&self) -> bool {
         self.obstacle.is_some_and(|obstacle| obstacle != Answer::NotFoundYet.as_str())
     }
 
-    pub(crate) fn logged(&self) -> JobOutcome {
+    /// The log line of the step that led to `after`.
+    pub(crate) fn logged(&self, after: &Submission) -> JobOutcome {
         let is_escalated = matches!(self.transition, Transition::Escalate { .. });
         let mut metrics = if is_escalated { vec![("EscalatedToOperator", 1)] } else { Vec::new() };
         metrics.extend(match self.obstacle {
@@ -177,7 +194,8 @@ impl StepOutcome {
             Transition::Unanswered { .. } | Transition::RetryAt(_) => "again_later",
             Transition::Stay(_) => "stays",
         });
-        JobOutcome { outcome, metrics }
+        let logged = JobOutcome { outcome, metrics };
+        if self.is_blocked_upstream() { with_stale_metric(logged, after) } else { logged }
     }
 
     pub(crate) fn applied_to(

@@ -5,7 +5,7 @@ mod wrong_codes;
 
 use std::time::Duration;
 
-use common::aws::settle_queue::SettleMessage;
+use common::aws::settle_queue::{PARTNER_VARIABLE, SettleMessage, TAX_VARIABLE};
 use common::domain::code::CodeForm;
 use common::domain::scope::Environment;
 use common::domain::settling::{Assignee, Dependency, STEP_LEASE};
@@ -20,9 +20,10 @@ use service_tests::campaign::{TestCampaign, body, fresh_key, phone};
 use service_tests::fault_injection::{FaultInjector, FaultKind};
 use service_tests::http::{Reply, RequestBuilder};
 use service_tests::partners::judged_by;
-use service_tests::receipts::{Settler, id_of};
+use service_tests::queue::Queue;
+use service_tests::receipts::{Settler, TIME, id_of, receipts_alone};
 
-use super::{HASTEN, set_up, status};
+use super::{HASTEN, set_up, status, submit_typed};
 
 /// A partner that expects the stack's secret.
 async fn partner() -> SimulatedPartner {
@@ -129,6 +130,24 @@ async fn a_partner_that_was_down_is_asked_again_until_it_answers() {
     let used = submit(&campaign, 2, "DOWN-1").await;
     assert_eq!(used.field("message_key"), "already_used");
     assert_eq!(partner.asked(&id_of(&used)), 0, "what is known here is not asked there");
+}
+
+#[tokio::test]
+async fn a_step_sends_a_message_for_the_next_one_only_if_that_is_due_before_the_sweep() {
+    let (_partner, campaign, settler) = judged().await;
+    let env = &campaign.service.env;
+    submit(&campaign, 1, "DOWN-1").await;
+    let queue = Queue::from_env(env, PARTNER_VARIABLE);
+    let before = queue.messages().await;
+    assert_eq!(settler.settle_after(Duration::from_secs(1)).await, 1);
+    assert_eq!(queue.messages().await, before + 1, "the next step follows within seconds");
+
+    let (campaign, settler) = set_up(receipts_alone).await;
+    submit_typed(&campaign, &phone(2), "", "LATE010001", TIME).await;
+    let queue = Queue::from_env(&campaign.service.env, TAX_VARIABLE);
+    let before = queue.messages().await;
+    assert_eq!(settler.settle_due().await, 1);
+    assert_eq!(queue.messages().await, before, "the next step follows in a quarter of an hour");
 }
 
 #[tokio::test]
@@ -341,9 +360,10 @@ async fn the_same_request_in_flight_is_told_to_wait_and_given_what_stands_after_
     }
     let busy = sending.clone().send().await;
     assert_eq!(busy.error_code(), "idempotency_in_progress");
-    let wait: u64 = busy.header("retry-after").expect("a wait").parse().expect("seconds");
-    assert!((1..=10).contains(&wait), "{wait}");
-    campaign.service.clock.advance(Duration::from_secs(10));
+    assert_eq!(busy.header("retry-after"), Some("10"));
+    campaign.service.clock.advance(Duration::from_secs(4));
+    assert_eq!(sending.clone().send().await.header("retry-after"), Some("6"));
+    campaign.service.clock.advance(Duration::from_secs(6));
     let stored = sending.clone().send().await;
     assert_eq!(
         (stored.field("state"), stored.header("idempotent-replayed")),

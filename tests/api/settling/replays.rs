@@ -1,13 +1,16 @@
 //! A second tap that races with the settling of the first.
 
+use common::clock::Clock;
 use common::domain::scope::Environment;
 use common::store::codes::CodeKey;
 use common::store::submission_writes::{RecordKeys, ReplayWrite, SubmissionStore};
 use futures_util::future::{join, join_all};
-use service_tests::campaign::phone;
+use local::stack::Options;
+use service_tests::campaign::{TestCampaign, phone, plain};
+use service_tests::hold::Hold;
 use service_tests::http::Reply;
-use service_tests::receipts::{TIME, code_and_receipt, id_of};
-use service_tests::service::entrant_id;
+use service_tests::receipts::{Settler, TIME, code_and_receipt, id_of};
+use service_tests::service::{NOON, Service, entrant_id};
 
 use super::{set_up, submit_typed};
 
@@ -47,6 +50,33 @@ async fn no_replay_answers_with_a_rejected_submission() {
     }
     println!("{replays} taps were replays; the last of each client was decided anew");
     assert!(replays > races, "{replays} replays in {races} races");
+}
+
+fn records_a_replay(_: &str, body: &str) -> bool {
+    body.contains("TransactItems") && body.contains("\"replayed\":{\"BOOL\":true}")
+}
+
+#[tokio::test]
+async fn a_replay_is_decided_anew_if_its_submission_is_rejected_before_it_is_recorded() {
+    let hold = Hold::default();
+    let service = Service::of_its_own(Options {
+        clock: Clock::manual(NOON),
+        background: false,
+        proxy: Some(hold.front()),
+        ..Options::default()
+    });
+    let mut config = plain();
+    code_and_receipt(&mut config);
+    let campaign = TestCampaign::on(&service, config).await;
+    submit_typed(&campaign, &phone(1), &campaign.code(0), "SHOP010001", TIME).await;
+    hold.select(records_a_replay);
+    let key = &campaign.live_key;
+    let tap = tokio::spawn(campaign.with_receipt(key, &phone(1), &campaign.code(0), UNKNOWN_RECEIPT).send());
+    hold.reached().await;
+    assert_eq!(Settler::of(&service).settle_due().await, 1);
+    hold.release();
+    let reply = tap.await.expect("it ends");
+    assert_eq!(reply.refusal(), (404, "not_found".to_owned(), Some("receipt_id".to_owned())));
 }
 
 #[tokio::test]

@@ -200,6 +200,8 @@ mod tests {
         let wide = image(5, &[0, 10, 100, 200, 9, 20, 30, 100, 0, 9]);
         assert_eq!(wide.shrunk(2), image(2, &[15, 100]));
         assert_eq!(wide.shrunk(9), wide);
+        let tall = image(3, &[9, 18, 27, 36, 45, 54, 63, 72, 81]);
+        assert_eq!(tall.shrunk(3), image(1, &[45]));
     }
 
     #[test]
@@ -208,6 +210,7 @@ mod tests {
             image(2, &[0, 100, 200, 50]).doubled(),
             image(4, &[0, 50, 100, 100, 100, 87, 75, 75, 200, 125, 50, 50, 200, 125, 50, 50])
         );
+        assert_eq!(image(1, &[8]).doubled(), image(2, &[8; 4]));
     }
 
     #[test]

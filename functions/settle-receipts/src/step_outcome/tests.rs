@@ -24,21 +24,36 @@ fn page() -> Answer {
     }))
 }
 
+/// The log line of a step, a moment after its submission came.
+fn logged(outcome: &StepOutcome) -> JobOutcome {
+    outcome.logged(&example::submission(NOW))
+}
+
 #[test]
-fn a_receipt_that_the_authority_does_not_know_yet_is_not_blocked() {
-    let after = |obstacle| StepOutcome { obstacle, ..Transition::Stay(MessageKey::Checking).into() };
-    assert!(!after(None).is_blocked_upstream());
-    assert!(!after(Some(Answer::NotFoundYet.as_str())).is_blocked_upstream());
-    for answer in [Answer::Throttled, Answer::RefererRefused] {
-        assert!(after(Some(answer.as_str())).is_blocked_upstream(), "{}", answer.as_str());
-    }
+fn a_submission_is_open_too_long_only_if_it_is_kept_by_more_than_a_late_receipt() {
+    let created_at = Timestamp::from_millis(NOW.as_millis() - 60 * 60 * 1_000);
+    let old = Submission { updated_at: NOW, ..example::submission(created_at) };
+    let metrics = |obstacle| {
+        let stays: StepOutcome = Transition::Stay(MessageKey::Checking).into();
+        StepOutcome { obstacle, ..stays }.logged(&old).metrics
+    };
+    assert_eq!(metrics(None), []);
+    assert_eq!(metrics(Some(Answer::NotFoundYet.as_str())), []);
+    assert_eq!(metrics(Some("service_failed")), [("PendingTooLong", 1)]);
+}
+
+#[test]
+fn a_step_that_started_too_often_is_logged_as_that() {
+    let exhausted = StepOutcome::exhausted(&example::submission(NOW));
+    let escalated = vec![("EscalatedToOperator", 1)];
+    assert_eq!((logged(&exhausted).outcome, logged(&exhausted).metrics), (ATTEMPTS_EXHAUSTED, escalated));
 }
 
 #[test]
 fn an_obstacle_is_counted_by_who_has_to_act() {
     let metrics = |obstacle: Answer| {
         let met = StepOutcome { obstacle: Some(obstacle.as_str()), ..StepOutcome::review("any") };
-        (met.logged().outcome, met.logged().metrics)
+        (logged(&met).outcome, logged(&met).metrics)
     };
     assert_eq!(metrics(page()), ("unexpected_page", vec![("TaxAuthorityUnreadable", 1)]));
     assert_eq!(metrics(Answer::RefererRefused), ("referer_refused", vec![("TaxAuthorityUnreadable", 1)]));
@@ -46,13 +61,13 @@ fn an_obstacle_is_counted_by_who_has_to_act() {
     assert_eq!(metrics(trouble()), ("trouble", vec![("TaxAuthorityDown", 1)]));
     assert_eq!(metrics(Answer::Throttled), ("throttled", vec![("TaxAuthorityDown", 1)]));
     assert_eq!(metrics(Answer::NotFoundYet), (Answer::NotFoundYet.as_str(), vec![]));
-    let given_up = StepOutcome::from(Transition::Escalate { reason: None }).logged();
+    let given_up = logged(&Transition::Escalate { reason: None }.into());
     assert_eq!((given_up.outcome, given_up.metrics), ("unanswered", vec![("EscalatedToOperator", 1)]));
 }
 
 #[test]
 fn every_outcome_has_a_name_in_the_log() {
-    let outcome = |transition: Transition| StepOutcome::from(transition).logged().outcome;
+    let outcome = |transition: Transition| logged(&transition.into()).outcome;
     assert_eq!(outcome(Transition::Accept { entries: 1, prize: None }), "accepted");
     assert_eq!(outcome(Transition::reject(MessageKey::Blocked)), "blocked");
     assert_eq!(outcome(Transition::Review("no_qr_code")), "under_review");
@@ -109,7 +124,7 @@ fn a_failure_of_the_service_is_retried_like_one_of_the_authority() {
     let RetryDecision::RetryAfter(wait) = decision else { panic!("the first one is retried") };
     assert_eq!(failed.transition, Transition::RetryAt(NOW.after(wait)));
     assert_eq!(failed.findings.progress, Some(Progress::TaxAuthority(failures)));
-    assert_eq!((failed.logged().outcome, failed.findings.anomaly.is_some()), ("service_failed", true));
+    assert_eq!((logged(&failed).outcome, failed.findings.anomaly.is_some()), ("service_failed", true));
 }
 
 #[test]

@@ -7,6 +7,7 @@ use common::domain::campaign::ConsentText;
 use common::domain::codebook::BatchStatus;
 use common::domain::scope::Environment;
 use common::domain::timestamp::Timestamp;
+use common::store::submissions::Submissions;
 use serde_json::{Value, json};
 use service_tests::campaign::{TestCampaign, body, fresh_key, phone, plain};
 use service_tests::service::Service;
@@ -73,6 +74,23 @@ async fn a_code_with_a_prize_wins_it() {
     assert_eq!(reply.field("instant_win"), "A kettle");
     assert_eq!(reply.field("entries"), 2);
     assert_eq!(reply.field("state"), "accepted");
+}
+
+#[tokio::test]
+async fn a_submission_names_the_batch_of_its_code() {
+    let campaign = TestCampaign::plain().await;
+    let first = campaign.mint("prizes", BatchStatus::Active, Some("A kettle")).await;
+    campaign.import("printed", BatchStatus::Active, None, &["PRINTED01"]).await;
+    let service = &campaign.service;
+    let submissions = Submissions::from_env(&service.env, &service.dynamodb()).expect("the table");
+    for (number, code, batch) in
+        [(1, campaign.code(first), Some("prizes")), (2, "PRINTED01".to_owned(), Some("printed"))]
+    {
+        let reply = campaign.submit(&phone(number), &code).await;
+        let id = reply.field("id").as_str().and_then(|id| id.parse().ok()).expect("an id");
+        let kept = submissions.get(&campaign.scope(Environment::Test), id).await.expect("it answers");
+        assert_eq!(kept.expect("it is there").batch.as_deref(), batch);
+    }
 }
 
 #[tokio::test]
