@@ -11,6 +11,7 @@ fn a_key_of_the_table_gives_the_codes_key_back() {
     {
         assert_eq!(CodeKey::parse(&test, &key.in_scope(&test)), Some(key.clone()));
         assert_eq!(CodeKey::parse(&live, &key.in_scope(&test)), None);
+        assert_eq!(is_sentinel(&key.in_scope(&test)), matches!(key, CodeKey::Sentinel(_)));
     }
     assert_eq!(CodeKey::parse(&test, &test.key("other#7")), None);
 }
