@@ -19,6 +19,7 @@ use tracing::level_filters::LevelFilter;
 use crate::config::Env;
 use crate::domain::scope::Scope;
 use crate::domain::timestamp::Timestamp;
+use crate::http::routes::CREATE_SUBMISSION;
 
 /// The namespace of the metrics. Each metric also has the service's name as a dimension, which separates two stacks in
 /// one account.
@@ -253,13 +254,18 @@ fn work_counters(metrics: &[(&str, u64)]) -> Vec<serde_json::Value> {
     all
 }
 
-/// Outcomes are counted where people look at them: for each campaign those of its live submissions, and for the whole
-/// service the refusals before a campaign was known.
+/// Outcomes are counted where people look at them: for each campaign those of its live requests, and for the whole
+/// service the refusals before a campaign was known. A campaign's alarm needs its entry attempts alone: pre-checks and
+/// polls continue when its entries stop.
 fn request_counters(line: &RequestLine<'_>) -> Vec<serde_json::Value> {
     let mut all = common_counters("Requests", line.metrics);
     let by: &[&[&str]] = match (line.scope, line.outcome) {
         (Some(scope), Some(_)) if scope.environment.is_live() => {
-            &[&["service", "campaign"], &["service", "campaign", "outcome"]]
+            if line.operation == CREATE_SUBMISSION.function {
+                &[&["service", "campaign"], &["service", "campaign", "outcome"]]
+            } else {
+                &[&["service", "campaign", "outcome"]]
+            }
         }
         (Some(_), _) => &[],
         (None, _) => &[&["service", "outcome"]],
@@ -452,32 +458,55 @@ mod tests {
         );
     }
 
-    #[test]
-    fn a_campaign_is_counted_for_live_tries_alone() {
-        let dimensions = |environment: Option<Environment>, outcome: Option<&'static str>| {
-            let campaign = "demo".parse().expect("a slug");
-            let scope = environment.map(|environment| Scope { campaign, environment });
-            let line = RequestLine {
-                at: Timestamp::from_millis(0),
-                duration_ms: 4,
-                ids: &RequestIds { request: "r-1".to_owned(), gateway: None },
-                operation: "get-submission",
-                scope: scope.as_ref(),
-                key_id: None,
-                subject: None,
-                reference: None,
-                status: 200,
-                outcome,
-                metrics: &[],
-                error_chain: &[],
-            };
-            let counted = request_counters(&line).split_off(1);
-            counted.into_iter().map(|one| one["Dimensions"].clone()).collect::<Vec<_>>()
+    /// The dimensions of a request beyond those of its operation.
+    fn dimensions(
+        operation: &str,
+        environment: Option<Environment>,
+        outcome: Option<&str>,
+    ) -> Vec<serde_json::Value> {
+        let campaign = "demo".parse().expect("a slug");
+        let scope = environment.map(|environment| Scope { campaign, environment });
+        let line = RequestLine {
+            at: Timestamp::from_millis(0),
+            duration_ms: 4,
+            ids: &RequestIds { request: "r-1".to_owned(), gateway: None },
+            operation,
+            scope: scope.as_ref(),
+            key_id: None,
+            subject: None,
+            reference: None,
+            status: 200,
+            outcome,
+            metrics: &[],
+            error_chain: &[],
         };
-        let by_campaign = json!([["service", "campaign"], ["service", "campaign", "outcome"]]);
-        assert_eq!(dimensions(Some(Environment::Live), Some("entered")), [by_campaign]);
-        assert_eq!(dimensions(Some(Environment::Live), None), Vec::<serde_json::Value>::new());
-        assert_eq!(dimensions(Some(Environment::Test), Some("entered")), Vec::<serde_json::Value>::new());
-        assert_eq!(dimensions(None, Some("key_unknown")), [json!([["service", "outcome"]])]);
+        let counted = request_counters(&line).split_off(1);
+        counted.into_iter().map(|one| one["Dimensions"].clone()).collect()
+    }
+
+    #[test]
+    fn a_campaign_is_counted_for_live_entry_attempts_alone() {
+        let attempt = json!([["service", "campaign"], ["service", "campaign", "outcome"]]);
+        for outcome in ["entered", "invalid", "validation_failed", "rate_limited"] {
+            let counted = dimensions("create-submission", Some(Environment::Live), Some(outcome));
+            assert_eq!(counted, [attempt.clone()], "{outcome}");
+        }
+        for (operation, outcome) in [
+            ("get-submission", "not_found"),
+            ("check-code", "usable"),
+            ("lookup-submissions", "rate_limited"),
+        ] {
+            let counted = dimensions(operation, Some(Environment::Live), Some(outcome));
+            assert_eq!(counted, [json!([["service", "campaign", "outcome"]])], "{operation}");
+        }
+    }
+
+    #[test]
+    fn tests_and_requests_without_an_outcome_are_not_counted_for_a_campaign() {
+        let none = Vec::<serde_json::Value>::new();
+        assert_eq!(dimensions("get-submission", Some(Environment::Live), None), none);
+        assert_eq!(dimensions("create-submission", Some(Environment::Test), Some("entered")), none);
+        let refused = dimensions("create-submission", None, Some("key_unknown"));
+        assert_eq!(refused, [json!([["service", "outcome"]])]);
     }
 }
