@@ -1,6 +1,7 @@
 //! The alarms: one for each objective, each of its own stack alone and with a section in the runbook.
 
 use std::collections::{BTreeMap, BTreeSet};
+use std::path::Path;
 
 use serde_json::{Value, json};
 use service_tests::template::{logical_id, parse, resources, service, text_of};
@@ -49,6 +50,76 @@ fn every_alarm_counts_its_own_stack_alone() {
             }
         }
         assert!(name.starts_with("${Service}-") || name.starts_with("${Function}-"), "{name}");
+    }
+}
+
+/// The names of the functions' own metrics in the templates.
+fn metrics_in_templates() -> BTreeSet<String> {
+    let mut names = BTreeSet::new();
+    for alarm in alarms().values() {
+        let parts = alarm.get("Metrics").and_then(Value::as_array).into_iter().flatten();
+        let parts = parts.filter_map(|part| part.pointer("/MetricStat/Metric"));
+        let own = parts.chain([alarm]).filter(|metric| metric["Namespace"] == "CampaignEntryService");
+        names.extend(own.map(|metric| metric["MetricName"].as_str().expect("a name").to_owned()));
+    }
+    let monitoring = parse(&text_of("infra/monitoring/template.yaml"));
+    let body = monitoring["Resources"]["Dashboard"]["Properties"]["DashboardBody"]["Fn::Sub"].as_str();
+    let body: Value = serde_json::from_str(body.expect("a dashboard")).expect("JSON");
+    for widget in body["widgets"].as_array().expect("widgets") {
+        // A dot repeats what is above it.
+        let mut namespace = "";
+        for metric in widget["properties"]["metrics"].as_array().expect("metrics") {
+            match (metric[0].as_str(), metric[0]["expression"].as_str()) {
+                (Some("." | "..."), _) => {}
+                (Some(named), _) => namespace = named,
+                (None, Some(search)) if search.contains("{CampaignEntryService,") => {
+                    let named = search.split("MetricName=\"").skip(1);
+                    names.extend(named.filter_map(|rest| Some(rest.split_once('"')?.0.to_owned())));
+                    continue;
+                }
+                (None, _) => continue,
+            }
+            if namespace == "CampaignEntryService" && metric[0] != "..." {
+                names.insert(metric[1].as_str().expect("a name").to_owned());
+            }
+        }
+    }
+    names
+}
+
+/// Adds the code in a folder to `code`, without its tests.
+fn read_code(folder: &Path, code: &mut String) {
+    for entry in std::fs::read_dir(folder).expect("a folder") {
+        let path = entry.expect("an entry").path();
+        let is_test = path.file_stem().is_some_and(|stem| stem.to_string_lossy().ends_with("tests"));
+        if path.is_dir() {
+            read_code(&path, code);
+        } else if path.extension().is_some_and(|extension| extension == "rs") && !is_test {
+            let text = std::fs::read_to_string(&path).expect("text");
+            code.push_str(text.split("mod tests {").next().unwrap_or_default());
+        }
+    }
+}
+
+/// The code of a function, without its tests.
+fn code_of(function: &str) -> String {
+    let mut code = String::new();
+    let folder = format!("{}/../functions/{function}/src", env!("CARGO_MANIFEST_DIR"));
+    read_code(Path::new(&folder), &mut code);
+    code
+}
+
+/// An alarm on a metric that no function has stays silent, or rings without end.
+#[test]
+fn every_metric_of_an_alarm_or_the_dashboard_is_one_that_the_functions_have() {
+    let mut code: String = crates().iter().map(|function| code_of(function)).collect();
+    read_code(Path::new(concat!(env!("CARGO_MANIFEST_DIR"), "/../common/src")), &mut code);
+    let names = metrics_in_templates();
+    let unknown: Vec<_> = names.iter().filter(|name| !code.contains(&format!("\"{name}\""))).collect();
+    assert_eq!(unknown, [""; 0]);
+    // One of an alarm, one of a part of an alarm, one of a search, and one after a dot.
+    for found in ["OldestDueSeconds", "KeyRefused", "Steps", "CountingTransactions"] {
+        assert!(names.contains(found), "{found}: {names:?}");
     }
 }
 
