@@ -307,12 +307,14 @@ fn an_output_is_the_env_file_of_ops() {
         "DOCS_URL",
         "EVIDENCE_BUCKET",
         "OPENINGS_BUCKET",
+        "PARTNER_CONCURRENCY",
         "PARTNER_QUEUE_URL",
         "PHOTOS_BUCKET",
         "STAGE",
         "TAX_QUEUE_URL",
     ];
     assert_eq!(others.map(String::as_str).collect::<BTreeSet<_>>(), BTreeSet::from(named));
+    assert_eq!(given["PARTNER_CONCURRENCY"], "${PartnerConcurrency}");
 }
 
 /// Without the secret, every minted and imported code of the deployment is invalid.

@@ -11,7 +11,8 @@
 //! - [`review`] has what the review screen needs: it shows one submission after the other;
 //! - [`audit`] records who does what; `write_guard` refuses writes that are not recorded; `identity` is who the operator is;
 //! - [`draws`] freezes entries and draws winners so that anyone can check it;
-//! - [`numbers`] reads what is counted, and compares it with a count of all records;
+//! - [`numbers`] reads what is counted, and compares it with a count of all records; [`pace`] is how fast what waits is
+//!   settled;
 //! - [`migrate`] migrates the records of earlier releases;
 //! - [`smoke`] calls every endpoint of a deployment;
 //! - [`failure`] is the error of a command; [`mod@format`] formats numbers and times.
@@ -36,6 +37,7 @@ mod identity;
 pub mod keys;
 pub mod migrate;
 pub mod numbers;
+pub mod pace;
 pub mod people;
 mod person_file;
 pub mod phones;

@@ -137,6 +137,24 @@ impl Submissions {
         self.all_unsettled(scope).await.map(|found| found.len())
     }
 
+    /// How many submissions of each scope have a step that is due. For operators: it reads all that wait. The index lags
+    /// behind the table.
+    pub async fn count_due(
+        &self,
+        dependency: Dependency,
+        now: Timestamp,
+    ) -> Result<HashMap<Scope, u64>, StoreError> {
+        let found = partitions(dependency).map(|partition| async move {
+            let query = self.query_unsettled(&partition).key_condition_expression("unsettled = :partition");
+            listed_by(query).await
+        });
+        let mut counts = HashMap::new();
+        for due in try_join_all(found).await?.into_iter().flatten().filter(|due| due.next_step_at <= now) {
+            *counts.entry(due.scope).or_default() += 1;
+        }
+        Ok(counts)
+    }
+
     async fn all_unsettled(&self, scope: &Scope) -> Result<Vec<DueSubmission>, StoreError> {
         let partitions = Dependency::ALL.into_iter().flat_map(partitions);
         let partitions = partitions.chain([operator_partition(scope.environment)]);
@@ -207,8 +225,7 @@ impl Submissions {
             .expression_attribute_names("#next_step", NEXT_STEP)
             .expression_attribute_values(":since", text(next_step(scope, since)))
             .expression_attribute_values(":end", text(after(scope)));
-        let items = query.into_paginator().items().send().collect::<Result<Vec<_>, _>>().await;
-        Ok(items.map_err(StoreError::during(LISTING))?.iter().filter_map(read_due).collect())
+        listed_by(query).await
     }
 
     fn query_unsettled(&self, partition: &str) -> QueryFluentBuilder {
@@ -243,6 +260,12 @@ impl Submissions {
             .expression_attribute_values(":seen", text(next_step(scope, due.next_step_at)));
         condition_held(update.send().await, ACTION).map(drop)
     }
+}
+
+/// All pages of a query.
+async fn listed_by(query: QueryFluentBuilder) -> Result<Vec<DueSubmission>, StoreError> {
+    let items = query.into_paginator().items().send().collect::<Result<Vec<_>, _>>().await;
+    Ok(items.map_err(StoreError::during(LISTING))?.iter().filter_map(read_due).collect())
 }
 
 /// A submission from the index; `None` if it cannot be read.

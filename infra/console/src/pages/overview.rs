@@ -7,16 +7,22 @@ use common::domain::campaign::{Campaign, CampaignStatus};
 use common::domain::codebook::{Batch, BatchStatus};
 use common::domain::numbers::decision_time::Kind;
 use common::domain::numbers::{Cells, Metric};
+use common::domain::receipt::schedule::LOOK_UPS_PER_MINUTE;
 use common::domain::scope::Scope;
+use common::domain::settling::Dependency;
 use common::domain::timestamp::Timestamp;
+use common::store::StoreError;
 use maud::{Markup, html};
 use ops_core::campaigns::set_paused;
-use ops_core::format::{grouped, zoned_time};
+use ops_core::failure::Failure;
+use ops_core::format::{grouped, local_time, zoned_time};
 use ops_core::numbers::sums::{
     Sums, by_day, by_dimension, by_hand_percent, codes_of, each_day, each_hour, latest_hour, receipt_words,
     span, sums, total, unknown_now, wait,
 };
 use ops_core::numbers::{self, Days};
+use ops_core::pace::{PartnerConcurrency, looked_up_by};
+use ops_core::tables::Tables;
 
 use super::campaigns::status;
 use super::{InScope, page};
@@ -40,8 +46,10 @@ async fn overview(console: Console, InScope(scope): InScope) -> PageResult {
     let campaign = tables.campaign(&scope.campaign).await?;
     let cells = Box::pin(numbers::read(&tables, &scope, Days::default())).await?;
     let batches = tables.code_books.overview(&scope).await?.map(|book| book.batches).unwrap_or_default();
+    let backlog = backlog(&console, &tables, &scope, &campaign).await?;
     let content = html! {
         (state(&scope, &campaign, console.now()))
+        @for waiting in backlog { p { (waiting) } }
         @if cells.is_empty() {
             p { "Nothing has been counted. New submissions are counted within a minute." }
         } @else {
@@ -90,6 +98,63 @@ fn state(scope: &Scope, campaign: &Campaign, now: Timestamp) -> Markup {
                 }
             }
         }
+    }
+}
+
+/// What waits for the tax authority or the partner. All campaigns share the pace, so those of the others are counted too.
+async fn backlog(
+    console: &Console,
+    tables: &Tables,
+    scope: &Scope,
+    campaign: &Campaign,
+) -> PageResult<Vec<String>> {
+    let (now, mut told) = (console.now(), Vec::new());
+    if campaign.receipt.is_some() {
+        let waiting = Waiting::count(tables, scope, Dependency::TaxAuthority, now).await?;
+        told.push(match waiting.in_all {
+            0 => "No receipt waits for the tax authority.".to_owned(),
+            in_all => format!(
+                "Receipts that wait for the tax authority: {}. At {LOOK_UPS_PER_MINUTE} a minute for all campaigns \
+                 together, all are looked up by {}, unless more come.",
+                waiting.in_words(),
+                local_time(looked_up_by(now, in_all), campaign.timezone)
+            ),
+        });
+    }
+    if let Some(partner) = &campaign.partner {
+        let waiting = Waiting::count(tables, scope, Dependency::Partner, now).await?;
+        let concurrency = PartnerConcurrency::from_env(console.env()).map_err(Failure::from)?;
+        told.push(match waiting.in_all {
+            0 => "No submission waits for a partner.".to_owned(),
+            _ => format!(
+                "Submissions that wait for a partner: {}. The queue asks about them for all campaigns together, {}.",
+                waiting.in_words(),
+                concurrency.rate(partner.timeout_seconds)
+            ),
+        });
+    }
+    Ok(told)
+}
+
+/// How many submissions have a step that is due.
+struct Waiting {
+    here: u64,
+    in_all: u64,
+}
+
+impl Waiting {
+    async fn count(
+        tables: &Tables,
+        scope: &Scope,
+        dependency: Dependency,
+        now: Timestamp,
+    ) -> Result<Self, StoreError> {
+        let counts = tables.store.submissions().count_due(dependency, now).await?;
+        Ok(Self { here: counts.get(scope).copied().unwrap_or_default(), in_all: counts.values().sum() })
+    }
+
+    fn in_words(&self) -> String {
+        format!("{} here, {} in all campaigns", grouped(self.here), grouped(self.in_all))
     }
 }
 

@@ -1,9 +1,10 @@
 //! `ops campaign`.
 
 use common::domain::scope::Environment;
+use ops_core::pace::PARTNER_CONCURRENCY;
 use serde_json::json;
 
-use crate::support::{CHAI, Stack, chai};
+use crate::support::{CHAI, Stack, chai, run};
 
 /// A campaign whose partner checks codes.
 pub(crate) fn with_partner() -> String {
@@ -285,6 +286,18 @@ async fn applying_says_how_fast_receipts_and_a_partners_codes_are_settled() {
     let said = "chai-bora-2026: receipts are looked up at the tax authority at 40 a minute, 2,400 an hour, for all \
                 campaigns of the deployment together; what comes faster waits\n";
     assert_eq!(stack.run(&["campaign", "apply", "--yes", &file]).await.err, said);
+}
+
+#[tokio::test]
+async fn applying_counts_with_the_partner_concurrency_of_the_env_file() {
+    let stack = Stack::empty().await;
+    let deployed = [(PARTNER_CONCURRENCY.to_owned(), "25".to_owned())].into_iter().collect();
+    let env = stack.env.clone().overridden_by(deployed);
+    let file = stack.file("chai.yaml", with_partner());
+    let told = run(&["campaign", "apply", "--yes", &file], env, &stack.clock).await.err;
+    let said =
+        "187 a minute while an answer takes 8 s, 1,500 at 1 s (PartnerConcurrency of the deployment: 25)\n";
+    assert!(told.ends_with(said), "{told}");
 }
 
 #[tokio::test]

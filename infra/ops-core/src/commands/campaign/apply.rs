@@ -13,6 +13,7 @@ use crate::cli::ApplyArgs;
 use crate::confirm::Answer;
 use crate::failure::Failure;
 use crate::format::grouped;
+use crate::pace::PartnerConcurrency;
 use crate::tables::Tables;
 use crate::terminal::{Report, Terminal};
 
@@ -21,6 +22,7 @@ pub(super) async fn apply(
     files: &[CampaignFile],
     args: &ApplyArgs,
     change: CampaignChange,
+    concurrency: PartnerConcurrency,
     terminal: &mut Terminal<'_>,
 ) -> Result<Report, Failure> {
     let now = change.at;
@@ -32,7 +34,7 @@ pub(super) async fn apply(
     }
     let changing = || plans.iter().filter(|(plan, _)| plan.change() != Change::Unchanged);
     let shown: String = changing().map(|(plan, differences)| in_words(plan, differences)).collect();
-    let notes: Vec<String> = plans.iter().flat_map(|(plan, _)| notes(plan, now)).collect();
+    let notes: Vec<String> = plans.iter().flat_map(|(plan, _)| notes(plan, now, concurrency)).collect();
     if args.dry_run {
         let unchanged = plans.iter().filter(|(plan, _)| plan.change() == Change::Unchanged);
         let unchanged: String =
@@ -113,7 +115,7 @@ fn in_words(plan: &Plan, differences: &[Difference]) -> String {
 }
 
 /// What an operator should know about the changed campaign.
-fn notes(plan: &Plan, now: Timestamp) -> Vec<String> {
+fn notes(plan: &Plan, now: Timestamp, concurrency: PartnerConcurrency) -> Vec<String> {
     let campaign = plan.after();
     let slug = &campaign.slug;
     let mut notes = Vec::new();
@@ -124,7 +126,7 @@ fn notes(plan: &Plan, now: Timestamp) -> Vec<String> {
                  `ops campaign pause {slug}` stops it"
             ));
         }
-        notes.extend(rate_notes(campaign));
+        notes.extend(rate_notes(campaign, concurrency));
     }
     if lets_anyone_in(campaign) {
         notes.push(anyone_note(campaign));
@@ -145,19 +147,14 @@ fn anyone_note(campaign: &Campaign) -> String {
 }
 
 /// Notes on the rates at which pending submissions are settled.
-fn rate_notes(campaign: &Campaign) -> Vec<String> {
-    /// The template's default of `PartnerConcurrency`, for settle-partners.
-    const PARTNER_CONCURRENCY: u32 = 10;
+fn rate_notes(campaign: &Campaign, concurrency: PartnerConcurrency) -> Vec<String> {
     let slug = &campaign.slug;
     let mut notes = Vec::new();
     if let Some(PartnerRules { max_in_flight, timeout_seconds, .. }) = &campaign.partner {
-        let a_minute = |seconds: u32| PARTNER_CONCURRENCY.saturating_mul(60) / seconds.max(1);
-        let slowest = a_minute(*timeout_seconds);
         notes.push(format!(
             "{slug}: at most {max_in_flight} requests ask the partner at a time (partner.max_in_flight); the queue asks \
-             about the rest, {slowest} a minute while an answer takes {timeout_seconds} s, {} at 1 s \
-             (PartnerConcurrency of the deployment: {PARTNER_CONCURRENCY} unless it was set)",
-            a_minute(1)
+             about the rest, {}",
+            concurrency.rate(*timeout_seconds)
         ));
     }
     if campaign.receipt.is_some() {

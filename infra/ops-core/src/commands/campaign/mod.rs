@@ -20,6 +20,7 @@ use crate::cli::CampaignCommand;
 use crate::connection;
 use crate::failure::Failure;
 use crate::format::{local_time, or_dash, table};
+use crate::pace::PartnerConcurrency;
 use crate::tables::Tables;
 use crate::terminal::{Report, Terminal};
 
@@ -38,9 +39,10 @@ pub(crate) async fn run(
         CampaignCommand::Apply(args) => {
             // Files first: an error in a file should not need a stack to be found.
             let files = files::read_all(&args.files)?;
+            let concurrency = PartnerConcurrency::from_env(env)?;
             let tables = tables.await?;
             let change = change(&tables).await?;
-            Box::pin(apply::apply(&tables, &files, &args, change, terminal)).await
+            Box::pin(apply::apply(&tables, &files, &args, change, concurrency, terminal)).await
         }
         CampaignCommand::Init { file } => files::init(&file),
         CampaignCommand::Schema { markdown } => Ok(files::schema(markdown)),

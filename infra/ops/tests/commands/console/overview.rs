@@ -1,8 +1,18 @@
 //! A campaign's overview, and its pause switch.
 
+use std::time::Duration;
+
+use common::domain::scope::{Environment, Scope};
+use common::domain::settling::PendingSettlement;
+use common::domain::submission::Submission;
+use common::random;
+use ops_core::pace::PARTNER_CONCURRENCY;
+
 use super::Served;
+use crate::campaign::with_partner;
 use crate::numbers::counted;
-use crate::support::Stack;
+use crate::submission::{submission, waiting, write};
+use crate::support::{CHAI, NOW, Stack, chai};
 
 const OVERVIEW: &str = "/campaigns/chai-bora-2026/live";
 
@@ -62,4 +72,71 @@ async fn the_overview_shows_the_numbers_that_are_counted() {
     ] {
         assert!(page.contains(text), "{text}: {page}");
     }
+}
+
+/// A stack with a campaign and another one like it, `soda-2026`.
+async fn with_two(campaign: &str) -> Stack {
+    let stack = Stack::empty().await;
+    for (name, file) in [("chai", campaign), ("soda", &campaign.replace("chai-bora-2026", "soda-2026"))] {
+        let file = stack.file(&format!("{name}.yaml"), file);
+        stack.fine(&["campaign", "apply", "--yes", &file]).await;
+    }
+    stack
+}
+
+/// Writes a live submission of a campaign with this next step.
+async fn pending(stack: &Stack, campaign: &str, settling: PendingSettlement) {
+    let scope = Scope { campaign: campaign.parse().expect("a slug"), ..chai(Environment::Live) };
+    let unsettled = submission(random::submission_id(), waiting(), None);
+    write(stack, &Submission { scope, settling: Some(settling), ..unsettled }, None).await;
+}
+
+#[tokio::test]
+async fn the_overview_tells_how_many_receipts_wait_in_all_campaigns_and_until_when() {
+    let stack = with_two(&format!("{CHAI}receipt: {{ ranges: [{{ name: Classic }}] }}\n")).await;
+    let console = Served::start(&stack).await;
+    let operator = console.sign_in().await;
+    let due = PendingSettlement::due_at(NOW, None);
+    let later = due.retry_at(NOW.after(Duration::from_hours(1)));
+    // An operator's, one that is tried again later, and one of a partner are not looked up now.
+    for other in [due.escalate(NOW), later, asked_again()] {
+        pending(&stack, "chai-bora-2026", other).await;
+    }
+    let page = operator.page(OVERVIEW).await;
+    assert!(page.contains("<p>No receipt waits for the tax authority.</p>"), "{page}");
+    assert!(!page.contains("wait for a partner"), "{page}");
+    for (campaign, count) in [("chai-bora-2026", 2), ("soda-2026", 39)] {
+        for _ in 0..count {
+            pending(&stack, campaign, due.clone()).await;
+        }
+    }
+    let page = operator.page(OVERVIEW).await;
+    let told = "<p>Receipts that wait for the tax authority: 2 here, 41 in all campaigns. At 40 a minute for all campaigns \
+                together, all are looked up by 2026-03-01 03:02:00, unless more come.</p>";
+    assert!(page.contains(told), "{page}");
+}
+
+/// A step of a partner that is due.
+fn asked_again() -> PendingSettlement {
+    PendingSettlement::asking(NOW).retry_at(NOW)
+}
+
+#[tokio::test]
+async fn the_overview_tells_how_many_submissions_wait_for_partners_and_the_concurrency() {
+    let stack = with_two(&with_partner()).await;
+    // One is being asked about.
+    pending(&stack, "chai-bora-2026", PendingSettlement::asking(NOW)).await;
+    let deployed = [(PARTNER_CONCURRENCY.to_owned(), "25".to_owned())].into_iter().collect();
+    let console = Served::start_with(&stack, stack.env.clone().overridden_by(deployed)).await;
+    let operator = console.sign_in().await;
+    let page = operator.page(OVERVIEW).await;
+    assert!(page.contains("<p>No submission waits for a partner.</p>"), "{page}");
+    for campaign in ["chai-bora-2026", "soda-2026", "soda-2026"] {
+        pending(&stack, campaign, asked_again()).await;
+    }
+    let page = operator.page(OVERVIEW).await;
+    let told = "<p>Submissions that wait for a partner: 1 here, 3 in all campaigns. The queue asks about them for all \
+                campaigns together, 187 a minute while an answer takes 8 s, 1,500 at 1 s (PartnerConcurrency of the \
+                deployment: 25).</p>";
+    assert!(page.contains(told), "{page}");
 }

@@ -1,0 +1,78 @@
+//! How fast pending submissions are settled, over all campaigns of the deployment.
+
+use std::fmt;
+use std::time::Duration;
+
+use common::config::{ConfigError, Env};
+use common::domain::receipt::schedule::LOOK_UPS_PER_MINUTE;
+use common::domain::timestamp::Timestamp;
+
+use crate::format::grouped;
+
+/// The variable with the deployment's parameter `PartnerConcurrency`. Env files of earlier releases do not have it.
+pub const PARTNER_CONCURRENCY: &str = "PARTNER_CONCURRENCY";
+/// The parameter's default in the template.
+const DEFAULT_PARTNER_CONCURRENCY: u32 = 10;
+
+/// Retries to partners at a time; `None` if the environment does not say.
+#[derive(Clone, Copy, Debug)]
+pub struct PartnerConcurrency(Option<u32>);
+
+impl PartnerConcurrency {
+    /// The concurrency that the environment names.
+    ///
+    /// # Errors
+    /// When it is not a number.
+    pub fn from_env(env: &Env) -> Result<Self, ConfigError> {
+        let expected = "a whole number, the deployment's PartnerConcurrency";
+        let malformed = |_| ConfigError::Malformed { variable: PARTNER_CONCURRENCY, expected };
+        env.optional(PARTNER_CONCURRENCY).map(|text| text.parse()).transpose().map(Self).map_err(malformed)
+    }
+
+    /// The rate of a partner that takes up to `timeout_seconds` for an answer.
+    pub fn rate(self, timeout_seconds: u32) -> String {
+        let at_once = self.0.unwrap_or(DEFAULT_PARTNER_CONCURRENCY);
+        let a_minute = |seconds: u32| grouped((at_once.saturating_mul(60) / seconds.max(1)).into());
+        format!(
+            "{} a minute while an answer takes {timeout_seconds} s, {} at 1 s (PartnerConcurrency of the deployment: \
+             {self})",
+            a_minute(timeout_seconds),
+            a_minute(1)
+        )
+    }
+}
+
+impl fmt::Display for PartnerConcurrency {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self.0 {
+            Some(at_once) => write!(f, "{at_once}"),
+            None => write!(f, "{DEFAULT_PARTNER_CONCURRENCY} unless it was set"),
+        }
+    }
+}
+
+/// When this many receipts are looked up, in whole minutes.
+pub fn looked_up_by(now: Timestamp, receipts: u64) -> Timestamp {
+    now.after(Duration::from_mins(receipts.div_ceil(LOOK_UPS_PER_MINUTE)))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn forty_receipts_are_looked_up_in_a_minute_and_one_more_in_the_next() {
+        let (now, at) = (Timestamp::from_millis(0), |minutes: i64| Timestamp::from_millis(minutes * 60_000));
+        for (receipts, minutes) in [(1, 1), (40, 1), (41, 2), (70_000, 1_750)] {
+            assert_eq!(looked_up_by(now, receipts), at(minutes), "{receipts}");
+        }
+    }
+
+    #[test]
+    fn a_concurrency_that_is_not_a_number_is_refused_by_name() {
+        let env = |value: &str| [(PARTNER_CONCURRENCY.to_owned(), value.to_owned())].into_iter().collect();
+        let error = PartnerConcurrency::from_env(&env("ten")).expect_err("no number");
+        assert!(error.to_string().contains(PARTNER_CONCURRENCY), "{error}");
+        assert_eq!(PartnerConcurrency::from_env(&env("25")).expect("a number").to_string(), "25");
+    }
+}
