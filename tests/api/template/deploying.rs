@@ -3,7 +3,7 @@
 use std::collections::BTreeSet;
 
 use serde_json::{Value, json};
-use service_tests::template::{deployer, parse, service, text_of};
+use service_tests::template::{deployer, parse, resources, service, text_of};
 
 #[test]
 fn every_parameter_is_explained_to_who_deploys() {
@@ -44,7 +44,7 @@ fn the_deployer_may_make_every_kind_of_resource_and_remove_no_data() {
         "dynamodb:DeleteTable",
         "dynamodb:DeleteItem",
         "s3:DeleteObject",
-        "s3:DeleteBucket",
+        "s3:DeleteObjectVersion",
         "secretsmanager:DeleteSecret",
         "secretsmanager:GetSecretValue",
     ] {
@@ -60,6 +60,24 @@ fn the_deployer_may_make_every_kind_of_resource_and_remove_no_data() {
                 assert!(!action.to_string().contains(reading), "{statement}");
             }
         }
+    }
+}
+
+/// A rollback deletes the buckets that its update created. They have fixed names, so every later update fails while one
+/// is left. S3 deletes a bucket only while it is empty.
+#[test]
+fn a_rollback_may_delete_the_buckets_that_it_leaves_empty() {
+    let policy = deployer();
+    let mut statements = policy["Statement"].as_array().expect("statements").iter();
+    let statement = statements.find(|statement| statement["Sid"] == "Buckets").expect("a statement");
+    for needed in ["s3:DeleteBucket", "s3:DeleteBucketPolicy"] {
+        assert!(statement["Action"].as_array().expect("actions").contains(&json!(needed)), "{needed}");
+    }
+    let template = service();
+    for (id, bucket) in resources(&template, "AWS::S3::Bucket") {
+        let name = bucket["BucketName"]["Fn::Sub"][0].as_str().expect("a fixed name");
+        let named = json!(format!("arn:aws:s3:::{}", name.replace("${Id}", "*")));
+        assert!(statement["Resource"].as_array().expect("resources").contains(&named), "{id}");
     }
 }
 
