@@ -1,6 +1,7 @@
 //! What the pages and the policy for deployers say, against the template.
 
 use std::collections::BTreeSet;
+use std::process::Command;
 
 use serde_json::{Value, json};
 use service_tests::template::{deployer, parse, resources, service, text_of};
@@ -79,6 +80,48 @@ fn a_rollback_may_delete_the_buckets_that_it_leaves_empty() {
         let named = json!(format!("arn:aws:s3:::{}", name.replace("${Id}", "*")));
         assert!(statement["Resource"].as_array().expect("resources").contains(&named), "{id}");
     }
+}
+
+/// The steps of the workflow that deploys one stack, by name.
+fn steps() -> Vec<(String, Value)> {
+    let workflow = parse(&text_of(".github/workflows/deploy-stack.yml"));
+    let steps = workflow["jobs"]["deploy"]["steps"].as_array().expect("steps").iter();
+    steps.filter_map(|step| Some((step["name"].as_str()?.to_owned(), step.clone()))).collect()
+}
+
+#[test]
+fn the_workflow_refuses_another_architecture_than_that_of_its_packages() {
+    let steps = steps();
+    let (_, check) = steps.iter().find(|(name, _)| name == "Check the parameters").expect("a step");
+    let run = |parameters: &str| {
+        let script = check["run"].as_str().expect("a script");
+        let output = Command::new("bash").args(["-e", "-c", script]).env("PARAMETERS", parameters).output();
+        let output = output.expect("bash");
+        (output.status.success(), String::from_utf8(output.stdout).expect("text"))
+    };
+    for fine in ["", "AlarmEmail=ops@example.com", "Traces=off Architecture=x86_64", "Architecture=x86_64"] {
+        assert_eq!(run(fine), (true, String::new()), "{fine}");
+    }
+    for other in ["Architecture=arm64", "Traces=off Architecture=arm64 Rollout=now"] {
+        let (is_fine, said) = run(other);
+        assert!(!is_fine && said.contains("x86_64") && said.contains("PARAMETERS"), "{other}: {said}");
+    }
+    // Without it, a stack would keep the architecture that it was created with.
+    let (_, deploy) = steps.iter().find(|(name, _)| name == "Deploy").expect("a step");
+    assert!(deploy["run"].as_str().expect("a script").contains("\"Architecture=x86_64\""));
+}
+
+#[test]
+fn a_production_stack_is_protected_before_anything_else_can_fail() {
+    let names: Vec<_> = steps().into_iter().map(|(name, _)| name).collect();
+    let deployed = names.iter().position(|name| name == "Deploy").expect("a step");
+    assert_eq!(names[deployed + 1], "Protect the stack");
+}
+
+#[test]
+fn a_release_is_published_once_production_runs_it() {
+    let workflow = parse(&text_of(".github/workflows/deploy.yml"));
+    assert_eq!(workflow["jobs"]["publish"]["needs"], "production");
 }
 
 /// The command lines of a page, without comments and with continuation lines joined.
