@@ -17,8 +17,11 @@ EXPRESSIONS = {
         [{"wrong": 120, "entries": 4000, "checks": None}, {"wrong": 60, "entries": 60, "checks": None}],
     ),
     "GuessesThrottled": (
-        {"slowed": 60, "entries": 100, "checks": 200},
-        [{"slowed": 60, "entries": 2000, "checks": 500}, {"slowed": 10, "entries": 10, "checks": None}],
+        {"slowed": 60, "entries": 100, "checks": 200, "lookups": 100},
+        [
+            {"slowed": 60, "entries": 100, "checks": 200, "lookups": 300},
+            {"slowed": 10, "entries": 10, "checks": None, "lookups": None},
+        ],
     ),
     "KeysRefused": ({"refused": 40, "all": 400}, [{"refused": 40, "all": 4000}, {"refused": 10, "all": 10}]),
     "TooManyRequests": ({"refused": 40, "all": 400}, [{"refused": 40, "all": 4000}, {"refused": 10, "all": 10}]),

@@ -123,6 +123,25 @@ fn every_metric_of_an_alarm_or_the_dashboard_is_one_that_the_functions_have() {
     }
 }
 
+#[test]
+fn throttled_guesses_are_a_share_of_the_operations_that_throttle_them() {
+    let alarm = &alarms()["${Service}-guesses-throttled"];
+    let parts = alarm["Metrics"].as_array().expect("metrics").iter();
+    let dimensions = parts.filter_map(|part| part.pointer("/MetricStat/Metric/Dimensions/1"));
+    let counted: BTreeSet<_> = dimensions.map(|one| one["Value"].as_str().expect("an operation")).collect();
+    let functions = crates();
+    let throttling = functions.iter().map(String::as_str).filter(|function| {
+        let code = code_of(function);
+        code.contains("request_limits::enforce") || code.contains("MessageKey::RateLimited")
+    });
+    assert_eq!(counted, throttling.collect::<BTreeSet<_>>());
+    let expression = alarm["Metrics"].as_array().and_then(|parts| parts.last()).expect("an expression");
+    assert_eq!(
+        expression["Expression"],
+        "IF(slowed >= 50, 100 * slowed / (FILL(entries, 0) + FILL(checks, 0) + FILL(lookups, 0)), 0)"
+    );
+}
+
 /// Tables and indexes.
 type Names = BTreeSet<String>;
 
