@@ -21,6 +21,9 @@ use crate::domain::scope::Scope;
 use crate::domain::timestamp::Timestamp;
 use crate::http::routes::CREATE_SUBMISSION;
 
+#[cfg(test)]
+pub(crate) use events::tests::written;
+
 /// The namespace of the metrics. Each metric also has the service's name as a dimension, which separates two stacks in
 /// one account.
 const NAMESPACE: &str = "CampaignEntryService";

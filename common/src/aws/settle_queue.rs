@@ -106,7 +106,7 @@ impl SettleQueues {
         let sent = timeout(SEND_TIMEOUT, self.send(dependency, message, delay)).await;
         if let Err(error) = sent.map_err(StoreError::during(SENDING)).flatten() {
             let error = telemetry::cause(&error);
-            tracing::warn!(error, submission_id = %message.submission_id, "no message was sent");
+            tracing::warn!(error, subject = %message.submission_id, "no message was sent");
         }
     }
 
@@ -129,5 +129,32 @@ impl SettleQueues {
         let (_, url) =
             url.ok_or_else(|| StoreError::new(SENDING, "this function does not send to the queue"))?;
         Ok(url)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use serde_json::Value;
+
+    use super::*;
+    use crate::domain::scope::Environment;
+    use crate::telemetry::{Telemetry, written};
+
+    #[test]
+    fn a_message_that_is_not_sent_is_logged_with_its_submission_as_the_subject() {
+        let variables = ["AWS_REGION", "AWS_ACCESS_KEY_ID", "AWS_SECRET_ACCESS_KEY"];
+        let env = variables.map(|name| (name.to_owned(), "test".to_owned())).into_iter().collect();
+        let aws = Aws::for_function(&env).expect("all variables");
+        // Sending fails, because there is no queue.
+        let queues = SettleQueues { aws, urls: Vec::new() };
+        let scope = Scope { campaign: "demo".parse().expect("a slug"), environment: Environment::Live };
+        let message = SettleMessage::new(&scope, SubmissionId::from_random([3; 16]));
+        let runtime = tokio::runtime::Builder::new_current_thread().enable_time().build().expect("a runtime");
+        let lines = written(Telemetry::CloudWatch("stack"), || {
+            runtime.block_on(queues.requeue(Dependency::Partner, &message));
+        });
+        let [line] = lines.as_slice() else { panic!("{lines:?}") };
+        let line: Value = serde_json::from_str(line).expect("JSON");
+        assert_eq!(line["subject"], message.submission_id.to_string());
     }
 }

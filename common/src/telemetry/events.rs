@@ -148,7 +148,7 @@ fn for_terminal(event: &Event<'_>, fields: &Fields) -> String {
 }
 
 #[cfg(test)]
-mod tests {
+pub(super) mod tests {
     use std::collections::BTreeSet;
     use std::path::Path;
     use std::sync::{Arc, Mutex};
@@ -158,7 +158,7 @@ mod tests {
     use crate::store::StoreError;
 
     /// The lines logged while some code runs.
-    fn written(telemetry: Telemetry, code: impl FnOnce()) -> Vec<String> {
+    pub(crate) fn written(telemetry: Telemetry, code: impl FnOnce()) -> Vec<String> {
         let lines = Arc::new(Mutex::new(Vec::new()));
         let kept = Arc::clone(&lines);
         let write = move |line: &str| kept.lock().expect("not poisoned").push(line.to_owned());
