@@ -3,7 +3,7 @@
 
 use std::time::Duration;
 
-use aws_sdk_sqs::types::SendMessageBatchRequestEntry;
+use aws_sdk_sqs::types::{QueueAttributeName, SendMessageBatchRequestEntry};
 use serde::{Deserialize, Serialize};
 use tokio::time::timeout;
 
@@ -100,6 +100,16 @@ impl SettleQueues {
             accepted += reply.successful().len();
         }
         Ok(accepted)
+    }
+
+    /// About how many messages wait in a queue.
+    pub async fn count_waiting(&self, dependency: Dependency) -> Result<usize, StoreError> {
+        let name = QueueAttributeName::ApproximateNumberOfMessages;
+        let asking = self.aws.sqs().get_queue_attributes().queue_url(self.url(dependency)?);
+        let reply = asking.attribute_names(name.clone()).send().await;
+        let attributes = reply.map_err(StoreError::during("counting messages"))?.attributes;
+        let waiting = attributes.and_then(|attributes| attributes.get(&name)?.parse().ok());
+        Ok(waiting.unwrap_or(0))
     }
 
     async fn try_send(&self, dependency: Dependency, message: &SettleMessage, delay: Duration) {

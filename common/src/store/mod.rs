@@ -17,6 +17,7 @@ pub mod idempotency_keys;
 pub mod look_up_slots;
 pub mod numbers;
 pub mod partner_leases;
+pub mod partner_turns;
 pub mod rate_limits;
 pub mod receipts;
 pub mod record_version;

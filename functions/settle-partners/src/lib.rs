@@ -1,5 +1,7 @@
 //! Settles submissions whose codes a partner decides, by asking the partner again.
 
+mod fairness;
+
 use std::time::Duration;
 
 use common::app::partner_gateway::{AskedFrom, PartnerGateway};
@@ -14,6 +16,7 @@ use common::domain::submission::Submission;
 use common::error::Error;
 use common::runtime::event_handler::{EventContext, EventHandler, JobError, JobOutcome};
 use common::runtime::sqs_batch::{Settle, SqsBatchResponse, SqsEvent, settle_each};
+use common::store::partner_turns::PartnerTurns;
 use common::store::submission_writes::SettleResult;
 
 /// Limit of one partner request, preparations included.
@@ -22,6 +25,7 @@ const REQUEST_TIMEOUT: Duration = Duration::from_secs(8);
 pub struct SettlePartners {
     worker: Worker,
     partners: PartnerGateway,
+    turns: PartnerTurns,
     secrets: DeploymentSecrets,
 }
 
@@ -33,6 +37,7 @@ impl EventHandler for SettlePartners {
         Ok(Self {
             worker: Worker::new(context, "settle-partners", Dependency::Partner)?,
             partners: PartnerGateway::from_env(&context.env, &context.aws)?,
+            turns: PartnerTurns::from_env(&context.env, &context.aws.dynamodb())?,
             secrets: DeploymentSecrets::from_env(&context.env, &context.aws)?,
         })
     }
@@ -44,12 +49,20 @@ impl EventHandler for SettlePartners {
 
 impl Settle for SettlePartners {
     async fn settle(&self, message: &SettleMessage) -> Result<(), Error> {
-        // Boxed because the future is large.
-        self.worker.run_logged(message, Box::pin(self.step(message))).await.map(drop)
+        let Some(other) = self.choose(message).await else { return self.run_step(message).await };
+        // A failure is already logged, and the other submission stays due. The message goes back to wait for its turn.
+        let _ = self.run_step(&other).await;
+        self.worker.requeue(message).await;
+        Ok(())
     }
 }
 
 impl SettlePartners {
+    async fn run_step(&self, message: &SettleMessage) -> Result<(), Error> {
+        // Boxed because the future is large.
+        self.worker.run_logged(message, Box::pin(self.step(message))).await.map(drop)
+    }
+
     async fn step(&self, message: &SettleMessage) -> Result<JobOutcome, JobError> {
         let claimed = match self.worker.claim(message).await? {
             ClaimResult::Claimed(claimed) => claimed,

@@ -4,7 +4,6 @@ use std::time::Duration;
 
 use common::aws::settle_queue::SettleMessage;
 use common::domain::scope::{Environment, Scope};
-use common::domain::settling::{Dependency, PendingSettlement, StepClaim};
 use common::store::StoreError;
 use common::telemetry;
 use tokio::time::timeout;
@@ -47,27 +46,11 @@ impl SettleReceipts {
     }
 
     async fn find_next(&self, message: &SettleMessage) -> Result<Choice, StoreError> {
-        let (submissions, now) = (self.worker.store().submissions(), self.worker.now());
-        // The step itself handles a submission that cannot be read.
-        let Ok(Some(submission)) = submissions.get(&message.scope, message.submission_id).await else {
-            return Ok(Choice::default());
-        };
-        let is_due = |settling: &PendingSettlement| {
-            settling.progress.dependency() == Dependency::TaxAuthority
-                && settling.claim(now) != StepClaim::NotDue
-        };
-        if !submission.settling.as_ref().is_some_and(is_due) {
+        if !self.worker.is_due(message).await {
             return Ok(Choice::default());
         }
         let seen = self.throttle.see().await?;
-        let next = submissions.next_due(Dependency::TaxAuthority, seen.scope(), now).await?;
-        // Compares with the message's own scope because the index may not show its submission yet.
-        let turn = |scope: &Scope| {
-            let key = scope.key("");
-            (seen.scope().is_some_and(|last| key <= last.key("")), key)
-        };
-        let next = next.filter(|next| turn(&next.scope) < turn(&message.scope));
-        let other = next.map(|next| SettleMessage::new(&next.scope, next.submission_id));
+        let other = self.worker.goes_before(message, seen.scope()).await?;
         Ok(Choice { other, seen: Some(seen) })
     }
 }

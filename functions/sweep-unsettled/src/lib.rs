@@ -1,11 +1,13 @@
 //! Runs every minute and sends a message for each submission whose step is due, so that a lost message does no harm.
 //!
-//! It sends no more messages than can be processed before the next sweep, so the queue does not fill up. Campaigns take
-//! turns, each with its longest-due submission.
+//! Messages that still wait in a queue count towards the maximum, so sweeps do not fill a queue faster than it is worked
+//! off. Campaigns take turns, each with its longest-due submission.
 //!
 //! Then it deletes a slice of the personal data whose retention is over: see `retention`.
 
 mod retention;
+
+use std::time::Duration;
 
 use common::aws::settle_queue::SettleQueues;
 use common::config::ConfigError;
@@ -14,13 +16,15 @@ use common::domain::settling::Dependency;
 use common::domain::timestamp::Timestamp;
 use common::error::Error;
 use common::runtime::event_handler::{EventContext, EventHandler, Job, JobError, JobOutcome};
+use common::store::StoreError;
 use common::store::submissions::Submissions;
+use common::telemetry;
 use serde::Deserialize;
 
 use self::retention::RetentionSweep;
 
-/// Maximum messages per sweep, and per campaign from each index partition. The tax authority takes about forty look-ups
-/// a minute, partners hundreds.
+/// Maximum messages in a queue after a sweep, and per campaign from each index partition. The tax authority takes about
+/// forty look-ups a minute, partners hundreds.
 fn limits(dependency: Dependency) -> (usize, u8) {
     match dependency {
         Dependency::TaxAuthority => (48, 12),
@@ -60,35 +64,60 @@ impl EventHandler for SweepUnsettled {
     }
 }
 
+/// The result for one dependency.
+struct Woken {
+    due: usize,
+    sent: usize,
+    oldest: Duration,
+}
+
 impl SweepUnsettled {
+    /// Each part runs although another failed. The first failure is the job's.
     async fn sweep(&self, now: Timestamp) -> Result<JobOutcome, JobError> {
-        let (mut found, mut sent, mut oldest) = (0, 0, 0);
-        for dependency in Dependency::ALL {
-            let (max_messages, max_each) = limits(dependency);
-            let mut due = self.submissions.due(dependency, now, max_each).await?;
-            let ages = due.iter().map(|due| now.since(due.next_step_at).as_secs());
-            oldest = ages.max().unwrap_or(0).max(oldest);
-            due.truncate(max_messages);
-            found += due.len();
-            sent += self.queues.wake_all(dependency, &due).await?;
-        }
-        let since = self.submissions.longest_waiting_for_a_person(Environment::Live).await?;
-        let longest = since.map_or(0, |since| now.since(since).as_secs());
+        let mut failures = Vec::new();
+        let [tax, partner] = Dependency::ALL.map(|dependency| self.wake_due(dependency, now));
+        let (tax, partner) = tokio::join!(tax, partner);
+        let woken: Vec<_> = [tax, partner].into_iter().filter_map(|half| kept(half, &mut failures)).collect();
         let mut metrics = vec![
-            ("Due", count(found)),
-            ("Hinted", count(sent)),
-            ("OldestDueSeconds", oldest),
-            ("OldestReviewSeconds", longest),
+            ("Due", count(woken.iter().map(|woken| woken.due).sum())),
+            ("Hinted", count(woken.iter().map(|woken| woken.sent).sum())),
         ];
-        match self.retention.sweep(now).await {
-            Ok(slice) => {
-                let deleted = [("PhonesDeleted", slice.phones), ("PhotosDeleted", slice.photos)];
-                metrics.extend(deleted.into_iter().filter(|(_, deleted)| *deleted > 0));
-                Ok(JobOutcome { outcome: "swept", metrics })
-            }
-            Err(error) => Err(JobError { error: error.into(), metrics }),
+        // Left out if a queue was not served: the alarm then finds no data.
+        if failures.is_empty() {
+            let oldest = woken.iter().map(|woken| woken.oldest).max().unwrap_or_default();
+            metrics.push(("OldestDueSeconds", oldest.as_secs()));
         }
+        let waiting = self.submissions.longest_waiting_for_a_person(Environment::Live).await;
+        if let Some(since) = kept(waiting, &mut failures) {
+            metrics.push(("OldestReviewSeconds", since.map_or(0, |since| now.since(since).as_secs())));
+        }
+        if let Some(slice) = kept(self.retention.sweep(now).await, &mut failures) {
+            let deleted = [("PhonesDeleted", slice.phones), ("PhotosDeleted", slice.photos)];
+            metrics.extend(deleted.into_iter().filter(|(_, deleted)| *deleted > 0));
+        }
+        let mut failures = failures.into_iter();
+        let Some(first) = failures.next() else { return Ok(JobOutcome { outcome: "swept", metrics }) };
+        for error in failures {
+            tracing::error!(error = telemetry::cause(&error), "another part of the sweep failed");
+        }
+        Err(JobError { error: first.into(), metrics })
     }
+
+    async fn wake_due(&self, dependency: Dependency, now: Timestamp) -> Result<Woken, StoreError> {
+        let (max_messages, max_each) = limits(dependency);
+        let mut due = self.submissions.due(dependency, now, max_each).await?;
+        let oldest = due.iter().map(|due| now.since(due.next_step_at)).max().unwrap_or_default();
+        due.truncate(max_messages);
+        let found = due.len();
+        due.truncate(max_messages.saturating_sub(self.queues.count_waiting(dependency).await?));
+        let sent = self.queues.wake_all(dependency, &due).await?;
+        Ok(Woken { due: found, sent, oldest })
+    }
+}
+
+/// The result of a part of the sweep, or none and one more failure.
+fn kept<T>(result: Result<T, StoreError>, failures: &mut Vec<StoreError>) -> Option<T> {
+    result.map_err(|error| failures.push(error)).ok()
 }
 
 fn count(number: usize) -> u64 {

@@ -1,16 +1,30 @@
-//! Campaigns take turns at the tax authority, and unreadable records do not block them.
+//! Campaigns take turns at the tax authority and in the queue for partners, and unreadable records do not block them.
 
+use std::path::PathBuf;
 use std::time::Duration;
 
 use aws_sdk_dynamodb::types::AttributeValue;
-use common::aws::settle_queue::SettleMessage;
-use common::domain::scope::Environment;
-use serde_json::json;
-use service_tests::campaign::{TestCampaign, phone, plain};
+use common::aws::Aws;
+use common::aws::settle_queue::{self, SettleMessage, SettleQueues};
+use common::domain::scope::{Environment, Scope};
+use common::domain::settling::Dependency;
+use common::runtime::event_handler::EventHandler;
+use common::store::partner_leases::PartnerLeases;
+use common::store::partner_turns::PartnerTurns;
+use local::partner::SimulatedPartner;
+use local::stack::{Options, PARTNER_SECRET, PARTNER_SECRET_HEADER};
+use serde_json::{Value, json};
+use service_tests::campaign::{TestCampaign, body, fresh_key, phone, plain};
+use service_tests::environment::Environment as Process;
+use service_tests::event;
 use service_tests::http::Reply;
-use service_tests::receipts::{TIME, hardly_a_photo, id_of, receipts_alone};
+use service_tests::partners::judged_by;
+use service_tests::receipts::{Settler, TIME, hardly_a_photo, id_of, receipts_alone};
+use service_tests::service::Service;
+use sweep_unsettled::Tick;
 
-use super::{HASTEN, set_up, status, submit_typed};
+use super::{HASTEN, service, set_up, status, submit_typed};
+use crate::retention::sweeper;
 
 fn message_about(campaign: &TestCampaign, submitted: &Reply) -> SettleMessage {
     let scope = campaign.scope(Environment::Live);
@@ -36,6 +50,105 @@ async fn a_hundred_receipts_of_one_campaign_do_not_hold_up_another() {
     }
     assert_eq!(status(&honest, &submitted).await, json!(["accepted", "verified", "entered", 1]));
     assert_eq!(settler.due().await.len(), 98, "the other turns were the first campaign's own");
+}
+
+/// A campaign on this stack whose only lease is taken, so that its submissions are left to the queue.
+async fn left_to_the_queue(service: &Service, url: String) -> TestCampaign {
+    let mut config = plain();
+    judged_by(url)(&mut config);
+    config.partner.as_mut().expect("it was set").max_in_flight = 1;
+    let campaign = TestCampaign::on(service, config).await;
+    let leases = PartnerLeases::from_env(&service.env, &service.dynamodb()).expect("the table");
+    let (scope, now) = (campaign.scope(Environment::Live), service.clock.now());
+    let until = now.after(Duration::from_secs(600));
+    let taken = leases.take(&scope, 1, until, now, common::random::unit_f64).await.expect("it answers");
+    assert!(taken.is_some());
+    campaign
+}
+
+async fn submit_code(campaign: &TestCampaign, number: u32) -> Reply {
+    let sending = campaign.live("POST", "/api/v1/submissions").header("idempotency-key", fresh_key());
+    let reply = sending.json(&body(&phone(number), &format!("OKAY-{number}"))).send().await;
+    assert_eq!(reply.field("state"), "unknown", "{}", reply.text);
+    reply
+}
+
+#[tokio::test]
+async fn many_codes_of_one_partner_do_not_hold_up_another() {
+    let secret = Some((PARTNER_SECRET_HEADER.to_owned(), PARTNER_SECRET.1.to_owned()));
+    let options = local::partner::Options { secret, ..local::partner::Options::default() };
+    let partner = SimulatedPartner::serve(options).await.expect("it serves");
+    let (service, deliver_to) = (service(), Dependency::Partner);
+    let settler = Settler::of(&service);
+    let slow = left_to_the_queue(&service, partner.url()).await;
+    let other = left_to_the_queue(&service, partner.url()).await;
+    let mut messages = Vec::new();
+    for number in 0..20 {
+        messages.push(message_about(&slow, &submit_code(&slow, number).await));
+    }
+    // The queue has delivered one message before the other campaign's code arrives.
+    settler.deliver_to(deliver_to, &messages[0]).await;
+    let submitted = submit_code(&other, 1).await;
+    for message in &messages[1..3] {
+        settler.deliver_to(deliver_to, message).await;
+    }
+    assert_eq!(status(&other, &submitted).await[0], "accepted");
+    assert_eq!(settler.due().await.len(), 18, "the other turns were the first campaign's own");
+    // A message whose submission is settled takes no turn.
+    settler.deliver_to(deliver_to, &messages[0]).await;
+    assert_eq!(settler.due().await.len(), 18);
+    assert_eq!(settler.settle_due().await, 18);
+}
+
+#[tokio::test]
+async fn one_of_two_workers_gets_the_turn_that_both_have_seen() {
+    let service = service();
+    let turns = PartnerTurns::from_env(&service.env, &service.dynamodb()).expect("the table");
+    let scope =
+        |slug: &str| Scope { campaign: slug.parse().expect("a slug"), environment: Environment::Live };
+    let (first, second, now) = (scope("first"), scope("second"), service.clock.now());
+    assert_eq!(turns.last().await.expect("it answers"), None);
+    let pass = async |last, next| turns.pass(last, next, now).await.expect("it answers");
+    assert!(pass(None, &first).await);
+    assert!(!pass(None, &second).await, "the turn was passed meanwhile");
+    assert!(pass(Some(&first), &second).await);
+    assert!(!pass(Some(&first), &second).await);
+    assert_eq!(turns.last().await.expect("it answers"), Some(second));
+}
+
+#[tokio::test]
+async fn a_sweep_whose_first_queue_fails_fills_the_second_and_counts() {
+    let service = Service::of_its_own(Options { background: false, ..Options::default() });
+    // Never asked: the sweep only sends a message.
+    let campaign = left_to_the_queue(&service, "http://127.0.0.1:1/redeem".to_owned()).await;
+    submit_code(&campaign, 1).await;
+    let mut config = plain();
+    receipts_alone(&mut config);
+    submit_typed(&TestCampaign::on(&service, config).await, &phone(1), "", "GOOD010001", TIME).await;
+    let mut variables = service.variables.clone();
+    variables.get_mut(settle_queue::TAX_VARIABLE).expect("the stack sets it").push_str("-gone");
+    let program = PathBuf::from(env!("CARGO_BIN_EXE_environment"));
+    let mut environment = Process::start(&program, &["sweep-unsettled"], &variables).await;
+    assert_eq!(environment.invoke(&event::of_schedule()).await, None, "the sweep failed");
+    let line: Value = serde_json::from_str(&environment.next_line().await).expect("JSON");
+    let metrics = ["Failed", "Due", "Hinted", "OldestReviewSeconds", "OldestDueSeconds"];
+    assert_eq!(metrics.map(|name| line[name].as_u64()), [Some(1), Some(1), Some(1), Some(0), None], "{line}");
+}
+
+#[tokio::test]
+async fn a_sweep_sends_no_message_to_a_queue_that_is_full() {
+    let (campaign, settler) = set_up(receipts_alone).await;
+    submit_typed(&campaign, &phone(1), "", "GOOD010001", TIME).await;
+    let (env, tax) = (&campaign.service.env, Dependency::TaxAuthority);
+    let aws = Aws::for_function(env).expect("the stack sets every variable");
+    let queues = SettleQueues::from_env(&[tax], env, &aws).expect("the stack sets every variable");
+    let waiting = async || queues.count_waiting(tax).await.expect("the queue");
+    let sweeper = sweeper(&campaign.service);
+    sweeper.handle(Tick::default()).await.expect("it sweeps");
+    assert_eq!(waiting().await, 2, "one of the submission, one of the sweep");
+    queues.wake_all(tax, &vec![settler.due().await.remove(0); 46]).await.expect("the queue");
+    sweeper.handle(Tick::default()).await.expect("it sweeps");
+    assert_eq!(waiting().await, 48);
 }
 
 #[tokio::test]
