@@ -6,7 +6,8 @@
 //! - as many as it would use within `LEASE_TIME` at the pace of its last lease, and at most twice that lease, so that
 //!   an environment that stops takes little with it;
 //! - at most its own share of a small part of the limit and of what is left in the table, so that all leases together
-//!   stay a small part, whether two environments or two hundred hold them, and whichever of them stop.
+//!   stay a small part, whether two environments or two hundred hold them, and whichever of them stop;
+//! - at most `PERCENT_FOR_ONE` of the limit, which is what the death of one environment can cost.
 
 use std::time::Duration;
 
@@ -18,6 +19,9 @@ const LEASE_TIME: Duration = Duration::from_secs(4);
 const PERCENT_OF_LEFT: u64 = 5;
 /// Percent of the limit that they may hold on top.
 const PERCENT_OF_LIMIT: u64 = 2;
+/// Percent of the limit that one lease may hold. It matters to one or two environments: with more, each one's share is
+/// smaller.
+const PERCENT_FOR_ONE: u64 = 3;
 
 /// One environment's share of a key's minute.
 #[derive(Clone, Debug, Default)]
@@ -64,7 +68,7 @@ impl LeasedQuota {
         let for_all = left * PERCENT_OF_LEFT + limit * PERCENT_OF_LIMIT;
         let leased_by_all = limit.saturating_sub(left).max(1);
         let share = for_all * (u64::from(self.leased) + 1) / leased_by_all;
-        let at_most = share.min(for_all) / 100;
+        let at_most = share.min(for_all).min(limit * PERCENT_FOR_ONE) / 100;
         u32::try_from(needed.min(u128::from(at_most))).unwrap_or(u32::MAX).max(1)
     }
 
@@ -152,7 +156,43 @@ mod tests {
         usize::try_from(picked).expect("an index")
     }
 
+    /// The next number of SplitMix64: every case is reproducible.
+    fn next(random: &mut u64) -> u64 {
+        *random = random.wrapping_add(0x9e37_79b9_7f4a_7c15);
+        let mixed = (*random ^ (*random >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
+        let mixed = (mixed ^ (mixed >> 27)).wrapping_mul(0x94d0_49bb_1331_11eb);
+        mixed ^ (mixed >> 31)
+    }
+
     proptest! {
+        #[test]
+        fn the_death_of_an_environment_leaves_nearly_the_whole_limit_to_the_others(
+            limit in prop_oneof![Just(600_u32), Just(6_000)],
+            environments in prop_oneof![Just(1_usize), Just(2), Just(4)],
+            load in prop_oneof![Just(Load::Even), Just(Load::Skewed), Just(Load::Moving)],
+            demand in 120_u32..400,
+            within_seconds in 6_u64..60,
+            dies_after_percent in 0_u32..100,
+            seed in any::<u64>(),
+        ) {
+            let requests = limit * demand / 100;
+            let dies_after = requests * dies_after_percent / 100;
+            let mut minute = Minute::new(limit, environments);
+            let mut random = seed;
+            for number in 0..requests {
+                let millis = u64::from(number) * within_seconds * 1_000 / u64::from(requests);
+                let picked = pick(load, environments, next(&mut random), millis);
+                minute.request(picked, millis);
+                if number == dies_after {
+                    // The busy one, just after its request; a new one takes its place.
+                    minute.environments[picked] = LeasedQuota::default();
+                }
+            }
+            let (admitted, _) = minute.metrics(requests);
+            prop_assert!(minute.admitted <= limit);
+            prop_assert!(admitted >= 95, "{admitted} % of {limit} with {environments}, {load:?}");
+        }
+
         #[test]
         fn nearly_the_whole_limit_is_admitted_and_never_more(
             limit in prop_oneof![Just(600_u32), Just(6_000)],
@@ -167,14 +207,8 @@ mod tests {
             let mut minute = Minute::new(limit, environments);
             let mut random = seed;
             for number in 0..requests {
-                // SplitMix64: every case is reproducible.
-                random = random.wrapping_add(0x9e37_79b9_7f4a_7c15);
-                let mut mixed = random;
-                mixed = (mixed ^ (mixed >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
-                mixed = (mixed ^ (mixed >> 27)).wrapping_mul(0x94d0_49bb_1331_11eb);
-                mixed ^= mixed >> 31;
                 let millis = u64::from(number) * within_seconds * 1_000 / u64::from(requests);
-                minute.request(pick(load, environments, mixed, millis), millis);
+                minute.request(pick(load, environments, next(&mut random), millis), millis);
             }
             let (admitted, _) = minute.metrics(requests);
             prop_assert!(minute.admitted <= limit);
@@ -183,7 +217,7 @@ mod tests {
     }
 
     #[test]
-    fn a_busy_environment_leases_with_less_than_a_tenth_of_a_call_for_each_request() {
+    fn leases_are_rare_if_an_environment_serves_many_requests_of_a_minute() {
         for (limit, environments, percent) in
             [(600, 1, 10), (6_000, 32, 20), (60_000, 32, 5), (60_000, 200, 10)]
         {
