@@ -95,6 +95,11 @@ impl Error {
         Self::Internal(cause.into())
     }
 
+    /// AWS did not answer within the request's time. What was written stays, and a retry finds it.
+    pub fn late() -> Self {
+        Self::Unavailable("the request took too long".into())
+    }
+
     /// Names the field at fault.
     #[must_use]
     pub fn with_field(mut self, field: impl Into<String>) -> Self {

@@ -9,6 +9,7 @@ use std::time::Duration;
 
 use futures_util::FutureExt;
 use lambda_http::{Body, Response};
+use tokio::time::{Instant, timeout, timeout_at};
 
 use crate::app::auth::{AuthContext, Authenticator, Caller, Credentials};
 use crate::aws::Aws;
@@ -76,6 +77,8 @@ impl AppContext {
 pub struct ApiRequest {
     /// The time of its arrival.
     pub received_at: Timestamp,
+    /// The end of its time budget, [`REQUEST_BUDGET`] after its arrival.
+    pub deadline: Instant,
     /// The campaign and environment that the key selects.
     pub scope: Scope,
     /// The campaign's configuration.
@@ -137,6 +140,10 @@ pub trait Endpoint: Send + Sync + Sized + 'static {
     fn handle(&self, request: ApiRequest) -> impl Future<Output = Result<Reply, Error>> + Send;
 }
 
+/// Time budget of a request, well below API Gateway's timeout. The check of the key ends by then, and so does everything
+/// that can take long.
+pub const REQUEST_BUDGET: Duration = Duration::from_secs(10);
+
 /// Shorter than the Lambda timeout of every API function, so that the caller gets the contract's error if the tables do
 /// not answer. Earlier writes stay, and a retry finds them.
 const REQUEST_TIMEOUT: Duration = Duration::from_secs(19);
@@ -179,6 +186,7 @@ impl<O: Endpoint> ApiHandler<O> {
         received_at: Timestamp,
         caller: &mut Caller,
     ) -> Result<Reply, Error> {
+        let deadline = Instant::now() + REQUEST_BUDGET;
         // API Gateway matches a fixed path with another method to the path with an id.
         let methods = routes::methods_of(request.path());
         if !methods.is_empty() && !methods.contains(&request.method().as_str()) {
@@ -192,10 +200,12 @@ impl<O: Endpoint> ApiHandler<O> {
             self.operation.prefetch(&request, scope, campaign, batch);
         };
         let AppContext { authenticator, responder, .. } = &self.context;
-        let authenticated = authenticator.authenticate(credentials, prefetch, caller, received_at).await?;
-        let AuthContext { scope, campaign, prefetched } = authenticated;
+        let authenticating = authenticator.authenticate(credentials, prefetch, caller, received_at);
+        let authenticated = timeout_at(deadline, authenticating).await.map_err(|_| Error::late())?;
+        let AuthContext { scope, campaign, prefetched } = authenticated?;
         let clock = responder.clock.clone();
-        let request = ApiRequest { received_at, scope, campaign, http: request, prefetched, clock };
+        let http = request;
+        let request = ApiRequest { received_at, deadline, scope, campaign, http, prefetched, clock };
         // Boxed, like all large futures: a test's thread has a stack of two megabytes.
         Box::pin(self.operation.handle(request)).await
     }
@@ -220,8 +230,8 @@ impl<O: Endpoint> HttpHandler for ApiHandler<O> {
             let responder = self.responder();
             let received_at = responder.now();
             let working = contain_panic(self.run(request, received_at, &mut caller));
-            let result = tokio::time::timeout(REQUEST_TIMEOUT, working).await;
-            let result = result.unwrap_or_else(|_| Err(Error::internal("the request took too long")));
+            let result = timeout(REQUEST_TIMEOUT, working).await;
+            let result = result.unwrap_or_else(|_| Err(Error::late()));
             responder.reply_counting(self.name(), &ids, received_at, &caller, result, metrics)
         })
     }

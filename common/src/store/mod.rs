@@ -81,20 +81,28 @@ impl StoreError {
         })
     }
 
-    /// Whether the same call can succeed soon: a table throttles, Secrets Manager does not return the deployment's
+    /// Whether the same call can succeed soon: a table or S3 throttles, Secrets Manager does not return the deployment's
     /// secret, or a code book is missing.
     pub fn is_temporary(&self) -> bool {
-        self.is_throttled() || self.cause.is::<NotFetched>() || self.cause.is::<NoCodeBook>()
+        let is_slow_down = |metadata: &ErrorMetadata| metadata.code() == Some("SlowDown");
+        self.is_throttled()
+            || self.cause.is::<NotFetched>()
+            || self.cause.is::<NoCodeBook>()
+            || self.metadata().is_some_and(is_slow_down)
     }
 
     /// What AWS says when the caller lacks a permission.
     pub fn denied(&self) -> Option<&str> {
+        let metadata = self.metadata()?;
+        let is_denied = matches!(metadata.code(), Some("AccessDeniedException" | "AccessDenied"));
+        metadata.message().filter(|_| is_denied)
+    }
+
+    /// The code and message of an AWS error that has no type of its own.
+    fn metadata(&self) -> Option<&ErrorMetadata> {
         let first: &(dyn StdError + 'static) = self.cause.as_ref();
-        std::iter::successors(Some(first), |&error| error.source()).find_map(|error| {
-            let metadata = error.downcast_ref::<ErrorMetadata>()?;
-            let is_denied = matches!(metadata.code(), Some("AccessDeniedException" | "AccessDenied"));
-            metadata.message().filter(|_| is_denied)
-        })
+        std::iter::successors(Some(first), |&error| error.source())
+            .find_map(|error| error.downcast_ref::<ErrorMetadata>())
     }
 
     /// For `map_err`: wraps the cause in an error of this action.
@@ -141,4 +149,21 @@ pub(crate) fn read_text<'a>(item: &'a Item, name: &str) -> Option<&'a str> {
 /// A required attribute.
 pub(crate) fn required<T>(value: Option<T>, action: &'static str) -> Result<T, StoreError> {
     value.ok_or_else(|| StoreError::new(action, "an attribute is missing or has another type"))
+}
+
+#[cfg(test)]
+mod tests {
+    use aws_sdk_s3::operation::get_object::GetObjectError;
+
+    use super::*;
+
+    #[test]
+    fn storage_that_slows_us_down_is_asked_again() {
+        let answered = |code: &str| {
+            let error = GetObjectError::generic(ErrorMetadata::builder().code(code).build());
+            StoreError::new("looking at a photo", SdkError::service_error(error, ()))
+        };
+        assert!(answered("SlowDown").is_temporary());
+        assert!(!answered("AccessDenied").is_temporary());
+    }
 }

@@ -16,19 +16,18 @@ use common::domain::settling::{PendingSettlement, SENTINEL_DELAY};
 use common::domain::submission::{Consent, NewSubmission, State, Submission, SubmissionStatus};
 use common::error::{Error, ErrorCode};
 use common::random;
-use common::runtime::http_handler::ApiRequest;
+use common::runtime::http_handler::{ApiRequest, REQUEST_BUDGET};
 use common::store::codes::CodeKey;
 use common::store::idempotency_keys::IdempotencyRecord;
 use common::store::submission_writes::{
     RecordKeys, ReplayWrite, SubmissionStore, SubmissionWrite, WriteResult,
 };
 use common::store::transaction::backoff;
-use tokio::time::Instant;
 
 use crate::answer::{Answer, AnswerOrigin};
 use crate::known_records::{KnownRecords, RecordSource, is_wrong_code};
 use crate::request::{CreateSubmissionRequest, IdentifiedRequest};
-use crate::service::{BUDGET, SubmissionService};
+use crate::service::SubmissionService;
 
 /// Decisions per request. Every time others change the records first, one more is needed; the worst legitimate case,
 /// ten wrong codes for one phone at once, stays below this.
@@ -52,7 +51,6 @@ impl<'a> Creation<'a> {
         service: &'a SubmissionService,
         api: &'a ApiRequest,
         request: &'a IdentifiedRequest,
-        deadline: Instant,
     ) -> Self {
         let IdentifiedRequest { request, consumer, body_hash, submission_id, phone } = request;
         let current_text = api.campaign.consent.as_ref();
@@ -77,7 +75,7 @@ impl<'a> Creation<'a> {
         };
         Self {
             service,
-            store: service.store().with_deadline(deadline),
+            store: service.store().with_deadline(api.deadline),
             api,
             request,
             consumer,
@@ -288,9 +286,9 @@ impl<'a> Creation<'a> {
         let age = api.received_at.since(submission.created_at);
         let is_with_partner = submission.revision == 0
             && submission.settling.as_ref().is_some_and(|settling| settling.is_under_way(api.received_at));
-        if is_with_partner && age < BUDGET {
+        if is_with_partner && age < REQUEST_BUDGET {
             // After the first request's time budget, return the submission in its current state.
-            return Err(Error::from(ErrorCode::IdempotencyInProgress).with_retry_after(BUDGET - age));
+            return Err(Error::from(ErrorCode::IdempotencyInProgress).with_retry_after(REQUEST_BUDGET - age));
         }
         Ok(Answer::new(submission, AnswerOrigin::SameIdempotencyKey { was_replay: record.replayed }))
     }
@@ -328,8 +326,8 @@ fn next(
     }
 }
 
-/// The error after losing every race or running out of time. Sending the same request again is safe.
-pub(crate) fn contended(same_request: bool) -> Error {
+/// The error after losing every race. Sending the same request again is safe.
+fn contended(same_request: bool) -> Error {
     if same_request {
         Error::from(ErrorCode::IdempotencyInProgress).with_retry_after(IN_PROGRESS_WAIT)
     } else {

@@ -28,16 +28,14 @@ use common::telemetry;
 use tokio::time::{Instant, timeout_at};
 
 use crate::answer::{Answer, AnswerOrigin};
-use crate::creation::{Creation, contended};
+use crate::creation::Creation;
 use crate::request::{CreateSubmissionRequest, IdentifiedRequest};
 
-/// Time budget of one request, well below API Gateway's timeout.
-pub(crate) const BUDGET: Duration = Duration::from_secs(10);
 /// A throttled phone is refused after a multiple of this time. Good and wrong codes take different calls, which all end
 /// well within it, so the reply time does not reveal which one it was.
 const THROTTLED_REPLY_STEP: Duration = Duration::from_millis(200);
 const PARTNER_BUDGET: Duration = Duration::from_secs(8);
-/// The part of [`BUDGET`] reserved for recording the partner's answer.
+/// The part of the request's budget reserved for recording the partner's answer.
 const WRITE_RESERVE: Duration = Duration::from_secs(1);
 
 pub(crate) struct SubmissionService {
@@ -122,20 +120,22 @@ impl SubmissionService {
         request: CreateSubmissionRequest,
     ) -> Result<Answer, Error> {
         let started = Instant::now();
-        let deadline = started + BUDGET;
-        let version = self.secrets.version_for_phones().await?;
-        let request = IdentifiedRequest::new(request, &api.scope, &version.secret);
-        let request = request.ok_or_else(|| Error::internal("a phone cannot be encrypted"))?;
-        let creation = Creation::new(self, api, &request, deadline);
-        let in_time = timeout_at(deadline, Box::pin(creation.run())).await;
-        let answer = in_time.unwrap_or_else(|_| Err(contended(true)))?;
+        let creating = async {
+            let version = self.secrets.version_for_phones().await?;
+            let request = IdentifiedRequest::new(request, &api.scope, &version.secret);
+            let request = request.ok_or_else(|| Error::internal("a phone cannot be encrypted"))?;
+            let answer = Creation::new(self, api, &request).run().await?;
+            Ok((answer, request.consumer.phone))
+        };
+        let in_time = timeout_at(api.deadline, Box::pin(creating)).await;
+        let (answer, phone) = in_time.unwrap_or_else(|_| Err(Error::late()))?;
         if answer.origin != AnswerOrigin::New {
             return Ok(answer);
         }
         if answer.submission.status.message_key() == MessageKey::RateLimited {
             wait_for_throttled_reply(started).await;
         }
-        let answer = self.take_first_step(api, answer, &request.consumer.phone, deadline).await?;
+        let answer = self.take_first_step(api, answer, &phone).await?;
         self.queues.wake(&answer.submission, api.now()).await;
         Ok(answer)
     }
@@ -146,13 +146,11 @@ impl SubmissionService {
         api: &ApiRequest,
         mut answer: Answer,
         phone: &Phone,
-        deadline: Instant,
     ) -> Result<Answer, Error> {
         let settling = answer.submission.settling.as_ref();
         if settling.is_some_and(|settling| settling.is_under_way(api.received_at)) {
             let Answer { submission, log_fields, .. } = &mut answer;
-            *submission =
-                Box::pin(self.ask_partner(api, submission.clone(), phone, deadline, log_fields)).await?;
+            *submission = Box::pin(self.ask_partner(api, submission.clone(), phone, log_fields)).await?;
         }
         Ok(answer)
     }
@@ -164,11 +162,10 @@ impl SubmissionService {
         api: &ApiRequest,
         before: Submission,
         phone: &Phone,
-        deadline: Instant,
         log_fields: &mut LogFields,
     ) -> Result<Submission, Error> {
-        let spent = api.now().since(api.received_at);
-        let limit = PARTNER_BUDGET.min(BUDGET.saturating_sub(spent).saturating_sub(WRITE_RESERVE));
+        let left = api.deadline.saturating_duration_since(Instant::now());
+        let limit = PARTNER_BUDGET.min(left.saturating_sub(WRITE_RESERVE));
         let clock = || api.now();
         let asked = self.partners.ask(&before, phone, &api.campaign, limit, AskedFrom::Request, clock);
         let answered = asked.await;
@@ -184,7 +181,7 @@ impl SubmissionService {
             return Ok(before);
         };
         let wrong_code_in = outcome.is_wrong_code().then_some(&*api.campaign);
-        let store = self.store.with_deadline(deadline);
+        let store = self.store.with_deadline(api.deadline);
         let settling = store.settle(&before, &after, wrong_code_in);
         let (settled, ()) = tokio::join!(settling, self.partners.release(lease));
         match settled {

@@ -125,6 +125,23 @@ async fn two_throttled_writes_that_use_up_the_budget_are_answered_like_one() {
 }
 
 #[tokio::test]
+async fn the_time_that_the_check_of_the_key_takes_counts_towards_the_ten_seconds() {
+    let (service, proxy) = Service::behind_proxy().await;
+    let campaign = TestCampaign::on(&service, plain()).await;
+    let sending = campaign.submission(&phone(1), &campaign.code(0));
+    // Two tries for the key, one read of everything else, and then the write: 10.8 seconds.
+    proxy.play([Fault::Unprocessed]);
+    proxy.slow_down(Duration::from_millis(2_700));
+    let unavailable = sending.clone().send().await;
+    assert_eq!(unavailable.refusal(), (503, "service_unavailable".to_owned(), None));
+    assert_eq!(unavailable.header("retry-after"), Some("5"));
+    proxy.slow_down(Duration::ZERO);
+    assert_eq!(sending.send().await.field("message_key"), "entered");
+    let listed = campaign.lookup(&phone(1)).send().await;
+    assert_eq!(listed.field("total_entries"), 1);
+}
+
+#[tokio::test]
 async fn a_partners_late_answer_that_cannot_be_written_delays_the_reply_no_further_than_ten_seconds() {
     let (service, proxy) = Service::behind_proxy().await;
     let secret = Some((PARTNER_SECRET_HEADER.to_owned(), PARTNER_SECRET.1.to_owned()));

@@ -122,8 +122,8 @@ pub(super) fn advice(code: ErrorCode) -> &'static str {
              `rate_limited`: that is a 200 about one consumer's phone."
         }
         ErrorCode::ServiceUnavailable => {
-            "More requests arrived than the database takes at once; it adapts within seconds. Nothing is known to be wrong with \
-             your request. Send it again after `Retry-After`, with the same Idempotency-Key. A 503 without an `error` object \
+            "More requests arrived than the database takes at once, or it answered too late; it adapts within seconds. Nothing is \
+             known to be wrong with your request. Send it again after `Retry-After`, with the same Idempotency-Key. A 503 without an `error` object \
              comes from [API Gateway](/docs/gateway)."
         }
         ErrorCode::InternalError => {
