@@ -19,6 +19,7 @@ mod retention;
 mod settling;
 mod start_up;
 mod template;
+mod throttled_table;
 mod unknown_paths;
 mod unreadable_events;
 mod v1;
