@@ -198,6 +198,13 @@ impl Campaign {
         Some(self.window.end?.after(DAY * days?))
     }
 
+    /// The data whose retention is over once the campaign is changed to `after`, and was not before. Its deletion cannot be
+    /// undone.
+    pub fn newly_due(&self, after: &Self, now: Timestamp) -> Vec<PersonalData> {
+        let is_due = |campaign: &Self, data| campaign.keeps_until(data).is_some_and(|until| until <= now);
+        PersonalData::ALL.into_iter().filter(|data| is_due(after, *data) && !is_due(self, *data)).collect()
+    }
+
     /// Whether a receipt's code and time may be typed in.
     pub fn takes_typed_receipts(&self) -> bool {
         self.receipt.as_ref().is_some_and(|rules| rules.typed)
@@ -274,6 +281,28 @@ mod tests {
         let without_end = Campaign { window: Window::default(), archived: true, ..ended.clone() };
         assert_eq!(without_end.keeps_until(PersonalData::Phones), None);
         assert_eq!(Campaign { retention: None, ..ended }.keeps_until(PersonalData::Phones), None);
+    }
+
+    #[test]
+    fn a_change_makes_due_what_was_kept_until_then() {
+        const DAY: i64 = 24 * 60 * 60 * 1000;
+        let ends = |end: i64, phones_days, photos_days| Campaign {
+            retention: Some(Retention { phones_days: Some(phones_days), photos_days: Some(photos_days) }),
+            ..campaign(false, None, Some(end * DAY))
+        };
+        let (now, kept) = (Timestamp::from_millis(20 * DAY), ends(15, 30, 10));
+        for (after, due) in [
+            (ends(15, 30, 10), &[][..]),
+            (ends(15, 6, 10), &[]),
+            (ends(15, 5, 10), &[PersonalData::Phones]),
+            (ends(10, 30, 10), &[PersonalData::Photos]),
+            (ends(-15, 30, 10), &PersonalData::ALL),
+            (Campaign { retention: None, ..kept.clone() }, &[]),
+        ] {
+            assert_eq!(kept.newly_due(&after, now), due, "{after:?}");
+        }
+        assert_eq!(ends(-15, 30, 10).newly_due(&ends(-20, 30, 10), now), [], "both were due before");
+        assert_eq!(campaign(false, None, None).newly_due(&ends(10, 30, 10), now), [PersonalData::Photos]);
     }
 
     #[test]

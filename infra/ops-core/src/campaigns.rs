@@ -5,7 +5,7 @@ mod meaning;
 pub mod test_data;
 pub mod versions;
 
-use common::domain::campaign::Campaign;
+use common::domain::campaign::{Campaign, PersonalData};
 use common::domain::cipher::SecretKey;
 use common::domain::codebook::{BatchStatus, CodeBook, DEFAULT_CODE_SYMBOLS, Origin};
 use common::domain::scope::{CampaignSlug, Environment, Scope};
@@ -84,6 +84,12 @@ impl Plan {
             Some(before) if before.campaign == self.after => Change::Unchanged,
             Some(_) => Change::Updated,
         }
+    }
+
+    /// The personal data that is deleted within the hour because of the change.
+    pub(crate) fn deletes(&self, now: Timestamp) -> Vec<PersonalData> {
+        let before = self.before.as_ref().map(|before| &before.campaign);
+        before.map(|before| before.newly_due(&self.after, now)).unwrap_or_default()
     }
 
     /// The report of carrying it out.

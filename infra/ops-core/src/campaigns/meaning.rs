@@ -1,6 +1,6 @@
 //! What changing a field means for a campaign that people take part in.
 
-use common::domain::campaign::{Campaign, CampaignStatus, CodePolicy};
+use common::domain::campaign::{Campaign, CampaignStatus, CodePolicy, PersonalData};
 use common::domain::numbers::ENTRIES_RANGES;
 use common::domain::timestamp::Timestamp;
 
@@ -38,7 +38,14 @@ pub(super) fn range_above(limit: u64) -> Option<(usize, u64)> {
 /// What a change of the field at this path means; `None` if the values speak for themselves.
 pub(super) fn meaning(path: &str, before: &Campaign, after: &Campaign, facts: &Facts) -> Option<String> {
     let said = match path {
-        "window.start" | "window.end" => return of_window(path, before, after, facts),
+        "window.start" => return of_window(path, before, after, facts),
+        "window.end" => {
+            let due = of_due(before, after, &PersonalData::ALL, facts.now);
+            let said: Vec<_> = of_window(path, before, after, facts).into_iter().chain(due).collect();
+            return (!said.is_empty()).then(|| said.join("; "));
+        }
+        "retention.phones_days" => return of_due(before, after, &[PersonalData::Phones], facts.now),
+        "retention.photos_days" => return of_due(before, after, &[PersonalData::Photos], facts.now),
         "paused" if after.paused => "nobody can enter while it is paused",
         "paused" if after.status(facts.now) == CampaignStatus::Live => "the campaign takes entries again",
         "timezone" => "days begin at another hour from now on; earlier submissions keep their day",
@@ -118,6 +125,15 @@ fn of_window(path: &str, before: &Campaign, after: &Campaign, facts: &Facts) -> 
         return Some(said.to_owned());
     }
     Some(format!("{} so far; {said}", grouped_entries(facts.entries)))
+}
+
+/// What it means for personal data that is due for deletion then.
+fn of_due(before: &Campaign, after: &Campaign, of: &[PersonalData], now: Timestamp) -> Option<String> {
+    let due = before.newly_due(after, now);
+    let due: Vec<_> = due.iter().filter(|data| of.contains(data)).map(|data| data.as_str()).collect();
+    let names = due.join(" and ");
+    (!due.is_empty())
+        .then(|| format!("{names} are past their retention then, and are deleted within the hour"))
 }
 
 /// What it means for codes that are printed.

@@ -105,5 +105,8 @@ pub(crate) struct ApplyArgs {
     #[arg(long)]
     pub(crate) allow_anyone: bool,
     #[command(flatten)]
+    /// With --yes: apply a change after which personal data is past its retention, and deleted within the hour
+    #[arg(long)]
+    pub(crate) delete_now: bool,
     pub(crate) confirm: ConfirmArgs,
 }

@@ -177,6 +177,43 @@ async fn a_changed_consent_under_the_same_version_is_noticed() {
 }
 
 #[tokio::test]
+async fn a_change_that_deletes_personal_data_takes_the_slug() {
+    let stack = Stack::empty().await;
+    let file = |end: &str, phones_days: u32| {
+        let text = CHAI.replace("start: 2026-01-01", "start: 2025-01-01");
+        let text = text.replace("end: null", &format!("end: {end}T00:00:00+03:00"));
+        stack
+            .file("due.yaml", format!("{text}retention: {{ phones_days: {phones_days}, photos_days: 60 }}\n"))
+    };
+    stack.fine(&["campaign", "apply", "--yes", &file("2026-12-31", 90)]).await;
+    let said = would_change(&stack, &file("2025-12-31", 90)).await;
+    let due = "the window ends in the past: nobody can enter any more; photos are past their retention then, and are deleted \
+               within the hour\n";
+    assert!(said.ends_with(due), "{said}");
+    let slip = file("2025-11-30", 90);
+    let refused = stack.answering(&["campaign", "apply", &slip], "y\n").await;
+    assert!(refused.err.contains("phones and photos are past their retention then"), "{}", refused.err);
+    let asked = "Apply this, and delete the phones and photos of chai-bora-2026 within the hour? This cannot be undone. Type \
+                 chai-bora-2026 to continue: error: nothing was changed";
+    assert!(refused.err.contains(asked), "{}", refused.err);
+    let error = stack.refused(&["campaign", "apply", "--yes", &slip]).await;
+    assert_eq!(error["code"], "deletes_personal_data");
+    assert!(error["message"].as_str().expect("text").contains("--delete-now"), "{error}");
+    assert_eq!(stack.json(&["campaign", "show", SLUG]).await["status"], "live");
+
+    stack.fine(&["campaign", "apply", "--yes", &file("2026-01-15", 90)]).await;
+    let lower = file("2026-01-15", 30);
+    let said = would_change(&stack, &lower).await;
+    let due = "phones are past their retention then, and are deleted within the hour\n";
+    assert_eq!(said, format!("  retention.phones_days: 90 -> 30\n      {due}"));
+    let typed = stack.answering(&["campaign", "apply", &lower], "chai-bora-2026\n").await;
+    assert_eq!(typed.code, ops_core::FINE, "{}", typed.err);
+    stack.fine(&["campaign", "apply", "--yes", &file("2026-12-31", 90)]).await;
+    stack.fine(&["campaign", "apply", "--yes", "--delete-now", &file("2025-11-30", 90)]).await;
+    assert_eq!(stack.json(&["campaign", "show", SLUG]).await["status"], "ended");
+}
+
+#[tokio::test]
 async fn a_difference_shows_no_secret_of_a_partner() {
     let stack = Stack::empty().await;
     stack.fine(&["campaign", "apply", "--yes", &stack.file("chai.yaml", with_partner())]).await;

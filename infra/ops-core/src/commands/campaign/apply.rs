@@ -53,8 +53,8 @@ pub(super) async fn apply(
     }
     let mut text = String::new();
     if !shown.is_empty() {
-        let question = if plans.len() == 1 { "Apply this?" } else { "Apply these?" };
-        terminal.confirm(&format!("{shown}{question}"), Answer::Yes, args.confirm)?;
+        let plans: Vec<_> = plans.iter().map(|(plan, _)| plan).collect();
+        ask(&plans, &shown, args, now, terminal)?;
         if args.confirm.yes {
             text = shown;
         }
@@ -67,6 +67,39 @@ pub(super) async fn apply(
     let created = changing().filter(|(plan, _)| plan.change() == Change::Created);
     let next: Vec<_> = created.map(|(plan, _)| next_steps(plan.after())).chain(notes.clone()).collect();
     Ok(Report { note: (!next.is_empty()).then(|| next.join("\n")), ..report(&plans, &notes, false, text) })
+}
+
+/// Asks before anything is written: for the slug of each campaign that loses personal data, because a deletion cannot be
+/// undone; for a `y` if none does.
+fn ask(
+    plans: &[&Plan],
+    mut shown: &str,
+    args: &ApplyArgs,
+    now: Timestamp,
+    terminal: &mut Terminal<'_>,
+) -> Result<(), Failure> {
+    let this = if plans.len() == 1 { "this" } else { "these" };
+    let deleting = plans.iter().filter_map(|plan| {
+        let names: Vec<_> = plan.deletes(now).iter().map(|data| data.as_str()).collect();
+        (!names.is_empty()).then(|| (&plan.after().slug, names.join(" and ")))
+    });
+    let deleting: Vec<_> = deleting.collect();
+    if deleting.is_empty() {
+        return terminal.confirm(&format!("{shown}Apply {this}?"), Answer::Yes, args.confirm);
+    }
+    for (slug, names) in deleting {
+        if args.confirm.yes && !args.delete_now {
+            let message = format!(
+                "nothing was changed: the {names} of {slug} would be deleted within the hour, which cannot be undone; \
+                 correct window.end or retention in the file, or add --delete-now if that is meant"
+            );
+            return Err(Failure::new("deletes_personal_data", message));
+        }
+        let question = format!("{shown}Apply {this}, and delete the {names} of {slug} within the hour?");
+        terminal.confirm(&question, Answer::Word(slug.as_str()), args.confirm)?;
+        shown = "";
+    }
+    Ok(())
 }
 
 /// What a new campaign needs before it can take entries.

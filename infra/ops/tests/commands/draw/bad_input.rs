@@ -202,7 +202,7 @@ async fn a_campaign_that_keeps_phones_no_longer_has_no_more_draws() {
     let stack = with_entries().await;
     let ended = CHAI.replace("end: null", "end: 2026-02-27T00:00:00+03:00");
     let kept = |days: u32| stack.file("chai.yaml", format!("{ended}retention: {{ phones_days: {days} }}\n"));
-    stack.fine(&["campaign", "apply", "--yes", &kept(2)]).await;
+    stack.fine(&["campaign", "apply", "--yes", "--delete-now", &kept(2)]).await;
     assert_eq!(refused(&stack, &[]).await, "phones_deleted");
     stack.fine(&["campaign", "apply", "--yes", &kept(3)]).await;
     frozen(&stack, "week-03", &["--prize", "Kettle=1"]).await;
