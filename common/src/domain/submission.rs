@@ -164,15 +164,26 @@ pub struct Confirmation {
     pub by: String,
     /// The operator's reason.
     pub why: Option<String>,
+    /// The ARN of the operator's AWS identity; records of the previous release lack it.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub identity: Option<String>,
+}
+
+/// The name of the user or of the session in an ARN. Single sign-on gives a person the same session name in each role.
+pub fn name_in_arn(arn: &str) -> &str {
+    arn.rsplit(['/', ':']).next().unwrap_or(arn)
 }
 
 impl OperatorDecision {
-    /// Whether a person of this identity or name took the decision, or confirmed it.
+    /// Whether a person of this identity or name took the decision, or confirmed it: whether a name that was given, or the
+    /// one in an identity, is the same.
     pub fn is_by(&self, identity: &str, by: &str) -> bool {
-        let is_name = |name: &str| name.to_lowercase() == by.to_lowercase();
-        self.identity.as_deref() == Some(identity)
-            || is_name(&self.by)
-            || self.confirmed.as_ref().is_some_and(|second| is_name(&second.by))
+        let second = self.confirmed.as_ref();
+        let identities =
+            self.identity.as_deref().into_iter().chain(second.and_then(|second| second.identity.as_deref()));
+        let given = [self.by.as_str()].into_iter().chain(second.map(|second| second.by.as_str()));
+        let theirs = [name_in_arn(identity), by].map(str::to_lowercase);
+        identities.map(name_in_arn).chain(given).any(|name| theirs.contains(&name.to_lowercase()))
     }
 
     /// The decision without the operators' words, which may name a person.

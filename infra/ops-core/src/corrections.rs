@@ -64,14 +64,15 @@ pub async fn correct(
         return write(tables, &before, &after, correction).await.map(Corrected::Done);
     }
     let proposed = before.proposal.as_ref().filter(|proposal| proposal.correction == correction);
-    let Some(Proposal { decision: first, identity: first_identity, .. }) = proposed else {
+    let Some(Proposal { decision: first, identity: of_first, .. }) = proposed.cloned() else {
         record(tables, &before, correction, &decision, true).await?;
         let after = before.proposed(Proposal { correction, decision, identity: identity.to_owned() });
         let is_written = tables.store.annotate(&before, &after).await?;
         let replaced = before.proposal;
         return if is_written { Ok(Corrected::Proposed { after, replaced }) } else { Err(moved()) };
     };
-    if first_identity == identity || is_same_person(&first.by, &decision.by) {
+    let first = OperatorDecision { identity: Some(of_first), ..first };
+    if first.is_by(identity, &decision.by) {
         let message = format!(
             "a prize was won, and {} asked for this at {}; nothing happens until a second operator runs the same command, with \
              their own AWS identity and name",
@@ -80,8 +81,8 @@ pub async fn correct(
         return Err(Failure::new("second_person_needed", message));
     }
     record(tables, &before, correction, &decision, false).await?;
-    let confirmed = Some(Confirmation { by: decision.by, why: decision.why });
-    let both = OperatorDecision { at: decision.at, confirmed, ..first.clone() };
+    let confirmed = Some(Confirmation { by: decision.by, why: decision.why, identity: decision.identity });
+    let both = OperatorDecision { at: decision.at, confirmed, ..first };
     let after = before.corrected(correction, both).map_err(|refused| not_correctable(&before, refused))?;
     write(tables, &before, &after, correction).await.map(Corrected::Done)
 }
@@ -137,10 +138,6 @@ async fn record(
     let details = json!({ "correction": correction, "proposal": is_proposal, "replaced": replaced });
     let action = action(name, submission).because(decision.why.as_deref().unwrap_or_default());
     tables.audit.append(action.with(details), decision.at).await.map(drop)
-}
-
-fn is_same_person(one: &str, other: &str) -> bool {
-    one.to_lowercase() == other.to_lowercase()
 }
 
 async fn write(

@@ -2,6 +2,7 @@
 
 use aws_sdk_sts::Client;
 use common::aws::Aws;
+use common::domain::submission::name_in_arn;
 use common::store::StoreError;
 
 use crate::failure::Failure;
@@ -21,7 +22,7 @@ pub(crate) struct Identity {
 impl Identity {
     /// The name of the user or of the session.
     pub(crate) fn name(&self) -> &str {
-        self.arn.rsplit(['/', ':']).next().unwrap_or(&self.arn)
+        name_in_arn(&self.arn)
     }
 
     /// Asks STS, which takes no permission.

@@ -37,7 +37,7 @@ impl Submission {
         if first.decision.is_by(identity.as_deref().unwrap_or_default(), &by) {
             return Agreement::SamePerson;
         }
-        let confirmed = Some(Confirmation { by, why });
+        let confirmed = Some(Confirmation { by, why, identity });
         Agreement::Reached(OperatorDecision { at, confirmed, ..first.decision.clone() })
     }
 
@@ -73,7 +73,14 @@ mod tests {
         assert_eq!(open.agreement(&first), Agreement::Awaited);
         let once = open.with_first_acceptance(first.clone());
         assert_eq!((once.revision, once.updated_at), (open.revision + 1, open.updated_at));
-        for (by, identity) in [("asha", "user/asha"), ("ASHA", "user/juma"), ("juma", "user/asha")] {
+        let same = [
+            ("asha", "user/asha"),
+            ("ASHA", "user/juma"),
+            ("juma", "user/asha"),
+            ("juma", "assumed-role/operator/Asha"),
+            ("juma", "assumed-role/operator/asha"),
+        ];
+        for (by, identity) in same {
             assert_eq!(
                 once.agreement(&acceptance(by, identity, 1)),
                 Agreement::SamePerson,
@@ -85,8 +92,11 @@ mod tests {
         let Agreement::Reached(both) = once.agreement(&acceptance("juma", "user/juma", 1)) else {
             panic!("they agree")
         };
-        let second = Confirmation { by: "juma".to_owned(), why: Some("juma saw it".to_owned()) };
+        let why = Some("juma saw it".to_owned());
+        let second = Confirmation { by: "juma".to_owned(), why, identity: Some("user/juma".to_owned()) };
         assert_eq!(both, OperatorDecision { confirmed: Some(second), ..first.decision });
+        assert!(both.is_by("assumed-role/operator/juma", "neema"), "the second person took it as well");
+        assert!(!both.is_by("assumed-role/operator/neema", "neema"));
     }
 
     #[test]

@@ -104,7 +104,11 @@ fn an_erased_submission_keeps_its_outcome_and_nothing_about_the_person() {
         by: by.to_owned(),
         at: NOW,
         why: words.map(str::to_owned),
-        confirmed: Some(Confirmation { by: "baraka".to_owned(), why: words.map(str::to_owned) }),
+        confirmed: Some(Confirmation {
+            by: "baraka".to_owned(),
+            why: words.map(str::to_owned),
+            identity: None,
+        }),
         identity: None,
     };
     let upstream = |message: Option<&str>| Upstream {
