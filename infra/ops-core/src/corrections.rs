@@ -1,5 +1,5 @@
-//! Revokes and reopens settled submissions. Nobody reopens their own decision alone: another person has to. If an instant
-//! prize was won, two people have to agree, on reopening as well as on revoking.
+//! Revokes and reopens settled submissions. Nobody reopens their own decision alone: another person has to. If a prize was won,
+//! an instant one or one of a draw, two people have to agree, on reopening as well as on revoking.
 
 use common::domain::codebook::BatchStatus;
 use common::domain::message::MessageKey;
@@ -56,7 +56,7 @@ pub async fn correct(
         }
         Err(refused) => return Err(not_correctable(&before, refused)),
     };
-    if before.prize_won().is_none() {
+    if !is_at_stake(tables, &before).await? {
         if correction == Correction::Reopen {
             refuse_own_verdict(&before, identity, &decision.by)?;
         }
@@ -99,10 +99,31 @@ pub async fn reopen(tables: &Tables, name: &str, decision: OperatorDecision) -> 
     } else {
         Correction::Reopen
     };
-    if before.status.is_terminal() && before.prize_won().is_none() {
+    if before.status.is_terminal() && !is_at_stake(tables, &before).await? {
         refuse_own_verdict(&before, tables.audit.identity().await?, &decision.by)?;
     }
     correct(tables, &before.submission_id.to_string(), correction, decision).await
+}
+
+/// Whether a correction can take a prize away: an instant prize, or one that the phone holds in a draw since the submission was
+/// made.
+async fn is_at_stake(tables: &Tables, before: &Submission) -> Result<bool, Failure> {
+    if before.prize_won().is_some() {
+        return Ok(true);
+    }
+    let mut contacts = tables.draws.all_contacts(&before.scope).await?;
+    contacts.retain(|contact| {
+        let drawn_at = contact.steps.first().map(|step| step.at);
+        contact.holds_prize() && drawn_at.is_some_and(|drawn_at| before.created_at < drawn_at)
+    });
+    if contacts.is_empty() {
+        return Ok(false);
+    }
+    // A row of a draw has all entries of the phone, and its contact names one of them.
+    let of_phone = tables.store.submissions().of_entrant(&before.scope, &before.entrant_id).await?;
+    let of_phone = of_phone.iter().chain([before]).map(|submission| submission.submission_id);
+    let is_drawn = |id| contacts.iter().any(|contact| contact.submission_id == Some(id));
+    Ok(of_phone.into_iter().any(is_drawn))
 }
 
 /// Refuses the person who took the decision that reopening takes back: of a revoked submission, the one before it was revoked.

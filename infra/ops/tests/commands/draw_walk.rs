@@ -9,6 +9,7 @@ use common::domain::draw::contact::Contact;
 use common::domain::scope::Environment;
 use serde_json::{Value, json};
 
+use crate::correction::by;
 use crate::draw::{args, entered, freeze};
 use crate::support::{Ended, Stack, chai, files_in};
 
@@ -241,12 +242,27 @@ async fn winners_that_follow_from_an_outdated_log_are_not_recorded() {
     assert_eq!(draws.contacts(&scope, &name).await.expect("it answers").len(), known.len());
 }
 
+/// Revokes an entry of a winner, which one person cannot do alone.
+pub(crate) async fn revoked_by_two(stack: &Stack, reference: &str) {
+    let revoke = || vec!["submission", "revoke", reference, "--why", "a bot"];
+    let state =
+        async || stack.json(&["submission", "show", reference]).await["submissions"][0]["state"].clone();
+    let proposed = by(stack, "asha", revoke()).await;
+    assert_eq!((proposed.code, state().await), (ops_core::FINE, json!("accepted")), "{}", proposed.err);
+    for same in ["asha/juma", "juma/asha"] {
+        let alone = by(stack, same, revoke()).await;
+        assert!(alone.err.contains("second_person_needed"), "{same}: {}", alone.err);
+    }
+    let confirmed = by(stack, "juma", revoke()).await;
+    assert_eq!((confirmed.code, state().await), (ops_core::FINE, json!("rejected")), "{}", confirmed.err);
+}
+
 #[tokio::test]
 async fn a_winner_who_was_revoked_after_the_freeze_is_skipped_for_that() {
     let stack = drawn().await;
     let shown = stack.json(&[&["draw", "show"], &DRAW[..]].concat()).await;
     let reference = shown["winners"][0]["ref"].as_str().expect("a reference").to_owned();
-    stack.fine(&["submission", "revoke", &reference, "--why", "a bot"]).await;
+    revoked_by_two(&stack, &reference).await;
     let said = refused(&stack, "call", "Kettle", "1", &REACHED).await;
     assert!(said.contains("with the reason revoked"), "{said}");
     let skipped = logged(&stack, "skip", "Kettle", "1", &because("revoked")).await;

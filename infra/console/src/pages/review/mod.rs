@@ -350,7 +350,7 @@ async fn reopen_one(console: Console, form: Form) -> Reply<String> {
         Corrected::Done(after) => format!("{} waits for a reviewer again.", after.reference),
         Corrected::Proposed { after, .. } => {
             format!(
-                "{} won a prize: nothing has changed until a second person asks for the same.",
+                "A prize was won: nothing has changed in {} until a second person asks for the same.",
                 after.reference
             )
         }

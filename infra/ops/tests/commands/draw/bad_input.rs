@@ -5,6 +5,7 @@ use common::domain::timestamp::Timestamp;
 use serde_json::json;
 
 use super::*;
+use crate::draw_walk::revoked_by_two;
 
 /// Freezes with these options after the usual ones, and returns the error's code.
 async fn refused(stack: &Stack, options: &[&str]) -> String {
@@ -119,10 +120,18 @@ async fn only_entries_of_the_row_keep_a_winner_from_being_skipped_as_revoked() {
     let stack = Stack::with_chai().await;
     let earlier = Timestamp::from_millis(NOW.as_millis() - 30 * 24 * 60 * 60 * 1000);
     submitted(&stack, "0711000001", SubmissionStatus::accepted(1, None), earlier).await;
-    let fraud = entered(&stack, "0711000001", 5).await;
+    let frauds = [entered(&stack, "0711000001", 5).await, entered(&stack, "0711000001", 2).await];
     frozen(&stack, "week-03", &["--prize", "Kettle=1"]).await;
     stack.fine(&run("week-03", &[])).await;
-    stack.fine(&["submission", "revoke", &fraud.reference.to_string(), "--why", "a bot"]).await;
+    for fraud in frauds {
+        revoked_by_two(&stack, &fraud.reference.to_string()).await;
+    }
+    // Entries that came after the draw, and those of others, are not at stake.
+    for phone in ["0711000001", "0711000002"] {
+        let later = NOW.after(Duration::from_secs(3_600));
+        let other = submitted(&stack, phone, SubmissionStatus::accepted(1, None), later).await.reference;
+        stack.fine(&["submission", "revoke", &other.to_string(), "--why", "mistake"]).await;
+    }
     let winner = ["--winner", "1", "--draw", "week-03"];
     let call = [&["draw", "call", "--outcome", "reached"], &winner[..], &CAMPAIGN].concat();
     assert_eq!(stack.refused(&call).await["code"], "step_refused");
