@@ -1,5 +1,7 @@
 //! A person's data: where it is, handing it over, and erasing it.
 
+use std::fs::File;
+use std::io::{Seek, Write};
 use std::time::Duration;
 
 use common::aws::photos::Photos;
@@ -19,7 +21,7 @@ use serde_json::{Value, json};
 use crate::audit::{Action, words};
 use crate::draws::openings;
 use crate::failure::Failure;
-use crate::person_file::{self, Photo};
+use crate::person_file::{self, PersonFile};
 use crate::submissions::shown::as_json;
 use crate::tables::Tables;
 
@@ -171,17 +173,18 @@ pub async fn erase(
     Err(Failure::new("phone_busy", message))
 }
 
-/// Everything that is held, as the bytes of a ZIP file to hand over. The audit log has a row first.
+/// Writes everything that is held into a ZIP file to hand over. The audit log has a row first.
 ///
 /// # Errors
-/// When nothing is held; when a table or the bucket does not answer.
-pub async fn hand_over(
+/// When nothing is held; when a table, the bucket or the disk fails.
+pub async fn hand_over<W: Write + Seek>(
     tables: &Tables,
     env: &Env,
     phone: &Phone,
     held: &[Held],
     now: Timestamp,
-) -> Result<Vec<u8>, Failure> {
+    out: W,
+) -> Result<W, Failure> {
     if held.is_empty() {
         let message = format!(
             "nothing is held on {}, so there is no file to hand over; check the number with `ops person find`",
@@ -191,8 +194,26 @@ pub async fn hand_over(
     }
     let data = data(phone, held, now);
     record("person.export", None, tables, held, now).await?;
-    let photos = photos(tables, env, held).await?;
-    person_file::packed(&data, &photos)
+    let mut file = PersonFile::begin(out, &data)?;
+    add_photos(tables, env, held, &mut file).await?;
+    file.finish()
+}
+
+/// [`hand_over`] into a file without a name, which is gone once it is closed. It is read from its start.
+///
+/// # Errors
+/// As [`hand_over`].
+pub async fn hand_over_unnamed(
+    tables: &Tables,
+    env: &Env,
+    phone: &Phone,
+    held: &[Held],
+    now: Timestamp,
+) -> Result<File, Failure> {
+    let file = tempfile::tempfile().map_err(|error| person_file::failed(&error))?;
+    let mut file = hand_over(tables, env, phone, held, now, file).await?;
+    file.rewind().map_err(|error| person_file::failed(&error))?;
+    Ok(file)
 }
 
 /// Erases a person from all that is held. The audit log has a row first.
@@ -282,8 +303,12 @@ fn data(phone: &Phone, held: &[Held], now: Timestamp) -> Value {
     json!({ "phone": number, "exported_at": now.to_string(), "campaigns": campaigns.collect::<Vec<_>>() })
 }
 
-async fn photos(tables: &Tables, env: &Env, held: &[Held]) -> Result<Vec<Photo>, Failure> {
-    let mut found = Vec::new();
+async fn add_photos<W: Write + Seek>(
+    tables: &Tables,
+    env: &Env,
+    held: &[Held],
+    file: &mut PersonFile<W>,
+) -> Result<(), Failure> {
     let mut bucket: Option<Photos> = None;
     for (scope, receipt) in held.iter().flat_map(|held| held.photos().map(|receipt| (&held.scope, receipt))) {
         let bucket = match &mut bucket {
@@ -293,10 +318,10 @@ async fn photos(tables: &Tables, env: &Env, held: &[Held]) -> Result<Vec<Photo>,
         let extension =
             receipt.arrived.and_then(|arrived| arrived.photo_type).map_or("bin", PhotoType::extension);
         if let Some(bytes) = bucket.read(scope, receipt.receipt_id).await? {
-            found.push(Photo { name: format!("photos/{}.{extension}", receipt.receipt_id), bytes });
+            file.add(&format!("photos/{}.{extension}", receipt.receipt_id), &bytes)?;
         }
     }
-    Ok(found)
+    Ok(())
 }
 
 /// A contact without the operators, who are people too.

@@ -2,49 +2,45 @@
 
 use std::fmt::Write as _;
 use std::io::{self, Seek, Write};
-use std::path::Path;
 
 use serde_json::Value;
 use zip::ZipWriter;
 use zip::write::SimpleFileOptions;
 
-use crate::codes::new_file::NewFile;
 use crate::failure::Failure;
 
-/// A photo with its path in the file.
-pub(crate) struct Photo {
-    pub(crate) name: String,
-    pub(crate) bytes: Vec<u8>,
+/// A file that gets one photo after the other, so that memory has one at a time.
+pub(crate) struct PersonFile<W: Write + Seek> {
+    zip: ZipWriter<W>,
 }
 
-/// Writes the file, readable by its owner alone; completely or not at all.
-pub(crate) fn write(path: &Path, bytes: &[u8]) -> Result<(), Failure> {
-    let mut file = NewFile::begin(path)?;
-    let written = file.write_all(bytes).and_then(|()| file.sync());
-    written.map_err(|error| Failure::from_io(path, "writing", &error))?;
-    file.finish().map_err(|failed| Failure::from_io(path, "writing", &failed.error))
-}
-
-/// The bytes of the file.
-pub(crate) fn packed(data: &Value, photos: &[Photo]) -> Result<Vec<u8>, Failure> {
-    let packed = zipped(io::Cursor::new(Vec::new()), data, photos);
-    let too_large =
-        |error| Failure::new("file_failed", format!("the data does not fit into a ZIP file: {error}"));
-    packed.map(io::Cursor::into_inner).map_err(too_large)
-}
-
-fn zipped<W: Write + Seek>(out: W, data: &Value, photos: &[Photo]) -> io::Result<W> {
-    // Photos do not shrink, and the rest is small.
-    let options = SimpleFileOptions::default().compression_method(zip::CompressionMethod::Stored);
-    let mut zip = ZipWriter::new(out);
-    let (json, page) = (format!("{data:#}\n"), page(data));
-    let texts = [("person.json", json.as_bytes()), ("person.html", page.as_bytes())];
-    let photos = photos.iter().map(|photo| (photo.name.as_str(), photo.bytes.as_slice()));
-    for (name, bytes) in texts.into_iter().chain(photos) {
-        zip.start_file(name, options)?;
-        zip.write_all(bytes)?;
+impl<W: Write + Seek> PersonFile<W> {
+    /// Writes everything but the photos.
+    pub(crate) fn begin(out: W, data: &Value) -> Result<Self, Failure> {
+        let mut file = Self { zip: ZipWriter::new(out) };
+        file.add("person.json", format!("{data:#}\n").as_bytes())?;
+        file.add("person.html", page(data).as_bytes())?;
+        Ok(file)
     }
-    Ok(zip.finish()?)
+
+    /// Adds a photo, or another file.
+    pub(crate) fn add(&mut self, name: &str, bytes: &[u8]) -> Result<(), Failure> {
+        // Photos do not shrink, and the rest is small.
+        let options = SimpleFileOptions::default().compression_method(zip::CompressionMethod::Stored);
+        let begun = self.zip.start_file(name, options).map_err(io::Error::from);
+        begun.and_then(|()| self.zip.write_all(bytes)).map_err(|error| failed(&error))
+    }
+
+    /// Writes the table of contents.
+    pub(crate) fn finish(self) -> Result<W, Failure> {
+        self.zip.finish().map_err(|error| failed(&error.into()))
+    }
+}
+
+/// The file could not be written.
+pub(crate) fn failed(error: &io::Error) -> Failure {
+    let message = format!("writing the ZIP file failed: {error}; make room on the disk, then run this again");
+    Failure::new("file_failed", message)
 }
 
 /// The data as a page of nested lists.

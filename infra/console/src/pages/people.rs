@@ -1,10 +1,15 @@
 //! A person's data: where it is, handing it over, erasing it.
 
+use std::fs::File;
+use std::io::{self, Read};
+
 use axum::Router;
+use axum::body::Body;
 use axum::http::header::{CONTENT_DISPOSITION, CONTENT_TYPE};
 use axum::response::{Html, IntoResponse, Response};
 use axum::routing::{get, post};
 use common::domain::phone::Phone;
+use futures_util::stream;
 use maud::{Markup, html};
 use ops_core::failure::Failure;
 use ops_core::people::{self, Held};
@@ -108,9 +113,20 @@ fn actions(phone: &Phone, held: &[Held]) -> Markup {
 async fn export(console: Console, form: Form) -> PageResult<Response> {
     let (phone, tables, now) = (phone_of(&form)?, console.tables()?, console.now());
     let held = people::find(&tables, &phone, now).await?;
-    let file = people::hand_over(&tables, console.env(), &phone, &held, now).await?;
+    let file = people::hand_over_unnamed(&tables, console.env(), &phone, &held, now).await?;
     let named = (CONTENT_DISPOSITION, "attachment; filename=\"person.zip\"");
-    Ok(([(CONTENT_TYPE, "application/zip"), named], file).into_response())
+    let body = Body::from_stream(stream::iter(chunks(file)));
+    Ok(([(CONTENT_TYPE, "application/zip"), named], body).into_response())
+}
+
+/// The rest of a file, in parts that fit into memory.
+fn chunks(mut file: File) -> impl Iterator<Item = io::Result<Vec<u8>>> {
+    const CHUNK_BYTES: u64 = 64 * 1024;
+    std::iter::from_fn(move || {
+        let mut chunk = Vec::new();
+        let read = file.by_ref().take(CHUNK_BYTES).read_to_end(&mut chunk);
+        read.map(|bytes| (bytes > 0).then_some(chunk)).transpose()
+    })
 }
 
 async fn erase(console: Console, form: Form) -> PageResult {

@@ -146,6 +146,12 @@ impl Write for NewFile {
     }
 }
 
+impl Seek for NewFile {
+    fn seek(&mut self, to: SeekFrom) -> io::Result<u64> {
+        self.partial.seek(to)
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use std::fs;

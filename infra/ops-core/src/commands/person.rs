@@ -7,12 +7,12 @@ use serde_json::{Value, json};
 
 use crate::audit::words;
 use crate::cli::{PersonArgs, PersonCommand};
+use crate::codes::new_file::NewFile;
 use crate::confirm::Answer;
 use crate::connection;
 use crate::failure::Failure;
 use crate::format::table;
 use crate::people::{self, Held};
-use crate::person_file;
 use crate::terminal::{Report, Terminal};
 
 pub(crate) async fn run(
@@ -30,8 +30,11 @@ pub(crate) async fn run(
     match command {
         PersonCommand::Find { .. } => Ok(found(&phone, &held)),
         PersonCommand::Export { output, .. } => {
-            let file = people::hand_over(&tables, env, &phone, &held, now).await?;
-            person_file::write(&output, &file)?;
+            let file = NewFile::begin(&output)?;
+            let exporting = people::hand_over(&tables, env, &phone, &held, now, file);
+            let file = unless_stopped(exporting).await?;
+            file.sync().map_err(|error| Failure::from_io(&output, "writing", &error))?;
+            file.finish().map_err(|failed| Failure::from_io(&output, "writing", &failed.error))?;
             let text = format!("{}\nEverything is in {}.", summary(&phone, &held), output.display());
             Ok(Report::new(json!({ "file": output, "held": counts(&held) }), text))
         }
@@ -52,6 +55,18 @@ pub(crate) async fn run(
             let text = format!("{} is erased from {}.", phone.masked(), scopes.join(", "));
             Ok(Report::new(json!({ "phone": phone.masked(), "erased": counts(&held) }), text))
         }
+    }
+}
+
+/// Lets Ctrl-C stop an export, so that its file is removed.
+async fn unless_stopped<T>(exporting: impl Future<Output = Result<T, Failure>>) -> Result<T, Failure> {
+    tokio::select! {
+        // First, so that Ctrl-C is noticed while photos are written.
+        biased;
+        Ok(()) = tokio::signal::ctrl_c() => {
+            Err(Failure::new("interrupted", "the export was stopped, and its file is removed; run this again for all of it"))
+        }
+        exported = exporting => exported,
     }
 }
 

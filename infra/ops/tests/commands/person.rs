@@ -1,6 +1,6 @@
 //! `ops person`.
 
-use std::io::Read as _;
+use std::io::{self, Read as _, Seek, SeekFrom, Write};
 
 use common::aws::Aws;
 use common::aws::photos::{self, Photos};
@@ -14,6 +14,7 @@ use ops_core::people;
 use ops_core::tables::Tables;
 use serde_json::{Value, json};
 use service_tests::campaign::{TestCampaign, body, fresh_key, plain};
+use service_tests::fault_injection::{FaultInjector, FaultKind};
 use service_tests::receipts::{Settler, TIME, code_and_receipt, id_of};
 use service_tests::service::{Service, entrant_id};
 
@@ -180,6 +181,51 @@ async fn everything_that_is_held_on_a_person_is_handed_over() {
     assert_eq!((refused.code, refused.out.as_str()), (ops_core::REFUSED, ""));
     assert!(refused.err.contains("nothing is held on +2557•••••999"), "{}", refused.err);
     assert!(!folder.path().join("unknown.zip").exists(), "no file is written");
+}
+
+/// A disk that is full as soon as a photo comes.
+struct FullDisk(io::Cursor<Vec<u8>>);
+
+impl Write for FullDisk {
+    fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
+        if bytes.starts_with(b"\xff\xd8") {
+            Err(io::ErrorKind::StorageFull.into())
+        } else {
+            self.0.write(bytes)
+        }
+    }
+
+    fn flush(&mut self) -> io::Result<()> {
+        self.0.flush()
+    }
+}
+
+impl Seek for FullDisk {
+    fn seek(&mut self, to: SeekFrom) -> io::Result<u64> {
+        self.0.seek(to)
+    }
+}
+
+#[tokio::test]
+async fn a_photo_is_written_before_the_next_one_is_read() {
+    let campaign = entered().await;
+    let another = campaign.photo(&campaign.live_key, b"\xff\xd8\xff\xe0 another receipt", None).await;
+    let sent = campaign.with_receipt(&campaign.live_key, PHONE, &campaign.code(2), &another).send().await;
+    assert_eq!(sent.field("state"), "pending");
+    Settler::of(&campaign.service).settle_due().await;
+    let faults = FaultInjector::at(usize::MAX, FaultKind::Refused);
+    const S3: &str = "AWS_ENDPOINT_URL_S3";
+    let storage = faults.in_front_of(&campaign.service.env.required(S3).expect("the stack sets it")).await;
+    let env = campaign.service.env.clone().overridden_by([(S3.to_owned(), storage)].into_iter().collect());
+    let aws = Aws::for_function(&env).expect("credentials");
+    let tables = Tables::from_env(&env, &aws).expect("the tables");
+    let (phone, now) = (PHONE.parse().expect("a phone"), campaign.service.clock.now());
+    let held = people::find(&tables, &phone, now).await.expect("found");
+    assert_eq!(held[0].photos().count(), 2);
+    let disk = FullDisk(io::Cursor::default());
+    let full = people::hand_over(&tables, &env, &phone, &held, now, disk).await;
+    assert_eq!(full.err().map(|failure| failure.code), Some("file_failed"));
+    assert_eq!(faults.counts().0, 1, "the second photo is not read");
 }
 
 #[tokio::test]
