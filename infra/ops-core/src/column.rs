@@ -192,6 +192,7 @@ impl<R: BufRead, T> Lines<'_, R, T> {
             return Ok(None);
         }
         self.line += 1;
+        let is_cut = bytes.len() >= MAX_LINE_BYTES && bytes.last() != Some(&b'\n');
         if self.line == 1 {
             if let Some(why) = not_text(&bytes) {
                 self.ended = true;
@@ -201,7 +202,7 @@ impl<R: BufRead, T> Lines<'_, R, T> {
                 bytes = rest.to_vec();
             }
         }
-        if bytes.len() >= MAX_LINE_BYTES && bytes.last() != Some(&b'\n') {
+        if is_cut {
             self.reader.skip_until(b'\n')?;
             let [name, _] = self.column.values.names;
             return Ok(Some(Err(format!("this line is too long; put one {name} on each line"))));

@@ -61,6 +61,12 @@ fn a_line_that_is_set_out_differently_is_named() {
     assert_eq!(bad_lines(&lines), [2, 3, 4, 5, 6]);
     assert_eq!(lines.last(), Some(&(8, Ok("i".to_owned()))));
     assert_eq!(bad_lines(&read(b"a\n\xff\nb\n")), [2]);
+    let first = read(format!("\u{feff}{}\nb\n", "x".repeat(10_000)).as_bytes());
+    assert_eq!(
+        (bad_lines(&first), first.last()),
+        (vec![1], Some(&(2, Ok("b".to_owned())))),
+        "with a byte order mark"
+    );
 }
 
 #[test]
