@@ -110,6 +110,7 @@ async fn commands(stack: &Stack, role: &str, turn: u64) -> Vec<Vec<String>> {
             stack.fine(&[&["submission", "settle", &rejected], &reject[..]].concat()).await;
             let minted = stack.arg(&format!("minted-{turn}.csv"));
             let id = left(stack, 0).await;
+                format!("numbers {campaign}"),
             let in_a_draw = entered(stack, "0711000002", 1).await.reference;
             let winner = format!("{campaign} --draw draw-{turn} --winner");
             vec![
@@ -137,7 +138,6 @@ async fn commands(stack: &Stack, role: &str, turn: u64) -> Vec<Vec<String>> {
                 format!("export entrants {scope} --output {}", stack.arg(&format!("entrants-{turn}.csv"))),
                 format!("code batches {scope} --used"),
                 format!("phone block {campaign} --why sells 0712345678"),
-                format!("numbers {campaign}"),
                 // Nothing is counted here, and nothing was sent with test keys.
                 format!("numbers verify {campaign} --environment test --yes"),
                 format!("phone list {scope}"),
@@ -366,7 +366,7 @@ async fn the_console_has_the_rights_of_whoever_starts_it() {
     let codes = format!("{overview}/codes");
     let draw = format!("{overview}/draws/{}", frozen(&stack, 0).await);
     for (role, allowed) in [
-        ("viewer", &["/", "/search", &story, &draw][..]),
+        ("viewer", &["/", "/search", &story, &draw, overview][..]),
         ("reviewer", &["/", "/search", &story, &draw, overview]),
         ("operator", &["/", "/search", &story, &draw, overview, &codes]),
         ("admin", &["/", "/search", &story, &draw, overview, &codes, "/changes"]),

@@ -31,8 +31,8 @@ pub(crate) async fn run(
             let scope = Scope { campaign, environment };
             let campaign = tables.campaign(&scope.campaign).await?;
             let cells = Box::pin(numbers::read(tables, &scope, Days { from, to })).await?;
-            let book = tables.code_books.get(&scope).await?;
-            let batches = book.map(|stored| stored.book.batches).unwrap_or_default();
+            let book = tables.code_books.overview(&scope).await?;
+            let batches = book.map(|book| book.batches).unwrap_or_default();
             Ok(report::overview(&scope, campaign.timezone, &cells, &batches))
         }
         (None, None) => Err(Failure::new("usage", "say which campaign with --campaign SLUG")),
