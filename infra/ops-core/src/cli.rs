@@ -136,12 +136,14 @@ pub(crate) enum KeyCommand {
         #[arg(long, value_name = "HOURS", default_value_t = 24, value_parser = clap::value_parser!(u16).range(0..=720))]
         old_valid_for: u16,
     },
-    /// Revoke a key
+    /// Revoke a key, which cannot be undone
     Revoke {
         /// Id of the key, as `key list` shows it; not the key itself
         #[arg(value_name = "KEY-ID")]
         key_id: String,
     },
+        #[command(flatten)]
+        confirm: ConfirmArgs,
 }
 
 #[derive(Subcommand)]

@@ -124,6 +124,14 @@ pub async fn roll(
     }
 }
 
+/// Finds a key, also one that was revoked.
+///
+/// # Errors
+/// When there is no such key, or the table does not answer.
+pub async fn find(tables: &Tables, key_id: &str) -> Result<ApiKeyRecord, Failure> {
+    Ok(tables.api_keys.find(key_id).await?.ok_or_else(unknown)?.1)
+}
+
 /// Finds a key that still works.
 async fn valid(tables: &Tables, key_id: &str, now: Timestamp) -> Result<(KeyHash, ApiKeyRecord), Failure> {
     let (hash, record) = tables.api_keys.find(key_id).await?.ok_or_else(unknown)?;
@@ -145,7 +153,7 @@ fn revoked() -> Failure {
 /// # Errors
 /// When there is no such key, or the table does not answer.
 pub async fn revoke(tables: &Tables, key_id: &str, now: Timestamp) -> Result<ApiKeyRecord, Failure> {
-    let (_, key) = tables.api_keys.find(key_id).await?.ok_or_else(unknown)?;
+    let key = find(tables, key_id).await?;
     tables.audit.append(action("key.revoke", &key).with(json!({ "label": key.label })), now).await?;
     tables.api_keys.revoke(key_id, now).await?.ok_or_else(unknown)
 }

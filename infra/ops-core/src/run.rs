@@ -78,7 +78,7 @@ async fn execute(
     }
     match cli.command {
         Command::Campaign(command) => Box::pin(campaign::run(command, &env, clock.now(), terminal)).await,
-        Command::Key(command) => key::run(command, &env, clock.now()).await,
+        Command::Key(command) => key::run(command, &env, clock.now(), terminal).await,
         Command::Code(command) => code::run(command, &connection::tables(&env).await?, clock, terminal).await,
         Command::Draw(command) => Box::pin(draw::run(command, &env, clock, terminal)).await,
         Command::Export(command) => Box::pin(export::run(command, &env, clock, terminal)).await,

@@ -11,15 +11,21 @@ use common::store::api_keys::ApiKeyRecord;
 use serde_json::{Value, json};
 
 use crate::cli::KeyCommand;
+use crate::confirm::Answer;
 use crate::connection;
 use crate::failure::Failure;
-use crate::format::{local_time, or_dash, seconds, table, zoned_time};
+use crate::format::{local_time, or_dash, printable, seconds, table, zoned_time};
 use crate::keys::{self, IssuedKey, RolledKey};
-use crate::terminal::Report;
+use crate::terminal::{Report, Terminal};
 
 const LABEL_CHARS: std::ops::RangeInclusive<usize> = 1..=100;
 
-pub(crate) async fn run(command: KeyCommand, env: &Env, now: Timestamp) -> Result<Report, Failure> {
+pub(crate) async fn run(
+    command: KeyCommand,
+    env: &Env,
+    now: Timestamp,
+    terminal: &mut Terminal<'_>,
+) -> Result<Report, Failure> {
     let tables = &connection::tables(env).await?;
     match command {
         KeyCommand::Issue { scope, label, per_minute } => {
@@ -55,7 +61,14 @@ pub(crate) async fn run(command: KeyCommand, env: &Env, now: Timestamp) -> Resul
             let rolled = keys::roll(tables, &key_id, old_valid_for, now).await?;
             Ok(report_rolled(&rolled))
         }
-        KeyCommand::Revoke { key_id } => {
+        KeyCommand::Revoke { key_id, confirm } => {
+            let ApiKeyRecord { key_id, scope, label, .. } = keys::find(tables, &key_id).await?;
+            let label = label.map(|label| format!(" ({})", printable(&label))).unwrap_or_default();
+            let question = format!(
+                "Revoke the {} key {key_id}{label} of {}? Calls with it are refused within 5 seconds.",
+                scope.environment, scope.campaign
+            );
+            terminal.confirm(&question, Answer::Word(&key_id), confirm)?;
             let revoked = keys::revoke(tables, &key_id, now).await?;
             let text = format!("{} revoked; callers see it within 5 seconds", revoked.key_id);
             Ok(Report::new(as_json(&revoked), text))

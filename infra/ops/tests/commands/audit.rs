@@ -49,7 +49,7 @@ async fn every_command_that_changes_something_leaves_a_row() {
     let id = issued["key_id"].as_str().expect("an id");
     stack.fine(&["key", "set", id, "--per-minute", "30"]).await;
     let rolled = stack.json(&["key", "roll", id]).await;
-    stack.fine(&["key", "revoke", id]).await;
+    stack.fine(&["key", "revoke", "--yes", id]).await;
     let minted = stack.arg("minted.csv");
     stack.fine(&[&["code", "mint"], &SCOPE[..], &["--count", "2", "--output", &minted]].concat()).await;
     let list = stack.file("list.csv", "CHAI202600001\n");

@@ -49,7 +49,19 @@ async fn an_issued_key_can_be_listed_and_revoked() {
     let issued = stack.json(&issue).await;
     assert!(issued["key"].as_str().expect("a key").starts_with("svc_live_"));
     let id = issued["key_id"].as_str().expect("an id");
-    let revoked = stack.json(&["key", "revoke", id]).await;
+    let revoke = ["key", "revoke", id];
+    assert_eq!(stack.refused(&revoke).await["code"], "confirmation_needed");
+    let unsure = stack.answering(&revoke, "y\n").await;
+    let asked = format!(
+        "Revoke the live key {id} (Duka Ltd) of chai-bora-2026? Calls with it are refused within 5 seconds. This cannot be \
+         undone. Type {id} to continue: "
+    );
+    assert!(unsure.code == ops_core::REFUSED && unsure.err.starts_with(&asked), "{}", unsure.err);
+    assert!(
+        stack.json(&["key", "list", "--campaign", "chai-bora-2026"]).await["keys"][0]["revoked_at"].is_null()
+    );
+    let sure = stack.answering(&[&revoke[..], &["--json"]].concat(), &format!("{id}\n")).await;
+    let revoked: Value = serde_json::from_str(&sure.out).expect("JSON");
     assert_eq!(revoked["revoked_at"], "2026-03-01T00:00:00.000Z");
     let listed = stack.json(&["key", "list", "--campaign", "chai-bora-2026"]).await;
     assert_eq!(listed["keys"][0], revoked);
@@ -85,7 +97,7 @@ async fn a_keys_limit_can_be_changed_while_it_works() {
     );
     let said = stack.fine(&["key", "set", &id, "--per-minute", "9"]).await;
     assert!(said.contains("9 requests a minute; functions follow within 5 seconds"), "{said}");
-    stack.fine(&["key", "revoke", &id]).await;
+    stack.fine(&["key", "revoke", "--yes", &id]).await;
     assert_eq!(stack.refused(&["key", "set", &id, "--per-minute", "9"]).await["code"], "key_revoked");
     assert_eq!(
         stack.refused(&["key", "set", "0123456789ab", "--per-minute", "9"]).await["code"],
@@ -127,7 +139,7 @@ async fn a_rolled_key_has_a_successor_like_it_and_ends_after_a_day_or_as_was_sai
 
     stack.clock.advance(Duration::from_hours(2));
     assert_eq!(stack.refused(&["key", "roll", new]).await["code"], "key_revoked", "its time is over");
-    let revoked = stack.json(&["key", "revoke", &id]).await;
+    let revoked = stack.json(&["key", "revoke", "--yes", &id]).await;
     assert_eq!(
         revoked["revoked_at"], "2026-03-01T02:00:00.000Z",
         "one whose time is not over can be revoked"

@@ -122,7 +122,7 @@ async fn commands(stack: &Stack, role: &str, turn: u64) -> Vec<Vec<String>> {
                 format!("key issue {scope}"),
                 format!("key set {key} --per-minute 9"),
                 format!("key roll {key}"),
-                format!("key revoke {key}"),
+                format!("key revoke {key} --yes"),
                 format!("code mint {scope} --count 2 --output {minted}"),
                 format!("code import {scope} --allow-weak --batch old-{turn} {list}"),
                 format!("code batches {scope}"),
