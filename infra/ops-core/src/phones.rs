@@ -140,13 +140,13 @@ pub struct PhoneInScope {
     pub scope: Scope,
     /// Its campaign.
     pub campaign: Campaign,
-    /// The phone's record, with its counts of today in the campaign's time zone.
+    /// The phone's record, with its counts of today in the campaign's time zone; without one, that of a phone never seen.
     pub known: KnownEntrant,
     /// Its latest submissions, newest first, at most [`MAX_SUBMISSIONS`].
     pub submissions: Vec<SubmissionSummary>,
 }
 
-/// Finds a phone in every scope that has a record of it, or only in those of one campaign.
+/// Finds a phone in every scope that has a record or a submission of it, or only in those of one campaign.
 pub async fn find(
     tables: &Tables,
     phone: &Phone,
@@ -164,9 +164,12 @@ pub async fn find(
     let lookups = scopes.map(|(scope, campaign)| async move {
         let day = now.day_in(campaign.timezone);
         let id = tables.entrant_id(&scope, phone).await?;
-        let Some(known) = tables.entrants.find(&scope, &id, &day).await? else { return Ok(None) };
+        let known = tables.entrants.find(&scope, &id, &day).await?;
         let submissions = tables.store.submissions().recent(&scope, &id, MAX_SUBMISSIONS).await?;
-        Ok::<_, Failure>(Some(PhoneInScope { scope, campaign, known, submissions }))
+        // Submissions that were refused before they were counted leave no record of the phone.
+        let is_found = known.is_some() || !submissions.is_empty();
+        let known = known.unwrap_or_default();
+        Ok::<_, Failure>(is_found.then_some(PhoneInScope { scope, campaign, known, submissions }))
     });
     let found: Vec<_> = stream::iter(lookups).buffered(AT_ONCE).try_collect().await?;
     Ok(found.into_iter().flatten().collect())

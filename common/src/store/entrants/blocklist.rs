@@ -44,8 +44,8 @@ pub struct BlockedPhone {
     pub blocked: BlockChange,
 }
 
-/// A phone that has a record in a scope.
-#[derive(Clone, Debug, PartialEq, Eq)]
+/// The record of a phone in a scope. The default is a phone never seen.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct KnownEntrant {
     /// Its counts.
     pub entrant: Entrant,

@@ -4,13 +4,16 @@ use std::time::Duration;
 
 use aws_sdk_dynamodb::types::AttributeValue;
 use common::aws::Aws;
+use common::domain::campaign::Campaign;
 use common::domain::phone::Phone;
 use common::domain::scope::Environment;
 use common::domain::submission::SubmissionStatus;
 use common::random;
-use serde_json::json;
+use serde_json::{Value, json};
+use service_tests::campaign::{TestCampaign, plain};
+use service_tests::service::Service;
 
-use crate::support::{Stack, chai};
+use crate::support::{Stack, chai, run};
 
 /// The reason given with every change.
 const WHY: [&str; 2] = ["--why", "Shares prize pages"];
@@ -146,6 +149,20 @@ async fn a_phone_is_found_with_its_limits_its_submissions_and_whether_it_may_ent
     assert_eq!(stack.fine(&["phone", "find", "0712000009"]).await, "No campaign knows +2557•••••009.\n");
     let wrong = stack.run(&["phone", "find", "0799", "11"]).await;
     assert!(wrong.code == 1 && !wrong.err.contains("0799"), "{}", wrong.err);
+}
+
+#[tokio::test]
+async fn a_phone_is_found_whose_submissions_were_all_refused() {
+    let campaign = TestCampaign::on(&Service::shared(), Campaign { paused: true, ..plain() }).await;
+    assert_eq!(campaign.outcome("0712000007", &campaign.code(0)).await, "campaign_paused");
+    let slug = campaign.config.slug.as_str();
+    let find = ["phone", "find", "--campaign", slug, "--json", "0712000007"];
+    let found = run(&find, campaign.service.env.clone(), &campaign.service.clock).await;
+    let found: Value = serde_json::from_str(&found.out).expect("JSON");
+    assert_eq!(found["scopes"].as_array().map(Vec::len), Some(1), "{found}");
+    let scope = &found["scopes"][0];
+    assert_eq!((&scope["environment"], &scope["submissions_total"]), (&json!("test"), &json!(0)));
+    assert_eq!(scope["submissions"][0]["message_key"], "campaign_paused");
 }
 
 #[tokio::test]
