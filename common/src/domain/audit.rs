@@ -148,43 +148,85 @@ pub struct VerifiedAudit {
     pub last_hash: String,
 }
 
-/// Verifies a whole log; the rows may come in any order.
-///
-/// # Errors
-/// The number of the first altered row, and what is wrong with it.
-pub fn verify(
-    mut rows: Vec<StoredAuditRow>,
-    head: Option<&AuditHead>,
-) -> Result<VerifiedAudit, (u64, AuditBreak)> {
-    rows.sort_by_key(|row| row.sequence);
-    let mut verified = VerifiedAudit { count: 0, last_hash: before_the_first() };
-    for stored in &rows {
-        let expected = verified.count.saturating_add(1);
-        if stored.sequence < expected {
-            return Err((stored.sequence, AuditBreak::Duplicate));
-        }
-        if stored.sequence > expected {
-            return Err((expected, AuditBreak::Missing));
-        }
-        let unchanged = stored.row.as_ref().filter(|row| {
-            row.sequence == stored.sequence && row.day() == stored.day && row.hash == row.computed_hash()
-        });
-        let Some(row) = unchanged else { return Err((expected, AuditBreak::Changed)) };
-        if row.previous != verified.last_hash {
-            return Err((expected, AuditBreak::DoesNotFollow));
-        }
-        verified = VerifiedAudit { count: expected, last_hash: row.hash.clone() };
+/// Verifies a log while its rows are read, and keeps only where runs of rows begin and end: a log that nobody changed has one
+/// for each day. The rows of a day come in their order; the days come in any order.
+#[derive(Clone, Debug)]
+pub struct AuditCheck {
+    end: u64,
+    end_hash: String,
+    runs: Vec<Run>,
+}
+
+/// Unchanged rows that follow each other, or one row that was changed.
+#[derive(Clone, Debug)]
+struct Run {
+    first: u64,
+    /// The hash before the first row; `None` of a row that was changed.
+    previous: Option<String>,
+    last: u64,
+    hash: String,
+}
+
+impl AuditCheck {
+    /// A check against the end of the log, which has to be read before the rows.
+    pub fn new(head: Option<&AuditHead>) -> Self {
+        let (end, end_hash) =
+            head.map_or_else(|| (0, before_the_first()), |head| (head.last_sequence, head.last_hash.clone()));
+        Self { end, end_hash, runs: Vec::new() }
     }
-    let (named, hash) = match head {
-        Some(head) => (head.last_sequence, head.last_hash.clone()),
-        None => (0, before_the_first()),
-    };
-    if named > verified.count {
-        Err((verified.count.saturating_add(1), AuditBreak::Missing))
-    } else if hash != verified.last_hash {
-        Err((verified.count, AuditBreak::NotAtHead))
-    } else {
-        Ok(verified)
+
+    /// Takes the next row.
+    pub fn add(&mut self, stored: &StoredAuditRow) {
+        let sequence = stored.sequence;
+        let unchanged = stored.row.as_ref().filter(|row| {
+            row.sequence == sequence && row.day() == stored.day && row.hash == row.computed_hash()
+        });
+        // A run ends where the log ended, so that later rows can be left out.
+        let follows = |run: &Run, row: &AuditRow| {
+            run.last.checked_add(1) == Some(sequence) && run.hash == row.previous && run.last != self.end
+        };
+        match (unchanged, self.runs.last_mut()) {
+            (Some(row), Some(run)) if run.previous.is_some() && follows(run, row) => {
+                run.last = sequence;
+                run.hash.clone_from(&row.hash);
+            }
+            (_, _) => {
+                let previous = unchanged.map(|row| row.previous.clone());
+                let hash = unchanged.map(|row| row.hash.clone()).unwrap_or_default();
+                self.runs.push(Run { first: sequence, previous, last: sequence, hash });
+            }
+        }
+    }
+
+    /// Ends the check. Leaves out the rows after the end if `has_grown`: if rows were added since it was read.
+    ///
+    /// # Errors
+    /// The number of the first altered row, and what is wrong with it.
+    pub fn finish(mut self, has_grown: bool) -> Result<VerifiedAudit, (u64, AuditBreak)> {
+        self.runs.retain(|run| !has_grown || run.first <= self.end);
+        self.runs.sort_by_key(|run| run.first);
+        let mut verified = VerifiedAudit { count: 0, last_hash: before_the_first() };
+        for Run { first, previous, last, hash } in self.runs {
+            let expected = verified.count.saturating_add(1);
+            if first < expected {
+                return Err((first, AuditBreak::Duplicate));
+            }
+            if first > expected {
+                return Err((expected, AuditBreak::Missing));
+            }
+            let Some(previous) = previous else { return Err((expected, AuditBreak::Changed)) };
+            if previous != verified.last_hash {
+                return Err((expected, AuditBreak::DoesNotFollow));
+            }
+            verified = VerifiedAudit { count: last, last_hash: hash };
+        }
+        if self.end > verified.count {
+            Err((verified.count.saturating_add(1), AuditBreak::Missing))
+        } else if self.end_hash != verified.last_hash {
+            Err((verified.count, AuditBreak::NotAtHead))
+        } else {
+            Ok(verified)
+        }
     }
 }
 
@@ -222,6 +264,19 @@ mod tests {
         StoredAuditRow { day: row.day(), sequence: row.sequence, row: Some(row) }
     }
 
+    fn checked(rows: &[StoredAuditRow], head: Option<&AuditHead>) -> AuditCheck {
+        let mut check = AuditCheck::new(head);
+        rows.iter().for_each(|row| check.add(row));
+        check
+    }
+
+    fn verify(
+        rows: Vec<StoredAuditRow>,
+        head: Option<&AuditHead>,
+    ) -> Result<VerifiedAudit, (u64, AuditBreak)> {
+        checked(&rows, head).finish(false)
+    }
+
     /// Computed by another implementation, the line of Python above. A change here would break every log.
     #[test]
     fn a_hash_never_changes() {
@@ -238,6 +293,31 @@ mod tests {
         let verified = verify(rows, Some(&head)).expect("it is as it was written");
         assert_eq!((verified.count, &verified.last_hash), (5, &head.last_hash));
         assert_eq!(verify(Vec::new(), None).expect("nothing is wrong").count, 0);
+    }
+
+    #[test]
+    fn a_check_of_many_rows_keeps_one_run_for_each_day() {
+        const DAY: u32 = 24 * 60 * 60;
+        let mut rows: Vec<AuditRow> = Vec::new();
+        for number in 0..300 {
+            let at = AT.after(std::time::Duration::from_secs(u64::from(number / 100 * DAY)));
+            rows.push(AuditRow::after(rows.last().map(AuditRow::head).as_ref(), entry("key.revoke"), at));
+        }
+        let head = rows.last().expect("a row").head();
+        let rows: Vec<_> = rows.into_iter().map(stored).collect();
+        let days: Vec<_> = [2, 0, 1].iter().flat_map(|day| rows[day * 100..][..100].to_vec()).collect();
+        let check = checked(&days, Some(&head));
+        assert_eq!(check.runs.len(), 3);
+        assert_eq!(check.finish(false).map(|verified| verified.count), Ok(300));
+    }
+
+    #[test]
+    fn rows_that_are_added_while_the_log_is_read_are_left_out() {
+        let (rows, _) = log(5);
+        let head = rows[2].row.as_ref().expect("a row").head();
+        let check = checked(&rows, Some(&head));
+        assert_eq!(check.clone().finish(true).map(|verified| verified.count), Ok(3));
+        assert_eq!(check.finish(false), Err((5, AuditBreak::NotAtHead)), "the end is the same as before");
     }
 
     #[test]

@@ -108,21 +108,20 @@ impl AuditLog {
         Ok(rows)
     }
 
-    /// Every row, in any order. Reads the whole table.
+    /// Reads the whole table, and hands over each row: the days in any order, the rows of a day in theirs.
     ///
     /// # Errors
     /// When the table does not answer.
-    pub async fn all(&self) -> Result<Vec<StoredAuditRow>, StoreError> {
+    pub async fn read_all(&self, mut each: impl FnMut(&StoredAuditRow)) -> Result<(), StoreError> {
         let scan = self.client.scan().table_name(&self.table).consistent_read(true);
         let mut pages = scan.into_paginator().items().send();
-        let mut rows = Vec::new();
         while let Some(item) = pages.next().await {
             let row = stored(item.map_err(StoreError::during(READING))?)?;
             if row.day != HEAD {
-                rows.push(row);
+                each(&row);
             }
         }
-        Ok(rows)
+        Ok(())
     }
 
     /// Adds a row and moves the end of the log. False when others added one since the end was read.

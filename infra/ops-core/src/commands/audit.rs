@@ -2,7 +2,7 @@
 
 use chrono::{Days, NaiveDate};
 use chrono_tz::UTC;
-use common::domain::audit::{self, AuditEntry, AuditRow, StoredAuditRow, VerifiedAudit};
+use common::domain::audit::{AuditCheck, AuditEntry, AuditRow, StoredAuditRow, VerifiedAudit};
 use common::domain::scope::CampaignSlug;
 use common::domain::timestamp::Timestamp;
 use serde_json::{Value, json};
@@ -100,13 +100,10 @@ async fn verify(tables: &Tables) -> Result<Report, Failure> {
     // The end first: rows that are added meanwhile come after it.
     let log = tables.audit.log();
     let head = log.head().await?;
-    let mut rows = log.all().await?;
-    let later = log.head().await?;
-    let end = head.as_ref().map_or(0, |head| head.last_sequence);
-    if later != head {
-        rows.retain(|row| row.sequence <= end);
-    }
-    match audit::verify(rows, head.as_ref()) {
+    let mut check = AuditCheck::new(head.as_ref());
+    log.read_all(|row| check.add(row)).await?;
+    let has_grown = log.head().await? != head;
+    match check.finish(has_grown) {
         Ok(VerifiedAudit { count, last_hash }) => {
             let text = format!(
                 "The audit log is as it was written: {} rows, and the hash of the last one is {last_hash}.\n\
