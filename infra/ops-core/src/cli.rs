@@ -88,7 +88,8 @@ pub(crate) enum Command {
     Whoami,
     /// Open the operator's console: pages in a browser on this machine, with the rights of your credentials
     Console(ConsoleArgs),
-    /// Migrate the records of earlier releases; run it right after an update that needs it
+    /// Migrate the records of earlier releases, right after an update that needs it; reads the whole tables of submissions,
+    /// entrants and codes
     Migrate,
     /// Call every endpoint of a deployment in test mode
     Smoke {
@@ -141,9 +142,9 @@ pub(crate) enum KeyCommand {
         /// Id of the key, as `key list` shows it; not the key itself
         #[arg(value_name = "KEY-ID")]
         key_id: String,
-    },
         #[command(flatten)]
         confirm: ConfirmArgs,
+    },
 }
 
 #[derive(Subcommand)]

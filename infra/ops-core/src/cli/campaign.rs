@@ -84,7 +84,8 @@ pub(crate) enum CampaignCommand {
         /// The campaign
         slug: CampaignSlug,
     },
-    /// Delete everything that test keys made: submissions, entrants, uses of codes, receipts and their photos
+    /// Delete everything that test keys made: submissions, entrants, uses of codes, receipts and their photos;
+    /// reads five whole tables
     ClearTestData {
         /// The campaign
         slug: CampaignSlug,
@@ -104,9 +105,9 @@ pub(crate) struct ApplyArgs {
     /// Apply a campaign that asks for neither a code nor a receipt
     #[arg(long)]
     pub(crate) allow_anyone: bool,
-    #[command(flatten)]
     /// With --yes: apply a change after which personal data is past its retention, and deleted within the hour
     #[arg(long)]
     pub(crate) delete_now: bool,
+    #[command(flatten)]
     pub(crate) confirm: ConfirmArgs,
 }

@@ -46,6 +46,21 @@ async fn variables_can_come_from_the_local_stacks_ready_file_for_shells() {
     assert!(ended.code == 0 && ended.out.contains("chai-bora-2026"), "{}", ended.err);
 }
 
+#[tokio::test]
+async fn the_help_of_a_command_that_reads_whole_tables_says_so() {
+    for (command, rest) in [
+        (&["migrate"][..], "s of submissions, entrants and codes"),
+        (&["draw", "freeze"], " of submissions"),
+        (&["export"], ""),
+        (&["numbers", "verify"], "s"),
+    ] {
+        let help = [command, &["--help"]].concat();
+        let help = run(&help, Env::default(), &Clock::manual(NOW)).await.out;
+        let help = help.split_whitespace().collect::<Vec<_>>().join(" ");
+        assert!(help.contains(&format!("reads the whole table{rest}")), "{command:?}: {help}");
+    }
+}
+
 const ID: &str = "6f6a1a55-0000-4000-8000-000000000000";
 
 #[tokio::test]
