@@ -14,7 +14,7 @@ fn uncommented(template: &str, name: &str) -> String {
     lines.map(|(_, line)| format!("{line}\n")).collect()
 }
 
-fn filled_in(template: &str) -> String {
+pub(crate) fn filled_in(template: &str) -> String {
     let mut filled = String::new();
     for line in template.lines() {
         match line.split_once(":   # such as ") {

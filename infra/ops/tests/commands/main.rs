@@ -33,3 +33,4 @@ mod submission;
 mod support;
 mod test_data;
 mod usage;
+mod walk;
