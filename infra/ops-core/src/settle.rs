@@ -83,7 +83,7 @@ pub enum Settled {
         /// The prize.
         prize: String,
         /// The earlier acceptance, with other entries or another code, that it replaces.
-        replaced: Option<ProposedAcceptance>,
+        replaced: Option<Box<ProposedAcceptance>>,
     },
 }
 
@@ -216,7 +216,7 @@ async fn propose(
     if !tables.store.annotate(&before, &after).await? {
         return Err(moved());
     }
-    Ok(Settled::Proposed { after, prize: prize.to_owned(), replaced: before.acceptance })
+    Ok(Settled::Proposed { after, prize: prize.to_owned(), replaced: before.acceptance.map(Box::new) })
 }
 
 fn second_person_needed(submission: &Submission) -> Failure {

@@ -106,7 +106,7 @@ async fn settle_one(
             (after, text)
         }
         Settled::Proposed { after, prize, replaced } => {
-            let text = proposed_in_words(&after, &prize, replaced.as_ref());
+            let text = proposed_in_words(&after, &prize, replaced.as_deref());
             (after, text)
         }
     };

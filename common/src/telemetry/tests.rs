@@ -1,0 +1,149 @@
+use super::*;
+use crate::domain::scope::Environment;
+
+/// The line of an entry in a live campaign.
+fn entry<'a>(ids: &'a RequestIds, scope: &'a Scope) -> RequestLine<'a> {
+    RequestLine {
+        at: Timestamp::from_millis(1_767_214_800_007),
+        duration_ms: 4,
+        ids,
+        operation: "create-submission",
+        scope: Some(scope),
+        key_id: Some("abc"),
+        subject: Some("s-1"),
+        reference: Some("K7MP-2QXD"),
+        status: 200,
+        outcome: Some("entered"),
+        metrics: &[],
+        error_chain: &[],
+    }
+}
+
+#[test]
+fn the_line_of_a_job_counts_what_it_names() {
+    let line = JobLine {
+        at: Timestamp::from_millis(1_767_214_800_007),
+        duration_ms: 4,
+        function: "sweep-unsettled",
+        scope: None,
+        subject: None,
+        outcome: "swept",
+        metrics: &[("Due", 3)],
+        error_chain: &[],
+    };
+    let text = job_metrics("stack", &line);
+    assert_eq!((&text["Due"], &text["Steps"], &text["outcome"]), (&json!(3), &json!(1), &json!("swept")));
+    let counted = |by: &[&str], metrics: serde_json::Value| json!({ "Namespace": "CampaignEntryService", "Dimensions": [by], "Metrics": metrics });
+    let steps = json!({ "Name": "Steps", "Unit": "Count" });
+    let expected = json!([
+        counted(&["service", "operation"], json!([steps, { "Name": "Duration", "Unit": "Milliseconds" }])),
+        counted(&["service"], json!([{ "Name": "Due" }])),
+        counted(&["service", "operation", "outcome"], json!([steps])),
+    ]);
+    assert_eq!(text["_aws"]["CloudWatchMetrics"], expected);
+    assert_eq!(text["service"], "stack");
+    assert_eq!(text.get("campaign"), None);
+    assert_eq!(job_for_terminal(&line), "21:00:00.007Z --- sweep-unsettled swept Due=3 4 ms");
+}
+
+#[test]
+fn a_line_is_a_log_and_a_counter_in_one() {
+    let scope = Scope { campaign: "demo".parse().expect("a slug"), environment: Environment::Live };
+    let ids = RequestIds { request: "r-1".to_owned(), gateway: Some("g-1".to_owned()) };
+    let line = RequestLine { metrics: &[("BreakerOpened", 1)], ..entry(&ids, &scope) };
+    let text = serde_json::to_value(request_metrics("stack", &line)).expect("JSON");
+    assert_eq!(
+        text,
+        json!({
+            "timestamp": "2025-12-31T21:00:00.007Z", "level": "INFO", "message": "request",
+            "request_id": "r-1", "gateway_request_id": "g-1", "service": "stack",
+            "operation": "create-submission", "campaign": "demo",
+            "environment": "live", "key_id": "abc", "subject": "s-1", "reference": "K7MP-2QXD",
+            "status": 200, "outcome": "entered",
+            "Requests": 1, "Duration": 4, "BreakerOpened": 1,
+            "_aws": {
+                "Timestamp": 1_767_214_800_007_i64,
+                "CloudWatchMetrics": [
+                    {
+                        "Namespace": "CampaignEntryService",
+                        "Dimensions": [["service", "operation"]],
+                        "Metrics": [
+                            { "Name": "Requests", "Unit": "Count" },
+                            { "Name": "Duration", "Unit": "Milliseconds" },
+                        ],
+                    },
+                    {
+                        "Namespace": "CampaignEntryService",
+                        "Dimensions": [["service"]],
+                        "Metrics": [{ "Name": "BreakerOpened" }],
+                    },
+                    {
+                        "Namespace": "CampaignEntryService",
+                        "Dimensions": [["service", "campaign"], ["service", "campaign", "outcome"]],
+                        "Metrics": [{ "Name": "Requests", "Unit": "Count" }],
+                    },
+                ],
+            },
+        })
+    );
+}
+
+#[test]
+fn a_line_on_a_terminal_has_the_time_the_id_and_the_reference() {
+    let scope = Scope { campaign: "demo".parse().expect("a slug"), environment: Environment::Live };
+    let ids = RequestIds { request: "r-1".to_owned(), gateway: None };
+    assert_eq!(
+        request_for_terminal(&entry(&ids, &scope)),
+        "21:00:00.007Z 200 create-submission demo live entered 4 ms id=s-1 ref=K7MP-2QXD request=r-1"
+    );
+}
+
+/// The dimensions of a request beyond those of its operation.
+fn dimensions(
+    operation: &str,
+    environment: Option<Environment>,
+    outcome: Option<&str>,
+) -> Vec<serde_json::Value> {
+    let campaign = "demo".parse().expect("a slug");
+    let scope = environment.map(|environment| Scope { campaign, environment });
+    let line = RequestLine {
+        at: Timestamp::from_millis(0),
+        duration_ms: 4,
+        ids: &RequestIds { request: "r-1".to_owned(), gateway: None },
+        operation,
+        scope: scope.as_ref(),
+        key_id: None,
+        subject: None,
+        reference: None,
+        status: 200,
+        outcome,
+        metrics: &[],
+        error_chain: &[],
+    };
+    let counted = request_counters(&line).split_off(1);
+    counted.into_iter().map(|one| one["Dimensions"].clone()).collect()
+}
+
+#[test]
+fn a_campaign_is_counted_for_live_entry_attempts_alone() {
+    let attempt = json!([["service", "campaign"], ["service", "campaign", "outcome"]]);
+    for outcome in ["entered", "invalid", "validation_failed", "rate_limited"] {
+        let counted = dimensions("create-submission", Some(Environment::Live), Some(outcome));
+        assert_eq!(counted, std::slice::from_ref(&attempt), "{outcome}");
+    }
+    for (operation, outcome) in
+        [("get-submission", "not_found"), ("check-code", "usable"), ("lookup-submissions", "rate_limited")]
+    {
+        let counted = dimensions(operation, Some(Environment::Live), Some(outcome));
+        assert_eq!(counted, [json!([["service", "campaign", "outcome"]])], "{operation}");
+    }
+}
+
+#[test]
+fn tests_and_requests_without_an_outcome_are_not_counted_for_a_campaign() {
+    let none = Vec::<serde_json::Value>::new();
+    assert_eq!(dimensions("get-submission", Some(Environment::Live), None), none);
+    assert_eq!(dimensions("create-submission", Some(Environment::Test), Some("entered")), none);
+    let refused = dimensions("create-submission", None, Some("key_unknown"));
+    assert_eq!(refused, [json!([["service", "outcome"]])]);
+}
