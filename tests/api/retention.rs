@@ -151,6 +151,45 @@ async fn phones_and_photos_go_on_their_days_and_the_entries_stay() {
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn what_is_sent_after_phones_are_deleted_is_recorded_without_the_person() {
+    let service = still();
+    let campaign = ending(&service, |_| {}).await;
+    let live = Environment::Live;
+    service.clock.advance(DAY * 3 - MINUTE * 2);
+    let early = enter(&campaign, &campaign.live_key, 1, &campaign.code(0)).await;
+    assert!(submission(&campaign, live, &early).await.phone.is_some());
+    service.clock.advance(MINUTE);
+    let just_before = enter(&campaign, &campaign.live_key, 2, &campaign.code(1)).await;
+    sweep_an_hour_later(&service).await;
+    let gone = deletion(&campaign, live, PersonalData::Phones).await.expect("it has begun");
+    assert_eq!((gone.done, gone.finished_at.is_some()), (2, true));
+    let late = enter(&campaign, &campaign.live_key, 3, &campaign.code(2)).await;
+    let revisions = [(&early, 1), (&just_before, 0), (&late, 0)];
+    for (id, revision) in revisions {
+        let after = submission(&campaign, live, id).await;
+        assert_eq!((&after.phone, &after.region, &after.claimed), (&None, &None, &None), "{id}");
+        assert_eq!((after.status.message_key().as_str(), after.revision), ("campaign_ended", revision));
+        assert!(after.consent.is_some());
+    }
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn photos_that_are_sent_after_their_deletion_go_within_a_week() {
+    let service = still();
+    let campaign = ending(&service, |_| {}).await;
+    let live = campaign.scope(Environment::Live);
+    service.clock.advance(DAY * 2);
+    sweep_an_hour_later(&service).await;
+    upload(&campaign, &campaign.live_key).await;
+    service.clock.advance(DAY);
+    sweep_an_hour_later(&service).await;
+    assert_eq!(photos(&service, &live).await, 1);
+    service.clock.advance(DAY * 6);
+    sweep_an_hour_later(&service).await;
+    assert_eq!(photos(&service, &live).await, 0);
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn nothing_goes_while_something_is_unsettled_or_the_campaign_has_no_end() {
     let service = still();
     let campaign = ending(&service, |_| {}).await;

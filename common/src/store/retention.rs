@@ -1,6 +1,8 @@
 //! The `retention` table: the progress of deleting campaigns' personal data, and which campaign is next. Only
 //! `sweep-unsettled` writes it.
 
+use std::time::Duration;
+
 use aws_sdk_dynamodb::Client;
 use serde::de::DeserializeOwned;
 use serde::{Deserialize, Serialize};
@@ -21,6 +23,13 @@ pub const KEY: &str = "campaign";
 pub const VARIABLE: &str = "RETENTION_TABLE";
 /// The key of the record that says when to look for work; no slug has this character.
 const SCHEDULE: &str = "#schedule";
+
+/// Consumers can upload photos to a campaign that has ended, so its photos are looked for again.
+const PHOTOS_REPEAT: Duration = Duration::from_hours(7 * 24);
+/// How often all campaigns are checked.
+pub const LOOK_INTERVAL: Duration = Duration::from_hours(1);
+/// After some submissions were left, since all have to be read again.
+const REREAD_INTERVAL: Duration = Duration::from_hours(24);
 
 /// A record with the revision that a change replaces; 0 if there is none yet.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
@@ -90,6 +99,22 @@ pub enum PostponeReason {
     PrizesClaimed,
 }
 
+impl Postponement {
+    /// A deletion that waits from now on.
+    pub fn new(reason: PostponeReason, now: Timestamp) -> Self {
+        Self { reason, until: now.after(reason.interval()) }
+    }
+}
+
+impl PostponeReason {
+    fn interval(self) -> Duration {
+        match self {
+            Self::Unsettled | Self::PrizesClaimed => LOOK_INTERVAL,
+            Self::SubmissionsLeft => REREAD_INTERVAL,
+        }
+    }
+}
+
 impl CampaignRetention {
     /// The deletion of some data, if it has begun since the campaign ended.
     pub fn deletion(
@@ -115,10 +140,29 @@ impl CampaignRetention {
                 let Some(begun) = self.deletion(campaign, environment, data) else {
                     return Some(Deletion::new(environment, data, campaign.window.end?));
                 };
-                let waits = begun.postponed.is_some_and(|postponed| now < postponed.until);
-                (begun.finished_at.is_none() && !waits).then(|| begun.clone())
+                (!begun.is_finished(now) && !begun.waits(now)).then(|| begun.clone())
             },
         )
+    }
+
+    /// Whether a deletion can have changed something within a span before `now`, or can be running.
+    pub fn was_active(
+        &self,
+        campaign: &Campaign,
+        environment: Environment,
+        data: PersonalData,
+        now: Timestamp,
+        span: Duration,
+    ) -> bool {
+        let is_due = campaign.keeps_until(data).is_some_and(|until| until <= now);
+        let is_active = |begun: &Deletion| match (begun.finished_at, begun.postponed) {
+            (Some(finished_at), _) => now.since(finished_at) < span,
+            (None, Some(Postponement { reason, until })) => {
+                !begun.waits(now) || now.after(reason.interval()).since(until) < span
+            }
+            (None, None) => true,
+        };
+        is_due && self.deletion(campaign, environment, data).is_none_or(is_active)
     }
 
     /// Puts a deletion in place of its earlier state.
@@ -130,6 +174,14 @@ impl CampaignRetention {
 }
 
 impl Deletion {
+    fn is_finished(&self, now: Timestamp) -> bool {
+        self.finished_at.is_some_and(|at| self.data == PersonalData::Phones || now < at.after(PHOTOS_REPEAT))
+    }
+
+    fn waits(&self, now: Timestamp) -> bool {
+        self.postponed.is_some_and(|postponed| now < postponed.until)
+    }
+
     fn new(environment: Environment, data: PersonalData, end: Timestamp) -> Self {
         Self {
             environment,
@@ -240,6 +292,44 @@ mod tests {
         assert_eq!(order, both(PersonalData::Photos));
         let phones = retention.next(&campaign, at(2)).map(|next| (next.environment, next.data));
         assert_eq!(phones, Some((Environment::Test, PersonalData::Phones)));
+    }
+
+    #[test]
+    fn photos_are_looked_for_again_every_week_and_phones_are_not() {
+        let campaign = campaign([Some(1), Some(1)]);
+        let mut retention = CampaignRetention::default();
+        while let Some(next) = retention.next(&campaign, at(1)) {
+            retention.update(Deletion { finished_at: Some(at(1)), done: 3, ..next });
+        }
+        assert_eq!(retention.next(&campaign, at(7)), None);
+        while let Some(next) = retention.next(&campaign, at(8)) {
+            assert_eq!((next.data, next.done), (PersonalData::Photos, 3));
+            retention.update(Deletion { finished_at: Some(at(8)), ..next });
+        }
+        assert_eq!(retention.next(&campaign, at(14)), None);
+    }
+
+    #[test]
+    fn a_deletion_is_active_from_its_day_until_some_time_after_its_last_slice() {
+        const SPAN: Duration = Duration::from_mins(5);
+        let campaign = campaign([Some(1), None]);
+        let mut retention = CampaignRetention::default();
+        let is_active = |retention: &CampaignRetention, now: Timestamp| {
+            retention.was_active(&campaign, Environment::Live, PersonalData::Phones, now, SPAN)
+        };
+        assert!(!is_active(&retention, Timestamp::from_millis(2 * DAY - 1)));
+        assert!(is_active(&retention, at(1)), "the next sweep begins");
+        let begun = Deletion::new(Environment::Live, PersonalData::Phones, END);
+        retention.update(begun.clone());
+        assert!(is_active(&retention, at(1)), "it is running");
+        for reason in [PostponeReason::PrizesClaimed, PostponeReason::SubmissionsLeft] {
+            let postponement = Postponement::new(reason, at(1));
+            retention.update(Deletion { postponed: Some(postponement), ..begun.clone() });
+            assert!(is_active(&retention, at(1)) && is_active(&retention, postponement.until));
+            assert!(!is_active(&retention, at(1).after(SPAN)), "{reason:?}");
+        }
+        retention.update(Deletion { finished_at: Some(at(2)), ..begun });
+        assert!(is_active(&retention, at(2)) && !is_active(&retention, at(2).after(SPAN)));
     }
 
     #[test]

@@ -6,6 +6,7 @@ use std::time::Duration;
 use common::app::code_verifier::{CodeQuery, CodeRecords as _, VerifiedCode};
 use common::app::resolved_code::{AcceptanceTiming, ResolvedCode};
 use common::domain::admission::{CodeStatus, Decision, decide};
+use common::domain::campaign::{Campaign, PersonalData};
 use common::domain::entrant::PhoneChecks;
 use common::domain::entrant_id::Consumer;
 use common::domain::ids::SubmissionId;
@@ -14,6 +15,7 @@ use common::domain::receipt::photo::MAX_BYTES;
 use common::domain::receipt::{Receipt, ReceiptState, Source};
 use common::domain::settling::{PendingSettlement, SENTINEL_DELAY};
 use common::domain::submission::{Consent, NewSubmission, State, Submission, SubmissionStatus};
+use common::domain::timestamp::Timestamp;
 use common::error::{Error, ErrorCode};
 use common::random;
 use common::runtime::http_handler::{ApiRequest, REQUEST_BUDGET};
@@ -34,6 +36,8 @@ use crate::service::SubmissionService;
 const MAX_ATTEMPTS: u32 = 24;
 /// `Retry-After` while the same request is in progress elsewhere.
 const IN_PROGRESS_WAIT: Duration = Duration::from_secs(1);
+/// More than [`BUDGET`]: a request that arrives just before the retention ends can write after the sweep has read.
+const RETENTION_MARGIN: Duration = Duration::from_secs(60);
 
 pub(crate) struct Creation<'a> {
     service: &'a SubmissionService,
@@ -54,14 +58,15 @@ impl<'a> Creation<'a> {
     ) -> Self {
         let IdentifiedRequest { request, consumer, body_hash, submission_id, phone } = request;
         let current_text = api.campaign.consent.as_ref();
+        let keeps_person = keeps_person(&api.campaign, api.received_at);
         let new = NewSubmission {
             submission_id: *submission_id,
             reference: random::reference(),
             scope: api.scope.clone(),
             entrant_id: consumer.id.clone(),
-            phone: Some(phone.clone()),
-            region: request.region.clone(),
-            claimed: request.claimed.clone(),
+            phone: keeps_person.then(|| phone.clone()),
+            region: request.region.clone().filter(|_| keeps_person),
+            claimed: request.claimed.clone().filter(|_| keeps_person),
             consent: Some(Consent {
                 version: request
                     .consent_version
@@ -292,6 +297,13 @@ impl<'a> Creation<'a> {
         }
         Ok(Answer::new(submission, AnswerOrigin::SameIdempotencyKey { was_replay: record.replayed }))
     }
+}
+
+/// Whether a new submission records phone, region and claims. After the retention it is a refusal, since the campaign has
+/// ended, and the sweep has passed.
+fn keeps_person(campaign: &Campaign, received_at: Timestamp) -> bool {
+    let until = campaign.keeps_until(PersonalData::Phones);
+    until.is_none_or(|until| received_at.after(RETENTION_MARGIN) < until)
 }
 
 /// The next move after a decision.

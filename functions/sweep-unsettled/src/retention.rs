@@ -3,8 +3,6 @@
 //! Most sweeps read one record, which says that it is not yet time to look through the campaigns. No index lists the submissions of a
 //! campaign, so all submissions are read, once for each environment. Each page that was read moves a marker.
 
-use std::time::Duration;
-
 use common::aws::photos::Photos;
 use common::config::ConfigError;
 use common::domain::campaign::{Campaign, PersonalData};
@@ -15,15 +13,12 @@ use common::store::StoreError;
 use common::store::campaigns::Campaigns;
 use common::store::draws::Draws;
 use common::store::retention::{
-    CampaignRetention, Deletion, PostponeReason, Postponement, RetentionSchedule, RetentionTable, Revised,
+    CampaignRetention, Deletion, LOOK_INTERVAL, PostponeReason, Postponement, RetentionSchedule,
+    RetentionTable, Revised,
 };
 use common::store::segments::Segment;
 use common::store::submissions::{RetentionPage, Submissions};
 
-/// How often all campaigns are checked.
-const LOOK_INTERVAL: Duration = Duration::from_secs(60 * 60);
-/// After some submissions were left, since all have to be read again.
-const REREAD_INTERVAL: Duration = Duration::from_secs(24 * 60 * 60);
 /// Pages of 500 submissions, or of 400 photos, in one sweep: a few seconds.
 const MAX_PAGES: u32 = 10;
 
@@ -148,7 +143,7 @@ impl RetentionSweep {
         } else {
             return Ok(None);
         };
-        Ok(Some(Postponement { reason, until: now.after(LOOK_INTERVAL) }))
+        Ok(Some(Postponement::new(reason, now)))
     }
 
     /// False if another sweep wrote the campaign's record since it was read.
@@ -177,7 +172,6 @@ fn take(deletion: &mut Deletion, page: RetentionPage, now: Timestamp) {
     if deletion.left == 0 {
         deletion.finished_at = Some(now);
     } else {
-        let until = now.after(REREAD_INTERVAL);
-        deletion.postponed = Some(Postponement { reason: PostponeReason::SubmissionsLeft, until });
+        deletion.postponed = Some(Postponement::new(PostponeReason::SubmissionsLeft, now));
     }
 }
