@@ -145,7 +145,9 @@ pub async fn erase(
     check_settled(held)?;
     let new = EntrantId::tombstone(random::bytes());
     let tombstone = tables.entrants.begin_erasure(&held.scope, &held.id, &new).await?;
-    let mut found = Held { submissions: Vec::new(), contacts: Vec::new(), ..held.clone() };
+    // An interrupted erasure may have left a winner or an opening of a submission that it had changed already.
+    let earlier = submissions(tables, &held.scope, &tombstone).await?;
+    let mut found = Held { submissions: earlier, contacts: Vec::new(), ..held.clone() };
     for _ in 0..MAX_TRIES {
         // Listed again, since the phone may have entered since `find`, and the index lags behind the table.
         let submissions = submissions(tables, &held.scope, &held.id).await?;

@@ -2,9 +2,12 @@
 
 use common::aws::Aws;
 use common::domain::draw::contact::{ContactEvent, ContactStep};
+use common::domain::entrant_id::EntrantId;
 use common::store::segments::Segment;
+use service_tests::fault_injection::{AWS, FaultInjector, FaultKind};
 
 use super::*;
+use crate::support::run as run_with;
 
 pub(super) const PHONE: &str = "0711000004";
 
@@ -188,4 +191,81 @@ async fn clearing_test_data_leaves_the_draws_of_test_mode_without_their_entrants
     assert_eq!(stack.json(&clear).await["cleared"]["openings_of_draws"], 0, "a second time changes nothing");
     let told = stack.answering(&clear[..3], "no\n").await.err;
     assert!(told.contains("Draws of test mode stay") && told.contains("another name"), "{told}");
+}
+
+#[tokio::test]
+async fn an_erasure_that_was_interrupted_while_the_draw_was_run_finds_the_winner_again() {
+    let stack = Stack::with_chai().await;
+    let winner = entered(&stack, PHONE, 1).await;
+    let draw = frozen(&stack, "week-03", &["--prize", "Kettle=1"]).await;
+    stack.fine(&run("week-03", &[])).await;
+    // The first erasure looked for winners before the draw was run, and ended when it had changed the submission.
+    let (tables, scope) = (stack.tables().await, chai(Environment::Live));
+    let tombstone = EntrantId::tombstone([7; 16]);
+    let noted = tables.entrants.begin_erasure(&scope, &winner.entrant_id, &tombstone).await.expect("noted");
+    assert!(tables.store.erase(&winner, &noted).await.expect("written"));
+    stack.fine(&erase()).await;
+    assert_eq!(openings(&stack, &draw).await, "row,refs,salt\n");
+    let contacts = tables.draws.all_contacts(&scope).await.expect("it answers");
+    assert_eq!(
+        (contacts[0].submission_id, &contacts[0].masked_phone, &contacts[0].region),
+        (None, &None, &None)
+    );
+}
+
+/// An erasure that dies at any of its calls is finished by running it again.
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn an_erasure_of_a_winner_is_finished_wherever_it_was_cut() {
+    /// Every call would take minutes.
+    const STRIDE: usize = 3;
+    const PEOPLE: u32 = 32;
+    let stack = Stack::with_chai().await;
+    let mut people = Vec::new();
+    for number in 0..PEOPLE {
+        let phone = format!("07110001{number:02}");
+        let reference = entered(&stack, &phone, 1).await.reference;
+        people.push((phone, reference));
+    }
+    let draw = frozen(&stack, "week-03", &["--prize", &format!("Kettle={PEOPLE}")]).await;
+    stack.fine(&run("week-03", &[])).await;
+    let (tables, scope) = (stack.tables().await, chai(Environment::Live));
+    for mut contact in tables.draws.all_contacts(&scope).await.expect("it answers") {
+        for event in [ContactEvent::Reached, ContactEvent::Identified, ContactEvent::HandedOver] {
+            let after =
+                contact.after(ContactStep { at: stack.clock.now(), by: None, event }).expect("it follows");
+            assert!(tables.draws.change_contact(&scope, &contact, &after).await.expect("it answers"));
+            contact = after;
+        }
+    }
+    let faults = FaultInjector::at(0, FaultKind::DiesBefore);
+    let mut proxied = Vec::new();
+    for variable in AWS {
+        let upstream = stack.env.required(variable).expect("the stack sets it");
+        proxied.push((variable.to_owned(), faults.in_front_of(&upstream).await));
+    }
+    let faulty = stack.env.clone().overridden_by(proxied.into_iter().collect());
+    let mut was_made = true;
+    for (number, (phone, reference)) in people.iter().enumerate() {
+        let (call, how) = (number * STRIDE, FaultKind::ALL[number % FaultKind::ALL.len()]);
+        let erase = ["person", "erase", "--phone", phone, "--why", "asked by letter", "--yes"];
+        faults.arm(call, how);
+        tokio::select! {
+            _ = run_with(&erase, faulty.clone(), &stack.clock) => {}
+            () = faults.death() => {}
+        }
+        was_made = faults.was_made();
+        faults.disarm();
+        stack.fine(&erase).await;
+        let found = stack.json(&["person", "find", "--phone", phone]).await;
+        assert_eq!(found["held"], json!([]), "{how:?} at {call}");
+        assert!(!openings(&stack, &draw).await.contains(&reference.to_string()), "{how:?} at {call}");
+        let contacts = tables.draws.all_contacts(&scope).await.expect("it answers");
+        let contact = contacts.iter().find(|contact| contact.reference.as_ref() == Some(reference));
+        let contact = contact.expect("the prize stays");
+        assert_eq!((contact.submission_id, &contact.masked_phone), (None, &None), "{how:?} at {call}");
+        if !was_made {
+            break;
+        }
+    }
+    assert!(!was_made, "there were enough people for every call");
 }
