@@ -5,6 +5,7 @@ use std::sync::atomic::AtomicU64;
 use common::clock::Clock;
 use common::config::Env;
 use common::domain::scope::Scope;
+use common::domain::timestamp::Timestamp;
 use common::runtime::event_handler::{EventContext, EventHandler};
 use common::runtime::stream_batch::StreamBatchResponse;
 use common::telemetry::Telemetry;
@@ -63,7 +64,9 @@ impl Counter {
 pub async fn differences(env: &Env, scope: &Scope) -> Vec<Difference> {
     let tables = ops_core::connection::tables(env).await.expect("the stack sets every variable");
     let read = AtomicU64::new(0);
-    let found = Box::pin(ops_core::numbers::verify(&tables, scope, &read)).await.expect("the tables answer");
+    let found = Box::pin(ops_core::numbers::verify(&tables, scope, &read, Timestamp::MAX))
+        .await
+        .expect("the tables answer");
     assert!(found.cells > 0, "something is counted");
     found.differences
 }

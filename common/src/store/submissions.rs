@@ -13,14 +13,14 @@ use serde_dynamo::aws_sdk_dynamodb_1::{from_item, to_item};
 
 use super::record_version::RecordVersion;
 use super::table::Table;
-use super::{Item, StoreError, number, read_text, required, text, transaction};
+use super::{Item, StoreError, number, read_number, read_text, required, text, transaction};
 use crate::config::{ConfigError, Env};
 use crate::domain::entrant_id::EntrantId;
 use crate::domain::ids::{Reference, SubmissionId};
 use crate::domain::key_encryption::DeploymentSecret;
 use crate::domain::phone::Phone;
 use crate::domain::scope::Scope;
-use crate::domain::submission::{Submission, SubmissionStatus};
+use crate::domain::submission::{State, Submission, SubmissionStatus};
 use crate::random;
 
 pub use self::retention::RetentionPage;
@@ -283,6 +283,12 @@ pub(crate) fn read(item: Item) -> Result<Submission, StoreError> {
     let id = entrant.strip_prefix(&submission.scope.key("")).map(EntrantId::from_record);
     submission.entrant_id = required(id, READING)?;
     Ok(submission)
+}
+
+/// Whether a record is that of a submission that was refused when it was made, and has not changed since.
+pub(crate) fn is_refusal(item: &Item) -> bool {
+    let state = item.get("standing").and_then(|status| read_text(status.as_m().ok()?, "state"));
+    read_number(item, "revision") == Some(0) && state == Some(State::Rejected.as_str())
 }
 
 fn item_key(scope: &Scope, id: SubmissionId) -> String {

@@ -8,6 +8,7 @@ use std::time::Duration;
 
 use chrono::NaiveDate;
 use chrono_tz::UTC;
+use common::domain::campaign::PersonalData;
 use common::domain::numbers::{ALL_DAYS, Amount, Cell, Cells, ENTRIES_RANGES, Metric};
 use common::domain::scope::Scope;
 use common::domain::timestamp::Timestamp;
@@ -101,7 +102,8 @@ pub struct Difference {
     pub cell: Cell,
     pub counted: Amount,
     pub expected: Amount,
-    /// It changed while the records were read, so the count is of another moment.
+    /// It changed while the records were read, or a submission that was refused lately counts there. So the count is of
+    /// another moment.
     pub is_changing: bool,
 }
 
@@ -113,22 +115,28 @@ pub struct Verification {
     /// Records of a later version, or damaged ones. They are not counted.
     pub unreadable: u64,
     pub cells: usize,
+    /// The latest change of a submission that was not refused when it was made.
     pub last_change: Option<Timestamp>,
     pub differences: Vec<Difference>,
 }
 
 /// Compares the numbers of a scope with a count of all its records, which reads both tables as a whole. `read` counts the
-/// records that were looked at so far.
+/// records that were looked at so far; `now` is when it begins.
 ///
 /// # Errors
 /// If a table does not answer.
-pub async fn verify(tables: &Tables, scope: &Scope, read: &AtomicU64) -> Result<Verification, Failure> {
+pub async fn verify(
+    tables: &Tables,
+    scope: &Scope,
+    read: &AtomicU64,
+    now: Timestamp,
+) -> Result<Verification, Failure> {
     let before = Box::pin(self::read(tables, scope, Days::default())).await?;
     let progress = |looked_at| {
         read.fetch_add(looked_at, Ordering::Relaxed);
     };
     let (submissions, entrants) = (tables.store.submissions(), &tables.entrants);
-    let expected = Box::pin(recount(scope, submissions, entrants, &progress)).await?;
+    let expected = Box::pin(recount(scope, submissions, entrants, quiet_since(now), &progress)).await?;
     let mut days: BTreeSet<_> = expected.cells.iter().map(|(cell, _)| cell.day.clone()).collect();
     days.extend(before.iter().map(|(cell, _)| cell.day.clone()));
     days.remove(ALL_DAYS);
@@ -137,7 +145,8 @@ pub async fn verify(tables: &Tables, scope: &Scope, read: &AtomicU64) -> Result<
     let difference = |(cell, _): (Cell, Amount)| Difference {
         counted: counted.amount(&cell),
         expected: expected.cells.amount(&cell),
-        is_changing: counted.amount(&cell) != before.amount(&cell),
+        is_changing: counted.amount(&cell) != before.amount(&cell)
+            || expected.recently_refused.contains(&cell),
         cell,
     };
     let differing = Cells::change(counted.clone(), expected.cells.clone());
@@ -150,8 +159,10 @@ pub async fn verify(tables: &Tables, scope: &Scope, read: &AtomicU64) -> Result<
     })
 }
 
-/// Sets the numbers to what a count of all records gave. A change that is still to be counted would be counted twice, so
-/// this is refused unless the scope was quiet.
+/// Sets the numbers to what a count of all records gave, except for those that are changing. A change that is still to be
+/// counted would be counted twice, so this is refused unless the scope was quiet. A paused campaign is, although it still
+/// records refusals: each adds only to cells that are left. Whether the streams are counted up to five minutes ago is not
+/// known here: the alarm `counting-behind` tells.
 ///
 /// # Errors
 /// If something changed in the last five minutes, another operator corrected the numbers meanwhile, or a table does not
@@ -163,14 +174,15 @@ pub async fn correct(
     now: Timestamp,
 ) -> Result<(), Failure> {
     let is_recent = found.last_change.is_some_and(|last| now.since(last) < QUIET);
-    let is_changing = found.differences.iter().any(|difference| difference.is_changing);
-    if is_recent || is_changing || operators_changed(tables, scope, now).await? {
+    if is_recent || operators_changed(tables, scope, now).await? {
         let message = "nothing was corrected: submissions, or the campaign, changed within the last five minutes, and their \
                        changes may still be on their way; pause the campaign with `ops campaign pause`, wait five \
                        minutes, and run this again";
         return Err(Failure::new("not_quiet", message));
     }
-    let corrections = found.differences.iter().map(|Difference { cell, counted, expected, .. }| {
+    check_no_deletion(tables, scope, now).await?;
+    let settled = found.differences.iter().filter(|difference| !difference.is_changing);
+    let corrections = settled.map(|Difference { cell, counted, expected, .. }| {
         tables.numbers.correct(cell, *counted, expected.minus(*counted))
     });
     let corrected: Vec<bool> = stream::iter(corrections).buffer_unordered(AT_ONCE).try_collect().await?;
@@ -182,17 +194,37 @@ pub async fn correct(
     Ok(())
 }
 
-/// Whether operators did something in the campaign a moment ago. Erased persons and deleted test data leave no other trace
-/// of when they changed.
+/// Refuses while the sweep deletes phones of the scope: that changes submissions, and leaves no trace of when.
+async fn check_no_deletion(tables: &Tables, scope: &Scope, now: Timestamp) -> Result<(), Failure> {
+    let campaign = tables.campaign(&scope.campaign).await?;
+    let retention = tables.retention.get(&scope.campaign).await?.value;
+    if retention.was_active(&campaign, scope.environment, PersonalData::Phones, now, QUIET) {
+        let message = format!(
+            "nothing was corrected: phones of {scope} are being deleted, and the changes may still be on their way; run this \
+             again five minutes after the deletion has ended or waits (`ops campaign show {}` says when)",
+            scope.campaign
+        );
+        return Err(Failure::new("not_quiet", message));
+    }
+    Ok(())
+}
+
+/// Whether operators did something in the campaign, or in all of them, a moment ago. Erased persons and deleted test data
+/// leave no other trace of when they changed.
 async fn operators_changed(tables: &Tables, scope: &Scope, now: Timestamp) -> Result<bool, Failure> {
-    let quiet_millis = i64::try_from(QUIET.as_millis()).unwrap_or(i64::MAX);
-    let begin = Timestamp::from_millis(now.as_millis().saturating_sub(quiet_millis));
-    for day in BTreeSet::from([begin.day_in(UTC), now.day_in(UTC)]) {
+    let is_concerned = |campaign: &str| campaign == scope.campaign.as_str();
+    for day in BTreeSet::from([quiet_since(now).day_in(UTC), now.day_in(UTC)]) {
         let rows = tables.audit.log().of_day(&day).await?.into_iter().filter_map(|stored| stored.row);
-        let mut rows = rows.filter(|row| row.entry.campaign.as_deref() == Some(scope.campaign.as_str()));
+        let mut rows = rows.filter(|row| row.entry.campaign.as_deref().is_none_or(is_concerned));
         if rows.any(|row| row.entry.action != CORRECT && now.since(row.at) < QUIET) {
             return Ok(true);
         }
     }
     Ok(false)
+}
+
+/// What happened before this is counted.
+fn quiet_since(now: Timestamp) -> Timestamp {
+    let quiet_millis = i64::try_from(QUIET.as_millis()).unwrap_or(i64::MAX);
+    Timestamp::from_millis(now.as_millis().saturating_sub(quiet_millis))
 }

@@ -77,7 +77,7 @@ async fn execute(
         words(&by, "--by, or OPS_BY,")?;
     }
     match cli.command {
-        Command::Campaign(command) => Box::pin(campaign::run(command, &env, clock.now(), terminal)).await,
+        Command::Campaign(command) => Box::pin(campaign::run(command, &env, clock, terminal)).await,
         Command::Key(command) => key::run(command, &env, clock.now(), terminal).await,
         Command::Code(command) => code::run(command, &connection::tables(&env).await?, clock, terminal).await,
         Command::Draw(command) => Box::pin(draw::run(command, &env, clock, terminal)).await,
@@ -85,7 +85,7 @@ async fn execute(
         // Boxed, because its future is large.
         Command::Submission(command) => Box::pin(submission::run(command, &env, clock.now(), terminal)).await,
         Command::Secret(command) => secret::run(command, &connection::tables(&env).await?, clock.now()).await,
-        Command::Migrate => migrate::run(&connection::tables(&env).await?, clock.now()).await,
+        Command::Migrate => migrate::run(&connection::tables(&env).await?, clock).await,
         Command::Smoke { url } => smoke::run(&url, &connection::tables(&env).await?, clock.now()).await,
         Command::Person(command) => person::run(command, &env, clock.now(), terminal).await,
         Command::Audit(command) => {

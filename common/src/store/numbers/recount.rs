@@ -1,13 +1,14 @@
 //! A count of all records by the same rules as the stream's, for comparing it with the numbers.
 
+use std::collections::BTreeSet;
 use std::sync::{Mutex, PoisonError};
 
 use super::of_item;
-use crate::domain::numbers::Cells;
+use crate::domain::numbers::{Cell, Cells};
 use crate::domain::scope::Scope;
 use crate::domain::timestamp::Timestamp;
 use crate::store::entrants::Entrants;
-use crate::store::submissions::Submissions;
+use crate::store::submissions::{Submissions, is_refusal};
 use crate::store::{Item, StoreError, read_number};
 
 /// Parts of a table that are read at once.
@@ -22,26 +23,34 @@ pub struct Recount {
     pub records: u64,
     /// Records that this build cannot read, which are not counted.
     pub unreadable: u64,
-    /// The latest change of a submission.
+    /// The latest change of a submission that was not refused when it was made.
     pub last_change: Option<Timestamp>,
+    /// The cells of submissions that were refused lately. A paused campaign still gets these.
+    pub recently_refused: BTreeSet<Cell>,
 }
 
 impl Recount {
-    fn take(&mut self, items: Vec<Item>) {
+    fn take(&mut self, items: Vec<Item>, since: Timestamp) {
         for item in items {
             self.records += 1;
-            self.last_change =
-                self.last_change.max(read_number(&item, "updated_at").map(Timestamp::from_millis));
-            match of_item(item) {
-                Ok(cells) => self.cells.merge(cells),
-                Err(_) => self.unreadable += 1,
+            let changed = read_number(&item, "updated_at").map(Timestamp::from_millis);
+            let is_refusal = is_refusal(&item);
+            let cells = of_item(item).unwrap_or_else(|_| {
+                self.unreadable += 1;
+                Cells::default()
+            });
+            if !is_refusal {
+                self.last_change = self.last_change.max(changed);
+            } else if changed >= Some(since) {
+                self.recently_refused.extend(cells.iter().map(|(cell, _)| cell.clone()));
             }
+            self.cells.merge(cells);
         }
     }
 }
 
-/// Counts all submissions and entrants of a scope, which reads both tables completely. `progress` gets the number of
-/// records that each page read.
+/// Counts all submissions and entrants of a scope, which reads both tables completely. Refusals are recent from `since` on.
+/// `progress` gets the number of records that each page read.
 ///
 /// # Errors
 /// When a table does not answer.
@@ -49,11 +58,12 @@ pub async fn recount(
     scope: &Scope,
     submissions: &Submissions,
     entrants: &Entrants,
+    since: Timestamp,
     progress: &(dyn Fn(u64) + Sync),
 ) -> Result<Recount, StoreError> {
     let found = Mutex::new(Recount::default());
     let page = |items, looked_at| {
-        found.lock().unwrap_or_else(PoisonError::into_inner).take(items);
+        found.lock().unwrap_or_else(PoisonError::into_inner).take(items, since);
         progress(looked_at);
     };
     submissions.read_whole(scope, SEGMENTS, &page).await?;

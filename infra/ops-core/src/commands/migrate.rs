@@ -1,6 +1,6 @@
 //! `ops migrate`.
 
-use common::domain::timestamp::Timestamp;
+use common::clock::Clock;
 use serde_json::json;
 
 use crate::audit::Action;
@@ -9,9 +9,12 @@ use crate::migrate::{self, Migrated};
 use crate::tables::Tables;
 use crate::terminal::Report;
 
-pub(crate) async fn run(tables: &Tables, now: Timestamp) -> Result<Report, Failure> {
-    tables.audit.append(Action::new("records.migrate"), now).await?;
+pub(crate) async fn run(tables: &Tables, clock: &Clock) -> Result<Report, Failure> {
+    tables.audit.append(Action::new("records.migrate"), clock.now()).await?;
     let Migrated { code_books, phones } = migrate::run(tables).await?;
+    let migrated = json!({ "code_books": code_books, "phones": phones });
+    // It can take long, and `ops numbers verify --correct` has to know when it ended.
+    tables.audit.append(Action::new("records.migrated").with(migrated.clone()), clock.now()).await?;
     let text = match (code_books, phones) {
         (0, 0) => "Every record has the form of this release already.".to_owned(),
         (code_books, phones) => format!(
@@ -19,5 +22,5 @@ pub(crate) async fn run(tables: &Tables, now: Timestamp) -> Result<Report, Failu
              hold a phone number in clear."
         ),
     };
-    Ok(Report::new(json!({ "code_books": code_books, "phones": phones }), text))
+    Ok(Report::new(migrated, text))
 }

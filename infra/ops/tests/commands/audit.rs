@@ -89,6 +89,7 @@ async fn every_command_that_changes_something_leaves_a_row() {
         "campaign.resume",
         "secret.rotate",
         "records.migrate",
+        "records.migrated",
     ];
     assert_eq!(actions(&stack).await, expected);
     let rows = rows(&stack).await;

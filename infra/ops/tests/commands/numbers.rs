@@ -1,17 +1,21 @@
 //! `ops numbers`.
 
 use std::sync::atomic::AtomicU64;
+use std::time::Duration;
 
+use common::domain::message::MessageKey;
 use common::domain::numbers::{ALL_DAYS, Amount, Metric};
 use common::domain::scope::Environment;
 use common::domain::submission::{Submission, SubmissionStatus};
 use common::random;
 use common::store::codes::CodeKey;
+use common::store::retention::{CampaignRetention, Deletion, Revised};
+use common::store::submission_writes::{SubmissionWrite, WriteResult};
 use serde_json::{Value, json};
 use service_tests::counting::Counter;
 
 use crate::submission::{WHY, submission, waiting, write};
-use crate::support::{NOW, Stack, chai};
+use crate::support::{CHAI, NOW, Stack, chai};
 
 const SHOW: [&str; 3] = ["numbers", "--campaign", "chai-bora-2026"];
 const VERIFY: [&str; 5] = ["numbers", "verify", "--campaign", "chai-bora-2026", "--yes"];
@@ -160,10 +164,10 @@ async fn of_two_operators_who_correct_at_once_one_does() {
     write(&stack, &submission(random::submission_id(), won(), None), None).await;
     stack.clock.advance(ops_core::numbers::QUIET);
     let (tables, scope, read) = (stack.tables().await, chai(Environment::Live), AtomicU64::new(0));
-    let verify = || Box::pin(ops_core::numbers::verify(&tables, &scope, &read));
+    let now = stack.clock.now();
+    let verify = || Box::pin(ops_core::numbers::verify(&tables, &scope, &read, now));
     let (one, other) = (verify().await.expect("it answers"), verify().await.expect("it answers"));
     assert!(!one.differences.is_empty());
-    let now = stack.clock.now();
     ops_core::numbers::correct(&tables, &scope, &one, now).await.expect("it answers");
     let second = ops_core::numbers::correct(&tables, &scope, &other, now).await;
     assert_eq!(second.expect_err("they are right").code, "numbers_changed");
@@ -181,6 +185,83 @@ async fn numbers_are_not_corrected_while_the_changes_of_an_erasure_may_be_on_the
     counter.count_all().await;
     stack.clock.advance(ops_core::numbers::QUIET);
     assert_eq!(stack.json(&correct).await["differences"], json!([]));
+}
+
+/// Makes a number wrong by a record.
+async fn damage(stack: &Stack, metric: Metric, day: &str) {
+    let (tables, scope) = (stack.tables().await, chai(Environment::Live));
+    let cells = tables.numbers.cells(&scope, metric, day).await.expect("it answers");
+    let (cell, counted) = cells.iter().next().expect("a number");
+    let wrong = Amount { records: 1, entries: 0 };
+    assert!(tables.numbers.correct(cell, counted, wrong).await.expect("it answers"));
+}
+
+#[tokio::test]
+async fn numbers_of_a_paused_campaign_are_corrected_although_it_refuses_submissions() {
+    let (stack, mut counter) = counted().await;
+    damage(&stack, Metric::Prizes, "2026-03-01").await;
+    damage(&stack, Metric::Days, ALL_DAYS).await;
+    stack.clock.advance(ops_core::numbers::QUIET);
+    let refused = SubmissionStatus::rejected(MessageKey::CampaignPaused);
+    let refused = Submission {
+        created_at: stack.clock.now(),
+        updated_at: stack.clock.now(),
+        ..submission(random::submission_id(), refused, None)
+    };
+    let tables = stack.tables().await;
+    let key = "the-key-of-the-refusal".parse().expect("a key");
+    let write = SubmissionWrite { key: &key, body_hash: "", code: None, receipt: None, submission: &refused };
+    let written = tables.store.create_rejected(write, None, stack.clock.now()).await.expect("it answers");
+    assert!(matches!(written, WriteResult::Committed), "{written:?}");
+
+    let correct = [&VERIFY[..], &["--correct", "--json"]].concat();
+    let ended = stack.run(&correct).await;
+    assert_eq!(ended.code, ops_core::REFUSED, "{}", ended.err);
+    assert!(ended.err.contains("were left"), "{}", ended.err);
+    let report: Value = serde_json::from_str(&ended.out).expect("one JSON document");
+    assert_eq!(report["corrected"], false);
+    counter.count_all().await;
+    let left = differing_metrics(&stack).await;
+    assert_eq!(left, ["days"], "the refusal is not counted twice, and the prize is right");
+    stack.clock.advance(ops_core::numbers::QUIET);
+    assert_eq!(stack.json(&correct[..6]).await["corrected"], true);
+    assert_eq!(stack.json(&VERIFY).await["differences"], json!([]));
+}
+
+/// The metrics of the numbers that differ.
+async fn differing_metrics(stack: &Stack) -> Vec<String> {
+    let ended = stack.run(&[&VERIFY[..], &["--json"]].concat()).await;
+    let report: Value = serde_json::from_str(&ended.out).expect("one JSON document");
+    let differences = report["differences"].as_array().expect("a list").iter();
+    differences.map(|difference| difference["metric"].as_str().expect("a name").to_owned()).collect()
+}
+
+#[tokio::test]
+async fn numbers_are_not_corrected_while_phones_are_deleted_or_just_after_a_migration() {
+    let (stack, _) = counted().await;
+    let kept = CHAI.replace("end: null", "end: 2026-03-01T12:00:00+03:00");
+    let kept = stack.file("kept.yaml", kept + "retention: { phones_days: 1 }\n");
+    stack.fine(&["campaign", "apply", "--yes", &kept]).await;
+    damage(&stack, Metric::Days, ALL_DAYS).await;
+    stack.clock.advance(Duration::from_hours(3 * 24));
+    let correct = [&VERIFY[..], &["--correct"]].concat();
+    let not_begun = stack.refused(&correct).await;
+    assert_eq!(not_begun["code"], "not_quiet");
+    assert!(not_begun["message"].to_string().contains("are being deleted"), "{not_begun}");
+
+    let tables = stack.tables().await;
+    let campaign = tables.campaign(&chai(Environment::Live).campaign).await.expect("it is there");
+    let mut retention = Revised::<CampaignRetention>::default();
+    while let Some(next) = retention.value.next(&campaign, stack.clock.now()) {
+        retention.value.update(Deletion { finished_at: Some(stack.clock.now()), ..next });
+    }
+    assert!(tables.retention.save(&campaign.slug, &retention).await.expect("it answers"));
+    assert_eq!(stack.refused(&correct).await["code"], "not_quiet", "it has just ended");
+    stack.clock.advance(ops_core::numbers::QUIET);
+    stack.fine(&["migrate"]).await;
+    assert_eq!(stack.refused(&correct).await["code"], "not_quiet", "records of all campaigns changed");
+    stack.clock.advance(ops_core::numbers::QUIET);
+    assert_eq!(stack.json(&correct).await["corrected"], true);
 }
 
 #[tokio::test]

@@ -7,6 +7,7 @@ mod show;
 mod test_data;
 mod versions;
 
+use common::clock::Clock;
 use common::config::Env;
 use common::domain::campaign::CampaignStatus;
 use common::domain::scope::CampaignSlug;
@@ -27,9 +28,10 @@ use crate::terminal::{Report, Terminal};
 pub(crate) async fn run(
     command: CampaignCommand,
     env: &Env,
-    now: Timestamp,
+    clock: &Clock,
     terminal: &mut Terminal<'_>,
 ) -> Result<Report, Failure> {
+    let now = clock.now();
     // Boxed, like the longest of the commands: together they would not fit on a test's stack.
     let tables = Box::pin(connection::tables(env));
     let change = async |tables: &Tables| -> Result<CampaignChange, Failure> {
@@ -68,7 +70,7 @@ pub(crate) async fn run(
             Box::pin(versions::archive(&tables, &slug, false, change(&tables).await?)).await
         }
         CampaignCommand::ClearTestData { slug, confirm } => {
-            Box::pin(test_data::clear(env, &slug, confirm, now, terminal)).await
+            Box::pin(test_data::clear(env, &slug, confirm, clock, terminal)).await
         }
     }
 }

@@ -1,8 +1,8 @@
 //! `ops campaign clear-test-data`.
 
+use common::clock::Clock;
 use common::config::Env;
 use common::domain::scope::CampaignSlug;
-use common::domain::timestamp::Timestamp;
 use serde_json::{Map, json};
 
 use crate::audit::Action;
@@ -17,7 +17,7 @@ pub(super) async fn clear(
     env: &Env,
     slug: &CampaignSlug,
     confirm: ConfirmArgs,
-    now: Timestamp,
+    clock: &Clock,
     terminal: &mut Terminal<'_>,
 ) -> Result<Report, Failure> {
     let tables = connection::tables(env).await?;
@@ -30,13 +30,16 @@ pub(super) async fn clear(
          codes, receipts, requests), which takes and costs a read of every record of all campaigns."
     );
     terminal.confirm(&question, Answer::Word(slug.as_str()), confirm)?;
-    tables.audit.append(Action::new("campaign.clear_test_data").in_campaign(slug), now).await?;
+    tables.audit.append(Action::new("campaign.clear_test_data").in_campaign(slug), clock.now()).await?;
     let mut counts = Map::new();
     let mut text = String::new();
-    test_data::clear(&tables, env, &photos, slug, now, |kind, count| {
+    test_data::clear(&tables, env, &photos, slug, clock.now(), |kind, count| {
         counts.insert(kind.replace(' ', "_"), json!(count));
         text.push_str(&format!("{} {kind}\n", grouped(count)));
     })
     .await?;
+    // It can take long, and `ops numbers verify --correct` has to know when it ended.
+    let ended = Action::new("campaign.test_data_cleared").in_campaign(slug).with(json!(counts));
+    tables.audit.append(ended, clock.now()).await?;
     Ok(Report::new(json!({ "slug": slug, "cleared": counts }), format!("cleared:\n{text}")))
 }

@@ -7,6 +7,7 @@ use std::time::Duration;
 use common::clock::Clock;
 use common::domain::numbers::Cell;
 use common::domain::scope::Scope;
+use common::domain::timestamp::Timestamp;
 use serde_json::{Value, json};
 
 use crate::audit::Action;
@@ -19,6 +20,12 @@ use crate::terminal::{REFUSED, Report, Terminal};
 
 /// Between two lines of progress.
 const PROGRESS_INTERVAL: Duration = Duration::from_secs(1);
+/// Which changes the streams have yet to deliver is not known to the command.
+const CORRECTING: &str = " Then it corrects the numbers. That is right only while the alarm counting-behind is off: changes \
+                          that are still to be counted would be counted twice.";
+const LEFT: &str = "The numbers marked `changing` were left, because submissions are counted there now, such as refusals of \
+                    a paused campaign. Run this again in five minutes; numbers of a day on which many are refused may have \
+                    to wait until that day is over.";
 /// Differences that are listed; the rest are one line.
 const MAX_ROWS: usize = 50;
 
@@ -31,15 +38,23 @@ pub(super) async fn run(
     terminal: &mut Terminal<'_>,
 ) -> Result<Report, Failure> {
     tables.campaign(&scope.campaign).await?;
-    let question = "This reads the submissions and entrants of all campaigns, which AWS charges for. Go on?";
-    terminal.confirm(question, Answer::Yes, confirm)?;
-    let found = with_progress(tables, scope, terminal).await?;
+    let correcting = if correct { CORRECTING } else { "" };
+    let question = format!(
+        "This reads the submissions and entrants of all campaigns, which AWS charges for.{correcting} Go on?"
+    );
+    terminal.confirm(&question, Answer::Yes, confirm)?;
+    let found = with_progress(tables, scope, clock.now(), terminal).await?;
     if correct && !found.differences.is_empty() {
         let action = Action::new(numbers::CORRECT).in_scope(scope);
         let details = json!({ "cells": found.differences.len() });
         tables.audit.append(action.with(details), clock.now()).await?;
         numbers::correct(tables, scope, &found, clock.now()).await?;
-        return Ok(Report::new(as_json(scope, &found, true), text(&found, "was corrected")));
+        let is_complete = !found.differences.iter().any(|difference| difference.is_changing);
+        let report = Report::new(as_json(scope, &found, is_complete), text(&found, "was corrected"));
+        if is_complete {
+            return Ok(report);
+        }
+        return Ok(Report { note: Some(LEFT.to_owned()), code: REFUSED, ..report });
     }
     let report = Report::new(as_json(scope, &found, false), text(&found, "differs"));
     if found.differences.iter().any(|difference| !difference.is_changing) {
@@ -53,10 +68,11 @@ pub(super) async fn run(
 async fn with_progress(
     tables: &Tables,
     scope: &Scope,
+    now: Timestamp,
     terminal: &mut Terminal<'_>,
 ) -> Result<Verification, Failure> {
     let read = AtomicU64::new(0);
-    let mut verifying = pin!(numbers::verify(tables, scope, &read));
+    let mut verifying = pin!(numbers::verify(tables, scope, &read, now));
     let mut ticks = tokio::time::interval(PROGRESS_INTERVAL);
     ticks.tick().await;
     let mut seconds = 0;
